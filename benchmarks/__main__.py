@@ -22,11 +22,11 @@ from benchmarks.gpu import page as gpu_page
 from benchmarks.gpu.bench import PARTS
 from benchmarks.gpu.bundle import make_bundle
 from benchmarks.gpu.networks import NETWORKS
-from benchmarks.machine import LOADED, Usage, describe, others_now
+from benchmarks.machine import BUSY_THRESHOLD, Usage, describe, others_now
 from benchmarks.peers import ncnn_model
 from benchmarks.performance import files, read_results
 from benchmarks.tables import percent
-from codegen.closed_pipe import ends_quietly
+from spec_model.output_errors import handle_output_errors
 
 TOPICS: dict[str, Callable[[Context], dict[str, Any]]] = {
     "networks": networks.measure,
@@ -80,10 +80,10 @@ def parse_arguments() -> argparse.Namespace:
 def refuse_busy_machine() -> None:
     """Exits if other processes use the CPU."""
     others = others_now()
-    if others > LOADED:
+    if others > BUSY_THRESHOLD:
         raise SystemExit(
             f"bench: other processes use {percent(others)} of the CPU; the limit is "
-            f"{percent(LOADED)}. Stop them, or pass --allow-busy; the page then reports it."
+            f"{percent(BUSY_THRESHOLD)}. Stop them, or pass --allow-busy; the page then reports it."
         )
 
 
@@ -132,7 +132,7 @@ def write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-@ends_quietly
+@handle_output_errors
 def main() -> int:
     arguments = parse_arguments()
     asked = [topic for topic in OPTIONAL if topic in arguments.topics]

@@ -14,17 +14,17 @@ from spirloom.casegen.make import build_graph
 from spirloom.casegen.runs import Run, case_name, run_of
 
 from benchmarks.work import moved_bytes, multiply_adds
-from codegen import Library, Op, SpecError, load_library
-from codegen.cases import load_case
-from codegen.fields import Fields, as_sequence, as_word
-from codegen.vocabulary import DType, Storage
-from codegen.yaml_reader import Node, SourceFile, read_yaml
+from spec_model import Library, Op, SpecError, load_library
+from spec_model.fields import Fields, as_sequence, as_word
+from spec_model.load.cases import load_case
+from spec_model.vocabulary import DType, Storage
+from spec_model.yaml_reader import Node, SourceFile, read_yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 PROBES = ROOT / "tools" / "peaks"
 # Templates without a call in kernels.yaml, and the reason.
 NOT_TIMED = {
-    "create": "it has no tensor arguments, so constant folding computes it at load time",
+    "fill": "it has no tensor arguments, so constant folding computes it at load time",
     **dict.fromkeys(("write", "read", "shared_load"), "spirloom-run --peaks measures it"),
 }
 TABLES = (ROOT / "benchmarks" / "probes.yaml", ROOT / "benchmarks" / "kernels.yaml")
@@ -71,7 +71,7 @@ def _call(ops: Library, family: str, row: Node) -> tuple[Call, Case]:
     fields = Fields.of(row, "a call", ("op", "call", "dtype", "storage"))
     name = fields.need_scalar("op")
     if name.text not in ops.ops:
-        raise SpecError.at(name.position, f"There is no operator '{name.text}'.")
+        raise SpecError.at(name.position, f"Operator '{name.text}' has no spec.")
     op = ops.ops[name.text]
     return _case(family, _run(op, family, fields))
 
@@ -92,7 +92,7 @@ def _run(op: Op, family: str, fields: Fields) -> Run:
         run = run_of(op, case_name(op, test.args), test, variant)
         if run is not None:
             return run
-    message = f"No kernel of {op.name} that comes from {family}.glsl.j2 computes the call in "
+    message = f"No kernel of {op.name} with template {family}.glsl.j2 computes the call in "
     message += f"{wanted[0]} and {wanted[1]}."
     raise SpecError.at(test.position, message)
 

@@ -89,7 +89,7 @@ def _files(writer: Path, kind: str, folder: Path) -> tuple[Path, Path]:
     gguf, slg = folder / f"{kind}.gguf", folder / f"{kind}.slg"
     ggml_model.write(writer, gguf, kind, SIZES)
     command: list[str | Path] = [python().with_name("spirloom"), "import", gguf, "-o", slg]
-    run([*command, "--prompt", str(PROMPT), *KINDS[kind]])
+    run([*command, "--max-prefill", str(PROMPT), *KINDS[kind]])
     return gguf, slg
 
 

@@ -23,15 +23,15 @@ class Session:
 
     def __init__(self, runtime: spirloom.Runtime, path: Path) -> None:
         self._prefill = runtime.load(path, method="prefill")
-        self._decode = runtime.load(path, method="decode", shares=self._prefill)
+        self._decode = runtime.load(path, method="decode", share_with=self._prefill)
 
-    def read(self, prompt: list[int]) -> int:
+    def prefill(self, prompt: list[int]) -> int:
         """Resets the position, runs prefill, and returns the first generated token."""
         self._decode.states["position"] = np.zeros(1, np.int32)
         self._prefill(np.array([prompt], np.int32))
         return self._chosen()
 
-    def step(self) -> int:
+    def decode(self) -> int:
         """Runs a decode step and returns the token."""
         self._decode()
         return self._chosen()
@@ -43,10 +43,10 @@ class Session:
 def reply(session: Session, prompt: list[int], count: int) -> dict[str, Any]:
     """Times the generation of `count` tokens."""
     start = time.perf_counter()
-    tokens = [session.read(prompt)]
+    tokens = [session.prefill(prompt)]
     middle = time.perf_counter()
     while len(tokens) < count:
-        tokens.append(session.step())
+        tokens.append(session.decode())
     end = time.perf_counter()
     return {"prompt_seconds": middle - start, "reply_seconds": end - middle, "tokens": tokens}
 

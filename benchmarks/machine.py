@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PACKAGES = ("mesa-vulkan-drivers", "python3-torch", "g++")
-LOADED = 0.1  # fraction of CPU time used by others above which figures are unreliable
+BUSY_THRESHOLD = 0.1  # share of CPU time of other processes; figures above it are unreliable
 
 
 def describe(*packages: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Square matrix products as one-node networks, in the file formats of the compared programs."""
+"""Square matmuls as one-node networks, in the file formats of the compared programs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def matrices(size: int) -> dict[str, npt.NDArray[np.float32]]:
 
 
 def write_slg(size: int, path: Path) -> None:
-    """Writes the product as a graph file."""
+    """Writes the matmul as a graph file."""
     graph = Graph(producer="benchmarks")
     graph.inputs += [Tensor(name, DType.F32, (size, size)) for name in INPUTS]
     a, b = graph.inputs
@@ -39,7 +39,7 @@ def write_slg(size: int, path: Path) -> None:
 
 
 def write_ncnn(param: Path) -> None:
-    """Writes the product as an ncnn model; its weights file (.bin) is empty."""
+    """Writes the matmul as an ncnn model; its weights file (.bin) is empty."""
     lines = ("7767517", "3 3", *(f"Input {name} 0 1 {name}" for name in INPUTS),
              "Gemm product 2 1 a b y")  # fmt: skip
     param.write_text("\n".join(lines) + "\n", encoding="utf-8")

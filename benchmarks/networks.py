@@ -38,7 +38,7 @@ class Files:
 
     @classmethod
     def make(cls, name: str, context: Context) -> Files:
-        """The files of a torchvision network, or of a matrix product such as `matmul_512`."""
+        """The files of a torchvision network, or of a matmul such as `matmul_512`."""
         folder = context.scratch / name
         folder.mkdir(exist_ok=True)
         size = matmul_network.size_of(name)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import size_packs, size_programs, size_table
-from codegen.closed_pipe import ends_quietly
+from spec_model.output_errors import handle_output_errors
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "benchmarks/results/size.md"
@@ -37,7 +37,7 @@ def page(tables: Sequence[size_table.Table]) -> str:
     return "\n".join([HEAD.format(tolerance=size_table.TOLERANCE), *(t.markdown() for t in tables)])
 
 
-@ends_quietly
+@handle_output_errors
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="compare with the stored page")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.size_table import Table
-from codegen.vocabulary import DType, Storage
+from spec_model.vocabulary import DType, Storage
 
 DTYPES = {dtype.code: dtype for dtype in DType}
 STORAGES = {storage.code: storage for storage in Storage}

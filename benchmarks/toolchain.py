@@ -123,10 +123,11 @@ def measure_edits(folder: Path, times: int) -> list[Edit]:
     )  # fmt: skip
     measure.run(["cmake", "--build", build])
     users = count_users(build / "shaders" / "glsl")
-    editable = [name for name in users if MAIN in (templates / name).read_text(encoding="utf-8")]
+    paths = {path.name: path for path in templates.glob("*/*.glsl.j2")}
+    editable = [name for name in users if MAIN in paths[name].read_text(encoding="utf-8")]
     by_size = sorted(editable, key=lambda name: (-users[name], name))
     chosen = dict.fromkeys((by_size[0], by_size[len(by_size) // 2], by_size[-1]))
-    return [measure_edit(templates / name, build, users[name], times) for name in chosen]
+    return [measure_edit(paths[name], build, users[name], times) for name in chosen]
 
 
 def count_users(glsl: Path) -> dict[str, int]:

@@ -8,11 +8,11 @@ from math import prod
 from spirloom.ir import ArgValue, Graph, Node, Tensor
 from spirloom.ops import OpLibrary
 
+# GEMM and GEMV operators → their first operand.
 _MATMULS = {"aten.mm": "a", "aten.bmm": "a", "aten.matmul": "a", "aten.addmm": "a",
-                    "aten.baddbmm": "a", "aten.linear": "x", "spirloom.linear_bf16": "x",
-                    "spirloom.linear_q4": "x", "spirloom.linear_q8": "x",
-                    "spirloom.linear_dq8_q4": "x", "spirloom.linear_dq8_q8": "x",
-                    "spirloom.linear_i8": "x"}  # fmt: skip
+            "aten.baddbmm": "a", "aten.linear": "x", "spirloom.linear_bf16": "x",
+            "spirloom.linear_w4": "x", "spirloom.linear_w8": "x", "spirloom.linear_a8w4": "x",
+            "spirloom.linear_a8w8": "x", "spirloom.linear_i8": "x"}  # fmt: skip
 VECTOR_BYTES = 16  # of a vec4 of fp32
 _CONVOLUTIONS = ("aten.convolution", "aten.conv1d", "aten.conv3d", "spirloom.convolution_i8")
 
@@ -29,7 +29,7 @@ def multiply_adds(node: Node, args: Mapping[str, ArgValue]) -> int:
     results = prod(node.outputs[0].shape)
     if node.op in _MATMULS:
         return results * shape(_MATMULS[node.op])[-1]
-    if node.op == "spirloom.winograd_product":
+    if node.op == "spirloom.winograd_gemm":
         return results * shape("weight")[1]
     if node.op == "spirloom.convolution_i8" and args["transposed"]:
         filters, *window = shape("weight")

@@ -1,9 +1,8 @@
-# Makes the build tree a package: find_package(spirloom CONFIG) with spirloom_DIR=<this build folder>
-# gives a project the libraries, the shader compiler and the CMake functions without building them
-# again.
+# Makes the build tree a package: find_package(spirloom CONFIG) with spirloom_DIR=<build directory>
+# provides the libraries, the shader compiler and the CMake functions without an installation.
 include_guard(GLOBAL)
 
-# spirloom_export_build_tree(): writes spirloomConfig.cmake and the targets into the build folder.
+# spirloom_export_build_tree(): writes spirloomConfig.cmake and the targets to the build directory.
 function(spirloom_export_build_tree)
   get_target_property(SPIRLOOM_C_SHARED spirloom::c_shared ALIASED_TARGET)
   set(targets spirloom_warnings spirloom_graph_schema spirloom_runtime spirloom_c

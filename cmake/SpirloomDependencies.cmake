@@ -1,17 +1,18 @@
-# Third-party libraries, all from the distribution. A missing one stops configuration and names the
-# Debian package that has it.
+# Third-party libraries, all from the distribution. A missing library is an error that names its
+# Debian package.
 #
-# Targets made available: Threads::Threads; of headers Vulkan::Headers xxHash::xxhash
+# Targets: Threads::Threads; headers Vulkan::Headers xxHash::xxhash
 # flatbuffers::flatbuffers nlohmann_json::nlohmann_json CLI11::CLI11; for the shader compiler
 # SPIRV-Headers::SPIRV-Headers SPIRV-Tools-static SPIRV-Tools-opt glslang::glslang (and its parts);
 # for tests GTest::gtest GTest::gmock benchmark::benchmark. SPIRLOOM_FLATC is the program flatc.
 include_guard(GLOBAL)
 include("${CMAKE_CURRENT_LIST_DIR}/SpirloomRuntimeDependencies.cmake")
 
-# The headers are looked for as such, so that those of the build machine serve other targets too.
+# Searches for header files, not packages, so that cross builds can use the headers of the build
+# host.
 spirloom_find_header(Vulkan::Headers vulkan/vulkan.h libvulkan-dev)
 spirloom_find_header(xxHash::xxhash xxhash.h libxxhash-dev)
-if(NOT TARGET spirloom_xxhash)  # of our own: xxHash::xxhash may be that of a project we are part of
+if(NOT TARGET spirloom_xxhash)  # separate target: xxHash::xxhash may belong to a parent project
   add_library(spirloom_xxhash INTERFACE IMPORTED GLOBAL)
   target_compile_definitions(spirloom_xxhash INTERFACE XXH_INLINE_ALL)
   target_link_libraries(spirloom_xxhash INTERFACE xxHash::xxhash)

@@ -1,4 +1,4 @@
-# spirloom_embed_pack(): puts a shader pack into a target as constant bytes, without C++ text.
+# spirloom_embed_pack(): embeds a shader pack in a target as constant bytes.
 include_guard(GLOBAL)
 
 set(SPIRLOOM_EMBED_SCRIPT "${CMAKE_CURRENT_LIST_DIR}/embed_as_array.cmake" CACHE INTERNAL "")
@@ -6,16 +6,16 @@ set(SPIRLOOM_EMBED_ASSEMBLY "${CMAKE_CURRENT_LIST_DIR}/embed.S.in" CACHE INTERNA
 
 # spirloom_embed_pack(TARGET PACK SYMBOL name [ARRAY])
 #
-# Adds to TARGET an object with the bytes of the file PACK, 64-byte aligned and read-only, under
+# Adds an object to TARGET with the bytes of the file PACK, 64-byte aligned and read-only, as
 #   extern "C" const unsigned char SYMBOL[];
 #   extern "C" const uint64_t SYMBOL_size;
-# The target is rebuilt when the file changes. A PACK made by a custom command must be made in the
-# folder of TARGET. The assembler's .incbin does it; without a GNU-style assembler (or with ARRAY)
-# the bytes go through a generated array, which is slower.
+# The target is rebuilt when the file changes. A custom command that generates PACK must belong to
+# the directory of TARGET. The bytes are included with .incbin. Without a GNU-style assembler, or
+# with ARRAY, they are compiled as a generated array, which is slower.
 function(spirloom_embed_pack target pack)
   cmake_parse_arguments(PARSE_ARGV 2 arg "ARRAY" "SYMBOL" "")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SYMBOL)
-    message(FATAL_ERROR "spirloom_embed_pack(${target}): needs SYMBOL; "
+    message(FATAL_ERROR "spirloom_embed_pack(${target}): SYMBOL is required; "
                         "unexpected arguments: ${arg_UNPARSED_ARGUMENTS}")
   endif()
   cmake_path(ABSOLUTE_PATH pack BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)

@@ -1,24 +1,25 @@
-# Where ExecuTorch is: SPIRLOOM_EXECUTORCH builds against its wheel (find_package(executorch)).
+# Finds ExecuTorch: SPIRLOOM_EXECUTORCH builds against its wheel (find_package(executorch)).
 #
-# A wheel of Spirloom's has the delegate wherever ExecuTorch can be had: as it is installed beside the
-# Python that builds, or else its wheel from PyPI, for the headers; without network the wheel is
-# made without the delegate.
+# Spirloom's wheel contains the delegate if ExecuTorch is installed for the Python that builds, or
+# if its wheel can be downloaded from PyPI, for the headers. Otherwise the wheel does not contain
+# the delegate.
 include_guard(GLOBAL)
 set(SPIRLOOM_EXECUTORCH_VERSION 1.5.1)
 
-# spirloom_unpack_executorch(RESULT): the folder of ExecuTorch's CMake package, from PyPI; "": none.
+# spirloom_unpack_executorch(RESULT): downloads ExecuTorch, and returns the directory of its CMake
+# package; "" on failure.
 function(spirloom_unpack_executorch result)
-  set(folder "${PROJECT_BINARY_DIR}/executorch-${SPIRLOOM_EXECUTORCH_VERSION}")
-  set(package "${folder}/executorch/share/cmake")
+  set(directory "${PROJECT_BINARY_DIR}/executorch-${SPIRLOOM_EXECUTORCH_VERSION}")
+  set(package "${directory}/executorch/share/cmake")
   if(NOT EXISTS "${package}")
     message(STATUS "Fetching ExecuTorch ${SPIRLOOM_EXECUTORCH_VERSION} from PyPI")
     execute_process(
       COMMAND "${Python_EXECUTABLE}" -m pip download --quiet --no-deps --only-binary=:all:
-              --dest "${folder}" "executorch==${SPIRLOOM_EXECUTORCH_VERSION}"
+              --dest "${directory}" "executorch==${SPIRLOOM_EXECUTORCH_VERSION}"
       RESULT_VARIABLE status)
-    file(GLOB wheel "${folder}/executorch-*.whl")
+    file(GLOB wheel "${directory}/executorch-*.whl")
     if(status EQUAL 0 AND wheel)
-      file(ARCHIVE_EXTRACT INPUT "${wheel}" DESTINATION "${folder}"
+      file(ARCHIVE_EXTRACT INPUT "${wheel}" DESTINATION "${directory}"
         PATTERNS "executorch/include/*" "executorch/share/*" "executorch/lib/libexecutorch.so")
     endif()
   endif()
@@ -41,6 +42,7 @@ if(SPIRLOOM_WHEEL AND NOT SPIRLOOM_EXECUTORCH AND Python_EXECUTABLE)
   if(executorch_DIR)
     set(SPIRLOOM_EXECUTORCH ON)
   else()
-    message(STATUS "No ExecuTorch: the wheel is made without spirloom.executorch's library.")
+    message(STATUS "ExecuTorch was not found: the wheel does not contain the library "
+                   "of spirloom.executorch.")
   endif()
 endif()

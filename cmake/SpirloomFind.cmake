@@ -1,33 +1,33 @@
-# Functions that find third-party libraries. A missing one stops configuration and names the Debian
-# package that has it.
+# Functions that find third-party libraries. A missing library is an error that names its Debian
+# package.
 include_guard(GLOBAL)
 
-# spirloom_require(FOUND_VARIABLE NAME PACKAGE): an error naming the Debian package unless the
-# variable is true.
+# spirloom_require(FOUND_VARIABLE NAME PACKAGE): fails with the name of the Debian package if the
+# variable is false.
 function(spirloom_require found name package)
   if(ARGN)
     message(FATAL_ERROR "spirloom_require: unexpected arguments: ${ARGN}")
   endif()
   if(NOT ${found})
     message(FATAL_ERROR "${name} was not found. On Debian and Ubuntu: apt-get install ${package}\n"
-                        "(./dev build installs everything that is missing.)")
+                        "(./dev build installs all missing packages.)")
   endif()
 endfunction()
 
-# spirloom_find(NAME PACKAGE [TARGET...]): a CMake package that must be there and define the targets.
+# spirloom_find(NAME PACKAGE [TARGET...]): finds a required CMake package that defines the targets.
 function(spirloom_find name package)
   find_package(${name} CONFIG QUIET GLOBAL)
   spirloom_require(${name}_FOUND ${name} ${package})
   foreach(target IN LISTS ARGN)
     if(NOT TARGET ${target})
       message(FATAL_ERROR "${name} does not define the target ${target}. "
-                          "The version known to work is Debian 12's ${package}.")
+                          "Debian 12's ${package} is the tested version.")
     endif()
   endforeach()
 endfunction()
 
-# spirloom_find_header(TARGET HEADER PACKAGE [LIBRARY]): a library without CMake support, as an
-# imported target.
+# spirloom_find_header(TARGET HEADER PACKAGE [LIBRARY]): finds a library without CMake support, and
+# defines an imported target.
 function(spirloom_find_header target header package)
   if(TARGET ${target})
     return()

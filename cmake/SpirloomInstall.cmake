@@ -1,6 +1,6 @@
-# `cmake --install`: a package for find_package(spirloom CONFIG). Besides the libraries, headers and
-# programs it holds what makes shader libraries (codegen/, op_specs/, templates/) and the front end,
-# laid out as in the repository, in share/spirloom.
+# `cmake --install`: a package for find_package(spirloom CONFIG). In addition to libraries, headers
+# and programs, share/spirloom contains the inputs of shader libraries (codegen/, spec_model/,
+# op_specs/, templates/) and the Python package, with the paths of the repository.
 include_guard(GLOBAL)
 if(NOT SPIRLOOM_INSTALL)
   return()
@@ -30,11 +30,11 @@ endif()
 install(TARGETS ${targets} EXPORT spirloomTargets)
 install(EXPORT spirloomTargets DESTINATION "${package}")
 install(FILES "$<TARGET_PROPERTY:spirloom_shaders_all,SPIRLOOM_PACK>" DESTINATION "${share}"
-  RENAME shaders_all.slpack)  # for programs that link no shader library, such as other languages'
+  RENAME shaders_all.slpack)  # for programs without a linked shader library, e.g. in other languages
 install(DIRECTORY runtime/include/spirloom "${PROJECT_BINARY_DIR}/runtime/include/spirloom"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
 
-install(DIRECTORY codegen op_specs templates frontend schema DESTINATION "${share}"
+install(DIRECTORY codegen spec_model op_specs templates frontend schema DESTINATION "${share}"
   FILES_MATCHING PATTERN "*.py" PATTERN "*.yaml" PATTERN "*.j2" PATTERN "*.fbs" PATTERN "*.in"
   PATTERN "kernels.txt" PATTERN "__pycache__" EXCLUDE)
 install(DIRECTORY integrations/executorch/blob DESTINATION "${share}/integrations/executorch"

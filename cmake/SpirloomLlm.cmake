@@ -1,11 +1,11 @@
-# What language models take beside the runtime. SPIRLOOM_LLM is true where all of it is there: unlike
-# other libraries these may be missing, as the runtime does without.
+# Dependencies of language models. SPIRLOOM_LLM is true if all are found. They are optional, because
+# the runtime does not require them.
 #
-# Targets made available: PCRE2::8Bit utf8proc::utf8proc.
+# Targets: PCRE2::8Bit utf8proc::utf8proc.
 include_guard(GLOBAL)
 
-# spirloom_find_optional_library(TARGET HEADER LIBRARY PACKAGE): an imported target, or a message
-# that names the Debian package.
+# spirloom_find_optional_library(TARGET HEADER LIBRARY PACKAGE): defines an imported target, or
+# prints the name of the Debian package.
 function(spirloom_find_optional_library target header library package)
   if(ARGN)
     message(FATAL_ERROR "spirloom_find_optional_library: unexpected arguments: ${ARGN}")

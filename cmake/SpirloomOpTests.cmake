@@ -1,19 +1,19 @@
-# spirloom_add_op_tests(): a program that runs the test cases of a shader library's specs.
+# spirloom_add_op_tests(): a program with the test cases of the specs of a shader library.
 include_guard(GLOBAL)
 
-# spirloom_add_op_tests(NAME LIBRARY [BESIDE library...])
+# spirloom_add_op_tests(NAME LIBRARY [EXTRA_LIBRARIES library...])
 #
-# Makes the program NAME: a GoogleTest for every variant and test case of the operators that LIBRARY,
-# a target of spirloom_add_shader_library(), was made from. The expected results come from the specs'
-# references, at build time; the program needs no Python. The libraries BESIDE it are there for
-# operators that running a case may take: with spirloom::shaders_all, copies into textures.
+# Builds the program NAME with a GoogleTest for each variant and test case of the operators of
+# LIBRARY, a target of spirloom_add_shader_library(). The references of the specs compute the
+# expected results at build time; the program does not require Python. EXTRA_LIBRARIES provide other
+# operators that cases require: spirloom::shaders_all contains the copies to textures.
 function(spirloom_add_op_tests name library)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "BESIDE")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "EXTRA_LIBRARIES")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR
       "spirloom_add_op_tests(${name}): unexpected arguments: ${arg_UNPARSED_ARGUMENTS}")
   endif()
-  if(NOT TARGET GTest::gtest)  # a project that takes Spirloom in builds none of its tests
+  if(NOT TARGET GTest::gtest)  # not found yet if Spirloom is a subproject
     spirloom_find(GTest libgtest-dev GTest::gtest)
   endif()
   set(cases "${CMAKE_CURRENT_BINARY_DIR}/${name}.slcases")
@@ -21,7 +21,7 @@ function(spirloom_add_op_tests name library)
 
   set(SPIRLOOM_DECLARATIONS "")
   set(functions "")
-  foreach(target IN LISTS library arg_BESIDE)
+  foreach(target IN LISTS library arg_EXTRA_LIBRARIES)
     get_target_property(function ${target} SPIRLOOM_FUNCTION)
     string(APPEND SPIRLOOM_DECLARATIONS "const ShaderLibrary& ${function}();\n")
     list(APPEND functions "&spirloom::${function}()")
@@ -34,11 +34,11 @@ function(spirloom_add_op_tests name library)
   _spirloom_add_op_runner()
   add_executable(${name} "${main}")
   target_link_libraries(${name} PRIVATE
-    spirloom_op_runner ${library} ${arg_BESIDE} spirloom_warnings)
+    spirloom_op_runner ${library} ${arg_EXTRA_LIBRARIES} spirloom_warnings)
   add_dependencies(${name} ${name}_cases)
 endfunction()
 
-# What all such programs have in common: the library spirloom_op_runner, made once.
+# Defines spirloom_op_runner, the shared library code of these programs.
 function(_spirloom_add_op_runner)
   if(TARGET spirloom_op_runner)
     return()
@@ -55,8 +55,8 @@ function(_spirloom_add_op_runner)
     PRIVATE spirloom_warnings)
 endfunction()
 
-# The case packs of a library's specs, and the target NAME_cases that makes them. What they follow from
-# besides the folders the depfile says; an edit of a spec makes the pack of its operator anew.
+# Defines the target NAME_cases, which generates the case packs of a library. The depfile lists
+# further dependencies. Changing a spec regenerates only the pack of its operator.
 function(_spirloom_add_op_cases name library cases)
   set(spirloom "${SPIRLOOM_ROOT}/.venv/bin/spirloom")
   set(inputs "${SPIRLOOM_ROOT}/schema/cases.fbs" "${SPIRLOOM_ROOT}/schema/graph.fbs")
@@ -82,7 +82,7 @@ function(_spirloom_add_op_cases name library cases)
             --cache "${CMAKE_CURRENT_BINARY_DIR}/${name}_packs"
     DEPENDS ${inputs}
     DEPFILE "${cases}.d"
-    COMMENT "Making test cases of ${library}"
+    COMMENT "Generating test cases of ${library}"
     VERBATIM)
   add_custom_target(${name}_cases DEPENDS "${cases}")
 endfunction()

@@ -1,9 +1,9 @@
-# Finds the Python that runs the code generator: 3.11 or newer, with Jinja2 and PyYAML. The
-# distribution's own /usr/bin/python3 is tried first; another one may come before it on PATH and
-# lack the modules. The choice is the cache variable SPIRLOOM_PYTHON, which a user may set.
+# Finds the Python that runs the code generator: 3.11 or newer, with Jinja2 and PyYAML. Tries the
+# distribution's /usr/bin/python3 first, because another Python on PATH may not have the modules.
+# The cache variable SPIRLOOM_PYTHON contains the result; users may set it.
 include_guard(GLOBAL)
 
-# spirloom_python_works(RESULT PYTHON): whether the interpreter can run the generator.
+# spirloom_python_works(RESULT PYTHON): whether the interpreter can run the code generator.
 function(spirloom_python_works result python)
   if(ARGN)
     message(FATAL_ERROR "spirloom_python_works: unexpected arguments: ${ARGN}")
@@ -19,7 +19,7 @@ function(spirloom_python_works result python)
   endif()
 endfunction()
 
-# spirloom_find_python(): sets the cache variable SPIRLOOM_PYTHON, or stops with the remedy.
+# spirloom_find_python(): sets the cache variable SPIRLOOM_PYTHON, or fails.
 function(spirloom_find_python)
   if(SPIRLOOM_PYTHON)
     set(candidates "${SPIRLOOM_PYTHON}")
@@ -36,14 +36,15 @@ function(spirloom_find_python)
     endif()
   endforeach()
   message(FATAL_ERROR
-    "No Python 3.11 or newer with the modules jinja2 and yaml among: ${candidates}.\n"
+    "No Python 3.11 or newer with the modules jinja2 and yaml was found among: ${candidates}.\n"
     "On Debian and Ubuntu: apt-get install python3 python3-jinja2 python3-yaml. "
-    "Or name one with -DSPIRLOOM_PYTHON=/path/to/python3.")
+    "Or set -DSPIRLOOM_PYTHON=/path/to/python3.")
 endfunction()
 
-# spirloom_add_venv(TARGET SCHEMA...): a target, part of `all`, that makes <source>/.venv over
-# SPIRLOOM_PYTHON: the distribution's packages, codegen and the front end visible, Python bindings
-# of the FlatBuffers schemas installed, the launcher bin/spirloom. It appears whole or not at all.
+# spirloom_add_venv(TARGET SCHEMA...): a target, part of `all`, that creates <source>/.venv with
+# SPIRLOOM_PYTHON. It contains codegen, spec_model, the Python package, bindings of the FlatBuffers
+# schemas and the launcher bin/spirloom, and has access to the distribution's packages. It is
+# replaced atomically.
 function(spirloom_add_venv target)
   set(venv "${PROJECT_SOURCE_DIR}/.venv")
   set(tool "${PROJECT_SOURCE_DIR}/cmake/make_venv.py")
@@ -52,7 +53,7 @@ function(spirloom_add_venv target)
     COMMAND "${SPIRLOOM_PYTHON}" "${tool}" --root "${PROJECT_SOURCE_DIR}" --venv "${venv}"
             --flatc "${SPIRLOOM_FLATC}" ${ARGN}
     DEPENDS "${tool}" ${ARGN}
-    COMMENT "Making .venv"
+    COMMENT "Creating .venv"
     VERBATIM)
   add_custom_target(${target} ALL DEPENDS "${venv}/bin/spirloom")
 endfunction()

@@ -1,5 +1,5 @@
-# What a program links besides the runtime: Threads::Threads, and zstd::zstd with SPIRLOOM_ZSTD. The
-# installed package finds the same.
+# Dependencies of programs that link the runtime: Threads::Threads, and zstd::zstd with
+# SPIRLOOM_ZSTD. The installed package includes this file.
 include_guard(GLOBAL)
 include("${CMAKE_CURRENT_LIST_DIR}/SpirloomFind.cmake")
 

@@ -1,10 +1,10 @@
-# The choice of ops and variants that a shader library keeps: made while configuring, and again by the build
+# Selection of the operators and variants of a shader library, at configuration, and at build time
 # when specs change.
 include_guard(GLOBAL)
 
-# _spirloom_select(NAME FILE flags prefix ops ops_yaml models dtypes storages): makes FILE, which says
-# what the library NAME keeps. A wrong selector stops configuration; a file of selectors configures
-# again when it changes. Specs do not: the build makes FILE of them, which then may stay as it was.
+# _spirloom_select(NAME FILE flags prefix ops ops_yaml models dtypes storages): writes the selection
+# of the library NAME to FILE. An invalid selector is a configuration error. Changed selector files
+# cause reconfiguration; changed specs only update FILE during the build, if its content changes.
 function(_spirloom_select name file flags prefix ops ops_yaml models dtypes storages)
   set(generator -m codegen)
   foreach(list IN ITEMS ops_yaml models)
@@ -29,7 +29,7 @@ function(_spirloom_select name file flags prefix ops ops_yaml models dtypes stor
     OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_STRIP_TRAILING_WHITESPACE)
   if(NOT status EQUAL 0)
     string(REPLACE "\n" "\n  " problem "${problem}")
-    message(FATAL_ERROR "The selection of the shader library ${name} fails:\n  ${problem}")
+    message(FATAL_ERROR "The selection of the shader library ${name} failed:\n  ${problem}")
   endif()
   message(STATUS "Shader library ${name}: ${summary}")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ops_yaml} ${models})

@@ -1,37 +1,38 @@
-# spirloom_add_shader_library(): from operator specs to a library with the compiled shaders.
+# spirloom_add_shader_library(): builds a library of compiled shaders from operator specs.
 include_guard(GLOBAL)
 include("${CMAKE_CURRENT_LIST_DIR}/SpirloomEmbed.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/SpirloomExports.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/SpirloomSelection.cmake")
 
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH spirloom_root)
-set(SPIRLOOM_ROOT "${spirloom_root}" CACHE INTERNAL "The folder of codegen, specs and templates")
+set(SPIRLOOM_ROOT "${spirloom_root}" CACHE INTERNAL "Directory of codegen, specs and templates")
 set(SPIRLOOM_SPEC_DIR "${spirloom_root}/op_specs" CACHE INTERNAL "Spirloom's operator specs")
 set(SPIRLOOM_SHADER_CACHE "" CACHE PATH
-  "Folder of compiled shaders that builds may share; empty: one in each project's build folder")
+  "Cache directory of compiled shaders, shared by builds; empty: in the build directory")
 
 # spirloom_add_shader_library(NAME
-#   [FUNCTION name]            function that returns the library; `AllShaders` unless given
-#   [LIBRARY name]             its name in messages; NAME unless given
-#   [OPS name...]              ops to keep: full or short names, kernels, variants, globs
-#   [OPS_YAML file...]         files that list ops, each with optional dtypes and storages
-#   [MODELS file...]           .slg, .onnx or .pte files: what their graphs can need
+#   [FUNCTION name]            function that returns the library (default: AllShaders)
+#   [LIBRARY name]             its name in messages (default: NAME)
+#   [OPS name...]              operators to keep: full or short names, kernels, variants, globs
+#   [OPS_YAML file...]         files that list operators, each with optional dtypes and storages
+#   [MODELS file...]           .slg, .onnx or .pte files whose operators to keep
 #   [DTYPES dtype...]          only kernels with these dtypes
 #   [STORAGES storage...]      only kernels with these storages
-#   [SPEC_DIRS dir...]         folders of operator specs (*.yaml); SPIRLOOM_SPEC_DIR unless given
-#   [TEMPLATE_DIRS dir...]     folders of templates, searched before Spirloom's; the last one first
-#   [TEST_KERNELS]             only ops that have kernels which are `for_tests`, with these
-#   [OVERRIDE]                 its ops replace those of the same name in other libraries
-#   [COMPRESS]                 compress the modules; programs decompress those they come to use
-#   [PACK_ONLY]                make the file alone, for programs that open it as they run
-#   [OUT dir]                  where its products go; <binary dir>/NAME unless given
-#   [SELECTOR_PREFIX prefix])  of the selectors' names in messages
+#   [SPEC_DIRS dir...]         directories of operator specs (*.yaml) (default: SPIRLOOM_SPEC_DIR)
+#   [TEMPLATE_DIRS dir...]     directories of templates, searched before Spirloom's, last one first
+#   [TEST_KERNELS]             only operators with `test_only` kernels, including these kernels
+#   [OVERRIDE]                 its operators replace those of the same name in other libraries
+#   [COMPRESS]                 compress the modules; programs decompress a module at its first use
+#   [PACK_ONLY]                build only the file, for programs that open it at run time
+#   [OUT dir]                  output directory (default: <binary dir>/NAME)
+#   [SELECTOR_PREFIX prefix])  prefix of selector names in messages
 #
-# Makes the library NAME, static unless BUILD_SHARED_LIBS. A program that links it names
-# `spirloom::FUNCTION()`, in C `spirloom_FUNCTION()`, when it creates a runtime. The file that it embeds is OUT/shaders.slpack, the
-# target's property SPIRLOOM_PACK; with PACK_ONLY, NAME makes no more, and any program that links
-# spirloom::runtime may open it (`spirloom::ShaderLibrary::Open()`). Without selectors it holds every op of the specs; docs/how-to/shrink-the-binary.md says
-# what each of them keeps. Files and folders are relative to the current source folder.
+# Builds the library NAME, static unless BUILD_SHARED_LIBS. A program that links it passes
+# `spirloom::FUNCTION()`, in C `spirloom_FUNCTION()`, to a new runtime. It embeds the file
+# OUT/shaders.slpack, the target property SPIRLOOM_PACK. With PACK_ONLY, NAME only builds this file,
+# which programs that link spirloom::runtime can open (`spirloom::ShaderLibrary::Open()`). Without
+# selectors, the library contains all operators of the specs (docs/how-to/shrink-the-binary.md).
+# Paths are relative to the current source directory.
 function(spirloom_add_shader_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "COMPRESS;OVERRIDE;PACK_ONLY;TEST_KERNELS" "FUNCTION;LIBRARY;OUT;SELECTOR_PREFIX"
     "OPS;OPS_YAML;MODELS;DTYPES;STORAGES;SPEC_DIRS;TEMPLATE_DIRS")
@@ -59,8 +60,8 @@ function(spirloom_add_shader_library name)
   set(compress "")
   if(arg_COMPRESS)
     if(NOT SPIRLOOM_ZSTD)
-      message(FATAL_ERROR "spirloom_add_shader_library(${name}): COMPRESS needs a runtime that "
-                          "decompresses: build Spirloom with -DSPIRLOOM_ZSTD=ON.")
+      message(FATAL_ERROR "spirloom_add_shader_library(${name}): COMPRESS requires a runtime with "
+                          "zstd. Build Spirloom with -DSPIRLOOM_ZSTD=ON.")
     endif()
     set(compress --compress)
   endif()
@@ -111,7 +112,7 @@ function(spirloom_add_shader_library name)
   set(SPIRLOOM_LIBRARY "${arg_LIBRARY}")
   configure_file("${SPIRLOOM_ROOT}/cmake/library.cpp.in" "${out}/library.cpp" @ONLY)
   add_library(${name} "${out}/library.cpp")
-  # Also in a static library, for shared ones that are made of it.
+  # Also for a static library, which may be linked into a shared one.
   set_target_properties(${name} PROPERTIES
     POSITION_INDEPENDENT_CODE ON SPIRLOOM_PACK "${out}/shaders.slpack")
   spirloom_embed_pack(${name} "${out}/shaders.slpack" SYMBOL spirloom_pack_${arg_FUNCTION})
@@ -121,7 +122,7 @@ function(spirloom_add_shader_library name)
   spirloom_export_api(${name})
 endfunction()
 
-# What spirloom_add_op_tests() asks of a library, exported with it.
+# Sets the properties of a library that spirloom_add_op_tests() reads.
 function(_spirloom_describe_library name function spec_dirs template_dirs)
   foreach(kind IN ITEMS spec template)
     set(${kind}_paths "")
@@ -137,10 +138,10 @@ function(_spirloom_describe_library name function spec_dirs template_dirs)
     EXPORT_PROPERTIES SPIRLOOM_FUNCTION)
 endfunction()
 
-# What the generator reads, as far as configuration knows it (its depfile names the rest), and its
-# folder flags. A folder stands for the files that may come to be in it: its time changes with them.
+# Returns the known inputs of the code generator (its depfile lists the others) and its directory
+# options. Directories are inputs, because their modification time changes with new files.
 function(_spirloom_shader_inputs inputs_out flags_out spec_dirs template_dirs)
-  file(GLOB_RECURSE inputs "${SPIRLOOM_ROOT}/codegen/*.py")
+  file(GLOB_RECURSE inputs "${SPIRLOOM_ROOT}/codegen/*.py" "${SPIRLOOM_ROOT}/spec_model/*.py")
   set(flags "")
   foreach(dir IN LISTS spec_dirs)
     file(REAL_PATH "${dir}" dir)

@@ -1,20 +1,22 @@
-# What `pip install .` builds (pyproject.toml, `./dev wheel`): the target spirloom_wheel and the install
-# component `wheel`, laid out as site-packages are. In spirloom/_native lie the C API's library, all
-# shaders compressed, and spirloom-run; and ExecuTorch's backend (integrations/executorch).
+# The wheel (`pip install .`, pyproject.toml, `./dev wheel`): the target spirloom_wheel and the
+# install component `wheel`, with the layout of site-packages. spirloom/_native contains the C API
+# library, all shaders (compressed), spirloom-run, and the ExecuTorch backend
+# (integrations/executorch).
 include_guard(GLOBAL)
 if(NOT SPIRLOOM_WHEEL)
   return()
 endif()
 if(NOT SPIRLOOM_ZSTD)
-  message(FATAL_ERROR "SPIRLOOM_WHEEL compresses the shaders: it needs SPIRLOOM_ZSTD=ON.")
+  message(FATAL_ERROR "SPIRLOOM_WHEEL requires SPIRLOOM_ZSTD=ON, because the wheel contains "
+                      "compressed shaders.")
 endif()
 
-# One file of shaders serves both: spirloom-run opens it as the library does, and embeds next to
-# nothing (pyproject.toml sets SPIRLOOM_OPS).
+# spirloom-run and the C API library open the same file of shaders; spirloom-run embeds almost no
+# shaders (pyproject.toml sets SPIRLOOM_OPS).
 spirloom_add_shader_library(spirloom_wheel_shaders PACK_ONLY COMPRESS LIBRARY spirloom::shaders_all)
 
-# Nothing but glibc and libgcc_s is taken from the machine, so that one wheel serves many distributions.
-# (A static libgcc would ask for a newer glibc than all the rest.)
+# Binaries depend only on glibc and libgcc_s, so that the wheel runs on many distributions. A static
+# libgcc would require a newer glibc.
 find_library(SPIRLOOM_STATIC_ZSTD libzstd.a)
 mark_as_advanced(SPIRLOOM_STATIC_ZSTD)
 if(SPIRLOOM_STATIC_ZSTD)
@@ -29,19 +31,19 @@ endforeach()
 set(packages "${PROJECT_BINARY_DIR}/packages")
 set(schemas "${PROJECT_SOURCE_DIR}/schema/graph.fbs" "${PROJECT_SOURCE_DIR}/schema/cases.fbs")
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS
-  codegen/*.py frontend/*.py frontend/*.txt op_specs/*.py op_specs/*.yaml templates/*.j2
+  codegen/*.py spec_model/*.py frontend/*.py frontend/*.txt op_specs/*.py op_specs/*.yaml templates/*.j2
   templates/*.yaml schema/executorch/*.fbs integrations/executorch/blob/*.fbs)
 add_custom_command(
   OUTPUT "${packages}/spirloom/ops.pickle"
   COMMAND "${SPIRLOOM_PYTHON}" "${PROJECT_SOURCE_DIR}/cmake/make_package.py"
           --flatc "${SPIRLOOM_FLATC}" --out "${packages}" ${schemas}
   DEPENDS cmake/make_package.py cmake/make_bindings.py ${sources} ${schemas}
-  COMMENT "Making the Python packages"
+  COMMENT "Generating the Python packages"
   VERBATIM)
 add_custom_target(spirloom_wheel DEPENDS "${packages}/spirloom/ops.pickle")
 add_dependencies(spirloom_wheel spirloom_c_shared spirloom-run spirloom_wheel_shaders)
 
-set(SPIRLOOM_WHEEL_NATIVE spirloom/_native)  # here also integrations/executorch installs
+set(SPIRLOOM_WHEEL_NATIVE spirloom/_native)  # also used by integrations/executorch
 set(native ${SPIRLOOM_WHEEL_NATIVE})
 install(DIRECTORY "${packages}/" DESTINATION . COMPONENT wheel
   PATTERN "__pycache__" EXCLUDE)

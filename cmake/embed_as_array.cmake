@@ -3,7 +3,7 @@
 # Writes the bytes of INPUT as a C++ array (see SpirloomEmbed.cmake).
 foreach(variable IN ITEMS INPUT OUTPUT SYMBOL)
   if(NOT DEFINED ${variable})
-    message(FATAL_ERROR "embed_as_array.cmake: ${variable} is not given.")
+    message(FATAL_ERROR "embed_as_array.cmake: ${variable} is required.")
   endif()
 endforeach()
 file(READ "${INPUT}" bytes HEX)
@@ -12,7 +12,7 @@ math(EXPR size "${digits} / 2")
 string(REGEX REPLACE "(................................)" "\\1\n" bytes "${bytes}")
 string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
 file(CONFIGURE OUTPUT "${OUTPUT}" @ONLY CONTENT [[
-// Generated: the bytes of a shader pack, and their number.
+// Generated: the bytes and the size of a shader pack.
 #include <cstdint>
 extern "C" {
 extern const unsigned char @SYMBOL@[];

@@ -1,9 +1,9 @@
-"""Makes what a wheel installs of Python: the packages `spirloom` and `spirloom_schema`.
+"""Generates the Python packages of the wheel: `spirloom` and `spirloom_schema`.
 
-The front end becomes `spirloom`. The generator lies within it as `spirloom._codegen`, because other
-projects may have a package of its general name; imports are spelled accordingly. Specs and
-templates lie beside that, as in the repository, and ops.pickle, all operators read, so that imports
-of models need neither PyYAML nor the time to read them.
+The importers become `spirloom`. The generator and the spec model become `spirloom._codegen` and
+`spirloom._spec_model`, because other projects may have packages of these general names; the copies
+import them by their new names. Specs and templates have the paths of the repository. ops.pickle
+stores all operators as loaded, so that importing a model requires neither PyYAML nor the specs.
 """
 
 import argparse
@@ -21,40 +21,40 @@ DATA = (
     ("op_specs", "*.py"),
     ("templates", "*.j2"),
     ("templates", "*.yaml"),
-    # Of the files that `spirloom.pte` reads.
+    # Schemas of the files that `spirloom.pte` reads.
     ("schema/executorch", "*.fbs"),
     ("integrations/executorch/blob", "*.fbs"),
 )
-_IMPORT = re.compile(r"^(\s*)(from|import) codegen\b", re.MULTILINE)
+_IMPORT = re.compile(r"^(\s*)(from|import) (codegen|spec_model)\b", re.MULTILINE)
 
 
 def copy_package(source: Path, target: Path) -> None:
-    """Copies the modules of a package, with the generator's name as it is there."""
+    """Copies the modules of a package, and renames imports of codegen and spec_model."""
     for path in sorted(source.rglob("kernels.txt")):
         copy_to(target / path.relative_to(source), path)
     for path in sorted(source.rglob("*.py")):
         copy = target / path.relative_to(source)
         copy.parent.mkdir(parents=True, exist_ok=True)
         text = path.read_text(encoding="utf-8")
-        copy.write_text(_IMPORT.sub(r"\1\2 spirloom._codegen", text), encoding="utf-8")
+        copy.write_text(_IMPORT.sub(r"\1\2 spirloom._\3", text), encoding="utf-8")
 
 
-def copy_data(folder: str, pattern: str, target: Path) -> None:
-    """Copies the files that match, as they are."""
-    for path in sorted((ROOT / folder).rglob(pattern)):
+def copy_data(directory: str, pattern: str, target: Path) -> None:
+    """Copies the matching files unchanged."""
+    for path in sorted((ROOT / directory).rglob(pattern)):
         copy_to(target / path.relative_to(ROOT), path)
 
 
 def copy_to(copy: Path, path: Path) -> None:
-    """Copies a file as it is."""
+    """Copies a file unchanged, and creates its directory."""
     copy.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(path, copy)
 
 
 def store_operators(out: Path) -> None:
-    """Reads the specs with the copied generator, whose classes the file then names."""
+    """Stores the operators with the copied modules: the file references their class names."""
     package = out / "spirloom"
-    command = [sys.executable, "-B", "-m", "spirloom._codegen.stored"]
+    command = [sys.executable, "-B", "-m", "spirloom._spec_model.stored"]
     command += ["--spec-dir", str(package / "op_specs")]
     command += ["--template-dir", str(package / "templates/glsl")]
     subprocess.run([*command, "--out", str(package / "ops.pickle")], cwd=out, check=True)
@@ -62,8 +62,10 @@ def store_operators(out: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--flatc", type=Path, required=True, help="the FlatBuffers compiler")
-    parser.add_argument("--out", type=Path, required=True, help="the folder of the packages")
+    parser.add_argument(
+        "--flatc", type=Path, required=True, help="path of the FlatBuffers compiler"
+    )
+    parser.add_argument("--out", type=Path, required=True, help="output directory")
     parser.add_argument("schemas", type=Path, nargs="+", help=".fbs files")
     arguments = parser.parse_args()
     out = arguments.out.resolve()
@@ -71,8 +73,9 @@ def main() -> None:
     package = out / "spirloom"
     copy_package(ROOT / "frontend/spirloom", package)
     copy_package(ROOT / "codegen", package / "_codegen")
-    for folder, pattern in DATA:
-        copy_data(folder, pattern, package)
+    copy_package(ROOT / "spec_model", package / "_spec_model")
+    for directory, pattern in DATA:
+        copy_data(directory, pattern, package)
     (package / "py.typed").touch()
     generate_schema_bindings(arguments.flatc, arguments.schemas, out)
     store_operators(out)

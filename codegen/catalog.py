@@ -1,4 +1,4 @@
-"""The catalogue: what people and programs ask about operators, learnt from the specs."""
+"""The catalog: facts about operators, derived from the specs."""
 
 from __future__ import annotations
 
@@ -8,21 +8,33 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from codegen.dynamic import follows_shapes
-from codegen.loader import Library
-from codegen.op import Op
-from codegen.spec import Arg
-from codegen.yaml_reader import read_text
+from spec_model.expr import operations as ops
+from spec_model.expr.types import (
+    Apply,
+    Comprehension,
+    Conditional,
+    Expr,
+    Kind,
+    ListOf,
+    Logic,
+    Origin,
+    Variable,
+)
+from spec_model.library import Library
+from spec_model.op import Op, packed_constants
+from spec_model.spec import Kernel, Let
+from spec_model.spec.signature import argument_text
+from spec_model.yaml_reader import read_text
 
-# Made with the page of ONNX's test suite (tests/onnx_suite/operators.py).
+# Written by tests/onnx_suite/operators.py.
 ONNX_OPERATORS = Path(__file__).resolve().parent.parent / "generated" / "onnx_operators.txt"
 
 
 class DynamicShapes(StrEnum):
-    """What other shapes change in a plan."""
+    """The effect of other shapes on a plan."""
 
     YES = "yes"  # push constants and dispatch sizes only
-    NEW_PLAN = "new plan"  # kernels, the number of dispatches, or specialisation constants too
+    NEW_PLAN = "new plan"  # also kernels, counts of dispatches or specialization constants
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +47,17 @@ class OpFacts:
     signature: str
     dtypes: tuple[str, ...]
     storages: tuple[str, ...]
-    absent_storages: Mapping[str, str]  # storage → why no kernel has it
+    absent_storages: Mapping[str, str]  # storage → reason why no kernel supports it
     dynamic_shapes: DynamicShapes
-    onnx: tuple[str, ...]  # the ONNX operators that become this one
+    onnx: tuple[str, ...]  # the ONNX operators that import as this one
     templates: tuple[str, ...]
     variants: int
     spec: str
     lines: int  # of the spec
 
 
-def catalogue(library: Library) -> list[OpFacts]:
-    """The facts of every operator, in order of name."""
+def catalog(library: Library) -> list[OpFacts]:
+    """The facts of every operator in order of name."""
     specs = {source.name: source for source in library.specs}
     onnx = _onnx_names()
     return [
@@ -68,9 +80,9 @@ def catalogue(library: Library) -> list[OpFacts]:
     ]
 
 
-def catalogue_text(library: Library) -> str:
-    """The catalogue as JSON: operator name → facts."""
-    facts = {facts.op: asdict(facts) for facts in catalogue(library)}
+def catalog_text(library: Library) -> str:
+    """The catalog as JSON: operator name → facts."""
+    facts = {facts.op: asdict(facts) for facts in catalog(library)}
     return json.dumps(facts, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
@@ -79,24 +91,8 @@ def _signature(op: Op) -> str:
     return f"({args}) -> {', '.join(output.name for output in op.outputs)}"
 
 
-def argument_text(arg: Arg) -> str:
-    """An argument as a spec has it."""
-    word = str(arg.type)
-    if arg.dtype is not None or arg.any_dtype:
-        word = word.replace("tensor", f"tensor<{arg.dtype or 'any'}>")
-    if arg.length is not None:
-        word = word.replace("[]", f"[{arg.length}]")
-    text = f"{arg.name}: {word}{'?' if arg.optional else ''}"
-    if arg.default_of is not None:
-        return f"{text} = {arg.default_of}"
-    if arg.default is None:
-        return text
-    default = list(arg.default) if isinstance(arg.default, tuple) else arg.default
-    return f"{text} = {str(default).lower() if isinstance(default, bool) else default}"
-
-
 def _values(op: Op, axis: str) -> Iterator[str]:
-    """The values of an axis that any kernel has."""
+    """The values of an axis over all kernels."""
     found: Iterable[str] = (
         str(value)
         for kernel in op.kernels
@@ -109,13 +105,15 @@ def _values(op: Op, axis: str) -> Iterator[str]:
 
 def _absent_storages(op: Op) -> dict[str, str]:
     present = set(_values(op, "storage"))
-    reasons = {str(k): why for kernel in op.kernels for k, why in kernel.no_storage.items()}
+    reasons = {
+        str(k): why for kernel in op.kernels for k, why in kernel.unsupported_storage.items()
+    }
     return {storage: why for storage, why in reasons.items() if storage not in present}
 
 
 def _onnx_names() -> dict[str, tuple[str, ...]]:
-    """By operator the ONNX operators that become it, of the lines `Relu: aten.relu`."""
-    if not ONNX_OPERATORS.is_file():  # an installed generator does without
+    """The ONNX operators by operator, from lines such as `Relu: aten.relu`."""
+    if not ONNX_OPERATORS.is_file():  # not part of an installed generator
         return {}
     names: dict[str, list[str]] = {}
     for line in ONNX_OPERATORS.read_text(encoding="utf-8").splitlines():
@@ -124,3 +122,58 @@ def _onnx_names() -> dict[str, tuple[str, ...]]:
             for op in ops.split():
                 names.setdefault(op, []).append(name)
     return {op: tuple(sorted(found)) for op, found in names.items()}
+
+
+# Properties of tensors that do not depend on sizes.
+_SIZELESS = (
+    *(ops.ATTRIBUTES[name][1] for name in ("rank", "dtype", "storage")),
+    *(form.operation for form in (*ops.FUNCTIONS["len"], *ops.FUNCTIONS["present"])),
+)
+
+
+def follows_shapes(op: Op) -> bool:
+    """Whether the plan of a call depends on shapes, apart from push constants and dispatch sizes.
+
+    This is the case if the kernel, the count of dispatches or a specialization constant depends on
+    them. Shapes of packed weights are constant.
+    """
+    lets = {step.name: step.value for step in op.steps if isinstance(step, Let)}
+    packed = packed_constants(op, op.kernels)
+    return any(
+        _reads_size(expression, lets, packed)
+        for kernel in op.kernels
+        for expression in _plan_expressions(kernel)
+    )
+
+
+def _plan_expressions(kernel: Kernel) -> Iterator[Expr]:
+    for expression in (kernel.when, kernel.repeat, *(axis.of for axis in kernel.axes)):
+        if expression is not None:
+            yield expression
+    yield from (constant.value for constant in kernel.constants)
+
+
+def _reads_size(expression: Expr, lets: Mapping[str, Expr], constant: set[str]) -> bool:
+    if isinstance(expression, Apply) and expression.operation not in _SIZELESS:
+        for operand in expression.operands:
+            is_tensor = operand.kind in (Kind.TENSOR, Kind.TENSORS)
+            if is_tensor and expression.kind is not Kind.TENSOR and operand.names - constant:
+                return True
+    if isinstance(expression, Variable) and expression.origin is Origin.LET:
+        return _reads_size(lets[expression.name], lets, constant)
+    return any(_reads_size(part, lets, constant) for part in _parts(expression))
+
+
+def _parts(expression: Expr) -> Iterator[Expr]:
+    match expression:
+        case Apply(operands=operands) | ListOf(operands=operands):
+            sized = not (isinstance(expression, Apply) and expression.operation in _SIZELESS)
+            yield from operands if sized else ()
+        case Logic(left=left, right=right):
+            yield from (left, right)
+        case Conditional(condition=condition, then=then, otherwise=otherwise):
+            yield from (condition, then, otherwise)
+        case Comprehension(iterable=iterable, element=element, condition=condition):
+            yield from (iterable, element)
+            if condition is not None:
+                yield condition

@@ -7,12 +7,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from codegen.closed_pipe import ends_quietly
-from codegen.errors import SpecError
-from codegen.select.imported_model import ModelImport, no_import
+from codegen.select.models import ModelImport, no_import
+from spec_model.errors import SpecError
+from spec_model.output_errors import handle_output_errors
 
 
-@ends_quietly
+@handle_output_errors
 def main(argv: Sequence[str] | None = None, import_model: ModelImport = no_import) -> int:
     """Runs one command. Exit code 1: bad input, 2: bad usage."""
     options = _parser().parse_args(argv)
@@ -34,21 +34,23 @@ def _parser() -> argparse.ArgumentParser:
     _add_generate(
         commands.add_parser("generate", help="write GLSL, manifest.json and registry.bin")
     )
-    _add_select(commands.add_parser("select", help="choose the ops and variants of a library"))
-    check = commands.add_parser("check", help="parse, type-check and render, but write nothing")
+    _add_select(commands.add_parser("select", help="select the ops and variants of a library"))
+    check = commands.add_parser("check", help="parse, type-check and render without writing files")
     _add_inputs(check)
     check.set_defaults(run=_check)
-    index = commands.add_parser("index", help="write the index of variants that people review")
+    index = commands.add_parser("index", help="write the index of variants for review")
     _add_inputs(index)
     index.add_argument("--out", type=Path, required=True, metavar="FILE")
-    index.add_argument("--operators", type=Path, metavar="FILE", help="also write the op table")
+    index.add_argument(
+        "--operators", type=Path, metavar="FILE", help="also write the page of operators"
+    )
     index.set_defaults(run=_index)
     return parser
 
 
 def _add_inputs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--spec-dir", type=Path, action="append", required=True, metavar="DIR", help="may repeat"
+        "--spec-dir", type=Path, action="append", required=True, metavar="DIR", help="repeatable"
     )
     parser.add_argument(
         "--template-dir",
@@ -56,40 +58,47 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="DIR",
-        help="may repeat; later ones are searched first",
+        help="repeatable; later directories take precedence",
     )
     parser.add_argument(
         "--root",
         type=Path,
         default=Path(__file__).resolve().parent.parent,
         metavar="DIR",
-        help="the project whose folders these are; files are named relative to it",
+        help="project root; messages and products name files relative to it",
     )
 
 
 def _add_generate(parser: argparse.ArgumentParser) -> None:
     _add_inputs(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")
-    parser.add_argument("--library", default="spirloom::shaders_all", help="its name in messages")
     parser.add_argument(
-        "--override", action="store_true", help="its ops replace those of other libraries"
+        "--library", default="spirloom::shaders_all", help="name of the library in messages"
+    )
+    parser.add_argument(
+        "--override",
+        action="store_true",
+        help="the ops replace ops of the same name in other libraries",
     )
     parser.add_argument(
         "--state",
         type=Path,
         metavar="FILE",
-        help="keep what makes the next run after an edit of templates quick",
+        help="state file: after edits of templates, render only the affected shaders",
     )
     parser.add_argument(
-        "--depfile", type=Path, metavar="FILE", help="name every file that was read"
+        "--depfile", type=Path, metavar="FILE", help="write all input files as a depfile"
     )
     parser.add_argument(
-        "--selection", type=Path, metavar="FILE", help="only what this file of `select` keeps"
+        "--selection",
+        type=Path,
+        metavar="FILE",
+        help="generate only the variants in this output of `select`",
     )
     parser.add_argument(
         "--test-kernels",
         action="store_true",
-        help="only the ops that have kernels which are `for_tests`, with these",
+        help="generate only ops with `test_only` kernels, including these",
     )
     parser.set_defaults(run=_generate)
 
@@ -104,20 +113,20 @@ def _add_select(parser: argparse.ArgumentParser) -> None:
         ("--storages", "STORAGE", str),
     ):
         parser.add_argument(option, nargs="*", default=[], type=kind, metavar=metavar)
-    parser.add_argument("--prefix", default="", help="of the selectors' names in messages")
+    parser.add_argument("--prefix", default="", help="prefix of selectors in messages")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the selection for generate")
     parser.add_argument(
         "--depfile",
         type=Path,
         metavar="FILE",
-        help="name all that the selection follows from",
+        help="write all input files as a depfile",
     )
     parser.set_defaults(run=_select)
 
 
 def _generate(options: argparse.Namespace) -> int:
     from codegen.generate import generate
-    from codegen.request import Request
+    from codegen.output import Request
 
     generate(
         Request(
@@ -137,13 +146,12 @@ def _generate(options: argparse.Namespace) -> int:
 
 
 def _select(options: argparse.Namespace) -> int:
-    from codegen.depfile import write_depfile
-    from codegen.for_tests import without_test_kernels
-    from codegen.library import load_library
-    from codegen.select.report import summary, yaml_text
-    from codegen.select.select import Selectors, select
+    from codegen.output import Output
+    from codegen.select.select import Selectors, select, summary, yaml_text
     from codegen.select.selection import inputs_of, selection_text
-    from codegen.writer import Output
+    from spec_model.files import write_depfile
+    from spec_model.library import without_test_kernels
+    from spec_model.load.loader import load_library
 
     selectors = Selectors(
         tuple(options.ops),
@@ -153,8 +161,8 @@ def _select(options: argparse.Namespace) -> int:
         tuple(options.storages),
         options.prefix,
     )
-    whole = load_library(options.spec_dir, options.template_dir, options.root)
-    library = without_test_kernels(whole)
+    full = load_library(options.spec_dir, options.template_dir, options.root)
+    library = without_test_kernels(full)
     selection = select(library, selectors, options.import_model)
     if options.out is None:
         print(yaml_text(library, selection), end="")
@@ -168,18 +176,17 @@ def _select(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     from codegen.generate import render_all
-    from codegen.library import load_library
+    from spec_model.load.loader import load_library
 
     render_all(load_library(options.spec_dir, options.template_dir, options.root))
     return 0
 
 
 def _index(options: argparse.Namespace) -> int:
-    from codegen.for_tests import without_test_kernels
-    from codegen.index import index_text
-    from codegen.library import load_library
-    from codegen.op_table import op_table_text
-    from codegen.writer import Output
+    from codegen.output import Output
+    from codegen.pages import index_text, op_table_text
+    from spec_model.library import without_test_kernels
+    from spec_model.load.loader import load_library
 
     library = load_library(options.spec_dir, options.template_dir, options.root)
     Output(options.out.parent).write(options.out.name, index_text(library))

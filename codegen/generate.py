@@ -1,31 +1,30 @@
-"""`generate`: loads, renders and writes everything."""
+"""The command `generate`: loads specs, renders templates and writes all products."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
 
-from codegen.catalog import ONNX_OPERATORS, catalogue_text
-from codegen.depfile import write_depfile
-from codegen.errors import ErrorList
-from codegen.for_tests import ops_with_test_kernels, without_test_kernels
+from codegen.catalog import ONNX_OPERATORS, catalog_text
 from codegen.incremental import regenerate, save
-from codegen.library import load_library, open_templates
-from codegen.loader import Library
 from codegen.manifest import REGISTRY, manifest_text
-from codegen.members import check_members
-from codegen.registry import foreign_bytes, registry_bytes
+from codegen.output import Output, Request
+from codegen.registry import executorch_bytes, registry_bytes
 from codegen.render import Rendered, Renderer, glsl_digest, unused_in
-from codegen.request import Request
 from codegen.select.selection import read_selection, reduced
-from codegen.writer import Output
+from codegen.shader import check_members
+from spec_model.errors import ErrorList
+from spec_model.files import write_depfile
+from spec_model.library import Library, ops_with_test_kernels, without_test_kernels
+from spec_model.load.loader import load_library
+from spec_model.templates import PACKAGE, open_templates
 
-_CODEGEN = Path(__file__).resolve().parent
+_SOURCES = (Path(__file__).resolve().parent, PACKAGE)
 _STALE = ("glsl/*.glsl",)
 
 
 def generate(request: Request) -> list[str]:
-    """Writes the products and returns the names of changed files. Fails before writing any."""
+    """Writes the products and returns the names of changed files. Errors occur before writing."""
     changed = regenerate(request, open_templates(request.template_dirs, request.root))
     return _generate(request) if changed is None else changed
 
@@ -39,28 +38,29 @@ def _generate(request: Request) -> list[str]:
         library = without_test_kernels(library)
     if request.selection is not None:
         library = reduced(library, read_selection(request.selection, library))
-    shaders = render_all(library, whole=request.selection is None)
+    shaders = render_all(library, complete=request.selection is None)
     registry = registry_bytes(library, request.library, overrides=request.overrides)
     output = Output(request.out)
     for shader in shaders:
         output.write(shader.shader.path, shader.text)
     output.write_bytes(REGISTRY, registry)
-    output.write_bytes("executorch.bin", foreign_bytes(library))
+    output.write_bytes("executorch.bin", executorch_bytes(library))
     output.write("manifest.json", manifest_text(request.library, library.variants))
     output.write("glsl.digest", glsl_digest((each.shader.id, each.digest) for each in shaders))
-    output.write("operators.json", catalogue_text(library))
+    output.write("operators.json", catalog_text(library))
     output.remove_stale(_STALE)
     inputs = _inputs(request, library)
     if request.depfile is not None:
         write_depfile(request.depfile, request.out / "manifest.json", inputs)
-    save(request, started, inputs, library.templates, output.kept, shaders)
+    save(request, started, inputs, library.templates, output.written, shaders)
     return output.changed
 
 
-def render_all(library: Library, *, whole: bool = True) -> list[Rendered]:
-    """The GLSL of every variant. Fails with every mistake found, once for each template line.
+def render_all(library: Library, *, complete: bool = True) -> list[Rendered]:
+    """The GLSL of every variant. Reports all errors, once for each template line.
 
-    What only variants use that are not there is no mistake in a library that is not `whole`.
+    Unused push constants and constants are errors only in a `complete` library: other variants of a
+    selection may use them.
     """
     renderer = Renderer(library.templates)
     errors = ErrorList()
@@ -74,17 +74,17 @@ def render_all(library: Library, *, whole: bool = True) -> list[Rendered]:
             shaders.append(renderer.render(variant))
             broken.discard(variant.kernel.name)
     errors.raise_any()
-    if whole:
+    if complete:
         kernels = (kernel for op in library.ops.values() for kernel in op.kernels)
         check_members(kernels, unused_in(shaders))
     return shaders
 
 
 def _inputs(request: Request, library: Library) -> set[Path]:
-    """All that the products follow from."""
+    """All input files of the products."""
     inputs = {source.path for source in (*library.specs, *library.templates.files.values())}
     if request.selection is not None:
         inputs.add(request.selection)
-    inputs |= set(_CODEGEN.rglob("*.py"))
+    inputs |= {path for package in _SOURCES for path in package.rglob("*.py")}
     inputs |= {ONNX_OPERATORS} if ONNX_OPERATORS.is_file() else set()
     return inputs

@@ -1,7 +1,7 @@
-"""Generating after an edit of templates: only the shaders that come from them are rendered again.
+"""Incremental generation: after an edit of templates, only the affected shaders are rendered.
 
-What a whole run has learnt is kept in a state file in the build tree. It serves as long as nothing
-but the texts of templates has changed; whenever in doubt, the whole run is made.
+A full run stores its state in a file of the build tree. The state is valid as long as only texts of
+templates have changed; in all other cases, a full run follows.
 """
 
 from __future__ import annotations
@@ -17,44 +17,44 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from codegen.output import Output, Request
 from codegen.render import TEMPLATE_ERRORS, Rendered, Renderer, glsl_digest, unused_in
-from codegen.request import Request
-from codegen.templates import Templates
-from codegen.writer import Output, write_atomically
+from spec_model.files import write_atomically
+from spec_model.templates import Templates
 
-_CLOCK = 20_000_000  # ns by which a file's time may lag behind the clock
+_CLOCK = 20_000_000  # ns: maximum delay of file times behind the clock
 
 
-class Kept(NamedTuple):
-    """A shader without its text; a tuple, which is fast to keep."""
+class StoredShader(NamedTuple):
+    """A shader without its text. Tuples are fast to pickle."""
 
     id: str
     digest: bytes  # of the text
     sources: frozenset[str]
-    shader: bytes  # pickled: most are never asked for
+    shader: bytes  # pickled: most are not needed
 
     @classmethod
-    def of(cls, rendered: Rendered, pickled: bytes) -> Kept:
-        """What is kept of `rendered`, whose shader is pickled already."""
+    def of(cls, rendered: Rendered, pickled: bytes) -> StoredShader:
+        """The record of `rendered`, with its pickled shader."""
         return cls(rendered.shader.id, rendered.digest, rendered.sources, pickled)
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A run's result, as the next one needs it."""
+    """The result of a run, for the next run."""
 
     key: bytes  # of all inputs but the templates' texts
     inputs: tuple[Path, ...]  # the files in `key`
     templates: Mapping[str, bytes]  # name → digest of its text
     products: Mapping[str, tuple[int, int]]  # file → bytes, time
-    shaders: tuple[Kept, ...]
+    shaders: tuple[StoredShader, ...]
 
 
 def regenerate(request: Request, templates: Templates) -> list[str] | None:
-    """Writes what an edit of templates changes, and names it. None: it takes a whole run."""
+    """Writes the products that edited templates change; returns their names. None: run in full."""
     started = time.time_ns()
     state = _read(request.state)
-    if state is None or not _still_holds(state, request):
+    if state is None or not _is_valid(state, request):
         return None
     digests = _digests(templates, state.templates)
     if digests is None:
@@ -65,16 +65,16 @@ def regenerate(request: Request, templates: Templates) -> list[str] | None:
     try:
         rendered = _render_again(state, edited, Renderer(templates))
     except TEMPLATE_ERRORS:
-        return None  # the whole run says what is wrong, and where
+        return None  # the full run reports the error
     if request.selection is None and unused_in(rendered.values()):
-        return None  # it is a mistake, unless others use what these do not
+        return None  # an error, unless other shaders use them
     shaders = tuple(
-        Kept.of(rendered[kept.id], kept.shader) if kept.id in rendered else kept
+        StoredShader.of(rendered[kept.id], kept.shader) if kept.id in rendered else kept
         for kept in state.shaders
     )
     if frozenset().union(*(kept.sources for kept in shaders)) != digests.keys():
-        return None  # templates include others than before
-    # Where this is cut off, _still_holds() will see the times of what was written.
+        return None  # templates include other templates than before
+    # After an interruption, the file times invalidate the state (_is_valid()).
     output = Output(request.out, in_place=True)
     for shader in rendered.values():
         output.write(shader.shader.path, shader.text)
@@ -91,10 +91,10 @@ def save(
     products: Iterable[str],
     shaders: Iterable[Rendered],
 ) -> None:
-    """Keeps the state of a whole run, unless its inputs changed while it ran."""
+    """Stores the state of a full run, unless its inputs changed during the run."""
     if request.state is None:
         return
-    kept = tuple(Kept.of(each, pickle.dumps(each.shader, protocol=5)) for each in shaders)
+    kept = tuple(StoredShader.of(each, pickle.dumps(each.shader, protocol=5)) for each in shaders)
     _save(request, started, inputs, templates, products, kept)
 
 
@@ -104,7 +104,7 @@ def _save(
     inputs: Iterable[Path],
     templates: Templates,
     products: Iterable[str],
-    shaders: tuple[Kept, ...],
+    shaders: tuple[StoredShader, ...],
 ) -> None:
     assert request.state is not None
     names = sorted(frozenset().union(*(kept.sources for kept in shaders)))
@@ -127,7 +127,7 @@ def _save(
 
 
 def digest_of(path: Path) -> bytes:
-    """A file's digest; empty if there is none."""
+    """A file's digest; empty if it does not exist."""
     return hashlib.blake2b(path.read_bytes()).digest() if path.is_file() else b""
 
 
@@ -138,11 +138,14 @@ def _read(path: Path | None) -> State | None:
     size = hashlib.blake2b().digest_size
     if hashlib.blake2b(data[size:]).digest() != data[:size]:
         return None
-    state = pickle.loads(data[size:])
+    try:
+        state = pickle.loads(data[size:])
+    except (AttributeError, ImportError, TypeError, pickle.UnpicklingError):
+        return None  # written by another version of the generator
     return state if isinstance(state, State) else None
 
 
-def _still_holds(state: State, request: Request) -> bool:
+def _is_valid(state: State, request: Request) -> bool:
     if state.key != _key(request, state.inputs):
         return False
     return all(_stamp(f"{request.out}/{name}") == old for name, old in state.products.items())
@@ -152,20 +155,20 @@ def _key(request: Request, inputs: Iterable[Path]) -> bytes:
     digest = hashlib.blake2b(f"{sys.version}\n{request!r}\n".encode())
     for path in (*inputs, *_references(request)):
         digest.update(f"{path}\n".encode() + digest_of(path))
-    for folder in (*request.spec_dirs, *request.template_dirs):
-        names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.*"))
+    for directory in (*request.spec_dirs, *request.template_dirs):
+        names = sorted(path.relative_to(directory).as_posix() for path in directory.rglob("*.*"))
         digest.update("\n".join(names).encode())
     return digest.digest()
 
 
 def _references(request: Request) -> Iterator[Path]:
-    for folder in request.spec_dirs:
-        yield from sorted(folder.glob("reference/*.py"))
+    for directory in request.spec_dirs:
+        yield from sorted(directory.rglob("*.py"))
 
 
 def _stamp(path: str | Path) -> tuple[int, int]:
     try:
-        found = os.stat(path)  # noqa: PTH116 - of thousands, without making Paths of them
+        found = os.stat(path)  # noqa: PTH116 - faster than Path for thousands of files
     except FileNotFoundError:
         return (-1, -1)
     return (found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else (-1, -1)
@@ -179,6 +182,6 @@ def _digests(templates: Templates, names: Iterable[str]) -> dict[str, bytes] | N
 
 
 def _render_again(state: State, edited: set[str], renderer: Renderer) -> dict[str, Rendered]:
-    """By id, the shaders that come from an edited template."""
+    """The shaders of edited templates, by id."""
     stale = [kept for kept in state.shaders if not kept.sources.isdisjoint(edited)]
     return {kept.id: renderer.fill(pickle.loads(kept.shader)) for kept in stale}

@@ -1,8 +1,8 @@
-"""A Jinja extension that writes `#line N "file"` where the output leaves the template's lines.
+"""A Jinja extension that writes `#line N "file"` where output and template lines diverge.
 
-That is at its start, after block tags, after comments of several lines, and after lines that begin
-with `{{ … }}` (a macro's output may have many). Bodies of macros and of block `set`, `call` and
-`filter` are left alone: their text may be used inside a line.
+These are the start, and lines after block tags, multi-line comments and lines that begin with
+`{{ … }}` (macros can return several lines). Bodies of macros and of block `set`, `call` and
+`filter` have no directives: their text can be used inside a line.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ _CAPTURES = frozenset({"macro", "call", "filter", "set"})
 
 
 class LineDirectives(Extension):
-    """The extension; `stream.filename` is what the directives call the template."""
+    """The extension. `stream.filename` is the template's name in directives."""
 
     def filter_stream(self, stream: TokenStream) -> Iterator[Token]:
-        """Adds data tokens with the directives."""
+        """Adds data tokens with directives."""
         return _Filter(stream.filename or "?").run(stream)
 
 
 class _Filter:
     def __init__(self, file: str) -> None:
         self._file = file
-        self._at_start = True  # the output stands at the start of a line
-        self._anchor = True  # the next line's number must be said
-        self._next_line = 1  # which the compiler would take the next line to be
-        self._captures = 0  # open bodies whose text may be used inside a line
+        self._at_start = True  # the output is at the start of a line
+        self._anchor = True  # the next line requires a directive
+        self._next_line = 1  # the line number that the compiler assigns next
+        self._captures = 0  # count of open bodies without directives
         self._tag: list[Token] = []
 
     def run(self, stream: TokenStream) -> Iterator[Token]:
@@ -79,7 +79,7 @@ class _Filter:
         line, text = token.lineno, token.value
         lost = self._anchor or line != self._next_line
         if lost and not self._at_start:
-            # The rest of a line that a tag or a macro's output interrupts comes first.
+            # First the rest of a line that a tag or a macro's output interrupts.
             rest = _LINE_REST.match(text)
             end = rest.end() if rest else len(text)
             yield Token(line, TOKEN_DATA, text[:end])

@@ -1,11 +1,11 @@
-"""The manifest: what the shader compiler checks every module against."""
+"""The manifest: the expected interface of every module, checked by the shader compiler."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 
-from codegen.spec import Variant
+from spec_model.spec import Variant
 
 Json = dict[str, object]
 
@@ -21,12 +21,12 @@ def manifest_text(library: str, variants: Sequence[Variant]) -> str:
 
 
 def glsl_path(variant: Variant) -> str:
-    """Where the variant's GLSL lies in the output folder."""
+    """The path of the variant's GLSL in the output directory."""
     return f"glsl/{variant.id}.glsl"
 
 
 def variant_row(variant: Variant) -> Json:
-    """What the manifest says of a variant."""
+    """A variant's entry of the manifest."""
     kernel = variant.kernel
     return {
         "id": variant.id,

@@ -1,4 +1,4 @@
-"""Variants → GLSL text."""
+"""Renders variants as GLSL text."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ from typing import Any
 
 import jinja2
 
-from codegen.errors import Position, SpecError
-from codegen.glsl_text import check_ascii
 from codegen.lines import LineDirectives
-from codegen.members import unused_members
-from codegen.shader import Shader, shader_of
-from codegen.spec import Variant
-from codegen.templates import Templates
-from codegen.vocabulary import CONTEXT_NAMES
-from codegen.yaml_reader import read_text
+from codegen.shader import Shader, shader_of, unused_members
+from spec_model.errors import Position, SpecError
+from spec_model.spec import Variant
+from spec_model.templates import Templates
+from spec_model.vocabulary import CONTEXT_NAMES
+from spec_model.yaml_reader import read_text
 
 _TEMPLATE_BUGS = (
     TypeError,
@@ -28,14 +26,14 @@ _TEMPLATE_BUGS = (
     ArithmeticError,
     LookupError,
     AttributeError,
-    NameError,  # of what Jinja makes of 1e999
+    NameError,  # raised by Jinja for 1e999
 )
 TEMPLATE_ERRORS = (jinja2.TemplateError, RecursionError, SpecError, *_TEMPLATE_BUGS)
 _QUOTED = re.compile(r"'([^']+)'")
 
 
 class _Undefined(jinja2.StrictUndefined):
-    """Says only which name is missing; types of our objects mean nothing to template authors."""
+    """Its message contains only the name, not the types of Python objects."""
 
     @property
     def _undefined_message(self) -> str:
@@ -44,7 +42,7 @@ class _Undefined(jinja2.StrictUndefined):
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A shader, its GLSL and the templates that it came from."""
+    """A shader, its GLSL and the templates that it includes."""
 
     shader: Shader
     text: str
@@ -53,8 +51,7 @@ class Rendered:
 
 
 def glsl_digest(shaders: Iterable[tuple[str, bytes]]) -> str:
-    """Changes when any shader does, of which ids and digests are given: what build tools depend on
-    instead of on every file."""
+    """The digest of all shaders, from their ids and digests: a single dependency for the build."""
     digest = hashlib.blake2b(digest_size=16)
     for name, text_digest in shaders:
         digest.update(f"{name}\n".encode() + text_digest)
@@ -62,12 +59,12 @@ def glsl_digest(shaders: Iterable[tuple[str, bytes]]) -> str:
 
 
 def unused_in(shaders: Iterable[Rendered]) -> Mapping[str, frozenset[str]]:
-    """By kernel, the push constants and constants of the spec's own that none of them uses."""
+    """By kernel, the spec's push constants and constants that no shader uses."""
     return unused_members((each.shader.kernel, each.shader.own, each.text) for each in shaders)
 
 
 class _Environment(jinja2.Environment):
-    """Remembers which templates were asked for since `used` was last emptied."""
+    """Records the loaded templates in `used`."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -76,18 +73,18 @@ class _Environment(jinja2.Environment):
     def get_template(
         self, name: str | jinja2.Template, *args: Any, **kwargs: Any
     ) -> jinja2.Template:
-        """As Jinja has it."""
+        """As in the base class."""
         template = super().get_template(name, *args, **kwargs)
         self.used.add(str(template.name))
         return template
 
 
 class Renderer:
-    """Renders variants from the templates of some folders."""
+    """Renders variants from the templates of several directories."""
 
     def __init__(self, templates: Templates) -> None:
         self._templates = templates
-        self._sources: dict[str, str] = {}  # by the name in messages
+        self._sources: dict[str, str] = {}  # by name in messages
         self._environment = _Environment(
             loader=jinja2.FunctionLoader(self._load),
             extensions=[LineDirectives],
@@ -100,7 +97,7 @@ class Renderer:
         )
 
     def fill(self, shader: Shader) -> Rendered:
-        """The GLSL. Template mistakes are one of TEMPLATE_ERRORS."""
+        """The GLSL. Errors in templates raise one of TEMPLATE_ERRORS."""
         self._environment.used.clear()
         template = self._environment.get_template(shader.template)
         text = shader.header + template.render(shader.context)
@@ -108,20 +105,20 @@ class Renderer:
         return Rendered(shader, text, digest, frozenset(self._environment.used))
 
     def render(self, variant: Variant) -> Rendered:
-        """The GLSL. Template mistakes become SpecErrors at the template's line."""
+        """The GLSL. Errors in templates raise SpecError at the template's line."""
         try:
             return self.fill(shader_of(variant))
         except jinja2.TemplateSyntaxError as error:
             raise self._syntax_error(error) from None
         except jinja2.TemplateNotFound as error:
             position = self._position(error.__traceback__, str(error.name), variant)
-            message = f"Template '{error.name}' is in none of the template folders."
+            message = f"Template '{error.name}' is not in any template directory."
             raise SpecError.at(position, message) from None
         except jinja2.UndefinedError as error:
             raise self._undefined(error, variant) from None
         except RecursionError as error:
             position = self._repeated(error.__traceback__, variant)
-            message = "Templates or macros call each other without end."
+            message = "Templates or macros call each other recursively without end."
             raise SpecError.at(position, f"{message} {_note(variant)}") from None
         except (jinja2.TemplateError, *_TEMPLATE_BUGS) as error:
             words = _QUOTED.findall(str(error))
@@ -157,14 +154,14 @@ class Renderer:
         return Position(*found[-1], self._column(*found[-1], [word]))
 
     def _repeated(self, trace: TracebackType | None, variant: Variant) -> Position:
-        """The template line that a traceback has most often; the outermost of several."""
+        """The most frequent template line of a traceback; of several, the outermost."""
         found = Counter(self._lines(trace)).most_common(1)
         if not found:
             return variant.kernel.position
         return Position(*found[0][0], self._column(*found[0][0], []))
 
     def _lines(self, trace: TracebackType | None) -> list[tuple[str, int]]:
-        """The template lines of a traceback, the outermost first."""
+        """The template lines of a traceback, outermost first."""
         lines = []
         while trace is not None:
             file = trace.tb_frame.f_code.co_filename
@@ -174,7 +171,7 @@ class Renderer:
         return lines
 
     def _column(self, file: str, line: int, words: list[str]) -> int:
-        """Where the line has one of the words, else where its text starts."""
+        """The column of the last match of a word in the line, otherwise of the first character."""
         lines = self._sources.get(file, "").split("\n")
         text = lines[line - 1] if 0 < line <= len(lines) else ""
         for word in filter(None, words):
@@ -191,3 +188,23 @@ def _sentence(error: Exception) -> str:
 
 def _note(variant: Variant) -> str:
     return f"(In variant {variant.id}.)"
+
+
+_COMMENTS = re.compile(r"\{#.*?#\}|/\*.*?\*/|//[^\n]*", re.DOTALL)
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+
+
+def check_ascii(template: str, name: str) -> None:
+    """Fails at the first non-ASCII character outside of comments."""
+    code = _COMMENTS.sub(_blank, template)
+    found = _NOT_ASCII.search(code)
+    if found is None:
+        return
+    line = code.count("\n", 0, found.start()) + 1
+    column = found.start() - code.rfind("\n", 0, found.start())
+    message = f"Character '{found[0]}' is not allowed in GLSL outside of comments."
+    raise SpecError.at(Position(name, line, column), message)
+
+
+def _blank(comment: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", comment[0])

@@ -1,28 +1,29 @@
-"""What rendering a variant takes: plain values, named as templates know them."""
+"""The template variables of a variant as plain values, and unused members of shaders."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 
 from codegen.manifest import glsl_path
-from codegen.members import own_members
-from codegen.spec import BoundTensor, Constant, PushMember, Variant
-from codegen.vocabulary import COMMON_EXTENSIONS
+from spec_model.errors import ErrorList, SpecError
+from spec_model.spec import BoundTensor, Constant, Kernel, PushMember, Variant
+from spec_model.vocabulary import COMMON_EXTENSIONS
 
 
 @dataclass(frozen=True, slots=True)
 class Shader:
-    """A GLSL file to be: its template, and the names that the template sees."""
+    """A GLSL file to render: its template and the template's variables."""
 
     id: str
-    path: str  # in the output folder
+    path: str  # in the output directory
     template: str
-    header: str  # the lines before what the template gives
+    header: str  # the lines before the template's output
     context: Mapping[str, object]
     kernel: str
-    own: frozenset[str]  # push constants and constants that stand in the spec, not in defaults
+    own: frozenset[str]  # push constants and constants of the spec, not of defaults
 
 
 def shader_of(variant: Variant) -> Shader:
@@ -90,3 +91,45 @@ def _constant(constant: Constant) -> SimpleNamespace:
     return SimpleNamespace(
         name=constant.name, id=constant.id, type=constant.type, default=constant.default
     )
+
+
+_WORD = re.compile(r"[A-Za-z]\w*")
+_NO_USE = re.compile(r"//[^\n]*|layout\(push_constant[^{]*\{[^}]*\};|layout\(constant_id[^;]*;")
+
+
+def own_members(kernel: Kernel) -> list[PushMember | Constant]:
+    """The members declared in the spec. Members of a template may be unused."""
+    members: list[PushMember | Constant] = [*kernel.push, *kernel.constants]
+    return [each for each in members if each.position.file == kernel.position.file]
+
+
+def unused_members(
+    shaders: Iterable[tuple[str, frozenset[str], str]],
+) -> Mapping[str, frozenset[str]]:
+    """By kernel, the members that no shader uses. Shaders: kernel, own members, GLSL."""
+    unused: dict[str, frozenset[str]] = {}
+    for kernel, own, text in shaders:
+        left = unused.get(kernel, own)
+        unused[kernel] = left - _words(text) if left else left
+    return {kernel: names for kernel, names in unused.items() if names}
+
+
+def check_members(kernels: Iterable[Kernel], unused: Mapping[str, frozenset[str]]) -> None:
+    """Fails if there are unused members."""
+    errors = ErrorList()
+    for kernel in kernels:
+        for member in own_members(kernel):
+            if member.name in unused.get(kernel.name, ()):
+                what = "Push constant" if isinstance(member, PushMember) else "Constant"
+                message = (
+                    f"{what} '{member.name}' is not used by any shader of {kernel.name}; remove"
+                )
+                message += " it, or move it to 'let' if only formulas use it."
+                with errors:
+                    raise SpecError.at(member.position, message)
+    errors.raise_any()
+
+
+def _words(text: str) -> set[str]:
+    """The names in GLSL, except in comments and declarations of push constants and constants."""
+    return set(_WORD.findall(_NO_USE.sub("", text)))

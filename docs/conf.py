@@ -28,8 +28,6 @@ extensions = [
     "tools.docs.extension",
 ]
 
-# Pages that are read elsewhere than in the site.
-exclude_patterns = ["_diagrams/README.md"]
 default_role = "code"
 smartquotes = False  # -- begins an option
 nitpicky = True

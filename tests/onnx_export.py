@@ -1,4 +1,4 @@
-"""PyTorch's tracing exporter to ONNX: the only one of 1.13, one of two in newer releases."""
+"""PyTorch's tracing ONNX exporter: the only exporter of 1.13, one of two in newer releases."""
 
 from __future__ import annotations
 

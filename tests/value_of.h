@@ -1,4 +1,4 @@
-// Results in tests.
+// ValueOf: the value of a Result in tests.
 #ifndef SPIRLOOM_TESTS_VALUE_OF_H_
 #define SPIRLOOM_TESTS_VALUE_OF_H_
 
@@ -10,9 +10,8 @@
 
 namespace spirloom {
 
-// The value of `result`. An error ends the test that calls this, from functions that return
-// something too: thrown to GoogleTest, which reports it with the caller's place as a failure and
-// goes on to the next test.
+// Returns the value of `result`. An error fails the test, also from functions with a return value:
+// it is thrown to GoogleTest, which reports it with the caller's file and line.
 template <typename T>
 T ValueOf(Result<T> result, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   if (!result.ok()) {

@@ -1,8 +1,8 @@
-"""What `./dev check` runs: format, lint, types, generated files, Clang, a host of 32 bits, every
-case of operators, every fault, sanitizers, fuzzing, the oldest PyTorch, all of ExecuTorch's tests.
+"""Implements `./dev check`: format, lint, types, generated files, Clang, 32-bit host, all operator
+cases, all faults, sanitizers, fuzzing, oldest PyTorch, all ExecuTorch tests.
 
-Every step runs even when an earlier one failed; the exit code is 1 if any did. Steps can be named:
-`./dev check format lint`.
+Runs all steps, or those on the command line (`./dev check format lint`), also after a failure. The
+exit code is 1 if a step failed.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from codegen.closed_pipe import ends_quietly
+from spec_model.output_errors import handle_output_errors
 
 ROOT = Path(__file__).resolve().parent.parent
 RUFF_VERSION = "0.8.4"
@@ -22,7 +22,7 @@ RUFF_ENVIRONMENT = ROOT / ".venv-check"
 
 
 def run(*command: str | Path) -> bool:
-    """Runs a command in the repository; whether it succeeded."""
+    """Runs a command in the repository. Returns whether it succeeded."""
     return subprocess.run([str(part) for part in command], cwd=ROOT, check=False).returncode == 0
 
 
@@ -34,7 +34,7 @@ def tracked(*patterns: str) -> list[str]:
 
 
 def install_ruff() -> Path:
-    """The pinned ruff, in an environment of its own: the distribution has none."""
+    """Installs the pinned ruff, which the distribution does not contain, in its own environment."""
     ruff = RUFF_ENVIRONMENT / "bin" / "ruff"
     if not (RUFF_ENVIRONMENT / f"ruff-{RUFF_VERSION}").exists():
         subprocess.run([sys.executable, "-m", "venv", "--clear", RUFF_ENVIRONMENT], check=True)
@@ -45,25 +45,25 @@ def install_ruff() -> Path:
 
 
 def check_format() -> bool:
-    """C++ and C as clang-format has them."""
+    """Format of C++ and C (clang-format)."""
     return run("clang-format", "--dry-run", "--Werror", *tracked("*.h", "*.cpp", "*.c"))
 
 
 def check_lint() -> bool:
-    """Python as ruff has it: lint and format."""
+    """Lint and format of Python (ruff)."""
     ruff = install_ruff()
     return all([run(ruff, "check", "--quiet", "."), run(ruff, "format", "--check", "--quiet", ".")])
 
 
 def check_types() -> bool:
-    """Python under mypy --strict, tests and examples included."""
+    """Types of Python, including tests and examples (mypy --strict)."""
     return run("/usr/bin/python3", "-m", "mypy", "--no-error-summary")
 
 
 def check_generated() -> bool:
-    """generated/ and docs/reference/operators.md are what the specs give."""
-    with tempfile.TemporaryDirectory() as folder:
-        fresh = Path(folder)
+    """generated/ and docs/reference/operators.md are up to date."""
+    with tempfile.TemporaryDirectory() as scratch:
+        fresh = Path(scratch)
         made = run(
             sys.executable, "-m", "codegen", "index",
             "--spec-dir", "op_specs", "--template-dir", "templates/glsl",
@@ -78,17 +78,17 @@ def check_generated() -> bool:
     if not stale:
         return True
     for path in stale:
-        print(f"{path} is stale: run ./dev update, read the difference and commit it.")
+        print(f"{path} is out of date. Run ./dev update, review the difference and commit it.")
     return False
 
 
 def check_host_32_bit() -> bool:
-    """The runtime for a host of 32 bits, under qemu."""
+    """The runtime on a 32-bit host (qemu)."""
     return run("ctest", "--preset", "release", "-R", "^package.cross_armhf$")
 
 
 def check_cases() -> bool:
-    """Every case of every operator, also with guard bytes around its tensors."""
+    """All operator cases, also with guard bytes around tensors."""
     shards = os.cpu_count() or 1
     program = ROOT / "build" / "release" / "bin" / "op_tests"
     command = [str(program), "--gtest_brief=1", "--gtest_filter=Op.*:Guarded.*"]
@@ -102,7 +102,7 @@ def check_cases() -> bool:
 
 
 def check_faults() -> bool:
-    """Each call of Vulkan that may fail fails once, with each of its errors."""
+    """Each Vulkan call fails once with each of its error codes."""
     environment = os.environ | {"SPIRLOOM_FAULTS": "all", "GALLIVM_PERF": "nopt"}
     program = ROOT / "build" / "release" / "bin" / "faults_test"
     ran = subprocess.run([program, "--gtest_brief=1"], cwd=ROOT, env=environment, check=False)
@@ -110,27 +110,27 @@ def check_faults() -> bool:
 
 
 def check_clang() -> bool:
-    """Everything compiles with Clang, warnings being errors."""
+    """Build with Clang and warnings as errors."""
     return run("./dev", "build", "clang")
 
 
 def check_sanitizers() -> bool:
-    """Unit tests and a tenth of the operators' cases under ASan, UBSan and TSan."""
+    """Unit tests and a tenth of the operator cases with ASan, UBSan and TSan."""
     return run(sys.executable, "tools/sanitizers.py")
 
 
 def check_fuzz() -> bool:
-    """Whatever is read is read safely: a minute of fuzzing in all, ASan and UBSan on."""
+    """All fuzz targets, 6 seconds each, with ASan and UBSan."""
     return run("./dev", "fuzz", "all", "0.1")
 
 
 def check_oldest_torch() -> bool:
-    """The ways in from PyTorch with the oldest one that works."""
+    """PyTorch importers with the oldest supported PyTorch."""
     return run("./dev", "test-torch", "--oldest")
 
 
 def check_executorch() -> bool:
-    """As ExecuTorch's backend: its own tests, and every case of its operators."""
+    """The ExecuTorch backend: ExecuTorch's tests, and all operator cases."""
     return run("./dev", "test-executorch", "--peer", "--suite-all")
 
 
@@ -150,19 +150,19 @@ STEPS: dict[str, Callable[[], bool]] = {
 }
 
 
-@ends_quietly
+@handle_output_errors
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="./dev check",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        description=__doc__.partition("\n")[0],
+        description="Runs all checks of the repository.",
         epilog="\n".join(f"  {name:12} {step.__doc__}" for name, step in STEPS.items()),
     )
-    parser.add_argument("steps", nargs="*", metavar="STEP", help="steps to run; all unless named")
+    parser.add_argument("steps", nargs="*", metavar="STEP", help="steps to run (default: all)")
     names: list[str] = parser.parse_args().steps or list(STEPS)
     unknown = [name for name in names if name not in STEPS]
     if unknown:
-        parser.error(f"unknown step '{unknown[0]}'; there are: {', '.join(STEPS)}")
+        parser.error(f"unknown step '{unknown[0]}'; expected one of: {', '.join(STEPS)}")
     failed = []
     for name in names:
         print(f"\n== {name}: {STEPS[name].__doc__}", flush=True)

@@ -1,7 +1,7 @@
-"""What `./dev fuzz` runs: one fuzz target for some minutes, from the corpus that is kept.
+"""Runs a fuzz target for some minutes, starting from its stored corpus.
 
-Without a target it lists them. What a run finds new is kept in build/fuzz/TARGET/corpus and goes on
-from there the next time; inputs that break something come to build/fuzz/TARGET/findings.
+Without a target, lists the targets. New inputs are stored in build/fuzz/TARGET/corpus and reused by
+the next run; failing inputs are stored in build/fuzz/TARGET/findings.
 """
 
 import argparse
@@ -11,7 +11,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from codegen.closed_pipe import ends_quietly
+from spec_model.output_errors import handle_output_errors
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "tests" / "fuzz"
@@ -20,48 +20,49 @@ WORK = ROOT / "build" / "fuzz"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    what: str
-    max_bytes: int = 4096  # of an input; small ones are tried faster
+    description: str
+    max_bytes: int = 4096  # size of an input; small inputs run faster
 
 
-# Of each the source is tests/fuzz/fuzz_NAME.cpp.
+# The source of each target is tests/fuzz/fuzz_NAME.cpp.
 NATIVE = {
-    "cache_file": Target("files of the cache folder: pipelines, tuned kernels", 512),
-    "executorch": Target("delegates of ExecuTorch's programs (.pte)"),
-    "graph_loader": Target("graph files (.slg), byte by byte"),
-    "graph_plan": Target("whole loads of graphs for any device, short of Vulkan", 2816),
-    "manifest": Target("the shader compiler's manifest.json"),
-    "npy": Target("arrays for spirloom-run (.npy)", 1024),
-    "op_cases": Target("case packs of the operators' tests (.slcases)", 1024),
-    "registry": Target("what a shader library says of its operators"),
-    "shader_library": Target("shader libraries (.slpack), and calls of their operators", 24576),
-    "spirv_words": Target("modules as the runtime rewrites them"),
-    "tokenizer": Target("tokenizers of language models (tokenizer.json), and what they encode"),
+    "cache_file": Target("files of the cache directory: pipelines, tuned kernels", 512),
+    "executorch": Target("delegates in ExecuTorch programs (.pte)"),
+    "graph_loader": Target("graph files (.slg), byte mutations"),
+    "graph_plan": Target("planning of graphs for arbitrary devices, without Vulkan", 2816),
+    "manifest": Target("manifest.json of the shader compiler"),
+    "npy": Target("input arrays of spirloom-run (.npy)", 1024),
+    "op_cases": Target("operator test cases (.slcases)", 1024),
+    "registry": Target("operator registries of shader libraries"),
+    "shader_library": Target("shader libraries (.slpack) and calls of their operators", 24576),
+    "spirv_words": Target("SPIR-V rewriting of the runtime"),
+    "tokenizer": Target("tokenizers (tokenizer.json) and encoding"),
 }
 
-# Of each a module of tests/fuzz, which takes --minutes and --findings.
+# Modules of tests/fuzz with the options --minutes and --findings.
 PYTHON = {
-    "gguf_import": Target("language models in GGUF, imported"),
-    "onnx_import": Target("ONNX models, imported"),
-    "pte_import": Target("programs of ExecuTorch (.pte, .bpte), imported"),
-    "torch_import": Target("exported programs of PyTorch (.pt2), imported"),
-    "op_specs": Target("operator specs and templates, generated"),
+    "gguf_import": Target("import of GGUF language models"),
+    "onnx_import": Target("import of ONNX models"),
+    "pte_import": Target("import of ExecuTorch programs (.pte, .bpte)"),
+    "torch_import": Target("import of PyTorch exported programs (.pt2)"),
+    "op_specs": Target("code generation from operator specs and templates"),
 }
 
 
 TARGETS = NATIVE | PYTHON
 
 
-def build(preset: str, *what: str) -> bool:
-    return subprocess.run(["./dev", "build", preset, *what], cwd=ROOT, check=False).returncode == 0
+def build(preset: str, *targets: str) -> bool:
+    command = ["./dev", "build", preset, *targets]
+    return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
 
 
-def folders(name: str) -> list[Path]:
-    """Where new inputs go, then the corpora to start from."""
+def corpora(name: str) -> list[Path]:
+    """The directory of new inputs, then the initial corpora."""
     own = WORK / name / "corpus"
     own.mkdir(parents=True, exist_ok=True)
-    made = ROOT / "build" / "clang" / "tests" / "fuzz" / "corpus" / name
-    return [own, *(folder for folder in (SOURCES / "corpus" / name, made) if folder.is_dir())]
+    generated = ROOT / "build" / "clang" / "tests" / "fuzz" / "corpus" / name
+    return [own, *(path for path in (SOURCES / "corpus" / name, generated) if path.is_dir())]
 
 
 def report(name: str, log: Path, findings: Path, failed: bool) -> None:
@@ -74,7 +75,7 @@ def report(name: str, log: Path, findings: Path, failed: bool) -> None:
         return
     print("\n".join(text.splitlines()[-60:]))
     for finding in sorted(findings.iterdir()):
-        print(f"{name}: repeat it with\n  build/clang/bin/fuzz_{name} {finding.relative_to(ROOT)}")
+        print(f"{name}: reproduce with\n  build/clang/bin/fuzz_{name} {finding.relative_to(ROOT)}")
 
 
 def run_native(name: str, minutes: float) -> bool:
@@ -92,7 +93,7 @@ def run_native(name: str, minutes: float) -> bool:
     program = ROOT / "build" / "clang" / "bin" / f"fuzz_{name}"
     with log.open("wb") as output:
         ran = subprocess.run(
-            [program, *options, *folders(name)], stdout=output, stderr=output, check=False
+            [program, *options, *corpora(name)], stdout=output, stderr=output, check=False
         )
     report(name, log, findings, ran.returncode != 0)
     return ran.returncode == 0
@@ -117,23 +118,27 @@ def run(names: list[str], minutes: float) -> bool:
     return all(passed + [run_python(name, minutes) for name in python])
 
 
-@ends_quietly
+@handle_output_errors
 def main() -> int:
-    lines = [f"  {name:15} {target.what}" for name, target in TARGETS.items()]
+    lines = [f"  {name:15} {target.description}" for name, target in TARGETS.items()]
     parser = argparse.ArgumentParser(
         prog="./dev fuzz",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description=__doc__,
         epilog="\n".join(["targets:", *lines]),
     )
-    parser.add_argument("target", nargs="?", help="one of those below, or all")
-    parser.add_argument("minutes", nargs="?", type=float, default=10.0, help="of each; 10")
+    parser.add_argument("target", nargs="?", help="a target of the list below, or all")
+    parser.add_argument(
+        "minutes", nargs="?", type=float, default=10.0, help="minutes per target (default 10)"
+    )
     arguments = parser.parse_args()
     if arguments.target is None:
         print("\n".join(lines))
         return 0
     if arguments.target != "all" and arguments.target not in TARGETS:
-        parser.error(f"unknown target '{arguments.target}'; there are: all, {', '.join(TARGETS)}")
+        parser.error(
+            f"unknown target '{arguments.target}'; expected one of: all, {', '.join(TARGETS)}"
+        )
     names = list(TARGETS) if arguments.target == "all" else [arguments.target]
     return 0 if run(names, arguments.minutes) else 1
 

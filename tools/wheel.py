@@ -1,7 +1,7 @@
-"""What `./dev wheel` runs: builds the wheel and names it for the oldest glibc that it runs with.
+"""Builds the wheel, with a platform tag for the oldest supported glibc (`./dev wheel`).
 
-The glibc is that of the newest symbol which a library or program in the wheel asks for; only
-libraries that every distribution of that glibc has may be linked.
+The glibc version is the maximum version of the glibc symbols that the binaries import. Binaries may
+link only libraries that every distribution with this glibc contains.
 """
 
 import argparse
@@ -17,82 +17,82 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENT = ROOT / "build/wheel-env"
 REQUIRED = ("scikit-build-core==0.11.6", "jinja2==3.1.6", "pyyaml==6.0.3", "wheel==0.45.1")
-MOST_BYTES = 8 << 20
+MAX_BYTES = 8 << 20
 
-# What manylinux wheels may link, as far as it concerns us: glibc's own, and what unwinds.
-# ExecuTorch's library is that of its wheel, which whoever loads its backend has.
+# Libraries that manylinux wheels may link: glibc and libgcc. The ExecuTorch backend also links the
+# library of ExecuTorch's wheel.
 COMMON = re.compile(r"(libc|libm|libdl|libpthread|librt|libgcc_s|ld-linux[-\w]*)\.so\.\d+")
 
 EXECUTORCH = ("libexecutorch.so",)
 
 
 class WheelError(Exception):
-    """The wheel cannot be made; the message says why."""
+    """The wheel cannot be built."""
 
 
 def prepare() -> Path:
-    """The Python of an environment with what builds wheels, kept between builds."""
+    """The Python of an environment with the build dependencies, which is reused by later builds."""
     python = ENVIRONMENT / "bin/python3"
     stamp = ENVIRONMENT / "installed.txt"
     if not stamp.exists() or stamp.read_text(encoding="utf-8") != repr(REQUIRED):
         venv.EnvBuilder(clear=True, with_pip=True).create(ENVIRONMENT)
         command = [str(python), "-m", "pip", "install", "--quiet", *REQUIRED]
         if subprocess.run(command, check=False).returncode != 0:
-            raise WheelError(f"pip cannot install {', '.join(REQUIRED)}: is PyPI reachable?")
+            raise WheelError(f"pip cannot install {', '.join(REQUIRED)}. Check access to PyPI.")
         stamp.write_text(repr(REQUIRED), encoding="utf-8")
     return python
 
 
-def build(python: Path, folder: Path) -> Path:
-    """Builds in build/wheel; kernels that the release build compiled are taken from there."""
+def build(python: Path, directory: Path) -> Path:
+    """Builds in build/wheel, with the shader cache of the release build, and returns the wheel."""
     command = [str(python), "-m", "pip", "wheel", str(ROOT), "--no-deps", "--no-build-isolation"]
     cache = ROOT / "build/release/shader-cache"
     if cache.exists():
         command += ["--config-settings", f"cmake.define.SPIRLOOM_SHADER_CACHE={cache}"]
-    done = subprocess.run([*command, "--quiet", "--wheel-dir", str(folder)], check=False)
+    done = subprocess.run([*command, "--quiet", "--wheel-dir", str(directory)], check=False)
     if done.returncode != 0:
         raise WheelError("pip wheel failed.")
-    return next(folder.glob("*.whl"))
+    return next(directory.glob("*.whl"))
 
 
-def binaries(wheel: Path, folder: Path) -> list[Path]:
-    """The wheel's ELF files, unpacked to the folder."""
+def binaries(wheel: Path, directory: Path) -> list[Path]:
+    """Extracts the ELF files of the wheel to the directory."""
     found = []
     with zipfile.ZipFile(wheel) as archive:
         for name in archive.namelist():
             if archive.read(name)[:4] == b"\x7fELF":
-                found.append(Path(archive.extract(name, folder)))
+                found.append(Path(archive.extract(name, directory)))
     return found
 
 
 def objdump(option: str, binary: Path) -> str:
-    """What objdump says of a file."""
+    """The output of objdump for a file."""
     command = ["objdump", option, str(binary)]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def needed_glibc(binary: Path) -> tuple[int, int]:
-    """The version that the file needs. WheelError if it links further libraries."""
+    """The glibc version that the file requires. Raises WheelError if it links other libraries."""
     linked = re.findall(r"NEEDED\s+(\S+)", objdump("-p", binary))
     known = EXECUTORCH if binary.name == "libspirloom_executorch.so" else ()
     foreign = [name for name in linked if not COMMON.fullmatch(name) and name not in known]
     if foreign:
-        raise WheelError(f"{binary.name} links {', '.join(foreign)}, which not every system has.")
+        raise WheelError(f"{binary.name} links {', '.join(foreign)}, which is not part of glibc.")
     versions = re.findall(r"GLIBC_(\d+)\.(\d+)", objdump("-T", binary))
     return max(((int(major), int(minor)) for major, minor in versions), default=(2, 17))
 
 
 def platform_tag(found: list[Path]) -> str:
-    """E.g. manylinux_2_34_x86_64."""
+    """The platform tag, e.g. manylinux_2_34_x86_64."""
     major, minor = max(map(needed_glibc, found))
     machine = sysconfig.get_platform().rpartition("-")[2].replace("-", "_")
     return f"manylinux_{major}_{minor}_{machine}"
 
 
 def name_for_platform(python: Path, wheel: Path, target: Path) -> Path:
-    """Writes the tag into the wheel and moves it to the target folder."""
-    with tempfile.TemporaryDirectory() as folder:
-        tag = platform_tag(binaries(wheel, Path(folder)))
+    """Writes the tag into the wheel and moves the wheel to the target directory."""
+    with tempfile.TemporaryDirectory() as scratch:
+        tag = platform_tag(binaries(wheel, Path(scratch)))
     command = [str(python), "-m", "wheel", "tags", "--remove", "--platform-tag", tag, str(wheel)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     tagged = next(wheel.parent.glob("*.whl"))
@@ -106,19 +106,21 @@ def name_for_platform(python: Path, wheel: Path, target: Path) -> Path:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--out", type=Path, default=ROOT / "dist", help="folder (default dist)")
+    parser.add_argument(
+        "--out", type=Path, default=ROOT / "dist", help="output directory (default: dist)"
+    )
     arguments = parser.parse_args()
     try:
         python = prepare()
-        with tempfile.TemporaryDirectory() as folder:
-            wheel = name_for_platform(python, build(python, Path(folder)), arguments.out)
+        with tempfile.TemporaryDirectory() as scratch:
+            wheel = name_for_platform(python, build(python, Path(scratch)), arguments.out)
     except WheelError as error:
         print(f"wheel: {error}", file=sys.stderr)
         return 1
     size = wheel.stat().st_size
     print(f"{wheel}: {size / 1e6:.1f} MB")
-    if size > MOST_BYTES:
-        print(f"wheel: {size} bytes are more than {MOST_BYTES}.", file=sys.stderr)
+    if size > MAX_BYTES:
+        print(f"wheel: {size} bytes exceed the limit of {MAX_BYTES} bytes.", file=sys.stderr)
         return 1
     return 0
 

@@ -66,7 +66,7 @@ class Bundle:
 
 
 def peaks(bundle: Bundle) -> dict[str, Any]:
-    return bundle.json_of("spirloom-run", "--peaks", "--measure-again", "--json")
+    return bundle.json_of("spirloom-run", "--peaks", "--remeasure", "--json")
 
 
 def call_times(bundle: Bundle) -> dict[str, dict[str, Any]]:

@@ -125,6 +125,7 @@ def main() -> int:
         "folder",
         nargs="?",
         type=Path,
+        metavar="DIR",
         help="parent directory of the bundle (default: dist/)",
         default=ROOT / "dist",
     )

@@ -18,12 +18,12 @@ from spirloom.ir import Graph
 from benchmarks.calls import library
 from benchmarks.gpu.weights import with_synthetic_weights
 from benchmarks.work import moved_bytes, multiply_adds
-from codegen import Library, SpecError
-from codegen.cases import load_case
-from codegen.fields import Fields, as_sequence, as_word
-from codegen.spec import TensorCase
-from codegen.vocabulary import DType, Storage
-from codegen.yaml_reader import Node, SourceFile, read_yaml
+from spec_model import Library, SpecError
+from spec_model.fields import Fields, as_sequence, as_word
+from spec_model.load.cases import load_case
+from spec_model.spec import TensorCase
+from spec_model.vocabulary import DType, Storage
+from spec_model.yaml_reader import Node, SourceFile, read_yaml
 
 TABLE = Path(__file__).with_name("calls.yaml")
 FLOATS = (DType.F32, DType.F16)
@@ -65,7 +65,7 @@ def _calls(ops: Library, group: str, row: Node) -> Iterator[tuple[GpuCall, Case]
     fields = Fields.of(row, "a call", ("op", "call", "dtypes", "torch"))
     name = fields.need_scalar("op")
     if name.text not in ops.ops:
-        raise SpecError.at(name.position, f"There is no operator '{name.text}'.")
+        raise SpecError.at(name.position, f"Operator '{name.text}' has no spec.")
     op = ops.ops[name.text]
     test = load_case(fields.need("call"), op.args, {kernel.name: kernel for kernel in op.kernels})
     dtypes, torch = fields.get("dtypes"), fields.scalar("torch")
@@ -79,7 +79,8 @@ def _calls(ops: Library, group: str, row: Node) -> Iterator[tuple[GpuCall, Case]
         runs = (run_of(op, case_name(op, test.args), test, variant) for variant in fitting)
         run = next((run for run in runs if run is not None), None)
         if run is None:
-            raise SpecError.at(test.position, f"No kernel of {op.name} computes this in {dtype}.")
+            message = f"No kernel of {op.name} computes the call in {dtype}."
+            raise SpecError.at(test.position, message)
         yield _case(group, run, op.name if torch is None else torch.text)
 
 

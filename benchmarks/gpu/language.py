@@ -11,21 +11,21 @@ from typing import Any
 
 import numpy as np
 from spirloom import graph_file
-from spirloom.family import Arranged, Weights, make_methods
-from spirloom.family.weights import Stored
+from spirloom.family import RearrangedSource, Weights, make_methods
+from spirloom.family.text_metadata import TEXT_METADATA, TOKENIZER
+from spirloom.family.weights import StoredTensor
 from spirloom.hf.config import read_config
-from spirloom.hf.text_metadata import TEXT_METADATA, TOKENIZER
 from spirloom.ir import Array, DType
 from spirloom.ops import OpLibrary
-from spirloom.passes.weight_quantization import Quantisation
+from spirloom.passes.weight_quantization import Quantization
 from spirloom.quantized_weights import QuantizedMatrix
 
 from examples.story.tokenizer import byte_symbols
 
 PROMPT = 512
 GROUP = 32
-# A binding that most GPUs support, as with `spirloom import --largest-weight 1024`.
-LARGEST_WEIGHT = 1 << 30
+# Bytes of a buffer binding that most GPUs support, as with `spirloom import --max-binding 1024`.
+MAX_BINDING = 1 << 30
 # Odd, so that neighboring rows differ; small, so that the archive compresses the repetitions.
 PERIOD = 65521
 
@@ -67,17 +67,17 @@ class Repeating:
         self._is_int4 = is_int4
         random = np.random.default_rng(0)
         self._floats = random.uniform(-1, 1, PERIOD).astype(np.float16)
-        self._numbers = random.integers(-8, 8, PERIOD, dtype=np.int8)
+        self._int4_values = random.integers(-8, 8, PERIOD, dtype=np.int8)
 
     def has(self, name: str) -> bool:
         """Whether the model has such a tensor."""
         return self._shape(name) != ()
 
-    def called(self, name: str) -> str:
+    def name_in_file(self, name: str) -> str:
         """Its name."""
         return name
 
-    def read(self, name: str) -> Stored:
+    def read(self, name: str) -> StoredTensor:
         """Random weights that preserve the magnitude of activations."""
         shape = self._shape(name)
         if len(shape) == 1:
@@ -87,7 +87,7 @@ class Repeating:
         if not self._is_int4:
             return _repeated(self._floats * scale, name, shape)
         scales = np.full((rows, depth // GROUP), scale / np.float16(8), np.float32)
-        return QuantizedMatrix(_repeated(self._numbers, name, shape), scales, None)
+        return QuantizedMatrix(_repeated(self._int4_values, name, shape), scales, None)
 
     def _shape(self, name: str) -> tuple[int, ...]:
         layer = name.removesuffix(".weight").rpartition(".")[2]
@@ -102,17 +102,15 @@ def write_language_model(model: LanguageModel, folder: Path) -> None:
     config = read_config(config_file)
     config_file.unlink()
     attachments = {
-        TOKENIZER: json.dumps(_tokenizer(config.vocabulary)).encode(),
+        TOKENIZER: json.dumps(_tokenizer(config.vocab_size)).encode(),
         TEXT_METADATA: json.dumps({"eos": [], "bos": None, "add_bos": False}).encode(),
     }
     for kind in model.weights:
         source = Repeating(model.config, kind == "int4")
-        how = Quantisation.of("bf16") if kind == "bf16" else None
+        how = Quantization.of("bf16") if kind == "bf16" else None
         dtype = DType.F16 if how is None else DType.F32
-        weights = Weights(Arranged(source, config), dtype, how)
-        methods = make_methods(
-            config, weights, OpLibrary(), "a bench", None, PROMPT, LARGEST_WEIGHT
-        )
+        weights = Weights(RearrangedSource(source, config), dtype, how)
+        methods = make_methods(config, weights, OpLibrary(), "a bench", None, PROMPT, MAX_BINDING)
         methods[0].attachments = attachments
         graph_file.save(methods, folder / f"{model.name}-{kind}.slg")
 

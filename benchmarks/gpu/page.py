@@ -260,8 +260,8 @@ def tuned_table(results: Results) -> str:
             for key in ("network_times", "network_gpu_times")
         ]
         shown = (milliseconds(seconds) for pair in pairs for seconds in pair)
-        rule, tuned = pairs[1]
-        rows.append((*name.rsplit("-", 2), *shown, times(rule / tuned)))
+        default, tuned = pairs[1]
+        rows.append((*name.rsplit("-", 2), *shown, times(default / tuned)))
     return table(titles, rows)
 
 

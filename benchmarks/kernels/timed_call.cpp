@@ -33,7 +33,7 @@ Result<Cost> TimedCall::Run() {
   SPIRLOOM_TRY(model_.Run());
   const std::clock_t cpu = std::clock() - start;
   SPIRLOOM_TRY_ASSIGN(const std::vector<DispatchProfile> dispatches, model_.Profile());
-  if (dispatches.empty()) return testing::Wrong("The run dispatched no kernel.");
+  if (dispatches.empty()) return testing::CaseFailure("The run dispatched no kernel.");
   const DispatchProfile& last = dispatches.back();
   const uint64_t gpu_ns = last.start_ns + last.gpu_ns - dispatches.front().start_ns;
   return Cost{static_cast<double>(gpu_ns) * 1e-9,
@@ -43,7 +43,7 @@ Result<Cost> TimedCall::Run() {
 void TimedCall::FillInputs() {
   std::mt19937_64 generator;
   for (size_t i = 0; i < model_.inputs().size(); ++i) {
-    tools::FillAtRandom(model_.inputs()[i], generator, model_.InputBytes(i));
+    tools::FillRandom(model_.inputs()[i], generator, model_.InputBytes(i));
   }
 }
 
@@ -57,8 +57,8 @@ Status TimedCall::RecordDispatched() {
 
 Status TimedCall::CheckDispatched(const std::string& variant) const {
   if ((" " + kernels_ + " ").find(" " + variant + " ") != std::string::npos) return Status();
-  return testing::Wrong("Expected a dispatch of " + variant + "; the run dispatched: " + kernels_ +
-                        ".");
+  return testing::CaseFailure("Expected a dispatch of " + variant +
+                              "; the run dispatched: " + kernels_ + ".");
 }
 
 }  // namespace spirloom::bench

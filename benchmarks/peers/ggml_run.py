@@ -59,11 +59,11 @@ class Model:
             raise SystemExit(f"llama.cpp failed to create a context for {path}")
         self._vocabulary = llama.llama_vocab_n_tokens(llama.llama_model_get_vocab(self._model))
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Clears the KV cache."""
         llama.llama_memory_clear(llama.llama_get_memory(self._context), True)
 
-    def read(self, tokens: list[int]) -> int:
+    def decode(self, tokens: list[int]) -> int:
         """Appends the tokens and returns the most likely next token."""
         values = (llama.llama_token * len(tokens))(*tokens)
         batch = llama.llama_batch_get_one(values, len(tokens))
@@ -75,12 +75,12 @@ class Model:
 
 def reply(model: Model, prompt: list[int], count: int) -> dict[str, Any]:
     """Times the generation of `count` tokens."""
-    model.forget()
+    model.clear_cache()
     start = time.perf_counter()
-    tokens = [model.read(prompt)]
+    tokens = [model.decode(prompt)]
     middle = time.perf_counter()
     while len(tokens) < count:
-        tokens.append(model.read(tokens[-1:]))
+        tokens.append(model.decode(tokens[-1:]))
     end = time.perf_counter()
     return {"prompt_seconds": middle - start, "reply_seconds": end - middle, "tokens": tokens}
 

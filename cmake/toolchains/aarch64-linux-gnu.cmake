@@ -1,5 +1,5 @@
-# Linux on 64-bit ARM with Debian's cross compiler (g++-aarch64-linux-gnu); its programs run under
-# qemu-user. The shader compiler runs on the build machine: name one with SPIRLOOM_SHADERC.
+# Linux on 64-bit ARM with Debian's cross compiler (g++-aarch64-linux-gnu); programs run under
+# qemu-user. Set SPIRLOOM_SHADERC to a shader compiler for the build host.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

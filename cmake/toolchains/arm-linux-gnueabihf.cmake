@@ -1,5 +1,5 @@
-# Linux on 32-bit ARM with Debian's cross compiler (g++-arm-linux-gnueabihf); its programs run under
-# qemu-user. The shader compiler runs on the build machine: name one with SPIRLOOM_SHADERC.
+# Linux on 32-bit ARM with Debian's cross compiler (g++-arm-linux-gnueabihf); programs run under
+# qemu-user. Set SPIRLOOM_SHADERC to a shader compiler for the build host.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR armv7l)
 set(CMAKE_C_COMPILER arm-linux-gnueabihf-gcc)

@@ -1,6 +1,6 @@
-"""Specs → registry.bin, the ops of a library as the runtime reads them, and executorch.bin."""
+"""The binary files of a library: registry.bin for the runtime, and executorch.bin."""
 
-from codegen.registry.foreign import foreign_bytes
+from codegen.registry.executorch import executorch_bytes
 from codegen.registry.library import registry_bytes
 
-__all__ = ["foreign_bytes", "registry_bytes"]
+__all__ = ["executorch_bytes", "registry_bytes"]

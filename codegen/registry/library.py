@@ -1,7 +1,7 @@
-"""A library's registry. The reader is runtime/ops/registry_reader.cpp; its order is this one's.
+"""The registry of a library. runtime/ops/registry_reader.cpp reads it in the same order.
 
-Numbers are varints, texts and formulas counted bytes; an absent formula is an empty one, and a list
-stands behind its length.
+Ints are varints, texts and formulas counted bytes. An absent formula is empty. Lists follow their
+length.
 """
 
 from __future__ import annotations
@@ -9,16 +9,28 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from codegen.axes import dtype_expression
-from codegen.expr.types import Expr, Kind, Literal
-from codegen.loader import Library
-from codegen.op import Op
-from codegen.registry.formulas import Formulas, many
-from codegen.registry.kernel import kernel_bytes
-from codegen.spec import Arg, ArgType, Check, Kernel, Let, Output, dtype_source
-from codegen.varint import text, varint
+from codegen.registry.encoding import Formulas, many, text, varint
+from spec_model.expr.types import Expr, Kind, Literal
+from spec_model.library import Library
+from spec_model.load.axes import dtype_expression
+from spec_model.op import Op
+from spec_model.spec import (
+    Arg,
+    ArgType,
+    Axis,
+    Check,
+    Constant,
+    Kernel,
+    Let,
+    Operand,
+    Output,
+    Pack,
+    PushMember,
+    dtype_source,
+)
+from spec_model.vocabulary import Access, Storage
 
-# The numbers of ops::ArgType.
+# The values of ops::ArgType.
 _ARG_TYPES = {
     ArgType.TENSOR: 0,
     ArgType.TENSORS: 1,
@@ -33,7 +45,7 @@ _LET, _CHECK = 0, 1
 
 
 def registry_bytes(library: Library, name: str, *, overrides: bool) -> bytes:
-    """The registry of a library of this name. `overrides`: its ops replace others of their name."""
+    """The registry of a library. `overrides`: its ops replace ops of the same name."""
     ops_bytes = many(op_bytes(op) for op in library.ops.values())
     return text(name) + varint(overrides) + ops_bytes
 
@@ -53,19 +65,19 @@ def op_bytes(op: Op) -> bytes:
             many(_step(step, formulas) for step in op.steps),
             many(
                 _output(output, updated, formulas)
-                for output, updated in zip(op.outputs, op.updates, strict=True)
+                for output, updated in zip(op.outputs, op.in_place, strict=True)
             ),
-            formulas.code(op.view_at),
+            formulas.code(op.view_offset),
             many(kernel_bytes(kernel, formulas) for kernel in _kernels(op)),
         ]
     )
 
 
 def _kernels(op: Op) -> Iterator[Kernel]:
-    """All kernels, as they tell what a selection lacks; how to call one is said of kept ones."""
-    kept = {variant.kernel.name for variant in op.variants}
+    """All kernels, for messages about missing ones. Those without variants have no bindings."""
+    used = {variant.kernel.name for variant in op.variants}
     for kernel in op.kernels:
-        if kernel.name in kept:
+        if kernel.name in used:
             yield kernel
         else:
             yield dataclasses.replace(kernel, operands=(), push=(), constants=())
@@ -73,12 +85,12 @@ def _kernels(op: Op) -> Iterator[Kernel]:
 
 def _arg(arg: Arg) -> bytes:
     length = 0 if arg.length is None else arg.length + 1
-    numbers = (_ARG_TYPES[arg.type], arg.optional, length)
-    return text(arg.name) + b"".join(map(varint, numbers))
+    values = (_ARG_TYPES[arg.type], arg.optional, length)
+    return text(arg.name) + b"".join(map(varint, values))
 
 
 def _dtype(op: Op, arg: Arg) -> Expr | None:
-    """What a tensor's dtype must be: a constant or that of the first. None: any."""
+    """The required dtype of a tensor: a constant, or that of the first tensor. None: any."""
     if not arg.type.is_tensor or arg.any_dtype:
         return None
     if arg.dtype is not None:
@@ -90,7 +102,7 @@ def _dtype(op: Op, arg: Arg) -> Expr | None:
 
 
 def _step(step: Let | Check, formulas: Formulas) -> bytes:
-    """The next let, or a check with the text of its message and the ints it compares."""
+    """The next let, or a check with its message and the compared ints."""
     if isinstance(step, Let):
         return varint(_LET)
     left, right = step.sides or (None, None)
@@ -101,3 +113,68 @@ def _step(step: Let | Check, formulas: Formulas) -> bytes:
 def _output(output: Output, updated: int | None, formulas: Formulas) -> bytes:
     types = formulas.code(output.shape) + formulas.code(output.dtype)
     return types + varint(0 if updated is None else updated + 1)
+
+
+_ACCESSES = (Access.READ, Access.WRITE, Access.READWRITE)  # the values of ops::Access
+_AUTO = 0  # Storage::kAuto
+
+
+def kernel_bytes(kernel: Kernel, formulas: Formulas) -> bytes:
+    """One kernel."""
+    return b"".join(
+        [
+            text(kernel.name),
+            varint(kernel.index),
+            varint(_storages(kernel)),
+            varint(kernel.push_bytes),
+            formulas.code(kernel.when),
+            formulas.code(kernel.prefer),
+            formulas.code(kernel.repeat),
+            formulas.code(kernel.concat_offset),
+            many(_axis(axis, formulas) for axis in kernel.axes),
+            many(_operand(operand, formulas) for operand in kernel.operands),
+            many(_push(member, formulas) for member in kernel.push),
+            many(_constant(constant, formulas) for constant in kernel.constants),
+            *(formulas.code(size) for size in kernel.grid),
+        ]
+    )
+
+
+def _storages(kernel: Kernel) -> int:
+    """The bits of KernelInfo::storages."""
+    axis = next(axis for axis in kernel.axes if axis.name == "storage")
+    return sum(1 << value.code for value in axis.values if isinstance(value, Storage))
+
+
+def _axis(axis: Axis, formulas: Formulas) -> bytes:
+    """The value that a call requires, and the ints of an int axis: their index is the code."""
+    values = [value for value in axis.values if isinstance(value, int)]
+    return formulas.code(axis.of) + many(map(varint, values))
+
+
+def _operand(operand: Operand, formulas: Formulas) -> bytes:
+    fixed = operand.storage.code if isinstance(operand.storage, Storage) else _AUTO
+    values = (
+        operand.is_output,
+        operand.index,
+        _ACCESSES.index(operand.access),
+        fixed,
+        operand.own_storage,
+    )
+    return text(operand.name) + b"".join(map(varint, values)) + _pack(operand.pack, formulas)
+
+
+def _pack(pack: Pack | None, formulas: Formulas) -> bytes:
+    """The packing op, empty if there is none, and its args; absent tensors are absent formulas."""
+    if pack is None:
+        return text("")
+    return text(pack.op) + many(map(formulas.code, pack.args))
+
+
+def _push(member: PushMember, formulas: Formulas) -> bytes:
+    """The offset, the length of a list (0: a scalar), and the value."""
+    return varint(member.offset) + varint(member.count or 0) + formulas.code(member.pushed)
+
+
+def _constant(constant: Constant, formulas: Formulas) -> bytes:
+    return formulas.code(constant.value)

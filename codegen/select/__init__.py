@@ -1,1 +1,1 @@
-"""Selective builds: which ops and variants of a library the given selectors keep."""
+"""Selective builds: the ops and variants of a library that selectors keep."""

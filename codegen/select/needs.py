@@ -1,4 +1,4 @@
-"""What a call of an op can need: the kernel choice of runtime/graph, for all devices at once."""
+"""The variants that a call can require: kernel selection as in runtime/graph, for all devices."""
 
 from __future__ import annotations
 
@@ -7,38 +7,39 @@ from dataclasses import dataclass
 from itertools import product
 from math import prod
 
-from codegen.expr.evaluate import evaluate
-from codegen.expr.types import EvalError, Expr, TensorType, Value
-from codegen.op import Op
 from codegen.select.filters import Filter
 from codegen.select.selection import dispatched
-from codegen.signature import DEVICE_FACTS
-from codegen.spec import Kernel, Variant
-from codegen.vocabulary import Storage
+from spec_model.expr.semantics import evaluate
+from spec_model.expr.types import EvalError, Expr, TensorType, Value
+from spec_model.load.signature import DEVICE_PROPERTIES
+from spec_model.op import Op
+from spec_model.spec import Kernel, Variant
+from spec_model.vocabulary import Storage
 
-# Of the images that every Vulkan device has: maxImageDimension3D and maxImageArrayLayers, and
-# maxResourceSize. Layered images may be wider; this is on the safe side.
+# Limits of images that every Vulkan device supports: the minimum of maxImageDimension3D and
+# maxImageArrayLayers, and maxResourceSize. For layered images this is conservative.
 _SURE_EXTENT = 256
 _SURE_BYTES = 1 << 30
 _TEXTURE_RANK = 4
 
-# What `prefer` may learn of a device, in every combination there is.
+# All combinations of device properties that `prefer` can read.
 _DEVICES: list[dict[str, Value]] = [
-    dict(zip(DEVICE_FACTS, facts, strict=True)) for facts in product(*DEVICE_FACTS.values())
+    dict(zip(DEVICE_PROPERTIES, facts, strict=True))
+    for facts in product(*DEVICE_PROPERTIES.values())
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A variant that computes the call on devices that can hold its textures."""
+    """A variant that computes the call on devices that support its textures."""
 
     variant: Variant
-    textures: Mapping[str, Sequence[TensorType]]  # operands that live in textures
-    preferred: frozenset[int]  # the devices, by their place in _DEVICES, whose choice it is
+    textures: Mapping[str, Sequence[TensorType]]  # operands in textures
+    preferred: frozenset[int]  # indices in _DEVICES of the devices that prefer it
 
     @property
     def possible(self) -> bool:
-        """Whether any device can hold the textures."""
+        """Whether some device supports the textures."""
         return all(
             len(t.shape) <= _TEXTURE_RANK and prod(t.shape) > 0
             for tensors in self.textures.values()
@@ -47,14 +48,14 @@ class Fit:
 
     @property
     def certain(self) -> bool:
-        """Whether every device can run it."""
+        """Whether every device supports it."""
         fits = all(_sure_texture(t) for tensors in self.textures.values() for t in tensors)
         return fits and not self.variant.needs and self.variant.kernel.portable
 
     def precludes(self, later: Fit) -> bool:
-        """Whether every device that can take `later`, which it ranks lower, takes this one.
+        """Whether every device that supports `later`, which has a lower rank, selects this one.
 
-        Needs that follow from dtypes count as both modules', although one may do without.
+        Features implied by dtypes count for both modules, although a module may not use them.
         """
         mine, other = self.variant, later.variant
         return (
@@ -62,7 +63,7 @@ class Fit:
             and mine.kernel.portable
             and set(mine.needs) <= set(other.needs)
             and self.textures.keys() <= later.textures.keys()
-            and _placed(mine) == _placed(other)
+            and _own_storages(mine) == _own_storages(other)
         )
 
 
@@ -72,8 +73,8 @@ def _sure_texture(tensor: TensorType) -> bool:
     return max(w, h, depth) <= _SURE_EXTENT and w * h * depth * 16 <= _SURE_BYTES
 
 
-def _placed(variant: Variant) -> dict[str, object]:
-    """The storages of axes of their own, which the call's tensors decide."""
+def _own_storages(variant: Variant) -> dict[str, object]:
+    """The storages of further axes, which the call's tensors determine."""
     return {
         name: value
         for name, value in variant.values.items()
@@ -82,7 +83,7 @@ def _placed(variant: Variant) -> dict[str, object]:
 
 
 def fits(op: Op, args: Mapping[str, object]) -> list[Fit]:
-    """The variants that can compute the call, in order of preference. Fails if it is not valid."""
+    """The variants that can compute the call, in order of preference. Fails if it is invalid."""
     values = op.values(args)
     found = [
         Fit(variant, _textures(variant, values), _preferring(kernel, values))
@@ -94,14 +95,16 @@ def fits(op: Op, args: Mapping[str, object]) -> list[Fit]:
     return [fit for fit in found if fit.possible]
 
 
-def needed(found: Sequence[Fit], asked: Storage | None, limit: Filter) -> list[Variant]:
-    """Those that some device takes, within the limit; `asked` is where the outputs ask to live.
+def needed(found: Sequence[Fit], requested: Storage | None, limit: Filter) -> list[Variant]:
+    """The variants that some device selects, within the limit. `requested`: the requested storage.
 
-    Casts at the graph's border are of the dtypes that it has there, whatever the limit says.
+    The dtypes of casts of the graph's inputs and outputs are not limited.
     """
-    border = Filter(storages=limit.storages)
-    allowed = [f for f in found if (border if f.variant.inserted else limit).accepts(f.variant)]
-    there = _reachable([f for f in allowed if _puts_into(f.variant, asked)])
+    boundary = Filter(storages=limit.storages)
+    allowed = [
+        f for f in found if (boundary if f.variant.auto_inserted else limit).accepts(f.variant)
+    ]
+    there = _reachable([f for f in allowed if _stores_in(f.variant, requested)])
     if not any(fit.certain for fit in there):
         storages = dict.fromkeys(f.variant.storage for f in allowed)
         there = [
@@ -112,26 +115,26 @@ def needed(found: Sequence[Fit], asked: Storage | None, limit: Filter) -> list[V
     return [fit.variant for fit in there]
 
 
-def _puts_into(variant: Variant, asked: Storage | None) -> bool:
-    """Whether the outputs come to live where they ask to."""
-    return set(_placed(variant).values() or [variant.storage]) == {asked}
+def _stores_in(variant: Variant, requested: Storage | None) -> bool:
+    """Whether the outputs have the requested storage."""
+    return set(_own_storages(variant).values() or [variant.storage]) == {requested}
 
 
 def _reachable(found: Sequence[Fit]) -> list[Fit]:
-    """Those that some device takes of these, all in one storage."""
-    taken: set[str] = set()
+    """The variants that some device selects, of variants with the same storage."""
+    selected: set[str] = set()
     for device in range(len(_DEVICES)):
         ranked = sorted(found, key=lambda fit: device not in fit.preferred)
-        taken |= {
+        selected |= {
             fit.variant.id
             for i, fit in enumerate(ranked)
             if not any(better.precludes(fit) for better in ranked[:i])
         }
-    return [fit for fit in found if fit.variant.id in taken]
+    return [fit for fit in found if fit.variant.id in selected]
 
 
 def _preferring(kernel: Kernel, values: Mapping[str, Value]) -> frozenset[int]:
-    """The devices that prefer the kernel to those after it."""
+    """The devices that prefer the kernel to the following ones."""
     return frozenset(
         i for i, facts in enumerate(_DEVICES) if _may_hold(kernel.prefer, {**values, **facts})
     )
@@ -147,7 +150,7 @@ def _may_hold(condition: Expr | None, values: Mapping[str, Value]) -> bool:
 
 
 def _matches(variant: Variant, values: Mapping[str, Value]) -> bool:
-    """Whether the axes that do not follow from storages have the call's values."""
+    """Whether the axes other than storages have the call's values."""
     for axis in variant.kernel.axes:
         if axis.of is None or isinstance(axis.values[0], Storage):
             continue

@@ -1,4 +1,4 @@
-"""Selectors → selection: the union of what they name, within the filters, and all it needs."""
+"""Selectors → selection: the union of their ops and variants, filtered, with dependencies."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from codegen.errors import ErrorList, Position, SpecError
-from codegen.loader import Library
-from codegen.select.closure import close
-from codegen.select.filters import Filter, parse_words
-from codegen.select.imported_model import ModelImport, no_import
-from codegen.select.models import select_models
+from codegen.select.filters import Filter, parse_words, words_of
+from codegen.select.models import ModelImport, no_import, select_models
 from codegen.select.named import Entry, read_entries, select_named
-from codegen.select.selection import Selection
-from codegen.vocabulary import DType, Storage
-from codegen.yaml_reader import SourceFile
+from codegen.select.selection import Selection, close
+from spec_model.errors import ErrorList, Position, SpecError
+from spec_model.library import Library
+from spec_model.op import Op
+from spec_model.spec import Variant
+from spec_model.vocabulary import DType, Storage
+from spec_model.yaml_reader import SourceFile
 
 
 @dataclass(frozen=True, slots=True)
 class Selectors:
-    """What a user asks for; nothing means everything."""
+    """The selectors of a library; without any, all variants are kept."""
 
     ops: tuple[str, ...] = ()
     ops_yaml: tuple[Path, ...] = ()
     models: tuple[Path, ...] = ()
     dtypes: tuple[str, ...] = ()
     storages: tuple[str, ...] = ()
-    prefix: str = ""  # before the selectors' names in messages: SPIRLOOM_ for cache variables
+    prefix: str = ""  # of selectors in messages: SPIRLOOM_ for cache variables
 
     def __bool__(self) -> bool:
         return bool(self.ops or self.ops_yaml or self.models or self.dtypes or self.storages)
@@ -38,14 +38,14 @@ class Selectors:
         return (*self.ops_yaml, *self.models)
 
     def named(self, selector: str) -> str:
-        """A selector as its user knows it."""
+        """The name of a selector in messages."""
         return self.prefix + selector
 
 
 def select(
     library: Library, selectors: Selectors, import_model: ModelImport = no_import
 ) -> Selection:
-    """The ops and variants that the selectors keep. Fails with the mistakes found."""
+    """The ops and variants that the selectors keep. Reports all errors."""
     selection = Selection()
     errors = ErrorList()
     limit = _filter(selectors)
@@ -56,7 +56,7 @@ def select(
         select_models(library, selectors.models, limit, selection, named, import_model)
     errors.raise_any()
     if not selection.kept(library):
-        raise SpecError.at(Position(_names(selectors)), f"Nothing is left with {limit}.")
+        raise SpecError.at(Position(_names(selectors)), f"No variant has {limit}.")
     close(library, selection)
     return selection
 
@@ -70,7 +70,7 @@ def _filter(selectors: Selectors) -> Filter:
 
 
 def _entries(library: Library, selectors: Selectors) -> Iterator[Entry]:
-    """The names to keep; every op if only filters are given."""
+    """The selected names; every op if there are only filters."""
     if not (selectors.ops or selectors.inputs):
         yield Entry("*", Position(_names(selectors)))
     for name in selectors.ops:
@@ -80,7 +80,7 @@ def _entries(library: Library, selectors: Selectors) -> Iterator[Entry]:
 
 
 def _names(selectors: Selectors) -> str:
-    """The selectors that are given, for messages about all of them."""
+    """The non-empty selectors, for messages about all of them."""
     given = (
         ("OPS", selectors.ops),
         ("OPS_YAML", selectors.ops_yaml),
@@ -89,3 +89,44 @@ def _names(selectors: Selectors) -> str:
         ("STORAGES", selectors.storages),
     )
     return ", ".join(selectors.named(name) for name, values in given if values)
+
+
+def summary(library: Library, selection: Selection) -> str:
+    """The counts of kept ops and variants."""
+    kept, ops = selection.kept(library), selection.variants
+    return (
+        f"{len(ops)} of {len(library.ops)} operators, "
+        f"{len(kept)} of {len(library.variants)} variants"
+    )
+
+
+def yaml_text(library: Library, selection: Selection) -> str:
+    """The selection as a file for OPS_YAML: kernels with their limits, or single variants."""
+    kept = selection.kept(library)
+    lines = [f"# {summary(library, selection)}", "ops:"]
+    for name in sorted(selection.variants):
+        op = library.ops[name]
+        lines += _op_lines(op, [v for v in kept if v.op == name])
+    return "\n".join(lines) + "\n"
+
+
+def _op_lines(op: Op, kept: list[Variant]) -> Iterator[str]:
+    if not kept:
+        yield f"  {op.name}: {{storages: [{Storage.BUFFER}]}}"
+    for kernel in op.kernels:
+        own = [v for v in kept if v.kernel.name == kernel.name]
+        limit = _limit(own)
+        if not own:
+            continue
+        if [v for v in op.variants_of(kernel) if limit.accepts(v)] == own:
+            dtypes, storages = (words_of(DType, limit.dtypes), words_of(Storage, limit.storages))
+            yield f"  {kernel.name}: {{dtypes: [{dtypes}], storages: [{storages}]}}"
+        else:
+            yield from (f"  {variant.id}:" for variant in own)
+
+
+def _limit(variants: list[Variant]) -> Filter:
+    """The most restrictive filter that accepts all of them."""
+    values = {value for variant in variants for value in variant.values.values()}
+    dtypes = frozenset(value for value in values if isinstance(value, DType))
+    return Filter(dtypes, frozenset(value for value in values if isinstance(value, Storage)))

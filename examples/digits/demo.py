@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from codegen.closed_pipe import ends_quietly
 from examples.digits.drawing import draw_row
+from spec_model.output_errors import handle_output_errors
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -170,7 +170,7 @@ def demonstrate(tools: Tools) -> bool:
     return right
 
 
-@ends_quietly
+@handle_output_errors
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--spirloom", type=Path, default=ROOT / ".venv/bin/spirloom")

@@ -16,8 +16,8 @@ import spirloom
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))
 
-from codegen.closed_pipe import ends_quietly  # noqa: E402
 from examples.story.tokenizer import Tokenizer  # noqa: E402
+from spec_model.output_errors import handle_output_errors  # noqa: E402
 
 MODEL = HERE / "story.slg"
 BEGINNING = "It was a truth which Emma had never acknowledged, that"
@@ -64,7 +64,7 @@ class Lines:
         print(text, end="", flush=True)
 
 
-@ends_quietly
+@handle_output_errors
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("beginning", nargs="?", default=BEGINNING, help="default: %(default)s")

@@ -93,9 +93,9 @@ class Builder:
 
     def scalar(self, value: float, dtype: DType) -> Tensor:
         """A constant of rank 0. Raises OpError if the dtype cannot represent the value."""
-        whole = np.iinfo(dtype.numpy) if dtype.numpy.kind in "iu" else None
-        if whole and not (float(value).is_integer() and whole.min <= value <= whole.max):
-            raise OpError(f"{dtype.long_name} cannot hold {value}")
+        limits = np.iinfo(dtype.numpy) if dtype.numpy.kind in "iu" else None
+        if limits and not (float(value).is_integer() and limits.min <= value <= limits.max):
+            raise OpError(f"{value} is not representable in {dtype.long_name}")
         with np.errstate(over="ignore"):
             return self.constant(np.array(value, dtype=dtype.numpy))
 

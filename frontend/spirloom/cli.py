@@ -7,7 +7,7 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-from codegen.closed_pipe import ends_quietly
+from spec_model.output_errors import handle_output_errors
 from spirloom import __version__
 from spirloom.errors import SpirloomError
 
@@ -36,17 +36,17 @@ examples:
   spirloom import mobilenet.onnx -o mobilenet.slg             import a network
   spirloom import mobilenet.onnx -o half.slg --fp16           the same, computing in float16
   spirloom import detector.onnx -o detector.slg --dim batch=3 set an open dimension
-  spirloom inspect mobilenet.slg                              what is in it
-  spirloom partition detector.onnx --dim batch=3              what of it goes to the device
+  spirloom inspect mobilenet.slg                              describe a graph file
+  spirloom partition detector.onnx --dim batch=3              which nodes run on the device
   spirloom run mobilenet.slg --input x=x.npy                  run it
-  spirloom serve llama.slg                                    answer OpenAI's clients over HTTP
-  spirloom compare mobilenet.slg half.slg --random            how far apart two graphs are
-  spirloom doctor                                             what of Vulkan there is
-  spirloom COMMAND --help                                     more about one command
+  spirloom serve llama.slg                                    serve the OpenAI API over HTTP
+  spirloom compare mobilenet.slg half.slg --random            compare the outputs of two graphs
+  spirloom doctor                                             report the Vulkan environment
+  spirloom COMMAND --help                                     help of one command
 """
 
 
-@ends_quietly
+@handle_output_errors
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line. Returns the exit code: 0, 1 for invalid input, 2 for invalid usage."""
     arguments = _parser().parse_args(argv)
@@ -73,7 +73,7 @@ def _remedy(module: str) -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="spirloom",
-        description="Imports neural networks for Spirloom, and inspects them.",
+        description="Imports, inspects and runs neural networks.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -26,14 +26,14 @@ class Difference:
     """The difference of `b` from the reference `a`. NaN: the metric is undefined."""
 
     name: str
-    greatest: float  # max |a - b|
+    max_abs: float  # max |a - b|
     relative: float  # ‖a - b‖ / ‖a‖
     sqnr: float  # 10 log₁₀ (Σ a² / Σ (a - b)²), in dB; inf if all elements are equal
     cosine: float  # cosine similarity
 
 
 def difference(name: str, a: Array, b: Array) -> Difference:
-    """Computes the metrics of two arrays of one shape (numbers or booleans) in double precision.
+    """Computes the metrics of two arrays of one shape (numeric or boolean) in double precision.
 
     Elements that are equal, including infinities and NaNs, do not differ. Any other infinity or NaN
     makes the maximum infinite and `sqnr` minus infinity.
@@ -47,12 +47,12 @@ def difference(name: str, a: Array, b: Array) -> Difference:
         return Difference(name, math.inf, math.inf, -math.inf, math.nan)
     x, y = x[finite], y[finite]
     error = np.abs(x - y)
-    greatest = float(error.max(initial=0.0))
+    max_abs = float(error.max(initial=0.0))
     # Scaled, so that squares do not overflow a double.
     scale = float(max(np.abs(x).max(initial=0.0), np.abs(y).max(initial=0.0))) or 1.0
     signal, noise = (float(np.linalg.norm(array / scale)) for array in (x, error))
     other = float(np.linalg.norm(y / scale))
-    return Difference(name, greatest, _ratio(noise, signal), _decibels(signal, noise),
+    return Difference(name, max_abs, _ratio(noise, signal), _decibels(signal, noise),
                       _cosine(float(np.dot(x / scale, y / scale)), signal, other))  # fmt: skip
 
 
@@ -162,7 +162,7 @@ def _names(model: Model, kind: str) -> list[str]:
 def _check_same(models: Sequence[Model], paths: Sequence[Path], kind: str) -> None:
     """Also compares the dtypes of inputs. Outputs may differ in precision."""
     sides = [model.inputs if kind == "input" else model.outputs for model in models]
-    first, second = ({info.name: _form(info, kind) for info in side} for side in sides)
+    first, second = ({info.name: _type_of(info, kind) for info in side} for side in sides)
     for name in [*first, *second]:
         one, other = first.get(name, "is missing"), second.get(name, "is missing")
         if one != other:
@@ -172,7 +172,7 @@ def _check_same(models: Sequence[Model], paths: Sequence[Path], kind: str) -> No
             )
 
 
-def _form(info: TensorInfo, kind: str) -> str:
+def _type_of(info: TensorInfo, kind: str) -> str:
     shape = f"[{', '.join(map(str, info.shape))}]"
     return f"is {info.dtype}{shape}" if kind == "input" else f"is {shape}"
 
@@ -200,6 +200,6 @@ def _random(info: TensorInfo, random: np.random.Generator) -> Array:
         return random.standard_normal(info.shape).astype(info.dtype)
     if info.dtype.kind == "b":
         return random.integers(0, 2, info.shape).astype(info.dtype)
-    least = max(info.least, min(_MIN, info.greatest))
-    greatest = min(info.greatest, max(_MAX, info.least))
-    return random.integers(least, greatest, info.shape, info.dtype, endpoint=True)
+    low = max(info.min, min(_MIN, info.max))
+    high = min(info.max, max(_MAX, info.min))
+    return random.integers(low, high, info.shape, info.dtype, endpoint=True)

@@ -12,14 +12,14 @@ from typing import IO, Any
 
 import numpy as np
 
-from codegen.flatbuffer import MalformedBuffer
+from spec_model.flatbuffer import MalformedBuffer
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array
 
 MIN_MAPPED_BYTES = 1 << 16  # smaller arrays are not worth a system call
 
 
-def let_go(array: Array) -> None:
+def release_pages(array: Array) -> None:
     """Releases the memory pages of a mapped array. The system reads them again on access. A pass
     over all weights then holds one weight in memory at a time.
     """
@@ -56,7 +56,7 @@ class Section:
         for array in parts:
             digest.update(bytes_of(array))
             digest.update(_padding(array))
-            let_go(array)
+            release_pages(array)
         return cls(parts, digest.digest())
 
     def write(self, stream: IO[bytes]) -> int:
@@ -64,7 +64,7 @@ class Section:
         size = 0
         for array in self.arrays:
             size += stream.write(bytes_of(array)) + stream.write(_padding(array))
-            let_go(array)
+            release_pages(array)
         return size
 
     def write_file(self, stream: IO[bytes]) -> None:

@@ -39,10 +39,10 @@ def examine() -> Report:
         except SpirloomError as error:
             report["problems"].append(str(error))
     if not report["vulkan"]["loader"]:
-        report["problems"].append("There is no Vulkan loader: apt-get install libvulkan1")
+        report["problems"].append("No Vulkan loader was found: apt-get install libvulkan1")
     elif not report["vulkan"]["drivers"]:
         report["problems"].append(
-            "There is no Vulkan driver: install the GPU's, or apt-get install mesa-vulkan-drivers"
+            "No Vulkan driver was found: install the GPU driver or mesa-vulkan-drivers (apt-get)"
         )
     return report
 
@@ -67,8 +67,8 @@ def _loader() -> Report | None:
         loader.vkEnumerateInstanceVersion(ctypes.byref(version))
     except (OSError, AttributeError):
         return None
-    number = version.value
-    return {"name": name, "version": f"{number >> 22 & 127}.{number >> 12 & 1023}.{number & 4095}"}
+    packed = version.value
+    return {"name": name, "version": f"{packed >> 22 & 127}.{packed >> 12 & 1023}.{packed & 4095}"}
 
 
 def _manifests(kind: str) -> list[str]:
@@ -79,8 +79,10 @@ def _manifests(kind: str) -> list[str]:
                 return [f for f in os.environ[variable].split(os.pathsep) if Path(f).exists()]
     home = Path.home()
     data = os.environ.get("XDG_DATA_DIRS", "/usr/local/share:/usr/share").split(":")
-    folders = [home / ".config", home / ".local/share", *map(Path, ("/etc/xdg", "/etc", *data))]
-    found = (path for folder in folders for path in (folder / "vulkan" / kind).glob("*.json"))
+    directories = [home / ".config", home / ".local/share", *map(Path, ("/etc/xdg", "/etc", *data))]
+    found = (
+        path for directory in directories for path in (directory / "vulkan" / kind).glob("*.json")
+    )
     return [str(path) for path in sorted(set(found))]
 
 
@@ -91,10 +93,10 @@ def _layers() -> list[str]:
 def _cache() -> Report:
     """The directory of compiled pipelines and tuning results, and its size."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    folder = Path(base) / "spirloom"
-    files = [path for path in folder.glob("*") if path.is_file()]
+    directory = Path(base) / "spirloom"
+    files = [path for path in directory.glob("*") if path.is_file()]
     sizes = sum(path.stat().st_size for path in files)
-    return {"folder": str(folder), "files": len(files), "bytes": sizes}
+    return {"directory": str(directory), "files": len(files), "bytes": sizes}
 
 
 def _find_library(report: Report) -> None:
@@ -149,16 +151,18 @@ def to_text(report: Report) -> str:
     lines += [line for i, device in enumerate(report["devices"]) for line in _device(i, device)]
     if report["operators"]:
         lines.append(f"Operators   {report['operators']}, on {report['chosen_device']}")
-    lines.append(f"Cache       {cache['folder']}, {cache['files']} files, {cache['bytes']} bytes")
+    lines.append(
+        f"Cache       {cache['directory']}, {cache['files']} files, {cache['bytes']} bytes"
+    )
     lines += [f"{name}={value}" for name, value in report["environment"].items()]
     lines += [f"PROBLEM     {problem}" for problem in report["problems"]]
     return "\n".join(lines)
 
 
 def _versions(modules: dict[str, str | None]) -> str:
-    there = [f"{name} {version}" for name, version in modules.items() if version]
-    lacking = [name for name, version in modules.items() if not version]
-    return ", ".join(there) + (f"; without {', '.join(lacking)}" if lacking else "")
+    found = [f"{name} {version}" for name, version in modules.items() if version]
+    missing = [name for name, version in modules.items() if not version]
+    return ", ".join(found) + (f"; without {', '.join(missing)}" if missing else "")
 
 
 def _listed(title: str, items: list[str]) -> list[str]:

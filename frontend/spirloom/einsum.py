@@ -1,4 +1,4 @@
-"""Einsum equations, and their decomposition into views, permutations, products and sums."""
+"""Einsum equations, and their decomposition into views, permutations, matmuls and reductions."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def einsum(build: Builder, equation: Equation, operands: Sequence[Tensor]) -> Te
         needed = _needed(equation, terms[i + 1 :])
         right = _summed(build, term, {*result.labels, *needed})
         left = _summed(build, result, {*right.labels, *needed})
-        result = _joined(build, left, right, needed)
+        result = _contracted(build, left, right, needed)
     return _ordered(build, result, equation.output)
 
 
@@ -151,7 +151,7 @@ def _ordered(build: Builder, term: _Term, labels: Labels) -> Tensor:
     return build.permute(term.tensor, [term.labels.index(label) for label in labels])
 
 
-def _joined(build: Builder, a: _Term, b: _Term, needed: Collection[str]) -> _Term:
+def _contracted(build: Builder, a: _Term, b: _Term, needed: Collection[str]) -> _Term:
     """The product of two terms, summed over their common labels that are not needed later."""
     shared = tuple(label for label in a.labels if label in b.labels)
     batch = tuple(label for label in shared if label in needed)
@@ -159,30 +159,30 @@ def _joined(build: Builder, a: _Term, b: _Term, needed: Collection[str]) -> _Ter
     rows = tuple(label for label in a.labels if label not in shared)
     columns = tuple(label for label in b.labels if label not in shared)
     if summed and a.tensor.dtype in (DType.F32, DType.F16):
-        y = _matrix_product(build, a, b, (batch, rows, summed, columns))
+        y = _matmul(build, a, b, (batch, rows, summed, columns))
         return _Term(y, (*batch, *rows, *columns))
     return _summed(build, _product(build, a, b, (*batch, *rows, *columns, *summed)), needed)
 
 
 def _product(build: Builder, a: _Term, b: _Term, labels: Labels) -> _Term:
     """The elementwise product. Dimensions that one term lacks have size 1 there."""
-    spread = []
+    operands = []
     for term in (a, b):
         own = tuple(label for label in labels if label in term.labels)
         shape = [term.size(label) if label in own else 1 for label in labels]
-        spread.append(build.view(_ordered(build, term, own), shape))
-    return _Term(build.mul(*spread), labels)
+        operands.append(build.view(_ordered(build, term, own), shape))
+    return _Term(build.mul(*operands), labels)
 
 
-def _matrix_product(
+def _matmul(
     build: Builder, a: _Term, b: _Term, groups: tuple[Labels, Labels, Labels, Labels]
 ) -> Tensor:
-    """A batched matrix product. The labels of each group are merged into one dimension."""
+    """A batched matmul. The labels of each group are merged into one dimension."""
     batch, rows, summed, columns = groups
     batches, depth = a.sizes(batch), a.sizes(summed)
     shape = (*batches, *a.sizes(rows), *b.sizes(columns))
     if not batch and a.tensor.data is not None and b.tensor.data is None:
-        permuted = _matrix_product(build, b, a, (batch, columns, summed, rows))
+        permuted = _matmul(build, b, a, (batch, columns, summed, rows))
         order = [*range(len(columns), len(shape)), *range(len(columns))]
         return build.permute(permuted, order)
     left = _ordered(build, a, (*batch, *rows, *summed))

@@ -10,11 +10,10 @@ from pathlib import Path
 import flatbuffers
 import numpy as np
 
-from codegen.graph_file import IDENTIFIER, VERSION
-from codegen.graph_sizes import INFERRED
-from codegen.regular_file import replaced_together
+from spec_model.files import replaced_together
+from spec_model.graph_file import IDENTIFIER, INFERRED, VERSION
 from spirloom import schema_bindings as fb
-from spirloom.constants_file import ALIGNMENT, Section, bytes_of, let_go
+from spirloom.constants_file import ALIGNMENT, Section, bytes_of, release_pages
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Array, DType, Graph, Node, State, Storage, Tensor
 from spirloom.sizes import SizeExpr, Symbol, Varying
@@ -170,7 +169,7 @@ class _ConstantPool:
 
     def add(self, data: Array) -> int:
         digest = hashlib.blake2b(bytes_of(data), digest_size=32).digest()
-        let_go(data)
+        release_pages(data)
         if digest not in self._seen:
             entry = fb.ConstantT()
             entry.offset = self._end
@@ -222,7 +221,7 @@ def _attachment(name: str, data: bytes) -> fb.AttachmentT:
 
 def _symbol(symbol: Symbol) -> fb.SymbolT:
     result = fb.SymbolT()
-    result.name, result.least, result.greatest = symbol.name, symbol.least, symbol.greatest
+    result.name, result.min, result.max = symbol.name, symbol.min, symbol.max
     return result
 
 
@@ -235,7 +234,7 @@ def _tensor(tensor: Tensor, constant: int, sizes: _SizePool) -> fb.TensorT:
     result.constant = constant
     result.sizes = sizes.of(tensor.shape)
     if tensor.bounds is not None:
-        result.least, result.greatest = int(tensor.bounds.low), int(tensor.bounds.high)
+        result.min, result.max = int(tensor.bounds.low), int(tensor.bounds.high)
     return result
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from codegen.flatbuffer import MalformedBuffer, verify
-from codegen.graph_file import GRAPH_FIELDS, IDENTIFIER, VERSION
-from codegen.regular_file import open_regular
+from spec_model.files import open_regular
+from spec_model.flatbuffer import MalformedBuffer, verify
+from spec_model.graph_file import GRAPH_FIELDS, IDENTIFIER, check_version
 from spirloom import schema_bindings as fb
 from spirloom.constants_file import ALIGNMENT, DIGEST_BYTES, digest_of, section_of
 from spirloom.errors import ImportFailure
@@ -63,8 +63,7 @@ class _Reader:
         self._buffer = bytes(data[: 4 + size])
         verify(self._buffer, 4, GRAPH_FIELDS)
         self._root = fb.GraphT.InitFromObj(fb.Graph.GetRootAs(self._buffer, 4))
-        if self._root.version != VERSION:
-            raise MalformedBuffer(f"its version is {self._root.version}, not {VERSION}")
+        check_version(self._root.version)
         self._digest = bytes(_list(self._root.constantsDigest))
         self._constants = self._constant_section(data, 4 + size)
 
@@ -161,11 +160,11 @@ class _Reader:
 
 
 def _bounds(what: str, entry: Any) -> Interval | None:
-    if (entry.least, entry.greatest) == (_MIN, _MAX):
+    if (entry.min, entry.max) == (_MIN, _MAX):
         return None
-    if entry.least > entry.greatest:
-        raise MalformedBuffer(f"{what} has the bounds {entry.least} and {entry.greatest}")
-    return Interval(entry.least, entry.greatest)
+    if entry.min > entry.max:
+        raise MalformedBuffer(f"{what} has the bounds {entry.min} and {entry.max}")
+    return Interval(entry.min, entry.max)
 
 
 def _attachments(root: Any) -> dict[str, bytes]:

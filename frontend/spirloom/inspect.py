@@ -38,7 +38,7 @@ class MemoryPlan:
 
 
 def plan_memory(graph: Graph, library: OpLibrary) -> MemoryPlan:
-    """Places every intermediate tensor. Views share the memory of their source."""
+    """Allocates every intermediate tensor. Views share the memory of their source."""
     roots = _roots(graph, library)
     computed = {t for node in graph.nodes for t in node.outputs}
     outside = set(graph.given()) | {roots.get(t, t) for t in graph.results()}
@@ -49,7 +49,7 @@ def plan_memory(graph: Graph, library: OpLibrary) -> MemoryPlan:
             if root in computed and root not in outside:
                 first, _ = lifetimes.get(root, (index, index))
                 lifetimes[root] = (first, index)
-    blocks = _place(lifetimes)
+    blocks = _allocate(lifetimes)
     constants = {id(t.data): t.size for t in graph.tensors() if t.data is not None}
     return MemoryPlan(
         constants=sum(constants.values()),
@@ -71,8 +71,8 @@ def _roots(graph: Graph, library: OpLibrary) -> dict[Tensor, Tensor]:
     return roots
 
 
-def _place(lifetimes: dict[Tensor, tuple[int, int]]) -> list[Block]:
-    """Places the largest tensor first, each into the smallest gap among tensors alive at the same
+def _allocate(lifetimes: dict[Tensor, tuple[int, int]]) -> list[Block]:
+    """Allocates the largest tensor first, each in the smallest gap among tensors alive at the same
     time.
     """
     blocks: list[Block] = []
@@ -106,9 +106,7 @@ def describe(graph: Graph, library: OpLibrary) -> dict[str, Any]:
         "inputs": [_tensor(t) for t in graph.inputs],
         "outputs": [_tensor(t) for t in graph.outputs],
         "states": [_tensor(state.tensor) for state in graph.states],
-        "symbols": [
-            {"name": s.name, "least": s.least, "greatest": s.greatest} for s in graph.symbols
-        ],
+        "symbols": [{"name": s.name, "min": s.min, "max": s.max} for s in graph.symbols],
         "attachments": {name: len(data) for name, data in graph.attachments.items()},
         "nodes": len(graph.nodes),
         "ops": dict(sorted(ops.items(), key=lambda item: (-item[1], item[0]))),
@@ -154,7 +152,7 @@ def to_text(graph: Graph, library: OpLibrary, nodes: bool = False) -> str:
     lines.append(f"nodes       {facts['nodes']}")
     width = max((len(shown(op)) for op in facts["ops"]), default=0)
     for op, count in facts["ops"].items():
-        note = "  (no such operator in op_specs/)" if op in facts["missing_ops"] else ""
+        note = "  (unknown operator)" if op in facts["missing_ops"] else ""
         lines.append(f"  {shown(op):<{width}}  {count:>4}{note}")
     if nodes:
         lines += _node_lines(graph, plan_memory(graph, library))

@@ -13,11 +13,11 @@ import numpy.typing as npt
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The values from low to high, both included. `whole`: only integers."""
+    """The values from low to high, both included. `integral`: only integers."""
 
     low: float
     high: float
-    whole: bool = True
+    integral: bool = True
 
     def __str__(self) -> str:
         return f"{self.low}..{self.high}"
@@ -25,48 +25,50 @@ class Interval:
     def within(self, other: Interval) -> bool:
         """Whether the other interval contains all of these values."""
         fits = other.low <= self.low and self.high <= other.high
-        return fits and (self.whole or not other.whole)
+        return fits and (self.integral or not other.integral)
 
     def __or__(self, other: Interval) -> Interval:
         """The smallest interval that contains both."""
         low, high = min(self.low, other.low), max(self.high, other.high)
-        return Interval(low, high, self.whole and other.whole)
+        return Interval(low, high, self.integral and other.integral)
 
     def __add__(self, other: Interval) -> Interval:
-        return Interval(self.low + other.low, self.high + other.high, self.whole and other.whole)
+        return Interval(
+            self.low + other.low, self.high + other.high, self.integral and other.integral
+        )
 
     def __neg__(self) -> Interval:
-        return Interval(-self.high, -self.low, self.whole)
+        return Interval(-self.high, -self.low, self.integral)
 
     def __sub__(self, other: Interval) -> Interval:
         return self + -other
 
     def __mul__(self, other: Interval) -> Interval:
-        return corners(_product, self, other, self.whole and other.whole)
+        return corners(_product, self, other, self.integral and other.integral)
 
     def __abs__(self) -> Interval:
-        least = 0 if self.low <= 0 <= self.high else min(abs(self.low), abs(self.high))
-        return Interval(least, max(abs(self.low), abs(self.high)), self.whole)
+        low = 0 if self.low <= 0 <= self.high else min(abs(self.low), abs(self.high))
+        return Interval(low, max(abs(self.low), abs(self.high)), self.integral)
 
     def floored(self) -> Interval:
         """Its values, rounded down."""
-        return self if self.whole else Interval(_floor(self.low), _floor(self.high))
+        return self if self.integral else Interval(_floor(self.low), _floor(self.high))
 
     def clamped(self, low: float = -inf, high: float = inf) -> Interval:
         """Its values, clamped to the limits."""
         first, last = (min(max(end, low), high) for end in (self.low, self.high))
-        return Interval(first, last, self.whole)
+        return Interval(first, last, self.integral)
 
 
-EVERYTHING = Interval(-inf, inf, whole=False)
+EVERYTHING = Interval(-inf, inf, integral=False)
 
 
 def corners(
-    function: Callable[[float, float], float], a: Interval, b: Interval, whole: bool
+    function: Callable[[float, float], float], a: Interval, b: Interval, integral: bool
 ) -> Interval:
     """The image of a function of two values that is monotonic in each."""
     ends = [function(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
-    return Interval(min(ends), max(ends), whole)
+    return Interval(min(ends), max(ends), integral)
 
 
 def hull(intervals: Iterable[Interval]) -> Interval:
@@ -86,8 +88,8 @@ def of_array(values: npt.NDArray[Any]) -> Interval:
     low, high = values.min().item(), values.max().item()
     if not (isfinite(low) and isfinite(high)):
         return EVERYTHING
-    whole = values.dtype.kind != "f" or bool((np.trunc(values) == values).all())
-    return Interval(low, high, whole)
+    integral = values.dtype.kind != "f" or bool((np.trunc(values) == values).all())
+    return Interval(low, high, integral)
 
 
 def of_type(dtype: np.dtype[Any]) -> Interval:
@@ -109,22 +111,22 @@ def _floor(end: float) -> float:
     return floor(end) if isfinite(end) else end
 
 
-def cast_to_whole(x: Interval) -> Interval:
+def cast_to_integer(x: Interval) -> Interval:
     """Truncates to integers. Bounds are widened, as a device may round a value across an
     integer.
     """
-    return x if x.whole else Interval(x.floored().low, -(-x).floored().low)
+    return x if x.integral else Interval(x.floored().low, -(-x).floored().low)
 
 
 def quotient(a: Interval, b: Interval) -> Interval:
     """Integer division that truncates toward zero. Its magnitude is at most that of the
     dividend.
     """
-    if not (a.whole and b.whole):
+    if not (a.integral and b.integral):
         return EVERYTHING
     if b.low < 1:
         return a | -a
-    return corners(_toward_zero, a, b, whole=True)
+    return corners(_toward_zero, a, b, integral=True)
 
 
 def _toward_zero(a: float, b: float) -> float:
@@ -134,19 +136,19 @@ def _toward_zero(a: float, b: float) -> float:
     return -(-a // b) if a < 0 else a // b
 
 
-def rest(a: Interval, b: Interval, like_dividend: bool) -> Interval:
+def remainder(a: Interval, b: Interval, like_dividend: bool) -> Interval:
     """The remainder of an integer division, with the sign of the divisor or of the dividend."""
-    if not (a.whole and b.whole):
+    if not (a.integral and b.integral):
         return EVERYTHING
-    most = abs(b).high - 1
+    limit = abs(b).high - 1
     signed = a if like_dividend else b
-    return Interval(-most, most).clamped(min(signed.low, 0), max(signed.high, 0))
+    return Interval(-limit, limit).clamped(min(signed.low, 0), max(signed.high, 0))
 
 
 def power(base: Interval, exponent: Interval) -> Interval:
     """A power of small integers."""
     small = abs(base).high < 1 << 31 and exponent.low >= 0 and exponent.high < 64
-    if not (base.whole and exponent.whole and small):
+    if not (base.integral and exponent.integral and small):
         return EVERYTHING
     high = max(abs(base).high, 1) ** exponent.high
     return Interval(0 if base.low >= 0 else -high, high)
@@ -157,12 +159,12 @@ def shifted(x: Interval, by: Interval, left: bool) -> Interval:
     if not by.within(Interval(0, 63)):
         return EVERYTHING
     factor = Interval(2 ** int(by.low), 2 ** int(by.high))
-    return x * factor if left else corners(_toward_zero, x, factor, whole=True)
+    return x * factor if left else corners(_toward_zero, x, factor, integral=True)
 
 
 def sign(x: Interval) -> Interval:
     """The sign: -1, 0 or 1."""
-    return x.clamped(-1, 1) if x.whole else Interval(-1, 1)
+    return x.clamped(-1, 1) if x.integral else Interval(-1, 1)
 
 
 def rounded(x: Interval) -> Interval:
@@ -170,16 +172,16 @@ def rounded(x: Interval) -> Interval:
     return Interval(x.floored().low, -(-x).floored().low)
 
 
-def greatest(*x: Interval) -> Interval:
+def maximum(*x: Interval) -> Interval:
     """The maximum of values."""
-    return Interval(max(i.low for i in x), max(i.high for i in x), all(i.whole for i in x))
+    return Interval(max(i.low for i in x), max(i.high for i in x), all(i.integral for i in x))
 
 
-def least(*x: Interval) -> Interval:
+def minimum(*x: Interval) -> Interval:
     """The minimum of values."""
-    return Interval(min(i.low for i in x), min(i.high for i in x), all(i.whole for i in x))
+    return Interval(min(i.low for i in x), min(i.high for i in x), all(i.integral for i in x))
 
 
-def below(size: int) -> Interval:
+def indices_of(size: int) -> Interval:
     """The valid indices of a dimension."""
     return Interval(0, max(size - 1, 0))

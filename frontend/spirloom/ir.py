@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from codegen.vocabulary import MAX_RANK, DType, Storage
+from spec_model.vocabulary import MAX_RANK, DType, Storage
 from spirloom.interval import Interval
 from spirloom.sizes import Symbol
 

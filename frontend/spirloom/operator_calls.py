@@ -7,9 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from codegen.expr.types import TensorType
-from codegen.graph_file import Call
-from codegen.spec import ArgType
+from spec_model.expr.types import TensorType
+from spec_model.graph_file import Call
+from spec_model.spec import ArgType
 from spirloom.ir import Graph, Node
 from spirloom.ops import OpError, OpLibrary, argument_type
 from spirloom.passes import optimize
@@ -17,7 +17,7 @@ from spirloom.terminal import silent
 from spirloom.torch.values import is_value
 
 if TYPE_CHECKING:
-    from spirloom.pte.delegate_binding import Served
+    from spirloom.pte.delegate_binding import BoundCall
 
 
 def import_calls(path: Path) -> list[Call]:
@@ -47,13 +47,13 @@ def program_calls(path: Path) -> list[Call]:
         importer = ProgramImporter(program_of(file, method), library, Options(), {})
         graph = importer.run(silent)
         found += calls(graph)
-        found += [call for each in importer.bound for call in _bound_call(library, each)]
+        found += [call for each in importer.bound_calls for call in _bound_call(library, each)]
         optimize(graph, library)
         found += calls(graph)
     return found
 
 
-def _bound_call(library: OpLibrary, bound: Served) -> Iterator[Call]:
+def _bound_call(library: OpLibrary, bound: BoundCall) -> Iterator[Call]:
     """The call of a delegate, unless its operator does not support it."""
     tensors = [v for v in bound.args.values() if is_value(v)]
     first = argument_type(tensors[0]) if tensors else None

@@ -10,9 +10,9 @@ from typing import cast
 
 import numpy as np
 
-from codegen import EvalError, Op, SpecError, TensorType, load_library, stored
-from codegen.library import ROOT
-from codegen.spec import Arg, ForeignName
+from spec_model import EvalError, Op, SpecError, TensorType, load_library, stored
+from spec_model.spec import Arg, ExecutorchMapping
+from spec_model.templates import ROOT
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Array, DType, Node, Storage, Tensor
 from spirloom.value_bounds import narrow_type
@@ -22,7 +22,8 @@ STORED = ROOT / "ops.pickle"  # The built-in operators in a wheel (cmake/make_pa
 # The templates of elementwise operators.
 _ELEMENTWISE = ("unary.glsl.j2", "binary.glsl.j2")
 # The template of operators that only move elements, and the names of its spec parameters.
-_MOVING, _SPLIT, _STEPS, _BEGIN = "strided.glsl.j2", "split", "steps", "begin"
+_MOVING = "strided_copy.glsl.j2"
+_SPLIT, _SOURCE_STRIDES, _BEGIN = "split", "source_strides", "begin"
 
 
 class OpError(Exception):
@@ -44,29 +45,31 @@ class OpLibrary:
             self._ops = stored.load(STORED)
         else:
             self._ops = _loaded(spec_dirs, template_dirs)
-        self._serving = {name: op.name for op in self._ops.values() for name in (op.name, *op.also)}
+        self._serving = {
+            name: op.name for op in self._ops.values() for name in (op.name, *op.overloads)
+        }
 
     @classmethod
-    def with_dirs(cls, folders: Sequence[Path]) -> OpLibrary:
+    def with_dirs(cls, directories: Sequence[Path]) -> OpLibrary:
         """The built-in operators, those of further spec directories, and those of installed
         packages, which name their directories by an entry point of the group `spirloom.specs`.
 
         Templates are searched in the directory, and in `glsl/` or `templates/` below or next to it.
         """
-        folders = [*folders, *_installed()]
+        directories = [*directories, *_installed()]
         templates = [
-            position
-            for folder in folders
-            for position in (folder, *(base / name for base in (folder, folder.parent)
+            candidate
+            for directory in directories
+            for candidate in (directory, *(base / name for base in (directory, directory.parent)
                                     for name in ("glsl", "templates", "templates/glsl")))
-            if position.is_dir() and any(position.glob("*.j2"))
+            if candidate.is_dir() and any(candidate.glob("*.j2"))
         ]  # fmt: skip
-        for folder in folders:
-            if not folder.is_dir():
-                raise ImportFailure(f"There is no spec directory {folder}.")
-        if not folders:
+        for directory in directories:
+            if not directory.is_dir():
+                raise ImportFailure(f"The spec directory {directory} does not exist.")
+        if not directories:
             return own_library()
-        return cls([*OWN_SPECS, *folders], [*OWN_TEMPLATES, *templates])
+        return cls([*OWN_SPECS, *directories], [*OWN_TEMPLATES, *templates])
 
     def names(self) -> list[str]:
         """All operators, sorted."""
@@ -82,9 +85,9 @@ class OpLibrary:
         """
         return self._serving.get(name)
 
-    def foreign(self, name: str) -> list[tuple[str, ForeignName]]:
-        """Specs that state a name of ExecuTorch's delegates, each with its operator."""
-        return [(op.name, f) for op in self._ops.values() for f in op.foreign if f.name == name]
+    def executorch(self, name: str) -> list[tuple[str, ExecutorchMapping]]:
+        """The mappings of a name of ExecuTorch delegates, each with its operator."""
+        return [(op.name, f) for op in self._ops.values() for f in op.executorch if f.name == name]
 
     def is_view(self, op: str) -> bool:
         """Whether the operator's output shares the elements of an input."""
@@ -99,7 +102,7 @@ class OpLibrary:
 
     def _spec(self, op: str) -> Op:
         if op not in self._ops:
-            raise OpError(f"it needs the operator {op}, which has no spec in op_specs/")
+            raise OpError(f"it requires the operator {op}, which has no spec in op_specs/")
         return self._ops[op]
 
     def arg_names(self, op: str) -> list[str]:
@@ -179,8 +182,8 @@ class OpLibrary:
             raise OpError(f"{op} has no kernel for {given}")
         return [(tuple(o.shape), o.dtype) for o in outputs]
 
-    def takes(self, op: str, args: Sequence[ArgValue]) -> bool:
-        """Whether the checks of the op allow these args."""
+    def supports(self, op: str, args: Sequence[ArgValue]) -> bool:
+        """Whether the call is valid and has a kernel."""
         try:
             self.infer(op, args)
         except OpError:
@@ -190,8 +193,8 @@ class OpLibrary:
     def movement(
         self, op: str, args: Sequence[ArgValue]
     ) -> tuple[tuple[int, ...], tuple[int, ...], int] | None:
-        """(sizes, steps, begin) of a valid call that only moves elements: the result element with
-        coordinates p is the source element at begin + sum(p[d] * steps[d]).
+        """(sizes, strides, begin) of a valid call that only moves elements: the result element with
+        coordinates p is the source element at begin + sum(p[d] * strides[d]).
 
         None for other operators. The source is the first argument.
         """
@@ -200,7 +203,7 @@ class OpLibrary:
             return None
         given = zip(spec.args, args, strict=True)
         values = spec.values({arg.name: argument_type(value) for arg, value in given})
-        found = (values[name] for name in (_SPLIT, _STEPS, _BEGIN))
+        found = (values[name] for name in (_SPLIT, _SOURCE_STRIDES, _BEGIN))
         return cast("tuple[tuple[int, ...], tuple[int, ...], int]", tuple(found))
 
     def params(self, op: str) -> Mapping[str, object]:

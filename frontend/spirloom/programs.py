@@ -20,7 +20,7 @@ def find_run() -> tuple[Path, list[str]]:
         return packaged, ["--library", str(packaged.parent / "shaders_all.slpack")]
     files = find()
     above = [] if files is None else list(files.library.parents)
-    for program in (folder / "bin/spirloom-run" for folder in above[:4]):
+    for program in (directory / "bin/spirloom-run" for directory in above[:4]):
         if program.exists():
             return program, []
     raise ImportFailure("spirloom-run was not found. Build it with `./dev build`.")

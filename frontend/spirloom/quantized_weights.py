@@ -42,7 +42,7 @@ class QuantizedMatrix:
     @property
     def kind(self) -> str:
         """The suffix of operators that accept this format."""
-        return f"q{self.bits}"
+        return f"w{self.bits}"
 
     def rows(self, index: slice | Array) -> QuantizedMatrix:
         """A subset of the rows."""
@@ -102,7 +102,7 @@ def embedding_arguments(
     kept: dict[str, Tensor | int | str | None] = {**arguments}
     if "scales" in kept:
         del kept["zeros"]
-        kept |= {"by_column": True, "dtype": str(dtype)}
+        kept |= {"group_major": True, "dtype": str(dtype)}
     return kept
 
 
@@ -159,8 +159,8 @@ def quantize_matrix(weight: Array, bits: int, group: int) -> QuantizedMatrix:
     scales = farthest / -8 if bits == 4 else np.abs(farthest) / 127
     scales = fp16_scales(scales)
     with np.errstate(divide="ignore", invalid="ignore"):
-        steps = np.where(scales == 0, 0, np.rint(wide / scales))
-    values = np.clip(steps, -8 if bits == 4 else -127, 7 if bits == 4 else 127)
+        codes = np.where(scales == 0, 0, np.rint(wide / scales))
+    values = np.clip(codes, -8 if bits == 4 else -127, 7 if bits == 4 else 127)
     return QuantizedMatrix(values.reshape(rows, depth).astype(np.int8), scales[..., 0], None)
 
 

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 from codegen.cli import main
-from codegen.graph_file import Call
-from codegen.select.imported_model import ModelError
+from codegen.select.models import ModelError
+from spec_model.graph_file import Call
 
 
 def read_model_calls(path: Path) -> list[Call]:

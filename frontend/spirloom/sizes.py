@@ -13,11 +13,11 @@ class Symbol:
     """A symbolic size with inclusive bounds."""
 
     name: str
-    least: int
-    greatest: int
+    min: int
+    max: int
 
     def __str__(self) -> str:
-        return f"{self.name} {self.least}..{self.greatest}"
+        return f"{self.name} {self.min}..{self.max}"
 
 
 # A factor and the symbols that it is multiplied with. A symbol may repeat.

@@ -24,7 +24,7 @@ def narrow_type(dtype: np.dtype[Any]) -> DType:
 
 
 def is_wide(dtype: np.dtype[Any]) -> bool:
-    """Whether Spirloom lacks the type and replaces it."""
+    """Whether the dtype is not supported and is replaced."""
     return DType.of(dtype) is None
 
 
@@ -32,8 +32,8 @@ def exact_interval(dtype: np.dtype[Any]) -> Interval:
     """The values for which the replacement type computes the same results."""
     if dtype.kind == "f":
         return Interval(-(1 << 24), 1 << 24)
-    own, ours = (interval.of_type(d) for d in (dtype, DType.I32.numpy))
-    return Interval(max(own.low, ours.low), min(own.high, ours.high))
+    own, replacement = (interval.of_type(d) for d in (dtype, DType.I32.numpy))
+    return Interval(max(own.low, replacement.low), min(own.high, replacement.high))
 
 
 def narrowed(values: Array) -> Array:
@@ -48,13 +48,13 @@ def narrowed(values: Array) -> Array:
         example = values[changed].flat[0]
         remedy = "; accept its rounding with --float64-as-float32" if target.kind == "f" else ""
         raise Unsupported(
-            f"a {values.dtype} constant holds {example}, which {target} cannot hold{remedy}"
+            f"its {values.dtype} constant {example} is not representable in {target}{remedy}"
         )
     return result
 
 
 # Floats beyond these bounds are too coarse to bound integers computed from them.
-_INTEGER_FLOATS = Interval(-(1 << 24), 1 << 24, whole=False)
+_INTEGER_FLOATS = Interval(-(1 << 24), 1 << 24, integral=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +78,18 @@ def known_of(ours: DType, dtype: np.dtype[Any] | None, bounds: Interval) -> Valu
     return ValueRange(ours.numpy, bounds if bounds.within(limits) else interval.of_type(ours.numpy))
 
 
-def reason_against(name: str, ours: DType, facts: ValueRange) -> str:
-    """Why a tensor with this range cannot be computed in our type, and the remedy."""
-    if facts.dtype.kind == "f":
+def reason_against(name: str, ours: DType, values: ValueRange) -> str:
+    """Why the replacement dtype is not exact for a tensor with this range, and the remedy."""
+    if values.dtype.kind == "f":
         return (
-            f"'{name}' is {facts.dtype}, which Spirloom computes in {ours.long_name}; the "
-            "results may differ. Accept the rounding with --float64-as-float32"
+            f"'{name}' is {values.dtype} and would be computed in {ours.long_name}, with different "
+            "results. Accept the rounding with --float64-as-float32"
         )
-    found = "has no known bounds"
-    if facts.bounds != EVERYTHING:
-        found = f"is only known to be {facts.bounds}"
+    known = "has no known bounds"
+    if values.bounds != EVERYTHING:
+        known = f"is only known to be in {values.bounds}"
     return (
-        f"'{name}' is {facts.dtype} and {found}, but its replacement {ours.long_name} holds "
-        f"{exact_interval(facts.dtype)}; state smaller bounds of the model's inputs with "
+        f"'{name}' is {values.dtype} and {known}, but its replacement {ours.long_name} represents "
+        f"{exact_interval(values.dtype)}. Set smaller bounds of the model's inputs with "
         "--range NAME=LOW..HIGH"
     )

@@ -12,61 +12,61 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Steps that go to the device together: between submissions it waits until the host has seen the
-// last one end and made the next. More than 20 ms of them would make a reply come in visible
-// bursts.
-constexpr size_t kMostTogether = 16;
+// Decode steps per submission. The device is idle between submissions, so several steps are
+// submitted together. A submission is limited to 20 ms so that the text still appears to stream.
+constexpr size_t kMaxBatchedSteps = 16;
 constexpr double kBurstSeconds = 0.02;
 
-size_t StepsTogether(const Reply& reply) {
+size_t BatchedSteps(const Reply& reply) {
   if (reply.tokens.size() < 2) return 1;
   const double step = reply.step_seconds / static_cast<double>(reply.tokens.size() - 1);
-  if (step * kMostTogether <= kBurstSeconds) return kMostTogether;
+  if (step * kMaxBatchedSteps <= kBurstSeconds) return kMaxBatchedSteps;
   return std::max<size_t>(static_cast<size_t>(kBurstSeconds / step), 1);
 }
 
 }  // namespace
 
-const char* NameOf(Stop stop) {
-  switch (stop) {
-    case Stop::kEnd:
+const char* NameOf(StopReason reason) {
+  switch (reason) {
+    case StopReason::kEos:
       return "end";
-    case Stop::kLength:
+    case StopReason::kLength:
       return "length";
-    case Stop::kContext:
+    case StopReason::kContext:
       return "context";
   }
   return "unknown";
 }
 
-Result<Reply> Generate(LanguageModel& model, const Facts& facts, std::span<const int32_t> prompt,
-                       size_t most, const std::function<void(int32_t)>& hear) {
+Result<Reply> Generate(LanguageModel& model, const ChatConfig& config,
+                       std::span<const int32_t> prompt, size_t max_tokens,
+                       const std::function<void(int32_t)>& on_token) {
   Reply reply;
-  reply.prompt = prompt.size();
+  reply.prompt_tokens = prompt.size();
   Clock::time_point start = Clock::now();
-  SPIRLOOM_TRY(model.Read(prompt));
+  SPIRLOOM_TRY(model.Prefill(prompt));
   const size_t begin = model.position();
   for (;;) {
-    SPIRLOOM_TRY_ASSIGN(const std::vector<int32_t> chosen, model.chosen());
+    SPIRLOOM_TRY_ASSIGN(const std::vector<int32_t> sampled, model.sampled());
     if (reply.tokens.empty()) {
       reply.first_seconds = SecondsSince(start);
       start = Clock::now();
     }
-    reply.stop = Stop::kContext;
-    for (auto token = chosen.begin(); token != chosen.end() && reply.stop == Stop::kContext;
+    reply.stop = StopReason::kContext;
+    for (auto token = sampled.begin(); token != sampled.end() && reply.stop == StopReason::kContext;
          ++token) {
       reply.tokens.push_back(*token);
-      hear(*token);
-      reply.stop = facts.Ends(*token)            ? Stop::kEnd
-                   : reply.tokens.size() == most ? Stop::kLength
-                                                 : Stop::kContext;
+      on_token(*token);
+      reply.stop = config.IsEos(*token)                ? StopReason::kEos
+                   : reply.tokens.size() == max_tokens ? StopReason::kLength
+                                                       : StopReason::kContext;
     }
     reply.step_seconds = SecondsSince(start);
-    if (reply.stop != Stop::kContext || model.position() == model.context()) break;
-    SPIRLOOM_TRY(model.Step(std::min(
-        {StepsTogether(reply), most - reply.tokens.size(), model.context() - model.position()})));
+    if (reply.stop != StopReason::kContext || model.position() == model.context()) break;
+    SPIRLOOM_TRY(model.Step(std::min({BatchedSteps(reply), max_tokens - reply.tokens.size(),
+                                      model.context() - model.position()})));
   }
-  // Steps behind the token that ended the reply are undone.
+  // Discard the steps after the last token of the reply.
   const size_t end = begin + reply.tokens.size() - 1;
   if (end < model.position()) SPIRLOOM_TRY(model.Rewind(end, reply.tokens.back()));
   return reply;

@@ -1,4 +1,4 @@
-// A model's reply to tokens, token by token.
+// Generates a reply token by token.
 #ifndef SPIRLOOM_LLM_MODEL_GENERATE_H_
 #define SPIRLOOM_LLM_MODEL_GENERATE_H_
 
@@ -8,30 +8,30 @@
 #include <span>
 #include <vector>
 
-#include "llm/model/facts.h"
+#include "llm/model/chat_config.h"
 #include "llm/model/language_model.h"
 #include "spirloom/status.h"
 
 namespace spirloom::llm {
 
-// Why a reply ended: by a token that ends texts, because it is as long as was asked for, or because
-// the context is full.
-enum class Stop { kEnd, kLength, kContext };
-const char* NameOf(Stop stop);
+// A reply ends at an EOS token, at the requested length, or when the context is full.
+enum class StopReason { kEos, kLength, kContext };
+const char* NameOf(StopReason reason);
 
-// Times in seconds.
 struct Reply {
-  std::vector<int32_t> tokens;  // the one that ended it included
-  Stop stop = Stop::kLength;
-  size_t prompt = 0;         // tokens that were read first
-  double first_seconds = 0;  // until the first token was chosen
-  double step_seconds = 0;   // of all further ones
+  std::vector<int32_t> tokens;  // including the EOS token
+  StopReason stop = StopReason::kLength;
+  size_t prompt_tokens = 0;
+  double first_seconds = 0;  // time to first token: prefill
+  double step_seconds = 0;   // time of all further tokens: decode
 };
 
-// Reads `prompt` and goes on for at most `most` tokens, at least one. `hear` gets each in turn, as
-// soon as the steps that were submitted together have ended; the model has read all but the last.
-Result<Reply> Generate(LanguageModel& model, const Facts& facts, std::span<const int32_t> prompt,
-                       size_t most, const std::function<void(int32_t)>& hear);
+// Prefills `prompt` and generates up to `max_tokens` (> 0) tokens. `on_token` receives each token
+// as soon as its submission has finished. Afterwards the KV cache contains all tokens except the
+// last.
+Result<Reply> Generate(LanguageModel& model, const ChatConfig& config,
+                       std::span<const int32_t> prompt, size_t max_tokens,
+                       const std::function<void(int32_t)>& on_token);
 
 }  // namespace spirloom::llm
 

@@ -11,19 +11,20 @@
 namespace spirloom::llm {
 namespace {
 
-Status NoLanguageModel(std::string_view why) {
-  return InvalidFile({"The file is no language model: ", why,
-                      ". Make one of a folder of Hugging Face: spirloom import FOLDER -o "
+Status NotALanguageModel(std::string_view reason) {
+  return InvalidFile({"The file is not a language model: ", reason,
+                      ". Import a Hugging Face directory: spirloom import DIRECTORY -o "
                       "MODEL.slg."});
 }
 
-// The place of a state of rank 1, or none.
+// Returns the index of the state of this name, type and rank 1.
 Result<size_t> FindState(const Model& model, std::string_view name, DType dtype = DType::kI32) {
   const std::span<const TensorInfo> states = model.states();
   const auto found = std::ranges::find(states, name, &TensorInfo::name);
   if (found == states.end() || found->dtype != dtype || found->shape.size() != 1 ||
       found->shape[0] < 1) {
-    return NoLanguageModel(Concat({"it has no state ", Quote(name), " of ", LongName(dtype)}));
+    return NotALanguageModel(
+        Concat({"it has no state ", Quote(name), " of type ", LongName(dtype)}));
   }
   return static_cast<size_t>(found - states.begin());
 }
@@ -31,9 +32,9 @@ Result<size_t> FindState(const Model& model, std::string_view name, DType dtype 
 // Writes a state of one element.
 template <typename T>
 Status SetState(Model& model, std::string_view name, T value) {
-  SPIRLOOM_TRY_ASSIGN(const size_t place,
+  SPIRLOOM_TRY_ASSIGN(const size_t index,
                       FindState(model, name, std::is_same_v<T, float> ? DType::kF32 : DType::kI32));
-  return model.WriteState(place, std::as_bytes(std::span(&value, 1)));
+  return model.WriteState(index, std::as_bytes(std::span(&value, 1)));
 }
 
 }  // namespace
@@ -43,29 +44,30 @@ Result<LanguageModel> LanguageModel::Load(const Runtime& runtime, const std::str
   options.method = "prefill";
   SPIRLOOM_TRY_ASSIGN(Model prefill, Model::Load(runtime, path, options));
   options.method = "decode";
-  options.shares = &prefill;
+  options.share_with = &prefill;
   SPIRLOOM_TRY_ASSIGN(Model decode, Model::Load(runtime, path, options));
   LanguageModel model(std::move(prefill), std::move(decode));
-  SPIRLOOM_TRY_WHILE(model.Describe(), {"loading ", path});
+  SPIRLOOM_TRY_WHILE(model.ReadSignature(), {"loading ", path});
   return model;
 }
 
-Status LanguageModel::Describe() {
+Status LanguageModel::ReadSignature() {
   const std::span<const TensorInfo> inputs = prefill_.inputs();
   if (inputs.size() != 1 || inputs[0].dtype != DType::kI32 || inputs[0].shape.size() != 2 ||
       inputs[0].shape[0] != 1 || inputs[0].shape[1] < 1 || !decode_.inputs().empty()) {
-    return NoLanguageModel("prefill takes something else than one row of tokens, or decode any");
+    return NotALanguageModel(
+        "'prefill' must have one int32 input [1, N] of tokens, and 'decode' no input");
   }
-  longest_ = static_cast<size_t>(inputs[0].shape[1]);
+  max_prefill_ = static_cast<size_t>(inputs[0].shape[1]);
   for (const Model* model : {&prefill_, &decode_}) {
     const std::span<const TensorInfo> outputs = model->outputs();
     if (outputs.size() != 1 || outputs[0].dtype != DType::kF32 || outputs[0].size == 0) {
-      return NoLanguageModel("a method gives something else than one tensor of float32");
+      return NotALanguageModel("each method must have one float32 output, the logits");
     }
     vocabulary_ = outputs[0].size / sizeof(float);
   }
   if (prefill_.outputs()[0].size != decode_.outputs()[0].size) {
-    return NoLanguageModel("its methods give different numbers of scores");
+    return NotALanguageModel("'prefill' and 'decode' return different numbers of logits");
   }
   SPIRLOOM_TRY_ASSIGN(token_state_, FindState(decode_, "token"));
   SPIRLOOM_TRY(FindState(decode_, "position").status());
@@ -75,34 +77,35 @@ Status LanguageModel::Describe() {
   return Status();
 }
 
-Status LanguageModel::CheckRoom(size_t count) const {
+Status LanguageModel::CheckContext(size_t count) const {
   if (count <= context_ - position_) return Status();
-  return Error(
-      StatusCode::kInvalidArgument,
-      {"The context of ", context_, " tokens is full: ", position_, " are in it, and ", count,
-       " more are to be read. Import the model with a greater --context, or begin "
-       "anew."});
+  return Error(StatusCode::kInvalidArgument,
+               {"The context has ", context_, " tokens: ", position_, " are in use, ", count,
+                " more are required. Import the model with a larger --context, or start a new "
+                "conversation."});
 }
 
-Status LanguageModel::Read(std::span<const int32_t> tokens) {
+Status LanguageModel::Prefill(std::span<const int32_t> tokens) {
   if (tokens.empty()) {
-    return Error(StatusCode::kInvalidArgument, {"The prompt has no tokens."});
+    return Error(StatusCode::kInvalidArgument,
+                 {"The prompt is empty; expected at least one token."});
   }
-  SPIRLOOM_TRY(CheckRoom(tokens.size()));
+  SPIRLOOM_TRY(CheckContext(tokens.size()));
   for (const int32_t token : tokens) {
     if (token >= 0 && static_cast<size_t>(token) < vocabulary_) continue;
-    return Error(StatusCode::kInvalidArgument, {"Token ", token, " is none of the model's ",
-                                                vocabulary_, ". Is the tokenizer another's?"});
+    return Error(StatusCode::kInvalidArgument,
+                 {"Token ", token, " is outside the model's vocabulary of ", vocabulary_,
+                  " tokens. Use the tokenizer of this model."});
   }
   while (!tokens.empty()) {
-    const size_t count = std::min(tokens.size(), longest_);
-    SPIRLOOM_TRY(ReadRun(tokens.first(count)));
+    const size_t count = std::min(tokens.size(), max_prefill_);
+    SPIRLOOM_TRY(PrefillChunk(tokens.first(count)));
     tokens = tokens.subspan(count);
   }
   return Status();
 }
 
-Status LanguageModel::ReadRun(std::span<const int32_t> tokens) {
+Status LanguageModel::PrefillChunk(std::span<const int32_t> tokens) {
   const Shape shape = {1, static_cast<int64_t>(tokens.size())};
   if (prefill_.inputs()[0].shape != shape) {
     SPIRLOOM_TRY(prefill_.Resize(std::span(&shape, 1)));
@@ -115,33 +118,33 @@ Status LanguageModel::ReadRun(std::span<const int32_t> tokens) {
 }
 
 Status LanguageModel::Step(size_t steps) {
-  SPIRLOOM_TRY(CheckRoom(steps));
-  SPIRLOOM_TRY_ASSIGN(PendingRun run, decode_.SubmitSteps(steps));
+  SPIRLOOM_TRY(CheckContext(steps));
+  SPIRLOOM_TRY_ASSIGN(PendingRun run, decode_.SubmitRepeated(steps));
   SPIRLOOM_TRY(run.Wait());
   position_ += steps;
   steps_ = steps;
   return Status();
 }
 
-Status LanguageModel::Rewind(size_t position, int32_t chosen) {
+Status LanguageModel::Rewind(size_t position, int32_t next) {
   assert(position <= position_);
   SPIRLOOM_TRY(SetState(decode_, "position", static_cast<int32_t>(position)));
-  SPIRLOOM_TRY(SetState(decode_, "token", chosen));
+  SPIRLOOM_TRY(SetState(decode_, "token", next));
   position_ = position;
   steps_ = 1;
   return Status();
 }
 
-Result<std::vector<int32_t>> LanguageModel::chosen() const {
-  std::vector<int32_t> tokens(context_ + 1);  // the last one's place, if the context is full
+Result<std::vector<int32_t>> LanguageModel::sampled() const {
+  std::vector<int32_t> tokens(context_ + 1);  // + 1: a full context has its last token in `token`
   SPIRLOOM_TRY(
       decode_.ReadState(tokens_state_, std::as_writable_bytes(std::span(tokens).first(context_))));
   if (position_ == context_) {
     SPIRLOOM_TRY(
         decode_.ReadState(token_state_, std::as_writable_bytes(std::span(tokens).last(1))));
   }
-  const std::span<const int32_t> read = std::span(tokens).first(position_ + 1).last(steps_);
-  return std::vector<int32_t>(read.begin(), read.end());
+  const std::span<const int32_t> last = std::span(tokens).first(position_ + 1).last(steps_);
+  return std::vector<int32_t>(last.begin(), last.end());
 }
 
 Status LanguageModel::SetSampling(const Sampling& sampling) {

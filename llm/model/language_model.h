@@ -1,4 +1,4 @@
-// A language model on a device: the methods `prefill` and `decode` of a graph file.
+// A language model on a device: a graph file with the methods `prefill` and `decode`.
 #ifndef SPIRLOOM_LLM_MODEL_LANGUAGE_MODEL_H_
 #define SPIRLOOM_LLM_MODEL_LANGUAGE_MODEL_H_
 
@@ -15,33 +15,31 @@
 
 namespace spirloom::llm {
 
-// Thread safety: one call at a time.
+// Not thread-safe.
 class LanguageModel {
  public:
-  // Loads both methods over the same weights and states. Fails as Model::Load(), and with
-  // kInvalidFile for a file that is no language model.
+  // Loads both methods; they share weights and states. Fails as Model::Load() does, and with
+  // kInvalidFile if the file is not a language model.
   static Result<LanguageModel> Load(const Runtime& runtime, const std::string& path);
 
-  // How many tokens it can look back at, how many of them there are, and how many different ones.
-  size_t context() const { return context_; }
-  size_t position() const { return position_; }
-  size_t vocabulary() const { return vocabulary_; }
+  size_t context() const { return context_; }        // capacity of the KV cache, in tokens
+  size_t position() const { return position_; }      // tokens in the KV cache
+  size_t vocabulary() const { return vocabulary_; }  // number of token ids
 
-  // Reads tokens, in runs as large as the model takes, and chooses the next one. Fails with
-  // kInvalidArgument, having read none, for more than the context has room for, and for a token
-  // that is none.
-  Status Read(std::span<const int32_t> tokens);
-  // Reads the chosen token and chooses the next one, `steps` times in one submission, so that the
-  // device does not wait for the host in between. Fails with kInvalidArgument, having read none, if
-  // the context has no room for them.
+  // Appends tokens to the KV cache, in chunks of the maximum prefill length, and samples the next
+  // token. Fails with kInvalidArgument before any change if the context is too small or a token is
+  // outside the vocabulary.
+  Status Prefill(std::span<const int32_t> tokens);
+  // Appends the sampled token and samples the next one, `steps` times in one submission. Fails with
+  // kInvalidArgument before any change if the context is too small.
   Status Step(size_t steps = 1);
-  // Goes back to when `position` tokens had been read, and `chosen` been chosen as the next one.
-  Status Rewind(size_t position, int32_t chosen);
+  // Truncates the KV cache to `position` tokens and sets the next token.
+  Status Rewind(size_t position, int32_t next);
 
-  // How runs choose from now on; at first the token of the greatest score.
+  // Applies to all later runs. Default: greedy decoding.
   Status SetSampling(const Sampling& sampling);
-  // The tokens that the last run chose, one for each of its steps.
-  Result<std::vector<int32_t>> chosen() const;
+  // Returns the tokens sampled by the last Prefill() (one) or Step() (one per step).
+  Result<std::vector<int32_t>> sampled() const;
 
   const Model& prefill() const { return prefill_; }
   const Model& decode() const { return decode_; }
@@ -49,17 +47,17 @@ class LanguageModel {
  private:
   LanguageModel(Model prefill, Model decode)
       : prefill_(std::move(prefill)), decode_(std::move(decode)) {}
-  Status Describe();
-  Status ReadRun(std::span<const int32_t> tokens);
-  Status CheckRoom(size_t count) const;
+  Status ReadSignature();
+  Status PrefillChunk(std::span<const int32_t> tokens);
+  Status CheckContext(size_t count) const;
 
   Model prefill_;
   Model decode_;
   size_t context_ = 0;
   size_t vocabulary_ = 0;
-  size_t longest_ = 0;  // run of prefill
+  size_t max_prefill_ = 0;  // tokens per run of `prefill`
   size_t position_ = 0;
-  size_t steps_ = 1;  // of the last run
+  size_t steps_ = 1;  // steps of the last run
   size_t token_state_ = 0;
   size_t tokens_state_ = 0;
 };

@@ -1,4 +1,4 @@
-// How tokens are chosen.
+// Sampling parameters.
 #ifndef SPIRLOOM_LLM_MODEL_SAMPLING_H_
 #define SPIRLOOM_LLM_MODEL_SAMPLING_H_
 
@@ -6,13 +6,12 @@
 
 namespace spirloom::llm {
 
-// What the model's states of these names are set to. Temperature comes first, then top_k, then
-// top_p.
+// Values of the model's states of the same names. Applied in this order: temperature, top-k, top-p.
 struct Sampling {
-  float temperature = 0;  // 0: the greatest score, always
-  int32_t top_k = 0;      // of the so many greatest; 0: of all
-  float top_p = 1;        // of the fewest that have this probability together
-  int32_t seed = 0;       // equal seeds draw equal tokens
+  float temperature = 0;  // 0 = greedy decoding
+  int32_t top_k = 0;      // sample from the k most likely tokens; 0 = all
+  float top_p = 1;        // nucleus sampling: cumulative probability
+  int32_t seed = 0;       // seed of the random number generator
 };
 
 }  // namespace spirloom::llm

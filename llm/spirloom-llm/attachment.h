@@ -1,4 +1,4 @@
-// What a language model's graph file carries beside the graph.
+// Attachments of a language model's graph file.
 #ifndef SPIRLOOM_LLM_SPIRLOOM_LLM_ATTACHMENT_H_
 #define SPIRLOOM_LLM_SPIRLOOM_LLM_ATTACHMENT_H_
 
@@ -11,9 +11,9 @@
 namespace spirloom::llm {
 
 inline constexpr std::string_view kTokenizerName = "tokenizer.json";
-inline constexpr std::string_view kFactsName = "language_model.json";
+inline constexpr std::string_view kChatConfigName = "language_model.json";
 
-// The text of the attachment, which must be there: kInvalidFile. Refers to it.
+// Returns a view of the attachment's text. Fails with kInvalidFile if it is missing.
 Result<std::string_view> FindAttachment(std::span<const Attachment> attachments,
                                         std::string_view name);
 

@@ -6,7 +6,7 @@
 
 namespace {
 
-// Wrong arguments and files are the user's to mend; the rest is ours or the device's.
+// Invalid arguments and unusable files return kUsage, all other errors kFailure.
 int ExitCodeOf(spirloom::StatusCode code) {
   switch (code) {
     case spirloom::StatusCode::kOk:
@@ -25,16 +25,16 @@ int ExitCodeOf(spirloom::StatusCode code) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is an error like others
+  std::signal(SIGXFSZ, SIG_IGN);  // let write() return EFBIG instead
   const spirloom::llm::ParseResult parsed = spirloom::llm::ParseCommandLine(argc, argv);
   if (!parsed.options) return parsed.exit_code;
-  const spirloom::Status status = spirloom::llm::Do(*parsed.options);
+  const spirloom::Status status = spirloom::llm::Run(*parsed.options);
   if (!status.ok()) {
     std::fprintf(stderr, "spirloom-llm: %s\n", status.message().c_str());
     return ExitCodeOf(status.code());
   }
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    std::perror("spirloom-llm: Standard output cannot be written");
+    std::perror("spirloom-llm: Cannot write to standard output");
     return spirloom::llm::kUsage;
   }
   return spirloom::llm::kSuccess;

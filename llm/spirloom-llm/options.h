@@ -1,4 +1,4 @@
-// The command line of spirloom-llm.
+// Command-line options of spirloom-llm.
 #ifndef SPIRLOOM_LLM_SPIRLOOM_LLM_OPTIONS_H_
 #define SPIRLOOM_LLM_SPIRLOOM_LLM_OPTIONS_H_
 
@@ -12,15 +12,15 @@
 namespace spirloom::llm {
 
 inline constexpr int kSuccess = 0;
-inline constexpr int kFailure = 1;  // the run failed
-inline constexpr int kUsage = 2;    // a wrong argument or file
+inline constexpr int kFailure = 1;  // failed run
+inline constexpr int kUsage = 2;    // invalid argument or file
 
 struct Options {
   std::string model;
   std::optional<std::string> prompt;
   bool chat = false;
   std::string system;
-  size_t tokens = 256;
+  size_t max_tokens = 256;
   Sampling sampling;
   bool json = false;
   bool stats = false;
@@ -31,13 +31,13 @@ struct Options {
   std::string cache_dir;
 };
 
-// Without options there is nothing to do but to exit with this code.
+// If `options` is empty, the program exits with `exit_code`.
 struct ParseResult {
   std::optional<Options> options;
   int exit_code = kSuccess;
 };
 
-// Prints help and errors itself.
+// Prints help to standard output and errors to standard error.
 ParseResult ParseCommandLine(int argc, const char* const* argv);
 
 }  // namespace spirloom::llm

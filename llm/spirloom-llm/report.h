@@ -1,4 +1,4 @@
-// What a reply took, as JSON and in words.
+// Statistics of a reply, as JSON and as text.
 #ifndef SPIRLOOM_LLM_SPIRLOOM_LLM_REPORT_H_
 #define SPIRLOOM_LLM_SPIRLOOM_LLM_REPORT_H_
 
@@ -11,7 +11,7 @@ namespace spirloom::llm {
 
 std::string ReplyJson(const Reply& reply, const std::string& text, const LanguageModel& model,
                       const std::string& device);
-// Some lines.
+// Several lines for standard error.
 std::string ReplyStats(const Reply& reply, const LanguageModel& model, const std::string& device);
 
 }  // namespace spirloom::llm

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "llm/model/facts.h"
+#include "llm/model/chat_config.h"
 #include "llm/model/generate.h"
 #include "llm/model/language_model.h"
 #include "llm/spirloom-llm/attachment.h"
@@ -25,12 +25,12 @@ Result<Runtime> CreateRuntime(const Options& options, std::vector<ShaderLibrary>
     SPIRLOOM_TRY_ASSIGN(ShaderLibrary library, ShaderLibrary::Open(path));
     libraries.push_back(std::move(library));
   }
-  RuntimeOptions given;
-  if (options.builtin) given.libraries.push_back(&AllShaders());
-  for (const ShaderLibrary& library : libraries) given.libraries.push_back(&library);
-  given.device = options.device;
-  if (!options.cache_dir.empty()) given.cache_dir = options.cache_dir;
-  return Runtime::Create(given);
+  RuntimeOptions runtime;
+  if (options.builtin) runtime.libraries.push_back(&AllShaders());
+  for (const ShaderLibrary& library : libraries) runtime.libraries.push_back(&library);
+  runtime.device = options.device;
+  if (!options.cache_dir.empty()) runtime.cache_dir = options.cache_dir;
+  return Runtime::Create(runtime);
 }
 
 void Print(const std::string& text) {
@@ -38,98 +38,103 @@ void Print(const std::string& text) {
   std::fflush(stdout);
 }
 
-// A model, what it needs to speak, and what has been said.
-class Speaker {
+// Completes a prompt or runs a conversation with one model.
+class Session {
  public:
-  Speaker(const Options& options, LanguageModel model, Tokenizer tokenizer, Facts facts,
+  Session(const Options& options, LanguageModel model, Tokenizer tokenizer, ChatConfig config,
           std::string device)
       : options_(options),
         model_(std::move(model)),
         tokenizer_(std::move(tokenizer)),
-        facts_(std::move(facts)),
+        config_(std::move(config)),
         device_(std::move(device)) {}
 
-  // Goes on from the prompt.
+  // Generates a completion of the prompt.
   Status Complete(const std::string& prompt) {
     std::vector<int32_t> tokens;
-    if (facts_.bos) tokens.push_back(*facts_.bos);
-    SPIRLOOM_TRY_ASSIGN(const std::vector<int32_t> read, tokenizer_.Encode(prompt));
-    tokens.insert(tokens.end(), read.begin(), read.end());
-    return Say(tokens, /*goes_on=*/true);
+    if (config_.bos) tokens.push_back(*config_.bos);
+    SPIRLOOM_TRY_ASSIGN(const std::vector<int32_t> encoded, tokenizer_.Encode(prompt));
+    tokens.insert(tokens.end(), encoded.begin(), encoded.end());
+    return GenerateReply(tokens, /*continuation=*/true);
   }
 
-  // One message and the reply, or those of standard input's lines.
-  Status Converse() {
-    if (!facts_.chat) {
-      return Error(StatusCode::kUnsupported,
-                   {"The graph file does not say how the model chats, as the model has no chat "
-                    "template, or none of messages one after the other. Use --prompt alone."});
+  // Replies to the prompt, or to each line of standard input.
+  Status Chat() {
+    if (!config_.chat) {
+      return Error(
+          StatusCode::kUnsupported,
+          {"The graph file has no chat format: the model has no chat template, or one that does "
+           "not append messages in order. Use --prompt without --chat."});
     }
-    SPIRLOOM_TRY_ASSIGN(std::string text, facts_.chat->Begin(options_.system));
-    if (options_.prompt) return Answer(text, *options_.prompt);
+    SPIRLOOM_TRY_ASSIGN(std::string text, config_.chat->Prologue(options_.system));
+    if (options_.prompt) return ReplyTo(text, *options_.prompt);
     std::string line;
     while (std::getline(std::cin, line)) {
-      SPIRLOOM_TRY(Answer(text, line));
-      text = facts_.chat->assistant.after;
+      SPIRLOOM_TRY(ReplyTo(text, line));
+      text = config_.chat->assistant.suffix;
     }
     return Status();
   }
 
  private:
-  // `before`: what has to be written before the message.
-  Status Answer(const std::string& before, const std::string& message) {
+  // `before` is the text between the previous message and this one.
+  Status ReplyTo(const std::string& before, const std::string& message) {
     SPIRLOOM_TRY_ASSIGN(std::vector<int32_t> tokens,
-                        tokenizer_.Encode(before + facts_.chat->Ask(message)));
-    // The last token of a reply has been chosen, and not been read; one that ended it is written
-    // by the template as well.
-    if (unread_ && !facts_.Ends(*unread_)) tokens.insert(tokens.begin(), *unread_);
-    return Say(tokens, /*goes_on=*/false);
+                        tokenizer_.Encode(before + config_.chat->UserTurn(message)));
+    // The last token of the previous reply is not in the KV cache yet. An EOS token is not
+    // inserted: the template writes it.
+    if (pending_ && !config_.IsEos(*pending_)) tokens.insert(tokens.begin(), *pending_);
+    return GenerateReply(tokens, /*continuation=*/false);
   }
 
-  Status Say(std::span<const int32_t> tokens, bool goes_on) {
-    TextStream stream(tokenizer_, goes_on);
+  Status GenerateReply(std::span<const int32_t> tokens, bool continuation) {
+    TextStream stream(tokenizer_, continuation);
     std::string text;
-    const auto hear = [&](int32_t token) {
-      const std::string more = facts_.Ends(token) ? std::string() : stream.Add(token);
+    const auto on_token = [&](int32_t token) {
+      const std::string more = config_.IsEos(token) ? std::string() : stream.Add(token);
       text += more;
       if (!options_.json) Print(more);
     };
-    SPIRLOOM_TRY_ASSIGN(const Reply reply, Generate(model_, facts_, tokens, options_.tokens, hear));
+    SPIRLOOM_TRY_ASSIGN(const Reply reply,
+                        Generate(model_, config_, tokens, options_.max_tokens, on_token));
     const std::string rest = stream.End();
     text += rest;
     Print(options_.json ? ReplyJson(reply, text, model_, device_) : rest + "\n");
     if (options_.stats) std::fputs(ReplyStats(reply, model_, device_).c_str(), stderr);
-    unread_ = reply.tokens.back();
-    if (reply.stop != Stop::kContext) return Status();
-    return Error(StatusCode::kUnsupported, {"The context of ", model_.context(),
-                                            " tokens is full, and the reply is cut off. "
-                                            "Import the model with a greater --context."});
+    pending_ = reply.tokens.back();
+    if (reply.stop != StopReason::kContext) return Status();
+    return Error(StatusCode::kUnsupported,
+                 {"The reply is truncated: the context of ", model_.context(),
+                  " tokens is full. Import the model with a larger "
+                  "--context."});
   }
 
   const Options& options_;
   LanguageModel model_;
   const Tokenizer tokenizer_;
-  const Facts facts_;
+  const ChatConfig config_;
   const std::string device_;
-  std::optional<int32_t> unread_;
+  std::optional<int32_t> pending_;  // last token of the previous reply
 };
 
 }  // namespace
 
-Status Do(const Options& options) {
+Status Run(const Options& options) {
   if (options.tokenize) return Tokenize(options);
   std::vector<ShaderLibrary> libraries;
   SPIRLOOM_TRY_ASSIGN(const Runtime runtime, CreateRuntime(options, libraries));
   SPIRLOOM_TRY_ASSIGN(LanguageModel model, LanguageModel::Load(runtime, options.model));
   SPIRLOOM_TRY(model.SetSampling(options.sampling));
   const std::span<const Attachment> attachments = model.decode().attachments();
-  SPIRLOOM_TRY_ASSIGN(const std::string_view json, FindAttachment(attachments, kTokenizerName));
-  SPIRLOOM_TRY_ASSIGN(Tokenizer tokenizer, Tokenizer::Parse(json));
-  SPIRLOOM_TRY_ASSIGN(const std::string_view said, FindAttachment(attachments, kFactsName));
-  SPIRLOOM_TRY_ASSIGN(Facts facts, ParseFacts(said));
-  Speaker speaker(options, std::move(model), std::move(tokenizer), std::move(facts),
+  SPIRLOOM_TRY_ASSIGN(const std::string_view tokenizer_json,
+                      FindAttachment(attachments, kTokenizerName));
+  SPIRLOOM_TRY_ASSIGN(Tokenizer tokenizer, Tokenizer::Parse(tokenizer_json));
+  SPIRLOOM_TRY_ASSIGN(const std::string_view config_json,
+                      FindAttachment(attachments, kChatConfigName));
+  SPIRLOOM_TRY_ASSIGN(ChatConfig config, ParseChatConfig(config_json));
+  Session session(options, std::move(model), std::move(tokenizer), std::move(config),
                   runtime.device().name);
-  return options.chat ? speaker.Converse() : speaker.Complete(*options.prompt);
+  return options.chat ? session.Chat() : session.Complete(*options.prompt);
 }
 
 }  // namespace spirloom::llm

@@ -1,4 +1,4 @@
-// What spirloom-llm does.
+// The main function of spirloom-llm.
 #ifndef SPIRLOOM_LLM_SPIRLOOM_LLM_SESSION_H_
 #define SPIRLOOM_LLM_SPIRLOOM_LLM_SESSION_H_
 
@@ -7,8 +7,8 @@
 
 namespace spirloom::llm {
 
-// Generates, chats or tokenizes; prints what comes of it.
-Status Do(const Options& options);
+// Completes the prompt, runs a conversation, or tokenizes; prints the result.
+Status Run(const Options& options);
 
 }  // namespace spirloom::llm
 

@@ -38,11 +38,11 @@ Status Tokenize(const Options& options) {
   SPIRLOOM_TRY_ASSIGN(const Tokenizer tokenizer, ReadTokenizer(options.model));
   if (options.prompt) return Print(tokenizer, *options.prompt);
   std::string line;
-  for (size_t number = 1; std::getline(std::cin, line); ++number) {
+  for (size_t index = 1; std::getline(std::cin, line); ++index) {
     const Json text = Json::parse(line, /*cb=*/nullptr, /*allow_exceptions=*/false);
     if (!text.is_string()) {
       return Error(StatusCode::kInvalidArgument,
-                   {"Line ", number, " of standard input is no JSON string."});
+                   {"Line ", index, " of standard input is not a JSON string."});
     }
     SPIRLOOM_TRY(Print(tokenizer, *text.get_ptr<const std::string*>()));
   }

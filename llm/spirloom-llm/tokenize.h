@@ -1,4 +1,4 @@
-// spirloom-llm --tokenize.
+// Implements `spirloom-llm --tokenize`.
 #ifndef SPIRLOOM_LLM_SPIRLOOM_LLM_TOKENIZE_H_
 #define SPIRLOOM_LLM_SPIRLOOM_LLM_TOKENIZE_H_
 
@@ -7,7 +7,7 @@
 
 namespace spirloom::llm {
 
-// A line of JSON for the prompt, or for each line of standard input.
+// Prints one line of JSON for the prompt, or for each line of standard input.
 Status Tokenize(const Options& options);
 
 }  // namespace spirloom::llm

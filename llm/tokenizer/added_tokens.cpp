@@ -9,8 +9,8 @@
 namespace spirloom::llm {
 namespace {
 
-// Whether the character that begins `text` is a blank.
-bool BeginsBlank(std::string_view text) {
+// Returns true if the first character of `text` is whitespace.
+bool StartsWithWhitespace(std::string_view text) {
   utf8proc_int32_t code = 0;
   utf8proc_iterate(reinterpret_cast<const uint8_t*>(text.data()),
                    static_cast<utf8proc_ssize_t>(text.size()), &code);
@@ -46,7 +46,7 @@ const AddedToken* AddedTokens::FindAt(std::string_view text, size_t& size) const
 
 std::vector<TextPart> AddedTokens::Split(std::string_view text) const {
   std::vector<TextPart> parts;
-  size_t begin = 0;  // of the text that belongs to no token yet
+  size_t begin = 0;  // of the pending text segment
   for (size_t at = 0; at < text.size();) {
     size_t size = 0;
     const AddedToken* token = FindAt(text.substr(at), size);
@@ -55,13 +55,13 @@ std::vector<TextPart> AddedTokens::Split(std::string_view text) const {
       continue;
     }
     std::string_view before = text.substr(begin, at - begin);
-    while (token->takes_left && !before.empty() &&
-           BeginsBlank(before.substr(LastCharacter(before)))) {
+    while (token->lstrip && !before.empty() &&
+           StartsWithWhitespace(before.substr(LastCharacter(before)))) {
       before = before.substr(0, LastCharacter(before));
     }
     if (!before.empty()) parts.push_back({before, -1});
     at += size;
-    while (token->takes_right && at < text.size() && BeginsBlank(text.substr(at))) {
+    while (token->rstrip && at < text.size() && StartsWithWhitespace(text.substr(at))) {
       at += CharSize(text.substr(at));
     }
     parts.push_back({{}, token->token});

@@ -1,4 +1,4 @@
-// Tokens that are found in a text as they stand, before anything else is done with it.
+// Added tokens: matched literally, before pre-tokenization.
 #ifndef SPIRLOOM_LLM_TOKENIZER_ADDED_TOKENS_H_
 #define SPIRLOOM_LLM_TOKENIZER_ADDED_TOKENS_H_
 
@@ -16,14 +16,14 @@ namespace spirloom::llm {
 
 struct AddedToken {
   int32_t token = 0;
-  bool takes_left = false;  // blanks before it are part of it
-  bool takes_right = false;
+  bool lstrip = false;  // includes whitespace before it
+  bool rstrip = false;  // includes whitespace after it
 };
 
-// A part of a text: an added token, or text between such.
+// A segment of a text: an added token, or the text between added tokens.
 struct TextPart {
   std::string_view text;
-  int32_t token;  // -1: text
+  int32_t token;  // -1 for text
 };
 
 class AddedTokens {
@@ -32,13 +32,13 @@ class AddedTokens {
   void Add(std::string text, const AddedToken& token);
   bool empty() const { return tokens_.empty(); }
 
-  // Splits `text`; of several tokens that begin at one place, the longest counts.
+  // Splits `text` at added tokens. The longest token at an offset wins.
   std::vector<TextPart> Split(std::string_view text) const;
 
  private:
   const AddedToken* FindAt(std::string_view text, size_t& size) const;
 
-  std::unordered_map<std::string, AddedToken, TextHash, std::equal_to<>> tokens_;
+  std::unordered_map<std::string, AddedToken, StringHash, std::equal_to<>> tokens_;
   std::set<size_t, std::greater<>> sizes_;
 };
 

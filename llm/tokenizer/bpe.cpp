@@ -12,7 +12,7 @@ namespace spirloom::llm {
 namespace {
 
 constexpr size_t kNone = SIZE_MAX;
-constexpr int32_t kGone = -1;
+constexpr int32_t kInvalidToken = -1;
 
 uint64_t KeyOf(int32_t left, int32_t right) {
   return uint64_t{static_cast<uint32_t>(left)} << 32 | static_cast<uint32_t>(right);
@@ -34,8 +34,8 @@ Status Bpe::AddMerge(std::string_view left, std::string_view right) {
   const auto b = vocabulary_.find(right);
   const auto c = vocabulary_.find(both);
   if (a == vocabulary_.end() || b == vocabulary_.end() || c == vocabulary_.end()) {
-    return InvalidFile({"Merge ", added_, " is of ", Quote(left), " and ", Quote(right),
-                        ", and the vocabulary lacks one of them, or both together."});
+    return InvalidFile({"Merge ", added_, " joins ", Quote(left), " and ", Quote(right),
+                        "; the vocabulary must contain both and their concatenation."});
   }
   merges_.insert_or_assign(KeyOf(a->second, b->second), Merge{added_, c->second});
   ++added_;
@@ -45,18 +45,18 @@ Status Bpe::AddMerge(std::string_view left, std::string_view right) {
 Status Bpe::SetUnknown(std::string_view token, bool fused) {
   const auto found = vocabulary_.find(token);
   if (found == vocabulary_.end()) {
-    return InvalidFile({"The token for what is unknown, ", Quote(token), ", is unknown itself."});
+    return InvalidFile({"The unknown token ", Quote(token), " is not in the vocabulary."});
   }
   unknown_ = found->second;
   fused_ = fused;
   return Status();
 }
 
-void Bpe::UseBytes() {
-  uses_bytes_ = true;
+void Bpe::EnableByteFallback() {
+  byte_fallback_ = true;
   for (size_t i = 0; i < bytes_.size(); ++i) {
     const auto found = vocabulary_.find(ByteName(i));
-    bytes_[i] = found == vocabulary_.end() ? kGone : found->second;
+    bytes_[i] = found == vocabulary_.end() ? kInvalidToken : found->second;
   }
 }
 
@@ -69,7 +69,7 @@ std::optional<uint8_t> Bpe::ByteOf(std::string_view token) const {
 }
 
 void Bpe::Encode(std::string_view word, std::vector<int32_t>& tokens) const {
-  if (whole_words_) {
+  if (ignore_merges_) {
     const auto found = vocabulary_.find(word);
     if (found != vocabulary_.end()) {
       tokens.push_back(found->second);
@@ -79,7 +79,7 @@ void Bpe::Encode(std::string_view word, std::vector<int32_t>& tokens) const {
   std::vector<Symbol> symbols = SymbolsOf(word);
   MergeAll(symbols);
   for (const Symbol& symbol : symbols) {
-    if (symbol.token != kGone) tokens.push_back(symbol.token);
+    if (symbol.token != kInvalidToken) tokens.push_back(symbol.token);
   }
 }
 
@@ -104,12 +104,13 @@ void Bpe::AddCharacter(std::string_view character, std::vector<Symbol>& symbols)
     return;
   }
   const auto byte_token = [&](char byte) { return bytes_[static_cast<uint8_t>(byte)]; };
-  if (uses_bytes_ &&
-      std::ranges::all_of(character, [&](char byte) { return byte_token(byte) != kGone; })) {
+  if (byte_fallback_ && std::ranges::all_of(character, [&](char byte) {
+        return byte_token(byte) != kInvalidToken;
+      })) {
     for (const char byte : character) symbols.push_back({byte_token(byte), 0, 0});
     return;
   }
-  if (unknown_ == kGone) return;
+  if (unknown_ == kInvalidToken) return;
   if (fused_ && !symbols.empty() && symbols.back().token == unknown_) return;
   symbols.push_back({unknown_, 0, 0});
 }
@@ -119,31 +120,31 @@ const Bpe::Merge* Bpe::Find(int32_t left, int32_t right) const {
   return found == merges_.end() ? nullptr : &found->second;
 }
 
-// The pair that was added first goes first, and of several the leftmost.
+// Applies merges in order of rank; equal pairs from left to right.
 void Bpe::MergeAll(std::vector<Symbol>& symbols) const {
-  using Candidate = std::tuple<size_t, size_t, int32_t>;  // rank, place of the left one, together
+  using Candidate = std::tuple<size_t, size_t, int32_t>;  // rank, left index, merged token
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue;
-  const auto offer = [&](size_t left) {
+  const auto push = [&](size_t left) {
     if (left == kNone || symbols[left].next == kNone) return;
     const Merge* merge = Find(symbols[left].token, symbols[symbols[left].next].token);
     if (merge != nullptr) queue.emplace(merge->rank, left, merge->token);
   };
-  for (size_t i = 0; i < symbols.size(); ++i) offer(i);
+  for (size_t i = 0; i < symbols.size(); ++i) push(i);
   while (!queue.empty()) {
     const auto [rank, left, token] = queue.top();
     queue.pop();
     Symbol& symbol = symbols[left];
-    if (symbol.token == kGone || symbol.next == kNone) continue;
-    // Either may have become another since.
+    if (symbol.token == kInvalidToken || symbol.next == kNone) continue;
+    // Skip stale candidates: a symbol has changed since the push.
     const Merge* merge = Find(symbol.token, symbols[symbol.next].token);
     if (merge == nullptr || merge->token != token) continue;
     Symbol& right = symbols[symbol.next];
     symbol.token = token;
-    right.token = kGone;
+    right.token = kInvalidToken;
     symbol.next = right.next;
     if (symbol.next != kNone) symbols[symbol.next].previous = left;
-    offer(symbol.previous);
-    offer(left);
+    push(symbol.previous);
+    push(left);
   }
 }
 

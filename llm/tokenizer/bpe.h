@@ -1,4 +1,4 @@
-// Byte-pair encoding: a word becomes the numbers of its parts.
+// Byte-pair encoding (BPE) of a word to token ids.
 #ifndef SPIRLOOM_LLM_TOKENIZER_BPE_H_
 #define SPIRLOOM_LLM_TOKENIZER_BPE_H_
 
@@ -15,32 +15,33 @@
 
 namespace spirloom::llm {
 
-// Lets maps of strings be searched by views.
-struct TextHash {
+// Heterogeneous lookup: finds std::string keys by std::string_view.
+struct StringHash {
   using is_transparent = void;
   size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
 };
-using Vocabulary = std::unordered_map<std::string, int32_t, TextHash, std::equal_to<>>;
+using Vocabulary = std::unordered_map<std::string, int32_t, StringHash, std::equal_to<>>;
 
 class Bpe {
  public:
   explicit Bpe(Vocabulary vocabulary);
 
-  // The parts `left` and `right` become one, before all pairs that are added later. Fails with
-  // kInvalidFile unless all three are in the vocabulary.
+  // Adds a merge rule; its rank is the number of earlier calls. Fails with kInvalidFile unless both
+  // tokens and their concatenation are in the vocabulary.
   Status AddMerge(std::string_view left, std::string_view right);
-  // What stands for characters that are not in the vocabulary; several in a row are one if `fused`.
+  // Sets the token of characters outside the vocabulary. `fused`: consecutive ones become one
+  // token.
   Status SetUnknown(std::string_view token, bool fused);
-  // Such characters become their bytes, where the vocabulary has them: <0x00> to <0xFF>.
-  void UseBytes();
-  // A word that is in the vocabulary stays whole.
-  void KeepWholeWords() { whole_words_ = true; }
+  // Encodes characters outside the vocabulary as byte tokens, <0x00> to <0xFF>, if all exist.
+  void EnableByteFallback();
+  // Encodes a word of the vocabulary as one token, without merges.
+  void IgnoreMerges() { ignore_merges_ = true; }
 
-  // Appends the parts of `word`, valid UTF-8.
+  // Appends the tokens of `word`, which must be valid UTF-8.
   void Encode(std::string_view word, std::vector<int32_t>& tokens) const;
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
-  // The byte that a token stands for, if it is one of UseBytes().
+  // Returns the value of a byte token, <0x00> to <0xFF>.
   std::optional<uint8_t> ByteOf(std::string_view token) const;
 
  private:
@@ -65,8 +66,8 @@ class Bpe {
   size_t added_ = 0;
   int32_t unknown_ = -1;
   bool fused_ = false;
-  bool uses_bytes_ = false;
-  bool whole_words_ = false;
+  bool byte_fallback_ = false;
+  bool ignore_merges_ = false;
 };
 
 }  // namespace spirloom::llm

@@ -1,4 +1,4 @@
-// Tokens become text again.
+// Settings of decoding tokens to text.
 #ifndef SPIRLOOM_LLM_TOKENIZER_DECODER_H_
 #define SPIRLOOM_LLM_TOKENIZER_DECODER_H_
 
@@ -10,14 +10,14 @@
 
 namespace spirloom::llm {
 
-// What tokenizer.json says of it, as what it does with the text of each token.
+// The `decoder` of tokenizer.json, as operations on the text of each token.
 struct Decoder {
-  bool bytes_as_text = false;  // characters stand for bytes: ByteLevel
-  bool byte_tokens = false;    // <0x00> to <0xFF> are bytes: ByteFallback
+  bool byte_level = false;     // ByteLevel: each character is a byte
+  bool byte_fallback = false;  // ByteFallback: <0x00> to <0xFF> are bytes
   std::vector<std::pair<std::string, std::string>> replace = {};
-  std::string strip = {};          // what is taken off the beginning of the whole text,
-  size_t most_stripped = 0;        // as often as this
-  std::string drop_in_first = {};  // what is left out of the first token: Metaspace
+  std::string strip = {};            // Strip: prefix to remove from the whole text,
+  size_t max_stripped = 0;           // up to this many times
+  std::string drop_from_first = {};  // Metaspace: text to remove from the first token
 };
 
 }  // namespace spirloom::llm

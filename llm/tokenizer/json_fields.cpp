@@ -4,9 +4,9 @@
 
 namespace spirloom::llm {
 
-Result<Json> ParseObject(std::string_view text, std::string_view what) {
+Result<Json> ParseObject(std::string_view text, std::string_view name) {
   Json parsed = Json::parse(text, /*cb=*/nullptr, /*allow_exceptions=*/false);
-  if (!parsed.is_object()) return InvalidFile({what, " holds no JSON object."});
+  if (!parsed.is_object()) return InvalidFile({name, " does not contain a JSON object."});
   return parsed;
 }
 
@@ -16,34 +16,35 @@ const Json* Member(const Json& value, const char* key) {
   return found == value.end() || found->is_null() ? nullptr : &*found;
 }
 
-Result<std::string> TextMember(const Json& value, const char* key) {
+Result<std::string> StringMember(const Json& value, const char* key) {
   const Json* member = Member(value, key);
   if (member == nullptr || !member->is_string()) {
-    return InvalidFile({"The text ", Quote(key), " is missing."});
+    return InvalidFile({"The member ", Quote(key), " is missing or not a string."});
   }
   return *member->get_ptr<const std::string*>();
 }
 
-Result<const Json*> ListMember(const Json& value, const char* key) {
+Result<const Json*> ArrayMember(const Json& value, const char* key) {
   const Json* member = Member(value, key);
   if (member == nullptr || !member->is_array()) {
-    return InvalidFile({"The list ", Quote(key), " is missing."});
+    return InvalidFile({"The member ", Quote(key), " is missing or not an array."});
   }
   return member;
 }
 
-Result<bool> FlagMember(const Json& value, const char* key, bool otherwise) {
+Result<bool> BoolMember(const Json& value, const char* key, bool default_value) {
   const Json* member = Member(value, key);
-  if (member == nullptr) return otherwise;
-  if (!member->is_boolean()) return InvalidFile({Quote(key), " is neither true nor false."});
+  if (member == nullptr) return default_value;
+  if (!member->is_boolean())
+    return InvalidFile({"The member ", Quote(key), " is not true or false."});
   return *member->get_ptr<const bool*>();
 }
 
-std::optional<int32_t> TokenOf(const Json& value) {
+std::optional<int32_t> TokenIdOf(const Json& value) {
   if (!value.is_number_integer()) return std::nullopt;
-  const auto number = value.get<int64_t>();
-  if (number < 0 || number > INT32_MAX) return std::nullopt;
-  return static_cast<int32_t>(number);
+  const auto id = value.get<int64_t>();
+  if (id < 0 || id > INT32_MAX) return std::nullopt;
+  return static_cast<int32_t>(id);
 }
 
 }  // namespace spirloom::llm

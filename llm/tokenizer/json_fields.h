@@ -1,4 +1,4 @@
-// JSON from outside, of which nothing is taken for granted.
+// Checked access to untrusted JSON.
 #ifndef SPIRLOOM_LLM_TOKENIZER_JSON_FIELDS_H_
 #define SPIRLOOM_LLM_TOKENIZER_JSON_FIELDS_H_
 
@@ -14,20 +14,20 @@ namespace spirloom::llm {
 
 using Json = nlohmann::json;
 
-// The object that `text` is; `what` names it in messages.
-Result<Json> ParseObject(std::string_view text, std::string_view what);
+// Parses `text`, which must be a JSON object. Messages name it `name`.
+Result<Json> ParseObject(std::string_view text, std::string_view name);
 
-// Null where `value` is no object, or has no such member, or that is null.
+// Returns null if `value` is not an object, has no such member, or the member is null.
 const Json* Member(const Json& value, const char* key);
 
-// The member, which `value` must have and which must be of the type. Fail with kInvalidFile.
-Result<std::string> TextMember(const Json& value, const char* key);
-Result<const Json*> ListMember(const Json& value, const char* key);
-// The member, or `otherwise` if there is none.
-Result<bool> FlagMember(const Json& value, const char* key, bool otherwise);
+// Return the member. Fail with kInvalidFile if it is missing or of another type.
+Result<std::string> StringMember(const Json& value, const char* key);
+Result<const Json*> ArrayMember(const Json& value, const char* key);
+// Returns the member, or `default_value` if it is missing.
+Result<bool> BoolMember(const Json& value, const char* key, bool default_value);
 
-// A token's number, if it is one: from 0 to 2^31 - 1.
-std::optional<int32_t> TokenOf(const Json& value);
+// Returns the token id if `value` is one: an integer from 0 to 2^31 - 1.
+std::optional<int32_t> TokenIdOf(const Json& value);
 
 }  // namespace spirloom::llm
 

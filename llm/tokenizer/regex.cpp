@@ -11,33 +11,33 @@
 namespace spirloom::llm {
 namespace {
 
-// Steps of one match, far more than any honest one takes.
+// Backtracking steps per match. Published tokenizers need far fewer.
 constexpr uint32_t kMatchLimit = 10'000'000;
 constexpr uint32_t kHeapLimitKiB = 256 << 10;
 
-// PCRE2 counts U+180E among blanks and Unicode does not, so \s becomes the property.
-std::string WithUnicodeBlanks(std::string_view pattern) {
-  std::string made;
+// Replaces \s by the Unicode property: PCRE2 includes U+180E in \s, Unicode does not.
+std::string WithUnicodeWhitespace(std::string_view pattern) {
+  std::string result;
   for (size_t i = 0; i < pattern.size(); ++i) {
     if (pattern[i] != '\\' || i + 1 == pattern.size()) {
-      made += pattern[i];
+      result += pattern[i];
       continue;
     }
     const char letter = pattern[++i];
     if (letter == 's') {
-      made += "\\p{White_Space}";
+      result += "\\p{White_Space}";
     } else if (letter == 'S') {
-      made += "\\P{White_Space}";
+      result += "\\P{White_Space}";
     } else {
-      made += {'\\', letter};
+      result += {'\\', letter};
     }
   }
-  return made;
+  return result;
 }
 
-// Whether there is an interval such as {1,3} with a plus, which is possessive to PCRE2 and a
-// repeated one to Oniguruma.
-bool HasRepeatedInterval(std::string_view pattern) {
+// Returns true for an interval with a plus, e.g. {1,3}+: possessive in PCRE2, a repeated interval
+// in Oniguruma.
+bool HasPossessiveInterval(std::string_view pattern) {
   constexpr std::string_view kDigits = "0123456789,";
   for (size_t at = pattern.find('{'); at != std::string_view::npos;
        at = pattern.find('{', at + 1)) {
@@ -70,20 +70,20 @@ struct Regex::Code {
 };
 
 Result<Regex> Regex::Compile(std::string_view pattern) {
-  if (HasRepeatedInterval(pattern)) {
-    return Error(StatusCode::kUnsupported, {"The expression ", Quote(pattern),
-                                            " repeats an interval, which is not "
-                                            "supported."});
+  if (HasPossessiveInterval(pattern)) {
+    return Error(StatusCode::kUnsupported, {"The regular expression ", Quote(pattern),
+                                            " repeats an interval, which is not supported."});
   }
-  const std::string text = WithUnicodeBlanks(pattern);
+  const std::string text = WithUnicodeWhitespace(pattern);
   int error = 0;
-  PCRE2_SIZE at = 0;
-  pcre2_code* compiled = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(),
-                                       PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &at,
-                                       /*ccontext=*/nullptr);
+  PCRE2_SIZE offset = 0;
+  pcre2_code* compiled =
+      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(),
+                    PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &offset,
+                    /*ccontext=*/nullptr);
   if (compiled == nullptr) {
-    return Error(StatusCode::kUnsupported,
-                 {"The expression ", Quote(pattern), " is not supported: ", MessageOf(error), "."});
+    return Error(StatusCode::kUnsupported, {"The regular expression ", Quote(pattern),
+                                            " is not supported: ", MessageOf(error), "."});
   }
   auto code = std::make_shared<Code>();
   code->code.reset(compiled);
@@ -106,8 +106,8 @@ Result<std::vector<Range>> Regex::FindAll(std::string_view text) const {
                                   start, PCRE2_NO_UTF_CHECK, match.get(), context.get());
     if (count == PCRE2_ERROR_NOMATCH) break;
     if (count < 0) {
-      return InvalidFile({"An expression of the tokenizer cannot be matched with a text of ",
-                          text.size(), " bytes: ", MessageOf(count), "."});
+      return InvalidFile({"Matching a regular expression of the tokenizer on a text of ",
+                          text.size(), " bytes failed: ", MessageOf(count), "."});
     }
     const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(match.get());
     if (ends[1] > ends[0] && ends[0] >= start) {
@@ -121,16 +121,16 @@ Result<std::vector<Range>> Regex::FindAll(std::string_view text) const {
   return found;
 }
 
-std::string Escaped(std::string_view text) {
-  std::string made;
+std::string EscapeRegex(std::string_view text) {
+  std::string result;
   for (const char letter : text) {
     const bool plain = static_cast<unsigned char>(letter) >= 0x80 || letter == '_' ||
                        (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') ||
                        (letter >= 'A' && letter <= 'Z');
-    if (!plain) made += '\\';
-    made += letter;
+    if (!plain) result += '\\';
+    result += letter;
   }
-  return made;
+  return result;
 }
 
 }  // namespace spirloom::llm

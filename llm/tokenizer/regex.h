@@ -1,4 +1,4 @@
-// Regular expressions over Unicode, as tokenizers write them (Oniguruma's), by PCRE2.
+// Unicode regular expressions of tokenizers (Oniguruma syntax), implemented with PCRE2.
 #ifndef SPIRLOOM_LLM_TOKENIZER_REGEX_H_
 #define SPIRLOOM_LLM_TOKENIZER_REGEX_H_
 
@@ -19,11 +19,11 @@ struct Range {
 
 class Regex {
  public:
-  // Fails with kUnsupported for what PCRE2 does not take, or takes for something else.
+  // Fails with kUnsupported if PCRE2 rejects the pattern or gives it another meaning.
   static Result<Regex> Compile(std::string_view pattern);
 
-  // The matches that are not empty, in order; `text` is valid UTF-8. Fails with kInvalidFile for an
-  // expression that takes too long.
+  // Returns all nonempty matches in order; `text` must be valid UTF-8. Fails with kInvalidFile if
+  // matching exceeds the limit of steps or memory.
   Result<std::vector<Range>> FindAll(std::string_view text) const;
 
  private:
@@ -32,8 +32,8 @@ class Regex {
   std::shared_ptr<const Code> code_;
 };
 
-// An expression that matches just `text`.
-std::string Escaped(std::string_view text);
+// Returns a pattern that matches `text` literally.
+std::string EscapeRegex(std::string_view text);
 
 }  // namespace spirloom::llm
 

@@ -7,35 +7,35 @@
 namespace spirloom::llm {
 namespace {
 
-// The expression by which GPT-2 splits, where ByteLevel says no other.
-constexpr const char* kGpt2Words =
+// Pre-tokenization pattern of GPT-2, used by ByteLevel with `use_regex`.
+constexpr const char* kGpt2Pattern =
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
-Status Unsupported(const char* what, const std::string& type) {
+Status Unsupported(const char* kind, const std::string& type) {
   return Error(StatusCode::kUnsupported,
-               {"The tokenizer has the ", what, " ", Quote(type), ", which is not supported."});
+               {"The ", kind, " ", Quote(type), " of the tokenizer is not supported."});
 }
 
-// Of the pattern {"String": text} or {"Regex": expression}.
-Result<std::string> ExpressionOf(const Json& value) {
+// Returns the regular expression of {"pattern": {"String": text}} or {"pattern": {"Regex": regex}}.
+Result<std::string> PatternOf(const Json& value) {
   const Json* pattern = Member(value, "pattern");
   if (pattern != nullptr && Member(*pattern, "Regex") != nullptr) {
-    return TextMember(*pattern, "Regex");
+    return StringMember(*pattern, "Regex");
   }
   if (pattern == nullptr) return InvalidFile({"The member 'pattern' is missing."});
-  SPIRLOOM_TRY_ASSIGN(const std::string text, TextMember(*pattern, "String"));
-  return Escaped(text);
+  SPIRLOOM_TRY_ASSIGN(const std::string text, StringMember(*pattern, "String"));
+  return EscapeRegex(text);
 }
 
-// The texts of a step that replaces one by another.
-Result<std::pair<std::string, std::string>> ReplacementOf(const Json& value, const char* what) {
+// Returns the pattern and the replacement of a Replace step.
+Result<std::pair<std::string, std::string>> ReplacementOf(const Json& value, const char* kind) {
   const Json* pattern = Member(value, "pattern");
   if (pattern == nullptr || Member(*pattern, "String") == nullptr) {
-    return Unsupported(what, "Replace of an expression");
+    return Unsupported(kind, "Replace with a Regex pattern");
   }
-  SPIRLOOM_TRY_ASSIGN(std::string from, TextMember(*pattern, "String"));
-  SPIRLOOM_TRY_ASSIGN(std::string to, TextMember(value, "content"));
-  if (from.empty()) return InvalidFile({"A step replaces an empty text."});
+  SPIRLOOM_TRY_ASSIGN(std::string from, StringMember(*pattern, "String"));
+  SPIRLOOM_TRY_ASSIGN(std::string to, StringMember(value, "content"));
+  if (from.empty()) return InvalidFile({"The pattern of a Replace step is empty."});
   return std::pair(std::move(from), std::move(to));
 }
 
@@ -48,85 +48,85 @@ Result<Behavior> BehaviorOf(const std::string& name) {
   return Unsupported("splitting behavior", name);
 }
 
-Status AddSplit(std::string_view expression, Behavior behavior, bool invert,
+Status AddSplit(std::string_view pattern, Behavior behavior, bool invert,
                 std::vector<PreTokenizer>& steps) {
-  SPIRLOOM_TRY_ASSIGN(Regex regex, Regex::Compile(expression));
+  SPIRLOOM_TRY_ASSIGN(Regex regex, Regex::Compile(pattern));
   steps.push_back(Split(std::move(regex), behavior, invert));
   return Status();
 }
 
 Status ReadSplit(const Json& value, std::vector<PreTokenizer>& steps) {
-  SPIRLOOM_TRY_ASSIGN(const std::string expression, ExpressionOf(value));
-  SPIRLOOM_TRY_ASSIGN(const std::string name, TextMember(value, "behavior"));
+  SPIRLOOM_TRY_ASSIGN(const std::string pattern, PatternOf(value));
+  SPIRLOOM_TRY_ASSIGN(const std::string name, StringMember(value, "behavior"));
   SPIRLOOM_TRY_ASSIGN(const Behavior behavior, BehaviorOf(name));
-  SPIRLOOM_TRY_ASSIGN(const bool invert, FlagMember(value, "invert", false));
-  return AddSplit(expression, behavior, invert, steps);
+  SPIRLOOM_TRY_ASSIGN(const bool invert, BoolMember(value, "invert", false));
+  return AddSplit(pattern, behavior, invert, steps);
 }
 
 Status ReadByteLevel(const Json& value, std::vector<PreTokenizer>& steps) {
-  SPIRLOOM_TRY_ASSIGN(const bool prefix, FlagMember(value, "add_prefix_space", true));
-  SPIRLOOM_TRY_ASSIGN(const bool splits, FlagMember(value, "use_regex", true));
-  if (prefix) steps.push_back(PrefixSpace());
-  if (splits) SPIRLOOM_TRY(AddSplit(kGpt2Words, Behavior::kIsolated, false, steps));
-  steps.push_back(BytesAsText());
+  SPIRLOOM_TRY_ASSIGN(const bool prefix, BoolMember(value, "add_prefix_space", true));
+  SPIRLOOM_TRY_ASSIGN(const bool splits, BoolMember(value, "use_regex", true));
+  if (prefix) steps.push_back(AddPrefixSpace());
+  if (splits) SPIRLOOM_TRY(AddSplit(kGpt2Pattern, Behavior::kIsolated, false, steps));
+  steps.push_back(ByteLevel());
   return Status();
 }
 
 Result<PrependScheme> SchemeOf(const Json& value) {
   if (Member(value, "prepend_scheme") == nullptr) {
-    SPIRLOOM_TRY_ASSIGN(const bool prefix, FlagMember(value, "add_prefix_space", true));
+    SPIRLOOM_TRY_ASSIGN(const bool prefix, BoolMember(value, "add_prefix_space", true));
     return prefix ? PrependScheme::kAlways : PrependScheme::kNever;
   }
-  SPIRLOOM_TRY_ASSIGN(const std::string name, TextMember(value, "prepend_scheme"));
+  SPIRLOOM_TRY_ASSIGN(const std::string name, StringMember(value, "prepend_scheme"));
   if (name == "first") return PrependScheme::kFirst;
   if (name == "never") return PrependScheme::kNever;
   if (name == "always") return PrependScheme::kAlways;
-  return InvalidFile({"'prepend_scheme' is ", Quote(name), ", not first, never or always."});
+  return InvalidFile({"'prepend_scheme' is ", Quote(name), "; expected first, never or always."});
 }
 
 Status ReadMetaspace(const Json& value, std::vector<PreTokenizer>& steps) {
-  SPIRLOOM_TRY_ASSIGN(const std::string replacement, TextMember(value, "replacement"));
+  SPIRLOOM_TRY_ASSIGN(const std::string replacement, StringMember(value, "replacement"));
   if (replacement.empty()) return InvalidFile({"'replacement' of Metaspace is empty."});
   SPIRLOOM_TRY_ASSIGN(const PrependScheme scheme, SchemeOf(value));
-  SPIRLOOM_TRY_ASSIGN(const bool splits, FlagMember(value, "split", true));
+  SPIRLOOM_TRY_ASSIGN(const bool splits, BoolMember(value, "split", true));
   steps.push_back(Metaspace(replacement, scheme));
   if (!splits) return Status();
-  return AddSplit(Escaped(replacement), Behavior::kMergedWithNext, false, steps);
+  return AddSplit(EscapeRegex(replacement), Behavior::kMergedWithNext, false, steps);
 }
 
-// The steps of a sequence, or the one that `value` is. One in another is refused: it has no use,
-// and a hostile one no end.
+// Reads each step of a Sequence, or the single step `value`. Nested sequences are rejected:
+// unlimited nesting in a malicious file would overflow the stack.
 template <typename Read>
-Status EachStep(const Json& value, const char* steps, const char* what, const Read& read) {
-  SPIRLOOM_TRY_ASSIGN(const std::string type, TextMember(value, "type"));
+Status EachStep(const Json& value, const char* steps, const char* kind, const Read& read) {
+  SPIRLOOM_TRY_ASSIGN(const std::string type, StringMember(value, "type"));
   if (type != "Sequence") return read(value, type);
-  SPIRLOOM_TRY_ASSIGN(const Json* list, ListMember(value, steps));
+  SPIRLOOM_TRY_ASSIGN(const Json* list, ArrayMember(value, steps));
   for (const Json& step : *list) {
-    SPIRLOOM_TRY_ASSIGN(const std::string inner, TextMember(step, "type"));
-    if (inner == "Sequence") return Unsupported(what, "Sequence in a Sequence");
+    SPIRLOOM_TRY_ASSIGN(const std::string inner, StringMember(step, "type"));
+    if (inner == "Sequence") return Unsupported(kind, "Sequence in a Sequence");
     SPIRLOOM_TRY(read(step, inner));
   }
   return Status();
 }
 
 Status ReadStrip(const Json& value, bool fused, Decoder& decoder) {
-  SPIRLOOM_TRY_ASSIGN(decoder.strip, TextMember(value, "content"));
+  SPIRLOOM_TRY_ASSIGN(decoder.strip, StringMember(value, "content"));
   const Json* start = Member(value, "start");
   const Json* stop = Member(value, "stop");
-  const auto count = start == nullptr ? std::nullopt : TokenOf(*start);
-  if (!count || stop == nullptr || TokenOf(*stop) != 0 || decoder.strip.empty() || !fused) {
-    return Unsupported("decoder", "Strip of anything but the beginning of the whole text");
+  const auto count = start == nullptr ? std::nullopt : TokenIdOf(*start);
+  if (!count || stop == nullptr || TokenIdOf(*stop) != 0 || decoder.strip.empty() || !fused) {
+    return Unsupported("decoder", "Strip other than at the start of the whole text");
   }
-  decoder.most_stripped = static_cast<size_t>(*count);
+  decoder.max_stripped = static_cast<size_t>(*count);
   return Status();
 }
 
 Status ReadMetaspaceDecoder(const Json& value, Decoder& decoder) {
-  SPIRLOOM_TRY_ASSIGN(const std::string replacement, TextMember(value, "replacement"));
+  SPIRLOOM_TRY_ASSIGN(const std::string replacement, StringMember(value, "replacement"));
   if (replacement.empty()) return InvalidFile({"'replacement' of Metaspace is empty."});
   SPIRLOOM_TRY_ASSIGN(const PrependScheme scheme, SchemeOf(value));
   decoder.replace.emplace_back(replacement, " ");
-  if (scheme != PrependScheme::kNever) decoder.drop_in_first = replacement;
+  if (scheme != PrependScheme::kNever) decoder.drop_from_first = replacement;
   return Status();
 }
 
@@ -138,7 +138,7 @@ Status ReadNormalizer(const Json* value, std::vector<Normalizer>& steps) {
     if (type == "NFC") {
       steps.push_back(Nfc());
     } else if (type == "Prepend") {
-      SPIRLOOM_TRY_ASSIGN(std::string text, TextMember(step, "prepend"));
+      SPIRLOOM_TRY_ASSIGN(std::string text, StringMember(step, "prepend"));
       steps.push_back(Prepend(std::move(text)));
     } else if (type == "Replace") {
       SPIRLOOM_TRY_ASSIGN(auto texts, ReplacementOf(step, "normalizer"));
@@ -158,7 +158,7 @@ Status ReadPreTokenizer(const Json* value, std::vector<PreTokenizer>& steps) {
     if (type == "ByteLevel") return ReadByteLevel(step, steps);
     if (type == "Metaspace") return ReadMetaspace(step, steps);
     if (type != "Digits") return Unsupported("pre-tokenizer", type);
-    SPIRLOOM_TRY_ASSIGN(const bool each, FlagMember(step, "individual_digits", false));
+    SPIRLOOM_TRY_ASSIGN(const bool each, BoolMember(step, "individual_digits", false));
     return AddSplit("\\p{N}", each ? Behavior::kIsolated : Behavior::kContiguous, false, steps);
   };
   return EachStep(*value, "pretokenizers", "pre-tokenizer", read);
@@ -169,13 +169,14 @@ Status ReadDecoder(const Json* value, Decoder& decoder) {
   bool fused = false;
   const auto read = [&](const Json& step, const std::string& type) -> Status {
     if (type == "ByteLevel") {
-      decoder.bytes_as_text = true;
+      decoder.byte_level = true;
     } else if (type == "Replace") {
       SPIRLOOM_TRY_ASSIGN(auto texts, ReplacementOf(step, "decoder"));
-      if (decoder.byte_tokens || fused) return Unsupported("decoder", "Replace after others");
+      if (decoder.byte_fallback || fused)
+        return Unsupported("decoder", "Replace after ByteFallback or Fuse");
       decoder.replace.push_back(std::move(texts));
     } else if (type == "ByteFallback") {
-      decoder.byte_tokens = true;
+      decoder.byte_fallback = true;
     } else if (type == "Fuse") {
       fused = true;
     } else if (type == "Strip") {

@@ -1,4 +1,4 @@
-// Reads what tokenizer.json says of the steps before and after byte-pair encoding.
+// Reads the normalizer, pre-tokenizer and decoder of tokenizer.json.
 #ifndef SPIRLOOM_LLM_TOKENIZER_STEP_READER_H_
 #define SPIRLOOM_LLM_TOKENIZER_STEP_READER_H_
 
@@ -10,8 +10,8 @@
 
 namespace spirloom::llm {
 
-// Append the steps of `value`, null for none. Fail with kUnsupported, naming it, for a step that is
-// not supported.
+// Append the steps of `value`, which may be null. Fail with kUnsupported, with the type in the
+// message, for an unsupported step.
 Status ReadNormalizer(const Json* value, std::vector<Normalizer>& steps);
 Status ReadPreTokenizer(const Json* value, std::vector<PreTokenizer>& steps);
 Status ReadDecoder(const Json* value, Decoder& decoder);

@@ -15,8 +15,8 @@
 namespace spirloom::llm {
 namespace {
 
-// The character of each byte: itself if it is printable Latin-1, else one from U+0100 on.
-std::array<std::string, 256> MakeByteTexts() {
+// Maps bytes to characters as GPT-2: printable Latin-1 to itself, other bytes to U+0100 and up.
+std::array<std::string, 256> MakeByteLevelTable() {
   std::array<std::string, 256> texts;
   char32_t next = 0x100;
   for (char32_t byte = 0; byte < 256; ++byte) {
@@ -26,8 +26,8 @@ std::array<std::string, 256> MakeByteTexts() {
   return texts;
 }
 
-const std::array<std::string, 256>& ByteTexts() {
-  static const std::array<std::string, 256> texts = MakeByteTexts();
+const std::array<std::string, 256>& ByteLevelTable() {
+  static const std::array<std::string, 256> texts = MakeByteLevelTable();
   return texts;
 }
 
@@ -36,7 +36,7 @@ struct Part {
   bool match;
 };
 
-// Matches and what lies between them, in order, none of them empty.
+// Returns the matches and the gaps between them in order, without empty ones.
 std::vector<Part> PartsOf(const std::vector<Range>& matches, size_t size, bool invert) {
   std::vector<Part> parts;
   size_t end = 0;
@@ -49,52 +49,52 @@ std::vector<Part> PartsOf(const std::vector<Range>& matches, size_t size, bool i
   return parts;
 }
 
-// Joins neighbours as `behavior` says; what is removed is not among the result.
-std::vector<Range> Joined(const std::vector<Part>& parts, Behavior behavior) {
-  std::vector<Range> joined;
-  bool last_match = false;  // of the part before
+// Merges or removes adjacent parts according to `behavior`.
+std::vector<Range> Merged(const std::vector<Part>& parts, Behavior behavior) {
+  std::vector<Range> merged;
+  bool previous_match = false;
   for (const Part& part : parts) {
-    bool joins = false;
+    bool merges = false;
     switch (behavior) {
       case Behavior::kIsolated:
       case Behavior::kRemoved:
         break;
       case Behavior::kMergedWithPrevious:
-        joins = part.match && !last_match;
+        merges = part.match && !previous_match;
         break;
       case Behavior::kMergedWithNext:
-        joins = !part.match && last_match;
+        merges = !part.match && previous_match;
         break;
       case Behavior::kContiguous:
-        joins = part.match == last_match;
+        merges = part.match == previous_match;
         break;
     }
     if (behavior == Behavior::kRemoved && part.match) continue;
-    if (joins && !joined.empty()) {
-      joined.back().end = part.range.end;
+    if (merges && !merged.empty()) {
+      merged.back().end = part.range.end;
     } else {
-      joined.push_back(part.range);
+      merged.push_back(part.range);
     }
-    last_match = part.match;
+    previous_match = part.match;
   }
-  return joined;
+  return merged;
 }
 
 }  // namespace
 
 Normalizer Nfc() {
   return [](std::string text) -> Result<std::string> {
-    uint8_t* made = nullptr;
+    uint8_t* result = nullptr;
     const utf8proc_ssize_t size = utf8proc_map(
         reinterpret_cast<const uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()),
-        &made, static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
+        &result, static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
     if (size == UTF8PROC_ERROR_NOMEM) return Status::OutOfMemory();
     if (size < 0) {
       return Error(StatusCode::kInvalidArgument,
-                   {"The text has no normal form: ", utf8proc_errmsg(size), "."});
+                   {"NFC normalization of the text failed: ", utf8proc_errmsg(size), "."});
     }
-    const std::unique_ptr<uint8_t, decltype(&std::free)> owned(made, &std::free);
-    return std::string(reinterpret_cast<const char*>(made), static_cast<size_t>(size));
+    const std::unique_ptr<uint8_t, decltype(&std::free)> owned(result, &std::free);
+    return std::string(reinterpret_cast<const char*>(result), static_cast<size_t>(size));
   };
 }
 
@@ -106,7 +106,7 @@ Normalizer Prepend(std::string prefix) {
 
 Normalizer Replace(std::string from, std::string to) {
   return [from = std::move(from), to = std::move(to)](std::string text) -> Result<std::string> {
-    return Replaced(text, from, to);
+    return ReplaceAll(text, from, to);
   };
 }
 
@@ -116,7 +116,7 @@ PreTokenizer Split(Regex regex, Behavior behavior, bool invert) {
     for (const Piece& piece : pieces) {
       SPIRLOOM_TRY_ASSIGN(const std::vector<Range> matches, regex.FindAll(piece.text));
       const std::vector<Part> parts = PartsOf(matches, piece.text.size(), invert);
-      for (const Range& range : Joined(parts, behavior)) {
+      for (const Range& range : Merged(parts, behavior)) {
         split.push_back({piece.text.substr(range.begin, range.end - range.begin),
                          piece.first && range.begin == 0});
       }
@@ -126,7 +126,7 @@ PreTokenizer Split(Regex regex, Behavior behavior, bool invert) {
   };
 }
 
-PreTokenizer PrefixSpace() {
+PreTokenizer AddPrefixSpace() {
   return [](std::vector<Piece>& pieces) -> Status {
     for (Piece& piece : pieces) {
       if (!piece.text.starts_with(' ')) piece.text.insert(0, 1, ' ');
@@ -135,11 +135,11 @@ PreTokenizer PrefixSpace() {
   };
 }
 
-PreTokenizer BytesAsText() {
+PreTokenizer ByteLevel() {
   return [](std::vector<Piece>& pieces) -> Status {
     for (Piece& piece : pieces) {
       std::string text;
-      for (const char byte : piece.text) text += ByteTexts()[static_cast<uint8_t>(byte)];
+      for (const char byte : piece.text) text += ByteLevelTable()[static_cast<uint8_t>(byte)];
       piece.text = std::move(text);
     }
     return Status();
@@ -149,41 +149,41 @@ PreTokenizer BytesAsText() {
 PreTokenizer Metaspace(std::string replacement, PrependScheme scheme) {
   return [replacement = std::move(replacement), scheme](std::vector<Piece>& pieces) -> Status {
     for (Piece& piece : pieces) {
-      piece.text = Replaced(piece.text, " ", replacement);
-      const bool wanted =
+      piece.text = ReplaceAll(piece.text, " ", replacement);
+      const bool prepends =
           scheme == PrependScheme::kAlways || (scheme == PrependScheme::kFirst && piece.first);
-      if (wanted && !piece.text.starts_with(replacement)) piece.text.insert(0, replacement);
+      if (prepends && !piece.text.starts_with(replacement)) piece.text.insert(0, replacement);
     }
     return Status();
   };
 }
 
-std::string BytesOf(std::string_view token) {
+std::string ByteLevelDecode(std::string_view token) {
   static const std::unordered_map<std::string_view, char> bytes = [] {
-    std::unordered_map<std::string_view, char> made;
-    for (size_t i = 0; i < 256; ++i) made.emplace(ByteTexts()[i], static_cast<char>(i));
-    return made;
+    std::unordered_map<std::string_view, char> result;
+    for (size_t i = 0; i < 256; ++i) result.emplace(ByteLevelTable()[i], static_cast<char>(i));
+    return result;
   }();
-  std::string made;
+  std::string result;
   for (std::string_view rest = token; !rest.empty();) {
     const size_t size = CharSize(rest);
     const auto found = bytes.find(rest.substr(0, size));
     if (found == bytes.end()) return std::string(token);
-    made += found->second;
+    result += found->second;
     rest.remove_prefix(size);
   }
-  return made;
+  return result;
 }
 
-std::string Replaced(std::string_view text, std::string_view from, std::string_view to) {
-  std::string made;
+std::string ReplaceAll(std::string_view text, std::string_view from, std::string_view to) {
+  std::string result;
   for (size_t at = text.find(from); at != std::string_view::npos; at = text.find(from)) {
-    made += text.substr(0, at);
-    made += to;
+    result += text.substr(0, at);
+    result += to;
     text.remove_prefix(at + from.size());
   }
-  made += text;
-  return made;
+  result += text;
+  return result;
 }
 
 }  // namespace spirloom::llm

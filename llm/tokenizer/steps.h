@@ -1,4 +1,4 @@
-// What becomes of a text before byte-pair encoding, one step after the other.
+// Steps before byte-pair encoding: normalizers and pre-tokenizers.
 #ifndef SPIRLOOM_LLM_TOKENIZER_STEPS_H_
 #define SPIRLOOM_LLM_TOKENIZER_STEPS_H_
 
@@ -12,10 +12,10 @@
 
 namespace spirloom::llm {
 
-// A part of the text that is encoded by itself.
+// A piece of text that is encoded independently.
 struct Piece {
   std::string text;
-  bool first;  // it begins the whole text
+  bool first;  // at the start of the whole text
 };
 
 using Normalizer = std::function<Result<std::string>(std::string)>;
@@ -23,28 +23,27 @@ using PreTokenizer = std::function<Status(std::vector<Piece>&)>;
 
 // Normalizers, named as in tokenizer.json.
 Normalizer Nfc();
-Normalizer Prepend(std::string text);  // to a text that is not empty
+Normalizer Prepend(std::string text);  // leaves an empty text unchanged
 Normalizer Replace(std::string from, std::string to);
 
-// What becomes of the matches of an expression, as tokenizer.json names it.
+// Treatment of the matches of a regular expression; names of tokenizer.json.
 enum class Behavior { kIsolated, kRemoved, kMergedWithPrevious, kMergedWithNext, kContiguous };
 
-// `invert`: what lies between matches is treated as they are, and the other way round.
+// `invert` exchanges the roles of matches and gaps.
 PreTokenizer Split(Regex regex, Behavior behavior, bool invert);
-// Each piece begins with a space.
-PreTokenizer PrefixSpace();
-// Each byte becomes a printable character, as in GPT-2.
-PreTokenizer BytesAsText();
-// Spaces become `replacement`, which pieces begin with as well: none of them, the first, or all.
+// Prepends a space to each piece that has none.
+PreTokenizer AddPrefixSpace();
+// Maps each byte to a printable character, as GPT-2.
+PreTokenizer ByteLevel();
+// Replaces spaces by `replacement`, and prepends it to no piece, the first piece, or all pieces.
 enum class PrependScheme { kNever, kFirst, kAlways };
 PreTokenizer Metaspace(std::string replacement, PrependScheme scheme);
 
-// The bytes that a token of BytesAsText() stands for; its own where it has characters that stand
-// for none.
-std::string BytesOf(std::string_view token);
+// Inverse of ByteLevel(). Returns `token` unchanged if it contains a character outside the mapping.
+std::string ByteLevelDecode(std::string_view token);
 
-// With every occurrence of `from`, which is not empty, replaced.
-std::string Replaced(std::string_view text, std::string_view from, std::string_view to);
+// Replaces all occurrences of `from`, which must not be empty.
+std::string ReplaceAll(std::string_view text, std::string_view from, std::string_view to);
 
 }  // namespace spirloom::llm
 

@@ -15,9 +15,9 @@ Result<std::string> Tokenizer::Normalize(std::string text) const {
   return text;
 }
 
-Result<std::vector<int32_t>> Tokenizer::Encode(std::string_view given) const {
+Result<std::vector<int32_t>> Tokenizer::Encode(std::string_view bytes) const {
   return Guarded([&]() -> Result<std::vector<int32_t>> {
-    const std::string text = ValidUtf8(given);
+    const std::string text = ValidUtf8(bytes);
     std::vector<int32_t> tokens;
     bool first = true;
     for (const TextPart& part : parts_.raw.Split(text)) {
@@ -25,14 +25,14 @@ Result<std::vector<int32_t>> Tokenizer::Encode(std::string_view given) const {
         tokens.push_back(part.token);
       } else {
         SPIRLOOM_TRY_ASSIGN(const std::string normal, Normalize(std::string(part.text)));
-        bool begins = first;
+        bool starts = first;
         for (const TextPart& inner : parts_.normalized.Split(normal)) {
           if (inner.token >= 0) {
             tokens.push_back(inner.token);
           } else {
-            SPIRLOOM_TRY(EncodePart(inner.text, begins, tokens));
+            SPIRLOOM_TRY(EncodePart(inner.text, starts, tokens));
           }
-          begins = false;
+          starts = false;
         }
       }
       first = false;
@@ -59,10 +59,10 @@ std::string Tokenizer::Decode(std::span<const int32_t> tokens) const {
   return text + stream.End();
 }
 
-TextStream::TextStream(const Tokenizer& tokenizer, bool goes_on)
+TextStream::TextStream(const Tokenizer& tokenizer, bool continuation)
     : tokenizer_(tokenizer),
-      left_to_strip_(goes_on ? 0 : tokenizer.parts_.decoder.most_stripped),
-      first_(!goes_on) {}
+      remaining_strips_(continuation ? 0 : tokenizer.parts_.decoder.max_stripped),
+      first_(!continuation) {}
 
 std::string TextStream::Add(int32_t token) {
   held_ += BytesOfToken(token);
@@ -76,24 +76,24 @@ std::string TextStream::End() { return ValidUtf8(std::exchange(held_, {})); }
 
 std::string TextStream::BytesOfToken(int32_t token) {
   const TokenizerParts& parts = tokenizer_.parts_;
-  const auto place = static_cast<size_t>(token);
-  if (token < 0 || place >= parts.texts.size() || parts.special[place]) return {};
+  const auto id = static_cast<size_t>(token);
+  if (token < 0 || id >= parts.texts.size() || parts.special[id]) return {};
   const Decoder& decoder = parts.decoder;
-  std::string text = parts.texts[place];
-  if (decoder.bytes_as_text) return BytesOf(text);
+  std::string text = parts.texts[id];
+  if (decoder.byte_level) return ByteLevelDecode(text);
   for (const auto& [from, to] : decoder.replace) {
-    const bool drops = first_ && from == decoder.drop_in_first;
-    text = Replaced(text, from, drops ? std::string() : to);
+    const bool drops = first_ && from == decoder.drop_from_first;
+    text = ReplaceAll(text, from, drops ? std::string() : to);
   }
   first_ = false;
-  if (decoder.byte_tokens) {
+  if (decoder.byte_fallback) {
     if (const auto byte = parts.bpe.ByteOf(text)) text = static_cast<char>(*byte);
   }
-  while (left_to_strip_ > 0 && text.starts_with(decoder.strip)) {
+  while (remaining_strips_ > 0 && text.starts_with(decoder.strip)) {
     text.erase(0, decoder.strip.size());
-    --left_to_strip_;
+    --remaining_strips_;
   }
-  if (!text.empty()) left_to_strip_ = 0;
+  if (!text.empty()) remaining_strips_ = 0;
   return text;
 }
 

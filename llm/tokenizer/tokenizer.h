@@ -1,4 +1,4 @@
-// A tokenizer: text becomes the numbers that a language model reads, and these text again.
+// Encodes text to token ids and decodes them.
 #ifndef SPIRLOOM_LLM_TOKENIZER_TOKENIZER_H_
 #define SPIRLOOM_LLM_TOKENIZER_TOKENIZER_H_
 
@@ -17,32 +17,32 @@
 
 namespace spirloom::llm {
 
-// What tokenizer.json says.
+// Contents of tokenizer.json.
 struct TokenizerParts {
   std::vector<Normalizer> normalizers;
   std::vector<PreTokenizer> pre_tokenizers;
   Bpe bpe;
-  AddedTokens raw;                 // added tokens that are looked for in the text as it is,
-  AddedTokens normalized;          // and in the text as the normalizers leave it
-  std::vector<std::string> texts;  // of each token, by number
-  std::vector<bool> special;       // of each token: it marks something and is no text
+  AddedTokens raw;                 // added tokens, matched before normalization
+  AddedTokens normalized;          // added tokens, matched after normalization
+  std::vector<std::string> texts;  // text of each token id
+  std::vector<bool> special;       // true for special tokens, which have no text
   Decoder decoder;
 };
 
 // Immutable.
 class Tokenizer {
  public:
-  // Reads a tokenizer.json of Hugging Face, of type BPE. Fails with kInvalidFile for a malformed
-  // one and kUnsupported, naming it, for a part that is not supported.
+  // Parses Hugging Face's tokenizer.json with a BPE model. Fails with kInvalidFile if it is
+  // malformed, and with kUnsupported and the name of the unsupported part.
   static Result<Tokenizer> Parse(std::string_view json);
 
-  // The numbers of a text; of bytes that are no UTF-8, U+FFFD's. Special tokens that stand in the
-  // text are found; nothing is added.
+  // Returns the token ids of a text. Invalid UTF-8 becomes U+FFFD. Special tokens in the text are
+  // recognized; BOS and EOS are not added.
   Result<std::vector<int32_t>> Encode(std::string_view text) const;
-  // The text of tokens; special ones and numbers that are none give nothing.
+  // Returns the text of tokens, without special tokens and invalid ids.
   std::string Decode(std::span<const int32_t> tokens) const;
 
-  // One more than the greatest number.
+  // Returns the maximum token id + 1.
   size_t size() const { return parts_.texts.size(); }
 
  private:
@@ -54,16 +54,16 @@ class Tokenizer {
   TokenizerParts parts_;
 };
 
-// The text of tokens that come one by one: characters appear when they are complete.
+// Incremental decoding: returns characters as soon as they are complete.
 class TextStream {
  public:
-  // `goes_on`: the tokens go on from others, so that nothing is taken off the beginning. The
-  // tokenizer must outlive this.
-  explicit TextStream(const Tokenizer& tokenizer, bool goes_on = false);
+  // `continuation`: the tokens follow other text, so a leading space is kept. The tokenizer must
+  // outlive this.
+  explicit TextStream(const Tokenizer& tokenizer, bool continuation = false);
 
-  // The text that one more token completes.
+  // Returns the characters that `token` completes.
   std::string Add(int32_t token);
-  // What is left, when there are no more tokens.
+  // Ends the text. Returns U+FFFD for an incomplete character.
   std::string End();
 
  private:
@@ -71,7 +71,7 @@ class TextStream {
 
   const Tokenizer& tokenizer_;
   std::string held_;
-  size_t left_to_strip_ = 0;
+  size_t remaining_strips_ = 0;
   bool first_ = true;
 };
 

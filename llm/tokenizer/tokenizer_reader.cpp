@@ -1,4 +1,4 @@
-// Tokenizer::Parse.
+// Implements Tokenizer::Parse().
 #include <algorithm>
 #include <utility>
 
@@ -11,40 +11,40 @@
 namespace spirloom::llm {
 namespace {
 
-// How many numbers may lie between those that tokens have: memory is taken for each.
-constexpr size_t kMostGaps = 65536;
+// Maximum number of unused token ids. Each occupies memory.
+constexpr size_t kMaxIdGaps = 65536;
 
-Status RefuseOption(const Json& model, const char* key) {
+Status RejectOption(const Json& model, const char* key) {
   const Json* member = Member(model, key);
   const bool off = member == nullptr || (member->is_string() && member->empty()) ||
                    (member->is_number() && member->get<double>() == 0);
   if (off) return Status();
   return Error(StatusCode::kUnsupported,
-               {"The tokenizer's model has ", Quote(key), ", which is not supported."});
+               {"The option ", Quote(key), " of the tokenizer's model is not supported."});
 }
 
-Status PlaceText(const std::string& text, int32_t token, size_t most,
-                 std::vector<std::string>& texts) {
-  const auto place = static_cast<size_t>(token);
-  if (place >= most) {
-    return InvalidFile({"Token ", Quote(text), " has the number ", token, ", and there are only ",
-                        most - kMostGaps, " tokens."});
+Status SetTokenText(const std::string& text, int32_t token, size_t max_ids,
+                    std::vector<std::string>& texts) {
+  const auto id = static_cast<size_t>(token);
+  if (id >= max_ids) {
+    return InvalidFile({"Token ", Quote(text), " has the id ", token, "; expected less than ",
+                        max_ids, " for a tokenizer of ", max_ids - kMaxIdGaps, " tokens."});
   }
-  if (place >= texts.size()) texts.resize(place + 1);
-  texts[place] = text;
+  if (id >= texts.size()) texts.resize(id + 1);
+  texts[id] = text;
   return Status();
 }
 
 Result<Vocabulary> ReadVocabulary(const Json& model) {
   const Json* source = Member(model, "vocab");
   if (source == nullptr || !source->is_object()) {
-    return InvalidFile({"The tokenizer's model has no 'vocab'."});
+    return InvalidFile({"The member 'vocab' of the tokenizer's model is missing."});
   }
   Vocabulary vocabulary;
   vocabulary.reserve(source->size());
-  for (const auto& [text, number] : source->items()) {
-    const auto token = TokenOf(number);
-    if (!token) return InvalidFile({"Token ", Quote(text), " has no number."});
+  for (const auto& [text, id] : source->items()) {
+    const auto token = TokenIdOf(id);
+    if (!token) return InvalidFile({"Token ", Quote(text), " has no valid id."});
     vocabulary.emplace(text, *token);
   }
   return vocabulary;
@@ -56,53 +56,53 @@ Status ReadMerge(const Json& merge, Bpe& bpe) {
     return bpe.AddMerge(*merge[0].get_ptr<const std::string*>(),
                         *merge[1].get_ptr<const std::string*>());
   }
-  if (!merge.is_string()) return InvalidFile({"A merge is no pair of tokens."});
+  if (!merge.is_string()) return InvalidFile({"A merge is not a pair of tokens."});
   const std::string_view text = *merge.get_ptr<const std::string*>();
   const size_t space = text.find(' ');
   if (space == std::string_view::npos || text.find(' ', space + 1) != std::string_view::npos) {
-    return InvalidFile({"The merge ", Quote(text), " is no pair of tokens."});
+    return InvalidFile({"The merge ", Quote(text), " is not a pair of tokens."});
   }
   return bpe.AddMerge(text.substr(0, space), text.substr(space + 1));
 }
 
 Result<Bpe> ReadBpe(const Json& model) {
   for (const char* key : {"dropout", "continuing_subword_prefix", "end_of_word_suffix"}) {
-    SPIRLOOM_TRY(RefuseOption(model, key));
+    SPIRLOOM_TRY(RejectOption(model, key));
   }
   SPIRLOOM_TRY_ASSIGN(Vocabulary vocabulary, ReadVocabulary(model));
   Bpe bpe(std::move(vocabulary));
-  SPIRLOOM_TRY_ASSIGN(const Json* merges, ListMember(model, "merges"));
+  SPIRLOOM_TRY_ASSIGN(const Json* merges, ArrayMember(model, "merges"));
   for (const Json& merge : *merges) SPIRLOOM_TRY(ReadMerge(merge, bpe));
-  SPIRLOOM_TRY_ASSIGN(const bool fused, FlagMember(model, "fuse_unk", false));
-  SPIRLOOM_TRY_ASSIGN(const bool bytes, FlagMember(model, "byte_fallback", false));
-  SPIRLOOM_TRY_ASSIGN(const bool whole, FlagMember(model, "ignore_merges", false));
+  SPIRLOOM_TRY_ASSIGN(const bool fused, BoolMember(model, "fuse_unk", false));
+  SPIRLOOM_TRY_ASSIGN(const bool bytes, BoolMember(model, "byte_fallback", false));
+  SPIRLOOM_TRY_ASSIGN(const bool whole, BoolMember(model, "ignore_merges", false));
   if (Member(model, "unk_token") != nullptr) {
-    SPIRLOOM_TRY_ASSIGN(const std::string unknown, TextMember(model, "unk_token"));
+    SPIRLOOM_TRY_ASSIGN(const std::string unknown, StringMember(model, "unk_token"));
     SPIRLOOM_TRY(bpe.SetUnknown(unknown, fused));
   }
-  if (bytes) bpe.UseBytes();
-  if (whole) bpe.KeepWholeWords();
+  if (bytes) bpe.EnableByteFallback();
+  if (whole) bpe.IgnoreMerges();
   return bpe;
 }
 
-Status ReadAddedToken(const Json& source, size_t most, TokenizerParts& parts) {
-  SPIRLOOM_TRY_ASSIGN(std::string text, TextMember(source, "content"));
+Status ReadAddedToken(const Json& source, size_t max_ids, TokenizerParts& parts) {
+  SPIRLOOM_TRY_ASSIGN(std::string text, StringMember(source, "content"));
   const Json* id = Member(source, "id");
-  const auto token = id == nullptr ? std::nullopt : TokenOf(*id);
+  const auto token = id == nullptr ? std::nullopt : TokenIdOf(*id);
   if (!token || text.empty()) {
-    return InvalidFile({"The added token ", Quote(text), " has no number or no text."});
+    return InvalidFile({"The added token ", Quote(text), " has no valid id or no text."});
   }
-  SPIRLOOM_TRY_ASSIGN(const bool single, FlagMember(source, "single_word", false));
+  SPIRLOOM_TRY_ASSIGN(const bool single, BoolMember(source, "single_word", false));
   if (single) {
-    return Error(StatusCode::kUnsupported, {"The added token ", Quote(text),
-                                            " is for single words, which is not supported."});
+    return Error(StatusCode::kUnsupported, {"The option 'single_word' of the added token ",
+                                            Quote(text), " is not supported."});
   }
   AddedToken added{*token};
-  SPIRLOOM_TRY_ASSIGN(added.takes_left, FlagMember(source, "lstrip", false));
-  SPIRLOOM_TRY_ASSIGN(added.takes_right, FlagMember(source, "rstrip", false));
-  SPIRLOOM_TRY_ASSIGN(const bool special, FlagMember(source, "special", false));
-  SPIRLOOM_TRY_ASSIGN(const bool normalized, FlagMember(source, "normalized", !special));
-  SPIRLOOM_TRY(PlaceText(text, *token, most, parts.texts));
+  SPIRLOOM_TRY_ASSIGN(added.lstrip, BoolMember(source, "lstrip", false));
+  SPIRLOOM_TRY_ASSIGN(added.rstrip, BoolMember(source, "rstrip", false));
+  SPIRLOOM_TRY_ASSIGN(const bool special, BoolMember(source, "special", false));
+  SPIRLOOM_TRY_ASSIGN(const bool normalized, BoolMember(source, "normalized", !special));
+  SPIRLOOM_TRY(SetTokenText(text, *token, max_ids, parts.texts));
   parts.special.resize(std::max(parts.special.size(), parts.texts.size()));
   parts.special[static_cast<size_t>(*token)] = special;
   if (!normalized) {
@@ -118,12 +118,12 @@ Status ReadAddedToken(const Json& source, size_t most, TokenizerParts& parts) {
 
 Result<TokenizerParts> ReadParts(const Json& root) {
   const Json* model = Member(root, "model");
-  if (model == nullptr) return InvalidFile({"The tokenizer has no 'model'."});
+  if (model == nullptr) return InvalidFile({"The member 'model' is missing."});
   if (Member(*model, "type") != nullptr || Member(*model, "merges") == nullptr) {
-    SPIRLOOM_TRY_ASSIGN(const std::string type, TextMember(*model, "type"));
+    SPIRLOOM_TRY_ASSIGN(const std::string type, StringMember(*model, "type"));
     if (type != "BPE") {
       return Error(StatusCode::kUnsupported,
-                   {"The tokenizer's model is ", Quote(type), "; only BPE is supported."});
+                   {"The tokenizer's model has type ", Quote(type), "; only 'BPE' is supported."});
     }
   }
   SPIRLOOM_TRY_ASSIGN(Bpe bpe, ReadBpe(*model));
@@ -140,13 +140,13 @@ Result<TokenizerParts> ReadParts(const Json& root) {
   SPIRLOOM_TRY(ReadDecoder(Member(root, "decoder"), parts.decoder));
   const Json* added = Member(root, "added_tokens");
   const size_t added_count = added != nullptr && added->is_array() ? added->size() : 0;
-  const size_t most = parts.bpe.vocabulary().size() + added_count + kMostGaps;
+  const size_t max_ids = parts.bpe.vocabulary().size() + added_count + kMaxIdGaps;
   for (const auto& [text, token] : parts.bpe.vocabulary()) {
-    SPIRLOOM_TRY(PlaceText(text, token, most, parts.texts));
+    SPIRLOOM_TRY(SetTokenText(text, token, max_ids, parts.texts));
   }
   parts.special.resize(parts.texts.size());
   for (size_t i = 0; i < added_count; ++i) {
-    SPIRLOOM_TRY_WHILE(ReadAddedToken((*added)[i], most, parts), {"reading added token ", i});
+    SPIRLOOM_TRY_WHILE(ReadAddedToken((*added)[i], max_ids, parts), {"reading added token ", i});
   }
   parts.special.resize(parts.texts.size());
   return parts;

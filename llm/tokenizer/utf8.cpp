@@ -5,11 +5,12 @@
 namespace spirloom::llm {
 namespace {
 
-// The size that a first byte tells, 0 if it is none, and between what the second byte lies.
+// Properties of a lead byte: size of the character in bytes (0 if invalid) and range of the second
+// byte.
 struct Lead {
   size_t size;
-  uint8_t least;
-  uint8_t greatest;
+  uint8_t min;
+  uint8_t max;
 };
 
 Lead LeadOf(uint8_t byte) {
@@ -28,15 +29,15 @@ Lead LeadOf(uint8_t byte) {
 
 }  // namespace
 
-Utf8Step FirstStep(std::string_view bytes) {
+Utf8Unit FirstUnit(std::string_view bytes) {
   Lead lead = LeadOf(static_cast<uint8_t>(bytes[0]));
   if (lead.size == 0) return {1, false, false};
   for (size_t i = 1; i < lead.size; ++i) {
     if (i == bytes.size()) return {i, false, true};
     const auto byte = static_cast<uint8_t>(bytes[i]);
-    if (byte < lead.least || byte > lead.greatest) return {i, false, false};
-    lead.least = 0x80;
-    lead.greatest = 0xBF;
+    if (byte < lead.min || byte > lead.max) return {i, false, false};
+    lead.min = 0x80;
+    lead.max = 0xBF;
   }
   return {lead.size, true, false};
 }
@@ -45,40 +46,40 @@ std::string ValidUtf8(std::string_view bytes) {
   std::string text;
   text.reserve(bytes.size());
   while (!bytes.empty()) {
-    const Utf8Step step = FirstStep(bytes);
-    text += step.valid ? bytes.substr(0, step.size) : std::string_view("\xEF\xBF\xBD");
-    bytes.remove_prefix(step.size);
+    const Utf8Unit unit = FirstUnit(bytes);
+    text += unit.valid ? bytes.substr(0, unit.size) : std::string_view("\xEF\xBF\xBD");
+    bytes.remove_prefix(unit.size);
   }
   return text;
 }
 
 size_t CompletePrefix(std::string_view bytes) {
-  // A character that began more than three bytes ago has ended.
+  // A character has up to four bytes, so only the last three can start an incomplete one.
   for (size_t i = bytes.size() - (bytes.size() < 3 ? bytes.size() : 3); i < bytes.size(); ++i) {
-    const Utf8Step step = FirstStep(bytes.substr(i));
-    if (step.incomplete) return i;
+    const Utf8Unit unit = FirstUnit(bytes.substr(i));
+    if (unit.incomplete) return i;
   }
   return bytes.size();
 }
 
-size_t CharSize(std::string_view text) { return FirstStep(text).size; }
+size_t CharSize(std::string_view text) { return FirstUnit(text).size; }
 
 void AppendChar(char32_t code, std::string& text) {
-  const auto put = [&](char32_t bits) { text += static_cast<char>(static_cast<uint8_t>(bits)); };
+  const auto append = [&](char32_t bits) { text += static_cast<char>(static_cast<uint8_t>(bits)); };
   if (code < 0x80) {
-    put(code);
+    append(code);
   } else if (code < 0x800) {
-    put(0xC0 | code >> 6);
-    put(0x80 | (code & 0x3F));
+    append(0xC0 | code >> 6);
+    append(0x80 | (code & 0x3F));
   } else if (code < 0x10000) {
-    put(0xE0 | code >> 12);
-    put(0x80 | (code >> 6 & 0x3F));
-    put(0x80 | (code & 0x3F));
+    append(0xE0 | code >> 12);
+    append(0x80 | (code >> 6 & 0x3F));
+    append(0x80 | (code & 0x3F));
   } else {
-    put(0xF0 | code >> 18);
-    put(0x80 | (code >> 12 & 0x3F));
-    put(0x80 | (code >> 6 & 0x3F));
-    put(0x80 | (code & 0x3F));
+    append(0xF0 | code >> 18);
+    append(0x80 | (code >> 12 & 0x3F));
+    append(0x80 | (code >> 6 & 0x3F));
+    append(0x80 | (code & 0x3F));
   }
 }
 

@@ -1,4 +1,4 @@
-// UTF-8, which text from outside need not be.
+// UTF-8 decoding and validation.
 #ifndef SPIRLOOM_LLM_TOKENIZER_UTF8_H_
 #define SPIRLOOM_LLM_TOKENIZER_UTF8_H_
 
@@ -8,21 +8,21 @@
 
 namespace spirloom::llm {
 
-// What `bytes`, not empty, begin with: a character, or bytes that belong to none.
-struct Utf8Step {
-  size_t size;      // bytes
-  bool valid;       // they are a character
-  bool incomplete;  // they are the beginning of one, and there is no more
+// The first unit of a nonempty byte string: a character, or invalid bytes.
+struct Utf8Unit {
+  size_t size;      // in bytes
+  bool valid;       // the bytes are a character
+  bool incomplete;  // the string ends within a character
 };
-Utf8Step FirstStep(std::string_view bytes);
+Utf8Unit FirstUnit(std::string_view bytes);
 
-// With U+FFFD in place of what is no character.
+// Replaces invalid bytes by U+FFFD.
 std::string ValidUtf8(std::string_view bytes);
 
-// How many of the bytes come before a character that is not complete yet.
+// Returns the number of bytes before an incomplete character at the end.
 size_t CompletePrefix(std::string_view bytes);
 
-// Bytes of the first character of valid text that is not empty.
+// Returns the size in bytes of the first character of nonempty, valid text.
 size_t CharSize(std::string_view text);
 
 void AppendChar(char32_t code, std::string& text);

@@ -5,7 +5,7 @@
 
 namespace spirloom {
 
-// The least multiple of `alignment`, a power of two, that is not below `value`.
+// Rounds `value` up to a multiple of `alignment`, a power of two.
 constexpr uint64_t AlignUp(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) & ~(alignment - 1);
 }

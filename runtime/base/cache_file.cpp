@@ -37,7 +37,7 @@ std::vector<std::byte> ReadCacheFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   FileHeader header{};
   file.read(reinterpret_cast<char*>(&header), sizeof(header));
-  // The size is checked against the file before it is believed.
+  // The size comes from the file and must be checked before it is used.
   if (!file || header.size != file_size - sizeof(header)) return {};
   std::vector<std::byte> payload(static_cast<size_t>(header.size));
   file.read(reinterpret_cast<char*>(payload.data()), static_cast<std::streamsize>(payload.size()));
@@ -49,9 +49,9 @@ std::vector<std::byte> ReadCacheFile(const std::string& path) {
 bool WriteCacheFile(const std::string& path, std::span<const std::byte> payload) {
   if (payload.size() > kMaxCacheBytes) return false;
   std::error_code error;
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::filesystem::create_directories(folder, error);
-  RemoveOrphans(folder);
+  const std::filesystem::path directory = std::filesystem::path(path).parent_path();
+  std::filesystem::create_directories(directory, error);
+  RemoveOrphans(directory);
   const FileHeader header = HeaderOf(payload);
   return ReplaceFile(path, {std::as_bytes(std::span(&header, 1)), payload}, Durability::kFast).ok();
 }

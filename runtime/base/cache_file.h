@@ -1,4 +1,4 @@
-// Files whose loss does no harm: written as a whole or not at all, and ignored when damaged.
+// Cache files: replaced atomically, and ignored if damaged.
 #ifndef SPIRLOOM_RUNTIME_BASE_CACHE_FILE_H_
 #define SPIRLOOM_RUNTIME_BASE_CACHE_FILE_H_
 
@@ -10,15 +10,15 @@
 
 namespace spirloom {
 
-// What a file holds at most: memory for it is taken when it is read, whoever wrote it.
+// Maximum size of a payload; bounds the memory that reading an untrusted file allocates.
 inline constexpr uint64_t kMaxCacheBytes = uint64_t{256} << 20;
 
-// The payload of a file that WriteCacheFile() wrote; empty when there is none, or it is truncated,
-// altered or too large.
+// Returns the payload of a file of WriteCacheFile(); empty if the file does not exist, or is
+// truncated, modified or too large.
 std::vector<std::byte> ReadCacheFile(const std::string& path);
 
-// Puts `payload`, with its size and digest before it, in the place of `path`, making the folders.
-// Returns false when that cannot be done or it is too large; what was there then remains.
+// Replaces the file at `path` by `payload`, preceded by its size and digest. Creates directories.
+// Returns false if that fails or `payload` is too large; the file is then unchanged.
 bool WriteCacheFile(const std::string& path, std::span<const std::byte> payload);
 
 }  // namespace spirloom

@@ -1,4 +1,4 @@
-// Errors with a message of pieces, made out of line as text.h says why.
+// Errors with a message of several pieces, built out of line (see text.h).
 #ifndef SPIRLOOM_RUNTIME_BASE_ERROR_H_
 #define SPIRLOOM_RUNTIME_BASE_ERROR_H_
 
@@ -13,13 +13,13 @@ namespace spirloom {
 // E.g. return Error(StatusCode::kUnsupported, {"Size (", size, ") exceeds ", limit, "."}).
 Status Error(StatusCode code, std::initializer_list<TextPiece> message);
 
-// Of a malformed graph, library or other file.
+// An error for a malformed graph, library or other file.
 Status InvalidFile(std::initializer_list<TextPiece> message);
 
 }  // namespace spirloom
 
-// As SPIRLOOM_TRY, with the context of an error, which is put together only when there is one, e.g.
-// SPIRLOOM_TRY_WHILE(Read(node), {"reading node ", i}).
+// SPIRLOOM_TRY with context for the error, e.g. SPIRLOOM_TRY_WHILE(Read(node), {"reading node ",
+// i}). The text is only built if there is an error.
 #define SPIRLOOM_TRY_WHILE(expression, ...)                                       \
   do {                                                                            \
     if (::spirloom::Status spirloom_status = (expression); !spirloom_status.ok()) \

@@ -7,7 +7,7 @@
 
 namespace spirloom {
 
-// Owns a file descriptor, or none (-1); closed on destruction.
+// Owns a file descriptor, or none (-1); closed by the destructor.
 class FileDescriptor {
  public:
   explicit FileDescriptor(int fd) : fd_(fd) {}
@@ -21,7 +21,7 @@ class FileDescriptor {
   }
 
   int get() const { return fd_; }
-  // The caller closes it.
+  // Transfers ownership to the caller.
   int Release() { return std::exchange(fd_, -1); }
 
  private:

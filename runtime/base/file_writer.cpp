@@ -22,16 +22,16 @@ namespace {
 
 using Pieces = std::initializer_list<std::span<const std::byte>>;
 
-// Temporary files lie beside those they become: <folder>/.spirloom-<process>-<number>.tmp, locked
-// as long as their writer lives.
+// Temporary files are in the directory of their target, named .spirloom-<process>-<counter>.tmp,
+// and locked during the lifetime of their writer.
 constexpr std::string_view kPrefix = ".spirloom-";
 constexpr std::string_view kSuffix = ".tmp";
 
 struct Free {
   void operator()(char* text) const { std::free(text); }
 };
-struct CloseFolder {
-  void operator()(DIR* folder) const { closedir(folder); }
+struct CloseDirectory {
+  void operator()(DIR* directory) const { closedir(directory); }
 };
 
 Status WriteError(const std::string& path, int error) {
@@ -40,7 +40,7 @@ Status WriteError(const std::string& path, int error) {
       {"File '", path, "' cannot be written: ", std::generic_category().message(error), "."});
 }
 
-// Keeps a write beyond the limit on the size of files from ending the process: it fails with EFBIG.
+// Blocks SIGXFSZ: a write beyond the file size limit then fails with EFBIG.
 class SizeLimitGuard {
  public:
   SizeLimitGuard() {
@@ -55,8 +55,8 @@ class SizeLimitGuard {
     sigset_t pending;
     sigemptyset(&pending);
     sigpending(&pending);
-    int taken = 0;
-    if (sigismember(&pending, SIGXFSZ) == 1) sigwait(&limit_, &taken);
+    int signal = 0;
+    if (sigismember(&pending, SIGXFSZ) == 1) sigwait(&limit_, &signal);
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
 
@@ -65,7 +65,7 @@ class SizeLimitGuard {
   sigset_t before_{};
 };
 
-// Returns 0 or the error's number, as all functions below.
+// Returns 0 or errno, like all functions below.
 int WriteAll(int fd, Pieces pieces) {
   const SizeLimitGuard guard;
   for (std::span<const std::byte> left : pieces) {
@@ -83,30 +83,30 @@ int WriteInPlace(const std::string& path, Pieces pieces) {
   return file.get() < 0 ? errno : WriteAll(file.get(), pieces);
 }
 
-// "dir/" of "dir/file"; empty for a bare name.
-std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
+// "dir/" of "dir/file"; "" without a directory.
+std::string DirectoryOf(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
-// A new, locked file in the folder. Its name is in `path` even on failure.
-FileDescriptor MakeTemporary(const std::string& folder, std::string& path) {
+// Creates and locks a file in the directory. Sets `path` to its name, also on failure.
+FileDescriptor CreateTemporary(const std::string& directory, std::string& path) {
   static std::atomic<uint32_t> counter = 0;
   while (true) {
-    path = Concat({folder, kPrefix, static_cast<int64_t>(getpid()), "-", counter++, kSuffix});
+    path = Concat({directory, kPrefix, static_cast<int64_t>(getpid()), "-", counter++, kSuffix});
     FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (file.get() < 0) {
-      if (errno == EEXIST) continue;  // of a process that had the same number
+      if (errno == EEXIST) continue;  // of an earlier process with the same id
       return file;
     }
-    flock(file.get(), LOCK_EX);  // where there are no locks, nobody removes orphans
+    flock(file.get(), LOCK_EX);  // without support for locks, orphans are not removed
     struct stat info = {};
-    // RemoveOrphans() may have had the lock first.
+    // Another process may have locked and removed the file before.
     if (fstat(file.get(), &info) == 0 && info.st_nlink > 0) return file;
   }
 }
 
-// A new name is on disk when its folder is. Some file systems cannot: they need not.
-void SyncFolder(const std::string& folder) {
+// Makes a rename durable. Errors are ignored: some file systems do not support this.
+void SyncDirectory(const std::string& directory) {
   const FileDescriptor fd(
-      open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (fd.get() >= 0) fsync(fd.get());
 }
 
@@ -118,18 +118,18 @@ int WriteTemporary(const FileDescriptor& file, const struct stat* old, Pieces pi
   return 0;
 }
 
-// `old` is what stands there, if anything does.
+// `old` is the status of the existing file, or null.
 int Replace(const std::string& path, const struct stat* old, Pieces pieces, Durability durability) {
-  const std::string folder = FolderOf(path);
+  const std::string directory = DirectoryOf(path);
   std::string temporary;
-  const FileDescriptor file = MakeTemporary(folder, temporary);
+  const FileDescriptor file = CreateTemporary(directory, temporary);
   if (file.get() < 0) return errno;
   int error = WriteTemporary(file, old, pieces, durability);
   if (error == 0 && rename(temporary.c_str(), path.c_str()) != 0) error = errno;
   if (error != 0) {
     unlink(temporary.c_str());
   } else if (durability == Durability::kSynced) {
-    SyncFolder(folder);
+    SyncDirectory(directory);
   }
   return error;
 }
@@ -154,13 +154,14 @@ Status ReplaceFile(const std::string& path, Pieces pieces, Durability durability
   return error == 0 ? Status() : WriteError(path, error);
 }
 
-void RemoveOrphans(const std::string& folder) {
-  const std::unique_ptr<DIR, CloseFolder> open(opendir(folder.empty() ? "." : folder.c_str()));
+void RemoveOrphans(const std::string& directory) {
+  const std::unique_ptr<DIR, CloseDirectory> open(
+      opendir(directory.empty() ? "." : directory.c_str()));
   if (open == nullptr) return;
   while (const dirent* entry = readdir(open.get())) {
     const std::string_view name = entry->d_name;
     if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
-    RemoveIfOrphaned(Concat({folder.empty() ? "." : folder, "/", name}));
+    RemoveIfOrphaned(Concat({directory.empty() ? "." : directory, "/", name}));
   }
 }
 

@@ -1,5 +1,5 @@
-// Whole files out: a reader, or a process that comes after a crash, finds the old file or the new
-// one, never a part.
+// Atomic replacement of files: readers, also after a crash, find the old file or the new one, never
+// a part.
 #ifndef SPIRLOOM_RUNTIME_BASE_FILE_WRITER_H_
 #define SPIRLOOM_RUNTIME_BASE_FILE_WRITER_H_
 
@@ -13,20 +13,20 @@
 
 namespace spirloom {
 
-// Whether the file must be there even if the machine stops at once, which takes the disk's time.
-// Files that can be made again, and that name their own damage, are kFast.
+// Whether the file must survive a crash of the machine (kSynced: fsync). Files that can be
+// recreated and contain a digest are kFast.
 enum class Durability : uint8_t { kFast, kSynced };
 
-// Puts `pieces`, one after another, in the place of the file at `path`, keeping its permissions; a
-// symbolic link stays and what it leads to is replaced. What is no regular file (a pipe, /dev/null)
-// is written to. Fails with kInvalidArgument, naming the path and the system's reason; what was
-// there then remains. A limit on the size of files is such a reason, and sends no SIGXFSZ.
+// Replaces the file at `path` by the concatenated `pieces` and keeps its permissions. If it is a
+// symbolic link, its target is replaced. Other than regular files (a pipe, /dev/null) are written
+// to. Fails with kInvalidArgument and the system's reason; the file is then unchanged. Exceeding a
+// file size limit is such a failure and raises no SIGXFSZ.
 Status ReplaceFile(const std::string& path,
                    std::initializer_list<std::span<const std::byte>> pieces, Durability durability);
 
-// Removes from `folder` ("" is the current one) what ReplaceFile() left behind in processes that
-// were killed.
-void RemoveOrphans(const std::string& folder);
+// Removes temporary files in `directory` ("": the current one) of ReplaceFile() calls in processes
+// that were killed.
+void RemoveOrphans(const std::string& directory);
 
 }  // namespace spirloom
 

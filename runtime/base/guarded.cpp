@@ -19,7 +19,7 @@ Status StatusOfException() noexcept {
     } catch (...) {
       return Status::OutOfMemory();
     }
-  } catch (...) {  // of an application's callback, and of no type that says more
+  } catch (...) {  // of the application's callback, without further information
     return Status::OutOfMemory();
   }
 }

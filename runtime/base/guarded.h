@@ -1,5 +1,5 @@
-// The boundary at which exceptions end: the standard library's, for want of memory or threads.
-// Inside, errors are values all the same.
+// Converts exceptions of the standard library (out of memory, no more threads) to errors at the
+// boundary of the public API. Spirloom's own errors are values.
 #ifndef SPIRLOOM_RUNTIME_BASE_GUARDED_H_
 #define SPIRLOOM_RUNTIME_BASE_GUARDED_H_
 
@@ -7,12 +7,12 @@
 
 namespace spirloom {
 
-// What is being handled, as a Status: kOutOfMemory for std::bad_alloc and std::length_error,
-// kInternal for the rest. Only in a handler.
+// The exception being handled as a Status: kOutOfMemory for std::bad_alloc and std::length_error,
+// otherwise kInternal. Call it only in a handler.
 Status StatusOfException() noexcept;
 
-// What `function`, which returns a Status or Result, returns, or the Status of what it throws. All
-// that can be called from outside, and allocates, is in one of these.
+// Returns the result of `function` (a Status or Result), or the Status of an exception. Wraps all
+// public functions that allocate.
 template <typename Function>
 auto Guarded(const Function& function) noexcept -> decltype(function()) {
   try {

@@ -9,16 +9,16 @@
 
 namespace spirloom {
 
-void Host::Say(LogLevel level, std::initializer_list<TextPiece> message) const {
+void Host::Log(LogLevel level, std::initializer_list<TextPiece> message) const {
   if (log) log(level, Concat(message));
 }
 
 Status Host::ParallelFor(size_t count, const std::function<Status(size_t)>& work,
-                         size_t most_threads) const {
+                         size_t max_threads) const {
   if (count == 1) return work(0);
   std::mutex mutex;
   Status first;
-  FirstException exception;  // none of ours passes through the application
+  FirstException exception;  // exceptions must not propagate through the application
   const auto call = [&](size_t i) {
     exception.Try([&] {
       Status status = work(i);
@@ -29,8 +29,8 @@ Status Host::ParallelFor(size_t count, const std::function<Status(size_t)>& work
   if (parallel_for) {
     parallel_for(count, std::ref(call));
   } else {
-    const size_t wanted = threads == 0 ? std::thread::hardware_concurrency() : threads;
-    spirloom::ParallelFor(count, std::min(wanted, most_threads),
+    const size_t count_limit = threads == 0 ? std::thread::hardware_concurrency() : threads;
+    spirloom::ParallelFor(count, std::min(count_limit, max_threads),
                           [&](size_t i, size_t /*thread*/) { call(i); });
   }
   exception.Rethrow();

@@ -1,4 +1,4 @@
-// What the application passed for the whole runtime to use.
+// Services of the host application for the runtime.
 #ifndef SPIRLOOM_RUNTIME_BASE_HOST_H_
 #define SPIRLOOM_RUNTIME_BASE_HOST_H_
 
@@ -13,20 +13,20 @@
 
 namespace spirloom {
 
-// A value; RuntimeOptions says what the members mean.
+// See RuntimeOptions for the members. Copyable.
 struct Host {
   LogCallback log = {};
   size_t threads = 0;
   std::function<void(size_t, const std::function<void(size_t)>&)> parallel_for = {};
   uint64_t memory_limit = 0;
 
-  // Passes on a message, e.g. Say(LogLevel::kInfo, {"The device is '", name, "'."}); makes none
-  // when nobody listens. Thread-safe.
-  void Say(LogLevel level, std::initializer_list<TextPiece> message) const;
-  // Calls work(i) for each i < count, on threads of the application's or on up to `most_threads` of
-  // our own; on the caller's if count is 1. Returns the first failure, when all are done.
+  // Logs a message, e.g. Log(LogLevel::kInfo, {"The device is '", name, "'."}); does not build the
+  // text without a callback. Thread-safe.
+  void Log(LogLevel level, std::initializer_list<TextPiece> message) const;
+  // Calls work(i) for each i < count on the application's threads, or on up to `max_threads` own
+  // threads; on the caller's if count is 1. Returns after all calls, with the first failure.
   Status ParallelFor(size_t count, const std::function<Status(size_t)>& work,
-                     size_t most_threads = SIZE_MAX) const;
+                     size_t max_threads = SIZE_MAX) const;
 };
 
 }  // namespace spirloom

@@ -37,17 +37,17 @@ Result<MappedFile> MappedFile::Open(const std::string& path) {
     return InvalidFile({"'", path, "' is not a regular file."});
   }
   if (info.st_size == 0) return MappedFile(nullptr, 0);
-  if (!std::in_range<size_t>(info.st_size)) return SystemError(path, EFBIG);  // of a 32-bit host
+  if (!std::in_range<size_t>(info.st_size)) return SystemError(path, EFBIG);  // on a 32-bit host
   const auto size = static_cast<size_t>(info.st_size);
   void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (data == MAP_FAILED) return SystemError(path, errno);
   return MappedFile(static_cast<const std::byte*>(data), size);
 }
 
-void MappedFile::LetGo(std::span<const std::byte> part) {
+void MappedFile::ReleasePages(std::span<const std::byte> part) {
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto start = reinterpret_cast<uintptr_t>(part.data());
-  const uintptr_t first = (start + page - 1) / page * page;  // pages that are the part's alone
+  const uintptr_t first = (start + page - 1) / page * page;  // only pages entirely within the part
   const uintptr_t end = (start + part.size()) / page * page;
   if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
 }

@@ -1,4 +1,4 @@
-// A file mapped read-only.
+// Read-only memory mapping of files.
 #ifndef SPIRLOOM_RUNTIME_BASE_MAPPED_FILE_H_
 #define SPIRLOOM_RUNTIME_BASE_MAPPED_FILE_H_
 
@@ -10,12 +10,12 @@
 
 namespace spirloom {
 
-// Owns a read-only mapping of a whole file; unmapped on destruction. The bytes are the file's, so a
-// file that another process truncates meanwhile makes reads of the lost part fail with SIGBUS.
+// Owns a read-only mapping of a whole file, unmapped by the destructor. If another process
+// truncates the file, reading the lost part raises SIGBUS.
 class MappedFile {
  public:
-  // Maps the regular file at `path`. Fails with kNotFound if it does not exist, kInvalidFile if it
-  // cannot be read or is no regular file. An empty file maps to an empty span.
+  // Maps the regular file at `path`. Fails with kNotFound if it does not exist, kPermission if it
+  // is not readable, kInvalidFile if it is not a regular file. An empty file has an empty span.
   static Result<MappedFile> Open(const std::string& path);
 
   MappedFile(MappedFile&& other) noexcept;
@@ -26,9 +26,9 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
 
-  // Lets go of the memory that a part of some mapped file takes; whoever reads it again has it read
-  // from the file again.
-  static void LetGo(std::span<const std::byte> part);
+  // Releases the physical memory of a part of a mapped file (MADV_DONTNEED). Later accesses read
+  // the file again.
+  static void ReleasePages(std::span<const std::byte> part);
 
  private:
   MappedFile(const std::byte* data, size_t size) : data_(data), size_(size) {}

@@ -10,7 +10,7 @@
 
 namespace spirloom {
 
-void FirstException::Keep(std::exception_ptr exception) noexcept {
+void FirstException::Capture(std::exception_ptr exception) noexcept {
   const std::scoped_lock lock(mutex_);
   if (first_ == nullptr) first_ = std::move(exception);
 }
@@ -32,8 +32,8 @@ void ParallelFor(size_t count, size_t threads, const std::function<void(size_t, 
   std::vector<std::thread> helpers;
   try {
     for (size_t i = 1; i < std::min(threads, count); ++i) helpers.emplace_back(run, i);
-  } catch (const std::system_error&) {  // no more threads: those there are do the work
-  } catch (const std::bad_alloc&) {     // no memory for them
+  } catch (const std::system_error&) {  // no more threads: the existing ones do all work
+  } catch (const std::bad_alloc&) {     // no memory for more threads
   }
   run(/*thread=*/0);
   for (std::thread& helper : helpers) helper.join();

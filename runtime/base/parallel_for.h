@@ -1,4 +1,4 @@
-// Work on several cores.
+// Loops on several threads.
 #ifndef SPIRLOOM_RUNTIME_BASE_PARALLEL_FOR_H_
 #define SPIRLOOM_RUNTIME_BASE_PARALLEL_FOR_H_
 
@@ -9,33 +9,33 @@
 
 namespace spirloom {
 
-// Carries the first exception of several threads to one of them.
+// Transfers the first exception of several threads to one thread.
 class FirstException {
  public:
-  // Calls `work`; whether that threw nothing. Thread-safe.
+  // Calls `work` and returns true if it did not throw. Thread-safe.
   template <typename Work>
   bool Try(const Work& work) noexcept {
     try {
       work();
       return true;
     } catch (...) {
-      Keep(std::current_exception());
+      Capture(std::current_exception());
       return false;
     }
   }
   void Rethrow() const;
 
  private:
-  void Keep(std::exception_ptr exception) noexcept;
+  void Capture(std::exception_ptr exception) noexcept;
 
   std::mutex mutex_;
   std::exception_ptr first_;
 };
 
-// Calls work(i, thread) once for each i < count, on up to `threads` threads (the caller's is thread
-// 0; 0: one for each core), and returns when all are done. Indices are handed out in order. With
-// fewer threads, in the end the caller's alone, where the system gives no more. What `work` throws
-// comes out of here when the threads have ended, the first of it, and the rest is left undone.
+// Calls work(i, thread) once for each i < count, with increasing i, on up to `threads` threads
+// (0: one per core), and returns after all calls. The caller's thread has index 0. If the system
+// does not provide more threads, fewer are used. If `work` throws, the remaining calls are skipped
+// and the first exception is rethrown.
 void ParallelFor(size_t count, size_t threads,
                  const std::function<void(size_t i, size_t thread)>& work);
 

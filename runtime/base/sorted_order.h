@@ -8,7 +8,7 @@
 
 namespace spirloom {
 
-// The indices of `keys` from the least key to the greatest; those of equal keys in their order.
+// The indices that sort `keys` in ascending order (stable argsort).
 std::vector<size_t> SortedOrder(std::span<const uint64_t> keys);
 
 }  // namespace spirloom

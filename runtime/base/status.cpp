@@ -2,8 +2,8 @@
 
 namespace spirloom {
 
-// Made when the program starts, when there is memory; its text never changes.
-Status::Error Status::out_of_memory = {StatusCode::kOutOfMemory, "The host's memory is exhausted."};
+// Allocated at program start, when memory is available. Never modified.
+Status::Error Status::out_of_memory = {StatusCode::kOutOfMemory, "Host memory is exhausted."};
 
 const char* StatusCodeName(StatusCode code) {
   switch (code) {

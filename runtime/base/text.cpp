@@ -4,9 +4,9 @@ namespace spirloom {
 
 void TextPiece::AppendTo(std::string& text) const {
   if (kind_ == kUnsigned) {
-    text += std::to_string(number_);
+    text += std::to_string(value_);
   } else if (kind_ == kSigned) {
-    text += std::to_string(static_cast<int64_t>(number_));
+    text += std::to_string(static_cast<int64_t>(value_));
   } else {
     text.append(text_, static_cast<size_t>(kind_));
   }

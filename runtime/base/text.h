@@ -1,5 +1,5 @@
-// Text for messages. Built out of line: `+` chains of std::string are inlined at every use, and
-// messages are a good part of the library.
+// Text of messages, built out of line: chains of std::string `+` would be inlined at every use and
+// increase the size of the library.
 #ifndef SPIRLOOM_RUNTIME_BASE_TEXT_H_
 #define SPIRLOOM_RUNTIME_BASE_TEXT_H_
 
@@ -13,16 +13,16 @@
 
 namespace spirloom {
 
-// A text or a whole number; refers to the text. Two words, so that lists of them are cheap to make.
+// A reference to a text, or an integer. Two words, so that lists of pieces are cheap.
 class TextPiece {
  public:
   TextPiece(const char* text) : TextPiece(std::string_view(text)) {}         // NOLINT: by design
   TextPiece(const std::string& text) : TextPiece(std::string_view(text)) {}  // NOLINT
   TextPiece(std::string_view text)                                           // NOLINT
       : text_(text.data()), kind_(static_cast<int64_t>(text.size())) {}
-  TextPiece(std::unsigned_integral auto value) : number_(value), kind_(kUnsigned) {}  // NOLINT
-  TextPiece(std::signed_integral auto value)                                          // NOLINT
-      : number_(static_cast<uint64_t>(value)), kind_(kSigned) {}
+  TextPiece(std::unsigned_integral auto value) : value_(value), kind_(kUnsigned) {}  // NOLINT
+  TextPiece(std::signed_integral auto value)                                         // NOLINT
+      : value_(static_cast<uint64_t>(value)), kind_(kSigned) {}
 
   void AppendTo(std::string& text) const;
 
@@ -32,22 +32,22 @@ class TextPiece {
 
   union {
     const char* text_;
-    uint64_t number_;
+    uint64_t value_;
   };
-  int64_t kind_;  // the text's length, or which number it is
+  int64_t kind_;  // length of the text, or kUnsigned or kSigned
 };
 
 // E.g. Concat({"Size (", size, ") exceeds ", limit, "."}).
 std::string Concat(std::initializer_list<TextPiece> pieces);
 
-// The texts with `separator` between them, e.g. Join({"a", "b"}, ", ").
+// Joins the texts, e.g. Join({"a", "b"}, ", ").
 std::string Join(std::span<const std::string> texts, std::string_view separator);
 
-// A name out of a file, in quotes, shortened, with unprintable bytes replaced by '?'.
+// Quotes a name from a file: truncated, with unprintable bytes replaced by '?'.
 std::string Quote(std::string_view name);
 // Two lower-case hexadecimal digits for each byte.
 std::string Hex(std::span<const uint8_t> bytes);
-// Eight of them, or the last `digits`.
+// Eight hexadecimal digits, or the last `digits` of them.
 std::string Hex(uint32_t value, size_t digits = 8);
 
 }  // namespace spirloom

@@ -5,30 +5,30 @@
 namespace spirloom {
 namespace {
 
-struct DTypeFacts {
+struct DTypeInfo {
   size_t size;
   const char* short_name;
   const char* long_name;
 };
 
-constexpr std::array<DTypeFacts, 6> kDTypes = {{{4, "f32", "float32"},
-                                                {2, "f16", "float16"},
-                                                {4, "i32", "int32"},
-                                                {1, "i8", "int8"},
-                                                {1, "u8", "uint8"},
-                                                {1, "b8", "bool"}}};
-constexpr DTypeFacts kUnknown = {0, "unknown", "unknown"};
+constexpr std::array<DTypeInfo, 6> kDTypes = {{{4, "f32", "float32"},
+                                               {2, "f16", "float16"},
+                                               {4, "i32", "int32"},
+                                               {1, "i8", "int8"},
+                                               {1, "u8", "uint8"},
+                                               {1, "b8", "bool"}}};
+constexpr DTypeInfo kUnknown = {0, "unknown", "unknown"};
 
-const DTypeFacts& Facts(DType dtype) {
+const DTypeInfo& Info(DType dtype) {
   const auto i = static_cast<size_t>(dtype);
   return i < kDTypes.size() ? kDTypes[i] : kUnknown;
 }
 
 }  // namespace
 
-size_t ElementSize(DType dtype) { return Facts(dtype).size; }
-const char* ShortName(DType dtype) { return Facts(dtype).short_name; }
-const char* LongName(DType dtype) { return Facts(dtype).long_name; }
+size_t ElementSize(DType dtype) { return Info(dtype).size; }
+const char* ShortName(DType dtype) { return Info(dtype).short_name; }
+const char* LongName(DType dtype) { return Info(dtype).long_name; }
 
 const char* Name(Storage storage) {
   switch (storage) {

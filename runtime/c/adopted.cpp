@@ -29,7 +29,7 @@ Result<AdoptedDevice> ReadAdopted(const spirloom_adopted_device* adopted) {
                        .extensions = {given.extensions, given.extension_count}};
   if ((given.lock_queue == nullptr) != (given.unlock_queue == nullptr)) {
     return Status(StatusCode::kInvalidArgument,
-                  "One of `lock_queue` and `unlock_queue` is NULL. Give both or none.");
+                  "Only one of `lock_queue` and `unlock_queue` is NULL. Set both or neither.");
   }
   if (given.lock_queue != nullptr) {
     device.lock_queue = [lock = given.lock_queue, data = given.queue_data] { lock(data); };
@@ -53,10 +53,10 @@ spirloom_status spirloom_device_request_create(const spirloom_library* const* li
         {{"request", request}, {"instance", instance}, {"physical_device", physical_device}}));
     *request = nullptr;
     SPIRLOOM_TRY_ASSIGN(const auto given, c::ReadLibraries(libraries, library_count));
-    SPIRLOOM_TRY_ASSIGN(DeviceRequest made,
+    SPIRLOOM_TRY_ASSIGN(DeviceRequest created,
                         DeviceRequest::Create(given, instance, api_version, physical_device,
                                               get_instance_proc_addr));
-    *request = new spirloom_device_request{std::move(made)};
+    *request = new spirloom_device_request{std::move(created)};
     return Status();
   });
 }

@@ -1,4 +1,4 @@
-// An application's Vulkan device, as the C++ API takes it.
+// Conversion of adopted devices from the C API.
 #ifndef SPIRLOOM_RUNTIME_C_ADOPTED_H_
 #define SPIRLOOM_RUNTIME_C_ADOPTED_H_
 
@@ -8,7 +8,7 @@
 
 namespace spirloom::c {
 
-// Refers to the caller's features and extensions.
+// Refers to the features and extensions of the caller.
 Result<AdoptedDevice> ReadAdopted(const spirloom_adopted_device* adopted);
 
 }  // namespace spirloom::c

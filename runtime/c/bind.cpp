@@ -1,4 +1,4 @@
-// Inputs and outputs in the application's memory and buffers, and runs on its timeline.
+// Binding of the application's memory and buffers, and runs with the application's semaphores.
 #include <span>
 #include <utility>
 #include <vector>
@@ -33,12 +33,12 @@ Result<std::vector<SemaphorePoint>> ReadPoints(const char* name,
                                                const spirloom_semaphore_point* points,
                                                size_t count) {
   SPIRLOOM_TRY(c::CheckArray(name, points, count));
-  std::vector<SemaphorePoint> read;
+  std::vector<SemaphorePoint> result;
   for (const spirloom_semaphore_point& point : std::span(points, count)) {
-    SemaphorePoint& last = read.emplace_back(SemaphorePoint{.semaphore = point.semaphore});
+    SemaphorePoint& last = result.emplace_back(SemaphorePoint{.semaphore = point.semaphore});
     if (point.timeline) last.value = point.value;
   }
-  return read;
+  return result;
 }
 
 }  // namespace
@@ -47,8 +47,8 @@ spirloom_status spirloom_model_bind_input_memory(spirloom_model* model, size_t i
                                                  size_t size, spirloom_error** error) {
   return c::Guarded(error, [&]() -> Status {
     SPIRLOOM_TRY(CheckInput("spirloom_model_bind_input_memory", model, i));
-    const size_t known = data == nullptr ? 0 : size;
-    return model->model.BindInput(i, std::span(static_cast<const std::byte*>(data), known));
+    const size_t bound_size = data == nullptr ? 0 : size;
+    return model->model.BindInput(i, std::span(static_cast<const std::byte*>(data), bound_size));
   });
 }
 
@@ -56,8 +56,8 @@ spirloom_status spirloom_model_bind_output_memory(spirloom_model* model, size_t 
                                                   size_t size, spirloom_error** error) {
   return c::Guarded(error, [&]() -> Status {
     SPIRLOOM_TRY(CheckOutput("spirloom_model_bind_output_memory", model, i));
-    const size_t known = data == nullptr ? 0 : size;
-    return model->model.BindOutput(i, std::span(static_cast<std::byte*>(data), known));
+    const size_t bound_size = data == nullptr ? 0 : size;
+    return model->model.BindOutput(i, std::span(static_cast<std::byte*>(data), bound_size));
   });
 }
 

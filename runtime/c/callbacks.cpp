@@ -11,31 +11,31 @@
 namespace spirloom::c {
 namespace {
 
-// The work of one parallel_for(), and what it threw first.
+// The work of one parallel_for(), and its first exception.
 class Work {
  public:
   explicit Work(const std::function<void(size_t)>& work) : work_(work) {}
 
-  // A spirloom_work; `self` is a Work.
-  static void Do(size_t i, void* self) noexcept { static_cast<Work*>(self)->Do(i); }
+  // The spirloom_work callback; `self` is a Work.
+  static void Run(size_t i, void* self) noexcept { static_cast<Work*>(self)->Run(i); }
 
-  void ThrowWhatWasThrown() const {
-    if (thrown_ != nullptr) std::rethrow_exception(thrown_);
+  void RethrowException() const {
+    if (exception_ != nullptr) std::rethrow_exception(exception_);
   }
 
  private:
-  void Do(size_t i) noexcept {
+  void Run(size_t i) noexcept {
     try {
       work_(i);
     } catch (...) {
       const std::scoped_lock lock(mutex_);
-      if (thrown_ == nullptr) thrown_ = std::current_exception();
+      if (exception_ == nullptr) exception_ = std::current_exception();
     }
   }
 
   const std::function<void(size_t)>& work_;
   std::mutex mutex_;
-  std::exception_ptr thrown_;
+  std::exception_ptr exception_;
 };
 
 }  // namespace
@@ -64,8 +64,8 @@ ParallelForCallback ParallelFor(const spirloom_runtime_options& options) {
   return [run = options.parallel_for, data = options.parallel_for_data](
              size_t count, const std::function<void(size_t)>& work) {
     Work given(work);
-    run(count, Work::Do, &given, data);
-    given.ThrowWhatWasThrown();
+    run(count, Work::Run, &given, data);
+    given.RethrowException();
   };
 }
 

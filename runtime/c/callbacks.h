@@ -1,4 +1,4 @@
-// Callbacks of the C API as the C++ API has them; empty for none.
+// Conversion of callbacks from the C API; NULL becomes empty.
 #ifndef SPIRLOOM_RUNTIME_C_CALLBACKS_H_
 #define SPIRLOOM_RUNTIME_C_CALLBACKS_H_
 
@@ -12,11 +12,11 @@ namespace spirloom::c {
 
 std::function<bool(const DeviceInfo&)> Accept(const spirloom_runtime_options& options);
 
-// A message for which there is no memory is lost.
+// A message is lost if there is no memory for it.
 LogCallback Log(const spirloom_runtime_options& options);
 
-// What the work throws does not pass through the application's function, but is thrown again when
-// that has returned.
+// Exceptions of the work do not propagate through the application's function. The first one is
+// rethrown after it has returned.
 ParallelForCallback ParallelFor(const spirloom_runtime_options& options);
 
 }  // namespace spirloom::c

@@ -83,7 +83,7 @@ spirloom_status spirloom_devices_get(const spirloom_devices* devices, size_t i,
 
 namespace {
 
-// Empty where there is no memory for them.
+// Empty if there is no memory for them.
 const std::vector<std::string>& KnownFeatures() {
   static const std::vector<std::string> features = [] {
     std::vector<std::string> known;

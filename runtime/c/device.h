@@ -1,4 +1,4 @@
-// What a device reports, as C wants it.
+// Conversion of device properties to the C API.
 #ifndef SPIRLOOM_RUNTIME_C_DEVICE_H_
 #define SPIRLOOM_RUNTIME_C_DEVICE_H_
 
@@ -9,14 +9,14 @@
 
 namespace spirloom::c {
 
-// A device's info with the array that C's has beside it. Its address must stay.
+// Owns a DeviceInfo and the arrays of the corresponding C struct. Not movable.
 class DeviceView {
  public:
   explicit DeviceView(DeviceInfo info);
   DeviceView(const DeviceView&) = delete;
   DeviceView& operator=(const DeviceView&) = delete;
 
-  // Refers to this.
+  // The C struct, which refers to this object.
   spirloom_device_info Info() const;
 
  private:

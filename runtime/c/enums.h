@@ -1,4 +1,4 @@
-// The C API's enums are the C++ API's, number by number.
+// Conversion of enums between the C API and the C++ API; their values are equal.
 #ifndef SPIRLOOM_RUNTIME_C_ENUMS_H_
 #define SPIRLOOM_RUNTIME_C_ENUMS_H_
 
@@ -16,7 +16,7 @@ constexpr spirloom_log_level ToC(LogLevel level) { return static_cast<spirloom_l
 constexpr spirloom_dtype ToC(DType dtype) { return static_cast<spirloom_dtype>(dtype); }
 constexpr spirloom_storage ToC(Storage storage) { return static_cast<spirloom_storage>(storage); }
 
-// Nothing for a number that has no name.
+// Empty for values without a name.
 constexpr std::optional<StatusCode> FromC(spirloom_status status) {
   if (static_cast<unsigned>(status) > SPIRLOOM_UNAVAILABLE) return std::nullopt;
   return static_cast<StatusCode>(status);

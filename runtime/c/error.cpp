@@ -6,7 +6,7 @@
 #include "runtime/base/error.h"
 #include "runtime/c/enums.h"
 
-// The message is the status's, or a literal's.
+// `message` is that of `status`, or a string literal.
 struct spirloom_error {
   spirloom_status code;
   const char* message;
@@ -16,18 +16,18 @@ struct spirloom_error {
 namespace spirloom::c {
 namespace {
 
-// Given away when there is no memory for another; holds nothing to free.
-constinit spirloom_error no_memory{SPIRLOOM_OUT_OF_MEMORY, "Host memory ran out.", {}};
+// Returned if there is no memory for an error object; owns nothing.
+constinit spirloom_error no_memory{SPIRLOOM_OUT_OF_MEMORY, "Host memory is exhausted.", {}};
 
 }  // namespace
 
 spirloom_status Report(Status status, spirloom_error** error) noexcept {
   const spirloom_status code = ToC(status.code());
   if (error == nullptr || status.ok()) return code;
-  auto* made = new (std::nothrow) spirloom_error{code, "", std::move(status)};
-  if (made == nullptr) return ReportOutOfMemory(error);
-  made->message = made->status.message().c_str();
-  *error = made;
+  auto* created = new (std::nothrow) spirloom_error{code, "", std::move(status)};
+  if (created == nullptr) return ReportOutOfMemory(error);
+  created->message = created->status.message().c_str();
+  *error = created;
   return code;
 }
 
@@ -56,19 +56,19 @@ Status CheckPointers(const char* function, std::initializer_list<Argument> argum
 Status CheckArray(const char* name, const void* array, size_t count) {
   if (array != nullptr || count == 0) return Status();
   return Error(StatusCode::kInvalidArgument,
-               {"`", name, "` is NULL, but is said to have ", count, " elements."});
+               {"`", name, "` is NULL; expected an array of ", count, " elements."});
 }
 
 Status CheckBytes(const char* name, size_t i, const void* data, size_t size) {
   if (data != nullptr || size == 0) return Status();
   return Error(StatusCode::kInvalidArgument,
-               {"`", name, "[", i, "].data` is NULL, but is said to have ", size, " bytes."});
+               {"`", name, "[", i, "].data` is NULL; expected ", size, " bytes."});
 }
 
 Status CheckIndex(const char* what, size_t i, size_t count) {
   if (i < count) return Status();
   return Error(StatusCode::kInvalidArgument,
-               {"The index (", i, ") is not below the number of ", what, " (", count, ")."});
+               {"Index ", i, " is out of range; the number of ", what, " is ", count, "."});
 }
 
 }  // namespace spirloom::c

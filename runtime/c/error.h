@@ -1,4 +1,4 @@
-// How the C functions fail: a status, an error object where the caller wants one, nothing thrown.
+// Error handling of the C functions: a status, an optional error object, no exceptions.
 #ifndef SPIRLOOM_RUNTIME_C_ERROR_H_
 #define SPIRLOOM_RUNTIME_C_ERROR_H_
 
@@ -11,16 +11,16 @@
 
 namespace spirloom::c {
 
-// Gives the caller the error, if there is one, and returns its number. Without memory for the
-// object, the caller gets one that says so and is never freed.
+// Stores the error, if any, in *error and returns its status. If there is no memory for the object,
+// *error is a static object.
 spirloom_status Report(Status status, spirloom_error** error) noexcept;
 
-// Report() of exceptions.
+// Report() for exceptions.
 spirloom_status ReportOutOfMemory(spirloom_error** error) noexcept;
 spirloom_status ReportException(const char* what, spirloom_error** error) noexcept;
 
-// Report() of what `body`, which returns a Status, returns or throws: the only way out of a
-// function that can fail.
+// Report() for the result or the exception of `body`, which returns a Status. Wraps the body of
+// each function that can fail.
 template <typename Body>
 spirloom_status Guarded(spirloom_error** error, const Body& body) noexcept {
   if (error != nullptr) *error = nullptr;
@@ -31,23 +31,23 @@ spirloom_status Guarded(spirloom_error** error, const Body& body) noexcept {
   } catch (const std::exception& exception) {
     return ReportException(exception.what(), error);
   } catch (...) {
-    return ReportException("of a type of its own", error);
+    return ReportException("unknown type", error);
   }
 }
 
-// A pointer that a function was given, and its name there.
+// A pointer argument with its name.
 struct Argument {
   const char* name;
   const void* value;
 };
 
-// Fails with kInvalidArgument, naming it and `function`, for the first that is null.
+// Fails with kInvalidArgument, the name and `function` if an argument is null.
 Status CheckPointers(const char* function, std::initializer_list<Argument> arguments);
 
-// Fails with kInvalidArgument for an array that is null and has elements.
+// Fails with kInvalidArgument if the array is null and `count` is not 0.
 Status CheckArray(const char* name, const void* array, size_t count);
 
-// The same for the `i`-th of several arrays of bytes.
+// Fails with kInvalidArgument if the bytes of element `i` of array `name` are null and not empty.
 Status CheckBytes(const char* name, size_t i, const void* data, size_t size);
 
 // Fails with kInvalidArgument unless i < count. `what` is the plural, e.g. "inputs".

@@ -16,14 +16,14 @@ namespace spirloom::c {
 Result<std::vector<const ShaderLibrary*>> ReadLibraries(const spirloom_library* const* libraries,
                                                         size_t count) {
   SPIRLOOM_TRY(CheckArray("libraries", libraries, count));
-  std::vector<const ShaderLibrary*> read;
+  std::vector<const ShaderLibrary*> result;
   for (size_t i = 0; i < count; ++i) {
     if (libraries[i] == nullptr) {
       return spirloom::Error(StatusCode::kInvalidArgument, {"`libraries[", i, "]` is NULL."});
     }
-    read.push_back(&libraries[i]->library);
+    result.push_back(&libraries[i]->library);
   }
-  return read;
+  return result;
 }
 
 }  // namespace spirloom::c

@@ -1,4 +1,4 @@
-// What the C API's shader libraries are.
+// Shader libraries of the C API.
 #ifndef SPIRLOOM_RUNTIME_C_LIBRARY_H_
 #define SPIRLOOM_RUNTIME_C_LIBRARY_H_
 
@@ -14,7 +14,7 @@ struct spirloom_library {
 
 namespace spirloom::c {
 
-// Refers to the caller's libraries. Fails with kInvalidArgument for one that is null.
+// Refers to the caller's libraries. Fails with kInvalidArgument if one is null.
 Result<std::vector<const ShaderLibrary*>> ReadLibraries(const spirloom_library* const* libraries,
                                                         size_t count);
 

@@ -1,4 +1,4 @@
-// Loading models, and what they say of themselves.
+// Loading, properties, states and statistics of models.
 #include "runtime/c/model.h"
 
 #include <utility>
@@ -17,22 +17,22 @@ namespace c = spirloom::c;
 
 namespace spirloom::c {
 
-void DimTexts::Refer(std::span<const TensorInfo> infos) {
-  texts_.resize(infos.size());
+void DimStrings::Set(std::span<const TensorInfo> infos) {
+  strings_.resize(infos.size());
   for (size_t i = 0; i < infos.size(); ++i) {
-    texts_[i].clear();
-    for (const std::string& dim : infos[i].dims) texts_[i].push_back(dim.c_str());
+    strings_[i].clear();
+    for (const std::string& dim : infos[i].dims) strings_[i].push_back(dim.c_str());
   }
 }
 
 }  // namespace spirloom::c
 
-spirloom_model::spirloom_model(Model made) : model(std::move(made)) { ReferToInfos(); }
+spirloom_model::spirloom_model(Model new_model) : model(std::move(new_model)) { UpdateInfos(); }
 
-void spirloom_model::ReferToInfos() {
-  input_dims.Refer(model.inputs());
-  output_dims.Refer(model.outputs());
-  state_dims.Refer(model.states());
+void spirloom_model::UpdateInfos() {
+  input_dims.Set(model.inputs());
+  output_dims.Set(model.outputs());
+  state_dims.Set(model.states());
 }
 
 namespace {
@@ -45,8 +45,8 @@ spirloom_tensor_info Info(const TensorInfo& info, const char* const* dims) {
           .dims = dims,
           .rank = info.shape.size(),
           .size = info.size,
-          .least = info.least,
-          .greatest = info.greatest};
+          .min = info.min,
+          .max = info.max};
 }
 
 }  // namespace
@@ -156,8 +156,8 @@ spirloom_status spirloom_model_symbol(const spirloom_model* model, size_t i,
     return c::Write<spirloom_symbol_info>("spirloom_symbol_info",
                                           {.struct_size = sizeof(spirloom_symbol_info),
                                            .name = symbol.name.c_str(),
-                                           .least = symbol.least,
-                                           .greatest = symbol.greatest},
+                                           .min = symbol.min,
+                                           .max = symbol.max},
                                           info);
   });
 }
@@ -173,7 +173,7 @@ spirloom_status spirloom_model_resize(spirloom_model* model, const spirloom_shap
       given.emplace_back(shape.sizes, shape.sizes + shape.rank);
     }
     SPIRLOOM_TRY(model->model.Resize(given));
-    model->ReferToInfos();
+    model->UpdateInfos();
     return Status();
   });
 }

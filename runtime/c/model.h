@@ -1,4 +1,4 @@
-// What the C API's models are.
+// Models of the C API.
 #ifndef SPIRLOOM_RUNTIME_C_MODEL_H_
 #define SPIRLOOM_RUNTIME_C_MODEL_H_
 
@@ -10,31 +10,31 @@
 
 namespace spirloom::c {
 
-// What tensors' dimensions are, as arrays of C strings, which refer to the infos.
-class DimTexts {
+// TensorInfo::dims of several tensors as arrays of C strings.
+class DimStrings {
  public:
-  // Refers to `infos` from now on. Only allocates when there are more of them, or of higher rank,
-  // than the last time: of one model there never are.
-  void Refer(std::span<const TensorInfo> infos);
+  // Refers to `infos`. Allocates only if there are more infos, or infos of higher rank, than in the
+  // previous call; the infos of one model never grow.
+  void Set(std::span<const TensorInfo> infos);
 
-  const char* const* operator[](size_t i) const { return texts_[i].data(); }
+  const char* const* operator[](size_t i) const { return strings_[i].data(); }
 
  private:
-  std::vector<std::vector<const char*>> texts_;
+  std::vector<std::vector<const char*>> strings_;
 };
 
 }  // namespace spirloom::c
 
 struct spirloom_model {
-  explicit spirloom_model(spirloom::Model made);
+  explicit spirloom_model(spirloom::Model new_model);
 
-  // To be called when the model's infos are others.
-  void ReferToInfos();
+  // Must be called after the model's infos have changed.
+  void UpdateInfos();
 
   spirloom::Model model;
-  spirloom::c::DimTexts input_dims;
-  spirloom::c::DimTexts output_dims;
-  spirloom::c::DimTexts state_dims;
+  spirloom::c::DimStrings input_dims;
+  spirloom::c::DimStrings output_dims;
+  spirloom::c::DimStrings state_dims;
 };
 
 #endif  // SPIRLOOM_RUNTIME_C_MODEL_H_

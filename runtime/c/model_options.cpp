@@ -22,7 +22,7 @@ Status ReadKernels(const spirloom_model_options& given, std::vector<std::string>
   for (const char* kernel : std::span(given.kernels, given.kernel_count)) {
     if (kernel == nullptr) {
       return Error(StatusCode::kInvalidArgument,
-                   {"Kernel ", kernels.size(), " of the spirloom_model_options is NULL."});
+                   {"`kernels[", kernels.size(), "]` of the spirloom_model_options is NULL."});
     }
     kernels.emplace_back(kernel);
   }
@@ -36,9 +36,9 @@ void SetOnTuned(const spirloom_model_options& given, ModelOptions& options) {
     const spirloom_tuned_call info{.struct_size = sizeof(spirloom_tuned_call),
                                    .call = call.call.c_str(),
                                    .node = call.node.c_str(),
-                                   .rule = call.rule.c_str(),
+                                   .default_kernel = call.default_kernel.c_str(),
                                    .kernel = call.kernel.c_str(),
-                                   .rule_ns = call.rule_ns,
+                                   .default_ns = call.default_ns,
                                    .ns = call.ns};
     on_tuned(&info, done, total, data);
   };
@@ -54,20 +54,20 @@ Result<ModelOptions> ReadModelOptions(const spirloom_model_options* options) {
   const auto storage = FromC(given.storage);
   if (!storage) {
     return Error(StatusCode::kInvalidArgument,
-                 {"The storage ", static_cast<unsigned>(given.storage),
-                  " of the spirloom_model_options is none."});
+                 {"The value ", static_cast<unsigned>(given.storage),
+                  " of `storage` in the spirloom_model_options is not a spirloom_storage."});
   }
   read.storage = *storage;
   SPIRLOOM_TRY(ReadKernels(given, read.kernels));
   read.profile = given.profile;
   read.tune = reinterpret_cast<const internal::Tuner*>(given.tune);
   SetOnTuned(given, read);
-  if (given.kept_sizes != 0) read.kept_sizes = given.kept_sizes;
+  if (given.max_cached_shapes != 0) read.max_cached_shapes = given.max_cached_shapes;
   read.max_dispatches = given.max_dispatches;
   read.max_device_bytes = given.max_device_bytes;
   if (given.method != nullptr) read.method = given.method;
-  if (given.shares != nullptr) read.shares = &given.shares->model;
-  read.own_states = given.own_states != 0;
+  if (given.share_with != nullptr) read.share_with = &given.share_with->model;
+  read.separate_states = given.separate_states != 0;
   read.time_runs = given.time_runs != 0;
   return read;
 }

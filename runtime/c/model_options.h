@@ -6,8 +6,8 @@
 
 namespace spirloom::c {
 
-// The options, which may be null, in C++. They keep nothing of `options` but the callback, its data
-// and the tuner.
+// Converts options, which may be null. The result refers only to the callback, its data, the tuner
+// and the model to share with.
 Result<ModelOptions> ReadModelOptions(const spirloom_model_options* options);
 
 }  // namespace spirloom::c

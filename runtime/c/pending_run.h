@@ -1,4 +1,4 @@
-// What the C API's pending runs are.
+// Pending runs of the C API.
 #ifndef SPIRLOOM_RUNTIME_C_PENDING_RUN_H_
 #define SPIRLOOM_RUNTIME_C_PENDING_RUN_H_
 

@@ -1,4 +1,4 @@
-// Runs of a model, waited for or not.
+// Synchronous and asynchronous runs.
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -15,7 +15,7 @@ namespace c = spirloom::c;
 
 namespace {
 
-// With inputs, or on those that are there.
+// Without `inputs`, the run reads the input bytes.
 Result<PendingRun> Submit(spirloom::Model& model, const spirloom_const_bytes* inputs,
                           size_t count) {
   SPIRLOOM_TRY_ASSIGN(const c::InputSpans spans, c::ReadInputs(inputs, count));
@@ -34,7 +34,7 @@ spirloom_status spirloom_model_run(spirloom_model* model, const spirloom_const_b
                                    size_t output_count, spirloom_error** error) {
   return c::Guarded(error, [&]() -> Status {
     SPIRLOOM_TRY(c::CheckPointers("spirloom_model_run", {{"model", model}}));
-    if (inputs != nullptr && outputs != nullptr) {  // checks the outputs before it runs
+    if (inputs != nullptr && outputs != nullptr) {  // check the outputs before the run
       SPIRLOOM_TRY_ASSIGN(const c::InputSpans in, c::ReadInputs(inputs, input_count));
       SPIRLOOM_TRY_ASSIGN(const c::OutputSpans out, c::ReadOutputs(outputs, output_count));
       return model->model.Run(in, out);
@@ -82,12 +82,13 @@ spirloom_status spirloom_model_submit(spirloom_model* model, const spirloom_cons
   });
 }
 
-spirloom_status spirloom_model_submit_steps(spirloom_model* model, size_t steps,
-                                            spirloom_pending_run** run, spirloom_error** error) {
+spirloom_status spirloom_model_submit_repeated(spirloom_model* model, size_t count,
+                                               spirloom_pending_run** run, spirloom_error** error) {
   return c::Guarded(error, [&]() -> Status {
-    SPIRLOOM_TRY(c::CheckPointers("spirloom_model_submit_steps", {{"model", model}, {"run", run}}));
+    SPIRLOOM_TRY(
+        c::CheckPointers("spirloom_model_submit_repeated", {{"model", model}, {"run", run}}));
     *run = nullptr;
-    SPIRLOOM_TRY_ASSIGN(PendingRun submitted, model->model.SubmitSteps(steps));
+    SPIRLOOM_TRY_ASSIGN(PendingRun submitted, model->model.SubmitRepeated(count));
     *run = new spirloom_pending_run{std::move(submitted)};
     return Status();
   });
@@ -119,8 +120,8 @@ spirloom_status spirloom_pending_run_wait_for(spirloom_pending_run* run, uint64_
     SPIRLOOM_TRY(
         c::CheckPointers("spirloom_pending_run_wait_for", {{"run", run}, {"ended", ended}}));
     *ended = false;
-    const uint64_t most = INT64_MAX;
-    const std::chrono::nanoseconds timeout(static_cast<int64_t>(std::min(timeout_ns, most)));
+    const uint64_t max = INT64_MAX;
+    const std::chrono::nanoseconds timeout(static_cast<int64_t>(std::min(timeout_ns, max)));
     SPIRLOOM_TRY_ASSIGN(*ended, run->run.WaitFor(timeout));
     return Status();
   });

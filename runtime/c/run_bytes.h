@@ -12,7 +12,7 @@ namespace spirloom::c {
 using InputSpans = std::vector<std::span<const std::byte>>;
 using OutputSpans = std::vector<std::span<std::byte>>;
 
-// What a run is given, in C++. Fails with kInvalidArgument for what is null and should not be.
+// Convert inputs and outputs of runs. Fail with kInvalidArgument for unexpected NULL pointers.
 Result<InputSpans> ReadInputs(const spirloom_const_bytes* inputs, size_t count);
 Result<OutputSpans> ReadOutputs(const spirloom_bytes* outputs, size_t count);
 

@@ -18,7 +18,7 @@ namespace {
 
 std::string Text(const char* text) { return text == nullptr ? "" : text; }
 
-// But for `adopt`.
+// Converts all options except `adopt`.
 Status ReadOptions(const spirloom_runtime_options& given, RuntimeOptions& to) {
   SPIRLOOM_TRY_ASSIGN(to.libraries, c::ReadLibraries(given.libraries, given.library_count));
   to.device = Text(given.device);
@@ -54,8 +54,8 @@ spirloom_status spirloom_runtime_create(const spirloom_runtime_options* options,
   return c::Guarded(error, [&]() -> Status {
     SPIRLOOM_TRY(c::CheckPointers("spirloom_runtime_create", {{"runtime", runtime}}));
     *runtime = nullptr;
-    SPIRLOOM_TRY_ASSIGN(Runtime made, Create(options));
-    *runtime = new spirloom_runtime(std::move(made));
+    SPIRLOOM_TRY_ASSIGN(Runtime created, Create(options));
+    *runtime = new spirloom_runtime(std::move(created));
     return Status();
   });
 }

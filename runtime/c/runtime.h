@@ -1,4 +1,4 @@
-// What the C API's runtimes are.
+// Runtimes of the C API.
 #ifndef SPIRLOOM_RUNTIME_C_RUNTIME_H_
 #define SPIRLOOM_RUNTIME_C_RUNTIME_H_
 
@@ -11,8 +11,10 @@
 #include "spirloom/spirloom.h"
 
 struct spirloom_runtime {
-  explicit spirloom_runtime(spirloom::Runtime made)
-      : runtime(std::move(made)), device(runtime.device()), operators(runtime.operator_names()) {}
+  explicit spirloom_runtime(spirloom::Runtime new_runtime)
+      : runtime(std::move(new_runtime)),
+        device(runtime.device()),
+        operators(runtime.operator_names()) {}
 
   spirloom::Runtime runtime;
   spirloom::c::DeviceView device;

@@ -1,5 +1,4 @@
-// Structs that begin with their size as the caller knows it. Versions of one only differ in what
-// they have at their ends.
+// Structs that begin with their size as the caller knows it. Later versions only append members.
 #ifndef SPIRLOOM_RUNTIME_C_SIZED_H_
 #define SPIRLOOM_RUNTIME_C_SIZED_H_
 
@@ -10,19 +9,19 @@
 
 namespace spirloom::c {
 
-// The size of T in ABI version 1, which no caller's is below. A struct that has grown since has a
-// specialisation: the offset of its first newer member.
+// The size of T in ABI version 1: the minimum size. Specialized for structs that have grown: the
+// offset of the first appended member.
 template <typename T>
 inline constexpr size_t kFirstSize = sizeof(T);
 
-// Reads the caller's struct at `from` into the `size` bytes at `to`, which stay as they are where
-// the caller's ends. Fails with kInvalidArgument, naming `type`, for one below `least` bytes, and
-// with kUnsupported for one of a later version that says what this library does not know.
-Status ReadSized(const char* type, const void* from, void* to, size_t size, size_t least);
+// Reads the caller's struct at `from` into `size` bytes at `to`; members that the caller's struct
+// lacks are not modified. Fails with kInvalidArgument if it has less than `min` bytes, with
+// kUnsupported if it is of a later version and sets unknown members.
+Status ReadSized(const char* type, const void* from, void* to, size_t size, size_t min);
 
-// Writes the `size` bytes at `from` to the caller's struct at `to`, as far as that goes: its size
-// stays, what it has beyond becomes zero. Fails with kInvalidArgument for one below `least` bytes.
-Status WriteSized(const char* type, const void* from, void* to, size_t size, size_t least);
+// Writes `size` bytes at `from` to the caller's struct at `to`, up to its size. Does not modify
+// struct_size; zeroes unknown members. Fails with kInvalidArgument if it has less than `min` bytes.
+Status WriteSized(const char* type, const void* from, void* to, size_t size, size_t min);
 
 template <typename T>
 Status Read(const char* type, const T* from, T& to) {

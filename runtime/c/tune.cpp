@@ -1,7 +1,7 @@
-// Apart from the rest, so that programs that do not tune need not link what measures.
+// A separate file, so that programs that do not tune do not link the autotuner.
 #include "spirloom/model.h"
 #include "spirloom/spirloom.h"
 
-const spirloom_tuner* spirloom_measured_kernels() {
-  return reinterpret_cast<const spirloom_tuner*>(spirloom::MeasuredKernels());
+const spirloom_tuner* spirloom_kernel_autotuner() {
+  return reinterpret_cast<const spirloom_tuner*>(spirloom::KernelAutotuner());
 }

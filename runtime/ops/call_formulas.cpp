@@ -8,18 +8,18 @@
 namespace spirloom::ops {
 namespace {
 
-constexpr uint64_t kNoSuchCode = (1 << kAxisBits) - 1;  // no variant has it
+constexpr uint64_t kNoSuchCode = (1 << kAxisBits) - 1;  // not used by any variant
 
 }  // namespace
 
-CallFormulas::CallFormulas(const OpInfo& op, const Call& call, const DeviceFacts& device)
+CallFormulas::CallFormulas(const OpInfo& op, const Call& call, const DeviceProperties& device)
     : op_(op), call_(call), evaluator_(eval_, op.lets, call, device) {}
 
 Status CallFormulas::status() const { return eval_.ok() ? Status() : InvalidFile({eval_.error()}); }
 
-DType CallFormulas::ToDType(int64_t number) {
-  if (number >= 0 && number <= static_cast<int64_t>(DType::kB8)) return static_cast<DType>(number);
-  eval_.Fail({"There is no dtype ", number, "."});
+DType CallFormulas::ToDType(int64_t value) {
+  if (value >= 0 && value <= static_cast<int64_t>(DType::kB8)) return static_cast<DType>(value);
+  eval_.Fail({"Value ", value, " is not a dtype."});
   return DType::kF32;
 }
 
@@ -66,7 +66,9 @@ void CallFormulas::Infer(std::span<TensorDesc> outputs) {
   }
 }
 
-int64_t CallFormulas::ViewAt() { return op_.view_at.empty() ? 0 : evaluator_.Int(op_.view_at); }
+int64_t CallFormulas::ViewOffset() {
+  return op_.view_offset.empty() ? 0 : evaluator_.Int(op_.view_offset);
+}
 
 bool CallFormulas::When(const KernelInfo& kernel) {
   return kernel.when.empty() || evaluator_.Int(kernel.when) != 0;
@@ -77,11 +79,11 @@ bool CallFormulas::Prefer(const KernelInfo& kernel) {
 }
 
 uint64_t CallFormulas::AxisCode(const AxisInfo& axis, Storage storage) {
-  const int64_t value = axis.of.empty() ? static_cast<int64_t>(storage) : evaluator_.Int(axis.of);
-  const auto number = static_cast<uint64_t>(value);
-  if (axis.values.empty()) return std::min(number, kNoSuchCode);
-  const auto place = std::ranges::find(axis.values, number) - axis.values.begin();
-  return place < std::ssize(axis.values) ? static_cast<uint64_t>(place) : kNoSuchCode;
+  const auto value = static_cast<uint64_t>(axis.of.empty() ? static_cast<int64_t>(storage)
+                                                           : evaluator_.Int(axis.of));
+  if (axis.values.empty()) return std::min(value, kNoSuchCode);
+  const auto index = std::ranges::find(axis.values, value) - axis.values.begin();
+  return index < std::ssize(axis.values) ? static_cast<uint64_t>(index) : kNoSuchCode;
 }
 
 uint64_t CallFormulas::VariantKey(const KernelInfo& kernel, Storage storage) {
@@ -98,10 +100,10 @@ int64_t CallFormulas::Repeat(const KernelInfo& kernel) {
   return kernel.repeat.empty() ? 1 : evaluator_.Int(kernel.repeat);
 }
 
-int64_t CallFormulas::JoinedAt(const KernelInfo& kernel, Storage storage, int64_t i) {
-  if (kernel.joined_at.empty()) return -1;
+int64_t CallFormulas::ConcatOffset(const KernelInfo& kernel, Storage storage, int64_t i) {
+  if (kernel.concat_offset.empty()) return -1;
   evaluator_.SetDispatch(storage, i);
-  return evaluator_.Int(kernel.joined_at);
+  return evaluator_.Int(kernel.concat_offset);
 }
 
 void CallFormulas::Push(const KernelInfo& kernel, Storage storage, int64_t i,
@@ -109,11 +111,11 @@ void CallFormulas::Push(const KernelInfo& kernel, Storage storage, int64_t i,
   evaluator_.SetDispatch(storage, i);
   for (const PushInfo& member : kernel.push) {
     if (member.kind == ValueKind::kInts) {
-      eval_.PutInts(block, member.offset, evaluator_.List(member.value), member.count);
+      eval_.WriteInts(block, member.offset, evaluator_.List(member.value), member.count);
     } else if (member.kind == ValueKind::kFloat) {
-      eval_.PutFloat(block, member.offset, evaluator_.Float(member.value));
+      eval_.WriteFloat(block, member.offset, evaluator_.Float(member.value));
     } else {
-      eval_.PutInt(block, member.offset, evaluator_.Int(member.value));
+      eval_.WriteInt(block, member.offset, evaluator_.Int(member.value));
     }
   }
 }

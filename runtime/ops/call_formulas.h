@@ -12,46 +12,48 @@
 
 namespace spirloom::ops {
 
-// What an op's formulas say of one call. They are total: whatever a hostile graph file contains,
-// the functions return, and status() has the first error. Kernels must be the op's. Refers to `op`
-// and `call`; `device` matters to Prefer(), Push(), Grid() and Constants() alone.
+// Evaluates the formulas of an op for one call. Total: for any contents of an untrusted graph file,
+// all functions return, and status() contains the first error. Kernels must belong to the op.
+// Refers to `op` and `call`. `device` is only used by Prefer(), Push(), Grid() and Constants().
 class CallFormulas {
  public:
-  CallFormulas(const OpInfo& op, const Call& call, const DeviceFacts& device = {});
+  CallFormulas(const OpInfo& op, const Call& call, const DeviceProperties& device = {});
   CallFormulas(const CallFormulas&) = delete;
   CallFormulas& operator=(const CallFormulas&) = delete;
 
-  // kInvalidFile once a formula had no value or a check did not hold.
+  // kInvalidFile if a formula had no value or a check failed.
   Status status() const;
 
-  // Checks the arguments and computes the outputs' shapes and dtypes; `outputs` has one element for
-  // each output of the op. The call's outputs are not used.
+  // Checks the arguments and computes the shapes and dtypes of all outputs of the op. Does not use
+  // the outputs of the call.
   void Infer(std::span<TensorDesc> outputs);
 
-  // The call's tensors are others, of the same shapes and dtypes: lets that are tensors are
-  // evaluated anew. The others cannot tell (specs do not ask for a storage in a let).
-  void ForgetTensors() { evaluator_.ForgetTensors(); }
+  // Called when the tensors of the call were replaced by others of the same shapes and dtypes: lets
+  // with tensors are evaluated again. Other lets do not depend on them (specs do not allow storages
+  // in a let).
+  void InvalidateTensors() { evaluator_.InvalidateTensors(); }
 
-  // Where the output of a view begins in its argument, in elements; -1: no one place.
-  int64_t ViewAt();
+  // Offset of a view's output in its argument, in elements; -1: not contiguous.
+  int64_t ViewOffset();
 
-  // Whether the kernel can compute the call.
+  // Whether the kernel supports the call.
   bool When(const KernelInfo& kernel);
-  // Whether the device is better served by this kernel than by those after it.
+  // Whether this kernel is preferred to those after it on the device.
   bool Prefer(const KernelInfo& kernel);
-  // The VariantRow::key for the call; `storage` is the node's.
+  // The VariantRow::key of the call; `storage` is the node's.
   uint64_t VariantKey(const KernelInfo& kernel, Storage storage);
-  // How many dispatches the call takes.
+  // Number of dispatches of the call.
   int64_t Repeat(const KernelInfo& kernel);
-  // Where dispatch i puts its list element in the output, in elements; -1: no one place.
-  int64_t JoinedAt(const KernelInfo& kernel, Storage storage, int64_t i);
-  // For dispatch i: the push-constant block, of push_bytes, and the invocations in x, y and z.
+  // Offset in the output, in elements, to which dispatch i copies its list element; -1: it does not
+  // copy.
+  int64_t ConcatOffset(const KernelInfo& kernel, Storage storage, int64_t i);
+  // Writes the push constants of dispatch i (push_bytes), and its invocations in x, y and z.
   void Push(const KernelInfo& kernel, Storage storage, int64_t i, std::span<std::byte> block);
   void Grid(const KernelInfo& kernel, Storage storage, int64_t i,
             std::span<int64_t, 3> invocations);
-  // The values of specialisation constants 3, 4, …; floats as their bits.
+  // The values of specialization constants 3, 4, …; floats as bits.
   void Constants(const KernelInfo& kernel, std::span<uint32_t> values);
-  // The arguments of the operand's packing op; `args` has one element for each.
+  // The arguments of the operand's packing op; `args` has the size of OperandInfo::pack_args.
   void PackArgs(const OperandInfo& operand, std::span<Value> args);
 
  private:
@@ -59,7 +61,7 @@ class CallFormulas {
   void CheckTensor(const ArgInfo& arg, const TensorDesc& tensor);
   void Check(const StepInfo& step);
   uint64_t AxisCode(const AxisInfo& axis, Storage storage);
-  DType ToDType(int64_t number);
+  DType ToDType(int64_t value);
 
   Eval eval_;
   const OpInfo& op_;

@@ -28,7 +28,7 @@ bool operator==(const Ints& a, const Ints& b) {
 void Eval::Fail(std::initializer_list<TextPiece> message) {
   if (!ok()) return;
   error_ = spirloom::Concat(message);
-  if (error_.empty()) error_ = "An expression fails.";
+  if (error_.empty()) error_ = "Evaluation of an expression failed.";
 }
 
 void Eval::Check(bool condition, const char* text) {
@@ -39,9 +39,9 @@ void Eval::Check(bool condition, const char* text, int64_t left, int64_t right) 
   if (!condition) Fail({text, " does not hold (", OperationText(left, "vs", right), ")."});
 }
 
-void Eval::CheckDType(const char* name, DType given, DType wanted) {
-  if (given == wanted) return;
-  Fail({"DType of ", name, " (", ShortName(given), ") is not ", ShortName(wanted), "."});
+void Eval::CheckDType(const char* name, DType given, DType expected) {
+  if (given == expected) return;
+  Fail({"DType of ", name, " (", ShortName(given), ") is not ", ShortName(expected), "."});
 }
 
 DType Eval::ToDType(std::string_view name) {

@@ -1,8 +1,8 @@
-// What formulas compute with: the values of a call, and total arithmetic on them.
+// Values of formulas, and total arithmetic on them.
 //
-// Every function here is defined for every input. An index out of range, a division by zero, an
-// overflow of int64 or a list that grows beyond kMaxInts sets the error of `Eval` (the first one
-// stays) and returns a harmless value.
+// All functions are defined for all inputs. For an index out of range, a division by zero, an int64
+// overflow or a list longer than kMaxInts, they set the error of `Eval`, unless it is set, and
+// return an arbitrary valid value.
 #ifndef SPIRLOOM_RUNTIME_OPS_EVAL_H_
 #define SPIRLOOM_RUNTIME_OPS_EVAL_H_
 
@@ -22,12 +22,12 @@ namespace spirloom::ops {
 
 inline constexpr size_t kMaxInts = 64;
 
-// A list of int64 with room for kMaxInts; lives on the stack.
+// A list of at most kMaxInts int64, without allocation.
 class Ints {
  public:
   Ints() = default;
   Ints(std::initializer_list<int64_t> values);
-  explicit Ints(std::span<const int64_t> values);  // at most kMaxInts are taken
+  explicit Ints(std::span<const int64_t> values);  // truncated to kMaxInts
 
   size_t size() const { return size_; }
   int64_t operator[](size_t i) const {
@@ -40,7 +40,7 @@ class Ints {
   }
   const int64_t* begin() const { return values_.data(); }
   const int64_t* end() const { return values_.data() + size_; }
-  // Returns false, and appends nothing, when full.
+  // Returns false, and appends nothing, if the list is full.
   bool Append(int64_t value);
   friend bool operator==(const Ints& a, const Ints& b);
 
@@ -54,13 +54,13 @@ struct TensorDesc {
   DType dtype = DType::kF32;
   Ints shape;
   bool present = true;
-  // Where this call finds it (`x.storage`); kAuto while the runtime has not chosen yet (infer,
+  // Its storage in this call (`x.storage`); kAuto before the runtime has selected one (infer,
   // when).
   Storage storage = Storage::kAuto;
 };
 
-// One argument of a call; the op's ArgInfo says which member holds it. Tensors are described, not
-// owned: they live as long as the Call's user keeps them.
+// An argument of a call; ArgInfo determines the used member. Refers to tensors, which must stay
+// valid as long as the Call is used.
 struct Value {
   const TensorDesc* tensor = nullptr;
   std::span<const TensorDesc* const> tensors;
@@ -70,15 +70,15 @@ struct Value {
   std::string_view s;
 };
 
-// One use of an op. `outputs` is not used by the formulas that infer them.
+// A use of an op. Formulas that infer outputs do not use `outputs`.
 struct Call {
   std::span<const Value> args;
   std::span<const TensorDesc* const> outputs;
 };
 
-// Collects the first error and offers the expression language's operations and functions. Their
-// meaning is defined by codegen/expr (Python), which the same tests run against;
-// docs/reference/spec-language.md lists them.
+// Operations and functions of the expression language, and the first error. spec_model/expr
+// (Python) defines their meaning; the same tests check both. docs/reference/spec-language.md lists
+// them.
 class Eval {
  public:
   bool ok() const { return error_.empty(); }
@@ -89,22 +89,22 @@ class Eval {
   void Check(bool condition, const char* text);
   void Check(bool condition, const char* text, int64_t left, int64_t right);
 
-  // Fails with "DType of <name> (<given>) is not <wanted>." unless they are equal.
-  void CheckDType(const char* name, DType given, DType wanted);
+  // Fails with "DType of <name> (<given>) is not <expected>." unless they are equal.
+  void CheckDType(const char* name, DType given, DType expected);
 
-  // Arithmetic. `/` of the language on ints is FloorDiv's `//`; `/` gives a float.
+  // Arithmetic. The operator `//` is FloorDiv(); `/` has a float result.
   int64_t Add(int64_t a, int64_t b);
   int64_t Sub(int64_t a, int64_t b);
   int64_t Mul(int64_t a, int64_t b);
   int64_t Neg(int64_t a);
-  int64_t FloorDiv(int64_t a, int64_t b);  // rounds to -infinity, as Python's //
-  int64_t Mod(int64_t a, int64_t b);       // takes the sign of b, as Python's %
+  int64_t FloorDiv(int64_t a, int64_t b);  // rounds to -infinity, like Python's //
+  int64_t Mod(int64_t a, int64_t b);       // has the sign of b, like Python's %
   int64_t CeilDiv(int64_t a, int64_t b);
   int64_t RoundUp(int64_t a, int64_t multiple);
   int64_t Abs(int64_t a);
   int64_t ToInt(double a);  // truncates; fails outside int64
 
-  // Lists. Negative indices count from the end, slices clamp, as in Python.
+  // Lists. Like in Python, negative indices count from the end, and slices are clamped.
   int64_t Index(const Ints& v, int64_t i);
   Ints Slice(const Ints& v, int64_t begin, int64_t end);
   Ints Concat(const Ints& a, const Ints& b);
@@ -128,26 +128,26 @@ class Eval {
   Ints Broadcast(const Ints& a, const Ints& b);  // fails when the shapes do not broadcast
   Ints Strides(const Ints& shape);               // row-major
   Ints BroadcastStrides(const Ints& shape,
-                        const Ints& out);  // of `shape` seen as `out`: 0 where it repeats
+                        const Ints& out);  // strides of `shape` broadcast to `out`
 
   // Tensor lists.
   const TensorDesc& At(std::span<const TensorDesc* const> tensors, int64_t i);
-  // Whether all shapes are the same but for their sizes at `dim`.
+  // Whether all shapes are equal except for dimension `dim`.
   bool Alike(std::span<const TensorDesc* const> tensors, int64_t dim);
   int64_t SumDims(std::span<const TensorDesc* const> tensors, int64_t dim,
                   int64_t count);  // of the first `count`
 
-  // Strings. The dtype with the short name `name` ("f16").
+  // Strings. The dtype with the short name `name`, e.g. "f16".
   DType ToDType(std::string_view name);
 
-  // Writes the little-endian 4-byte value at `block` + `offset`; ints must fit int32. Out of the
-  // block: an error.
-  void PutInt(std::span<std::byte> block, size_t offset, int64_t value);
-  void PutFloat(std::span<std::byte> block, size_t offset, double value);
-  void PutInts(std::span<std::byte> block, size_t offset, const Ints& values,
-               size_t count);  // exactly `count`
+  // Writes the little-endian 4-byte value at `block` + `offset`. Ints must fit int32. Fails outside
+  // the block.
+  void WriteInt(std::span<std::byte> block, size_t offset, int64_t value);
+  void WriteFloat(std::span<std::byte> block, size_t offset, double value);
+  void WriteInts(std::span<std::byte> block, size_t offset, const Ints& values,
+                 size_t count);  // exactly `count`
   uint32_t IntBits(int64_t value);
-  static uint32_t FloatBits(double value);  // of a float; every NaN has the same
+  static uint32_t FloatBits(double value);  // as float; all NaNs have the same bits
 
  private:
   std::string error_;

@@ -1,4 +1,4 @@
-// Arithmetic of the expression language: int64 without overflow, Python's rounding.
+// Arithmetic of the expression language: int64 with overflow checks, rounding like Python.
 #include <limits>
 
 #include "runtime/base/text.h"
@@ -53,7 +53,7 @@ int64_t Eval::Mod(int64_t a, int64_t b) {
     Fail({OperationText(a, "%", b), " divides by zero."});
     return 0;
   }
-  if (b == -1) return 0;  // the machine's remainder of the least int64 traps
+  if (b == -1) return 0;  // INT64_MIN % -1 traps on x86
   const int64_t remainder = a % b;
   return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
 }
@@ -68,7 +68,7 @@ int64_t Eval::RoundUp(int64_t a, int64_t multiple) { return Mul(CeilDiv(a, multi
 int64_t Eval::Abs(int64_t a) { return a < 0 ? Neg(a) : a; }
 
 int64_t Eval::ToInt(double a) {
-  // 2^63 is a double, the greatest int64 is not.
+  // 2^63 is representable as double, INT64_MAX is not.
   if (a >= -0x1p63 && a < 0x1p63) return static_cast<int64_t>(a);
   Fail({"The float ", std::to_string(a), " is outside int64."});
   return 0;

@@ -1,4 +1,4 @@
-// Lists of ints, and lists of tensors, in the expression language.
+// Lists of ints and of tensors in the expression language.
 #include <algorithm>
 #include <array>
 
@@ -9,8 +9,8 @@
 namespace spirloom::ops {
 
 int64_t Eval::Index(const Ints& v, int64_t i) {
-  const int64_t place = PlaceInList(i, SizeOf(v));
-  if (place >= 0) return v[static_cast<size_t>(place)];
+  const int64_t index = NormalizeIndex(i, SizeOf(v));
+  if (index >= 0) return v[static_cast<size_t>(index)];
   Fail({RangeText(i, v.size())});
   return 0;
 }
@@ -89,9 +89,9 @@ Ints Eval::PadRight(const Ints& v, int64_t n, int64_t fill) {
 
 Ints Eval::Replace(const Ints& v, int64_t i, int64_t value) {
   Ints result = v;
-  const int64_t place = PlaceInList(i, SizeOf(v));
-  if (place >= 0) {
-    result[static_cast<size_t>(place)] = value;
+  const int64_t index = NormalizeIndex(i, SizeOf(v));
+  if (index >= 0) {
+    result[static_cast<size_t>(index)] = value;
   } else {
     Fail({RangeText(i, v.size())});
   }
@@ -99,20 +99,20 @@ Ints Eval::Replace(const Ints& v, int64_t i, int64_t value) {
 }
 
 Ints Eval::Insert(const Ints& v, int64_t i, int64_t value) {
-  const int64_t place = i == SizeOf(v) ? i : PlaceInList(i, SizeOf(v));
-  if (place < 0) {
+  const int64_t index = i == SizeOf(v) ? i : NormalizeIndex(i, SizeOf(v));
+  if (index < 0) {
     Fail({RangeText(i, v.size())});
     return {};
   }
-  return Concat(Concat(Slice(v, 0, place), {value}), Slice(v, place, SizeOf(v)));
+  return Concat(Concat(Slice(v, 0, index), {value}), Slice(v, index, SizeOf(v)));
 }
 
 Ints Eval::Remove(const Ints& v, const Ints& indices) {
   std::array<bool, kMaxInts> removed{};
   for (int64_t i : indices) {
-    const int64_t place = PlaceInList(i, SizeOf(v));
-    if (place >= 0) {
-      removed[static_cast<size_t>(place)] = true;
+    const int64_t index = NormalizeIndex(i, SizeOf(v));
+    if (index >= 0) {
+      removed[static_cast<size_t>(index)] = true;
     } else {
       Fail({RangeText(i, v.size())});
     }
@@ -132,9 +132,9 @@ const TensorDesc& Eval::At(std::span<const TensorDesc* const> tensors, int64_t i
   static const TensorDesc kNone{
       .dtype = DType::kF32, .shape = {}, .present = false, .storage = Storage::kAuto};
   const auto count = static_cast<int64_t>(tensors.size());
-  const int64_t place = PlaceInList(i, count);
-  if (place >= 0 && tensors[static_cast<size_t>(place)] != nullptr) {
-    return *tensors[static_cast<size_t>(place)];
+  const int64_t index = NormalizeIndex(i, count);
+  if (index >= 0 && tensors[static_cast<size_t>(index)] != nullptr) {
+    return *tensors[static_cast<size_t>(index)];
   }
   Fail({RangeText(i, tensors.size())});
   return kNone;

@@ -1,4 +1,4 @@
-// How values of the expression language reach push constants and specialisation constants.
+// Encoding of values as push constants and specialization constants.
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -9,12 +9,12 @@
 namespace spirloom::ops {
 namespace {
 
-static_assert(std::numeric_limits<float>::is_iec559, "a double too large for a float is infinite");
+static_assert(std::numeric_limits<float>::is_iec559, "large doubles must convert to infinity");
 
-constexpr uint32_t kNotANumber = 0x7fc00000;
+constexpr uint32_t kQuietNan = 0x7fc00000;
 
-// Returns whether 4 bytes fit at `offset`, and writes them.
-bool PutBits(std::span<std::byte> block, size_t offset, uint32_t bits) {
+// Writes 4 bytes at `offset`; false if they exceed the block.
+bool WriteBits(std::span<std::byte> block, size_t offset, uint32_t bits) {
   if (offset > block.size() || block.size() - offset < sizeof(bits)) return false;
   for (size_t i = 0; i < sizeof(bits); ++i) {
     block[offset + i] = static_cast<std::byte>(bits >> (8 * i) & 0xff);
@@ -24,7 +24,7 @@ bool PutBits(std::span<std::byte> block, size_t offset, uint32_t bits) {
 
 std::string OutsideText(std::span<std::byte> block, size_t offset) {
   return Concat(
-      {"Offset (", offset, ") lies outside a push-constant block of ", block.size(), " bytes."});
+      {"Offset (", offset, ") is outside a push-constant block of ", block.size(), " bytes."});
 }
 
 }  // namespace
@@ -38,23 +38,23 @@ uint32_t Eval::IntBits(int64_t value) {
 }
 
 uint32_t Eval::FloatBits(double value) {
-  return std::isnan(value) ? kNotANumber : std::bit_cast<uint32_t>(static_cast<float>(value));
+  return std::isnan(value) ? kQuietNan : std::bit_cast<uint32_t>(static_cast<float>(value));
 }
 
-void Eval::PutInt(std::span<std::byte> block, size_t offset, int64_t value) {
-  if (!PutBits(block, offset, IntBits(value))) Fail({OutsideText(block, offset)});
+void Eval::WriteInt(std::span<std::byte> block, size_t offset, int64_t value) {
+  if (!WriteBits(block, offset, IntBits(value))) Fail({OutsideText(block, offset)});
 }
 
-void Eval::PutFloat(std::span<std::byte> block, size_t offset, double value) {
-  if (!PutBits(block, offset, FloatBits(value))) Fail({OutsideText(block, offset)});
+void Eval::WriteFloat(std::span<std::byte> block, size_t offset, double value) {
+  if (!WriteBits(block, offset, FloatBits(value))) Fail({OutsideText(block, offset)});
 }
 
-void Eval::PutInts(std::span<std::byte> block, size_t offset, const Ints& values, size_t count) {
+void Eval::WriteInts(std::span<std::byte> block, size_t offset, const Ints& values, size_t count) {
   if (values.size() != count) {
     Fail({"A list of ", values.size(), " is not a list of ", count, "."});
     return;
   }
-  for (size_t i = 0; i < count; ++i) PutInt(block, offset + 4 * i, values[i]);
+  for (size_t i = 0; i < count; ++i) WriteInt(block, offset + 4 * i, values[i]);
 }
 
 }  // namespace spirloom::ops

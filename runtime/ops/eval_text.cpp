@@ -14,7 +14,7 @@ std::string RangeText(int64_t i, size_t size) {
   return Concat({"Index (", i, ") is out of range of a list of ", size, "."});
 }
 
-int64_t PlaceInList(int64_t i, int64_t size) {
+int64_t NormalizeIndex(int64_t i, int64_t size) {
   if (i < 0) i += size;
   return i < size ? std::max<int64_t>(i, -1) : -1;
 }

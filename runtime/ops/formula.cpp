@@ -7,7 +7,7 @@ namespace {
 
 using enum ValueKind;
 
-// From Opcode::kAdd on.
+// In the order of the opcodes from Opcode::kAdd on.
 constexpr OperationKinds kOperations[] = {
     {"ii", kInt},     // add
     {"ii", kInt},     // sub
@@ -53,8 +53,8 @@ constexpr OperationKinds kOperations[] = {
     {"v", kInt},      // len
     {"v", kInt},      // prod
     {"v", kInt},      // sum
-    {"v", kInt},      // least
-    {"v", kInt},      // greatest
+    {"v", kInt},      // min_of
+    {"v", kInt},      // max_of
     {"ii", kInt},     // wrap
     {"vv", kInts},    // concat
     {"vii", kInts},   // slice
@@ -105,8 +105,8 @@ const char* KindName(ValueKind kind) {
 }
 
 const OperationKinds* FindOperation(uint8_t opcode) {
-  const size_t place = opcode - kFirst;  // wraps for what comes before
-  return place < std::size(kOperations) ? &kOperations[place] : nullptr;
+  const size_t index = opcode - kFirst;  // wraps around for smaller opcodes
+  return index < std::size(kOperations) ? &kOperations[index] : nullptr;
 }
 
 }  // namespace spirloom::ops

@@ -1,5 +1,5 @@
-// Formulas: the expressions of specs (docs/reference/spec-language.md) as bytes, written by
-// codegen/expr/encode.py. A node is an opcode and what belongs to it; operands follow in order.
+// Formulas: the expressions of specs (docs/reference/spec-language.md) encoded as bytes by
+// codegen/registry/encoding.py. A node is an opcode with its data, followed by its operands.
 #ifndef SPIRLOOM_RUNTIME_OPS_FORMULA_H_
 #define SPIRLOOM_RUNTIME_OPS_FORMULA_H_
 
@@ -9,10 +9,10 @@
 
 namespace spirloom::ops {
 
-// Refers to a library's bytes. Empty: there is none.
+// Refers to the bytes of a library. Empty: no formula.
 using Formula = std::span<const std::byte>;
 
-// What a formula gives. Bools, dtypes and storages are ints here, by their numbers.
+// The kind of a formula's value. Bools, dtypes and storages are ints.
 enum class ValueKind : char {
   kInt = 'i',
   kFloat = 'f',
@@ -25,19 +25,19 @@ enum class ValueKind : char {
 // For messages: "int", "tensor list" …
 const char* KindName(ValueKind kind);
 
-// The numbers are part of the pack format (codegen/expr/opcodes.py).
+// The values are part of the pack format (codegen/registry/opcodes.py).
 enum class Opcode : uint8_t {
   kInt,          // zigzag
   kFloat,        // 8 bytes
   kText,         // text
-  kArg,          // varint: which
-  kOutput,       // varint
-  kLet,          // varint
-  kLoop,         // varint: of the comprehensions around it, the outermost being 0
+  kArg,          // varint: index
+  kOutput,       // varint: index
+  kLet,          // varint: index
+  kLoop,         // varint: index of an enclosing comprehension, 0: outermost
   kNodeStorage,  // the storage of the node
-  kDispatch,     // the number of the dispatch
-  kDevice,       // varint: which fact, in the order of DeviceFacts
-  kList,         // varint, then as many ints
+  kDispatch,     // index of the dispatch
+  kDevice,       // varint: member of DeviceProperties
+  kList,         // varint: size, then ints
   kAnd,          // left, counted right
   kOr,           // left, counted right
   kIf,           // condition, counted then, counted otherwise
@@ -87,8 +87,8 @@ enum class Opcode : uint8_t {
   kLen,
   kProd,
   kSum,
-  kLeast,
-  kGreatest,
+  kMinOf,
+  kMaxOf,
   kWrap,
   kConcat,
   kSlice,
@@ -116,13 +116,13 @@ enum class Opcode : uint8_t {
   kFloatBits,
 };
 
-// The operands and the result of an operation: kAdd and what follows it.
+// Kinds of the operands and the result of an operation: opcodes from kAdd on.
 struct OperationKinds {
   const char* operands;  // ValueKind characters
   ValueKind result;
 };
 
-// Null for a byte that is no operation.
+// Null for other opcodes.
 const OperationKinds* FindOperation(uint8_t opcode);
 
 }  // namespace spirloom::ops

@@ -33,20 +33,20 @@ class Checker {
  public:
   Checker(Formula formula, const FormulaNames& names) : in_(formula), names_(names) {}
 
-  Result<FormulaFacts> Check() {
+  Result<FormulaType> Check() {
     const ValueKind kind = Node(/*depth=*/1);
     if (in_.remaining() > 0) Fail({"more bytes follow the formula"});
-    if (!in_.ok()) Fail({"it ends too early"});
+    if (!in_.ok()) Fail({"it is truncated"});
     if (!status_.ok()) return std::move(status_);
-    return FormulaFacts{kind, depth_};
+    return FormulaType{kind, depth_};
   }
 
  private:
-  // Keeps the first failure.
-  void Fail(std::initializer_list<TextPiece> what) {
+  // Keeps the first error.
+  void Fail(std::initializer_list<TextPiece> problem) {
     if (!status_.ok()) return;
     status_ = Error(StatusCode::kInvalidFile,
-                    {"Byte ", in_.position(), " of a formula: ", Concat(what), "."});
+                    {"Byte ", in_.position(), " of a formula: ", Concat(problem), "."});
   }
 
   bool going() const { return status_.ok() && in_.ok(); }
@@ -57,22 +57,22 @@ class Checker {
     const uint8_t code = in_.Byte();
     if (!going()) return ValueKind::kInt;
     const OperationKinds* operation = FindOperation(code);
-    if (operation == nullptr) return Form(static_cast<Opcode>(code), depth);
+    if (operation == nullptr) return SpecialNode(static_cast<Opcode>(code), depth);
     for (const char* kind = operation->operands; *kind != '\0'; ++kind) {
       Expect(static_cast<ValueKind>(*kind), depth + 1);
     }
     return operation->result;
   }
 
-  void Expect(ValueKind wanted, uint32_t depth) {
+  void Expect(ValueKind expected, uint32_t depth) {
     if (!going()) return;
     const ValueKind given = Node(depth);
-    if (given == wanted) return;
-    Fail({"an operand is of kind ", KindName(given), ", not ", KindName(wanted)});
+    if (given == expected) return;
+    Fail({"an operand has kind ", KindName(given), "; expected ", KindName(expected)});
   }
 
-  // A literal, a name, or what evaluates its operands in a way of its own.
-  ValueKind Form(Opcode code, uint32_t depth) {
+  // A literal, a name, or a node with its own evaluation order.
+  ValueKind SpecialNode(Opcode code, uint32_t depth) {
     switch (code) {
       case Opcode::kInt:
         in_.Zigzag();
@@ -84,19 +84,19 @@ class Checker {
         in_.Text();
         return ValueKind::kText;
       case Opcode::kArg: {
-        const size_t arg = Place(names_.args.size(), "argument");
+        const size_t arg = ReadIndex(names_.args.size(), "argument");
         return going() ? ValueKindOf(names_.args[arg].type) : ValueKind::kInt;
       }
       case Opcode::kOutput:
-        Place(names_.outputs, "output");
+        ReadIndex(names_.outputs, "output");
         return ValueKind::kTensor;
       case Opcode::kLet:
         return Let(depth);
       case Opcode::kLoop:
-        Place(loops_, "comprehension");
+        ReadIndex(loops_, "comprehension");
         return ValueKind::kInt;
       case Opcode::kDevice:
-        Place(kDeviceFacts, "fact of the device");
+        ReadIndex(kDevicePropertyCount, "device property");
         return ValueKind::kInt;
       case Opcode::kNodeStorage:
       case Opcode::kDispatch:
@@ -118,23 +118,24 @@ class Checker {
       case Opcode::kEachIf:
         return Loop(code == Opcode::kEachIf, depth);
       default:
-        Fail({"it is no opcode"});
+        Fail({"unknown opcode"});
         return ValueKind::kInt;
     }
   }
 
-  size_t Place(size_t count, const char* what) {
-    const uint64_t place = in_.Varint();
-    if (place < count) return static_cast<size_t>(place);
-    Fail({"there is no ", what, " ", place, " among ", count});
+  size_t ReadIndex(size_t count, const char* kind) {
+    const uint64_t index = in_.Varint();
+    if (index < count) return static_cast<size_t>(index);
+    Fail({kind, " ", index, " does not exist; there are ", count});
     return 0;
   }
 
   ValueKind Let(uint32_t depth) {
-    const size_t let = Place(names_.lets.size(), "let");
+    const size_t let = ReadIndex(names_.lets.size(), "let");
     if (!going()) return ValueKind::kInt;
     depth_ = std::max(depth_, depth + names_.lets[let].depth);
-    if (depth_ > kMaxFormulaDepth) Fail({"it nests too deeply with the lets it uses"});
+    if (depth_ > kMaxFormulaDepth)
+      Fail({"it nests deeper than ", kMaxFormulaDepth, " including its lets"});
     return names_.lets[let].kind;
   }
 
@@ -158,7 +159,7 @@ class Checker {
     return ValueKind::kInts;
   }
 
-  // A node behind its size, which evaluation may skip.
+  // A node preceded by its size, so that evaluation can skip it.
   ValueKind Counted(uint32_t depth) {
     const uint64_t size = in_.Varint();
     const size_t start = in_.position();
@@ -167,14 +168,14 @@ class Checker {
     return kind;
   }
 
-  void ExpectCounted(ValueKind wanted, uint32_t depth) {
-    if (Counted(depth) != wanted) Fail({"its parts are of different kinds"});
+  void ExpectCounted(ValueKind expected, uint32_t depth) {
+    if (Counted(depth) != expected) Fail({"its branches have different kinds"});
   }
 
   void CheckSize(size_t start, uint64_t size) {
-    const size_t taken = in_.position() - start;
-    if (taken == size) return;
-    Fail({"a part of ", taken, " bytes is said to have ", size});
+    const size_t actual = in_.position() - start;
+    if (actual == size) return;
+    Fail({"a part has ", actual, " bytes; its declared size is ", size});
   }
 
   pack::ByteReader in_;
@@ -186,7 +187,7 @@ class Checker {
 
 }  // namespace
 
-Result<FormulaFacts> CheckFormula(Formula formula, const FormulaNames& names) {
+Result<FormulaType> CheckFormula(Formula formula, const FormulaNames& names) {
   return Checker(formula, names).Check();
 }
 

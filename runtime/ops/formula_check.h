@@ -1,4 +1,4 @@
-// What a formula must be before it is evaluated: whole, typed, of bounded depth.
+// Validation of formulas: complete, well-typed, of bounded depth.
 #ifndef SPIRLOOM_RUNTIME_OPS_FORMULA_CHECK_H_
 #define SPIRLOOM_RUNTIME_OPS_FORMULA_CHECK_H_
 
@@ -11,27 +11,27 @@
 
 namespace spirloom::ops {
 
-// Of nodes within one another, those of the lets in use included. Bounds the evaluator's stack,
-// some 2 KiB a node, for threads that have 512 KiB.
+// Maximum nesting of nodes, including the lets that a formula uses. Bounds the evaluator's stack to
+// about 2 KiB per node, for threads with 512 KiB.
 inline constexpr uint32_t kMaxFormulaDepth = 128;
-// Of comprehensions within one another.
+// Maximum nesting of comprehensions.
 inline constexpr size_t kMaxLoops = 8;
 
-// What a formula may name.
+// The names that a formula can use.
 struct FormulaNames {
   std::span<const ArgInfo> args;
   std::span<const LetInfo> lets;
   size_t outputs = 0;
 };
 
-struct FormulaFacts {
+struct FormulaType {
   ValueKind kind{};
   uint32_t depth = 0;
 };
 
-// Checks that the bytes are one formula over `names`, every operand of the kind its operation
-// takes. Fails with kInvalidFile, naming the byte and what is wrong with it.
-Result<FormulaFacts> CheckFormula(Formula formula, const FormulaNames& names);
+// Checks that the bytes are one formula over `names` with operands of the correct kinds. Fails with
+// kInvalidFile, the byte position and the problem.
+Result<FormulaType> CheckFormula(Formula formula, const FormulaNames& names);
 
 }  // namespace spirloom::ops
 

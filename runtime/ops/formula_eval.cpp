@@ -1,5 +1,5 @@
-// Literals, names and what evaluates its operands in a way of its own; the operations are in
-// formula_operations.cpp.
+// Literals, names and nodes with their own evaluation order; formula_operations.cpp contains the
+// operations.
 #include "runtime/ops/formula_eval.h"
 
 #include <utility>
@@ -7,7 +7,7 @@
 namespace spirloom::ops {
 namespace {
 
-// What all comprehensions of a call may take together; ours take hundreds.
+// Maximum total iterations of comprehensions in a call; actual specs need hundreds.
 constexpr uint32_t kMaxSteps = 1U << 20;
 
 const Value kNoValue{};
@@ -17,7 +17,7 @@ const TensorDesc kNoTensorDesc{
 }  // namespace
 
 FormulaEvaluator::FormulaEvaluator(Eval& eval, std::span<const LetInfo> lets, const Call& call,
-                                   const DeviceFacts& device)
+                                   const DeviceProperties& device)
     : eval_(eval),
       let_infos_(lets),
       call_(call),
@@ -30,7 +30,7 @@ void FormulaEvaluator::SetDispatch(Storage storage, int64_t dispatch) {
   dispatch_ = dispatch;
 }
 
-void FormulaEvaluator::ForgetTensors() {
+void FormulaEvaluator::InvalidateTensors() {
   for (size_t let = 0; let < lets_.size(); ++let) {
     const ValueKind kind = let_infos_[let].kind;
     if (kind == ValueKind::kTensor || kind == ValueKind::kTensors) known_[let] = false;
@@ -38,7 +38,7 @@ void FormulaEvaluator::ForgetTensors() {
 }
 
 template <typename F>
-auto FormulaEvaluator::Inside(Formula part, const F& node) {
+auto FormulaEvaluator::ReadPart(Formula part, const F& node) {
   const pack::ByteReader after = std::exchange(in_, pack::ByteReader(part));
   auto value = node();
   in_ = after;
@@ -46,27 +46,27 @@ auto FormulaEvaluator::Inside(Formula part, const F& node) {
 }
 
 template <typename F>
-auto FormulaEvaluator::Within(Formula formula, const F& node) {
+auto FormulaEvaluator::Evaluate(Formula formula, const F& node) {
   const size_t outer_loop = std::exchange(first_loop_, loops_.size());
-  auto value = Inside(formula, node);
+  auto value = ReadPart(formula, node);
   first_loop_ = outer_loop;
   return value;
 }
 
 int64_t FormulaEvaluator::Int(Formula formula) {
-  return Within(formula, [&] { return IntNode(); });
+  return Evaluate(formula, [&] { return IntNode(); });
 }
 
 double FormulaEvaluator::Float(Formula formula) {
-  return Within(formula, [&] { return FloatNode(); });
+  return Evaluate(formula, [&] { return FloatNode(); });
 }
 
 Ints FormulaEvaluator::List(Formula formula) {
-  return Within(formula, [&] { return ListNode(); });
+  return Evaluate(formula, [&] { return ListNode(); });
 }
 
 Value FormulaEvaluator::Any(Formula formula, ValueKind kind) {
-  return Within(formula, [&] {
+  return Evaluate(formula, [&] {
     Value value;
     switch (kind) {
       case ValueKind::kInt:
@@ -101,10 +101,10 @@ const Value& FormulaEvaluator::Let(size_t let) {
   return lets_[let];
 }
 
-const Value& FormulaEvaluator::Named(Opcode code) {
-  const auto place = static_cast<size_t>(in_.Varint());
-  if (code == Opcode::kLet) return Let(place);
-  return place < call_.args.size() ? call_.args[place] : kNoValue;
+const Value& FormulaEvaluator::ArgOrLet(Opcode code) {
+  const auto index = static_cast<size_t>(in_.Varint());
+  if (code == Opcode::kLet) return Let(index);
+  return index < call_.args.size() ? call_.args[index] : kNoValue;
 }
 
 template <typename F>
@@ -112,13 +112,13 @@ auto FormulaEvaluator::Branch(const F& node) {
   const bool condition = IntNode() != 0;
   const Formula then = in_.Counted();
   const Formula otherwise = in_.Counted();
-  return Inside(condition ? then : otherwise, node);
+  return ReadPart(condition ? then : otherwise, node);
 }
 
 int64_t FormulaEvaluator::Logic(bool is_and) {
   const bool left = IntNode() != 0;
   const Formula right = in_.Counted();
-  const bool result = left == is_and ? Inside(right, [&] { return IntNode(); }) != 0 : left;
+  const bool result = left == is_and ? ReadPart(right, [&] { return IntNode(); }) != 0 : left;
   return result ? 1 : 0;
 }
 
@@ -138,7 +138,7 @@ Ints FormulaEvaluator::Each(bool has_condition) {
     if (++steps_ > kMaxSteps) eval_.Fail({"Comprehensions take too many steps."});
     if (!eval_.ok()) break;
     loops_.back() = value;
-    Inside(body, [&] {
+    ReadPart(body, [&] {
       if (!has_condition || IntNode() != 0) eval_.Append(result, IntNode());
       return 0;
     });
@@ -149,16 +149,16 @@ Ints FormulaEvaluator::Each(bool has_condition) {
 
 int64_t FormulaEvaluator::IntNode() {
   const auto code = static_cast<Opcode>(in_.Byte());
-  return code < Opcode::kAdd ? IntForm(code) : IntOperation(code);
+  return code < Opcode::kAdd ? SpecialIntNode(code) : IntOperation(code);
 }
 
-int64_t FormulaEvaluator::IntForm(Opcode code) {
+int64_t FormulaEvaluator::SpecialIntNode(Opcode code) {
   switch (code) {
     case Opcode::kInt:
       return in_.Zigzag();
     case Opcode::kArg:
     case Opcode::kLet:
-      return Named(code).i;
+      return ArgOrLet(code).i;
     case Opcode::kLoop: {
       const size_t loop = first_loop_ + static_cast<size_t>(in_.Varint());
       return loop < loops_.size() ? loops_[loop] : 0;
@@ -186,7 +186,7 @@ double FormulaEvaluator::FloatNode() {
       return in_.Float();
     case Opcode::kArg:
     case Opcode::kLet:
-      return Named(code).f;
+      return ArgOrLet(code).f;
     case Opcode::kIf:
       return Branch([&] { return FloatNode(); });
     default:
@@ -199,7 +199,7 @@ Ints FormulaEvaluator::ListNode() {
   switch (code) {
     case Opcode::kArg:
     case Opcode::kLet:
-      return Named(code).ints;
+      return ArgOrLet(code).ints;
     case Opcode::kList:
       return ListOf();
     case Opcode::kIf:
@@ -219,7 +219,7 @@ std::string_view FormulaEvaluator::TextNode() {
       return in_.Text();
     case Opcode::kArg:
     case Opcode::kLet:
-      return Named(code).s;
+      return ArgOrLet(code).s;
     case Opcode::kIf:
       return Branch([&] { return TextNode(); });
     default:
@@ -233,11 +233,11 @@ const TensorDesc& FormulaEvaluator::TensorNode() {
   switch (code) {
     case Opcode::kArg:
     case Opcode::kLet:
-      tensor = Named(code).tensor;
+      tensor = ArgOrLet(code).tensor;
       break;
     case Opcode::kOutput: {
-      const auto place = static_cast<size_t>(in_.Varint());
-      if (place < call_.outputs.size()) tensor = call_.outputs[place];
+      const auto index = static_cast<size_t>(in_.Varint());
+      if (index < call_.outputs.size()) tensor = call_.outputs[index];
       break;
     }
     case Opcode::kIf:
@@ -259,7 +259,7 @@ FormulaEvaluator::TensorList FormulaEvaluator::TensorsNode() {
   switch (code) {
     case Opcode::kArg:
     case Opcode::kLet:
-      return Named(code).tensors;
+      return ArgOrLet(code).tensors;
     case Opcode::kIf:
       return Branch([&] { return TensorsNode(); });
     default:

@@ -13,25 +13,25 @@
 
 namespace spirloom::ops {
 
-// Evaluates formulas of one op for one call. Formulas have passed CheckFormula. A let is evaluated
-// when it is first used, and kept. What has no value leaves its error in `eval`. Refers to `eval`,
-// `lets` and `call`; `device` gives `is_cpu` and `subgroup_size` their meaning.
+// Evaluates validated formulas (CheckFormula) of one op for one call. Lets are evaluated at their
+// first use and cached. Errors are set in `eval`. Refers to `eval`, `lets` and `call`; `device` has
+// the values of `is_cpu` and `subgroup_size`.
 class FormulaEvaluator {
  public:
   FormulaEvaluator(Eval& eval, std::span<const LetInfo> lets, const Call& call,
-                   const DeviceFacts& device = {});
+                   const DeviceProperties& device = {});
 
-  // Gives `storage` and `i` their meaning in push and grid.
+  // Sets the values of `storage` and `i` in push and grid formulas.
   void SetDispatch(Storage storage, int64_t dispatch);
 
-  // The call's tensors are others now; lets that are tensors have no value any more.
-  void ForgetTensors();
+  // Called when the tensors of the call were replaced: cached lets with tensors become invalid.
+  void InvalidateTensors();
 
-  // The value of a formula of that kind.
+  // The value of a formula of the given kind.
   int64_t Int(Formula formula);
   double Float(Formula formula);
   Ints List(Formula formula);
-  // The value of a formula of any kind, in the member of Value for it.
+  // The value of a formula of any kind, in the corresponding member of Value.
   Value Any(Formula formula, ValueKind kind);
   // The value of a let.
   const Value& Let(size_t let);
@@ -39,16 +39,16 @@ class FormulaEvaluator {
  private:
   using TensorList = std::span<const TensorDesc* const>;
 
-  // Reads `part`, then goes on; `node` reads a node.
+  // Evaluates `part` by `node`, then continues at the current position.
   template <typename F>
-  auto Inside(Formula part, const F& node);
-  // As Inside, for another formula, with comprehensions of its own.
+  auto ReadPart(Formula part, const F& node);
+  // Evaluates another formula, which has its own comprehensions.
   template <typename F>
-  auto Within(Formula formula, const F& node);
+  auto Evaluate(Formula formula, const F& node);
 
-  // The node at the reader, of that kind.
+  // Evaluates the node at the current position, of the given kind.
   int64_t IntNode();
-  int64_t IntForm(Opcode code);
+  int64_t SpecialIntNode(Opcode code);
   int64_t IntOperation(Opcode code);
   int64_t Comparison(Opcode code);
   double FloatNode();
@@ -61,34 +61,34 @@ class FormulaEvaluator {
   template <typename T>
   T Node();
 
-  // Reads the operands that a function of Eval takes, in order, and calls it.
+  // Evaluates the operands of a function of Eval in order and calls it.
   template <typename R, typename... A>
   R Apply(R (Eval::*function)(A...));
-  // Reads two operands of type T and calls `function`.
+  // Evaluates two operands of type T and calls `function`.
   template <typename T, typename F>
   auto Pair(const F& function);
-  // Reads a conditional: one of its branches, by `node`.
+  // Evaluates one branch of a conditional by `node`.
   template <typename F>
   auto Branch(const F& node);
 
   int64_t Logic(bool is_and);
   Ints ListOf();
   Ints Each(bool has_condition);
-  // The argument or let whose number is at the reader.
-  const Value& Named(Opcode code);
+  // The argument or let whose index is at the current position.
+  const Value& ArgOrLet(Opcode code);
 
   Eval& eval_;
   std::span<const LetInfo> let_infos_;
   const Call& call_;
   Storage storage_ = Storage::kAuto;
   int64_t dispatch_ = 0;
-  DeviceFacts device_;
+  DeviceProperties device_;
   pack::ByteReader in_{Formula()};
   std::vector<Value> lets_;
-  std::vector<bool> known_;     // which lets have a value
-  std::vector<int64_t> loops_;  // the values of the comprehensions' names, outermost first
-  size_t first_loop_ = 0;       // of the formula being evaluated
-  uint32_t steps_ = 0;          // taken by comprehensions
+  std::vector<bool> known_;     // whether a let is cached
+  std::vector<int64_t> loops_;  // variables of the enclosing comprehensions
+  size_t first_loop_ = 0;       // index in loops_ of the formula's outermost comprehension
+  uint32_t steps_ = 0;          // total iterations of comprehensions
 };
 
 }  // namespace spirloom::ops

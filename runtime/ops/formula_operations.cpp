@@ -1,4 +1,4 @@
-// The operations of formulas: each opcode's function.
+// The operations of formulas, by opcode.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -29,10 +29,10 @@ T FormulaEvaluator::Node() {
   }
 }
 
-// Not inlined: the operands, lists among them, would add up in the frames of the node functions.
+// Not inlined: operands such as lists would enlarge the stack frames of the recursive functions.
 template <typename R, typename... A>
 [[gnu::noinline]] R FormulaEvaluator::Apply(R (Eval::*function)(A...)) {
-  // Braces evaluate in order.
+  // Braced initializers are evaluated in order.
   const std::tuple<std::remove_cvref_t<A>...> operands{Node<std::remove_cvref_t<A>>()...};
   return std::apply([&](const auto&... x) -> R { return (eval_.*function)(x...); }, operands);
 }
@@ -84,9 +84,9 @@ int64_t FormulaEvaluator::IntOperation(Opcode code) {
       return Apply(&Eval::Prod);
     case Opcode::kSum:
       return Apply(&Eval::Sum);
-    case Opcode::kLeast:
+    case Opcode::kMinOf:
       return Apply(&Eval::Min);
-    case Opcode::kGreatest:
+    case Opcode::kMaxOf:
       return Apply(&Eval::Max);
     case Opcode::kWrap:
       return Apply(&Eval::Wrap);

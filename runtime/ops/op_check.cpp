@@ -8,13 +8,12 @@
 namespace spirloom::ops {
 namespace {
 
-// Programs print names and write them into JSON and file names.
+// Programs print names, and write them to JSON and file names.
 Status CheckName(const char* what, std::string_view name) {
   const bool printable =
       !name.empty() && std::ranges::all_of(name, [](char c) { return c > ' ' && c < 0x7f; });
   if (printable) return Status();
-  return InvalidFile(
-      {"The name of ", what, " is empty, or has a byte that is no printable ASCII."});
+  return InvalidFile({"The name of ", what, " must be non-empty printable ASCII without spaces."});
 }
 
 Status CheckNames(const OpInfo& op) {
@@ -34,7 +33,7 @@ Status CheckNames(const OpInfo& op) {
 Status CheckSteps(const OpInfo& op) {
   const auto lets = std::ranges::count(op.steps, false, &StepInfo::is_check);
   if (static_cast<size_t>(lets) != op.lets.size()) {
-    return InvalidFile({"Its steps take ", lets, " lets of ", op.lets.size(), "."});
+    return InvalidFile({"Its steps contain ", lets, " lets; expected ", op.lets.size(), "."});
   }
   return op.outputs.empty() ? InvalidFile({"It has no output."}) : Status();
 }
@@ -46,31 +45,32 @@ bool IsTensor(const OpInfo& op, size_t arg) {
 Status CheckView(const OpInfo& op) {
   if (op.view_of < 0) return Status();
   if (!IsTensor(op, static_cast<size_t>(op.view_of))) {
-    return InvalidFile({"It is a view of argument ", op.view_of, ", which is no tensor."});
+    return InvalidFile({"It is a view of argument ", op.view_of, ", which is not a tensor."});
   }
   if (op.outputs.size() == 1) return Status();
-  return InvalidFile({"It is a view with ", op.outputs.size(), " outputs; a view has one."});
+  return InvalidFile({"A view must have one output; it has ", op.outputs.size(), "."});
 }
 
 Status CheckUpdates(const OpInfo& op) {
   for (const OutputInfo& output : op.outputs) {
     if (output.updates < 0) continue;
     if (!IsTensor(op, static_cast<size_t>(output.updates))) {
-      return InvalidFile({"It updates argument ", output.updates, ", which is no tensor."});
+      return InvalidFile({"It updates argument ", output.updates, ", which is not a tensor."});
     }
-    if (op.view_of >= 0) return InvalidFile({"It updates an argument, but is a view."});
+    if (op.view_of >= 0) return InvalidFile({"A view must not update an argument."});
   }
   return Status();
 }
 
-// What a kernel of an op that updates an argument binds.
+// Checks the binding of a kernel whose op updates an argument.
 Status CheckUpdating(const OpInfo& op, const KernelInfo& kernel, const OperandInfo& operand) {
   if (operand.source == OperandSource::kArg) {
     const auto updated = [&operand](const OutputInfo& output) {
       return output.updates >= 0 && static_cast<uint32_t>(output.updates) == operand.index;
     };
     if (std::ranges::none_of(op.outputs, updated)) return Status();
-    return InvalidFile({"Operand '", operand.name, "' is bound, but updated: it is the output."});
+    return InvalidFile(
+        {"Operand '", operand.name, "' is an updated argument. Bind the output instead."});
   }
   if (op.outputs[operand.index].updates < 0) return Status();
   constexpr uint32_t kBuffers = 1U << static_cast<uint32_t>(Storage::kBuffer);
@@ -78,26 +78,27 @@ Status CheckUpdating(const OpInfo& op, const KernelInfo& kernel, const OperandIn
   if (operand.storage == Storage::kBuffer || (follows && kernel.storages == kBuffers)) {
     return Status();
   }
-  return InvalidFile({"Operand '", operand.name, "' is an updated tensor, but no buffer."});
+  return InvalidFile(
+      {"Operand '", operand.name, "' is an updated tensor; its storage must be buffer."});
 }
 
 Status CheckOperand(const OpInfo& op, const OperandInfo& operand) {
   const bool output = operand.source == OperandSource::kOutput;
   const size_t count = output ? op.outputs.size() : op.args.size();
   if (operand.index >= count) {
-    return InvalidFile({"Operand '", operand.name, "' is number ", operand.index, " of ", count,
-                        (output ? " outputs." : " arguments.")});
+    return InvalidFile({"Operand '", operand.name, "' has index ", operand.index, "; the op has ",
+                        count, (output ? " outputs." : " arguments.")});
   }
   const ArgType type = output ? ArgType::kTensor : op.args[operand.index].type;
   if (type != ArgType::kTensor && type != ArgType::kTensorList) {
-    return InvalidFile({"Operand '", operand.name, "' is no tensor."});
+    return InvalidFile({"Operand '", operand.name, "' is not a tensor."});
   }
   if (operand.pack_op != nullptr && (output || operand.list)) {
-    return InvalidFile({"Operand '", operand.name, "' is packed, but no tensor argument."});
+    return InvalidFile({"Operand '", operand.name, "' is packed; it must be a tensor argument."});
   }
   if (output || operand.access == Access::kRead) return Status();
   return InvalidFile({"Operand '", operand.name,
-                      "' is written, but an argument: others may read the same tensor."});
+                      "' is an argument and must not be written: other nodes may read it."});
 }
 
 bool Writes(const OperandInfo& operand, size_t output) {
@@ -110,13 +111,13 @@ Status CheckPush(const KernelInfo& kernel) {
     const uint32_t size = 4 * std::max(push.count, uint32_t{1});
     if (push.offset % 4 == 0 && push.offset + size <= kernel.push_bytes) continue;
     return InvalidFile({"A push constant of ", size, " bytes at ", push.offset,
-                        " does not fit the block of ", kernel.push_bytes, "."});
+                        " exceeds the block of ", kernel.push_bytes, " bytes."});
   }
   return Status();
 }
 
 Status CheckKernel(const OpInfo& op, const KernelInfo& kernel) {
-  // Of a kernel that a selection leaves out, a library knows no more than when it would compute.
+  // A kernel that is not selected in a build has no operands, only the conditions of its use.
   if (kernel.operands.empty()) return Status();
   for (const OperandInfo& operand : kernel.operands) {
     SPIRLOOM_TRY(CheckOperand(op, operand));
@@ -125,7 +126,8 @@ Status CheckKernel(const OpInfo& op, const KernelInfo& kernel) {
   for (size_t i = 0; i < op.outputs.size(); ++i) {
     const auto writes = [i](const OperandInfo& operand) { return Writes(operand, i); };
     if (std::ranges::any_of(kernel.operands, writes)) continue;
-    return InvalidFile({"Output ", i, " of ", op.outputs.size(), " is written by no operand."});
+    return InvalidFile(
+        {"Output ", i, " of ", op.outputs.size(), " is not written by any operand."});
   }
   return CheckPush(kernel);
 }

@@ -1,4 +1,4 @@
-// What an op of a registry must be as a whole, so that lowering and recording need not ask.
+// Validation of an op of a registry, so that lowering and recording need no checks.
 #ifndef SPIRLOOM_RUNTIME_OPS_OP_CHECK_H_
 #define SPIRLOOM_RUNTIME_OPS_OP_CHECK_H_
 
@@ -7,12 +7,12 @@
 
 namespace spirloom::ops {
 
-// Checks an op whose formulas and numbers have been read:
-//   its names are printable, its steps take every let, it has an output;
-//   a view has one output and is of a tensor;
-//   each kernel binds tensors that there are, every output for writing and no argument so, packs
-//   nothing but tensor arguments, and its push constants lie within their block.
-// Fails with kInvalidFile, saying what is wrong.
+// Checks an op whose formulas and values have been read:
+//   names are printable, all lets occur in its steps, it has an output;
+//   a view has one output and a tensor argument;
+//   kernels bind existing tensors, write every output and no argument, pack only tensor arguments,
+//   and their push constants are within the block.
+// Fails with kInvalidFile and the problem.
 Status CheckOp(const OpInfo& op);
 
 }  // namespace spirloom::ops

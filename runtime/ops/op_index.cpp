@@ -29,20 +29,20 @@ Result<LoadedLibrary> LoadLibrary(const ShaderLibrary* library) {
       Concat({"opening the shader library '", library->name, "'"}));
 }
 
-Status Clash(const OpEntry& a, const OpEntry& b, std::span<const LoadedLibrary> libraries) {
+Status ConflictError(const OpEntry& a, const OpEntry& b, std::span<const LoadedLibrary> libraries) {
   const auto name = [&](const OpEntry& entry) -> const std::string& {
     return libraries[entry.library].library.name;
   };
   if (libraries[a.library].overrides()) {
     return Error(StatusCode::kInvalidArgument,
                  {"The shader libraries '", name(a), "' and '", name(b), "' both override the op '",
-                  a.op->name, "'. Leave it out of one."});
+                  a.op->name, "'. Remove it from one of them."});
   }
   return Error(
       StatusCode::kInvalidArgument,
       {"The op '", a.op->name, "' is in two shader libraries, '", name(a), "' and '", name(b),
-       "'. Leave it out of one, or let one override (OVERRIDE where it is built, "
-       "or ShaderLibrary::overrides)."});
+       "'. Remove it from one of them, or let one override (OVERRIDE when it is built, or "
+       "ShaderLibrary::overrides)."});
 }
 
 }  // namespace
@@ -56,12 +56,12 @@ Result<OpIndex> OpIndex::Create(std::span<const ShaderLibrary* const> libraries)
   for (size_t i = 0; i < index.libraries_.size(); ++i) {
     for (const OpInfo& op : index.libraries_[i].registry.ops) index.ops_.push_back({&op, i});
   }
-  SPIRLOOM_TRY(index.ChooseAmongLibraries());
+  SPIRLOOM_TRY(index.ResolveOverrides());
   SPIRLOOM_TRY(CheckPacking(index));
   return index;
 }
 
-Status OpIndex::ChooseAmongLibraries() {
+Status OpIndex::ResolveOverrides() {
   const auto overrides = [&](const OpEntry& entry) {
     return libraries_[entry.library].overrides();
   };
@@ -69,13 +69,13 @@ Status OpIndex::ChooseAmongLibraries() {
     const int order = std::string_view(a.op->name).compare(b.op->name);
     return order != 0 ? order < 0 : overrides(a) && !overrides(b);
   });
-  // The first of the entries of one op counts, if it overrides the others or there are none.
+  // The first entry of each op is used: the only one, or the only one that overrides.
   std::vector<OpEntry> chosen;
   for (const OpEntry& entry : ops_) {
     if (chosen.empty() || std::string_view(chosen.back().op->name) != entry.op->name) {
       chosen.push_back(entry);
     } else if (overrides(chosen.back()) == overrides(entry)) {
-      return Clash(chosen.back(), entry, libraries_);
+      return ConflictError(chosen.back(), entry, libraries_);
     }
   }
   ops_ = std::move(chosen);

@@ -15,7 +15,7 @@
 
 namespace spirloom::ops {
 
-// A library, its checked pack and what that says of the ops.
+// A library with its validated pack and registry.
 struct LoadedLibrary {
   ShaderLibrary library;
   pack::ShaderPack pack;
@@ -25,58 +25,58 @@ struct LoadedLibrary {
   bool overrides() const { return library.overrides || registry.overrides; }
 };
 
-// An op and the library (an index into OpIndex::libraries()) that its kernels' variants are in.
+// An op, and the index of its library in OpIndex::libraries().
 struct OpEntry {
   const OpInfo* op;
   size_t library;
 };
 
-// A compiled kernel, ready to become a pipeline. Refers to the library.
+// A compiled kernel, from which a pipeline can be created. Refers to the library.
 struct Variant {
   const pack::VariantRow* row;
   std::string_view name;  // "add_f32_buffer"
   pack::StoredModule module;
 };
 
-// The ops of several libraries as one. Immutable, so thread-safe. Keeps the libraries' bytes, but
-// for those without an owner.
+// The ops of several libraries. Immutable, hence thread-safe. Owns the bytes of libraries that have
+// an owner.
 class OpIndex {
  public:
   OpIndex() = default;  // no ops
   OpIndex(OpIndex&&) = default;
   OpIndex& operator=(OpIndex&&) = default;
-  // Of an op that several libraries have, the one counts whose library overrides. Fails with
-  // kInvalidArgument when none does or two do (naming op and libraries) or a library is null; with
-  // kInvalidFile for a malformed pack, and for ops that need themselves to bring their operands
-  // into form (packing_check.h).
+  // If several libraries contain an op, the overriding library is used. Fails with kInvalidArgument
+  // if there is not exactly one overriding library (the message contains the op and the libraries)
+  // or if a library is null; with kInvalidFile for a malformed pack and for recursive packing
+  // (packing_check.h).
   static Result<OpIndex> Create(std::span<const ShaderLibrary* const> libraries);
 
   const std::vector<LoadedLibrary>& libraries() const { return libraries_; }
-  // All ops in order of name.
+  // All ops in alphabetical order.
   const std::vector<OpEntry>& ops() const { return ops_; }
 
-  // What any of the variants needs of a device: bits of pack::Capability.
+  // Capabilities used by any variant: bits of pack::Capability.
   uint64_t needs() const;
 
-  // The op of this name ("aten.add.Tensor"), or null.
+  // The op with this name, e.g. "aten.add.Tensor", or null.
   const OpEntry* FindOp(std::string_view name) const;
-  // The variant of one of the entry's kernels with this key (CallFormulas::VariantKey), whatever
-  // the device needs for it; absent when the library does not hold it.
+  // The variant of the entry's kernels with this key (CallFormulas::VariantKey), regardless of the
+  // device; absent if it is not in the library.
   std::optional<Variant> FindVariant(const OpEntry& entry, uint64_t key) const;
 
  private:
-  Status ChooseAmongLibraries();
+  Status ResolveOverrides();
 
   std::vector<LoadedLibrary> libraries_;
   std::vector<OpEntry> ops_;
 };
 
-// The values of the axes dtype and storage in a key.
+// The dtype and the storage in a key.
 DType KeyDType(uint64_t key);
 Storage KeyStorage(uint64_t key);
 
-// Says a key in words, e.g. "softmax for dtype f16, storage texture3d". Axes after the first two
-// are given as numbers: ", further axes 1, 0".
+// Describes a key, e.g. "softmax for dtype f16, storage texture3d". The codes of further axes are
+// appended: ", further axes 1, 0".
 std::string DescribeKey(const KernelInfo& kernel, uint64_t key);
 
 }  // namespace spirloom::ops

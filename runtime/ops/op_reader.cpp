@@ -12,7 +12,7 @@
 namespace spirloom::ops {
 namespace {
 
-// Lists of a registry are short; a longer one is taken for damage.
+// Lists of a registry are short; a longer list is treated as damage.
 constexpr size_t kMaxItems = 64;
 constexpr size_t kMaxAxisValues = 15;
 constexpr uint64_t kStorageCount = 1 + static_cast<uint64_t>(Storage::kTexture2D);
@@ -26,11 +26,11 @@ void OpReader::Fail(std::initializer_list<TextPiece> message) {
 }
 
 template <typename T>
-void OpReader::ReadMany(std::vector<T>& items, size_t most, const char* what,
+void OpReader::ReadMany(std::vector<T>& items, size_t max, const char* what,
                         T (OpReader::*read)()) {
   const uint64_t count = in_.Varint();
-  if (count > most) {
-    Fail({"There are ", count, " ", what, "; at most ", most, " are possible."});
+  if (count > max) {
+    Fail({"It has ", count, " ", what, "; the maximum is ", max, "."});
   }
   for (uint64_t i = 0; i < count && going(); ++i) items.push_back((this->*read)());
 }
@@ -39,16 +39,16 @@ OpReader::TypedFormula OpReader::ReadFormula(const char* what,
                                              std::initializer_list<ValueKind> kinds) {
   const Formula formula = in_.Counted();
   if (!going() || formula.empty()) return {{}, *kinds.begin(), 0};
-  const auto facts = CheckFormula(formula, {op_.args, op_.lets, named_outputs_});
-  if (!facts.ok()) {
-    if (status_.ok()) status_ = facts.status().While(Concat({"checking ", what}));
+  const auto type = CheckFormula(formula, {op_.args, op_.lets, named_outputs_});
+  if (!type.ok()) {
+    if (status_.ok()) status_ = type.status().While(Concat({"checking ", what}));
     return {};
   }
-  if (std::ranges::find(kinds, facts->kind) == kinds.end()) {
-    Fail({"The formula of ", what, " gives kind ", KindName(facts->kind), ", not ",
+  if (std::ranges::find(kinds, type->kind) == kinds.end()) {
+    Fail({"The formula of ", what, " has kind ", KindName(type->kind), "; expected ",
           KindName(*kinds.begin()), "."});
   }
-  return {formula, facts->kind, facts->depth};
+  return {formula, type->kind, type->depth};
 }
 
 Formula OpReader::ReadOptional(const char* what, ValueKind kind) {
@@ -65,16 +65,16 @@ Result<OpInfo> OpReader::Read() {
   op_.name = in_.Text().data();
   op_.short_name = in_.Text().data();
   op_.view_of = static_cast<int32_t>(in_.Below(kMaxItems)) - 1;
-  // A tensor's dtype may be that of a later one, so formulas are checked over all names.
+  // The dtype of a tensor may refer to a later argument, so dtypes are read after all names.
   ReadMany(op_.args, kMaxItems, "arguments", &OpReader::ReadArg);
   for (ArgInfo& arg : op_.args) arg.dtype = ReadOptional("an argument's dtype", ValueKind::kInt);
   ReadMany(op_.lets, kMaxItems, "lets", &OpReader::ReadLet);
   ReadMany(op_.steps, 2 * kMaxItems, "steps", &OpReader::ReadStep);
   ReadMany(op_.outputs, pack::kMaxBindings, "outputs", &OpReader::ReadOutput);
   named_outputs_ = op_.outputs.size();
-  op_.view_at = ReadOptional("view_at", ValueKind::kInt);
+  op_.view_offset = ReadOptional("view_offset", ValueKind::kInt);
   ReadMany(op_.kernels, kMaxItems, "kernels", &OpReader::ReadKernel);
-  if (!in_.ok()) Fail({"It ends too early, or a number in it is out of range."});
+  if (!in_.ok()) Fail({"It is truncated, or a value is out of range."});
   if (status_.ok()) status_ = CheckOp(op_);
   if (!status_.ok()) return std::move(status_).While(Concat({"reading the op ", Quote(op_.name)}));
   return std::move(op_);
@@ -87,7 +87,7 @@ ArgInfo OpReader::ReadArg() {
   arg.optional = in_.Below(2) != 0;
   arg.length = static_cast<int32_t>(in_.Below(kMaxInts + 2)) - 1;
   if (arg.optional && arg.type != ArgType::kTensor)
-    Fail({"Argument '", arg.name, "' is optional, but no tensor."});
+    Fail({"Argument '", arg.name, "' is optional; it must be a tensor."});
   return arg;
 }
 
@@ -107,7 +107,7 @@ StepInfo OpReader::ReadStep() {
   step.left = ReadOptional("a check's left side", ValueKind::kInt);
   step.right = ReadOptional("a check's right side", ValueKind::kInt);
   if (step.left.empty() != step.right.empty())
-    Fail({"The check '", step.text, "' compares one side with nothing."});
+    Fail({"The check '", step.text, "' has only one of left and right."});
   return step;
 }
 
@@ -128,7 +128,7 @@ KernelInfo OpReader::ReadKernel() {
   kernel.when = ReadOptional("when", ValueKind::kInt);
   kernel.prefer = ReadOptional("prefer", ValueKind::kInt);
   kernel.repeat = ReadOptional("repeat", ValueKind::kInt);
-  kernel.joined_at = ReadOptional("joined_at", ValueKind::kInt);
+  kernel.concat_offset = ReadOptional("concat_offset", ValueKind::kInt);
   ReadMany(kernel.axes, kMaxAxes, "axes", &OpReader::ReadAxis);
   ReadMany(kernel.operands, pack::kMaxBindings, "operands", &OpReader::ReadOperand);
   ReadMany(kernel.push, pack::kMaxPushBytes / 4, "push constants", &OpReader::ReadPush);

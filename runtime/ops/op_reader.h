@@ -13,12 +13,12 @@
 
 namespace spirloom::ops {
 
-// Reads and checks one op of a registry. The first failure stays.
+// Reads and checks one op of a registry. Keeps the first error.
 class OpReader {
  public:
   explicit OpReader(pack::ByteReader& in) : in_(in) {}
 
-  // The op at the reader. Fails with kInvalidFile, saying what is wrong with it.
+  // Reads the op at the current position. Fails with kInvalidFile and the problem.
   Result<OpInfo> Read();
 
  private:
@@ -39,10 +39,10 @@ class OpReader {
   PushInfo ReadPush();
   ConstantInfo ReadConstant();
 
-  // Reads a list, its length before it, into `items`.
+  // Reads a length-prefixed list of at most `max` items.
   template <typename T>
-  void ReadMany(std::vector<T>& items, size_t most, const char* what, T (OpReader::*read)());
-  // An absent formula is empty, and of the first kind.
+  void ReadMany(std::vector<T>& items, size_t max, const char* what, T (OpReader::*read)());
+  // An absent formula is empty and has the first kind.
   TypedFormula ReadFormula(const char* what, std::initializer_list<ValueKind> kinds);
   Formula ReadOptional(const char* what, ValueKind kind);
   Formula ReadRequired(const char* what, ValueKind kind);
@@ -52,7 +52,7 @@ class OpReader {
 
   pack::ByteReader& in_;
   OpInfo op_;
-  size_t named_outputs_ = 0;  // outputs that formulas may name: none before all shapes are known
+  size_t named_outputs_ = 0;  // outputs available to formulas: 0 until all outputs are read
   Status status_;
 };
 

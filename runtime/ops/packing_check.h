@@ -1,5 +1,5 @@
-// Lowering calls ops on behalf of others: those that pack an operand, and the copy into another
-// storage. This checks that it comes to an end.
+// Lowering a call may call further ops: to pack an operand, or to copy a tensor to another storage.
+// This checks that the recursion ends.
 #ifndef SPIRLOOM_RUNTIME_OPS_PACKING_CHECK_H_
 #define SPIRLOOM_RUNTIME_OPS_PACKING_CHECK_H_
 
@@ -10,14 +10,14 @@
 
 namespace spirloom::ops {
 
-// The op that brings a tensor into another storage.
+// The op that copies a tensor to another storage.
 inline constexpr const char* kCopyOp = "spirloom.copy";
 
-// How many ops may pack for one another: a's operand packed by b, b's by c …
+// Maximum depth of packing: operand of a packed by b, operand of b packed by c …
 inline constexpr size_t kMaxPackingSteps = 4;
 
-// Checks all libraries together: no op packs by way of itself, or in more than kMaxPackingSteps;
-// kCopyOp binds its tensor where it lies, as it is. Fails with kInvalidFile, naming the op.
+// Checks all libraries together: no op packs recursively by itself or deeper than kMaxPackingSteps,
+// and kCopyOp binds its tensor unchanged. Fails with kInvalidFile and the name of the op.
 Status CheckPacking(const OpIndex& index);
 
 }  // namespace spirloom::ops

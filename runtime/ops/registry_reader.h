@@ -1,4 +1,4 @@
-// Reads the registry part of a shader pack.
+// Reads the registry of a shader pack.
 #ifndef SPIRLOOM_RUNTIME_OPS_REGISTRY_READER_H_
 #define SPIRLOOM_RUNTIME_OPS_REGISTRY_READER_H_
 
@@ -10,9 +10,8 @@
 
 namespace spirloom::ops {
 
-// The registry that codegen/registry wrote to `bytes`, which must outlive it. Checks every number
-// and every formula, so that users of the registry need not. Fails with kInvalidFile, naming the op
-// and what is wrong with it.
+// Reads the registry that codegen/registry wrote to `bytes`, which must outlive it. Validates all
+// values and formulas. Fails with kInvalidFile, the name of the op and the problem.
 Result<Registry> ReadRegistry(std::span<const std::byte> bytes);
 
 }  // namespace spirloom::ops

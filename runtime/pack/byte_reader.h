@@ -8,8 +8,8 @@
 
 namespace spirloom::pack {
 
-// Reads what codegen/varint.py writes, never beyond the end. Once something does not fit, ok() is
-// false for good and everything reads as zero or empty. Refers to the bytes.
+// Reads the encoding of codegen/registry/encoding.py with bounds checks. After the first violation,
+// ok() remains false and all values are zero or empty. Refers to the bytes.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -22,11 +22,11 @@ class ByteReader {
   uint64_t Varint();
   int64_t Zigzag();
   double Float();
-  // Bytes behind their number.
+  // Length-prefixed bytes.
   std::span<const std::byte> Counted();
-  // Counted text that a NUL follows and none is part of: data() is a C string.
+  // Length-prefixed text without NUL, followed by a NUL: data() is a C string.
   std::string_view Text();
-  // A number below `limit`.
+  // An integer less than `limit`.
   uint64_t Below(uint64_t limit);
 
  private:

@@ -1,4 +1,4 @@
-// Names of device capabilities, as op specs write them.
+// Names of device capabilities, as in op specs.
 #ifndef SPIRLOOM_RUNTIME_PACK_CAPABILITY_H_
 #define SPIRLOOM_RUNTIME_PACK_CAPABILITY_H_
 
@@ -13,15 +13,15 @@ namespace spirloom::pack {
 inline constexpr uint32_t kCapabilityCount = 16;
 inline constexpr uint64_t kAllCapabilities = (uint64_t{1} << kCapabilityCount) - 1;
 
-// The bit of VariantRow::needs.
+// The bit of a capability in VariantRow::needs.
 constexpr uint64_t CapabilityBit(Capability capability) {
   return uint64_t{1} << static_cast<uint32_t>(capability);
 }
 
-// Returns e.g. "storage_buffer_16bit".
+// E.g. "storage_buffer_16bit".
 const char* CapabilityName(Capability capability);
 
-// The names of the bits set, in order of number; a bit without a name is "capability_<number>".
+// The names of the set bits in ascending order; unknown bits are "capability_<index>".
 std::vector<std::string> CapabilityNames(uint64_t bits);
 
 }  // namespace spirloom::pack

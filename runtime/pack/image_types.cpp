@@ -10,7 +10,7 @@ namespace {
 
 using namespace spirv;  // NOLINT(google-build-using-namespace): the specification's names
 
-// Reads a module's declarations in their order: decorations, types, variables.
+// Processes the declarations of a module in order: decorations, types, variables.
 class ImageTypeSetter {
  public:
   explicit ImageTypeSetter(std::span<const BindingType> bindings) : bindings_(bindings) {}

@@ -1,4 +1,4 @@
-// The images that modules bind: texture3d and texture2d kernels differ in nothing but their types.
+// Image types of modules: texture3d and texture2d kernels differ only in the types of their images.
 #ifndef SPIRLOOM_RUNTIME_PACK_IMAGE_TYPES_H_
 #define SPIRLOOM_RUNTIME_PACK_IMAGE_TYPES_H_
 
@@ -10,20 +10,20 @@
 
 namespace spirloom::pack {
 
-// Where the tensors live that such a binding takes.
+// The storage of tensors bound to this type.
 Storage StorageOf(BindingType type);
-// The binding type that is 3-D where `type` is a layered 2-D image.
+// The 3-D image type that corresponds to a layered 2-D image type; other types are unchanged.
 BindingType As3D(BindingType type);
 
-// The types of the row's bindings.
+// The binding types of a variant.
 std::span<const BindingType> BindingTypesOf(const VariantRow& row);
 
-// Whether a module of these bindings may be stored with other image dimensions than they say.
+// Whether a module with these bindings is stored with 3-D images and needs SetImageTypes().
 bool HasLayeredImages(std::span<const BindingType> bindings);
 
-// Gives the image variables of set 0 in `module` the dimensions that `bindings` say (index: binding
-// number). Both kinds of image take three integer coordinates, so that nothing else changes.
-// Whatever is not well-formed SPIR-V stays as it is from there on.
+// Sets the dimensions of the image variables of set 0 in `module` to those of `bindings`, indexed
+// by binding. Both image types have three integer coordinates, so that no other instruction
+// changes. Stops at malformed SPIR-V.
 void SetImageTypes(std::span<uint32_t> module, std::span<const BindingType> bindings);
 
 }  // namespace spirloom::pack

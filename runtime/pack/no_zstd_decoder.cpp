@@ -1,4 +1,4 @@
-// In the place of zstd_decoder.cpp in builds without SPIRLOOM_ZSTD.
+// Replaces zstd_decoder.cpp in builds without SPIRLOOM_ZSTD.
 #include "runtime/pack/zstd_decoder.h"
 
 namespace spirloom::pack {
@@ -6,7 +6,7 @@ namespace spirloom::pack {
 bool HasZstd() { return false; }
 
 Status DecompressZstd(std::span<const std::byte>, std::span<std::byte>) {
-  return {StatusCode::kUnsupported, "This build does not read modules compressed with zstd."};
+  return {StatusCode::kUnsupported, "This build does not support modules compressed with zstd."};
 }
 
 }  // namespace spirloom::pack

@@ -48,7 +48,7 @@ StoredModule ShaderPack::Module(const VariantRow& row) const {
   return {.bytes = bytes_.subspan(static_cast<size_t>(module.offset), module.size),
           .raw_size = module.raw_size,
           .codec = static_cast<Codec>(module.codec),
-          .newest_spirv = NewestSpirv(row.vulkan_minor)};
+          .max_spirv_version = MaxSpirvVersion(row.vulkan_minor)};
 }
 
 Result<std::vector<uint32_t>> ShaderPack::ReadSpirv(const VariantRow& row) const {

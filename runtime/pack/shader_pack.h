@@ -13,32 +13,32 @@
 
 namespace spirloom::pack {
 
-// Whether to hash all bytes: for packs from files; an embedded one is as trusted as the program.
+// Whether to verify the digest of all bytes. Packs in files need it, embedded ones are trusted.
 enum class PackCheck : uint8_t { kStructure, kContent };
 
-// A checked view of a shader pack (pack_format.h). Refers to the bytes it was opened from.
+// A validated view of a shader pack (pack_format.h). Refers to the bytes.
 class ShaderPack {
  public:
-  // Checks every offset, count, order and name, so that the accessors below stay within `bytes`,
-  // which must be 8-byte aligned. Fails with kInvalidFile, naming the field and both values, and
-  // with kUnsupported for another version or a codec that this build lacks.
+  // Validates offsets, counts, order and names, so that the accessors stay within `bytes`, which
+  // must be 8-byte aligned. Fails with kInvalidFile, and with kUnsupported for another version or
+  // an unsupported codec.
   static Result<ShaderPack> Open(std::span<const std::byte> bytes, PackCheck check);
 
   const PackHeader& header() const { return *header_; }
   std::span<const VariantRow> variants() const { return variants_; }
   std::span<const ModuleRow> modules() const { return modules_; }
-  // What ReadRegistry takes.
+  // The encoded operator registry, for ReadRegistry().
   std::span<const std::byte> registry() const {
     return bytes_.subspan(header_->registry_offset, header_->registry_size);
   }
 
   // The variant with this key, or null.
   const VariantRow* Find(uint64_t key) const;
-  // The variant's id, e.g. "add_f32_buffer". `row` is one of variants().
+  // The id of a variant, e.g. "add_f32_buffer". `row` is one of variants().
   std::string_view Name(const VariantRow& row) const;
-  // Its module, as it is stored.
+  // The module of a variant as stored.
   StoredModule Module(const VariantRow& row) const;
-  // Its module, as drivers get it. Fails like ReadModule().
+  // The module of a variant as passed to the driver. Fails like ReadModule().
   Result<std::vector<uint32_t>> ReadSpirv(const VariantRow& row) const;
 
  private:

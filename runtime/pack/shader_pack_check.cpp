@@ -1,4 +1,4 @@
-// What ShaderPack::Open() checks, so that reading what it accepts stays within the bytes.
+// Validation of shader packs by ShaderPack::Open(), so that accessors stay within the bytes.
 #include <algorithm>
 #include <string>
 
@@ -16,7 +16,7 @@ std::string Row(const char* kind, size_t i) {
   return Concat({kind, " ", i, " of the shader pack"});
 }
 
-// Whether `count` rows of `row_size` bytes at `offset` are an aligned part of `size` bytes.
+// Checks that `count` rows of `row_size` bytes at `offset` are aligned and within `size` bytes.
 Status CheckTable(const char* name, uint64_t offset, uint64_t count, uint64_t row_size,
                   uint64_t size) {
   if (offset % kPackAlignment != 0 || offset < sizeof(PackHeader)) {
@@ -30,7 +30,7 @@ Status CheckTable(const char* name, uint64_t offset, uint64_t count, uint64_t ro
   return {};
 }
 
-// Programs print ids and make file names of them: [a-z0-9_], as the compiler asks for.
+// Programs print ids and derive file names from them: [a-z0-9_], as the compiler ensures.
 constexpr size_t kMaxIdLength = 200;
 bool IsId(std::string_view name) {
   return !name.empty() && name.size() <= kMaxIdLength && std::ranges::all_of(name, [](char c) {
@@ -51,14 +51,14 @@ Status ShaderPack::CheckHeader() const {
   }
   const PackHeader& header = *header_;
   if (header.magic != kPackMagic)
-    return InvalidFile({"The bytes do not begin as a shader pack (SLPK)."});
+    return InvalidFile({"The bytes do not begin with the magic number of a shader pack (SLPK)."});
   if (header.version != kPackVersion) {
     return Error(StatusCode::kUnsupported, {"The shader pack has version ", header.version,
                                             "; this build reads ", kPackVersion, "."});
   }
   if (header.size != bytes_.size()) {
-    return InvalidFile({Concat(
-        {"The shader pack says it has ", header.size, " bytes; there are ", bytes_.size(), "."})});
+    return InvalidFile({"The shader pack's header contains the size ", header.size,
+                        "; the pack has ", bytes_.size(), " bytes."});
   }
   SPIRLOOM_TRY(CheckTable("variant", header.variants_offset, header.variant_count,
                           sizeof(VariantRow), header.size));
@@ -72,25 +72,25 @@ Status ShaderPack::CheckCodec(const ModuleRow& row, size_t i) {
   if (IsRaw(row)) return {};
   if (row.codec != static_cast<uint32_t>(Codec::kZstd)) {
     return Error(StatusCode::kUnsupported, {Row("Module", i), " is compressed with codec ",
-                                            row.codec, ", which this build does not read."});
+                                            row.codec, ", which this build does not support."});
   }
   if (HasZstd()) return {};
   return Error(StatusCode::kUnsupported,
                {Row("Module", i),
-                " is compressed with zstd, which this build does not read: build the runtime with "
-                "SPIRLOOM_ZSTD=ON, or the library without COMPRESS."});
+                " is compressed with zstd, which this build does not support. Build the runtime "
+                "with SPIRLOOM_ZSTD=ON, or the library without COMPRESS."});
 }
 
 Status ShaderPack::CheckSizes(const ModuleRow& row, size_t i) {
   if (row.raw_size % 4 != 0 || row.raw_size < 4 * spirv::kHeaderWords ||
       (IsRaw(row) && row.size != row.raw_size)) {
     return InvalidFile({Row("Module", i), " has ", row.size, " bytes stored and ", row.raw_size,
-                        " raw; raw ones must be ", IsRaw(row) ? "equal to those stored, " : "",
+                        " raw; expected raw bytes ", IsRaw(row) ? "equal to those stored, " : "",
                         "a multiple of 4 and at least ", 4 * spirv::kHeaderWords, "."});
   }
   if (IsRaw(row) || row.raw_size <= kMaxCompressedBytes) return {};
-  return InvalidFile({Row("Module", i), " says it decompresses to ", row.raw_size,
-                      " bytes; at most ", kMaxCompressedBytes, " are possible."});
+  return InvalidFile({Row("Module", i), " decompresses to ", row.raw_size,
+                      " bytes; the maximum is ", kMaxCompressedBytes, "."});
 }
 
 Status ShaderPack::CheckModules() const {
@@ -122,30 +122,31 @@ Status ShaderPack::CheckVariants() const {
     }
     if (row.name >= strings_.size() || strings_.back() != '\0') {
       return InvalidFile({Row("Variant", i), " has its name at byte ", row.name,
-                          " of the string table, where no string ends within its ", strings_.size(),
-                          " bytes."});
+                          " of the string table (", strings_.size(),
+                          " bytes), where no string ends."});
     }
     const std::string_view start = strings_.substr(row.name, kMaxIdLength + 1);
     if (const std::string_view name = start.substr(0, start.find('\0')); !IsId(name)) {
-      return InvalidFile({Row("Variant", i), " is named ", Quote(name), ", which is not 1 to ",
-                          kMaxIdLength, " of a to z, 0 to 9 and _."});
+      return InvalidFile({Row("Variant", i), " is named ", Quote(name), "; expected 1 to ",
+                          kMaxIdLength, " characters of a-z, 0-9 and _."});
     }
     if (row.module >= modules_.size()) {
-      return InvalidFile(
-          {Row("Variant", i), " uses module ", row.module, " of ", modules_.size(), "."});
+      return InvalidFile({Row("Variant", i), " uses module ", row.module, "; the pack has ",
+                          modules_.size(), "."});
     }
     if (row.binding_count > kMaxBindings || row.constant_count > kMaxConstants ||
         row.push_bytes > kMaxPushBytes || row.push_bytes % 4 != 0) {
       return InvalidFile({Row("Variant", i), " has ", row.binding_count, " bindings, ",
                           row.constant_count, " constants and ", row.push_bytes,
-                          " push-constant bytes; at most ", kMaxBindings, ", ", kMaxConstants,
-                          " and ", kMaxPushBytes, " (a multiple of 4) are possible."});
+                          " push-constant bytes; the maxima are ", kMaxBindings, ", ",
+                          kMaxConstants, " and ", kMaxPushBytes, " (a multiple of 4)."});
     }
     if (std::ranges::any_of(row.workgroup, [](uint16_t size) { return size == 0; })) {
       return InvalidFile({Row("Variant", i), " has a workgroup of size 0."});
     }
-    if (row.any_lanes > 1) {
-      return InvalidFile({Row("Variant", i), " has any_lanes ", row.any_lanes, ", not 0 or 1."});
+    if (row.any_workgroup_size > 1) {
+      return InvalidFile({Row("Variant", i), " has any_workgroup_size ", row.any_workgroup_size,
+                          "; expected 0 or 1."});
     }
     SPIRLOOM_TRY(CheckTarget(row, i));
     for (size_t b = 0; b < row.binding_count; ++b) {
@@ -160,17 +161,17 @@ Status ShaderPack::CheckVariants() const {
 
 Status ShaderPack::CheckTarget(const VariantRow& row, size_t i) const {
   if (row.vulkan_minor < kMinVulkanMinor || row.vulkan_minor > kMaxVulkanMinor) {
-    return InvalidFile({Row("Variant", i), " is for Vulkan 1.", row.vulkan_minor, ", not 1.",
+    return InvalidFile({Row("Variant", i), " requires Vulkan 1.", row.vulkan_minor, "; expected 1.",
                         kMinVulkanMinor, " to 1.", kMaxVulkanMinor, "."});
   }
   const ModuleRow& module = modules_[row.module];
-  if (!IsRaw(module)) return {};  // ReadModule() looks
+  if (!IsRaw(module)) return {};  // ReadModule() checks the version
   const uint32_t version = RawWords(module)[1];
-  const uint32_t most = NewestSpirv(row.vulkan_minor);
-  if (version <= most) return {};
-  return InvalidFile({Row("Variant", i), " is for Vulkan 1.", row.vulkan_minor,
-                      ", which takes SPIR-V up to ", SpirvVersionText(most),
-                      ", but its module is SPIR-V ", SpirvVersionText(version), "."});
+  const uint32_t max = MaxSpirvVersion(row.vulkan_minor);
+  if (version <= max) return {};
+  return InvalidFile({Row("Variant", i), " requires Vulkan 1.", row.vulkan_minor,
+                      ", which supports SPIR-V up to ", SpirvVersionText(max),
+                      "; its module is SPIR-V ", SpirvVersionText(version), "."});
 }
 
 }  // namespace spirloom::pack

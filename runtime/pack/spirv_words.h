@@ -1,5 +1,5 @@
-// SPIR-V as words: the few numbers of its specification that the runtime needs, which takes no
-// headers for them, and a walk over instructions that trusts nothing.
+// SPIR-V as words: the constants of its specification that the runtime uses, without its headers,
+// and bounds-checked iteration over instructions.
 #ifndef SPIRLOOM_RUNTIME_PACK_SPIRV_WORDS_H_
 #define SPIRLOOM_RUNTIME_PACK_SPIRV_WORDS_H_
 
@@ -11,7 +11,7 @@ namespace spirloom::pack::spirv {
 
 inline constexpr uint32_t kMagic = 0x07230203;
 inline constexpr size_t kHeaderWords = 5;
-inline constexpr size_t kIdBound = 3;  // the header's word that all ids are less than
+inline constexpr size_t kIdBound = 3;  // index of the id bound in the header
 
 enum Op : uint32_t {
   kOpExtInst = 12,
@@ -46,8 +46,8 @@ inline constexpr uint32_t kUniformConstant = 0;
 inline constexpr uint32_t kStorageBuffer = 12;
 inline constexpr uint32_t kSampledBuffer = 46;
 
-// Calls visit(opcode, words) for each instruction, `words` with the first, until it returns false.
-// Returns false if the module has no header, or an instruction on the way does not lie within it.
+// Calls visit(opcode, words) for each instruction, including its first word, until it returns
+// false. Returns false if the header is missing or an instruction exceeds the module.
 template <typename Word, typename Visit>
 bool ForEachInstruction(std::span<Word> module, Visit visit) {
   for (size_t i = kHeaderWords; i < module.size();) {

@@ -11,20 +11,20 @@
 namespace spirloom::pack {
 namespace {
 
-// What was checked of a raw module when the pack was opened.
+// The checks of raw modules by ShaderPack::Open(), for a decompressed module.
 Status CheckDecompressed(std::span<const uint32_t> words, const StoredModule& module) {
   if (words[0] != spirv::kMagic) {
     return InvalidFile({"A compressed module of a shader pack is not SPIR-V."});
   }
-  if (words[1] <= module.newest_spirv) return {};
+  if (words[1] <= module.max_spirv_version) return {};
   return InvalidFile({"A compressed module is SPIR-V ", SpirvVersionText(words[1]),
-                      "; its variant's version of Vulkan takes up to ",
-                      SpirvVersionText(module.newest_spirv), "."});
+                      "; the Vulkan version of its variant supports up to ",
+                      SpirvVersionText(module.max_spirv_version), "."});
 }
 
 }  // namespace
 
-uint32_t NewestSpirv(uint32_t vulkan_minor) {
+uint32_t MaxSpirvVersion(uint32_t vulkan_minor) {
   constexpr std::array<uint32_t, 3> kVersions = {0x00010300, 0x00010500, 0x00010600};
   return kVersions[vulkan_minor - kMinVulkanMinor];
 }

@@ -1,4 +1,4 @@
-// Modules as packs store them, and as drivers get them.
+// Modules as stored in packs and as passed to drivers.
 #ifndef SPIRLOOM_RUNTIME_PACK_STORED_MODULE_H_
 #define SPIRLOOM_RUNTIME_PACK_STORED_MODULE_H_
 
@@ -13,9 +13,9 @@
 
 namespace spirloom::pack {
 
-// The newest SPIR-V that Vulkan 1.`vulkan_minor` (1, 2 or 3) takes, as a module's second word has
-// it; and such a version in words, e.g. "1.3".
-uint32_t NewestSpirv(uint32_t vulkan_minor);
+// The maximum SPIR-V version of Vulkan 1.`vulkan_minor` (1, 2 or 3) in the encoding of a module's
+// header, and such a version as text, e.g. "1.3".
+uint32_t MaxSpirvVersion(uint32_t vulkan_minor);
 std::string SpirvVersionText(uint32_t version);
 
 // A module in a pack. Refers to the pack's bytes.
@@ -25,14 +25,14 @@ struct StoredModule {
   }
 
   std::span<const std::byte> bytes = {};
-  uint32_t raw_size = 0;  // bytes of SPIR-V: a multiple of 4; those of `bytes` when stored raw
+  uint32_t raw_size = 0;  // bytes of SPIR-V: a multiple of 4; the size of `bytes` if stored raw
   Codec codec = Codec::kRaw;
-  uint32_t newest_spirv = UINT32_MAX;  // the version it may have, as a module's second word has it
+  uint32_t max_spirv_version = UINT32_MAX;  // in the encoding of a module's header
 };
 
-// The SPIR-V as drivers get it: decompressed, and with the images that `bindings` say. Decompresses
-// anew in each call; thread-safe. Fails with kInvalidFile when a compressed module is damaged or no
-// SPIR-V of such a version.
+// Returns the module as passed to drivers: decompressed, with the image types of `bindings`.
+// Decompresses in each call; thread-safe. Fails with kInvalidFile if a compressed module is
+// damaged, not SPIR-V, or of a newer version than max_spirv_version.
 Result<std::vector<uint32_t>> ReadModule(const StoredModule& module,
                                          std::span<const BindingType> bindings);
 

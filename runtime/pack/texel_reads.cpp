@@ -25,22 +25,22 @@ enum class Kind : uint8_t {
   kChain
 };
 
-// What an id stands for.
+// The definition of an id.
 struct Id {
   Kind kind = Kind::kOther;
-  uint32_t of = 0;  // the type it is made from, a variable's pointer, a chain's variable
-  // Of a variable.
+  uint32_t of = 0;  // element or pointee type; pointer type of a variable; variable of a chain
+  // For a variable.
   uint32_t set = 0;
   uint32_t binding = UINT32_MAX;
-  BindingType texels = BindingType::kStorageBuffer;  // what it becomes
-  // Of a chain: ids of the element and, unless 0, of one of its components.
+  BindingType texels = BindingType::kStorageBuffer;  // the new type
+  // For an access chain: ids of the element index and, unless 0, of the component index.
   uint32_t index = 0;
   uint32_t component = 0;
 
   bool is_rewritten() const { return texels != BindingType::kStorageBuffer; }
 };
 
-// The places of an instruction's words that are no ids, as far as they matter: [first, last).
+// The range [first, last) of literal operands, for opcodes that matter here.
 std::pair<size_t, size_t> LiteralsOf(uint32_t opcode, Words in) {
   if (opcode == kOpExtInst) return {4, 5};
   if (opcode == kOpCompositeExtract) return {4, in.size()};
@@ -57,23 +57,23 @@ class Rewriter {
   Rewriter(Words module, std::span<const BindingType> bindings)
       : module_(module), bindings_(bindings.begin(), bindings.end()) {}
 
-  // Whether there is anything to rewrite.
-  bool Analyse() {
+  // Returns whether there is a buffer to rewrite.
+  bool Analyze() {
     if (module_.size() < kHeaderWords || module_[kIdBound] > module_.size()) return false;
     ids_.resize(module_[kIdBound]);
     bool in_functions = false;
     uint32_t last = 0;
-    const bool whole = ForEachInstruction(module_, [&](uint32_t opcode, Words in) {
+    const bool complete = ForEachInstruction(module_, [&](uint32_t opcode, Words in) {
       if (opcode == kOpFunction && !std::exchange(in_functions, true)) FindBuffers();
       if (in_functions) {
-        Note(opcode, in);
+        TrackUses(opcode, in);
       } else {
         Declare(opcode, in);
       }
       last = opcode;
       return true;
     });
-    return whole && last == kOpFunctionEnd && std::ranges::any_of(ids_, &Id::is_rewritten);
+    return complete && last == kOpFunctionEnd && std::ranges::any_of(ids_, &Id::is_rewritten);
   }
 
   std::vector<uint32_t> Rewrite() {
@@ -95,7 +95,7 @@ class Rewriter {
     return std::move(out_);
   }
 
-  // The bindings of what Rewrite() gives.
+  // The bindings of the rewritten module.
   std::vector<BindingType> Bindings() {
     for (const Id& id : ids_) {
       if (id.is_rewritten()) bindings_[id.binding] = id.texels;
@@ -104,7 +104,7 @@ class Rewriter {
   }
 
  private:
-  // Of an id that the module has no room for, nothing is remembered.
+  // Ids outside the bound of the module refer to a dummy.
   Id& At(uint32_t id) { return id < ids_.size() ? ids_[id] : nothing_ = Id(); }
 
   void Is(uint32_t id, Kind kind, uint32_t of = 0) {
@@ -129,7 +129,7 @@ class Rewriter {
     }
   }
 
-  // What a variable becomes that points to a block of an array of 32-bit numbers or fours of them.
+  // The texel type for a variable that points to a block with an array of 32-bit scalars or vec4s.
   BindingType TexelsOf(const Id& variable) {
     uint32_t type = variable.of;
     for (const Kind kind : {Kind::kPointer, Kind::kStruct, Kind::kArray}) {
@@ -159,19 +159,19 @@ class Rewriter {
     }
   }
 
-  void LeaveAlone(uint32_t variable) { At(variable).texels = BindingType::kStorageBuffer; }
+  void KeepAsBuffer(uint32_t variable) { At(variable).texels = BindingType::kStorageBuffer; }
 
-  // Learns the pointers into the buffers; a buffer is none of ours if anything else than a load
-  // refers to it. A literal taken for an id leaves a buffer alone at worst.
-  void Note(uint32_t opcode, Words in) {
+  // Records access chains into the buffers. A buffer with any use other than a load is not
+  // rewritten. A literal that is misinterpreted as an id only prevents a rewrite.
+  void TrackUses(uint32_t opcode, Words in) {
     const auto [literals, ids_again] = LiteralsOf(opcode, in);
     for (size_t i = 1; i < in.size(); ++i) {
       if (i >= literals && i < ids_again) continue;
       const Id& id = At(in[i]);
       const bool is_loaded = opcode == kOpLoad && i == 3 && in.size() == 4;
-      if (id.kind == Kind::kChain && !is_loaded) LeaveAlone(id.of);
+      if (id.kind == Kind::kChain && !is_loaded) KeepAsBuffer(id.of);
       const bool is_reached = IsChain(opcode, in) && i == 3 && in.size() <= 7;
-      if (id.is_rewritten() && !is_reached) LeaveAlone(in[i]);
+      if (id.is_rewritten() && !is_reached) KeepAsBuffer(in[i]);
     }
     if (!IsChain(opcode, in) || !At(in[3]).is_rewritten()) return;
     Is(in[2], Kind::kChain, in[3]);
@@ -184,7 +184,7 @@ class Rewriter {
            variable.texels == BindingType::kTexelsF32Vec4;
   }
 
-  // Types, then the variables, at the end of the declarations: behind all that they refer to.
+  // Adds types, then variables, at the end of the declarations: after all ids that they use.
   void AddVariables() {
     for (uint32_t i = 0; i < ids_.size(); ++i) {
       if (!ids_[i].is_rewritten()) continue;
@@ -197,7 +197,7 @@ class Rewriter {
   struct Image {
     uint32_t type = 0;
     uint32_t pointer = 0;
-    uint32_t vec4 = 0;  // what a fetch gives
+    uint32_t vec4 = 0;  // result type of a fetch
   };
 
   void AddImage(Image& image, Kind kind) {
@@ -215,7 +215,7 @@ class Rewriter {
     Emit(kOpTypeVector, {image.vec4, scalar, 4});
   }
 
-  // Of a buffer's declarations only its name, binding and set are kept.
+  // Of the declarations of a rewritten buffer, only the name, binding and set remain.
   bool IsDropped(uint32_t opcode, Words in) {
     if (opcode == kOpVariable && in.size() >= 4) return At(in[2]).is_rewritten();
     if (opcode != kOpDecorate || in.size() < 3 || !At(in[1]).is_rewritten()) return false;
@@ -267,7 +267,7 @@ class Rewriter {
 std::vector<BindingType> ReadAsTexels(std::vector<uint32_t>& module,
                                       std::span<const BindingType> bindings) {
   Rewriter rewriter(module, bindings);
-  if (!rewriter.Analyse()) return {bindings.begin(), bindings.end()};
+  if (!rewriter.Analyze()) return {bindings.begin(), bindings.end()};
   module = rewriter.Rewrite();
   return rewriter.Bindings();
 }

@@ -12,10 +12,10 @@ Status DecompressZstd(std::span<const std::byte> source, std::span<std::byte> ta
   const size_t size = ZSTD_decompress(target.data(), target.size(), source.data(), source.size());
   if (ZSTD_isError(size) != 0) {
     return InvalidFile(
-        {"A module of a shader pack does not decompress: ", ZSTD_getErrorName(size), "."});
+        {"Decompressing a module of a shader pack failed: ", ZSTD_getErrorName(size), "."});
   }
   if (size == target.size()) return {};
-  return InvalidFile({"A module of a shader pack decompresses to ", size, " bytes; its row says ",
+  return InvalidFile({"A module of a shader pack decompresses to ", size, " bytes; expected ",
                       target.size(), "."});
 }
 

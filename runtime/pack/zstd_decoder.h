@@ -1,4 +1,4 @@
-// Decompression of modules; left out of the runtime without the CMake option SPIRLOOM_ZSTD.
+// Decompression of modules; requires the CMake option SPIRLOOM_ZSTD.
 #ifndef SPIRLOOM_RUNTIME_PACK_ZSTD_DECODER_H_
 #define SPIRLOOM_RUNTIME_PACK_ZSTD_DECODER_H_
 
@@ -9,11 +9,11 @@
 
 namespace spirloom::pack {
 
-// Whether this build decompresses.
+// Whether this build supports zstd.
 bool HasZstd();
 
-// Decompresses `source` into `target`, which it must fill exactly. Fails with kInvalidFile when it
-// does not or is damaged, with kUnsupported in a build without zstd. Thread-safe.
+// Decompresses `source` into `target`, which must have exactly the decompressed size. Fails with
+// kInvalidFile for damaged data or another size, kUnsupported in a build without zstd. Thread-safe.
 Status DecompressZstd(std::span<const std::byte> source, std::span<std::byte> target);
 
 }  // namespace spirloom::pack

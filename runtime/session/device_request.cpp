@@ -26,7 +26,7 @@ Result<DeviceRequest> DeviceRequest::Create(std::span<const ShaderLibrary* const
     std::unique_ptr<State> state(
         new State{vulkan::FeatureChain(physical.api_version, physical.extensions, index.needs())});
     state->features.Query(adopted->fn(), physical_device);
-    state->features.KeepWanted();
+    state->features.DisableUnrequested();
     return DeviceRequest(std::move(state));
   });
 }

@@ -1,4 +1,4 @@
-// Shader libraries in files.
+// Shader libraries from files.
 #include <utility>
 
 #include "runtime/base/guarded.h"

@@ -20,7 +20,7 @@ std::vector<DeviceInfo> Infos(const std::vector<vulkan::PhysicalDevice>& devices
   return infos;
 }
 
-// The device that the options, or else the environment, name.
+// The device selected by the options or by the environment variable SPIRLOOM_DEVICE.
 Result<vulkan::PhysicalDevice> SelectDevice(const vulkan::Instance& instance,
                                             const RuntimeOptions& options) {
   SPIRLOOM_TRY_ASSIGN(const std::vector<vulkan::PhysicalDevice> devices,
@@ -32,7 +32,8 @@ Result<vulkan::PhysicalDevice> SelectDevice(const vulkan::Instance& instance,
   if (!choice.ok()) {
     Status status = std::move(choice).status();
     if (!from_environment) return status;
-    return std::move(status).While("choosing the device that SPIRLOOM_DEVICE names");
+    return std::move(status).While(
+        "selecting the device of the environment variable SPIRLOOM_DEVICE");
   }
   return devices[*choice];
 }
@@ -57,9 +58,9 @@ Status MakeDevice(const RuntimeOptions& options, internal::RuntimeState& state) 
 
 Status CheckAdopted(const RuntimeOptions& options) {
   const AdoptedDevice& adopted = *options.adopt;
-  std::string wrong;
-  const auto check = [&wrong](bool right, const char* what) {
-    if (!right) wrong += Concat({"\n - ", what});
+  std::string problems;
+  const auto check = [&problems](bool valid, const char* problem) {
+    if (!valid) problems += Concat({"\n - ", problem});
   };
   check(adopted.instance != nullptr, "AdoptedDevice::instance is null");
   check(adopted.physical_device != nullptr, "AdoptedDevice::physical_device is null");
@@ -67,12 +68,12 @@ Status CheckAdopted(const RuntimeOptions& options) {
   check(adopted.queue != nullptr, "AdoptedDevice::queue is null");
   check(static_cast<bool>(adopted.lock_queue) == static_cast<bool>(adopted.unlock_queue),
         "only one of AdoptedDevice::lock_queue and unlock_queue is set");
-  check(options.device.empty(), "RuntimeOptions::device is set beside adopt");
-  check(!options.accept, "RuntimeOptions::accept is set beside adopt");
+  check(options.device.empty(), "RuntimeOptions::device is set together with adopt");
+  check(!options.accept, "RuntimeOptions::accept is set together with adopt");
   check(!options.validation,
-        "RuntimeOptions::validation is set beside adopt: the instance's layers are its maker's");
-  if (wrong.empty()) return {};
-  return Error(StatusCode::kInvalidArgument, {"The device cannot be adopted:", wrong});
+        "RuntimeOptions::validation is set together with adopt: enable layers in the instance");
+  if (problems.empty()) return {};
+  return Error(StatusCode::kInvalidArgument, {"The device cannot be adopted:", problems});
 }
 
 Status AdoptDevice(const RuntimeOptions& options, internal::RuntimeState& state) {
@@ -89,22 +90,22 @@ Status AdoptDevice(const RuntimeOptions& options, internal::RuntimeState& state)
   return {};
 }
 
-std::string CacheFolder(const std::string& option) {
+std::string CacheDirectory(const std::string& option) {
   if (option == "none") return {};
-  return option.empty() ? vulkan::DefaultCacheFolder() : option;
+  return option.empty() ? vulkan::DefaultCacheDirectory() : option;
 }
 
-// Kernels of other libraries, or of the same after a change, are others.
-std::string TuningPath(const std::string& folder, const vulkan::PhysicalDevice& device,
+// The path depends on the contents of the libraries, as other libraries have other kernels.
+std::string TuningPath(const std::string& directory, const vulkan::PhysicalDevice& device,
                        const ops::OpIndex& index) {
-  if (folder.empty()) return {};
+  if (directory.empty()) return {};
   std::vector<uint64_t> contents;
   for (const ops::LoadedLibrary& library : index.libraries()) {
     contents.push_back(library.pack.header().content_digest);
     contents.push_back(library.overrides() ? 1 : 0);
   }
   const uint64_t digest = XXH64(contents.data(), contents.size() * sizeof(uint64_t), /*seed=*/0);
-  return Concat({folder, "/tuning-", vulkan::FileKey(device.properties), "-", digest, ".bin"});
+  return Concat({directory, "/tuning-", vulkan::FileKey(device.properties), "-", digest, ".bin"});
 }
 
 }  // namespace
@@ -113,7 +114,7 @@ namespace internal {
 
 void RuntimeState::SavePipelineCache() {
   const std::scoped_lock lock(save_mutex);
-  (void)pipeline_cache->Save();  // without the file, pipelines are compiled again
+  (void)pipeline_cache->Save();  // without the file, later processes compile again
 }
 
 }  // namespace internal
@@ -140,22 +141,22 @@ Result<Runtime> Runtime::Create(const RuntimeOptions& options) {
     SPIRLOOM_TRY(options.adopt == nullptr ? MakeDevice(options, *state)
                                           : AdoptDevice(options, *state));
     const vulkan::PhysicalDevice& physical = state->device->physical();
-    state->device->host().Say(
-        LogLevel::kInfo, {options.adopt == nullptr ? "Chosen" : "Adopted",
+    state->device->host().Log(
+        LogLevel::kInfo, {options.adopt == nullptr ? "Selected" : "Adopted",
                           " device: ", physical.info.name, " (", physical.info.type, ", Vulkan ",
                           physical.info.api_version, ", ", physical.info.driver, ")."});
     state->layouts = std::make_unique<vulkan::LayoutCache>(*state->device);
-    const std::string folder = CacheFolder(options.cache_dir);
-    if (folder.empty() && options.cache_dir != "none") {
-      state->device->host().Say(LogLevel::kWarning,
-                                {"Nothing is cached: neither RuntimeOptions::cache_dir nor the "
-                                 "environment (XDG_CACHE_HOME, HOME) names a folder."});
+    const std::string directory = CacheDirectory(options.cache_dir);
+    if (directory.empty() && options.cache_dir != "none") {
+      state->device->host().Log(LogLevel::kWarning,
+                                {"Caching is disabled: RuntimeOptions::cache_dir, XDG_CACHE_HOME "
+                                 "and HOME are not set."});
     }
     SPIRLOOM_TRY_ASSIGN(vulkan::PipelineCache cache,
-                        vulkan::PipelineCache::Create(*state->device, folder));
+                        vulkan::PipelineCache::Create(*state->device, directory));
     state->pipeline_cache = std::make_unique<vulkan::PipelineCache>(std::move(cache));
     state->tuning = std::make_unique<session::TuningStore>(
-        TuningPath(folder, physical, state->index), state->device->host());
+        TuningPath(directory, physical, state->index), state->device->host());
     return Runtime(std::move(state));
   });
 }

@@ -13,7 +13,7 @@
 
 namespace spirloom::internal {
 
-// What a Runtime and its Models share. Members are destroyed from last to first.
+// The state shared by a Runtime and its Models. Members are destroyed from last to first.
 struct RuntimeState {
   ops::OpIndex index;
   std::unique_ptr<vulkan::Instance> instance;
@@ -21,10 +21,10 @@ struct RuntimeState {
   std::unique_ptr<vulkan::LayoutCache> layouts;
   std::unique_ptr<vulkan::PipelineCache> pipeline_cache;
   std::unique_ptr<session::TuningStore> tuning;
-  // Guards PipelineCache::Save.
+  // Protects PipelineCache::Save().
   std::mutex save_mutex;
 
-  // Stores what new pipelines added to the cache, where that can be done; call after creating some.
+  // Saves the cache if it has grown; call it after creating pipelines. Ignores failures.
   // Thread-safe.
   void SavePipelineCache();
 };

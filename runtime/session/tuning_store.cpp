@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kHeading = "spirloom tuning 1";
 
-// Takes the text before the next newline off `text`; false when there is none.
+// Removes the first line from `text`; false without a newline.
 bool TakeLine(std::string_view& text, std::string_view& line) {
   const size_t end = text.find('\n');
   if (end == std::string_view::npos) return false;
@@ -65,8 +65,8 @@ void TuningStore::Add(const TunedKernels& kernels) {
   if (path_.empty()) return;
   const std::string text = FormatTuning(*kernels_);
   if (WriteCacheFile(path_, std::as_bytes(std::span(text)))) return;
-  host_.Say(LogLevel::kWarning, {"What tuning found cannot be written to '", path_,
-                                 "': later processes measure again."});
+  host_.Log(LogLevel::kWarning,
+            {"Tuning results cannot be written to '", path_, "'. Later processes measure again."});
 }
 
 }  // namespace spirloom::session

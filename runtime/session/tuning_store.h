@@ -1,4 +1,4 @@
-// Which kernels measurements found fastest, kept for later processes.
+// Tuning results: the fastest kernels, stored for later processes.
 #ifndef SPIRLOOM_RUNTIME_SESSION_TUNING_STORE_H_
 #define SPIRLOOM_RUNTIME_SESSION_TUNING_STORE_H_
 
@@ -12,26 +12,26 @@
 
 namespace spirloom::session {
 
-// The kernel of each call, which is named by graph::CallText().
+// Maps a call, as text of graph::CallText(), to its fastest kernel.
 using TunedKernels = std::map<std::string, std::string>;
 
-// A line for each call, behind one that names the format.
+// A heading with the format version, then one line per call.
 std::string FormatTuning(const TunedKernels& kernels);
-// Returns what FormatTuning() was given; nothing for any other text.
+// Parses the result of FormatTuning(); empty for other texts.
 TunedKernels ParseTuning(std::string_view text);
 
-// The kernels of one device and set of libraries, in memory and in a file. A file that is missing
-// or damaged counts as empty; one that cannot be written is no error, but said to the log.
-// Thread-safe.
+// The tuning results of one device and set of libraries, in memory and in a file. A missing or
+// damaged file is treated as empty; a failure to write it is only logged. Thread-safe.
 class TuningStore {
  public:
-  // Reads the file at `path`; "" keeps them in memory only.
+  // Reads the file at `path`; "": results are in memory only.
   explicit TuningStore(std::string path, Host host = {});
 
   const std::string& path() const { return path_; }
-  // As they are now; never null.
+  // The current results; never null.
   std::shared_ptr<const TunedKernels> kernels() const;
-  // Replaces those of the same calls, here and in the file, which keeps what other processes added.
+  // Adds results, which replace those of the same calls, and merges with those that other processes
+  // added to the file.
   void Add(const TunedKernels& kernels);
 
  private:

@@ -18,13 +18,12 @@ VkFormat TexelFormat(pack::BindingType type) {
 }  // namespace
 
 Result<Buffer> Buffer::CreateUnbound(const Device& device, VkDeviceSize size, VkDeviceSize margin) {
-  if (size == 0) return Error(StatusCode::kInvalidArgument, {"A buffer of 0 bytes is asked for."});
+  if (size == 0) return Error(StatusCode::kInvalidArgument, {"Buffer size is 0; expected >= 1."});
   const VkDeviceSize limit = device.physical().max_buffer_size;
   if (size > limit) {
-    return Status(
+    return Error(
         StatusCode::kOutOfMemory,
-        Concat({"A buffer of ", size, " bytes exceeds the largest that the device allows (", limit,
-                " bytes)."}));
+        {"Buffer size (", size, " bytes) exceeds the device's limit (", limit, " bytes)."});
   }
   VkBufferCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
@@ -74,7 +73,7 @@ Result<BufferView> BufferView::Create(const Buffer& buffer, VkDeviceSize offset,
   info.buffer = buffer.handle();
   info.format = TexelFormat(type);
   info.offset = buffer.offset() + offset;
-  // What lies beyond a part of a buffer may be another's, in which case it is not for this reader.
+  // Bytes after a part of a buffer may belong to another tensor, so only whole buffers are padded.
   const bool whole = offset == 0 && size == buffer.size();
   info.range = whole ? TexelViewSize(size, buffer.vulkan_size_ - info.offset) : size;
   VkBufferView handle = VK_NULL_HANDLE;

@@ -9,49 +9,50 @@
 
 namespace spirloom::vulkan {
 
-// A storage, texel and transfer buffer, with its own memory or at an offset into shared memory.
-// Freed on destruction; the GPU must be done with it.
+// A VkBuffer for storage, texels and transfers, with its own memory or bound to shared memory.
+// Destroyed by the destructor; the GPU must have finished using it.
 class Buffer {
  public:
-  // A buffer of `size` > 0 bytes with memory of its own. Fails with kOutOfMemory, naming the size.
+  // Creates a buffer of `size` > 0 bytes with its own memory. Fails with kOutOfMemory.
   static Result<Buffer> Create(const Device& device, VkDeviceSize size, MemoryUse use);
-  // A buffer without memory; Bind() comes next. `margin` bytes, a multiple of
-  // minStorageBufferOffsetAlignment and minTexelBufferOffsetAlignment, lie unused on both sides of
-  // it in its VkBuffer.
+  // Creates a buffer without memory, for Bind(). `margin` unused bytes precede and follow its range
+  // in the VkBuffer; a multiple of minStorageBufferOffsetAlignment and
+  // minTexelBufferOffsetAlignment.
   static Result<Buffer> CreateUnbound(const Device& device, VkDeviceSize size,
                                       VkDeviceSize margin = 0);
 
-  // Puts the buffer at `offset` of `memory`, which must outlive its use; `offset` is a multiple of
+  // Binds the buffer to `memory`, which must outlive its use, at `offset`, a multiple of
   // requirements().alignment.
   Status Bind(const DeviceMemory& memory, VkDeviceSize offset);
 
   const Device& device() const { return handle_.device(); }
   VkBuffer handle() const { return handle_.get(); }
-  // Where byte 0 lies in the VkBuffer.
+  // Offset of byte 0 in the VkBuffer.
   VkDeviceSize offset() const { return margin_; }
   VkDeviceSize size() const { return size_; }
   const VkMemoryRequirements& requirements() const { return requirements_; }
-  // The host's view of byte 0; null for device-only memory.
+  // Host address of byte 0; null for device-only memory.
   std::byte* mapped() const { return mapped_; }
 
  private:
   friend class BufferView;
   Buffer() = default;
 
-  DeviceMemory memory_;  // empty when the memory is shared
+  DeviceMemory memory_;  // empty if the memory is shared
   DeviceHandle<VkBuffer, &DeviceFunctions::vkDestroyBuffer> handle_;
   VkDeviceSize size_ = 0;
   VkDeviceSize margin_ = 0;
-  VkDeviceSize vulkan_size_ = 0;  // of the VkBuffer
+  VkDeviceSize vulkan_size_ = 0;  // size of the VkBuffer
   VkMemoryRequirements requirements_{};
   std::byte* mapped_ = nullptr;
 };
 
-// A buffer that kernels read as texels. Freed on destruction; the GPU must be done with it.
+// A texel view of a buffer. Destroyed by the destructor; the GPU must have finished using it.
 class BufferView {
  public:
-  // `size` bytes of `buffer` from `offset` on, both multiples of 16, in texels of `type`; of a
-  // whole buffer some more (software_device.h). The buffer has memory and outlives the view.
+  // A view of `size` bytes from `offset`, both multiples of 16, with texels of `type`. A view of a
+  // whole buffer covers padding as well (software_device.h). The buffer has memory and outlives the
+  // view.
   static Result<BufferView> Create(const Buffer& buffer, VkDeviceSize offset, VkDeviceSize size,
                                    pack::BindingType type);
 

@@ -12,20 +12,20 @@
 
 namespace spirloom::vulkan {
 
-// A primary command buffer with a pool of its own, so that different ones may be recorded on
-// different threads. May be submitted any number of times, one after another; what it refers to
-// must outlive its last execution.
+// A primary command buffer with its own pool, so that several threads can record different command
+// buffers. It may be submitted repeatedly, but not concurrently; the objects it uses must outlive
+// its last execution.
 class CommandBuffer {
  public:
   static Result<CommandBuffer> Create(const Device& device);
 
-  // Starts recording anew.
+  // Restarts recording.
   Status Begin(VkCommandBufferUsageFlags usage = 0);
   Status End();
 
   void BindPipeline(const ComputePipeline& pipeline);
   void BindDescriptorSet(const BindingLayout& layout, VkDescriptorSet set);
-  // `data` is the whole block, a multiple of 4 bytes; nothing happens when it is empty.
+  // `data` is the entire push constant block, a multiple of 4 bytes; does nothing if it is empty.
   void PushConstants(const BindingLayout& layout, std::span<const std::byte> data);
   // Group counts must be within the device's maxComputeWorkGroupCount.
   void Dispatch(uint32_t groups_x, uint32_t groups_y, uint32_t groups_z);
@@ -35,9 +35,9 @@ class CommandBuffer {
                std::span<const VkMemoryBarrier> memory,
                std::span<const VkBufferMemoryBarrier> buffers,
                std::span<const VkImageMemoryBarrier> images);
-  // Must come before the first WriteTimestamp of each execution.
+  // Required before the first WriteTimestamp() of each execution.
   void ResetTimestamps(const TimestampPool& pool);
-  // Written when the commands before it have passed `stage`.
+  // Writes a timestamp when all preceding commands have completed `stage`.
   void WriteTimestamp(const TimestampPool& pool, uint32_t query, VkPipelineStageFlagBits stage);
 
   VkCommandBuffer handle() const { return handle_; }

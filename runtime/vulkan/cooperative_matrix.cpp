@@ -17,12 +17,12 @@ constexpr uint32_t kSubgroup = 3;
 
 using GetShapes = VkResult(VKAPI_PTR*)(VkPhysicalDevice, uint32_t*, CooperativeMatrixShape*);
 
-// Of factors of this VkComponentTypeKHR.
-bool IsOurs(const CooperativeMatrixShape& shape, uint32_t factors) {
+// Whether kernels can use the shape, with operands of VkComponentTypeKHR `operand_type`.
+bool IsUsable(const CooperativeMatrixShape& shape, uint32_t operand_type) {
   const auto is_side = [](uint32_t size) { return size == pack::kMatrixSide; };
-  return is_side(shape.m) && is_side(shape.n) && is_side(shape.k) && shape.a_type == factors &&
-         shape.b_type == factors && shape.c_type == kFloat32 && shape.result_type == kFloat32 &&
-         shape.saturating == VK_FALSE && shape.scope == kSubgroup;
+  return is_side(shape.m) && is_side(shape.n) && is_side(shape.k) && shape.a_type == operand_type &&
+         shape.b_type == operand_type && shape.c_type == kFloat32 &&
+         shape.result_type == kFloat32 && shape.saturating == VK_FALSE && shape.scope == kSubgroup;
 }
 
 std::vector<CooperativeMatrixShape> ShapesOf(const Instance& instance, VkPhysicalDevice device) {
@@ -42,17 +42,17 @@ std::vector<CooperativeMatrixShape> ShapesOf(const Instance& instance, VkPhysica
 uint64_t MatrixCapabilities(std::span<const CooperativeMatrixShape> shapes,
                             const VkPhysicalDeviceLimits& limits,
                             const VkPhysicalDeviceSubgroupSizeControlProperties& subgroups) {
-  const auto multiplies = [shapes](uint32_t factors) {
-    return std::ranges::any_of(shapes, [=](const auto& shape) { return IsOurs(shape, factors); });
+  const auto supports = [shapes](uint32_t type) {
+    return std::ranges::any_of(shapes, [=](const auto& shape) { return IsUsable(shape, type); });
   };
-  const bool takes = multiplies(kFloat16) &&
-                     limits.maxComputeSharedMemorySize >= pack::kSharedBytes32k &&
-                     subgroups.minSubgroupSize <= pack::kMatrixSubgroupSize &&
-                     subgroups.maxSubgroupSize >= pack::kMatrixSubgroupSize &&
-                     (subgroups.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
-  if (!takes) return 0;
+  const bool usable = supports(kFloat16) &&
+                      limits.maxComputeSharedMemorySize >= pack::kSharedBytes32k &&
+                      subgroups.minSubgroupSize <= pack::kMatrixSubgroupSize &&
+                      subgroups.maxSubgroupSize >= pack::kMatrixSubgroupSize &&
+                      (subgroups.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
+  if (!usable) return 0;
   return pack::CapabilityBit(pack::Capability::kCooperativeMatrix) |
-         (multiplies(kBFloat16) ? pack::CapabilityBit(pack::Capability::kBFloat16Matrix) : 0);
+         (supports(kBFloat16) ? pack::CapabilityBit(pack::Capability::kBFloat16Matrix) : 0);
 }
 
 uint64_t MatrixCapabilities(const Instance& instance, VkPhysicalDevice device) {

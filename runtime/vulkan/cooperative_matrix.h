@@ -1,5 +1,5 @@
-// VK_KHR_cooperative_matrix and VK_KHR_shader_bfloat16 as far as the runtime uses them, and older
-// headers lack them.
+// The parts of VK_KHR_cooperative_matrix and VK_KHR_shader_bfloat16 that the runtime uses, for
+// Vulkan headers that lack them.
 #ifndef SPIRLOOM_RUNTIME_VULKAN_COOPERATIVE_MATRIX_H_
 #define SPIRLOOM_RUNTIME_VULKAN_COOPERATIVE_MATRIX_H_
 
@@ -31,7 +31,7 @@ struct ShaderBFloat16Features {
   VkBool32 shaderBFloat16CooperativeMatrix;
 };
 
-// VkCooperativeMatrixPropertiesKHR: sizes, VkComponentTypeKHR and VkScopeKHR of one product.
+// VkCooperativeMatrixPropertiesKHR: a supported shape with VkComponentTypeKHR and VkScopeKHR.
 struct CooperativeMatrixShape {
   VkStructureType sType;
   void* pNext;
@@ -41,14 +41,14 @@ struct CooperativeMatrixShape {
   uint32_t scope;
 };
 
-// Those of kCooperativeMatrix and kBFloat16Matrix (bits, pack::Capability) that stand for a device
-// of these shapes, limits and subgroup sizes: the latter only beside the former.
+// Returns kCooperativeMatrix and kBFloat16Matrix (bits, pack::Capability) if the shapes, limits and
+// subgroup sizes of a device support them; kBFloat16Matrix only together with kCooperativeMatrix.
 uint64_t MatrixCapabilities(std::span<const CooperativeMatrixShape> shapes,
                             const VkPhysicalDeviceLimits& limits,
                             const VkPhysicalDeviceSubgroupSizeControlProperties& subgroups);
 
-// The same of a device that has the extension and VK_EXT_subgroup_size_control, whatever its
-// features; none where the driver fails to say.
+// Queries a device that has the extension and VK_EXT_subgroup_size_control, and returns its
+// capabilities, not considering its features; 0 if a query fails.
 uint64_t MatrixCapabilities(const Instance& instance, VkPhysicalDevice device);
 
 }  // namespace spirloom::vulkan

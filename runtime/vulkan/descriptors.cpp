@@ -11,7 +11,7 @@
 namespace spirloom::vulkan {
 namespace {
 
-// Whether a stage may have this many descriptors: a device need offer only four of a kind.
+// Checks the per-stage descriptor limits: Vulkan guarantees only four of each kind.
 Status CheckLimits(const Device& device, std::span<const pack::BindingType> types) {
   DescriptorCounts counts;
   counts.Add(types);
@@ -113,7 +113,7 @@ void DescriptorCounts::Add(std::span<const pack::BindingType> types) {
 
 Result<DescriptorPool> DescriptorPool::Create(const Device& device,
                                               const DescriptorCounts& counts) {
-  // A pool must have room for at least one set and one descriptor.
+  // Vulkan requires at least one set and one descriptor of each type.
   const std::array<VkDescriptorPoolSize, 4> sizes = {
       {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, std::max(counts.storage_buffers, 1U)},
        {VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE, std::max(counts.sampled_images, 1U)},

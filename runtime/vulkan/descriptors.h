@@ -1,4 +1,4 @@
-// Descriptor set layouts, pools and updates for sets of buffers and images.
+// Descriptor set layouts, pools and updates.
 #ifndef SPIRLOOM_RUNTIME_VULKAN_DESCRIPTORS_H_
 #define SPIRLOOM_RUNTIME_VULKAN_DESCRIPTORS_H_
 
@@ -16,19 +16,19 @@ namespace spirloom::vulkan {
 
 VkDescriptorType ToDescriptorType(pack::BindingType type);
 
-// What a pipeline is called with: its pipeline layout, and the layout of its one descriptor set.
+// The pipeline layout of a pipeline, and the layout of its only descriptor set.
 struct BindingLayout {
   VkPipelineLayout pipeline = VK_NULL_HANDLE;
   VkDescriptorSetLayout set = VK_NULL_HANDLE;
 };
 
-// Makes each distinct layout once and owns them all. Thread-safe.
+// Creates each distinct layout once and owns them. Thread-safe.
 class LayoutCache {
  public:
   explicit LayoutCache(const Device& device) : device_(&device) {}
 
-  // The layout with binding i of type types[i] and `push_bytes` of push constants (a multiple of
-  // 4).
+  // Returns the layout with binding i of type types[i] and `push_bytes` of push constants, a
+  // multiple of 4.
   Result<BindingLayout> Get(std::span<const pack::BindingType> types, uint32_t push_bytes);
 
  private:
@@ -45,7 +45,7 @@ class LayoutCache {
   std::map<std::pair<Types, uint32_t>, Layout> layouts_;
 };
 
-// How many sets and descriptors a pool must hold.
+// The numbers of sets and descriptors in a pool.
 struct DescriptorCounts {
   uint32_t sets = 0;
   uint32_t storage_buffers = 0;
@@ -53,11 +53,11 @@ struct DescriptorCounts {
   uint32_t storage_images = 0;
   uint32_t texel_buffers = 0;
 
-  // Counts one more set with these bindings.
+  // Adds a set with these bindings.
   void Add(std::span<const pack::BindingType> types);
 };
 
-// Owns descriptor sets, which live as long as it does.
+// Owns descriptor sets; they are freed with the pool.
 class DescriptorPool {
  public:
   static Result<DescriptorPool> Create(const Device& device, const DescriptorCounts& counts);
@@ -69,7 +69,7 @@ class DescriptorPool {
   DeviceHandle<VkDescriptorPool, &DeviceFunctions::vkDestroyDescriptorPool> handle_;
 };
 
-// What one binding refers to: `buffer` (a byte range), `view` or `texels`, by `type`.
+// The resource of one binding: `buffer` with a byte range, `view` or `texels`, depending on `type`.
 struct Descriptor {
   pack::BindingType type = pack::BindingType::kStorageBuffer;
   VkBuffer buffer = VK_NULL_HANDLE;
@@ -79,9 +79,9 @@ struct Descriptor {
   VkBufferView texels = VK_NULL_HANDLE;
 };
 
-// The descriptor of `size` bytes of a buffer from `offset` on, both multiples of 16, bound as
-// `type`: a storage buffer or texels, whose view is added to `views` and must live as long as the
-// descriptor. `offset` is one that the device lets bindings begin at.
+// The descriptor of `size` bytes of a buffer from `offset`, both multiples of 16, bound as `type`:
+// a storage buffer or texels. A texel view is appended to `views` and must outlive the descriptor.
+// `offset` must meet the device's alignment.
 Result<Descriptor> BufferDescriptor(const Buffer& buffer, VkDeviceSize offset, VkDeviceSize size,
                                     pack::BindingType type, std::vector<BufferView>& views);
 

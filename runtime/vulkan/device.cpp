@@ -21,31 +21,31 @@ void AddLine(std::string& text, std::initializer_list<TextPiece> line) {
   text += Concat(line);
 }
 
-// A line for each thing that an adopted device lacks.
-std::string Lacks(const PhysicalDevice& physical, const AdoptedDevice& adopted) {
+// One line for each missing requirement of an adopted device.
+std::string MissingRequirements(const PhysicalDevice& physical, const AdoptedDevice& adopted) {
   std::string lines;
   if (physical.api_version < VK_API_VERSION_1_1) {
-    AddLine(lines, {"Vulkan 1.1: the device has ", physical.info.api_version,
-                    ", and the instance was made for 1.", VK_API_VERSION_MINOR(adopted.api_version),
+    AddLine(lines, {"Vulkan 1.1: the device has version ", physical.info.api_version,
+                    " and the instance 1.", VK_API_VERSION_MINOR(adopted.api_version),
                     " (AdoptedDevice::api_version)"});
   }
   if (adopted.queue_family >= physical.queue_families.size()) {
-    AddLine(lines,
-            {"a queue family ", adopted.queue_family, ": it has ", physical.queue_families.size()});
+    AddLine(lines, {"queue family ", adopted.queue_family, ": the device has ",
+                    physical.queue_families.size(), " families"});
   } else if ((physical.queue_families[adopted.queue_family].queueFlags & VK_QUEUE_COMPUTE_BIT) ==
              0) {
     AddLine(lines, {"VK_QUEUE_COMPUTE_BIT in queue family ", adopted.queue_family});
   }
   for (const char* extension : adopted.extensions) {
     if (physical.HasExtension(extension)) continue;
-    AddLine(lines, {"the extension ", extension, ", which AdoptedDevice::extensions names"});
+    AddLine(lines, {"extension ", extension, " of AdoptedDevice::extensions"});
   }
   return lines;
 }
 
 }  // namespace
 
-// The mutex is taken first: the application's lock is not told of our threads.
+// Locks the queue: first the mutex, so that the application's lock is never used by two threads.
 class Device::QueueLock {
  public:
   explicit QueueLock(const Device& device) : device_(device), lock_(device.queue_mutex_) {
@@ -80,7 +80,7 @@ Result<std::unique_ptr<Device>> Device::Create(const Instance& instance,
 
   FeatureChain features(physical.api_version, physical.extensions, capabilities);
   features.Query(instance.fn(), physical.handle);
-  features.KeepWanted();
+  features.DisableUnrequested();
   std::vector<const char*> extensions = features.extensions();
   import_host_memory = import_host_memory && physical.host_pointer_alignment > 0;
   if (import_host_memory) extensions.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
@@ -109,19 +109,19 @@ Result<std::unique_ptr<Device>> Device::Create(const Instance& instance,
 Result<std::unique_ptr<Device>> Device::Adopt(const Instance& instance,
                                               const PhysicalDevice& physical,
                                               const AdoptedDevice& adopted, uint64_t capabilities) {
-  const std::string lacks = Lacks(physical, adopted);
-  if (!lacks.empty()) {
+  const std::string missing = MissingRequirements(physical, adopted);
+  if (!missing.empty()) {
     return Error(StatusCode::kUnsupported, {"The adopted device '", physical.info.name,
-                                            "' cannot be used. It lacks:", lacks});
+                                            "' does not meet the requirements. Missing:", missing});
   }
   const uint64_t enabled = EnabledCapabilities(adopted.features) | ~kFeatureCapabilities;
-  const uint64_t off = physical.capabilities & capabilities & ~enabled;
-  if (off != 0) {
+  const uint64_t disabled = physical.capabilities & capabilities & ~enabled;
+  if (disabled != 0) {
     std::string names;
-    for (const std::string& name : pack::CapabilityNames(off)) names += ' ' + name;
-    instance.host().Say(LogLevel::kWarning,
-                        {"The adopted device is used without features that it has, but that "
-                         "AdoptedDevice::features does not turn on:",
+    for (const std::string& name : pack::CapabilityNames(disabled)) names += ' ' + name;
+    instance.host().Log(LogLevel::kWarning,
+                        {"The adopted device supports features that AdoptedDevice::features does "
+                         "not enable:",
                          names, ". DeviceRequest adds them to VkDeviceCreateInfo."});
   }
   std::unique_ptr<Device> device(new Device(instance, physical, capabilities & enabled));

@@ -17,32 +17,32 @@
 
 namespace spirloom::vulkan {
 
-// How often costly things have happened on a device since it was created. Running a model must
-// change none but `submits`.
+// Numbers of expensive operations since the creation of a device. A run of a model changes only
+// `submits`.
 struct DeviceCounters {
   std::atomic<uint64_t> memory_allocations{0};
   std::atomic<uint64_t> memory_frees{0};
-  std::atomic<uint64_t> allocated_bytes{0};  // now, not in total
-  std::atomic<uint64_t> peak_bytes{0};       // the most of it so far
-  std::atomic<uint64_t> recordings{0};       // command buffers begun
+  std::atomic<uint64_t> allocated_bytes{0};  // currently
+  std::atomic<uint64_t> peak_bytes{0};       // maximum of allocated_bytes
+  std::atomic<uint64_t> recordings{0};       // begun command buffers
   std::atomic<uint64_t> descriptor_updates{0};
   std::atomic<uint64_t> pipelines{0};
   std::atomic<uint64_t> submits{0};
 };
 
-// A VkDevice, its own or the application's, with one compute queue and a function table. Every
-// object below is made from a Device and must be destroyed before it. Thread-safe.
+// An owned or adopted VkDevice with one compute queue and a function table. All objects created
+// from it must be destroyed first. Thread-safe.
 class Device {
  public:
-  // Enables those of `capabilities` (bits, pack::Capability) that the physical device reports, and
-  // nothing else: what is not enabled cannot trouble drivers and layers. Buffer access is not
-  // robust. `instance` must outlive the device.
+  // Creates a device with those of `capabilities` (bits, pack::Capability) that the physical device
+  // supports. Other features remain disabled, so that they cannot trigger driver or layer problems;
+  // buffer access is not robust. `instance` must outlive the device.
   static Result<std::unique_ptr<Device>> Create(const Instance& instance,
                                                 const PhysicalDevice& physical,
                                                 uint64_t capabilities,
                                                 bool import_host_memory = false);
-  // Uses `adopted`, which must outlive it and is not destroyed with it. Fails with kUnsupported,
-  // listing all that it lacks.
+  // Adopts the application's device, which must outlive this object and is not destroyed by it.
+  // Fails with kUnsupported; the message lists all missing requirements.
   static Result<std::unique_ptr<Device>> Adopt(const Instance& instance,
                                                const PhysicalDevice& physical,
                                                const AdoptedDevice& adopted, uint64_t capabilities);
@@ -55,42 +55,42 @@ class Device {
   const DeviceFunctions& fn() const { return functions_; }
   const VkAllocationCallbacks* allocator() const { return instance_.allocator(); }
   const Host& host() const { return instance_.host(); }
-  // Whether the application can make objects of this device.
+  // Whether the device belongs to the application, which can create objects of it.
   bool adopted() const { return adopted_; }
   bool timeline_semaphores() const { return timeline_semaphores_; }
-  // vkGetMemoryHostPointerPropertiesEXT, or null where host memory cannot be imported.
+  // vkGetMemoryHostPointerPropertiesEXT, or null if host memory cannot be imported.
   PFN_vkGetMemoryHostPointerPropertiesEXT host_pointer_properties() const {
     return host_pointer_properties_;
   }
   const PhysicalDevice& physical() const { return physical_; }
   const VkPhysicalDeviceLimits& limits() const { return physical_.properties.limits; }
-  // Those that are enabled.
+  // The enabled capabilities.
   uint64_t capabilities() const { return capabilities_; }
   uint32_t queue_family() const { return *physical_.queue_family; }
   bool unified_memory() const { return physical_.unified_memory(); }
   DeviceCounters& counters() const { return counters_; }
 
-  // Submits one recorded command buffer; `fence`, if any, is signalled when it is done.
+  // Submits one recorded command buffer; signals `fence`, if any, when it has completed.
   Status Submit(VkCommandBuffer commands, VkFence fence) const;
-  // Submits what `info` says, its pNext included.
+  // Submits `info` including its pNext chain.
   Status Submit(const VkSubmitInfo& info, VkFence fence) const;
-  // Submits and waits until it is done. Also on failure the device is done with it then, unless it
-  // is abandoned.
+  // Submits and waits. Also after a failure, the command buffer is no longer in use, unless the
+  // device is abandoned.
   Status SubmitAndWait(VkCommandBuffer commands) const;
   Status WaitIdle() const;
 
-  // ToStatus() for functions that may find the device lost, which it then is for ever.
+  // ToStatus() for functions that may return VK_ERROR_DEVICE_LOST, which marks the device as lost.
   Status Check(VkResult result, std::string_view function) const;
-  // Fails with kDeviceLost, saying what to do, once the device is lost.
+  // Fails with kDeviceLost and the remedy if the device is lost.
   Status CheckAlive() const;
-  // After a wait that failed: waits in other ways until all that was submitted has ended. False
-  // when that cannot be learned: then the device is lost, or lost and abandoned.
-  bool EndSubmitted(VkResult failure) const noexcept;
-  // Whether the device may still use what it was given, for want of a way to learn when it has
-  // ended: its objects are then leaked, not destroyed.
+  // Called after a failed wait: retries with vkQueueWaitIdle until all submissions have completed.
+  // Returns false if that cannot be determined; the device is then lost, and possibly abandoned.
+  bool DrainQueue(VkResult failure) const noexcept;
+  // True if waiting for the GPU failed, so submitted work may still be running. Vulkan objects are
+  // then leaked instead of destroyed.
   bool abandoned() const { return abandoned_; }
 
-  // Names an object in validation messages; nothing without debug utils.
+  // Names an object in validation messages; does nothing without VK_EXT_debug_utils.
   template <typename Handle>
   void SetName(VkObjectType type, Handle handle, const std::string& name) const {
     if (set_object_name_ == nullptr) return;
@@ -112,9 +112,9 @@ class Device {
   VkDevice handle_ = VK_NULL_HANDLE;
   VkQueue queue_ = VK_NULL_HANDLE;
   DeviceFunctions functions_{};
-  PFN_vkSetDebugUtilsObjectNameEXT set_object_name_ = nullptr;  // null without debug utils
+  PFN_vkSetDebugUtilsObjectNameEXT set_object_name_ = nullptr;  // null without VK_EXT_debug_utils
   PFN_vkGetMemoryHostPointerPropertiesEXT host_pointer_properties_ = nullptr;
-  std::function<void()> lock_queue_;  // of an adopted device, with queue_mutex_ held
+  std::function<void()> lock_queue_;  // of an adopted device; called with queue_mutex_ held
   std::function<void()> unlock_queue_;
   mutable std::mutex queue_mutex_;
   mutable std::atomic<bool> lost_ = false;
@@ -122,7 +122,7 @@ class Device {
   mutable DeviceCounters counters_;
 };
 
-// Owns one Vulkan object of a device, which must be done with it. Moves; empty after a move.
+// Owns one Vulkan object of a device; the GPU must have finished using it. Movable; then empty.
 template <typename T, auto kDestroy>
 class DeviceHandle {
  public:

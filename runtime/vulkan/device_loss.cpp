@@ -1,4 +1,4 @@
-// What a device says when it fails, and what may be done with its objects then.
+// Errors of a lost device, and whether its objects may be destroyed.
 #include <chrono>
 #include <thread>
 
@@ -8,7 +8,7 @@
 namespace spirloom::vulkan {
 namespace {
 
-// Every second one doubles the pause: a quarter of a second in all.
+// Every other attempt doubles the pause: half a second in total.
 constexpr int kAttempts = 16;
 
 }  // namespace
@@ -25,11 +25,11 @@ Status Device::CheckAlive() const {
   if (!lost_) return {};
   return Error(StatusCode::kDeviceLost,
                {"The device '", physical_.info.name,
-                "' is lost, and with it what was on it. Destroy its models and their runtime, "
-                "create a new runtime and load the models again."});
+                "' is lost, with all its data. Destroy its models and their runtime, create a new "
+                "runtime and load the models again."});
 }
 
-bool Device::EndSubmitted(VkResult failure) const noexcept {
+bool Device::DrainQueue(VkResult failure) const noexcept {
   auto pause = std::chrono::milliseconds(1);
   for (int attempt = 0; attempt < kAttempts && failure != VK_ERROR_DEVICE_LOST; ++attempt) {
     failure = WaitForQueue();
@@ -37,7 +37,7 @@ bool Device::EndSubmitted(VkResult failure) const noexcept {
     std::this_thread::sleep_for(pause);
     if (attempt % 2 == 1) pause *= 2;
   }
-  // What a lost device had begun has ended.
+  // A lost device has finished all work.
   if (failure != VK_ERROR_DEVICE_LOST) {
     abandoned_ = true;
     instance_.Leak();

@@ -14,8 +14,8 @@ using pack::Capability;
 constexpr auto kCooperativeMatrixType = static_cast<VkStructureType>(1000506000);
 constexpr auto kBFloat16Type = static_cast<VkStructureType>(1000141000);
 
-// Where a feature is in the structs of a chain: in one of its own, and in that of a Vulkan version.
-struct FeaturePlace {
+// The location of a feature: in the struct of its extension, and in that of a Vulkan version.
+struct FeatureLocation {
   Capability capability;
   VkStructureType type;
   size_t offset;
@@ -24,86 +24,86 @@ struct FeaturePlace {
 };
 
 #define SPIRLOOM_TYPE(name) VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##name
-#define SPIRLOOM_PLACE(capability, type, own, field, version_type, version, version_field) \
-  {                                                                                        \
-    Capability::capability, type, offsetof(own, field), version_type,                      \
-        offsetof(version, version_field)                                                   \
+#define SPIRLOOM_FEATURE(capability, type, own, field, version_type, version, version_field) \
+  {                                                                                          \
+    Capability::capability, type, offsetof(own, field), version_type,                        \
+        offsetof(version, version_field)                                                     \
   }
-constexpr FeaturePlace kPlaces[] = {
-    SPIRLOOM_PLACE(kStorageBuffer16Bit, SPIRLOOM_TYPE(16BIT_STORAGE_FEATURES),
-                   VkPhysicalDevice16BitStorageFeatures, storageBuffer16BitAccess,
-                   SPIRLOOM_TYPE(VULKAN_1_1_FEATURES), VkPhysicalDeviceVulkan11Features,
-                   storageBuffer16BitAccess),
-    SPIRLOOM_PLACE(kStorageBuffer8Bit, SPIRLOOM_TYPE(8BIT_STORAGE_FEATURES),
-                   VkPhysicalDevice8BitStorageFeatures, storageBuffer8BitAccess,
-                   SPIRLOOM_TYPE(VULKAN_1_2_FEATURES), VkPhysicalDeviceVulkan12Features,
-                   storageBuffer8BitAccess),
-    SPIRLOOM_PLACE(kShaderFloat16, SPIRLOOM_TYPE(SHADER_FLOAT16_INT8_FEATURES),
-                   VkPhysicalDeviceShaderFloat16Int8Features, shaderFloat16,
-                   SPIRLOOM_TYPE(VULKAN_1_2_FEATURES), VkPhysicalDeviceVulkan12Features,
-                   shaderFloat16),
-    SPIRLOOM_PLACE(kShaderInt8, SPIRLOOM_TYPE(SHADER_FLOAT16_INT8_FEATURES),
-                   VkPhysicalDeviceShaderFloat16Int8Features, shaderInt8,
-                   SPIRLOOM_TYPE(VULKAN_1_2_FEATURES), VkPhysicalDeviceVulkan12Features,
-                   shaderInt8),
-    SPIRLOOM_PLACE(kShaderInt16, SPIRLOOM_TYPE(FEATURES_2), VkPhysicalDeviceFeatures2,
-                   features.shaderInt16, SPIRLOOM_TYPE(FEATURES_2), VkPhysicalDeviceFeatures2,
-                   features.shaderInt16),
-    SPIRLOOM_PLACE(kShaderInt64, SPIRLOOM_TYPE(FEATURES_2), VkPhysicalDeviceFeatures2,
-                   features.shaderInt64, SPIRLOOM_TYPE(FEATURES_2), VkPhysicalDeviceFeatures2,
-                   features.shaderInt64),
-    SPIRLOOM_PLACE(kIntegerDotProduct, SPIRLOOM_TYPE(SHADER_INTEGER_DOT_PRODUCT_FEATURES),
-                   VkPhysicalDeviceShaderIntegerDotProductFeatures, shaderIntegerDotProduct,
-                   SPIRLOOM_TYPE(VULKAN_1_3_FEATURES), VkPhysicalDeviceVulkan13Features,
-                   shaderIntegerDotProduct),
-    SPIRLOOM_PLACE(kCooperativeMatrix, kCooperativeMatrixType, CooperativeMatrixFeatures,
-                   cooperativeMatrix, kCooperativeMatrixType, CooperativeMatrixFeatures,
-                   cooperativeMatrix),
-    SPIRLOOM_PLACE(kBFloat16Matrix, kBFloat16Type, ShaderBFloat16Features,
-                   shaderBFloat16CooperativeMatrix, kBFloat16Type, ShaderBFloat16Features,
-                   shaderBFloat16CooperativeMatrix)};
+constexpr FeatureLocation kFeatures[] = {
+    SPIRLOOM_FEATURE(kStorageBuffer16Bit, SPIRLOOM_TYPE(16BIT_STORAGE_FEATURES),
+                     VkPhysicalDevice16BitStorageFeatures, storageBuffer16BitAccess,
+                     SPIRLOOM_TYPE(VULKAN_1_1_FEATURES), VkPhysicalDeviceVulkan11Features,
+                     storageBuffer16BitAccess),
+    SPIRLOOM_FEATURE(kStorageBuffer8Bit, SPIRLOOM_TYPE(8BIT_STORAGE_FEATURES),
+                     VkPhysicalDevice8BitStorageFeatures, storageBuffer8BitAccess,
+                     SPIRLOOM_TYPE(VULKAN_1_2_FEATURES), VkPhysicalDeviceVulkan12Features,
+                     storageBuffer8BitAccess),
+    SPIRLOOM_FEATURE(kShaderFloat16, SPIRLOOM_TYPE(SHADER_FLOAT16_INT8_FEATURES),
+                     VkPhysicalDeviceShaderFloat16Int8Features, shaderFloat16,
+                     SPIRLOOM_TYPE(VULKAN_1_2_FEATURES), VkPhysicalDeviceVulkan12Features,
+                     shaderFloat16),
+    SPIRLOOM_FEATURE(kShaderInt8, SPIRLOOM_TYPE(SHADER_FLOAT16_INT8_FEATURES),
+                     VkPhysicalDeviceShaderFloat16Int8Features, shaderInt8,
+                     SPIRLOOM_TYPE(VULKAN_1_2_FEATURES), VkPhysicalDeviceVulkan12Features,
+                     shaderInt8),
+    SPIRLOOM_FEATURE(kShaderInt16, SPIRLOOM_TYPE(FEATURES_2), VkPhysicalDeviceFeatures2,
+                     features.shaderInt16, SPIRLOOM_TYPE(FEATURES_2), VkPhysicalDeviceFeatures2,
+                     features.shaderInt16),
+    SPIRLOOM_FEATURE(kShaderInt64, SPIRLOOM_TYPE(FEATURES_2), VkPhysicalDeviceFeatures2,
+                     features.shaderInt64, SPIRLOOM_TYPE(FEATURES_2), VkPhysicalDeviceFeatures2,
+                     features.shaderInt64),
+    SPIRLOOM_FEATURE(kIntegerDotProduct, SPIRLOOM_TYPE(SHADER_INTEGER_DOT_PRODUCT_FEATURES),
+                     VkPhysicalDeviceShaderIntegerDotProductFeatures, shaderIntegerDotProduct,
+                     SPIRLOOM_TYPE(VULKAN_1_3_FEATURES), VkPhysicalDeviceVulkan13Features,
+                     shaderIntegerDotProduct),
+    SPIRLOOM_FEATURE(kCooperativeMatrix, kCooperativeMatrixType, CooperativeMatrixFeatures,
+                     cooperativeMatrix, kCooperativeMatrixType, CooperativeMatrixFeatures,
+                     cooperativeMatrix),
+    SPIRLOOM_FEATURE(kBFloat16Matrix, kBFloat16Type, ShaderBFloat16Features,
+                     shaderBFloat16CooperativeMatrix, kBFloat16Type, ShaderBFloat16Features,
+                     shaderBFloat16CooperativeMatrix)};
 
-// What cooperative matrices take beside the features of that name.
-constexpr FeaturePlace kBesideMatrices[] = {
-    SPIRLOOM_PLACE(kCooperativeMatrix, SPIRLOOM_TYPE(VULKAN_MEMORY_MODEL_FEATURES),
-                   VkPhysicalDeviceVulkanMemoryModelFeatures, vulkanMemoryModel,
-                   SPIRLOOM_TYPE(VULKAN_1_2_FEATURES), VkPhysicalDeviceVulkan12Features,
-                   vulkanMemoryModel),
-    SPIRLOOM_PLACE(kCooperativeMatrix, SPIRLOOM_TYPE(SUBGROUP_SIZE_CONTROL_FEATURES),
-                   VkPhysicalDeviceSubgroupSizeControlFeatures, subgroupSizeControl,
-                   SPIRLOOM_TYPE(VULKAN_1_3_FEATURES), VkPhysicalDeviceVulkan13Features,
-                   subgroupSizeControl),
-    SPIRLOOM_PLACE(kCooperativeMatrix, SPIRLOOM_TYPE(SUBGROUP_SIZE_CONTROL_FEATURES),
-                   VkPhysicalDeviceSubgroupSizeControlFeatures, computeFullSubgroups,
-                   SPIRLOOM_TYPE(VULKAN_1_3_FEATURES), VkPhysicalDeviceVulkan13Features,
-                   computeFullSubgroups),
-    SPIRLOOM_PLACE(kBFloat16Matrix, kBFloat16Type, ShaderBFloat16Features, shaderBFloat16Type,
-                   kBFloat16Type, ShaderBFloat16Features, shaderBFloat16Type)};
-constexpr FeaturePlace kTimeline = SPIRLOOM_PLACE(
+// Further features that cooperative matrices require.
+constexpr FeatureLocation kMatrixRequirements[] = {
+    SPIRLOOM_FEATURE(kCooperativeMatrix, SPIRLOOM_TYPE(VULKAN_MEMORY_MODEL_FEATURES),
+                     VkPhysicalDeviceVulkanMemoryModelFeatures, vulkanMemoryModel,
+                     SPIRLOOM_TYPE(VULKAN_1_2_FEATURES), VkPhysicalDeviceVulkan12Features,
+                     vulkanMemoryModel),
+    SPIRLOOM_FEATURE(kCooperativeMatrix, SPIRLOOM_TYPE(SUBGROUP_SIZE_CONTROL_FEATURES),
+                     VkPhysicalDeviceSubgroupSizeControlFeatures, subgroupSizeControl,
+                     SPIRLOOM_TYPE(VULKAN_1_3_FEATURES), VkPhysicalDeviceVulkan13Features,
+                     subgroupSizeControl),
+    SPIRLOOM_FEATURE(kCooperativeMatrix, SPIRLOOM_TYPE(SUBGROUP_SIZE_CONTROL_FEATURES),
+                     VkPhysicalDeviceSubgroupSizeControlFeatures, computeFullSubgroups,
+                     SPIRLOOM_TYPE(VULKAN_1_3_FEATURES), VkPhysicalDeviceVulkan13Features,
+                     computeFullSubgroups),
+    SPIRLOOM_FEATURE(kBFloat16Matrix, kBFloat16Type, ShaderBFloat16Features, shaderBFloat16Type,
+                     kBFloat16Type, ShaderBFloat16Features, shaderBFloat16Type)};
+constexpr FeatureLocation kTimeline = SPIRLOOM_FEATURE(
     kCooperativeMatrix, SPIRLOOM_TYPE(TIMELINE_SEMAPHORE_FEATURES),
     VkPhysicalDeviceTimelineSemaphoreFeatures, timelineSemaphore,
     SPIRLOOM_TYPE(VULKAN_1_2_FEATURES), VkPhysicalDeviceVulkan12Features, timelineSemaphore);
-#undef SPIRLOOM_PLACE
+#undef SPIRLOOM_FEATURE
 #undef SPIRLOOM_TYPE
 
-// The link to the struct of this type, or to the end of the chain.
+// The link to the struct of this type, or to the end of the chain if there is none.
 VkBaseOutStructure** Find(VkBaseOutStructure*& chain, VkStructureType type) {
   VkBaseOutStructure** link = &chain;
   while (*link != nullptr && (*link)->sType != type) link = &(*link)->pNext;
   return link;
 }
 
-void TurnOn(VkBaseOutStructure* target, size_t offset) {
+void Enable(VkBaseOutStructure* target, size_t offset) {
   const VkBool32 value = VK_TRUE;
   std::memcpy(reinterpret_cast<std::byte*>(target) + offset, &value, sizeof(value));
 }
 
-bool IsOn(const FeaturePlace& place, const void* chain) {
+bool IsEnabled(const FeatureLocation& feature, const void* chain) {
   for (auto* next = static_cast<const VkBaseInStructure*>(chain); next != nullptr;
        next = next->pNext) {
     size_t offset = 0;
-    if (next->sType == place.type) offset = place.offset;
-    if (next->sType == place.version_type) offset = place.version_offset;
+    if (next->sType == feature.type) offset = feature.offset;
+    if (next->sType == feature.version_type) offset = feature.version_offset;
     if (offset == 0) continue;
     VkBool32 value = VK_FALSE;
     std::memcpy(&value, reinterpret_cast<const std::byte*>(next) + offset, sizeof(value));
@@ -116,16 +116,16 @@ bool IsOn(const FeaturePlace& place, const void* chain) {
 
 uint64_t EnabledCapabilities(const void* chain) {
   uint64_t bits = 0;
-  for (const FeaturePlace& place : kPlaces) {
-    if (IsOn(place, chain)) bits |= pack::CapabilityBit(place.capability);
+  for (const FeatureLocation& feature : kFeatures) {
+    if (IsEnabled(feature, chain)) bits |= pack::CapabilityBit(feature.capability);
   }
-  for (const FeaturePlace& place : kBesideMatrices) {
-    if (!IsOn(place, chain)) bits &= ~pack::CapabilityBit(place.capability);
+  for (const FeatureLocation& feature : kMatrixRequirements) {
+    if (!IsEnabled(feature, chain)) bits &= ~pack::CapabilityBit(feature.capability);
   }
   return bits;
 }
 
-bool EnablesTimelineSemaphores(const void* chain) { return IsOn(kTimeline, chain); }
+bool EnablesTimelineSemaphores(const void* chain) { return IsEnabled(kTimeline, chain); }
 
 template <typename T>
 void FeatureChain::Link(T& next, VkStructureType type) {
@@ -134,14 +134,14 @@ void FeatureChain::Link(T& next, VkStructureType type) {
   tail_ = &next.pNext;
 }
 
-bool FeatureChain::Wants(Capability capability) const {
-  return (wanted_ & pack::CapabilityBit(capability)) != 0;
+bool FeatureChain::IsRequested(Capability capability) const {
+  return (requested_ & pack::CapabilityBit(capability)) != 0;
 }
 
 FeatureChain::FeatureChain(uint32_t api_version, const std::vector<std::string>& extensions,
-                           uint64_t wanted)
-    : wanted_(wanted) {
-  // Whether the struct is core since `version`, or else comes with `extension`.
+                           uint64_t requested)
+    : requested_(requested) {
+  // Whether the struct is core in `version` or, otherwise, part of `extension`.
   const auto known = [&](uint32_t version, const char* extension) {
     if (version != 0 && api_version >= version) return true;
     if (std::ranges::find(extensions, extension) == extensions.end()) return false;
@@ -149,33 +149,33 @@ FeatureChain::FeatureChain(uint32_t api_version, const std::vector<std::string>&
     return true;
   };
   core_.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
-  if (Wants(Capability::kStorageBuffer16Bit)) {
+  if (IsRequested(Capability::kStorageBuffer16Bit)) {
     Link(storage16_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
   }
-  if (Wants(Capability::kStorageBuffer8Bit) &&
+  if (IsRequested(Capability::kStorageBuffer8Bit) &&
       known(VK_API_VERSION_1_2, VK_KHR_8BIT_STORAGE_EXTENSION_NAME)) {
     Link(storage8_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES);
   }
-  if ((Wants(Capability::kShaderFloat16) || Wants(Capability::kShaderInt8)) &&
+  if ((IsRequested(Capability::kShaderFloat16) || IsRequested(Capability::kShaderInt8)) &&
       known(VK_API_VERSION_1_2, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME)) {
     Link(float16_int8_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES);
   }
-  if (Wants(Capability::kIntegerDotProduct) &&
+  if (IsRequested(Capability::kIntegerDotProduct) &&
       known(VK_API_VERSION_1_3, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME)) {
     Link(integer_dot_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES);
   }
-  // Cooperative matrix code is written in the Vulkan memory model, for subgroups of one size.
+  // Cooperative matrix kernels require the Vulkan memory model and a fixed subgroup size.
   const auto has = [&](const char* extension) {
     return std::ranges::find(extensions, extension) != extensions.end();
   };
-  if (Wants(Capability::kCooperativeMatrix) && api_version >= VK_API_VERSION_1_2 &&
+  if (IsRequested(Capability::kCooperativeMatrix) && api_version >= VK_API_VERSION_1_2 &&
       has(kCooperativeMatrixExtension) &&
       known(VK_API_VERSION_1_3, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) {
     extensions_.push_back(kCooperativeMatrixExtension);
     Link(cooperative_matrix_, kCooperativeMatrixType);
     Link(subgroup_size_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES);
     Link(memory_model_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES);
-    if (Wants(Capability::kBFloat16Matrix) && known(/*version=*/0, kShaderBFloat16Extension))
+    if (IsRequested(Capability::kBFloat16Matrix) && known(/*version=*/0, kShaderBFloat16Extension))
       Link(bfloat16_, kBFloat16Type);
   }
 }
@@ -186,30 +186,30 @@ void FeatureChain::Query(const InstanceFunctions& fn, VkPhysicalDevice device) {
 
 void FeatureChain::AddTo(VkPhysicalDeviceFeatures2& chain) {
   const uint64_t bits = Capabilities();
-  auto* theirs = reinterpret_cast<VkBaseOutStructure*>(&chain);
-  auto* ours = reinterpret_cast<VkBaseOutStructure*>(&core_);
-  const auto add = [&](const FeaturePlace& place) {
-    if ((bits & pack::CapabilityBit(place.capability)) == 0) return;
-    if (VkBaseOutStructure* version = *Find(theirs, place.version_type)) {
-      TurnOn(version, place.version_offset);
+  auto* target = reinterpret_cast<VkBaseOutStructure*>(&chain);
+  auto* source = reinterpret_cast<VkBaseOutStructure*>(&core_);
+  const auto add = [&](const FeatureLocation& feature) {
+    if ((bits & pack::CapabilityBit(feature.capability)) == 0) return;
+    if (VkBaseOutStructure* version = *Find(target, feature.version_type)) {
+      Enable(version, feature.version_offset);
       return;
     }
-    VkBaseOutStructure** own = Find(theirs, place.type);
-    if (*own == nullptr) {
-      VkBaseOutStructure** link = Find(ours, place.type);
-      *own = *link;
-      *link = (*own)->pNext;
-      (*own)->pNext = nullptr;
+    VkBaseOutStructure** extension = Find(target, feature.type);
+    if (*extension == nullptr) {
+      VkBaseOutStructure** link = Find(source, feature.type);
+      *extension = *link;
+      *link = (*extension)->pNext;
+      (*extension)->pNext = nullptr;
     }
-    TurnOn(*own, place.offset);
+    Enable(*extension, feature.offset);
   };
-  for (const FeaturePlace& place : kPlaces) add(place);
-  for (const FeaturePlace& place : kBesideMatrices) add(place);
+  for (const FeatureLocation& feature : kFeatures) add(feature);
+  for (const FeatureLocation& feature : kMatrixRequirements) add(feature);
 }
 
-void FeatureChain::KeepWanted() {
+void FeatureChain::DisableUnrequested() {
   const auto kept = [this](VkBool32 supported, Capability capability) {
-    return Wants(capability) ? supported : VK_FALSE;
+    return IsRequested(capability) ? supported : VK_FALSE;
   };
   VkPhysicalDeviceFeatures core{};
   core.shaderInt16 = kept(core_.features.shaderInt16, Capability::kShaderInt16);

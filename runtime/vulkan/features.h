@@ -11,37 +11,38 @@
 
 namespace spirloom::vulkan {
 
-// The feature structs that capabilities come from, chained for vkGetPhysicalDeviceFeatures2 and
-// vkCreateDevice. Points into itself: neither moves nor copies.
+// The feature structs of the capabilities, chained for vkGetPhysicalDeviceFeatures2 and
+// vkCreateDevice. Contains pointers to itself: neither movable nor copyable.
 class FeatureChain {
  public:
-  // Links the structs of the `wanted` capabilities (bits, pack::Capability) that a device of
-  // `api_version` with `extensions` knows.
-  FeatureChain(uint32_t api_version, const std::vector<std::string>& extensions, uint64_t wanted);
+  // Links the structs of the `requested` capabilities (bits, pack::Capability) that exist in
+  // `api_version` or `extensions` of a device.
+  FeatureChain(uint32_t api_version, const std::vector<std::string>& extensions,
+               uint64_t requested);
   FeatureChain(const FeatureChain&) = delete;
   FeatureChain& operator=(const FeatureChain&) = delete;
 
-  // Fills the chain with what the device supports.
+  // Sets all features that the device supports.
   void Query(const InstanceFunctions& fn, VkPhysicalDevice device);
-  // Turns off, after Query(), every feature but those of the wanted capabilities.
-  void KeepWanted();
-  // The capabilities (bits, pack::Capability) of the features that are on.
+  // After Query(): disables all features except those of the requested capabilities.
+  void DisableUnrequested();
+  // The capabilities (bits, pack::Capability) of the enabled features.
   uint64_t Capabilities() const;
 
-  // Turns on in `chain` what is on in this one, once: in structs that it has, or in own ones that
-  // leave this chain for that one.
+  // Enables the features of this chain in `chain`: in its existing structs, or in structs that move
+  // from this chain to it. May be called once.
   void AddTo(VkPhysicalDeviceFeatures2& chain);
 
   const VkPhysicalDeviceFeatures2* head() const { return &core_; }
-  // The device extensions that the linked structs belong to.
+  // The device extensions of the linked structs.
   const std::vector<const char*>& extensions() const { return extensions_; }
 
  private:
   template <typename T>
   void Link(T& next, VkStructureType type);
-  bool Wants(pack::Capability capability) const;
+  bool IsRequested(pack::Capability capability) const;
 
-  uint64_t wanted_;
+  uint64_t requested_;
   VkPhysicalDeviceFeatures2 core_{};
   VkPhysicalDevice16BitStorageFeatures storage16_{};
   VkPhysicalDevice8BitStorageFeatures storage8_{};
@@ -55,7 +56,7 @@ class FeatureChain {
   std::vector<const char*> extensions_;
 };
 
-// The capabilities that are features, which a device has off unless they are asked for.
+// The capabilities that are Vulkan features and must be enabled at device creation.
 inline constexpr uint64_t kFeatureCapabilities =
     pack::CapabilityBit(pack::Capability::kStorageBuffer16Bit) |
     pack::CapabilityBit(pack::Capability::kStorageBuffer8Bit) |
@@ -67,9 +68,9 @@ inline constexpr uint64_t kFeatureCapabilities =
     pack::CapabilityBit(pack::Capability::kCooperativeMatrix) |
     pack::CapabilityBit(pack::Capability::kBFloat16Matrix);
 
-// Those that `chain`, a pNext chain of VkDeviceCreateInfo or null, turns on.
+// The capabilities enabled in `chain`, a pNext chain of VkDeviceCreateInfo or null.
 uint64_t EnabledCapabilities(const void* chain);
-// Whether it turns on timeline semaphores.
+// Whether `chain` enables timeline semaphores.
 bool EnablesTimelineSemaphores(const void* chain);
 
 }  // namespace spirloom::vulkan

@@ -28,7 +28,7 @@ Status Fence::Wait() const {
   const VkFence fence = handle_.get();
   const VkResult result = device.fn().vkWaitForFences(
       device.handle(), /*fenceCount=*/1, &fence, VK_TRUE, std::numeric_limits<uint64_t>::max());
-  if (result == VK_SUCCESS || device.EndSubmitted(result)) return {};
+  if (result == VK_SUCCESS || device.DrainQueue(result)) return {};
   return device.Check(result, "vkWaitForFences");
 }
 
@@ -42,7 +42,7 @@ Result<bool> Fence::WaitFor(uint64_t nanoseconds) const {
   return true;
 }
 
-Result<bool> Fence::IsSignalled() const {
+Result<bool> Fence::IsSignaled() const {
   const Device& device = handle_.device();
   const VkResult result = device.fn().vkGetFenceStatus(device.handle(), handle_.get());
   if (result == VK_NOT_READY) return false;

@@ -7,20 +7,20 @@
 
 namespace spirloom::vulkan {
 
-// Signalled by a submission when it is done.
+// A VkFence, signaled when its submission has completed.
 class Fence {
  public:
   static Result<Fence> Create(const Device& device);
 
-  // Makes it ready for a submission. On failure nothing has changed.
+  // Resets the fence for a new submission. No effect on failure.
   Status Reset();
-  // Waits, without a limit, until what it was submitted with has ended. Fails with kDeviceLost.
+  // Waits without timeout for the submission. Fails with kDeviceLost.
   Status Wait() const;
-  // Waits for at most so many nanoseconds; whether it has ended.
+  // Waits for at most `nanoseconds`. Returns whether the submission has completed.
   Result<bool> WaitFor(uint64_t nanoseconds) const;
 
-  // Whether it is signalled. Fails with kDeviceLost.
-  Result<bool> IsSignalled() const;
+  // Returns whether the fence is signaled. Fails with kDeviceLost.
+  Result<bool> IsSignaled() const;
 
   VkFence handle() const { return handle_.get(); }
 

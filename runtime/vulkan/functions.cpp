@@ -9,8 +9,8 @@
 namespace spirloom::vulkan {
 namespace {
 
-// Names in the order of the tables' members, each with its terminating zero: one text for all needs
-// no relocations.
+// Zero-terminated names in the order of the table's members, in one string: it needs no
+// relocations.
 #define SPIRLOOM_NAME(name) #name "\0"
 constexpr char kInstanceNames[] = SPIRLOOM_INSTANCE_FUNCTIONS(SPIRLOOM_NAME);
 constexpr char kDeviceNames[] = SPIRLOOM_DEVICE_FUNCTIONS(SPIRLOOM_NAME);

@@ -1,5 +1,5 @@
-// The Vulkan functions that the runtime calls, in tables of its own: it defines no symbol of
-// Vulkan's, which a program that links it may well have.
+// Tables of the Vulkan functions that the runtime calls. The runtime defines no Vulkan symbols, to
+// avoid conflicts with programs that link it.
 #ifndef SPIRLOOM_RUNTIME_VULKAN_FUNCTIONS_H_
 #define SPIRLOOM_RUNTIME_VULKAN_FUNCTIONS_H_
 
@@ -18,7 +18,7 @@
   X(vkGetPhysicalDeviceProperties2)           \
   X(vkGetPhysicalDeviceQueueFamilyProperties)
 
-// The last ones are the tests' alone.
+// The last three are only used by tests.
 #define SPIRLOOM_DEVICE_FUNCTIONS(X) \
   X(vkAllocateCommandBuffers)        \
   X(vkAllocateDescriptorSets)        \
@@ -84,26 +84,26 @@ namespace spirloom::vulkan {
 
 #define SPIRLOOM_DECLARE(name) PFN_##name name = nullptr;
 
-// Of one instance.
+// Functions of an instance.
 struct InstanceFunctions {
   SPIRLOOM_INSTANCE_FUNCTIONS(SPIRLOOM_DECLARE)
 
-  // Fails with kUnavailable, naming a function that is not there.
+  // Fails with kUnavailable if a function is missing.
   Status Load(PFN_vkGetInstanceProcAddr get, VkInstance instance);
 };
 
-// Of one device, without the loader's dispatch.
+// Functions of a device, without the dispatch of the loader.
 struct DeviceFunctions {
   SPIRLOOM_DEVICE_FUNCTIONS(SPIRLOOM_DECLARE)
 
-  // Fails with kUnavailable, naming a function that is not there.
+  // Fails with kUnavailable if a function is missing.
   Status Load(PFN_vkGetDeviceProcAddr get, VkDevice device);
 };
 
 #undef SPIRLOOM_DECLARE
 
-// The Vulkan loader's vkGetInstanceProcAddr; the loader is looked for once per process, and stays.
-// Fails with kUnavailable, naming the remedy.
+// The Vulkan loader's vkGetInstanceProcAddr. The loader is opened once per process and remains
+// loaded. Fails with kUnavailable; the message contains the remedy.
 Result<PFN_vkGetInstanceProcAddr> LoadLoader();
 
 }  // namespace spirloom::vulkan

@@ -8,19 +8,19 @@
 
 namespace spirloom::vulkan {
 
-// The storage and sampled image of a texture tensor and its view, always used in layout GENERAL;
-// the first use is a barrier from UNDEFINED. Freed on destruction; the GPU must be done with it.
+// The storage and sampled image of a texture tensor with its view, in layout GENERAL after an
+// initial barrier from UNDEFINED. Destroyed by the destructor; the GPU must have finished using it.
 class Image {
  public:
-  // Extents are texels, all > 0; the depth of a texture2d is its number of layers. Fails with
+  // Extents in texels, all > 0; the depth of a texture2d is its number of layers. Fails with
   // kUnsupported beyond the device's limits, with kOutOfMemory.
   static Result<Image> Create(const Device& device, Storage storage, VkExtent3D extent,
                               VkFormat format);
-  // An image without memory or view; Bind() comes next.
+  // Creates an image without memory and view, for Bind().
   static Result<Image> CreateUnbound(const Device& device, Storage storage, VkExtent3D extent,
                                      VkFormat format);
 
-  // Puts the image at `offset` of `memory`, which must outlive its use, and makes the view.
+  // Binds the image to `memory`, which must outlive its use, at `offset`, and creates the view.
   Status Bind(const DeviceMemory& memory, VkDeviceSize offset);
 
   VkImage handle() const { return handle_.get(); }
@@ -33,7 +33,7 @@ class Image {
  private:
   Image() = default;
 
-  DeviceMemory memory_;  // empty when the memory is shared
+  DeviceMemory memory_;  // empty if the memory is shared
   DeviceHandle<VkImage, &DeviceFunctions::vkDestroyImage> handle_;
   DeviceHandle<VkImageView, &DeviceFunctions::vkDestroyImageView> view_;
   Storage storage_ = Storage::kTexture3D;

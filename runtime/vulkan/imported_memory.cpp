@@ -13,20 +13,21 @@ constexpr auto kHostMemory = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_
 Status Check(const Device& device, std::span<std::byte> bytes) {
   if (device.host_pointer_properties() == nullptr) {
     return Error(StatusCode::kUnsupported,
-                 {"Memory of the host cannot be imported: VK_EXT_external_memory_host is ",
+                 {"Host memory cannot be imported: VK_EXT_external_memory_host is ",
                   device.physical().host_pointer_alignment == 0
-                      ? "not offered by the device."
-                      : "off. RuntimeOptions::import_host_memory turns it on, or naming it in "
+                      ? "not supported by the device."
+                      : "not enabled. Set RuntimeOptions::import_host_memory, or add it to "
                         "AdoptedDevice::extensions."});
   }
   const uint64_t alignment = device.physical().host_pointer_alignment;
   if (reinterpret_cast<uintptr_t>(bytes.data()) % alignment == 0 && bytes.size() % alignment == 0) {
     return {};
   }
-  return Error(StatusCode::kInvalidArgument, {"Memory of ", bytes.size(), " bytes at address ",
-                                              reinterpret_cast<uintptr_t>(bytes.data()),
-                                              " cannot be imported: both must be multiples of ",
-                                              alignment, " (minImportedHostPointerAlignment)."});
+  return Error(StatusCode::kInvalidArgument,
+               {"Host memory of ", bytes.size(), " bytes at address ",
+                reinterpret_cast<uintptr_t>(bytes.data()),
+                " cannot be imported: size and address must be multiples of ", alignment,
+                " (minImportedHostPointerAlignment)."});
 }
 
 }  // namespace
@@ -58,7 +59,7 @@ Result<ImportedMemory> ImportedMemory::Create(const Device& device, std::span<st
   const uint32_t types = needs.memoryTypeBits & properties.memoryTypeBits;
   if (types == 0 || needs.size > bytes.size()) {
     return Error(StatusCode::kUnsupported,
-                 {"The device can make no buffer of the host's memory at hand."});
+                 {"The device cannot create a buffer on this host memory."});
   }
   VkImportMemoryHostPointerInfoEXT pointer{};
   pointer.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT;

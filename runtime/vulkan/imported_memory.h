@@ -8,12 +8,12 @@
 
 namespace spirloom::vulkan {
 
-// Memory of the host's as a transfer buffer (VK_EXT_external_memory_host). Does not own the bytes,
-// which must outlive it; the GPU must be done with it on destruction.
+// Host memory imported as a transfer buffer (VK_EXT_external_memory_host). Does not own the bytes,
+// which must outlive it. Destroyed by the destructor; the GPU must have finished using it.
 class ImportedMemory {
  public:
-  // Fails with kUnsupported without the extension, with kInvalidArgument unless the address and the
-  // size of `bytes` are multiples of the device's alignment.
+  // Fails with kUnsupported without the extension, with kInvalidArgument unless address and size of
+  // `bytes` are multiples of minImportedHostPointerAlignment.
   static Result<ImportedMemory> Create(const Device& device, std::span<std::byte> bytes);
 
   VkBuffer buffer() const { return buffer_.get(); }

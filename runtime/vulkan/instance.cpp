@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
 constexpr VkDebugUtilsMessageSeverityFlagsEXT kSeverities =
     VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
-// Not GENERAL: that is the loader's talk of other drivers.
+// Without GENERAL: the loader uses it for messages about other drivers.
 constexpr VkDebugUtilsMessageTypeFlagsEXT kTypes = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
                                                    VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
 
@@ -122,9 +122,9 @@ VkBool32 Instance::OnMessage(VkDebugUtilsMessageSeverityFlagBitsEXT /*severity*/
   auto& instance = *static_cast<Instance*>(user);
   instance.messages_.fetch_add(1);
   if (instance.host_.log) {
-    // Nothing is thrown through the driver.
+    // Exceptions must not propagate through the driver.
     (void)Guarded([&] {
-      instance.host_.Say(LogLevel::kError, {"vulkan validation: ", data->pMessage});
+      instance.host_.Log(LogLevel::kError, {"vulkan validation: ", data->pMessage});
       return Status();
     });
   } else {
@@ -139,7 +139,7 @@ Instance::~Instance() {
         Get<PFN_vkDestroyDebugUtilsMessengerEXT>("vkDestroyDebugUtilsMessengerEXT");
     destroy(handle_, messenger_, allocator());
   }
-  // Without the function, the table was not loaded to the end.
+  // vkDestroyInstance is null if loading the table failed.
   if (owned_ && !leaked_ && handle_ != VK_NULL_HANDLE && functions_.vkDestroyInstance != nullptr) {
     functions_.vkDestroyInstance(handle_, allocator());
   }

@@ -12,33 +12,34 @@
 
 namespace spirloom::vulkan {
 
-// The newest version that is used where a device has it.
+// The maximum Vulkan version that the runtime uses.
 inline constexpr uint32_t kApiVersion = VK_API_VERSION_1_3;
 
 struct InstanceOptions {
-  // Turns on VK_LAYER_KHRONOS_validation with synchronisation validation.
+  // Enables VK_LAYER_KHRONOS_validation with synchronization validation.
   bool validation = false;
-  // For every object of the instance and its devices; null: the driver's. Copied.
+  // For all objects of the instance and its devices; null: the driver's allocator. Copied.
   const VkAllocationCallbacks* allocator = nullptr;
   Host host = {};
 };
 
-// An instance of the application's.
+// The application's instance.
 struct AdoptedInstance {
   VkInstance handle = VK_NULL_HANDLE;
-  uint32_t api_version = 0;                 // that it was made for
-  PFN_vkGetInstanceProcAddr get = nullptr;  // null: the loader's
+  uint32_t api_version = 0;                 // VkApplicationInfo::apiVersion
+  PFN_vkGetInstanceProcAddr get = nullptr;  // null: that of the Vulkan loader
 };
 
-// A VkInstance, its functions and, with validation, the messenger that counts messages and passes
-// them on. Devices made from it must be destroyed first. Neither moves nor copies: the messenger
-// points into it.
+// A VkInstance, its functions and, with validation, the messenger that counts and forwards
+// messages. Its devices must be destroyed first. Neither movable nor copyable: the messenger points
+// to it.
 class Instance {
  public:
-  // Fails with kUnavailable when the loader is absent or too old or the validation layer is asked
-  // for and not installed.
+  // Fails with kUnavailable if there is no loader, if it is too old, or if validation is requested
+  // and the layer is not installed.
   static Result<std::unique_ptr<Instance>> Create(const InstanceOptions& options);
-  // Uses `adopted`, which must outlive it and is not destroyed with it; without validation.
+  // Adopts the application's instance, which must outlive this object and is not destroyed by it.
+  // Without validation.
   static Result<std::unique_ptr<Instance>> Adopt(const AdoptedInstance& adopted,
                                                  const InstanceOptions& options);
 
@@ -48,20 +49,21 @@ class Instance {
 
   VkInstance handle() const { return handle_; }
   const InstanceFunctions& fn() const { return functions_; }
-  // A function that is not in the table, or null; of an extension it may be there without it.
+  // A function that is not in the table, or null. Extension functions may be non-null although the
+  // extension is not enabled.
   template <typename Function>
   Function Get(const char* name) const {
     return reinterpret_cast<Function>(get_(handle_, name));
   }
-  // What it was made for: devices must not be used beyond this version.
+  // The version of the instance: an upper bound of the version that devices are used with.
   uint32_t api_version() const { return api_version_; }
   const VkAllocationCallbacks* allocator() const { return allocator_ ? &*allocator_ : nullptr; }
   const Host& host() const { return host_; }
-  // Whether VK_EXT_debug_utils is on, so that objects can be named.
+  // Whether VK_EXT_debug_utils is enabled, so that objects can be named.
   bool debug_utils() const { return debug_utils_; }
-  // Keeps the VkInstance for ever: a device of it will not be destroyed.
+  // The destructor will not destroy the VkInstance, as one of its devices is leaked.
   void Leak() const { leaked_ = true; }
-  // Warnings and errors of the validation layer so far.
+  // Number of warnings and errors of the validation layer.
   uint64_t message_count() const { return messages_.load(); }
 
  private:

@@ -1,5 +1,4 @@
-// Finding the Vulkan loader, which the runtime is not linked to: a program with it must start on
-// machines without Vulkan.
+// Opens the Vulkan loader at run time, so that programs also start on machines without Vulkan.
 #include <array>
 
 #include "runtime/base/error.h"
@@ -49,13 +48,13 @@ Result<PFN_vkGetInstanceProcAddr> LoadLoader() {
   static const PFN_vkGetInstanceProcAddr loader = FindLoader();
   if (loader == nullptr) {
     return Error(StatusCode::kUnavailable,
-                 {"No Vulkan loader (libvulkan) is found. On Debian and Ubuntu: apt-get install "
+                 {"No Vulkan loader (libvulkan) found. On Debian and Ubuntu: apt-get install "
                   "libvulkan1."});
   }
-  // The loader of Vulkan 1.0 has no such function.
+  // The loader of Vulkan 1.0 lacks this function.
   if (loader(nullptr, "vkEnumerateInstanceVersion") == nullptr) {
     return Error(StatusCode::kUnavailable,
-                 {"The Vulkan loader has version 1.0; at least 1.1 is needed."});
+                 {"The Vulkan loader has version 1.0; expected 1.1 or later."});
   }
   return loader;
 }

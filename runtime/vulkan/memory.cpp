@@ -16,42 +16,48 @@ constexpr VkMemoryPropertyFlags kCached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
 constexpr VkMemoryPropertyFlags kMapped =
     VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
 
-// One preference: the flags a type must have, and those it must not.
-struct Wish {
-  VkMemoryPropertyFlags with;
-  VkMemoryPropertyFlags without;
+// Property flags that a memory type must and must not have.
+struct MemoryTypePreference {
+  VkMemoryPropertyFlags required;
+  VkMemoryPropertyFlags excluded;
 };
 
-// Protected, lazily allocated and vendors' uncached types are never wanted.
-constexpr VkMemoryPropertyFlags kStrange = ~(kLocal | kCached | kMapped);
-constexpr std::array kDeviceWishes = {Wish{kLocal, kStrange | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT},
-                                      Wish{kLocal, kStrange}, Wish{0, kStrange}};
-constexpr std::array kUploadWishes = {Wish{kMapped, kStrange | kLocal | kCached},
-                                      Wish{kMapped, kStrange | kLocal}, Wish{kMapped, kStrange}};
-constexpr std::array kReadbackWishes = {Wish{kMapped | kCached | kLocal, kStrange},
-                                        Wish{kMapped | kCached, kStrange}, Wish{kMapped, kStrange}};
-constexpr std::array kSharedWishes = {Wish{kMapped | kLocal, kStrange}, Wish{kMapped, kStrange}};
+// Protected, lazily allocated and vendor-specific uncached types are not used.
+constexpr VkMemoryPropertyFlags kExcludedFlags = ~(kLocal | kCached | kMapped);
+using Preference = MemoryTypePreference;
+constexpr std::array kDevicePreferences = {
+    Preference{kLocal, kExcludedFlags | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT},
+    Preference{kLocal, kExcludedFlags}, Preference{0, kExcludedFlags}};
+constexpr std::array kUploadPreferences = {Preference{kMapped, kExcludedFlags | kLocal | kCached},
+                                           Preference{kMapped, kExcludedFlags | kLocal},
+                                           Preference{kMapped, kExcludedFlags}};
+constexpr std::array kReadbackPreferences = {Preference{kMapped | kCached | kLocal, kExcludedFlags},
+                                             Preference{kMapped | kCached, kExcludedFlags},
+                                             Preference{kMapped, kExcludedFlags}};
+constexpr std::array kSharedPreferences = {Preference{kMapped | kLocal, kExcludedFlags},
+                                           Preference{kMapped, kExcludedFlags}};
 
-std::span<const Wish> Wishes(MemoryUse use) {
+// In descending order of preference.
+std::span<const MemoryTypePreference> PreferencesFor(MemoryUse use) {
   switch (use) {
     case MemoryUse::kUpload:
-      return kUploadWishes;
+      return kUploadPreferences;
     case MemoryUse::kReadback:
-      return kReadbackWishes;
+      return kReadbackPreferences;
     case MemoryUse::kShared:
-      return kSharedWishes;
+      return kSharedPreferences;
     case MemoryUse::kDevice:
       break;
   }
-  return kDeviceWishes;
+  return kDevicePreferences;
 }
 
-Status TooLarge(VkDeviceSize size, const char* what, VkDeviceSize limit) {
+Status TooLarge(VkDeviceSize size, const char* limit_name, VkDeviceSize limit) {
   return Error(StatusCode::kOutOfMemory, {"An allocation of ", size, " bytes exceeds the device's ",
-                                          what, " (", limit, " bytes)."});
+                                          limit_name, " (", limit, " bytes)."});
 }
 
-// Counts `size` bytes as allocated, unless that exceeds the application's limit.
+// Adds `size` to the allocated bytes, unless the sum exceeds RuntimeOptions::memory_limit.
 Status Reserve(const Device& device, VkDeviceSize size) {
   DeviceCounters& counters = device.counters();
   const uint64_t limit = device.host().memory_limit;
@@ -59,8 +65,8 @@ Status Reserve(const Device& device, VkDeviceSize size) {
   if (limit > 0 && now > limit) {
     counters.allocated_bytes.fetch_sub(size);
     return Error(StatusCode::kOutOfMemory,
-                 {"An allocation of ", size, " bytes beside the ", now - size,
-                  " in use exceeds RuntimeOptions::memory_limit (", limit, " bytes)."});
+                 {"An allocation of ", size, " bytes, with ", now - size,
+                  " bytes in use, exceeds RuntimeOptions::memory_limit (", limit, " bytes)."});
   }
   uint64_t peak = counters.peak_bytes.load();
   while (peak < now && !counters.peak_bytes.compare_exchange_weak(peak, now)) {
@@ -72,11 +78,12 @@ Status Reserve(const Device& device, VkDeviceSize size) {
 
 std::optional<uint32_t> ChooseMemoryType(const VkPhysicalDeviceMemoryProperties& memory,
                                          uint32_t type_bits, MemoryUse use) {
-  for (const Wish& wish : Wishes(use)) {
+  for (const MemoryTypePreference& preference : PreferencesFor(use)) {
     for (uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
       const VkMemoryPropertyFlags flags = memory.memoryTypes[i].propertyFlags;
       if ((type_bits >> i & 1) == 0) continue;
-      if ((flags & wish.with) == wish.with && (flags & wish.without) == 0) return i;
+      if ((flags & preference.required) != preference.required) continue;
+      if ((flags & preference.excluded) == 0) return i;
     }
   }
   return std::nullopt;
@@ -142,7 +149,7 @@ Result<DeviceMemory> DeviceMemory::Create(const Device& device, VkDeviceSize siz
 Status DeviceMemory::Allocate(const Device& device, VkDeviceSize size,
                               std::span<const uint32_t> types) {
   const VkPhysicalDeviceMemoryProperties& offered = device.physical().memory;
-  Status first;  // what is wrong with the best type is what the caller hears
+  Status first;  // the error of the preferred type, which is returned
   for (uint32_t type : types) {
     const VkDeviceSize heap = offered.memoryHeaps[offered.memoryTypes[type].heapIndex].size;
     if (size > heap) {

@@ -11,37 +11,36 @@
 
 namespace spirloom::vulkan {
 
-// Who touches the memory. All but kDevice are mapped and coherent: no flushes.
+// How the host and the device use memory. All but kDevice are mapped and coherent.
 enum class MemoryUse : uint8_t {
-  kDevice,    // the device only
-  kUpload,    // written by the host, in order
+  kDevice,    // only accessed by the device
+  kUpload,    // written sequentially by the host
   kReadback,  // read (or written) by the host in any order: cached
-  kShared,    // used by every dispatch, and now and then by the host, which takes some bytes of it
+  kShared,    // accessed by every dispatch, and occasionally by the host
 };
 
-// The memory type for `use` among the types of `type_bits`: the first of the best flags offered.
-// Absent when none fits.
+// The preferred memory type for `use` among the types in `type_bits`, or none.
 std::optional<uint32_t> ChooseMemoryType(const VkPhysicalDeviceMemoryProperties& memory,
                                          uint32_t type_bits, MemoryUse use);
 
-// The memory type for each of several resources, given by their memoryTypeBits: one for all, so
-// that they can share allocations, unless that gives one of them a lesser kind of memory than it
-// can have. Absent when nothing fits one of them.
+// The memory types of several resources, given by their memoryTypeBits. A common type, which allows
+// a shared allocation, if it has the property flags that each resource would get separately. None
+// if there is no type for a resource.
 std::optional<std::vector<uint32_t>> ChooseMemoryTypes(
     const VkPhysicalDeviceMemoryProperties& memory, std::span<const uint32_t> type_bits,
     MemoryUse use);
 
-// The types that can serve `use`, best first and one of each heap: where one heap is full, the next
-// may have room. The first is ChooseMemoryType()'s.
+// The memory types for `use`, preferred ones first, one per heap: fallbacks if a heap is full. The
+// first one is that of ChooseMemoryType().
 std::vector<uint32_t> MemoryTypesFor(const VkPhysicalDeviceMemoryProperties& memory,
                                      uint32_t type_bits, MemoryUse use);
 
-// A VkDeviceMemory, mapped for its whole life unless its use is kDevice. Freed on destruction; the
-// GPU must be done with it, and buffers and images bound to it must be gone or never used again.
+// A VkDeviceMemory, mapped during its lifetime unless its use is kDevice. Freed by the destructor;
+// the GPU must have finished using it, and bound buffers and images must be destroyed or unused.
 class DeviceMemory {
  public:
-  // Of the first of MemoryTypesFor() whose heap has room. Fails with kOutOfMemory, naming the size,
-  // beyond maxMemoryAllocationSize or when the device has no more.
+  // Allocates from the first of MemoryTypesFor() whose heap has enough memory. Fails with
+  // kOutOfMemory beyond maxMemoryAllocationSize or if all heaps are full.
   static Result<DeviceMemory> Create(const Device& device, VkDeviceSize size, uint32_t type_bits,
                                      MemoryUse use);
 
@@ -53,11 +52,11 @@ class DeviceMemory {
   VkDeviceMemory handle() const { return handle_; }
   VkDeviceSize size() const { return size_; }
   uint32_t type() const { return type_; }
-  // The host's view of byte 0; null for kDevice.
+  // Host address of byte 0; null for kDevice.
   std::byte* mapped() const { return mapped_; }
 
  private:
-  // The handle, of the first of `types` that has room.
+  // Allocates from the first of `types` that has enough memory.
   Status Allocate(const Device& device, VkDeviceSize size, std::span<const uint32_t> types);
 
   const Device* device_ = nullptr;

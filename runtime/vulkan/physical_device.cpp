@@ -33,7 +33,7 @@ const char* TypeName(VkPhysicalDeviceType type) {
   }
 }
 
-// The place of a device's type in the order of preference.
+// Number of ranks of device types, in order of preference.
 constexpr int kRanks = 4;
 
 int Rank(const VkPhysicalDeviceProperties& properties) {
@@ -49,8 +49,8 @@ int Rank(const VkPhysicalDeviceProperties& properties) {
   }
 }
 
-// What a function gives that is called for the count first and then for the values, as often as
-// there come to be more in between.
+// Enumerates with a function that is called first for the count and then for the values; repeats if
+// the count has increased.
 template <typename T, typename Function>
 Result<std::vector<T>> Enumerate(const char* name, const Function& function) {
   std::vector<T> values;
@@ -83,8 +83,8 @@ Result<std::vector<std::string>> ListExtensions(const InstanceFunctions& fn,
   return names;
 }
 
-// Chooses a family with compute, without graphics if there is one: such a queue is not shared with
-// a desktop.
+// Selects a compute queue family, preferably without graphics: the desktop does not use such a
+// queue.
 void ChooseQueueFamily(const InstanceFunctions& fn, PhysicalDevice& device) {
   uint32_t count = 0;
   fn.vkGetPhysicalDeviceQueueFamilyProperties(device.handle, &count, nullptr);
@@ -113,7 +113,7 @@ uint64_t SubgroupCapabilities(const VkPhysicalDeviceSubgroupProperties& subgroup
   add(VK_SUBGROUP_FEATURE_VOTE_BIT, Capability::kSubgroupVote);
   add(VK_SUBGROUP_FEATURE_ARITHMETIC_BIT, Capability::kSubgroupArithmetic);
   add(VK_SUBGROUP_FEATURE_BALLOT_BIT, Capability::kSubgroupBallot);
-  // Kernels shuffle within 8 lanes.
+  // Kernels shuffle within groups of 8 invocations.
   if (subgroup.subgroupSize >= 8)
     add(VK_SUBGROUP_FEATURE_SHUFFLE_BIT, Capability::kSubgroupShuffle);
   return bits;
@@ -134,7 +134,7 @@ std::string PciText(const VkPhysicalDevicePCIBusInfoPropertiesEXT& pci) {
                  ".", Hex(pci.pciFunction, 1)});
 }
 
-// Asks what only devices of version 1.1 and newer can be asked.
+// Queries properties that require Vulkan 1.1.
 void QueryProperties2(const InstanceFunctions& fn, PhysicalDevice& device) {
   VkPhysicalDeviceProperties2 properties{};
   properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
@@ -155,7 +155,7 @@ void QueryProperties2(const InstanceFunctions& fn, PhysicalDevice& device) {
     link(driver, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES);
   }
   VkPhysicalDeviceMaintenance4Properties maintenance4{};
-  maintenance4.maxBufferSize = std::numeric_limits<uint64_t>::max();  // old devices know no limit
+  maintenance4.maxBufferSize = std::numeric_limits<uint64_t>::max();  // no limit on older devices
   if (device.api_version >= VK_API_VERSION_1_3 ||
       device.HasExtension(VK_KHR_MAINTENANCE_4_EXTENSION_NAME)) {
     link(maintenance4, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES);
@@ -250,7 +250,7 @@ Result<std::vector<PhysicalDevice>> ListPhysicalDevices(const Instance& instance
         const VkResult result =
             instance.fn().vkEnumeratePhysicalDevices(instance.handle(), count, out);
         if (result != VK_ERROR_INITIALIZATION_FAILED) return result;
-        // Some loaders report a machine without devices as a failure.
+        // Some loaders return this error if there are no devices.
         *count = 0;
         return VK_SUCCESS;
       });
@@ -268,9 +268,8 @@ Result<std::vector<PhysicalDevice>> ListPhysicalDevices(const Instance& instance
         continue;
       }
       failure = std::move(device).status();
-      instance.host().Say(
-          LogLevel::kWarning,
-          {"A device that does not describe itself is left out: ", failure.message()});
+      instance.host().Log(LogLevel::kWarning,
+                          {"A device is ignored because querying it failed: ", failure.message()});
     }
   }
   if (devices.empty() && !failure.ok()) return failure;

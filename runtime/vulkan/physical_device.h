@@ -1,5 +1,5 @@
-// The devices of the machine: what they report, and which of them a name, an index or the default
-// order selects.
+// The devices of this machine: their properties, and the selection of one by name, index or default
+// order.
 #ifndef SPIRLOOM_RUNTIME_VULKAN_PHYSICAL_DEVICE_H_
 #define SPIRLOOM_RUNTIME_VULKAN_PHYSICAL_DEVICE_H_
 
@@ -16,55 +16,54 @@
 
 namespace spirloom::vulkan {
 
-// A VkPhysicalDevice and the facts the runtime asks of it. A value; lives as long as its Instance.
+// A VkPhysicalDevice and its properties. Copyable; valid as long as its Instance.
 struct PhysicalDevice {
   VkPhysicalDevice handle = VK_NULL_HANDLE;
   VkPhysicalDeviceProperties properties{};  // with .limits
-  // What may be used of it: no more than what the instance was made for.
+  // The version to use: the minimum of the device's and the instance's.
   uint32_t api_version = 0;
   VkPhysicalDeviceMemoryProperties memory{};
   uint64_t max_memory_allocation_size = 0;
   uint64_t max_buffer_size = 0;  // at most max_memory_allocation_size
-  // Of VK_EXT_external_memory_host; 0 without it.
+  // minImportedHostPointerAlignment of VK_EXT_external_memory_host; 0 without it.
   uint64_t host_pointer_alignment = 0;
   TextureLimits texture3d;
   TextureLimits texture2d;
   // Bit i: pack::Capability i.
   uint64_t capabilities = 0;
   uint32_t subgroup_size = 0;
-  // A family with compute, preferably without graphics; absent when there is none.
+  // A compute queue family, preferably without graphics; absent if there is none.
   std::optional<uint32_t> queue_family;
   std::vector<VkQueueFamilyProperties> queue_families;
-  // Of queue_family; 0: the queue has no timestamps.
+  // Of queue_family; 0: the queue does not support timestamps.
   uint32_t timestamp_valid_bits = 0;
   std::vector<std::string> extensions;
-  DeviceInfo info;  // what the public API shows
+  DeviceInfo info;  // for the public API
 
   bool HasExtension(const std::string& name) const;
-  // Whether the host can map the memory that the device computes in at no cost: integrated and CPU
-  // devices.
+  // Whether host and device share memory: integrated GPUs and CPU devices.
   bool unified_memory() const;
 
-  // The x of api_version 1.x.
+  // The minor version of api_version.
   uint32_t vulkan_minor() const;
 };
 
-// What a device reports. Fails where the driver does.
+// Queries a device. Fails if the driver returns an error.
 Result<PhysicalDevice> DescribeDevice(const Instance& instance, VkPhysicalDevice handle);
 
-// Lists the devices in the order in which an index selects them: discrete, integrated, other, cpu,
-// each as the loader lists them. One that fails to describe itself is left out, with a message to
-// the log; fails when there are others than such none.
+// Lists the devices; their order defines the index in RuntimeOptions::device: discrete, integrated,
+// other, cpu, and within a type the order of the loader. A device whose query fails is omitted with
+// a log message; fails if the query of all devices fails.
 Result<std::vector<PhysicalDevice>> ListPhysicalDevices(const Instance& instance);
 
-// kUnsupported, naming the device and what it would need.
+// kUnsupported, with the name of the device and the requirements.
 Status NotUsable(const DeviceInfo& device);
 
-// The position in `devices` that `choice` selects: an index, a uuid, luid or pci address as in
-// DeviceInfo, a part of a name (letter case is ignored), or "" for the first usable one; only among
-// those that `accept`, if set, takes. Fails with kUnavailable when there are no devices, with
-// kInvalidArgument for a device that does not exist or that none is accepted (listing those that
-// there are), with kUnsupported for one that is not usable.
+// The index in `devices` of the device that matches `choice`: an index, a uuid, luid or pci
+// identifier, or part of a name (case-insensitive); "" is the first usable device. Considers only
+// devices for which `accept`, if set, returns true. Fails with kUnavailable if there are no
+// devices, kInvalidArgument if no device matches (the message lists all devices), kUnsupported if
+// the matching device is not usable.
 Result<size_t> ChooseDevice(const std::vector<DeviceInfo>& devices, const std::string& choice,
                             const std::function<bool(const DeviceInfo&)>& accept = {});
 

@@ -23,7 +23,7 @@ Result<ShaderModule> CreateShaderModule(const Device& device, std::span<const ui
   return ShaderModule(device, handle);
 }
 
-// The values of specialisation constants 0, 1, 2, 3, … in order, and where each lies.
+// The values of specialization constants 0, 1, 2, … and their map entries.
 struct Specialization {
   explicit Specialization(const PipelineDesc& desc)
       : values(desc.workgroup.begin(), desc.workgroup.end()) {
@@ -56,7 +56,7 @@ Status CheckWorkgroup(const Device& device, const PipelineDesc& desc) {
         {"The workgroup ", desc.workgroup[0], " x ", desc.workgroup[1], " x ", desc.workgroup[2],
          " is outside the device's limits (", limits.maxComputeWorkGroupSize[0], " x ",
          limits.maxComputeWorkGroupSize[1], " x ", limits.maxComputeWorkGroupSize[2], ", ",
-         limits.maxComputeWorkGroupInvocations, " in all)."});
+         limits.maxComputeWorkGroupInvocations, " invocations)."});
   }
   return {};
 }
@@ -104,7 +104,7 @@ Result<std::vector<ComputePipeline>> CreatePipelines(const Device& device, Layou
   std::vector<std::optional<Result<ComputePipeline>>> results(descs.size());
   SPIRLOOM_TRY(device.host().ParallelFor(descs.size(), [&](size_t i) {
     results[i].emplace(ComputePipeline::Create(device, layouts, cache, descs[i]));
-    return Status();  // what they return is looked at in order
+    return Status();  // errors are evaluated in order below
   }));
   std::vector<ComputePipeline> pipelines;
   pipelines.reserve(descs.size());

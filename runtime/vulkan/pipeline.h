@@ -13,19 +13,19 @@
 
 namespace spirloom::vulkan {
 
-// What a compute pipeline is made from. `module` and `bindings` are referred to, not copied; images
-// have the dimensions that `bindings` say, whatever `module` does.
+// Description of a compute pipeline. `module` and `bindings` are referenced, not copied. `bindings`
+// determines the dimensions of images, instead of `module`.
 struct PipelineDesc {
   std::string name;  // for messages and debuggers: the variant id
   pack::StoredModule module = {};
   std::span<const pack::BindingType> bindings = {};
   uint32_t push_bytes = 0;
-  std::array<uint32_t, 3> workgroup{1, 1, 1};  // specialisation constants 0, 1, 2
-  std::vector<uint32_t> constants = {};        // specialisation constants 3, 4, …: their bits
-  uint32_t subgroup_size = 0;  // that of all subgroups, each full; 0: whatever the driver takes
+  std::array<uint32_t, 3> workgroup{1, 1, 1};  // specialization constants 0, 1, 2
+  std::vector<uint32_t> constants = {};        // bits of specialization constants 3, 4, …
+  uint32_t subgroup_size = 0;  // required size of full subgroups; 0: the driver's default
 };
 
-// A VkPipeline. Its layout belongs to the LayoutCache it was made with, which must outlive it.
+// A VkPipeline. Its layout belongs to the LayoutCache, which must outlive it.
 class ComputePipeline {
  public:
   static Result<ComputePipeline> Create(const Device& device, LayoutCache& layouts,
@@ -33,7 +33,7 @@ class ComputePipeline {
 
   VkPipeline handle() const { return handle_.get(); }
   const BindingLayout& layout() const { return layout_; }
-  // What to bind: the desc's bindings, or texels of them on a device that prefers those.
+  // The descriptor types: those of the desc, or texel buffers on software devices.
   std::span<const pack::BindingType> bindings() const { return bindings_; }
 
  private:
@@ -43,7 +43,7 @@ class ComputePipeline {
   std::vector<pack::BindingType> bindings_;
 };
 
-// Creates pipelines on all cores; result i is from descs[i]. The error is that of the first in
+// Creates pipelines on all cores; result i is of descs[i]. Returns the error of the first desc in
 // order that fails.
 Result<std::vector<ComputePipeline>> CreatePipelines(const Device& device, LayoutCache& layouts,
                                                      VkPipelineCache cache,

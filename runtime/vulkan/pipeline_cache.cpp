@@ -18,7 +18,7 @@ Result<std::vector<std::byte>> ReadData(const Device& device, VkPipelineCache ca
   std::vector<std::byte> data(size);
   const VkResult result =
       device.fn().vkGetPipelineCacheData(device.handle(), cache, &size, data.data());
-  // Incomplete: it grew meanwhile. What fits is a valid cache.
+  // VK_INCOMPLETE: the cache has grown in between. The truncated data is a valid cache.
   if (result != VK_INCOMPLETE) SPIRLOOM_TRY(ToStatus(result, "vkGetPipelineCacheData"));
   data.resize(size);
   return data;
@@ -26,7 +26,7 @@ Result<std::vector<std::byte>> ReadData(const Device& device, VkPipelineCache ca
 
 }  // namespace
 
-std::string DefaultCacheFolder() {
+std::string DefaultCacheDirectory() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   if (cache != nullptr && cache[0] == '/') return Concat({cache, "/spirloom"});
   const char* home = std::getenv("HOME");
@@ -40,8 +40,8 @@ std::string FileKey(const VkPhysicalDeviceProperties& properties) {
 }
 
 bool IsOwnPipelineCache(const PhysicalDevice& device, std::span<const std::byte> data) {
-  // As VkPipelineCacheHeaderVersionOne, but with a number where that has an enumeration: the file
-  // may say any.
+  // VkPipelineCacheHeaderVersionOne with an integer instead of the enum: the file may contain any
+  // value.
   struct Header {
     uint32_t size;
     uint32_t version;
@@ -59,11 +59,11 @@ bool IsOwnPipelineCache(const PhysicalDevice& device, std::span<const std::byte>
          std::memcmp(header.uuid, properties.pipelineCacheUUID, VK_UUID_SIZE) == 0;
 }
 
-Result<PipelineCache> PipelineCache::Create(const Device& device, const std::string& folder) {
+Result<PipelineCache> PipelineCache::Create(const Device& device, const std::string& directory) {
   PipelineCache cache;
   std::vector<std::byte> data;
-  if (!folder.empty()) {
-    cache.path_ = Concat({folder, "/pipelines-", FileKey(device.physical().properties), ".bin"});
+  if (!directory.empty()) {
+    cache.path_ = Concat({directory, "/pipelines-", FileKey(device.physical().properties), ".bin"});
     data = ReadCacheFile(cache.path_);
     if (!IsOwnPipelineCache(device.physical(), data)) data.clear();
   }
@@ -88,9 +88,9 @@ Status PipelineCache::Save() {
   if (WriteCacheFile(path_, data)) {
     saved_size_ = data.size();
   } else {
-    handle_.device().host().Say(LogLevel::kWarning,
-                                {"The pipeline cache cannot be written to '", path_,
-                                 "': later processes compile the kernels again."});
+    handle_.device().host().Log(
+        LogLevel::kWarning, {"The pipeline cache '", path_,
+                             "' cannot be written. Later processes compile the kernels again."});
   }
   return {};
 }

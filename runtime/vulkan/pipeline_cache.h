@@ -9,34 +9,33 @@
 
 namespace spirloom::vulkan {
 
-// $XDG_CACHE_HOME/spirloom or ~/.cache/spirloom; empty when neither variable is set.
-std::string DefaultCacheFolder();
+// $XDG_CACHE_HOME/spirloom or ~/.cache/spirloom; "" if neither variable is set.
+std::string DefaultCacheDirectory();
 
-// Part of the names of a device's files: a driver update starts afresh and devices do not fight.
+// Identifies device and driver in file names, so that each driver version has its own files.
 std::string FileKey(const VkPhysicalDeviceProperties& properties);
 
-// Whether `data` is a pipeline cache that this device's driver wrote: its header names the device.
+// Whether `data` is a pipeline cache of this device and driver, according to its header.
 bool IsOwnPipelineCache(const PhysicalDevice& device, std::span<const std::byte> data);
 
-// A VkPipelineCache that lives in a file of its folder, named after the device and driver. A
-// missing, corrupt or foreign file is ignored, and replaced at Save().
+// A VkPipelineCache backed by a file, whose name contains the device and driver. Missing, corrupt
+// and incompatible files are ignored, and replaced by Save().
 class PipelineCache {
  public:
-  // Reads the file in `folder`; "" keeps the cache in memory only.
-  static Result<PipelineCache> Create(const Device& device, const std::string& folder);
+  // Reads the file in `directory`; "": the cache is in memory only.
+  static Result<PipelineCache> Create(const Device& device, const std::string& directory);
 
   PipelineCache(PipelineCache&&) noexcept = default;
   PipelineCache& operator=(PipelineCache&&) noexcept = default;
 
   VkPipelineCache handle() const { return handle_.get(); }
-  // The file, or empty.
+  // The path of the file, or "".
   const std::string& path() const { return path_; }
-  // Bytes taken from the file at Create(); 0 when there was none to use.
+  // Bytes read from the file by Create(); 0 if there was no valid file.
   size_t loaded_size() const { return loaded_size_; }
 
-  // Writes the file, replacing it as a whole, if the cache has grown since it was last read or
-  // written. A folder that cannot be written is no error: the cache is an optimisation. Nor is one
-  // that has grown beyond kMaxCacheBytes, which is not written.
+  // Replaces the file if the cache has grown since it was read or written. Not an error: a
+  // directory that is not writable, or a cache larger than kMaxCacheBytes, which is not written.
   // One call at a time.
   Status Save();
 

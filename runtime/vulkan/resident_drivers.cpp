@@ -13,8 +13,8 @@ void KeepDriversLoaded(PFN_vkGetInstanceProcAddr get) {
       reinterpret_cast<PFN_vkCreateInstance>(get(VK_NULL_HANDLE, "vkCreateInstance"));
   VkInstanceCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
-  VkInstance made = VK_NULL_HANDLE;
-  if (create(&info, /*pAllocator=*/nullptr, &made) == VK_SUCCESS) kept = made;
+  VkInstance instance = VK_NULL_HANDLE;
+  if (create(&info, /*pAllocator=*/nullptr, &instance) == VK_SUCCESS) kept = instance;
 }
 
 }  // namespace spirloom::vulkan

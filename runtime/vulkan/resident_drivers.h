@@ -5,11 +5,11 @@
 
 namespace spirloom::vulkan {
 
-// Keeps Vulkan's drivers in the process until it ends, by an instance that is never destroyed: the
-// loader unloads them with a process's last instance and loads them again with its next. NVIDIA's
-// driver bears that about a dozen times; then it is not found any more, or computes wrongly
-// (subgroups). To be called when an instance is there, so that nothing has to be loaded; does so
-// once. Without memory for it, the next call tries again.
+// Creates an instance that is never destroyed, so that the loader keeps the Vulkan drivers loaded:
+// otherwise it unloads them with the last instance and reloads them with the next one. NVIDIA's
+// driver fails after about a dozen reloads: it is not found, or computes wrong results (subgroups).
+// Requires an existing instance, so that no driver is loaded. Only the first successful call has an
+// effect.
 void KeepDriversLoaded(PFN_vkGetInstanceProcAddr get);
 
 }  // namespace spirloom::vulkan

@@ -1,7 +1,7 @@
-// All that the runtime does for devices that are software, such as Mesa's llvmpipe, and for no
-// others: it binds buffers that kernels only read as texel buffers, in modules rewritten for that,
-// and gives them sizes that look alike to the driver. Results are the same bits. What the compiler
-// does for such devices is in compiler/software_device.h.
+// Optimizations for software devices such as Mesa's llvmpipe: buffers that kernels only read are
+// bound as texel buffers, with rewritten modules, and get sizes for which the driver reuses
+// compiled shaders. Results are bit-identical. compiler/spirv/software_device.h contains those of
+// the compiler.
 #ifndef SPIRLOOM_RUNTIME_VULKAN_SOFTWARE_DEVICE_H_
 #define SPIRLOOM_RUNTIME_VULKAN_SOFTWARE_DEVICE_H_
 
@@ -14,19 +14,18 @@
 
 namespace spirloom::vulkan {
 
-// Whether kernels should read buffers as texels: software devices load from storage buffers one
-// lane at a time, but fetch texels for all lanes at once.
+// Whether kernels read buffers as texels: software devices load from storage buffers one lane at a
+// time, but fetch texels for all lanes at once.
 bool PrefersTexels(const Device& device);
 
-// What a buffer that is to hold `size` bytes takes on this device: `size`, or up to 768 bytes more.
+// The size of a VkBuffer for `size` bytes: `size`, or on software devices up to 768 bytes more.
 VkDeviceSize BufferSizeFor(const Device& device, VkDeviceSize size);
 
-// How many bytes a view of texels of a whole tensor of `size` bytes shows, of `available` ones.
+// The size of a texel view of a whole tensor of `size` bytes in a buffer with `available` bytes.
 VkDeviceSize TexelViewSize(VkDeviceSize size, VkDeviceSize available);
 
-// The bindings to make a pipeline of `module` with: `bindings`, or, where the device prefers
-// texels, those of the module after its reads of buffers became fetches
-// (runtime/pack/texel_reads.h).
+// The bindings for a pipeline of `module`. On devices that prefer texels, rewrites the module to
+// fetch texels (runtime/pack/texel_reads.h) and returns its new bindings; otherwise `bindings`.
 std::vector<pack::BindingType> BindingsFor(const Device& device, std::vector<uint32_t>& module,
                                            std::span<const pack::BindingType> bindings);
 

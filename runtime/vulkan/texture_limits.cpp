@@ -32,15 +32,15 @@ VkImageViewType ImageViewTypeOf(Storage storage) {
 
 namespace {
 
-// What the device allows whatever the format.
+// The device's limits for all formats.
 TextureLimits LimitsOf(const VkPhysicalDeviceLimits& limits, Storage storage) {
-  constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
+  constexpr uint64_t kUnlimited = std::numeric_limits<uint64_t>::max();
   if (storage == Storage::kTexture2D) {
     return {limits.maxImageDimension2D, limits.maxImageDimension2D, limits.maxImageArrayLayers,
-            kMost};
+            kUnlimited};
   }
   return {limits.maxImageDimension3D, limits.maxImageDimension3D, limits.maxImageDimension3D,
-          kMost};
+          kUnlimited};
 }
 
 }  // namespace

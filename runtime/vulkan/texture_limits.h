@@ -1,4 +1,4 @@
-// What the image of a texture tensor is, and how large it can be.
+// Formats, types and size limits of the images of texture tensors.
 #ifndef SPIRLOOM_RUNTIME_VULKAN_TEXTURE_LIMITS_H_
 #define SPIRLOOM_RUNTIME_VULKAN_TEXTURE_LIMITS_H_
 
@@ -10,16 +10,16 @@
 
 namespace spirloom::vulkan {
 
-// How every image is made.
+// Tiling and usage of all images.
 inline constexpr VkImageTiling kImageTiling = VK_IMAGE_TILING_OPTIMAL;
 inline constexpr VkImageUsageFlags kImageUsage =
     VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
     VK_IMAGE_USAGE_TRANSFER_DST_BIT;
 
-// The format of texels: four elements of `dtype`; b8 is stored as u8.
+// The format of a texel: four elements of `dtype`; b8 is stored as u8.
 VkFormat TexelFormat(DType dtype);
 
-// What holds for the images of every dtype in one storage. All 0: the device has no such images.
+// Limits on the images of all dtypes in one storage. All 0: the device does not support them.
 struct TextureLimits {
   uint64_t width = 0;  // texels
   uint64_t height = 0;
@@ -27,13 +27,13 @@ struct TextureLimits {
   uint64_t bytes = 0;  // of one image
 };
 
-// The least of what `limits`, the device's, and its formats allow. `storage` is one of the
-// textures. Fails when the driver does other than to say that it lacks a format.
+// The minimum of the device's `limits` and those of the formats. `storage` is a texture storage.
+// Fails if the driver returns an error other than VK_ERROR_FORMAT_NOT_SUPPORTED.
 Result<TextureLimits> QueryTextureLimits(const InstanceFunctions& fn, VkPhysicalDevice device,
                                          const VkPhysicalDeviceLimits& limits, Storage storage);
 
-// What vkGetPhysicalDeviceImageFormatProperties says of a format. Running out of memory while
-// asking, say, is an error, and no answer.
+// Converts the result of vkGetPhysicalDeviceImageFormatProperties. Errors such as exhausted memory
+// are errors, not missing support.
 Result<bool> IsSupported(VkResult format_query);
 
 VkImageType ImageTypeOf(Storage storage);

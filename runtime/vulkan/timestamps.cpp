@@ -10,7 +10,8 @@ namespace spirloom::vulkan {
 Result<TimestampPool> TimestampPool::Create(const Device& device, uint32_t count) {
   if (device.physical().timestamp_valid_bits == 0 || device.limits().timestampPeriod <= 0) {
     return Error(StatusCode::kUnsupported, {"The device '", device.physical().info.name,
-                                            "' has no timestamps, which measuring needs."});
+                                            "' does not support timestamps, which are required to "
+                                            "measure times."});
   }
   VkQueryPoolCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
@@ -46,7 +47,7 @@ std::vector<uint64_t> TicksToNanoseconds(const std::vector<uint64_t>& ticks, uin
   std::vector<uint64_t> times(ticks.size());
   for (size_t i = 0; i < ticks.size(); ++i) {
     const uint64_t elapsed = (ticks[i] - ticks[0]) & mask;
-    // More than half the counter's range is a query that was written a little before the first.
+    // More than half of the range: the query was written shortly before query 0.
     times[i] =
         elapsed > mask / 2 ? 0 : static_cast<uint64_t>(static_cast<double>(elapsed) * period);
   }

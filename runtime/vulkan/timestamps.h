@@ -8,19 +8,19 @@
 
 namespace spirloom::vulkan {
 
-// Nanoseconds since ticks[0] of a counter that has `valid_bits` bits, wraps, and ticks every
-// `period` nanoseconds.
+// Converts values of a counter that wraps after `valid_bits` bits and has a period of `period`
+// nanoseconds to nanoseconds since ticks[0].
 std::vector<uint64_t> TicksToNanoseconds(const std::vector<uint64_t>& ticks, uint32_t valid_bits,
                                          double period);
 
-// A pool of `count` timestamps, written by CommandBuffer::WriteTimestamp.
+// A query pool of `count` timestamps, written by CommandBuffer::WriteTimestamp().
 class TimestampPool {
  public:
-  // Fails with kUnsupported when the device's queue has no timestamps.
+  // Fails with kUnsupported if the device's queue does not support timestamps.
   static Result<TimestampPool> Create(const Device& device, uint32_t count);
 
-  // The times of queries 0 .. used - 1 in nanoseconds since query 0, from a finished submission.
-  // A counter that wraps between two queries is accounted for.
+  // The times of queries 0 to used - 1 of a completed submission, in nanoseconds since query 0.
+  // Handles a counter that wraps.
   Result<std::vector<uint64_t>> Read(uint32_t used) const;
 
   VkQueryPool handle() const { return handle_.get(); }
@@ -32,7 +32,7 @@ class TimestampPool {
   uint32_t count_ = 0;
 };
 
-// From one time to the next; 0 where timestamps of few bits come out of order.
+// Duration between two times; 0 if timestamps with few bits are out of order.
 constexpr uint64_t Elapsed(uint64_t start, uint64_t end) { return end < start ? 0 : end - start; }
 
 }  // namespace spirloom::vulkan

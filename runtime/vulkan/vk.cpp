@@ -13,7 +13,7 @@ StatusCode CodeOf(VkResult result) {
     case VK_ERROR_OUT_OF_DEVICE_MEMORY:
     case VK_ERROR_OUT_OF_POOL_MEMORY:
     case VK_ERROR_FRAGMENTED_POOL:
-    case VK_ERROR_TOO_MANY_OBJECTS:  // of vkAllocateMemory: maxMemoryAllocationCount
+    case VK_ERROR_TOO_MANY_OBJECTS:  // vkAllocateMemory: maxMemoryAllocationCount exceeded
       return StatusCode::kOutOfMemory;
     case VK_ERROR_DEVICE_LOST:
       return StatusCode::kDeviceLost;

@@ -1,4 +1,4 @@
-// Vulkan's types, without prototypes. Everything here includes this, never <vulkan/...>.
+// Vulkan types without prototypes. The runtime includes this instead of <vulkan/...>.
 #ifndef SPIRLOOM_RUNTIME_VULKAN_VK_H_
 #define SPIRLOOM_RUNTIME_VULKAN_VK_H_
 
@@ -14,11 +14,11 @@
 
 namespace spirloom::vulkan {
 
-// Returns e.g. "VK_ERROR_DEVICE_LOST"; "VkResult -1000001004" for a code without a name here.
+// E.g. "VK_ERROR_DEVICE_LOST"; "VkResult -1000001004" for other values.
 std::string ResultName(VkResult result);
 
-// OK for VK_SUCCESS, otherwise e.g. "vkCreateFence returns VK_ERROR_DEVICE_LOST." with the matching
-// code.
+// OK for VK_SUCCESS, otherwise an error such as "vkCreateFence returns VK_ERROR_DEVICE_LOST." with
+// the matching code.
 Status ToStatus(VkResult result, std::string_view function);
 
 }  // namespace spirloom::vulkan

@@ -23,7 +23,7 @@ from benchmarks.gpu.language import LLAMA_1B, LanguageModel
 from benchmarks.gpu.networks import Network
 from benchmarks.gpu.page import files, read_results, share
 from benchmarks.gpu.weights import with_synthetic_weights
-from codegen import SpecError
+from spec_model import SpecError
 
 ROOT = Path(__file__).resolve().parents[2]
 OPS = OpLibrary()
@@ -33,7 +33,7 @@ gemm:
   - {op: aten.mm, call: {a: [16, 32], b: [32, 16]}}
 gemv:
   - {op: aten.linear, call: {x: [1, 64], weight: [64, 64], bias: null}, dtypes: [f32]}
-  - op: spirloom.linear_q4
+  - op: spirloom.linear_w4
     call: {x: [1, 64], weight: [128, 32], scales: [2, 128], group: 32, bias: null, zeros: null}
     dtypes: [f16]
 memory:
@@ -61,18 +61,18 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def results(table: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The results of bench.py, run in isolated Python."""
-    folder = tmp_path_factory.mktemp("bundle") / "bundle"
+    directory = tmp_path_factory.mktemp("bundle") / "bundle"
     networks = [Network("squeezenet1_1", 1, ("f32",))]
-    make_bundle(BUILD, folder, networks, table, [LanguageModel("tiny", TINY)])
-    out = folder / "gpu.json"
+    make_bundle(BUILD, directory, networks, table, [LanguageModel("tiny", TINY)])
+    out = directory / "gpu.json"
     done = subprocess.run(
-        [sys.executable, "-I", folder / "bench.py", "--out", out, "--times", "1"],
+        [sys.executable, "-I", directory / "bench.py", "--out", out, "--times", "1"],
         capture_output=True, text=True, check=False, cwd="/",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     before: dict[str, Any] = json.loads(out.read_text())
     done = subprocess.run(
-        [sys.executable, "-I", folder / "bench.py", "--out", out, "--parts", "tuned,peaks"],
+        [sys.executable, "-I", directory / "bench.py", "--out", out, "--parts", "tuned,peaks"],
         capture_output=True, text=True, check=False, cwd="/",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -80,13 +80,13 @@ def results(table: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     assert "tuned" not in before
     updated = {key: found[key] for key in ("date", "peaks", "tuned")}
     assert found == before | updated
-    check_another_bundle(folder, found)
+    check_another_bundle(directory, found)
     return found
 
 
-def check_another_bundle(folder: Path, found: dict[str, Any]) -> None:
-    """From the file of another bundle, only peaks and PyTorch's unchanged calls are kept."""
-    out = folder / "another.json"
+def check_another_bundle(directory: Path, found: dict[str, Any]) -> None:
+    """Of the results of another bundle, only the peaks and PyTorch's unchanged calls are reused."""
+    out = directory / "another.json"
     first, *others = found["calls"]
     theirs: dict[str, Any] = {
         "version": "2.0",
@@ -95,13 +95,13 @@ def check_another_bundle(folder: Path, found: dict[str, Any]) -> None:
     changed = [{**first, "bytes": 1}, *others]
     out.write_text(json.dumps(found | {"bundle": "another", "torch": theirs, "calls": changed}))
     subprocess.run(
-        [sys.executable, "-I", folder / "bench.py", "--out", out, "--parts", "calls"],
+        [sys.executable, "-I", directory / "bench.py", "--out", out, "--parts", "calls"],
         capture_output=True, check=True, cwd="/",
     )  # fmt: skip
-    now = json.loads(out.read_text())
-    assert now.keys() == {"bundle", "date", "times", "calls", "call_times", "peaks", "torch"}
-    assert now["peaks"] == found["peaks"]
-    assert now["torch"] == {**theirs, "calls": {call["id"]: 1e-6 for call in others}}
+    updated = json.loads(out.read_text())
+    assert updated.keys() == {"bundle", "date", "times", "calls", "call_times", "peaks", "torch"}
+    assert updated["peaks"] == found["peaks"]
+    assert updated["torch"] == {**theirs, "calls": {call["id"]: 1e-6 for call in others}}
 
 
 def test_the_committed_table_is_valid(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_a_page_has_every_call(results: dict[str, Any], tmp_path: Path) -> None:
     for expected in (
         "mm 16x32 32x16 f16",
         "permute 8x16",
-        "linear_q4 1x64 128x32",
+        "linear_w4 1x64 128x32",
         "| squeezenet1_1 | 1 | f32 |",
         "| tiny | int4 |",
         "| tiny | bf16 |",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.size_packs import Variant, tables
 from benchmarks.size_table import Table, growth, read
-from codegen.vocabulary import DType, Storage
+from spec_model.vocabulary import DType, Storage
 
 PROGRAMS = Table(
     "Programs", ("program", "text", "file"), {"small": (900, 1_000), "x": (7, 2_000_000)}

@@ -1,4 +1,4 @@
-"""`./dev sweep`: versions of a kernel are compiled here, then timed and checked by a bundle."""
+"""`./dev sweep`: compiles versions of a kernel, which a bundle times and checks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from codegen import SpecError
+from spec_model import SpecError
 from tools.sweep.__main__ import values_of
 from tools.sweep.bundle import make_sweep
 from tools.sweep.overlay import Request
@@ -26,7 +26,7 @@ SMALLER_GRID = "ceil_div(row_count, 64) * ceil_div(columns, 64) * 64"
 def request(**changed: Any) -> Request:
     given: dict[str, Any] = {
         "op": "mm",
-        "kernel": "shared_32",
+        "kernel": "tiled_scalar_32x32",
         "params": {"quads": [1, 2]},
         "keys": {"grid": GRID},
     }
@@ -39,22 +39,22 @@ def make(tmp_path: Path, asked: Request, *calls: str) -> Path:
     return tmp_path / "sweep"
 
 
-def run(folder: Path) -> tuple[int, str, dict[str, dict[str, Any]]]:
+def run(directory: Path) -> tuple[int, str, dict[str, dict[str, Any]]]:
     """The exit code, the output, and the written rows by version."""
-    out = folder.parent / "out.json"
+    out = directory.parent / "out.json"
     done = subprocess.run(
-        [sys.executable, folder / "sweep.py", "--times", "1", "--json", out],
+        [sys.executable, directory / "sweep.py", "--times", "1", "--json", out],
         capture_output=True, text=True, check=False, cwd="/",
     )  # fmt: skip
     assert out.exists(), done.stderr
     rows = json.loads(out.read_text(encoding="utf-8"))["rows"]
-    return done.returncode, done.stdout, {row["words"]: row for row in rows}
+    return done.returncode, done.stdout, {row["title"]: row for row in rows}
 
 
 def test_two_tile_sizes(tmp_path: Path) -> None:
     code, printed, rows = run(make(tmp_path, request(), CALL))
     assert code == 0
-    assert rows.keys() == {"the rule's kernel", "quads=1", "quads=2"}
+    assert rows.keys() == {"default kernel", "quads=1", "quads=2"}
     for version, row in rows.items():
         assert row["seconds"] > 0
         assert version in printed
@@ -74,16 +74,16 @@ def test_an_incomplete_version_is_reported_as_wrong(tmp_path: Path) -> None:
 
 def test_a_compile_error_is_reported(tmp_path: Path) -> None:
     params = {"tile": [[64, 64, 512], [64, 64, 32]]}
-    asked = request(kernel="matrix_emulated", params=params, keys={})
+    asked = request(kernel="coopmat_64x64_emulated", params=params, keys={})
     code, printed, rows = run(make(tmp_path, asked, "64x64 64x64 f16"))
     assert code == 0
-    assert "shared variables take" in rows["tile=[64, 64, 512]"]["remark"]
-    assert "shared variables take" in printed
+    assert "The shared variables (" in rows["tile=[64, 64, 512]"]["remark"]
+    assert "The shared variables (" in printed
     assert rows["tile=[64, 64, 32]"]["error"] < 1e-2
 
 
 def test_an_unsupported_version_is_reported(tmp_path: Path) -> None:
-    asked = request(kernel="matrix_64", params={"tile": [[64, 64, 64]]}, keys={})
+    asked = request(kernel="coopmat_64x64", params={"tile": [[64, 64, 64]]}, keys={})
     _, _, rows = run(make(tmp_path, asked, "64x64 64x64 f16"))
     row = rows["tile=[64, 64, 64]"]
     assert "cooperative_matrix" in row["remark"] or row["error"] < 1e-2
@@ -100,7 +100,7 @@ def test_packed_weights_and_absent_tensors(tmp_path: Path) -> None:
     ("changed", "call", "message"),
     [
         ({"op": "mmm"}, CALL, "There is no spec of 'mmm'"),
-        ({"kernel": "huge"}, CALL, "no kernel 'huge'; the spec has: mm_subgroup_whole, "),
+        ({"kernel": "huge"}, CALL, "no kernel 'huge'; the spec has: mm_subgroup_aligned, "),
         ({"params": {"quods": [1]}, "keys": {}}, CALL, "Param 'quods' is unknown"),
         ({"keys": {"grid": "{tile} * 64"}}, CALL, "--key grid: error: '{tile} \\* 64' cannot be"),
         ({}, "70x36 36x68", "names one dtype.* names 0"),

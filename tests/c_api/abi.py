@@ -1,4 +1,4 @@
-"""The ABI in words, by the C compiler: sizes, offsets, numbers and declarations."""
+"""The ABI as text, from the C compiler: sizes, offsets, values and declarations."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 from tests.c_api.header import Function, Header, Struct
 
 INCLUDE = Path(__file__).resolve().parents[2] / "runtime/include"
-HEAD = """The C API's ABI, version {version}, where pointers have 64 bits. What is here stays:
-structs grow at their ends, enums get further numbers. UPDATE_GOLDENS=1 ./dev test -R c_api
-rewrites it.
+HEAD = """The ABI of the C API, version {version}, with 64-bit pointers. Existing entries never
+change; struct members and enum values are appended. UPDATE_GOLDENS=1 ./dev test -R c_api rewrites
+this file.
 """
 
 
@@ -18,10 +18,10 @@ def _size_lines(struct: Struct) -> str:
     lines = [f'printf("\\nstruct {struct.name}: %zu bytes\\n", sizeof({struct.name}));']
     for field in struct.fields:
         array = f"[{field.count}]" if field.count > 1 else ""
-        place = f"offsetof({struct.name}, {field.name})"
+        offset = f"offsetof({struct.name}, {field.name})"
         size = f"sizeof((({struct.name}*)0)->{field.name})"
         text = f"{field.name}{array}: {field.ctype}"
-        lines.append(f'printf("%4zu %3zu  {text}\\n", {place}, {size});')
+        lines.append(f'printf("%4zu %3zu  {text}\\n", {offset}, {size});')
     return "\n".join(lines)
 
 
@@ -29,7 +29,7 @@ def _program(header: Header) -> str:
     enums = [
         "\n".join(
             [f'printf("\\nenum {enum.name}: %zu bytes\\n", sizeof({enum.name}));']
-            + [f'printf("%4d  {key}\\n", (int){key});' for key in enum.numbers]
+            + [f'printf("%4d  {key}\\n", (int){key});' for key in enum.values]
         )
         for enum in header.enums
     ]
@@ -44,7 +44,7 @@ def _declaration(function: Function) -> str:
 
 
 def describe(header: Header, compiler: str, folder: Path) -> str:
-    """The text to compare; `folder` is for the program that prints a part of it."""
+    """The text to compare; `folder` is for a generated program that prints a part of it."""
     source = folder / "abi.c"
     source.write_text(_program(header), encoding="utf-8")
     command = [compiler, "-std=c11", f"-I{INCLUDE}", str(source), "-o", str(folder / "abi")]
@@ -55,7 +55,7 @@ def describe(header: Header, compiler: str, folder: Path) -> str:
 
 
 def end_of_members(struct: Struct, text: str) -> tuple[int, int]:
-    """Where the last member ends and the struct does, as `text` has them."""
+    """The end of the last member and of the struct, from `text`."""
     lines = iter(text.splitlines())
     start = next(line for line in lines if line.startswith(f"struct {struct.name}:"))
     last = [next(lines) for _ in struct.fields][-1].split()

@@ -1,4 +1,4 @@
-"""Calls from Python, made from what the header says: what a binding of another language does."""
+"""A Python binding generated from the header, like the bindings of other languages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.c_api.header import Field, Header
 
-NUMBERS: dict[str, Any] = {
+TYPES: dict[str, Any] = {
     "void": None,
     "bool": ctypes.c_bool,
     "size_t": ctypes.c_size_t,
@@ -28,12 +28,12 @@ class SpirloomError(Exception):
 
 
 class Binding:
-    """The library's functions by name, its structs and its enums' numbers."""
+    """The library's functions by name, its structs and the values of its enums."""
 
     def __init__(self, header: Header, library: Path) -> None:
         self._library = ctypes.CDLL(str(library))
         self._enums = {enum.name for enum in header.enums}
-        self.numbers = {key: n for enum in header.enums for key, n in enum.numbers.items()}
+        self.values = {key: n for enum in header.enums for key, n in enum.values.items()}
         self._structs = {
             struct.name: type(
                 struct.name,
@@ -52,19 +52,19 @@ class Binding:
             return ctypes.c_char_p
         if name.endswith(("*", ")")) or name.startswith(("Vk", "PFN_")):
             return ctypes.c_void_p
-        return ctypes.c_int if name in self._enums else NUMBERS[name]
+        return ctypes.c_int if name in self._enums else TYPES[name]
 
     def _type_of(self, field: Field) -> Any:
         kind = self._type(field.ctype)
         return kind * field.count if field.count > 1 else kind
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        """spirloom_<name>(), for what cannot fail."""
+        """spirloom_<name>(), for functions that cannot fail."""
         function: Callable[..., Any] = getattr(self._library, f"spirloom_{name}")
         return function
 
     def call(self, name: str, *arguments: Any) -> None:
-        """spirloom_<name>() with an error; a SpirloomError if it fails."""
+        """Calls spirloom_<name>() with an error argument. Raises SpirloomError if it fails."""
         error = ctypes.c_void_p()
         status = getattr(self, name)(*arguments, ctypes.byref(error))
         if status == 0:
@@ -76,18 +76,18 @@ class Binding:
         raise SpirloomError(status, message)
 
     def make(self, name: str, *arguments: Any) -> ctypes.c_void_p:
-        """What spirloom_<name>() gives through its last pointer but the error."""
-        made = ctypes.c_void_p()
-        self.call(name, *arguments, ctypes.byref(made))
-        assert made.value
-        return made
+        """The object that spirloom_<name>() returns through its second to last pointer."""
+        created = ctypes.c_void_p()
+        self.call(name, *arguments, ctypes.byref(created))
+        assert created.value
+        return created
 
     def struct(self, name: str, **members: Any) -> Any:
-        """A sized struct."""
+        """A struct with its size."""
         kind = self._structs[f"spirloom_{name}"]
         return kind(struct_size=ctypes.sizeof(kind), **members)
 
     def bytes_at(self, memory: Any, size: int) -> Any:
-        """The pair of address and size that runs take."""
+        """A spirloom_bytes, for runs."""
         kind = self._structs["spirloom_bytes"]
         return kind(ctypes.cast(memory, ctypes.c_void_p), size)

@@ -1,4 +1,4 @@
-// How the C API fails: null arguments, sizes of structs, exceptions, no memory.
+// Errors of the C API: NULL arguments, sizes of structs, exceptions, exhausted memory.
 #include "runtime/c/error.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ namespace {
 using spirloom::testing::allocations_left;
 using ::testing::HasSubstr;
 
-TEST(CError, ArgumentsThatAreNullAreNamed) {
+TEST(CError, MessagesNameNullArguments) {
   spirloom_library* library = nullptr;
   spirloom_device_info device = SPIRLOOM_INIT(spirloom_device_info);
   bool done = false;
@@ -55,7 +55,7 @@ TEST(CError, ArgumentsThatAreNullAreNamed) {
   EXPECT_EQ(spirloom_library_open(nullptr, nullptr, nullptr), SPIRLOOM_INVALID_ARGUMENT);
 }
 
-TEST(CError, NothingIsAskedOfNull) {
+TEST(CError, FunctionsThatCannotFailAcceptNull) {
   EXPECT_EQ(spirloom_error_status(nullptr), SPIRLOOM_OK);
   EXPECT_STREQ(spirloom_error_message(nullptr), "");
   EXPECT_STREQ(spirloom_library_name(nullptr), "");
@@ -75,7 +75,7 @@ TEST(CError, NothingIsAskedOfNull) {
   spirloom_profile_destroy(nullptr);
 }
 
-TEST(CError, NumbersWithoutANameAreUnknown) {
+TEST(CError, NamesOfOtherValuesAreUnknown) {
   EXPECT_STREQ(spirloom_status_name(SPIRLOOM_OUT_OF_MEMORY), "out of memory");
   EXPECT_STREQ(spirloom_status_name(static_cast<spirloom_status>(77)), "unknown");
   EXPECT_EQ(spirloom_dtype_size(SPIRLOOM_F16), 2u);
@@ -86,7 +86,7 @@ TEST(CError, NumbersWithoutANameAreUnknown) {
   EXPECT_STREQ(spirloom_storage_name(static_cast<spirloom_storage>(77)), "unknown");
 }
 
-// A struct as it was, as it is in this library, and as it will be.
+// A struct of an earlier version, of this version, and of a later one.
 struct First {
   size_t struct_size;
   uint64_t a;
@@ -107,7 +107,7 @@ inline constexpr size_t kFirstSize<Grown> = sizeof(First);
 
 namespace {
 
-TEST(CStructs, AnEarlierCallersLeavesTheRestAsItIs) {
+TEST(CStructs, ReadingAnEarlierStructKeepsDefaults) {
   const First given{sizeof(First), 1};
   Grown read{sizeof(Grown), 0, 9};
   ASSERT_TRUE(Read("grown", reinterpret_cast<const Grown*>(&given), read).ok());
@@ -115,19 +115,19 @@ TEST(CStructs, AnEarlierCallersLeavesTheRestAsItIs) {
   EXPECT_EQ(read.b, 9u);
 }
 
-TEST(CStructs, AnEarlierCallersIsFilledAsFarAsItGoes) {
+TEST(CStructs, WritingAnEarlierStructStopsAtItsSize) {
   struct {
-    First asked{sizeof(First), 0};
+    First output{sizeof(First), 0};
     uint64_t beyond = 9;
   } caller;
   const Grown known{sizeof(Grown), 1, 2};
-  ASSERT_TRUE(Write("grown", known, reinterpret_cast<Grown*>(&caller.asked)).ok());
-  EXPECT_EQ(caller.asked.struct_size, sizeof(First));
-  EXPECT_EQ(caller.asked.a, 1u);
+  ASSERT_TRUE(Write("grown", known, reinterpret_cast<Grown*>(&caller.output)).ok());
+  EXPECT_EQ(caller.output.struct_size, sizeof(First));
+  EXPECT_EQ(caller.output.a, 1u);
   EXPECT_EQ(caller.beyond, 9u);
 }
 
-TEST(CStructs, ALaterCallersMayNotSayWhatIsUnknown) {
+TEST(CStructs, ReadingALaterStructRefusesUnknownMembers) {
   Later given{sizeof(Later), 1, 2, 0};
   Grown read{};
   ASSERT_TRUE(Read("grown", reinterpret_cast<const Grown*>(&given), read).ok());
@@ -135,21 +135,21 @@ TEST(CStructs, ALaterCallersMayNotSayWhatIsUnknown) {
   given.c = 1;
   const Status status = Read("grown", reinterpret_cast<const Grown*>(&given), read);
   EXPECT_EQ(status.code(), StatusCode::kUnsupported);
-  EXPECT_THAT(status.message(), HasSubstr("The grown (32 bytes) sets members that this library, "
-                                          "which knows 24 bytes of it, does not have."));
+  EXPECT_THAT(status.message(), HasSubstr("The grown (32 bytes) sets members beyond the 24 bytes "
+                                          "that this library supports."));
 }
 
-TEST(CStructs, ALaterCallersIsZeroBeyondWhatIsKnown) {
-  Later asked{sizeof(Later), 7, 7, 7};
+TEST(CStructs, WritingALaterStructZeroesUnknownMembers) {
+  Later output{sizeof(Later), 7, 7, 7};
   const Grown known{sizeof(Grown), 1, 2};
-  ASSERT_TRUE(Write("grown", known, reinterpret_cast<Grown*>(&asked)).ok());
-  EXPECT_EQ(asked.struct_size, sizeof(Later));
-  EXPECT_EQ(asked.b, 2u);
-  EXPECT_EQ(asked.c, 0u);
+  ASSERT_TRUE(Write("grown", known, reinterpret_cast<Grown*>(&output)).ok());
+  EXPECT_EQ(output.struct_size, sizeof(Later));
+  EXPECT_EQ(output.b, 2u);
+  EXPECT_EQ(output.c, 0u);
 }
 
-TEST(CStructs, ASizeThatNoVersionHadIsRefused) {
-  spirloom_runtime_options options{};  // without its size
+TEST(CStructs, RefusesASizeBelowTheFirstVersion) {
+  spirloom_runtime_options options{};  // struct_size is 0
   spirloom_runtime* runtime = nullptr;
   const Outcome outcome = Call(spirloom_runtime_create, &options, &runtime);
   EXPECT_EQ(outcome.status, SPIRLOOM_INVALID_ARGUMENT);
@@ -165,7 +165,7 @@ Outcome Caught(auto body) {
 TEST(CError, ExceptionsBecomeErrors) {
   const Outcome memory = Caught([]() -> Status { throw std::bad_alloc(); });
   EXPECT_EQ(memory.status, SPIRLOOM_OUT_OF_MEMORY);
-  EXPECT_EQ(memory.message, "Host memory ran out.");
+  EXPECT_EQ(memory.message, "Host memory is exhausted.");
   const Outcome other = Caught([]() -> Status { throw std::runtime_error("odd"); });
   EXPECT_EQ(other.status, SPIRLOOM_INTERNAL);
   EXPECT_EQ(other.message, "An exception was thrown: odd.");
@@ -189,7 +189,7 @@ TEST(CError, EveryAllocationMayFail) {
     const Error owned_error(error);
     if (status == SPIRLOOM_OK) break;
     EXPECT_EQ(status, SPIRLOOM_OUT_OF_MEMORY);
-    EXPECT_STREQ(spirloom_error_message(error), "Host memory ran out.");
+    EXPECT_STREQ(spirloom_error_message(error), "Host memory is exhausted.");
     EXPECT_EQ(library, nullptr);
   }
   EXPECT_EQ(failures, 2);  // the name, the object
@@ -198,7 +198,7 @@ TEST(CError, EveryAllocationMayFail) {
 TEST(CError, ThereMayBeNoMemoryForTheError) {
   for (int left = 0; left < 2; ++left) {
     spirloom_error* error = nullptr;
-    Status failed(StatusCode::kNotFound, "It is not there.");
+    Status failed(StatusCode::kNotFound, "Not found.");
     allocations_left = left;
     const spirloom_status status = Report(std::move(failed), &error);
     allocations_left = -1;

@@ -1,10 +1,10 @@
-// Host memory that runs out when a test says so, in the whole program.
+// Replaces the global allocator by one that fails on request.
 #ifndef SPIRLOOM_TESTS_C_API_FAILING_MEMORY_H_
 #define SPIRLOOM_TESTS_C_API_FAILING_MEMORY_H_
 
 namespace spirloom::testing {
 
-// How many allocations of this thread succeed before all fail; below zero, all succeed.
+// Number of allocations of this thread that succeed before all fail; negative: all succeed.
 extern thread_local int allocations_left;
 
 }  // namespace spirloom::testing

@@ -1,4 +1,4 @@
-"""The C headers, read: what is in it, for the test of its ABI and for calls from Python."""
+"""Parser of the C headers, for the test of the ABI and for calls from Python."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HEADERS = tuple(
 class Field:
     """A struct's member or a function's parameter."""
 
-    ctype: str  # "const char*"; of a function pointer all of it but the name
+    ctype: str  # "const char*"; of a function pointer everything except the name
     name: str
     count: int = 1  # elements, of an array
 
@@ -31,7 +31,7 @@ class Struct:
 @dataclass(frozen=True, slots=True)
 class Enum:
     name: str
-    numbers: dict[str, int]
+    values: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Header:
     opaque: tuple[str, ...]
     enums: tuple[Enum, ...]
     structs: tuple[Struct, ...]
-    functions: tuple[Function, ...]  # what the library exports
+    functions: tuple[Function, ...]  # exported by the library
 
 
 def _spaced(text: str) -> str:

@@ -1,4 +1,4 @@
-// What an application lends through the C API: memory, an allocator, threads.
+// Resources of the host application in the C API: memory, an allocator, threads.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tests/c_api/set_up.h"
-#include "tests/unit/counting_allocator.h"
+#include "tests/support/counting_allocator.h"
 
 namespace spirloom::c {
 namespace {
@@ -39,7 +39,7 @@ Outcome RunOnce(const OwnedModel& model) {
   return Call(spirloom_model_run, model.get(), nullptr, size_t{0}, nullptr, size_t{0});
 }
 
-// Pages of the application's, which devices take.
+// Page-aligned memory of the application, for import.
 class Pages {
  public:
   static constexpr size_t kSize = 4096;
@@ -75,9 +75,9 @@ TEST_F(CHostTest, RunsOnTheApplicationsMemory) {
     EXPECT_THAT(std::span(y.floats(), 3), ElementsAre(value + 2, value + 4, value + 6));
   }
   EXPECT_THAT(bind_x(0, x.floats() + 1, Pages::kSize).message, HasSubstr("must be multiples of"));
-  EXPECT_THAT(bind_x(1, x.floats(), Pages::kSize).message, HasSubstr("number of inputs (1)"));
+  EXPECT_THAT(bind_x(1, x.floats(), Pages::kSize).message, HasSubstr("number of inputs is 1"));
 
-  // NULL ends it: the input is in the model's own memory again.
+  // NULL unbinds: the input is read from the model's memory.
   ASSERT_EQ(bind_x(0, nullptr, 0).message, "");
   spirloom_bytes own = {};
   ASSERT_EQ(Call(spirloom_model_input_bytes, model.get(), size_t{0}, &own).message, "");
@@ -86,7 +86,7 @@ TEST_F(CHostTest, RunsOnTheApplicationsMemory) {
   EXPECT_THAT(std::span(y.floats(), 3), ElementsAre(12, 14, 16));
 }
 
-TEST_F(CHostTest, MemoryIsRefusedWhereTheRuntimeWasNotAsked) {
+TEST_F(CHostTest, RefusesMemoryWithoutImportHostMemory) {
   ASSERT_EQ(CreateRuntime(options_, runtime_).message, "");
   const OwnedModel model = LoadModel(runtime_, SmallGraph());
   const Pages page;
@@ -110,7 +110,7 @@ TEST_F(CHostTest, VulkanAllocatesWithTheApplicationsAllocator) {
   runtime_.reset();  // before the allocator
 }
 
-// Threads of the application's that do a runtime's work, one for each part.
+// Threads of the application that execute a runtime's parallel_for(), one per item.
 struct Workers {
   std::mutex mutex;
   std::set<std::thread::id> ids;

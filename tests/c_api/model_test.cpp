@@ -1,4 +1,4 @@
-// Models through the C API, on whatever device is there.
+// Models in the C API, on the default device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,13 +15,13 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// y = relu(x + x) for an x of [batch, 3], at most `batch` rows if that `varies`.
-graph::FileGraph Twice(uint64_t batch, bool varies) {
+// y = relu(x + x) for x of shape [batch, 3]. If `dynamic`, batch is a symbol from 1 to `batch`.
+graph::FileGraph Twice(uint64_t batch, bool dynamic) {
   graph::FileGraph file;
   const uint32_t x = AddInput(file, "x", {batch, 3});
   const uint32_t sum = AddNode(file, "aten.add.Tensor", AddArgs(x, x), {batch, 3});
   const uint32_t y = AddNode(file, "aten.relu", {graph::TensorArg(sum)}, {batch, 3});
-  if (varies) {
+  if (dynamic) {
     file.symbols = {{"batch", 1, static_cast<int64_t>(batch)}};
     file.sizes = {{{{1, {0}}}, 1}};
     for (const uint32_t tensor : {x, sum, y}) file.tensors[tensor].sizes = {1, 0};
@@ -62,15 +62,15 @@ Outcome RunOnce(spirloom_model* model, const Floats& x, Floats& y) {
 }
 
 TEST_F(CModelTest, RunsAfterItsRuntimeIsDestroyed) {
-  const OwnedModel model = Load(Twice(2, /*varies=*/false));
+  const OwnedModel model = Load(Twice(2, /*dynamic=*/false));
   runtime_.reset();
   Floats y(6);
   EXPECT_EQ(RunOnce(model.get(), {1, -2, 3, -4, 5, -6}, y).message, "");
   EXPECT_THAT(y, ElementsAre(2, 0, 6, 0, 10, 0));
 }
 
-TEST_F(CModelTest, SaysWhatItTakes) {
-  const OwnedModel model = Load(Twice(2, /*varies=*/true));
+TEST_F(CModelTest, ReportsInputsAndSymbols) {
+  const OwnedModel model = Load(Twice(2, /*dynamic=*/true));
   ASSERT_EQ(spirloom_model_input_count(model.get()), 1u);
   ASSERT_EQ(spirloom_model_output_count(model.get()), 1u);
   spirloom_tensor_info x = SPIRLOOM_INIT(spirloom_tensor_info);
@@ -86,16 +86,16 @@ TEST_F(CModelTest, SaysWhatItTakes) {
   spirloom_symbol_info batch = SPIRLOOM_INIT(spirloom_symbol_info);
   ASSERT_EQ(Call(spirloom_model_symbol, model.get(), size_t{0}, &batch).message, "");
   EXPECT_STREQ(batch.name, "batch");
-  EXPECT_EQ(batch.least, 1);
-  EXPECT_EQ(batch.greatest, 2);
+  EXPECT_EQ(batch.min, 1);
+  EXPECT_EQ(batch.max, 2);
   spirloom_load_stats stats = SPIRLOOM_INIT(spirloom_load_stats);
   ASSERT_EQ(Call(spirloom_model_stats, model.get(), &stats).message, "");
   EXPECT_GT(stats.load_ns, 0u);
   EXPECT_GE(stats.dispatches, 1u);
 }
 
-TEST_F(CModelTest, ResizesAndSaysSo) {
-  const OwnedModel model = Load(Twice(4, /*varies=*/true));
+TEST_F(CModelTest, ReportsShapesAfterResize) {
+  const OwnedModel model = Load(Twice(4, /*dynamic=*/true));
   const std::array<int64_t, 2> sizes = {1, 3};
   const spirloom_shape shape = {sizes.data(), sizes.size()};
   ASSERT_EQ(Call(spirloom_model_resize, model.get(), &shape, size_t{1}).message, "");
@@ -115,7 +115,7 @@ TEST_F(CModelTest, ResizesAndSaysSo) {
 }
 
 TEST_F(CModelTest, SubmitsAndWaits) {
-  OwnedModel model = Load(Twice(1, /*varies=*/false));
+  OwnedModel model = Load(Twice(1, /*dynamic=*/false));
   const Floats x = {1, 2, -3};
   const spirloom_const_bytes input = In(x);
   spirloom_pending_run* run = nullptr;
@@ -125,7 +125,7 @@ TEST_F(CModelTest, SubmitsAndWaits) {
   EXPECT_EQ(Call(spirloom_model_submit, model.get(), &input, size_t{1}, &second).status,
             SPIRLOOM_BUSY);
   EXPECT_EQ(second, nullptr);
-  model.reset();  // the run keeps what it needs
+  model.reset();  // the run keeps the model's memory
   Floats y(3);
   const spirloom_bytes output = Out(y);
   ASSERT_EQ(Call(spirloom_pending_run_wait, run, &output, size_t{1}).message, "");
@@ -138,7 +138,7 @@ TEST_F(CModelTest, SubmitsAndWaits) {
 }
 
 TEST_F(CModelTest, RunsInMemorySharedWithTheDevice) {
-  const OwnedModel model = Load(Twice(1, /*varies=*/false));
+  const OwnedModel model = Load(Twice(1, /*dynamic=*/false));
   spirloom_bytes x = {};
   ASSERT_EQ(Call(spirloom_model_input_bytes, model.get(), size_t{0}, &x).message, "");
   ASSERT_EQ(x.size, 12u);
@@ -149,33 +149,34 @@ TEST_F(CModelTest, RunsInMemorySharedWithTheDevice) {
   ASSERT_EQ(Call(spirloom_model_output_bytes, model.get(), size_t{0}, &y).message, "");
   EXPECT_THAT(std::span(static_cast<const float*>(y.data), 3), ElementsAre(8, 0, 12));
   EXPECT_EQ(Call(spirloom_model_input_bytes, model.get(), size_t{1}, &x).message,
-            "The index (1) is not below the number of inputs (1).");
+            "Index 1 is out of range; the number of inputs is 1.");
   EXPECT_EQ(x.data, nullptr);
 }
 
-TEST_F(CModelTest, WrongBytesAreRefused) {
-  const OwnedModel model = Load(Twice(1, /*varies=*/false));
+TEST_F(CModelTest, RefusesWrongSizesAndNull) {
+  const OwnedModel model = Load(Twice(1, /*dynamic=*/false));
   Floats y(3);
-  EXPECT_THAT(RunOnce(model.get(), {1, 2}, y).message, HasSubstr("Size (8 bytes) of input 'x'"));
+  EXPECT_THAT(RunOnce(model.get(), {1, 2}, y).message, HasSubstr("The input 'x' has 8 bytes"));
   Floats small(1);
-  EXPECT_THAT(RunOnce(model.get(), {1, 2, 3}, small).message, HasSubstr("(4 bytes) of output"));
+  EXPECT_THAT(RunOnce(model.get(), {1, 2, 3}, small).message,
+              HasSubstr("has 4 bytes; expected 12 bytes"));
   const spirloom_const_bytes null = {nullptr, 12};
   EXPECT_EQ(Call(spirloom_model_run, model.get(), &null, size_t{1}, nullptr, size_t{0}).message,
-            "`inputs[0].data` is NULL, but is said to have 12 bytes.");
+            "`inputs[0].data` is NULL; expected 12 bytes.");
   EXPECT_EQ(Call(spirloom_model_run, model.get(), nullptr, size_t{1}, nullptr, size_t{0}).message,
-            "`inputs` is NULL, but is said to have 1 elements.");
+            "`inputs` is NULL; expected an array of 1 elements.");
   const spirloom_bytes nowhere = {nullptr, 12};
   const Floats x = {1, 2, 3};
   const spirloom_const_bytes input = In(x);
   EXPECT_EQ(Call(spirloom_model_run, model.get(), &input, size_t{1}, &nowhere, size_t{1}).message,
-            "`outputs[0].data` is NULL, but is said to have 12 bytes.");
+            "`outputs[0].data` is NULL; expected 12 bytes.");
 }
 
 TEST_F(CModelTest, ProfilesARun) {
   spirloom_model_options options = SPIRLOOM_INIT(spirloom_model_options);
   options.storage = SPIRLOOM_STORAGE_BUFFER;
   options.profile = true;
-  const OwnedModel model = Load(Twice(1, /*varies=*/false), &options);
+  const OwnedModel model = Load(Twice(1, /*dynamic=*/false), &options);
   Floats y(3);
   ASSERT_EQ(RunOnce(model.get(), {1, 2, 3}, y).message, "");
   spirloom_profile* profile = nullptr;
@@ -189,13 +190,13 @@ TEST_F(CModelTest, ProfilesARun) {
   EXPECT_GT(info.grid[0], 0u);
   EXPECT_GT(info.workgroup[0], 0u);
   EXPECT_THAT(Call(spirloom_profile_get, profile, size_t{2}, &info).message,
-              HasSubstr("number of dispatches (2)"));
+              HasSubstr("number of dispatches is 2"));
 }
 
 TEST_F(CModelTest, TimesARun) {
   spirloom_model_options options = SPIRLOOM_INIT(spirloom_model_options);
   options.time_runs = 1;
-  const OwnedModel timed = Load(Twice(1, /*varies=*/false), &options);
+  const OwnedModel timed = Load(Twice(1, /*dynamic=*/false), &options);
   uint64_t ns = 77;
   ASSERT_EQ(Call(spirloom_model_gpu_time, timed.get(), &ns).message, "");
   EXPECT_EQ(ns, 0u);
@@ -205,9 +206,9 @@ TEST_F(CModelTest, TimesARun) {
   EXPECT_GT(ns, 0u);
   EXPECT_THAT(Call(spirloom_model_gpu_time, timed.get(), nullptr).message, HasSubstr("`ns`"));
 
-  // A caller's from before there were such times: what is behind it means nothing.
+  // With the struct_size of a version without time_runs, the member is ignored.
   options.struct_size = offsetof(spirloom_model_options, time_runs);
-  const OwnedModel untimed = Load(Twice(1, /*varies=*/false), &options);
+  const OwnedModel untimed = Load(Twice(1, /*dynamic=*/false), &options);
   ns = 77;
   EXPECT_EQ(Call(spirloom_model_gpu_time, untimed.get(), &ns).status, SPIRLOOM_INVALID_ARGUMENT);
   EXPECT_EQ(ns, 77u);
@@ -216,14 +217,15 @@ TEST_F(CModelTest, TimesARun) {
 TEST_F(CModelTest, OptionsAreChecked) {
   spirloom_model_options options = SPIRLOOM_INIT(spirloom_model_options);
   options.storage = static_cast<spirloom_storage>(77);
-  const std::vector<std::byte> file = Twice(1, /*varies=*/false).Write();
-  char untouched = 0;
-  auto* model = reinterpret_cast<spirloom_model*>(&untouched);
+  const std::vector<std::byte> file = Twice(1, /*dynamic=*/false).Write();
+  char sentinel = 0;
+  auto* model = reinterpret_cast<spirloom_model*>(&sentinel);
   const auto load = [&] {
     return Call(spirloom_model_load_from_memory, runtime_.get(), file.data(), file.size(), &options,
                 &model);
   };
-  EXPECT_EQ(load().message, "The storage 77 of the spirloom_model_options is none.");
+  EXPECT_EQ(load().message,
+            "The value 77 of `storage` in the spirloom_model_options is not a spirloom_storage.");
   EXPECT_EQ(model, nullptr);
   options = SPIRLOOM_INIT(spirloom_model_options);
   options.max_dispatches = 1;
@@ -235,66 +237,66 @@ TEST_F(CModelTest, OptionsAreChecked) {
   const char* kernels[] = {"relu", nullptr};
   options.kernels = kernels;
   options.kernel_count = 2;
-  EXPECT_EQ(load().message, "Kernel 1 of the spirloom_model_options is NULL.");
+  EXPECT_EQ(load().message, "`kernels[1]` of the spirloom_model_options is NULL.");
   EXPECT_EQ(Call(spirloom_model_load, runtime_.get(), "/nowhere.slg", nullptr, &model).status,
             SPIRLOOM_NOT_FOUND);
 }
 
-// What on_tuned was told.
-struct Heard {
+// Arguments of on_tuned.
+struct TunedCalls {
   size_t calls = 0;
   size_t total = 0;
   std::string kernel;
 };
 
-TEST_F(CModelTest, TellsWhatItMeasured) {
+TEST_F(CModelTest, CallsBackForTunedCalls) {
   graph::FileGraph file;
   const uint32_t x = AddInput(file, "x", {8, 64});
   const uint32_t w = file.AddConstant("w", {64, 64}, 0, Floats(64 * 64, 1));
   file.outputs = {AddNode(file, "aten.linear", LinearArgs(x, w, graph::NoneArg()), {8, 64})};
-  Heard heard;
+  TunedCalls tuned;
   spirloom_model_options options = SPIRLOOM_INIT(spirloom_model_options);
-  options.tune = spirloom_measured_kernels();
-  options.on_tuned_data = &heard;
+  options.tune = spirloom_kernel_autotuner();
+  options.on_tuned_data = &tuned;
   options.on_tuned = [](const spirloom_tuned_call* call, size_t, size_t total, void* data) {
-    auto& told = *static_cast<Heard*>(data);
-    ++told.calls;
-    told.total = total;
-    told.kernel = call->kernel;
+    auto& tuned_calls = *static_cast<TunedCalls*>(data);
+    ++tuned_calls.calls;
+    tuned_calls.total = total;
+    tuned_calls.kernel = call->kernel;
   };
   const OwnedModel model = Load(file, &options);
-  EXPECT_EQ(heard.calls, 1u);
-  EXPECT_EQ(heard.total, 1u);
-  EXPECT_THAT(heard.kernel, HasSubstr("linear"));
+  EXPECT_EQ(tuned.calls, 1u);
+  EXPECT_EQ(tuned.total, 1u);
+  EXPECT_THAT(tuned.kernel, HasSubstr("linear"));
 }
 
-// What callbacks of a runtime heard.
-struct Told {
-  size_t asked = 0;
-  size_t worked = 0;
+// Calls of a runtime's callbacks.
+struct Callbacks {
+  size_t accepts = 0;
+  size_t work_items = 0;
   std::vector<std::string> log;
 };
 
-TEST_F(CModelTest, ARuntimeCallsBack) {
-  Told told;
+TEST_F(CModelTest, UsesCallbacksOfTheRuntime) {
+  Callbacks callbacks;
   spirloom_runtime_options options = SPIRLOOM_INIT(spirloom_runtime_options);
   options.accept = [](const spirloom_device_info* info, void* data) {
-    ++static_cast<Told*>(data)->asked;
+    ++static_cast<Callbacks*>(data)->accepts;
     return info->usable && info->struct_size == sizeof(spirloom_device_info);
   };
   options.parallel_for = [](size_t count, spirloom_work work, void* work_data, void* data) {
-    static_cast<Told*>(data)->worked += count;
+    static_cast<Callbacks*>(data)->work_items += count;
     for (size_t i = 0; i < count; ++i) work(i, work_data);
   };
   options.log = [](spirloom_log_level, const char* message, void* data) {
-    static_cast<Told*>(data)->log.emplace_back(message);
+    static_cast<Callbacks*>(data)->log.emplace_back(message);
   };
-  options.accept_data = options.parallel_for_data = options.log_data = &told;
+  options.accept_data = options.parallel_for_data = options.log_data = &callbacks;
   ASSERT_EQ(CreateRuntime(options, runtime_).message, "");
-  const OwnedModel model = Load(Twice(1, /*varies=*/false));
-  EXPECT_GT(told.asked, 0u);
-  EXPECT_GT(told.worked, 0u);
-  EXPECT_THAT(told.log, Contains(HasSubstr("device")));
+  const OwnedModel model = Load(Twice(1, /*dynamic=*/false));
+  EXPECT_GT(callbacks.accepts, 0u);
+  EXPECT_GT(callbacks.work_items, 0u);
+  EXPECT_THAT(callbacks.log, Contains(HasSubstr("device")));
   spirloom_memory_stats memory = SPIRLOOM_INIT(spirloom_memory_stats);
   ASSERT_EQ(Call(spirloom_runtime_memory, runtime_.get(), &memory).message, "");
   EXPECT_GT(memory.in_use, 0u);
@@ -331,7 +333,7 @@ TEST_F(CModelTest, LibrariesAreChecked) {
   options.library_count = 1;
   spirloom_runtime* runtime = nullptr;
   EXPECT_EQ(Call(spirloom_runtime_create, &options, &runtime).message,
-            "`libraries` is NULL, but is said to have 1 elements.");
+            "`libraries` is NULL; expected an array of 1 elements.");
   options.libraries = &none;
   EXPECT_EQ(Call(spirloom_runtime_create, &options, &runtime).message, "`libraries[0]` is NULL.");
   spirloom_library* opened = nullptr;
@@ -356,7 +358,7 @@ TEST_F(CModelTest, OneLibraryMayOverrideAnother) {
   spirloom_runtime_destroy(runtime);
 }
 
-TEST_F(CModelTest, GivesAttachments) {
+TEST_F(CModelTest, ReturnsAttachments) {
   EXPECT_EQ(spirloom_model_attachment_count(nullptr), 0u);
   graph::FileGraph graph = Twice(1, false);
   graph.attachments = {{"words", "one two"}};
@@ -370,7 +372,7 @@ TEST_F(CModelTest, GivesAttachments) {
               HasSubstr("attachments"));
 }
 
-// total += x of [2], from [1, 2].
+// total += x, both of shape [2]; initially [1, 2].
 graph::FileGraph StatefulGraph() {
   graph::FileGraph graph;
   const uint32_t x = AddInput(graph, "x", {2});
@@ -381,7 +383,7 @@ graph::FileGraph StatefulGraph() {
   return graph;
 }
 
-TEST_F(CModelTest, StatesOutliveRuns) {
+TEST_F(CModelTest, StatesPersistBetweenRuns) {
   EXPECT_EQ(spirloom_model_state_count(nullptr), 0u);
   OwnedModel model = Load(StatefulGraph());
   ASSERT_EQ(spirloom_model_state_count(model.get()), 1u);

@@ -1,4 +1,4 @@
-// The C API's objects with owners, for tests in C++.
+// Owners for objects of the C API, for tests in C++.
 #ifndef SPIRLOOM_TESTS_C_API_OBJECTS_H_
 #define SPIRLOOM_TESTS_C_API_OBJECTS_H_
 
@@ -9,7 +9,7 @@
 
 namespace spirloom::c {
 
-// Frees a T by its function.
+// Destroys an object by its function.
 template <auto kDestroy>
 struct Destroy {
   template <typename T>
@@ -29,17 +29,18 @@ using OwnedModel = Owned<spirloom_model, spirloom_model_destroy>;
 using OwnedRun = Owned<spirloom_pending_run, spirloom_pending_run_destroy>;
 using Profile = Owned<spirloom_profile, spirloom_profile_destroy>;
 
-// What a call gave: its status, and the message of its error.
+// The result of a call: its status and the message of its error.
 struct Outcome {
   spirloom_status status;
   std::string message;
 };
 
-// Calls `function` with these arguments and an error, which must be there just when it fails.
+// Calls `function` with these arguments and an error. Checks that there is an error exactly if the
+// call fails.
 template <typename Function, typename... Arguments>
 Outcome Call(Function function, Arguments... arguments) {
-  char untouched = 0;
-  auto* error = reinterpret_cast<spirloom_error*>(&untouched);
+  char sentinel = 0;
+  auto* error = reinterpret_cast<spirloom_error*>(&sentinel);
   const spirloom_status status = function(arguments..., &error);
   const Error owned(error);
   if ((status == SPIRLOOM_OK) != (error == nullptr) || spirloom_error_status(error) != status) {

@@ -1,4 +1,4 @@
-// Runtimes and models through the C API.
+// Creates runtimes and models through the C API.
 #ifndef SPIRLOOM_TESTS_C_API_SET_UP_H_
 #define SPIRLOOM_TESTS_C_API_SET_UP_H_
 
@@ -7,20 +7,20 @@
 #include <vector>
 
 #include "tests/c_api/objects.h"
-#include "tests/unit/model_fixture.h"
+#include "tests/support/model_fixture.h"
 
 namespace spirloom::c {
 
-// The shaders that this program links.
+// The shader library that is linked to this program.
 inline Library LinkedLibrary() {
   spirloom_library* library = nullptr;
   EXPECT_EQ(Call(spirloom_library_from_pack, spirloom_AllShaders(), &library).message, "");
   return Library(library);
 }
 
-// A runtime of these options with the shaders that this program links, and without a cache; it is
-// in `made`, or that is null.
-inline Outcome CreateRuntime(spirloom_runtime_options options, OwnedRuntime& made) {
+// Creates a runtime with these options, the linked shader library, and without a cache. `created`
+// is null if it fails.
+inline Outcome CreateRuntime(spirloom_runtime_options options, OwnedRuntime& created) {
   const Library owned = LinkedLibrary();
   const spirloom_library* library = owned.get();
   options.libraries = &library;
@@ -28,11 +28,11 @@ inline Outcome CreateRuntime(spirloom_runtime_options options, OwnedRuntime& mad
   options.cache_dir = "none";
   spirloom_runtime* runtime = nullptr;
   const Outcome outcome = Call(spirloom_runtime_create, &options, &runtime);
-  made.reset(runtime);
+  created.reset(runtime);
   return outcome;
 }
 
-// Null where it cannot be loaded, which fails the test.
+// Null if loading fails, which also fails the test.
 inline OwnedModel LoadModel(const OwnedRuntime& runtime, const graph::FileGraph& graph,
                             const spirloom_model_options* options = nullptr) {
   const std::vector<std::byte> file = graph.Write();

@@ -1,4 +1,4 @@
-"""The example in C reads digits."""
+"""The C example classifies digits."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def digits(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return model
 
 
-def test_it_reads_what_was_written(digits: Path, request: pytest.FixtureRequest) -> None:
+def test_classifies_the_scans(digits: Path, request: pytest.FixtureRequest) -> None:
     done = run(request.config.getoption("--example"), digits, DIGITS / "images.npy")
     assert done.returncode == 0, done.stderr
     labels = np.load(DIGITS / "labels.npy")[:SCANS]
-    read = [f"scan {i}: digit {label}" for i, label in enumerate(labels)]
-    assert done.stdout.splitlines() == read
+    expected = [f"scan {i}: digit {label}" for i, label in enumerate(labels)]
+    assert done.stdout.splitlines() == expected
 
 
-def test_it_says_what_is_wrong(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_reports_errors(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     example = request.config.getoption("--example")
     done = run(example, tmp_path / "none.slg", DIGITS / "images.npy")
     assert done.returncode == 1

@@ -1,4 +1,4 @@
-"""The C API from another language, through the shared library and a shader library's file."""
+"""The C API from another language, through the shared library and the file of a shader library."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ def runtime(binding: Binding, shaders_path: Path) -> Iterator[ctypes.c_void_p]:
         library_count=1,
         cache_dir=b"none",
     )
-    made = binding.make("runtime_create", ctypes.byref(options))
+    created = binding.make("runtime_create", ctypes.byref(options))
     binding.library_destroy(library)
-    yield made
-    binding.runtime_destroy(made)
+    yield created
+    binding.runtime_destroy(created)
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model of one input and one output, both f32."""
+    """A model with one f32 input and one f32 output."""
 
     binding: Binding
     handle: ctypes.c_void_p
@@ -87,7 +87,7 @@ def test_a_model_runs(model: Model) -> None:
     assert np.array_equal(y, [0, 0, 0, 1, 2])
 
 
-def test_a_model_says_what_it_takes(binding: Binding, model: Model) -> None:
+def test_a_model_reports_its_input(binding: Binding, model: Model) -> None:
     info = binding.struct("tensor_info")
     binding.call("model_input", model.handle, 0, ctypes.byref(info))
     assert (info.name, info.rank, info.size) == (b"x", 1, 20)
@@ -99,12 +99,12 @@ def test_a_model_says_what_it_takes(binding: Binding, model: Model) -> None:
 def test_errors_come_with_their_messages(binding: Binding, runtime: ctypes.c_void_p) -> None:
     with pytest.raises(SpirloomError, match=r"/nowhere\.slg") as raised:
         binding.make("model_load", runtime, b"/nowhere.slg", None)
-    assert raised.value.status == binding.numbers["SPIRLOOM_NOT_FOUND"]
+    assert raised.value.status == binding.values["SPIRLOOM_NOT_FOUND"]
     with pytest.raises(SpirloomError, match=r"`path` of spirloom_model_load\(\) is NULL"):
         binding.make("model_load", runtime, None, None)
 
 
-def test_a_size_that_is_no_structs_is_refused(
+def test_a_wrong_struct_size_is_refused(
     binding: Binding, runtime: ctypes.c_void_p, relu_file: Path
 ) -> None:
     options = binding.struct("model_options")
@@ -132,29 +132,29 @@ def test_errors_of_threads_do_not_mix(binding: Binding, runtime: ctypes.c_void_p
 
 
 def test_a_callback_reaches_python(binding: Binding, runtime: ctypes.c_void_p) -> None:
-    """Tuning tells of y = x w, which several kernels can compute."""
+    """Tuning reports y = x w, which several kernels support."""
     weight = constant("w", np.ones((64, 64), np.float32))
     x, y = (Tensor(name, DType.F32, (8, 64)) for name in "xy")
     node = Node("aten.linear", (x, weight, None, 0, 0.0, 0.0, None), (y,), "product")
     file = graph_file.to_bytes(Graph([x], [y], [node]))
-    heard: list[tuple[int, int, int]] = []
+    calls: list[tuple[int, int, int]] = []
 
-    def hear(call: int, done: int, total: int, data: Any) -> None:
-        heard.append((done, total, data[0]))
+    def record(call: int, done: int, total: int, data: Any) -> None:
+        calls.append((done, total, data[0]))
 
-    number = ctypes.c_size_t
-    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, number, number, ctypes.POINTER(ctypes.c_int))
-    on_tuned = kind(hear)
+    size = ctypes.c_size_t
+    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, size, size, ctypes.POINTER(ctypes.c_int))
+    on_tuned = kind(record)
     options = binding.struct(
         "model_options",
-        tune=binding.measured_kernels(),
+        tune=binding.kernel_autotuner(),
         on_tuned=ctypes.cast(on_tuned, ctypes.c_void_p),
         on_tuned_data=ctypes.cast(ctypes.pointer(ctypes.c_int(7)), ctypes.c_void_p),
     )
     pointer = ctypes.byref(options)
     model = binding.make("model_load_from_memory", runtime, file, len(file), pointer)
     try:
-        assert heard == [(1, 1, 7)]
+        assert calls == [(1, 1, 7)]
         product = Model(binding, model).run(np.ones((8, 64), np.float32), 8 * 64)
         assert np.array_equal(product, np.full(8 * 64, 64))
     finally:
@@ -162,12 +162,12 @@ def test_a_callback_reaches_python(binding: Binding, runtime: ctypes.c_void_p) -
 
 
 def test_a_log_reaches_python(binding: Binding, relu_file: Path) -> None:
-    """That of a runtime without libraries, which then lacks what a model needs."""
+    """The log of a runtime without libraries; loading then fails with the missing operator."""
     if not binding.is_available():
         pytest.skip("There is no Vulkan device.")
-    said: list[str] = []
+    messages: list[str] = []
     level, text, data = ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p
-    log = ctypes.CFUNCTYPE(None, level, text, data)(lambda _, message, __: said.append(message))
+    log = ctypes.CFUNCTYPE(None, level, text, data)(lambda _, message, __: messages.append(message))
     options = binding.struct(
         "runtime_options", log=ctypes.cast(log, ctypes.c_void_p), cache_dir=b"none"
     )
@@ -175,7 +175,7 @@ def test_a_log_reaches_python(binding: Binding, relu_file: Path) -> None:
     try:
         info = binding.struct("device_info")
         binding.call("runtime_device", runtime, ctypes.byref(info))
-        assert any(info.name in message for message in said)
+        assert any(info.name in message for message in messages)
         with pytest.raises(SpirloomError, match=r"aten\.relu"):
             binding.make("model_load", runtime, str(relu_file).encode(), None)
     finally:
@@ -189,7 +189,7 @@ def test_devices_are_listed(binding: Binding, runtime: ctypes.c_void_p) -> None:
     features = ctypes.cast(info.features, ctypes.POINTER(ctypes.c_char_p))
     assert info.name
     assert all(features[i] for i in range(info.feature_count))
-    with pytest.raises(SpirloomError, match="not below the number of devices"):
+    with pytest.raises(SpirloomError, match="the number of devices is"):
         binding.call("devices_get", devices, binding.devices_count(devices), ctypes.byref(info))
     binding.devices_destroy(devices)
 

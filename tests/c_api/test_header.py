@@ -1,4 +1,4 @@
-"""The C header: that it stands alone, what its ABI is, and that the library exports that."""
+"""The C header: it compiles by itself, its ABI is the recorded one, and the library exports it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ spirloom_status create(spirloom_runtime** runtime) {
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("language", ["c11", "c17", "c++11", "c++20"])
 @pytest.mark.parametrize("header", [path.name for path in HEADERS])
-def test_the_header_compiles_alone(
+def test_the_header_compiles_by_itself(
     compiler: str, language: str, header: str, tmp_path: Path
 ) -> None:
     source = tmp_path / ("use.cpp" if "+" in language else "use.c")
@@ -49,7 +49,7 @@ def abi(header: Header, tmp_path_factory: pytest.TempPathFactory) -> str:
     return text
 
 
-def test_the_abi_is_the_committed_one(abi: str) -> None:
+def test_the_abi_is_the_recorded_one(abi: str) -> None:
     if os.environ.get("UPDATE_GOLDENS"):
         GOLDEN.write_text(abi, encoding="utf-8")
     assert abi == GOLDEN.read_text(encoding="utf-8"), "UPDATE_GOLDENS=1 ./dev test -R c_api"
@@ -60,7 +60,7 @@ def sized(header: Header) -> list[Struct]:
 
 
 def test_structs_may_grow(header: Header, abi: str) -> None:
-    """A member in what had been padding could not be told from an earlier caller's rubbish."""
+    """Padding cannot become a member: earlier callers do not initialize it."""
     assert len(sized(header)) > 5
     for struct in sized(header):
         last, end = end_of_members(struct, abi)

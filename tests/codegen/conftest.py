@@ -19,29 +19,29 @@ _RUNTIME += ["ops/call_formulas", "ops/op_check", "ops/op_reader", "ops/registry
 
 @pytest.fixture
 def project(tmp_path: Path) -> small_project.Project:
-    """A project without mistakes."""
+    """A valid project."""
     return small_project.make(tmp_path)
 
 
 @pytest.fixture(scope="session")
 def probe(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, bytes], list[str]]:
-    """What formula_probe.cpp, over the runtime's sources, prints for a mode and a file's bytes."""
+    """Runs formula_probe.cpp, built with the runtime's sources: (mode, bytes of a file) → lines."""
     compiler = shutil.which(os.environ.get("CXX", "")) or shutil.which("c++")
     if compiler is None:
         pytest.skip("no C++ compiler")
-    folder = tmp_path_factory.mktemp("probe")
+    directory = tmp_path_factory.mktemp("probe")
     sources = [ROOT / f"runtime/{name}.cpp" for name in _RUNTIME]
     for pattern in ("eval*.cpp", "formula*.cpp"):
         sources += sorted((ROOT / "runtime/ops").glob(pattern))
     sources.append(ROOT / "tests/codegen/formula_probe.cpp")
     command = [compiler, "-std=c++20", "-O0", f"-I{ROOT}", f"-I{ROOT / 'runtime/include'}"]
-    command += ["-o", str(folder / "probe"), *map(str, sources)]
+    command += ["-o", str(directory / "probe"), *map(str, sources)]
     built = subprocess.run(command, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr[:4000]
 
     def run(mode: str, data: bytes) -> list[str]:
-        (folder / "input").write_bytes(data)
-        arguments = [str(folder / "probe"), mode, str(folder / "input")]
+        (directory / "input").write_bytes(data)
+        arguments = [str(directory / "probe"), mode, str(directory / "input")]
         done = subprocess.run(arguments, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return list(done.stdout.splitlines())

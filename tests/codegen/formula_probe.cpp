@@ -1,4 +1,4 @@
-// Prints what the runtime makes of formulas; tests/codegen compares with Python.
+// Prints the values of formulas in the runtime; tests/codegen compares them with Python.
 //
 //   formula_probe values FILE   counted formulas over the names of expression_cases.py
 //   formula_probe rich FILE     calls of the op of rich_spec.py, from its registry

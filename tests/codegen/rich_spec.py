@@ -1,11 +1,11 @@
-"""A project with a spec that uses every key there is."""
+"""A project with a spec that uses every kind of value."""
 
 from __future__ import annotations
 
 from tests.codegen.small_project import SIDECAR, SPEC, TEMPLATE
 
 RICH = """\
-# y = every key there is
+# y = every kind of value
 op: spirloom.rich
 args:
   x: tensor<any>
@@ -30,7 +30,7 @@ kernels:
     when: mode == "none"
     dtypes: [f32, f16]
     storages: [buffer]
-    no_storage: {texture: a list}
+    unsupported_storage: {texture: a list}
     axes:
       out: {values: [f32, i8], of: y.dtype}
       v: {values: [1, 4], of: 4 if flag else 1}

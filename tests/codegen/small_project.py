@@ -1,4 +1,4 @@
-"""A small project for tests: one op, its template, and its reference, all to be edited."""
+"""A small project for tests: one op with template and reference, which tests edit."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from codegen.errors import SpecError
 from codegen.generate import render_all
-from codegen.library import load_library
-from codegen.loader import Library
+from spec_model import Library, load_library
+from spec_model.errors import SpecError
 
 SPEC = """\
 # y = a + alpha * b
@@ -59,18 +58,18 @@ void main() {
 
 @dataclass(frozen=True)
 class Project:
-    """A project in a folder of its own."""
+    """A project in its own directory."""
 
     root: Path
 
     def write(self, name: str, text: str | bytes) -> None:
-        """Writes a file, making its folder."""
+        """Writes a file and creates its directory."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode() if isinstance(text, str) else text)
 
     def edit(self, name: str, old: str, new: str) -> None:
-        """Replaces text that must be there once."""
+        """Replaces text that must occur once."""
         text = (self.root / name).read_text()
         assert text.count(old) == 1, f"{old!r} occurs {text.count(old)} times"
         self.write(name, text.replace(old, new))
@@ -85,7 +84,7 @@ class Project:
 
     def glsl(self, variant: str) -> str:
         """The GLSL of a variant."""
-        shaders = render_all(self.load(), whole=False)  # of a template that may be a fragment
+        shaders = render_all(self.load(), complete=False)  # tests use template fragments
         return next(s.text for s in shaders if s.shader.id == variant)
 
     @contextmanager
@@ -102,7 +101,7 @@ class Project:
 
 
 def make(root: Path) -> Project:
-    """Writes the project as it is when nothing is wrong."""
+    """Writes the valid project."""
     project = Project(root)
     project.write("op_specs/add.yaml", SPEC)
     project.write("templates/glsl/binary.yaml", SIDECAR)

@@ -1,4 +1,4 @@
-"""The runtime evaluates formulas to what Python does: both run over the same expressions."""
+"""The runtime and Python evaluate the same expressions to equal values."""
 
 from __future__ import annotations
 
@@ -10,24 +10,23 @@ from pathlib import Path
 
 import pytest
 
-from codegen.errors import Position, SpecError
-from codegen.expr import encode as encoding
-from codegen.expr.check import parse
-from codegen.expr.encode import encode
-from codegen.expr.evaluate import evaluate
-from codegen.expr.opcodes import OPCODES, OPERATIONS
-from codegen.expr.types import EvalError, Expr, Value
-from codegen.varint import counted, varint, zigzag
-from codegen.yaml_reader import Scalar
-from tests.codegen.expression_cases import BAD, GOOD, SCOPE, VALUES
+from codegen.registry import encoding
+from codegen.registry.encoding import counted, encode, varint, zigzag
+from codegen.registry.opcodes import OPCODES, OPERATIONS
+from spec_model.errors import Position, SpecError
+from spec_model.expr.check import parse
+from spec_model.expr.semantics import evaluate
+from spec_model.expr.types import EvalError, Expr, Value
+from spec_model.yaml_reader import Scalar
 from tests.codegen.random_expressions import expression
+from tests.spec_model.expression_cases import BAD, GOOD, SCOPE, VALUES
 
 RUNTIME = Path(__file__).resolve().parent.parent.parent / "runtime/ops"
-PLACES = {name: place for place, name in enumerate(VALUES)}
+INDICES = {name: index for index, name in enumerate(VALUES)}
 AT = Position("f.yaml", 1, 1)
 
 
-# What the cases leave out: comparisons of every kind, and what they compute from literals alone.
+# Not in the cases: comparisons of every kind, and operations on literals.
 PAIRS = [("n", "m"), ("f", "0.5 * n"), ("s", "'f16'"), ("v", "[n, 1, 7]")]
 COMPARED = [
     f"{left} {symbol} {right}"
@@ -40,7 +39,7 @@ TEXTS = [*(text for text, _ in GOOD + BAD), *COMPARED, *MORE]
 
 
 def tree(text: str) -> Expr | None:
-    """The tree; None if the text has no value whatever the names' values are."""
+    """The tree; None if the text has no value for any values of its names."""
     try:
         return parse(Scalar(AT, text, False, True), SCOPE)
     except SpecError as error:
@@ -50,7 +49,7 @@ def tree(text: str) -> Expr | None:
 
 
 def python_line(node: Expr) -> str:
-    """What Python makes of an expression, as the probe prints it."""
+    """The value of an expression in Python, in the format of the probe."""
     try:
         return line_of(evaluate(node, VALUES))
     except EvalError as error:
@@ -58,7 +57,7 @@ def python_line(node: Expr) -> str:
 
 
 def line_of(value: Value) -> str:
-    """A value as the probe prints it."""
+    """A value in the format of the probe."""
     match value:
         case int():
             return f"int {int(value)}"
@@ -77,9 +76,9 @@ def test_runtime_and_python_agree(probe: Callable[[str, bytes], list[str]]) -> N
     drawn = [expression(source, kinds[i % 4]) for i in range(4000)]
     nodes = {text: node for text in [*TEXTS, *drawn] if (node := tree(text)) is not None}
     expected = {text: python_line(node) for text, node in nodes.items()}
-    data = b"".join(counted(encode(node, PLACES, AT)) for node in nodes.values())
+    data = b"".join(counted(encode(node, INDICES, AT)) for node in nodes.values())
     lines = dict(zip(nodes, probe("values", data), strict=True))
-    # With several errors in one expression, the runtime may meet another one first.
+    # With several errors in one expression, the runtime can report another one.
     for text in drawn:
         if text in lines and lines[text].startswith("error"):
             lines[text] = expected[text] if expected[text].startswith("error") else lines[text]
@@ -104,8 +103,8 @@ def test_both_have_the_same_opcodes() -> None:
 
 def test_every_opcode_is_used_by_the_cases() -> None:
     nodes = [tree(text) for text in TEXTS]
-    used = b"".join(encode(node, PLACES, AT) for node in nodes if node is not None)
-    # Bytes of literals may look like opcodes, so this finds too few missing rather than too many.
+    used = b"".join(encode(node, INDICES, AT) for node in nodes if node is not None)
+    # Bytes of literals can equal opcodes: the check is necessary, not sufficient.
     missing = {name for name, code in OPCODES.items() if code not in used}
     assert missing <= {"output", "let", "node_storage", "dispatch", "device"}
 
@@ -126,10 +125,10 @@ def test_zigzag() -> None:
 def test_limits_of_nesting() -> None:
     node = tree("-" * (encoding.MAX_DEPTH - 1) + "n")
     assert node is not None
-    encode(node, PLACES, AT)
+    encode(node, INDICES, AT)
     deeper = tree("-" * encoding.MAX_DEPTH + "n")
     assert deeper is not None
     message = "f.yaml:1:1: error: Expression nests deeper than 64. Name parts of it under `let`."
     with pytest.raises(SpecError) as error:
-        encode(deeper, PLACES, AT)
+        encode(deeper, INDICES, AT)
     assert str(error.value) == message

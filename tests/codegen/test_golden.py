@@ -1,28 +1,31 @@
-"""Golden GLSL: a few variants of every template, to be looked at in reviews.
+"""Golden GLSL: one variant of every template for review, digests of all other variants.
 
-UPDATE_GOLDENS=1 rewrites them. A golden holds the lines that come from the kernel's own template;
-those of lib/ have goldens of their own.
+UPDATE_GOLDENS=1 rewrites both. A golden contains the lines of the kernel's own template; the lines
+of lib/ have goldens of their own. `#line` directives are left out of both.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
+from collections.abc import Iterator
 from functools import cache
 from itertools import groupby
 from pathlib import Path
 
 import pytest
 
-from codegen.library import load_library
-from codegen.loader import Library
 from codegen.render import Renderer
-from codegen.spec import Variant
-from codegen.vocabulary import Storage
+from spec_model import Library, load_library
+from spec_model.spec import Variant
+from spec_model.vocabulary import Storage
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 GOLDEN = Path(__file__).resolve().parent / "golden"
+DIGESTS = GOLDEN / "digests.txt"
 UPDATE = os.environ.get("UPDATE_GOLDENS") == "1"
+REMEDY = "if the change is intended, run with UPDATE_GOLDENS=1"
 # Variants whose library part is kept: every kind of buffer and image, activations, direct sums.
 LIBRARY = ("to_copy_f16_buffer_b8_texture3d", "add_f16_buffer", "add_f32_texture3d",
            "add_f32_texture2d", "conv2d_direct_f32_buffer",
@@ -35,10 +38,17 @@ def library() -> Library:
     return load_library([ROOT / "op_specs"], [ROOT / "templates/glsl"])
 
 
-def chosen() -> list[Variant]:
-    """The first and the last variant of each template's first kernel.
+@cache
+def renderer() -> Renderer:
+    """Renders the repository's operators."""
+    return Renderer(library().templates)
 
-    Textures differ in lib/ alone, so that texture2d may be passed over.
+
+@cache
+def samples() -> list[tuple[Variant, ...]]:
+    """By template, the first and the last variant of its first kernel.
+
+    texture2d is omitted: its variants differ from texture3d in lib/ only.
     """
     variants = [v for v in library().variants if Storage.TEXTURE2D not in v.values.values()]
     by_template = sorted(variants, key=lambda v: (v.kernel.template, v.key))
@@ -46,13 +56,18 @@ def chosen() -> list[Variant]:
     for _, group in groupby(by_template, key=lambda v: v.kernel.template):
         variants = list(group)
         own = [v for v in variants if v.kernel.name == variants[0].kernel.name]
-        result += [own[0], *own[1:][-1:]]
+        result.append((own[0], *own[1:][-1:]))
     return result
 
 
-@pytest.mark.parametrize("variant", chosen(), ids=[v.id for v in chosen()])
-def test_textures_differ_in_image_types_alone(variant: Variant) -> None:
-    """What lets a pack store one module for both."""
+def all_samples() -> list[Variant]:
+    """The samples of all templates."""
+    return [variant for pair in samples() for variant in pair]
+
+
+@pytest.mark.parametrize("variant", all_samples(), ids=[v.id for v in all_samples()])
+def test_textures_differ_in_image_types_only(variant: Variant) -> None:
+    """A pack stores one module for both kinds of texture."""
     if Storage.TEXTURE3D not in variant.values.values():
         return
     values = {
@@ -60,26 +75,30 @@ def test_textures_differ_in_image_types_alone(variant: Variant) -> None:
         for name, value in variant.values.items()
     }
     (other,) = (v for v in library().variants if v.kernel is variant.kernel and v.values == values)
-    render = Renderer(library().templates).render
+    render = renderer().render
     assert render(other).text.replace("2DArray", "3D") == render(variant).text
 
 
-def part(variant: Variant, *, of_library: bool) -> str:
-    """The variant's lines from lib/, or those from elsewhere, without directives."""
-    text = Renderer(library().templates).render(variant).text
-    kept, in_library = [], False
-    for line in text.splitlines(keepends=True):
+def lines_of(variant: Variant) -> Iterator[tuple[str, bool]]:
+    """The GLSL's lines without directives, and whether each is from lib/."""
+    in_library = False
+    for line in renderer().render(variant).text.splitlines(keepends=True):
         match = re.match(r'#line \d+ "(.*)"', line)
         if match:
             in_library = "/lib/" in match[1]
-        elif in_library == of_library:
-            kept.append(line)
-    return "".join(kept)
+        else:
+            yield line, in_library
 
 
+def part(variant: Variant, *, of_library: bool) -> str:
+    """The lines from lib/, or the lines from elsewhere."""
+    return "".join(line for line, in_library in lines_of(variant) if in_library == of_library)
+
+
+@cache
 def goldens() -> dict[str, tuple[Variant, bool]]:
-    """File name → variant, and whether its library part is meant."""
-    files = {f"{v.id}.glsl": (v, False) for v in chosen()}
+    """File name → variant, and whether the file contains its library part."""
+    files = {f"{pair[0].id}.glsl": (pair[0], False) for pair in samples()}
     files |= {f"lib/{v.id}.glsl": (v, True) for v in library().variants if v.id in LIBRARY}
     return files
 
@@ -93,7 +112,28 @@ def test_golden(name: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     assert path.is_file(), "no golden; run with UPDATE_GOLDENS=1"
-    assert text == path.read_text(encoding="utf-8"), "if meant, run with UPDATE_GOLDENS=1"
+    assert text == path.read_text(encoding="utf-8"), REMEDY
+
+
+def digests() -> dict[str, str]:
+    """Variant id → the start of the SHA-256 of its GLSL, for variants without a golden."""
+    reviewed = {variant.id for variant, of_library in goldens().values() if not of_library}
+    return {
+        v.id: hashlib.sha256("".join(line for line, _ in lines_of(v)).encode()).hexdigest()[:16]
+        for v in sorted(library().variants, key=lambda v: v.id)
+        if v.id not in reviewed
+    }
+
+
+def test_digests() -> None:
+    found = digests()
+    if UPDATE:
+        rows = (f"{digest}  {name}\n" for name, digest in found.items())
+        DIGESTS.write_text("".join(rows), encoding="utf-8")
+    lines = DIGESTS.read_text(encoding="utf-8").splitlines()
+    expected = {name: digest for digest, name in (line.split("  ") for line in lines)}
+    changed = sorted(name for name, _ in found.items() ^ expected.items())
+    assert not changed, f"{len(set(changed))} variants changed, {changed[0]} first; {REMEDY}"
 
 
 def test_no_stale_goldens() -> None:

@@ -1,7 +1,8 @@
-"""Generating after an edit of templates: the same products, with less work."""
+"""Incremental generation after edits of templates: equal to a full run."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 from collections.abc import Callable
@@ -10,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import codegen.generate
-import codegen.writer
-from codegen.errors import SpecError
+import codegen.output
 from codegen.generate import generate
-from codegen.request import Request
+from codegen.output import Request
+from spec_model.errors import SpecError
 from tests.codegen.small_project import Project
 
 TEMPLATE = "templates/glsl/binary.glsl.j2"
@@ -21,7 +22,7 @@ TEMPLATE = "templates/glsl/binary.glsl.j2"
 
 @pytest.fixture
 def edited(project: Project) -> Project:
-    """A project that was generated, and had an include of its own."""
+    """A generated project with an include file."""
     project.write("templates/glsl/lib/half.glsl.j2", "float half_of(float v) { return 0.5 * v; }\n")
     project.edit(TEMPLATE, "void main", '{% include "lib/half.glsl.j2" %}\nvoid main')
     settle(project)
@@ -30,7 +31,7 @@ def edited(project: Project) -> Project:
 
 
 def settle(project: Project) -> None:
-    """Makes all inputs older than any run: what changes while a run is made is not trusted."""
+    """Makes all inputs older than any run: inputs that change during a run invalidate its state."""
     old = time.time() - 60
     for path in project.root.rglob("*"):
         if path.is_file() and "out" not in path.parts:
@@ -38,15 +39,15 @@ def settle(project: Project) -> None:
 
 
 def request(project: Project, out: str, state: Path | None) -> Request:
-    folders = (project.root / "op_specs",), (project.root / "templates/glsl",)
-    return Request(*folders, project.root / out, "l", False, None, project.root, None, state)
+    directories = (project.root / "op_specs",), (project.root / "templates/glsl",)
+    return Request(*directories, project.root / out, "l", False, None, project.root, None, state)
 
 
 def run(project: Project) -> list[str]:
     return generate(request(project, "out", project.root / "out" / "state"))
 
 
-def quick(project: Project, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def incremental_run(project: Project, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A run that must not load specs."""
     settle(project)
     with monkeypatch.context() as patch:
@@ -54,7 +55,7 @@ def quick(project: Project, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return run(project)
 
 
-def same_as_a_whole_run(project: Project) -> bool:
+def same_as_a_full_run(project: Project) -> bool:
     generate(request(project, "whole", None))
     whole = {p.relative_to(project.root / "whole"): p for p in project.root.glob("whole/**/*.*")}
     out = project.root / "out"
@@ -63,23 +64,23 @@ def same_as_a_whole_run(project: Project) -> bool:
 
 def test_nothing_changed(edited: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     times = {p: p.stat().st_mtime_ns for p in edited.root.glob("out/**/*")}
-    assert quick(edited, monkeypatch) == []
+    assert incremental_run(edited, monkeypatch) == []
     assert {p: p.stat().st_mtime_ns for p in edited.root.glob("out/**/*")} == times
 
 
 def test_an_edited_template(edited: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     for old, new in (("* v", "* 3 * v"), ("* 3 * v", "* 4 * v")):
         edited.edit(TEMPLATE, old, new)
-        changed = quick(edited, monkeypatch)
+        changed = incremental_run(edited, monkeypatch)
         assert changed == ["glsl/add_f32_buffer.glsl", "glsl/add_f16_buffer.glsl", "glsl.digest"]
-        assert same_as_a_whole_run(edited)
+        assert same_as_a_full_run(edited)
 
 
 def test_an_edited_include(edited: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     edited.edit("templates/glsl/lib/half.glsl.j2", "0.5", "0.25")
     every = {f"glsl/{variant.id}.glsl" for variant in edited.load().variants}
-    assert set(quick(edited, monkeypatch)) == {*every, "glsl.digest"}
-    assert same_as_a_whole_run(edited)
+    assert set(incremental_run(edited, monkeypatch)) == {*every, "glsl.digest"}
+    assert same_as_a_full_run(edited)
 
 
 def add_include(project: Project) -> None:
@@ -93,6 +94,12 @@ def damage_state(project: Project) -> None:
     project.edit(TEMPLATE, "void main", "\nvoid main")
 
 
+def write_state_of_another_version(project: Project) -> None:
+    """Writes a valid state file with a class that does not exist."""
+    data = b"ccodegen.incremental\nAbsent\n."
+    (project.root / "out" / "state").write_bytes(hashlib.blake2b(data).digest() + data)
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -104,44 +111,45 @@ def damage_state(project: Project) -> None:
         lambda project: project.edit(TEMPLATE, '{% include "lib/half.glsl.j2" %}\n', ""),
         add_include,
         damage_state,
+        write_state_of_another_version,
     ],
 )
-def test_what_takes_a_whole_run(edited: Project, change: Callable[[Project], object]) -> None:
+def test_changes_that_require_a_full_run(
+    edited: Project, change: Callable[[Project], object]
+) -> None:
     change(edited)
     settle(edited)
     run(edited)
-    assert same_as_a_whole_run(edited)
+    assert same_as_a_full_run(edited)
 
 
 @pytest.mark.parametrize("text", ["{{ nonsense }}", "{% if %}", "{{ 1 // 0 }}"])
-def test_mistakes_are_reported_as_by_a_whole_run(edited: Project, text: str) -> None:
+def test_errors_are_reported_as_by_a_full_run(edited: Project, text: str) -> None:
     edited.edit(TEMPLATE, "void main", f"{text}\nvoid main")
     settle(edited)
-    with pytest.raises(SpecError) as quick_error:
+    with pytest.raises(SpecError) as incremental_error:
         run(edited)
-    with pytest.raises(SpecError) as whole_error:
+    with pytest.raises(SpecError) as full_error:
         generate(request(edited, "whole", None))
-    assert str(quick_error.value) == str(whole_error.value)
-    assert f"{TEMPLATE}:" in str(quick_error.value)
+    assert str(incremental_error.value) == str(full_error.value)
+    assert f"{TEMPLATE}:" in str(incremental_error.value)
 
 
-def test_what_no_shader_uses_any_more_is_a_mistake_at_once(edited: Project) -> None:
+def test_members_that_become_unused_are_errors(edited: Project) -> None:
     edited.edit(TEMPLATE, "{{ expr }}", "{{ expr | replace('alpha', '2.0') }}")
     settle(edited)
-    with pytest.raises(SpecError, match="Push constant 'alpha' is used by no shader of add"):
+    with pytest.raises(SpecError, match="Push constant 'alpha' is not used by any shader of add"):
         run(edited)
 
 
-def test_an_input_that_is_newer_than_the_run_is_not_trusted(edited: Project) -> None:
+def test_an_input_that_is_newer_than_the_run_prevents_a_state(edited: Project) -> None:
     edited.edit(TEMPLATE, "void main", "\nvoid main")
     run(edited)
     assert not (edited.root / "out" / "state").exists()
-    assert same_as_a_whole_run(edited)
+    assert same_as_a_full_run(edited)
 
 
-def test_a_run_that_was_cut_off_is_made_good(
-    edited: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_run_is_repaired(edited: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     edited.edit(TEMPLATE, "void main", "int one() { return 1; }\nvoid main")
     settle(edited)
 
@@ -150,8 +158,8 @@ def test_a_run_that_was_cut_off_is_made_good(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(codegen.writer, "_overwrite", half)
+        patch.setattr(codegen.output, "_overwrite", half)
         with pytest.raises(KeyboardInterrupt):
             run(edited)
     run(edited)
-    assert same_as_a_whole_run(edited)
+    assert same_as_a_full_run(edited)

@@ -1,4 +1,4 @@
-"""Each line of GLSL is numbered as the template's line that it comes from."""
+"""Each line of GLSL has the number of its template line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TEMPLATE = "templates/glsl/binary.glsl.j2"
 
 
 def numbered(glsl: str) -> list[tuple[str, int, str]]:
-    """(file, line, text) of each line, as a compiler would report it."""
+    """(file, line, text) of each line, as compilers report it."""
     file, line, rows = "", 0, []
     for text in glsl.splitlines():
         match = re.fullmatch(r'#line (\d+) "(.*)"', text)

@@ -1,13 +1,13 @@
-"""Which of an op's kernels a call can need, over all devices."""
+"""The kernels that a call can require over all devices."""
 
 from __future__ import annotations
 
 import pytest
 
-from codegen.expr.types import TensorType
 from codegen.select.filters import EVERYTHING
 from codegen.select.needs import fits, needed
-from codegen.vocabulary import DType, Storage
+from spec_model.expr.types import TensorType
+from spec_model.vocabulary import DType, Storage
 from tests.codegen.small_project import Project
 
 SPEC = """\
@@ -38,7 +38,7 @@ tests: [{x: [2]}]
 
 @pytest.fixture
 def picks(project: Project) -> Project:
-    """A project with an op of several kernels."""
+    """A project with an op that has several kernels."""
     project.write("op_specs/pick.yaml", SPEC)
     project.write("templates/glsl/pick.glsl.j2", "void main() {}\n")
     project.write("templates/glsl/pick.yaml", "grid: 1\n")
@@ -46,13 +46,13 @@ def picks(project: Project) -> Project:
 
 
 def kernels(project: Project, shape: tuple[int, ...], asked: Storage | None) -> list[str]:
-    """The kernels that a call for a tensor of this shape may take, with their storages."""
+    """The kernels, with storages, that a call with this shape can require."""
     op = project.load().ops["test.pick"]
     found = fits(op, {"x": TensorType(shape, DType.F32)})
     return [v.id.removeprefix("pick_") for v in needed(found, asked, EVERYTHING)]
 
 
-def test_of_large_calls(picks: Project) -> None:
+def test_large_calls(picks: Project) -> None:
     assert kernels(picks, (9,), Storage.BUFFER) == [
         "lanes_f32_buffer",
         "any_f32_buffer",
@@ -60,22 +60,22 @@ def test_of_large_calls(picks: Project) -> None:
     ]
 
 
-def test_of_small_calls(picks: Project) -> None:
+def test_small_calls(picks: Project) -> None:
     assert kernels(picks, (7,), Storage.BUFFER) == ["lanes_f32_buffer", "small_f32_buffer"]
 
 
-def test_of_even_calls(picks: Project) -> None:
+def test_even_calls(picks: Project) -> None:
     ids = kernels(picks, (6,), Storage.BUFFER)
     assert ids == ["pairs_f32_buffer", "lanes_f32_buffer", "small_f32_buffer"]
 
 
-def test_whatever_the_storage(picks: Project) -> None:
+def test_any_storage(picks: Project) -> None:
     both = kernels(picks, (7,), None)
     for storage in Storage:
         assert kernels(picks, (7,), storage) == [id for id in both if id.endswith(storage)]
 
 
-def test_where_no_texture_is_sure(picks: Project) -> None:
+def test_without_guaranteed_textures(picks: Project) -> None:
     assert "small_f32_buffer" not in kernels(picks, (7, 256), Storage.TEXTURE3D)
     assert "small_f32_buffer" in kernels(picks, (7, 257), Storage.TEXTURE3D)
     assert all(id.endswith("buffer") for id in kernels(picks, (7, 1, 1, 1, 1), Storage.TEXTURE3D))

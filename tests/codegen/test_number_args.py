@@ -1,4 +1,4 @@
-"""Args of the type `number`: what push constants that are one become in floats and in integers."""
+"""Args of the type `number`: their push constants in float and integer kernels."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ import struct
 
 import pytest
 
-from codegen.expr.evaluate import evaluate
-from codegen.expr.types import EvalError, TensorType
 from codegen.manifest import manifest_text
-from codegen.number_args import as_number
-from codegen.spec import PushMember
-from codegen.vocabulary import DType
+from spec_model.expr.semantics import as_number, evaluate
+from spec_model.expr.types import EvalError, TensorType
+from spec_model.spec import PushMember
+from spec_model.vocabulary import DType
 from tests.codegen.small_project import Project
 
 MIXED = "[f32, f16, i32, u8, b8]"
@@ -27,7 +26,7 @@ def pushed(project: Project, dtypes: str) -> PushMember:
 
 
 def bits(member: PushMember, dtype: DType, alpha: float) -> object:
-    """The four bytes that the runtime's formula gives."""
+    """The four bytes computed by the runtime's formula."""
     tensor = TensorType((2,), dtype)
     value = evaluate(member.pushed, {"a": tensor, "b": tensor, "alpha": alpha})
     if member.type == "float":
@@ -39,7 +38,7 @@ def bits(member: PushMember, dtype: DType, alpha: float) -> object:
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, -1.75, 16777217.0, -2147483648.0, 1e10, -math.inf])
 @pytest.mark.parametrize("dtypes", [MIXED, "[f32, f16]", "[i32, u8]", "[b8]", "[f32, i32]"])
-def test_the_formula_gives_the_number_of_the_dtype(
+def test_the_formula_computes_the_value_of_the_dtype(
     project: Project, dtypes: str, alpha: float
 ) -> None:
     member = pushed(project, dtypes)
@@ -49,7 +48,7 @@ def test_the_formula_gives_the_number_of_the_dtype(
         assert bits(member, dtype, alpha) == struct.pack(form, number)
 
 
-def test_integers_lose_nothing() -> None:
+def test_integers_are_exact() -> None:
     assert as_number(16777217.0, DType.I32) == 16777217
     assert as_number(math.inf, DType.I32) == 2147483647
     assert as_number(-2.5, DType.I8) == -2
@@ -79,14 +78,14 @@ def test_variants_declare_it_by_their_dtype(project: Project) -> None:
         assert f"{kind} alpha;" in project.glsl(variant.id)
 
 
-def test_what_is_computed_from_a_number_is_a_float(project: Project) -> None:
+def test_values_computed_from_a_number_are_floats(project: Project) -> None:
     project.spec("{alpha: alpha}", "{alpha: 2.0 * alpha}")
     member = pushed(project, MIXED)
     assert member.type == "float"
     assert bits(member, DType.I32, 1.5) == struct.pack("<f", 3.0)
 
 
-def test_a_call_pushes_the_number(project: Project) -> None:
+def test_push_constants_of_a_call(project: Project) -> None:
     pushed(project, MIXED)
     op = project.load().ops["aten.add.Tensor"]
     for dtype, alpha in ((DType.F32, 2.5), (DType.I32, 2)):

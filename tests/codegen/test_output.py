@@ -18,29 +18,29 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 def run(project: Project, command: str, *options: str) -> int:
     """Runs the command line in this process."""
-    folders = [f"--root={project.root}", f"--spec-dir={project.root / 'op_specs'}"]
-    folders.append(f"--template-dir={project.root / 'templates/glsl'}")
-    return main([command, *folders, *options])
+    directories = [f"--root={project.root}", f"--spec-dir={project.root / 'op_specs'}"]
+    directories.append(f"--template-dir={project.root / 'templates/glsl'}")
+    return main([command, *directories, *options])
 
 
 def generate(project: Project, out: str = "out", *options: str) -> Path:
-    """Generates into a folder of the project."""
+    """Generates into a directory of the project."""
     assert run(project, "generate", f"--out={project.root / out}", *options) == 0
     return project.root / out
 
 
-def files_of(folder: Path) -> dict[str, bytes]:
-    """Names and bytes of the files below a folder."""
+def files_of(directory: Path) -> dict[str, bytes]:
+    """Names and bytes of the files in a directory."""
     return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
+        path.relative_to(directory).as_posix(): path.read_bytes()
+        for path in sorted(directory.rglob("*"))
         if path.is_file()
     }
 
 
-def times_of(folder: Path) -> dict[str, int]:
-    """Names and times of the files below a folder."""
-    return {str(path): path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+def times_of(directory: Path) -> dict[str, int]:
+    """Names and times of the files in a directory."""
+    return {str(path): path.stat().st_mtime_ns for path in directory.rglob("*") if path.is_file()}
 
 
 def test_products(project: Project) -> None:
@@ -116,15 +116,15 @@ def test_header_of_a_shader(project: Project) -> None:
     )
 
 
-def test_same_bytes_in_every_folder_and_process(project: Project, tmp_path: Path) -> None:
+def test_same_bytes_in_every_directory_and_process(project: Project, tmp_path: Path) -> None:
     products = []
     for number, seed in enumerate(("0", "1", "77")):
         out = tmp_path / f"elsewhere {number}" / "out"
         command = [sys.executable, "-m", "codegen", "generate", f"--out={out}"]
         command += [f"--spec-dir={ROOT / 'op_specs'}", f"--template-dir={ROOT / 'templates/glsl'}"]
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
-        folder = ROOT if number else tmp_path
-        subprocess.run(command, check=True, env=environment, cwd=folder)
+        directory = ROOT if number else tmp_path
+        subprocess.run(command, check=True, env=environment, cwd=directory)
         products.append(files_of(out))
     assert products[0] == products[1] == products[2]
     assert not any(str(ROOT).encode() in data for data in products[0].values())
@@ -150,7 +150,7 @@ def test_only_what_changed_is_written(project: Project) -> None:
         for name, t in after[1].items()
         if before[1][name] != t
     }
-    # The text shows in buffer variants; the line numbers after it move in all.
+    # The text is in buffer variants only; later line numbers change in all variants.
     assert (
         changed
         == written
@@ -158,7 +158,7 @@ def test_only_what_changed_is_written(project: Project) -> None:
     )
 
 
-def test_stale_files_are_removed_and_others_left(project: Project) -> None:
+def test_stale_files_are_removed_and_others_kept(project: Project) -> None:
     out = generate(project)
     (out / "shaders.slpack").write_bytes(b"kept")
     project.spec("[f32, f16]", "[f32]")
@@ -203,8 +203,8 @@ def test_depfile_names_everything_read(project: Project) -> None:
         "templates/glsl/lib/a.glsl.j2",
     ):
         assert str(project.root / name) in names
-    assert str(ROOT / "codegen/loader.py") in names
-    assert str(ROOT / "codegen/expr/encode.py") in names
+    assert str(ROOT / "codegen/generate.py") in names
+    assert str(ROOT / "spec_model/load/loader.py") in names
 
 
 def test_index(project: Project) -> None:
@@ -239,12 +239,12 @@ def test_bad_usage(arguments: list[str]) -> None:
     assert code == 2
 
 
-def test_missing_folder(capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_directory(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--spec-dir=/nowhere/specs"]) == 1
-    assert capsys.readouterr().err == "/nowhere/specs: error: Folder does not exist.\n"
+    assert capsys.readouterr().err == "/nowhere/specs: error: Directory does not exist.\n"
 
 
-def test_a_library_of_ones_own(project: Project) -> None:
+def test_a_user_library(project: Project) -> None:
     out = generate(project, "out", "--library=mine::shaders")
     registry = (out / "registry.bin").read_bytes()
     assert registry.startswith(b"\x0dmine::shaders\0\0")
@@ -252,7 +252,7 @@ def test_a_library_of_ones_own(project: Project) -> None:
     assert (out / "registry.bin").read_bytes() == b"\x0dmine::shaders\0\1" + registry[16:]
 
 
-def test_closed_pipe_ends_quietly() -> None:
+def test_closed_pipe() -> None:
     reader, writer = os.pipe()
     os.close(reader)
     command = [sys.executable, "-m", "codegen", "generate", "--help"]

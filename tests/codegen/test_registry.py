@@ -1,4 +1,4 @@
-"""What the runtime computes for a call from a registry, compared with what Python computes."""
+"""The runtime evaluates a call from a registry as Python does."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import struct
 from collections.abc import Callable
 from pathlib import Path
 
-from codegen import DType, EvalError, TensorType
 from codegen.registry import registry_bytes
+from spec_model import DType, EvalError, TensorType
 from tests.codegen.rich_spec import FILES
 from tests.codegen.small_project import Project
 
 
 def error_of(project: Project, **changes: object) -> str:
-    """Why Python refuses the call."""
+    """The error of the call in Python."""
     x, w = TensorType((2, 3, 4), DType.F32), TensorType((5,), DType.F32)
     call: dict[str, object] = {"x": x, "w": w, "xs": [x, w], "mode": "i8", "sizes": [6, 7]}
     try:

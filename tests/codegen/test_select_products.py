@@ -1,4 +1,4 @@
-"""What a selection makes of the generator's products."""
+"""The products of a generator run with a selection."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def select(project: Project, *ops: str) -> Path:
     return path
 
 
-def test_only_what_is_selected_is_made(two_ops: Project) -> None:
+def test_only_selected_variants_are_generated(two_ops: Project) -> None:
     full = files_of(generate(two_ops, "full"))
     selection = select(two_ops, "minus_f16_buffer")
     part = files_of(generate(two_ops, "part", f"--selection={selection}"))
@@ -37,7 +37,7 @@ def test_only_what_is_selected_is_made(two_ops: Project) -> None:
     assert manifest["variants"] == [rows["minus_f16_buffer"]], "keys are those of the full library"
 
 
-def test_another_selection_writes_only_what_differs(two_ops: Project) -> None:
+def test_another_selection_writes_only_differences(two_ops: Project) -> None:
     out = generate(two_ops, "out", f"--selection={select(two_ops, 'minus')}")
     before = times_of(out)
     generate(two_ops, "out", f"--selection={select(two_ops, 'minus', 'add')}")
@@ -47,7 +47,7 @@ def test_another_selection_writes_only_what_differs(two_ops: Project) -> None:
     assert times_of(select(two_ops, "add", "minus").parent / "out") == after, "in any order"
 
 
-def test_the_selection_names_what_it_follows_from(two_ops: Project) -> None:
+def test_the_depfile_lists_all_inputs(two_ops: Project) -> None:
     depfile = two_ops.root / "selection.json.d"
     out = two_ops.root / "selection.json"
     assert run(two_ops, "select", f"--out={out}", f"--depfile={depfile}", "--ops", "minus") == 0
@@ -57,7 +57,7 @@ def test_the_selection_names_what_it_follows_from(two_ops: Project) -> None:
         assert str(two_ops.root / name) in inputs
 
 
-def test_a_selection_that_stays_keeps_its_time(two_ops: Project) -> None:
+def test_an_equal_selection_is_not_rewritten(two_ops: Project) -> None:
     path = select(two_ops, "minus")
     before = path.stat().st_mtime_ns
     two_ops.write("op_specs/minus.yaml", SPEC.replace("aten.add", "aten.minus") + "# more\n")
@@ -80,15 +80,13 @@ def test_without_an_output_a_yaml_file_is_printed(
     assert capsys.readouterr().out == text
 
 
-def test_specs_that_changed_since_are_an_error(
-    two_ops: Project, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_changed_specs_are_an_error(two_ops: Project, capsys: pytest.CaptureFixture[str]) -> None:
     selection = select(two_ops, "minus")
     (two_ops.root / "op_specs/minus.yaml").unlink()
     out = two_ops.root / "out"
     assert run(two_ops, "generate", f"--out={out}", f"--selection={selection}") == 1
     assert capsys.readouterr().err == (
-        f"{selection}: error: 'aten.minus.Tensor' is selected, but the specs do not have it; "
+        f"{selection}: error: 'aten.minus.Tensor' is selected, but is not in the specs; "
         "configure again.\n"
     )
     assert not out.exists()
@@ -101,4 +99,4 @@ def test_a_damaged_selection_is_an_error(
     two_ops.write("selection.json", text)
     options = (f"--out={two_ops.root / 'out'}", f"--selection={two_ops.root / 'selection.json'}")
     assert run(two_ops, "generate", *options) == 1
-    assert "No selection can be read" in capsys.readouterr().err
+    assert "The selection cannot be read" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Mistakes in templates end at the template's line and column."""
+"""Errors in templates are reported with the template's line and column."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.codegen.small_project import Project
 TEMPLATE = "templates/glsl/binary.glsl.j2"
 _KNOWN = "constants, dtype, expr, push, scale, storage, t, tensors, variant, workgroup"
 
-MISTAKES = [
+ERRORS = [
     (
         "{{ scale }}",
         "{{ scael }}",
@@ -50,23 +50,23 @@ MISTAKES = [
     (
         "void main",
         '{% include "lib/gone.j2" %}\nvoid main',
-        "8:13: error: Template 'lib/gone.j2' is in none of the template folders.",
+        "8:13: error: Template 'lib/gone.j2' is not in any template directory.",
     ),
     (
         "void main",
         '{% include "../binary.yaml" %}\nvoid main',
-        "8:13: error: Template '../binary.yaml' is in none of the template folders.",
+        "8:13: error: Template '../binary.yaml' is not in any template directory.",
     ),
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "message"), MISTAKES)
+@pytest.mark.parametrize(("old", "new", "message"), ERRORS)
 def test_message_with_line_and_column(project: Project, old: str, new: str, message: str) -> None:
     project.edit(TEMPLATE, old, new)
     project.rejects(f"{TEMPLATE}:{message}")
 
 
-def test_mistake_in_an_included_file(project: Project) -> None:
+def test_error_in_an_included_file(project: Project) -> None:
     project.edit(TEMPLATE, "void main", '{% include "lib/part.glsl.j2" %}\nvoid main')
     project.write("templates/glsl/lib/part.glsl.j2", "int a;\nint {{ b }};\n")
     project.rejects(
@@ -83,14 +83,14 @@ def test_template_that_is_not_utf8(project: Project) -> None:
 def test_param_with_the_name_of_a_builtin(project: Project) -> None:
     project.edit("templates/glsl/binary.yaml", "scale: 2", "storage: 2")
     project.rejects(
-        "templates/glsl/binary.yaml:1:9: error: Param 'storage' is a name that every template has; "
-        "choose another."
+        "templates/glsl/binary.yaml:1:9: error: Param 'storage' is a name that every template "
+        "defines; choose another."
     )
 
 
-def test_a_template_that_never_ends(project: Project) -> None:
+def test_recursive_templates(project: Project) -> None:
     project.edit(TEMPLATE, "void main", '{% include "binary.glsl.j2" %}\nvoid main')
     project.rejects(
-        f"{TEMPLATE}:8:1: error: Templates or macros call each other without end. (In "
+        f"{TEMPLATE}:8:1: error: Templates or macros call each other recursively without end. (In "
         f"variant add_f32_buffer.)"
     )

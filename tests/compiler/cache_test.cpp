@@ -1,5 +1,5 @@
-// The cache: what makes a new entry, and what happens to bad ones.
-#include "compiler/cache.h"
+// The module cache: keys, invalid entries, trimming.
+#include "compiler/pack/cache.h"
 
 #include <gmock/gmock.h>
 
@@ -7,7 +7,7 @@
 #include <chrono>
 #include <set>
 
-#include "compiler/file_io.h"
+#include "compiler/base/file_io.h"
 #include "tests/compiler/fixture.h"
 
 namespace spirloom::compiler {
@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 class CacheTest : public CompilerTest {
  protected:
-  CacheTest() { options_.cache_dir = folder_ / "cache"; }
+  CacheTest() { options_.cache_dir = directory_ / "cache"; }
 
   size_t CompiledCount() {
     const Result<CompileReport> report = Compile();
@@ -41,7 +41,7 @@ Variant SomeVariant() {
   return variant;
 }
 
-TEST(CacheKeyTest, HoldsEverythingTheModuleDependsOn) {
+TEST(CacheKeyTest, IncludesAllInputsOfTheModule) {
   const Variant variant = SomeVariant();
   std::set<std::string> keys;
   const auto add = [&keys](const Variant& v, const char* text, const char* version) {
@@ -71,7 +71,7 @@ TEST(CacheKeyTest, HoldsEverythingTheModuleDependsOn) {
   add(changed, "text", "version 1");
   EXPECT_EQ(keys.size(), 10u);
 
-  // Where it stands in the spec, and its name, do not matter.
+  // Positions in the spec, and the variant's key, are not part of the cache key.
   changed = variant;
   changed.at = "a.yaml:7:1";
   changed.bindings[0].at = "a.yaml:9:1";
@@ -86,23 +86,24 @@ TEST(CacheKeyTest, ToolVersionNamesToolsAndPasses) {
   EXPECT_THAT(ToolVersion(), testing::HasSubstr("--ccp"));
 }
 
-TEST_F(CacheTest, OnlyWhatChangedIsCompiled) {
+TEST_F(CacheTest, OnlyChangedVariantsAreCompiled) {
   AddVariant("a", GlslParts{}.Text());
   AddVariant("b", GlslParts{}.Text() + "// b\n");
   EXPECT_EQ(CompiledCount(), 2u);
   EXPECT_EQ(CompiledCount(), 0u);
-  ASSERT_TRUE(WriteFileAtomically(folder_ / "glsl/b.glsl", GlslParts{}.Text() + "// c\n").ok());
+  ASSERT_TRUE(WriteFileAtomically(directory_ / "glsl/b.glsl", GlslParts{}.Text() + "// c\n").ok());
   EXPECT_EQ(CompiledCount(), 1u);
 }
 
-TEST_F(CacheTest, NothingChangedWritesNothing) {
+TEST_F(CacheTest, WithoutChangesNothingIsWritten) {
   AddVariant("a", GlslParts{}.Text());
-  options_.depfile = folder_ / "out" / "deps.d";
-  options_.extract_dir = folder_ / "spv";
+  options_.depfile = directory_ / "out" / "deps.d";
+  options_.extract_dir = directory_ / "spv";
   ASSERT_EQ(CompiledCount(), 1u);
   const auto old = fs::file_time_type::clock::now() - std::chrono::hours(1);
   std::vector<fs::path> files;
-  for (const auto& entry : fs::recursive_directory_iterator(folder_)) files.push_back(entry.path());
+  for (const auto& entry : fs::recursive_directory_iterator(directory_))
+    files.push_back(entry.path());
   for (const fs::path& file : files) fs::last_write_time(file, old);
   const Result<CompileReport> report = CompileManifest(options_);
   ASSERT_TRUE(report.ok());
@@ -137,7 +138,7 @@ TEST_F(CacheTest, CorruptEntriesAreReplaced) {
   }
 }
 
-TEST_F(CacheTest, EntriesWithErrorsAreNotKept) {
+TEST_F(CacheTest, ErrorsAreNotStored) {
   GlslParts parts;
   parts.body = "y_data[i] = nothing;";
   AddVariant("a", parts.Text());
@@ -145,9 +146,9 @@ TEST_F(CacheTest, EntriesWithErrorsAreNotKept) {
   EXPECT_FALSE(fs::exists(options_.cache_dir));
 }
 
-TEST_F(CacheTest, FolderThatCannotBeMadeIsAWarning) {
+TEST_F(CacheTest, DirectoryThatCannotBeCreatedIsAWarning) {
   AddVariant("a", GlslParts{}.Text());
-  options_.cache_dir = folder_ / "glsl" / "a.glsl" / "cache";
+  options_.cache_dir = directory_ / "glsl" / "a.glsl" / "cache";
   const Result<CompileReport> report = Compile();
   ASSERT_TRUE(report.ok()) << report.status().message();
   EXPECT_EQ(report->warnings.size(), 1u);
@@ -159,7 +160,7 @@ TEST_F(CacheTest, TrimRemovesTheOldestUnusedEntries) {
   EXPECT_EQ(CompiledCount(), 1u);
   EXPECT_EQ(Entries().size(), 1u);  // over the limit, but in use
   const fs::path first = Entries()[0];
-  ASSERT_TRUE(WriteFileAtomically(folder_ / "glsl/a.glsl", GlslParts{}.Text() + "// 2\n").ok());
+  ASSERT_TRUE(WriteFileAtomically(directory_ / "glsl/a.glsl", GlslParts{}.Text() + "// 2\n").ok());
   EXPECT_EQ(CompiledCount(), 1u);
   ASSERT_EQ(Entries().size(), 1u);
   EXPECT_NE(Entries()[0], first);

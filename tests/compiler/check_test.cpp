@@ -1,7 +1,7 @@
-// Every contradiction between a spec and its module is an error at the spec's line.
+// Contradictions between a spec and its module are errors at a position of the spec.
 #include <gmock/gmock.h>
 
-#include "compiler/file_io.h"
+#include "compiler/base/file_io.h"
 #include "tests/compiler/fixture.h"
 
 namespace spirloom::compiler {
@@ -12,7 +12,7 @@ using testing::StartsWith;
 
 class CheckTest : public CompilerTest {
  protected:
-  // The message for the single variant "scale_f32_buffer" with these parts.
+  // The error of the variant "scale_f32_buffer" with these parts.
   std::string ErrorOf(const GlslParts& parts) {
     manifest_["variants"].clear();
     AddVariant("scale_f32_buffer", parts.Text());
@@ -25,14 +25,14 @@ class CheckTest : public CompilerTest {
   }
 };
 
-TEST_F(CheckTest, AcceptsWhatAgrees) {
+TEST_F(CheckTest, AcceptsMatchingVariant) {
   AddVariant("scale_f32_buffer", GlslParts{}.Text());
   const Result<CompileReport> report = Compile();
   ASSERT_TRUE(report.ok()) << report.status().message();
   EXPECT_EQ(report->variants, 1u);
 }
 
-TEST_F(CheckTest, BindingThatTheShaderLacks) {
+TEST_F(CheckTest, BindingMissingInShader) {
   GlslParts parts;
   parts.bindings =
       "layout(set = 0, binding = 1, std430) writeonly buffer y_block { float y_data[]; };\n";
@@ -43,16 +43,16 @@ TEST_F(CheckTest, BindingThatTheShaderLacks) {
             "`tensors`.   (scale_f32_buffer)\n");
 }
 
-TEST_F(CheckTest, BindingThatTheShaderNeverUses) {
+TEST_F(CheckTest, BindingUnusedInShader) {
   GlslParts parts;
-  parts.functions = "float x_at(int i) { return x_data[i]; }\n";
+  parts.functions = "float x_load(int i) { return x_data[i]; }\n";
   parts.body = "y_data[i] = SCALE;";
   EXPECT_THAT(ErrorOf(parts),
               StartsWith("op_specs/scale_f32_buffer.yaml:4:3: error: Tensor 'x' (binding 0) is in "
                          "the spec, but the shader never uses it."));
 }
 
-TEST_F(CheckTest, BindingOfAnotherType) {
+TEST_F(CheckTest, BindingWithAnotherType) {
   GlslParts parts;
   parts.extensions = "#extension GL_EXT_samplerless_texture_functions : require\n";
   parts.bindings =
@@ -85,7 +85,7 @@ TEST_F(CheckTest, ImagesAgree) {
               HasSubstr("is a storage_image_2d_array in the spec and a storage_image_3d"));
 }
 
-TEST_F(CheckTest, AccessThatTheShaderContradicts) {
+TEST_F(CheckTest, AccessMismatch) {
   GlslParts writes;
   writes.bindings =
       "layout(set = 0, binding = 0, std430) buffer x_block { float x_data[]; };\n"
@@ -106,7 +106,7 @@ TEST_F(CheckTest, AccessThatTheShaderContradicts) {
                                          "reads it."));
 }
 
-TEST_F(CheckTest, BindingThatTheSpecLacks) {
+TEST_F(CheckTest, BindingMissingInSpec) {
   GlslParts parts;
   parts.bindings += "layout(set = 0, binding = 2, std430) buffer z_block { float z_data[]; };\n";
   parts.body += " z_data[i] = 1.0;";
@@ -116,7 +116,7 @@ TEST_F(CheckTest, BindingThatTheSpecLacks) {
                  "2 ('z_block'); the spec has 2 tensors, in set 0."));
 }
 
-TEST_F(CheckTest, PushConstantsThatDiffer) {
+TEST_F(CheckTest, PushConstantMismatch) {
   GlslParts parts;
   parts.push = "layout(push_constant, std430) uniform Push { int n; float sizes[4]; };\n";
   EXPECT_THAT(ErrorOf(parts), StartsWith("op_specs/scale_f32_buffer.yaml:7:3: error: Push constant "
@@ -126,7 +126,7 @@ TEST_F(CheckTest, PushConstantsThatDiffer) {
   EXPECT_THAT(ErrorOf(parts), HasSubstr("'sizes' is int[4] in the spec and int[3] in the shader."));
   parts.push = "layout(push_constant, std430) uniform Push { int sizes[4]; int n; };\n";
   EXPECT_THAT(ErrorOf(parts), HasSubstr("yaml:6:3: error: Push constant 'n' of the spec is 'sizes' "
-                                        "in the shader, at the same place."));
+                                        "in the shader, at the same index."));
   parts.push = "layout(push_constant, std430) uniform Push { int n; ivec4 sizes; };\n";
   EXPECT_THAT(ErrorOf(parts),
               HasSubstr("'sizes' is at byte 4 in the spec and at byte 16 in the shader."));
@@ -134,7 +134,7 @@ TEST_F(CheckTest, PushConstantsThatDiffer) {
   EXPECT_THAT(ErrorOf(parts), HasSubstr("has an array stride of 16 bytes in the shader"));
 }
 
-TEST_F(CheckTest, PushConstantsThatOneSideLacks) {
+TEST_F(CheckTest, PushConstantMissing) {
   GlslParts parts;
   parts.push = "layout(push_constant, std430) uniform Push { int n; int sizes[4]; int m; };\n";
   EXPECT_THAT(ErrorOf(parts), StartsWith("op_specs/scale_f32_buffer.yaml:1:3: error: Push constant "
@@ -149,20 +149,20 @@ TEST_F(CheckTest, PushConstantsThatOneSideLacks) {
   EXPECT_THAT(ErrorOf(parts), HasSubstr("the shader declares no push-constant block."));
 }
 
-TEST_F(CheckTest, SpecialisationConstantsThatDiffer) {
+TEST_F(CheckTest, SpecializationConstantMismatch) {
   GlslParts parts;
   parts.constants = "layout(constant_id = 3) const int SCALE = 1;\n";
   EXPECT_THAT(ErrorOf(parts),
-              StartsWith("op_specs/scale_f32_buffer.yaml:8:3: error: Specialisation "
+              StartsWith("op_specs/scale_f32_buffer.yaml:8:3: error: Specialization "
                          "constant 3 ('SCALE') is float in the spec and int in the "
                          "shader."));
-  parts.constants = "layout(constant_id = 3) const float FACTOR = 1;\nfloat SCALE = FACTOR;\n";
-  EXPECT_THAT(ErrorOf(parts), HasSubstr("is 'SCALE' in the spec and 'FACTOR' in the shader."));
+  parts.constants = "layout(constant_id = 3) const float GAIN = 1;\nfloat SCALE = GAIN;\n";
+  EXPECT_THAT(ErrorOf(parts), HasSubstr("is 'SCALE' in the spec and 'GAIN' in the shader."));
   parts.constants = "layout(constant_id = 4) const float SCALE = 1;\n";
   const std::string error = ErrorOf(parts);
-  EXPECT_THAT(error, HasSubstr("yaml:1:3: error: Specialisation constant 4 is 'SCALE' in the "
+  EXPECT_THAT(error, HasSubstr("yaml:1:3: error: Specialization constant 4 is 'SCALE' in the "
                                "shader, but the spec has none with this id."));
-  EXPECT_THAT(error, HasSubstr("yaml:8:3: error: Specialisation constant 3 ('SCALE') is in the "
+  EXPECT_THAT(error, HasSubstr("yaml:8:3: error: Specialization constant 3 ('SCALE') is in the "
                                "spec, but the shader declares none with this id."));
 }
 
@@ -174,51 +174,53 @@ TEST_F(CheckTest, UnusedConstantIsAllowed) {
   EXPECT_TRUE(report.ok()) << report.status().message();
 }
 
-TEST_F(CheckTest, WorkgroupThatDiffers) {
+TEST_F(CheckTest, WorkgroupSizeMismatch) {
   EXPECT_THAT(ErrorOf({{"workgroup", {8, 8, 1}}}),
               StartsWith("op_specs/scale_f32_buffer.yaml:1:3: error: The workgroup size is [8, 8, "
                          "1] in the spec and [64, 1, 1] in the shader."));
   GlslParts parts;
   parts.local_size = "layout(local_size_x = 64) in;\n";
   EXPECT_THAT(ErrorOf(parts),
-              HasSubstr("The shader's workgroup size [64, 1, 1] cannot be specialised"));
+              HasSubstr("The shader's workgroup size [64, 1, 1] cannot be specialized"));
 }
 
-// So many floats that a workgroup shares.
-GlslParts SharedWords(int count) {
+// A shader with `count` shared floats.
+GlslParts SharedFloats(int count) {
   GlslParts parts;
-  parts.functions = "shared float words[" + std::to_string(count) + "];\n";
-  parts.body = "words[i] = x_data[i]; y_data[i] = words[i + 1] * SCALE;";
+  parts.functions = "shared float cells[" + std::to_string(count) + "];\n";
+  parts.body = "cells[i] = x_data[i]; y_data[i] = cells[i + 1] * SCALE;";
   return parts;
 }
 
-TEST_F(CheckTest, SharedMemoryBeyondWhatIsPromised) {
+TEST_F(CheckTest, SharedMemoryAboveTheVulkanLimit) {
   GlslParts parts;
   parts.functions = "struct Part { vec3 v; int n; };\nshared Part parts[1025];\n";
   parts.body = "parts[i].n = i; y_data[i] = x_data[parts[i + 1].n] * SCALE;";
-  EXPECT_EQ(ErrorOf(parts),
-            "op_specs/scale_f32_buffer.yaml:1:3: error: The shader's shared variables take 16400 "
-            "bytes; Vulkan promises 16384. Make its tiles smaller or add to `needs`: "
-            "shared_memory_32k.   (scale_f32_buffer)\n");
+  EXPECT_EQ(
+      ErrorOf(parts),
+      "op_specs/scale_f32_buffer.yaml:1:3: error: The shared variables (16400 bytes) exceed the "
+      "16384 bytes that Vulkan guarantees. Reduce the tile size or add to `needs`: "
+      "shared_memory_32k.   (scale_f32_buffer)\n");
 }
 
-TEST_F(CheckTest, SharedMemoryBeyondWhatIsNeeded) {
+TEST_F(CheckTest, SharedMemoryAboveTheLimitOfNeeds) {
   const nlohmann::json needs = {{"needs", {"shared_memory_32k"}}};
-  AddVariant("scale_f32_buffer", SharedWords(8192).Text()).merge_patch(needs);
+  AddVariant("scale_f32_buffer", SharedFloats(8192).Text()).merge_patch(needs);
   const Result<CompileReport> report = Compile();
   EXPECT_TRUE(report.ok()) << report.status().message();
-  EXPECT_THAT(ErrorOf(needs, SharedWords(8193)),
-              HasSubstr("take 32772 bytes; what it needs promises 32768. Make its tiles smaller or "
-                        "add to `needs`: shared_memory_48k."));
-  EXPECT_THAT(ErrorOf({{"needs", {"shared_memory_48k"}}}, SharedWords(12289)),
-              HasSubstr("take 49156 bytes; what it needs promises 49152. Make its tiles smaller."));
-  EXPECT_THAT(ErrorOf(needs, SharedWords(4096)),
+  EXPECT_THAT(
+      ErrorOf(needs, SharedFloats(8193)),
+      HasSubstr("(32772 bytes) exceed the 32768 bytes that `needs` guarantees. Reduce the tile "
+                "size or add to `needs`: shared_memory_48k."));
+  EXPECT_THAT(ErrorOf({{"needs", {"shared_memory_48k"}}}, SharedFloats(12289)),
+              HasSubstr("exceed the 49152 bytes that `needs` guarantees. Reduce the tile size."));
+  EXPECT_THAT(ErrorOf(needs, SharedFloats(4096)),
               HasSubstr("The spec needs shared_memory_32k; the shader needs nothing. Remove from "
                         "`needs`: shared_memory_32k."));
 }
 
-TEST_F(CheckTest, CapabilitiesThatDiffer) {
-  const GlslParts parts = ScaledHalves();
+TEST_F(CheckTest, CapabilityMismatch) {
+  const GlslParts parts = ScaledF16();
   EXPECT_EQ(ErrorOf(parts),
             "op_specs/scale_f32_buffer.yaml:1:3: error: The spec needs nothing; the shader needs "
             "storage_buffer_16bit. Add to `needs`: storage_buffer_16bit.   (scale_f32_buffer)\n");
@@ -227,7 +229,7 @@ TEST_F(CheckTest, CapabilitiesThatDiffer) {
                         "storage_buffer_16bit. Remove from `needs`: shader_int8."));
 }
 
-TEST_F(CheckTest, NeedsThatFollowFromDtypesAreNotAskedFor) {
+TEST_F(CheckTest, NeedsImpliedByDtypesAreOptional) {
   const nlohmann::json may_need = {{"may_need", {"storage_buffer_16bit"}}};
   AddVariant("scale_f32_buffer", GlslParts{}.Text()).merge_patch(may_need);
   const Result<CompileReport> report = Compile();
@@ -236,12 +238,12 @@ TEST_F(CheckTest, NeedsThatFollowFromDtypesAreNotAskedFor) {
   written["needs"] = {"shader_int8"};
   EXPECT_THAT(ErrorOf(written), HasSubstr("The spec needs shader_int8; the shader needs nothing. "
                                           "Remove from `needs`: shader_int8."));
-  EXPECT_THAT(ErrorOf({{"may_need", {"storage_buffer_8bit"}}}, ScaledHalves()),
+  EXPECT_THAT(ErrorOf({{"may_need", {"storage_buffer_8bit"}}}, ScaledF16()),
               HasSubstr("The spec needs nothing; the shader needs storage_buffer_16bit. Add to "
                         "`needs`: storage_buffer_16bit."));
 }
 
-TEST_F(CheckTest, SubgroupOperationsImplyTheBasicOnes) {
+TEST_F(CheckTest, SubgroupOperationsImplySubgroupBasic) {
   GlslParts parts;
   parts.extensions = "#extension GL_KHR_shader_subgroup_arithmetic : require\n";
   parts.body = "y_data[i] = subgroupAdd(x_data[i] * SCALE);";
@@ -250,16 +252,17 @@ TEST_F(CheckTest, SubgroupOperationsImplyTheBasicOnes) {
   EXPECT_TRUE(report.ok()) << report.status().message();
 }
 
-TEST_F(CheckTest, CapabilityThatNoNeedStandsFor) {
+TEST_F(CheckTest, CapabilityWithoutNeed) {
   GlslParts parts;
   parts.body = "y_data[i] = float(double(x_data[i]) * double(SCALE));";
-  EXPECT_THAT(ErrorOf(parts),
-              HasSubstr("The shader needs the SPIR-V capability Float64 (10), which "
-                        "no name of `needs` stands for."));
+  EXPECT_THAT(
+      ErrorOf(parts),
+      HasSubstr("The shader requires the SPIR-V capability Float64 (10), which `needs` does "
+                "not support."));
 }
 
-// NV's matrices are rewritten as KHR's, which must know what each is for.
-TEST_F(CheckTest, MatricesOutsideOfProductsAreRefused) {
+// KHR matrices have a use, which follows from multiply-adds.
+TEST_F(CheckTest, MatricesWithoutMultiplyAddAreRejected) {
   GlslParts parts;
   parts.extensions =
       "#extension GL_KHR_memory_scope_semantics : require\n"
@@ -271,11 +274,11 @@ TEST_F(CheckTest, MatricesOutsideOfProductsAreRefused) {
   AddVariant("scale_f32_buffer", parts.Text())["needs"] = {"cooperative_matrix"};
   EXPECT_THAT(
       Compile().status().message(),
-      HasSubstr("No multiply-add takes the cooperative matrices of f32 8 x 8, so that it is "
-                "open what they are for."));
+      HasSubstr("No multiply-add uses the cooperative matrices f32 8 x 8, so their use (matrix A, "
+                "matrix B or accumulator) is unknown."));
 }
 
-// A product of factors that lie in words.
+// A multiply-add with operands from 32-bit words in shared memory.
 GlslParts MatrixProduct() {
   GlslParts parts;
   parts.extensions =
@@ -298,14 +301,14 @@ GlslParts MatrixProduct() {
   return parts;
 }
 
-TEST_F(CheckTest, MatricesOfBFloat16AskForNoHalves) {
+TEST_F(CheckTest, BFloat16MatricesNeedNoFloat16) {
   nlohmann::json& variant = AddVariant("scale_f32_buffer", MatrixProduct().Text());
   variant["needs"] = {"cooperative_matrix", "bfloat16_matrix"};
   const Result<CompileReport> report = Compile();
   EXPECT_TRUE(report.ok()) << report.status().message();
 }
 
-TEST_F(CheckTest, MatricesOfBFloat16AreCooperativeMatrices) {
+TEST_F(CheckTest, BFloat16MatricesNeedCooperativeMatrices) {
   EXPECT_THAT(ErrorOf({{"needs", {"bfloat16_matrix"}}}, MatrixProduct()),
               HasSubstr("The spec needs bfloat16_matrix; the shader needs cooperative_matrix, "
                         "bfloat16_matrix. Add to `needs`: cooperative_matrix."));
@@ -315,11 +318,11 @@ TEST_F(CheckTest, MatricesOfBFloat16AreCooperativeMatrices) {
               HasSubstr("Add to `needs`: shader_float16."));
 }
 
-TEST_F(CheckTest, HalvesBesideMatricesOfBFloat16AreRefused) {
+TEST_F(CheckTest, OtherFloat16UsesWithBFloat16MatricesAreRejected) {
   GlslParts parts = MatrixProduct();
   parts.body += "y_data[i] = float(float16_t(x_data[i]));";
   EXPECT_THAT(ErrorOf({{"needs", {"cooperative_matrix", "bfloat16_matrix"}}}, parts),
-              HasSubstr("only factors of cooperative matrices may be so"));
+              HasSubstr("only operands of cooperative matrices may have this type"));
 }
 
 }  // namespace

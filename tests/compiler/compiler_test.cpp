@@ -1,13 +1,13 @@
-// From a manifest to a pack: its bytes, and the files beside it.
-#include "compiler/compiler.h"
+// Compilation of a manifest to a pack, and the other output files.
+#include "compiler/driver/compiler.h"
 
 #include <gmock/gmock.h>
 
 #include <cstring>
 #include <set>
 
-#include "compiler/file_io.h"
-#include "compiler/optimize.h"
+#include "compiler/base/file_io.h"
+#include "compiler/spirv/optimize.h"
 #include "runtime/pack/capability.h"
 #include "runtime/pack/shader_pack.h"
 #include "tests/compiler/fixture.h"
@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 class CompilerPackTest : public CompilerTest {
  protected:
-  // `count` variants; every third has the code of the one before.
+  // Adds `count` variants; every third has the code of the previous one.
   void AddVariants(int count) {
     for (int i = 0; i < count; ++i) {
       GlslParts parts;
@@ -29,7 +29,7 @@ class CompilerPackTest : public CompilerTest {
     }
   }
 
-  // What was written; lives as long as the test.
+  // Opens the written pack. Valid until the next call.
   pack::ShaderPack OpenPack() {
     const std::string bytes = PackBytes();
     aligned_.resize((bytes.size() + 7) / 8);
@@ -55,7 +55,7 @@ TEST_F(CompilerPackTest, BytesDoNotDependOnThreads) {
   }
 }
 
-TEST_F(CompilerPackTest, SaysWhichKernelsDoNotLookAtTheirWorkgroup) {
+TEST_F(CompilerPackTest, RecordsWhichKernelsDependOnTheWorkgroup) {
   const std::vector<std::string> bodies = {
       "y_data[i] = x_data[i];",
       "y_data[i] = x_data[i] * float(gl_NumWorkGroups.x * gl_WorkGroupSize.x);",
@@ -74,15 +74,16 @@ TEST_F(CompilerPackTest, SaysWhichKernelsDoNotLookAtTheirWorkgroup) {
   const Result<CompileReport> report = Compile();
   ASSERT_TRUE(report.ok()) << report.status().message();
   const pack::ShaderPack pack = OpenPack();
-  std::vector<int> any_lanes;
-  for (const pack::VariantRow& row : pack.variants()) any_lanes.push_back(row.any_lanes);
-  EXPECT_THAT(any_lanes, testing::ElementsAre(1, 1, 0, 0, 0, 0));
+  std::vector<int> any_workgroup_size;
+  for (const pack::VariantRow& row : pack.variants())
+    any_workgroup_size.push_back(row.any_workgroup_size);
+  EXPECT_THAT(any_workgroup_size, testing::ElementsAre(1, 1, 0, 0, 0, 0));
 }
 
-TEST_F(CompilerPackTest, NeedsThatFollowFromDtypesAreThoseOfTheModule) {
+TEST_F(CompilerPackTest, NeedsImpliedByDtypesAreThoseOfTheModule) {
   const nlohmann::json may_need = {"storage_buffer_8bit", "storage_buffer_16bit"};
   AddVariant("v0", GlslParts{}.Text())["may_need"] = may_need;
-  AddVariant("v1", ScaledHalves().Text())["may_need"] = may_need;
+  AddVariant("v1", ScaledF16().Text())["may_need"] = may_need;
   const Result<CompileReport> report = Compile();
   ASSERT_TRUE(report.ok()) << report.status().message();
   const pack::ShaderPack pack = OpenPack();
@@ -92,7 +93,7 @@ TEST_F(CompilerPackTest, NeedsThatFollowFromDtypesAreThoseOfTheModule) {
               testing::ElementsAre(0, pack::CapabilityBit(pack::Capability::kStorageBuffer16Bit)));
 }
 
-TEST_F(CompilerPackTest, TheRuntimesReaderReadsIt) {
+TEST_F(CompilerPackTest, RuntimeReadsThePack) {
   AddVariants(7);
   manifest_["variants"][2]["key"] = uint64_t{5} << 32;
   manifest_["variants"][3]["target"] = "vulkan1.3";
@@ -128,7 +129,7 @@ TEST_F(CompilerPackTest, NoVariantsMakeAnEmptyPack) {
 
 TEST_F(CompilerPackTest, ExtractedModulesAreValid) {
   AddVariants(3);
-  options_.extract_dir = folder_ / "spv";
+  options_.extract_dir = directory_ / "spv";
   ASSERT_TRUE(Compile().ok());
   for (const char* id : {"v0", "v1", "v2"}) {
     const Result<std::string> file = ReadFile(options_.extract_dir / (std::string(id) + ".spv"));
@@ -143,7 +144,7 @@ TEST_F(CompilerPackTest, ExtractedModulesAreValid) {
 TEST_F(CompilerPackTest, TimeTraceNamesEveryPhaseOfEveryVariant) {
   AddVariants(2);
   options_.jobs = 2;
-  options_.time_trace = folder_ / "trace.json";
+  options_.time_trace = directory_ / "trace.json";
   const Result<CompileReport> report = Compile();
   ASSERT_TRUE(report.ok());
   EXPECT_THAT(report->time_summary, HasSubstr("optimize"));
@@ -162,17 +163,17 @@ TEST_F(CompilerPackTest, TimeTraceNamesEveryPhaseOfEveryVariant) {
 
 TEST_F(CompilerPackTest, DepfileNamesTheInputs) {
   AddVariants(1);
-  options_.depfile = folder_ / "a b.d";
+  options_.depfile = directory_ / "a b.d";
   ASSERT_TRUE(Compile().ok());
   EXPECT_EQ(*ReadFile(options_.depfile), options_.output.string() + ": " +
                                              options_.manifest.string() + " " +
-                                             (folder_ / "registry.bin").string() + " \\\n  " +
-                                             (folder_ / "glsl/v0.glsl").string() + "\n");
+                                             (directory_ / "registry.bin").string() + " \\\n  " +
+                                             (directory_ / "glsl/v0.glsl").string() + "\n");
 }
 
 TEST_F(CompilerPackTest, OutputThatCannotBeWrittenIsAnError) {
   AddVariants(1);
-  options_.output = folder_ / "glsl" / "v0.glsl" / "shaders.slpack";
+  options_.output = directory_ / "glsl" / "v0.glsl" / "shaders.slpack";
   EXPECT_THAT(CompileError(), HasSubstr("' cannot be written: "));
 }
 

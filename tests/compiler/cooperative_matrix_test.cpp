@@ -1,4 +1,4 @@
-#include "compiler/cooperative_matrix.h"
+#include "compiler/spirv/cooperative_matrix.h"
 
 #include <gmock/gmock.h>
 
@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "compiler/capabilities.h"
-#include "compiler/glsl_to_spirv.h"
-#include "compiler/optimize.h"
-#include "compiler/spirv_index.h"
-#include "compiler/spirv_walker.h"
+#include "compiler/base/capabilities.h"
+#include "compiler/glsl/glsl_to_spirv.h"
+#include "compiler/spirv/optimize.h"
+#include "compiler/spirv/spirv_index.h"
+#include "compiler/spirv/spirv_walker.h"
 #include "tests/compiler/find_instructions.h"
 #include "tests/value_of.h"
 
@@ -22,7 +22,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// What a test changes of a shader that multiplies two matrices.
+// The parts that tests change of a shader that multiplies two matrices.
 struct Parts {
   std::string a = "fcoopmatNV<16, gl_ScopeSubgroup, M, K>";
   std::string b = "fcoopmatNV<16, gl_ScopeSubgroup, K, N>";
@@ -76,14 +76,14 @@ std::string MessageFor(const Parts& parts) {
   return WithKhrMatrices(NvModule(parts)).status().message();
 }
 
-TEST(CooperativeMatrix, LeavesOtherModulesAlone) {
+TEST(CooperativeMatrix, KeepsOtherModules) {
   const GlslResult parsed =
       GlslToSpirv("#version 450\nvoid main() {}\n", "test.comp", Target::kVulkan11);
   EXPECT_EQ(ValueOf(WithKhrMatrices(parsed.words)), parsed.words);
   EXPECT_FALSE(WithKhrMatrices(std::vector<uint32_t>{1, 2, 3}).ok());
 }
 
-TEST(CooperativeMatrix, NothingOfNvStays) {
+TEST(CooperativeMatrix, RemovesAllNvInstructions) {
   const std::vector<uint32_t> words = ValueOf(WithKhrMatrices(NvModule({})));
   const SpirvIndex index = *SpirvIndex::Create(words);
   EXPECT_THAT(index.capabilities(), testing::Contains(kCooperativeMatrixKhr));
@@ -99,7 +99,7 @@ TEST(CooperativeMatrix, NothingOfNvStays) {
   });
 }
 
-TEST(CooperativeMatrix, TypesSayWhatTheyAreFor) {
+TEST(CooperativeMatrix, TypesHaveUses) {
   const std::vector<uint32_t> words = ValueOf(WithKhrMatrices(NvModule({})));
   const SpirvIndex index = *SpirvIndex::Create(words);
   std::map<uint32_t, uint32_t> use_of;  // by type
@@ -108,15 +108,15 @@ TEST(CooperativeMatrix, TypesSayWhatTheyAreFor) {
     use_of[type.Word(1)] = index.ConstantValue(type.Word(6));
   }
   ASSERT_EQ(use_of.size(), 3u);
-  const std::vector<Instruction> products = Find(words, 4459);
-  ASSERT_EQ(products.size(), 1u);
-  EXPECT_EQ(use_of.at(products[0].Word(1)), 2u);
+  const std::vector<Instruction> mul_adds = Find(words, 4459);
+  ASSERT_EQ(mul_adds.size(), 1u);
+  EXPECT_EQ(use_of.at(mul_adds[0].Word(1)), 2u);
   const std::vector<Instruction> loads = Find(words, 4457);
   ASSERT_EQ(loads.size(), 2u);
   for (uint32_t i = 0; i < 2; ++i) EXPECT_EQ(use_of.at(loads[i].Word(1)), i);
 }
 
-TEST(CooperativeMatrix, LayoutsAndStridesChangePlaces) {
+TEST(CooperativeMatrix, SwapsLayoutAndStride) {
   const std::vector<uint32_t> words = ValueOf(WithKhrMatrices(NvModule({})));
   const SpirvIndex index = *SpirvIndex::Create(words);
   const std::vector<Instruction> loads = Find(words, 4457);
@@ -131,7 +131,7 @@ TEST(CooperativeMatrix, LayoutsAndStridesChangePlaces) {
   EXPECT_EQ(index.ConstantValue(stores[0].Word(4)), 32u);
 }
 
-TEST(CooperativeMatrix, SizesAreNoSpecialisationConstants) {
+TEST(CooperativeMatrix, SizesAreOrdinaryConstants) {
   const std::vector<uint32_t> words = ValueOf(WithKhrMatrices(NvModule({})));
   const SpirvIndex index = *SpirvIndex::Create(words);
   ASSERT_EQ(index.spec_constants().size(), 1u);
@@ -152,30 +152,32 @@ TEST(CooperativeMatrix, IdsStayWithinTheBound) {
     EXPECT_TRUE(constants.insert(in.Word(2)).second && in.Word(2) < words[3]);
 }
 
-TEST(CooperativeMatrix, OneTypeForTwoUsesIsRefused) {
+TEST(CooperativeMatrix, OneTypeWithTwoUsesIsRejected) {
   Parts parts;
   parts.b = parts.a;
   EXPECT_EQ(MessageFor(parts),
-            "Cooperative matrices of one type (f16 16 x 16) are left factor and right factor. Let "
-            "their sizes be different constants (lib/matrix.glsl.j2).");
+            "Cooperative matrices of one type (f16 16 x 16) are used as matrix A and as matrix B. "
+            "Declare their sizes by different constants (lib/coopmat.glsl.j2).");
 }
 
-TEST(CooperativeMatrix, OtherShapesAndTypesAreRefused) {
+TEST(CooperativeMatrix, OtherShapesAndTypesAreRejected) {
   Parts parts;
   parts.k = "8";
   EXPECT_EQ(MessageFor(parts),
-            "The shader has cooperative matrices of f16 16 x 8 as left factor; `needs: "
-            "[cooperative_matrix]` stands for f16 16 x 16 of a subgroup.");
+            "The shader uses cooperative matrices f16 16 x 8 as matrix A; `needs: "
+            "[cooperative_matrix]` supports only f16 16 x 16 with subgroup scope.");
   parts = {};
   parts.c = "fcoopmatNV<16, gl_ScopeSubgroup, M, N>";
-  EXPECT_THAT(MessageFor(parts), HasSubstr("f16 16 x 16 as sum; `needs: [cooperative_matrix]` "
-                                           "stands for f32 16 x 16 of a subgroup."));
+  EXPECT_THAT(MessageFor(parts),
+              HasSubstr("f16 16 x 16 as accumulator; `needs: [cooperative_matrix]` "
+                        "supports only f32 16 x 16 with subgroup scope."));
 }
 
-TEST(CooperativeMatrix, MatricesThatNothingMultipliesAreRefused) {
+TEST(CooperativeMatrix, MatricesWithoutMultiplyAddAreRejected) {
   Parts parts;
   parts.product = "sum + sum";
-  EXPECT_THAT(MessageFor(parts), HasSubstr("so that it is open what they are for."));
+  EXPECT_THAT(MessageFor(parts),
+              HasSubstr("so their use (matrix A, matrix B or accumulator) is unknown."));
 }
 
 }  // namespace

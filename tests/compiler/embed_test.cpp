@@ -1,4 +1,4 @@
-// spirloom_embed_pack(): the bytes in the program are those of the file.
+// spirloom_embed_pack(): the embedded bytes equal the file.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -21,7 +21,7 @@ std::string_view View(const unsigned char* bytes, uint64_t size) {
   return {reinterpret_cast<const char*>(bytes), size};
 }
 
-TEST(EmbedTest, BothWaysGiveTheBytesOfTheFile) {
+TEST(EmbedTest, BothMethodsEmbedTheFile) {
   std::ifstream file(EMBEDDED_FILE, std::ios::binary);
   const std::string expected(std::istreambuf_iterator<char>(file), {});
   ASSERT_FALSE(expected.empty());

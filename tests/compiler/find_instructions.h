@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/spirv_walker.h"
+#include "compiler/spirv/spirv_walker.h"
 
 namespace spirloom::compiler {
 

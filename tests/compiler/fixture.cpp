@@ -4,20 +4,20 @@
 
 #include <atomic>
 
-#include "compiler/file_io.h"
+#include "compiler/base/file_io.h"
 
 namespace spirloom::compiler {
 namespace {
 
 namespace fs = std::filesystem;
 
-fs::path NewFolder() {
+fs::path NewDirectory() {
   static std::atomic<int> counter = 0;
-  const fs::path folder =
+  const fs::path directory =
       fs::temp_directory_path() /
       ("spirloom-compiler-test-" + std::to_string(::getpid()) + "-" + std::to_string(counter++));
-  fs::create_directories(folder);
-  return folder;
+  fs::create_directories(directory);
+  return directory;
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ std::string GlslParts::Text() const {
          body + "\n}\n";
 }
 
-GlslParts ScaledHalves() {
+GlslParts ScaledF16() {
   GlslParts parts;
   parts.extensions = "#extension GL_EXT_shader_16bit_storage : require\n";
   parts.bindings =
@@ -44,25 +44,25 @@ GlslParts ScaledHalves() {
 }
 
 CompilerTest::CompilerTest()
-    : folder_(NewFolder()),
+    : directory_(NewDirectory()),
       manifest_({{"version", 3},
                  {"library", "test"},
                  {"registry", "registry.bin"},
                  {"variants", nlohmann::json::array()}}) {
-  EXPECT_TRUE(WriteFileAtomically(folder_ / "registry.bin", "ops").ok());
-  options_.manifest = folder_ / "manifest.json";
-  options_.output = folder_ / "out" / "shaders.slpack";
+  EXPECT_TRUE(WriteFileAtomically(directory_ / "registry.bin", "ops").ok());
+  options_.manifest = directory_ / "manifest.json";
+  options_.output = directory_ / "out" / "shaders.slpack";
   options_.jobs = 1;
 }
 
 CompilerTest::~CompilerTest() {
   std::error_code ignored;
-  fs::remove_all(folder_, ignored);
+  fs::remove_all(directory_, ignored);
 }
 
 nlohmann::json& CompilerTest::AddVariant(const std::string& id, const std::string& glsl) {
   const std::string source = "glsl/" + id + ".glsl";
-  EXPECT_TRUE(WriteFileAtomically(folder_ / source, glsl).ok());
+  EXPECT_TRUE(WriteFileAtomically(directory_ / source, glsl).ok());
   const auto at = [&id](int line) {
     return "op_specs/" + id + ".yaml:" + std::to_string(line) + ":3";
   };

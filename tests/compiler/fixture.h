@@ -1,4 +1,4 @@
-// A folder with a manifest and GLSL files, for tests of the shader compiler.
+// A temporary directory with a manifest and GLSL files, for tests of the shader compiler.
 #ifndef SPIRLOOM_TESTS_COMPILER_FIXTURE_H_
 #define SPIRLOOM_TESTS_COMPILER_FIXTURE_H_
 
@@ -8,11 +8,12 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "compiler/compiler.h"
+#include "compiler/driver/compiler.h"
 
 namespace spirloom::compiler {
 
-// The parts of a variant's GLSL text that tests change. The default matches AddManifestVariant().
+// The parts of a variant's GLSL text that tests change. The defaults match
+// CompilerTest::AddVariant().
 struct GlslParts {
   std::string extensions;
   std::string local_size =
@@ -29,10 +30,10 @@ struct GlslParts {
   std::string Text() const;
 };
 
-// With an x of halves, which takes 16-bit storage.
-GlslParts ScaledHalves();
+// A shader with an fp16 input, which requires 16-bit storage.
+GlslParts ScaledF16();
 
-// Owns a temporary folder, removed at the end.
+// Owns a temporary directory, and removes it in the destructor.
 class CompilerTest : public testing::Test {
  protected:
   CompilerTest();
@@ -47,7 +48,7 @@ class CompilerTest : public testing::Test {
   std::string CompileError();
   std::string PackBytes() const;
 
-  std::filesystem::path folder_;
+  std::filesystem::path directory_;
   nlohmann::json manifest_;
   CompileOptions options_;
 };

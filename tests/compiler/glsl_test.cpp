@@ -1,9 +1,9 @@
-// GLSL errors read as errors of the template.
+// GLSL errors are reported as errors of the template.
 #include <gmock/gmock.h>
 
-#include "compiler/diagnostics.h"
-#include "compiler/glsl_to_spirv.h"
-#include "compiler/optimize.h"
+#include "compiler/base/diagnostics.h"
+#include "compiler/glsl/glsl_to_spirv.h"
+#include "compiler/spirv/optimize.h"
 #include "tests/compiler/fixture.h"
 
 namespace spirloom::compiler {
@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 class GlslTest : public CompilerTest {};
 
-TEST_F(GlslTest, ErrorIsAtTheTemplatesLine) {
+TEST_F(GlslTest, ErrorHasTheTemplateLine) {
   GlslParts parts;
   parts.body = "y_data[i] = strde;";
   AddVariant("scale_f32_buffer", parts.Text());
@@ -38,7 +38,7 @@ TEST_F(GlslTest, SameLineOfManyVariantsIsReportedOnce) {
             "(f_f32_buffer)\n");
 }
 
-TEST_F(GlslTest, ErrorLeavesAnEarlierPackAlone) {
+TEST_F(GlslTest, ErrorKeepsThePreviousPack) {
   AddVariant("scale_f32_buffer", GlslParts{}.Text());
   ASSERT_TRUE(Compile().ok());
   const std::string before = PackBytes();
@@ -47,27 +47,28 @@ TEST_F(GlslTest, ErrorLeavesAnEarlierPackAlone) {
   EXPECT_EQ(PackBytes(), before);
 }
 
-// The fixture's body stands on line 23 of the template, its functions from line 11 on.
-TEST_F(GlslTest, ACallWithOtherArgumentsSaysHowTheFunctionIsDeclared) {
+// In the fixture's template, the body is on line 23 and functions start on line 11.
+TEST_F(GlslTest, CallWithOtherArgumentsReportsTheDeclaration) {
   GlslParts parts;
-  parts.functions = "void y_put(int i, bool value) { y_data[i] = value ? 1.0 : 0.0; }\n";
-  parts.body = "y_put(i, x_data[i] * SCALE);";
+  parts.functions = "void y_store(int i, bool value) { y_data[i] = value ? 1.0 : 0.0; }\n";
+  parts.body = "y_store(i, x_data[i] * SCALE);";
   AddVariant("scale_f32_buffer", parts.Text());
-  EXPECT_THAT(CompileError(),
-              HasSubstr("templates/glsl/scale.glsl.j2:23: error: 'y_put' : no matching overloaded "
-                        "function found; it is declared as: void y_put(int i, bool value)   ("));
+  EXPECT_THAT(
+      CompileError(),
+      HasSubstr("templates/glsl/scale.glsl.j2:23: error: 'y_store' : no matching overloaded "
+                "function found; it is declared as: void y_store(int i, bool value)   ("));
 }
 
-TEST_F(GlslTest, AnAccessorThatATensorDoesNotHave) {
+TEST_F(GlslTest, MissingAccessorReportsTheOthers) {
   GlslParts parts;
   parts.functions = "vec4 x_texel(ivec3 at) { return vec4(0.0); }\n";
-  parts.body = "y_data[i] = x_at(i);";
+  parts.body = "y_data[i] = x_load(i);";
   AddVariant("scale_f32_buffer", parts.Text());
-  EXPECT_THAT(CompileError(), HasSubstr("'x_at' : no matching overloaded function found; the "
-                                        "accessors of 'x' here are: x_texel   ("));
+  EXPECT_THAT(CompileError(), HasSubstr("'x_load' : no matching overloaded function found; the "
+                                        "accessors of 'x' in this variant are: x_texel   ("));
 }
 
-TEST_F(GlslTest, RecursionIsAtTheFunction) {
+TEST_F(GlslTest, RecursionIsReportedAtTheFunction) {
   GlslParts parts;
   parts.functions =
       "float g(float v);\n"
@@ -76,12 +77,11 @@ TEST_F(GlslTest, RecursionIsAtTheFunction) {
   parts.body = "y_data[i] = f(x_data[i] * SCALE);";
   AddVariant("scale_f32_buffer", parts.Text());
   const std::string error = CompileError();
-  const bool from_f = error.find("'f' : calls itself by way of 'g'") != std::string::npos;
-  EXPECT_THAT(error,
-              HasSubstr(from_f ? "scale.glsl.j2:12: error: 'f' : calls itself by way of 'g'; "
-                                 "GLSL has no recursion   (scale_f32_buffer)"
-                               : "scale.glsl.j2:13: error: 'g' : calls itself by way of 'f'; "
-                                 "GLSL has no recursion   (scale_f32_buffer)"));
+  const bool from_f = error.find("'f' : calls itself through 'g'") != std::string::npos;
+  EXPECT_THAT(error, HasSubstr(from_f ? "scale.glsl.j2:12: error: 'f' : calls itself through 'g'; "
+                                        "GLSL does not support recursion   (scale_f32_buffer)"
+                                      : "scale.glsl.j2:13: error: 'g' : calls itself through 'f'; "
+                                        "GLSL does not support recursion   (scale_f32_buffer)"));
 }
 
 TEST_F(GlslTest, EmptyFileIsAnError) {
@@ -89,19 +89,19 @@ TEST_F(GlslTest, EmptyFileIsAnError) {
   EXPECT_THAT(CompileError(), HasSubstr("(empty)"));
 }
 
-TEST_F(GlslTest, NotPortableVariantIsLeftOut) {
+TEST_F(GlslTest, NonPortableVariantIsSkipped) {
   GlslParts parts;
   parts.extensions = "#extension GL_KHR_cooperative_matrix : require\n";
   AddVariant("scale_f32_buffer_coop", parts.Text())["portable"] = false;
   AddVariant("scale_f32_buffer", GlslParts{}.Text());
-  options_.cache_dir = folder_ / "cache";
+  options_.cache_dir = directory_ / "cache";
   for (const size_t compiled : {2u, 0u}) {
     const Result<CompileReport> report = Compile();
     ASSERT_TRUE(report.ok()) << report.status().message();
     EXPECT_EQ(report->variants, 1u);
     EXPECT_EQ(report->compiled, compiled);
-    ASSERT_EQ(report->left_out.size(), 1u);
-    EXPECT_EQ(report->left_out[0],
+    ASSERT_EQ(report->skipped.size(), 1u);
+    EXPECT_EQ(report->skipped[0],
               "scale_f32_buffer_coop: glsl/scale_f32_buffer_coop.glsl:3: '#extension' : extension "
               "not supported: GL_KHR_cooperative_matrix");
   }
@@ -152,7 +152,7 @@ TEST(DiagnosticsTest, SortsByFileThenLineNumber) {
             "b.yaml:2:1: error: m   (v)\nc.yaml: error: m   (v)\n");
 }
 
-TEST(OptimizeTest, RefusesWhatIsNotSpirv) {
+TEST(OptimizeTest, RejectsInvalidSpirv) {
   const std::vector<uint32_t> words = {1, 2, 3};
   EXPECT_FALSE(Optimize(words, Target::kVulkan11).ok());
   EXPECT_FALSE(Validate(words, Target::kVulkan11).ok());

@@ -1,9 +1,9 @@
-// Modules of texture2d variants that are made from their texture3d twins'.
-#include "compiler/image_twin.h"
+// Modules of texture2d variants that are converted from texture3d twins.
+#include "compiler/pack/image_twin.h"
 
 #include <gmock/gmock.h>
 
-#include "compiler/file_io.h"
+#include "compiler/base/file_io.h"
 #include "tests/compiler/fixture.h"
 #include "tests/value_of.h"
 
@@ -16,11 +16,11 @@ using testing::Not;
 class ImageTwinTest : public CompilerTest {
  protected:
   ImageTwinTest() {
-    options_.extract_dir = folder_ / "spv";
-    options_.time_trace = folder_ / "trace.json";
+    options_.extract_dir = directory_ / "spv";
+    options_.time_trace = directory_ / "trace.json";
   }
 
-  // y[i] = x[i] * SCALE + z[i], images of these shapes ("3D" or "2DArray").
+  // Adds y[i] = x[i] * SCALE + z[i] with images of these types ("3D" or "2DArray").
   void AddSum(const std::string& id, const std::string& x, const std::string& z,
               const std::string& body_end = "") {
     GlslParts parts;
@@ -44,7 +44,7 @@ class ImageTwinTest : public CompilerTest {
     return shape == "3D" ? "sampled_image_3d" : "sampled_image_2d_array";
   }
 
-  // What compiling all variants gives for `id`.
+  // Compiles all variants and returns the module of `id`.
   std::string ModuleOf(const std::string& id) {
     ValueOf(Compile());
     return ValueOf(ReadFile(options_.extract_dir / (id + ".spv")));
@@ -53,17 +53,17 @@ class ImageTwinTest : public CompilerTest {
   std::string Trace() { return ValueOf(ReadFile(options_.time_trace)); }
 };
 
-TEST_F(ImageTwinTest, GivesTheModuleThatCompilingGives) {
+TEST_F(ImageTwinTest, EqualsTheCompiledModule) {
   AddSum("layered", "2DArray", "2DArray");
-  const std::string alone = ModuleOf("layered");
+  const std::string compiled = ModuleOf("layered");
   EXPECT_THAT(Trace(), Not(HasSubstr("from twin")));
   AddSum("flat", "3D", "3D");
-  EXPECT_EQ(ModuleOf("layered"), alone);
+  EXPECT_EQ(ModuleOf("layered"), compiled);
   EXPECT_THAT(Trace(), HasSubstr("from twin"));
 }
 
-TEST_F(ImageTwinTest, ServesFromTheCacheToo) {
-  options_.cache_dir = folder_ / "cache";
+TEST_F(ImageTwinTest, CachedModulesServeAsTwins) {
+  options_.cache_dir = directory_ / "cache";
   AddSum("flat", "3D", "3D");
   ModuleOf("flat");
   AddSum("layered", "2DArray", "2DArray");
@@ -76,12 +76,12 @@ TEST_F(ImageTwinTest, ServesFromTheCacheToo) {
 
 TEST_F(ImageTwinTest, ImagesOfBothKindsAreCompiled) {
   AddSum("both", "3D", "2DArray");
-  const std::string alone = ModuleOf("both");
+  const std::string compiled = ModuleOf("both");
   AddSum("flat", "3D", "3D");
-  EXPECT_EQ(ModuleOf("both"), alone);
+  EXPECT_EQ(ModuleOf("both"), compiled);
 }
 
-TEST_F(ImageTwinTest, OtherGlslIsNoTwin) {
+TEST_F(ImageTwinTest, DifferentGlslIsCompiled) {
   AddSum("flat", "3D", "3D");
   AddSum("layered", "2DArray", "2DArray", " y_data[i + 1] = vec4(1.0);");
   ModuleOf("layered");

@@ -5,8 +5,8 @@
 
 #include <cstring>
 
-#include "compiler/file_io.h"
-#include "compiler/optimize.h"
+#include "compiler/base/file_io.h"
+#include "compiler/spirv/optimize.h"
 #include "runtime/pack/shader_pack.h"
 #include "tests/compiler/fixture.h"
 #include "tests/value_of.h"
@@ -16,7 +16,7 @@ namespace {
 
 class ImageTypesTest : public CompilerTest {
  protected:
-  // A variant whose x and y are images of these shapes ("3D" or "2DArray").
+  // Adds a variant whose x and y are images of these types ("3D" or "2DArray").
   void AddImages(const std::string& id, const std::string& x, const std::string& y) {
     GlslParts parts;
     parts.extensions = "#extension GL_EXT_samplerless_texture_functions : require\n";
@@ -29,7 +29,8 @@ class ImageTypesTest : public CompilerTest {
     variant["bindings"][1]["type"] = "storage_image_" + Suffix(y);
   }
 
-  // Of two sampled images of different shapes, whose types would be one if their shapes were.
+  // Adds a variant with a 3-D and a 2-D array image, whose SPIR-V types differ only in the
+  // dimensions.
   void AddTwoKindsOfSampledImage() {
     GlslParts parts;
     parts.extensions = "#extension GL_EXT_samplerless_texture_functions : require\n";
@@ -48,9 +49,9 @@ class ImageTypesTest : public CompilerTest {
 
   static std::string Suffix(const std::string& shape) { return shape == "3D" ? "3d" : "2d_array"; }
 
-  // Every variant's module, restored, is what was compiled and validated. Returns the modules.
+  // Compares each restored module with the compiled one. Returns the number of stored modules.
   size_t CheckPack() {
-    options_.extract_dir = folder_ / "spv";
+    options_.extract_dir = directory_ / "spv";
     ValueOf(Compile());
     const std::string bytes = PackBytes();
     std::vector<uint64_t> aligned((bytes.size() + 7) / 8);
@@ -69,14 +70,14 @@ class ImageTypesTest : public CompilerTest {
   }
 };
 
-TEST_F(ImageTypesTest, OneModuleServesAllShapes) {
+TEST_F(ImageTypesTest, OneModuleForAllImageTypes) {
   for (const char* x : {"3D", "2DArray"}) {
     for (const char* y : {"3D", "2DArray"}) AddImages("from" + Suffix(x) + "to" + Suffix(y), x, y);
   }
   EXPECT_EQ(CheckPack(), 1u);
 }
 
-TEST_F(ImageTypesTest, WhatCannotBeRestoredIsStoredAsItIs) {
+TEST_F(ImageTypesTest, ModulesThatCannotBeRestoredAreStoredUnchanged) {
   AddTwoKindsOfSampledImage();
   AddImages("simple", "2DArray", "2DArray");
   EXPECT_EQ(CheckPack(), 2u);
@@ -84,7 +85,7 @@ TEST_F(ImageTypesTest, WhatCannotBeRestoredIsStoredAsItIs) {
 
 TEST_F(ImageTypesTest, DamagedModulesStayWithinBounds) {
   AddImages("scale", "3D", "3D");
-  options_.extract_dir = folder_ / "spv";
+  options_.extract_dir = directory_ / "spv";
   ASSERT_TRUE(Compile().ok());
   const std::string file = *ReadFile(options_.extract_dir / "scale.spv");
   const std::array types = {pack::BindingType::kSampledImage2DArray,

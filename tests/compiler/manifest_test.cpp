@@ -1,5 +1,5 @@
-// A malformed manifest is refused with the element's name.
-#include "compiler/manifest.h"
+// Errors of an invalid manifest name the element.
+#include "compiler/manifest/manifest.h"
 
 #include <gmock/gmock.h>
 
@@ -50,13 +50,13 @@ TEST_F(ManifestTest, NotJson) {
   for (const char* text : {"", "{", "[1, 2", "\xff\xfe", "nul"}) {
     const Result<Manifest> manifest = ParseManifest(text);
     ASSERT_FALSE(manifest.ok());
-    EXPECT_EQ(manifest.status().message(), "The manifest is not JSON.");
+    EXPECT_EQ(manifest.status().message(), "The manifest is not valid JSON.");
   }
   EXPECT_FALSE(ParseManifest("[]").ok());
   EXPECT_FALSE(ParseManifest(std::string(100000, '[')).ok());
 }
 
-TEST_F(ManifestTest, DeepNestingIsRefused) {
+TEST_F(ManifestTest, DeepNestingIsRejected) {
   constexpr size_t kDepth = 1000000;
   const std::string deep = std::string(kDepth, '[') + std::string(kDepth, ']');
   const Result<Manifest> manifest = ParseManifest("{\"version\": " + deep + "}");
@@ -64,12 +64,12 @@ TEST_F(ManifestTest, DeepNestingIsRefused) {
   EXPECT_EQ(manifest.status().message(), "version is array, not an integer from 3 to 3.");
 }
 
-TEST_F(ManifestTest, NamesWhatIsWrong) {
+TEST_F(ManifestTest, ErrorsNameTheElement) {
   EXPECT_EQ(ErrorAfter([](json& m) { m["version"] = 1; }),
             "version is 1, not an integer from 3 to 3.");
   EXPECT_EQ(ErrorAfter([](json& m) { m.erase("variants"); }), "variants is missing.");
   EXPECT_EQ(ErrorAfter([](json& m) { m["registry"] = "../ops"; }),
-            "registry is '../ops', not a path below the manifest's folder.");
+            "registry is '../ops', not a path below the directory of the manifest.");
   EXPECT_EQ(ErrorAfter([](json& m) { m["variants"][1] = 7; }), "variants[1] is not an object.");
   EXPECT_EQ(VariantError([](json& v) { v.erase("push"); }), "variants[1].push is missing.");
   EXPECT_EQ(VariantError([](json& v) { v["push"] = 3; }), "variants[1].push is not a list.");
@@ -98,7 +98,7 @@ TEST_F(ManifestTest, NamesWhatIsWrong) {
             "variants[1].portable is not true or false.");
   EXPECT_THAT(
       VariantError([](json& v) { v["bindings"] = std::vector<json>(17, v["bindings"][0]); }),
-      HasSubstr("has 17 elements; at most 16 are possible."));
+      HasSubstr("has 17 elements; the maximum is 16."));
   EXPECT_EQ(VariantError([](json& v) { v["bindings"][0]["access"] = "execute"; }),
             "variants[1].bindings[0].access is 'execute', not one of: read, write, readwrite.");
 }
@@ -106,7 +106,7 @@ TEST_F(ManifestTest, NamesWhatIsWrong) {
 TEST_F(ManifestTest, PathsAndIdsStayInside) {
   for (const char* source : {"../x.glsl", "/etc/passwd", "a/../../x", ""}) {
     EXPECT_THAT(VariantError([source](json& v) { v["source"] = source; }),
-                HasSubstr("not a path below the manifest's folder."));
+                HasSubstr("not a path below the directory of the manifest."));
   }
   for (const char* id : {"../x", "", "a b", "A"}) {
     EXPECT_THAT(VariantError([id](json& v) { v["id"] = id; }), HasSubstr("variants[1].id is '"));
@@ -116,16 +116,16 @@ TEST_F(ManifestTest, PathsAndIdsStayInside) {
 TEST_F(ManifestTest, KeysAndIdsAreDistinct) {
   EXPECT_EQ(VariantError([](json& v) { v["id"] = "a"; }), "variants[1].id 'a' occurs twice.");
   EXPECT_EQ(VariantError([](json& v) { v["key"] = 1; }),
-            "variants[1].key (1) is not greater than the one before (1).");
+            "variants[1].key is 1; it must be above the previous key, 1.");
 }
 
 TEST_F(ManifestTest, MissingFilesAreNamed) {
-  options_.manifest = folder_ / "nothing.json";
+  options_.manifest = directory_ / "nothing.json";
   EXPECT_THAT(CompileManifest(options_).status().message(), HasSubstr("nothing.json"));
-  options_.manifest = folder_;
+  options_.manifest = directory_;
   EXPECT_FALSE(CompileManifest(options_).ok());
-  options_.manifest = folder_ / "manifest.json";
-  std::filesystem::remove(folder_ / "glsl" / "b.glsl");
+  options_.manifest = directory_ / "manifest.json";
+  std::filesystem::remove(directory_ / "glsl" / "b.glsl");
   EXPECT_THAT(CompileError(), HasSubstr("b.glsl"));
 }
 

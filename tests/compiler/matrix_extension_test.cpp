@@ -1,4 +1,4 @@
-#include "compiler/matrix_extension.h"
+#include "compiler/spirv/matrix_extension.h"
 
 #include <gtest/gtest.h>
 
@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "compiler/glsl_to_spirv.h"
-#include "compiler/optimize.h"
-#include "compiler/spirv_walker.h"
+#include "compiler/glsl/glsl_to_spirv.h"
+#include "compiler/spirv/optimize.h"
+#include "compiler/spirv/spirv_walker.h"
 #include "tests/value_of.h"
 
 namespace spirloom::compiler {
 namespace {
 
-// A product of matrices that come from shared memory; `more` is what else main() does with it.
+// A multiply-add of matrices from shared memory; `more` is appended to main().
 std::vector<uint32_t> Product(const std::string& more) {
   const std::string glsl = R"(#version 450
 #extension GL_KHR_memory_scope_semantics : require
@@ -58,17 +58,17 @@ std::vector<uint32_t> WithoutStores(std::span<const uint32_t> module) {
   return out;
 }
 
-TEST(MatrixExtension, IsHiddenAndComesBack) {
+TEST(MatrixExtension, CanBeRemovedAndRestored) {
   const std::vector<uint32_t> module = Product("");
   const std::vector<uint32_t> without = WithoutMatrixExtension(module);
   EXPECT_LT(without.size(), module.size());
   EXPECT_EQ(WithoutMatrixExtension(without), without);
-  const std::vector<uint32_t> again = WithMatrixExtension(without);
-  EXPECT_EQ(WithoutMatrixExtension(again), without);
-  EXPECT_TRUE(Validate(again, Target::kVulkan11).ok());
+  const std::vector<uint32_t> restored = WithMatrixExtension(without);
+  EXPECT_EQ(WithoutMatrixExtension(restored), without);
+  EXPECT_TRUE(Validate(restored, Target::kVulkan11).ok());
 }
 
-TEST(MatrixExtension, WhatNothingUsesGoes) {
+TEST(MatrixExtension, DeadCodeIsEliminated) {
   constexpr const char* kRead = "  y[256 + lane] = float(tile[lane].x);\n";
   const std::string dead = std::string(kRead) + "  int nothing = unused(lane);\n";
   const auto plain = ValueOf(Optimize(Product(kRead), Target::kVulkan11));
@@ -77,12 +77,12 @@ TEST(MatrixExtension, WhatNothingUsesGoes) {
   EXPECT_TRUE(Validate(plain, Target::kVulkan11).ok());
 }
 
-TEST(MatrixExtension, WhatMatricesAloneAreLoadedFromKeepsItsStores) {
+TEST(MatrixExtension, StoresReadOnlyByMatrixLoadsAreKept) {
   const std::vector<uint32_t> module = Product("");
-  EXPECT_FALSE(LacksSharedStores(module));
+  EXPECT_FALSE(IsMissingSharedStores(module));
   const auto optimized = ValueOf(Optimize(module, Target::kVulkan11));
-  EXPECT_FALSE(LacksSharedStores(optimized));
-  EXPECT_TRUE(LacksSharedStores(WithoutStores(optimized)));
+  EXPECT_FALSE(IsMissingSharedStores(optimized));
+  EXPECT_TRUE(IsMissingSharedStores(WithoutStores(optimized)));
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
-// What the library embeds, whatever build or cache it came from: every module is valid SPIR-V for
-// its target, as it is and when it reads buffers as texels, and has no barrier that an invocation
-// may miss.
+// Every module of the embedded library is valid SPIR-V for its target, unchanged and with buffers
+// read as texels, and has no barrier in divergent control flow.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/optimize.h"
-#include "compiler/uniformity.h"
+#include "compiler/checks/uniformity.h"
+#include "compiler/spirv/optimize.h"
 #include "runtime/pack/capability.h"
 #include "runtime/pack/image_types.h"
 #include "runtime/pack/shader_pack.h"
@@ -25,7 +24,8 @@ Target TargetOf(const pack::VariantRow& row) {
   return kTargets.at(row.vulkan_minor - 1u);
 }
 
-// This SPIRV-Tools does not know their words; the compiler looked at them before it wrote those.
+// The distribution's SPIRV-Tools cannot validate KHR matrices; the compiler validates before
+// conversion.
 bool HasMatrices(const pack::VariantRow& row) {
   return (row.needs & pack::CapabilityBit(pack::Capability::kCooperativeMatrix)) != 0;
 }

@@ -1,14 +1,14 @@
-// Where optimised modules read their push constants.
-#include "compiler/software_device.h"
+// The positions at which optimized modules load push constants.
+#include "compiler/spirv/software_device.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 #include <spirv/unified1/spirv.hpp>
 
-#include "compiler/glsl_to_spirv.h"
-#include "compiler/optimize.h"
-#include "compiler/spirv_walker.h"
+#include "compiler/glsl/glsl_to_spirv.h"
+#include "compiler/spirv/optimize.h"
+#include "compiler/spirv/spirv_walker.h"
 #include "tests/compiler/fixture.h"
 #include "tests/value_of.h"
 
@@ -22,7 +22,7 @@ struct Reads {
 
 class PushConstants : public testing::Test {
  protected:
-  // How the optimised module of a shader with these statements reads push constants.
+  // Counts the push-constant loads in the optimized module of a shader with these statements.
   Reads ReadsOf(const std::string& body) {
     GlslParts parts;
     parts.body = body;
@@ -59,7 +59,7 @@ class PushConstants : public testing::Test {
   }
 };
 
-TEST_F(PushConstants, AreReadOnceWhereAllInvocationsRun) {
+TEST_F(PushConstants, AreLoadedOnceInUniformControlFlow) {
   const Reads reads = ReadsOf(
       "for (int k = 0; k < sizes[1]; k++) y_data[i + k * sizes[2]] = x_data[i] * float(sizes[2]);"
       "if (i < sizes[0]) y_data[i] = SCALE + float(sizes[0]);");
@@ -67,13 +67,13 @@ TEST_F(PushConstants, AreReadOnceWhereAllInvocationsRun) {
   EXPECT_EQ(reads.later, 0u);
 }
 
-TEST_F(PushConstants, AtPlacesThatAreFoundAtRunTimeStay) {
+TEST_F(PushConstants, LoadsWithDynamicIndicesAreKept) {
   const Reads reads = ReadsOf("y_data[i] = x_data[i] * SCALE + float(sizes[i % 4] + sizes[0]);");
   EXPECT_EQ(reads.first_block, 2u);
   EXPECT_EQ(reads.later, 1u);
 }
 
-TEST_F(PushConstants, WithoutAnyTheModuleStays) {
+TEST_F(PushConstants, KeepsModulesWithoutPushConstants) {
   const std::vector<uint32_t> nothing{pack::spirv::kMagic, 0x10300, 0, 1, 0};
   EXPECT_EQ(HoistPushConstants(nothing), nothing);
   const std::vector<uint32_t> broken{pack::spirv::kMagic, 0x10300, 0, 1, 0, 0};

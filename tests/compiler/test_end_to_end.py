@@ -1,4 +1,4 @@
-"""Mistakes that only the compiled module shows end at a line of the spec or template too."""
+"""Errors that only the compiled module shows are reported at a line of the spec or template."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ kernel:
   template: scale.glsl.j2
   dtypes: [f32]
   storages: [buffer]
-  no_storage: {texture: a test}
+  unsupported_storage: {texture: a test}
   push: {n: numel(x), factor: factor}
   grid: numel(x)
 reference: factor * x
@@ -42,20 +42,20 @@ void main() {
   int i = flat_index();
   if (i >= n) return;
 {% if dtype == "f32" %}
-  y_put(i, factor * x_at(i));
+  y_store(i, factor * x_load(i));
 {% endif %}
 }
 """
 
-# What to replace in the template, and the only line on stderr.
+# Text to replace in the template, its replacement, and the only line on stderr.
 MISTAKES = [
     (
-        "factor * x_at(i)",
-        "factor * fcator * x_at(i)",
+        "factor * x_load(i)",
+        "factor * fcator * x_load(i)",
         "templates/scale.glsl.j2:10: error: 'fcator' : undeclared identifier",
     ),
     (
-        "factor * x_at(i)",
+        "factor * x_load(i)",
         "factor",
         "op_specs/scale.yaml:4:6: error: Tensor 'x' (binding 0) is in the spec, but the shader "
         "never uses it. Use it, or set its storage to none under `tensors`.",
@@ -74,8 +74,8 @@ layout(push_constant) uniform P { int n; int factor; };
 layout(set = 0, binding = 0) readonly buffer X { float x[]; };
 layout(set = 0, binding = 1) writeonly buffer Y { float y[]; };
 int flat_index() { return int(gl_GlobalInvocationID.x); }
-float x_at(int i) { return x[i]; }
-void y_put(int i, float v) { y[i] = v; }
+float x_load(int i) { return x[i]; }
+void y_store(int i, float v) { y[i] = v; }
 """,
         "op_specs/scale.yaml:13:23: error: Push constant 'factor' is float in the spec and int in "
         "the shader.",
@@ -83,20 +83,20 @@ void y_put(int i, float v) { y[i] = v; }
 ]
 
 
-def build(folder: Path, template: str) -> subprocess.CompletedProcess[str]:
-    """Generates and compiles a library of one op in `folder`."""
+def build(directory: Path, template: str) -> subprocess.CompletedProcess[str]:
+    """Generates and compiles a library with one operator in `directory`."""
     for name, text in {"op_specs/scale.yaml": SPEC, "templates/scale.glsl.j2": template}.items():
-        path = folder / name
+        path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    out = folder / "out"
+    out = directory / "out"
     subprocess.run(
         [
             *(sys.executable, "-m", "codegen", "generate", "--out", out),
-            *("--spec-dir", folder / "op_specs", "--template-dir", ROOT / "templates/glsl"),
-            *("--template-dir", folder / "templates"),
+            *("--spec-dir", directory / "op_specs", "--template-dir", ROOT / "templates/glsl"),
+            *("--template-dir", directory / "templates"),
         ],
-        cwd=folder,
+        cwd=directory,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         check=True,
     )

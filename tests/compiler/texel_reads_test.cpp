@@ -1,11 +1,11 @@
-// Which buffers of a module become texels, and that what comes out is a module.
+// Which buffers are converted to texel buffers, and that the result is valid.
 #include "runtime/pack/texel_reads.h"
 
 #include <gmock/gmock.h>
 
-#include "compiler/glsl_to_spirv.h"
-#include "compiler/optimize.h"
-#include "compiler/reflect.h"
+#include "compiler/checks/reflect.h"
+#include "compiler/glsl/glsl_to_spirv.h"
+#include "compiler/spirv/optimize.h"
 #include "tests/compiler/fixture.h"
 #include "tests/value_of.h"
 
@@ -19,7 +19,7 @@ constexpr BindingType kBuffer = BindingType::kStorageBuffer;
 
 class TexelReads : public testing::Test {
  protected:
-  // Rewrites the module of a shader with this block and these statements.
+  // Converts the module of a shader with this block and these statements.
   std::vector<BindingType> Rewrite(const std::string& x, const std::string& body) {
     parts_.bindings = "layout(set = 0, binding = 0, std430) " + x +
                       ";\nlayout(set = 0, binding = 1, std430) writeonly buffer y_block "
@@ -40,7 +40,7 @@ class TexelReads : public testing::Test {
   std::vector<uint32_t> module_;
 };
 
-TEST_F(TexelReads, NumbersOneByOne) {
+TEST_F(TexelReads, Scalars) {
   EXPECT_THAT(Rewrite("readonly buffer x_block { float x_data[]; }",
                       "y_data[i] = vec4(x_data[i] * SCALE + x_data[i + 1]);"),
               ElementsAre(BindingType::kTexelsF32, kBuffer));
@@ -49,7 +49,7 @@ TEST_F(TexelReads, NumbersOneByOne) {
       ElementsAre(BindingType::kTexelsI32, kBuffer));
 }
 
-TEST_F(TexelReads, NumbersByFours) {
+TEST_F(TexelReads, Vectors) {
   EXPECT_THAT(Rewrite("readonly buffer x_block { vec4 x_data[]; }",
                       "y_data[i] = x_data[i] * SCALE + x_data[i + 1].y + x_data[i][sizes[0]];"),
               ElementsAre(BindingType::kTexelsF32Vec4, kBuffer));
@@ -58,7 +58,7 @@ TEST_F(TexelReads, NumbersByFours) {
               ElementsAre(BindingType::kTexelsI32Vec4, kBuffer));
 }
 
-TEST_F(TexelReads, ShaderReadsAnImageThen) {
+TEST_F(TexelReads, ShaderReadsAnImage) {
   Rewrite("readonly buffer x_block { float x_data[]; }", "y_data[i] = vec4(x_data[i] * SCALE);");
   const Reflection reflection = ValueOf(Reflect(module_));
   ASSERT_EQ(reflection.bindings.size(), 2u);
@@ -66,13 +66,13 @@ TEST_F(TexelReads, ShaderReadsAnImageThen) {
   EXPECT_EQ(reflection.bindings[1].type, "storage_buffer");
 }
 
-TEST_F(TexelReads, WhatIsWrittenStaysABuffer) {
+TEST_F(TexelReads, WrittenBuffersAreKept) {
   EXPECT_THAT(Rewrite("buffer x_block { float x_data[]; }",
                       "y_data[i] = vec4(x_data[i] * SCALE); x_data[i] = 0.0;"),
               ElementsAre(kBuffer, kBuffer));
 }
 
-TEST_F(TexelReads, OtherTypesAndUsesStay) {
+TEST_F(TexelReads, OtherTypesAndUsesAreKept) {
   EXPECT_THAT(
       Rewrite("readonly buffer x_block { uint x_data[]; }", "y_data[i] = vec4(x_data[i]) * SCALE;"),
       ElementsAre(kBuffer, kBuffer));
@@ -87,15 +87,15 @@ TEST_F(TexelReads, OtherTypesAndUsesStay) {
               ElementsAre(kBuffer, kBuffer));
 }
 
-TEST_F(TexelReads, TwoViewsOfABindingStay) {
+TEST_F(TexelReads, BindingsWithTwoViewsAreKept) {
   EXPECT_THAT(Rewrite("readonly buffer x_block { float x_data[]; };\n"
-                      "layout(set = 0, binding = 0, std430) readonly buffer wide_block "
-                      "{ vec4 wide[]; }",
-                      "y_data[i] = wide[i] * SCALE + x_data[i];"),
+                      "layout(set = 0, binding = 0, std430) readonly buffer vec4_block "
+                      "{ vec4 x_vec4[]; }",
+                      "y_data[i] = x_vec4[i] * SCALE + x_data[i];"),
               ElementsAre(kBuffer, kBuffer));
 }
 
-TEST_F(TexelReads, BrokenModulesStayAsTheyAre) {
+TEST_F(TexelReads, InvalidModulesAreKept) {
   Rewrite("buffer x_block { float x_data[]; }",
           "y_data[i] = vec4(x_data[i] * SCALE); x_data[i] = 0.0;");
   for (size_t size = 0; size < module_.size(); ++size) {

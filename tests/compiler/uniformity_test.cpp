@@ -1,12 +1,12 @@
-#include "compiler/uniformity.h"
+#include "compiler/checks/uniformity.h"
 
 #include <gmock/gmock.h>
 
 #include <string>
 #include <vector>
 
-#include "compiler/glsl_to_spirv.h"
-#include "compiler/optimize.h"
+#include "compiler/glsl/glsl_to_spirv.h"
+#include "compiler/spirv/optimize.h"
 #include "tests/compiler/fixture.h"
 
 namespace spirloom::compiler {
@@ -15,7 +15,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// How many of the barriers of a shader with this text in main() an invocation may miss.
+// The number of divergent barriers in a shader with this text in main().
 size_t CountDivergent(const std::string& body) {
   const std::string glsl =
       "#version 450\n"
@@ -37,7 +37,7 @@ size_t CountDivergent(const std::string& body) {
   return optimized.ok() ? FindDivergentBarriers(*optimized).size() : 0;
 }
 
-TEST(Uniformity, TakesStraightCodeAndUniformConditions) {
+TEST(Uniformity, AcceptsStraightLineCodeAndUniformConditions) {
   EXPECT_EQ(CountDivergent(""), 0u);
   EXPECT_EQ(CountDivergent("barrier();"), 0u);
   EXPECT_EQ(CountDivergent("if (n > 3) barrier();"), 0u);
@@ -48,13 +48,13 @@ TEST(Uniformity, TakesStraightCodeAndUniformConditions) {
   EXPECT_EQ(CountDivergent("switch (n) { case 1: barrier(); break; default: total(); }"), 0u);
 }
 
-TEST(Uniformity, TakesWhatIsReadAtOnePlaceOfABufferThatNobodyWrites) {
+TEST(Uniformity, AcceptsReadOnlyBuffersAtUniformIndices) {
   EXPECT_EQ(CountDivergent("for (int i = 0; i < given[group()]; i++) barrier();"), 0u);
   EXPECT_EQ(CountDivergent("for (int i = 0; i < given[lane()]; i++) barrier();"), 1u);
   EXPECT_EQ(CountDivergent("for (int i = 0; i < data[group()]; i++) barrier();"), 1u);
 }
 
-TEST(Uniformity, TakesLoopsOfUniformLength) {
+TEST(Uniformity, AcceptsLoopsWithUniformTripCount) {
   EXPECT_EQ(CountDivergent("for (int i = 0; i < n; i++) barrier();"), 0u);
   EXPECT_EQ(CountDivergent("for (int apart = COUNT; apart > 0; apart /= 2) {\n"
                            "  if (lane() < apart) partial[lane()] += partial[lane() + apart];\n"
@@ -64,7 +64,7 @@ TEST(Uniformity, TakesLoopsOfUniformLength) {
   EXPECT_EQ(CountDivergent("for (int i = 0; i < n; i++) { if (i == COUNT) break; total(); }"), 0u);
 }
 
-TEST(Uniformity, TakesBarriersAfterDivergentCodeThatAllLeave) {
+TEST(Uniformity, AcceptsBarriersAfterReconvergence) {
   EXPECT_EQ(CountDivergent("if (lane() < n) data[lane()] = 1;\nbarrier();"), 0u);
   EXPECT_EQ(CountDivergent("for (int i = 0; i < lane(); i++) data[i] = 1;\nbarrier();"), 0u);
 }
@@ -86,7 +86,7 @@ TEST(Uniformity, FindsBarriersAfterADivergentReturn) {
   EXPECT_EQ(CountDivergent("if (n > 1) { if (lane() >= n) return; }\ntotal();"), 1u);
 }
 
-TEST(Uniformity, FindsLoopsOfDivergentLength) {
+TEST(Uniformity, FindsLoopsWithDivergentTripCount) {
   EXPECT_EQ(CountDivergent("for (int i = lane(); i < n; i += COUNT) barrier();"), 1u);
   EXPECT_EQ(CountDivergent("for (int i = 0; i < n; i++) { barrier(); if (i > lane()) break; }"),
             1u);
@@ -95,15 +95,15 @@ TEST(Uniformity, FindsLoopsOfDivergentLength) {
   EXPECT_EQ(CountDivergent("int i = 0; do { barrier(); i += lane(); } while (i < n);"), 1u);
 }
 
-// The value is not divergent where it is made, only which of two is taken.
-TEST(Uniformity, FollowsValuesThatDivergentControlChooses) {
+// Both values are uniform, but divergent control flow selects one.
+TEST(Uniformity, TracksValuesSelectedByDivergentControlFlow) {
   EXPECT_EQ(CountDivergent("int k = 0;\nif (lane() > 3) { data[1] = n; k = n; }\n"
                            "if (k > 0) barrier();"),
             1u);
   EXPECT_EQ(CountDivergent("int i = 0;\nwhile (data[i] > 0) i++;\nif (i > 3) barrier();"), 1u);
 }
 
-TEST(Uniformity, FollowsValuesThroughArrays) {
+TEST(Uniformity, TracksValuesThroughArrays) {
   const std::string array = "int a[4] = int[4](1, 2, 3, n);\n";
   EXPECT_EQ(CountDivergent(array + "a[sizes[0]] = n; if (a[sizes[1]] > 0) barrier();"), 0u);
   EXPECT_EQ(CountDivergent(array + "a[sizes[0]] = lane(); if (a[sizes[1]] > 0) barrier();"), 1u);
@@ -115,7 +115,7 @@ TEST(Uniformity, FollowsValuesThroughArrays) {
 
 using UniformityErrorTest = CompilerTest;
 
-TEST_F(UniformityErrorTest, SaysWhereBarrierAndConditionAre) {
+TEST_F(UniformityErrorTest, ReportsPositionsOfBarrierAndCondition) {
   GlslParts parts;
   parts.functions = "shared float rows[64];\n";
   parts.body = "rows[i] = x_data[i];\n  barrier();\n  y_data[i] = rows[0] * SCALE;";
@@ -123,9 +123,9 @@ TEST_F(UniformityErrorTest, SaysWhereBarrierAndConditionAre) {
   EXPECT_THAT(CompileError(),
               StartsWith("templates/glsl/scale.glsl.j2:24: error: Some invocations of a workgroup "
                          "may not reach this barrier (the condition at "
-                         "templates/glsl/scale.glsl.j2:22). Move it to where all pass, or let the "
-                         "condition depend on constants, push constants and gl_WorkGroupID "
-                         "alone.   (scale_f32_buffer)"));
+                         "templates/glsl/scale.glsl.j2:22). Move it to uniform control flow, or "
+                         "let the condition depend only on constants, push constants and "
+                         "gl_WorkGroupID.   (scale_f32_buffer)"));
 }
 
 }  // namespace

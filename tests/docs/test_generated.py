@@ -115,7 +115,7 @@ def test_cmake_options_have_descriptions() -> None:
 def test_pages_that_sources_name_exist() -> None:
     directories = (
         "benchmarks", "cmake", "codegen", "compiler", "examples", "frontend", "integrations", "llm",
-        "op_specs", "runtime", "schema", "templates", "tests", "tools",
+        "op_specs", "runtime", "schema", "spec_model", "templates", "tests", "tools",
     )  # fmt: skip
     named = re.compile(r"(?<![\w/.])docs/[\w/-]+\.md")
     missing = {

@@ -18,8 +18,22 @@ INCLUDED = {"_diagrams"}  # directories whose files are parts of pages
 # What a reader searches for → a page that the search must find.
 SEARCHES = {
     "KV cache": "how-to/kv-cache",
-    "cooperative matrix": "reference/spec-language",
+    "prefill": "tutorials/language-model",
+    "greedy decoding": "tutorials/language-model",
+    "RoPE": "reference/language-models",
+    "flash-decoding": "explanation/architecture",
+    "perplexity": "how-to/quantize",
+    "online softmax": "explanation/numerics",
+    "accumulator": "explanation/numerics",
     "split-K": "explanation/numerics",
+    "GEMV": "explanation/planning-and-memory",
+    "tensor cores": "explanation/planning-and-memory",
+    "occupancy": "explanation/planning-and-memory",
+    "coalesced": "explanation/planning-and-memory",
+    "cooperative matrix": "reference/spec-language",
+    "operator fusion": "explanation/import-and-passes",
+    "roofline": "how-to/profile",
+    "memory bandwidth": "how-to/profile",
     "selective build": "how-to/shrink-the-binary",
 }
 

@@ -1,4 +1,4 @@
-"""These tests run in .venv-executorch (`./dev test-executorch`); elsewhere none is collected."""
+"""Tests that require .venv-executorch (`./dev test-executorch`); elsewhere none is collected."""
 
 from __future__ import annotations
 
@@ -10,34 +10,33 @@ from typing import Any
 
 import pytest
 
-# A software driver's compiler takes most of the time otherwise.
+# Disables optimizations of llvmpipe's compiler, which would take most of the time.
 os.environ.setdefault("GALLIVM_PERF", "nopt")
 
 collect_ignore_glob = [] if find_spec("executorch") else ["test_*.py"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """--peer: ExecuTorch's own tests too, which take minutes; --suite-all: an hour; --wheel: its
-    file."""
-    parser.addoption("--wheel", type=Path, help="the wheel; made by ./dev wheel unless given")
+    """Adds --peer (minutes), --suite-all (an hour), --suite-seed and --wheel."""
+    parser.addoption("--wheel", type=Path, help="wheel to test (default: build one)")
     parser.addoption("--peer", action="store_true", help="run ExecuTorch's own tests as well")
     parser.addoption(
         "--suite-all",
         action="store_true",
-        help="try every case of ExecuTorch's suites and write generated/executorch_suite.md",
+        help="run all cases of ExecuTorch's suites and write generated/executorch_suite.md",
     )
     parser.addoption(
         "--suite-seed",
         type=int,
         default=datetime.date.today().toordinal(),
-        help="choose the cases; else the day does",
+        help="seed of the sampled cases (default: the date)",
     )
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Says which cases of ExecuTorch's suites were tried."""
+    """Reports which cases of ExecuTorch's suites were run."""
     if config.getoption("--suite-all"):
-        terminalreporter.write_line("Of ExecuTorch's suites all cases.")
+        terminalreporter.write_line("ExecuTorch's suites: all cases.")
     else:
         seed = config.getoption("--suite-seed")
-        terminalreporter.write_line(f"Of ExecuTorch's suites the sample of --suite-seed {seed}.")
+        terminalreporter.write_line(f"ExecuTorch's suites: a sample, --suite-seed {seed}.")

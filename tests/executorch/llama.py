@@ -1,4 +1,4 @@
-"""ExecuTorch's example of a language model, in a tiny configuration, as that exports it."""
+"""ExecuTorch's Llama example, in a tiny configuration, exported as ExecuTorch does."""
 
 from __future__ import annotations
 
@@ -29,39 +29,39 @@ class Exported:
     eager: Any
     program: bytes
     delegates: int
-    kernels: list[str]  # what ExecuTorch's own kernels compute
+    kernels: list[str]  # operators that run in ExecuTorch's kernels
 
 
-def export(mode: str, *, several: bool = False, half: bool = False) -> Exported:
-    """Two layers with caches, for one token a run, or for `several`.
+def export(mode: str, *, dynamic: bool = False, fp16: bool = False) -> Exported:
+    """Two layers with a KV cache, for one token per run, or with `dynamic` for several.
 
-    mode  "f32", or ExecuTorch's names of quantisations: "4w", "8da4w"
+    mode  "f32", or a quantization mode of ExecuTorch: "4w", "8da4w"
     """
     torch.manual_seed(0)
     args = ModelArgs(
         dim=64, n_layers=2, n_heads=4, n_kv_heads=2, head_dim=16, hidden_dim=128, vocab_size=128,
         max_seq_len=CONTEXT, max_context_len=CONTEXT, use_kv_cache=True,
-        use_sdpa_with_kv_cache_op=True, generate_full_logits=True, enable_dynamic_shape=several,
+        use_sdpa_with_kv_cache_op=True, generate_full_logits=True, enable_dynamic_shape=dynamic,
     )  # fmt: skip
-    tokens = torch.tensor([[1, 2, 3]] if several else [[1]])
+    tokens = torch.tensor([[1, 2, 3]] if dynamic else [[1]])
     manager = LLMEdgeManager(
         model=construct_transformer(args).eval(), modelname="tiny", max_seq_len=CONTEXT,
-        use_kv_cache=True, dtype=DType.fp32, enable_dynamic_shape=several,
+        use_kv_cache=True, dtype=DType.fp32, enable_dynamic_shape=dynamic,
         example_inputs=(tokens, {"input_pos": torch.tensor([0])}), generate_full_logits=True,
     )  # fmt: skip
-    quantised = get_quant_weight_transform(
+    quantized = get_quant_weight_transform(
         quantization_mode=None if mode == "f32" else mode,
         group_size=32,
         computation_dtype=DType.fp32,
     )
     attention = [replace_sdpa_with_custom_op, replace_kv_cache_with_custom_kv_cache]
-    manager = manager.source_transform([*([] if mode == "f32" else [quantised]), *attention])
+    manager = manager.source_transform([*([] if mode == "f32" else [quantized]), *attention])
     eager = copy.deepcopy(manager.model)
     with torch.no_grad():
         manager = manager.export()
         manager.run_canonical_optimizations()
         edge = manager.pt2e_quantize([]).export_to_edge()
-        done = edge.to_backend([get_vulkan_partitioner("fp32", several, half)]).to_executorch()
+        done = edge.to_backend([get_vulkan_partitioner("fp32", dynamic, fp16)]).to_executorch()
     plan = done.export_program.executorch_program.execution_plan[0]
     return Exported(
         eager,

@@ -19,7 +19,7 @@ Result<Lowered> LowerOf(ProgramBuilder& builder, const std::vector<std::byte>& c
 
 std::string ErrorOf(ProgramBuilder& builder) { return LowerOf(builder).status().message(); }
 
-// What it becomes, read as any graph file is.
+// The lowered graph file, parsed.
 graph::Graph GraphOf(ProgramBuilder& builder) {
   Result<Lowered> lowered = LowerOf(builder);
   EXPECT_TRUE(lowered.ok()) << lowered.status().message();
@@ -35,7 +35,7 @@ std::vector<std::string> OpsOf(const graph::Graph& graph) {
   return ops;
 }
 
-// y = NAME(x), of one input and output.
+// y = NAME(x), with one input and one output.
 ProgramBuilder Unary(const std::string& name) {
   ProgramBuilder builder;
   const int32_t x = builder.AddTensor({2, 3}), y = builder.AddTensor({2, 3});
@@ -45,35 +45,35 @@ ProgramBuilder Unary(const std::string& name) {
   return builder;
 }
 
-TEST(Lowering, BindsByTheSpecsNames) {
+TEST(Lowering, BindsByNamesOfSpecs) {
   ProgramBuilder builder = Unary("aten.relu.default");
   const graph::Graph graph = GraphOf(builder);
   EXPECT_THAT(OpsOf(graph), ElementsAre("aten.relu"));
-  EXPECT_EQ(graph.symbols.size(), 2U);  // both sizes may vary
+  EXPECT_EQ(graph.symbols.size(), 2U);  // both sizes are dynamic
 }
 
-TEST(Lowering, ListsAllThatIsUnknown) {
+TEST(Lowering, ListsAllUnknownOperators) {
   ProgramBuilder builder = Unary("aten.relu");
   const int32_t z = builder.AddTensor({2, 3});
   builder.AddCall("my.op", {0, z});
   builder.AddCall("my.op", {0, builder.AddTensor({2, 3})});
   builder.AddCall("my.other", {0, builder.AddTensor({2, 3})});
-  builder.AddCall("aten.relu", {z, builder.AddTensor({2, 3})});  // no mistake of its own
+  builder.AddCall("aten.relu", {z, builder.AddTensor({2, 3})});  // not reported: z is undefined
   EXPECT_EQ(ErrorOf(builder),
-            "The delegate cannot run for 2 reasons:\n - 'my.op' is no operator of this library."
-            "\n - 'my.other' is no operator of this library.");
+            "The delegate has 2 errors:\n - Operator 'my.op' is not in the library."
+            "\n - Operator 'my.other' is not in the library.");
 }
 
-TEST(Lowering, NamesStateThatNothingWrites) {
+TEST(Lowering, RejectsStateWithoutUpdate) {
   ProgramBuilder builder = Unary("aten.relu");
   builder.AddConstant(0, 0);
   const int32_t cache = builder.AddTensor({0}, vk::ElementType::F32, 0, 1);
   builder.AddCall("aten.relu", {cache, builder.AddTensor({0})});
-  EXPECT_THAT(ErrorOf(builder), HasSubstr("value 2 is a buffer that runs change (state)"));
+  EXPECT_THAT(ErrorOf(builder), HasSubstr("value 2 is a mutable buffer (state)"));
   EXPECT_THAT(ErrorOf(builder), HasSubstr("(aten.relu #1)"));
 }
 
-// y = relu(s += x), where s begins with `initial`, and is prepacked or not.
+// y = relu(s += x), where s has the initial value `initial`, prepacked or not.
 graph::Graph Accumulating(std::vector<std::byte> initial, bool prepacked) {
   ProgramBuilder builder;
   const int32_t x = builder.AddTensor({4}), y = builder.AddTensor({4});
@@ -89,7 +89,7 @@ graph::Graph Accumulating(std::vector<std::byte> initial, bool prepacked) {
   return GraphOf(builder);
 }
 
-TEST(Lowering, MakesStatesOfBuffersThatCallsWrite) {
+TEST(Lowering, ConvertsMutatedBuffersToStates) {
   for (bool prepacked : {false, true}) {
     const graph::Graph graph = Accumulating(std::vector<std::byte>(16, std::byte{1}), prepacked);
     EXPECT_THAT(OpsOf(graph), ElementsAre("aten.add.Tensor", "aten.relu"));
@@ -101,7 +101,7 @@ TEST(Lowering, MakesStatesOfBuffersThatCallsWrite) {
   }
 }
 
-// relu(cache) after x is written to the row that element 1 of an input tells; the cache is a buffer
+// relu(cache) after x is written to the row given by element 1 of an input. The cache is a buffer
 // or an input.
 ProgramBuilder Writing(bool is_buffer) {
   ProgramBuilder builder;
@@ -122,7 +122,7 @@ ProgramBuilder Writing(bool is_buffer) {
   return builder;
 }
 
-TEST(Lowering, ACallChangesABufferWhereAnInputTells) {
+TEST(Lowering, UpdatesABufferAtAPositionFromAnInput) {
   ProgramBuilder builder = Writing(/*is_buffer=*/true);
   const graph::Graph graph = GraphOf(builder);
   EXPECT_THAT(OpsOf(graph), ElementsAre("aten.slice.Tensor", "spirloom.cache_update", "aten.relu"));
@@ -131,30 +131,31 @@ TEST(Lowering, ACallChangesABufferWhereAnInputTells) {
   EXPECT_EQ(graph.nodes[1].args[2].tensors[0], graph.nodes[0].outputs[0]);
   EXPECT_EQ(graph.nodes[1].outputs[0], graph.updates[0]);
   EXPECT_EQ(graph.nodes[2].args[0].tensors[0], graph.updates[0]);
-  EXPECT_EQ(graph.inputs.size(), 2U);  // the position is no size of the graph's
+  EXPECT_EQ(graph.inputs.size(), 2U);  // the position is not a size of the graph
 }
 
-TEST(Lowering, ACallChangesNoInput) {
+TEST(Lowering, RejectsUpdatesOfInputs) {
   ProgramBuilder builder = Writing(/*is_buffer=*/false);
-  EXPECT_THAT(ErrorOf(builder), HasSubstr("which the call changes, is no buffer of the delegate"));
+  EXPECT_THAT(ErrorOf(builder),
+              HasSubstr("which the call updates in place, is not a buffer of the delegate"));
 }
 
-TEST(Lowering, KeepsNoZerosOfStates) {
+TEST(Lowering, OmitsZeroInitialValuesOfStates) {
   const graph::Graph graph = Accumulating(std::vector<std::byte>(16), /*prepacked=*/true);
   ASSERT_EQ(graph.states.size(), 1U);
   EXPECT_EQ(graph.tensors[graph.states[0]].initial, -1);
 }
 
-TEST(Lowering, RefusesWhatNothingDefines) {
+TEST(Lowering, RejectsUndefinedValues) {
   ProgramBuilder builder = Unary("aten.relu");
   builder.AddCall("aten.relu", {builder.AddTensor({2}), builder.AddTensor({2})});
-  EXPECT_THAT(ErrorOf(builder), HasSubstr("value 2 is read before anything defines it"));
+  EXPECT_THAT(ErrorOf(builder), HasSubstr("value 2 is read before it is defined"));
   ProgramBuilder twice = Unary("aten.relu");
   twice.AddCall("aten.relu", {0, 1});
   EXPECT_THAT(ErrorOf(twice), HasSubstr("value 1 is defined twice"));
 }
 
-TEST(Lowering, PutsNumbersInThePlaceOfTensors) {
+TEST(Lowering, ConvertsScalarsToTensors) {
   ProgramBuilder builder;
   const int32_t x = builder.AddTensor({4}), y = builder.AddTensor({4}, vk::ElementType::Bool);
   builder.AddCall("aten.eq.Scalar", {x, builder.AddInt(3), y});
@@ -166,17 +167,18 @@ TEST(Lowering, PutsNumbersInThePlaceOfTensors) {
   EXPECT_EQ(graph.constants[0].size(), 4U);
 }
 
-TEST(Lowering, TakesNoMoreArgumentsThanTheOp) {
+TEST(Lowering, RejectsExtraArguments) {
   ProgramBuilder builder;
   const int32_t x = builder.AddTensor({4}), y = builder.AddTensor({4});
   builder.AddCall("aten.relu", {x, builder.AddNull(), y});
   EXPECT_TRUE(builder.Read().ok());
   builder.AddCall("aten.abs", {x, builder.AddInt(1), builder.AddTensor({4})});
   builder.graph.inputs = {0};
-  EXPECT_THAT(ErrorOf(builder), HasSubstr("'aten.abs' is no operator of this library with these"));
+  EXPECT_THAT(ErrorOf(builder),
+              HasSubstr("Operator 'aten.abs' is not in the library for these arguments."));
 }
 
-TEST(Lowering, LetsSizesVary) {
+TEST(Lowering, SupportsDynamicShapes) {
   ProgramBuilder builder;
   const int32_t x = builder.AddTensor({4, 6}), y = builder.AddTensor({24});
   const int32_t h = builder.AddSymInt(), w = builder.AddSymInt(), n = builder.AddSymInt();
@@ -192,7 +194,7 @@ TEST(Lowering, LetsSizesVary) {
   ASSERT_THAT(graph.nodes[0].args[1].sizes, testing::SizeIs(1));
 }
 
-TEST(Lowering, ReadsNumbersThatAreInputs) {
+TEST(Lowering, ReadsIntInputs) {
   ProgramBuilder builder;
   const int32_t x = builder.AddTensor({8}), y = builder.AddTensor({8});
   const int32_t end = builder.AddSymInt();
@@ -204,11 +206,11 @@ TEST(Lowering, ReadsNumbersThatAreInputs) {
   ASSERT_TRUE(lowered.ok()) << lowered.status().message();
   EXPECT_EQ(lowered->size_steps.size(), 1U);
   const graph::Graph graph = GraphOf(builder);
-  EXPECT_EQ(graph.inputs.size(), 2U);  // the second one stands for its length
+  EXPECT_EQ(graph.inputs.size(), 2U);  // the length of the second one is the int
 }
 
-// n is 8 where the view has its 24 elements: 3 n of them.
-TEST(Lowering, FindsNumbersAmongTheInputsByTheSizesTheyGive) {
+// n is 8 because the view has 3 n = 24 elements.
+TEST(Lowering, InfersUpperBoundsOfIntInputsFromSizes) {
   ProgramBuilder builder;
   const int32_t x = builder.AddTensor({8, 3}), y = builder.AddTensor({24});
   const int32_t n = builder.AddSymInt(), m = builder.AddSymInt();
@@ -218,7 +220,7 @@ TEST(Lowering, FindsNumbersAmongTheInputsByTheSizesTheyGive) {
   builder.graph.outputs = {1};
   const graph::Graph graph = GraphOf(builder);
   ASSERT_EQ(graph.symbols.size(), 3U);
-  EXPECT_EQ(graph.symbols[2].greatest, 24);
+  EXPECT_EQ(graph.symbols[2].max, 24);
   EXPECT_THAT(graph.nodes[0].args[1].ints, ElementsAre(24));
 }
 
@@ -232,8 +234,8 @@ TEST(Lowering, ComparesIntsWithFractionsAsFloats) {
   EXPECT_THAT(OpsOf(GraphOf(builder)), ElementsAre("aten._to_copy", "aten.lt.Tensor"));
 }
 
-// ceil((n - 1) / 0.75) numbers of 1, 1.75, …: of n = 10 twelve.
-TEST(Lowering, CutsRangesOffALongestOne) {
+// The first ceil((n - 1) / 0.75) values of 1, 1.75, …: 12 for n = 10.
+TEST(Lowering, SlicesADynamicArangeFromAConstant) {
   ProgramBuilder builder;
   const int32_t x = builder.AddTensor({10}), y = builder.AddTensor({12});
   const int32_t n = builder.AddSymInt();
@@ -249,7 +251,7 @@ TEST(Lowering, CutsRangesOffALongestOne) {
   EXPECT_EQ(graph.sizes[graph.nodes[0].args[3].sizes[0]].divisor, 3);
 }
 
-TEST(Lowering, ComputesTheStatisticsOfANormIfTheyAreRead) {
+TEST(Lowering, ComputesStatisticsOfANormIfTheyAreRead) {
   ProgramBuilder builder;
   const int32_t x = builder.AddTensor({2, 6}), y = builder.AddTensor({2, 6});
   const int32_t mean = builder.AddTensor({2, 1}), rstd = builder.AddTensor({2, 1});
@@ -266,7 +268,7 @@ TEST(Lowering, ComputesTheStatisticsOfANormIfTheyAreRead) {
                           "aten.add.Tensor", "aten.rsqrt"));
 }
 
-TEST(Lowering, TakesNumbersBeyondAllSizes) {
+TEST(Lowering, ClampsIntsBeyondAllSizes) {
   ProgramBuilder builder;
   const int32_t x = builder.AddTensor({8}), y = builder.AddTensor({8});
   builder.AddCall("aten.slice_copy.Tensor", {x, builder.AddInt(0), builder.AddInt(0),
@@ -279,17 +281,17 @@ TEST(Lowering, TakesNumbersBeyondAllSizes) {
   EXPECT_TRUE(Evaluate(lowered->steps, {shapes, {}}).ok());
 }
 
-TEST(Lowering, ConvertsAtTheBorder) {
+TEST(Lowering, ConvertsInputsAndOutputs) {
   ProgramBuilder builder = Unary("aten.relu");
   for (auto& value : builder.graph.values) {
     value->value.AsTensor()->type = vk::ElementType::F16;
-    value->value.AsTensor()->outside = vk::ElementType::F32;
+    value->value.AsTensor()->staging_type = vk::ElementType::F32;
   }
   const graph::Graph graph = GraphOf(builder);
   EXPECT_THAT(OpsOf(graph), ElementsAre("aten._to_copy", "aten.relu", "aten._to_copy"));
 }
 
-TEST(Lowering, GivesInputsBackAsTensorsOfTheirOwn) {
+TEST(Lowering, CopiesInputsThatAreOutputs) {
   ProgramBuilder builder = Unary("aten.clone");
   builder.graph.outputs = {1, 1, 0};
   EXPECT_THAT(OpsOf(GraphOf(builder)),

@@ -1,9 +1,9 @@
-"""Makes the programs that tests without ExecuTorch and the fuzzing of their import start from.
+"""Generates the programs for tests without ExecuTorch and for fuzzing of their import.
 
 python -m tests.executorch.make_programs
 
-Beside each, NAME.npz has inputs and what PyTorch makes of them; where runs change a buffer, one
-output in each of several runs.
+NAME.npz contains the inputs and PyTorch's results; for networks with mutable buffers, the output of
+each of several runs.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from executorch.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
 from executorch.exir.passes.init_mutable_pass import InitializedMutableBufferPass
 from torch import Tensor, nn
 
-FOLDER = Path(__file__).resolve().parents[1] / "fuzz/corpus/pte_import"
+CORPUS = Path(__file__).resolve().parents[1] / "fuzz/corpus/pte_import"
 
 
 class Islands(nn.Module):  # type: ignore[misc]
-    """Two delegates, and a kernel of ExecuTorch's between them."""
+    """Two delegates with a kernel of ExecuTorch between them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class Islands(nn.Module):  # type: ignore[misc]
 
 
 class Convolutions(nn.Module):  # type: ignore[misc]
-    """What ExecuTorch fuses, folds and splits."""
+    """Operators that ExecuTorch fuses, folds and splits."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class Convolutions(nn.Module):  # type: ignore[misc]
 
 
 class Decoder(nn.Module):  # type: ignore[misc]
-    """A transformer's layer, of indices."""
+    """An embedding and a transformer layer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class Decoder(nn.Module):  # type: ignore[misc]
 
 
 class Counter(nn.Module):  # type: ignore[misc]
-    """A buffer that each run changes."""
+    """A mutable buffer."""
 
     def __init__(self, first: float = 0.0) -> None:
         super().__init__()
@@ -83,14 +83,14 @@ class Counter(nn.Module):  # type: ignore[misc]
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A module, what it takes, and whether Vulkan delegates take of it what they can."""
+    """A module, its inputs, and whether it is lowered with ExecuTorch's VulkanPartitioner."""
 
     module: Callable[[], nn.Module]
     inputs: Callable[[], tuple[Tensor, ...]]
     delegated: bool = True
     bundled: bool = False
-    keeps_first: bool = False  # of buffers that runs change, what they hold at first
-    runs: int = 1  # of the same input; with buffers that runs change, each gives something else
+    store_initial_values: bool = False  # of mutable buffers
+    runs: int = 1  # with the same input; results differ with mutable buffers
     options: dict[str, Any] = field(default_factory=dict)
 
 
@@ -112,7 +112,7 @@ NETWORKS = {
     "half": Network(Islands, _floats(2, 6), options={"force_fp16": True}),
     "state": Network(Counter, _floats(4), delegated=False, runs=3),
     "first_value": Network(
-        lambda: Counter(5.0), _floats(4), delegated=False, runs=3, keeps_first=True
+        lambda: Counter(5.0), _floats(4), delegated=False, runs=3, store_initial_values=True
     ),
     "state_in_delegate": Network(
         lambda: Counter(5.0), _floats(4), runs=3, options={"alias_buffer_mutations": True}
@@ -122,17 +122,17 @@ NETWORKS = {
 
 
 def lowered(network: Network, module: nn.Module, inputs: tuple[Tensor, ...]) -> Any:
-    """A module as ExecuTorch has it."""
+    """Lowers a module to an ExecuTorch program."""
     exported = torch.export.export(module, inputs)
     partitioner = [VulkanPartitioner(network.options)] if network.delegated else []
     edge = to_edge_transform_and_lower(exported, partitioner=partitioner)
-    # Else ExecuTorch forgets what buffers hold that runs change.
-    passes = [InitializedMutableBufferPass([""])] if network.keeps_first else []
+    # Without this pass, ExecuTorch does not store initial values of mutable buffers.
+    passes = [InitializedMutableBufferPass([""])] if network.store_initial_values else []
     return edge.to_executorch(ExecutorchBackendConfig(passes=passes))
 
 
 def bundled(manager: Any, module: nn.Module, network: Network) -> bytes:
-    """With cases of inputs that are drawn."""
+    """The program with test cases of random inputs."""
     torch.manual_seed(1)
     inputs = [network.inputs() for _ in range(3)]
     cases = [MethodTestCase(given, module(*given)) for given in inputs]
@@ -141,20 +141,20 @@ def bundled(manager: Any, module: nn.Module, network: Network) -> bytes:
 
 
 def main() -> None:
-    """Writes all of them."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    """Writes all programs."""
+    CORPUS.mkdir(parents=True, exist_ok=True)
     for name, network in NETWORKS.items():
         torch.manual_seed(0)
         module, inputs = network.module().eval(), network.inputs()
         with torch.no_grad():
             manager = lowered(network, module, inputs)
-            wanted = [module(*inputs) for _ in range(network.runs)]
+            expected = [module(*inputs) for _ in range(network.runs)]
             data = bundled(manager, module, network) if network.bundled else bytes(manager.buffer)
-        (FOLDER / f"{name}.{'b' * network.bundled}pte").write_bytes(data)
-        results = wanted[0] if isinstance(wanted[0], tuple) else wanted
+        (CORPUS / f"{name}.{'b' * network.bundled}pte").write_bytes(data)
+        results = expected[0] if isinstance(expected[0], tuple) else expected
         arrays = {f"input{i}": x.numpy() for i, x in enumerate(inputs)}
         arrays |= {f"output{i}": y.detach().numpy() for i, y in enumerate(results)}
-        np.savez(FOLDER / f"{name}.npz", **arrays)
+        np.savez(CORPUS / f"{name}.npz", **arrays)
 
 
 if __name__ == "__main__":

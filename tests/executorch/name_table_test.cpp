@@ -17,27 +17,27 @@ std::vector<char> Bytes() {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-TEST(NameTable, FindsWhatSpecsSay) {
+TEST(NameTable, FindsMappingsOfSpecs) {
   const NameTable names = AllNames();
   const auto found = names.Find("et_vk.rms_norm");
   ASSERT_EQ(found.size(), 1U);
   const OpInfo& op = names.op(found[0]);
   EXPECT_EQ(op.name, "aten.rms_norm");
   EXPECT_EQ(op.args[1].name, "normalized_shape");
-  ASSERT_EQ(found[0].settings.size(), 1U);
-  EXPECT_EQ(found[0].settings[0].kind, SettingKind::kShapeOf);
-  EXPECT_EQ(found[0].settings[0].arg, 1U);
+  ASSERT_EQ(found[0].bindings.size(), 1U);
+  EXPECT_EQ(found[0].bindings[0].kind, ArgBindingKind::kShapeOf);
+  EXPECT_EQ(found[0].bindings[0].arg, 1U);
   EXPECT_EQ(op.args[3].default_value, Constant(1.1920928955078125e-7));
 }
 
-TEST(NameTable, TellsCallsOfOneNameApart) {
+TEST(NameTable, DistinguishesMappingsByRank) {
   const NameTable names = AllNames();
   const auto found = names.Find("aten.convolution");
   ASSERT_GE(found.size(), 4U);
-  for (const Service& service : found) EXPECT_TRUE(service.rank.has_value());
+  for (const OpMapping& mapping : found) EXPECT_TRUE(mapping.rank.has_value());
 }
 
-TEST(NameTable, SeveralOpsComputeACall) {
+TEST(NameTable, SeveralOpsMayComputeACall) {
   const NameTable names = AllNames();
   const auto found = names.Find("sdpa_with_kv_cache");
   ASSERT_EQ(found.size(), 3U);
@@ -46,19 +46,19 @@ TEST(NameTable, SeveralOpsComputeACall) {
     EXPECT_EQ(found[part].parts, 3U);
   }
   EXPECT_EQ(names.op(found[0]).name, "spirloom.cache_update");
-  EXPECT_EQ(ChangedPlace(found[0]), 3U);
-  EXPECT_EQ(ChangedPlace(found[1]), 4U);
+  EXPECT_EQ(MutatedArg(found[0]), 3U);
+  EXPECT_EQ(MutatedArg(found[1]), 4U);
   EXPECT_EQ(names.op(found[2]).name, "spirloom.cached_attention");
-  EXPECT_EQ(ChangedPlace(found[2]), std::nullopt);
+  EXPECT_EQ(MutatedArg(found[2]), std::nullopt);
   EXPECT_EQ(names.op(found[2]).args[3].dtype, DType::kI32);  // positions
 }
 
-TEST(NameTable, KnowsNoOthers) {
+TEST(NameTable, ReturnsNothingForUnknownNames) {
   EXPECT_TRUE(AllNames().Find("aten.no_such").empty());
   EXPECT_EQ(AllNames().FindOp("aten.no_such"), nullptr);
 }
 
-TEST(NameTable, IsReadWhole) {
+TEST(NameTable, RejectsTruncatedAndLongerTables) {
   const std::vector<char> bytes = Bytes();
   for (size_t size = 0; size < bytes.size(); size += size < 200 ? 1 : 97) {
     EXPECT_FALSE(NameTable::Read(std::as_bytes(std::span(bytes).first(size))).ok()) << size;
@@ -68,7 +68,7 @@ TEST(NameTable, IsReadWhole) {
   EXPECT_FALSE(NameTable::Read(std::as_bytes(std::span(longer))).ok());
 }
 
-TEST(NameTable, MayBeDamaged) {
+TEST(NameTable, SurvivesDamage) {
   std::mt19937 random(1);
   const std::vector<char> bytes = Bytes();
   for (int i = 0; i < 2000; ++i) {
@@ -76,8 +76,8 @@ TEST(NameTable, MayBeDamaged) {
     damaged[random() % damaged.size()] = static_cast<char>(random());
     const auto names = NameTable::Read(std::as_bytes(std::span(damaged)));
     if (!names.ok()) continue;
-    for (const Service& service : names->Find("aten.convolution")) {
-      EXPECT_FALSE(names->op(service).args.empty());
+    for (const OpMapping& mapping : names->Find("aten.convolution")) {
+      EXPECT_FALSE(names->op(mapping).args.empty());
     }
   }
 }

@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Narrow, KeepsIntsThatFit) {
+TEST(Narrow, PreservesIntsInRange) {
   const std::array<int64_t, 3> wide{-2147483648LL, 0, 2147483647LL};
   std::array<int32_t, 3> narrow{};
   ASSERT_TRUE(Narrow(ElementType::kI64, std::as_bytes(std::span(wide)),
@@ -26,7 +26,7 @@ TEST(Narrow, KeepsIntsThatFit) {
   EXPECT_EQ(back, wide);
 }
 
-TEST(Narrow, RefusesIntsThatDoNot) {
+TEST(Narrow, RejectsIntsOutOfRange) {
   for (const int64_t value : {2147483648LL, -2147483649LL, 1LL << 40}) {
     const std::array<int64_t, 2> wide{1, value};
     std::array<int32_t, 2> narrow{};
@@ -46,38 +46,38 @@ TEST(Narrow, RoundsFloats) {
   EXPECT_EQ(narrow[1], -std::numeric_limits<float>::infinity());
 }
 
-uint16_t HalfOf(double number) {
-  uint16_t half = 0;
-  EXPECT_TRUE(StoreNumber(number, DType::kF16, std::as_writable_bytes(std::span(&half, 1))).ok());
-  return half;
+uint16_t F16Of(double number) {
+  uint16_t bits = 0;
+  EXPECT_TRUE(StoreScalar(number, DType::kF16, std::as_writable_bytes(std::span(&bits, 1))).ok());
+  return bits;
 }
 
-TEST(StoreNumber, RoundsToHalves) {
-  EXPECT_EQ(HalfOf(0.0), 0x0000);
-  EXPECT_EQ(HalfOf(-0.0), 0x8000);
-  EXPECT_EQ(HalfOf(1.0), 0x3c00);
-  EXPECT_EQ(HalfOf(-2.0), 0xc000);
-  EXPECT_EQ(HalfOf(1.0 / 3.0), 0x3555);
-  EXPECT_EQ(HalfOf(65504.0), 0x7bff);
-  EXPECT_EQ(HalfOf(65519.0), 0x7bff);
-  EXPECT_EQ(HalfOf(65520.0), 0x7c00);
-  EXPECT_EQ(HalfOf(std::ldexp(1.0, -14)), 0x0400);
-  EXPECT_EQ(HalfOf(std::ldexp(1.0, -24)), 0x0001);
-  EXPECT_EQ(HalfOf(std::ldexp(1.0, -25)), 0x0000);
-  EXPECT_EQ(HalfOf(std::ldexp(1023.9, -24)), 0x0400);
-  EXPECT_EQ(HalfOf(-HUGE_VAL), 0xfc00);
-  EXPECT_EQ(HalfOf(std::nan("")) & 0x7fff, 0x7e00);
+TEST(StoreScalar, RoundsToF16) {
+  EXPECT_EQ(F16Of(0.0), 0x0000);
+  EXPECT_EQ(F16Of(-0.0), 0x8000);
+  EXPECT_EQ(F16Of(1.0), 0x3c00);
+  EXPECT_EQ(F16Of(-2.0), 0xc000);
+  EXPECT_EQ(F16Of(1.0 / 3.0), 0x3555);
+  EXPECT_EQ(F16Of(65504.0), 0x7bff);
+  EXPECT_EQ(F16Of(65519.0), 0x7bff);
+  EXPECT_EQ(F16Of(65520.0), 0x7c00);
+  EXPECT_EQ(F16Of(std::ldexp(1.0, -14)), 0x0400);
+  EXPECT_EQ(F16Of(std::ldexp(1.0, -24)), 0x0001);
+  EXPECT_EQ(F16Of(std::ldexp(1.0, -25)), 0x0000);
+  EXPECT_EQ(F16Of(std::ldexp(1023.9, -24)), 0x0400);
+  EXPECT_EQ(F16Of(-HUGE_VAL), 0xfc00);
+  EXPECT_EQ(F16Of(std::nan("")) & 0x7fff, 0x7e00);
 }
 
-TEST(StoreNumber, RefusesWhatIsNoInt) {
+TEST(StoreScalar, RejectsNonIntegers) {
   int32_t value = 0;
   const auto bytes = std::as_writable_bytes(std::span(&value, 1));
-  EXPECT_TRUE(StoreNumber(-7, DType::kI32, bytes).ok());
+  EXPECT_TRUE(StoreScalar(-7, DType::kI32, bytes).ok());
   EXPECT_EQ(value, -7);
-  EXPECT_FALSE(StoreNumber(0.5, DType::kI32, bytes).ok());
-  EXPECT_FALSE(StoreNumber(3e9, DType::kI32, bytes).ok());
-  EXPECT_FALSE(StoreNumber(-1, DType::kU8, bytes).ok());
-  EXPECT_FALSE(StoreNumber(std::nan(""), DType::kI8, bytes).ok());
+  EXPECT_FALSE(StoreScalar(0.5, DType::kI32, bytes).ok());
+  EXPECT_FALSE(StoreScalar(3e9, DType::kI32, bytes).ok());
+  EXPECT_FALSE(StoreScalar(-1, DType::kU8, bytes).ok());
+  EXPECT_FALSE(StoreScalar(std::nan(""), DType::kI8, bytes).ok());
 }
 
 }  // namespace

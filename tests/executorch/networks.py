@@ -1,4 +1,4 @@
-"""Five small networks: two of images, two transformers, one with parts that are not delegated."""
+"""Five small networks: two CNNs, two transformers, one that is not completely delegated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.executorch.operators import RmsNorm
 
 
 class Residual(nn.Module):  # type: ignore[misc]
-    """Like torchvision's resnet18: normalized convolutions, around which the input goes."""
+    """Like torchvision's resnet18: convolutions with batch norm and residual connections."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class Residual(nn.Module):  # type: ignore[misc]
 
 
 class Inverted(nn.Module):  # type: ignore[misc]
-    """Like mobilenet_v3: convolutions by channel, hard activations, channels that are weighted."""
+    """Like mobilenet_v3: depthwise convolutions, hard activations, squeeze-and-excitation."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class Inverted(nn.Module):  # type: ignore[misc]
 
 
 class Encoder(nn.Module):  # type: ignore[misc]
-    """A transformer's encoder over vectors."""
+    """A transformer encoder."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class Encoder(nn.Module):  # type: ignore[misc]
 
 
 class Decoder(nn.Module):  # type: ignore[misc]
-    """A language model: tokens, RMS normalization, causal attention, gated layers, logits."""
+    """A language model: embedding, RMS norm, causal attention, gated FFN, logits."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ class Decoder(nn.Module):  # type: ignore[misc]
 
 
 class Islands(nn.Module):  # type: ignore[misc]
-    """ExecuTorch's own kernels compute two cumulative sums between delegates."""
+    """ExecuTorch's kernels compute two cumulative sums between delegates."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ class Islands(nn.Module):  # type: ignore[misc]
 
 
 class Attention(nn.Module):  # type: ignore[misc]
-    """Spelled out: of PyTorch's own, ExecuTorch delegates parts alone."""
+    """Decomposed attention: ExecuTorch delegates only parts of PyTorch's attention operator."""
 
     mask: torch.Tensor
 
@@ -131,14 +131,14 @@ def _conv(inputs: int, outputs: int, size: int = 3, stride: int = 1, groups: int
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """How a network is made, and its input for a size, of which it is exported at the first."""
+    """A network and its input for a size. It is exported with the first of `sizes`."""
 
     make: Callable[[], nn.Module]
     input_of: Callable[[int], torch.Tensor]
     sizes: tuple[int, ...]
-    dims: dict[int, Dim]  # those of the input that vary
+    dims: dict[int, Dim]  # dynamic dims of the input
     delegates: int = 1
-    dynamic_delegates: int = 1  # of the networks whose sizes vary: ExecuTorch leaves expand_copy
+    dynamic_delegates: int = 1  # with dynamic shapes: ExecuTorch does not delegate expand_copy
 
     def dynamic_shapes(self) -> tuple[dict[int, Dim]]:
         return (self.dims,)

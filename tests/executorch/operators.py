@@ -1,4 +1,4 @@
-"""A call of each name that ExecuTorch's partitioner delegates: name → (function, inputs)."""
+"""A call of each operator that ExecuTorch's partitioner delegates: name → (function, inputs)."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ _IMAGES: dict[str, Callable[[torch.Tensor], Any]] = {
 
 
 class RmsNorm(torch.nn.Module):  # type: ignore[misc]
-    """As language models spell it, which ExecuTorch fuses; PyTorch's own it does not."""
+    """The decomposed RMS norm of language models, which ExecuTorch fuses."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -111,7 +111,7 @@ class RmsNorm(torch.nn.Module):  # type: ignore[misc]
 
 
 class _Batch(torch.nn.Module):  # type: ignore[misc]
-    """Kept as it is: what follows a convolution is folded into it."""
+    """A batch norm that is not folded, as it does not follow a convolution."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -186,7 +186,7 @@ _OTHERS: dict[str, Case] = {
 
 
 def cases() -> dict[str, Case]:
-    """By name; what follows a blank tells further calls of one name apart."""
+    """Cases by name. A suffix after a blank distinguishes several calls of one operator."""
     torch.manual_seed(1)
     found: dict[str, Case] = {name: (f, (_x(2, 3, 5),)) for name, f in _UNARY.items()}
     found |= {name: (f, (_x(2, 3, 5), _positive(3, 1))) for name, f in _BINARY.items()}

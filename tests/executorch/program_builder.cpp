@@ -10,8 +10,8 @@ namespace {
 
 constexpr size_t kHeader = 32;
 
-void Put(std::vector<std::byte>& blob, size_t at, size_t bytes, uint64_t value) {
-  for (size_t i = 0; i < bytes; ++i) blob[at + i] = static_cast<std::byte>(value >> (8 * i));
+void Store(std::vector<std::byte>& blob, size_t offset, size_t bytes, uint64_t value) {
+  for (size_t i = 0; i < bytes; ++i) blob[offset + i] = static_cast<std::byte>(value >> (8 * i));
 }
 
 }  // namespace
@@ -91,11 +91,11 @@ std::vector<std::byte> ProgramBuilder::Blob(const std::vector<std::byte>& consta
   const std::vector<std::byte> body = Graph();
   std::vector<std::byte> blob(kHeader + body.size() + constants.size());
   std::memcpy(&blob[4], "VH00", 4);
-  Put(blob, 8, 2, 30);
-  Put(blob, 10, 4, kHeader);
-  Put(blob, 14, 4, body.size());
-  Put(blob, 18, 4, kHeader + body.size());
-  Put(blob, 22, 8, constants.size());
+  Store(blob, 8, 2, 30);
+  Store(blob, 10, 4, kHeader);
+  Store(blob, 14, 4, body.size());
+  Store(blob, 18, 4, kHeader + body.size());
+  Store(blob, 22, 8, constants.size());
   std::memcpy(&blob[kHeader], body.data(), body.size());
   if (!constants.empty()) {
     std::memcpy(&blob[kHeader + body.size()], constants.data(), constants.size());

@@ -14,7 +14,7 @@
 
 namespace spirloom::delegate {
 
-// A graph of ExecuTorch's, piece by piece. Values are numbered as they are added.
+// Builds a graph of ExecuTorch's Vulkan delegate. Add…() functions return the index of the value.
 struct ProgramBuilder {
   ProgramBuilder();
 
@@ -30,9 +30,9 @@ struct ProgramBuilder {
   void AddConstant(uint64_t offset, uint64_t size, const std::string& key = "");
 
   std::vector<std::byte> Graph() const;
-  // With a header, and `constants` behind it.
+  // The blob: header, graph, `constants`.
   std::vector<std::byte> Blob(const std::vector<std::byte>& constants = {}) const;
-  // Read back, with named data that are `named` whatever they are called.
+  // Reads the blob. Every named-data key returns `named`.
   Result<Program> Read(const std::vector<std::byte>& constants = {});
 
   vk::GraphT graph;
@@ -44,7 +44,7 @@ struct ProgramBuilder {
   std::vector<std::byte> region_;
 };
 
-// That of every operator of the repository.
+// The name table of all operators of the repository.
 NameTable AllNames();
 
 }  // namespace spirloom::delegate

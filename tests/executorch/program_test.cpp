@@ -14,7 +14,7 @@ std::string ErrorOf(ProgramBuilder& builder, const std::vector<std::byte>& const
   return builder.Read(constants).status().message();
 }
 
-TEST(Program, IsRead) {
+TEST(Program, Reads) {
   ProgramBuilder builder;
   const int32_t x = builder.AddTensor({2, 3}), y = builder.AddTensor({2, 3});
   builder.AddCall("aten.relu.default", {x, y});
@@ -27,13 +27,13 @@ TEST(Program, IsRead) {
   EXPECT_EQ(std::get<TensorValue>(program->values[0]).shape, (Shape{2, 3}));
 }
 
-TEST(Program, IsOfAnotherVersion) {
+TEST(Program, RejectsAnotherVersion) {
   ProgramBuilder builder;
   builder.graph.version = "1";
   EXPECT_THAT(ErrorOf(builder), HasSubstr("Version '1' of the delegate's graph differs"));
 }
 
-TEST(Program, IsDamaged) {
+TEST(Program, RejectsMalformedGraphs) {
   ProgramBuilder builder;
   builder.AddTensor({2});
   std::vector<std::byte> graph = builder.Graph();
@@ -45,7 +45,7 @@ TEST(Program, IsDamaged) {
               HasSubstr("verification as 'VK00'"));
 }
 
-TEST(Program, NamesAValueThatIsNot) {
+TEST(Program, RejectsValueIndicesOutOfRange) {
   ProgramBuilder builder;
   builder.AddCall("aten.relu", {0, 1});
   EXPECT_THAT(ErrorOf(builder), HasSubstr("Value index (0) is out of range of 0 values."));
@@ -55,19 +55,19 @@ TEST(Program, NamesAValueThatIsNot) {
   EXPECT_THAT(ErrorOf(negative), HasSubstr("Value index (-1) is out of range of 1 values."));
 }
 
-TEST(Program, HasNoCallWithoutAResult) {
+TEST(Program, RejectsCallsWithoutAResult) {
   ProgramBuilder builder;
   builder.AddCall("aten.relu", {});
   EXPECT_THAT(ErrorOf(builder), HasSubstr("The call of 'aten.relu' has no result."));
 }
 
-TEST(Program, HasNoListOfLists) {
+TEST(Program, RejectsNestedLists) {
   ProgramBuilder builder;
   builder.AddList({0});
-  EXPECT_THAT(ErrorOf(builder), HasSubstr("A list of values holds value 0, a list."));
+  EXPECT_THAT(ErrorOf(builder), HasSubstr("A list of values contains value 0, a list."));
 }
 
-TEST(Program, HasConstantsInItsBytes) {
+TEST(Program, RejectsConstantsOutOfRange) {
   ProgramBuilder builder;
   builder.AddConstant(4, 8);
   builder.AddTensor({2}, vk::ElementType::F32, 0);
@@ -76,15 +76,15 @@ TEST(Program, HasConstantsInItsBytes) {
   EXPECT_THAT(ErrorOf(builder, std::vector<std::byte>(11)), HasSubstr("exceeds the constant data"));
 }
 
-TEST(Program, HasConstantsThatAreLongEnough) {
+TEST(Program, RejectsConstantsThatAreTooShort) {
   ProgramBuilder builder;
   builder.AddConstant(0, 8);
   builder.AddTensor({3}, vk::ElementType::F32, 0);
   EXPECT_THAT(ErrorOf(builder, std::vector<std::byte>(8)),
-              HasSubstr("Constant 0 has 8 bytes; its tensor of float32[3] takes 12."));
+              HasSubstr("Constant 0 has 8 bytes; its tensor of float32[3] requires 12."));
 }
 
-TEST(Program, HasNamedConstants) {
+TEST(Program, ReadsNamedConstants) {
   ProgramBuilder builder;
   builder.AddConstant(UINT64_MAX, 4, "weights");
   EXPECT_THAT(ErrorOf(builder), HasSubstr("The program has no data named 'weights'."));
@@ -92,19 +92,19 @@ TEST(Program, HasNamedConstants) {
   EXPECT_TRUE(builder.Read().ok());
 }
 
-TEST(Program, HasTensorsThatCanBe) {
+TEST(Program, RejectsTensorsBeyondTheLimits) {
   ProgramBuilder large;
   large.AddTensor({65536, 65536, 65536});
   EXPECT_THAT(ErrorOf(large), HasSubstr("has more than 2147483647 elements"));
   ProgramBuilder deep;
   deep.AddTensor({1, 1, 1, 1, 1, 1, 1, 1, 1});
-  EXPECT_THAT(ErrorOf(deep), HasSubstr("A tensor has 9 dims; at most 8 can be."));
+  EXPECT_THAT(ErrorOf(deep), HasSubstr("A tensor has 9 dims; the maximum is 8."));
   ProgramBuilder odd;
   odd.AddTensor({1}, static_cast<vk::ElementType>(9));
   EXPECT_THAT(ErrorOf(odd), HasSubstr("Element type (9) is not one of 0 to 7."));
 }
 
-TEST(Program, TakesTensorsAlone) {
+TEST(Program, RejectsConstantIntInputs) {
   ProgramBuilder builder;
   builder.AddInt(3);
   builder.graph.inputs = {0};

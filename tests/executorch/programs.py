@@ -1,4 +1,4 @@
-"""ExecuTorch's programs: modules lowered by its own Vulkan partitioner, run by its own runtime."""
+"""ExecuTorch programs: modules lowered with its Vulkan partitioner, run by its runtime."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ logging.getLogger().setLevel(logging.WARNING)
 
 
 def export_faster() -> None:
-    """Lets ExecuTorch keep the graphs of its patterns, as its `lru_cache` on them is meant to.
+    """Caches ExecuTorch's pattern graphs, which its own `lru_cache` fails to do.
 
-    It makes them anew for each program, which takes nine tenths of the time. Half of the rest is
-    PyTorch's list of its operators.
+    Rebuilding them for each program takes 90 % of the export time. Half of the rest is PyTorch's
+    list of its operators, which is cached too.
     """
     for pattern in fusable_patterns.values():
         if pattern.get_graphs_fn is not None:
@@ -58,7 +58,7 @@ class Lowered:
         config: EdgeCompileConfig | None = None,
         **options: Any,
     ) -> None:
-        if not isinstance(module, torch.fx.GraphModule):  # what PT2E made has no modes
+        if not isinstance(module, torch.fx.GraphModule):  # PT2E modules do not support eval()
             module.eval()
         self.exported = torch.export.export(module, inputs, dynamic_shapes=dynamic_shapes)
         edge = to_edge_transform_and_lower(
@@ -69,25 +69,25 @@ class Lowered:
 
     @property
     def input_shapes(self) -> list[torch.Size]:
-        """Of the inputs, with symbols where sizes vary."""
+        """The shapes of the inputs, with symbols for dynamic sizes."""
         names = self.exported.graph_signature.user_inputs
         found = {node.name: node for node in self.exported.graph.nodes}
         return [found[name].meta["val"].shape for name in names]
 
     @property
     def delegates(self) -> int:
-        """How many delegates it has."""
+        """The number of delegates."""
         return len(self.manager.executorch_program.execution_plan[0].delegates)
 
     @property
     def kernels(self) -> list[str]:
-        """What ExecuTorch's own kernels compute."""
+        """The operators that run in ExecuTorch's kernels."""
         plan = self.manager.executorch_program.execution_plan[0]
         return [operator.name for operator in plan.operators]
 
     @property
     def names(self) -> set[str]:
-        """What its delegates call."""
+        """The operators in its delegates."""
         return names_in(self.buffer)
 
 
@@ -100,18 +100,18 @@ def names_in(program: bytes) -> set[str]:
 
 
 def load(program: bytes) -> Any:
-    """The method `forward`. RuntimeError with the delegate's message where it cannot be loaded."""
+    """Loads the method `forward`. RuntimeError with the delegate's message if that fails."""
     loaded = Runtime.get().load_program(program, verification=Verification.Minimal)
     try:
         method = loaded.load_method("forward")
-        method.program = loaded  # which holds the bytes
+        method.program = loaded  # keeps the bytes alive
         return method
     except RuntimeError as error:
         raise RuntimeError(f"{error}: {spirloom.executorch.last_error()}") from None
 
 
 def run(method: Any, inputs: Inputs) -> Sequence[torch.Tensor]:
-    """What a method computes. RuntimeError as load()."""
+    """Runs a method. RuntimeError as load()."""
     try:
         results: Sequence[torch.Tensor] = method.execute(list(inputs))
     except RuntimeError as error:
@@ -120,13 +120,13 @@ def run(method: Any, inputs: Inputs) -> Sequence[torch.Tensor]:
 
 
 def check(module: torch.nn.Module, method: Any, inputs: Inputs, tolerance: float = 1e-5) -> None:
-    """The method computes what the module does."""
+    """Compares the results of the method and of the module."""
     with torch.no_grad():
-        wanted = module(*inputs)
-    given = run(method, inputs)
-    all_wanted = wanted if isinstance(wanted, tuple | list) else (wanted,)
-    assert len(given) == len(all_wanted)
-    for ours, theirs in zip(given, all_wanted, strict=True):
+        expected = module(*inputs)
+    outputs = run(method, inputs)
+    all_expected = expected if isinstance(expected, tuple | list) else (expected,)
+    assert len(outputs) == len(all_expected)
+    for ours, theirs in zip(outputs, all_expected, strict=True):
         assert ours.dtype == theirs.dtype
         assert ours.shape == theirs.shape
         torch.testing.assert_close(

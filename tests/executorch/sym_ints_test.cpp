@@ -27,13 +27,13 @@ int64_t ValueOf(const SymExpr& expr, std::span<const int64_t> symbols) {
 
 Result<int64_t> NoElement(size_t, int64_t) { return int64_t{0}; }
 
-// Whatever is combined, the expression has the value that the steps have.
-TEST(SymInts, ExpressionsAreTheirSteps) {
+// An expression has the value of its steps, for random steps.
+TEST(SymInts, ExpressionsEqualTheirSteps) {
   std::mt19937 random(1);
-  const auto pick = [&](int64_t least, int64_t most) {
-    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  const auto pick = [&](int64_t min, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(min, most)(random);
   };
-  size_t said = 0;
+  size_t compared = 0;
   for (int round = 0; round < 2000; ++round) {
     std::vector<SymStep> steps{{SymKind::kSize, 0, 0}, {SymKind::kSize, 0, 1}};
     std::vector<std::optional<SymExpr>> exprs{SymExpr::OfSymbol(0), SymExpr::OfSymbol(1)};
@@ -54,14 +54,14 @@ TEST(SymInts, ExpressionsAreTheirSteps) {
     }
     const std::array<Shape, 1> shapes{Shape{pick(1, 9), pick(1, 9)}};
     const auto values = Evaluate(steps, {shapes, NoElement});
-    if (!values.ok()) continue;  // a division by 0, or too great
+    if (!values.ok()) continue;  // a division by 0, or a value beyond kMaxSymInt
     for (size_t i = 0; i < steps.size(); ++i) {
       if (!exprs[i]) continue;
-      ++said;
+      ++compared;
       EXPECT_EQ(ValueOf(*exprs[i], shapes[0]), (*values)[i]);
     }
   }
-  EXPECT_GT(said, 8000U);
+  EXPECT_GT(compared, 8000U);
 }
 
 TEST(SymInts, DivisionByZeroIsAnError) {
@@ -69,10 +69,10 @@ TEST(SymInts, DivisionByZeroIsAnError) {
   const std::vector<SymStep> steps{
       {SymKind::kSize, 0, 0}, {SymKind::kSize, 0, 1}, {SymKind::kFloorDiv, 0, 1}};
   EXPECT_THAT(Evaluate(steps, {shapes, NoElement}).status().message(),
-              HasSubstr("A size (3) is divided by 0."));
+              HasSubstr("Division of a symbolic int (3) by 0."));
 }
 
-TEST(SymInts, GreatSizesAreAnError) {
+TEST(SymInts, OverflowIsAnError) {
   const std::array<Shape, 1> shapes{Shape{1 << 20}};
   const std::vector<SymStep> steps{{SymKind::kSize, 0, 0}, {SymKind::kMul, 0, 0}};
   EXPECT_THAT(Evaluate(steps, {shapes, NoElement}).status().message(), HasSubstr("exceeds"));

@@ -1,4 +1,4 @@
-"""ExecuTorch's event tracer gets a row for each dispatch, under the id of the call it computes."""
+"""ExecuTorch's event tracer receives an event per dispatch, with its delegate debug id."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def rows_of(inspector: Inspector) -> list[Event]:
     return [event for event in block.events if event.is_delegated_op]
 
 
-def test_each_call_has_a_row_with_its_id_and_kernel(inspector: Inspector) -> None:
+def test_each_call_has_an_event_with_id_and_kernel(inspector: Inspector) -> None:
     rows = rows_of(inspector)
     kernels = [row._delegate_debug_metadatas[0].decode() for row in rows]
     assert [kernel.partition("_")[0] for kernel in kernels] == [
@@ -69,14 +69,14 @@ def test_each_call_has_a_row_with_its_id_and_kernel(inspector: Inspector) -> Non
     assert ids == sorted(set(ids))
 
 
-def test_ids_are_those_of_the_exporters_map(inspector: Inspector) -> None:
-    """Each id is one that ExecuTorch's mapping of the delegate knows: it has debug handles."""
+def test_ids_map_to_debug_handles(inspector: Inspector) -> None:
+    """The exporter's map contains each id."""
     handles = [row.debug_handles for row in rows_of(inspector)]
     assert all(handles)
     assert len({str(h) for h in handles}) == len(handles)
 
 
-def test_times_are_the_devices(inspector: Inspector) -> None:
+def test_times_are_device_times(inspector: Inspector) -> None:
     (block,) = (block for block in inspector.event_blocks if block.name == "Execute")
     (whole,) = (event for event in block.events if event.name == "DELEGATE_CALL")
     times = [row.perf_data.raw for row in rows_of(inspector)]

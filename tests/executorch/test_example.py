@@ -15,7 +15,7 @@ PACKAGE = Path(next(iter(executorch.__path__))) / "share/cmake"
 
 
 def call(*command: str | Path, code: int = 0) -> str:
-    """What a command prints."""
+    """The output of a command."""
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout + done.stderr
@@ -27,7 +27,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     call(sys.executable, EXAMPLE / "export.py", folder)
     program = (folder / "net.pte").read_bytes()
     assert b"SpirloomBackend" in program
-    assert b"aten::_pdist_forward" in program  # the node between
+    assert b"aten::_pdist_forward" in program  # the node between the delegates
     return folder
 
 

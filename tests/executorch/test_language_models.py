@@ -1,4 +1,4 @@
-"""Caches and attention of language models: `llama.*` and `et_vk.*`, alone and in an export."""
+"""KV cache and attention operators: `llama.*` and `et_vk.*`, in single calls and in an export."""
 
 from __future__ import annotations
 
@@ -28,36 +28,36 @@ class Caches(torch.nn.Module):  # type: ignore[misc]
         self.register_buffer("keys", torch.zeros(1, SLOTS, 2, 8))
         self.register_buffer("values", torch.zeros(1, SLOTS, 2, 8))
 
-    def position(self, at: torch.Tensor) -> Any:
-        start = at[0].item()
+    def position(self, position: torch.Tensor) -> Any:
+        start = position[0].item()
         torch._check(start >= 0)
         torch._check(start < SLOTS)
         return start
 
 
 class Separate(Caches):
-    """Two updates and an attention, which ExecuTorch makes one of."""
+    """Two cache updates and an attention, which ExecuTorch fuses."""
 
-    def forward(self, q: Any, k: Any, v: Any, at: Any) -> Any:
-        start = self.position(at)
+    def forward(self, q: Any, k: Any, v: Any, position: Any) -> Any:
+        start = self.position(position)
         torch.ops.llama.update_cache(k, self.keys, start)
         torch.ops.llama.update_cache(v, self.values, start)
         return torch.ops.llama.custom_sdpa(q, self.keys, self.values, start, None, 0, True)
 
 
 class Fused(Caches):
-    def forward(self, q: Any, k: Any, v: Any, at: Any) -> Any:
-        start = self.position(at)
+    def forward(self, q: Any, k: Any, v: Any, position: Any) -> Any:
+        start = self.position(position)
         return torch.ops.llama.sdpa_with_kv_cache(
             q, k, v, self.keys, self.values, start, 1, None, 0, True, 0.3
         )
 
 
 class Updated(Caches):
-    """A cache that is read by what is no attention."""
+    """A cache that is read by another operator than attention."""
 
-    def forward(self, q: Any, k: Any, v: Any, at: Any) -> Any:
-        torch.ops.llama.update_cache(k, self.keys, self.position(at))
+    def forward(self, q: Any, k: Any, v: Any, position: Any) -> Any:
+        torch.ops.llama.update_cache(k, self.keys, self.position(position))
         return self.keys * 2.0
 
 
@@ -71,7 +71,7 @@ def steps(count: int) -> list[tuple[torch.Tensor, ...]]:
 
 
 def imported(program: bytes, folder: Path) -> spirloom.Model:
-    """The program as one graph, without ExecuTorch."""
+    """Imports the program as one graph, without ExecuTorch."""
     (folder / "net.pte").write_bytes(program)
     graph = import_method(ProgramFile(folder / "net.pte"), OpLibrary(), Options())
     return spirloom.load(graph_file.to_bytes(graph))
@@ -85,14 +85,14 @@ def test_caches_are_states(kind: type[Caches], tmp_path: Path) -> None:
     assert program.delegates == 1 and not program.kernels
     method, graph = load(program.buffer), imported(program.buffer, tmp_path)
     for given in inputs:
-        wanted = module(*given).clone()
-        torch.testing.assert_close(run(method, given)[0], wanted, rtol=1e-5, atol=1e-5)
+        expected = module(*given).clone()
+        torch.testing.assert_close(run(method, given)[0], expected, rtol=1e-5, atol=1e-5)
         ours = torch.as_tensor(graph(*given)[0])
-        torch.testing.assert_close(ours, wanted, rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(ours, expected, rtol=1e-5, atol=1e-5)
 
 
 def test_general_attention() -> None:
-    """Each query sees every key that the mask leaves it."""
+    """Attention with an additive mask."""
     from executorch.backends.vulkan import custom_ops_lib  # noqa: F401  registers et_vk::*
 
     class Attention(torch.nn.Module):  # type: ignore[misc]
@@ -102,10 +102,10 @@ def test_general_attention() -> None:
     random = torch.Generator().manual_seed(1)
     q, k, v = (torch.randn(1, 2, n, 8, generator=random) for n in (5, 7, 7))
     inputs = (q, k, v, torch.randn(1, 1, 5, 7, generator=random))
-    wanted = torch.nn.functional.scaled_dot_product_attention(*inputs, scale=0.2)
+    expected = torch.nn.functional.scaled_dot_product_attention(*inputs, scale=0.2)
     program = Lowered(Attention(), inputs)
     method = load(program.buffer)
-    torch.testing.assert_close(run(method, inputs)[0], wanted, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(run(method, inputs)[0], expected, rtol=1e-5, atol=1e-5)
 
 
 def next_token(logits: torch.Tensor) -> torch.Tensor:
@@ -114,53 +114,56 @@ def next_token(logits: torch.Tensor) -> torch.Tensor:
 
 @pytest.mark.parametrize("mode", ["f32", "4w", "8da4w"])
 def test_tokens_of_an_export(mode: str, tmp_path: Path) -> None:
-    """ExecuTorch's runtime and the program as one graph give the tokens that PyTorch gives."""
-    made = export(mode)
-    assert made.delegates == 1 and not made.kernels
-    method, graph = load(made.program), imported(made.program, tmp_path)
-    # Of activations in 8 bits a number half-way between two steps may be rounded to either.
+    """ExecuTorch's runtime and the imported graph generate the same tokens as PyTorch."""
+    exported = export(mode)
+    assert exported.delegates == 1 and not exported.kernels
+    method, graph = load(exported.program), imported(exported.program, tmp_path)
+    # int8 activations half-way between two codes may round to either.
     tolerance = 2e-2 if mode == "8da4w" else 1e-4
     token = torch.tensor([[1]])
     for step in range(STEPS):
-        at = torch.tensor([step])
+        position = torch.tensor([step])
         with torch.no_grad():
-            wanted = made.eager(token, {"input_pos": at})
-        for logits in (run(method, (token, at))[0], torch.as_tensor(graph(token, at)[0])):
-            assert (logits - wanted).abs().max() <= tolerance
-            assert next_token(logits) == next_token(wanted)
-        token = next_token(wanted)
+            expected = exported.eager(token, {"input_pos": position})
+        for logits in (
+            run(method, (token, position))[0],
+            torch.as_tensor(graph(token, position)[0]),
+        ):
+            assert (logits - expected).abs().max() <= tolerance
+            assert next_token(logits) == next_token(expected)
+        token = next_token(expected)
     assert STEPS < CONTEXT
 
 
 def test_half_floats() -> None:
-    made = export("f32", half=True)
-    method = load(made.program)
+    exported = export("f32", fp16=True)
+    method = load(exported.program)
     token = torch.tensor([[7]])
     for step in range(4):
-        at = torch.tensor([step])
+        position = torch.tensor([step])
         with torch.no_grad():
-            wanted = made.eager(token, {"input_pos": at})
-        assert (run(method, (token, at))[0] - wanted).abs().max() <= 2e-2
-        token = next_token(wanted)
+            expected = exported.eager(token, {"input_pos": position})
+        assert (run(method, (token, position))[0] - expected).abs().max() <= 2e-2
+        token = next_token(expected)
 
 
 def test_a_prompt_of_several_tokens() -> None:
-    """An export whose count of tokens varies: a prompt, then one token after the other."""
-    made = export("f32", several=True)
-    method = load(made.program)
-    at = 0
+    """An export with a dynamic number of tokens: prefill, then decode."""
+    exported = export("f32", dynamic=True)
+    method = load(exported.program)
+    position = 0
     for tokens in ([5, 9, 2, 44, 7], [3], [61], [12, 13]):
-        given = (torch.tensor([tokens]), torch.tensor([at]))
+        given = (torch.tensor([tokens]), torch.tensor([position]))
         with torch.no_grad():
-            wanted = made.eager(given[0], {"input_pos": given[1]})
+            expected = exported.eager(given[0], {"input_pos": given[1]})
         logits = run(method, given)[0]
-        assert logits.shape == wanted.shape
-        assert (logits - wanted).abs().max() <= 1e-4
-        at += len(tokens)
+        assert logits.shape == expected.shape
+        assert (logits - expected).abs().max() <= 1e-4
+        position += len(tokens)
 
 
-def test_a_cache_that_is_given() -> None:
-    """What a call changes must be the delegate's own."""
+def test_a_cache_that_is_an_input() -> None:
+    """A call may only update buffers of the delegate."""
 
     class Given(torch.nn.Module):  # type: ignore[misc]
         def forward(self, x: Any, cache: Any) -> Any:
@@ -168,5 +171,7 @@ def test_a_cache_that_is_given() -> None:
             return x * 2.0
 
     inputs = (torch.randn(1, 1, 2, 8), torch.zeros(1, 4, 2, 8))
-    with pytest.raises(RuntimeError, match="which the call changes, is no buffer of the delegate"):
+    with pytest.raises(
+        RuntimeError, match="which the call updates in place, is not a buffer of the"
+    ):
         load(Lowered(Given(), inputs).buffer)

@@ -1,4 +1,4 @@
-"""What the specs say of ExecuTorch's names agrees with PyTorch's schemas."""
+"""Compares the ExecuTorch mappings of the specs with PyTorch's schemas."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ import pytest
 import torch
 from spirloom.torch.argument_binding import arg_for
 
-from codegen import Op, load_library
-from codegen.library import ROOT
-from codegen.spec import Exactly, ForeignName
+from spec_model import Op, load_library
+from spec_model.spec import Exactly, ExecutorchMapping
+from spec_model.templates import ROOT
 
 LIBRARY = load_library([ROOT / "op_specs"], [ROOT / "templates" / "glsl"])
 
-# What is bound otherwise than by place, on purpose: (name, argument of the schema).
+# Arguments that are intentionally not bound by position: (name, argument of the schema).
 OTHERWISE = {
-    ("aten.full_like", "self"),  # its size is the result's
+    ("aten.full_like", "self"),  # bound to the result's shape
     ("aten.ones_like", "self"),
     ("aten.zeros_like", "self"),
     ("aten.scalar_tensor", "s"),
-    ("aten.upsample_bilinear2d.vec", "output_size"),  # the result's
+    ("aten.upsample_bilinear2d.vec", "output_size"),  # bound to the result's shape
     ("aten.upsample_nearest2d.vec", "output_size"),
-    ("aten.convolution", "output_padding"),  # says nothing unless it is transposed
+    ("aten.convolution", "output_padding"),  # only used by transposed convolutions
 }
 
 
-def names() -> Iterator[tuple[Op, ForeignName]]:
+def names() -> Iterator[tuple[Op, ExecutorchMapping]]:
     for op in LIBRARY.ops.values():
-        for foreign in op.foreign:
-            if foreign.name.startswith("aten."):
-                yield op, foreign
+        for mapping in op.executorch:
+            if mapping.name.startswith("aten."):
+                yield op, mapping
 
 
 def schema_of(name: str) -> Any:
@@ -44,26 +44,26 @@ def schema_of(name: str) -> Any:
     return found._schema
 
 
-KNOWN = [(op, foreign) for op, foreign in names() if schema_of(foreign.name) is not None]
+KNOWN = [(op, mapping) for op, mapping in names() if schema_of(mapping.name) is not None]
 
 
 @pytest.mark.parametrize(
-    ("op", "foreign"), KNOWN, ids=[f"{op.name}-{foreign.name}" for op, foreign in KNOWN]
+    ("op", "mapping"), KNOWN, ids=[f"{op.name}-{mapping.name}" for op, mapping in KNOWN]
 )
-def test_arguments_bind_by_place(op: Op, foreign: ForeignName) -> None:
-    schema = schema_of(foreign.name)
-    for place, argument in enumerate(schema.arguments):
-        wanted = arg_for(op.args, place, argument.name)
-        given = foreign.places[place] if place < len(foreign.places) else None
-        if wanted is None or isinstance(given, Exactly | tuple):
+def test_arguments_bind_by_position(op: Op, mapping: ExecutorchMapping) -> None:
+    schema = schema_of(mapping.name)
+    for position, argument in enumerate(schema.arguments):
+        expected = arg_for(op.args, position, argument.name)
+        given = mapping.call_args[position] if position < len(mapping.call_args) else None
+        if expected is None or isinstance(given, Exactly | tuple):
             continue
-        if (foreign.name, argument.name) in OTHERWISE or argument.name == "dtype":
+        if (mapping.name, argument.name) in OTHERWISE or argument.name == "dtype":
             continue
-        assert given == wanted.name, f"{argument.name} is {wanted.name}, not {given}"
+        assert given == expected.name, f"{argument.name} is {expected.name}, not {given}"
 
 
 def delegated() -> set[str]:
-    """The names of what ExecuTorch's Vulkan partitioner delegates: the keys of its registry."""
+    """The operators that ExecuTorch's Vulkan partitioner delegates: the keys of its registry."""
     from executorch.backends.vulkan import custom_ops_lib  # noqa: F401  registers et_vk::*
     from executorch.backends.vulkan.op_registry import vulkan_supported_ops
 
@@ -71,18 +71,18 @@ def delegated() -> set[str]:
     return {key.replace("::", ".").removesuffix(".default") for key in keys}
 
 
-def test_the_document_lists_what_is_not_served() -> None:
-    served = {foreign.name for op in LIBRARY.ops.values() for foreign in op.foreign}
-    rules = (ROOT / "integrations/executorch/lower/structure.cpp").read_text()
-    served |= set(re.findall(r'Row\{"([^"]+)"', rules))
-    served |= {"getitem"}  # a result of a call: no call itself
+def test_the_document_lists_unsupported_operators() -> None:
+    supported = {mapping.name for op in LIBRARY.ops.values() for mapping in op.executorch}
+    source = (ROOT / "integrations/executorch/lower/call_handlers.cpp").read_text()
+    supported |= set(re.findall(r'Row\{"([^"]+)"', source))
+    supported |= {"getitem"}  # selects a result of a call
     known = delegated()
-    missing = {n for n in known if n not in served and n.removeprefix("llama.") not in served}
+    missing = {n for n in known if n not in supported and n.removeprefix("llama.") not in supported}
     text = (ROOT / "docs/reference/executorch.md").read_text()
-    count, said = re.findall(r"Of its (\d+) names these .*?: (.*?)\.\n", text, re.DOTALL)[0]
-    assert (int(count), set(re.findall(r"`([^`]+)`", said))) == (len(known), missing)
+    count, listed = re.findall(r"Of its (\d+) names these .*?: (.*?)\.\n", text, re.DOTALL)[0]
+    assert (int(count), set(re.findall(r"`([^`]+)`", listed))) == (len(known), missing)
 
 
-def test_every_name_of_pytorchs_exists() -> None:
-    missing = {foreign.name for _, foreign in names() if schema_of(foreign.name) is None}
+def test_every_aten_name_exists() -> None:
+    missing = {mapping.name for _, mapping in names() if schema_of(mapping.name) is None}
     assert not missing

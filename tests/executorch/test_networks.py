@@ -1,4 +1,4 @@
-"""Whole programs: several delegates, sizes that vary, half floats, 64-bit numbers."""
+"""Complete programs: several delegates, dynamic shapes, fp16, 64-bit integers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Net(torch.nn.Module):  # type: ignore[misc]
         return torch.softmax(self.last(x), -1)
 
 
-def test_two_delegates_and_a_kernel_between() -> None:
+def test_two_delegates_with_a_kernel_between() -> None:
     net, x = Net(), torch.randn(1, 3, 16, 16)
     program = Lowered(net, (x,))
     assert program.delegates == 2
@@ -47,7 +47,7 @@ def test_two_programs_at_once() -> None:
             check(net, method, (torch.randn(1, 3, 8, 8),))
 
 
-def test_half_floats() -> None:
+def test_fp16() -> None:
     net, x = Net(), torch.randn(1, 3, 16, 16)
     check(net, load(Lowered(net, (x,), force_fp16=True).buffer), (x,), 1e-2)
 
@@ -62,7 +62,7 @@ class Mlp(torch.nn.Module):  # type: ignore[misc]
         return self.last(torch.nn.functional.gelu(self.first(x), approximate="tanh")).sigmoid()
 
 
-def test_sizes_vary() -> None:
+def test_dynamic_shapes() -> None:
     net = Mlp()
     shapes = ({0: Dim("batch", min=1, max=9)},)
     program = Lowered(net, (torch.randn(5, 6),), shapes, require_dynamic_shapes=True)
@@ -72,7 +72,7 @@ def test_sizes_vary() -> None:
         check(net, method, (torch.randn(batch, 6),))
 
 
-def test_sizes_of_two_inputs_vary() -> None:
+def test_dynamic_shapes_of_two_inputs() -> None:
     function = Module(lambda a, b: (torch.cat([a, b], 1) * 2.0, a + 1.0))
     sizes = {1: Dim("a", min=2, max=8)}, {1: Dim("b", min=2, max=6)}
     inputs = torch.randn(2, 4), torch.randn(2, 5)
@@ -81,7 +81,7 @@ def test_sizes_of_two_inputs_vary() -> None:
         check(function, method, (torch.randn(2, a), torch.randn(2, b)))
 
 
-def test_sizes_are_computed() -> None:
+def test_computed_sizes() -> None:
     function = Module(lambda x: (x.reshape(x.shape[0] * x.shape[1], 4) + 1.0).abs())
     sizes = ({0: Dim("n", min=2, max=6), 1: Dim("m", min=2, max=7)},)
     method = load(Lowered(function, (torch.randn(3, 5, 4),), (sizes,)).buffer)
@@ -109,7 +109,7 @@ def test_64_bit_indices() -> None:
         run(method, (torch.full((2, 3), 1 << 32),))
 
 
-def test_an_input_comes_back() -> None:
+def test_an_input_that_is_an_output() -> None:
     function = Module(lambda x, y: (x + y, y.clone()))
     inputs = torch.randn(3, 4), torch.randn(3, 4)
     check(function, load(Lowered(function, inputs).buffer), inputs)

@@ -1,4 +1,4 @@
-"""A program of one operator for each name of ExecuTorch's delegates computes what eager does."""
+"""Programs of single operators, one per operator of ExecuTorch's delegates, match eager mode."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_operator(name: str) -> None:
     program = Lowered(module, inputs)
     assert program.delegates == 1
     foreign = name.split()[0]
-    is_whole = foreign.startswith(("et_vk.", "dim_order_ops."))
-    wanted = foreign if is_whole else f"aten.{foreign}"
-    assert wanted in program.names
+    is_qualified = foreign.startswith(("et_vk.", "dim_order_ops."))
+    expected = foreign if is_qualified else f"aten.{foreign}"
+    assert expected in program.names
     check(module, load(program.buffer), inputs)

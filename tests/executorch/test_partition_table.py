@@ -1,12 +1,12 @@
-"""Spirloom's partitioner takes no less of networks than ExecuTorch's, in no more delegates."""
+"""SpirloomPartitioner delegates at least as many nodes as ExecuTorch's, in no more delegates."""
 
 from __future__ import annotations
 
 import pytest
 import torch
 
-from tests.executorch.own import lowered
 from tests.executorch.partition_table import Row, exported_network, row_of, stored_rows
+from tests.executorch.partitioned import lowered
 from tests.executorch.programs import load, run
 from tests.torch.networks import NETWORKS
 
@@ -28,10 +28,10 @@ def test_rows_are_fresh(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SOME)
-def test_networks_compute_what_eager_does(name: str) -> None:
+def test_networks_match_eager_mode(name: str) -> None:
     exported, module, inputs = exported_network(name)
     program = lowered(exported, ranges=NETWORKS[name].ranges).to_executorch()
-    (given,) = run(load(bytes(program.buffer)), tuple(inputs.values()))
+    (output,) = run(load(bytes(program.buffer)), tuple(inputs.values()))
     with torch.no_grad():
-        wanted = module(**inputs)
-    torch.testing.assert_close(given, wanted, rtol=1e-4, atol=1e-4)
+        expected = module(**inputs)
+    torch.testing.assert_close(output, expected, rtol=1e-4, atol=1e-4)

@@ -1,4 +1,4 @@
-"""ExecuTorch's own tests of its Vulkan delegate, from the wheel, with Spirloom as that."""
+"""Runs ExecuTorch's tests of its Vulkan delegate, from its wheel, with Spirloom as the backend."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TESTS = Path(next(iter(executorch.__path__))) / "backends/vulkan/test/test_vulka
 
 
 def expected_failures() -> dict[str, str]:
-    """Test → why it does not pass."""
+    """Test → reason of the failure."""
     lines = (HERE / "peer_failures.txt").read_text(encoding="utf-8").splitlines()
     rows = (line.split(maxsplit=1) for line in lines if not line.startswith("#"))
     return {row[0]: row[1] for row in rows}

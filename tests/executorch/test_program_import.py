@@ -1,4 +1,4 @@
-"""Programs of ExecuTorch as graphs: the oracles are PyTorch, and ExecuTorch's own run of them."""
+"""Import of ExecuTorch programs. The references are PyTorch and ExecuTorch's runtime."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RUNNING = [name for name, network in NETWORKS.items() if network.runs == 1]
 
 
 def program(network: Network, path: Path) -> tuple[Any, tuple[Any, ...], bytes]:
-    """A module, inputs, and the module as a file."""
+    """A module, its inputs and its program, also written to `path`."""
     torch.manual_seed(0)
     module, inputs = network.module().eval(), network.inputs()
     with torch.no_grad():
@@ -52,7 +52,7 @@ def computed(graph: Graph, inputs: tuple[Any, ...]) -> list[torch.Tensor]:
 
 
 @pytest.mark.parametrize("name", RUNNING)
-def test_results_are_those_of_pytorch_and_of_executorch(name: str, tmp_path: Path) -> None:
+def test_results_match_pytorch_and_executorch(name: str, tmp_path: Path) -> None:
     module, inputs, data = program(NETWORKS[name], tmp_path / "net.pte")
     with torch.no_grad():
         eager = module(*inputs)
@@ -68,15 +68,15 @@ def test_results_are_those_of_pytorch_and_of_executorch(name: str, tmp_path: Pat
 
 @pytest.mark.parametrize("delegated", [True, False])
 @pytest.mark.parametrize("kind", [Accumulator, Window, Cache, Recurrent])
-def test_states_go_on_as_in_executorch(
+def test_states_match_executorch(
     kind: type[torch.nn.Module], delegated: bool, tmp_path: Path
 ) -> None:
-    """Buffers that a Vulkan delegate has, or that ExecuTorch's own kernels write."""
+    """Mutable buffers of a Vulkan delegate, or written by ExecuTorch's kernels."""
     module = kind()
     inputs = steps(module, 6)
     options = {"alias_buffer_mutations": True}
     network = Network(
-        lambda: module, lambda: inputs[0], delegated, options=options, keeps_first=True
+        lambda: module, lambda: inputs[0], delegated, options=options, store_initial_values=True
     )
     with torch.no_grad():
         manager = lowered(network, copy.deepcopy(module), inputs[0])
@@ -95,17 +95,17 @@ def test_states_go_on_as_in_executorch(
                 torch.testing.assert_close(mine, other, rtol=1e-5, atol=1e-5)
 
 
-def test_states_without_the_option_are_refused(tmp_path: Path) -> None:
-    """ExecuTorch's partitioner then gives them as results that nobody takes."""
+def test_states_without_the_option_are_rejected(tmp_path: Path) -> None:
+    """ExecuTorch's partitioner then makes the updates unused outputs of the delegate."""
     module = Accumulator()
     network = Network(lambda: module, lambda: steps(module, 1)[0])
     (tmp_path / "net.pte").write_bytes(bytes(lowered(network, module, network.inputs()).buffer))
-    with pytest.raises(ImportFailure, match="2 results and 1 are taken.*'alias_buffer_mutations'"):
+    with pytest.raises(ImportFailure, match="2 results; the call uses 1.*'alias_buffer_mutations'"):
         imported(tmp_path / "net.pte")
 
 
-def test_delegates_share_no_border(tmp_path: Path) -> None:
-    """ExecuTorch runs four pieces: what they fuse in one graph goes beyond them."""
+def test_fusion_crosses_delegate_boundaries(tmp_path: Path) -> None:
+    """ExecuTorch runs several delegates; the imported graph is fused across them."""
     program(NETWORKS["decoder"], tmp_path / "net.pte")
     method = ProgramFile(tmp_path / "net.pte").program["methods"][0]
     assert len(method["delegates"]) > 1
@@ -114,13 +114,13 @@ def test_delegates_share_no_border(tmp_path: Path) -> None:
     assert "aten._to_copy" not in ops
 
 
-def test_other_backends_are_refused_by_name(tmp_path: Path) -> None:
+def test_other_backends_are_rejected(tmp_path: Path) -> None:
     network = NETWORKS["islands"]
     module, inputs = network.module().eval(), network.inputs()
     exported = torch.export.export(module, inputs)
     edge = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
     (tmp_path / "net.pte").write_bytes(bytes(edge.to_executorch().buffer))
-    with pytest.raises(ImportFailure, match="XnnpackBackend, delegate 0.0: a delegate of another"):
+    with pytest.raises(ImportFailure, match="XnnpackBackend, delegate 0.0: delegates of this bac"):
         imported(tmp_path / "net.pte")
     assert main(["inspect", str(tmp_path / "net.pte")]) == 0
 
@@ -135,9 +135,9 @@ def test_the_cases_of_a_bundle(tmp_path: Path, capsys: pytest.CaptureFixture[str
         module.last.weight[0] += 0.1
         (tmp_path / "wrong.bpte").write_bytes(bundled(manager, module, network))
     assert main(["run", str(tmp_path / "net.bpte"), "--check"]) == 0
-    assert capsys.readouterr().out.count("right") == 3
+    assert capsys.readouterr().out.count("passed") == 3
     assert main(["run", str(tmp_path / "wrong.bpte"), "--check"]) == 1
-    assert capsys.readouterr().out.count("WRONG") == 3
+    assert capsys.readouterr().out.count("FAILED") == 3
 
 
 def test_the_table_of_kernels_is_fresh() -> None:
@@ -154,7 +154,7 @@ UPSTREAM = {
 
 @pytest.mark.parametrize("ours", UPSTREAM)
 def test_layouts_are_those_of_executorch(ours: str) -> None:
-    """Field by field from each root: number and type; ours may end earlier."""
+    """Compares field numbers and types from the roots. Our tables may end earlier."""
     own = parse((ROOT / ours).read_text())
     text = (Path(next(iter(executorch.__path__))) / UPSTREAM[ours]).read_text()
     theirs = parse(_plain(text))
@@ -165,7 +165,7 @@ def test_layouts_are_those_of_executorch(ours: str) -> None:
 
 
 def _plain(text: str) -> str:
-    """Without includes and attributes; element types of another file are bytes."""
+    """Removes includes and attributes. The element type of an included file becomes a byte."""
     enums = "enum ScalarType : byte { BYTE = 0 }\n"
     text = re.sub(r"executorch_flatbuffer\.ScalarType", "ScalarType", text)
     text = re.sub(r"^include .*$|\([^)]*\)|^file_extension .*$", "", text, flags=re.MULTILINE)

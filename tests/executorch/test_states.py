@@ -1,4 +1,4 @@
-"""Buffers that a module changes are states of the delegate: runs go on where the last one ended."""
+"""Mutable buffers of a module are states of the delegate: they persist between runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 
 from tests.executorch.programs import Inputs, Lowered, Module, check, load, run
 
-# Without it ExecuTorch's partitioner gives updates as outputs that nobody takes.
+# Without it, ExecuTorch's partitioner makes updates unused outputs of the delegate.
 OPTIONS: dict[str, Any] = {"alias_buffer_mutations": True}
 
 
@@ -25,7 +25,7 @@ class Accumulator(torch.nn.Module):  # type: ignore[misc]
 
 
 class Window(torch.nn.Module):  # type: ignore[misc]
-    """The last four rows, the newest at the end, and twice what was dropped."""
+    """A sliding window of four rows, and twice the dropped row."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Window(torch.nn.Module):  # type: ignore[misc]
 
 
 class Cache(torch.nn.Module):  # type: ignore[misc]
-    """Attention over keys and values that are written where a position says."""
+    """Attention with a KV cache that is updated at a given position."""
 
     def __init__(self, slots: int = 8, heads: int = 2, size: int = 4) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class Cache(torch.nn.Module):  # type: ignore[misc]
 
 
 class Recurrent(torch.nn.Module):  # type: ignore[misc]
-    """Two states, the second of which is made of the first before that changes."""
+    """Two states. The update of the second reads the first before its update."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -95,14 +95,14 @@ def steps(module: torch.nn.Module, count: int) -> list[Inputs]:
 
 
 def lowered(module: torch.nn.Module, inputs: Inputs, **options: Any) -> Lowered:
-    """The module as it is now as a program."""
+    """Lowers a copy of the module."""
     with torch.no_grad():
         return Lowered(copy.deepcopy(module), inputs, **options)
 
 
 @pytest.mark.parametrize("kind", [Accumulator, Window, Cache, Recurrent])
 @pytest.mark.parametrize("storage", ["buffer", "texture"])
-def test_runs_go_on(kind: type[torch.nn.Module], storage: str) -> None:
+def test_states_persist(kind: type[torch.nn.Module], storage: str) -> None:
     from executorch.backends.vulkan.serialization.vulkan_graph_schema import VkStorageType
 
     module = kind()
@@ -115,7 +115,7 @@ def test_runs_go_on(kind: type[torch.nn.Module], storage: str) -> None:
         check(module, method, given)
 
 
-def test_methods_have_states_of_their_own() -> None:
+def test_loaded_methods_have_separate_states() -> None:
     one, two = Accumulator(), Accumulator()
     inputs = steps(one, 5)
     program = lowered(one, inputs[0], **OPTIONS)
@@ -126,7 +126,7 @@ def test_methods_have_states_of_their_own() -> None:
             check(two, second, given)
 
 
-def test_half_floats() -> None:
+def test_fp16() -> None:
     module = Accumulator()
     inputs = steps(module, 4)
     method = load(lowered(module, inputs[0], **OPTIONS, force_fp16=True).buffer)
@@ -134,7 +134,7 @@ def test_half_floats() -> None:
         check(module, method, given, 1e-2)
 
 
-def test_without_the_option_the_remedy_is_named() -> None:
+def test_the_error_without_the_option_names_it() -> None:
     module = Accumulator()
     (given,) = steps(module, 1)
     method = load(lowered(module, given).buffer)
@@ -142,7 +142,7 @@ def test_without_the_option_the_remedy_is_named() -> None:
         run(method, given)
 
 
-def test_buffers_that_stay_are_constants() -> None:
+def test_immutable_buffers_are_constants() -> None:
     class Offset(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()

@@ -1,4 +1,4 @@
-"""Modules that PT2E quantised statically, in programs: delegates compute with the numbers."""
+"""Modules statically quantized with PT2E: delegates compute in int8."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 from tests.executorch.programs import Inputs, Lowered, load, run
 
 LIBRARY = OpLibrary()
-NUMBERS = torch.ops.quantized_decomposed
+QUANTIZED_OPS = torch.ops.quantized_decomposed
 
 
 class Residual(nn.Module):  # type: ignore[misc]
-    """Of every kind of convolution, with channels and places that ExecuTorch pads."""
+    """Every kind of convolution, with channel counts and image sizes that ExecuTorch pads."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,8 +56,8 @@ class Layers(nn.Module):  # type: ignore[misc]
         return self.second(torch.relu(self.first(x)))
 
 
-def quantised(module: Any, inputs: Inputs) -> Any:
-    """The program of PT2E's, calibrated on the inputs."""
+def quantized(module: Any, inputs: Inputs) -> Any:
+    """The module quantized with PT2E, calibrated on the inputs."""
     config = get_symmetric_quantization_config(is_per_channel=True)
     quantizer = XNNPACKQuantizer().set_global(config)
     prepared = prepare_pt2e(torch.export.export(module.eval(), inputs).module(), quantizer)
@@ -66,20 +66,20 @@ def quantised(module: Any, inputs: Inputs) -> Any:
 
 
 class ByHand(nn.Module):  # type: ignore[misc]
-    """What ExecuTorch's quantizers do not make: relu alone, and numbers that only move."""
+    """Patterns that ExecuTorch's quantizers do not emit: a single relu, data movement in int8."""
 
     def forward(self, a: Any, b: Any) -> Any:
-        y = _rounded(_rounded(a, 0.03, -20) + _rounded(b, 0.05, 7), 0.11, 3)
-        y = _rounded(torch.relu(y), 0.07, -128)
-        return _rounded(nn.functional.pixel_shuffle(y, 2), 0.06, -100)
+        y = _requantized(_requantized(a, 0.03, -20) + _requantized(b, 0.05, 7), 0.11, 3)
+        y = _requantized(torch.relu(y), 0.07, -128)
+        return _requantized(nn.functional.pixel_shuffle(y, 2), 0.06, -100)
 
 
-def _rounded(x: Any, scale: float, zero: int) -> Any:
-    numbers = NUMBERS.quantize_per_tensor(x, scale, zero, -128, 127, torch.int8)
-    return NUMBERS.dequantize_per_tensor(numbers, scale, zero, -128, 127, torch.int8)
+def _requantized(x: Any, scale: float, zero: int) -> Any:
+    codes = QUANTIZED_OPS.quantize_per_tensor(x, scale, zero, -128, 127, torch.int8)
+    return QUANTIZED_OPS.dequantize_per_tensor(codes, scale, zero, -128, 127, torch.int8)
 
 
-# The module, the shapes that it takes, what its delegate calls, what that becomes.
+# Module, input shapes, operators of its delegate, operators of the imported graph.
 CASES: dict[str, tuple[type[nn.Module], list[tuple[int, ...]], set[str], dict[str, int]]] = {
     "convolutions": (
         Residual,
@@ -99,16 +99,16 @@ CASES: dict[str, tuple[type[nn.Module], list[tuple[int, ...]], set[str], dict[st
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_delegates_compute_with_numbers(name: str, tmp_path: Path) -> None:
+def test_delegates_compute_in_int8(name: str, tmp_path: Path) -> None:
     kind, shapes, names, expected = CASES[name]
     torch.manual_seed(0)
     module, inputs = kind().eval(), tuple(torch.randn(shape) for shape in shapes)
-    made = module if kind is ByHand else quantised(module, inputs)
+    made = module if kind is ByHand else quantized(module, inputs)
     program = Lowered(made, inputs)
     assert program.delegates == 1 and program.kernels == []
     assert {f"et_vk.{each}" for each in names} <= program.names
     with torch.no_grad():
-        wanted = made(*inputs)
+        expected_output = made(*inputs)
     (given,) = run(load(program.buffer), inputs)
     (tmp_path / "net.pte").write_bytes(program.buffer)
     graph = import_method(ProgramFile(tmp_path / "net.pte"), LIBRARY, Options())
@@ -116,10 +116,10 @@ def test_delegates_compute_with_numbers(name: str, tmp_path: Path) -> None:
     assert expected.items() <= counts.items()
     assert not {"aten.convolution", "aten.linear", "aten.add.Tensor"} & {*counts}
     (ours,) = spirloom.load(graph_file.to_bytes(graph))(*(x.numpy() for x in inputs))
-    # A sum of floats may be half-way between two numbers: then they are one apart, if rarely.
+    # A value half-way between two codes may round to either: a rare difference of one step.
     scale = LIBRARY.arg(graph.nodes[-1], "scale")
     assert isinstance(scale, Tensor) and scale.data is not None
     step = float(scale.data.max())
     for y in (given.numpy(), np.asarray(ours)):
-        gap = np.abs(y - wanted.numpy())
+        gap = np.abs(y - expected_output.numpy())
         assert gap.max() <= 1.01 * step and (gap > 0.01 * step).mean() < 0.02

@@ -1,4 +1,4 @@
-"""ExecuTorch's suites of its operators: some of their cases, others each day; or all of them."""
+"""ExecuTorch's operator suites: a daily random sample of the cases, or all of them."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from tests.executorch.suite.driver import ROOT, try_all
 from tests.executorch.suite.outcome import Kind, Outcome
 from tests.executorch.suite.table import page, passing_share
 
-SAMPLE = 100  # about three minutes of one core
+SAMPLE = 100  # about three minutes on one core
 PAGE = ROOT / "generated" / "executorch_suite.md"
-REFUSED = Path(__file__).resolve().parent / "suite_refused.txt"
+REJECTED = Path(__file__).resolve().parent / "suite_rejected.txt"
 
 
-def expected_refusals() -> dict[str, str]:
-    """Suite → why Spirloom refuses cases of it."""
-    lines = REFUSED.read_text(encoding="utf-8").splitlines()
+def expected_rejections() -> dict[str, str]:
+    """Suite → reason for rejected cases."""
+    lines = REJECTED.read_text(encoding="utf-8").splitlines()
     rows = (line.split(maxsplit=1) for line in lines if not line.startswith("#"))
     return {row[0]: row[1] for row in rows}
 
 
 def unexpected(outcomes: Mapping[str, Outcome]) -> list[str]:
-    """A line for each case that is wrong, ends the process, or is refused for no listed reason."""
-    known = expected_refusals()
+    """A line for each case that is wrong, crashes, or is rejected without a listed reason."""
+    known = expected_rejections()
     return [
         f"{run}: {outcome.kind}: {outcome.reason}"
         for run, outcome in outcomes.items()
         if outcome.kind in (Kind.WRONG, Kind.CRASH)
-        or (outcome.kind is Kind.REFUSED and run.split("/", 1)[1].split("#")[0] not in known)
+        or (outcome.kind is Kind.REJECTED and run.split("/", 1)[1].split("#")[0] not in known)
     ]
 
 

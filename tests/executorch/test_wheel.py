@@ -1,4 +1,4 @@
-"""The wheel beside an installed ExecuTorch, used from another folder. Made unless --wheel."""
+"""The wheel with an installed ExecuTorch, in another directory. Builds the wheel unless --wheel."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.executorch.own import Own
+from tests.executorch.partitioned import PartitionedProgram
 from tests.executorch.programs import Lowered
 from tests.executorch.test_networks import Net
 
@@ -22,38 +22,38 @@ import torch
 import spirloom.executorch
 from executorch.runtime import Runtime
 
-folder = sys.argv[1]
-x, wanted = torch.load(f"{folder}/values.pt")
-for name in ("own", "vulkan"):
-    method = Runtime.get().load_program(f"{folder}/{name}.pte").load_method("forward")
+directory = sys.argv[1]
+x, expected = torch.load(f"{directory}/values.pt")
+for name in ("partitioned", "vulkan"):
+    method = Runtime.get().load_program(f"{directory}/{name}.pte").load_method("forward")
     found, = method.execute([x])
-    print(name, bool((found - wanted).abs().max() < 1e-5))
+    print(name, bool((found - expected).abs().max() < 1e-5))
 print(spirloom.executorch.__file__)
 """
 
 
 @pytest.fixture(scope="module")
 def python(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of a new environment with the wheel and, of this one, ExecuTorch and what that needs."""
+    """The interpreter of a new environment with the wheel and this environment's ExecuTorch."""
     wheel: Path | None = request.config.getoption("--wheel")
     if wheel is None:
         dist = tmp_path_factory.mktemp("dist")
         command = ["/usr/bin/python3", "tools/wheel.py", "--out", str(dist)]
         subprocess.run(command, cwd=ROOT, check=True)
         wheel = next(dist.glob("*.whl"))
-    folder = tmp_path_factory.mktemp("fresh") / "venv"
-    venv.EnvBuilder().create(folder)
-    made = folder / "bin/python3"
-    site = next(folder.glob("lib/python3*/site-packages"))
+    directory = tmp_path_factory.mktemp("fresh") / "venv"
+    venv.EnvBuilder().create(directory)
+    python = directory / "bin/python3"
+    site = next(directory.glob("lib/python3*/site-packages"))
     (site / "executorch.pth").write_text(f"{Path(torch.__file__).parents[1]}\n", encoding="utf-8")
-    pip = [sys.executable, "-m", "pip", "--python", str(made), "install", "--quiet", "--no-deps"]
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps"]
     subprocess.run([*pip, str(wheel.resolve())], check=True)
-    return made
+    return python
 
 
-def test_it_runs_both_kinds_of_delegates(python: Path, tmp_path: Path) -> None:
+def test_both_kinds_of_delegates_run(python: Path, tmp_path: Path) -> None:
     net, x = Net(), torch.randn(1, 3, 16, 16)
-    for name, kind in (("own", Own), ("vulkan", Lowered)):
+    for name, kind in (("partitioned", PartitionedProgram), ("vulkan", Lowered)):
         (tmp_path / f"{name}.pte").write_bytes(kind(net, (x,)).buffer)
     with torch.no_grad():
         torch.save((x, net(x)), tmp_path / "values.pt")
@@ -63,5 +63,5 @@ def test_it_runs_both_kinds_of_delegates(python: Path, tmp_path: Path) -> None:
         cwd=tmp_path, env=outside, capture_output=True, text=True, check=False,
     )  # fmt: skip
     lines = done.stdout.splitlines()
-    assert lines[:2] == ["own True", "vulkan True"], done.stdout + done.stderr
+    assert lines[:2] == ["partitioned True", "vulkan True"], done.stdout + done.stderr
     assert Path(lines[2]).is_relative_to(python.parents[1])

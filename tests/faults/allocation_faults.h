@@ -1,4 +1,4 @@
-// operator new that fails on demand: on the thread that asks for it, outside the Vulkan driver.
+// Replaces operator new: allocations of the arming thread, outside the Vulkan driver, can fail.
 #ifndef SPIRLOOM_TESTS_FAULTS_ALLOCATION_FAULTS_H_
 #define SPIRLOOM_TESTS_FAULTS_ALLOCATION_FAULTS_H_
 
@@ -6,9 +6,9 @@
 
 namespace spirloom::faults {
 
-// From now on allocation `first` of this thread fails, counted from 1, and `count` - 1 after it.
+// Makes `count` allocations of this thread fail, starting with the `first` one, counted from 1.
 void FailAllocations(uint64_t first, uint64_t count);
-// None fails any more. Returns how many have failed.
+// Ends the fault injection. Returns the number of failed allocations.
 uint64_t StopFailingAllocations();
 
 }  // namespace spirloom::faults

@@ -11,7 +11,7 @@
 #include "runtime/graph/file/graph_loader.h"
 #include "runtime/graph/model/model_state.h"
 #include "runtime/graph/model/states.h"
-#include "tests/unit/model_fixture.h"
+#include "tests/support/model_fixture.h"
 
 namespace spirloom::faults {
 namespace {
@@ -42,7 +42,7 @@ std::vector<std::byte> GraphFile() {
   return file.Write();
 }
 
-// The bytes of one x and y.
+// The input and output data of one run.
 class Exchange {
  public:
   explicit Exchange(int64_t batch) : shapes_{{batch, kWidth}} {
@@ -71,7 +71,7 @@ class Exchange {
   std::vector<std::span<std::byte>> outputs_;
 };
 
-// Reads the state into `all`, writes it, and lets it begin anew.
+// Appends the state to `all`, writes it and resets it.
 template <typename Read, typename Write, typename Reset>
 Status UseState(std::vector<float>& all, const Read& read, const Write& write, const Reset& reset) {
   Floats state(kWidth);
@@ -149,8 +149,8 @@ Result<std::vector<float>> UseModel(const Runtime& runtime, const Use& use) {
   ModelOptions options;
   options.storage = use.storage;
   options.profile = true;
-  if (use.tune) options.tune = MeasuredKernels();
-  if (use.staged) {  // past the public calls, which are guarded each
+  if (use.tune) options.tune = KernelAutotuner();
+  if (use.staged) {  // internal functions, which do not catch exceptions as the public API does
     return Guarded([&] { return UseStaged(runtime, options); });
   }
   SPIRLOOM_TRY_ASSIGN(Model model, Model::LoadFromMemory(runtime, GraphFile(), options));
@@ -162,7 +162,7 @@ Result<std::vector<float>> UseModel(const Runtime& runtime, const Use& use) {
 }  // namespace spirloom::faults
 
 int main(int argc, char** argv) {
-  (void)spirloom::faults::Faults();  // before the runtime looks for a loader
+  (void)spirloom::faults::Faults();  // loads the replacement before the runtime opens a loader
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

@@ -5,14 +5,14 @@ namespace spirloom::faults {
 void Heaps::Split(uint64_t first, uint64_t second) {
   const std::scoped_lock lock(mutex_);
   split_ = true;
-  room_ = {first, second};
+  free_ = {first, second};
 }
 
 void Heaps::Join() {
   const std::scoped_lock lock(mutex_);
   split_ = false;
   types_ = VK_MAX_MEMORY_TYPES;
-  taken_.clear();
+  allocations_.clear();
 }
 
 void Heaps::Describe(VkPhysicalDeviceMemoryProperties& memory) {
@@ -35,33 +35,33 @@ void Heaps::Describe(VkMemoryRequirements& requirements) const {
   if (split_) requirements.memoryTypeBits |= requirements.memoryTypeBits << types_;
 }
 
-std::optional<VkMemoryAllocateInfo> Heaps::Take(const VkMemoryAllocateInfo& info) {
+std::optional<VkMemoryAllocateInfo> Heaps::Reserve(const VkMemoryAllocateInfo& info) {
   const std::scoped_lock lock(mutex_);
   if (!split_) return info;
-  uint64_t& room = room_[SetOf(info)];
-  if (info.allocationSize > room) return std::nullopt;
-  room -= info.allocationSize;
-  VkMemoryAllocateInfo given = info;
-  given.memoryTypeIndex %= types_;
-  return given;
+  uint64_t& free = free_[SetOf(info)];
+  if (info.allocationSize > free) return std::nullopt;
+  free -= info.allocationSize;
+  VkMemoryAllocateInfo driver_info = info;
+  driver_info.memoryTypeIndex %= types_;
+  return driver_info;
 }
 
-void Heaps::Give(VkDeviceMemory memory, const VkMemoryAllocateInfo& asked) {
+void Heaps::Commit(VkDeviceMemory memory, const VkMemoryAllocateInfo& requested) {
   const std::scoped_lock lock(mutex_);
   if (!split_) return;
   if (memory == VK_NULL_HANDLE) {
-    room_[SetOf(asked)] += asked.allocationSize;
+    free_[SetOf(requested)] += requested.allocationSize;
   } else {
-    taken_[memory] = {SetOf(asked), asked.allocationSize};
+    allocations_[memory] = {SetOf(requested), requested.allocationSize};
   }
 }
 
 void Heaps::Free(VkDeviceMemory memory) {
   const std::scoped_lock lock(mutex_);
-  const auto found = taken_.find(memory);
-  if (found == taken_.end()) return;
-  room_[found->second.set] += found->second.size;
-  taken_.erase(found);
+  const auto found = allocations_.find(memory);
+  if (found == allocations_.end()) return;
+  free_[found->second.set] += found->second.size;
+  allocations_.erase(found);
 }
 
 }  // namespace spirloom::faults

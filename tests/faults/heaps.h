@@ -1,4 +1,4 @@
-// A device's memory as if it had each of its heaps twice, with little room in them.
+// Simulates a device with duplicated memory heaps of limited size.
 #ifndef SPIRLOOM_TESTS_FAULTS_HEAPS_H_
 #define SPIRLOOM_TESTS_FAULTS_HEAPS_H_
 
@@ -12,26 +12,26 @@
 
 namespace spirloom::faults {
 
-// Stands between a program and the driver: the program sees every memory type twice, the second
-// times in heaps of their own. Thread-safe.
+// A layer between program and driver: the program sees every memory type twice, in two sets of
+// heaps. Thread-safe.
 class Heaps {
  public:
-  // From the next device on; `first` and `second` are what the heaps of either set have together.
+  // Starts with the next device. `first` and `second` are the total sizes of the two sets in bytes.
   void Split(uint64_t first, uint64_t second);
   void Join();
 
-  // What the driver tells of types and requirements, as the program sees it.
+  // Converts the driver's memory types and requirements to the program's view.
   void Describe(VkPhysicalDeviceMemoryProperties& memory);
   void Describe(VkMemoryRequirements& requirements) const;
 
-  // The allocation as the driver sees it, its size taken; absent where there is no room.
-  std::optional<VkMemoryAllocateInfo> Take(const VkMemoryAllocateInfo& info);
-  // Whose that is; null: the driver had none.
-  void Give(VkDeviceMemory memory, const VkMemoryAllocateInfo& asked);
+  // Reserves the size and returns the allocation for the driver; none if the set is full.
+  std::optional<VkMemoryAllocateInfo> Reserve(const VkMemoryAllocateInfo& info);
+  // Records the allocation of a reservation, or cancels the reservation if `memory` is null.
+  void Commit(VkDeviceMemory memory, const VkMemoryAllocateInfo& requested);
   void Free(VkDeviceMemory memory);
 
  private:
-  struct Part {
+  struct Allocation {
     size_t set;
     uint64_t size;
   };
@@ -40,8 +40,8 @@ class Heaps {
   mutable std::mutex mutex_;
   bool split_ = false;
   uint32_t types_ = VK_MAX_MEMORY_TYPES;  // of the driver
-  std::array<uint64_t, 2> room_{};
-  std::map<VkDeviceMemory, Part> taken_;
+  std::array<uint64_t, 2> free_{};
+  std::map<VkDeviceMemory, Allocation> allocations_;
 };
 
 }  // namespace spirloom::faults

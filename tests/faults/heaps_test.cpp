@@ -1,5 +1,5 @@
-// Memory is found where it is: in another heap when one is full, in smaller blocks when no heap has
-// room for a large one.
+// Memory allocation falls back to another heap if one is full, and to smaller blocks if no heap can
+// hold a large one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "runtime/session/runtime_state.h"
 #include "tests/faults/fault_fixture.h"
-#include "tests/unit/model_fixture.h"
+#include "tests/support/model_fixture.h"
 
 namespace spirloom::faults {
 namespace {
@@ -23,7 +23,7 @@ constexpr uint64_t kElements = 5 * kMiB;  // 20 MiB of float32
 class HeapsTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (!IsAvailable()) GTEST_SKIP() << "There is no Vulkan device.";
+    if (!IsAvailable()) GTEST_SKIP() << "No Vulkan device is available.";
     leaked_ = Faults().live();
   }
   void TearDown() override {
@@ -50,7 +50,7 @@ class HeapsTest : public testing::Test {
   size_t leaked_ = 0;
 };
 
-// y = max(3 relu(x) + |x|), with six tensors of 20 MiB at a time between x and y.
+// y = max(3 relu(x) + |x|), with six live intermediate tensors of 20 MiB.
 std::vector<std::byte> WideGraph() {
   FileGraph file;
   const std::vector<uint64_t> shape = {kElements};
@@ -72,7 +72,7 @@ std::vector<std::byte> WideGraph() {
   return file.Write();
 }
 
-TEST_F(HeapsTest, AFullHeapHasAnotherBesideIt) {
+TEST_F(HeapsTest, UsesAnotherHeapIfOneIsFull) {
   for (const Use& use : {Use{.name = "buffers"}, Use{.name = "staged", .staged = true},
                          Use{.name = "textures", .storage = Storage::kTexture3D}}) {
     ASSERT_NO_FATAL_FAILURE(Restart(kPlenty, 0));
@@ -85,14 +85,14 @@ TEST_F(HeapsTest, AFullHeapHasAnotherBesideIt) {
   }
 }
 
-TEST_F(HeapsTest, WhatNoHeapHoldsInOneBlockIsSplit) {
+TEST_F(HeapsTest, SplitsBlocksThatFitNoHeap) {
   const std::vector<std::byte> graph = WideGraph();
-  // One of 120 MiB fits neither heap. Of two halves the second does not, and must not keep the
-  // first. Of six parts five fit the first heap, and the last with x the other.
+  // One block of 120 MiB fits neither heap. Of two blocks of 60 MiB only the first fits, and must
+  // be freed. Of six blocks five fit the first heap; the last one and x fit the second.
   ASSERT_NO_FATAL_FAILURE(Restart(119 * kMiB, 59 * kMiB));
   Result<Model> model = Model::LoadFromMemory(*runtime_, graph);
   ASSERT_TRUE(model.ok()) << model.status().message();
-  EXPECT_GE(model->stats().planned_bytes, 120 * kMiB) << "it would fit one heap";
+  EXPECT_GE(model->stats().planned_bytes, 120 * kMiB) << "the plan fits one heap";
   std::vector<float> x(kElements);
   for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 1001) - 500;
   const auto outputs = RunModel(*model, {x});
@@ -100,12 +100,12 @@ TEST_F(HeapsTest, WhatNoHeapHoldsInOneBlockIsSplit) {
   EXPECT_EQ((*outputs)[0], std::vector<float>{4 * 500});
 }
 
-TEST_F(HeapsTest, WhereNothingHelpsTheMessageTellsTheSize) {
+TEST_F(HeapsTest, ReportsTheSizeIfNoHeapFits) {
   ASSERT_NO_FATAL_FAILURE(Restart(10 * kMiB, 10 * kMiB));
-  const Status refused = Model::LoadFromMemory(*runtime_, WideGraph()).status();
-  EXPECT_EQ(refused.code(), StatusCode::kOutOfMemory);
-  EXPECT_THAT(refused.message(), HasSubstr("vkAllocateMemory"));
-  EXPECT_THAT(refused.message(), HasSubstr("While allocating "));
+  const Status status = Model::LoadFromMemory(*runtime_, WideGraph()).status();
+  EXPECT_EQ(status.code(), StatusCode::kOutOfMemory);
+  EXPECT_THAT(status.message(), HasSubstr("vkAllocateMemory"));
+  EXPECT_THAT(status.message(), HasSubstr("While allocating "));
 }
 
 }  // namespace

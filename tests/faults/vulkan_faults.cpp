@@ -18,7 +18,7 @@
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
-// Functions that make an object, and what destroys it.
+// Functions that create an object, and the functions that destroy it.
 #define CREATORS(X)                                            \
   X(vkAllocateMemory, vkFreeMemory)                            \
   X(vkCreateBuffer, vkDestroyBuffer)                           \
@@ -57,7 +57,7 @@
   X(vkResetFences)                            \
   X(vkWaitForFences)
 
-// Functions whose answers are those of Heaps.
+// Functions whose results Heaps modifies.
 #define DESCRIBING(X)              \
   X(vkGetBufferMemoryRequirements) \
   X(vkGetImageMemoryRequirements)  \
@@ -66,17 +66,18 @@
 namespace spirloom::faults {
 namespace {
 
-constexpr std::array kMayLose = {"vkDeviceWaitIdle", "vkGetFenceStatus", "vkGetQueryPoolResults",
-                                 "vkQueueSubmit",    "vkQueueWaitIdle",  "vkWaitForFences"};
+constexpr std::array kDeviceLostFunctions = {"vkDeviceWaitIdle",      "vkGetFenceStatus",
+                                             "vkGetQueryPoolResults", "vkQueueSubmit",
+                                             "vkQueueWaitIdle",       "vkWaitForFences"};
 
 struct State {
   std::mutex mutex;
   std::optional<Fault> fault;
   uint64_t calls = 0;
   const char* failed = nullptr;
-  std::multiset<std::pair<int, uint64_t>> live;  // kinds of objects and their handles
+  std::multiset<std::pair<int, uint64_t>> live;  // kind and handle of each live object
   size_t wrongly_destroyed = 0;
-  std::map<std::string_view, PFN_vkVoidFunction> real;  // the loader's: they serve all devices
+  std::map<std::string_view, PFN_vkVoidFunction> real;  // the loader's functions, for all devices
   VkDevice device = VK_NULL_HANDLE;
 };
 State state;
@@ -104,17 +105,17 @@ Function Real(const char* name) {
 // Fills State::real through the first instance.
 void FindReal(VkInstance instance);
 
-bool MayLose(std::string_view name) {
-  return std::find(kMayLose.begin(), kMayLose.end(), name) != kMayLose.end();
+bool MayReturnDeviceLost(std::string_view name) {
+  return std::ranges::find(kDeviceLostFunctions, name) != kDeviceLostFunctions.end();
 }
 
-// What the call must return without being made; absent if it is to be made.
+// The error that the call must return without reaching the driver; none if it must reach it.
 std::optional<VkResult> FailureOf(const char* name) {
   const std::scoped_lock lock(state.mutex);
   if (!state.fault) return std::nullopt;
   const Fault& fault = *state.fault;
   const bool losing = fault.code == VK_ERROR_DEVICE_LOST;
-  if (losing && !MayLose(name)) return std::nullopt;
+  if (losing && !MayReturnDeviceLost(name)) return std::nullopt;
   if (losing && state.failed != nullptr) return fault.code;
   if (*fault.only != '\0' && std::string_view(fault.only) != name &&
       std::string_view(fault.also) != name) {
@@ -123,18 +124,18 @@ std::optional<VkResult> FailureOf(const char* name) {
   ++state.calls;
   if (state.calls < fault.first || state.calls - fault.first >= fault.count) return std::nullopt;
   if (state.failed == nullptr) state.failed = name;
-  // A lost device does nothing more.
+  // A lost device executes no further work.
   if (losing) Real<PFN_vkDeviceWaitIdle>("vkDeviceWaitIdle")(state.device);
   return fault.code;
 }
 
-// Outputs are pointers to complete types; objects are pointers to incomplete ones, and inputs.
+// Overwrites output parameters: pointers to non-const complete types. Others are inputs or handles.
 template <typename T>
-void Spoil(T /*input*/) {}
+void FillWithGarbage(T /*input*/) {}
 template <typename T>
 requires requires {
   sizeof(T);
-} &&(!std::is_const_v<T> && !std::is_void_v<T>)void Spoil(T* output) {
+} &&(!std::is_const_v<T> && !std::is_void_v<T>)void FillWithGarbage(T* output) {
   if (output != nullptr) std::memset(static_cast<void*>(output), 0xa5, sizeof(T));
 }
 
@@ -146,11 +147,11 @@ enum Kind {
 };
 
 template <typename Handle>
-uint64_t NumberOf(Handle handle) {
-  return (uint64_t)handle;  // NOLINT: a pointer or a number
+uint64_t ValueOf(Handle handle) {
+  return (uint64_t)handle;  // NOLINT: a pointer or an integer
 }
 
-// A function that returns a VkResult, and makes an object of kind `kKind` unless that is kNone.
+// Wraps a function that returns a VkResult and, unless `kKind` is kNone, creates an object.
 template <int kKind, const char* kName, typename Function>
 struct Failing;
 template <int kKind, const char* kName, typename... Args>
@@ -158,7 +159,7 @@ struct Failing<kKind, kName, VkResult(VKAPI_PTR*)(Args...)> {
   static VKAPI_ATTR VkResult VKAPI_CALL Call(Args... args) {
     const InDriver in_driver;
     if (const auto failure = FailureOf(kName)) {
-      (Spoil(args), ...);
+      (FillWithGarbage(args), ...);
       return *failure;
     }
     const VkResult result = Real<VkResult(VKAPI_PTR*)(Args...)>(kName)(args...);
@@ -166,7 +167,7 @@ struct Failing<kKind, kName, VkResult(VKAPI_PTR*)(Args...)> {
       auto* object = std::get<sizeof...(Args) - 1>(std::make_tuple(args...));
       if (result == VK_SUCCESS) {
         const std::scoped_lock lock(state.mutex);
-        state.live.emplace(kKind, NumberOf(*object));
+        state.live.emplace(kKind, ValueOf(*object));
         if constexpr (kKind == k_vkCreateInstance) FindReal(*object);
         if constexpr (kKind == k_vkCreateDevice) state.device = *object;
       }
@@ -182,12 +183,12 @@ struct Destroying<kKind, kName, void(VKAPI_PTR*)(Args...)> {
   static VKAPI_ATTR void VKAPI_CALL Call(Args... args) {
     const InDriver in_driver;
     const auto object = std::get<sizeof...(Args) - 2>(std::make_tuple(args...));
-    if (NumberOf(object) != 0) {
+    if (ValueOf(object) != 0) {
       const std::scoped_lock lock(state.mutex);
-      const auto found = state.live.find({kKind, NumberOf(object)});
+      const auto found = state.live.find({kKind, ValueOf(object)});
       if (found == state.live.end()) {
         ++state.wrongly_destroyed;
-        return;  // it would be the driver's end
+        return;  // the driver would crash
       }
       state.live.erase(found);
     }
@@ -195,7 +196,7 @@ struct Destroying<kKind, kName, void(VKAPI_PTR*)(Args...)> {
   }
 };
 
-// A function that describes memory in its last argument.
+// Wraps a function that returns memory properties in its last argument.
 template <const char* kName, typename Function>
 struct Describing;
 template <const char* kName, typename... Args>
@@ -223,11 +224,11 @@ DESCRIBING(NAME)
 VKAPI_ATTR VkResult VKAPI_CALL AllocateMemory(VkDevice device, const VkMemoryAllocateInfo* info,
                                               const VkAllocationCallbacks* allocator,
                                               VkDeviceMemory* memory) {
-  const auto given = heaps.Take(*info);
-  if (!given) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+  const auto driver_info = heaps.Reserve(*info);
+  if (!driver_info) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
   using Call = Failing<k_vkAllocateMemory, kName_vkAllocateMemory, PFN_vkAllocateMemory>;
-  const VkResult result = Call::Call(device, &*given, allocator, memory);
-  heaps.Give(result == VK_SUCCESS ? *memory : VK_NULL_HANDLE, *info);
+  const VkResult result = Call::Call(device, &*driver_info, allocator, memory);
+  heaps.Commit(result == VK_SUCCESS ? *memory : VK_NULL_HANDLE, *info);
   return result;
 }
 
@@ -258,7 +259,7 @@ constexpr const char* kGetDevice = "vkGetDeviceProcAddr";
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetDevice(VkDevice device, const char* name);
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetInstance(VkInstance instance, const char* name);
 
-// `real`, or what stands before it.
+// The wrapper of the function, or `real` if there is none.
 PFN_vkVoidFunction Wrapped(PFN_vkVoidFunction real, std::string_view name) {
   if (real == nullptr) return nullptr;
   if (name == kGetDevice) return reinterpret_cast<PFN_vkVoidFunction>(&GetDevice);

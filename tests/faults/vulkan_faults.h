@@ -1,5 +1,5 @@
-// A Vulkan loader for tests: it passes everything on to the real one, except calls that are to
-// fail. Loaded before the runtime looks for "libvulkan.so.1", it is what the runtime finds.
+// A fault-injecting Vulkan loader for tests. It forwards calls to the real loader, except for those
+// that must fail. Load it before the runtime opens "libvulkan.so.1", which then resolves to it.
 #ifndef SPIRLOOM_TESTS_FAULTS_VULKAN_FAULTS_H_
 #define SPIRLOOM_TESTS_FAULTS_VULKAN_FAULTS_H_
 
@@ -10,37 +10,37 @@
 
 namespace spirloom::faults {
 
-// Which calls fail, of those functions that return a VkResult. A failing call does not reach the
-// driver, and its outputs are garbage, as Vulkan allows.
+// Selects failing calls among the functions that return a VkResult. A failing call does not reach
+// the driver; its outputs are garbage, as Vulkan allows.
 struct Fault {
-  uint64_t first = 1;     // counted from 1 when the fault is set; of VK_ERROR_DEVICE_LOST, among
-                          // the functions that may return it
-  uint64_t count = 1;     // how many
-  const char* only = "";  // a function's name: others do not count and do not fail
-  const char* also = "";  // with `only`, another function that does
-  VkResult code = VK_ERROR_OUT_OF_HOST_MEMORY;  // a lost device stays so until Clear()
+  uint64_t first = 1;     // index of the first failing call, from 1 when the fault is set; for
+                          // VK_ERROR_DEVICE_LOST among the functions that may return it
+  uint64_t count = 1;     // number of failing calls
+  const char* only = "";  // name of the function that is counted and fails; "": all
+  const char* also = "";  // with `only`: a second such function
+  VkResult code = VK_ERROR_OUT_OF_HOST_MEMORY;  // a lost device remains lost until clear()
 };
 
 // Thread-safe.
 struct VulkanFaults {
   void (*set)(const Fault& fault);
-  // From now on no call fails. Returns the first function that has failed, or null.
+  // Ends the fault. Returns the name of the first function that failed, or null.
   const char* (*clear)();
-  // Objects created and not destroyed, device memory included.
+  // The number of live objects, including device memory.
   size_t (*live)();
-  // Whether the calling thread is in the real loader or driver.
+  // Whether the calling thread is in the real loader or the driver.
   bool (*in_driver)();
-  // Calls to destroy what is not there.
+  // The number of destroy calls for objects that do not exist.
   size_t (*wrongly_destroyed)();
-  // From the next device on it has each of its heaps twice, with so many bytes of room in either
-  // set, until join_heaps(); no device may live then.
+  // Duplicates the heaps of devices created from now on, with `first` and `second` bytes in the two
+  // sets, until join_heaps(). No device may exist at either call.
   void (*split_heaps)(uint64_t first, uint64_t second);
   void (*join_heaps)();
 };
 
 }  // namespace spirloom::faults
 
-// The only way in: dlsym() of this name.
+// The entry point, for dlsym().
 extern "C" const spirloom::faults::VulkanFaults* spirloom_vulkan_faults();
 
 #endif  // SPIRLOOM_TESTS_FAULTS_VULKAN_FAULTS_H_

@@ -1,5 +1,5 @@
-// Every call of Vulkan fails once: what comes out is an error that names it, and nothing is lost,
-// not even the runtime, unless the device is.
+// Each Vulkan call fails once. The result is an error that names the function; nothing is leaked,
+// and the runtime remains usable unless the device is lost.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,28 +23,28 @@ constexpr VkResult kCodes[] = {VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVI
 class VulkanFaultsTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (!IsAvailable()) GTEST_SKIP() << "There is no Vulkan device.";
+    if (!IsAvailable()) GTEST_SKIP() << "No Vulkan device is available.";
     leaked_ = Faults().live();
-    folder_ = testing::TempDir() + "spirloom_vulkan_faults";
-    std::filesystem::remove_all(folder_);
+    directory_ = testing::TempDir() + "spirloom_vulkan_faults";
+    std::filesystem::remove_all(directory_);
   }
   void TearDown() override {
     runtime_.reset();
     EXPECT_EQ(Faults().live(), leaked_);
     EXPECT_EQ(Faults().wrongly_destroyed(), 0U);
-    std::filesystem::remove_all(folder_);
+    std::filesystem::remove_all(directory_);
   }
 
   void Restart(bool validation = false) {
     runtime_.reset();
-    Result<Runtime> made = MakeRuntime(folder_, validation);
+    Result<Runtime> made = MakeRuntime(directory_, validation);
     ASSERT_TRUE(made.ok()) << made.status().message();
     runtime_ = std::make_unique<Runtime>(std::move(made).value());
   }
 
   uint64_t AllocatedBytes() const { return runtime_->state()->device->counters().allocated_bytes; }
 
-  // With call `first` failing; whether there are that many.
+  // Uses the model while call `first` fails. Returns whether that call was reached.
   bool Try(const Use& use, uint64_t first, VkResult code, const std::vector<float>& expected) {
     const size_t live = Faults().live();
     Faults().set({.first = first, .code = code});
@@ -59,10 +59,10 @@ class VulkanFaultsTest : public testing::Test {
       ++tolerated_;
     } else {
       EXPECT_THAT(used.status().message(), HasSubstr(failed));
-      ++refused_;
+      ++reported_;
     }
     EXPECT_EQ(AllocatedBytes(), 0U);
-    // Layouts of descriptors and pipelines are the runtime's, and may have come.
+    // The runtime may have cached further descriptor set layouts and pipeline layouts.
     EXPECT_LE(Faults().live(), live + 40);
     return true;
   }
@@ -77,8 +77,8 @@ class VulkanFaultsTest : public testing::Test {
       if (TryAll() || first % 8 == 0) ExpectAgain(use, expected);
     }
     ExpectAgain(use, expected);
-    std::printf("%s: %d faults refused, %d tolerated\n", use.name.c_str(), refused_, tolerated_);
-    EXPECT_GT(refused_, 10);
+    std::printf("%s: %d faults reported, %d tolerated\n", use.name.c_str(), reported_, tolerated_);
+    EXPECT_GT(reported_, 10);
   }
 
   void ExpectAgain(const Use& use, const std::vector<float>& expected) {
@@ -95,10 +95,10 @@ class VulkanFaultsTest : public testing::Test {
     EXPECT_EQ(runtime_->validation_message_count(), 0U);
   }
 
-  std::string folder_;
+  std::string directory_;
   std::unique_ptr<Runtime> runtime_;
-  size_t leaked_ = 0;  // objects that are there for good
-  int refused_ = 0;
+  size_t leaked_ = 0;  // objects leaked before the test
+  int reported_ = 0;
   int tolerated_ = 0;
 };
 
@@ -108,7 +108,7 @@ TEST_F(VulkanFaultsTest, InTextures) {
 }
 TEST_F(VulkanFaultsTest, Staged) { Sweep({.name = "staged", .staged = true}, 1); }
 TEST_F(VulkanFaultsTest, Tuning) { Sweep({.name = "tuning", .tune = true}, 47); }
-TEST_F(VulkanFaultsTest, InvalidCallsAreNotMade) {
+TEST_F(VulkanFaultsTest, MakesNoInvalidCalls) {
   Sweep({.name = "validated", .storage = Storage::kTexture3D}, 5, /*validation=*/true);
 }
 
@@ -117,7 +117,7 @@ TEST_F(VulkanFaultsTest, CreatingARuntime) {
   for (const VkResult code : kCodes) {
     for (uint64_t first = 1;; ++first, ++calls) {
       Faults().set({.first = first, .code = code});
-      const Result<Runtime> made = MakeRuntime(folder_);
+      const Result<Runtime> made = MakeRuntime(directory_);
       const bool listed = ListDevices().ok();
       const char* failed = Faults().clear();
       if (failed == nullptr) {
@@ -133,14 +133,15 @@ TEST_F(VulkanFaultsTest, CreatingARuntime) {
   EXPECT_GT(calls, 10);
 }
 
-// The device is lost at each call that can tell. It stays so; a new runtime has another.
+// Each function that may return VK_ERROR_DEVICE_LOST does so. The device remains lost; a new
+// runtime works.
 TEST_F(VulkanFaultsTest, LosingTheDevice) {
   const Use use{.name = "lost"};
   ASSERT_NO_FATAL_FAILURE(Restart());
   const Result<std::vector<float>> expected = UseModel(*runtime_, use);
   ASSERT_TRUE(expected.ok());
-  const auto says_what_to_do = AllOf(HasSubstr(runtime_->device().name), HasSubstr("is lost"),
-                                     HasSubstr("create a new runtime"));
+  const auto names_the_remedy = AllOf(HasSubstr(runtime_->device().name), HasSubstr("is lost"),
+                                      HasSubstr("create a new runtime"));
   uint64_t first = 1;
   for (;; ++first) {
     Faults().set({.first = first, .code = VK_ERROR_DEVICE_LOST});
@@ -148,11 +149,11 @@ TEST_F(VulkanFaultsTest, LosingTheDevice) {
     const Result<std::vector<float>> again = UseModel(*runtime_, use);
     if (used.ok()) break;
     EXPECT_EQ(used.status().code(), StatusCode::kDeviceLost);
-    EXPECT_THAT(used.status().message(), says_what_to_do);
+    EXPECT_THAT(used.status().message(), names_the_remedy);
     EXPECT_EQ(again.status().code(), StatusCode::kDeviceLost);
     const std::unique_ptr<Runtime> lost = std::move(runtime_);
     EXPECT_NE(Faults().clear(), nullptr);
-    ASSERT_NO_FATAL_FAILURE(Restart());  // beside the lost one
+    ASSERT_NO_FATAL_FAILURE(Restart());  // while the lost runtime exists
     const Result<std::vector<float>> recovered = UseModel(*runtime_, use);
     ASSERT_TRUE(recovered.ok()) << recovered.status().message();
     EXPECT_EQ(*recovered, *expected);
@@ -161,8 +162,8 @@ TEST_F(VulkanFaultsTest, LosingTheDevice) {
   EXPECT_GT(first, 10U);
 }
 
-// A driver that has no memory to wait with for a moment: the run ends all the same.
-TEST_F(VulkanFaultsTest, WaitsAreTriedAgain) {
+// vkWaitForFences fails once with VK_ERROR_OUT_OF_HOST_MEMORY: the run succeeds nevertheless.
+TEST_F(VulkanFaultsTest, WaitsAreRetried) {
   ASSERT_NO_FATAL_FAILURE(Restart());
   const Result<std::vector<float>> expected = UseModel(*runtime_, {});
   ASSERT_TRUE(expected.ok());
@@ -173,8 +174,8 @@ TEST_F(VulkanFaultsTest, WaitsAreTriedAgain) {
   EXPECT_EQ(*used, *expected);
 }
 
-// A driver that never again has memory to wait with: what it may still use stays, even the device.
-TEST_F(VulkanFaultsTest, WhatMayBeInUseIsLeaked) {
+// All waits fail: objects that the GPU may still use are leaked, including the device.
+TEST_F(VulkanFaultsTest, LeaksObjectsThatMayBeInUse) {
   ASSERT_NO_FATAL_FAILURE(Restart());
   const size_t live = Faults().live();
   Faults().set({.first = 1, .count = 1000, .only = "vkWaitForFences", .also = "vkQueueWaitIdle"});

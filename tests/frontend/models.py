@@ -78,7 +78,7 @@ def ops(graph: Graph) -> list[str]:
 
 
 def random(*shape: int, seed: int = 0) -> Array:
-    """float32 numbers from a normal distribution."""
+    """float32 values from a normal distribution."""
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
 
 

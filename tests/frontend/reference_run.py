@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from spirloom.ir import ArgValue, Array, DType, Graph, Tensor
 
-from codegen import load_library
+from spec_model import load_library
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = load_library([ROOT / "op_specs"], [ROOT / "templates" / "glsl"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from spirloom.errors import ImportFailure
-from spirloom.hf.chat_template import chat_pieces, expand
+from spirloom.family.chat_template import chat_pieces, expand
 
 # Shortened templates of model families.
 CHATML = """\
@@ -97,13 +97,13 @@ def test_templates_without_system_messages() -> None:
 @pytest.mark.parametrize(
     ("template", "message"),
     [
-        ("{{ messages[-1].content }}", "it leaves a message out"),
-        ("{% for m in messages %}{{ m.content|upper }}{% endfor %}", "it leaves a message out"),
-        ("{% for m in messages %}{{ m.content }}{{ loop.index }};{% endfor %}", "what stands betw"),
-        ("{% for m in messages %}{{ m.content|replace(' ', '') }}{% endfor %}", "a conversation"),
-        ("{% for m in messages %}", "it is no template"),
-        ("{{ messages[0].content.__class__.__mro__ }}", "it takes no such conversation"),
-        ("{{ raise_exception('never') }}", r"it takes no such conversation \(never\)"),
+        ("{{ messages[-1].content }}", "it omits a message"),
+        ("{% for m in messages %}{{ m.content|upper }}{% endfor %}", "it omits a message"),
+        ("{% for m in messages %}{{ m.content }}{{ loop.index }};{% endfor %}", "the text between"),
+        ("{% for m in messages %}{{ m.content|replace(' ', '') }}{% endfor %}", "its output is"),
+        ("{% for m in messages %}", "it is not a valid template"),
+        ("{{ messages[0].content.__class__.__mro__ }}", "it refuses the conversation"),
+        ("{{ raise_exception('never') }}", r"it refuses the conversation \(never\)"),
         ("{{ 1 // 0 }}", "it fails"),
         ("x" * (1 << 21), "more than 1048576 characters"),
     ],

@@ -119,7 +119,7 @@ def test_few_operators(
         ("ii", [(2, 3)], "its dimension 'i' is both 2 and 3"),
     ],
 )
-def test_refusals(
+def test_errors(
     equation: str,
     shapes: list[tuple[int, ...]],
     message: str,

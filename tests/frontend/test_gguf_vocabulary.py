@@ -72,32 +72,32 @@ def test_texts_begin_with_the_first_token_unless_told(told: bool | None, adds: b
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"model": "t5"}, "of kind 't5', not 'gpt2' or 'llama'"),
-        ({"model": 7}, "of kind 7, not"),
-        ({"model": "gpt2", "pre": "smollm"}, "whose words are split as 'smollm' does, not 'gpt-2'"),
-        ({"precompiled_charsmap": np.ones(3, np.uint8)}, "which replaces characters"),
-        ({"remove_extra_whitespaces": True}, "which takes spaces away"),
+        ({"model": "t5"}, "its kind 't5' is not 'gpt2' or 'llama'"),
+        ({"model": 7}, "its kind 7 is not"),
+        ({"model": "gpt2", "pre": "smollm"}, "its pre-tokenizer 'smollm' is not one of: 'gpt-2'"),
+        ({"precompiled_charsmap": np.ones(3, np.uint8)}, "it replaces characters"),
+        ({"remove_extra_whitespaces": True}, "it removes spaces"),
     ],
 )
 def test_other_vocabularies_are_left_out(changed: dict[str, Any], reason: str) -> None:
     said: list[str] = []
     assert attachments_of(metadata(**changed), said.append) == {}
     (line,) = said
-    assert line.startswith(f"Its vocabulary, {reason}")
-    assert line.endswith("is left out. Give a tokenizer.json when it runs.")
+    assert line.startswith(f"The vocabulary is omitted: {reason}")
+    assert line.endswith("Pass a tokenizer.json at run time.")
 
 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"tokens": "ab"}, "tokenizer.ggml.tokens is no array of strings"),
+        ({"tokens": "ab"}, "tokenizer.ggml.tokens is not an array of strings"),
         ({"scores": None}, "tokenizer.ggml.scores is missing"),
-        ({"scores": np.zeros(3, np.float32)}, "a number of each of the 7 tokens"),
-        ({"scores": ["a"] * 7}, "a number of each of the 7 tokens"),
-        ({"token_type": np.zeros(3, np.int32)}, "a number of each of the 7 tokens"),
-        ({"token_type": 5}, "a number of each of the 7 tokens"),
-        ({"tokens": [*PIECES[:-1], "a" * 300]}, "A piece of 300 characters is too long"),
-        ({"bos_token_id": 7}, "tokenizer.ggml.bos_token_id is 7, none of the file's 7 tokens"),
+        ({"scores": np.zeros(3, np.float32)}, "one number for each of the 7 tokens"),
+        ({"scores": ["a"] * 7}, "one number for each of the 7 tokens"),
+        ({"token_type": np.zeros(3, np.int32)}, "one number for each of the 7 tokens"),
+        ({"token_type": 5}, "one number for each of the 7 tokens"),
+        ({"tokens": [*PIECES[:-1], "a" * 300]}, "A SentencePiece token has 300 characters"),
+        ({"bos_token_id": 7}, "tokenizer.ggml.bos_token_id is 7, which is not in 0"),
     ],
 )
 def test_damaged_vocabularies_are_refused(changed: dict[str, Any], message: str) -> None:

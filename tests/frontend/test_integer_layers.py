@@ -44,7 +44,7 @@ def test_cases_of_onnx(library: OpLibrary, name: str) -> None:
     np.testing.assert_array_equal(compute(graph, data.inputs[activations]), data.outputs[0])
 
 
-def numbers(*shape: int, seed: int, kind: type) -> Array:
+def integers(*shape: int, seed: int, kind: type) -> Array:
     ends: Any = np.iinfo(kind)
     drawn = np.random.default_rng(seed).integers(ends.min, ends.max, shape, endpoint=True)
     return np.asarray(drawn, kind)
@@ -54,11 +54,11 @@ def scaling(name: str, scale: float | Array, zero: int | Array, kind: type) -> d
     return {f"{name}s": np.asarray(scale, np.float32), f"{name}z": np.asarray(zero, kind)}
 
 
-def quantise(x: str, y: str, by: str) -> NodeProto:
+def quantize(x: str, y: str, by: str) -> NodeProto:
     return node("QuantizeLinear", f"{x} {by}s {by}z", y)
 
 
-def dequantise(x: str, y: str, by: str, **axis: int) -> NodeProto:
+def dequantize(x: str, y: str, by: str, **axis: int) -> NodeProto:
     return node("DequantizeLinear", f"{x} {by}s {by}z", y, **axis)
 
 
@@ -81,17 +81,18 @@ def test_a_residual_block(
     }
     last = "c" if finish is None else "r"
     nodes = [
-        quantise("x", "xq", "x"), dequantise("xq", "xf", "x"),
-        dequantise("w", "wf", "w", axis=0), dequantise("v", "vf", "v", axis=0),
+        quantize("x", "xq", "x"), dequantize("xq", "xf", "x"),
+        dequantize("w", "wf", "w", axis=0), dequantize("v", "vf", "v", axis=0),
         node("Conv", "xf wf b", "c", pads=[1, 1, 1, 1]), *end[finish],
-        quantise(last, "cq", "c"), dequantise("cq", "cf", "c"),
+        quantize(last, "cq", "c"), dequantize("cq", "cf", "c"),
         node("Conv", "cf vf", "d", group=6, pads=[1, 1, 1, 1]),
-        quantise("d", "dq", "d"), dequantise("dq", "df", "d"),
-        node("Add", "df xf", "e"), quantise("e", "y", "e"),
+        quantize("d", "dq", "d"), dequantize("dq", "df", "d"),
+        node("Add", "df xf", "e"), quantize("e", "y", "e"),
     ]  # fmt: skip
     middle = 0 if kind is np.int8 else 128
     constants = {
-        "w": numbers(6, 6, 3, 3, seed=1, kind=np.int8), "v": numbers(6, 1, 3, 3, seed=2, kind=kind),
+        "w": integers(6, 6, 3, 3, seed=1, kind=np.int8),
+        "v": integers(6, 1, 3, 3, seed=2, kind=kind),
         "b": random(6), "low": np.array(0, np.float32), "high": np.array(3, np.float32),
         **scaling("x", 0.03, middle - 9, kind), **scaling("c", 0.02, middle - 100, kind),
         **scaling("w", np.linspace(0.001, 0.002, 6), np.zeros(6), np.int8),
@@ -109,17 +110,15 @@ def test_a_residual_block(
     by_steps(graph, imported(made, library, tmp_path, optimized=False), random(2, 6, 9, 7, seed=3))
 
 
-def test_numbers_move_as_they_are_and_change_their_scale(
-    library: OpLibrary, tmp_path: Path
-) -> None:
+def test_data_movement_and_rescaling_of_integers(library: OpLibrary, tmp_path: Path) -> None:
     nodes = [
-        quantise("x", "xq", "x"), dequantise("xq", "xf", "x"),
-        node("Reshape", "xf size", "r"), quantise("r", "rq", "x"), dequantise("rq", "rf", "x"),
-        node("Relu", "rf", "s"), quantise("s", "sq", "s"), dequantise("sq", "sf", "s"),
-        dequantise("w", "wf", "w", axis=1), node("MatMul", "sf wf", "y"),
+        quantize("x", "xq", "x"), dequantize("xq", "xf", "x"),
+        node("Reshape", "xf size", "r"), quantize("r", "rq", "x"), dequantize("rq", "rf", "x"),
+        node("Relu", "rf", "s"), quantize("s", "sq", "s"), dequantize("sq", "sf", "s"),
+        dequantize("w", "wf", "w", axis=1), node("MatMul", "sf wf", "y"),
     ]  # fmt: skip
     constants = {
-        "size": np.array([2, 12], np.int64), "w": numbers(12, 5, seed=1, kind=np.int8),
+        "size": np.array([2, 12], np.int64), "w": integers(12, 5, seed=1, kind=np.int8),
         **scaling("x", 0.03, 0, np.int8), **scaling("s", 0.02, -128, np.int8),
         **scaling("w", np.linspace(0.01, 0.02, 5), np.zeros(5), np.int8),
     }  # fmt: skip
@@ -132,14 +131,14 @@ def test_numbers_move_as_they_are_and_change_their_scale(
     np.testing.assert_allclose(compute(graph, x), stepwise, rtol=1e-5, atol=1e-5)
 
 
-def test_what_is_read_as_floats_too_is_computed_once(library: OpLibrary, tmp_path: Path) -> None:
+def test_values_with_float_and_integer_readers(library: OpLibrary, tmp_path: Path) -> None:
     nodes = [
-        quantise("x", "xq", "x"), dequantise("xq", "xf", "x"), dequantise("w", "wf", "w", axis=1),
-        node("MatMul", "xf wf", "c"), node("Relu", "c", "r"), quantise("r", "rq", "x"),
-        dequantise("rq", "rf", "x"), node("Mul", "r rf", "y"),
+        quantize("x", "xq", "x"), dequantize("xq", "xf", "x"), dequantize("w", "wf", "w", axis=1),
+        node("MatMul", "xf wf", "c"), node("Relu", "c", "r"), quantize("r", "rq", "x"),
+        dequantize("rq", "rf", "x"), node("Mul", "r rf", "y"),
     ]  # fmt: skip
     constants = {
-        "w": numbers(12, 5, seed=1, kind=np.int8), **scaling("x", 0.03, 0, np.int8),
+        "w": integers(12, 5, seed=1, kind=np.int8), **scaling("x", 0.03, 0, np.int8),
         **scaling("w", 0.01, 0, np.int8),
     }  # fmt: skip
     made = model(nodes, {"x": (2, 12)}, constants)
@@ -152,19 +151,19 @@ def test_what_is_read_as_floats_too_is_computed_once(library: OpLibrary, tmp_pat
 
 @pytest.mark.parametrize("kind", [np.int8, np.uint8])
 @pytest.mark.parametrize("op", ["MaxPool", "Concat"])
-def test_windows_and_joins_of_numbers(
+def test_max_pool_and_concat_of_integers(
     library: OpLibrary, tmp_path: Path, kind: type, op: str
 ) -> None:
     middle = 0 if kind is np.int8 else 128
     between = (node("MaxPool", "xf", "p", kernel_shape=[2, 2]) if op == "MaxPool"
                else node("Concat", "xf xf", "p", axis=1))  # fmt: skip
-    nodes = [quantise("x", "xq", "x"), dequantise("xq", "xf", "x"), between,
-             quantise("p", "pq", "x"), dequantise("pq", "y", "x")]  # fmt: skip
+    nodes = [quantize("x", "xq", "x"), dequantize("xq", "xf", "x"), between,
+             quantize("p", "pq", "x"), dequantize("pq", "y", "x")]  # fmt: skip
     made = model(nodes, {"x": (1, 3, 5, 5)}, scaling("x", 0.03, middle, kind))
     graph = imported(made, library, tmp_path)
     around = ops(graph)
     assert (around[0], around[-1]) == ("spirloom.quantize", "spirloom.dequantize")
-    assert all(library.takes(n.op, n.args) for n in graph.nodes)
+    assert all(library.supports(n.op, n.args) for n in graph.nodes)
     x = random(1, 3, 5, 5)
     stepwise = compute(imported(made, library, tmp_path, optimized=False), x)
     np.testing.assert_array_equal(compute(graph, x), stepwise)
@@ -177,20 +176,20 @@ def test_convolutions_of_any_dims(
     library: OpLibrary, tmp_path: Path, op: str, shape: tuple[int, ...], kind: type
 ) -> None:
     """A scale per output channel, groups, and asymmetric padding."""
-    dims, turned = len(shape) - 2, op == "ConvTranspose"
-    places = {"strides": [2] * dims, "group": 2, "pads": [1] * dims + [0] * dims}
-    extra = {"output_padding": [1] * dims} if turned else {}
+    dims, transposed = len(shape) - 2, op == "ConvTranspose"
+    attributes = {"strides": [2] * dims, "group": 2, "pads": [1] * dims + [0] * dims}
+    extra = {"output_padding": [1] * dims} if transposed else {}
     nodes = [
-        quantise("x", "xq", "x"), dequantise("xq", "xf", "x"),
-        dequantise("w", "wf", "w", axis=1 if turned else 0),
-        node(op, "xf wf b", "c", **places, **extra), node("Relu", "c", "r"),
-        quantise("r", "yq", "y"), dequantise("yq", "y", "y"),
+        quantize("x", "xq", "x"), dequantize("xq", "xf", "x"),
+        dequantize("w", "wf", "w", axis=1 if transposed else 0),
+        node(op, "xf wf b", "c", **attributes, **extra), node("Relu", "c", "r"),
+        quantize("r", "yq", "y"), dequantize("yq", "y", "y"),
     ]  # fmt: skip
     middle = 0 if kind is np.int8 else 128
-    of_scales = 3 if turned else 6
-    weight = (4, 3) if turned else (6, 2)
+    of_scales = 3 if transposed else 6
+    weight = (4, 3) if transposed else (6, 2)
     constants = {
-        "w": numbers(*weight, *[3] * dims, seed=1, kind=np.int8), "b": random(6),
+        "w": integers(*weight, *[3] * dims, seed=1, kind=np.int8), "b": random(6),
         **scaling("x", 0.03, middle - 9, kind), **scaling("y", 0.02, middle - 100, kind),
         **scaling("w", np.linspace(0.001, 0.002, of_scales), np.zeros(of_scales), np.int8),
     }  # fmt: skip
@@ -206,16 +205,16 @@ def test_convolutions_of_any_dims(
 
 @pytest.mark.parametrize("kind", [np.int8, np.uint8])
 @pytest.mark.parametrize("op", ["AveragePool", "GlobalAveragePool", "ReduceMean"])
-def test_means_of_numbers(library: OpLibrary, tmp_path: Path, kind: type, op: str) -> None:
-    places: dict[str, dict[str, Any]] = {
+def test_means_of_integers(library: OpLibrary, tmp_path: Path, kind: type, op: str) -> None:
+    options: dict[str, dict[str, Any]] = {
         "AveragePool": {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]},
         "GlobalAveragePool": {},
         "ReduceMean": {"axes": [2, 3], "keepdims": 0},
     }
     middle = 0 if kind is np.int8 else 128
     nodes = [
-        quantise("x", "xq", "x"), dequantise("xq", "xf", "x"), node(op, "xf", "m", **places[op]),
-        quantise("m", "yq", "y"), dequantise("yq", "y", "y"),
+        quantize("x", "xq", "x"), dequantize("xq", "xf", "x"), node(op, "xf", "m", **options[op]),
+        quantize("m", "yq", "y"), dequantize("yq", "y", "y"),
     ]  # fmt: skip
     constants = {**scaling("x", 0.03, middle - 9, kind), **scaling("y", 0.011, middle + 5, kind)}
     made = model(nodes, {"x": (2, 3, 7, 9)}, constants)

@@ -74,7 +74,7 @@ def test_large_weights_of_a_file(library: OpLibrary, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", [1, 100, 100_000, 150_000])
-def test_large_files_that_are_cut_short(library: OpLibrary, tmp_path: Path, cut: int) -> None:
+def test_truncated_large_files(library: OpLibrary, tmp_path: Path, cut: int) -> None:
     content = network(2, 160).SerializeToString()
     path = tmp_path / "cut.onnx"
     path.write_bytes(content[:-cut])

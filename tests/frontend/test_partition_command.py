@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.frontend.parts_models import NON_ZERO, UNIQUE
+from tests.frontend.partition_models import NON_ZERO, UNIQUE
 from tests.frontend.test_cli import run, saved, small_network
 
 FULL = """\
@@ -22,7 +22,7 @@ Gemm           1
 MaxPool        1
 Relu           1
 
-MODEL: all 7 nodes go to the device.
+MODEL: all 7 nodes run on the device.
 """
 PARTS = """\
 segment  where   nodes       in      out  operators
@@ -39,23 +39,23 @@ ReduceMean             1
 Relu             1
 Transpose              1
 
-stay in the host
-  NonZero, NonZero_n: how many elements it gives depends on the data, and shapes are fixed at import
+on the host
+  NonZero, NonZero_n: its output size depends on the data; shapes must be known at import
   Transpose, Transpose_t: it reads 'n', which has a size that depends on the data
   GatherND, GatherND_g: it reads 't', which has a size that depends on the data
   ReduceMean, ReduceMean_m: it reads 'g', which has a size that depends on the data
 
-MODEL: 4 of 8 nodes go to the device, in 2 parts.
+MODEL: 4 of 8 nodes run on the device, in 2 segments.
 """
 
 
-def test_a_model_that_goes_wholly(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fully_supported_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = saved(small_network(), tmp_path)
     found = run(capsys, "partition", path, "--dim", "batch=1", "--full")
     assert found == (0, FULL.replace("MODEL", path), "")
 
 
-def test_a_model_in_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_partitioned_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = saved(NON_ZERO.model(), tmp_path)
     text = PARTS.replace("MODEL", path)
     assert run(capsys, "partition", path) == (0, text, "")
@@ -69,18 +69,16 @@ def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "partition", path, "--json")
     facts = json.loads(out)
     assert (code, facts["full"]) == (0, False)
-    assert [(s["side"], s["takes"], s["gives"]) for s in facts["segments"]] == [
+    assert [(s["placement"], s["inputs"], s["outputs"]) for s in facts["segments"]] == [
         ("device", ["x"], ["r"]), ("host", ["r"], ["m"]), ("device", ["r", "m"], ["y"])
     ]  # fmt: skip
     assert facts["operators"]["NonZero"]["host"] == 1
-    assert [n["name"] for n in facts["nodes"] if n["side"] == "device"] == [
+    assert [n["name"] for n in facts["nodes"] if n["placement"] == "device"] == [
         "Conv_c", "Relu_r", "Conv_d", "Mul_y"
     ]  # fmt: skip
 
 
-def test_bounds_can_be_stated_of_what_a_node_gives(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bounds_of_node_outputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = saved(UNIQUE.model(), tmp_path)
     assert run(capsys, "partition", path, "--range", "back=0..5")[0] == 0
     code, _, err = run(capsys, "partition", path, "--range", "nowhere=0..5")
@@ -91,7 +89,7 @@ def test_bounds_can_be_stated_of_what_a_node_gives(
     ("options", "message"),
     [
         ((), "leaves input dimensions open. Set them with --dim batch=N."),
-        (("--dim", "batch=1..4"), "--dim batch wants one number: an ONNX model is parted for one"),
+        (("--dim", "batch=1..4"), "--dim batch must be one size: an ONNX model is partitioned"),
         (("--dim", "depth=3"), "--dim names no dimension of an input: depth."),
     ],
 )
@@ -102,7 +100,7 @@ def test_open_sizes(
     assert (code, out) == (1, "") and message in err
 
 
-def test_what_is_no_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "m.onnx").write_bytes(b"no model")
     code, out, err = run(capsys, "partition", str(tmp_path / "m.onnx"))
     assert (code, out) == (1, "") and "is not an ONNX model" in err

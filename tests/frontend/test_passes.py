@@ -57,7 +57,7 @@ def test_batch_norm_folds_into_linear(library: OpLibrary, tmp_path: Path) -> Non
     check(made, library, tmp_path, ["aten.linear"], random(2, 3))
 
 
-def test_batch_norm_of_a_shared_convolution_stays(library: OpLibrary, tmp_path: Path) -> None:
+def test_batch_norm_of_a_shared_convolution_is_kept(library: OpLibrary, tmp_path: Path) -> None:
     nodes = [
         node("Conv", "x w", "c"),
         node("BatchNormalization", "c scale shift mean var", "n"),
@@ -101,7 +101,7 @@ def test_activation_fuses(
     assert library.arg(graph.nodes[0], "activation") == code
 
 
-def test_activation_of_a_shared_result_stays(library: OpLibrary, tmp_path: Path) -> None:
+def test_activation_of_a_shared_result_is_kept(library: OpLibrary, tmp_path: Path) -> None:
     nodes = [node("Add", "x x", "c"), node("Relu", "c", "r"), node("Erf", "c", "e")]
     nodes += [node("Pow", "r e")]
     made = model(nodes, {"x": (3,)})
@@ -109,7 +109,7 @@ def test_activation_of_a_shared_result_stays(library: OpLibrary, tmp_path: Path)
     check(made, library, tmp_path, expected, random(3))
 
 
-def test_activation_of_an_output_stays(library: OpLibrary, tmp_path: Path) -> None:
+def test_activation_of_an_output_is_kept(library: OpLibrary, tmp_path: Path) -> None:
     made = model([node("Add", "x x", "c"), node("Relu", "c")], {"x": (3,)}, outputs=("y", "c"))
     check(made, library, tmp_path, ["aten.add.Tensor", "aten.relu"], random(3))
 
@@ -130,12 +130,12 @@ def scalars(**values: float) -> dict[str, Array]:
     return {name: np.float32(value).reshape(()) for name, value in values.items()}
 
 
-def test_silu_is_recognised(library: OpLibrary, tmp_path: Path) -> None:
+def test_silu_is_recognized(library: OpLibrary, tmp_path: Path) -> None:
     made = model([node("Sigmoid", "x", "s"), node("Mul", "s x")], {"x": (7,)})
     check(made, library, tmp_path, ["aten.silu"], random(7))
 
 
-def test_hardswish_is_recognised(library: OpLibrary, tmp_path: Path) -> None:
+def test_hardswish_is_recognized(library: OpLibrary, tmp_path: Path) -> None:
     nodes = [
         node("Add", "x three", "a"),
         node("Clip", "a zero six", "c"),
@@ -147,7 +147,7 @@ def test_hardswish_is_recognised(library: OpLibrary, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("halved_first", [False, True])
-def test_gelu_is_recognised(library: OpLibrary, tmp_path: Path, halved_first: bool) -> None:
+def test_gelu_is_recognized(library: OpLibrary, tmp_path: Path, halved_first: bool) -> None:
     nodes = [node("Div", "x root", "d"), node("Erf", "d", "e"), node("Add", "e one", "a")]
     if halved_first:
         nodes += [node("Mul", "x half", "h"), node("Mul", "h a")]
@@ -157,7 +157,7 @@ def test_gelu_is_recognised(library: OpLibrary, tmp_path: Path, halved_first: bo
     check(made, library, tmp_path, ["aten.gelu"], random(7))
 
 
-def test_layer_norm_is_recognised(library: OpLibrary, tmp_path: Path) -> None:
+def test_layer_norm_is_recognized(library: OpLibrary, tmp_path: Path) -> None:
     nodes = [
         node("ReduceMean", "x", "m", axes=[-1]),
         node("Sub", "x m", "d"),
@@ -194,7 +194,7 @@ def test_shape_arithmetic_folds(library: OpLibrary, tmp_path: Path) -> None:
     assert graph.outputs[0].shape == (2, 12)
 
 
-def test_chains_of_views_become_one(library: OpLibrary, tmp_path: Path) -> None:
+def test_chains_of_views_are_merged(library: OpLibrary, tmp_path: Path) -> None:
     nodes = [
         node("Flatten", "x", "f"),
         node("Unsqueeze", "f", "u", axes=[0]),
@@ -256,7 +256,7 @@ def test_permutations_between_layers_vanish(library: OpLibrary, tmp_path: Path) 
     np.testing.assert_allclose(compute(graph, x), compute(plain, x), rtol=1e-5, atol=1e-5)
 
 
-def test_permutations_that_others_read_stay(library: OpLibrary, tmp_path: Path) -> None:
+def test_permutations_with_other_readers_are_kept(library: OpLibrary, tmp_path: Path) -> None:
     nodes = [
         node("Transpose", "x", "a", perm=[1, 0]),
         node("Softmax", "a", "s"),
@@ -285,7 +285,7 @@ def test_padding_is_absorbed(library: OpLibrary, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("pads", "value"), [([0, 0, 1, 0], 0.0), ([1, 1, 1, 1], 0.5)])
-def test_uneven_or_filled_padding_stays(
+def test_asymmetric_or_nonzero_padding_is_kept(
     library: OpLibrary, tmp_path: Path, pads: list[int], value: float
 ) -> None:
     nodes = [node("Pad", "x p v", "a"), node("Conv", "a w")]
@@ -315,7 +315,7 @@ def test_equal_constants_merge() -> None:
     assert tensors[0] is tensors[1] is a and tensors[2] is other
 
 
-def test_constants_that_differ_in_one_element_stay() -> None:
+def test_constants_that_differ_in_one_element_are_kept() -> None:
     values = np.arange(1000, dtype=np.float32)
     changed = np.where(values == 7, 0, values)  # outside the sampled elements
     first, second, third = map(constant, "abc", (values, changed, values.copy()))
@@ -345,7 +345,7 @@ def test_fp16_keeps_large_constants_finite(library: OpLibrary, tmp_path: Path) -
     np.testing.assert_array_equal(y, [0, -65504, -np.inf])
 
 
-def test_fp16_leaves_integers_alone(library: OpLibrary, tmp_path: Path) -> None:
+def test_fp16_keeps_integers(library: OpLibrary, tmp_path: Path) -> None:
     table, indices = random(4, 5), np.array([2, 0], dtype=np.int64)
     nodes = [node("Gather", "t i", "g"), node("Add", "g x")]
     made = model(nodes, {"x": (2, 5)}, {"t": table, "i": indices})
@@ -369,14 +369,14 @@ def test_large_weight_is_split(library: OpLibrary, tmp_path: Path, layer: str, b
     nodes = [node(layer, "x w" + bias, "c"), node("LeakyRelu", "c", alpha=0.2)]
     made = model(nodes, {"x": shape}, {"w": weight, "b": random(77, seed=1)})
     graph = imported(made, library, tmp_path)
-    whole = compute(graph, random(*shape))
+    expected = compute(graph, random(*shape))
     split_weights(graph, library, largest=36 * 12 * 4)
     op = "aten.convolution" if layer == "Conv" else "aten.linear"
     assert ops(graph) == [op, op, op, "aten.cat"]
     assert features(graph, library) == [32, 32, 13]
     assert [library.arg(n, "activation") for n in graph.nodes[:3]] == [8, 8, 8]
     assert graph.nodes[-1].outputs[0] is graph.outputs[0]
-    np.testing.assert_allclose(compute(graph, random(*shape)), whole, rtol=1e-6)
+    np.testing.assert_allclose(compute(graph, random(*shape)), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("index", [(2, 3), ()])
@@ -402,9 +402,7 @@ def test_large_table_is_cut_as_the_layer_it_is_tied_to(
     np.testing.assert_allclose(compute(graph, words), table[words] @ table.T, rtol=1e-5, atol=1e-5)
 
 
-def test_a_table_is_read_as_the_layer_has_it_that_it_is_tied_to(
-    library: OpLibrary, tmp_path: Path
-) -> None:
+def test_tied_embeddings_share_the_split_weight(library: OpLibrary, tmp_path: Path) -> None:
     table, other = random(40, 8), random(40, 8, seed=1)
     words = np.array([[0, 39, -1], [32, 31, 5]], np.int32)
     for weight, picking in ((table, "spirloom.tied_embedding"), (other, "aten.embedding")):
@@ -419,7 +417,7 @@ def test_a_table_is_read_as_the_layer_has_it_that_it_is_tied_to(
         )
 
 
-def test_weight_that_fits_or_cannot_be_cut_stays(library: OpLibrary, tmp_path: Path) -> None:
+def test_small_or_unsplittable_weights_are_kept(library: OpLibrary, tmp_path: Path) -> None:
     made = model([node("Conv", "x w", group=2)], {"x": (1, 4, 3, 3)}, {"w": random(64, 2, 1, 1)})
     grouped = imported(made, library, tmp_path)
     split_weights(grouped, library, largest=128)

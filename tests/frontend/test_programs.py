@@ -90,14 +90,14 @@ def test_all_that_cannot_be_is_listed(library: OpLibrary, tmp_path: Path) -> Non
     lines = str(error.value).splitlines()
     assert "2 of 9 nodes cannot be imported" in lines[0]
     assert lines[1:] == [
-        "  aten::cumsuX.out, kernel 1: there is no operator for this kernel",
+        "  aten::cumsuX.out, kernel 1: no operator corresponds to this kernel",
         "  aten._sXftmax, delegate 1.2/1: there is no operator for it",
     ]
 
 
 def test_other_delegates_are_refused_by_name(library: OpLibrary, tmp_path: Path) -> None:
     path = changed(path_of("islands"), b"VulkanBackend", b"XnnpacBackend", tmp_path)
-    with pytest.raises(ImportFailure, match="XnnpacBackend, delegate 0.0: a delegate of another"):
+    with pytest.raises(ImportFailure, match="XnnpacBackend, delegate 0.0: delegates of this bac"):
         imported(path, library)
 
 
@@ -116,7 +116,7 @@ def test_buffers_that_runs_change_are_states(library: OpLibrary, name: str) -> N
 
 def test_a_buffer_that_nothing_writes(library: OpLibrary, tmp_path: Path) -> None:
     path = changed(STATE, WRITE, WRITE[:-4] + RESULT, tmp_path)
-    with pytest.raises(ImportFailure, match="value 0 is read, and nothing ever writes it"):
+    with pytest.raises(ImportFailure, match="value 0 is read, but never written"):
         imported(path, library)
 
 
@@ -124,13 +124,13 @@ def test_a_buffer_that_becomes_something_else(library: OpLibrary, tmp_path: Path
     """The delegate's buffer has one element instead of four."""
     one = SIZES[:8] + struct.pack("<I", 1) + SIZES[12:]
     path = changed(path_of("state_in_delegate"), SIZES, one, tmp_path)
-    with pytest.raises(ImportFailure, match=r"is f32\[1\], and its update f32\[4\]"):
+    with pytest.raises(ImportFailure, match=r"is f32\[1\], but its update is f32\[4\]"):
         imported(path, library)
 
 
 def test_an_input_that_is_written(library: OpLibrary, tmp_path: Path) -> None:
     path = changed(path_of("first_value"), WRITE, WRITE[:-4] + TAKEN, tmp_path)
-    with pytest.raises(ImportFailure, match="kernel 3: it writes input 0 in place; make that a bu"):
+    with pytest.raises(ImportFailure, match="kernel 3: it mutates input 0; register that as a buf"):
         imported(path, library)
 
 
@@ -142,12 +142,12 @@ def test_state_is_described() -> None:
 
 def test_versions_of_a_delegate(library: OpLibrary, tmp_path: Path) -> None:
     path = changed(path_of("islands"), b"\x01\0\0\0" + b"0\0", b"\x01\0\0\0" + b"7\0", tmp_path)
-    with pytest.raises(ImportFailure, match="has version '7' of its format, not '0'"):
+    with pytest.raises(ImportFailure, match="has format version '7'; expected '0'"):
         imported(path, library)
 
 
 def test_a_method_that_is_not_there(library: OpLibrary) -> None:
-    with pytest.raises(ImportFailure, match="no method 'encode', only: forward"):
+    with pytest.raises(ImportFailure, match="no method 'encode'; its methods are: forward"):
         import_method(ProgramFile(path_of("islands")), library, Options(), "encode")
 
 
@@ -175,9 +175,9 @@ def test_cases_of_a_bundle(library: OpLibrary) -> None:
         given = results_of(graph, {"input0": case.inputs[0]})
         assert all(d.within for d in differences(given, case.outputs, 1e-4, 1e-5))
         (wrong,) = differences([given[0] + 1], case.outputs, 1e-4, 1e-5)
-        assert not wrong.within and 0.9 < wrong.greatest < 1.1
+        assert not wrong.within and 0.9 < wrong.max < 1.1
     (shape,) = differences([given[0][:1]], case.outputs, 1e-4, 1e-5)
-    assert not shape.within and shape.greatest == float("inf")
+    assert not shape.within and shape.max == float("inf")
     nan = np.full_like(given[0], np.nan)
     assert not next(differences([nan], case.outputs, 1, 1)).within
     assert next(differences([nan], [nan], 0, 0)).within

@@ -1,4 +1,4 @@
-"""ONNX's layers with quantized weights become one node each. Compared with NumPy."""
+"""Quantized operators compared with integer arithmetic."""
 
 from __future__ import annotations
 
@@ -6,91 +6,91 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import ModelProto, NodeProto, helper
+from onnx import NodeProto
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array
+from spirloom.onnx.dtypes import onnx_type
 from spirloom.ops import OpLibrary
 
-from tests.frontend.models import compute, imported, model, node, ops, random
-
-RNG = np.random.default_rng(5)
+from tests.frontend.models import compute, imported, model, node
 
 
-def runtime_model(made: NodeProto, x: tuple[int, ...], constants: dict[str, Array]) -> ModelProto:
-    made.domain = "com.microsoft"
-    whole = model([made], {"x": x}, constants)
-    whole.opset_import.append(helper.make_opsetid("com.microsoft", 1))
-    return whole
+def run(
+    library: OpLibrary,
+    folder: Path,
+    made: NodeProto,
+    x: Array,
+    constants: dict[str, Array],
+    opset: int = 13,
+) -> Array:
+    kind = onnx_type(x.dtype)
+    graph = imported(
+        model([made], {"x": x.shape}, constants, dtype=kind, opset=opset), library, folder
+    )
+    return compute(graph, x)
 
 
-def packed(numbers: Array) -> Array:
-    """Packs two values of 0..15 per byte. Rows start at bytes."""
-    even = np.pad(numbers, [(0, 0), (0, numbers.shape[1] % 2)])
-    return np.asarray(even[:, 0::2] | even[:, 1::2] << 4, np.uint8)
+def bytes_(*shape: int, seed: int = 0) -> Array:
+    return np.random.default_rng(seed).integers(0, 256, shape).astype(np.uint8)
 
 
-@pytest.mark.parametrize("bits", [4, 8])
-@pytest.mark.parametrize("zeros", [False, True])
-def test_matmul_nbits(library: OpLibrary, tmp_path: Path, bits: int, zeros: bool) -> None:
-    rows, depth, block = 7, 96, 32
-    numbers = RNG.integers(0, 1 << bits, (rows, depth)).astype(np.uint8)
-    scales = random(rows, depth // block)
-    points = RNG.integers(0, 1 << bits, scales.shape).astype(np.uint8)
-    made = node("MatMulNBits", f"x w s {'z' if zeros else '-'} - c", N=rows, K=depth, bits=bits,
-                block_size=block)  # fmt: skip
-    stored = packed(numbers) if bits == 4 else numbers
-    constants = {"w": stored.reshape(rows, 3, -1), "s": scales.reshape(-1), "c": random(rows)}
-    if zeros:
-        constants["z"] = (packed(points) if bits == 4 else points).reshape(-1)
-    graph = imported(runtime_model(made, (2, depth), constants), library, tmp_path)
-    assert ops(graph) == [f"spirloom.linear_q{bits}"]
-    centre = points if zeros else np.full(scales.shape, 1 << (bits - 1))
-    weight = (numbers - np.repeat(centre, block, 1).astype(float)) * np.repeat(scales, block, 1)
-    x = random(2, depth, seed=9)
-    expected = x @ weight.T + constants["c"]
-    np.testing.assert_allclose(compute(graph, x), expected, rtol=1e-5, atol=1e-3)
+def test_long_integer_products_are_exact(library: OpLibrary, tmp_path: Path) -> None:
+    x, weight = bytes_(3, 1000), bytes_(1000, 5, seed=1)
+    x[0], weight[:, 0] = 255, 255  # the maximum sum, which float32 cannot represent
+    y = run(library, tmp_path, node("MatMulInteger", "x w"), x, {"w": weight}, 10)
+    assert y.dtype == np.int32
+    np.testing.assert_array_equal(y, x.astype(np.int64) @ weight.astype(np.int64))
 
 
-def test_groups_that_do_not_fit_are_refused(library: OpLibrary, tmp_path: Path) -> None:
-    made = node("MatMulNBits", "x w s", N=7, K=96, bits=4, block_size=32)
-    constants = {"w": np.zeros((7, 3, 15), np.uint8), "s": random(21)}
-    with pytest.raises(ImportFailure, match="315 uint8 are no 7 x 96 of 4 bits"):
-        imported(runtime_model(made, (2, 96), constants), library, tmp_path)
+def test_zero_points_of_rows_and_columns(library: OpLibrary, tmp_path: Path) -> None:
+    x, weight = bytes_(2, 3, 7), bytes_(7, 4, seed=1)
+    rows, columns = bytes_(3, seed=2), bytes_(4, seed=3)
+    made = node("MatMulInteger", "x w a b")
+    y = run(library, tmp_path, made, x, {"w": weight, "a": rows, "b": columns}, 10)
+    left = x.astype(np.int64) - rows.astype(np.int64)[:, None]
+    np.testing.assert_array_equal(y, left @ (weight.astype(np.int64) - columns))
 
 
-def test_gather_block_quantized(library: OpLibrary, tmp_path: Path) -> None:
-    numbers = RNG.integers(0, 16, (9, 64)).astype(np.uint8)
-    scales = random(9, 2)
-    made = [node("Cast", "x", "i", to=6), node("GatherBlockQuantized", "w i s", block_size=32)]
-    made[1].domain = "com.microsoft"
-    whole = model(made, {"x": (2, 3)}, {"w": packed(numbers), "s": scales})
-    whole.opset_import.append(helper.make_opsetid("com.microsoft", 1))
-    graph = imported(whole, library, tmp_path)
-    assert ops(graph)[-1] == "spirloom.embedding_q4"
-    table = (numbers - 8.0) * np.repeat(scales, 32, 1)
-    index = np.array([[0, 8, 3], [1, 1, 7]], np.float32)
-    np.testing.assert_allclose(compute(graph, index), table[index.astype(int)], rtol=1e-5)
+def test_deep_integer_convolutions_are_exact(library: OpLibrary, tmp_path: Path) -> None:
+    x, weight = bytes_(1, 300, 2, 2), bytes_(4, 300, 2, 2, seed=1)
+    x[:], weight[0] = 255, 255
+    y = run(library, tmp_path, node("ConvInteger", "x w"), x, {"w": weight}, 10)
+    expected = np.einsum("nchw,ochw->no", x.astype(np.int64), weight.astype(np.int64))
+    np.testing.assert_array_equal(y[:, :, 0, 0], expected)
 
 
-@pytest.mark.parametrize("form", ["MatMul", "Gemm", "transposed Gemm", "Transpose"])
-@pytest.mark.parametrize("kind", [np.int8, np.uint8])
-def test_dequantised_weights(library: OpLibrary, tmp_path: Path, form: str, kind: type) -> None:
-    rows = form in ("Transpose", "transposed Gemm")  # [outputs, inputs]
-    numbers: Array = RNG.integers(0, 120, (6, 40) if rows else (40, 6)).astype(kind)
-    zeros: Array = RNG.integers(0, 100, 6).astype(kind)
-    scales = random(6)
-    made = [node("DequantizeLinear", "w s z", "d", axis=0 if rows else 1)]
-    match form:
-        case "Transpose":
-            made += [node("Transpose", "d", "t", perm=[1, 0]), node("MatMul", "x t")]
-        case "MatMul":
-            made.append(node("MatMul", "x d"))
-        case _:
-            made.append(node("Gemm", "x d c", transB=int(rows)))
-    constants = {"w": numbers, "s": scales, "z": zeros, "c": random(6)}
-    graph = imported(model(made, {"x": (3, 40)}, constants), library, tmp_path)
-    assert ops(graph) == ["spirloom.linear_q8"]
-    wide = numbers.astype(float) if not rows else numbers.T.astype(float)
-    x = random(3, 40, seed=4)
-    expected = x @ ((wide - zeros) * scales) + (constants["c"] if "Gemm" in form else 0)
-    np.testing.assert_allclose(compute(graph, x), expected, rtol=1e-5, atol=1e-3)
+def test_integer_convolutions_that_may_round(library: OpLibrary, tmp_path: Path) -> None:
+    weight = np.full((2, 1, 17, 17), 255, np.uint8)
+    with pytest.raises(ImportFailure, match="float32 may round sums over the 289 elements"):
+        run(library, tmp_path, node("ConvInteger", "x w"), bytes_(1, 1, 20, 20), {"w": weight}, 10)
+
+
+def test_quantized_convolution_per_channel(library: OpLibrary, tmp_path: Path) -> None:
+    x, weight = bytes_(1, 3, 4, 4), bytes_(2, 3, 1, 1, seed=1)
+    bias = np.array([500, -700], np.int32)
+    scale, step = np.array([0.5, 0.25], np.float32), np.float32(64.0)
+    constants: dict[str, Array] = {
+        "xs": np.array(0.125, np.float32),
+        "xz": np.array(100, np.uint8),
+        "w": weight,
+        "ws": scale,
+        "wz": np.array([128, 120], np.uint8),
+        "ys": np.array(step, np.float32),
+        "yz": np.array(77, np.uint8),
+        "b": bias,
+    }
+    y = run(library, tmp_path, node("QLinearConv", "x xs xz w ws wz ys yz b"), x, constants, 10)
+    filters = weight[:, :, 0, 0].astype(np.int64) - np.array([[128], [120]])
+    sums = np.einsum("nchw,oc->nohw", x.astype(np.int64) - 100, filters) + bias[:, None, None]
+    scaled = np.rint(sums * (0.125 * scale / step)[:, None, None]) + 77
+    np.testing.assert_array_equal(y, scaled.clip(0, 255).astype(np.uint8))
+
+
+def test_constant_weights_stay_int8(library: OpLibrary, tmp_path: Path) -> None:
+    weight, scale = bytes_(4, 3), np.array([0.5, 0.25, 2.0], np.float32)
+    nodes = [node("DequantizeLinear", "w s z", "d", axis=1), node("MatMul", "x d")]
+    constants = {"w": weight, "s": scale, "z": np.array([1, 2, 3], np.uint8)}
+    graph = imported(model(nodes, {"x": (2, 4)}, constants), library, tmp_path)
+    assert [n.op for n in graph.nodes] == ["spirloom.linear_w8"]
+    x = np.eye(4, dtype=np.float32)[:2]
+    np.testing.assert_array_equal(compute(graph, x), ((weight - [1.0, 2.0, 3.0]) * scale)[:2])

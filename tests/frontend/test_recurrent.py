@@ -132,10 +132,10 @@ def test_clipped_gates_differ(library: OpLibrary, tmp_path: Path) -> None:
             {"activations": ["HardSigmoid", "Tanh"], "activation_alpha": [0.3]},
             "its activation_alpha [0.3",
         ),
-        ({"direction": "bidirectional"}, "do not fit each other"),
+        ({"direction": "bidirectional"}, "do not match"),
     ],
 )
-def test_refusals(
+def test_errors(
     attributes: dict[str, object], message: str, library: OpLibrary, tmp_path: Path
 ) -> None:
     with pytest.raises(ImportFailure) as error:

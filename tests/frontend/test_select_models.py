@@ -14,10 +14,9 @@ from spirloom.ops import OpLibrary
 from spirloom.passes.fp16 import to_fp16
 from spirloom.selective import read_model_calls
 
-from codegen.errors import SpecError
-from codegen.graph_file import read_calls
-from codegen.select.report import yaml_text
-from codegen.select.select import Selectors, select
+from codegen.select.select import Selectors, select, yaml_text
+from spec_model.errors import SpecError
+from spec_model.graph_file import read_calls
 from tests.frontend.models import model, node, random
 from tests.frontend.reference_run import LIBRARY
 
@@ -65,7 +64,7 @@ def convolution(library: OpLibrary, groups: int, window: int, size: int) -> Grap
     return Graph([x], [y], [Node(op, library.complete(op, given), (y,), "conv")])
 
 
-def test_a_tensor_that_asks_for_a_storage(library: OpLibrary, tmp_path: Path) -> None:
+def test_requested_storage(library: OpLibrary, tmp_path: Path) -> None:
     graph = chain(library, "aten.tanh")
     ids = needs(graph, tmp_path)
     assert {f"tanh_f32_{storage}" for storage in STORAGES} < set(ids), "any storage, and copies"
@@ -74,7 +73,7 @@ def test_a_tensor_that_asks_for_a_storage(library: OpLibrary, tmp_path: Path) ->
     assert needs(graph, tmp_path) == ["tanh_f32_buffer"]
 
 
-def test_what_no_texture_can_hold_needs_a_buffer(library: OpLibrary, tmp_path: Path) -> None:
+def test_shapes_without_textures_require_buffers(library: OpLibrary, tmp_path: Path) -> None:
     assert needs(chain(library, "aten.tanh", shape=(1, 2, 3, 2, 2)), tmp_path) == [
         "tanh_f32_buffer"
     ]
@@ -101,7 +100,7 @@ def test_list_yaml_and_model_agree(library: OpLibrary, tmp_path: Path) -> None:
             assert kept(Selectors(ops=("tanh", "erf"), dtypes=dtypes, storages=storages)) == ids
 
 
-def test_two_models_give_the_union(library: OpLibrary, tmp_path: Path) -> None:
+def test_union_of_two_models(library: OpLibrary, tmp_path: Path) -> None:
     paths = (tmp_path / "a.slg", tmp_path / "b.slg")
     graph_file.save(chain(library, "aten.tanh", "aten.relu"), paths[0])
     graph_file.save(convolution(library, 1, 3, 4), paths[1])
@@ -140,12 +139,12 @@ def test_onnx_selects_as_its_import(library: OpLibrary, tmp_path: Path) -> None:
     )
 
 
-def test_the_generator_alone_imports_nothing(tmp_path: Path) -> None:
+def test_the_generator_does_not_import_models(tmp_path: Path) -> None:
     path = tmp_path / "net.onnx"
     with pytest.raises(SpecError) as error:
         select(LIBRARY, Selectors(models=(path,)))
     assert str(error.value) == (
-        f"MODELS: error: {path}: .onnx files are imported by the front end. Run `python3 -m "
+        f"MODELS: error: {path}: .onnx files require the importers. Run `python3 -m "
         "spirloom.selective` in place of `python3 -m codegen`, with frontend/ on PYTHONPATH, or "
         "specify the graph file that `spirloom import` writes for the model."
     )
@@ -155,10 +154,10 @@ def test_message_of_open_dimensions(tmp_path: Path) -> None:
     made = model([node("Relu", "x")], {"x": ["batch", 5]})
     path = tmp_path / "net.onnx"
     path.write_bytes(made.SerializeToString())
-    said = message(path)
-    assert said.startswith(f"SPIRLOOM_MODELS: error: {path}: ")
-    assert "--dim batch=N" in said
-    assert said.endswith("must be imported with `spirloom import`. Specify its graph file.")
+    text = message(path)
+    assert text.startswith(f"SPIRLOOM_MODELS: error: {path}: ")
+    assert "--dim batch=N" in text
+    assert text.endswith("must be imported with `spirloom import`. Specify its graph file.")
 
 
 def test_message_of_an_unknown_op(library: OpLibrary, tmp_path: Path) -> None:
@@ -166,20 +165,22 @@ def test_message_of_an_unknown_op(library: OpLibrary, tmp_path: Path) -> None:
     graph.nodes[1].op = "aten.tahn"
     path = tmp_path / "net.slg"
     graph_file.save(graph, path)
-    said = message(path)
-    assert said == (
-        f"SPIRLOOM_MODELS: error: {path}: node 1 (n1, aten.tahn): no spec has this op. "
+    text = message(path)
+    assert text == (
+        f"SPIRLOOM_MODELS: error: {path}: node 1 (n1, aten.tahn): the op is not in the specs. "
         "Did you mean aten.tan or aten.tanh or aten.atan?"
     )
 
 
-def test_message_of_a_filter_that_removes_a_need(library: OpLibrary, tmp_path: Path) -> None:
+def test_message_of_a_filter_that_removes_a_required_variant(
+    library: OpLibrary, tmp_path: Path
+) -> None:
     path = tmp_path / "net.slg"
     graph_file.save(chain(library, "aten.relu", "aten.tanh"), path)
     assert message(path, dtypes=("f16",)).splitlines() == [
         f"SPIRLOOM_MODELS: error: {path}: node {i} (n{i}, aten.{op}): the filters (dtypes f16; "
-        f"storages {', '.join(s for s in STORAGES)}) remove what it needs: "
-        f"{' or '.join(f'{op}_f32_{s}' for s in STORAGES)}."
+        f"storages {', '.join(s for s in STORAGES)}) exclude its variants: "
+        f"{', '.join(f'{op}_f32_{s}' for s in STORAGES)}."
         for i, op in enumerate(("relu", "tanh"))
     ]
 
@@ -193,19 +194,19 @@ def test_message_of_wrong_arguments(library: OpLibrary, tmp_path: Path) -> None:
     graph.nodes[0].args += (1,)
     graph_file.save(graph, path)
     assert message(path) == (
-        f"SPIRLOOM_MODELS: error: {path}: node 0 (n0, aten.relu) has 2 arguments, and the op 1. "
+        f"SPIRLOOM_MODELS: error: {path}: node 0 (n0, aten.relu) has 2 arguments; the op has 1. "
         "Import the model again."
     )
 
 
-def test_optional_tensors_that_a_file_is_older_than_are_absent(
-    library: OpLibrary, tmp_path: Path
-) -> None:
+def test_optional_tensors_of_older_files_are_absent(library: OpLibrary, tmp_path: Path) -> None:
     x, y = Tensor("x", F32, (2, 8)), Tensor("y", F32, (2, 4))
     args = library.complete("aten.linear", {"x": x, "weight": constant("w", random(4, 8))})
-    assert library.arg_names("aten.linear")[-2:] == ["norm", "norm_eps"]
-    whole, older = (Graph([x], [y], [Node("aten.linear", a, (y,), "n")]) for a in (args, args[:-2]))
-    assert needs(older, tmp_path) == needs(whole, tmp_path)
+    assert library.arg_names("aten.linear")[-2:] == ["rms_weight", "rms_eps"]
+    file_bytes, older = (
+        Graph([x], [y], [Node("aten.linear", a, (y,), "n")]) for a in (args, args[:-2])
+    )
+    assert needs(older, tmp_path) == needs(file_bytes, tmp_path)
 
 
 def test_message_of_a_missing_file(tmp_path: Path) -> None:
@@ -217,12 +218,12 @@ def test_message_of_a_missing_file(tmp_path: Path) -> None:
 
 def test_damaged_files_never_end_in_a_traceback(library: OpLibrary, tmp_path: Path) -> None:
     graph = convolution(library, 1, 3, 4)
-    whole = graph_file.to_bytes(graph)
-    header = struct.unpack_from("<I", whole)[0] + 4
+    file_bytes = graph_file.to_bytes(graph)
+    header = struct.unpack_from("<I", file_bytes)[0] + 4
     generator = np.random.default_rng(7)
     path = tmp_path / "net.slg"
     for _ in range(300):
-        damaged = bytearray(whole)
+        damaged = bytearray(file_bytes)
         for at in generator.integers(12, header, size=3):
             damaged[at] = generator.integers(256)
         path.write_bytes(damaged)
@@ -232,9 +233,9 @@ def test_damaged_files_never_end_in_a_traceback(library: OpLibrary, tmp_path: Pa
             assert str(error).startswith("MODELS: error: ")
 
 
-def test_truncated_files_are_refused(library: OpLibrary, tmp_path: Path) -> None:
-    whole = graph_file.to_bytes(chain(library, "aten.relu"))
+def test_truncated_files(library: OpLibrary, tmp_path: Path) -> None:
+    file_bytes = graph_file.to_bytes(chain(library, "aten.relu"))
     path = tmp_path / "net.slg"
-    for kept_bytes in (0, 5, 11, 12, 100, struct.unpack_from("<I", whole)[0] + 3):
-        path.write_bytes(whole[:kept_bytes])
-        assert "is damaged or no graph file: " in message(path)
+    for kept_bytes in (0, 5, 11, 12, 100, struct.unpack_from("<I", file_bytes)[0] + 3):
+        path.write_bytes(file_bytes[:kept_bytes])
+        assert "is not a valid graph file: " in message(path)

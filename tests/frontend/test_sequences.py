@@ -28,7 +28,7 @@ def ints(*values: int) -> Array:
     return np.array(values[0] if len(values) == 1 else values, dtype=np.int64)
 
 
-def test_split_and_stacked_again(library: OpLibrary, tmp_path: Path) -> None:
+def test_split_and_stack(library: OpLibrary, tmp_path: Path) -> None:
     nodes = [
         node("SplitToSequence", "x", "s", axis=0, keepdims=0),
         node("ConcatFromSequence", "s", axis=1, new_axis=1),
@@ -38,19 +38,19 @@ def test_split_and_stacked_again(library: OpLibrary, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "place", "expected"),
+    ("sizes", "index", "expected"),
     [(ints(2), ints(-1), slice(4, 5)), (ints(1, 3, 1), ints(1), slice(1, 4))],
 )
-def test_parts_by_place(
-    library: OpLibrary, tmp_path: Path, sizes: Array, place: Array, expected: slice
+def test_sequence_at(
+    library: OpLibrary, tmp_path: Path, sizes: Array, index: Array, expected: slice
 ) -> None:
-    nodes = [node("SplitToSequence", "x sizes", "s"), node("SequenceAt", "s place")]
-    graph = run(library, tmp_path, nodes, {"sizes": sizes, "place": place})
+    nodes = [node("SplitToSequence", "x sizes", "s"), node("SequenceAt", "s index")]
+    graph = run(library, tmp_path, nodes, {"sizes": sizes, "index": index})
     x = random(5, 3)
     np.testing.assert_array_equal(compute(graph, x), x[expected])
 
 
-def test_inserted_erased_and_counted(library: OpLibrary, tmp_path: Path) -> None:
+def test_insert_erase_and_length(library: OpLibrary, tmp_path: Path) -> None:
     nodes = [
         node("Neg", "x", "n"),
         node("Abs", "x", "a"),
@@ -72,20 +72,23 @@ def test_inserted_erased_and_counted(library: OpLibrary, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("nodes", "reason"),
     [
-        ([node("SplitToSequence", "x", "s"), node("Relu", "s")], "it takes a sequence"),
+        ([node("SplitToSequence", "x", "s"), node("Relu", "s")], "its input is a sequence"),
         ([node("SplitToSequence", "x two", "y")], "it is a sequence; only tensors"),
-        ([node("SplitToSequence", "x two", "s"), node("SequenceAt", "s nine")], "has no place 9"),
-        ([node("SplitToSequence", "x pair", "y")], r"it cannot split 5 into \[2, 2\]"),
+        (
+            [node("SplitToSequence", "x two", "s"), node("SequenceAt", "s nine")],
+            "index 9 is out of",
+        ),
+        ([node("SplitToSequence", "x pair", "y")], r"its split sizes \[2, 2\] do not add up to 5"),
         (
             [
                 node("SplitToSequence", "x two", "s"),
                 node("ConcatFromSequence", "s", new_axis=1, axis=0),
             ],
-            "the values it puts together differ in shape",
+            "it stacks values of different shapes",
         ),
     ],
 )
-def test_what_cannot_be_done_is_refused(
+def test_unsupported_sequences(
     library: OpLibrary, tmp_path: Path, nodes: Sequence[NodeProto], reason: str
 ) -> None:
     constants = {"two": ints(2), "nine": ints(9), "pair": ints(2, 2)}

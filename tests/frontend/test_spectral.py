@@ -23,9 +23,9 @@ def test_dft(
     made = node("DFT", "x n", axis=1, inverse=inverse, onesided=onesided)
     constants = {"n": np.array(length, np.int64)}
     graph = imported(model([made], {"x": x.shape}, constants, opset=17), library, tmp_path)
-    numbers = x[..., 0] + (1j * x[..., 1] if parts == 2 else 0)
+    signal = x[..., 0] + (1j * x[..., 1] if parts == 2 else 0)
     transform = np.fft.ifft if inverse else np.fft.fft
-    expected = transform(numbers, length, axis=1)
+    expected = transform(signal, length, axis=1)
     if onesided:
         expected = expected[:, : length // 2 + 1]
     expected = np.stack([expected.real, expected.imag], axis=-1)

@@ -22,7 +22,7 @@ from spirloom.varying.specialize import specialize
 
 from tests.frontend import reference_run
 from tests.frontend.models import compute, imported, ops, random
-from tests.frontend.test_copies import exported_attention
+from tests.frontend.test_data_movement import exported_attention
 
 ATTENTION, VIEW = "aten.scaled_dot_product_attention", "aten.view"
 BATCH, ROWS, HEADS, DEPTH = 2, 5, 3, 8
@@ -118,7 +118,7 @@ def test_of_one_projection(library: OpLibrary, make: Make, steps: list[tuple[int
     graph = graph_of(library, make, BATCH, ROWS, 3 * COLUMNS)
     assert strided(library, graph) == [STRIDED, VIEW]
     args = args_of(library, graph)
-    assert [args[f"{name}_steps"] for name in ("query", "key", "value")] == steps
+    assert [args[f"{name}_strides"] for name in ("query", "key", "value")] == steps
     assert args["query"] is args["value"] is graph.inputs[0]
     assert args["order"] == (0, 2, 1)
 
@@ -152,10 +152,10 @@ def test_rows_first(library: OpLibrary) -> None:
     args = args_of(library, graph)
     assert (args["batches"], args["heads"], args["order"]) == (BATCH, HEADS, (2, 0, 1))
     step = 3 * COLUMNS
-    assert args["key_steps"] == (COLUMNS, step, DEPTH, BATCH * step)
+    assert args["key_strides"] == (COLUMNS, step, DEPTH, BATCH * step)
 
 
-def test_what_is_no_movement_is_read_as_it_lies(library: OpLibrary) -> None:
+def test_other_operands_are_contiguous(library: OpLibrary) -> None:
     def make(build: Builder, x: Tensor) -> Tensor:
         q = build.emit("aten.relu", x=by_heads(build, x))
         return attend(build, q, q, by_heads(build, x))
@@ -163,11 +163,11 @@ def test_what_is_no_movement_is_read_as_it_lies(library: OpLibrary) -> None:
     graph = graph_of(library, make, BATCH, ROWS, COLUMNS)
     assert strided(library, graph) == [VIEW, "aten.permute", "aten.relu", STRIDED]
     args = args_of(library, graph)
-    assert args["query_steps"] == (0, HEADS * ROWS * DEPTH, ROWS * DEPTH, DEPTH)
+    assert args["query_strides"] == (0, HEADS * ROWS * DEPTH, ROWS * DEPTH, DEPTH)
     assert args["value"] is graph.inputs[0] and args["order"] == (0, 1, 2)
 
 
-def test_copies_that_others_read_stay(library: OpLibrary) -> None:
+def test_copies_with_other_readers_are_kept(library: OpLibrary) -> None:
     def make(build: Builder, x: Tensor) -> Tensor:
         heads = by_heads(build, x)
         return build.add(attend(build, heads, heads, heads), heads)
@@ -176,11 +176,11 @@ def test_copies_that_others_read_stay(library: OpLibrary) -> None:
     assert strided(library, graph) == [VIEW, "aten.permute", ATTENTION, "aten.add.Tensor"]
 
 
-@pytest.mark.parametrize("place", [1, 2, 11])
-def test_results_stay(library: OpLibrary, place: int) -> None:
+@pytest.mark.parametrize("index", [1, 2, 11])
+def test_results_are_kept(library: OpLibrary, index: int) -> None:
     """A key's heads, the sum over values, and the result after it."""
     graph = graph_of(library, sliced, BATCH, ROWS, 3 * COLUMNS)
-    graph.outputs.append(graph.nodes[place].outputs[0])
+    graph.outputs.append(graph.nodes[index].outputs[0])
     graph.outputs[-1].name = "also"
     assert STRIDED in strided(library, graph)
 
@@ -194,7 +194,7 @@ def test_without_copies_nothing_changes(library: OpLibrary) -> None:
     assert strided(library, graph) == [VIEW, ATTENTION]
 
 
-def test_rows_that_wide_loads_cannot_read_stay_copies(library: OpLibrary) -> None:
+def test_unaligned_rows_are_copied(library: OpLibrary) -> None:
     def make(build: Builder, x: Tensor) -> Tensor:
         parts = [by_heads(build, columns(build, x, i, i + COLUMNS)) for i in (1, 2, 3)]
         return attend(build, *parts)
@@ -224,7 +224,7 @@ def test_of_any_size(library: OpLibrary, tmp_path: Path) -> None:
     graph = optimize_sizes(generalize(make, symbols, library), library)
     found = Counter(ops(graph))
     assert (found[STRIDED], found["aten.as_strided"], found["aten.permute"]) == (1, 0, 0)
-    steps = args_of(library, graph)["key_steps"]
+    steps = args_of(library, graph)["key_strides"]
     assert isinstance(steps, tuple)
     assert list(map(str, steps)) == ["24", "72", "12", "72*batch"]
     for seq, batch in product((1, 2, 7, 40), (1, 3, 8)):

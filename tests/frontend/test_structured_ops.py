@@ -18,7 +18,7 @@ from tests.frontend.models import compute, imported, model, node, ops, random
 
 functional = torch.nn.functional
 
-# Name → node, shape of x, constants, the operators that it becomes, and the same in PyTorch.
+# Name → node, shape of x, constants, operators of the graph, and the PyTorch equivalent.
 Case = tuple[NodeProto, tuple[int, ...], Mapping[str, Array], list[str], Callable[..., Any]]
 W = {"w": random(3, 2, 3, 3, seed=1)}
 GRID = {"g": random(2, 4, 5, 2, seed=2) * np.float32(0.7)}
@@ -213,7 +213,7 @@ def test_group_norm_scales_groups_then_channels(
     np.testing.assert_allclose(compute(graph, x), expected.numpy(), rtol=1e-4, atol=1e-5)
 
 
-def test_max_pool_indices_count_over_the_whole_tensor(library: OpLibrary, tmp_path: Path) -> None:
+def test_max_pool_indices_are_flat(library: OpLibrary, tmp_path: Path) -> None:
     x = random(2, 3, 6, 5)
     nodes = [node("MaxPool", "x", "y i", kernel_shape=[2, 2], strides=[2, 1])]
     made = model(nodes, {"x": x.shape}, outputs=("y", "i"), opset=12)
@@ -241,14 +241,14 @@ def test_computed_scatter_nd_wraps_negative_indices(library: OpLibrary, tmp_path
     nodes = [helper.make_node("Cast", ["x"], ["i"], to=TensorProto.INT32)]
     nodes += [node("ScatterND", "data i u")]
     constants = {"data": random(3, 4), "u": random(2, seed=1)}
-    places = np.array([[-1, 2], [0, -3]], dtype=np.float32)
-    y = compute(imported(model(nodes, {"x": (2, 2)}, constants), library, tmp_path), places)
+    coordinates = np.array([[-1, 2], [0, -3]], dtype=np.float32)
+    y = compute(imported(model(nodes, {"x": (2, 2)}, constants), library, tmp_path), coordinates)
     expected = constants["data"].copy()
     expected[[-1, 0], [2, -3]] = constants["u"]
     np.testing.assert_array_equal(y, expected)
 
 
-def test_layer_norm_gives_its_statistics(library: OpLibrary, tmp_path: Path) -> None:
+def test_layer_norm_returns_its_statistics(library: OpLibrary, tmp_path: Path) -> None:
     x = random(2, 3, 4)
     nodes = [node("LayerNormalization", "x w", "y m d", axis=1, epsilon=0.5)]
     made = model(nodes, {"x": x.shape}, {"w": random(3, 4, seed=1)}, ("y", "m", "d"), opset=17)

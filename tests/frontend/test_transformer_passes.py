@@ -1,4 +1,4 @@
-"""Decomposed operators of transformers, in all forms, become one operator with equal results."""
+"""Decomposed patterns of transformers are fused into one operator with equal results."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def rms(
 
 @pytest.mark.parametrize("square", ["mul", "pow"])
 @pytest.mark.parametrize("quotient", ["rsqrt", "power", "reciprocal", "one over", "div"])
-def test_rms_norm_in_every_spelling(library: OpLibrary, square: str, quotient: str) -> None:
+def test_rms_norm_patterns(library: OpLibrary, square: str, quotient: str) -> None:
     def make(build: Builder, x: Tensor) -> Tensor:
         return build.mul(build.constant(random(6, seed=9)), rms(build, x, square, quotient))
 
@@ -83,12 +83,12 @@ def test_rms_norm_in_every_spelling(library: OpLibrary, square: str, quotient: s
     assert library.arg(graph.nodes[0], "eps") == pytest.approx(1e-6)
 
 
-def test_rms_norm_of_another_dim_is_none(library: OpLibrary) -> None:
+def test_rms_norm_of_another_dim_is_not_fused(library: OpLibrary) -> None:
     graph = optimized(library, lambda build, x: rms(build, x, dim=1), (2, 3, 6))
     assert "aten.rms_norm" not in ops(graph)
 
 
-def test_rms_norm_by_a_weight_that_is_an_input(library: OpLibrary) -> None:
+def test_rms_norm_with_an_input_weight(library: OpLibrary) -> None:
     def make(build: Builder, x: Tensor, w: Tensor) -> Tensor:
         return build.mul(w, rms(build, x))
 
@@ -112,7 +112,7 @@ def test_rms_norm_of_a_half_model_needs_no_casts(library: OpLibrary, narrow_firs
 
 
 @pytest.mark.parametrize("quotient", ["rsqrt", "div"])
-def test_layer_norm_is_that_of_what_was_centred(library: OpLibrary, quotient: str) -> None:
+def test_layer_norm_of_the_centered_value(library: OpLibrary, quotient: str) -> None:
     def make(build: Builder, x: Tensor) -> Tensor:
         mean = build.emit("aten.mean.dim", x=x, dim=(2,), keepdim=True)
         return rms(build, build.emit("aten.sub.Tensor", a=x, b=mean), "pow", quotient)
@@ -120,18 +120,18 @@ def test_layer_norm_is_that_of_what_was_centred(library: OpLibrary, quotient: st
     assert ops(optimized(library, make, (2, 3, 6))) == ["aten.native_layer_norm"]
 
 
-def test_layer_norm_that_is_centred_twice(library: OpLibrary) -> None:
+def test_layer_norm_centered_twice(library: OpLibrary) -> None:
     """As in Cohere's models, where the centered value is computed twice."""
 
-    def centred(build: Builder, x: Tensor) -> Tensor:
+    def centered(build: Builder, x: Tensor) -> Tensor:
         mean = build.emit("aten.mean.dim", x=x, dim=(2,), keepdim=True)
         return build.emit("aten.sub.Tensor", a=x, b=mean)
 
     def make(build: Builder, x: Tensor) -> Tensor:
-        square = squared(build, centred(build, x), "pow")
+        square = squared(build, centered(build, x), "pow")
         mean = build.emit("aten.mean.dim", x=square, dim=(2,), keepdim=True)
         total = build.add(mean, build.scalar(1e-5, x.dtype))
-        return divided(build, centred(build, x), total, "rsqrt")
+        return divided(build, centered(build, x), total, "rsqrt")
 
     assert ops(optimized(library, make, (2, 3, 6))) == ["aten.native_layer_norm"]
 
@@ -164,7 +164,7 @@ def test_tanh_of_another_polynomial_is_no_gelu(library: OpLibrary) -> None:
     assert "aten.gelu" not in ops(optimized(library, make, (3, 5)))
 
 
-def test_swiglu_comes_before_the_silu_of_a_layer(library: OpLibrary) -> None:
+def test_swiglu_is_preferred_to_silu(library: OpLibrary) -> None:
     def make(build: Builder, x: Tensor) -> Tensor:
         up, gate = (build.emit("aten.linear", x=x, weight=build.constant(random(5, 4, seed=s)))
                     for s in (1, 2))  # fmt: skip

@@ -22,8 +22,8 @@ from spirloom.varying.generalize import generalize
 from spirloom.varying.size_fit import Fitter, SizeReader, points
 from spirloom.varying.specialize import specialize
 
-from codegen.flatbuffer import MalformedBuffer
 from codegen.select.select import Selectors, select
+from spec_model.flatbuffer import MalformedBuffer
 from tests.frontend import models, reference_run, varying_models
 from tests.frontend.models import node
 
@@ -89,7 +89,7 @@ def test_convolutional_model(library: OpLibrary, tmp_path: Path) -> None:
         agree(path, library, graph, sizes)
 
 
-def test_the_file_keeps_what_varies(library: OpLibrary, tmp_path: Path) -> None:
+def test_symbolic_sizes_are_stored(library: OpLibrary, tmp_path: Path) -> None:
     path = written(
         tmp_path,
         [node("Shape", "x", "s"), node("Gather", "s zero", "n", axis=0),
@@ -125,7 +125,7 @@ def test_constants_are_cut_to_size(library: OpLibrary, tmp_path: Path) -> None:
         agree(path, library, graph, sizes)
 
 
-def test_what_cannot_vary_is_refused_by_name(library: OpLibrary, tmp_path: Path) -> None:
+def test_nodes_that_cannot_vary(library: OpLibrary, tmp_path: Path) -> None:
     """A mean that divides by the size, which is constant at import."""
     path = written(
         tmp_path,
@@ -140,7 +140,7 @@ def test_what_cannot_vary_is_refused_by_name(library: OpLibrary, tmp_path: Path)
         varying(path, library, [BATCH])
 
 
-def test_another_structure_is_refused(library: OpLibrary, tmp_path: Path) -> None:
+def test_different_graphs(library: OpLibrary, tmp_path: Path) -> None:
     """The number of parts depends on the size."""
     path = written(
         tmp_path,
@@ -154,9 +154,9 @@ def test_another_structure_is_refused(library: OpLibrary, tmp_path: Path) -> Non
 
 def root(**changes: Any) -> SimpleNamespace:
     """The root table of a file with the symbol n and the size 2 n, with some fields replaced."""
-    term = SimpleNamespace(factor=2, symbols=[changes.get("place", 0)])
+    term = SimpleNamespace(factor=2, symbols=[changes.get("index", 0)])
     size = SimpleNamespace(terms=[term], divisor=changes.get("divisor", 1))
-    bounds = {"least": changes.get("least", 1), "greatest": 4}
+    bounds = {"min": changes.get("min", 1), "max": 4}
     symbols = [SimpleNamespace(name=name, **bounds) for name in changes.get("names", [b"n"])]
     return SimpleNamespace(symbols=symbols, sizes=[size])
 
@@ -164,21 +164,21 @@ def root(**changes: Any) -> SimpleNamespace:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"least": 5}, r"symbol 0 \('n'\) has the bounds 5 and 4"),
-        ({"least": -1}, "is between -1 and 4"),
+        ({"min": 5}, r"symbol 0 \('n'\) has the bounds 5 and 4"),
+        ({"min": -1}, r"symbol 0 \('n'\) has the bounds -1 and 4"),
         ({"names": [b""]}, "symbol 0"),
         ({"names": [b"\xff"]}, "is not UTF-8"),
         ({"names": [b"n", b"n"]}, "two of its symbols have one name"),
-        ({"place": 1}, r"size 0 multiplies the symbols \[1\]"),
+        ({"index": 1}, r"size 0 multiplies the symbols \[1\]"),
         ({"divisor": 0}, "size 0 is divided by 0"),
     ],
 )
-def test_damaged_symbols_are_refused(changes: dict[str, object], message: str) -> None:
+def test_damaged_symbols(changes: dict[str, object], message: str) -> None:
     with pytest.raises(MalformedBuffer, match=message):
         SizeReader(root(**changes))
 
 
-def test_damaged_sizes_are_refused() -> None:
+def test_damaged_sizes() -> None:
     reader = SizeReader(root())
     (size,) = reader.varying((8,), [1], "t")
     assert (str(size), size) == ("2*n", 8)
@@ -223,13 +223,13 @@ def test_fits(function: object, text: str) -> None:
         assert found.value(sizes) == function(sizes["batch"], sizes["seq"])
 
 
-def test_what_does_not_follow_is_not_fitted() -> None:
+def test_values_without_expression() -> None:
     chosen = points([BATCH, SEQ])
     numbers = [min(p["seq"], 20) * p["batch"] for p in chosen]
     assert Fitter([BATCH, SEQ], chosen).fit(numbers) is None
 
 
-def test_an_int_that_varies_is_its_greatest() -> None:
+def test_symbolic_ints_have_their_maximum_value() -> None:
     expr = Fitter([BATCH], points([BATCH])).fit([2 * p["batch"] for p in points([BATCH])])
     assert expr is not None
     value = Varying(16, expr)

@@ -6,7 +6,7 @@ from spirloom.graph_file import DTYPES, STORAGES
 from spirloom_schema.DType import DType as SchemaDType
 from spirloom_schema.Storage import Storage as SchemaStorage
 
-from codegen.vocabulary import DType, Storage
+from spec_model.vocabulary import DType, Storage
 
 
 def codes(schema: type) -> dict[str, int]:

@@ -100,7 +100,7 @@ COSINES, SINES = ANGLES.cos(), ANGLES.sin()
 
 
 def rotated(x: Any) -> Any:
-    """A rotary embedding with pairs in two halves."""
+    """A rotary embedding whose pairs are column i and column i + 2."""
     return x * COSINES + torch.cat((-x[..., 2:], x[..., :2]), -1) * SINES
 
 
@@ -109,8 +109,8 @@ def rotated_pairs(x: Any) -> Any:
     angles = x[:, :1, :, :2].tanh()
     cos, sin = angles.cos(), angles.sin()
     first, second = x.reshape(*x.shape[:-1], 2, 2).unbind(-1)
-    turned = first * cos - second * sin, second * cos + first * sin
-    return torch.stack(turned, -1).flatten(-2)
+    pairs = first * cos - second * sin, second * cos + first * sin
+    return torch.stack(pairs, -1).flatten(-2)
 
 
 def unit_mean_square(x: Any) -> Any:
@@ -150,7 +150,7 @@ class Heads(nn.Module):  # type: ignore[misc]
 
     def __init__(self) -> None:
         super().__init__()
-        self.packed, self.whole = nn.Linear(16, 48), nn.Linear(16, 16)
+        self.packed, self.projection = nn.Linear(16, 48), nn.Linear(16, 16)
         self.each = nn.ModuleList(nn.Linear(16, 16) for _ in range(3))
 
     def attend(self, q: Any, k: Any, v: Any) -> Any:
@@ -158,12 +158,12 @@ class Heads(nn.Module):  # type: ignore[misc]
 
     def forward(self, x: Any) -> Any:
         split = self.packed(x).reshape(2, 7, 3, 2, 8).permute(2, 0, 3, 1, 4).unbind(0)
-        together = self.whole(self.attend(*split).transpose(1, 2).reshape(2, 7, 16))
-        turned = self.packed(x.transpose(0, 1)).chunk(3, -1)
-        lists = (t.reshape(7, 4, 8).transpose(0, 1) for t in turned)
-        rows = self.whole(self.attend(*lists).transpose(0, 1).reshape(14, 16)).view(7, 2, 16)
+        together = self.projection(self.attend(*split).transpose(1, 2).reshape(2, 7, 16))
+        parts = self.packed(x.transpose(0, 1)).chunk(3, -1)
+        lists = (t.reshape(7, 4, 8).transpose(0, 1) for t in parts)
+        rows = self.projection(self.attend(*lists).transpose(0, 1).reshape(14, 16)).view(7, 2, 16)
         parts = [each(x).view(2, 7, 2, 8).transpose(1, 2) for each in self.each]
-        apart = self.whole(self.attend(*parts).transpose(1, 2).reshape(2, 7, 16))
+        apart = self.projection(self.attend(*parts).transpose(1, 2).reshape(2, 7, 16))
         return together, rows.transpose(0, 1), apart, parts[0].sigmoid()
 
 
@@ -171,10 +171,10 @@ class RowsFirst(Heads):
     """Attention among projections of [row, batch, column] in a batch-first model."""
 
     def forward(self, x: Any) -> Any:
-        turned = self.packed(x.transpose(0, 1)).chunk(3, -1)
-        lists = (t.reshape(7, 4, 8).transpose(0, 1) for t in turned)
+        parts = self.packed(x.transpose(0, 1)).chunk(3, -1)
+        lists = (t.reshape(7, 4, 8).transpose(0, 1) for t in parts)
         rows = self.attend(*lists).transpose(0, 1).reshape(14, 16)
-        return (self.whole(rows).view(7, 2, 16).transpose(0, 1) + x,)
+        return (self.projection(rows).view(7, 2, 16).transpose(0, 1) + x,)
 
 
 class RmsNorm(nn.Module):  # type: ignore[misc]
@@ -272,7 +272,7 @@ CASES = {
             Calls(lambda x: ((x + x[:, :1, :1] - x[:1]) * x).tanh().neg().exp()),
         ),
         "aten.mul.Tensor",
-        "spirloom.chain",
+        "spirloom.fused_elementwise",
     ),
     "batch_norm": Case(
         "fold-batch-norm",

@@ -108,9 +108,9 @@ def test_attention(
     for storage in ("buffer", "texture3d"):
         (fused,), (plain,) = (device.run(graph, arrays, storage) for graph in graphs)
         errors = [distance(fused, plain), *(distance(y, expected.numpy()) for y in (fused, plain))]
-        told = f"{storage}: " + " ".join(f"{error:.1e}" for error in errors)
-        print(told)
-        assert max(errors) < TOLERANCE[dtype], told
+        message = f"{storage}: " + " ".join(f"{error:.1e}" for error in errors)
+        print(message)
+        assert max(errors) < TOLERANCE[dtype], message
 
 
 def of_few_heads(library: OpLibrary) -> Graph:
@@ -132,13 +132,13 @@ def of_few_heads(library: OpLibrary) -> Graph:
 
 
 @pytest.mark.parametrize("dtype", ["f32", "f16"])
-def test_with_and_without_what_it_knows(
+def test_simplified_attention(
     library: OpLibrary, spirloom_run: Path, tmp_path: Path, dtype: str
 ) -> None:
     plain, simple = of_few_heads(library), of_few_heads(library)
-    steps = "stride-attention"  # would also read one head for all
-    optimize(plain, library, fp16=dtype == "f16", skip=["simplify-attention", steps])
-    optimize(simple, library, fp16=dtype == "f16", skip=[steps])
+    skipped = "stride-attention"  # would also read one head for all
+    optimize(plain, library, fp16=dtype == "f16", skip=["simplify-attention", skipped])
+    optimize(simple, library, fp16=dtype == "f16", skip=[skipped])
     assert {node.op for node in plain.nodes} - {node.op for node in simple.nodes} == {"aten.expand"}
     torch.manual_seed(5)
     given = {tensor.name: torch.randn(tensor.shape) for tensor in simple.inputs}

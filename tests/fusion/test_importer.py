@@ -65,19 +65,19 @@ def test_with_and_without(
             results = [device.run(graph, {"x": x}, storage) for graph in (fused, plain)]
             for i, (a, b, r) in enumerate(zip(*results, expected, strict=True)):
                 between, outside = distance(a, b), max(distance(a, r), distance(b, r))
-                told = f"{dtype} {storage}, output {i}: {between:.1e} and {outside:.1e}"
-                print(told)
-                assert between < BETWEEN[dtype], told
-                assert outside < TO_PYTORCH[dtype], told
+                message = f"{dtype} {storage}, output {i}: {between:.1e} and {outside:.1e}"
+                print(message)
+                assert between < BETWEEN[dtype], message
+                assert outside < TO_PYTORCH[dtype], message
 
 
 def test_every_optimization_is_tried() -> None:
-    # test_attention.py, frontend/test_quantized_layers.py, frontend/test_integer_layers.py
-    elsewhere = {"simplify-attention", "fuse-quantised", "fuse-integers"}
+    # test_attention.py, frontend/test_quantized_weights.py, frontend/test_integer_layers.py
+    elsewhere = {"simplify-attention", "fuse-quantized", "fuse-integers"}
     assert {case.skipped for case in CASES.values()} | elsewhere == set(OPTIMIZATIONS)
 
 
-def test_distance_sees_what_is_wrong() -> None:
+def test_distance() -> None:
     r = np.array([3.0, 4.0], np.float32)
     assert distance(r, r) == 0
     assert distance(np.array([3.0, 4.5], np.float32), r) == 0.1

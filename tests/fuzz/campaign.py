@@ -1,6 +1,6 @@
-"""Runs a Python reader over many damaged inputs, all of them in this process.
+"""Runs a Python reader on many damaged inputs in one process.
 
-Input N of a seed is the same whatever ran before: `--seed S --first N --count 1` repeats it.
+Inputs are independent: `--seed S --first N --count 1` reproduces input N.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from pathlib import Path
 from types import FrameType
 
 ROOT = Path(__file__).resolve().parents[2]
-MEMORY_BYTES = 8 << 30  # of addresses, not of what is in use
-SECONDS_EACH = 20.0  # of this process's own time
+MEMORY_BYTES = 8 << 30  # limit of address space
+SECONDS_EACH = 20.0  # limit of CPU time per input
 
 
 class TooSlow(Exception):
-    """An input takes longer than any honest one."""
+    """An input exceeds the time limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A reader. `make` draws an input; `run` reads it and tells whether it was accepted. Whatever
-    it raises is a finding: the errors that are meant for users are its own to catch."""
+    """A reader. `make` generates an input; `run` reads it and returns whether it was accepted.
+    `run` must catch the errors that are meant for users: any exception is a finding."""
 
     make: Callable[[random.Random], dict[str, bytes]]  # file name → content
     run: Callable[[dict[str, bytes]], bool]
@@ -38,18 +38,18 @@ class Target:
 
 @dataclass(slots=True)
 class Result:
-    """What became of the inputs."""
+    """Counts and findings of a campaign."""
 
     ran: int = 0
     accepted: int = 0
     seconds: float = 0.0
-    findings: dict[str, list[int]] = field(default_factory=dict)  # by where it broke: numbers
+    findings: dict[str, list[int]] = field(default_factory=dict)  # location → input indices
 
     def __str__(self) -> str:
         rate = self.ran / self.seconds if self.seconds else 0
-        text = f"{self.ran} inputs, {self.accepted} accepted, {rate:.0f} a second"
-        for where, numbers in sorted(self.findings.items()):
-            text += f"\n{len(numbers)} times, first by input {numbers[0]}: {where}"
+        text = f"{self.ran} inputs, {self.accepted} accepted, {rate:.0f} inputs/s"
+        for where, indices in sorted(self.findings.items()):
+            text += f"\n{len(indices)} times, first at input {indices[0]}: {where}"
         return text
 
 
@@ -61,39 +61,39 @@ def campaign(
     minutes: float = 0.0,
     keep: Path | None = None,
 ) -> Result:
-    """Runs `count` inputs, or as many as take so many minutes. `keep`: a folder for the first input
-    that breaks at each place."""
+    """Runs `count` inputs, or for `minutes` if nonzero. The first input of each finding is saved in
+    the directory `keep`."""
     result, begin = Result(), time.monotonic()
-    number = first
+    index = first
     with _bounded():
-        while time.monotonic() - begin < 60 * minutes if minutes else number < first + count:
-            _one(target, seed, number, result, keep)
-            number += 1
+        while time.monotonic() - begin < 60 * minutes if minutes else index < first + count:
+            _one(target, seed, index, result, keep)
+            index += 1
     result.seconds = time.monotonic() - begin
     return result
 
 
-def _one(target: Target, seed: int, number: int, result: Result, keep: Path | None) -> None:
-    files = target.make(random.Random(f"{seed}/{number}"))
+def _one(target: Target, seed: int, index: int, result: Result, keep: Path | None) -> None:
+    files = target.make(random.Random(f"{seed}/{index}"))
     result.ran += 1
     signal.setitimer(signal.ITIMER_PROF, SECONDS_EACH)
     try:
         result.accepted += target.run(files)
     except Exception as error:
         where = _where(error)
-        result.findings.setdefault(where, []).append(number)
+        result.findings.setdefault(where, []).append(index)
         if keep is not None and len(result.findings[where]) == 1:
-            _save(files, keep / f"{seed}-{number}", error)
+            _save(files, keep / f"{seed}-{index}", error)
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def _where(error: Exception) -> str:
-    """The error's type, and the innermost line of the project that raised it."""
+    """The error's type and the innermost frame in the project."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [f for f in frames if f.filename.startswith(str(ROOT)) and "/.venv/" not in f.filename]
-    place = ours[-1] if ours else frames[-1]
-    return f"{type(error).__name__} at {place.filename}:{place.lineno}"
+    frame = ours[-1] if ours else frames[-1]
+    return f"{type(error).__name__} at {frame.filename}:{frame.lineno}"
 
 
 def _save(files: dict[str, bytes], folder: Path, error: Exception) -> None:
@@ -107,7 +107,7 @@ def _save(files: dict[str, bytes], folder: Path, error: Exception) -> None:
 
 @contextmanager
 def _bounded() -> Iterator[None]:
-    """Bounds the memory of this process, and the time until `_too_slow`."""
+    """Limits the process's address space and, with SIGPROF, the time per input."""
     before = resource.getrlimit(resource.RLIMIT_AS)
     handler = signal.signal(signal.SIGPROF, _too_slow)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, before[1]))
@@ -123,15 +123,17 @@ def _too_slow(number: int, frame: FrameType | None) -> None:
 
 
 def main(description: str, target: Target) -> int:
-    """The command line of a target. Exit code 1: something was found."""
+    """The command line of a target. Exit code 1 if there are findings."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--count", type=int, default=1000, help="inputs (default: %(default)s)")
-    parser.add_argument("--minutes", type=float, default=0.0, help="instead of a count")
-    parser.add_argument("--seed", type=int, default=1, help="default: %(default)s")
     parser.add_argument(
-        "--first", type=int, default=0, metavar="N", help="the number to begin with"
+        "--count", type=int, default=1000, help="number of inputs (default: %(default)s)"
     )
-    parser.add_argument("--findings", type=Path, metavar="DIR", help="keep what broke it there")
+    parser.add_argument("--minutes", type=float, default=0.0, help="time limit; replaces --count")
+    parser.add_argument("--seed", type=int, default=1, help="random seed (default: %(default)s)")
+    parser.add_argument(
+        "--first", type=int, default=0, metavar="N", help="index of the first input"
+    )
+    parser.add_argument("--findings", type=Path, metavar="DIR", help="save failing inputs to DIR")
     options = parser.parse_args()
     result = campaign(
         target, options.seed, options.count, options.first, options.minutes, options.findings
@@ -141,5 +143,5 @@ def main(description: str, target: Target) -> int:
 
 
 def exit_with(description: str | None, target: Target) -> None:
-    """Ends a program that is one target."""
+    """Runs main() and exits."""
     sys.exit(main((description or "").splitlines()[0], target))

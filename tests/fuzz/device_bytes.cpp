@@ -5,18 +5,18 @@
 namespace spirloom::fuzz {
 namespace {
 
-// Takes one byte after another.
+// Reads byte after byte.
 class Bytes {
  public:
   explicit Bytes(std::span<const uint8_t> bytes) : bytes_(bytes) {}
 
   uint8_t Next() { return at_ < bytes_.size() ? bytes_[at_++] : 0; }
   uint64_t Below(uint64_t count) { return Next() % count; }
-  // least, or up to 2^doublings times as much, or one less than such a number.
-  uint64_t AtLeast(uint64_t least, unsigned doublings) {
+  // min · 2^i with i <= doublings, or one less (but not below min).
+  uint64_t AtLeast(uint64_t min, unsigned doublings) {
     const uint8_t byte = Next();
-    const uint64_t limit = least << (byte >> 1) % (doublings + 1);
-    return byte % 2 == 1 && limit > least ? limit - 1 : limit;
+    const uint64_t limit = min << (byte >> 1) % (doublings + 1);
+    return byte % 2 == 1 && limit > min ? limit - 1 : limit;
   }
   uint64_t Word() {
     uint64_t word = 0;
@@ -29,32 +29,32 @@ class Bytes {
   size_t at_ = 0;
 };
 
-vulkan::TextureLimits TextureOf(Bytes& bytes, const vulkan::TextureLimits& least) {
+vulkan::TextureLimits TextureOf(Bytes& bytes, const vulkan::TextureLimits& min) {
   vulkan::TextureLimits limits;
-  limits.width = bytes.AtLeast(least.width, 4);
-  limits.height = bytes.AtLeast(least.height, 4);
-  limits.depth = bytes.AtLeast(least.depth, 3);
-  limits.bytes = uint64_t{1} << (10 + bytes.Below(24));  // of memory there may be little
+  limits.width = bytes.AtLeast(min.width, 4);
+  limits.height = bytes.AtLeast(min.height, 4);
+  limits.depth = bytes.AtLeast(min.depth, 3);
+  limits.bytes = uint64_t{1} << (10 + bytes.Below(24));
   return limits;
 }
 
-void WishForKernels(Bytes& bytes, const ops::OpIndex& index, graph::LoweringOptions& options) {
-  const uint64_t wish = bytes.Word();
-  if (wish == 0 || index.ops().empty()) return;
-  const ops::OpInfo& op = *index.ops()[wish % index.ops().size()].op;
+void PreferKernels(Bytes& bytes, const ops::OpIndex& index, graph::LoweringOptions& options) {
+  const uint64_t choice = bytes.Word();
+  if (choice == 0 || index.ops().empty()) return;
+  const ops::OpInfo& op = *index.ops()[choice % index.ops().size()].op;
   if (!op.kernels.empty()) options.kernels.push_back(op.kernels.back().name);
 }
 
 }  // namespace
 
-FuzzedDevice DeviceOf(std::span<const uint8_t, kDeviceBytes> data, const ops::OpIndex& index) {
+FuzzedDevice DecodeDevice(std::span<const uint8_t, kDeviceBytes> data, const ops::OpIndex& index) {
   Bytes bytes(data);
   FuzzedDevice device;
   graph::DeviceTraits& traits = device.traits;
   device.options.storage = static_cast<Storage>(bytes.Below(4));
   traits.capabilities = bytes.Word();
-  traits.facts.is_cpu = bytes.Below(2) == 1;
-  traits.facts.subgroup_size = int64_t{1} << bytes.Below(8);
+  traits.properties.is_cpu = bytes.Below(2) == 1;
+  traits.properties.subgroup_size = int64_t{1} << bytes.Below(8);
   traits.vulkan_minor = static_cast<uint32_t>(1 + bytes.Below(4));
   traits.max_storage_buffer_range = bytes.AtLeast(traits.max_storage_buffer_range, 5);
   traits.buffer_offset_alignment = uint64_t{16} << bytes.Below(5);
@@ -65,7 +65,7 @@ FuzzedDevice DeviceOf(std::span<const uint8_t, kDeviceBytes> data, const ops::Op
   traits.max_workgroup_invocations = static_cast<uint32_t>(bytes.AtLeast(128, 4));
   device.max_block = bytes.AtLeast(uint64_t{1} << 16, 24);
   device.granularity = uint64_t{1} << bytes.Below(17);
-  WishForKernels(bytes, index, device.options);
+  PreferKernels(bytes, index, device.options);
   device.symbol_choice = bytes.Word();
   return device;
 }

@@ -1,4 +1,4 @@
-// A device and the options of a load as bytes, so that a fuzzer changes them together with a graph.
+// Decodes a device and load options from bytes, so that a fuzzer can mutate them with a graph.
 #ifndef SPIRLOOM_TESTS_FUZZ_DEVICE_BYTES_H_
 #define SPIRLOOM_TESTS_FUZZ_DEVICE_BYTES_H_
 
@@ -11,20 +11,20 @@
 
 namespace spirloom::fuzz {
 
-// What an input of the target graph_plan begins with; the graph file follows.
+// Size of the encoded device at the start of a graph_plan input; the graph file follows.
 inline constexpr size_t kDeviceBytes = 32;
 
 struct FuzzedDevice {
   graph::DeviceTraits traits;
   graph::LoweringOptions options;
-  uint64_t max_block = 0;      // of memory, in bytes
-  uint64_t granularity = 1;    // between buffers and images
-  uint64_t symbol_choice = 0;  // where between their bounds symbols are tried
+  uint64_t max_block = 0;      // maximum size of a memory block in bytes
+  uint64_t granularity = 1;    // bufferImageGranularity
+  uint64_t symbol_choice = 0;  // selects the tested values of symbols within their bounds
 };
 
-// Any bytes make a device that Vulkan allows: no limit is below the least that it asks for. Zeros
-// make the least one.
-FuzzedDevice DeviceOf(std::span<const uint8_t, kDeviceBytes> bytes, const ops::OpIndex& index);
+// Any bytes decode to a valid Vulkan device: no limit is below its required minimum. Zeros decode
+// to the minimal device.
+FuzzedDevice DecodeDevice(std::span<const uint8_t, kDeviceBytes> bytes, const ops::OpIndex& index);
 
 }  // namespace spirloom::fuzz
 

@@ -1,5 +1,5 @@
-// Reads arbitrary bytes as a file of the cache folder: a payload behind its digest, then that
-// payload as tuned kernels and as a driver's pipeline cache.
+// Reads arbitrary bytes as a file of the cache directory, and its payload as tuning results and as
+// a pipeline cache.
 #include <xxhash.h>
 
 #include <cstddef>
@@ -19,19 +19,20 @@ namespace {
 
 using spirloom::fuzz::Require;
 
-// Magic, version, size of the payload and its XXH64 (runtime/base/cache_file.cpp).
+// Magic, version, payload size and XXH64 of the payload (runtime/base/cache_file.cpp).
 constexpr size_t kHeaderBytes = 24;
 
 void CheckTuning(std::string_view text) {
   const spirloom::session::TunedKernels kernels = spirloom::session::ParseTuning(text);
   const std::string again = spirloom::session::FormatTuning(kernels);
-  Require(spirloom::session::ParseTuning(again) == kernels, "tuned kernels survive being written");
+  Require(spirloom::session::ParseTuning(again) == kernels, "tuning results survive a round trip");
 }
 
 void CheckPipelineCache(std::span<const std::byte> payload) {
   const spirloom::vulkan::PhysicalDevice device{};
   if (!spirloom::vulkan::IsOwnPipelineCache(device, payload)) return;
-  Require(payload.size() >= sizeof(VkPipelineCacheHeaderVersionOne), "a cache has its header");
+  Require(payload.size() >= sizeof(VkPipelineCacheHeaderVersionOne),
+          "a pipeline cache has a header");
 }
 
 }  // namespace
@@ -43,14 +44,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::vector<std::byte> payload = spirloom::ReadCacheFile(file.path());
   static spirloom::fuzz::Tally read("cache files read");
   read.Count(!payload.empty());
-  Require(payload.empty() || payload.size() == size - kHeaderBytes, "the payload is the file's");
+  Require(payload.empty() || payload.size() == size - kHeaderBytes,
+          "the payload has the file's size");
   const std::string_view text(reinterpret_cast<const char*>(payload.data()), payload.size());
   CheckTuning(text);
   CheckPipelineCache(payload);
   return 0;
 }
 
-// Most inputs get a right size and digest, without which nothing behind them is looked at.
+// Corrects size and digest of most inputs; otherwise the payload would be ignored.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
                                           unsigned int seed) {
   size = LLVMFuzzerMutate(data, size, max_size);

@@ -1,4 +1,4 @@
-// Reads arbitrary bytes as a delegate of ExecuTorch's, and what they become as a graph file.
+// Reads arbitrary bytes as a delegate of ExecuTorch's Vulkan backend and parses the lowered graph.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace {
 
 using spirloom::Result;
 using spirloom::Shape;
-using spirloom::delegate::Border;
+using spirloom::delegate::IoSpec;
 using spirloom::delegate::Lowered;
 using spirloom::delegate::NameTable;
 using spirloom::delegate::Program;
@@ -41,10 +41,10 @@ Result<Lowered> Lower(std::span<const std::byte> blob) {
   return spirloom::delegate::Lower(program, Names());
 }
 
-// What a run computes before it resizes the model.
+// Evaluates the symbolic ints, as a run does before it resizes the model.
 void Evaluate(const Lowered& lowered) {
   std::vector<Shape> shapes;
-  for (const Border& border : lowered.inputs) shapes.push_back(border.bounds);
+  for (const IoSpec& spec : lowered.inputs) shapes.push_back(spec.bounds);
   const auto values = spirloom::delegate::Evaluate(
       lowered.steps, {shapes, [](size_t, int64_t) { return Result<int64_t>(3); }});
   if (values.ok()) Require(values->size() == lowered.steps.size(), "each step has a value");
@@ -61,7 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   Evaluate(*lowered);
-  static spirloom::fuzz::Tally parsed("graphs of theirs read");
+  static spirloom::fuzz::Tally parsed("lowered graphs parsed");
   parsed.Count(spirloom::graph::ParseGraph(lowered->graph, std::nullopt).ok());
   return 0;
 }

@@ -1,4 +1,4 @@
-// Parses arbitrary bytes as a graph file; whatever is accepted must be safe to use.
+// Parses arbitrary bytes as a graph file. Accepted graphs must satisfy the invariants of graph.h.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -8,7 +8,7 @@
 #include "runtime/graph/file/graph_loader.h"
 #include "runtime/graph/file/specialize.h"
 #include "tests/fuzz/fuzzing.h"
-#include "tests/unit/graph_file_builder.h"
+#include "tests/support/graph_file_builder.h"
 
 namespace {
 
@@ -18,9 +18,9 @@ using spirloom::graph::Node;
 
 using spirloom::fuzz::Touch;
 
-void Require(bool condition) { spirloom::fuzz::Require(condition, "what graph.h promises"); }
+void Require(bool condition) { spirloom::fuzz::Require(condition, "an invariant of graph.h"); }
 
-// What the rest of the runtime relies on (graph.h).
+// Checks the invariants that the runtime relies on (graph.h).
 void CheckGraph(const Graph& graph) {
   for (const auto& constant : graph.constants) Touch(constant);
   for (const auto& tensor : graph.tensors) {
@@ -51,22 +51,22 @@ void CheckGraph(const Graph& graph) {
   }
 }
 
-// The greatest sizes are those of the file; the least may be refused, but no more.
+// Specializing to the maximum sizes returns the file's shapes. Minimum sizes may be rejected.
 void CheckSizes(const Graph& graph) {
   std::vector<spirloom::Shape> shapes;
   for (uint32_t input : graph.inputs) shapes.push_back(graph.tensors[input].shape);
-  const auto greatest = SolveSymbols(graph, shapes);
-  Require(greatest.ok());
-  const auto same = Specialize(graph, *greatest);
+  const auto max = SolveSymbols(graph, shapes);
+  Require(max.ok());
+  const auto same = Specialize(graph, *max);
   Require(same.ok());
   for (uint32_t input : graph.inputs) {
     Require(same->tensors[input].shape == graph.tensors[input].shape);
     Require(same->tensors[input].size == graph.tensors[input].size);
     for (const std::string& dim : DescribeDims(graph, graph.tensors[input])) Require(!dim.empty());
   }
-  std::vector<int64_t> least;
-  for (const auto& symbol : graph.symbols) least.push_back(symbol.least);
-  const auto small = Specialize(graph, least);
+  std::vector<int64_t> min;
+  for (const auto& symbol : graph.symbols) min.push_back(symbol.min);
+  const auto small = Specialize(graph, min);
   if (small.ok()) CheckGraph(*small);
 }
 
@@ -89,7 +89,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   } else {
     Require(!graph.status().message().empty());
   }
-  // The same bytes as graph and as its constants file, as they are and with the right end.
+  // Uses the bytes as the constants file too, unchanged and with a valid trailer.
   const std::vector<std::byte> bytes(file.begin(), file.end());
   for (const auto& constants : {bytes, spirloom::graph::ConstantsFile(bytes, {})}) {
     const auto with_file = spirloom::graph::ParseGraph(file, constants);

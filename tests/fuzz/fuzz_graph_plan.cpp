@@ -1,6 +1,6 @@
-// Loads graphs for devices that do not exist: an input is a device (device_bytes.h) and a graph
-// file for the built-in operators. The mutator changes graphs as graphs, so that most get through
-// the reader, and then through lowering, dispatches, memory and barriers.
+// Plans graphs for simulated devices. An input is a device (device_bytes.h) and a graph file of the
+// built-in operators. Structure-aware mutation makes most graphs valid, so that they reach
+// lowering, dispatches, memory planning and barriers.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace {
 
-using namespace spirloom::fuzz;  // NOLINT: all of it is about fuzzing
+using namespace spirloom::fuzz;  // NOLINT: all functions are of this namespace
 namespace graph = spirloom::graph;
 
 const spirloom::ops::OpIndex& BuiltInOps() {
@@ -31,14 +31,14 @@ const spirloom::ops::OpIndex& BuiltInOps() {
   return *index;
 }
 
-// Sizes between the symbols' bounds, as Model::Resize() takes them.
-void TryOtherSizes(const graph::Graph& whole, const FuzzedDevice& device) {
+// Plans the graph for sizes within the symbols' bounds, as Model::Resize() does.
+void TryOtherSizes(const graph::Graph& parsed, const FuzzedDevice& device) {
   std::vector<int64_t> values;
-  for (const graph::Symbol& symbol : whole.symbols) {
-    const auto range = static_cast<uint64_t>(symbol.greatest - symbol.least) + 1;
-    values.push_back(symbol.least + static_cast<int64_t>(device.symbol_choice % range));
+  for (const graph::Symbol& symbol : parsed.symbols) {
+    const auto range = static_cast<uint64_t>(symbol.max - symbol.min) + 1;
+    values.push_back(symbol.min + static_cast<int64_t>(device.symbol_choice % range));
   }
-  const auto special = Specialize(whole, values);
+  const auto special = Specialize(parsed, values);
   if (special.ok()) RunStages(*special, BuiltInOps(), device, /*well_formed_ops=*/true);
 }
 
@@ -48,22 +48,22 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::array<uint8_t, kDeviceBytes> head{};
   std::memcpy(head.data(), data, std::min(size, kDeviceBytes));
   if (size <= kDeviceBytes) return 0;
-  FuzzedDevice device = DeviceOf(head, BuiltInOps());
+  FuzzedDevice device = DecodeDevice(head, BuiltInOps());
   const AlignedCopy file(BytesOf(data + kDeviceBytes, size - kDeviceBytes));
-  const auto whole = graph::ParseGraph(file.bytes());
+  const auto parsed = graph::ParseGraph(file.bytes());
   static Tally read("graphs read");
-  read.Count(whole.ok());
-  if (!whole.ok()) return 0;
-  device.options.max_dispatches = graph::Limits::Of(*whole).dispatches;
+  read.Count(parsed.ok());
+  if (!parsed.ok()) return 0;
+  device.options.max_dispatches = graph::Limits::Of(*parsed).dispatches;
   static Tally planned("graphs planned, of those read");
-  planned.Count(RunStages(*whole, BuiltInOps(), device, /*well_formed_ops=*/true));
-  if (!whole->symbols.empty()) TryOtherSizes(*whole, device);
+  planned.Count(RunStages(*parsed, BuiltInOps(), device, /*well_formed_ops=*/true));
+  if (!parsed->symbols.empty()) TryOtherSizes(*parsed, device);
   return 0;
 }
 
 namespace {
 
-// What fits of head and file; the old bytes when the file does not.
+// Writes the file after the device bytes; keeps the old bytes if it does not fit.
 size_t Store(const GraphFile& file, uint8_t* data, size_t size, size_t max_size) {
   const std::vector<std::byte> bytes = WriteGraphFile(file);
   if (bytes.size() > max_size - kDeviceBytes) return size;

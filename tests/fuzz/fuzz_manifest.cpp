@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/manifest.h"
+#include "compiler/manifest/manifest.h"
 #include "tests/fuzz/fuzzing.h"
 
 namespace {
@@ -21,14 +21,14 @@ using spirloom::compiler::Variant;
 using spirloom::fuzz::Require;
 
 void CheckVariant(const Variant& variant) {
-  Require(variant.id.find_first_of("/\\.") == std::string::npos, "an id is a file's name");
+  Require(variant.id.find_first_of("/\\.") == std::string::npos, "an id is a valid file name");
   Require(!variant.source.empty() && variant.source[0] != '/', "sources are relative");
   Require(variant.bindings.size() <= spirloom::pack::kMaxBindings, "bindings fit a pack");
   Require(variant.constants.size() <= spirloom::pack::kMaxConstants, "constants fit a pack");
   Require(variant.push_bytes <= spirloom::pack::kMaxPushBytes, "push constants fit a device");
   for (const auto& binding : variant.bindings) {
     Require(static_cast<uint8_t>(binding.type) < spirloom::pack::kBindingTypeCount,
-            "a binding is of a type that packs have");
+            "a binding has a known type");
   }
 }
 
@@ -38,7 +38,7 @@ void CheckManifest(const Manifest& manifest) {
     CheckVariant(variant);
     Require(ids.insert(variant.id).second, "ids are distinct");
   }
-  Require(std::ranges::is_sorted(manifest.variants, {}, &Variant::key), "variants are in order");
+  Require(std::ranges::is_sorted(manifest.variants, {}, &Variant::key), "variants are sorted");
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (manifest.ok()) {
     CheckManifest(*manifest);
   } else {
-    Require(!manifest.status().message().empty(), "an error says what it is");
+    Require(!manifest.status().message().empty(), "an error has a message");
   }
   return 0;
 }
@@ -60,7 +60,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Every value of a document, parents before what they hold.
+// Collects every value of a document, parents before children.
 void Collect(Json& json, std::vector<Json*>& values) {
   values.push_back(&json);
   for (Json& element : json) {
@@ -75,10 +75,10 @@ void ChangeValue(Json& json, const std::vector<Json*>& values, std::mt19937& ran
         json.erase(std::next(json.begin(), static_cast<std::ptrdiff_t>(random() % json.size())));
       }
       return;
-    case 1:  // an element twice, perhaps changed later
+    case 1:  // duplicate an element
       if (json.is_array() && !json.empty()) json.push_back(Json(json[random() % json.size()]));
       return;
-    case 2:  // the value of another place
+    case 2:  // copy another value of the document
       if (!json.is_structured()) json = Json(*values[random() % values.size()]);
       return;
     case 3:
@@ -94,7 +94,7 @@ void ChangeValue(Json& json, const std::vector<Json*>& values, std::mt19937& ran
 
 }  // namespace
 
-// Changes the document as one; sometimes its bytes.
+// Mutates the document structurally; sometimes its bytes.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
                                           unsigned int seed) {
   std::mt19937 random(seed);

@@ -21,7 +21,7 @@ void CheckArray(const spirloom::run::Array& array) {
     count *= static_cast<size_t>(dim);
   }
   Require(array.bytes.size() == count * spirloom::ElementSize(array.dtype),
-          "an array has the bytes that its shape takes");
+          "the byte size of an array matches its shape");
 }
 
 }  // namespace
@@ -33,17 +33,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (array.ok()) {
     CheckArray(*array);
   } else {
-    Require(!array.status().message().empty(), "an error says what it is");
+    Require(!array.status().message().empty(), "an error has a message");
   }
   return 0;
 }
 
 namespace {
 
-// A header of words that headers have, right as often as not.
+// A header of typical tokens, valid about half the time.
 struct SomeHeader {
   std::string text;
-  size_t bytes = 1;  // of the elements that it asks for
+  size_t bytes = 1;  // size of the array that it declares
 };
 
 SomeHeader MakeHeader(std::mt19937& random) {
@@ -67,28 +67,29 @@ SomeHeader MakeHeader(std::mt19937& random) {
 
 }  // namespace
 
-// Bytes change, or the file is written anew, mostly with as many elements as the header asks for;
-// and mostly the header ends at its newline.
+// Mutates bytes or generates a file, usually with the size that its header declares. Usually sets
+// the header length to the position of the newline.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
                                           unsigned int seed) {
-  constexpr size_t kHeaderAt = 10;
-  constexpr size_t kMostElements = 256;  // bytes of them
+  constexpr size_t kHeaderOffset = 10;
+  constexpr size_t kMaxBytes = 256;  // of elements
   std::mt19937 random(seed);
   if (random() % 2 == 0 || max_size < 512) {
     size = LLVMFuzzerMutate(data, size, max_size);
   } else {
     const SomeHeader header = MakeHeader(random);
     std::memcpy(data, "\x93NUMPY\x01\x00", 8);
-    std::memcpy(data + kHeaderAt, header.text.data(), header.text.size());
-    size = kHeaderAt + header.text.size();
-    const size_t wanted = random() % 8 == 0 ? random() % kMostElements : header.bytes;
-    for (size_t count = std::min(wanted, kMostElements); count > 0; --count) {
+    std::memcpy(data + kHeaderOffset, header.text.data(), header.text.size());
+    size = kHeaderOffset + header.text.size();
+    const size_t bytes = random() % 8 == 0 ? random() % kMaxBytes : header.bytes;
+    for (size_t count = std::min(bytes, kMaxBytes); count > 0; --count) {
       data[size++] = static_cast<uint8_t>(random() % 4);
     }
   }
-  if (size < kHeaderAt || seed % 8 == 0) return size;
-  const uint8_t* const end = std::find(data + kHeaderAt, data + size, '\n');
-  const size_t length = static_cast<size_t>(end - data) + (end < data + size ? 1 : 0) - kHeaderAt;
+  if (size < kHeaderOffset || seed % 8 == 0) return size;
+  const uint8_t* const end = std::find(data + kHeaderOffset, data + size, '\n');
+  const size_t length =
+      static_cast<size_t>(end - data) + (end < data + size ? 1 : 0) - kHeaderOffset;
   data[8] = static_cast<uint8_t>(length);
   data[9] = static_cast<uint8_t>(length >> 8);
   return size;

@@ -1,4 +1,4 @@
-// Opens arbitrary bytes as a case pack (.slcases) and reads all that its users read.
+// Opens arbitrary bytes as a case pack (.slcases) and reads every field that the test runner reads.
 #include <cstddef>
 #include <cstdint>
 
@@ -11,7 +11,7 @@ namespace {
 
 using spirloom::fuzz::Require;
 using spirloom::fuzz::Touch;
-using namespace spirloom::testing;  // NOLINT: all of it is about cases
+using namespace spirloom::testing;  // NOLINT: all functions are of this namespace
 namespace schema = spirloom::schema;
 
 void ReadTensors(const flatbuffers::Vector<flatbuffers::Offset<schema::CaseTensor>>& tensors) {
@@ -41,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static spirloom::fuzz::Tally read("case packs read");
   read.Count(cases.ok());
   if (!cases.ok()) {
-    Require(!cases.status().message().empty(), "an error says what it is");
+    Require(!cases.status().message().empty(), "an error has a message");
     return 0;
   }
   for (const schema::Case* test : cases->cases()) ReadCase(*test);

@@ -41,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (index.ok()) {
     spirloom::fuzz::EvaluateFormulas(*index);
   } else {
-    Require(!index.status().message().empty(), "an error says what it is");
+    Require(!index.status().message().empty(), "an error has a message");
   }
   return 0;
 }

@@ -1,5 +1,5 @@
-// Rewrites modules as the runtime does before a driver gets them. An input is the number and the
-// types of the bindings, then the words of a module.
+// Rewrites SPIR-V modules as the runtime does before pipeline creation. An input is the count and
+// the types of the bindings, then the words of a module.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace {
 
-using namespace spirloom::pack;  // NOLINT: all of it is about packs
+using namespace spirloom::pack;  // NOLINT: all functions are of this namespace
 using spirloom::fuzz::Require;
 using Words = std::vector<uint32_t>;
 
@@ -46,19 +46,19 @@ bool IsWellFormed(const Words& words) {
 void Rewrite(Words words, std::span<const BindingType> bindings) {
   const size_t size = words.size();
   SetImageTypes(words, bindings);
-  Require(words.size() == size, "images change in place");
+  Require(words.size() == size, "image types are replaced in place");
   Words again = words;
   SetImageTypes(again, bindings);
-  Require(again == words, "images that are as wanted stay as they are");
+  Require(again == words, "replacing image types is idempotent");
   const bool well_formed = IsWellFormed(words);
   const std::vector<BindingType> after = ReadAsTexels(words, bindings);
   Require(after.size() == bindings.size(), "every binding has a type");
   for (size_t i = 0; i < after.size(); ++i) {
     Require(after[i] == bindings[i] || bindings[i] == BindingType::kStorageBuffer,
-            "storage buffers alone are read as texels");
+            "only storage buffers become texel buffers");
   }
-  Require(!well_formed || IsWellFormed(words), "a module stays well formed");
-  Require(well_formed || words == again, "what is no module stays as it is");
+  Require(!well_formed || IsWellFormed(words), "a well-formed module remains well-formed");
+  Require(well_formed || words == again, "a malformed module is not changed");
 }
 
 }  // namespace
@@ -72,21 +72,21 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
 namespace {
 
-// Where the instructions of a module begin, and its end.
+// The offsets of a module's instructions, and of its end.
 std::vector<size_t> Starts(const Words& words) {
   std::vector<size_t> starts;
-  size_t at = spirv::kHeaderWords;
-  while (at < words.size()) {
-    const size_t length = words[at] >> 16;
-    if (length == 0 || length > words.size() - at) break;
-    starts.push_back(at);
-    at += length;
+  size_t offset = spirv::kHeaderWords;
+  while (offset < words.size()) {
+    const size_t length = words[offset] >> 16;
+    if (length == 0 || length > words.size() - offset) break;
+    starts.push_back(offset);
+    offset += length;
   }
-  starts.push_back(std::min(at, words.size()));
+  starts.push_back(std::min(offset, words.size()));
   return starts;
 }
 
-// Changes a module by its instructions: one goes, comes twice, moves or names other ids.
+// Removes, duplicates or changes one instruction.
 void ChangeInstruction(Words& words, std::mt19937& random) {
   const std::vector<size_t> starts = Starts(words);
   if (starts.size() < 2) return;
@@ -101,7 +101,7 @@ void ChangeInstruction(Words& words, std::mt19937& random) {
     case 1:
       words.insert(at(target), instruction.begin(), instruction.end());
       return;
-    case 2: {  // an operand becomes one of another instruction
+    case 2: {  // replace an operand by another word of the module
       const size_t word = starts[i] + random() % instruction.size();
       if (word > starts[i]) words[word] = words[random() % words.size()];
       return;

@@ -1,8 +1,8 @@
-// Tokenizers as graph files carry them, and the texts that they then take.
+// Parses tokenizer.json and encodes texts with each accepted tokenizer.
 #include <string>
 #include <string_view>
 
-#include "llm/model/facts.h"
+#include "llm/model/chat_config.h"
 #include "llm/tokenizer/tokenizer.h"
 #include "tests/fuzz/fuzzing.h"
 
@@ -15,9 +15,9 @@ constexpr std::string_view kTexts[] = {"", " ", "The thing's  12345\r\n\t<s>x<ma
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static spirloom::fuzz::Tally tally("tokenizers that are taken");
+  static spirloom::fuzz::Tally tally("accepted tokenizers");
   const std::string_view json(reinterpret_cast<const char*>(data), size);
-  static_cast<void>(spirloom::llm::ParseFacts(json));
+  static_cast<void>(spirloom::llm::ParseChatConfig(json));
   const auto tokenizer = spirloom::llm::Tokenizer::Parse(json);
   tally.Count(tokenizer.ok());
   if (!tokenizer.ok()) return 0;
@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!tokens.ok()) continue;
     for (const int32_t token : *tokens) {
       spirloom::fuzz::Require(token >= 0 && static_cast<size_t>(token) < tokenizer->size(),
-                              "tokens have the tokenizer's numbers");
+                              "token ids are less than Tokenizer::size()");
     }
     const std::string decoded = tokenizer->Decode(*tokens);
     spirloom::fuzz::Touch(std::as_bytes(std::span(decoded)));

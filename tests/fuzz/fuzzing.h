@@ -1,4 +1,4 @@
-// What the fuzz targets share.
+// Functions shared by the fuzz targets.
 #ifndef SPIRLOOM_TESTS_FUZZ_FUZZING_H_
 #define SPIRLOOM_TESTS_FUZZ_FUZZING_H_
 
@@ -10,21 +10,21 @@
 #include <span>
 #include <vector>
 
-// Of libFuzzer, or of replay_main.cpp: damages the first `size` bytes of `data`, which has room for
-// `max_size`; returns how many there are then.
+// Mutates the first `size` bytes of `data`, whose capacity is `max_size`. Returns the new size.
+// Defined by libFuzzer or replay_main.cpp.
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
 namespace spirloom::fuzz {
 
-// Ends the process, which is how a target reports a finding, unless `condition`.
+// Aborts, which reports a finding to the fuzzer, unless `condition` holds.
 inline void Require(bool condition, const char* what) {
   if (condition) return;
-  std::fprintf(stderr, "Does not hold: %s\n", what);
+  std::fprintf(stderr, "Requirement violated: %s\n", what);
   std::abort();
 }
 
-// How many inputs came how far, printed when the process ends: a target whose inputs are all
-// refused tests little.
+// Counts accepted inputs and prints the count at exit: a target that rejects all inputs tests
+// little.
 class Tally {
  public:
   explicit Tally(const char* what) : what_(what) {}
@@ -43,7 +43,7 @@ class Tally {
   size_t accepted_ = 0;
 };
 
-// Reads every byte, so that a sanitizer sees those that are not there.
+// Reads every byte, so that a sanitizer detects invalid ones.
 inline void Touch(std::span<const std::byte> bytes) {
   uint64_t sum = 0;
   for (std::byte byte : bytes) sum += std::to_integer<uint64_t>(byte);
@@ -51,7 +51,7 @@ inline void Touch(std::span<const std::byte> bytes) {
   static_cast<void>(sink);
 }
 
-// Bytes aligned as those of a mapped file.
+// A copy of bytes with the alignment of a mapped file.
 class AlignedCopy {
  public:
   explicit AlignedCopy(std::span<const std::byte> bytes)

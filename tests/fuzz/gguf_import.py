@@ -24,7 +24,7 @@ from tests.fuzz.onnx_import import scratch
 from tests.fuzz.onnx_mutation import mutate_bytes
 
 Files = dict[str, bytes]
-_HEAD = 1500  # bytes before the numbers
+_HEAD = 1500  # bytes before the tensor data
 _OPTIONAL = (
     "rope.freq_base",
     "rope.dimension_count",
@@ -50,7 +50,7 @@ _SIZES = (0, 1, 2, 3, 4, 8, 16, 31, 32, 33, 64, 1 << 16, 1 << 24, (1 << 31) - 1,
 
 
 def make(choose: random.Random) -> Files:
-    """A model with a value, a tensor or bytes of the file changed."""
+    """A model with a changed metadata value, tensor or bytes."""
     architecture = choose.choice([*ARCHITECTURES])
     metadata: dict[str, Any] = tiny_metadata(architecture)
     tensors = dict(tiny_tensors(choose.choice((F32, F16, Q4_0, Q8_0)), architecture))
@@ -61,9 +61,9 @@ def make(choose: random.Random) -> Files:
         _change_tensor(tensors, choose)
     data = file_bytes(metadata, tensors, choose.choice((2, 3)))
     if damage == 2:
-        at = choose.randrange(_HEAD)
+        offset = choose.randrange(_HEAD)
         word = choose.choice((*_SIZES, (1 << 64) - 1, 1 << 63, choose.getrandbits(64)))
-        data = data[:at] + struct.pack("<Q", word) + data[at + 8 :]
+        data = data[:offset] + struct.pack("<Q", word) + data[offset + 8 :]
     elif damage == 3:
         data = mutate_bytes(data, choose)
     return {"m.gguf": data}
@@ -96,11 +96,11 @@ def _change_tensor(tensors: dict[str, Any], choose: random.Random) -> None:
 
 
 def run(files: Files) -> bool:
-    """Imports the model; whether that worked. What was written must be readable."""
+    """Imports the model and reads the written graph; returns whether the import succeeded."""
     path = scratch() / "m.gguf"
     path.write_bytes(files["m.gguf"])
     try:
-        methods = import_gguf(path, prompt=1, library=library())
+        methods = import_gguf(path, max_prefill=1, library=library())
     except ImportFailure as error:
         assert len(str(error).splitlines()) == 1
         return False
@@ -112,7 +112,7 @@ def run(files: Files) -> bool:
 
 @cache
 def library() -> OpLibrary:
-    """The operators there are."""
+    """The operator library."""
     return OpLibrary()
 
 

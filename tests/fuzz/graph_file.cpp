@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "runtime/graph/file/graph_loader.h"
 #include "tests/fuzz/fuzzing.h"
 
 namespace spirloom::fuzz {
@@ -9,12 +10,12 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr size_t kPrefixBytes = 4;
-// Objects of one file may share bytes of it, so a small file can hold many.
-constexpr flatbuffers::uoffset_t kMostTables = 4096;
+// Limits the number of objects: a small file may contain many that share its bytes.
+constexpr flatbuffers::uoffset_t kMaxTables = 4096;
 
 size_t Padded(size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
 
-// The verifier takes any number for an enumeration.
+// The verifier does not check the values of enumerations.
 void RepairEnums(schema::GraphT& graph) {
   for (const auto& tensor : graph.tensors) {
     if (tensor->dtype > schema::DType::MAX) tensor->dtype = schema::DType::F32;
@@ -31,20 +32,20 @@ void RepairEnums(schema::GraphT& graph) {
 
 GraphFile ReadGraphFile(std::span<const std::byte> file) {
   GraphFile result;
-  result.graph.version = 1;
+  result.graph.version = static_cast<uint32_t>(schema::FormatVersion::Current);
   const AlignedCopy copy(file);
   const auto* data = reinterpret_cast<const uint8_t*>(copy.bytes().data());
   uint32_t size = 0;
   if (file.size() < kPrefixBytes + 8) return result;
   std::memcpy(&size, data, sizeof(size));
   if (size > file.size() - kPrefixBytes) return result;
-  const size_t whole = kPrefixBytes + size;
-  flatbuffers::Verifier verifier(data, whole, /*max_depth=*/16, kMostTables);
+  const size_t prefixed_size = kPrefixBytes + size;
+  flatbuffers::Verifier verifier(data, prefixed_size, /*max_depth=*/16, kMaxTables);
   if (!schema::VerifySizePrefixedGraphBuffer(verifier)) return result;
   schema::GetSizePrefixedGraph(data)->UnPackTo(&result.graph);
   RepairEnums(result.graph);
-  if (Padded(whole) < file.size()) {
-    const std::span<const std::byte> section = file.subspan(Padded(whole));
+  if (Padded(prefixed_size) < file.size()) {
+    const std::span<const std::byte> section = file.subspan(Padded(prefixed_size));
     result.constants.assign(section.begin(), section.end());
   }
   return result;

@@ -1,4 +1,4 @@
-// A graph file as objects that can be changed, and back.
+// Unpacks a graph file to mutable objects, and packs it again.
 #ifndef SPIRLOOM_TESTS_FUZZ_GRAPH_FILE_H_
 #define SPIRLOOM_TESTS_FUZZ_GRAPH_FILE_H_
 
@@ -13,10 +13,10 @@ namespace spirloom::fuzz {
 
 struct GraphFile {
   schema::GraphT graph;
-  std::vector<std::byte> constants;  // the section
+  std::vector<std::byte> constants;  // the constant section
 };
 
-// Takes a file apart, of which nothing is trusted; an empty graph where that cannot be done.
+// Unpacks an untrusted file; returns an empty graph for a malformed one.
 GraphFile ReadGraphFile(std::span<const std::byte> file);
 
 std::vector<std::byte> WriteGraphFile(const GraphFile& file);

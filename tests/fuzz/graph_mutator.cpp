@@ -154,7 +154,7 @@ void GraphMutator::FillArgs(GraphFile& file, const ops::OpInfo& op, schema::Node
   std::vector<std::unique_ptr<schema::ArgT>> args;
   for (size_t i = 0; i < op.args.size(); ++i) {
     auto arg = std::make_unique<schema::ArgT>(SomeArg(file, op.args[i]));
-    // What was at this place stays, if it is of the kind, as often as not.
+    // Keeps the previous argument at this index half the time, if it has the same kind.
     if (i < node.args.size() && node.args[i]->kind == arg->kind && OneIn(2)) *arg = *node.args[i];
     args.push_back(std::move(arg));
   }
@@ -163,7 +163,7 @@ void GraphMutator::FillArgs(GraphFile& file, const ops::OpInfo& op, schema::Node
 
 void GraphMutator::AddNode(GraphFile& file) {
   if (index_.ops().empty() || file.graph.nodes.size() >= limits_.nodes) return;
-  // Among a few candidates, one that infers its outputs: most random arguments fit no operator.
+  // Tries a few candidates until one infers its outputs: most random arguments are invalid.
   for (int tries = 0; tries < 6; ++tries) {
     const ops::OpEntry& entry = index_.ops()[Below(index_.ops().size())];
     const ops::OpInfo& op = *entry.op;
@@ -171,12 +171,12 @@ void GraphMutator::AddNode(GraphFile& file) {
     node->op = op.name;
     FillArgs(file, op, *node);
     if (!Infers(file.graph, entry, *node) && tries < 5) continue;
-    const size_t place = OneIn(3) ? Below(file.graph.nodes.size() + 1) : file.graph.nodes.size();
+    const size_t index = OneIn(3) ? Below(file.graph.nodes.size() + 1) : file.graph.nodes.size();
     for (size_t i = 0; i < op.outputs.size(); ++i) {
       node->outputs.push_back(AddTensor(file, schema::DType::F32, {}));
     }
     if (!node->outputs.empty()) file.graph.outputs.push_back(node->outputs[0]);
-    file.graph.nodes.insert(file.graph.nodes.begin() + static_cast<std::ptrdiff_t>(place),
+    file.graph.nodes.insert(file.graph.nodes.begin() + static_cast<std::ptrdiff_t>(index),
                             std::move(node));
     return;
   }
@@ -227,8 +227,8 @@ void GraphMutator::ChangeTensor(GraphFile& file) {
       tensor.dtype = static_cast<schema::DType>(Below(6));
       return;
     case 2:
-      tensor.least = SomeInt();
-      tensor.greatest = OneIn(4) || tensor.least > INT64_MAX - 8 ? INT64_MAX : tensor.least + 8;
+      tensor.min = SomeInt();
+      tensor.max = OneIn(4) || tensor.min > INT64_MAX - 8 ? INT64_MAX : tensor.min + 8;
       return;
     case 3:
       if (tensor.shape.size() < 8) tensor.shape.insert(tensor.shape.begin(), SomeDim());
@@ -257,7 +257,7 @@ void GraphMutator::ChangeNodes(GraphFile& file) {
     case 2:
       if (nodes.size() < limits_.nodes) nodes.push_back(CopyOf(*nodes[i]));
       return;
-    default:  // one node reads what another computes
+    default:  // a node reads the output of another node
       for (const auto& arg : nodes[i]->args) {
         if (!arg->tensors.empty()) arg->tensors[Below(arg->tensors.size())] = SomeTensor(file);
       }
@@ -282,7 +282,7 @@ void GraphMutator::ChangeInterface(GraphFile& file) {
     case 2:
       if (!outputs.empty()) EraseAt(outputs, Below(outputs.size()));
       return;
-    case 3: {  // and the other way round
+    case 3: {  // a constant becomes an input
       const uint32_t tensor = SomeTensor(file);
       if (file.graph.tensors[tensor]->constant < 0) return;
       file.graph.tensors[tensor]->constant = -1;
@@ -304,7 +304,7 @@ void GraphMutator::ChangeInterface(GraphFile& file) {
   }
 }
 
-// A dimension of an input becomes a symbol; what is computed from it is inferred.
+// Makes a dimension of an input a symbol. The shapes computed from it are inferred.
 void GraphMutator::ChangeSizes(GraphFile& file) {
   auto& graph = file.graph;
   if (graph.inputs.empty() || graph.symbols.size() >= 16) return;
@@ -315,8 +315,8 @@ void GraphMutator::ChangeSizes(GraphFile& file) {
   const size_t dim = Below(tensor.shape.size());
   auto symbol = std::make_unique<schema::SymbolT>();
   symbol->name = "s" + std::to_string(graph.symbols.size());
-  symbol->greatest = static_cast<int64_t>(tensor.shape[dim]);
-  symbol->least = static_cast<int64_t>(Below(tensor.shape[dim] + 1));
+  symbol->max = static_cast<int64_t>(tensor.shape[dim]);
+  symbol->min = static_cast<int64_t>(Below(tensor.shape[dim] + 1));
   auto term = std::make_unique<schema::SizeTermT>();
   term->factor = 1;
   term->symbols = {static_cast<uint32_t>(graph.symbols.size())};
@@ -325,7 +325,7 @@ void GraphMutator::ChangeSizes(GraphFile& file) {
   graph.symbols.push_back(std::move(symbol));
   graph.sizes.push_back(std::move(size));
   tensor.sizes[dim] = static_cast<uint32_t>(graph.sizes.size());
-  // Often an argument of the same number varies with it.
+  // Often makes an int argument with the same value depend on the symbol.
   for (const auto& node : graph.nodes) {
     for (const auto& arg : node->args) {
       if (arg->kind != ArgKind::Ints || OneIn(2)) continue;
@@ -340,17 +340,17 @@ void GraphMutator::ChangeSizes(GraphFile& file) {
 
 void GraphMutator::DamageField(GraphFile& file) {
   auto& graph = file.graph;
-  const auto number = static_cast<uint32_t>(SomeInt());
+  const auto value = static_cast<uint32_t>(SomeInt());
   switch (Below(8)) {
     case 0:
-      if (!graph.inputs.empty()) graph.inputs[Below(graph.inputs.size())] = number;
+      if (!graph.inputs.empty()) graph.inputs[Below(graph.inputs.size())] = value;
       return;
     case 1:
-      if (!graph.outputs.empty()) graph.outputs[Below(graph.outputs.size())] = number;
+      if (!graph.outputs.empty()) graph.outputs[Below(graph.outputs.size())] = value;
       return;
     case 2:
       if (!graph.tensors.empty()) {
-        graph.tensors[Below(graph.tensors.size())]->constant = static_cast<int32_t>(number);
+        graph.tensors[Below(graph.tensors.size())]->constant = static_cast<int32_t>(value);
       }
       return;
     case 3:
@@ -361,7 +361,7 @@ void GraphMutator::DamageField(GraphFile& file) {
       return;
     case 4:
       if (!graph.tensors.empty()) {
-        graph.tensors[Below(graph.tensors.size())]->sizes = {number, kInferredEntry};
+        graph.tensors[Below(graph.tensors.size())]->sizes = {value, kInferredEntry};
       }
       return;
     case 5:
@@ -424,7 +424,7 @@ void GraphMutator::Append(GraphFile& file, const GraphFile& other) {
     for (uint32_t& output : file.graph.nodes.back()->outputs) output += offset;
     for (const auto& arg : file.graph.nodes.back()->args) {
       arg->sizes.clear();
-      // Half of what it read is of its own graph, half of the other.
+      // Half of its inputs are redirected to tensors of `file`.
       for (uint32_t& tensor : arg->tensors) {
         if (offset == 0 || OneIn(2)) tensor += offset;
       }

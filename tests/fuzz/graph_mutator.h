@@ -1,5 +1,5 @@
-// Changes graphs as graphs: operators, arguments, shapes, constants, storages, symbols. Most of
-// what comes out is a graph that the loader accepts.
+// Structure-aware mutation of graphs: operators, arguments, shapes, constants, storages, symbols.
+// The loader accepts most of the results.
 #ifndef SPIRLOOM_TESTS_FUZZ_GRAPH_MUTATOR_H_
 #define SPIRLOOM_TESTS_FUZZ_GRAPH_MUTATOR_H_
 
@@ -15,19 +15,19 @@ struct MutatorLimits {
   size_t nodes = 24;
   size_t tensors = 64;
   size_t constant_bytes = 2048;  // of one constant
-  // Numbers at the edges of their types, sizes that no memory holds, and damage to single fields.
+  // Also extreme values, sizes beyond any memory, and damage to single fields.
   bool hostile = true;
 };
 
 class GraphMutator {
  public:
-  // `index`, whose operators it uses, must outlive it.
+  // Uses the operators of `index`, which must outlive the mutator.
   GraphMutator(const ops::OpIndex& index, uint64_t seed, MutatorLimits limits = {})
       : index_(index), random_(seed), limits_(limits) {}
 
-  // Makes a few changes, and then the whole a valid graph most of the time.
+  // Applies a few random changes, then usually repairs the graph.
   void Mutate(GraphFile& file);
-  // Puts the nodes of `other` behind those of `file`, likewise.
+  // Appends the nodes of `other` to those of `file`, then usually repairs the graph.
   void Append(GraphFile& file, const GraphFile& other);
 
  private:

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/graph/file/graph_loader.h"
 #include "runtime/graph/plan/op_call.h"
 #include "runtime/ops/call_formulas.h"
 
@@ -16,7 +17,7 @@ namespace spirloom::fuzz {
 namespace {
 
 constexpr uint32_t kInferredEntry = UINT32_MAX;
-constexpr uint64_t kMostElements = INT32_MAX;
+constexpr uint64_t kMaxElements = INT32_MAX;
 
 graph::Arg ArgOf(const schema::ArgT& source) {
   graph::Arg arg;
@@ -35,11 +36,11 @@ graph::PlanTensor PlanTensorOf(const schema::TensorT& source) {
   return tensor;
 }
 
-// The bytes of a dense tensor; UINT64_MAX for one that no file may have.
+// Size of a dense tensor in bytes; UINT64_MAX if it exceeds the file format's limit.
 uint64_t SizeOf(const schema::TensorT& tensor) {
   uint64_t count = 1;
   for (uint64_t dim : tensor.shape) {
-    if (dim > kMostElements || (dim != 0 && count > kMostElements / dim)) return UINT64_MAX;
+    if (dim > kMaxElements || (dim != 0 && count > kMaxElements / dim)) return UINT64_MAX;
     count *= dim;
   }
   return count * ElementSize(static_cast<DType>(tensor.dtype));
@@ -53,7 +54,7 @@ bool IsWellFormed(const schema::ArgT& arg, size_t tensors) {
   return std::ranges::all_of(arg.tensors, [&](uint32_t tensor) { return tensor < tensors; });
 }
 
-// The outputs of a call; empty when the operator refuses it.
+// The outputs of a call; empty if the operator rejects it.
 std::vector<ops::TensorDesc> Infer(const std::deque<graph::PlanTensor>& tensors,
                                    const ops::OpEntry& op, const schema::NodeT& node) {
   std::vector<graph::Arg> args;
@@ -79,7 +80,7 @@ class Repairer {
         random_(seed) {}
 
   void Run(bool drop_failing) {
-    graph_.version = 1;
+    graph_.version = static_cast<uint32_t>(schema::FormatVersion::Current);
     graph_.constants_file.clear();
     for (const auto& tensor : graph_.tensors) RepairTensor(*tensor);
     RepairSources();
@@ -94,12 +95,12 @@ class Repairer {
  private:
   static void RepairTensor(schema::TensorT& tensor) {
     if (tensor.shape.size() > kMaxRank) tensor.shape.resize(kMaxRank);
-    if (tensor.least > tensor.greatest) std::swap(tensor.least, tensor.greatest);
+    if (tensor.min > tensor.max) std::swap(tensor.min, tensor.max);
     while (SizeOf(tensor) == UINT64_MAX) tensor.shape.pop_back();
     if (tensor.sizes.size() != tensor.shape.size()) tensor.sizes.clear();
   }
 
-  // Constants, then inputs and states that are neither constants nor inputs already.
+  // Constants, then inputs, then states; a tensor has only the first of these roles.
   void RepairSources() {
     defined_.assign(graph_.tensors.size(), false);
     std::vector<uint32_t> inputs;
@@ -152,7 +153,7 @@ class Repairer {
     graph_.nodes = std::move(nodes);
   }
 
-  // Lets the node read what is defined; false when nothing is.
+  // Redirects undefined inputs of the node to defined tensors; false if there are none.
   bool RepairArgs(schema::NodeT& node) {
     for (const auto& arg : node.args) {
       for (uint32_t& tensor : arg->tensors) {
@@ -225,28 +226,28 @@ class Repairer {
   }
 
   void DropUnused() {
-    std::vector<uint32_t> number(graph_.tensors.size(), UINT32_MAX);
-    // An input that no node and no output reads goes too, unless it is the only one.
+    std::vector<uint32_t> new_index(graph_.tensors.size(), UINT32_MAX);
+    // Removes unused inputs too, except the last one.
     std::vector<uint32_t> inputs = std::move(graph_.inputs);
     graph_.inputs.clear();
-    ForEachUse([&](uint32_t tensor) { number[tensor] = 0; });
+    ForEachUse([&](uint32_t tensor) { new_index[tensor] = 0; });
     for (uint32_t input : inputs) {
-      if (number[input] == 0 || (graph_.inputs.empty() && graph_.nodes.empty())) {
+      if (new_index[input] == 0 || (graph_.inputs.empty() && graph_.nodes.empty())) {
         graph_.inputs.push_back(input);
-        number[input] = 0;
+        new_index[input] = 0;
       }
     }
     std::vector<std::unique_ptr<schema::TensorT>> kept;
-    for (size_t i = 0; i < number.size(); ++i) {
-      if (number[i] == UINT32_MAX) continue;
-      number[i] = static_cast<uint32_t>(kept.size());
+    for (size_t i = 0; i < new_index.size(); ++i) {
+      if (new_index[i] == UINT32_MAX) continue;
+      new_index[i] = static_cast<uint32_t>(kept.size());
       kept.push_back(std::move(graph_.tensors[i]));
     }
     graph_.tensors = std::move(kept);
-    ForEachUse([&](uint32_t& tensor) { tensor = number[tensor]; });
+    ForEachUse([&](uint32_t& tensor) { tensor = new_index[tensor]; });
   }
 
-  // One for each constant tensor, with the bytes that it had as far as they go.
+  // Makes one constant per constant tensor, preserving its bytes up to the new size.
   void RepairConstants() {
     std::vector<std::byte> section;
     std::vector<schema::Constant> constants;
@@ -272,7 +273,7 @@ class Repairer {
     file_.constants = std::move(section);
   }
 
-  // Symbols and sizes stay if they still say what the inputs are, and go together otherwise.
+  // Keeps symbols and sizes if they are consistent with the inputs; otherwise removes all of them.
   void RepairSymbols() {
     if (graph_.symbols.empty() && graph_.sizes.empty()) return;
     bool consistent = true;
@@ -287,7 +288,7 @@ class Repairer {
         if (symbols.size() != 1 || symbols[0] >= found.size()) continue;
         found[symbols[0]] = true;
         const schema::SymbolT& symbol = *graph_.symbols[symbols[0]];
-        consistent &= symbol.greatest == static_cast<int64_t>(tensor.shape[i]);
+        consistent &= symbol.max == static_cast<int64_t>(tensor.shape[i]);
       }
     }
     if (consistent && std::ranges::all_of(found, [](bool each) { return each; })) return;

@@ -1,4 +1,4 @@
-// Makes a valid graph of one that was changed at random.
+// Repairs a randomly mutated graph.
 #ifndef SPIRLOOM_TESTS_FUZZ_GRAPH_REPAIR_H_
 #define SPIRLOOM_TESTS_FUZZ_GRAPH_REPAIR_H_
 
@@ -10,12 +10,12 @@
 
 namespace spirloom::fuzz {
 
-// Whether the operator accepts the node's arguments, whose tensors are those of `graph`.
+// Whether the operator accepts the node's arguments. Their tensors are those of `graph`.
 bool Infers(const schema::GraphT& graph, const ops::OpEntry& op, const schema::NodeT& node);
 
-// Gives constants bytes, nodes defined tensors, computed tensors the shapes that their nodes infer,
-// and the interface names; drops tensors that nothing uses. A node that infers nothing goes if
-// `drop_failing`. A constant of more than `constant_bytes` becomes an input.
+// Allocates the bytes of constants, replaces undefined inputs of nodes, infers the shapes of
+// computed tensors, names inputs and outputs, and removes unused tensors. With `drop_failing`,
+// removes nodes whose outputs cannot be inferred. Constants above `constant_bytes` become inputs.
 void Repair(GraphFile& file, const ops::OpIndex& index, size_t constant_bytes, bool drop_failing,
             uint64_t seed);
 

@@ -1,4 +1,4 @@
-"""Changes JSON: a value becomes another, goes, doubles, or takes the place of one elsewhere."""
+"""Mutates JSON: changes, removes, duplicates or copies values."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ NUMBERS = (0, 1, -1, 2, 3, -2, 7, 100, 1 << 31, -(1 << 31), 1 << 62, 10**30, 0.5
 TEXTS = ("", "x", "..", "../../etc/passwd", "\n\x1b[2J", "é" * 300, "torch.ops.aten.add.Tensor",
          "torch.ops.aten.view.default", "torch.ops.aten.nonzero.default", "_operator.mul",
          "Symbol('s0', positive=True, integer=True)", "Mul(Integer(2), Symbol('s0'))")  # fmt: skip
-# A member or an item of something: the container, and its key or index.
-Place = tuple[Any, Any]
+# A container and a key or index in it.
+Location = tuple[Any, Any]
 
 
-def places(value: Any) -> Iterator[Place]:
-    """Every member and item below a value."""
+def locations(value: Any) -> Iterator[Location]:
+    """All members and items of a value, recursively."""
     entries = value.items() if isinstance(value, dict) else enumerate(value)
     for key, item in entries:
         yield value, key
         if isinstance(item, dict | list):
-            yield from places(item)
+            yield from locations(item)
 
 
 def mutate(model: Any, choose: random.Random) -> None:
-    """Makes one change, if there is anything to change."""
-    found = list(places(model))
+    """Makes one change, unless the model is empty."""
+    found = list(locations(model))
     if not found:
         return
     container, key = choose.choice(found)
@@ -37,14 +37,14 @@ def mutate(model: Any, choose: random.Random) -> None:
         case 1 if isinstance(container, list):
             container.insert(choose.randrange(len(container) + 1), copy.deepcopy(value))
         case 2 | 3:
-            other, place = choose.choice(found)
-            container[key] = copy.deepcopy(other[place])
+            other, other_key = choose.choice(found)
+            container[key] = copy.deepcopy(other[other_key])
         case _:
             container[key] = _other(value, choose)
 
 
 def _other(value: Any, choose: random.Random) -> Any:
-    """Mostly of the same type."""
+    """A different value, usually of the same type."""
     if choose.random() < 0.1:
         return choose.choice((None, True, [], {}, "", 1, [[]] * 3))
     if isinstance(value, bool):

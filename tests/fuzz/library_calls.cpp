@@ -16,11 +16,11 @@ namespace {
 
 using namespace ops;  // NOLINT: all of it is about ops
 
-// Operators of one library that are looked at: a hostile one may have thousands.
-constexpr size_t kMostOps = 64;
-constexpr int32_t kMostInts = 64;
+// Limit of tested operators per library: an untrusted one may have thousands.
+constexpr size_t kMaxOps = 64;
+constexpr int32_t kMaxInts = 64;
 
-// A call of the op with tensors of one type, small numbers, and no text.
+// A call of the op with tensors of one dtype, small numeric values and empty strings.
 class SomeCall {
  public:
   explicit SomeCall(const OpInfo& op) {
@@ -54,7 +54,7 @@ void EvaluateKernel(const OpInfo& op, const Call& call, const KernelInfo& kernel
   formulas.Prefer(kernel);
   index.FindVariant(entry, formulas.VariantKey(kernel, Storage::kBuffer));
   formulas.Repeat(kernel);
-  formulas.JoinedAt(kernel, Storage::kBuffer, 1);
+  formulas.ConcatOffset(kernel, Storage::kBuffer, 1);
   std::vector<std::byte> block(kernel.push_bytes);
   std::array<int64_t, 3> grid{};
   std::vector<uint32_t> constants(kernel.constants.size());
@@ -87,7 +87,7 @@ graph::Arg ArgOf(const ArgInfo& info) {
       return arg;
     case ArgType::kInts:
       arg.kind = graph::ArgKind::kInts;
-      arg.ints.assign(static_cast<size_t>(std::min(info.length < 0 ? 2 : info.length, kMostInts)),
+      arg.ints.assign(static_cast<size_t>(std::min(info.length < 0 ? 2 : info.length, kMaxInts)),
                       1);
       return arg;
     case ArgType::kString:
@@ -109,7 +109,7 @@ uint32_t AddTensor(graph::Graph& graph, const std::string& name, Shape shape, bo
   return static_cast<uint32_t>(graph.tensors.size() - 1);
 }
 
-// One call of the op, whose outputs are as it infers them if they are of f32.
+// One call of the op, with outputs as inferred for f32.
 graph::Graph GraphOf(const OpInfo& op) {
   static const std::vector<std::byte> weights(2 * 3 * 4 * 5 * sizeof(float));
   graph::Graph graph;
@@ -139,7 +139,7 @@ void EvaluateFormulas(const OpIndex& index) {
     std::vector<TensorDesc> outputs(entry.op->outputs.size());
     CallFormulas formulas(*entry.op, call);
     formulas.Infer(outputs);
-    formulas.ViewAt();
+    formulas.ViewOffset();
     for (const KernelInfo& kernel : entry.op->kernels) {
       EvaluateKernel(*entry.op, call, kernel, index, entry);
     }
@@ -153,7 +153,7 @@ void LowerCalls(const OpIndex& index) {
   device.options.max_dispatches = 4096;
   size_t tried = 0;
   for (const OpEntry& entry : index.ops()) {
-    if (++tried > kMostOps) return;
+    if (++tried > kMaxOps) return;
     const graph::Graph graph = GraphOf(*entry.op);
     for (Storage storage : {Storage::kBuffer, Storage::kTexture3D, Storage::kTexture2D}) {
       device.options.storage = storage;

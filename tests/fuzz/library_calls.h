@@ -1,4 +1,4 @@
-// Calls every operator of a shader library that may be hostile.
+// Calls every operator of an untrusted shader library.
 #ifndef SPIRLOOM_TESTS_FUZZ_LIBRARY_CALLS_H_
 #define SPIRLOOM_TESTS_FUZZ_LIBRARY_CALLS_H_
 
@@ -9,7 +9,7 @@ namespace spirloom::fuzz {
 // Evaluates every formula for one call of each op.
 void EvaluateFormulas(const ops::OpIndex& index);
 
-// Loads a graph of one node for each op, in every storage (plan_stages.h).
+// Plans a single-node graph for each op in every storage (plan_stages.h).
 void LowerCalls(const ops::OpIndex& index);
 
 }  // namespace spirloom::fuzz

@@ -1,5 +1,5 @@
-// Writes the seeds of the fuzz targets: small files that reach their branches, in a folder for
-// each. Given a case pack, the graphs of its cases too.
+// Writes the seeds of the fuzz targets: small files that reach many branches, one directory per
+// target. With a case pack, also the graphs of its cases.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -19,12 +19,12 @@
 #include "tests/fuzz/device_bytes.h"
 #include "tests/ops/case_data.h"
 #include "tests/ops/case_file.h"
-#include "tests/unit/graph_file_builder.h"
+#include "tests/support/graph_file_builder.h"
 #include "tools/spirloom-run/npy.h"
 
 namespace {
 
-using namespace spirloom::graph;  // NOLINT: the builder's vocabulary
+using namespace spirloom::graph;  // NOLINT: the graph builder
 
 FileGraph EveryArgument() {
   FileGraph file;
@@ -66,7 +66,7 @@ FileGraph OddShapes() {
 FileGraph ExternalConstants() {
   FileGraph file = EveryArgument();
   file.constants_file = "weights.data";
-  file.constants_digest.emplace();  // zeros, as the fuzzer's file of constants has
+  file.constants_digest.emplace();  // zeros, as in the fuzzer's constants file
   file.constants = {{0, 12}, {64, 8}};
   return file;
 }
@@ -77,7 +77,7 @@ FileGraph BadIndex() {
   return file;
 }
 
-// y = view(x, [6 * n]) of an x of [n, 2, 3] and a z of [(n + 1) / 2].
+// y = view(x, [6 * n]) with x of shape [n, 2, 3], and z of shape [(n + 1) / 2].
 FileGraph Symbols() {
   FileGraph file;
   file.symbols = {{"n", 1, 4}};
@@ -96,7 +96,8 @@ FileGraph Symbols() {
   return file;
 }
 
-// A window over the last inputs, a state that is taken whole from another, and one with a value.
+// A sliding window over the last inputs, a state that copies another state, and a state with an
+// initial value.
 FileGraph States() {
   FileGraph file;
   const uint32_t x = file.AddTensor("x", {4});
@@ -112,7 +113,7 @@ FileGraph States() {
   return file;
 }
 
-// Two methods over one constant, each with symbols or states of its own.
+// Two methods that share a constant, with separate symbols or states.
 FileGraph Methods() {
   FileGraph file = Symbols();
   file.method = "open";
@@ -144,7 +145,7 @@ std::map<std::string, FileGraph> Graphs() {
           {"methods", Methods()}};
 }
 
-// The folders of seeds.
+// The directories of seeds.
 class Seeds {
  public:
   explicit Seeds(std::filesystem::path folder) : folder_(std::move(folder)) {}
@@ -167,7 +168,7 @@ class Seeds {
 std::vector<std::byte> WithDevice(std::span<const std::byte> graph, spirloom::Storage storage) {
   std::vector<std::byte> bytes(spirloom::fuzz::kDeviceBytes + graph.size());
   bytes[0] = static_cast<std::byte>(storage);
-  bytes[1] = bytes[2] = std::byte{0xff};  // everything that a device may be capable of
+  bytes[1] = bytes[2] = std::byte{0xff};  // all optional features
   std::ranges::copy(graph, bytes.begin() + spirloom::fuzz::kDeviceBytes);
   return bytes;
 }
@@ -180,17 +181,17 @@ void AddGraphs(const Seeds& seeds) {
   }
 }
 
-// Small graphs of the pack's cases, at most `kMostOfAnOp` for each operator.
+// Small graphs of the pack's cases, at most `kMaxPerOp` for each operator.
 bool AddCases(const Seeds& seeds, const char* path) {
   constexpr size_t kLargest = 3000;
-  constexpr int kMostOfAnOp = 12;
+  constexpr int kMaxPerOp = 12;
   const auto cases = spirloom::testing::CaseFile::Open(path);
   if (!cases.ok()) return false;
   std::map<std::string, int> count;
   for (const auto* test : cases->cases()) {
     const std::span<const std::byte> graph = spirloom::testing::GraphOf(*test);
     int& of_op = count[test->op()->str()];
-    if (graph.size() > kLargest || of_op == kMostOfAnOp) continue;
+    if (graph.size() > kLargest || of_op == kMaxPerOp) continue;
     std::string name = test->id()->str();
     std::replace(name.begin(), name.end(), '/', '-');
     const auto storage = static_cast<spirloom::Storage>(test->storage());
@@ -247,9 +248,9 @@ void AddCasePack(const Seeds& seeds) {
   seeds.Add("op_cases", "one.slcases", {bytes, builder.GetSize()});
 }
 
-// Small modules of the built-in kernels, of each set of bindings one.
+// Small modules of the built-in kernels, one per set of bindings.
 void AddModules(const Seeds& seeds) {
-  using namespace spirloom::pack;  // NOLINT: all of it is about packs
+  using namespace spirloom::pack;  // NOLINT: pack formats
   constexpr uint32_t kLargest = 4096;
   const auto pack = ShaderPack::Open(spirloom::AllShaders().pack, PackCheck::kStructure);
   if (!pack.ok()) std::abort();

@@ -1,4 +1,4 @@
-// A file that lies in memory, for readers that take a path.
+// An in-memory file, for readers that require a path.
 #ifndef SPIRLOOM_TESTS_FUZZ_MEMORY_FILE_H_
 #define SPIRLOOM_TESTS_FUZZ_MEMORY_FILE_H_
 
@@ -8,7 +8,7 @@
 
 namespace spirloom::fuzz {
 
-// Lives as long as the process. Linux alone.
+// Exists until the process ends. Linux only.
 class MemoryFile {
  public:
   MemoryFile();

@@ -20,11 +20,11 @@ using graph::MemorySlot;
 using graph::Plan;
 using graph::PlanTensor;
 
-// Beyond these, checking every pair would take longer than what is checked.
-constexpr size_t kMostRequests = 512;
-constexpr size_t kMostSteps = 512;
+// Limits of the quadratic checks.
+constexpr size_t kMaxRequests = 512;
+constexpr size_t kMaxSteps = 512;
 
-// The activations of a plan, as roots, and what they ask of the memory planner.
+// The root tensors of a plan's activations and their memory requests.
 struct Activations {
   std::unordered_map<uint32_t, size_t> position;
   std::vector<MemoryRequest> requests;
@@ -65,8 +65,8 @@ Activations ActivationsOf(const Plan& plan, std::span<const Dispatch* const> run
 void CheckSlots(std::span<const MemoryRequest> requests, const MemoryPlan& plan,
                 uint64_t max_block) {
   Require(plan.slots.size() == requests.size(), "every request has a slot");
-  Require(plan.planned_bytes <= plan.naive_bytes, "planning takes no more than sharing nothing");
-  Require(plan.planned_bytes >= plan.live_bytes, "what lives at once is counted");
+  Require(plan.planned_bytes <= plan.naive_bytes, "the plan is not larger than without sharing");
+  Require(plan.planned_bytes >= plan.live_bytes, "the plan is at least the peak of live bytes");
   for (uint64_t size : plan.block_size) Require(size <= max_block, "no block is too large");
   for (size_t i = 0; i < requests.size(); ++i) {
     const MemorySlot& slot = plan.slots[i];
@@ -74,7 +74,7 @@ void CheckSlots(std::span<const MemoryRequest> requests, const MemoryPlan& plan,
     Require(slot.offset % requests[i].alignment == 0, "a slot is aligned");
     Require(slot.offset + requests[i].size <= plan.block_size[slot.block], "a slot fits its block");
   }
-  if (requests.size() > kMostRequests) return;
+  if (requests.size() > kMaxRequests) return;
   for (size_t i = 0; i < requests.size(); ++i) {
     for (size_t k = 0; k < i; ++k) {
       const bool at_once =
@@ -82,7 +82,7 @@ void CheckSlots(std::span<const MemoryRequest> requests, const MemoryPlan& plan,
       const bool overlap = plan.slots[i].block == plan.slots[k].block &&
                            plan.slots[i].offset < plan.slots[k].offset + requests[k].size &&
                            plan.slots[k].offset < plan.slots[i].offset + requests[i].size;
-      Require(!at_once || !overlap, "what lives at once shares no bytes");
+      Require(!at_once || !overlap, "live tensors do not overlap");
     }
   }
 }
@@ -91,7 +91,8 @@ bool Conflict(const MemoryAccess& a, const MemoryAccess& b) {
   return a.memory == b.memory && a.begin < b.end && b.begin < a.end && (a.write || b.write);
 }
 
-// Where each root lies: activations in the blocks of the plan, all others by themselves.
+// The memory ranges that a dispatch accesses: activations in the plan's blocks, each other root in
+// a separate memory object.
 std::vector<MemoryAccess> RangesOf(const Plan& plan, const Dispatch& dispatch,
                                    const Activations& activations, const MemoryPlan& memory) {
   std::vector<MemoryAccess> ranges;
@@ -113,7 +114,7 @@ std::vector<MemoryAccess> RangesOf(const Plan& plan, const Dispatch& dispatch,
   return ranges;
 }
 
-// Compares the tracker with looking at every pair of accesses since the last barrier.
+// Compares the tracker with a check of all pairs of accesses since the last barrier.
 class BarrierCheck {
  public:
   void NextStep(std::span<const MemoryAccess> accesses) {
@@ -121,7 +122,8 @@ class BarrierCheck {
       return std::ranges::any_of(
           since_, [&](const MemoryAccess& earlier) { return Conflict(access, earlier); });
     });
-    Require(tracker_.NextStep(accesses) == needed, "a barrier comes where two steps conflict");
+    Require(tracker_.NextStep(accesses) == needed,
+            "a barrier is inserted exactly if two steps conflict");
     if (needed) since_.clear();
     since_.insert(since_.end(), accesses.begin(), accesses.end());
   }
@@ -158,7 +160,7 @@ bool PlaceInMemory(const Plan& plan, const graph::DispatchList& list, const Fuzz
   if (!memory.ok()) return false;
   CheckSlots(activations.requests, *memory, device.max_block);
   BarrierCheck barriers;
-  for (size_t i = 0; i < std::min(run.size(), kMostSteps); ++i) {
+  for (size_t i = 0; i < std::min(run.size(), kMaxSteps); ++i) {
     barriers.NextStep(RangesOf(plan, *run[i], activations, *memory));
   }
   return true;

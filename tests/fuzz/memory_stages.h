@@ -1,4 +1,4 @@
-// The memory of a plan's activations and the barriers between its dispatches, without a device.
+// Tests memory planning and barrier tracking of a plan without a device.
 #ifndef SPIRLOOM_TESTS_FUZZ_MEMORY_STAGES_H_
 #define SPIRLOOM_TESTS_FUZZ_MEMORY_STAGES_H_
 
@@ -17,12 +17,11 @@ struct Binding {
   bool write;
 };
 
-// What a dispatch does to the tensors that it binds.
+// The accesses of a dispatch to its tensors.
 std::vector<Binding> BindingsOf(const graph::Plan& plan, const graph::Dispatch& dispatch);
 
-// Plans the memory of what lives from one dispatch to another, and tracks where runs need barriers.
-// Ends the process when tensors overlap that live at once, or a conflict goes without a barrier.
-// Returns whether the memory can be had.
+// Plans the memory of activations and tracks the barriers of runs. Aborts if live tensors overlap
+// or if conflicting accesses have no barrier. Returns whether memory planning succeeded.
 bool PlaceInMemory(const graph::Plan& plan, const graph::DispatchList& list,
                    const FuzzedDevice& device);
 

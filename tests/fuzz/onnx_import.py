@@ -1,4 +1,4 @@
-"""Fuzzes the import of ONNX models: reading, converting, optimising, and writing the graph.
+"""Fuzzes the import of ONNX models: reading, converting, optimizing, and writing the graph.
 
 .venv/bin/python -m tests.fuzz.onnx_import --minutes 10 --seed 7 --findings DIR
 """
@@ -17,7 +17,7 @@ from spirloom import graph_file, graph_reader
 from spirloom.errors import ImportFailure
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
-from spirloom.onnx.shape_inference import Guesses
+from spirloom.onnx.shape_inference import ModelInference
 from spirloom.ops import OpLibrary
 from spirloom.passes import optimize
 
@@ -25,12 +25,12 @@ from tests.fuzz.campaign import Target, exit_with
 from tests.fuzz.onnx_mutation import mutate, mutate_bytes, mutate_field
 from tests.fuzz.onnx_seeds import drawn, parts
 
-UNCHECKED = 99  # a version of the format that ONNX's own checker does not know
+UNCHECKED = 99  # a format version that the ONNX checker does not support
 CONSTANTS_LIMIT = 64 << 20
 
 
 def make(choose: random.Random) -> dict[str, bytes]:
-    """A model: a quarter of them with damaged bytes, the others with other content."""
+    """A model. A quarter have damaged bytes, the others changed content."""
     model = drawn(choose)
     in_bytes = choose.random() < 0.25
     for _ in range(0 if in_bytes else choose.randint(1, 4)):
@@ -45,13 +45,13 @@ def make(choose: random.Random) -> dict[str, bytes]:
 
 
 def run(files: dict[str, bytes]) -> bool:
-    """Imports the model; whether that worked. What was written must be readable."""
+    """Imports the model and reads the written graph; returns whether the import succeeded."""
     path = scratch() / "m.onnx"
     path.write_bytes(files["m.onnx"])
     try:
         with patch.object(
-            Guesses, "_infer", lambda self: {}
-        ):  # which takes a process, for messages
+            ModelInference, "_infer", lambda self: {}
+        ):  # starts a process for shape inference, only for messages
             graph = import_model(path, _library(), Shapes(), constants_limit=CONSTANTS_LIMIT)
         optimize(graph, _library())
     except ImportFailure:
@@ -69,11 +69,11 @@ def _library() -> OpLibrary:
 
 @cache
 def scratch() -> Path:
-    """In memory where there is such a place."""
+    """A temporary directory, in memory if /dev/shm exists."""
     memory = Path("/dev/shm")
-    made = tempfile.mkdtemp(prefix="spirloom-fuzz-", dir=memory if memory.is_dir() else None)
-    atexit.register(shutil.rmtree, made, ignore_errors=True)
-    return Path(made)
+    path = tempfile.mkdtemp(prefix="spirloom-fuzz-", dir=memory if memory.is_dir() else None)
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return Path(path)
 
 
 TARGET = Target(make, run)

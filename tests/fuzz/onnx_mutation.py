@@ -1,4 +1,4 @@
-"""Changes ONNX models: what nodes mean, any field of any message, or bytes of the file."""
+"""Mutates ONNX models: the semantics of nodes, fields of messages, or bytes of the file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FLOATS = (0.0, -1.0, float("nan"), float("inf"), 1e30)
 
 
 def mutate_bytes(content: bytes, choose: random.Random) -> bytes:
-    """The file with one to four bytes changed, or a stretch of it cut, doubled or moved."""
+    """Changes one to four bytes or ranges: overwrites, removes, duplicates or copies."""
     data = bytearray(content)
     for _ in range(choose.randint(1, 4)):
         if not data:
@@ -33,8 +33,8 @@ def mutate_bytes(content: bytes, choose: random.Random) -> bytes:
             case 1:
                 data[start:start] = data[start:end]
             case 2:
-                place = choose.randrange(len(data))
-                data[place:place] = data[start:end]
+                target = choose.randrange(len(data))
+                data[target:target] = data[start:end]
             case 3:
                 data[start] = choose.randrange(256)
             case _:
@@ -43,7 +43,7 @@ def mutate_bytes(content: bytes, choose: random.Random) -> bytes:
 
 
 def mutate_field(model: ModelProto, others: Sequence[Message], choose: random.Random) -> None:
-    """Changes a field of some message; `others` are messages to take one from."""
+    """Changes a field of a random message; message fields may become copies of `others`."""
     message = choose.choice([m for m in messages(model) if m.DESCRIPTOR.fields])
     set_fields = [field for field, _ in message.ListFields()]
     if set_fields and choose.random() < 0.8:
@@ -88,7 +88,7 @@ def _change_list(values: Any, field: Any, others: Sequence[Message], choose: ran
 
 
 def _take(message: Message, others: Sequence[Message], choose: random.Random) -> None:
-    """Makes a message the copy of another of its type."""
+    """Replaces a message by a copy of another message of its type."""
     alike = [other for other in others if type(other) is type(message)]
     if alike:
         message.CopyFrom(choose.choice(alike))
@@ -111,7 +111,7 @@ def _scalar(field: Any, choose: random.Random) -> Any:
 
 
 def mutate(model: ModelProto, choose: random.Random) -> None:
-    """Makes one small change to what a node means."""
+    """Makes one small change to the semantics of a node."""
     nodes = list(_nodes(model.graph))
     if not nodes:
         return

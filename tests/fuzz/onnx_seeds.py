@@ -1,4 +1,4 @@
-"""Small ONNX models to start from: ours, and those of ONNX's suite where it is installed."""
+"""Seeds of ONNX fuzzing: small test models, and models of the ONNX backend suite if installed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onnx import ModelProto, helper, numpy_helper
 from spirloom.onnx.external_data import messages
 
 from tests.frontend.models import model, node
-from tests.frontend.models import random as numbers
+from tests.frontend.models import random as random_array
 from tests.fuzz.onnx_mutation import NUMBERS
 from tests.onnx_suite.more_models import MODELS
 from tests.onnx_suite.suite import SuiteCase, only_tensors, read_suite
@@ -23,7 +23,7 @@ _MAX_BYTES = 8192
 
 
 def network() -> ModelProto:
-    """A model with shape arithmetic, windows, a resize and constants of several types."""
+    """A model with shape arithmetic, convolution, pooling, resize, constants of several types."""
     nodes = [
         node("Conv", "x w", "c", pads=[1, 1, 1, 1], strides=[1, 1]),
         node("MaxPool", "c", "p", kernel_shape=[2, 2], strides=[2, 2]),
@@ -35,7 +35,7 @@ def network() -> ModelProto:
         node("Softmax", "f", axis=1),
     ]
     constants = {
-        "w": numbers(2, 3, 3, 3),
+        "w": random_array(2, 3, 3, 3),
         "s": np.array([1, 1, 2, 1.5], dtype=np.float32),
         "first": np.array([0], dtype=np.int64),
         "rest": np.array([-1], dtype=np.int64),
@@ -44,7 +44,7 @@ def network() -> ModelProto:
 
 
 def layers() -> ModelProto:
-    """Products, a power, a function of the model's own, and constants that are computed."""
+    """A model with GEMM, a power, a local function and computed constants."""
     body = [node("Mul", "a a", "b"), node("Sqrt", "b", "c")]
     function = helper.make_function(
         "own", "Same", ["a"], ["c"], body, [helper.make_opsetid("", 15)]
@@ -58,21 +58,21 @@ def layers() -> ModelProto:
         node("MatMul", "u w"),
     ]
     constants = {
-        "w": numbers(6, 6),
-        "b": numbers(6),
+        "w": random_array(6, 6),
+        "b": random_array(6),
         "e": np.array(1.5, dtype=np.float32),
         "size": np.array([4, 6]),
-        "m": numbers(4, 6) > 0,
+        "m": random_array(4, 6) > 0,
     }
-    made = model(nodes, {"x": (4, 6)}, constants, opset=15)
-    made.functions.append(function)
-    made.opset_import.append(helper.make_opsetid("own", 1))
-    return made
+    proto = model(nodes, {"x": (4, 6)}, constants, opset=15)
+    proto.functions.append(function)
+    proto.opset_import.append(helper.make_opsetid("own", 1))
+    return proto
 
 
 @cache
 def seeds() -> tuple[ModelProto | SuiteCase, ...]:
-    """Our models count as often as a fifth of all."""
+    """The seeds. Test models are repeated to make up about a fifth."""
     own = [network(), layers(), *(m.proto() for m in MODELS)]
     suite = [*_suite_cases()] if SUITE.is_dir() else []
     return (*own * max(1, len(suite) // (4 * len(own))), *suite)
@@ -87,27 +87,27 @@ def _suite_cases() -> Iterator[SuiteCase]:
 
 @cache
 def parts() -> tuple[Message, ...]:
-    """All messages of our own models."""
-    return tuple(m for made in (network(), layers()) for m in messages(made))
+    """All messages of the test models."""
+    return tuple(m for proto in (network(), layers()) for m in messages(proto))
 
 
 def drawn(choose: random.Random) -> ModelProto:
-    """A seed; of the suite's with some of its inputs as constants, in which a number may differ."""
+    """A random seed. Some inputs of suite models become constants, some with a changed element."""
     seed = choose.choice(seeds())
-    made = ModelProto()
+    proto = ModelProto()
     if not isinstance(seed, SuiteCase):
-        made.CopyFrom(seed)
-        return made
-    made.CopyFrom(seed.model)
+        proto.CopyFrom(seed)
+        return proto
+    proto.CopyFrom(seed.model)
     for info, value in zip(seed.inputs, _inputs(seed), strict=False):
         if choose.random() < 0.5 or value.dtype == object or value.nbytes > _MAX_BYTES:
             continue
         array = np.array(value)
         if array.dtype.kind in "iu" and array.size and choose.random() < 0.5:
-            place = choose.randrange(array.size)
-            array.reshape(-1)[place] = np.array(choose.choice(NUMBERS)).astype(array.dtype)
-        made.graph.initializer.append(numpy_helper.from_array(array, info.name))
-    return made
+            index = choose.randrange(array.size)
+            array.reshape(-1)[index] = np.array(choose.choice(NUMBERS)).astype(array.dtype)
+        proto.graph.initializer.append(numpy_helper.from_array(array, info.name))
+    return proto
 
 
 @cache

@@ -12,22 +12,33 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from codegen.errors import SpecError
 from codegen.generate import render_all
-from codegen.library import load_library
+from spec_model import load_library
+from spec_model.errors import SpecError
 from tests.codegen.rich_spec import FILES
 from tests.fuzz.campaign import ROOT, Target, exit_with
 from tests.fuzz.spec_mutation import mutate_structure, mutate_tokens, tokens_of, values_of
 
-# Operators of ours whose spec is small. Their templates are longer than those made for tests, and
-# take longer.
-_OURS = ("relu", "hardswish", "clamp", "add", "where", "softmax", "cumsum", "cat", "roll", "triu")
+# Operators of the library with small specs. Their templates are longer and slower than those of the
+# test projects.
+_OURS = (
+    "elementwise/relu",
+    "elementwise/hardswish",
+    "elementwise/clamp",
+    "elementwise/add",
+    "elementwise/where",
+    "normalization/softmax",
+    "reduction/cumsum",
+    "data_movement/cat",
+    "data_movement/roll",
+    "data_movement/triu",
+)
 _OURS_SHARE = 0.1
 
 
 @cache
 def seeds() -> tuple[tuple[dict[str, str], ...], tuple[dict[str, str], ...]]:
-    """Files without a mistake: projects made for tests, and specs of ours."""
+    """Valid files: test projects, and specs of the library."""
     small = {name: text for name, text in FILES.items() if "rich" not in name}
     ours = [f"op_specs/{name}.yaml" for name in _OURS]
     return (small, FILES), tuple({name: (ROOT / name).read_text()} for name in ours)
@@ -45,7 +56,7 @@ def _values() -> tuple[object, ...]:
 
 
 def make(choose: random.Random) -> dict[str, bytes]:
-    """The files of a project, one of which is damaged."""
+    """The files of a project with one damaged file."""
     files = choose.choice(seeds()[choose.random() < _OURS_SHARE])
     victim = choose.choice([*files])
     text = files[victim]
@@ -57,18 +68,21 @@ def make(choose: random.Random) -> dict[str, bytes]:
 
 
 def run(files: dict[str, bytes]) -> bool:
-    """Loads and renders the project; whether it has no mistake. Every mistake has a position in a
-    file of the project, or of ours, and a message."""
+    """Loads and renders the project; returns whether it is valid. Checks that every diagnostic has
+    a message and a position in an existing file."""
     root = _folder()
     shutil.rmtree(root, ignore_errors=True)
     for name, content in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    alone = len(files) == 1
-    if alone:
-        (root / "op_specs/reference").symlink_to(ROOT / "op_specs/reference")
-    templates = (ROOT if alone else root) / "templates/glsl"
+    is_single_spec = len(files) == 1
+    if is_single_spec:
+        for module in (ROOT / "op_specs").glob("*/*.py"):
+            link = root / module.relative_to(ROOT)
+            link.parent.mkdir(exist_ok=True)
+            link.symlink_to(module)
+    templates = (ROOT if is_single_spec else root) / "templates/glsl"
     try:
         render_all(load_library([root / "op_specs"], [templates], root))
     except SpecError as error:
@@ -83,11 +97,11 @@ def run(files: dict[str, bytes]) -> bool:
 
 @cache
 def _folder() -> Path:
-    """In memory where there is such a place."""
+    """A temporary directory, in memory if /dev/shm exists."""
     memory = Path("/dev/shm")
-    made = tempfile.mkdtemp(prefix="spirloom-fuzz-", dir=memory if memory.is_dir() else None)
-    atexit.register(shutil.rmtree, made, ignore_errors=True)
-    return Path(made) / "project"
+    path = tempfile.mkdtemp(prefix="spirloom-fuzz-", dir=memory if memory.is_dir() else None)
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return Path(path) / "project"
 
 
 TARGET = Target(make, run)

@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-#include "runtime/graph/constants/constant_work.h"
+#include "runtime/graph/constants/constant_folding_plan.h"
 #include "runtime/graph/plan/lowering.h"
 #include "runtime/pack/image_types.h"
 #include "tests/fuzz/fuzzing.h"
@@ -27,18 +27,18 @@ void CheckTensor(const Plan& plan, const PlanTensor& tensor, const graph::Device
     Require(dim >= 0, "no dimension is negative");
     count *= static_cast<size_t>(dim);
   }
-  Require(tensor.size == count * ElementSize(tensor.desc.dtype), "a size is that of the shape");
+  Require(tensor.size == count * ElementSize(tensor.desc.dtype), "the size matches the shape");
   Require(tensor.storage() != Storage::kAuto, "every tensor has a storage");
   if (IsTexture(tensor.storage())) {
     Require(FitsTexture(tensor.desc, tensor.storage(), device), "a texture fits the device");
   }
   if (tensor.alias_of == kNoTensor) return;
-  Require(tensor.alias_of < plan.tensors.size(), "an alias is of a tensor");
+  Require(tensor.alias_of < plan.tensors.size(), "an alias refers to a tensor");
   const PlanTensor& root = plan.tensors[tensor.alias_of];
-  Require(root.alias_of == kNoTensor, "an alias is of no alias");
+  Require(root.alias_of == kNoTensor, "an alias refers to a root");
   Require(root.storage() == tensor.storage(), "an alias has its root's storage");
   Require(tensor.alias_offset <= root.size && tensor.size <= root.size - tensor.alias_offset,
-          "an alias lies within its root");
+          "an alias is within its root");
 }
 
 void CheckNode(const Plan& plan, const PlanNode& node) {
@@ -60,7 +60,7 @@ void CheckNode(const Plan& plan, const PlanNode& node) {
   Require(node.operands.size() == node.kernel->operands.size(), "every operand is bound");
 }
 
-// Bytes of a root that a binding shows to a shader.
+// The bytes of a root that a binding makes accessible to a shader.
 struct Window {
   uint64_t begin;
   uint64_t end;
@@ -74,36 +74,38 @@ Window WindowOf(const Plan& plan, uint32_t index) {
 void CheckBinding(const Plan& plan, uint32_t index, pack::BindingType type,
                   const graph::DeviceTraits& device) {
   if (index == kNoTensor) {
-    Require(!IsTexture(pack::StorageOf(type)), "a texture is bound where one is expected");
+    Require(!IsTexture(pack::StorageOf(type)), "a buffer is not bound as a texture");
     return;
   }
-  Require(index < plan.tensors.size(), "what is bound is a tensor");
+  Require(index < plan.tensors.size(), "a binding refers to a tensor");
   const PlanTensor& tensor = plan.tensors[index];
-  Require(tensor.storage() == pack::StorageOf(type), "a tensor is bound as what it is");
+  Require(tensor.storage() == pack::StorageOf(type), "a tensor is bound with its storage type");
   if (IsTexture(tensor.storage()) || tensor.size == 0) return;
   const Window window = WindowOf(plan, index);
-  Require(window.begin % device.buffer_offset_alignment == 0, "a binding begins where it may");
-  Require(window.end <= plan.tensors[plan.Root(index)].buffer_size(), "a binding ends in its root");
-  Require(tensor.buffer_size() <= device.max_storage_buffer_range, "a binding is not too long");
+  Require(window.begin % device.buffer_offset_alignment == 0, "a binding's offset is aligned");
+  Require(window.end <= plan.tensors[plan.Root(index)].buffer_size(),
+          "a binding is within its root");
+  Require(tensor.buffer_size() <= device.max_storage_buffer_range,
+          "a binding fits maxStorageBufferRange");
 }
 
 void CheckGrid(const Dispatch& dispatch, const graph::DeviceTraits& device) {
   uint64_t lanes = 1;
   for (size_t i = 0; i < 3; ++i) {
     Require(dispatch.groups[i] > 0 && dispatch.groups[i] <= device.max_group_count[i],
-            "the device takes as many groups");
+            "the workgroup count is within the device's limit");
     Require(dispatch.workgroup[i] > 0 && dispatch.workgroup[i] <= device.max_workgroup[i],
-            "the device takes such workgroups");
+            "the workgroup size is within the device's limit");
     lanes *= dispatch.workgroup[i];
   }
-  Require(lanes <= device.max_workgroup_invocations, "the device takes as many lanes");
+  Require(lanes <= device.max_workgroup_invocations, "the invocations are within the limit");
   const auto covered = [&](size_t i) {
     return uint64_t{dispatch.groups[i]} * dispatch.workgroup[i] >= dispatch.invocations[i];
   };
   const bool flat = dispatch.invocations[1] == 1 && dispatch.invocations[2] == 1;
   const uint64_t all = uint64_t{dispatch.groups[0]} * dispatch.groups[1] * dispatch.workgroup[0];
   Require(flat ? all >= dispatch.invocations[0] : covered(0) && covered(1) && covered(2),
-          "the groups are enough");
+          "the workgroups cover the grid");
 }
 
 void CheckCopy(const Plan& plan, const Dispatch& dispatch) {
@@ -112,10 +114,10 @@ void CheckCopy(const Plan& plan, const Dispatch& dispatch) {
   const PlanTensor& target = plan.tensors[dispatch.tensors[1]];
   Require(source.storage() == Storage::kBuffer && target.storage() == Storage::kBuffer,
           "copies are between buffers");
-  Require(source.size > 0 && source.size <= target.size, "what is copied has room");
+  Require(source.size > 0 && source.size <= target.size, "the target of a copy is large enough");
 }
 
-// Bytes of the roots that something was written to.
+// The written bytes of root tensors.
 class Written {
  public:
   explicit Written(const Plan& plan) : plan_(plan), windows_(plan.tensors.size()) {}
@@ -157,7 +159,7 @@ void CheckPlan(const Plan& plan, const graph::DeviceTraits& device) {
 void CheckDispatches(const Plan& plan, const DispatchList& list,
                      const graph::DeviceTraits& device) {
   for (const Dispatch& dispatch : list.dispatches) {
-    Require(dispatch.node < plan.nodes.size(), "a dispatch is of a node");
+    Require(dispatch.node < plan.nodes.size(), "a dispatch refers to a node");
     if (dispatch.pipeline == kBufferCopy) {
       CheckCopy(plan, dispatch);
       continue;
@@ -165,9 +167,9 @@ void CheckDispatches(const Plan& plan, const DispatchList& list,
     Require(dispatch.pipeline < list.pipelines.size(), "a dispatch has a pipeline");
     const pack::VariantRow& row = *plan.nodes[dispatch.node].variant.row;
     Require(dispatch.tensors.size() == row.binding_count, "a module's bindings are bound");
-    Require(dispatch.push.size() == row.push_bytes, "push constants are the module's");
+    Require(dispatch.push.size() == row.push_bytes, "push constants have the module's size");
     Require(list.pipelines[dispatch.pipeline].constants.size() == row.constant_count,
-            "constants are the module's");
+            "specialization constants match the module");
     for (size_t i = 0; i < dispatch.tensors.size(); ++i) {
       CheckBinding(plan, dispatch.tensors[i], static_cast<pack::BindingType>(row.bindings[i]),
                    device);
@@ -181,7 +183,7 @@ void CheckReadsFollowWrites(const Plan& plan, const DispatchList& list) {
   for (const Dispatch& dispatch : list.dispatches) {
     for (const Binding& binding : BindingsOf(plan, dispatch)) {
       if (binding.read && !binding.write && plan.tensors[binding.tensor].size > 0) {
-        Require(written.Has(binding.tensor), "what is read was written");
+        Require(written.Has(binding.tensor), "all read bytes were written");
       }
     }
     for (const Binding& binding : BindingsOf(plan, dispatch)) {
@@ -197,22 +199,22 @@ bool RunStages(const graph::Graph& graph, const ops::OpIndex& index, const Fuzze
                bool well_formed_ops) {
   const auto plan = Lower(graph, index, device.traits, device.options);
   if (!plan.ok()) {
-    Require(!plan.status().message().empty(), "an error says what it is");
+    Require(!plan.status().message().empty(), "an error has a message");
     return false;
   }
   CheckPlan(*plan, device.traits);
   const auto list = BuildDispatches(*plan, device.traits);
   if (!list.ok()) {
-    Require(!list.status().message().empty(), "an error says what it is");
+    Require(!list.status().message().empty(), "an error has a message");
     return false;
   }
   const auto copies = std::ranges::count(list->dispatches, kBufferCopy, &Dispatch::pipeline);
   Require(list->dispatches.size() - static_cast<size_t>(copies) <= device.options.max_dispatches,
-          "a graph dispatches no more than it may");
+          "the dispatches are within the limit");
   CheckDispatches(*plan, *list, device.traits);
   if (well_formed_ops) CheckReadsFollowWrites(*plan, *list);
-  graph::ConstantWork work = FindConstantWork(*plan, list->dispatches);
-  DropNeedless(*plan, work);
+  graph::ConstantFoldingPlan folding = PlanConstantFolding(*plan, list->dispatches);
+  RemoveUnusedDispatches(*plan, folding);
   return PlaceInMemory(*plan, *list, device);
 }
 

@@ -1,5 +1,4 @@
-// Takes a graph the way that a load takes it, as far as that goes without a device, and checks what
-// each stage promises to the next.
+// Runs the stages of loading a graph that require no device, and checks the postconditions of each.
 #ifndef SPIRLOOM_TESTS_FUZZ_PLAN_STAGES_H_
 #define SPIRLOOM_TESTS_FUZZ_PLAN_STAGES_H_
 
@@ -13,18 +12,17 @@
 
 namespace spirloom::fuzz {
 
-// Lowers the graph, joins parts, builds dispatches, plans memory and places barriers. Ends the
-// process when a stage breaks a promise. Returns whether every stage accepted the graph.
-// `well_formed_ops` says that `index` is what the generator wrote: kernels then compute the whole
-// of what they are to compute.
+// Lowers the graph, elides concatenations, builds dispatches, plans memory and tracks barriers.
+// Aborts if a stage violates a postcondition. Returns whether every stage accepted the graph.
+// `well_formed_ops`: `index` was written by the generator, so kernels write their complete outputs.
 bool RunStages(const graph::Graph& graph, const ops::OpIndex& index, const FuzzedDevice& device,
                bool well_formed_ops);
 
-// What RunStages() checks of a plan and its dispatches.
+// The checks of RunStages() on a plan and its dispatches.
 void CheckPlan(const graph::Plan& plan, const graph::DeviceTraits& device);
 void CheckDispatches(const graph::Plan& plan, const graph::DispatchList& list,
                      const graph::DeviceTraits& device);
-// That nothing is read which neither the host nor an earlier dispatch has written.
+// Checks that the host or an earlier dispatch has written all bytes that a dispatch reads.
 void CheckReadsFollowWrites(const graph::Plan& plan, const graph::DispatchList& list);
 
 }  // namespace spirloom::fuzz

@@ -1,8 +1,8 @@
-"""Fuzzes the import of ExecuTorch's programs: reading the file, converting, writing the graph.
+"""Fuzzes the import of ExecuTorch programs: reading the file, converting, writing the graph.
 
 .venv/bin/python -m tests.fuzz.pte_import --minutes 10 --seed 7 --findings DIR
 
-The programs that it starts from are made by tests/executorch/make_programs.py.
+tests/executorch/make_programs.py generates the seeds.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from tests.fuzz.onnx_mutation import mutate_bytes
 
 SEEDS = Path(__file__).parent / "corpus" / "pte_import"
 CONSTANTS_LIMIT = 64 << 20
-LARGE = 10_000  # bytes of a program that takes longer
+LARGE = 10_000  # bytes; larger programs are slow and used less often
 Files = dict[str, bytes]
 _WORDS = (0, 1, 2, 3, 4, 5, 7, 8, 16, 255, 1 << 16, 1 << 31, (1 << 32) - 1, (1 << 32) - 2)
 
 
 def make(choose: random.Random) -> Files:
-    """A program with a few words changed, which are its numbers, indices and offsets; a tenth of
-    them with damage of any kind."""
+    """A program with a few changed 32-bit words: values, indices, offsets. A tenth of the programs
+    have arbitrary damage."""
     weights = [1 if len(seed) > LARGE else 6 for seed in seeds()]
     data = bytearray(choose.choices(seeds(), weights)[0])
     if choose.random() < 0.1:
@@ -44,8 +44,8 @@ def make(choose: random.Random) -> Files:
 
 
 def _change(data: bytearray, choose: random.Random) -> None:
-    at = choose.randrange(len(data) // 4) * 4
-    word = int.from_bytes(data[at : at + 4], "little")
+    offset = choose.randrange(len(data) // 4) * 4
+    word = int.from_bytes(data[offset : offset + 4], "little")
     match choose.randrange(4):
         case 0:
             word = choose.choice(_WORDS)
@@ -57,11 +57,11 @@ def _change(data: bytearray, choose: random.Random) -> None:
         case _:
             data[choose.randrange(len(data))] = choose.randrange(256)
             return
-    data[at : at + 4] = (word % (1 << 32)).to_bytes(4, "little")
+    data[offset : offset + 4] = (word % (1 << 32)).to_bytes(4, "little")
 
 
 def run(files: Files) -> bool:
-    """Imports the program; whether that worked. What was written must be readable."""
+    """Imports the program and reads the written graph; returns whether the import succeeded."""
     path = scratch() / "m.pte"
     path.write_bytes(files["m.pte"])
     try:
@@ -79,13 +79,13 @@ def run(files: Files) -> bool:
 
 @cache
 def seeds() -> tuple[bytes, ...]:
-    """The programs."""
+    """The seed programs."""
     return tuple(path.read_bytes() for path in sorted(SEEDS.glob("*pte")))
 
 
 @cache
 def library() -> OpLibrary:
-    """The operators there are."""
+    """The operator library."""
     return OpLibrary()
 
 

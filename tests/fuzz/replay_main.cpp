@@ -1,4 +1,5 @@
-// Runs the files of folders, and damaged copies of them, through a fuzz target without libFuzzer.
+// Runs the files of directories, and damaged copies of them, through a fuzz target without
+// libFuzzer.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -12,7 +13,7 @@
 #include "tests/fuzz/fuzzing.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
-// Targets may have one.
+// Optional in targets.
 extern "C" [[gnu::weak]] size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
                                                         unsigned int seed);
 

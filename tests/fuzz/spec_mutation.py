@@ -1,4 +1,4 @@
-"""Changes specs and templates, token by token or as YAML."""
+"""Mutates specs and templates by tokens or as YAML."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ _ODD = (
 
 
 def tokens_of(text: str) -> list[str]:
-    """Words, marks and white space."""
+    """Words, punctuation and white space."""
     return re.findall(r"\w+|[^\w\s]|\s+", text)
 
 
 def mutate_tokens(text: str, others: Sequence[str], choose: random.Random) -> str:
-    """The text with one to three tokens removed, doubled, replaced or swapped."""
+    """Removes, duplicates, replaces or swaps one to three tokens."""
     tokens = tokens_of(text)
     for _ in range(choose.randint(1, 3)):
-        at = choose.randrange(len(tokens))
+        index = choose.randrange(len(tokens))
         other = choose.choice(_ODD if choose.random() < 0.3 else others)
         match choose.randrange(5):
             case 0:
-                tokens[at] = ""
+                tokens[index] = ""
             case 1:
-                tokens[at] *= 2
+                tokens[index] *= 2
             case 2:
-                tokens[at] = other
+                tokens[index] = other
             case 3:
-                tokens.insert(at, other)
+                tokens.insert(index, other)
             case _:
-                elsewhere = choose.randrange(len(tokens))
-                tokens[at], tokens[elsewhere] = tokens[elsewhere], tokens[at]
+                second = choose.randrange(len(tokens))
+                tokens[index], tokens[second] = tokens[second], tokens[index]
     return "".join(tokens)
 
 
 def mutate_structure(text: str, others: Sequence[object], choose: random.Random) -> str:
-    """The YAML with a value somewhere removed, moved, or replaced by one of another place."""
+    """Removes, moves or replaces one or two values of the YAML document."""
     root = [yaml.safe_load(text)]
     for _ in range(choose.randint(1, 2)):
-        holder, key = choose.choice([*_places(root)])
+        holder, key = choose.choice([*_locations(root)])
         match choose.randrange(4):
             case 0:
                 del holder[key]
@@ -65,14 +65,14 @@ def mutate_structure(text: str, others: Sequence[object], choose: random.Random)
 
 
 def values_of(text: str) -> list[object]:
-    """Everything in a YAML file, to put elsewhere."""
-    return [holder[key] for holder, key in _places([yaml.safe_load(text)])]
+    """All values of a YAML document, recursively."""
+    return [holder[key] for holder, key in _locations([yaml.safe_load(text)])]
 
 
-def _places(value: object) -> list[tuple[Any, Any]]:
-    """Where values are: in which list or mapping, at which place or key."""
+def _locations(value: object) -> list[tuple[Any, Any]]:
+    """The container and the index or key of every value, recursively."""
     found: list[tuple[Any, Any]] = []
     if isinstance(value, list | dict):
         for key in range(len(value)) if isinstance(value, list) else value:
-            found += [(value, key), *_places(value[key])]
+            found += [(value, key), *_locations(value[key])]
     return found

@@ -1,6 +1,6 @@
-// Runs small graphs on the device in buffers, in 3-D and in layered 2-D textures, and compares:
-// what a graph computes does not depend on where its tensors lie. Each is changed by the mutator of
-// the target graph_plan until a load accepts it. The validation layers are on and must be silent.
+// Runs small graphs on the device in buffers, 3-D textures and layered 2-D textures, and compares
+// the results: they must not depend on the storage. The mutator of the target graph_plan changes
+// each graph until it loads. The validation layers are enabled and must report nothing.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -25,29 +25,29 @@
 
 namespace {
 
-using namespace spirloom;        // NOLINT: this is an application of it
-using namespace spirloom::fuzz;  // NOLINT: and about fuzzing
+using namespace spirloom;        // NOLINT: an application
+using namespace spirloom::fuzz;  // NOLINT: of fuzzing
 
 using Bytes = std::vector<std::byte>;
 
-constexpr uint64_t kMostElements = 1 << 14;  // of a tensor
+constexpr uint64_t kMaxElements = 1 << 14;  // of a tensor
 constexpr MutatorLimits kLimits{
     .nodes = 4, .tensors = 16, .constant_bytes = 4096, .hostile = false};
 
-// Quarters between -2 and 2, which halves hold exactly; whole numbers are 0 or 1.
+// Multiples of 1/4 between -2 and 2, which are exact in fp16; integers are 0 or 1.
 void FillElements(DType dtype, std::span<std::byte> bytes, std::mt19937_64& random) {
   const size_t width = ElementSize(dtype);
   for (size_t at = 0; at + width <= bytes.size(); at += width) {
     const auto quarters = static_cast<int>(random() % 17) - 8;
     const float value = static_cast<float>(quarters) / 4;
-    const auto whole = static_cast<int32_t>(random() % 2);
-    // The bits of 0, 1/4, 1/2 … 2 as halves.
+    const auto integer = static_cast<int32_t>(random() % 2);
+    // The fp16 bits of 0, 1/4, 1/2 … 2.
     constexpr std::array<uint16_t, 9> kHalves = {0,      0x3400, 0x3800, 0x3a00, 0x3c00,
                                                  0x3d00, 0x3e00, 0x3f00, 0x4000};
     const auto sign = static_cast<uint16_t>(quarters < 0 ? 0x8000 : 0);
     const auto half =
         static_cast<uint16_t>(sign | kHalves[static_cast<size_t>(std::abs(quarters))]);
-    const void* from = &whole;
+    const void* from = &integer;
     if (dtype == DType::kF32) from = &value;
     if (dtype == DType::kF16) from = &half;
     std::memcpy(&bytes[at], from, width);
@@ -58,20 +58,20 @@ bool IsSmall(const schema::GraphT& graph) {
   return std::ranges::all_of(graph.tensors, [](const auto& tensor) {
     uint64_t count = 1;
     for (uint64_t dim : tensor->shape) {
-      if (dim > kMostElements) return false;
+      if (dim > kMaxElements) return false;
       count *= std::max<uint64_t>(dim, 1);
     }
-    return count <= kMostElements;
+    return count <= kMaxElements;
   });
 }
 
-// No constant is a NaN then.
+// Replaces the constants, so that none is NaN.
 void FillConstants(GraphFile& file, std::mt19937_64& random) {
   for (const auto& tensor : file.graph.tensors) {
     if (tensor->constant < 0) continue;
-    const schema::Constant& place = file.graph.constants[static_cast<size_t>(tensor->constant)];
+    const schema::Constant& range = file.graph.constants[static_cast<size_t>(tensor->constant)];
     FillElements(static_cast<DType>(tensor->dtype),
-                 std::span(file.constants).subspan(place.offset(), place.size()), random);
+                 std::span(file.constants).subspan(range.offset(), range.size()), random);
   }
 }
 
@@ -111,9 +111,9 @@ bool IsFinite(const TensorInfo& info, const Bytes& bytes) {
          testing::Compare(info.dtype, shape, bytes, zeros, {.rtol = 0, .atol = most}).empty();
 }
 
-// What differs; "" when nothing does.
+// A description of the difference; "" if the outcomes are equal.
 std::string Difference(const Outcome& buffer, const Outcome& texture) {
-  if (buffer.ran != texture.ran) return "Only one of them can be loaded.";
+  if (buffer.ran != texture.ran) return "Only one of the two models loads.";
   for (size_t i = 0; i < buffer.outputs.size(); ++i) {
     const TensorInfo& info = buffer.infos[i];
     if (info.shape != texture.infos[i].shape) return "The shapes differ.";
@@ -153,7 +153,7 @@ class Campaign {
   Campaign(Runtime runtime, const ops::OpIndex& index, std::string findings)
       : runtime_(std::move(runtime)), index_(index), findings_(std::move(findings)) {}
 
-  // The graph that number `seed` makes of `source`, in every storage.
+  // Runs the graph mutated from `source` with `seed` in every storage.
   void Try(const Bytes& source, uint64_t seed) {
     GraphFile file = ReadGraphFile(source);
     GraphMutator(index_, seed, kLimits).Mutate(file);

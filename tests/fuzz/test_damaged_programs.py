@@ -1,4 +1,4 @@
-"""Damage that fuzzing found to break the import of exported programs is refused by name."""
+"""Regression tests: damage of exported programs, found by fuzzing, is rejected with a message."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Graph = dict[str, Any]
 
 
 def imported(name: str, change: Callable[[Graph], None], folder: Path) -> None:
-    """Imports a program of the corpus whose graph was changed."""
+    """Imports a program of the corpus with a changed graph."""
     path = torch_import.SEEDS / f"{name}.pt2"
     (members,) = (m for m, p in zip(torch_import.seeds(), sorted(torch_import.SEEDS.glob("*.pt2")),
                                     strict=True) if p == path)  # fmt: skip
@@ -40,7 +40,7 @@ def node(module: Graph, target: str) -> Graph:
 
 
 def result(call: Graph) -> str:
-    """The name of what a call gives."""
+    """The name of a call's result."""
     name: str = call["outputs"][0]["as_tensor"]["name"]
     return name
 
@@ -75,13 +75,13 @@ def no_argument(module: Graph) -> None:
     call["inputs"] = [i for i in call["inputs"] if i["name"] != "repeats"]
 
 
-def a_tensor_for_numbers(module: Graph) -> None:
+def a_tensor_for_ints(module: Graph) -> None:
     call = node(module, "aten.repeat")
     (given,) = (i for i in call["inputs"] if i["name"] == "repeats")
     given["arg"] = {"as_tensor": {"name": "x"}}
 
 
-def a_number_in_place_of_rows(module: Graph) -> None:
+def a_scalar_for_a_tensor(module: Graph) -> None:
     call = node(module, "aten.split")
     call["target"] = "torch.ops.aten.slice.Tensor"
     call["inputs"] = [
@@ -94,16 +94,16 @@ def a_number_in_place_of_rows(module: Graph) -> None:
     ("name", "change", "message"),
     [
         ("decoder", no_weight, "has no weight 'other'"),
-        ("decoder", negative_size, r"impossible shape \[-2, 4\]"),
-        ("in_place", other_elements, "has not the elements"),
-        ("in_place", other_rank, "has not 2 dimensions"),
+        ("decoder", negative_size, r"invalid shape \[-2, 4\]"),
+        ("in_place", other_elements, "cannot be reshaped to"),
+        ("in_place", other_rank, "expected rank 2"),
         ("in_place", no_stride, "has 2 sizes and 1 strides"),
-        ("convolutions", a_number_in_place_of_rows, "has no dimension 0"),
+        ("convolutions", a_scalar_for_a_tensor, "has no dimension 0"),
         ("in_place", no_argument, "aten.repeat"),
-        ("in_place", a_tensor_for_numbers, "aten.repeat"),
+        ("in_place", a_tensor_for_ints, "aten.repeat"),
     ],
 )
-def test_damage_is_refused(
+def test_damage_is_rejected(
     name: str, change: Callable[[Graph], None], message: str, tmp_path: Path
 ) -> None:
     imported(name, lambda module: None, tmp_path)

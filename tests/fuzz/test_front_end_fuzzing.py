@@ -1,4 +1,4 @@
-"""A short run of what fuzzes the Python readers: they refuse with errors meant for users."""
+"""Short fuzzing runs of the Python readers: they reject damaged input with user-facing errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TARGETS = {
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=[*TARGETS])
-def test_damaged_input_is_read_or_refused(target: campaign.Target, tmp_path: Path) -> None:
+def test_damaged_input_is_accepted_or_rejected(target: campaign.Target, tmp_path: Path) -> None:
     result = campaign.campaign(target, seed=3, count=COUNT, keep=tmp_path)
     assert not result.findings, str(result)
     assert result.ran == COUNT and COUNT / 20 < result.accepted < COUNT / 2
@@ -43,7 +43,7 @@ def test_seeds_are_accepted() -> None:
         assert onnx_import.run({"m.onnx": model.SerializeToString()})
 
 
-def test_a_finding_is_named_and_kept(tmp_path: Path) -> None:
+def test_findings_are_located_and_saved(tmp_path: Path) -> None:
     def run(files: dict[str, bytes]) -> bool:
         if files["f"] == b"3":
             raise KeyError("three")
@@ -60,6 +60,6 @@ def test_a_finding_is_named_and_kept(tmp_path: Path) -> None:
     kinds = sorted(where.split()[0] for where in result.findings)
     assert kinds == ["KeyError", "TooSlow"] and result.findings == again.findings
     assert result.accepted == 50 - sum(map(len, result.findings.values()))
-    first = min(min(numbers) for numbers in result.findings.values())
+    first = min(min(indices) for indices in result.findings.values())
     assert (tmp_path / f"1-{first}" / "f").read_bytes() in (b"3", b"4")
     assert "Error" in str(result) and (tmp_path / f"1-{first}" / "traceback.txt").is_file()

@@ -2,7 +2,7 @@
 
 .venv/bin/python -m tests.fuzz.torch_import --minutes 10 --seed 7 --findings DIR
 
-The archives that it starts from are made by tests/torch/fuzz_seeds.py.
+tests/torch/fuzz_seeds.py generates the seeds.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ Members = dict[str, bytes]
 
 
 def make(choose: random.Random) -> Members:
-    """An archive: a fifth of them with damaged bytes, the others with other content."""
-    weights = [1 if _varies(members) else 6 for members in seeds()]
+    """An archive. A fifth have damaged bytes, the others changed content."""
+    weights = [1 if _is_dynamic(members) else 6 for members in seeds()]
     members = dict(choose.choices(seeds(), weights)[0])
     if choose.random() < 0.2:
         return {"m.pt2": mutate_bytes(packed(members, choose), choose)}
@@ -43,7 +43,7 @@ def make(choose: random.Random) -> Members:
 
 
 def _change(members: Members, choose: random.Random) -> None:
-    """Mostly the program; else what says where weights lie, or a member as a whole."""
+    """Changes the program, or less often another JSON file or a complete member."""
     names = sorted(members)
     model = next((n for n in names if n.endswith("models/model.json")), names[0])
     name = model if choose.random() < 0.8 else choose.choice(names)
@@ -58,7 +58,7 @@ def _change(members: Members, choose: random.Random) -> None:
 
 
 def packed(members: Members, choose: random.Random) -> bytes:
-    """A zip file of them, some compressed."""
+    """A zip file of the members, some compressed."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for name, content in members.items():
@@ -68,7 +68,7 @@ def packed(members: Members, choose: random.Random) -> bytes:
 
 
 def run(files: Members) -> bool:
-    """Imports the archive; whether that worked. What was written must be readable."""
+    """Imports the archive and reads the written graph; returns whether the import succeeded."""
     path = scratch() / "m.pt2"
     path.write_bytes(files["m.pt2"])
     try:
@@ -91,14 +91,14 @@ def seeds() -> tuple[Members, ...]:
     return tuple(found)
 
 
-def _varies(members: Members) -> bool:
-    """Whether its sizes do: it is imported at several of them, which takes longer."""
+def _is_dynamic(members: Members) -> bool:
+    """Whether the program has dynamic shapes: its import takes longer."""
     return any(b'range_constraints":{"' in content for content in members.values())
 
 
 @cache
 def library() -> OpLibrary:
-    """The operators there are."""
+    """The operator library."""
     return OpLibrary()
 
 

@@ -1,4 +1,4 @@
-"""The program spirloom-llm, and a small model of random weights for it."""
+"""Fixtures: the program spirloom-llm and a small model with random weights."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.llm.folder import write_folder
+from tests.llm.model_directory import write_model_directory
 
 ROOT = Path(__file__).resolve().parents[2]
 Program = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -37,11 +37,11 @@ def llm(request: pytest.FixtureRequest) -> Program:
 
 @pytest.fixture(scope="session")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A graph file with a context of CONTEXT tokens, of which one run of prefill takes 8."""
+    """A graph file with a context of CONTEXT tokens and a maximum prefill of 8 tokens."""
     from spirloom.cli import main
 
-    folder = tmp_path_factory.mktemp("llm")
-    write_folder(folder / "tiny", "llama3", CONTEXT)
-    path = folder / "tiny.slg"
-    assert main(["import", str(folder / "tiny"), "-o", str(path), "--prompt", "8"]) == 0
+    directory = tmp_path_factory.mktemp("llm")
+    write_model_directory(directory / "tiny", "llama3", CONTEXT)
+    path = directory / "tiny.slg"
+    assert main(["import", str(directory / "tiny"), "-o", str(path), "--max-prefill", "8"]) == 0
     return path

@@ -1,5 +1,5 @@
-"""Trains the small tokenizers of tests/llm/tokenizers/ with Hugging Face's library, and writes what
-it makes of some texts: `.venv-torch/bin/python -m tests.llm.make_tokenizers`.
+"""Trains the small tokenizers of tests/llm/tokenizers/ with Hugging Face's library, and writes the
+tokens of some texts: `.venv-torch/bin/python -m tests.llm.make_tokenizers`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tokenizers import (
     trainers,
 )
 
-FOLDER = Path(__file__).resolve().parent / "tokenizers"
+DIRECTORY = Path(__file__).resolve().parent / "tokenizers"
 
 LLAMA3 = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
@@ -52,7 +52,7 @@ TEXTS = (
 
 
 def byte_level(pre: Any, normalizer: Any = None, ignore_merges: bool = False) -> Tokenizer:
-    """As GPT-2, Llama 3 and Qwen have them."""
+    """Byte-level BPE, as in GPT-2, Llama 3 and Qwen."""
     tokenizer = Tokenizer(models.BPE(ignore_merges=ignore_merges))
     tokenizer.pre_tokenizer = pre
     if normalizer is not None:
@@ -69,7 +69,7 @@ def byte_level(pre: Any, normalizer: Any = None, ignore_merges: bool = False) ->
 
 
 def sentence_pieces(normalizer: Any, pre: Any, decoder: Any) -> Tokenizer:
-    """As Llama 2 and Mistral have them."""
+    """BPE with byte fallback, as in Llama 2 and Mistral."""
     settings: dict[str, Any] = {"unk_token": "<unk>", "fuse_unk": True, "byte_fallback": True}
     tokenizer = Tokenizer(models.BPE(**settings))
     tokenizer.normalizer, tokenizer.pre_tokenizer = normalizer, pre
@@ -81,9 +81,9 @@ def sentence_pieces(normalizer: Any, pre: Any, decoder: Any) -> Tokenizer:
         limit_alphabet=60,
         show_progress=False,
     )
-    # Words, that merges do not span them.
+    # Train on words, so that no merge spans several words.
     tokenizer.train_from_iterator([word for text in CORPUS for word in text.split(" ")], trainer)
-    # Bytes are no special tokens.
+    # Byte tokens are not special tokens.
     content = json.loads(tokenizer.to_str())
     content["added_tokens"] = [
         token for token in content["added_tokens"] if token["content"] not in names
@@ -92,7 +92,7 @@ def sentence_pieces(normalizer: Any, pre: Any, decoder: Any) -> Tokenizer:
 
 
 def digits_and_prefix() -> Tokenizer:
-    """ByteLevel's own expression and digits one by one; added tokens that take blanks."""
+    """ByteLevel's default pattern, single digits, and added tokens that strip whitespace."""
     pre = [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel()]
     tokenizer = byte_level(pre_tokenizers.Sequence(pre), normalizers.Sequence([normalizers.NFC()]))
     tokenizer.add_tokens([AddedToken("thing", normalized=True)])
@@ -110,7 +110,7 @@ def split(pattern: str) -> Any:
     )
 
 
-def made() -> dict[str, Tokenizer]:
+def trained_tokenizers() -> dict[str, Tokenizer]:
     """The tokenizers by name."""
     replaced = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
     gpt2 = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -133,7 +133,7 @@ def made() -> dict[str, Tokenizer]:
 
 
 def random_texts(count: int, seed: int) -> list[str]:
-    """Of letters of many scripts, digits, blanks, marks and special tokens."""
+    """Random letters of many scripts, digits, whitespace, combining marks and special tokens."""
     source = random.Random(seed)
     ranges = [
         (0x20, 0x7F), (0x20, 0x7F), (0x9, 0xE), (0x30, 0x3A), (0xA0, 0x250), (0x300, 0x370),
@@ -152,7 +152,7 @@ def random_texts(count: int, seed: int) -> list[str]:
 
 
 def expected(tokenizer: Tokenizer, texts: Sequence[str]) -> list[dict[str, Any]]:
-    """What the library makes of texts: tokens, and the text of those."""
+    """Tokens of texts and their decoded text, by Hugging Face's library."""
     rows = []
     for text in texts:
         tokens = tokenizer.encode(text, add_special_tokens=False).ids
@@ -161,12 +161,12 @@ def expected(tokenizer: Tokenizer, texts: Sequence[str]) -> list[dict[str, Any]]
 
 
 def main() -> None:
-    FOLDER.mkdir(exist_ok=True)
-    for name, tokenizer in made().items():
+    DIRECTORY.mkdir(exist_ok=True)
+    for name, tokenizer in trained_tokenizers().items():
         rows = expected(tokenizer, [*TEXTS, *random_texts(40, seed=1)])
         content = {"tokenizer": json.loads(tokenizer.to_str()), "cases": rows}
         text = json.dumps(content, ensure_ascii=True, separators=(",", ":"))
-        (FOLDER / f"{name}.json").write_text(text + "\n")
+        (DIRECTORY / f"{name}.json").write_text(text + "\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// Tokenizers against what Hugging Face's library makes of the same texts, and damaged ones.
+// Compares tokenizers with recorded results of Hugging Face's library, and parses damaged files.
 #include "llm/tokenizer/tokenizer.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ Json Fixture(const std::string& name) {
 
 class Tokenizers : public testing::TestWithParam<const char*> {};
 
-TEST_P(Tokenizers, EncodeAndDecodeAsTheOriginal) {
+TEST_P(Tokenizers, EncodeAndDecodeAsHuggingFace) {
   const Json fixture = Fixture(GetParam());
   const Tokenizer tokenizer = ValueOf(Tokenizer::Parse(fixture["tokenizer"].dump()));
   ASSERT_GT(fixture["cases"].size(), 40u);
@@ -36,7 +36,7 @@ TEST_P(Tokenizers, EncodeAndDecodeAsTheOriginal) {
   }
 }
 
-TEST_P(Tokenizers, DamageDoesNoHarm) {
+TEST_P(Tokenizers, AcceptsOrRejectsDamagedFiles) {
   const std::string text = Fixture(GetParam())["tokenizer"].dump();
   std::mt19937 random(1);
   for (int i = 0; i < 60; ++i) {
@@ -53,9 +53,9 @@ TEST_P(Tokenizers, DamageDoesNoHarm) {
 
 INSTANTIATE_TEST_SUITE_P(All, Tokenizers,
                          testing::Values("gpt2", "llama3", "qwen", "digits", "llama2", "metaspace"),
-                         [](const auto& given) { return std::string(given.param); });
+                         [](const auto& test) { return std::string(test.param); });
 
-TEST(Tokenizer, TakesBytesThatAreNoText) {
+TEST(Tokenizer, ReplacesInvalidUtf8) {
   const Tokenizer tokenizer = ValueOf(Tokenizer::Parse(Fixture("gpt2")["tokenizer"].dump()));
   const auto tokens = ValueOf(tokenizer.Encode("a\xff\xc3(\xed\xa0\x80"));
   EXPECT_EQ(tokenizer.Decode(tokens), "a\uFFFD\uFFFD(\uFFFD\uFFFD\uFFFD");
@@ -78,28 +78,28 @@ TEST(TextStream, HoldsBackIncompleteCharacters) {
   EXPECT_EQ(stream.End(), "\uFFFD");
 }
 
-TEST(TextStream, GoesOnFromOtherText) {
+TEST(TextStream, KeepsLeadingSpaceOfContinuation) {
   const Tokenizer tokenizer = ValueOf(Tokenizer::Parse(Fixture("llama2")["tokenizer"].dump()));
   const std::vector<int32_t> tokens = ValueOf(tokenizer.Encode("the"));
-  std::string begun, going_on;
-  TextStream first(tokenizer), second(tokenizer, /*goes_on=*/true);
+  std::string start, continuation;
+  TextStream first(tokenizer), second(tokenizer, /*continuation=*/true);
   for (const int32_t token : tokens) {
-    begun += first.Add(token);
-    going_on += second.Add(token);
+    start += first.Add(token);
+    continuation += second.Add(token);
   }
-  EXPECT_EQ(begun, "the");
-  EXPECT_EQ(going_on, " the");
+  EXPECT_EQ(start, "the");
+  EXPECT_EQ(continuation, " the");
 }
 
-struct Refused {
-  const char* pointer;  // of the part of the tokenizer that becomes `value`
+struct Rejected {
+  const char* pointer;  // location in the tokenizer that is set to `value`
   Json value;
   const char* message;
 };
 
-class RefusedTokenizers : public testing::TestWithParam<Refused> {};
+class RejectedTokenizers : public testing::TestWithParam<Rejected> {};
 
-TEST_P(RefusedTokenizers, AreRefusedByName) {
+TEST_P(RejectedTokenizers, AreRejectedWithTheName) {
   Json tokenizer = Fixture("gpt2")["tokenizer"];
   tokenizer[Json::json_pointer(GetParam().pointer)] = GetParam().value;
   const Result<Tokenizer> parsed = Tokenizer::Parse(tokenizer.dump());
@@ -108,42 +108,47 @@ TEST_P(RefusedTokenizers, AreRefusedByName) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    All, RefusedTokenizers,
+    All, RejectedTokenizers,
     testing::Values(
-        Refused{"/model/type", "Unigram", "model is 'Unigram'; only BPE is supported"},
-        Refused{"/model/dropout", 0.5, "'dropout', which is not supported"},
-        Refused{"/model/continuing_subword_prefix", "##", "'continuing_subword_prefix'"},
-        Refused{"/normalizer", {{"type", "Lowercase"}}, "the normalizer 'Lowercase'"},
-        Refused{"/normalizer",
-                {{"type", "Replace"}, {"pattern", {{"Regex", "a"}}}, {"content", ""}},
-                "'Replace of an expression'"},
-        Refused{"/pre_tokenizer", {{"type", "Whitespace"}}, "the pre-tokenizer 'Whitespace'"},
-        Refused{"/pre_tokenizer",
-                {{"type", "Split"},
-                 {"pattern", {{"Regex", "(a"}}},
-                 {"behavior", "Isolated"},
-                 {"invert", false}},
-                "The expression '(a' is not supported: missing closing parenthesis"},
-        Refused{"/pre_tokenizer",
-                {{"type", "Split"}, {"pattern", {{"Regex", "a{1,2}+"}}}, {"behavior", "Isolated"}},
-                "repeats an interval"},
-        Refused{"/pre_tokenizer",
-                {{"type", "Sequence"},
-                 {"pretokenizers", {{{"type", "Sequence"}, {"pretokenizers", Json::array()}}}}},
-                "'Sequence in a Sequence'"},
-        Refused{"/decoder", {{"type", "WordPiece"}}, "the decoder 'WordPiece'"},
-        Refused{"/decoder", nullptr, "the decoder 'none'"},
-        Refused{"/model/merges", {"a zz"}, "Merge 0 is of 'a' and 'zz'"},
-        Refused{"/model/merges", {"a b c"}, "The merge 'a b c' is no pair"},
-        Refused{"/model/vocab/a", 2147483647, "has the number 2147483647, and there are only"},
-        Refused{"/model/vocab/a", -1, "Token 'a' has no number"},
-        Refused{"/model/vocab", 1, "has no 'vocab'"}, Refused{"/model", nullptr, "no 'model'"},
-        Refused{"/added_tokens/0/single_word", true, "is for single words"},
-        Refused{"/added_tokens/0/id", 1 << 30, "has the number 1073741824"},
-        Refused{"/added_tokens/0/content", "", "has no number or no text"}));
+        Rejected{"/model/type", "Unigram", "model has type 'Unigram'; only 'BPE' is supported"},
+        Rejected{"/model/dropout", 0.5,
+                 "The option 'dropout' of the tokenizer's model is not supported"},
+        Rejected{"/model/continuing_subword_prefix", "##", "'continuing_subword_prefix'"},
+        Rejected{"/normalizer",
+                 {{"type", "Lowercase"}},
+                 "The normalizer 'Lowercase' of the tokenizer is not supported"},
+        Rejected{"/normalizer",
+                 {{"type", "Replace"}, {"pattern", {{"Regex", "a"}}}, {"content", ""}},
+                 "'Replace with a Regex pattern'"},
+        Rejected{"/pre_tokenizer", {{"type", "Whitespace"}}, "The pre-tokenizer 'Whitespace'"},
+        Rejected{"/pre_tokenizer",
+                 {{"type", "Split"},
+                  {"pattern", {{"Regex", "(a"}}},
+                  {"behavior", "Isolated"},
+                  {"invert", false}},
+                 "The regular expression '(a' is not supported: missing closing parenthesis"},
+        Rejected{"/pre_tokenizer",
+                 {{"type", "Split"}, {"pattern", {{"Regex", "a{1,2}+"}}}, {"behavior", "Isolated"}},
+                 "repeats an interval"},
+        Rejected{"/pre_tokenizer",
+                 {{"type", "Sequence"},
+                  {"pretokenizers", {{{"type", "Sequence"}, {"pretokenizers", Json::array()}}}}},
+                 "'Sequence in a Sequence'"},
+        Rejected{"/decoder", {{"type", "WordPiece"}}, "The decoder 'WordPiece'"},
+        Rejected{"/decoder", nullptr, "The decoder 'none'"},
+        Rejected{"/model/merges", {"a zz"}, "Merge 0 joins 'a' and 'zz'"},
+        Rejected{"/model/merges", {"a b c"}, "The merge 'a b c' is not a pair of tokens"},
+        Rejected{"/model/vocab/a", 2147483647, "has the id 2147483647; expected less than"},
+        Rejected{"/model/vocab/a", -1, "Token 'a' has no valid id"},
+        Rejected{"/model/vocab", 1, "The member 'vocab' of the tokenizer's model is missing"},
+        Rejected{"/model", nullptr, "The member 'model' is missing"},
+        Rejected{"/added_tokens/0/single_word", true,
+                 "The option 'single_word' of the added token"},
+        Rejected{"/added_tokens/0/id", 1 << 30, "has the id 1073741824"},
+        Rejected{"/added_tokens/0/content", "", "has no valid id or no text"}));
 
-// Nested repeats, of which a text that does not match takes 2^n steps.
-TEST(Tokenizer, AnExpressionThatTakesTooLongIsRefused) {
+// Nested quantifiers: a text of n characters without a match takes 2^n steps.
+TEST(Tokenizer, LimitsTheStepsOfARegex) {
   Json json = Fixture("gpt2")["tokenizer"];
   json["pre_tokenizer"] = {
       {"type", "Split"}, {"pattern", {{"Regex", "^(a+)+(b|c)$"}}}, {"behavior", "Isolated"}};

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from codegen.closed_pipe import ends_quietly
+from spec_model.output_errors import handle_output_errors
 from tests.network.document import COLUMNS, Row, write_rows
 from tests.network.driver import TOLERANCE, StepFailed, Tools, import_network, run_network
 from tests.network.export import TRANSFORMER, export_network
@@ -98,7 +98,7 @@ def parse_arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-@ends_quietly
+@handle_output_errors
 def main() -> int:
     """Returns 1 if a network fails."""
     arguments = parse_arguments()

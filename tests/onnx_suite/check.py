@@ -1,4 +1,4 @@
-"""Whether generated/onnx_suite.md says what the suite gives; names every case that changed.
+"""Checks that generated/onnx_suite.md is up to date, and prints every case that changed.
 
 python -m tests.onnx_suite.check --fresh PAGE --committed PAGE
 """
@@ -13,12 +13,12 @@ from tests.onnx_suite.table import read_passed
 
 
 def differences(committed: str, fresh: str) -> list[str]:
-    """One line for each case that stopped or started to pass, or one about the rest of the page."""
+    """One line per case that newly fails or passes, or one line if only the text differs."""
     before, after = read_passed(committed), read_passed(fresh)
-    lines = [f"{name} passed and does not any more." for name in sorted(before - after)]
-    lines += [f"{name} passes, and the page does not say so." for name in sorted(after - before)]
+    lines = [f"{name} passed before and fails now." for name in sorted(before - after)]
+    lines += [f"{name} passes, but is not on the page." for name in sorted(after - before)]
     if not lines and committed != fresh:
-        lines.append("The page differs in what it says of cases that are as they were.")
+        lines.append("The text of the page differs; the results of all cases are unchanged.")
     return lines
 
 
@@ -34,7 +34,7 @@ def main() -> int:
     if not found:
         return 0
     print("\n".join(found))
-    print(f"{arguments.committed} is stale: run ./dev update, read the difference and commit it.")
+    print(f"{arguments.committed} is stale: run ./dev update, review the difference and commit it.")
     return 1
 
 

@@ -1,4 +1,4 @@
-"""Options of the suite's own tests."""
+"""Options of the tests of the suite."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def suite(request: pytest.FixtureRequest) -> Path:
-    """The suite's folder `data`."""
-    folder: Path = request.config.getoption("--onnx-suite")
-    return folder
+    """The suite's directory `data`."""
+    directory: Path = request.config.getoption("--onnx-suite")
+    return directory

@@ -1,11 +1,11 @@
-"""Makes the case pack of ONNX's backend suite, and the page about it.
+"""Generates the case pack of ONNX's backend suite, and its page of results.
 
   python -m tests.onnx_suite.make --suite DIR --cases OUT.slcases --page OUT.md --operators OUT.txt
   python -m tests.onnx_suite.make --suite DIR --page generated/onnx_suite.md
                                   --operators generated/onnx_operators.txt --update
 
-With --update a case that passed and does not any more is an error, and nothing is written; remove
-its line from the page to give it up.
+With --update, a case that passed before and fails now is an error, and nothing is written. To
+accept the failure, remove the case from the page.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from spirloom.casegen import case_pack
 from spirloom.errors import ImportFailure
 from spirloom.ops import OpLibrary
 
-from codegen.regular_file import replaced
+from spec_model.files import replaced
 from tests.onnx_suite.operators import operators_text
 from tests.onnx_suite.outcome import outcomes
 from tests.onnx_suite.table import read_passed, render
@@ -28,16 +28,18 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--suite", type=Path, required=True, help="the suite's folder `data`")
+    parser.add_argument("--suite", type=Path, required=True, help="the suite's directory `data`")
     parser.add_argument("--cases", type=Path, help="the case pack to write")
     parser.add_argument("--page", type=Path, required=True, help="the page to write")
-    parser.add_argument("--operators", type=Path, required=True, help="what operators become")
-    parser.add_argument("--update", action="store_true", help="refuse to lose a case")
+    parser.add_argument(
+        "--operators", type=Path, required=True, help="the list of operators to write"
+    )
+    parser.add_argument("--update", action="store_true", help="fail if a case no longer passes")
     return parser.parse_args()
 
 
 def lost(before: str, after: str) -> list[str]:
-    """The cases that passed on one page and do not on the next."""
+    """The cases that passed on the first page and do not on the second."""
     return sorted(read_passed(before) - read_passed(after))
 
 
@@ -52,9 +54,9 @@ def main() -> int:
         return 1
     page = render(found)
     if arguments.update and arguments.page.exists():
-        gone = lost(arguments.page.read_text(encoding="utf-8"), page)
-        if gone:
-            print(f"{len(gone)} cases do not pass any more: {', '.join(gone)}", file=sys.stderr)
+        failed = lost(arguments.page.read_text(encoding="utf-8"), page)
+        if failed:
+            print(f"{len(failed)} cases no longer pass: {', '.join(failed)}", file=sys.stderr)
             return 1
     if arguments.cases:
         with replaced(arguments.cases, durable=False) as stream:

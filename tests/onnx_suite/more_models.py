@@ -1,4 +1,4 @@
-"""Models of operators that the suite has not, or not in a form that one operator computes."""
+"""Models of operators that the suite does not cover, or not by a single Spirloom operator."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OPSET = 21
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One node: the shapes of its inputs, constant inputs after them, and attributes."""
+    """One node: the shapes of its inputs, then constant inputs, and attributes."""
 
     op: str
     shapes: Sequence[Sequence[int]]
@@ -61,7 +61,7 @@ MODELS = (
 
 
 def more_operators(library: OpLibrary) -> Iterator[tuple[str, set[str]]]:
-    """Each operator, and those of the graph that it becomes."""
+    """Each ONNX operator, with the operators of its graph."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
         for model in MODELS:

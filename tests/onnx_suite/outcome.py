@@ -1,4 +1,4 @@
-"""What became of each case of the suite: a graph with its data to run, or a reason."""
+"""The outcome of each case of the suite: a graph with data, or a reason."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from spirloom.casegen.case_pack import Case, NamedArray
 from spirloom.ir import Array, DType, Graph, Storage
 from spirloom.ops import OpLibrary
 
-from codegen.spec import Tolerance
-from tests.onnx_suite.attempt import Imported, Refused, attempt, refuse_other_values
+from spec_model.spec import Tolerance
+from tests.onnx_suite.attempt import Imported, Rejected, attempt, reject_other_values
 from tests.onnx_suite.suite import DataSet, SuiteCase, read_suite
 
-# ONNX's own, for its backends.
+# The tolerance of ONNX's backend tests.
 TOLERANCE = Tolerance(rtol=1e-3, atol=1e-7)
 EXACT = Tolerance(rtol=0, atol=0)
 
 
 class Kind(StrEnum):
-    """How a case ended."""
+    """The kind of an outcome."""
 
     RUNS = "runs"
-    FIXED = "runs with fixed inputs"
+    FIXED = "runs with constant inputs"
     FOLDED = "computed at import"
     ROUNDED = "float64 as float32"
-    REFUSED = "unsupported"
+    UNSUPPORTED = "unsupported"
 
     @property
     def passes(self) -> bool:
-        return self is not Kind.REFUSED
+        return self is not Kind.UNSUPPORTED
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of one case; `detail` names the fixed inputs, or gives the reason."""
+    """The outcome of a case. `detail` is the list of constant inputs, or the reason."""
 
     group: str
     name: str
@@ -59,20 +59,20 @@ def outcomes(root: Path, library: OpLibrary) -> Iterator[Outcome]:
 
 
 def _outcome(case: SuiteCase, library: OpLibrary) -> Outcome:
-    base = Outcome(case.group, case.name, case.operator, Kind.REFUSED, "")
-    refused = refuse_other_values(case)
-    if refused is not None:
-        return replace(base, detail=refused.reason)
+    base = Outcome(case.group, case.name, case.operator, Kind.UNSUPPORTED, "")
+    rejected = reject_other_values(case)
+    if rejected is not None:
+        return replace(base, detail=rejected.reason)
     runs: list[Case] = []
     fixed: tuple[str, ...] = ()
     rounded = False
-    for number, data in enumerate(case.data_sets()):
+    for index, data in enumerate(case.data_sets()):
         result = attempt(case, data.inputs, library)
-        if isinstance(result, Refused):
+        if isinstance(result, Rejected):
             return replace(base, detail=result.reason)
         fixed = max(fixed, result.fixed, key=len)
         rounded |= result.rounded
-        runs += _runs(case, number, data, result)
+        runs += _runs(case, index, data, result)
     kind = Kind.ROUNDED if rounded else _kind(case, fixed)
     return replace(base, kind=kind, detail=", ".join(fixed), runs=tuple(runs))
 
@@ -83,7 +83,7 @@ def _kind(case: SuiteCase, fixed: tuple[str, ...]) -> Kind:
     return Kind.FOLDED if len(fixed) == len(case.inputs) else Kind.FIXED
 
 
-def _runs(case: SuiteCase, number: int, data: DataSet, imported: Imported) -> Iterator[Case]:
+def _runs(case: SuiteCase, index: int, data: DataSet, imported: Imported) -> Iterator[Case]:
     """The runs of one data set, in each storage."""
     graph = imported.graph
     values = dict(zip((info.name for info in case.inputs), data.inputs, strict=True))
@@ -93,7 +93,7 @@ def _runs(case: SuiteCase, number: int, data: DataSet, imported: Imported) -> It
     packed = graph_file.to_bytes(graph)
     for storage in Storage:
         yield Case(
-            id=f"{case.group}/{case.name}/{number}/{storage}",
+            id=f"{case.group}/{case.name}/{index}/{storage}",
             op=_operators(graph),
             variant=None,
             kernel=None,
@@ -110,7 +110,7 @@ def _operators(graph: Graph) -> str:
 
 
 def _array(name: str, dtype: DType, values: Array) -> NamedArray:
-    """The suite's numbers in the type that the graph has; integers must stay the same."""
+    """The suite's values in the dtype of the graph. Integers must be exact."""
     with np.errstate(over="ignore"):
         typed = np.ascontiguousarray(values, dtype=dtype.numpy).reshape(values.shape)
     if typed.dtype.kind != "f" and not np.array_equal(typed, values):

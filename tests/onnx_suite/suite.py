@@ -1,4 +1,4 @@
-"""Reads ONNX's backend suite: folders with a model, its inputs and the outputs it must give."""
+"""Reads ONNX's backend suite: directories with a model, inputs and expected outputs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import onnx
 from onnx import ModelProto, TensorProto, ValueInfoProto, numpy_helper
 from spirloom.ir import Array
 
-# The groups that hold their models; those of `real` only say where theirs can be downloaded.
+# The groups that include their models. Those of `real` must be downloaded.
 GROUPS = ("node", "simple", "pytorch-operator", "pytorch-converted")
 
 
 @dataclass(frozen=True)
 class DataSet:
-    """The inputs of one run and what must come out, in the model's order."""
+    """The inputs and expected outputs of one run, in the order of the model."""
 
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
@@ -42,15 +42,15 @@ class SuiteCase:
 
     @property
     def inputs(self) -> list[ValueInfoProto]:
-        """The model's inputs that have no value of their own."""
+        """The inputs of the model that are not initializers."""
         given = {t.name for t in self.model.graph.initializer}
         return [info for info in self.model.graph.input if info.name not in given]
 
     @property
     def operator(self) -> str:
-        """What the case tests: of a node test the operator, else the group.
+        """The tested operator of a node test, otherwise the group.
 
-        `test_NAME_expanded…` spells out the operator of `test_NAME`.
+        `test_NAME_expanded…` is a decomposition of the operator of `test_NAME`.
         """
         plain = SuiteCase(self.group, "", self.folder.with_name(self.name.split("_expanded")[0]))
         case = plain if plain.path.exists() else self
@@ -63,14 +63,14 @@ class SuiteCase:
 
 
 def read_suite(root: Path) -> Iterator[SuiteCase]:
-    """All cases below the suite's folder, in order."""
+    """All cases in the suite's directory, in order."""
     for group in GROUPS:
         for folder in sorted((root / group).iterdir()):
             yield SuiteCase(group, folder.name, folder)
 
 
 def only_tensors(infos: Sequence[ValueInfoProto]) -> bool:
-    """Whether all of these values are tensors, rather than sequences or optionals."""
+    """Whether all of these values are tensors, not sequences or optionals."""
     return all(info.type.HasField("tensor_type") for info in infos)
 
 

@@ -1,4 +1,4 @@
-"""The suite's machinery: what is fixed, what is said, and what the check notices."""
+"""Tests of the suite's tools: constant inputs, the page, and the check."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from onnx import ModelProto, TensorProto, helper
 from spirloom.ops import OpLibrary
 
-from tests.onnx_suite.attempt import Imported, Refused, attempt, refuse_other_values
+from tests.onnx_suite.attempt import Imported, Rejected, attempt, reject_other_values
 from tests.onnx_suite.check import differences
 from tests.onnx_suite.make import lost
 from tests.onnx_suite.outcome import Kind, Outcome
@@ -36,24 +36,24 @@ FLOATS = np.ones(2, np.float32)
 INTS = np.array([2, 1], np.int64)
 
 
-def test_nothing_is_fixed_that_need_not_be(tmp_path: Path) -> None:
+def test_no_constant_inputs_by_default(tmp_path: Path) -> None:
     result = attempt(case(tmp_path, "Add", *[TensorProto.FLOAT] * 2), [FLOATS, FLOATS], LIBRARY)
     assert isinstance(result, Imported)
     assert result.fixed == ()
 
 
-def test_as_few_inputs_are_fixed_as_it_takes(tmp_path: Path) -> None:
+def test_few_inputs_are_constant(tmp_path: Path) -> None:
     expand = case(tmp_path, "Expand", TensorProto.FLOAT, TensorProto.INT64)
     result = attempt(expand, [FLOATS, INTS], LIBRARY)
     assert isinstance(result, Imported)
     assert result.fixed == ("x1",)
 
 
-def test_a_refused_case_tells_why(tmp_path: Path) -> None:
+def test_reason_of_a_rejected_case(tmp_path: Path) -> None:
     made = case(tmp_path, "Add", TensorProto.STRING, TensorProto.STRING)
-    assert refuse_other_values(made) is None
+    assert reject_other_values(made) is None
     result = attempt(made, [FLOATS, FLOATS], LIBRARY)
-    assert isinstance(result, Refused)
+    assert isinstance(result, Rejected)
     assert "STRING" in result.reason
 
 
@@ -67,20 +67,20 @@ def test_the_page_can_be_read_back() -> None:
             outcome("a", Kind.RUNS),
             outcome("b", Kind.FIXED, "shape"),
             outcome("c", Kind.FOLDED),
-            outcome("d", Kind.REFUSED, "it is `node/z`"),
+            outcome("d", Kind.UNSUPPORTED, "it is `node/z`"),
         ]
     )
     assert read_passed(page) == {"node/a", "node/b", "node/c"}
 
 
-def test_the_check_names_what_changed() -> None:
-    before = render([outcome("a", Kind.RUNS), outcome("b", Kind.REFUSED, "no")])
-    after = render([outcome("a", Kind.REFUSED, "no"), outcome("b", Kind.RUNS)])
+def test_the_check_lists_changes() -> None:
+    before = render([outcome("a", Kind.RUNS), outcome("b", Kind.UNSUPPORTED, "no")])
+    after = render([outcome("a", Kind.UNSUPPORTED, "no"), outcome("b", Kind.RUNS)])
     assert differences(before, before) == []
     assert differences(before, after) == [
-        "node/a passed and does not any more.",
-        "node/b passes, and the page does not say so.",
+        "node/a passed before and fails now.",
+        "node/b passes, but is not on the page.",
     ]
     assert lost(before, after) == ["node/a"]
-    reworded = render([outcome("a", Kind.RUNS), outcome("b", Kind.REFUSED, "never")])
+    reworded = render([outcome("a", Kind.RUNS), outcome("b", Kind.UNSUPPORTED, "never")])
     assert len(differences(before, reworded)) == 1

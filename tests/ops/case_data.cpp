@@ -7,7 +7,9 @@
 
 namespace spirloom::testing {
 
-Status Wrong(std::string message) { return Status(StatusCode::kInternal, std::move(message)); }
+Status CaseFailure(std::string message) {
+  return Status(StatusCode::kInternal, std::move(message));
+}
 
 std::span<const std::byte> DataOf(const schema::CaseTensor& tensor) {
   if (tensor.data() == nullptr) return {};
@@ -16,7 +18,7 @@ std::span<const std::byte> DataOf(const schema::CaseTensor& tensor) {
 
 Shape ShapeOf(const schema::CaseTensor& tensor) {
   if (tensor.shape() == nullptr) return {};
-  // Not by its elements' addresses, which FlatBuffers' verifier leaves unaligned.
+  // memcpy, because FlatBuffers' verifier accepts unaligned elements.
   Shape shape(tensor.shape()->size());
   std::memcpy(shape.data(), tensor.shape()->Data(), shape.size() * sizeof(shape[0]));
   return shape;
@@ -56,7 +58,7 @@ Status CaseOutputs::Compare() const {
         {.rtol = allowed.rtol(), .atol = allowed.atol(), .signed_zero = allowed.signed_zero()});
     if (!difference.empty()) text += "Output " + expected.name()->str() + ": " + difference + "\n";
   }
-  return text.empty() ? Status() : Wrong(std::move(text));
+  return text.empty() ? Status() : CaseFailure(std::move(text));
 }
 
 }  // namespace spirloom::testing

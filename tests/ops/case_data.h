@@ -1,4 +1,4 @@
-// What a case of a pack holds, as the runtime wants it.
+// The contents of a test case of a case pack, as types of the runtime API.
 #ifndef SPIRLOOM_TESTS_OPS_CASE_DATA_H_
 #define SPIRLOOM_TESTS_OPS_CASE_DATA_H_
 
@@ -14,28 +14,28 @@
 
 namespace spirloom::testing {
 
-// The error of a case that fails.
-Status Wrong(std::string message);
+// The error of a failed case.
+Status CaseFailure(std::string message);
 
-// Elements, dense; none for an empty tensor.
+// The dense elements; empty for an empty tensor.
 std::span<const std::byte> DataOf(const schema::CaseTensor& tensor);
 Shape ShapeOf(const schema::CaseTensor& tensor);
 
-// The graph file, and what its inputs are to hold.
+// The graph file, and the values of its inputs.
 std::span<const std::byte> GraphOf(const schema::Case& test);
 std::vector<std::span<const std::byte>> InputsOf(const schema::Case& test);
 
-// The storage and the kernel that it is to run with.
+// The storage and the kernel of the case.
 ModelOptions OptionsOf(const schema::Case& test);
 
-// Room for what a case's graph computes; NaN until it has run. Refers to the case.
+// Memory for the outputs of a case, initialized to NaN. Refers to the case.
 class CaseOutputs {
  public:
   explicit CaseOutputs(const schema::Case& test);
 
   std::vector<std::span<std::byte>> spans();
   const std::vector<std::vector<std::byte>>& bytes() const { return bytes_; }
-  // Fails with what differs from the reference by more than its output's tolerance.
+  // Fails if an output differs from the reference by more than its tolerance.
   Status Compare() const;
 
  private:

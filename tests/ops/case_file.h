@@ -1,4 +1,4 @@
-// A file of case packs (schema/cases.fbs) mapped into memory.
+// A memory-mapped file of case packs (schema/cases.fbs).
 #ifndef SPIRLOOM_TESTS_OPS_CASE_FILE_H_
 #define SPIRLOOM_TESTS_OPS_CASE_FILE_H_
 
@@ -13,20 +13,20 @@
 
 namespace spirloom::testing {
 
-// Owns the mapping; cases refer into it.
+// Owns the mapping that the cases refer to.
 class CaseFile {
  public:
-  // Maps and verifies the packs. Fails with kInvalidFile for anything but whole packs of this
+  // Maps and verifies the packs. Fails with kInvalidFile if a pack is truncated or has another
   // version.
   static Result<CaseFile> Open(const std::string& path);
 
-  // Those of all packs, in order.
+  // The cases of all packs, in file order.
   const std::vector<const schema::Case*>& cases() const { return cases_; }
 
  private:
   explicit CaseFile(MappedFile file) : file_(std::move(file)) {}
 
-  // Adds the cases of the pack that the bytes begin with, and returns the bytes after it.
+  // Adds the cases of the pack at the start of `bytes`, and returns the bytes after the pack.
   Result<std::span<const std::byte>> ReadPack(std::span<const std::byte> bytes);
 
   MappedFile file_;

@@ -16,12 +16,12 @@ namespace {
 
 using CaseTensors = flatbuffers::Vector<flatbuffers::Offset<schema::CaseTensor>>;
 
-// Compares what the model declares with what the case does.
+// Compares the inputs or outputs of the model with those of the case.
 Status CheckSignature(std::span<const TensorInfo> declared, const CaseTensors& tensors,
                       const std::string& kind) {
   if (declared.size() != tensors.size()) {
-    return Wrong("The model has " + std::to_string(declared.size()) + " " + kind +
-                 "s, the case has " + std::to_string(tensors.size()) + ".");
+    return CaseFailure("The model has " + std::to_string(declared.size()) + " " + kind +
+                       "s; the case has " + std::to_string(tensors.size()) + ".");
   }
   for (size_t i = 0; i < declared.size(); ++i) {
     const schema::CaseTensor& tensor = *tensors.Get(static_cast<flatbuffers::uoffset_t>(i));
@@ -29,10 +29,11 @@ Status CheckSignature(std::span<const TensorInfo> declared, const CaseTensors& t
     const size_t size = DataOf(tensor).size();
     if (declared[i].dtype != dtype || declared[i].shape != ShapeOf(tensor) ||
         declared[i].size != size) {
-      return Wrong("The model's " + kind + " " + declared[i].name + " is " +
-                   ShortName(declared[i].dtype) + ToString(declared[i].shape) + " of " +
-                   std::to_string(declared[i].size) + " bytes, the case's is " + ShortName(dtype) +
-                   ToString(ShapeOf(tensor)) + " of " + std::to_string(size) + ".");
+      return CaseFailure("The model's " + kind + " " + declared[i].name + " is " +
+                         ShortName(declared[i].dtype) + ToString(declared[i].shape) + " of " +
+                         std::to_string(declared[i].size) + " bytes; the case's is " +
+                         ShortName(dtype) + ToString(ShapeOf(tensor)) + " of " +
+                         std::to_string(size) + ".");
     }
   }
   return Status();
@@ -43,8 +44,8 @@ bool HasElements(const CaseTensors& tensors) {
       tensors, [](const schema::CaseTensor* tensor) { return !DataOf(*tensor).empty(); });
 }
 
-// Of a case for no particular variant anything may be dispatched. A view that became an alias has
-// no dispatch, nor has an empty output; what takes no tensors was computed at load.
+// Fails if the variant of the case was not dispatched. Cases without a variant, aliased views,
+// empty outputs, and graphs without inputs (computed at load) are not checked.
 Status CheckDispatched(const Model& model, const schema::Case& test) {
   if (test.variant() == nullptr) return Status();
   if (!HasElements(*test.expected()) || model.stats().aliased_views > 0) return Status();
@@ -52,14 +53,15 @@ Status CheckDispatched(const Model& model, const schema::Case& test) {
   SPIRLOOM_TRY_ASSIGN(const std::vector<DispatchProfile> dispatches, model.Profile());
   const std::string wanted = test.variant()->str();
   std::string others;
-  // With nothing to put into it, what an op updates is but copied.
+  // An in-place update with an empty source is only a copy.
   const auto is_copy = [](const DispatchProfile& dispatch) { return dispatch.op == "copy"; };
   if (!dispatches.empty() && std::ranges::all_of(dispatches, is_copy)) return Status();
   for (const DispatchProfile& dispatch : dispatches) {
     if (dispatch.variant == wanted) return Status();
     others += " " + dispatch.variant;
   }
-  return Wrong("The variant " + wanted + " was not dispatched, only:" + others + ".");
+  return CaseFailure("Variant " + wanted + " was not dispatched. Dispatched variants:" + others +
+                     ".");
 }
 
 Status RunModel(const Runtime& runtime, const schema::Case& test) {
@@ -98,7 +100,7 @@ std::string CaseRunner::ReasonToSkip(const schema::Case& test) const {
   if (test.variant() == nullptr) return "";
   const auto variant = needs_.find(test.variant()->string_view());
   if (variant == needs_.end()) {
-    return "This build's compiler cannot express " + test.variant()->str() + ".";
+    return "Variant " + test.variant()->str() + " is not in this build.";
   }
   const std::vector<std::string>& features = runtime_.device().features;
   for (const std::string& need : pack::CapabilityNames(variant->second)) {
@@ -114,7 +116,8 @@ Status CaseRunner::Run(const schema::Case& test) const {
   SPIRLOOM_TRY(RunModel(runtime_, test));
   const uint64_t messages = runtime_.validation_message_count() - messages_before;
   if (messages == 0) return Status();
-  return Wrong("The validation layer gave " + std::to_string(messages) + " messages, see stderr.");
+  return CaseFailure("The validation layers reported " + std::to_string(messages) +
+                     " messages; see stderr.");
 }
 
 std::set<std::string_view> CaseRunner::VariantNames() const {

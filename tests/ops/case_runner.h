@@ -1,4 +1,4 @@
-// Runs test cases on the device, as an application would.
+// Runs test cases on the device through the public API.
 #ifndef SPIRLOOM_TESTS_OPS_CASE_RUNNER_H_
 #define SPIRLOOM_TESTS_OPS_CASE_RUNNER_H_
 
@@ -17,21 +17,20 @@
 
 namespace spirloom::testing {
 
-// Owns one Runtime over some libraries with validation on, unless SPIRLOOM_CASE_VALIDATION is 0.
-// The first library is under test, and those that override it.
+// Owns one Runtime over several libraries, with validation unless SPIRLOOM_CASE_VALIDATION is 0.
+// The first library, and the libraries that override it, are under test.
 class CaseRunner {
  public:
   // Fails without a device, or without the validation layer.
   static Result<CaseRunner> Create(const std::vector<const ShaderLibrary*>& libraries);
 
-  // Names the first thing that keeps the device or library from running the case: a feature that
-  // the device lacks, or that the build left the variant out. "" when there is none, or the case is
-  // for no particular variant.
+  // The first reason why the case cannot run: a missing device feature, or a variant that this
+  // build does not contain. "" if there is none, or if the case names no variant.
   std::string ReasonToSkip(const schema::Case& test) const;
 
-  // Runs the case. Fails with kUnsupported if the device lacks something, with kInternal if the
-  // outputs differ from the expected ones, if the case's variant was not among the dispatched ones,
-  // or if the validation layer said anything.
+  // Runs the case. Fails with kUnsupported if the device lacks a feature, with kInternal if the
+  // outputs differ from the expected ones, if the case's variant was not dispatched, or if the
+  // validation layers reported a message.
   Status Run(const schema::Case& test) const;
 
   // The ids of the variants under test.

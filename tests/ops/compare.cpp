@@ -15,13 +15,13 @@ T Load(std::span<const std::byte> bytes, size_t i) {
   return value;
 }
 
-// Every dtype's values are exact in a double.
+// A double represents the values of all dtypes exactly.
 double Element(DType dtype, std::span<const std::byte> bytes, size_t i) {
   switch (dtype) {
     case DType::kF32:
       return static_cast<double>(Load<float>(bytes, i));
     case DType::kF16:
-      return HalfToDouble(Load<uint16_t>(bytes, i));
+      return Float16ToDouble(Load<uint16_t>(bytes, i));
     case DType::kI32:
       return Load<int32_t>(bytes, i);
     case DType::kI8:
@@ -33,15 +33,15 @@ double Element(DType dtype, std::span<const std::byte> bytes, size_t i) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-// Vulkan lets a store to a 16-bit float image round towards zero: beyond the greatest half there
-// may be either that or infinity.
-bool IsOverflowOfHalf(double computed, double expected) {
-  constexpr double kGreatestHalf = 65504;
-  return std::isinf(expected) && computed == std::copysign(kGreatestHalf, expected);
+// Vulkan allows a store to an fp16 image to round toward zero, so that an overflow gives the
+// maximum fp16 value instead of infinity.
+bool IsFloat16Overflow(double computed, double expected) {
+  constexpr double kMaxFloat16 = 65504;
+  return std::isinf(expected) && computed == std::copysign(kMaxFloat16, expected);
 }
 
-// How far beyond its tolerance a value is: passes at or below 0; infinite where a distance has no
-// meaning.
+// The distance of a value beyond its tolerance; at most 0 for equal values. Infinite if the values
+// have no distance.
 double Excess(double computed, double expected, Tolerance tolerance) {
   if (tolerance.signed_zero && computed == 0 && expected == 0 &&
       std::signbit(computed) != std::signbit(expected)) {
@@ -66,7 +66,7 @@ std::string IndexText(size_t flat, const Shape& shape) {
 
 }  // namespace
 
-double HalfToDouble(uint16_t bits) {
+double Float16ToDouble(uint16_t bits) {
   const int exponent = (bits >> 10) & 31;
   const int fraction = bits & 1023;
   double magnitude;
@@ -90,7 +90,7 @@ std::string Compare(DType dtype, const Shape& shape, std::span<const std::byte> 
   for (size_t i = 0; i < count; ++i) {
     const double y = Element(dtype, computed, i);
     const double r = Element(dtype, expected, i);
-    if (dtype == DType::kF16 && IsOverflowOfHalf(y, r)) continue;
+    if (dtype == DType::kF16 && IsFloat16Overflow(y, r)) continue;
     const double excess = Excess(y, r, tolerance);
     if (excess <= 0) continue;
     ++wrong;

@@ -1,4 +1,4 @@
-// Compares a computed tensor with the reference's.
+// Compares a computed tensor with the reference.
 #ifndef SPIRLOOM_TESTS_OPS_COMPARE_H_
 #define SPIRLOOM_TESTS_OPS_COMPARE_H_
 
@@ -11,18 +11,19 @@
 
 namespace spirloom::testing {
 
-// A value y passes against r when |y - r| <= atol + rtol * |r|. NaN equals NaN, an infinity itself.
+// A value y equals the reference r if |y - r| <= atol + rtol * |r|. NaN equals NaN, and an infinity
+// equals itself.
 struct Tolerance {
   double rtol;
   double atol;
-  bool signed_zero = false;  // 0 and -0 differ
+  bool signed_zero = false;  // whether 0 and -0 differ
 };
 
-// The value of an IEEE half-precision number.
-double HalfToDouble(uint16_t bits);
+// Converts an fp16 value.
+double Float16ToDouble(uint16_t bits);
 
-// Returns "" when every element passes; else how many do not, and the worst one's index, both
-// values and the tolerance. Both spans hold `shape`'s elements, dense.
+// Returns "" if all elements are equal within the tolerance. Otherwise returns the number of wrong
+// elements, and the index, values and tolerance of the worst one. Both spans are dense.
 std::string Compare(DType dtype, const Shape& shape, std::span<const std::byte> computed,
                     std::span<const std::byte> expected, Tolerance tolerance);
 

@@ -20,7 +20,7 @@ std::string CompareFloats(const std::vector<float>& computed, const std::vector<
                  std::as_bytes(std::span(expected)), kTolerance);
 }
 
-TEST(Compare, AcceptsWhatLiesWithinTheTolerance) {
+TEST(Compare, AcceptsValuesWithinTheTolerance) {
   EXPECT_EQ(CompareFloats({1.009f, -0.0009f, 100.9f}, {1, 0, 100}, {3}), "");
 }
 
@@ -28,14 +28,14 @@ TEST(Compare, AcceptsEqualNansAndInfinities) {
   EXPECT_EQ(CompareFloats({kNan, kInfinity, -kInfinity}, {kNan, kInfinity, -kInfinity}, {3}), "");
 }
 
-TEST(Compare, RefusesNanAndInfinityWhereANumberIsExpected) {
+TEST(Compare, RejectsNanAndInfinityIfAFiniteValueIsExpected) {
   EXPECT_NE(CompareFloats({kNan}, {1}, {1}), "");
   EXPECT_NE(CompareFloats({kInfinity}, {1}, {1}), "");
   EXPECT_NE(CompareFloats({1}, {kNan}, {1}), "");
   EXPECT_NE(CompareFloats({-kInfinity}, {kInfinity}, {1}), "");
 }
 
-TEST(Compare, TellsZerosApartWhereTheirSignsMatter) {
+TEST(Compare, DistinguishesSignedZerosIfRequested) {
   const std::vector<float> computed{0.0f, -0.0f};
   const std::vector<float> expected{-0.0f, -0.0f};
   EXPECT_EQ(CompareFloats(computed, expected, {2}), "");
@@ -52,11 +52,11 @@ TEST(Compare, CountsWrongElementsAndShowsTheWorst) {
             "(tolerance 0.001 + 0.01 of it).");
 }
 
-TEST(Compare, ReadsEveryDType) {
+TEST(Compare, ReadsAllDTypes) {
   const std::vector<int32_t> ints{-7};
   const std::vector<uint8_t> bytes{255};
   const std::vector<int8_t> signed_bytes{-1};
-  const std::vector<uint16_t> halves{0x3C00};  // 1.0
+  const std::vector<uint16_t> float16{0x3C00};  // 1.0
   const std::vector<float> floats{1.0f};
   const Tolerance exact{.rtol = 0, .atol = 0};
   const auto text = [&](DType dtype, const auto& computed, const auto& expected) {
@@ -67,11 +67,11 @@ TEST(Compare, ReadsEveryDType) {
   EXPECT_NE(text(DType::kI32, ints, std::vector<int32_t>{-8}), "");
   EXPECT_NE(text(DType::kU8, bytes, std::vector<uint8_t>{0}), "");
   EXPECT_NE(text(DType::kI8, signed_bytes, std::vector<int8_t>{1}), "");
-  EXPECT_EQ(text(DType::kF16, halves, halves), "");
-  EXPECT_NE(text(DType::kF16, halves, std::vector<uint16_t>{0x3C01}), "");
+  EXPECT_EQ(text(DType::kF16, float16, float16), "");
+  EXPECT_NE(text(DType::kF16, float16, std::vector<uint16_t>{0x3C01}), "");
 }
 
-TEST(Compare, TakesTheGreatestHalfForInfinity) {
+TEST(Compare, AcceptsTheMaximumFloat16ForInfinity) {
   const std::vector<uint16_t> computed{0x7BFF, 0xFBFF};
   const auto compare = [&](const std::vector<uint16_t>& expected) {
     return Compare(DType::kF16, {2}, std::as_bytes(std::span(computed)),
@@ -81,15 +81,15 @@ TEST(Compare, TakesTheGreatestHalfForInfinity) {
   EXPECT_NE(compare({0xFC00, 0x7C00}), "");
 }
 
-TEST(HalfToDouble, KnowsNormalSubnormalAndSpecialNumbers) {
-  EXPECT_EQ(HalfToDouble(0x3C00), 1.0);
-  EXPECT_EQ(HalfToDouble(0xC000), -2.0);
-  EXPECT_EQ(HalfToDouble(0x7BFF), 65504.0);
-  EXPECT_EQ(HalfToDouble(0x0001), std::ldexp(1.0, -24));
-  EXPECT_EQ(HalfToDouble(0x0400), std::ldexp(1.0, -14));
-  EXPECT_EQ(HalfToDouble(0xFC00), -std::numeric_limits<double>::infinity());
-  EXPECT_TRUE(std::isnan(HalfToDouble(0x7E00)));
-  EXPECT_TRUE(std::signbit(HalfToDouble(0x8000)));
+TEST(Float16ToDouble, ConvertsNormalSubnormalAndSpecialValues) {
+  EXPECT_EQ(Float16ToDouble(0x3C00), 1.0);
+  EXPECT_EQ(Float16ToDouble(0xC000), -2.0);
+  EXPECT_EQ(Float16ToDouble(0x7BFF), 65504.0);
+  EXPECT_EQ(Float16ToDouble(0x0001), std::ldexp(1.0, -24));
+  EXPECT_EQ(Float16ToDouble(0x0400), std::ldexp(1.0, -14));
+  EXPECT_EQ(Float16ToDouble(0xFC00), -std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(std::isnan(Float16ToDouble(0x7E00)));
+  EXPECT_TRUE(std::signbit(Float16ToDouble(0x8000)));
 }
 
 }  // namespace

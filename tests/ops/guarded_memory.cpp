@@ -29,7 +29,7 @@ VkImageMemoryBarrier Transition(VkImage image, VkImageLayout from, VkImageLayout
   return barrier;
 }
 
-// Puts what was written so far before all that comes.
+// Makes all earlier writes available to all later accesses.
 void Barrier(vulkan::CommandBuffer& commands, std::span<const VkImageMemoryBarrier> images = {}) {
   VkMemoryBarrier memory{};
   memory.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
@@ -54,7 +54,7 @@ uint64_t TexelCount(const vulkan::Image& image) {
   return uint64_t{extent.width} * extent.height * extent.depth;
 }
 
-// What Read() gives: the whole VkBuffer, or the texels one after another.
+// The number of bytes that Read() returns: the entire VkBuffer, or all texels.
 uint64_t BytesOf(const TensorResource& resource, DType dtype) {
   if (resource.buffer) return resource.buffer->size() + 2 * resource.buffer->offset();
   return TexelCount(*resource.image) * 4 * ElementSize(dtype);
@@ -112,16 +112,15 @@ void GuardedMemory::Released(const TensorResource& resource) {
   if (found == tensors_.end()) return;  // loading failed before the memory was bound
   const Tensor& tensor = found->second;
   const Result<std::vector<std::byte>> bytes = Read(resource);
-  std::string complaint;
+  std::string error;
   if (!bytes.ok()) {
-    complaint = bytes.status().message();
+    error = bytes.status().message();
   } else {
-    complaint = resource.buffer ? CheckBuffer(tensor, *bytes) : CheckTexels(tensor, *bytes);
+    error = resource.buffer ? CheckBuffer(tensor, *bytes) : CheckTexels(tensor, *bytes);
   }
-  if (!complaint.empty()) {
-    complaints_ += "Tensor '" + tensor.name + "' (" + ShortName(tensor.dtype) +
-                   ToString(Shape(tensor.shape.begin(), tensor.shape.end())) + "): " + complaint +
-                   "\n";
+  if (!error.empty()) {
+    errors_ += "Tensor '" + tensor.name + "' (" + ShortName(tensor.dtype) +
+               ToString(Shape(tensor.shape.begin(), tensor.shape.end())) + "): " + error + "\n";
   }
   tensors_.erase(found);
 }
@@ -152,11 +151,11 @@ std::string GuardedMemory::CheckBuffer(const Tensor& tensor,
   const auto end = first + static_cast<ptrdiff_t>(tensor.size);
   const auto before = std::find_if(bytes.begin(), first, changed);
   if (before != first) {
-    return "something wrote the byte " + std::to_string(first - before) + " before its begin.";
+    return "out-of-bounds write, " + std::to_string(first - before) + " bytes before the start.";
   }
   const auto after = std::find_if(end, bytes.end(), changed);
   if (after == bytes.end()) return "";
-  return "something wrote the byte " + std::to_string(after - end) + " after its end.";
+  return "out-of-bounds write, " + std::to_string(after - end) + " bytes after the end.";
 }
 
 std::string GuardedMemory::CheckTexels(const Tensor& tensor,
@@ -172,8 +171,8 @@ std::string GuardedMemory::CheckTexels(const Tensor& tensor,
     const auto begin = texels.begin() + static_cast<ptrdiff_t>((4 * texel + lanes) * element);
     const auto end = texels.begin() + static_cast<ptrdiff_t>((4 * texel + 4) * element);
     if (std::any_of(begin, end, [](std::byte byte) { return byte != std::byte{0}; })) {
-      return "texel " + std::to_string(texel) + " has a lane beyond channel " +
-             std::to_string(channels) + " that is not zero.";
+      return "texel " + std::to_string(texel) + " has a nonzero component beyond channel " +
+             std::to_string(channels) + ".";
     }
   }
   return "";

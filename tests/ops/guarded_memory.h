@@ -1,4 +1,4 @@
-// Puts guard bytes around every tensor of a model and looks at them when the memory is freed.
+// Adds guard bytes around all tensors of a model, and checks them when the memory is freed.
 #ifndef SPIRLOOM_TESTS_OPS_GUARDED_MEMORY_H_
 #define SPIRLOOM_TESTS_OPS_GUARDED_MEMORY_H_
 
@@ -20,15 +20,15 @@
 
 namespace spirloom::testing {
 
-// What filling and reading memory takes, made once for many tensors: drivers of GPUs take
-// milliseconds for each allocation. Must not outlive the device.
+// A command buffer, a fence and a host-visible buffer, reused for many tensors because an
+// allocation takes milliseconds on GPUs. Must not outlive the device.
 class Scratch {
  public:
   explicit Scratch(const vulkan::Device& device) : device_(device) {}
 
-  // Records with `record` and waits for the execution.
+  // Records commands with `record`, submits them, and waits for completion.
   Status Execute(const std::function<void(vulkan::CommandBuffer&)>& record);
-  // A buffer of at least so many bytes that the host sees too, until the next call.
+  // A host-visible buffer of at least `size` bytes, valid until the next call.
   Result<const vulkan::Buffer*> Bytes(uint64_t size);
 
   const vulkan::DeviceFunctions& fn() const { return device_.fn(); }
@@ -40,12 +40,12 @@ class Scratch {
   std::optional<vulkan::Buffer> bytes_;
 };
 
-// Fills all memory, guards included (which begin where a buffer, padded to 16 bytes, ends), with
-// one value before it is used, and complains of
-//   - a guard byte that has another value when the memory is freed: something wrote there;
-//   - a lane of a texel beyond the tensor's channels that does not hold zero.
-// Reads outside a tensor show in what the model computes, which then depends on the value. Must
-// outlive the model that it watches, and `scratch` must outlive it.
+// Fills all memory with one value before its first use, including the guard bytes (which begin at
+// the end of a buffer, padded to 16 bytes). Reports an error for
+//   - a guard byte with another value when the memory is freed: an out-of-bounds write;
+//   - a nonzero component of a texel beyond the tensor's channels.
+// Out-of-bounds reads make the outputs of the model depend on the value. Must outlive the observed
+// model; `scratch` must outlive this object.
 class GuardedMemory : public graph::TensorWatch {
  public:
   GuardedMemory(Scratch& scratch, std::byte value) : scratch_(scratch), value_(value) {}
@@ -54,8 +54,8 @@ class GuardedMemory : public graph::TensorWatch {
   Status Allocated(const graph::PlanTensor& tensor, const graph::TensorResource& resource) override;
   void Released(const graph::TensorResource& resource) override;
 
-  // A line for each tensor that something is wrong with; complete when the model is gone.
-  const std::string& complaints() const { return complaints_; }
+  // One line for each tensor with an error; complete after the model is destroyed.
+  const std::string& errors() const { return errors_; }
 
  private:
   struct Tensor {
@@ -63,7 +63,7 @@ class GuardedMemory : public graph::TensorWatch {
     Storage storage;
     DType dtype;
     ops::Ints shape;
-    uint64_t size;  // of its buffer, in bytes
+    uint64_t size;  // of the buffer, in bytes
   };
 
   Result<std::vector<std::byte>> Read(const graph::TensorResource& resource) const;
@@ -73,7 +73,7 @@ class GuardedMemory : public graph::TensorWatch {
   Scratch& scratch_;
   const std::byte value_;
   std::map<const graph::TensorResource*, Tensor> tensors_;
-  std::string complaints_;
+  std::string errors_;
 };
 
 }  // namespace spirloom::testing

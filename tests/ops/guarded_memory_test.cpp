@@ -9,7 +9,7 @@
 #include <string>
 
 #include "runtime/vulkan/command_buffer.h"
-#include "tests/unit/runtime/device_fixture.h"
+#include "tests/support/device_fixture.h"
 
 namespace spirloom::testing {
 namespace {
@@ -18,10 +18,10 @@ using ::testing::HasSubstr;
 
 class GuardedMemoryTest : public DeviceTest {
  protected:
-  // What is complained of when `use` has had a tensor of this shape, in memory full of `value`.
-  std::string ComplaintsAfter(Storage storage, std::initializer_list<int64_t> shape,
-                              std::byte value,
-                              const std::function<void(VkCommandBuffer, VkBuffer)>& use = {}) {
+  // The reported errors after `use` has accessed a tensor of this shape, in memory filled with
+  // `value`.
+  std::string ErrorsAfter(Storage storage, std::initializer_list<int64_t> shape, std::byte value,
+                          const std::function<void(VkCommandBuffer, VkBuffer)>& use = {}) {
     graph::Plan plan;
     graph::PlanTensor& tensor = plan.tensors.emplace_back();
     tensor.name = "t";
@@ -39,7 +39,7 @@ class GuardedMemoryTest : public DeviceTest {
       if (use)
         Run([&](VkCommandBuffer commands) { use(commands, store.Find(0)->buffer->handle()); });
     }
-    return watch.complaints();
+    return watch.errors();
   }
 
   void Fill(VkCommandBuffer commands, VkBuffer buffer, VkDeviceSize offset, VkDeviceSize size) {
@@ -58,38 +58,37 @@ class GuardedMemoryTest : public DeviceTest {
 constexpr std::byte kOnes{0xFF};
 constexpr VkDeviceSize kMargin = 4096;  // GuardedMemory::margin()
 
-TEST_F(GuardedMemoryTest, LetsATensorBeWritten) {
-  EXPECT_EQ(ComplaintsAfter(Storage::kBuffer, {2, 3}, kOnes,
-                            [&](VkCommandBuffer commands, VkBuffer buffer) {
-                              Fill(commands, buffer, kMargin, /*size=*/24);
-                            }),
+TEST_F(GuardedMemoryTest, AllowsWritesWithinTheTensor) {
+  EXPECT_EQ(ErrorsAfter(Storage::kBuffer, {2, 3}, kOnes,
+                        [&](VkCommandBuffer commands, VkBuffer buffer) {
+                          Fill(commands, buffer, kMargin, /*size=*/24);
+                        }),
             "");
 }
 
-TEST_F(GuardedMemoryTest, SeesWritesOnBothSides) {
+TEST_F(GuardedMemoryTest, ReportsWritesBeforeAndAfterTheTensor) {
   for (const std::byte value : {kOnes, std::byte{0}}) {
-    EXPECT_EQ(ComplaintsAfter(Storage::kBuffer, {2, 3}, value,
-                              [&](VkCommandBuffer commands, VkBuffer buffer) {
-                                Fill(commands, buffer, kMargin + 12, /*size=*/24);
-                              }),
+    EXPECT_EQ(ErrorsAfter(Storage::kBuffer, {2, 3}, value,
+                          [&](VkCommandBuffer commands, VkBuffer buffer) {
+                            Fill(commands, buffer, kMargin + 12, /*size=*/24);
+                          }),
               value == kOnes
-                  ? "Tensor 't' (f32[2, 3]): something wrote the byte 0 after its end.\n"
-                  : "Tensor 't' (f32[2, 3]): something wrote the byte 2 after its end.\n");
-    EXPECT_THAT(ComplaintsAfter(Storage::kBuffer, {2, 3}, value,
-                                [&](VkCommandBuffer commands, VkBuffer buffer) {
-                                  Fill(commands, buffer, kMargin - 8, /*size=*/24);
-                                }),
-                HasSubstr("before its begin."));
+                  ? "Tensor 't' (f32[2, 3]): out-of-bounds write, 0 bytes after the end.\n"
+                  : "Tensor 't' (f32[2, 3]): out-of-bounds write, 2 bytes after the end.\n");
+    EXPECT_THAT(ErrorsAfter(Storage::kBuffer, {2, 3}, value,
+                            [&](VkCommandBuffer commands, VkBuffer buffer) {
+                              Fill(commands, buffer, kMargin - 8, /*size=*/24);
+                            }),
+                HasSubstr("bytes before the start."));
   }
 }
 
-TEST_F(GuardedMemoryTest, WantsZeroBeyondTheChannelsOfATexture) {
+TEST_F(GuardedMemoryTest, RequiresZerosBeyondTheChannelsOfATexture) {
   for (const Storage storage : {Storage::kTexture3D, Storage::kTexture2D}) {
-    EXPECT_EQ(
-        ComplaintsAfter(storage, {2, 5, 1, 3}, kOnes),
-        "Tensor 't' (f32[2, 5, 1, 3]): texel 3 has a lane beyond channel 5 that is not zero.\n");
-    EXPECT_EQ(ComplaintsAfter(storage, {2, 5, 1, 3}, std::byte{0}), "");
-    EXPECT_EQ(ComplaintsAfter(storage, {2, 8, 1, 3}, kOnes), "");
+    EXPECT_EQ(ErrorsAfter(storage, {2, 5, 1, 3}, kOnes),
+              "Tensor 't' (f32[2, 5, 1, 3]): texel 3 has a nonzero component beyond channel 5.\n");
+    EXPECT_EQ(ErrorsAfter(storage, {2, 5, 1, 3}, std::byte{0}), "");
+    EXPECT_EQ(ErrorsAfter(storage, {2, 8, 1, 3}, kOnes), "");
   }
 }
 

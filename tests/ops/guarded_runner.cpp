@@ -17,25 +17,25 @@ namespace {
 Status Run(const Runtime& runtime, const schema::Case& test, const graph::Graph& graph,
            graph::TensorWatch* watch, CaseOutputs& outputs) {
   const ModelOptions options = OptionsOf(test);
-  ops::DeviceFacts facts = graph::DeviceTraits::Of(*runtime.state()->device).facts;
-  facts.is_cpu = !facts.is_cpu;
+  ops::DeviceProperties properties = graph::DeviceTraits::Of(*runtime.state()->device).properties;
+  properties.is_cpu = !properties.is_cpu;
   SPIRLOOM_TRY_ASSIGN(
       const auto model,
       internal::BuildModel(runtime.state(), graph, options,
-                           internal::BestHostAccess(*runtime.state()), watch, &facts));
+                           internal::BestHostAccess(*runtime.state()), watch, &properties));
   return internal::RunModel(*model, InputsOf(test), outputs.spans());
 }
 
-// The first element that two results differ in, e.g. "Output y differs at byte 8.".
+// Describes the first byte that differs between two results; "" if there is none.
 std::string FirstDifference(const schema::Case& test, const CaseOutputs& a, const CaseOutputs& b) {
   for (size_t i = 0; i < a.bytes().size(); ++i) {
     const auto [differs, other] = std::ranges::mismatch(a.bytes()[i], b.bytes()[i]);
     if (differs == a.bytes()[i].end()) continue;
     const auto& output = *test.expected()->Get(static_cast<flatbuffers::uoffset_t>(i));
-    return "Output " + output.name()->str() + " depends on bytes outside of tensors: byte " +
+    return "Output " + output.name()->str() + " depends on bytes outside of its tensors: byte " +
            std::to_string(differs - a.bytes()[i].begin()) + " is " +
-           std::to_string(std::to_integer<int>(*differs)) + " among ones and " +
-           std::to_string(std::to_integer<int>(*other)) + " among zeros.";
+           std::to_string(std::to_integer<int>(*differs)) + " with ones and " +
+           std::to_string(std::to_integer<int>(*other)) + " with zeros around the tensors.";
   }
   return "";
 }
@@ -54,16 +54,16 @@ Status GuardedRunner::Run(const schema::Case& test) const {
   SPIRLOOM_TRY_ASSIGN(const graph::Graph graph, graph::ParseGraph(GraphOf(test)));
   GuardedMemory ones(*scratch_, std::byte{0xFF});
   GuardedMemory zeros(*scratch_, std::byte{0});
-  CaseOutputs among_ones(test);
-  CaseOutputs among_zeros(test);
-  SPIRLOOM_TRY(testing::Run(runtime_, test, graph, &ones, among_ones));
-  SPIRLOOM_TRY(testing::Run(runtime_, test, graph, &zeros, among_zeros));
-  const std::string complaints = ones.complaints() + zeros.complaints();
-  if (!complaints.empty()) return Wrong(complaints);
-  if (std::string text = FirstDifference(test, among_ones, among_zeros); !text.empty()) {
-    return Wrong(std::move(text));
+  CaseOutputs with_ones(test);
+  CaseOutputs with_zeros(test);
+  SPIRLOOM_TRY(testing::Run(runtime_, test, graph, &ones, with_ones));
+  SPIRLOOM_TRY(testing::Run(runtime_, test, graph, &zeros, with_zeros));
+  const std::string errors = ones.errors() + zeros.errors();
+  if (!errors.empty()) return CaseFailure(errors);
+  if (std::string text = FirstDifference(test, with_ones, with_zeros); !text.empty()) {
+    return CaseFailure(std::move(text));
   }
-  return among_ones.Compare();
+  return with_ones.Compare();
 }
 
 }  // namespace spirloom::testing

@@ -1,5 +1,5 @@
-// Runs operator test cases with guard bytes around every tensor, and as if the device were of the
-// other kind: what specs do for GPUs is tried on CPUs, and the other way round.
+// Runs operator test cases with guard bytes around all tensors, and with the property `is_cpu` of
+// the device inverted, so that CPUs test the kernels for GPUs and vice versa.
 #ifndef SPIRLOOM_TESTS_OPS_GUARDED_RUNNER_H_
 #define SPIRLOOM_TESTS_OPS_GUARDED_RUNNER_H_
 
@@ -14,16 +14,16 @@
 
 namespace spirloom::testing {
 
-// Owns a Runtime over some libraries, without validation: that has been done in the
-// ordinary run of the case, and takes most of its time.
+// Owns a Runtime over several libraries, without validation: CaseRunner validates the same cases,
+// and validation takes most of the time.
 class GuardedRunner {
  public:
   // Fails without a device.
   static Result<GuardedRunner> Create(const std::vector<const ShaderLibrary*>& libraries);
 
-  // Runs the case twice, with memory full of ones and full of zeros (guarded_memory.h). Fails if
-  // the outputs of the two differ in a bit or differ from the expected ones, if a guard byte
-  // changed, or if a texel's padding is not zero.
+  // Runs the case twice, with memory filled with ones and with zeros (guarded_memory.h). Fails if
+  // the outputs of the runs are not bit-identical or differ from the expected ones, if a guard byte
+  // changed, or if the padding of a texel is not zero.
   Status Run(const schema::Case& test) const;
 
  private:

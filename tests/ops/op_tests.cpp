@@ -57,7 +57,7 @@ class GuardedTest : public CaseTest {
   Status Run() const override { return runners_.guarded.Run(case_); }
 };
 
-// A variant that no case reaches is a variant that nobody has tried.
+// Fails if no test case runs a variant.
 class CoverageTest : public ::testing::Test {
  public:
   CoverageTest(const CaseRunner& runner, const CaseFile& file) : runner_(runner), file_(file) {}
@@ -69,7 +69,7 @@ class CoverageTest : public ::testing::Test {
     }
     for (const std::string_view variant : runner_.VariantNames()) {
       EXPECT_TRUE(tested.contains(variant))
-          << "No test case of its spec reaches the variant " << variant << ".";
+          << "No test case of the spec runs the variant " << variant << ".";
     }
   }
 
@@ -84,18 +84,18 @@ template <typename Test>
 void RegisterCase(const char* suite, const Runners& runners, const schema::Case& test) {
   ::testing::RegisterTest(suite, test.id()->c_str(), nullptr, nullptr, __FILE__, __LINE__,
                           [runners, &test]() -> CaseTest* {
-                            return new Test(runners, test);  // NOLINT: GoogleTest's to free
+                            return new Test(runners, test);  // NOLINT: owned by GoogleTest
                           });
 }
 
-// The number that the environment gives `name`; `otherwise` where it gives none.
-uint64_t Setting(const std::string& name, uint64_t otherwise) {
+// The integer value of the environment variable `name`; `default_value` if it is not set.
+uint64_t Setting(const std::string& name, uint64_t default_value) {
   const char* text = std::getenv(name.c_str());
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+  return text == nullptr ? default_value : std::strtoull(text, nullptr, 10);
 }
 
-// One in SPIRLOOM_`name`_SHARDS of what is counted, others each day unless SPIRLOOM_`name`_SHARD
-// says which; all unless the environment says how many.
+// Selects one in SPIRLOOM_`name`_SHARDS of the indices, by default all. The selection changes daily
+// unless SPIRLOOM_`name`_SHARD is set.
 class Shard {
  public:
   explicit Shard(const std::string& name) {
@@ -106,13 +106,13 @@ class Shard {
     day_ = Setting(variable, static_cast<uint64_t>(today));
     if (count_ == 1) return;
     std::cout << variable << "S=" << count_ << ' ' << variable << '=' << day_
-              << " chooses some of the cases.\n";
+              << " selects the cases.\n";
   }
 
-  bool Has(uint64_t place) const { return place % count_ == day_ % count_; }
+  bool Has(uint64_t index) const { return index % count_ == day_ % count_; }
 
-  // Of `size` things at least one.
-  bool Has(uint64_t place, uint64_t size) const { return Has(place) || place == day_ % size; }
+  // Selects at least one of `size` indices.
+  bool Has(uint64_t index, uint64_t size) const { return Has(index) || index == day_ % size; }
 
  private:
   uint64_t count_ = 1;
@@ -126,17 +126,17 @@ void RegisterTests(const Runners& runners, const CaseFile& file) {
   for (const schema::Case* test : file.cases()) {
     if (NamesVariant(test)) ++sizes[test->variant()->string_view()];
   }
-  std::map<std::string_view, uint64_t> places;
-  for (uint64_t place = 0; const schema::Case* test : file.cases()) {
+  std::map<std::string_view, uint64_t> indices;
+  for (uint64_t index = 0; const schema::Case* test : file.cases()) {
     if (!NamesVariant(test)) {
       RegisterCase<CaseTest>("Graph", runners, *test);
       continue;
     }
     const std::string_view variant = test->variant()->string_view();
-    if (cases.Has(places[variant]++, sizes[variant])) {
+    if (cases.Has(indices[variant]++, sizes[variant])) {
       RegisterCase<CaseTest>("Op", runners, *test);
     }
-    if (guarded.Has(place++)) RegisterCase<GuardedTest>("Guarded", runners, *test);
+    if (guarded.Has(index++)) RegisterCase<GuardedTest>("Guarded", runners, *test);
   }
   if (std::ranges::none_of(file.cases(), NamesVariant)) return;
   ::testing::RegisterTest("Library", "EveryVariantHasACase", nullptr, nullptr, __FILE__, __LINE__,

@@ -1,4 +1,4 @@
-"""The cases that `spirloom cases` keeps by operator, and what it says they follow from."""
+"""The cache of `spirloom cases`, by operator, and its depfile."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from spirloom.casegen.cache import MAKERS
+from spirloom.casegen.cache import GENERATORS
 from spirloom.cli import main
 
 SPEC = """\
@@ -28,12 +28,12 @@ tests:
 
 
 class Project:
-    """Two operators, one of them with a reference in a module, and their cases."""
+    """Two operators, one with a reference function in a module."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
         for name in ("specs/reference", "templates"):
-            (folder / name).mkdir(parents=True)
+            (directory / name).mkdir(parents=True)
         self.write("specs/double.yaml", SPEC.format(name="double", factor=2, reference="2 * a"))
         triple = SPEC.format(name="triple", factor=3, reference="mine.triple")
         self.write("specs/triple.yaml", triple)
@@ -42,30 +42,30 @@ class Project:
         self.write("templates/times.yaml", "workgroup: [64, 1, 1]\n")
 
     def write(self, name: str, text: str) -> None:
-        (self.folder / name).write_text(text)
+        (self.directory / name).write_text(text)
 
     def replace(self, name: str, old: str, new: str) -> None:
-        text = (self.folder / name).read_text()
+        text = (self.directory / name).read_text()
         assert old in text
         self.write(name, text.replace(old, new))
 
     def make(self, *options: str) -> bytes:
-        """The file of cases."""
-        folders = ["--spec-dir", str(self.folder / "specs")]
-        folders += ["--template-dir", str(self.folder / "templates")]
-        out = self.folder / "out.slcases"
-        assert main(["cases", *folders, "--out", str(out), *options]) == 0
+        """Returns the generated case pack."""
+        sources = ["--spec-dir", str(self.directory / "specs")]
+        sources += ["--template-dir", str(self.directory / "templates")]
+        out = self.directory / "out.slcases"
+        assert main(["cases", *sources, "--out", str(out), *options]) == 0
         return out.read_bytes()
 
-    def made(self) -> set[str]:
-        """The operators whose cases are made by the next run, which keeps them."""
-        before = self.kept()
-        self.make("--cache", str(self.folder / "cache"))
-        assert len(self.kept()) == 2, "what is out of date goes"
-        return {name.partition(".")[0] for name in self.kept() - before}
+    def generated(self) -> set[str]:
+        """Runs the generator and returns the operators whose cases were not in the cache."""
+        before = self.cached()
+        self.make("--cache", str(self.directory / "cache"))
+        assert len(self.cached()) == 2, "stale packs were not deleted"
+        return {name.partition(".")[0] for name in self.cached() - before}
 
-    def kept(self) -> set[str]:
-        return {path.name for path in (self.folder / "cache").glob("*.slcases")}
+    def cached(self) -> set[str]:
+        return {path.name for path in (self.directory / "cache").glob("*.slcases")}
 
 
 @pytest.fixture
@@ -73,45 +73,45 @@ def project(tmp_path: Path) -> Project:
     return Project(tmp_path)
 
 
-def test_an_edit_makes_the_cases_of_one_operator(project: Project) -> None:
-    assert project.made() == {"double", "triple"}
-    assert project.made() == set()
+def test_an_edit_regenerates_only_affected_operators(project: Project) -> None:
+    assert project.generated() == {"double", "triple"}
+    assert project.generated() == set()
     project.replace("specs/double.yaml", "{a: [3]}", "{a: [4]}")
-    assert project.made() == {"double"}
+    assert project.generated() == {"double"}
     project.replace("specs/reference/mine.py", "3 * a", "a + a + a")
-    assert project.made() == {"triple"}
+    assert project.generated() == {"triple"}
     project.replace("templates/times.yaml", "64", "32")
-    assert project.made() == {"double", "triple"}
+    assert project.generated() == {"double", "triple"}
 
 
-def test_kept_cases_are_those_that_are_made(project: Project) -> None:
-    cache = ("--cache", str(project.folder / "cache"))
+def test_cached_cases_equal_generated_cases(project: Project) -> None:
+    cache = ("--cache", str(project.directory / "cache"))
     assert project.make(*cache) == project.make(*cache) == project.make()
 
 
-def test_mistakes_are_not_kept(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_are_not_cached(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     project.replace("specs/double.yaml", "2 * a", "2 * a[1:]")
     for _ in range(2):
         with pytest.raises(AssertionError):
-            project.make("--cache", str(project.folder / "cache"))
-        assert "specs/double.yaml:13:5: error: The reference gives the shape" in (
+            project.make("--cache", str(project.directory / "cache"))
+        assert "specs/double.yaml:13:5: error: The reference returns the shape" in (
             capsys.readouterr().err
         )
 
 
-def test_the_depfile_names_files_and_their_folders(project: Project) -> None:
-    depfile = project.folder / "out.d"
+def test_the_depfile_lists_files_and_their_directories(project: Project) -> None:
+    depfile = project.directory / "out.d"
     project.make("--depfile", str(depfile))
     product, *inputs = depfile.read_text().replace("\\\n", "").split()
-    assert product == f"{project.folder / 'out.slcases'}:"
+    assert product == f"{project.directory / 'out.slcases'}:"
     for name in ("specs", "specs/double.yaml", "specs/reference/mine.py", "templates/times.yaml"):
-        assert str(project.folder / name) in inputs
+        assert str(project.directory / name) in inputs
     assert any(name.endswith("casegen/values.py") for name in inputs)
-    assert any(name.endswith("codegen/loader.py") for name in inputs)
+    assert any(name.endswith("spec_model/load/loader.py") for name in inputs)
 
 
-def test_all_that_makes_cases_is_in_their_key() -> None:
+def test_the_cache_key_contains_all_generator_modules() -> None:
     code = "import spirloom.casegen.cli, sys; print(*sys.modules)"
     modules = subprocess.check_output([sys.executable, "-c", code], text=True).split()
-    ours = {name for name in modules if name.startswith(("spirloom.", "codegen"))}
-    assert {n for n in ours if not any(f"{n}.".startswith(f"{m}.") for m in MAKERS)} == set()
+    own = {name for name in modules if name.startswith(("spirloom.", "spec_model"))}
+    assert {n for n in own if not any(f"{n}.".startswith(f"{m}.") for m in GENERATORS)} == set()

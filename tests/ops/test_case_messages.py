@@ -1,4 +1,4 @@
-"""What `spirloom cases` says of mistakes in tests and references: text, line and column."""
+"""Error messages of `spirloom cases` for tests and references, with line and column."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from spirloom.casegen.make import cases_of
 
-from codegen import SpecError, load_library
+from spec_model import SpecError, load_library
 
 SPEC = """\
 # y = 2 a
@@ -24,7 +24,7 @@ kernel:
   when: scale < 100
   dtypes: [f32, i32]
   storages: [buffer]
-  no_storage: {{texture: none is needed}}
+  unsupported_storage: {{texture: none is needed}}
   grid: numel(y)
 reference: {reference}
 tests:
@@ -60,15 +60,15 @@ GOOD = "np.repeat(a[:, None] * 2, scale, axis=1)"
 
 
 def message(
-    folder: Path,
+    directory: Path,
     *tests: str,
     reference: str = GOOD,
     module: str = MODULE,
     shared: str = "",
     spec: str = SPEC,
 ) -> str:
-    """What is said of the spec with these test lines, the folder's name left out."""
-    specs, templates = folder / "specs", folder / "templates"
+    """The error message for a spec with these test lines."""
+    specs, templates = directory / "specs", directory / "templates"
     for path in (specs / "reference", templates):
         path.mkdir(parents=True)
     lines = "".join(f"  - {test}\n" for test in tests or ("{a: [3]}",))
@@ -82,7 +82,7 @@ def message(
     return str(caught.value)
 
 
-def test_good_cases_are_made(tmp_path: Path) -> None:
+def test_valid_cases_are_generated(tmp_path: Path) -> None:
     with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
         message(tmp_path)
 
@@ -92,19 +92,19 @@ def test_good_cases_are_made(tmp_path: Path) -> None:
     [
         (
             "{a: [3], scale: 1}",
-            "This is no call of test.double: scale >= 2 does not hold (1 vs 2).",
+            "This is not a valid call of test.double: scale >= 2 does not hold (1 vs 2).",
         ),
         (
             "{a: [], scale: 3}",
-            "This is no call of test.double: Index (0) is out of range of a list of 0. "
+            "This is not a valid call of test.double: Index (0) is out of range of a list of 0. "
             "(The formula is at specs/double.yaml:9:3.)",
         ),
-        ("{a: [3], scale: 200}", "No variant of test.double computes this case."),
-        ("{a: [3], dtypes: [f16]}", "No variant of test.double computes this case."),
-        ("{a: [3], storages: [texture3d]}", "No variant of test.double computes this case."),
+        ("{a: [3], scale: 200}", "No variant of test.double supports this case."),
+        ("{a: [3], dtypes: [f16]}", "No variant of test.double supports this case."),
+        ("{a: [3], storages: [texture3d]}", "No variant of test.double supports this case."),
     ],
 )
-def test_wrong_calls(tmp_path: Path, test: str, text: str) -> None:
+def test_invalid_calls(tmp_path: Path, test: str, text: str) -> None:
     assert message(tmp_path, "{a: [3]}", test) == f"specs/double.yaml:20:5: error: {text}"
 
 
@@ -116,7 +116,7 @@ def test_wrong_calls(tmp_path: Path, test: str, text: str) -> None:
         ("checks:", "let: {{n: 'a.shape[5]'}}\nchecks:\n  - n >= 2", "6:7"),
     ],
 )
-def test_a_formula_without_a_value(tmp_path: Path, old: str, new: str, at: str) -> None:
+def test_a_formula_that_cannot_be_evaluated(tmp_path: Path, old: str, new: str, at: str) -> None:
     text = message(tmp_path, spec=SPEC.replace(old, new))
     assert "Index (5) is out of range of a list of 1." in text
     assert text.endswith(f"(The formula is at specs/double.yaml:{at}.)")
@@ -134,19 +134,19 @@ def test_an_output_of_negative_size(tmp_path: Path) -> None:
     with pytest.raises(SpecError) as caught:
         list(cases_of(load_library([specs], [templates]).ops["test.double"]))
     assert str(caught.value) == (
-        "specs/double.yaml:19:5: error: This is no call of test.double: "
-        "Shape [3, -3] of y is not that of a tensor."
+        "specs/double.yaml:19:5: error: This is not a valid call of test.double: "
+        "Output y has the invalid shape [3, -3]."
     )
 
 
-def test_a_shared_case_of_other_dtypes_is_for_other_operators(tmp_path: Path) -> None:
+def test_a_shared_case_of_unsupported_dtypes_is_ignored(tmp_path: Path) -> None:
     with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
         message(tmp_path, shared="{a: [3], dtypes: [f16]}")
 
 
-def test_a_shared_case_of_our_dtypes_is_for_us(tmp_path: Path) -> None:
+def test_a_shared_case_of_supported_dtypes_is_used(tmp_path: Path) -> None:
     assert message(tmp_path, shared="{a: [3], scale: 200}") == (
-        "templates/double.yaml:2:5: error: No variant of test.double computes this case."
+        "templates/double.yaml:2:5: error: No variant of test.double supports this case."
     )
 
 
@@ -157,10 +157,10 @@ def test_a_shared_case_of_our_dtypes_is_for_us(tmp_path: Path) -> None:
         ("a[:, None] * a[5]", "17:25: error: The reference fails: IndexError: index 5 is out of "),
         ("2 * np.zeros(a)", "17:16: error: The reference fails: TypeError: 'numpy.float64' obj"),
         ("mine.few", "17:12: error: The reference fails: TypeError: few() takes 1 positional "),
-        ("np.square", "17:12: error: 'np.square' is not called; say what it takes: np.square(…)."),
+        ("np.square", "17:12: error: 'np.square' is not called; write np.square(…)."),
     ],
 )
-def test_wrong_expressions(tmp_path: Path, reference: str, text: str) -> None:
+def test_invalid_expressions(tmp_path: Path, reference: str, text: str) -> None:
     assert message(tmp_path, reference=reference).startswith(f"specs/double.yaml:{text}")
 
 
@@ -171,7 +171,7 @@ def test_wrong_expressions(tmp_path: Path, reference: str, text: str) -> None:
         ("deep", "25:12: error: The reference fails: IndexError: too many indices for array: "),
     ],
 )
-def test_wrong_functions(tmp_path: Path, function: str, text: str) -> None:
+def test_failing_functions(tmp_path: Path, function: str, text: str) -> None:
     found = message(tmp_path, reference=f"mine.{function}")
     assert found.startswith(f"specs/reference/mine.py:{text}")
     assert found.endswith("(In double_f32_buffer/3.)")
@@ -190,7 +190,7 @@ def test_wrong_functions(tmp_path: Path, function: str, text: str) -> None:
         ),
     ],
 )
-def test_wrong_modules(tmp_path: Path, module: str, text: str) -> None:
+def test_invalid_modules(tmp_path: Path, module: str, text: str) -> None:
     found = message(tmp_path, reference="mine.f", module=module)
     assert found.startswith(f"specs/reference/mine.py:{text}")
 
@@ -198,27 +198,30 @@ def test_wrong_modules(tmp_path: Path, module: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("reference", "text"),
     [
-        ("mine.nothing", "The reference gives an object of type NoneType, not numbers."),
-        ("mine.text", "The reference gives an array of <U4, not numbers."),
-        ("a", "The reference gives the shape (3,), the spec (3, 2)."),
+        (
+            "mine.nothing",
+            "The reference returns an object of type NoneType; expected a numeric array.",
+        ),
+        ("mine.text", "The reference returns an array of <U4; expected a numeric array."),
+        ("a", "The reference returns the shape (3,); the spec has (3, 2)."),
     ],
 )
-def test_results_that_are_none(tmp_path: Path, reference: str, text: str) -> None:
+def test_invalid_results(tmp_path: Path, reference: str, text: str) -> None:
     found = message(tmp_path, reference=reference)
     assert found == f"specs/double.yaml:19:5: error: {text} (In double_f32_buffer/3.)"
 
 
-def test_cases_that_any_kernel_passes(tmp_path: Path) -> None:
+def test_constant_expected_results(tmp_path: Path) -> None:
     reference = "np.repeat(a[:, None] * 0 + 7, scale, axis=1)"
     tests = ("{a: [3], dtypes: [i32]}", "{a: [4], uniform: true, dtypes: [f32]}")
     assert message(tmp_path, *tests, reference=reference) == (
-        "specs/double.yaml:19:5: error: All cases of double_i32_buffer expect 7 throughout y: a "
-        "kernel that writes nothing else would pass. Add a case that expects other numbers too, "
-        "or say 'uniform: true' in one where there are none."
+        "specs/double.yaml:19:5: error: All cases of double_i32_buffer expect the constant 7 in "
+        "y: a kernel that writes only this constant would pass. Add a case with other expected "
+        "values, or set 'uniform: true' in one if there are none."
     )
 
 
-def test_uniform_cases_that_are_meant(tmp_path: Path) -> None:
+def test_intended_constant_results(tmp_path: Path) -> None:
     reference = "np.repeat(a[:, None] * 0 + 7, scale, axis=1)"
     with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
         tests = ("{a: [3], dtypes: [i32]}", "{a: [4], uniform: true}")

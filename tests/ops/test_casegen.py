@@ -1,4 +1,4 @@
-"""The case generator, on small specs of its own."""
+"""The case generator, with small specs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from spirloom.casegen.runs import UniqueNames
 from spirloom.ir import DType, Storage
 from spirloom_schema.CasePack import CasePack
 
-from codegen import SpecError, load_library
-from codegen.spec import Tolerance
+from spec_model import SpecError, load_library
+from spec_model.spec import Tolerance
 
 SPEC = """\
 # y = 2 a
@@ -35,15 +35,17 @@ tests:
 TEMPLATE = "{# No params. #}\nvoid main() {}\n"
 
 
-def make(folder: Path, *tests: str, reference: str = "a * scale", more: str = "") -> list[Case]:
-    """The cases of the spec with these test lines, without those made from them."""
-    cases = make_all(folder, *tests, reference=reference, more=more)
+def make(directory: Path, *tests: str, reference: str = "a * scale", more: str = "") -> list[Case]:
+    """The cases of the spec with these test lines, without the generated extreme-value cases."""
+    cases = make_all(directory, *tests, reference=reference, more=more)
     return [case for case in cases if not case.id.endswith("_extremes")]
 
 
-def make_all(folder: Path, *tests: str, reference: str = "a * scale", more: str = "") -> list[Case]:
-    """The cases of the spec with these test lines; `more` are further keys."""
-    specs, templates = folder / "specs", folder / "templates"
+def make_all(
+    directory: Path, *tests: str, reference: str = "a * scale", more: str = ""
+) -> list[Case]:
+    """All cases of the spec with these test lines; `more` are further keys."""
+    specs, templates = directory / "specs", directory / "templates"
     for path in (specs, templates):
         path.mkdir(exist_ok=True)
     lines = "".join(f"  - {test}\n" for test in tests)
@@ -52,7 +54,7 @@ def make_all(folder: Path, *tests: str, reference: str = "a * scale", more: str 
     return list(cases_of(load_library([specs], [templates]).ops["test.double"]))
 
 
-def test_a_case_runs_for_every_variant(tmp_path: Path) -> None:
+def test_each_variant_has_a_case(tmp_path: Path) -> None:
     cases = make(tmp_path, "{a: [2, 3]}")
     assert sorted(case.id for case in cases) == [
         f"double_{dtype}_{storage}/2x3"
@@ -61,7 +63,7 @@ def test_a_case_runs_for_every_variant(tmp_path: Path) -> None:
     ]
 
 
-def test_a_reference_that_is_to_be_written_makes_cases_that_fail(tmp_path: Path) -> None:
+def test_an_unimplemented_reference_generates_failing_cases(tmp_path: Path) -> None:
     module = tmp_path / "specs" / "reference" / "later.py"
     module.parent.mkdir(parents=True)
     module.write_text("def double(a, scale):\n    raise NotImplementedError('write double()')\n")
@@ -72,10 +74,10 @@ def test_a_reference_that_is_to_be_written_makes_cases_that_fail(tmp_path: Path)
     assert pack.Cases(0).ExpectedLength() == 1
 
 
-def test_the_reference_sees_rounded_inputs_and_is_rounded(tmp_path: Path) -> None:
+def test_inputs_and_results_of_the_reference_are_rounded(tmp_path: Path) -> None:
     cases = {case.variant: case for case in make(tmp_path, "{a: [50], scale: 3}")}
-    half = cases["double_f16_buffer"]
-    given, expected = half.inputs[0].data, half.expected[0].data
+    case = cases["double_f16_buffer"]
+    given, expected = case.inputs[0].data, case.expected[0].data
     assert given.dtype == expected.dtype == np.float16
     np.testing.assert_array_equal(expected, (given.astype(np.float64) * 3).astype(np.float16))
 
@@ -96,29 +98,29 @@ def test_each_output_has_its_own_tolerance(tmp_path: Path) -> None:
     assert case.tolerances == (Tolerance(1e-3, 1e-5, True), Tolerance(0, 0, True))
     read = CasePack.GetRootAs(case_pack.to_bytes([case]), 4).Cases(0)
     assert read.TolerancesLength() == read.ExpectedLength() == 2
-    kept = [read.Tolerances(i) for i in range(2)]
-    assert [(x.Rtol(), x.Atol(), x.SignedZero()) for x in kept] == [
+    stored = [read.Tolerances(i) for i in range(2)]
+    assert [(x.Rtol(), x.Atol(), x.SignedZero()) for x in stored] == [
         (1e-3, 1e-5, True),
         (0, 0, True),
     ]
 
 
-def test_storages_share_arrays_and_dtypes_share_numbers(tmp_path: Path) -> None:
+def test_storages_share_arrays_and_dtypes_share_values(tmp_path: Path) -> None:
     cases = {case.variant: case for case in make(tmp_path, "{a: [50]}")}
     single = cases["double_f32_buffer"].inputs[0]
     assert cases["double_f32_texture3d"].inputs[0] is single
-    half = cases["double_f16_buffer"].inputs[0]
-    np.testing.assert_allclose(half.data, single.data, atol=1e-3)
+    float16 = cases["double_f16_buffer"].inputs[0]
+    np.testing.assert_allclose(float16.data, single.data, atol=1e-3)
 
 
-def test_limits_hold(tmp_path: Path) -> None:
+def test_dtypes_and_storages_are_restricted(tmp_path: Path) -> None:
     (case,) = make(tmp_path, "{a: [4], dtypes: [i32], storages: [texture3d]}")
     assert case.variant == "double_i32_texture3d"
     assert case.storage is Storage.TEXTURE3D
     assert case.inputs[0].dtype is DType.I32
 
 
-def test_textures_hold_four_dims(tmp_path: Path) -> None:
+def test_textures_support_at_most_four_dims(tmp_path: Path) -> None:
     cases = make(tmp_path, "{a: [1, 2, 1, 2, 3]}")
     assert {case.storage for case in cases} == {Storage.BUFFER}
 
@@ -141,7 +143,7 @@ def test_constants_are_stored_in_the_graph(tmp_path: Path) -> None:
     assert len(case.graph) > 64 * 4
 
 
-def test_names_tell_what_differs(tmp_path: Path) -> None:
+def test_names_contain_the_differing_arguments(tmp_path: Path) -> None:
     limits = "dtypes: [f32], storages: [buffer]"
     cases = make(
         tmp_path,
@@ -161,12 +163,14 @@ def test_unique_names() -> None:
 @pytest.mark.parametrize(
     ("reference", "message"),
     [
-        ("a[1:]", r"shape \(2,\), the spec \(3,\)"),
+        ("a[1:]", r"shape \(2,\); the spec has \(3,\)"),
         ("a / 2", "fractions for an output of dtype i32"),
         ("(a, a)", "2 results, not 1"),
     ],
 )
-def test_a_wrong_reference_is_an_error(tmp_path: Path, reference: str, message: str) -> None:
+def test_an_invalid_reference_result_is_an_error(
+    tmp_path: Path, reference: str, message: str
+) -> None:
     test = "{a: {shape: [3], values: [1, 2, 3]}, dtypes: [i32]}"
     with pytest.raises(SpecError, match=rf"double\.yaml:\d+:\d+: error: .*{message}"):
         make(tmp_path, test, reference=reference)

@@ -1,5 +1,5 @@
-# cmake -DNM=... -DLIBRARY=... -P check_symbols.cmake: that a library of ours defines no name of
-# Vulkan's, and, if it is shared, exports names of ours alone.
+# cmake -DNM=... -DLIBRARY=... -P check_symbols.cmake: fails if the library defines Vulkan symbols,
+# or, if it is shared, exports symbols of other libraries or internal ones.
 if(LIBRARY MATCHES "\\.a$")
   set(flags "")
   set(wrong " [A-Za-z] vk[A-Z][A-Za-z0-9]*")
@@ -10,10 +10,10 @@ endif()
 execute_process(COMMAND "${NM}" ${flags} --defined-only "${LIBRARY}"
   OUTPUT_VARIABLE symbols ERROR_QUIET COMMAND_ERROR_IS_FATAL ANY)
 if(NOT symbols MATCHES "8spirloom")
-  message(FATAL_ERROR "${LIBRARY} has no symbols of ours: this test tests nothing.")
+  message(FATAL_ERROR "${LIBRARY} contains no symbols of spirloom, so the check is ineffective.")
 endif()
 string(REGEX MATCHALL "${wrong}" found "${symbols}")
-if(NOT LIBRARY MATCHES "\\.a$")  # nor what is in the API's namespaces for ourselves
+if(NOT LIBRARY MATCHES "\\.a$")  # internal namespaces
   string(REGEX MATCHALL " _ZNK?8spirloom(6vulkan|5graph|3ops|4pack|7session|8internal)[^\n]*" inner "${symbols}")
   list(APPEND found ${inner})
 endif()

@@ -6,4 +6,4 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--build-dir", type=Path, required=True, help="a finished build")
+    parser.addoption("--build-dir", type=Path, required=True, help="a complete build")

@@ -1,4 +1,4 @@
-// The headers as users of a shared runtime read them.
+// Includes the headers as users of a shared runtime do.
 #include "spirloom/library.h"
 #include "spirloom/log.h"
 #include "spirloom/model.h"

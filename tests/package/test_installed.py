@@ -1,4 +1,4 @@
-"""The installed package, moved to where it was not made for, serves an application's project."""
+"""The installed package, moved to another directory, works in user projects."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ def run(*command: object) -> str:
 
 @pytest.fixture(scope="module")
 def prefix(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that the package was moved to."""
-    folder = tmp_path_factory.mktemp("package")
-    made = folder / "made"
-    run("cmake", "--install", request.config.getoption("--build-dir"), "--prefix", made)
-    return Path(shutil.move(made, folder / "moved"))
+    """The directory that the package was moved to."""
+    directory = tmp_path_factory.mktemp("package")
+    installed = directory / "installed"
+    run("cmake", "--install", request.config.getoption("--build-dir"), "--prefix", installed)
+    return Path(shutil.move(installed, directory / "moved"))
 
 
 @pytest.fixture(scope="module")
 def model(prefix: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A graph file of relu(x w), imported by the installed command line."""
-    folder = tmp_path_factory.mktemp("model")
+    directory = tmp_path_factory.mktemp("model")
     weight = numpy_helper.from_array(np.ones((3, 2), np.float32), "w")
     graph = helper.make_graph(
         [helper.make_node("MatMul", ["x", "w"], ["xw"]), helper.make_node("Relu", ["xw"], ["y"])],
@@ -43,42 +43,42 @@ def model(prefix: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         [weight],
     )
     opset = [helper.make_opsetid("", 16)]
-    onnx.save(helper.make_model(graph, opset_imports=opset), folder / "model.onnx")
-    run(prefix / "bin/spirloom", "import", folder / "model.onnx", "-o", folder / "model.slg")
-    return folder / "model.slg"
+    onnx.save(helper.make_model(graph, opset_imports=opset), directory / "model.onnx")
+    run(prefix / "bin/spirloom", "import", directory / "model.onnx", "-o", directory / "model.slg")
+    return directory / "model.slg"
 
 
-def build(source: Path, folder: Path, prefix: Path, *options: str) -> None:
+def build(source: Path, directory: Path, prefix: Path, *options: str) -> None:
     """Configures and builds a user's project against the package."""
     run(
         "cmake",
         "-S",
         source,
         "-B",
-        folder,
+        directory,
         "-G",
         "Ninja",
         f"-DCMAKE_PREFIX_PATH={prefix}",
         *options,
     )
-    run("cmake", "--build", folder)
+    run("cmake", "--build", directory)
 
 
-def test_the_smallest_application_links_its_model_alone(
+def test_minimal_application_links_only_its_model(
     prefix: Path, model: Path, tmp_path: Path
 ) -> None:
     build(ROOT / "examples/minimal", tmp_path, prefix, f"-DMINIMAL_MODEL={model}")
     assert run(tmp_path / "spirloom_minimal", model) == "y: float32 [1, 2]\n"
-    whole = (prefix / "bin/spirloom-run").stat().st_size
-    assert (tmp_path / "spirloom_minimal").stat().st_size < whole / 3
+    complete = (prefix / "bin/spirloom-run").stat().st_size
+    assert (tmp_path / "spirloom_minimal").stat().st_size < complete / 3
 
 
-def test_the_whole_library_is_there(prefix: Path, model: Path, tmp_path: Path) -> None:
+def test_complete_library_is_available(prefix: Path, model: Path, tmp_path: Path) -> None:
     build(ROOT / "examples/minimal", tmp_path, prefix)
     assert run(tmp_path / "spirloom_minimal", model) == "y: float32 [1, 2]\n"
 
 
-def test_the_example_in_c(prefix: Path, tmp_path: Path) -> None:
+def test_c_example(prefix: Path, tmp_path: Path) -> None:
     digits = ROOT / "examples/digits"
     model = tmp_path / "digits.slg"
     batch = ("--dim", "batch=2")
@@ -88,7 +88,7 @@ def test_the_example_in_c(prefix: Path, tmp_path: Path) -> None:
     assert read == "scan 0: digit 2\nscan 1: digit 5\n"
 
 
-def test_c_alone_over_the_shared_library(prefix: Path, model: Path, tmp_path: Path) -> None:
+def test_c_program_with_the_shared_library(prefix: Path, model: Path, tmp_path: Path) -> None:
     build(ROOT / "tests/package/c_shared", tmp_path, prefix)
     shaders = prefix / "share/spirloom/shaders_all.slpack"
     assert run(tmp_path / "c_shared", shaders, model) == "y: 8 bytes\n"
@@ -102,9 +102,7 @@ def test_installed_programs_run(prefix: Path, model: Path, tmp_path: Path) -> No
     assert "aten.relu" in run(prefix / "bin/spirloom-ops")
 
 
-def test_a_library_file_for_the_installed_program(
-    prefix: Path, model: Path, tmp_path: Path
-) -> None:
+def test_library_file_with_the_installed_program(prefix: Path, model: Path, tmp_path: Path) -> None:
     build(ROOT / "tests/package/library_file", tmp_path, prefix, f"-DMODEL={model}")
     pack = tmp_path / "library_file/shaders.slpack"
     np.save(tmp_path / "x.npy", np.array([[1, 2, 4]], np.float32))
@@ -114,7 +112,7 @@ def test_a_library_file_for_the_installed_program(
     assert "aten.linear" in run(prefix / "bin/spirloom-ops", "--library", pack)
 
 
-def test_sources_of_the_repository_are_not_named(prefix: Path) -> None:
+def test_files_do_not_contain_paths_of_the_repository(prefix: Path) -> None:
     texts = [p for p in prefix.rglob("*") if p.suffix in (".cmake", ".py", ".h")]
     assert texts
     assert [p for p in texts if str(ROOT) in p.read_text()] == []

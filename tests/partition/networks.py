@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from spirloom.partition import Network, Node, Plan, Side
+from spirloom.partition import Network, Node, Placement, Plan
 
 
 def random_network(seed: int, count: int = 60) -> Network:
@@ -49,26 +49,26 @@ def check(network: Network, plan: Plan) -> None:
     there = set(network.inputs)
     placed: list[int] = []
     for segment in plan.segments:
-        assert set(segment.takes) <= there
-        inside = set(segment.takes) | constants - set(network.inputs)
+        assert set(segment.inputs) <= there
+        inside = set(segment.inputs) | constants - set(network.inputs)
         for i in segment.nodes:
             node = network.nodes[i]
             assert set(node.reads) <= inside, (node, segment)
             inside |= set(node.writes)
-            assert node.known or not (node.reason and segment.side is Side.DEVICE)
-        assert set(segment.gives) <= inside
-        there |= set(segment.gives)
+            assert node.known or not (node.reason and segment.placement is Placement.DEVICE)
+        assert set(segment.outputs) <= inside
+        there |= set(segment.outputs)
         placed += [i for i in segment.nodes if not network.nodes[i].known]
     assert set(network.outputs) <= there
     assert sorted(placed) == [i for i, node in enumerate(network.nodes) if not node.known]
     for one, other in zip(plan.segments, plan.segments[1:], strict=False):
-        assert one.side is not other.side
+        assert one.placement is not other.placement
 
 
-def sides(network: Network, plan: Plan) -> list[Side | None]:
-    """The side of each node. None for known ones."""
-    found: list[Side | None] = [None] * len(network.nodes)
+def placements(network: Network, plan: Plan) -> list[Placement | None]:
+    """The placement of each node. None for known ones."""
+    found: list[Placement | None] = [None] * len(network.nodes)
     for segment in plan.segments:
         for i in segment.nodes:
-            found[i] = None if network.nodes[i].known else segment.side
+            found[i] = None if network.nodes[i].known else segment.placement
     return found

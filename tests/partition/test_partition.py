@@ -1,4 +1,4 @@
-"""The partitioner on synthetic networks: order, sides, costs, groups and reports."""
+"""The partitioner on synthetic networks: order, placements, costs, groups and reports."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
-from spirloom.partition import Costs, Network, Node, Side, partition, report
+from spirloom.partition import Costs, Network, Node, Placement, partition, report
 
-from tests.partition.networks import check, random_network, sides
+from tests.partition.networks import check, placements, random_network
 
 BIG = 1e12  # work that outweighs any transfer
 
@@ -30,8 +30,10 @@ def test_random_networks(seed: int) -> None:
     plan = partition(network)
     check(network, plan)
     assert partition(network) == plan
-    for node, reason, side in zip(network.nodes, plan.reasons, sides(network, plan), strict=True):
-        assert node.known or (reason == "") == (side is Side.DEVICE)
+    for node, reason, placement in zip(
+        network.nodes, plan.reasons, placements(network, plan), strict=True
+    ):
+        assert node.known or (reason == "") == (placement is Placement.DEVICE)
         assert not node.reason or reason == node.reason
 
 
@@ -45,41 +47,43 @@ def test_no_sides_are_cheaper(seed: int) -> None:
     network = replace(drawn, groups=(), nodes=(*drawn.nodes, stays))
     costs = Costs()
 
-    def cost(chosen: dict[int, Side]) -> int:
+    def cost(chosen: dict[int, Placement]) -> int:
         total = 0
-        for i, side in chosen.items():
+        for i, placement in chosen.items():
             work = (network.nodes[i].flops, network.nodes[i].nbytes)
-            total += (costs.on_host if side is Side.HOST else costs.on_device)(*work)
+            total += (costs.on_host if placement is Placement.HOST else costs.on_device)(*work)
         written = {name: chosen[i] for i in chosen for name in network.nodes[i].writes}
-        written |= dict.fromkeys(network.inputs, Side.HOST)
-        readers: dict[str, set[Side]] = {name: {Side.HOST} for name in network.outputs}
-        for i, side in chosen.items():
+        written |= dict.fromkeys(network.inputs, Placement.HOST)
+        readers: dict[str, set[Placement]] = {name: {Placement.HOST} for name in network.outputs}
+        for i, placement in chosen.items():
             for name in network.nodes[i].reads:
-                readers.setdefault(name, set()).add(side)
-        crossing = [n for n, side in written.items() if readers.get(n, {side}) != {side}]
+                readers.setdefault(name, set()).add(placement)
+        crossing = [
+            n for n, placement in written.items() if readers.get(n, {placement}) != {placement}
+        ]
         return total + sum(costs.transfer(network.sizes[name]) for name in crossing)
 
-    places = [i for i, node in enumerate(network.nodes) if not node.known]
-    choices = [(Side.HOST,) if network.nodes[i].reason else tuple(Side) for i in places]
-    least = min(cost(dict(zip(places, choice, strict=True))) for choice in product(*choices))
-    found = sides(network, partition(network))
-    chosen = {i: side for i in places if (side := found[i]) is not None}
-    assert cost(chosen) == least
+    indices = [i for i, node in enumerate(network.nodes) if not node.known]
+    choices = [(Placement.HOST,) if network.nodes[i].reason else tuple(Placement) for i in indices]
+    minimum = min(cost(dict(zip(indices, choice, strict=True))) for choice in product(*choices))
+    found = placements(network, partition(network))
+    chosen = {i: placement for i in indices if (placement := found[i]) is not None}
+    assert cost(chosen) == minimum
 
 
 def test_segments_alternate() -> None:
     plan = partition(chain(False, False, True, False))
-    assert [(s.side, s.nodes) for s in plan.segments] == [
-        (Side.DEVICE, (0, 1)), (Side.HOST, (2,)), (Side.DEVICE, (3,)),
+    assert [(s.placement, s.nodes) for s in plan.segments] == [
+        (Placement.DEVICE, (0, 1)), (Placement.HOST, (2,)), (Placement.DEVICE, (3,)),
     ]  # fmt: skip
-    assert [(s.takes, s.gives) for s in plan.segments] == [
+    assert [(s.inputs, s.outputs) for s in plan.segments] == [
         (("v0",), ("v2",)), (("v2",), ("v3",)), (("v3",), ("v4",)),
     ]  # fmt: skip
 
 
-def test_everything_goes_where_nothing_has_to_stay() -> None:
+def test_everything_on_the_device_if_supported() -> None:
     plan = partition(chain(False, False, flops=0))
-    assert [s.side for s in plan.segments] == [Side.DEVICE]
+    assert [s.placement for s in plan.segments] == [Placement.DEVICE]
 
 
 def test_branches_share_segments() -> None:
@@ -95,7 +99,7 @@ def test_branches_share_segments() -> None:
     assert [s.nodes for s in plan.segments] == [(0, 2), (1, 3), (4,)]
 
 
-def test_what_only_the_last_segment_reads_is_computed_there() -> None:
+def test_stage_of_values_with_one_reader() -> None:
     """`side` could run first, but would then be transferred to the host and back."""
     nodes = (
         Node("first", "op", ("x",), ("a",), flops=BIG),
@@ -107,10 +111,10 @@ def test_what_only_the_last_segment_reads_is_computed_there() -> None:
     assert [s.nodes for s in plan.segments] == [(0,), (2,), (1, 3)]
 
 
-def test_an_island_that_costs_more_to_reach_stays() -> None:
+def test_islands_with_expensive_transfers() -> None:
     network = chain(True, False, True, flops=1000)
     plan = partition(network)
-    assert [s.side for s in plan.segments] == [Side.HOST]
+    assert [s.placement for s in plan.segments] == [Placement.HOST]
     assert plan.reasons == (
         "no", "not worth its transfers: moves 2.0 kB for 1.0 kFLOP", "no",
     )  # fmt: skip
@@ -128,15 +132,15 @@ def test_a_group_is_not_cut() -> None:
         ),
         ("x",), ("t",), {"x": 8, "s": 8, "a": 1 << 20, "b": 8, "c": 1 << 20, "t": 8},
     )  # fmt: skip
-    apart = sides(network, partition(network))
-    assert apart[3] is Side.HOST
+    apart = placements(network, partition(network))
+    assert apart[3] is Placement.HOST
     together = replace(network, groups=((2, 3),))
     plan = partition(together)
     check(together, plan)
-    assert sides(together, plan)[2] is sides(together, plan)[3]
+    assert placements(together, plan)[2] is placements(together, plan)[3]
 
 
-def test_a_group_around_what_stays_is_taken_apart() -> None:
+def test_groups_around_host_nodes_are_split() -> None:
     network = replace(chain(False, True, False), groups=((0, 2),))
     plan = partition(network)
     check(network, plan)
@@ -150,12 +154,12 @@ def test_known_nodes_are_computed_where_they_are_read() -> None:
         Node("b", "op", ("a", "k"), ("b",), reason="no"),
     )
     plan = partition(Network(nodes, ("x",), ("b", "k"), dict.fromkeys("xkab", 100)))
-    assert [(s.nodes, s.takes, s.gives) for s in plan.segments] == [
+    assert [(s.nodes, s.inputs, s.outputs) for s in plan.segments] == [
         ((0, 1), ("x",), ("a",)), ((0, 2), ("a",), ("k", "b")),
     ]  # fmt: skip
 
 
-def test_large_networks_take_no_long_time() -> None:
+def test_large_networks_are_fast() -> None:
     network = random_network(7, 4000)
     check(network, partition(network))
 
@@ -166,10 +170,10 @@ def test_report() -> None:
     assert not found.is_full
     assert [node.name for node in found.on_host] == ["n1"]
     assert found.operators["op"].device == 2 and found.operators["op"].reasons == ("no",)
-    assert [(p.side, p.nodes, p.bytes_in, p.bytes_out) for p in found.parts] == [
+    assert [(p.placement, p.nodes, p.bytes_in, p.bytes_out) for p in found.segments] == [
         ("device", 1, 1000, 1000), ("host", 1, 1000, 1000), ("device", 1, 1000, 1000),
     ]  # fmt: skip
     assert list(found.reasons) == ["no"] and list(found.modules) == [""]
-    assert json.loads(json.dumps(found.to_json()))["segments"][1]["side"] == "host"
+    assert json.loads(json.dumps(found.to_json()))["segments"][1]["placement"] == "host"
     whole = chain(False, False)
     assert report(whole, partition(whole)).is_full

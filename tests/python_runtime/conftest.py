@@ -1,4 +1,4 @@
-"""Fixtures of the Python runtime's tests: the library of a build, a runtime, small graphs."""
+"""Fixtures of the Python runtime tests: a build's library, a runtime, small graphs."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def runtime() -> Iterator[spirloom.Runtime]:
     if not spirloom.is_available():
-        pytest.skip("There is no Vulkan device.")
-    with spirloom.Runtime(cache_dir="none") as made:
-        yield made
+        pytest.skip("No Vulkan device is available.")
+    with spirloom.Runtime(cache_dir="none") as runtime:
+        yield runtime
 
 
 def relu_graph(shape: tuple[int, ...] = (5,), dtype: DType = DType.F32) -> bytes:
@@ -43,19 +43,19 @@ def relu_graph(shape: tuple[int, ...] = (5,), dtype: DType = DType.F32) -> bytes
 
 
 def maximum_graph() -> bytes:
-    """y = the greater of a and b, float32[4]."""
+    """y = maximum(a, b), float32[4]."""
     a, b, y = (Tensor(name, DType.F32, (4,)) for name in "aby")
     return graph_file.to_bytes(Graph([a, b], [y], [Node("aten.maximum", (a, b), (y,), "max")]))
 
 
 def product_graph() -> bytes:
-    """y = the matrix product x x, float32[64, 64]."""
+    """y = x @ x, float32[64, 64]."""
     x, y = (Tensor(name, DType.F32, (64, 64)) for name in "xy")
     return graph_file.to_bytes(Graph([x], [y], [Node("aten.mm", (x, x), (y,), "product")]))
 
 
 def batch_graph() -> bytes:
-    """y = relu(x) of float32[batch, 3], a batch from 1 to 8."""
+    """y = relu(x), float32[batch, 3] with batch from 1 to 8."""
     rows = Varying(8, SizeExpr(((1, ("batch",)),)))
     x, y = (Tensor(name, DType.F32, (rows, 3)) for name in "xy")
     graph = Graph([x], [y], [Node("aten.relu", (x,), (y,), "relu")])

@@ -1,4 +1,4 @@
-"""The declarations for ctypes say what the C header says."""
+"""Compares the ctypes declarations with the C header."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spirloom.runtime.abi import FUNCTIONS, STATUS
 
 from tests.c_api.header import Field, Header, read_header
 
-NUMBERS = {
+SCALARS = {
     "void": None,
     "bool": ctypes.c_bool,
     "size_t": ctypes.c_size_t,
@@ -33,7 +33,7 @@ def foreign(header: Header, ctype: str) -> Any:
         return ctypes.c_char_p
     if ctype.endswith(("*", ")")):
         return ctypes.c_void_p
-    return ctypes.c_int if ctype in {enum.name for enum in header.enums} else NUMBERS[ctype]
+    return ctypes.c_int if ctype in {enum.name for enum in header.enums} else SCALARS[ctype]
 
 
 def declared(header: Header, field: Field) -> Any:
@@ -79,7 +79,7 @@ def test_const_bytes_have_the_layout_of_bytes(header: Header) -> None:
 )
 def test_enums(header: Header, name: str, prefix: str, numbers: Any) -> None:
     enum = {e.name: e for e in header.enums}[name]
-    known = {key: n for key, n in enum.numbers.items() if not key.endswith("_FORCE_32_BITS")}
+    known = {key: n for key, n in enum.values.items() if not key.endswith("_FORCE_32_BITS")}
     assert {f"{prefix}{member.name}": int(member) for member in numbers} == known
 
 

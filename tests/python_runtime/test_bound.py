@@ -1,4 +1,4 @@
-"""Arrays that the device reads and writes where they lie."""
+"""Arrays bound to inputs and outputs without copies."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_run_reads_and_writes_them(importing: spirloom.Runtime) -> None:
     assert y.tolist() == [7] * 5
 
 
-def test_the_rest_is_given_as_ever(importing: spirloom.Runtime) -> None:
+def test_calls_pass_the_unbound_inputs(importing: spirloom.Runtime) -> None:
     model = importing.load(maximum_graph())
     b = page_aligned(4)
     b[:] = 2
@@ -55,7 +55,7 @@ def test_the_rest_is_given_as_ever(importing: spirloom.Runtime) -> None:
     assert model(a)[0].tolist() == [2, 2, 3, 4]
     assert model(a=a)[0].tolist() == [2, 2, 3, 4]
     assert model.run({"a": a}, copy=False)[0].tolist() == [2, 2, 3, 4]
-    with pytest.raises(InvalidArgument, match="2 inputs are given; the model takes 1"):
+    with pytest.raises(InvalidArgument, match="The call passes 2 inputs; the model has 1"):
         model(a, a)
     model.bind_input("b", None)
     assert model(a, -a)[0].tolist() == [1, 2, 3, 4]
@@ -67,11 +67,13 @@ def test_the_rest_is_given_as_ever(importing: spirloom.Runtime) -> None:
 
 def test_arrays_that_cannot_be_bound(importing: spirloom.Runtime) -> None:
     model = importing.load(relu_graph())
-    with pytest.raises(InvalidArgument, match=r"Input 'x' has shape \[5\], not \[4\]"):
+    with pytest.raises(
+        InvalidArgument, match=r"The array for input 'x' has shape \[4\]; expected \[5\]"
+    ):
         model.bind_input("x", page_aligned(4))
-    with pytest.raises(WrongType, match="Output 'y' is an array of float32, not of float64"):
+    with pytest.raises(WrongType, match="output 'y' has type float64; expected float32"):
         model.bind_output("y", page_aligned(5, np.float64))
-    with pytest.raises(InvalidArgument, match="which is not a multiple of a page .*page_aligned"):
+    with pytest.raises(InvalidArgument, match="not a multiple of the page size .*page_aligned"):
         model.bind_input("x", page_aligned(6)[1:])
     with pytest.raises(InvalidArgument, match="'x' must be C-contiguous"):
         model.bind_input("x", page_aligned((5, 2))[:, 0])
@@ -87,7 +89,7 @@ def test_arrays_that_cannot_be_bound(importing: spirloom.Runtime) -> None:
     assert model(X)[0].tolist() == Y
 
 
-def test_bound_arrays_keep_the_shapes(importing: spirloom.Runtime) -> None:
+def test_bound_arrays_fix_the_shapes(importing: spirloom.Runtime) -> None:
     model = importing.load(batch_graph())
     model.resize([(2, 3)])
     x = page_aligned((2, 3))
@@ -100,7 +102,7 @@ def test_bound_arrays_keep_the_shapes(importing: spirloom.Runtime) -> None:
     assert model(np.ones((4, 3), np.float32))[0].shape == (4, 3)
 
 
-def test_they_live_as_long_as_a_run_may_need_them(importing: spirloom.Runtime) -> None:
+def test_arrays_outlive_pending_runs(importing: spirloom.Runtime) -> None:
     model = importing.load(relu_graph())
     x = page_aligned(5)
     x[:] = X
@@ -116,6 +118,6 @@ def test_they_live_as_long_as_a_run_may_need_them(importing: spirloom.Runtime) -
     assert seen() is None
 
 
-def test_a_runtime_that_does_not_import(runtime: spirloom.Runtime) -> None:
+def test_binding_requires_import_host_memory(runtime: spirloom.Runtime) -> None:
     with pytest.raises(Unsupported, match="VK_EXT_external_memory_host is"):
         runtime.load(relu_graph()).bind_input("x", page_aligned(5))

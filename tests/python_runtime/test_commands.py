@@ -1,4 +1,4 @@
-"""The commands that need the runtime: spirloom doctor and spirloom run."""
+"""The commands that require the runtime: spirloom doctor and spirloom run."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from spirloom.commands import list_ops
 
 def test_doctor(runtime: spirloom.Runtime, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["doctor"]) == 0
-    said = capsys.readouterr().out
-    assert f"Spirloom    {spirloom.__version__} in " in said
-    assert f"Device 0    {spirloom.devices()[0].name} (" in said
-    assert "lacks " in said
-    assert "PROBLEM" not in said
-    assert f"Operators   {len(runtime.operator_names())}, on {runtime.device.name}" in said
+    output = capsys.readouterr().out
+    assert f"Spirloom    {spirloom.__version__} in " in output
+    assert f"Device 0    {spirloom.devices()[0].name} (" in output
+    assert "lacks " in output
+    assert "PROBLEM" not in output
+    assert f"Operators   {len(runtime.operator_names())}, on {runtime.device.name}" in output
 
 
 def test_doctor_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -33,8 +33,8 @@ def test_doctor_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     assert report["python"]["modules"]["numpy"]
 
 
-def doctor_elsewhere(**environment: str) -> str:
-    """What it says in a process with these variables; it must find a problem."""
+def failing_doctor(**environment: str) -> str:
+    """The output in a process with these environment variables. Expects a problem."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
     command = [sys.executable, "-m", "spirloom.cli", "doctor"]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
@@ -44,14 +44,14 @@ def doctor_elsewhere(**environment: str) -> str:
 
 def test_doctor_without_drivers(tmp_path: Path) -> None:
     nothing = str(tmp_path / "none.json")
-    said = doctor_elsewhere(VK_DRIVER_FILES=nothing, VK_ICD_FILENAMES=nothing)
-    assert "PROBLEM     There is no Vulkan driver: install the GPU's, or" in said
-    assert f"VK_DRIVER_FILES={nothing}" in said
+    output = failing_doctor(VK_DRIVER_FILES=nothing, VK_ICD_FILENAMES=nothing)
+    assert "PROBLEM     No Vulkan driver was found: install the GPU driver or" in output
+    assert f"VK_DRIVER_FILES={nothing}" in output
 
 
 def test_doctor_without_the_library(tmp_path: Path) -> None:
-    said = doctor_elsewhere(SPIRLOOM_LIBRARY=str(tmp_path / "libspirloom.so.1"))
-    assert f"PROBLEM     Cannot use {tmp_path}/libspirloom.so.1: " in said
+    output = failing_doctor(SPIRLOOM_LIBRARY=str(tmp_path / "libspirloom.so.1"))
+    assert f"PROBLEM     Cannot use {tmp_path}/libspirloom.so.1: " in output
 
 
 def test_doctor_counts_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,14 +59,14 @@ def test_doctor_counts_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / "spirloom/pipelines.bin").write_bytes(b"12345")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert doctor.examine()["cache"] == {
-        "folder": str(tmp_path / "spirloom"),
+        "directory": str(tmp_path / "spirloom"),
         "files": 1,
         "bytes": 5,
     }
 
 
 def test_run_becomes_spirloom_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With options that argparse would take for its own."""
+    """Also with options that argparse would interpret."""
     became: list[list[str]] = []
     monkeypatch.setattr(os, "execv", lambda _, command: became.append(command))
     monkeypatch.setattr(programs, "find_run", lambda: (tmp_path / "spirloom-run", []))
@@ -77,7 +77,7 @@ def test_run_becomes_spirloom_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_wheels_kernels_come_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """--library takes all that follows; --no-builtin means those of the user alone."""
+    """--library accepts all following arguments; --no-builtin excludes the wheel's kernels."""
     kernels = ["--library", "shaders_all.slpack"]
     monkeypatch.setattr(programs, "find_run", lambda: (tmp_path / "run", kernels))
     assert programs.run_arguments(["a.slg"])[1:] == ["a.slg", "--no-builtin", *kernels]
@@ -86,7 +86,7 @@ def test_the_wheels_kernels_come_last(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(("module", "extra"), cli.EXTRAS.items())
-def test_a_module_that_is_not_there(
+def test_a_missing_module(
     module: str, extra: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(_: object) -> int:
@@ -94,13 +94,13 @@ def test_a_module_that_is_not_there(
 
     monkeypatch.setattr(list_ops, "run", fail)
     assert cli.main(["ops"]) == 1
-    said = capsys.readouterr().err
-    assert f"requires the Python module '{module}'" in said
-    assert f"pip install 'spirloom[{extra}]'." in said
+    output = capsys.readouterr().err
+    assert f"requires the Python module '{module}'" in output
+    assert f"pip install 'spirloom[{extra}]'." in output
 
 
-def test_a_module_of_our_own_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A mistake of ours keeps its traceback."""
+def test_a_missing_module_of_spirloom(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bug of Spirloom keeps its traceback."""
 
     def fail(_: object) -> int:
         raise ModuleNotFoundError("No module named 'spirloom.x'", name="spirloom.x")

@@ -1,4 +1,4 @@
-"""spirloom compare: the figures against NumPy's, and two graphs by the command."""
+"""spirloom compare: the metrics against NumPy, and the command with two graphs."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from spirloom.errors import ImportFailure
 from spirloom.ir import DType, Graph, Node, Tensor, constant
 
 
-def test_figures() -> None:
+def test_metrics() -> None:
     random = np.random.default_rng(0)
     a = random.standard_normal((3, 50)).astype(np.float32)
     b = (a + 0.01 * random.standard_normal(a.shape)).astype(np.float32)
     x, y = a.astype(np.float64), b.astype(np.float64)
     found = difference("y", a, b)
-    assert found.greatest == pytest.approx(np.abs(x - y).max())
+    assert found.max_abs == pytest.approx(np.abs(x - y).max())
     assert found.relative == pytest.approx(np.sqrt(((x - y) ** 2).sum() / (x**2).sum()))
     power = np.var(x) + x.mean() ** 2
     assert found.sqnr == pytest.approx(10 * np.log10(power / np.mean((x - y) ** 2)))
     assert found.cosine == pytest.approx((x * y).sum() / np.sqrt((x**2).sum() * (y**2).sum()))
 
 
-def test_figures_at_the_ends() -> None:
+def test_metrics_of_special_values() -> None:
     ones, zeros = np.ones(4), np.zeros(4)
     same = difference("y", ones, ones)
-    assert (same.greatest, same.relative, same.sqnr, same.cosine) == (0, 0, math.inf, 1)
+    assert (same.max_abs, same.relative, same.sqnr, same.cosine) == (0, 0, math.inf, 1)
     assert difference("y", zeros, zeros).cosine == 1
-    lost = difference("y", ones, zeros)
-    assert (lost.greatest, lost.relative, lost.sqnr, lost.cosine) == (1, 1, 0, 0)
+    all_zero = difference("y", ones, zeros)
+    assert (all_zero.max_abs, all_zero.relative, all_zero.sqnr, all_zero.cosine) == (1, 1, 0, 0)
     assert difference("y", zeros, ones).relative == math.inf
-    great = difference("y", np.full(4, 3e200), np.full(4, 1e200))
-    assert great.relative == pytest.approx(2 / 3) and great.cosine == pytest.approx(1)
+    large = difference("y", np.full(4, 3e200), np.full(4, 1e200))
+    assert large.relative == pytest.approx(2 / 3) and large.cosine == pytest.approx(1)
     open_ends = np.array([1.0, math.inf, math.nan])
     assert difference("y", open_ends, open_ends).sqnr == math.inf
-    assert difference("y", open_ends, np.array([1.0, 2.0, math.nan])).greatest == math.inf
+    assert difference("y", open_ends, np.array([1.0, 2.0, math.nan])).max_abs == math.inf
     assert difference("y", np.empty(0), np.empty(0)).sqnr == math.inf
 
 
 def scaled(path: Path, factor: float, shape: tuple[int, ...] = (2, 3)) -> Path:
-    """y = relu(x factor), the product being named `product`; `ids` are not read."""
+    """y = relu(product), product = x * factor. The input `ids` is not read."""
     x, product, y = (Tensor(name, DType.F32, shape) for name in ("x", "product", "y"))
     ids = Tensor("ids", DType.I32, (4,))
     second = constant("factor", np.asarray(factor, np.float32))
@@ -69,7 +69,7 @@ def test_the_table(pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) 
     title, product, y = capsys.readouterr().out.splitlines()
     assert title.split() == ["tensor", "max", "abs", "relative", "SQNR", "dB", "cosine"]
     assert product.split()[0] == "product"
-    # A quarter more: 20 log10(1 / 0.25).
+    # The factor differs by 1/4: 20 log10(1 / 0.25) = 12.0 dB.
     assert y.split()[2:] == ["2.50e-01", "12.0", "1.0000000"]
 
 
@@ -86,13 +86,13 @@ def test_given_inputs_and_json(
     assert (y["max_abs"], y["sqnr_db"]) == (0.0, None)
 
 
-def test_what_does_not_fit(pair: tuple[Path, Path], tmp_path: Path) -> None:
+def test_invalid_arguments(pair: tuple[Path, Path], tmp_path: Path) -> None:
     other = scaled(tmp_path / "c.slg", 1.0, (2, 4))
     with pytest.raises(ImportFailure, match=r"input 'x' of .*a.slg is float32\[2, 3\], and of"):
         compare(pair[0], other, {}, seed=0)
     with pytest.raises(ImportFailure, match="input 'x' has no value. Use --input x=FILE.npy"):
         compare(*pair, {})
-    with pytest.raises(ImportFailure, match="There is no input 'z'; there are: x, ids"):
+    with pytest.raises(ImportFailure, match="There is no input 'z'. The inputs are: x, ids"):
         compare(*pair, {"z": np.zeros(1)}, seed=0)
     with pytest.raises(ImportFailure, match="has no method 'decode', only"):
         compare(*pair, {}, seed=0, method="decode")

@@ -1,5 +1,5 @@
-"""The states of a language model: full, reset, saved and taken up, and those of two conversations
-over the same weights."""
+"""The states of a language model: full context, reset, save and restore, and two conversations
+with shared weights."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ Methods = tuple[spirloom.Model, spirloom.Model]
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("conversations")
-    (folder / "m.gguf").write_bytes(file_bytes(tiny_metadata(), tiny_tensors()))
-    graph_file.save(import_gguf(folder / "m.gguf", prompt=CHUNK), folder / "m.slg")
-    return folder / "m.slg"
+    directory = tmp_path_factory.mktemp("conversations")
+    (directory / "m.gguf").write_bytes(file_bytes(tiny_metadata(), tiny_tensors()))
+    graph_file.save(import_gguf(directory / "m.gguf", max_prefill=CHUNK), directory / "m.slg")
+    return directory / "m.slg"
 
 
-def loaded(runtime: spirloom.Runtime, path: Path, beside: spirloom.Model | None = None) -> Methods:
-    """Both methods; `beside`: those of a second conversation over the weights of that one."""
-    if beside is None:
+def loaded(runtime: spirloom.Runtime, path: Path, other: spirloom.Model | None = None) -> Methods:
+    """Both methods. With `other`, a second conversation that shares the weights of `other`."""
+    if other is None:
         prefill = runtime.load(path, method="prefill")
     else:
-        prefill = runtime.load(path, method="prefill", shares=beside, own_states=True)
-    return prefill, runtime.load(path, method="decode", shares=prefill)
+        prefill = runtime.load(path, method="prefill", share_with=other, separate_states=True)
+    return prefill, runtime.load(path, method="decode", share_with=prefill)
 
 
 def read(methods: Methods, prompt: list[int]) -> None:
@@ -41,9 +41,9 @@ def read(methods: Methods, prompt: list[int]) -> None:
         methods[0](np.array([prompt[start : start + CHUNK]], np.int32))
 
 
-def said(methods: Methods, begin: int, count: int) -> list[int]:
-    """Tokens behind `begin` others, the first of which the run before has chosen."""
-    methods[1].submit_steps(count - 1).result()
+def generated(methods: Methods, begin: int, count: int) -> list[int]:
+    """`count` tokens from index `begin`; the first one was chosen by the previous run."""
+    methods[1].submit_repeated(count - 1).result()
     found: list[int] = methods[1].states["tokens"][begin : begin + count].tolist()
     return found
 
@@ -51,36 +51,36 @@ def said(methods: Methods, begin: int, count: int) -> list[int]:
 def alone(runtime: spirloom.Runtime, path: Path, prompt: list[int], count: int) -> list[int]:
     methods = loaded(runtime, path)
     read(methods, prompt)
-    return said(methods, len(prompt), count)
+    return generated(methods, len(prompt), count)
 
 
 def copied(model: spirloom.Model) -> dict[str, Array]:
     return {name: value.copy() for name, value in model.states.items()}
 
 
-def test_a_saved_conversation_goes_on_elsewhere(
+def test_a_saved_conversation_continues_in_another_model(
     runtime: spirloom.Runtime, path: Path, tmp_path: Path
 ) -> None:
-    wanted = alone(runtime, path, PROMPT, 12)
+    expected = alone(runtime, path, PROMPT, 12)
     first = loaded(runtime, path)
     read(first, PROMPT)
-    assert said(first, len(PROMPT), 5) == wanted[:5]
+    assert generated(first, len(PROMPT), 5) == expected[:5]
     np.savez(tmp_path / "kept.npz", **first[0].states)
-    for beside in (None, first[0]):
-        second = loaded(runtime, path, beside)
+    for other in (None, first[0]):
+        second = loaded(runtime, path, other)
         with np.load(tmp_path / "kept.npz") as kept:
             assert set(kept) == set(second[0].states)
             for name in kept:
                 second[0].states[name] = kept[name]
         assert second[1].states["position"].tolist() == [len(PROMPT) + 4]
-        second[1].submit_steps(7).result()
+        second[1].submit_repeated(7).result()
         tokens = second[1].states["tokens"]
-        assert tokens[len(PROMPT) : len(PROMPT) + 12].tolist() == wanted
+        assert tokens[len(PROMPT) : len(PROMPT) + 12].tolist() == expected
 
 
-def test_two_conversations_over_the_same_weights(runtime: spirloom.Runtime, path: Path) -> None:
-    wanted = [alone(runtime, path, prompt, 9) for prompt in (PROMPT, OTHER)]
-    assert wanted[0] != wanted[1]
+def test_two_conversations_share_weights(runtime: spirloom.Runtime, path: Path) -> None:
+    expected = [alone(runtime, path, prompt, 9) for prompt in (PROMPT, OTHER)]
+    assert expected[0] != expected[1]
     first = loaded(runtime, path)
     second = loaded(runtime, path, first[0])
     assert first[0].stats.constant_bytes > 0
@@ -88,17 +88,17 @@ def test_two_conversations_over_the_same_weights(runtime: spirloom.Runtime, path
     assert second[0].stats.state_bytes == first[0].stats.state_bytes
     for methods, prompt in zip((first, second), (PROMPT, OTHER), strict=True):
         read(methods, prompt)
-    for _ in range(8):  # in turns
+    for _ in range(8):  # alternating
         for methods in (first, second):
-            methods[1].submit_steps(1).result()
+            methods[1].submit_repeated(1).result()
     found = [
         methods[1].states["tokens"][len(prompt) : len(prompt) + 9].tolist()
         for methods, prompt in zip((first, second), (PROMPT, OTHER), strict=True)
     ]
-    assert found == wanted
+    assert found == expected
 
 
-def test_a_reset_is_of_both_methods_and_of_one_conversation(
+def test_a_reset_affects_both_methods_and_one_conversation(
     runtime: spirloom.Runtime, path: Path
 ) -> None:
     first = loaded(runtime, path)
@@ -106,29 +106,29 @@ def test_a_reset_is_of_both_methods_and_of_one_conversation(
     new = copied(first[0])
     for methods in (first, second):
         read(methods, PROMPT)
-    wanted = said(first, len(PROMPT), 6)
+    expected = generated(first, len(PROMPT), 6)
     first[1].reset_states()
     for name, value in new.items():
         np.testing.assert_array_equal(first[0].states[name], value)
-    assert said(second, len(PROMPT), 6) == wanted, "the other one goes on"
+    assert generated(second, len(PROMPT), 6) == expected, "the other conversation is unaffected"
     read(first, PROMPT)
-    assert said(first, len(PROMPT), 6) == wanted
+    assert generated(first, len(PROMPT), 6) == expected
 
 
-def test_steps_beyond_a_full_context_harm_nothing(runtime: spirloom.Runtime, path: Path) -> None:
-    """Rows and tokens that are in it stay as they are, and a reset begins anew."""
-    wanted = alone(runtime, path, PROMPT, CONTEXT - len(PROMPT))
+def test_steps_beyond_a_full_context_change_nothing(runtime: spirloom.Runtime, path: Path) -> None:
+    """The KV cache and the tokens remain unchanged, and a reset starts a new conversation."""
+    expected = alone(runtime, path, PROMPT, CONTEXT - len(PROMPT))
     methods = loaded(runtime, path)
     read(methods, PROMPT)
-    assert said(methods, len(PROMPT), CONTEXT - len(PROMPT)) == wanted
-    methods[1].submit_steps(1).result()  # the last token's own row
+    assert generated(methods, len(PROMPT), CONTEXT - len(PROMPT)) == expected
+    methods[1].submit_repeated(1).result()  # the KV-cache entry of the last token
     full = copied(methods[1])
     assert full["position"].tolist() == [CONTEXT]
-    methods[1].submit_steps(3).result()
+    methods[1].submit_repeated(3).result()
     methods[0](np.array([PROMPT[:CHUNK]], np.int32))
     for name, value in methods[1].states.items():
-        if name.startswith(("keys.", "values.", "tokens")):
+        if name.startswith(("k_cache.", "v_cache.", "tokens")):
             np.testing.assert_array_equal(value, full[name], name)
     methods[0].reset_states()
     read(methods, PROMPT)
-    assert said(methods, len(PROMPT), CONTEXT - len(PROMPT)) == wanted
+    assert generated(methods, len(PROMPT), CONTEXT - len(PROMPT)) == expected

@@ -31,7 +31,7 @@ def test_the_page(
     assert done.failed == 0
 
 
-def test_the_table_of_errors_is_whole() -> None:
+def test_the_table_of_errors_is_complete() -> None:
     text = PAGE.read_text(encoding="utf-8")
     assert [s.name for s in Status if s is not Status.OK and f"`{s.name}`" not in text] == []
     kinds = [

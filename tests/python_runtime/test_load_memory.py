@@ -1,5 +1,4 @@
-"""How much memory loading takes at once: weights lie on the device once, and in the host's memory
-in parts."""
+"""Peak memory of loading: weights are stored once on the device and only partly in host memory."""
 
 from __future__ import annotations
 
@@ -18,8 +17,8 @@ from spirloom.quantized_weights import QuantizedMatrix
 
 FEATURES, GROUP, WORDS = 2048, 32, 8192
 PERIOD = np.random.default_rng(0).integers(-8, 8, 65521, dtype=np.int8)
-# Loads a small model, so that libraries and driver are there, then the other: what the process and
-# the device took more at most, and what the device has in the end.
+# Loads a small model first, which initializes libraries and driver, then the other. Prints the peak
+# increase of process memory and of device memory, and the final increase of device memory.
 MEASURED = """
 import re, sys
 from pathlib import Path
@@ -38,8 +37,8 @@ print(status("VmHWM") - before, memory["peak"] - device, memory["in_use"] - devi
 
 
 def network(path: Path, kind: str, layers: int) -> Path:
-    """Square layers, of numbers of 4 bits or of halves; "tied" ones between words, known by the
-    table that scores are made with."""
+    """Square linear layers with int4 or float16 weights; "tied" ones between an embedding and an
+    output projection that share one table."""
     tied = kind == "tied"
     graph = Graph([Tensor("x", DType.I32, (1,)) if tied else Tensor("x", DType.F16, (1, FEATURES))])
     library = OpLibrary()
@@ -63,16 +62,16 @@ def network(path: Path, kind: str, layers: int) -> Path:
 
 
 def _layer(i: int, values: Array, kind: str) -> tuple[str, dict[str, object]]:
-    """The operator and its weight, unlike those of others: files hold equal constants once."""
+    """The operator and its weight, which differs per layer: files deduplicate equal constants."""
     if kind != "int4":
         return "aten.linear", {"weight": constant(f"w{i}", values.astype(np.float16))}
     scales = np.full((FEATURES, FEATURES // GROUP), 1 + i / 1024, np.float32)
-    return "spirloom.linear_q4", {**QuantizedMatrix(values, scales).arguments(f"w{i}")}
+    return "spirloom.linear_w4", {**QuantizedMatrix(values, scales).arguments(f"w{i}")}
 
 
 @pytest.mark.parametrize(("kind", "layers"), [("f16", 25), ("int4", 88), ("tied", 21)])
-def test_weights_take_memory_once(kind: str, layers: int, tmp_path: Path) -> None:
-    """A fifth of 200 MB is more than what is staged, and much less than the file once more."""
+def test_weights_are_stored_once(kind: str, layers: int, tmp_path: Path) -> None:
+    """The slack, 1/5 of 200 MB, exceeds the staging memory and is far below a second copy."""
     paths = [network(tmp_path / f"{n}.slg", kind, n) for n in (1, layers)]
     size = paths[1].stat().st_size
     assert size > 200e6

@@ -1,4 +1,4 @@
-"""Methods of one file in Python, and copies of a model, over one set of weights."""
+"""Methods of one file, and copies of a model, that share weights."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_attachments_are_those_of_the_file(runtime: spirloom.Runtime, tmp_path: Path) -> None:
+def test_methods_share_the_attachments(runtime: spirloom.Runtime, tmp_path: Path) -> None:
     graphs = [method("up", 1), method("down", -1)]
     graphs[0].attachments = {"tokenizer.json": b"{}", "empty": b""}
     for external in (False, True):
@@ -50,7 +50,7 @@ def test_attachments_are_those_of_the_file(runtime: spirloom.Runtime, tmp_path: 
 
 def test_methods_share_weights_and_states(runtime: spirloom.Runtime, file: Path) -> None:
     up = runtime.load(file)
-    down = runtime.load(file, method="down", shares=up)
+    down = runtime.load(file, method="down", share_with=up)
     assert up.methods == down.methods == ("up", "down")
     assert (up.method, down.method) == ("up", "down")
     assert down.stats.constant_bytes == down.stats.state_bytes == 0
@@ -64,21 +64,19 @@ def test_methods_share_weights_and_states(runtime: spirloom.Runtime, file: Path)
     assert down(ones)[0].tolist() == [-1, -10, -100]
 
 
-def test_a_copy_has_states_of_its_own(runtime: spirloom.Runtime, file: Path) -> None:
+def test_a_copy_has_separate_states(runtime: spirloom.Runtime, file: Path) -> None:
     one = runtime.load(file)
-    two = runtime.load(file, shares=one, own_states=True)
+    two = runtime.load(file, share_with=one, separate_states=True)
     ones = np.ones(3, np.float32)
     one(ones)
     assert two.states["total"].tolist() == [0, 0, 0]
-    two.states["total"] = one.states["total"]  # to go on from the same beginning
+    two.states["total"] = one.states["total"]  # continue from the same state
     assert two(ones)[0].tolist() == one(ones)[0].tolist() == [2, 20, 200]
 
 
-def test_what_cannot_be_shared_is_refused(
-    runtime: spirloom.Runtime, file: Path, tmp_path: Path
-) -> None:
+def test_sharing_requires_one_file(runtime: spirloom.Runtime, file: Path, tmp_path: Path) -> None:
     model = runtime.load(file)
-    with pytest.raises(NotFound, match="no method 'left'; it has 'up', 'down'"):
+    with pytest.raises(NotFound, match="no method 'left'. Methods: 'up', 'down'"):
         runtime.load(file, method="left")
     other = method("up", 1)
     other.nodes[0].replace_inputs(
@@ -88,8 +86,8 @@ def test_what_cannot_be_shared_is_refused(
             if t.data is not None
         }
     )
-    with pytest.raises(InvalidArgument, match="Load both from one file"):
-        runtime.load(graph_file.to_bytes(other), shares=model)
+    with pytest.raises(InvalidArgument, match="Load both models from the same file"):
+        runtime.load(graph_file.to_bytes(other), share_with=model)
 
 
 def test_inspect_shows_each(file: Path) -> None:

@@ -1,6 +1,6 @@
-"""What `spirloom serve` is made of, without the packages that it needs for HTTP.
+"""The parts of `spirloom serve` that do not require the HTTP packages.
 
-tests/torch/test_serve.py has the whole.
+tests/torch/test_serve.py tests the complete server.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import pytest
 from spirloom.llm import Sampling
 from spirloom.runtime import DeviceLost
 from spirloom.serve import request_queue
-from spirloom.serve.request_queue import Turns
+from spirloom.serve.request_queue import RequestQueue
 from spirloom.serve.requests import read_chat, read_completion
-from spirloom.serve.responses import Reply, Stops
-from spirloom.serve.validation import Refused, parse
+from spirloom.serve.responses import Reply, StopSequences
+from spirloom.serve.validation import RequestError, parse
 
 USER = {"role": "user", "content": "Hi"}
 
@@ -34,10 +34,10 @@ def chat(*messages: Any, **fields: Any) -> Any:
     return read_chat(parse(json.dumps({"messages": messages, **fields}).encode()))
 
 
-def test_what_is_not_said_is_as_openai_has_it() -> None:
-    asked = completion()
-    assert asked.prompts == ["It"]
-    options = asked.options
+def test_defaults_are_those_of_openai() -> None:
+    request = completion()
+    assert request.prompts == ["It"]
+    options = request.options
     assert (options.model, options.tokens, options.stop) == (None, None, ())
     assert (options.stream, options.include_usage) == (False, False)
     how = options.sampling
@@ -47,8 +47,11 @@ def test_what_is_not_said_is_as_openai_has_it() -> None:
 def test_every_field_is_read() -> None:
     how = {"model": "m", "temperature": 0.5, "top_p": 0.9, "top_k": 7, "seed": 3, "stream": True}
     more = {"stop": ["a", "b"], "stream_options": {"include_usage": True}}
-    for asked in (completion(max_tokens=5, **how, **more), chat(USER, max_tokens=5, **how, **more)):
-        options = asked.options
+    for request in (
+        completion(max_tokens=5, **how, **more),
+        chat(USER, max_tokens=5, **how, **more),
+    ):
+        options = request.options
         assert (options.model, options.tokens, options.stop) == ("m", 5, ("a", "b"))
         assert options.stream and options.include_usage
         sampling = options.sampling
@@ -58,13 +61,13 @@ def test_every_field_is_read() -> None:
     assert chat(USER, max_tokens=5, max_completion_tokens=6).options.tokens == 6
 
 
-def test_prompts_are_texts_or_tokens_or_several() -> None:
+def test_prompts_are_texts_or_token_ids_or_lists_of_them() -> None:
     for given in ("a", ["a"], ["a", "b"], [[1, 2], [3]], ["a", [4]]):
         assert completion(prompt=given).prompts == (given if isinstance(given, list) else [given])
     assert completion(prompt=[5, 6]).prompts == [[5, 6]]
 
 
-def test_messages_are_texts_by_role() -> None:
+def test_messages_have_roles_and_texts() -> None:
     parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
     system = {"role": "developer", "content": parts}
     answered: dict[str, Any] = {
@@ -80,7 +83,7 @@ def test_messages_are_texts_by_role() -> None:
     ]
 
 
-def test_fields_that_ask_for_nothing_are_taken() -> None:
+def test_unsupported_fields_with_neutral_values_are_accepted() -> None:
     nothing: dict[str, Any] = {
         "n": 1, "logprobs": False, "logit_bias": {}, "presence_penalty": 0, "tools": [],
         "frequency_penalty": 0.0, "response_format": {"type": "text"}, "user": "me", "seed": None,
@@ -91,46 +94,48 @@ def test_fields_that_ask_for_nothing_are_taken() -> None:
 
 
 WRONG: list[tuple[dict[str, Any], str | None, str]] = [
-    ({"prompt": None}, "prompt", "prompt is null; it has to be a string, a list of tokens"),
-    ({"prompt": {}}, "prompt", "prompt is an object; it has to be a string"),
-    ({"prompt": []}, "prompt", "prompt holds 0 prompts; 1 to 64 are taken."),
-    ({"prompt": ["a"] * 65}, "prompt", "prompt holds 65 prompts; 1 to 64 are taken."),
-    ({"prompt": [[]]}, "prompt", "prompt is a list; it has to be"),
-    ({"prompt": [1, "a"]}, "prompt", "prompt is a list; it has to be"),
-    ({"prompt": [True]}, "prompt", "prompt is a list; it has to be"),
-    ({"prompt": "\ud800"}, "prompt", "prompt is no text: surrogates not allowed."),
-    ({"model": 3}, "model", "model is an integer; it has to be a string."),
-    ({"max_tokens": 0}, "max_tokens", "max_tokens is 0; it has to be at least 1."),
-    ({"max_tokens": 1.5}, "max_tokens", "max_tokens is a number; it has to be an integer."),
-    ({"max_tokens": True}, "max_tokens", "max_tokens is a boolean; it has to be an integer."),
-    ({"temperature": "hot"}, "temperature", "temperature is a string; it has to be a number."),
+    ({"prompt": None}, "prompt", "prompt is null; expected a string, a list of integer token"),
+    ({"prompt": {}}, "prompt", "prompt is an object; expected a string"),
+    ({"prompt": []}, "prompt", "prompt has 0 prompts; expected 1 to 64."),
+    ({"prompt": ["a"] * 65}, "prompt", "prompt has 65 prompts; expected 1 to 64."),
+    ({"prompt": [[]]}, "prompt", "prompt is a list; expected"),
+    ({"prompt": [1, "a"]}, "prompt", "prompt is a list; expected"),
+    ({"prompt": [True]}, "prompt", "prompt is a list; expected"),
+    ({"prompt": "\ud800"}, "prompt", "prompt is not valid Unicode: surrogates not allowed."),
+    ({"model": 3}, "model", "model is an integer; expected a string."),
+    ({"max_tokens": 0}, "max_tokens", "max_tokens is 0; expected at least 1."),
+    ({"max_tokens": 1.5}, "max_tokens", "max_tokens is a number; expected an integer."),
+    ({"max_tokens": True}, "max_tokens", "max_tokens is a boolean; expected an integer."),
+    ({"temperature": "hot"}, "temperature", "temperature is a string; expected a number."),
     ({"temperature": -1}, "temperature", "temperature (-1) must be 0 or more."),
     ({"temperature": 10**400}, "temperature", "must be 0 or more."),
     ({"top_p": 0}, "top_p", "top_p (0) must be above 0 and at most 1."),
     ({"top_k": -1}, "top_k", "top_k (-1) must be 0, for all tokens, or more."),
     ({"seed": 1 << 31}, "seed", "seed (2147483648) must be between 0 and 2147483647."),
-    ({"stop": 3}, "stop", "stop is an integer; it has to be a string or a list of strings."),
-    ({"stop": ["a", 3]}, "stop", "stop is a list; it has to be a string or a list of strings."),
-    ({"stop": list("abcde")}, "stop", "stop holds 5 texts; 4 is the most."),
-    ({"stop": ""}, "stop", "stop holds a text of 0 characters; 1 to 1000 are taken."),
-    ({"stop": "a" * 1001}, "stop", "stop holds a text of 1001 characters; 1 to 1000 are taken."),
-    ({"stream": 1}, "stream", "stream is an integer; it has to be true or false."),
-    ({"stream_options": {}}, "stream_options", "is only for requests with stream."),
-    ({"stream": True, "stream_options": 1}, "stream_options", "stream_options is an integer; it"),
+    ({"stop": 3}, "stop", "stop is an integer; expected a string or a list of strings."),
+    ({"stop": ["a", 3]}, "stop", "stop is a list; expected a string or a list of strings."),
+    ({"stop": list("abcde")}, "stop", "stop has 5 strings; at most 4 are allowed."),
+    ({"stop": ""}, "stop", "stop has a string of 0 characters; expected 1 to 1000."),
+    ({"stop": "a" * 1001}, "stop", "stop has a string of 1001 characters; expected 1 to 1000."),
+    ({"stream": 1}, "stream", "stream is an integer; expected true or false."),
+    ({"stream_options": {}}, "stream_options", "stream_options requires stream: true."),
+    ({"stream": True, "stream_options": 1}, "stream_options", "stream_options is an integer; exp"),
     ({"stream": True, "stream_options": {"x": 1}}, "stream_options", 'has no field "x".'),
     ({"n": 2}, "n", "n is 2; only 1 is supported."),
     ({"n": True}, "n", "n is true; only 1 is supported."),
     ({"logprobs": 0}, "logprobs", "logprobs is 0; only false is supported."),
     ({"tools": [{}]}, "tools", "tools is [{}]; it is not supported."),
     ({"suffix": "x" * 99}, "suffix", "x…; it is not supported."),
-    ({"messages": []}, None, 'There is no field "messages".'),
-    ({"prmpt\n": 1}, None, 'There is no field "prmpt\\n".'),
+    ({"messages": []}, None, 'Unknown field "messages".'),
+    ({"prmpt\n": 1}, None, 'Unknown field "prmpt\\n".'),
 ]
 
 
 @pytest.mark.parametrize(("fields", "param", "message"), WRONG)
-def test_what_is_refused(fields: dict[str, Any], param: str | None, message: str) -> None:
-    with pytest.raises(Refused) as error:
+def test_invalid_fields_are_rejected(
+    fields: dict[str, Any], param: str | None, message: str
+) -> None:
+    with pytest.raises(RequestError) as error:
         completion(**fields)
     assert message in str(error.value) and error.value.param == param
     details: Any = error.value.body()["error"]
@@ -139,40 +144,40 @@ def test_what_is_refused(fields: dict[str, Any], param: str | None, message: str
 
 
 WRONG_MESSAGES: list[tuple[Any, str, str]] = [
-    ("Hi", "messages[0]", "messages[0] is a string; it has to be an object."),
-    ({"content": "a"}, "messages[0].role", "messages[0].role is null; it has to be one of system"),
-    ({"role": "tool", "content": "a"}, "messages[0].role", '"tool"; it has to be one of system'),
-    ({"role": 1, "content": "a"}, "messages[0].role", "is an integer; it has to be a string."),
-    ({"role": "user"}, "messages[0].content", "is null; it has to be a string or a list of parts"),
-    ({"role": "user", "content": 1}, "messages[0].content", "is an integer; it has to be a str"),
+    ("Hi", "messages[0]", "messages[0] is a string; expected an object."),
+    ({"content": "a"}, "messages[0].role", "messages[0].role is null; expected one of system"),
+    ({"role": "tool", "content": "a"}, "messages[0].role", '"tool"; expected one of system'),
+    ({"role": 1, "content": "a"}, "messages[0].role", "is an integer; expected a string."),
+    ({"role": "user"}, "messages[0].content", "is null; expected a string or a list of parts"),
+    ({"role": "user", "content": 1}, "messages[0].content", "is an integer; expected a str"),
     ({**USER, "name": "Emma"}, "messages[0].name", '"Emma"; it is not supported.'),
     ({**USER, "tool_calls": [1]}, "messages[0].tool_calls", "[1]; it is not supported."),
-    ({**USER, "content": ["a"]}, "messages[0].content[0]", "a string; it has to be an object."),
+    ({**USER, "content": ["a"]}, "messages[0].content[0]", "a string; expected an object."),
     ({**USER, "content": [{"type": "image_url"}]}, "messages[0].content[0].type",
      '"image_url"; only text is supported.'),
-    ({**USER, "content": [{"type": "text"}]}, "messages[0].content[0].text", "is null; it has to"),
-    ({**USER, "content": "\udfff"}, "messages[0].content", "is no text: surrogates not allowed."),
+    ({**USER, "content": [{"type": "text"}]}, "messages[0].content[0].text", "is null; expected"),
+    ({**USER, "content": "\udfff"}, "messages[0].content", "is not valid Unicode: surrogates"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("message", "param", "said"), WRONG_MESSAGES)
-def test_messages_that_are_refused(message: Any, param: str, said: str) -> None:
-    with pytest.raises(Refused) as error:
+@pytest.mark.parametrize(("message", "param", "expected"), WRONG_MESSAGES)
+def test_invalid_messages_are_rejected(message: Any, param: str, expected: str) -> None:
+    with pytest.raises(RequestError) as error:
         chat(message)
-    assert said in str(error.value) and error.value.param == param
+    assert expected in str(error.value) and error.value.param == param
 
 
 BODIES = (b"", b"{", b"\xff", b"[]", b"3", b'{"a": NaN}', b"[" * 100_000, b"9" * 9999)
 
 
 @pytest.mark.parametrize("body", BODIES)
-def test_bodies_that_are_none(body: bytes) -> None:
-    with pytest.raises(Refused, match=r"no JSON: |has to be an object"):
+def test_malformed_bodies_are_rejected(body: bytes) -> None:
+    with pytest.raises(RequestError, match=r"not valid JSON: |expected an object"):
         parse(body)
 
 
-def test_random_values_are_taken_or_refused() -> None:
-    """Nothing but Refused is raised, whatever a field holds."""
+def test_random_values_raise_no_other_exception() -> None:
+    """Only RequestError is raised, for any value of a field."""
     values: list[Any] = [None, True, 0, -1, 1 << 70, 0.5, 1e308, "", "a", "\ud800", [], {}]
     names = ("prompt", "messages", "stop", "stream", "stream_options", "seed", "max_tokens", "n")
     choose = random.Random(3)
@@ -192,36 +197,36 @@ def test_random_values_are_taken_or_refused() -> None:
         for read in (read_completion, read_chat):
             try:
                 read(parse(json.dumps(fields).encode()))
-                outcomes.add("taken")
-            except Refused as refused:
-                json.dumps(refused.body(), ensure_ascii=False).encode()
-                outcomes.add("refused")
-    assert outcomes == {"taken", "refused"}
+                outcomes.add("accepted")
+            except RequestError as error:
+                json.dumps(error.body(), ensure_ascii=False).encode()
+                outcomes.add("rejected")
+    assert outcomes == {"accepted", "rejected"}
 
 
-def test_texts_end_before_what_stops_them() -> None:
-    """However the text is cut into pieces, what comes is the same, and no later than it can."""
+def test_texts_end_before_a_stop_sequence() -> None:
+    """The text does not depend on its split into pieces, and is emitted as early as possible."""
     choose = random.Random(5)
     for _ in range(3000):
         text = "".join(choose.choices("ab", k=choose.randrange(12)))
-        wanted = ["".join(choose.choices("ab", k=choose.randrange(1, 5))) for _ in range(2)]
-        ends = [(text.index(stop) + len(stop), stop) for stop in wanted if stop in text]
+        stop_texts = ["".join(choose.choices("ab", k=choose.randrange(1, 5))) for _ in range(2)]
+        ends = [(text.index(stop) + len(stop), stop) for stop in stop_texts if stop in text]
         first, stop = min(ends, key=lambda end: (end[0], -len(end[1])), default=(len(text), ""))
-        stops, said, start = Stops(wanted), "", 0
+        stops, output, start = StopSequences(stop_texts), "", 0
         while start < len(text):
             end = start + choose.randrange(1, 4)
-            said += stops.add(text[start:end])
+            output += stops.add(text[start:end])
             if not stops.found:
-                held = text[len(said) : end]
-                assert not held or any(stop.startswith(held) for stop in wanted)
+                held = text[len(output) : end]
+                assert not held or any(stop.startswith(held) for stop in stop_texts)
             start = end
-        said += stops.rest()
-        assert said == text[: first - len(stop)], (text, wanted)
+        output += stops.rest()
+        assert output == text[: first - len(stop)], (text, stop_texts)
         assert stops.found == bool(ends)
 
 
 class Bytes:
-    """A model that says one text, a byte a token."""
+    """A model that generates one text, one byte per token."""
 
     tokenizer = property(lambda self: self)
 
@@ -240,10 +245,10 @@ def reply_of(text: str, tokens: int, *stop: str) -> Reply:
     return Reply(llm, [1, 2], tokens, Sampling(), stop)
 
 
-def test_a_reply_is_cut_between_characters() -> None:
+def test_replies_are_truncated_between_characters() -> None:
     text = "naïve 🙂 café 🙂"
     size = len(text.encode())
-    for tokens, stop, said, finish, count in (
+    for tokens, stop, expected, finish, count in (
         (99, (), text, "stop", size),
         (size, (), text, "length", size),
         (99, ("é 🙁", "🙂"), "naïve ", "stop", 11),
@@ -252,24 +257,24 @@ def test_a_reply_is_cut_between_characters() -> None:
     ):
         reply = reply_of(text, tokens, *stop)
         pieces = list(reply)
-        assert "".join(pieces) == said and "�" not in "".join(pieces[:-1])
+        assert "".join(pieces) == expected and "�" not in "".join(pieces[:-1])
         assert (reply.prompt_tokens, reply.tokens, reply.finish) == (2, count, finish)
 
 
-def test_requests_take_turns_in_order() -> None:
-    """One at a time, while the event loop goes on."""
+def test_requests_run_in_order() -> None:
+    """One at a time, without blocking the event loop."""
     busy = threading.Lock()
 
     def text(name: str) -> Iterator[str]:
         for i in range(3):
-            assert busy.acquire(blocking=False), "two run at once"
+            assert busy.acquire(blocking=False), "two requests run concurrently"
             time.sleep(0.01)
             busy.release()
             yield "" if i == 1 else f"{name}{i}"
 
     async def main() -> None:
         order: list[str] = []
-        waits = Turns()
+        waits = RequestQueue()
 
         async def ask(name: str) -> None:
             async with aclosing(waits.run(text(name))) as pieces:
@@ -278,7 +283,7 @@ def test_requests_take_turns_in_order() -> None:
         began = time.monotonic()
         tasks = [asyncio.create_task(ask(name)) for name in "abcd"]
         await asyncio.sleep(0)
-        assert time.monotonic() - began < 0.03, "the loop does not wait"
+        assert time.monotonic() - began < 0.03, "the event loop is not blocked"
         await asyncio.gather(*tasks)
         assert order == ["a2", "b2", "c2", "d2"]
         waits.close()
@@ -286,7 +291,7 @@ def test_requests_take_turns_in_order() -> None:
     asyncio.run(main())
 
 
-def test_who_goes_away_makes_room() -> None:
+def test_cancelled_requests_leave_the_queue() -> None:
     made: dict[str, int] = {"first": 0, "second": 0}
 
     def endless(name: str) -> Iterator[str]:
@@ -295,7 +300,7 @@ def test_who_goes_away_makes_room() -> None:
             yield "a"
 
     async def main() -> None:
-        waits = Turns()
+        waits = RequestQueue()
         first, second = waits.run(endless("first")), waits.run(endless("second"))
         assert await anext(first) == "a"
         waiting = asyncio.ensure_future(anext(second))
@@ -312,11 +317,11 @@ def test_who_goes_away_makes_room() -> None:
     asyncio.run(main())
 
 
-def test_too_many_are_refused_and_an_end_ends_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(request_queue, "MOST_WAITING", 1)
+def test_the_queue_is_bounded_and_shut_down_ends_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_queue, "MAX_WAITING", 1)
 
     async def main() -> None:
-        waits, go_on = Turns(), threading.Event()
+        waits, go_on = RequestQueue(), threading.Event()
 
         def text() -> Iterator[str]:
             yield "a"
@@ -325,29 +330,29 @@ def test_too_many_are_refused_and_an_end_ends_all(monkeypatch: pytest.MonkeyPatc
 
         first = waits.run(text())
         assert await anext(first) == "a"
-        waits.check_room()
+        waits.check_capacity()
         second = asyncio.ensure_future(anext(waits.run(text())))
         await asyncio.sleep(0)
-        with pytest.raises(Refused, match="1 requests wait") as error:
-            waits.check_room()
+        with pytest.raises(RequestError, match="1 requests are already waiting") as error:
+            waits.check_capacity()
         assert error.value.status == 503
-        waits.closing()
+        waits.shut_down()
         go_on.set()
         for ending in (anext(first), second, anext(waits.run(text()))):
-            with pytest.raises(Refused, match="The server is ending"):
+            with pytest.raises(RequestError, match="The server is shutting down"):
                 await ending
         waits.close()
 
     asyncio.run(main())
 
 
-def test_failures_reach_who_asked() -> None:
+def test_failures_reach_the_caller() -> None:
     def lost() -> Iterator[str]:
         yield "a"
         raise DeviceLost("The device is gone.")
 
     async def main() -> None:
-        waits = Turns()
+        waits = RequestQueue()
         pieces = waits.run(lost())
         assert await anext(pieces) == "a" and waits.failure is None
         with pytest.raises(DeviceLost):

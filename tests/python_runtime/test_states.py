@@ -1,4 +1,4 @@
-"""States in Python: what outlives runs, by name."""
+"""States in Python: persistent tensors by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ START = np.array([1, 2, 3], np.float32)
 
 
 def totals() -> bytes:
-    """total += x, from START; y = the total; `kept` is left alone."""
+    """total += x, initially START; y = total. `kept` is not updated."""
     x, total, y = (Tensor(name, DType.F32, (3,)) for name in ("x", "total", "y"))
     kept = Tensor("kept", DType.I32, (2, 2))
     args = OpLibrary().complete("aten.add.Tensor", {"a": total, "b": x})
@@ -30,7 +30,7 @@ def model(runtime: spirloom.Runtime) -> spirloom.Model:
     return runtime.load(totals())
 
 
-def test_runs_go_on_where_the_last_one_ended(model: spirloom.Model) -> None:
+def test_runs_continue_from_the_previous_state(model: spirloom.Model) -> None:
     assert list(model.states) == ["total", "kept"]
     assert [str(info) for info in model.states.infos] == ["total: float32[3]", "kept: int32[2, 2]"]
     assert model.stats.state_bytes >= 28
@@ -57,18 +57,18 @@ def test_states_are_saved_and_loaded(
     assert other(np.zeros(3, np.float32))[0].tolist() == (START + 1).tolist()
 
 
-def test_wrong_states_are_refused(model: spirloom.Model) -> None:
+def test_invalid_states_are_rejected(model: spirloom.Model) -> None:
     with pytest.raises(KeyError):
         model.states["other"]
     with pytest.raises(InvalidArgument, match="no state 'other'; it has: total, kept"):
         model.states["other"] = START
-    with pytest.raises(InvalidArgument, match=r"State 'total' has the shape \[3\], not \[2\]"):
+    with pytest.raises(InvalidArgument, match=r"state 'total' has shape \[2\]; expected \[3\]"):
         model.states["total"] = START[:2]
     with pytest.raises(WrongType):
         model.states["kept"] = np.ones((2, 2), np.float32)
 
 
-def test_a_run_in_flight_has_them(model: spirloom.Model) -> None:
+def test_states_are_busy_during_a_run(model: spirloom.Model) -> None:
     run = model.submit(np.ones(3, np.float32))
     with pytest.raises(Busy):
         model.reset_states()

@@ -1,4 +1,4 @@
-"""examples/story: the committed model against a network in NumPy, of the numbers in its file."""
+"""examples/story: the committed model against a NumPy implementation with the file's weights."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HEADS, CACHED, SIZE, LAYERS = 6, 3, 32, 4
 
 
 class Network:
-    """Llama in float64, all tokens at once."""
+    """Llama in float64, without a KV cache."""
 
     def __init__(self, graph: Graph) -> None:
         self._nodes = {
@@ -32,8 +32,8 @@ class Network:
         }
         self._weights = {t.name: t.data for t in graph.tensors() if t.data is not None}
 
-    def scores(self, tokens: list[int]) -> Array:
-        """Of the token after the last one."""
+    def logits(self, tokens: list[int]) -> Array:
+        """The logits of the next token."""
         x = self._matrix("embedding")[tokens]
         for layer in range(LAYERS):
             x = self._layer(x, f"model.layers.{layer}")
@@ -42,17 +42,17 @@ class Network:
     def _layer(self, x: Array, name: str) -> Array:
         h = self._normed(x, f"{name}.input_layernorm") @ self._matrix(f"{name}.self_attn.qkv").T
         q, k, v = np.split(h.reshape(len(x), -1, SIZE), [HEADS, HEADS + CACHED], axis=1)
-        seen = np.concatenate(
-            [self._seen(turned(q)[:, head], turned(k)[:, head // 2], v[:, head // 2])
+        attended = np.concatenate(
+            [self._attend(rotated(q)[:, head], rotated(k)[:, head // 2], v[:, head // 2])
              for head in range(HEADS)], axis=-1)  # fmt: skip
-        x = x + seen @ self._matrix(f"{name}.self_attn.o_proj").T
+        x = x + attended @ self._matrix(f"{name}.self_attn.o_proj").T
         h = self._normed(x, f"{name}.post_attention_layernorm")
         gate, up = np.split(h @ self._matrix(f"{name}.mlp.gate_up").T, 2, axis=-1)
         h = gate / (1 + np.exp(-gate)) * up
         return np.asarray(x + h @ self._matrix(f"{name}.mlp.down_proj").T)
 
     @staticmethod
-    def _seen(q: Array, k: Array, v: Array) -> Array:
+    def _attend(q: Array, k: Array, v: Array) -> Array:
         scores = np.where(np.tri(len(q), dtype=bool), q @ k.T / SIZE**0.5, -np.inf)
         weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
         return np.asarray(weights / weights.sum(axis=-1, keepdims=True) @ v)
@@ -62,11 +62,11 @@ class Network:
         return np.asarray(x / np.sqrt(np.square(x).mean(axis=-1, keepdims=True) + 1e-5) * weight)
 
     def _matrix(self, name: str) -> Array:
-        """Two numbers a byte, 8 added, the first in the low half; a scale for 32 of a row."""
+        """Dequantizes int4 weights: two per byte, low nibble first, offset 8; groups of 32."""
         packed, scales = _constants(self._nodes[name])
-        numbers = np.stack([packed & 15, packed >> 4], axis=-1).reshape(len(packed), -1, 32)
-        dequantised = (numbers.astype(np.float64) - 8) * scales.T[..., None].astype(np.float64)
-        return np.asarray(dequantised.reshape(len(packed), -1))
+        codes = np.stack([packed & 15, packed >> 4], axis=-1).reshape(len(packed), -1, 32)
+        values = (codes.astype(np.float64) - 8) * scales.T[..., None].astype(np.float64)
+        return np.asarray(values.reshape(len(packed), -1))
 
 
 def _constants(node: Node) -> tuple[Array, Array]:
@@ -76,8 +76,8 @@ def _constants(node: Node) -> tuple[Array, Array]:
     return packed, scales
 
 
-def turned(x: Array) -> Array:
-    """[token, head, column]: column i and that half a head later as a pair."""
+def rotated(x: Array) -> Array:
+    """RoPE of x [token, head, column]: column i is paired with column i + SIZE / 2."""
     angles = np.arange(len(x))[:, None] * 10000.0 ** (-np.arange(0, SIZE, 2) / SIZE)
     cos, sin = np.cos(angles)[:, None], np.sin(angles)[:, None]
     a, b = np.split(x, 2, axis=-1)
@@ -89,7 +89,7 @@ def tokenizer() -> Tokenizer:
     return read_tokenizer()
 
 
-def test_tokens_are_those_of_a_network_in_numpy(
+def test_tokens_match_a_numpy_implementation(
     runtime: spirloom.Runtime, tokenizer: Tokenizer
 ) -> None:
     methods: Any = graph_reader.load_methods(MODEL)
@@ -98,35 +98,41 @@ def test_tokens_are_those_of_a_network_in_numpy(
     tokens = list(prompt)
     prefill = runtime.load(MODEL, method="prefill")
     for _ in range(64):
-        scores = network.scores(tokens)
+        logits = network.logits(tokens)
         if len(tokens) == len(prompt):
             (found,) = prefill(np.array([prompt], np.int32))
-            assert np.abs(found[0] - scores).max() <= 1e-4 * np.abs(scores).max()
-        tokens.append(int(scores.argmax()))
-    wanted = tokens[len(prompt) :]
-    assert len(set(wanted)) > 12, "it says something"
+            assert np.abs(found[0] - logits).max() <= 1e-4 * np.abs(logits).max()
+        tokens.append(int(logits.argmax()))
+    expected = tokens[len(prompt) :]
+    assert len(set(expected)) > 12, "the text is not repetitive"
     llm = spirloom.LLM(MODEL, tokenizer=tokenizer, runtime=runtime)
-    assert list(llm.generate_tokens(prompt, tokens=64)) == wanted
-    assert "".join(llm.generate(BEGINNING, tokens=64)) == tokenizer.decode(wanted)
-    decode = runtime.load(MODEL, method="decode", shares=prefill)
+    assert list(llm.generate_tokens(prompt, tokens=64)) == expected
+    assert "".join(llm.generate(BEGINNING, tokens=64)) == tokenizer.decode(expected)
+    decode = runtime.load(MODEL, method="decode", share_with=prefill)
     for chunks in ([1] * len(prompt), [len(prompt)], [3, 1, len(prompt) - 4]):
         prefill.reset_states()
         start = 0
         for size in chunks:
             prefill(np.array([prompt[start : start + size]], np.int32))
             start += size
-        decode.submit_steps(63).result()
-        assert decode.states["tokens"][len(prompt) : len(prompt) + 64].tolist() == wanted
+        decode.submit_repeated(63).result()
+        assert decode.states["tokens"][len(prompt) : len(prompt) + 64].tolist() == expected
 
 
-def test_the_program_tells_the_same_again() -> None:
-    command = [sys.executable, str(ROOT / "examples/story/generate.py"), BEGINNING, "--tokens", "40"]
+def test_the_program_is_deterministic() -> None:
+    command = [
+        sys.executable,
+        str(ROOT / "examples/story/generate.py"),
+        BEGINNING,
+        "--tokens",
+        "40",
+    ]
     done = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(2)]
     first, second = (each.stdout.rpartition("\n\n")[0] for each in done)
     assert first == second and " ".join(first.split()).startswith(BEGINNING)
     assert len(first) > len(BEGINNING) + 60
     long = subprocess.run([*command[:3], "--tokens", "999"], capture_output=True, text=True)
-    assert long.returncode == 1 and "do not fit into the context of 256" in long.stderr
+    assert long.returncode == 1 and "exceed the context of 256" in long.stderr
 
 
 def test_the_file_is_small() -> None:

@@ -1,4 +1,4 @@
-"""Tensors of torch and of whatever speaks DLPack."""
+"""Tensors of PyTorch and of other DLPack libraries."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Foreign:
         return self._device
 
 
-def test_tensors_come_back_in_kind(relu: spirloom.Model) -> None:
+def test_torch_inputs_return_torch_outputs(relu: spirloom.Model) -> None:
     x = torch.tensor([-2.0, -1, 0, 1, 2], requires_grad=True)
     (y,) = relu(x)
     assert isinstance(y, torch.Tensor)
@@ -59,12 +59,12 @@ def test_strided_tensors(relu: spirloom.Model) -> None:
     assert relu(torch.arange(10.0)[::2])[0].tolist() == [0, 2, 4, 6, 8]
 
 
-def test_what_no_array_can_be_made_of(relu: spirloom.Model) -> None:
-    with pytest.raises(WrongType, match="Input 'x' wants an array in the host's memory"):
+def test_inputs_that_cannot_be_converted(relu: spirloom.Model) -> None:
+    with pytest.raises(WrongType, match="Input 'x' requires an array of float32 in host memory"):
         relu(torch.zeros(5, device="meta"))
-    with pytest.raises(WrongType, match="not this Foreign"):
+    with pytest.raises(WrongType, match="a Foreign cannot be converted"):
         relu(Foreign(None, (2, 0)))
-    with pytest.raises(TypeError, match="Input 'x' is float32, not object"):
+    with pytest.raises(TypeError, match="Input 'x' has dtype float32; the array has dtype obj"):
         relu(object())
 
 

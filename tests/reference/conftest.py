@@ -1,4 +1,4 @@
-"""PyTorch is the oracle of these tests: without it they fail."""
+"""These tests compare with PyTorch and fail without it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ try:
     import torch  # noqa: F401
 except ModuleNotFoundError as error:
     raise pytest.UsageError(
-        f"The operators' references are compared with PyTorch's, and the Python module "
+        f"The operators' references are compared with PyTorch's operators; the Python module "
         f"'{error.name}' is missing. Install it: apt-get install python3-torch."
     ) from None

@@ -1,6 +1,6 @@
-"""The NumPy references against PyTorch, over every case of every operator.
+"""Compares the NumPy references with PyTorch, for every case of every operator.
 
-In every dtype but f16, whose reference is that of f32.
+In all dtypes except f16, whose reference is that of f32.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from spirloom.casegen.runs import Run, runs_of
 from spirloom.casegen.values import rounded
 from spirloom.ir import DType
 
-from codegen import Arg, Op
-from codegen.vocabulary import Storage
-from tests.reference.forms import FORMS, NO_COUNTERPART
+from spec_model import Arg, Op
+from spec_model.vocabulary import Storage
+from tests.reference.counterparts import COUNTERPARTS, NO_COUNTERPART
 from tests.reference.library import LIBRARY
 
 
-def form_of(op: Op) -> Callable[..., Any] | None:
-    """PyTorch's operator as a function of our args; None where it has none."""
-    if op.name in FORMS:
-        return FORMS[op.name]
+def counterpart_of(op: Op) -> Callable[..., Any] | None:
+    """PyTorch's operator as a function of the spec's args; None if there is none."""
+    if op.name in COUNTERPARTS:
+        return COUNTERPARTS[op.name]
     namespace, name, *overload = op.name.split(".")
     try:
         packet = getattr(getattr(torch.ops, namespace), name)
-        form: Callable[..., Any] = getattr(packet, overload[0] if overload else "default")
+        counterpart: Callable[..., Any] = getattr(packet, overload[0] if overload else "default")
     except (AttributeError, RuntimeError):
         return None
-    return form
+    return counterpart
 
 
 def cases() -> Iterator[Any]:
@@ -47,25 +47,30 @@ def cases() -> Iterator[Any]:
 
 
 def torch_value(run: Run, arg: Arg, arrays: Any) -> Any:
-    """The argument for PyTorch: floats in double, indices in its int64."""
+    """The argument for PyTorch: floats in double precision, indices in int64."""
     value = value_of(run, arg)
     if value is None or not arg.type.is_tensor:
         return list(value) if isinstance(value, tuple) else value
     index = arg.dtype is not None and arg.dtype == DType.I32
-    kinds = {DType.F32: np.float64, DType.I32: np.int64 if index else np.int32}
-    tensors = [torch.from_numpy(x.data.astype(kinds.get(x.dtype, x.data.dtype))) for x in arrays]
+    numpy_dtypes = {DType.F32: np.float64, DType.I32: np.int64 if index else np.int32}
+    tensors = [
+        torch.from_numpy(x.data.astype(numpy_dtypes.get(x.dtype, x.data.dtype))) for x in arrays
+    ]
     return tensors if isinstance(value, tuple) else tensors[0]
 
 
 @pytest.mark.parametrize("op", [pytest.param(op, id=name) for name, op in LIBRARY.ops.items()])
 def test_every_operator_is_compared(op: Op) -> None:
-    """Either PyTorch has the operator, or there is a reason why nothing of it is the same."""
-    remedy = "Add the operator's form to tests/reference/forms, or to NO_COUNTERPART with a reason."
-    assert (form_of(op) is None) == (op.name in NO_COUNTERPART), remedy
+    """Each operator has a counterpart in PyTorch or a documented reason for having none."""
+    remedy = (
+        "Add the operator's counterpart to tests/reference/counterparts, or the reason for having "
+        "none to NO_COUNTERPART."
+    )
+    assert (counterpart_of(op) is None) == (op.name in NO_COUNTERPART), remedy
 
 
-def test_every_form_is_an_operators() -> None:
-    assert {*FORMS, *NO_COUNTERPART} <= {*LIBRARY.ops}
+def test_every_counterpart_names_an_operator() -> None:
+    assert {*COUNTERPARTS, *NO_COUNTERPART} <= {*LIBRARY.ops}
 
 
 @pytest.mark.parametrize("run", cases())
@@ -73,20 +78,20 @@ def test_reference(run: Run) -> None:
     """The reference equals PyTorch's operator: floats in double precision, integers exactly."""
     inputs = make_arrays(run).inputs
     expected = reference_results(run, inputs)
-    form = form_of(run.op)
-    assert form is not None
-    results = form(*(torch_value(run, arg, inputs.get(arg.name)) for arg in run.op.args))
+    counterpart = counterpart_of(run.op)
+    assert counterpart is not None
+    results = counterpart(*(torch_value(run, arg, inputs.get(arg.name)) for arg in run.op.args))
     outputs = results if isinstance(results, tuple | list) else (results,)
     assert len(outputs) == len(expected)
     for actual, wanted, tensor in zip(outputs, expected, run.outputs, strict=True):
         assert tuple(actual.shape) == tensor.shape
         if tensor.dtype in (DType.F32, DType.F16):
-            same = wanted.reshape(tensor.shape)
-            given = actual.double().numpy()
-            if same.dtype == np.float32:  # a cast, which gives the dtype itself
-                given = given.astype(np.float32)
-            np.testing.assert_allclose(given, same, rtol=1e-9, atol=1e-9)
+            reference = wanted.reshape(tensor.shape)
+            result = actual.double().numpy()
+            if reference.dtype == np.float32:  # of a cast
+                result = result.astype(np.float32)
+            np.testing.assert_allclose(result, reference, rtol=1e-9, atol=1e-9)
         else:
             dtype = DType(tensor.dtype)
-            same = rounded(wanted, dtype, tensor.shape)
-            np.testing.assert_array_equal(actual.numpy().astype(dtype.numpy), same)
+            reference = rounded(wanted, dtype, tensor.shape)
+            np.testing.assert_array_equal(actual.numpy().astype(dtype.numpy), reference)

@@ -1,4 +1,4 @@
-"""The references of the recurrent layers against PyTorch: both directions, packed sequences."""
+"""The references of recurrent layers, compared with PyTorch: both directions, packed sequences."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_reference(cell: str, lengths: list[int] | None) -> None:
 def arguments(
     cell: str, layer: Any, suffix: str, x: Any, state: tuple[Any, Any], lengths: list[int] | None
 ) -> dict[str, Any]:
-    """What the operator takes for one direction of PyTorch's layer."""
+    """The arguments of the operator for one direction of PyTorch's layer."""
     w_ih, w_hh, b_ih, b_hh = (
         getattr(layer, f"{name}_l0{suffix}").numpy()
         for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")

@@ -1,11 +1,11 @@
-"""The generator behind spirloom.sample_token, and what is drawn with it."""
+"""The random number generator of spirloom.sample_token, and the distribution of its samples."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from op_specs.reference import sampling
+from op_specs.sampling import sampling
 
 
 @pytest.mark.parametrize(
@@ -20,14 +20,14 @@ from op_specs.reference import sampling
         ),
     ],
 )
-def test_philox_gives_the_words_of_its_authors(counter: str, key: str, words: str) -> None:
+def test_philox_equals_the_published_vectors(counter: str, key: str, words: str) -> None:
     low, high = (int(word, 16) for word in key.split())
     given = np.array([[int(word, 16) for word in counter.split()]], np.uint64)
     assert [f"{word:08x}" for word in sampling.philox(given, (low, high))[0]] == words.split()
 
 
-def test_tokens_are_drawn_with_their_probabilities() -> None:
-    """Within what chance leaves: chi-square below its 99.99th percentile, of 4 degrees."""
+def test_tokens_are_sampled_with_their_probabilities() -> None:
+    """Chi-square test with 4 degrees of freedom: below the 99.99th percentile."""
     scores = np.array([[0.0, 1.0, -1.0, 0.5, 2.0]])
     count = 20000
     drawn = sampling.sample_token(

@@ -1,4 +1,4 @@
-"""Options of the tests of selected libraries, and the project that builds them."""
+"""Options of the tests of selective libraries, and the project that builds them."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def binary_dir(request: pytest.FixtureRequest) -> Path:
-    folder: Path = request.config.getoption("--binary-dir")
-    return folder
+    directory: Path = request.config.getoption("--binary-dir")
+    return directory
 
 
 @pytest.fixture(scope="session")
@@ -43,25 +43,26 @@ def exported(binary_dir: Path) -> dict[str, Exported]:
 @pytest.fixture(scope="session")
 def models(binary_dir: Path, exported: dict[str, Exported]) -> Models:
     tools = Tools(ROOT / ".venv/bin/spirloom", binary_dir / "bin/spirloom-run")
-    folder = binary_dir / "tests/selective/models"
-    folder.mkdir(parents=True, exist_ok=True)
-    made: Models = {}
+    directory = binary_dir / "tests/selective/models"
+    directory.mkdir(parents=True, exist_ok=True)
+    imported: Models = {}
     for name, _, dtype, _ in RUNS:
-        if (name, dtype) not in made:
-            made[name, dtype] = folder / f"{name}_{dtype}.slg"
-            import_network(tools, exported[name].onnx, 1, dtype, folder).replace(made[name, dtype])
-    return made
+        path = directory / f"{name}_{dtype}.slg"
+        if (name, dtype) not in imported:
+            import_network(tools, exported[name].onnx, 1, dtype, directory).replace(path)
+            imported[name, dtype] = path
+    return imported
 
 
 @pytest.fixture(scope="session")
 def selected(request: pytest.FixtureRequest, binary_dir: Path, models: Models) -> SelectedBuild:
-    """The project's programs, built; its folder is kept from run to run."""
+    """The built project; its directory is reused by later test runs."""
     option = request.config.getoption
-    folder = binary_dir / "tests/selective/build"
-    build = SelectedBuild(folder, option("--cmake"), option("--nm"))
+    directory = binary_dir / "tests/selective/build"
+    build = SelectedBuild(directory, option("--cmake"), option("--nm"))
     save_unary("aten.relu", build.small_model)
     source = Path(__file__).parent / "project"
-    call([option("--cmake"), "-S", source, "-B", folder, "-G", "Ninja",
+    call([option("--cmake"), "-S", source, "-B", directory, "-G", "Ninja",
           "-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_CXX_COMPILER={option('--compiler')}",
           f"-Dspirloom_DIR={binary_dir}", f"-DOBJECTS={option('--objects')}",
           f"-DSPIRLOOM_SHADER_CACHE={binary_dir / 'shader-cache'}",

@@ -1,4 +1,4 @@
-"""The project of selected libraries: its build, and what its programs hold."""
+"""The project of selective libraries: its build, and the contents of its programs."""
 
 from __future__ import annotations
 
@@ -13,47 +13,47 @@ from tests.network.driver import call
 
 @dataclass(frozen=True, slots=True)
 class SelectedBuild:
-    folder: Path
+    directory: Path
     cmake: str
     nm: str
 
     @property
     def small_model(self) -> Path:
-        """The model that the library `small` is selected by."""
-        return self.folder.parent / "small.slg"
+        """The model that selects the operators of the library `small`."""
+        return self.directory.parent / "small.slg"
 
     def program(self, name: str) -> Path:
         """A program, e.g. `mobilenet-run`."""
-        return self.folder / name
+        return self.directory / name
 
     def build(self, *targets: str) -> None:
-        """Builds what has changed."""
-        command: list[str | Path] = [self.cmake, "--build", self.folder]
+        """Builds the targets, by default all."""
+        command: list[str | Path] = [self.cmake, "--build", self.directory]
         call([*command, "--target", *targets] if targets else command)
 
     def selection(self, library: str) -> dict[str, list[str]]:
-        """The variants that the library was configured to hold, by op."""
-        text = (self.folder / library / "selection.json").read_text()
+        """The variants that the library was configured with, by op."""
+        text = (self.directory / library / "selection.json").read_text()
         ops: dict[str, list[str]] = json.loads(text)["ops"]
         return ops
 
     def operators(self, library: str) -> set[str]:
-        """The operators whose names are in the library's pack."""
-        data = (self.folder / library / "shaders.slpack").read_bytes()
+        """The operator names in the pack of the library."""
+        data = (self.directory / library / "shaders.slpack").read_bytes()
         return {name.decode() for name in re.findall(rb"(?:aten|spirloom)\.[\w.]*\w", data)}
 
     def variants(self, library: str) -> set[str]:
-        """The variants that are in the library's programs, as spirloom-ops lists them."""
+        """The variants in the library's programs, as listed by spirloom-ops."""
         return set(re.findall(r'"id": *"(\w+)"', self.print(f"{library}-ops", "--json")))
 
     def print(self, name: str, *arguments: str | Path) -> str:
-        """What a program prints."""
+        """The standard output of a program."""
         command: list[str | Path] = [self.program(name), *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def pack_bytes(nm: str, program: Path) -> int:
-    """The size of the shaders embedded in a program, by its symbols."""
+    """The size in bytes of the shaders embedded in a program, from its symbols."""
     (size,) = re.findall(r"^\w+ (\w+) \w spirloom_pack_AllShaders$", _symbols(nm, program), re.M)
     return int(size, 16)
 

@@ -1,4 +1,4 @@
-"""Libraries selected for networks: how small they are, and that they run them bit for bit."""
+"""Libraries selected for networks: their sizes, and bit-identical results of the networks."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from codegen.library import load_library
 from codegen.select.select import Selectors, select
+from spec_model import load_library
 from tests.network.driver import TOLERANCE, StepFailed, Tools, call, run_network
 from tests.network.export import Exported
 from tests.network.test_networks import BOTH, RUNS, SMALL
@@ -20,25 +20,27 @@ LARGE = [(name, dtype, storages) for name, _, dtype, storages in RUNS if name no
 
 
 def run(
-    program: Path, model: Path, exported: Exported, storage: str, folder: Path
+    program: Path, model: Path, exported: Exported, storage: str, directory: Path
 ) -> tuple[bytes, float]:
-    """The bytes that a program computes for one image, and their error against PyTorch."""
+    """The logits that a program computes for one image, and their error relative to PyTorch."""
     tools = Tools(ROOT / ".venv/bin/spirloom", program)
-    measured = run_network(tools, model, exported, 1, storage, folder)
-    return (folder / "logits.npy").read_bytes(), measured.error
+    measured = run_network(tools, model, exported, 1, storage, directory)
+    return (directory / "logits.npy").read_bytes(), measured.error
 
 
-def test_mobilenet_embeds_a_twentieth(selected: SelectedBuild, binary_dir: Path) -> None:
-    whole = pack_bytes(selected.nm, binary_dir / "bin/spirloom-run")
-    part = pack_bytes(selected.nm, selected.program("mobilenet-run"))
-    print(f"mobilenet_v2, f32, buffers: {part} of {whole} bytes, {part / whole:.1%}")
-    assert part <= 0.05 * whole
+def test_the_mobilenet_library_is_at_most_5_percent(
+    selected: SelectedBuild, binary_dir: Path
+) -> None:
+    full = pack_bytes(selected.nm, binary_dir / "bin/spirloom-run")
+    size = pack_bytes(selected.nm, selected.program("mobilenet-run"))
+    print(f"mobilenet_v2, f32, buffers: {size} of {full} bytes, {size / full:.1%}")
+    assert size <= 0.05 * full
 
 
 @pytest.mark.parametrize("name", SMALL)
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("storage", BOTH)
-def test_networks_run_bit_for_bit(
+def test_network_results_are_bit_identical(
     selected: SelectedBuild, binary_dir: Path, models: Models, exported: dict[str, Exported],
     name: str, dtype: str, storage: str, tmp_path: Path,
 ) -> None:  # fmt: skip
@@ -49,7 +51,7 @@ def test_networks_run_bit_for_bit(
         assert run(selected.program("mobilenet-run"), model, network, storage, tmp_path) == full
 
 
-def test_a_compressed_library_runs_bit_for_bit(
+def test_results_of_a_compressed_library_are_bit_identical(
     selected: SelectedBuild, models: Models, exported: dict[str, Exported], tmp_path: Path
 ) -> None:
     network = ("mobilenet_v2", "f32")
@@ -66,7 +68,7 @@ def test_a_compressed_library_runs_bit_for_bit(
 
 
 @pytest.mark.parametrize(("name", "dtype", "storages"), LARGE)
-def test_large_networks_lack_nothing(
+def test_large_networks_run(
     selected: SelectedBuild, models: Models, exported: dict[str, Exported],
     name: str, dtype: str, storages: tuple[str, ...], tmp_path: Path,
 ) -> None:  # fmt: skip
@@ -76,35 +78,35 @@ def test_large_networks_lack_nothing(
         assert error < TOLERANCE[dtype]
 
 
-@pytest.mark.parametrize("library", ["mobilenet", "networks", "half", "small"])
-def test_programs_hold_what_is_selected(selected: SelectedBuild, library: str) -> None:
+@pytest.mark.parametrize("library", ["mobilenet", "networks", "float16", "small"])
+def test_programs_contain_exactly_the_selection(selected: SelectedBuild, library: str) -> None:
     ops = selected.selection(library)
     assert selected.variants(library) == {id for ids in ops.values() for id in ids}
-    assert selected.operators(library) == set(ops), "nothing of other operators is left"
+    assert selected.operators(library) == set(ops), "the pack names other operators"
 
 
-def test_half_precision_leaves_no_f32_but_the_border(
+def test_an_f16_library_contains_f32_only_for_casts(
     selected: SelectedBuild, models: Models, exported: dict[str, Exported], tmp_path: Path
 ) -> None:
-    border = {"to_copy_f16_buffer_f32_buffer", "to_copy_f32_buffer_f16_buffer"}
-    assert {id for id in selected.variants("half") if "f32" in id} == border
-    selected.print("half-ops", "--extract", tmp_path)
+    casts = {"to_copy_f16_buffer_f32_buffer", "to_copy_f32_buffer_f16_buffer"}
+    assert {id for id in selected.variants("float16") if "f32" in id} == casts
+    selected.print("float16-ops", "--extract", tmp_path)
     extracted = {path.stem for path in tmp_path.glob("*.spv")}
-    assert extracted == selected.variants("half")
+    assert extracted == selected.variants("float16")
     name = "mobilenet_v2"
-    program = selected.program("half-run")
+    program = selected.program("float16-run")
     _, error = run(program, models[name, "f16"], exported[name], "buffer", tmp_path)
     assert error < TOLERANCE["f16"]
 
 
-def test_a_small_library_says_what_to_add(
+def test_missing_operators_are_reported_with_the_selectors_to_add(
     selected: SelectedBuild, models: Models, exported: dict[str, Exported], tmp_path: Path
 ) -> None:
     model = models["mobilenet_v2", "f16"]
     with pytest.raises(StepFailed) as failure:
         run(selected.program("mobilenet-run"), model, exported["mobilenet_v2"], "buffer", tmp_path)
     output = failure.value.output
-    assert "aten._to_copy: no such op, for dtype f16, storage buffer (node 0 " in output
+    assert "aten._to_copy: operator not found, for dtype f16, storage buffer (node 0 " in output
     assert re.search(r"aten.linear: no variant of linear_\w+ for dtype f16, storage buffer", output)
     line = re.search(r"^  OPS (.*)\n  DTYPES (.*) STORAGES (.*) \(if", output, re.M)
     assert line is not None, output
@@ -112,26 +114,26 @@ def test_a_small_library_says_what_to_add(
     specs = load_library([ROOT / "op_specs"], [ROOT / "templates/glsl"])
     added = select(specs, Selectors(ops=ops, dtypes=dtypes, storages=storages))
     needed = select(specs, Selectors(models=(model,), storages=("buffer",)))
-    together = {v.id for v in added.kept(specs)} | selected.variants("mobilenet")
-    assert together >= {v.id for v in needed.kept(specs)}
+    combined = {v.id for v in added.kept(specs)} | selected.variants("mobilenet")
+    assert combined >= {v.id for v in needed.kept(specs)}
 
 
-def test_another_selector_builds_only_what_is_new(selected: SelectedBuild) -> None:
-    others = {path: path.stat().st_mtime_ns for path in selected.folder.glob("*/shaders.slpack")}
-    others.pop(selected.folder / "small/shaders.slpack")
-    kept = selected.folder / "small/glsl/relu_f32_buffer.glsl"
-    others[kept] = kept.stat().st_mtime_ns
-    configure: list[str | Path] = [selected.cmake, selected.folder]
+def test_another_selector_builds_only_new_variants(selected: SelectedBuild) -> None:
+    others = {path: path.stat().st_mtime_ns for path in selected.directory.glob("*/shaders.slpack")}
+    others.pop(selected.directory / "small/shaders.slpack")
+    unchanged = selected.directory / "small/glsl/relu_f32_buffer.glsl"
+    others[unchanged] = unchanged.stat().st_mtime_ns
+    configure: list[str | Path] = [selected.cmake, selected.directory]
     call([*configure, "-DSMALL_OPS=relu_f32_buffer;tanh"])
     selected.build()
     assert {"relu_f32_buffer", "tanh_f32_buffer"} <= selected.variants("small")
     assert {path: path.stat().st_mtime_ns for path in others} == others
-    with pytest.raises(StepFailed, match="'tahn' is no op, kernel or variant of the specs"):
+    with pytest.raises(StepFailed, match="'tahn' is not an op, kernel or variant of the specs"):
         call([*configure, "-DSMALL_OPS=tahn"])
     call([*configure, "-DSMALL_OPS=relu_f32_buffer"])
 
 
-def test_another_model_selects_again(selected: SelectedBuild) -> None:
+def test_a_changed_model_repeats_the_selection(selected: SelectedBuild) -> None:
     assert "sigmoid_f32_buffer" not in selected.variants("small")
     save_unary("aten.sigmoid", selected.small_model)
     selected.build("small-ops")

@@ -1,4 +1,4 @@
-"""What the selectors keep for networks, whichever way it is said, and what of it is linked."""
+"""Selectors by model, file and list select the same variants; only these are linked."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from codegen.library import load_library
-from codegen.loader import Library
-from codegen.select.report import yaml_text
-from codegen.select.select import Selectors, select
+from codegen.select.select import Selectors, select, yaml_text
 from codegen.select.selection import Selection
+from spec_model import Library, load_library
 from tests.selective.conftest import ROOT, Models
 from tests.selective.project_build import SelectedBuild, pack_bytes
 
@@ -29,7 +27,7 @@ def ids(specs: Library, selection: Selection) -> set[str]:
 
 @pytest.mark.parametrize("dtype", ["f32", "f16"])
 @pytest.mark.parametrize("storages", [(), ("buffer",), ("texture3d",)])
-def test_a_model_a_file_and_a_list_select_the_same(
+def test_model_file_and_list_select_the_same(
     specs: Library, models: Models, dtype: str, storages: tuple[str, ...], tmp_path: Path
 ) -> None:
     model = models[NETWORK, dtype]
@@ -43,7 +41,7 @@ def test_a_model_a_file_and_a_list_select_the_same(
 
 
 @pytest.mark.parametrize("storages", [(), ("buffer",)])
-def test_two_models_give_the_union(
+def test_two_models_select_the_union(
     specs: Library, models: Models, storages: tuple[str, ...]
 ) -> None:
     two = (models[NETWORK, "f16"], models["resnet18", "f32"])
@@ -53,16 +51,16 @@ def test_two_models_give_the_union(
     assert both > each[0] and both > each[1]
 
 
-def test_what_is_linked_is_the_pack_and_no_name_beyond_it(
+def test_a_program_contains_the_pack_and_no_other_variant_names(
     selected: SelectedBuild, specs: Library
 ) -> None:
-    pack = (selected.folder / "half/shaders.slpack").read_bytes()
-    program = selected.program("half-run")
+    pack = (selected.directory / "float16/shaders.slpack").read_bytes()
+    program = selected.program("float16-run")
     linked = program.read_bytes()
     assert pack_bytes(selected.nm, program) == len(pack)
     assert linked.count(pack) == 1
     named = {text.decode() for text in re.findall(rb"\w+(?=\0)", linked)}
-    assert named & {variant.id for variant in specs.variants} == selected.variants("half")
-    # Nor is the host's part of other operators: only the runtime itself names one, which copies.
+    assert named & {variant.id for variant in specs.variants} == selected.variants("float16")
+    # Host code of other operators is not linked. The runtime itself uses spirloom.copy.
     operators = {text.decode() for text in re.findall(rb"(?:aten|spirloom)\.[\w.]+(?=\0)", linked)}
-    assert operators & specs.ops.keys() == {*selected.selection("half"), "spirloom.copy"}
+    assert operators & specs.ops.keys() == {*selected.selection("float16"), "spirloom.copy"}

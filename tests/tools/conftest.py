@@ -33,22 +33,22 @@ def spirloom_ops(request: pytest.FixtureRequest) -> Program:
 
 @pytest.fixture(scope="session")
 def packs(request: pytest.FixtureRequest) -> Packs:
-    folder: Path = request.config.getoption("--pack-dir")
+    directory: Path = request.config.getoption("--pack-dir")
     kinds = ("overriding", "clashing", "compressed")
-    paths = [folder / f"test_relu_{kind}/shaders.slpack" for kind in kinds]
+    paths = [directory / f"test_relu_{kind}/shaders.slpack" for kind in kinds]
     return Packs(*paths)
 
 
 @pytest.fixture(scope="session")
 def division_pack(request: pytest.FixtureRequest) -> Path:
-    """A library with test.quotient: divide() of lib/prelude, element by element."""
-    folder: Path = request.config.getoption("--pack-dir")
-    return folder / "test_division/shaders.slpack"
+    """A library with test.quotient: element-wise divide() of lib/prelude."""
+    directory: Path = request.config.getoption("--pack-dir")
+    return directory / "test_division/shaders.slpack"
 
 
 @pytest.fixture
 def relu_model(tmp_path: Path) -> ReluModel:
-    """y = relu(x) of f32[5], for x = -2 .. 2."""
+    """y = relu(x), f32[5], with x = -2 .. 2."""
     x, y = (Tensor(name, DType.F32, (5,)) for name in "xy")
     model = ReluModel(tmp_path / "relu.slg", tmp_path / "x.npy")
     graph_file.save(Graph([x], [y], [Node("aten.relu", (x,), (y,), "relu")]), model.path)
@@ -58,7 +58,7 @@ def relu_model(tmp_path: Path) -> ReluModel:
 
 @pytest.fixture
 def add_model(tmp_path: Path) -> AddModel:
-    """y = a + b of f32[2, 3]; y is called `sum/y`."""
+    """y = a + b, f32[2, 3]; the name of y is `sum/y`."""
     a, b = (Tensor(name, DType.F32, (2, 3)) for name in ("a", "b"))
     y = Tensor("sum/y", DType.F32, (2, 3))
     node = Node("aten.add.Tensor", (a, b, 1.0, 0, 0.0, 0.0), (y,), "sum")
@@ -69,10 +69,10 @@ def add_model(tmp_path: Path) -> AddModel:
 
 
 @pytest.fixture
-def places_model(tmp_path: Path) -> Path:
-    """y = 2 x of i32[3], made for x in 0..9."""
+def index_model(tmp_path: Path) -> Path:
+    """y = 2 x, i32[3], with bounds 0..9 of x."""
     x = Tensor("x", DType.I32, (3,), bounds=Interval(0, 9))
     y = Tensor("y", DType.I32, (3,))
     node = Node("aten.add.Tensor", (x, x, 1.0, 0, 0.0, 0.0), (y,), "twice")
-    graph_file.save(Graph([x], [y], [node]), tmp_path / "places.slg")
-    return tmp_path / "places.slg"
+    graph_file.save(Graph([x], [y], [node]), tmp_path / "index.slg")
+    return tmp_path / "index.slg"

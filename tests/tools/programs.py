@@ -1,4 +1,4 @@
-"""The programs under test, and a small graph for them."""
+"""The programs under test, and small models for them."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class AddModel:
-    """The graph file and a folder with good inputs in it."""
+    """The graph file and a directory with valid inputs."""
 
-    folder: Path
+    directory: Path
     model: Path
 
     @property
     def good(self) -> list[str | Path]:
-        """The arguments of a run that works."""
-        inputs = [f"{name}={self.folder / name}.npy" for name in ("a", "b")]
+        """The arguments of a successful run."""
+        inputs = [f"{name}={self.directory / name}.npy" for name in ("a", "b")]
         return [self.model, "--input", inputs[0], "--input", inputs[1]]
 
     def with_a(self, array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> list[str | Path]:
         """The same run with another array as `a`."""
-        np.save(self.folder / "a.npy", array)
+        np.save(self.directory / "a.npy", array)
         return self.good
 
 
@@ -46,15 +46,15 @@ class ReluModel:
     x: Path
 
     def run(self, program: Program, *options: str | Path) -> list[float]:
-        """What the program computes."""
-        folder = self.path.parent
-        done = program(self.path, "--input", f"x={self.x}", "--output-dir", folder, *options)
+        """Runs the program and returns its output."""
+        directory = self.path.parent
+        done = program(self.path, "--input", f"x={self.x}", "--output-dir", directory, *options)
         assert done.returncode == 0, done.stderr
-        y: list[float] = np.load(folder / "y.npy").tolist()
+        y: list[float] = np.load(directory / "y.npy").tolist()
         return y
 
-    def refused(self, program: Program, *options: str | Path) -> str:
-        """The message of a run that must fail for what the user named."""
+    def rejected(self, program: Program, *options: str | Path) -> str:
+        """The message of a run that fails with invalid usage."""
         done = program(self.path, "--input", f"x={self.x}", *options)
         assert done.returncode == 2, (done.stdout, done.stderr)
         return done.stderr
@@ -62,8 +62,8 @@ class ReluModel:
 
 @dataclass(frozen=True, slots=True)
 class Packs:
-    """Files with a relu that computes -max(x, 0)."""
+    """Library files with a relu that computes -max(x, 0)."""
 
-    overriding: Path  # says that it overrides others
+    overriding: Path  # overrides other libraries
     clashing: Path
-    compressed: Path  # the same as `clashing`, with compressed modules
+    compressed: Path  # equals `clashing`, with compressed modules

@@ -10,19 +10,19 @@ import pytest
 from tests.tools.programs import Program, ReluModel
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILT = (ROOT / "templates/glsl/unary.glsl.j2").read_text(encoding="utf-8")
+BUILT = (ROOT / "templates/glsl/elementwise/unary.glsl.j2").read_text(encoding="utf-8")
 RESULT = "return {{ expr }};"
 
 
 @pytest.fixture
 def template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the template that relu comes from, below the working folder."""
+    """A copy of relu's template below the working directory."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "mine/unary.glsl.j2"
     path.parent.mkdir()
     path.write_text(BUILT, encoding="utf-8")
-    shutil.copy(ROOT / "templates/glsl/unary.yaml", path.parent)
+    shutil.copy(ROOT / "templates/glsl/elementwise/unary.yaml", path.parent)
     return path
 
 
@@ -31,7 +31,7 @@ def edit(template: Path, result: str) -> None:
     template.write_text(BUILT.replace(RESULT, result), encoding="utf-8")
 
 
-def test_an_edit_is_seen(spirloom_run: Program, relu_model: ReluModel, template: Path) -> None:
+def test_edits_take_effect(spirloom_run: Program, relu_model: ReluModel, template: Path) -> None:
     options = ("--dev-templates", template.parent)
     assert relu_model.run(spirloom_run, *options) == [0, 0, 0, 1, 2]
     edit(template, "return -({{ expr }});")
@@ -42,30 +42,30 @@ def test_an_edit_is_seen(spirloom_run: Program, relu_model: ReluModel, template:
 
 
 @pytest.mark.parametrize(
-    ("result", "said"),
+    ("result", "error"),
     [
         ("return 2.0 * nothing;", " error: 'nothing' : undeclared identifier   (relu_f32_buffer"),
         ("return {{ nothing }};", "13: error: 'nothing' is undefined"),
     ],
 )
-def test_a_mistake_is_reported_at_its_line(
-    spirloom_run: Program, relu_model: ReluModel, template: Path, result: str, said: str
+def test_errors_are_reported_at_the_line(
+    spirloom_run: Program, relu_model: ReluModel, template: Path, result: str, error: str
 ) -> None:
     edit(template, result)
     line = BUILT[: BUILT.index(RESULT)].count("\n") + 1
-    message = relu_model.refused(spirloom_run, "--dev-templates", template.parent)
-    assert f"mine/unary.glsl.j2:{line}:{said}" in message
+    message = relu_model.rejected(spirloom_run, "--dev-templates", template.parent)
+    assert f"mine/unary.glsl.j2:{line}:{error}" in message
 
 
-def test_a_template_without_its_defaults(
+def test_template_without_defaults(
     spirloom_run: Program, relu_model: ReluModel, template: Path
 ) -> None:
     template.with_name("unary.yaml").unlink()
-    message = relu_model.refused(spirloom_run, "--dev-templates", template.parent)
-    assert f"'{template}' lacks the defaults beside it: copy" in message
+    message = relu_model.rejected(spirloom_run, "--dev-templates", template.parent)
+    assert f"'{template}' has no YAML file with its defaults. Copy" in message
 
 
-def test_a_missing_folder(spirloom_run: Program, relu_model: ReluModel, tmp_path: Path) -> None:
+def test_missing_directory(spirloom_run: Program, relu_model: ReluModel, tmp_path: Path) -> None:
     missing = tmp_path / "missing"
-    message = relu_model.refused(spirloom_run, "--dev-templates", missing)
-    assert f"The template folder '{missing}' cannot be found" in message
+    message = relu_model.rejected(spirloom_run, "--dev-templates", missing)
+    assert f"The template directory '{missing}' cannot be found" in message

@@ -1,4 +1,4 @@
-"""divide() of lib/prelude, which estimates quotients in floats, is exact over all that it takes."""
+"""divide() of lib/prelude, which estimates quotients in floats, is exact for all valid operands."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from spirloom.ir import DType, Graph, Node, Tensor
 
 from tests.tools.programs import Program
 
-MOST = 2**31 - 1
+MAX = 2**31 - 1
 POWERS = [2**n + d for n in (2, 15, 16, 23, 24, 25, 30) for d in (-1, 0, 1)]
-EDGES = [1, 2, 7, *POWERS, MOST - 1, MOST]
+EDGES = [1, 2, 7, *POWERS, MAX - 1, MAX]
 
 
 def test_quotients_are_exact(spirloom_run: Program, division_pack: Path, tmp_path: Path) -> None:
-    a, b = numbers()
+    a, b = operands()
     x, y, z = (Tensor(name, DType.I32, a.shape) for name in "aby")
     model = Graph([x, y], [z], [Node("test.quotient", (x, y), (z,), "quotient")])
     graph_file.save(model, tmp_path / "model.slg")
@@ -29,8 +29,8 @@ def test_quotients_are_exact(spirloom_run: Program, division_pack: Path, tmp_pat
     np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), a // b)
 
 
-def numbers() -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], ...]:
-    """Dividends and divisors of all magnitudes; many dividends at or one below a multiple."""
+def operands() -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], ...]:
+    """Dividends and divisors of all magnitudes. Many dividends are multiples, or multiples - 1."""
     generator = np.random.default_rng(0)
     count = 200_000
     b = (2 ** generator.uniform(0, 31, count)).astype(np.int64)
@@ -38,4 +38,4 @@ def numbers() -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], ...]:
     multiples = a // b * b
     edge_a, edge_b = (each.ravel() for each in np.meshgrid([0, *EDGES], EDGES))
     dividends = np.concatenate([a, multiples, np.maximum(multiples - 1, 0), edge_a])
-    return np.minimum(dividends, MOST), np.concatenate([b, b, b, edge_b])
+    return np.minimum(dividends, MAX), np.concatenate([b, b, b, edge_b])

@@ -1,4 +1,4 @@
-"""Whole numbers on the device: what goes through float32 comes back as it must."""
+"""Integer operators on the device that compute in float32."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ from tests.tools.programs import Program
 Ints = np.ndarray[tuple[int, ...], np.dtype[np.int32]]
 
 
-def computed(program: Program, folder: Path, made: onnx.NodeProto, x: Ints, w: object) -> Ints:
-    """What a model of one node gives for x and a constant w."""
+def computed(program: Program, directory: Path, node: onnx.NodeProto, x: Ints, w: object) -> Ints:
+    """The output of a model with one node for x and a constant w."""
     shapes = (("x", x.shape), ("y", None))
     info = [helper.make_tensor_value_info(name, TensorProto.INT32, s) for name, s in shapes]
     graph = helper.make_graph(
-        [made], "g", info[:1], info[1:], [numpy_helper.from_array(np.array(w), "w")]
+        [node], "g", info[:1], info[1:], [numpy_helper.from_array(np.array(w), "w")]
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 15)])
-    onnx.save(model, str(folder / "m.onnx"))
-    np.save(folder / "x.npy", x)
-    assert main(["import", str(folder / "m.onnx"), "-o", str(folder / "m.slg")]) == 0
-    done = program(folder / "m.slg", "--input", f"x={folder}/x.npy", "--output-dir", folder)
+    onnx.save(model, str(directory / "m.onnx"))
+    np.save(directory / "x.npy", x)
+    assert main(["import", str(directory / "m.onnx"), "-o", str(directory / "m.slg")]) == 0
+    done = program(
+        directory / "m.slg", "--input", f"x={directory}/x.npy", "--output-dir", directory
+    )
     assert done.returncode == 0, done.stderr
-    y: Ints = np.load(folder / "y.npy")
+    y: Ints = np.load(directory / "y.npy")
     return y
 
 
@@ -38,14 +40,14 @@ def test_half_powers_are_exact(spirloom_run: Program, tmp_path: Path, exponent: 
     e = np.array(exponent, dtype=np.float32)
     y = computed(spirloom_run, tmp_path, helper.make_node("Pow", ["x", "w"], ["y"]), x, e)
     exact = np.power(x.astype(np.float64), exponent)
-    surely = abs(exact - np.rint(exact)) > 2.0**-18 * exact
-    surely |= np.sqrt(x) == np.rint(np.sqrt(x))
-    np.testing.assert_array_equal(y[surely], exact.astype(np.int32)[surely])
-    assert surely.sum() > 40 and surely[[9, 16, 25]].all()
+    checked = abs(exact - np.rint(exact)) > 2.0**-18 * exact
+    checked |= np.sqrt(x) == np.rint(np.sqrt(x))
+    np.testing.assert_array_equal(y[checked], exact.astype(np.int32)[checked])
+    assert checked.sum() > 40 and checked[[9, 16, 25]].all()
 
 
 @pytest.mark.parametrize("exponent", [1 / 3, 0.7, 2.2])
-def test_other_powers_err_as_floats_do(
+def test_other_powers_have_float_errors(
     spirloom_run: Program, tmp_path: Path, exponent: float
 ) -> None:
     x: Ints = np.arange(500, dtype=np.int32)
@@ -57,7 +59,7 @@ def test_other_powers_err_as_floats_do(
     assert y[8] == {1 / 3: 2, 0.7: 4, 2.2: 97}[exponent]
 
 
-def test_products_with_a_constant(spirloom_run: Program, tmp_path: Path) -> None:
+def test_matmul_with_a_constant(spirloom_run: Program, tmp_path: Path) -> None:
     x: Ints = np.arange(-6, 6, dtype=np.int32).reshape(3, 4) * 30_000_001  # wraps
     w: Ints = np.arange(20, dtype=np.int32).reshape(4, 5) - 9
     y = computed(spirloom_run, tmp_path, helper.make_node("MatMul", ["x", "w"], ["y"]), x, w)

@@ -1,4 +1,4 @@
-"""Shader libraries in files: used beside, over or instead of the built-in one, and refused."""
+"""Shader library files: additional, overriding, replacing the built-in one, and invalid."""
 
 from __future__ import annotations
 
@@ -13,60 +13,58 @@ RELU = [0, 0, 0, 1, 2]
 OTHER = [0, 0, 0, -1, -2]
 
 
-def test_a_library_that_overrides(
-    spirloom_run: Program, relu_model: ReluModel, packs: Packs
-) -> None:
+def test_overriding_library(spirloom_run: Program, relu_model: ReluModel, packs: Packs) -> None:
     assert relu_model.run(spirloom_run) == RELU
     for storage in ("buffer", "texture3d", "texture2d"):
         options = ("--library", packs.overriding, "--storage", storage)
         assert relu_model.run(spirloom_run, *options) == OTHER
 
 
-def test_an_overridden_library(spirloom_run: Program, relu_model: ReluModel, packs: Packs) -> None:
+def test_override_option(spirloom_run: Program, relu_model: ReluModel, packs: Packs) -> None:
     assert relu_model.run(spirloom_run, "--override", packs.clashing) == OTHER
 
 
-def test_a_clash_names_the_op_and_both(
+def test_conflict_names_the_operator_and_both_libraries(
     spirloom_run: Program, relu_model: ReluModel, packs: Packs
 ) -> None:
-    said = relu_model.refused(spirloom_run, "--library", packs.clashing)
+    message = relu_model.rejected(spirloom_run, "--library", packs.clashing)
     both = f"'spirloom::shaders_all' and '{packs.clashing}'"
-    assert f"The op 'aten.relu' is in two shader libraries, {both}" in said
+    assert f"The op 'aten.relu' is in two shader libraries, {both}" in message
     two = ("--library", packs.overriding, "--override", packs.clashing)
-    said = relu_model.refused(spirloom_run, *two)
+    message = relu_model.rejected(spirloom_run, *two)
     both = f"'{packs.overriding}' and '{packs.clashing}'"
-    assert f"The shader libraries {both} both override the op 'aten.relu'." in said
+    assert f"The shader libraries {both} both override the op 'aten.relu'." in message
 
 
-def test_without_what_is_built_in(
+def test_without_the_built_in_library(
     spirloom_run: Program, relu_model: ReluModel, packs: Packs
 ) -> None:
     options = ("--no-builtin", "--library", packs.clashing)
     assert relu_model.run(spirloom_run, *options) == OTHER
-    assert "aten.relu: no such op" in relu_model.refused(spirloom_run, "--no-builtin")
+    assert "aten.relu: operator not found" in relu_model.rejected(spirloom_run, "--no-builtin")
 
 
 @pytest.mark.parametrize("kept", [0, 1, 63, 64, 700, -1])
-def test_a_truncated_file(
+def test_truncated_file(
     spirloom_run: Program, relu_model: ReluModel, packs: Packs, tmp_path: Path, kept: int
 ) -> None:
-    cut = tmp_path / "cut.slpack"
-    cut.write_bytes(packs.clashing.read_bytes()[:kept])
-    assert f"opening the shader library '{cut}'" in relu_model.refused(
-        spirloom_run, "--library", cut
+    truncated = tmp_path / "truncated.slpack"
+    truncated.write_bytes(packs.clashing.read_bytes()[:kept])
+    assert f"opening the shader library '{truncated}'" in relu_model.rejected(
+        spirloom_run, "--library", truncated
     )
 
 
-def test_a_damaged_or_missing_file(
+def test_damaged_or_missing_file(
     spirloom_run: Program, relu_model: ReluModel, packs: Packs, tmp_path: Path
 ) -> None:
     damaged = tmp_path / "damaged.slpack"
     data = bytearray(packs.clashing.read_bytes())
     data[-9] ^= 4
     damaged.write_bytes(data)
-    assert "it is damaged" in relu_model.refused(spirloom_run, "--library", damaged)
+    assert "it is damaged" in relu_model.rejected(spirloom_run, "--library", damaged)
     missing = tmp_path / "missing.slpack"
-    assert f"File '{missing}' cannot be read" in relu_model.refused(
+    assert f"File '{missing}' cannot be read" in relu_model.rejected(
         spirloom_run, "--library", missing
     )
 
@@ -83,7 +81,7 @@ def test_another_version(
     assert "The shader pack has version 99; this build reads" in done.stderr
 
 
-def test_spirloom_ops_looks_into_files(spirloom_ops: Program, packs: Packs, tmp_path: Path) -> None:
+def test_spirloom_ops_lists_files(spirloom_ops: Program, packs: Packs, tmp_path: Path) -> None:
     done = spirloom_ops("--library", packs.clashing, "--json", "--extract", tmp_path)
     assert done.returncode == 0, done.stderr
     (op,) = json.loads(done.stdout)["ops"]

@@ -1,4 +1,4 @@
-"""spirloom-ops: what a binary holds."""
+"""spirloom-ops: the operators of a binary."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_json_is_json(spirloom_ops: Program) -> None:
 
 
 def test_json_and_the_page_of_operators_agree(spirloom_ops: Program) -> None:
-    """What the registry of the binary says is what the page says that was made from the specs."""
+    """The registry of the binary agrees with the page generated from the specs."""
     listed = json.loads(spirloom_ops("--json").stdout)["ops"]
     page = (ROOT / "docs/reference/operators.md").read_text(encoding="utf-8")
     text = page.partition("\n## Templates\n")[0]
@@ -63,7 +63,7 @@ def test_extracts_modules(spirloom_ops: Program, tmp_path: Path) -> None:
     assert (tmp_path / "add_f32_buffer.spv").read_bytes()[:4] == SPIRV_MAGIC
 
 
-def test_refuses_bad_usage(spirloom_ops: Program, tmp_path: Path) -> None:
+def test_rejects_invalid_usage(spirloom_ops: Program, tmp_path: Path) -> None:
     assert spirloom_ops("--no-such-option").returncode == 2
     file = tmp_path / "file"
     file.touch()

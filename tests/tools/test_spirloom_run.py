@@ -1,4 +1,4 @@
-"""spirloom-run: what it writes, and how it refuses."""
+"""spirloom-run: outputs and error messages."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from spirloom.ir import DType, Graph, Node, Tensor
 
 from tests.tools.programs import AddModel, Program
 
-NUMBERS = np.arange(6, dtype=np.float32).reshape(2, 3)
+VALUES = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 
-def refused(program: Program, *arguments: str | Path) -> str:
-    """Runs, expects exit code 2 and one message, and returns it."""
+def rejected(program: Program, *arguments: str | Path) -> str:
+    """Runs, expects exit code 2, and returns the message."""
     done = program(*arguments)
     assert done.returncode == 2, (done.stdout, done.stderr)
     assert done.stderr.strip(), "no message"
@@ -25,24 +25,24 @@ def refused(program: Program, *arguments: str | Path) -> str:
 
 
 def test_writes_the_outputs(spirloom_run: Program, add_model: AddModel) -> None:
-    out = add_model.folder / "out"
+    out = add_model.directory / "out"
     done = spirloom_run(*add_model.good, "--output-dir", out)
     assert done.returncode == 0, done.stderr
     (written,) = out.rglob("*.npy")
-    assert written.parent == out, "an output's name must not make folders"
+    assert written.parent == out, "an output name must not create directories"
     result = np.load(written)
     assert result.dtype == np.float32
-    np.testing.assert_array_equal(result, NUMBERS * 3)
+    np.testing.assert_array_equal(result, VALUES * 3)
 
 
 @pytest.mark.parametrize("storage", ["buffer", "texture3d", "texture2d", "auto"])
 def test_storages_agree(spirloom_run: Program, add_model: AddModel, storage: str) -> None:
     done = spirloom_run(
-        *add_model.good, "--output-dir", add_model.folder / "out", "--storage", storage
+        *add_model.good, "--output-dir", add_model.directory / "out", "--storage", storage
     )
     assert done.returncode == 0, done.stderr
-    (written,) = (add_model.folder / "out").glob("*.npy")
-    np.testing.assert_array_equal(np.load(written), NUMBERS * 3)
+    (written,) = (add_model.directory / "out").glob("*.npy")
+    np.testing.assert_array_equal(np.load(written), VALUES * 3)
 
 
 @pytest.mark.parametrize(("flags", "expected"), [((), 2), (("--method", "tripled"), 3)])
@@ -50,38 +50,43 @@ def test_runs_one_of_the_methods(
     spirloom_run: Program, tmp_path: Path, flags: tuple[str, ...], expected: float
 ) -> None:
     done = spirloom_run(
-        two_methods(tmp_path), *flags, "--input", f"x={numbers(tmp_path)}", "--output-dir", tmp_path
+        two_methods(tmp_path),
+        *flags,
+        "--input",
+        f"x={saved_values(tmp_path)}",
+        "--output-dir",
+        tmp_path,
     )
     assert done.returncode == 0, done.stderr
-    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), NUMBERS * expected)
+    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), VALUES * expected)
 
 
-def test_names_the_methods_that_there_are(spirloom_run: Program, tmp_path: Path) -> None:
-    message = refused(spirloom_run, two_methods(tmp_path), "--method", "halved")
+def test_unknown_method_lists_the_methods(spirloom_run: Program, tmp_path: Path) -> None:
+    message = rejected(spirloom_run, two_methods(tmp_path), "--method", "halved")
     for word in ("halved", "doubled", "tripled"):
         assert word in message
 
 
-def two_methods(folder: Path) -> Path:
-    """A file of y = 2x and y = 3x."""
+def two_methods(directory: Path) -> Path:
+    """A file with the methods y = 2x and y = 3x."""
     graphs = []
     for name, other in (("doubled", 1.0), ("tripled", 2.0)):
-        x, y = (Tensor(each, DType.F32, NUMBERS.shape) for each in "xy")
+        x, y = (Tensor(each, DType.F32, VALUES.shape) for each in "xy")
         node = Node("aten.add.Tensor", (x, x, other, 0, 0.0, 0.0), (y,), name)
         graphs.append(Graph([x], [y], [node], name=name))
-    graph_file.save(graphs, folder / "methods.slg")
-    return folder / "methods.slg"
+    graph_file.save(graphs, directory / "methods.slg")
+    return directory / "methods.slg"
 
 
-def numbers(folder: Path) -> Path:
-    """NUMBERS, in a file."""
-    np.save(folder / "x.npy", NUMBERS)
-    return folder / "x.npy"
+def saved_values(directory: Path) -> Path:
+    """A file with VALUES."""
+    np.save(directory / "x.npy", VALUES)
+    return directory / "x.npy"
 
 
 def test_writes_statistics(spirloom_run: Program, add_model: AddModel) -> None:
-    stats, trace = add_model.folder / "stats.json", add_model.folder / "trace.json"
-    out = add_model.folder / "out"
+    stats, trace = add_model.directory / "stats.json", add_model.directory / "trace.json"
+    out = add_model.directory / "out"
     done = spirloom_run(
         *add_model.good, "--output-dir", out, "--repeat", "5", "--warmup", "2",
         "--json", stats, "--profile", "--trace", trace,
@@ -96,16 +101,16 @@ def test_writes_statistics(spirloom_run: Program, add_model: AddModel) -> None:
     assert json.loads(trace.read_text())["traceEvents"]
 
 
-def test_times_whole_runs(spirloom_run: Program, add_model: AddModel) -> None:
-    stats = add_model.folder / "times.json"
+def test_times_complete_runs(spirloom_run: Program, add_model: AddModel) -> None:
+    stats = add_model.directory / "times.json"
     done = spirloom_run(*add_model.good, "--repeat", "5", "--time-runs", "--json", stats)
     assert done.returncode == 0, done.stderr
     values = json.loads(stats.read_text())
     assert 0 < values["gpu_min_ms"] <= values["gpu_median_ms"]
-    assert values["gpu_min_ms"] <= values["steady_min_ms"], "copies do not count"
-    assert f"on the GPU min {values['gpu_min_ms']:.3f} ms" in done.stdout
-    assert "add_f32_" not in done.stdout, "a profile was not asked for"
-    message = refused(spirloom_run, *add_model.good, "--time-runs")
+    assert values["gpu_min_ms"] <= values["steady_min_ms"], "copies are excluded"
+    assert f"GPU time min {values['gpu_min_ms']:.3f} ms" in done.stdout
+    assert "add_f32_" not in done.stdout, "--profile was not specified"
+    message = rejected(spirloom_run, *add_model.good, "--time-runs")
     assert "--time-runs requires --repeat" in message
 
 
@@ -115,7 +120,7 @@ def test_lists_devices(spirloom_run: Program) -> None:
     assert done.stdout.strip()
 
 
-def test_help_teaches(spirloom_run: Program) -> None:
+def test_help_lists_options(spirloom_run: Program) -> None:
     done = spirloom_run("--help")
     assert done.returncode == 0
     options = ("--input", "--output-dir", "--repeat", "--profile", "--trace", "--device")
@@ -123,54 +128,54 @@ def test_help_teaches(spirloom_run: Program) -> None:
         assert option in done.stdout
 
 
-def test_refuses_an_unknown_input_name(spirloom_run: Program, add_model: AddModel) -> None:
-    extra = f"c={add_model.folder / 'a.npy'}"
-    message = refused(spirloom_run, *add_model.good, "--input", extra, "--output-dir", "out")
+def test_rejects_an_unknown_input_name(spirloom_run: Program, add_model: AddModel) -> None:
+    extra = f"c={add_model.directory / 'a.npy'}"
+    message = rejected(spirloom_run, *add_model.good, "--input", extra, "--output-dir", "out")
     assert "c" in message and "a" in message and "b" in message
 
 
-def test_refuses_a_missing_input(spirloom_run: Program, add_model: AddModel) -> None:
-    only_a: list[str | Path] = [add_model.model, "--input", f"a={add_model.folder / 'a.npy'}"]
-    message = refused(spirloom_run, *only_a, "--output-dir", add_model.folder)
+def test_rejects_a_missing_input(spirloom_run: Program, add_model: AddModel) -> None:
+    only_a: list[str | Path] = [add_model.model, "--input", f"a={add_model.directory / 'a.npy'}"]
+    message = rejected(spirloom_run, *only_a, "--output-dir", add_model.directory)
     assert "b" in message
 
 
-def test_refuses_another_shape(spirloom_run: Program, add_model: AddModel) -> None:
-    arguments = add_model.with_a(NUMBERS.T.copy())
-    message = refused(spirloom_run, *arguments, "--output-dir", add_model.folder)
+def test_rejects_another_shape(spirloom_run: Program, add_model: AddModel) -> None:
+    arguments = add_model.with_a(VALUES.T.copy())
+    message = rejected(spirloom_run, *arguments, "--output-dir", add_model.directory)
     assert "[3, 2]" in message and "[2, 3]" in message
 
 
-def test_refuses_another_dtype(spirloom_run: Program, add_model: AddModel) -> None:
-    arguments = add_model.with_a(NUMBERS.astype(np.int32))
-    message = refused(spirloom_run, *arguments, "--output-dir", add_model.folder)
+def test_rejects_another_dtype(spirloom_run: Program, add_model: AddModel) -> None:
+    arguments = add_model.with_a(VALUES.astype(np.int32))
+    message = rejected(spirloom_run, *arguments, "--output-dir", add_model.directory)
     assert "int32" in message and "float32" in message
 
 
 @pytest.mark.parametrize("dtype", [">f4", "f2", "O", "U3", "c8"])
-def test_refuses_unknown_numpy_types(
+def test_rejects_unknown_numpy_types(
     spirloom_run: Program, add_model: AddModel, dtype: str
 ) -> None:
-    arguments = add_model.with_a(NUMBERS.astype(dtype))
-    message = refused(spirloom_run, *arguments, "--output-dir", add_model.folder)
+    arguments = add_model.with_a(VALUES.astype(dtype))
+    message = rejected(spirloom_run, *arguments, "--output-dir", add_model.directory)
     assert "a.npy" in message
 
 
-def test_takes_or_refuses_fortran_order(spirloom_run: Program, add_model: AddModel) -> None:
-    arguments = add_model.with_a(np.asfortranarray(NUMBERS))
-    done = spirloom_run(*arguments, "--output-dir", add_model.folder / "out")
+def test_accepts_or_rejects_fortran_order(spirloom_run: Program, add_model: AddModel) -> None:
+    arguments = add_model.with_a(np.asfortranarray(VALUES))
+    done = spirloom_run(*arguments, "--output-dir", add_model.directory / "out")
     if done.returncode == 0:
-        (written,) = (add_model.folder / "out").glob("*.npy")
-        np.testing.assert_array_equal(np.load(written), NUMBERS * 3)
+        (written,) = (add_model.directory / "out").glob("*.npy")
+        np.testing.assert_array_equal(np.load(written), VALUES * 3)
     else:
         assert done.returncode == 2 and "ortran" in done.stderr
 
 
 @pytest.mark.parametrize("kept", [0, 5, 9, 40, 127, 128, 151])
-def test_refuses_a_truncated_array(spirloom_run: Program, add_model: AddModel, kept: int) -> None:
-    path = add_model.folder / "a.npy"
+def test_rejects_a_truncated_array(spirloom_run: Program, add_model: AddModel, kept: int) -> None:
+    path = add_model.directory / "a.npy"
     path.write_bytes(path.read_bytes()[:kept])
-    message = refused(spirloom_run, *add_model.good, "--output-dir", add_model.folder)
+    message = rejected(spirloom_run, *add_model.good, "--output-dir", add_model.directory)
     assert "a.npy" in message
 
 
@@ -186,39 +191,39 @@ def test_refuses_a_truncated_array(spirloom_run: Program, add_model: AddModel, k
         b"{'descr': '<f4', 'fortran_order': False, 'shape': 6, }",
     ],
 )
-def test_refuses_a_malformed_header(
+def test_rejects_a_malformed_header(
     spirloom_run: Program, add_model: AddModel, header: bytes
 ) -> None:
     padded = header.ljust(117) + b"\n"
-    data = b"\x93NUMPY\x01\x00" + len(padded).to_bytes(2, "little") + padded + NUMBERS.tobytes()
-    (add_model.folder / "a.npy").write_bytes(data)
-    message = refused(spirloom_run, *add_model.good, "--output-dir", add_model.folder)
+    data = b"\x93NUMPY\x01\x00" + len(padded).to_bytes(2, "little") + padded + VALUES.tobytes()
+    (add_model.directory / "a.npy").write_bytes(data)
+    message = rejected(spirloom_run, *add_model.good, "--output-dir", add_model.directory)
     assert "a.npy" in message
 
 
-def test_refuses_missing_files(spirloom_run: Program, add_model: AddModel) -> None:
-    missing = add_model.folder / "missing.slg"
-    message = refused(spirloom_run, missing, "--output-dir", add_model.folder)
+def test_rejects_missing_files(spirloom_run: Program, add_model: AddModel) -> None:
+    missing = add_model.directory / "missing.slg"
+    message = rejected(spirloom_run, missing, "--output-dir", add_model.directory)
     assert "missing.slg" in message
-    (add_model.folder / "a.npy").unlink()
-    message = refused(spirloom_run, *add_model.good, "--output-dir", add_model.folder)
+    (add_model.directory / "a.npy").unlink()
+    message = rejected(spirloom_run, *add_model.good, "--output-dir", add_model.directory)
     assert "a.npy" in message
 
 
 @pytest.mark.parametrize("garbage", [b"", b"not a graph", b"\0" * 4096])
-def test_refuses_a_file_that_is_no_graph(
+def test_rejects_a_file_that_is_not_a_graph(
     spirloom_run: Program, add_model: AddModel, garbage: bytes
 ) -> None:
     add_model.model.write_bytes(garbage)
-    message = refused(spirloom_run, *add_model.good, "--output-dir", add_model.folder)
+    message = rejected(spirloom_run, *add_model.good, "--output-dir", add_model.directory)
     assert "add.slg" in message
 
 
-def test_refuses_a_truncated_graph(spirloom_run: Program, add_model: AddModel) -> None:
-    whole = add_model.model.read_bytes()
-    for kept in (4, 12, len(whole) // 2):
-        add_model.model.write_bytes(whole[:kept])
-        message = refused(spirloom_run, *add_model.good, "--output-dir", add_model.folder)
+def test_rejects_a_truncated_graph(spirloom_run: Program, add_model: AddModel) -> None:
+    complete = add_model.model.read_bytes()
+    for kept in (4, 12, len(complete) // 2):
+        add_model.model.write_bytes(complete[:kept])
+        message = rejected(spirloom_run, *add_model.good, "--output-dir", add_model.directory)
         assert "add.slg" in message
 
 
@@ -251,13 +256,13 @@ def test_dispatches_are_limited(spirloom_run: Program, tmp_path: Path) -> None:
     assert "the limit (1)" in done.stderr
 
 
-def test_takes_a_device_by_its_id(spirloom_run: Program, add_model: AddModel) -> None:
+def test_selects_a_device_by_id(spirloom_run: Program, add_model: AddModel) -> None:
     heading, first, *_ = spirloom_run("--list-devices").stdout.splitlines()
     identity = first[heading.index("id  ") :].split()[0]
     assert identity.startswith(("pci:", "uuid:")), first
     done = spirloom_run(*add_model.good, "--device", identity)
     assert done.returncode == 0, done.stderr
-    refused(spirloom_run, *add_model.good, "--device", "uuid:" + 32 * "e")
+    rejected(spirloom_run, *add_model.good, "--device", "uuid:" + 32 * "e")
 
 
 @pytest.mark.parametrize(
@@ -275,27 +280,27 @@ def test_takes_a_device_by_its_id(spirloom_run: Program, add_model: AddModel) ->
         ["--no-such-option"],
     ],
 )
-def test_refuses_bad_options(
+def test_rejects_invalid_options(
     spirloom_run: Program, add_model: AddModel, options: list[str]
 ) -> None:
-    refused(spirloom_run, *add_model.good, "--output-dir", add_model.folder, *options)
+    rejected(spirloom_run, *add_model.good, "--output-dir", add_model.directory, *options)
 
 
-def test_refuses_an_output_folder_that_is_a_file(
+def test_rejects_an_output_directory_that_is_a_file(
     spirloom_run: Program, add_model: AddModel
 ) -> None:
-    path = add_model.folder / "b.npy"
-    message = refused(spirloom_run, *add_model.good, "--output-dir", path)
+    path = add_model.directory / "b.npy"
+    message = rejected(spirloom_run, *add_model.good, "--output-dir", path)
     assert "b.npy" in message
 
 
-def test_tunes_and_remembers(spirloom_run: Program, add_model: AddModel) -> None:
-    cache, out = add_model.folder / "cache", add_model.folder / "out"
+def test_tunes_and_caches_the_results(spirloom_run: Program, add_model: AddModel) -> None:
+    cache, out = add_model.directory / "cache", add_model.directory / "out"
     tuned = spirloom_run(*add_model.good, "--tune", "--cache-dir", cache, "--output-dir", out)
     assert tuned.returncode == 0, tuned.stderr
     assert "calls measured" in tuned.stdout
-    assert not tuned.stderr, "progress is for terminals"
+    assert not tuned.stderr, "progress is only reported on terminals"
     (written,) = out.glob("*.npy")
-    np.testing.assert_array_equal(np.load(written), NUMBERS * 3)
+    np.testing.assert_array_equal(np.load(written), VALUES * 3)
     again = spirloom_run(*add_model.good, "--cache-dir", cache)
     assert again.returncode == 0, again.stderr

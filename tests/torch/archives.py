@@ -1,4 +1,4 @@
-"""Which PyTorch writes archives that import reads."""
+"""The mark of tests that need a PyTorch whose archives the importer reads."""
 
 from __future__ import annotations
 

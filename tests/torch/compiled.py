@@ -1,4 +1,4 @@
-"""Both ways to compile a module, and how what it gives is compared with eager PyTorch."""
+"""The two functions that compile a module, and the comparison of results with eager PyTorch."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def by_dynamo(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
 BOTH = pytest.mark.parametrize("compiled", [by_export, by_dynamo])
 
 
-def check(given: Any, wanted: Any, tolerance: float = 1e-5) -> None:
-    """Values, types, shapes and layouts; the tolerance is relative to the greatest number."""
+def check(found: Any, wanted: Any, tolerance: float = 1e-5) -> None:
+    """Compares values, types, shapes and layouts. `tolerance` is relative to the maximum."""
     flat = torch.utils._pytree.tree_leaves
-    assert len(flat(given)) == len(flat(wanted))
-    for one, other in zip(flat(given), flat(wanted), strict=True):
+    assert len(flat(found)) == len(flat(wanted))
+    for one, other in zip(flat(found), flat(wanted), strict=True):
         assert type(one) is type(other)
         if not isinstance(one, torch.Tensor):
             assert one == other
@@ -48,6 +48,6 @@ def reports(run: Any) -> list[Report]:
 
 
 def on_device(run: Any, op: str) -> int:
-    """How many nodes of an operator went to the device."""
+    """The number of an operator's nodes on the device."""
     found = [report.operators.get(op) for report in reports(run)]
     return sum(count.device for count in found if count is not None)

@@ -1,4 +1,4 @@
-"""These tests run in .venv-torch (`./dev test-torch`); elsewhere there is nothing to collect."""
+"""These tests run in .venv-torch (`./dev test-torch`). Other environments collect none."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import pytest
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 
-# What modules need that they do not import themselves.
+# Packages that modules need without importing them.
 NEEDS = {
     "test_compile_networks.py": {"transformers"},
     "test_networks.py": {"transformers", "onnxscript"},
-    "test_parts_of_exports.py": {"onnxscript"},
+    "test_onnx_partition_exports.py": {"onnxscript"},
 }
 
 
@@ -27,7 +27,7 @@ def _is_here(name: str) -> bool:
 
 @cache
 def _packages(path: Path) -> frozenset[str]:
-    """What a module imports first of all, itself or by other modules of this repository."""
+    """The packages that a module imports at its top level, directly or through this repository."""
     names: list[str] = []
     for statement in ast.parse(path.read_bytes()).body:
         match statement:
@@ -47,13 +47,13 @@ collect_ignore = [
     for path in HERE.glob("test_*.py")
     if not all(map(_is_here, _packages(path) | NEEDS.get(path.name, set())))
 ]
-# The distribution's torch is older than the oldest that is supported.
+# The distribution's torch is older than the oldest supported release.
 collect_ignore_glob = [] if _is_here("torch") and _is_here("torch.export") else ["test_*.py"]
 
 
 @pytest.fixture
 def inference() -> Iterator[None]:
-    """Without gradients, and without what Dynamo remembers of other tests."""
+    """Disables gradients and resets Dynamo."""
     import torch
 
     torch._dynamo.reset()

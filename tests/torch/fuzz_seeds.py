@@ -1,6 +1,6 @@
-"""Writes the archives that the fuzzer of their reader starts from: python -m tests.torch.fuzz_seeds
+"""Writes the seed corpus of the archive reader's fuzzer: python -m tests.torch.fuzz_seeds
 
-Small programs, without the paths of whoever exported them and without sample inputs.
+Small programs, without file paths and sample inputs.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-FOLDER = Path(__file__).resolve().parents[1] / "fuzz" / "corpus" / "torch_import"
+DIRECTORY = Path(__file__).resolve().parents[1] / "fuzz" / "corpus" / "torch_import"
 functional: Any = nn.functional
 
 
 class Decoder(nn.Module):  # type: ignore[misc]
-    """A layer of a decoder: rms norm, rotary embedding, shared heads, a causal mask, a gate."""
+    """A decoder layer: RMS norm, RoPE, grouped-query attention, a causal mask, a gate."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class Decoder(nn.Module):  # type: ignore[misc]
 
 
 class Convolutions(nn.Module):  # type: ignore[misc]
-    """Convolutions, statistics, windows, a resize, views."""
+    """Convolutions, batch norm, pooling, a resize, views."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,25 +55,25 @@ class Convolutions(nn.Module):  # type: ignore[misc]
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         y = functional.relu6(self.norm(self.conv(x)))
         pooled = functional.max_pool2d(y, 2)
-        wide = functional.interpolate(self.up(pooled), scale_factor=2.0, mode="bilinear")
-        first, second = wide.split([3, wide.shape[2] - 3], 2)
+        resized = functional.interpolate(self.up(pooled), scale_factor=2.0, mode="bilinear")
+        first, second = resized.split([3, resized.shape[2] - 3], 2)
         return functional.pad(first, (1, 0, 0, 2)).mean((2, 3)), second.flatten(1).softmax(-1)
 
 
 class Indices(nn.Module):  # type: ignore[misc]
-    """Whole numbers, places, a sort, comparisons."""
+    """Integers, indices, a sort, comparisons."""
 
     def forward(self, x: Tensor, at: Tensor) -> tuple[Tensor, ...]:
-        places = at.clamp(0, 2) * 2 + 1
-        picked = x[:, places]
+        indices = at.clamp(0, 2) * 2 + 1
+        picked = x[:, indices]
         values, order = torch.topk(picked, 2)
         spread = torch.zeros_like(x).scatter(1, order, values)
         counted = torch.where(x > 0, x.cumsum(1), torch.full_like(x, -1.5))
-        return spread.index_add(1, places, picked), counted.to(torch.float16), order + 1
+        return spread.index_add(1, indices, picked), counted.to(torch.float16), order + 1
 
 
 class InPlace(nn.Module):  # type: ignore[misc]
-    """Operators that write what they are given, and what is known at import."""
+    """In-place operators, and values that are constant at import."""
 
     def forward(self, x: Tensor) -> Tensor:
         y = (x * 2).add_(1).relu_()
@@ -82,7 +82,7 @@ class InPlace(nn.Module):  # type: ignore[misc]
 
 
 def programs() -> dict[str, Callable[[], Any]]:
-    """How each is exported."""
+    """Functions that export the programs, by name."""
     batch, length = torch.export.Dim("batch", min=1, max=4), torch.export.Dim("seq", min=2, max=6)
     ids = torch.tensor([[1, 2, 3, 4], [5, 6, 7, 8]])
     export, x = torch.export.export, torch.randn(2, 6)
@@ -99,7 +99,7 @@ def programs() -> dict[str, Callable[[], Any]]:
 
 
 def archive(exported: Any) -> bytes:
-    """What torch.export.save writes, but for what differs from machine to machine."""
+    """An archive of torch.export.save, without the content that depends on the machine."""
     whole, out = io.BytesIO(), io.BytesIO()
     torch.export.save(exported, whole)
     with zipfile.ZipFile(whole) as source, zipfile.ZipFile(out, "w") as target:
@@ -124,12 +124,12 @@ def _stripped(model: Any) -> Any:
 
 
 def main() -> None:
-    """Writes them all."""
+    """Writes all archives."""
     torch.manual_seed(0)
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    DIRECTORY.mkdir(parents=True, exist_ok=True)
     for name, export in programs().items():
         with torch.no_grad():
-            (FOLDER / f"{name}.pt2").write_bytes(archive(export()))
+            (DIRECTORY / f"{name}.pt2").write_bytes(archive(export()))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Models of transformers as GGUF files, by the package that llama.cpp's converter uses."""
+"""Writes models of transformers as GGUF files, with the package of llama.cpp's converter."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy as np
 import torch
 from gguf import GGMLQuantizationType as Type
 
-_ARCHITECTURES = {name: number for number, name in gguf.MODEL_ARCH_NAMES.items()}
+_ARCHITECTURES = {name: code for code, name in gguf.MODEL_ARCH_NAMES.items()}
 
 
 def architecture(model: Any) -> str:
-    """What a GGUF file calls the model's type."""
+    """GGUF's name of the model's architecture."""
     return str(model.config.model_type.removesuffix("_text"))
 
 
-def name_of(parameter: str, model: Any) -> str:
-    """What a GGUF file calls a parameter of transformers."""
+def tensor_name(parameter: str, model: Any) -> str:
+    """GGUF's name of a parameter of transformers."""
     names = gguf.get_tensor_name_map(
         _ARCHITECTURES[architecture(model)], model.config.num_hidden_layers
     )
@@ -29,21 +29,21 @@ def name_of(parameter: str, model: Any) -> str:
     return str(found)
 
 
-def by_neighbours(rows: Any, heads: int) -> Any:
-    """As llama.cpp's converter permutes queries and keys of Llama."""
+def interleave_heads(rows: Any, heads: int) -> Any:
+    """Permutes the rows of Q and K for interleaved RoPE, as llama.cpp's converter does."""
     shape = rows.shape
-    halves = rows.reshape(heads, 2, shape[0] // heads // 2, *shape[1:])
-    return halves.swapaxes(1, 2).reshape(shape)
+    pairs = rows.reshape(heads, 2, shape[0] // heads // 2, *shape[1:])
+    return pairs.swapaxes(1, 2).reshape(shape)
 
 
 def write(
     model: Any, path: Path, kinds: dict[str, Type] | Type, factors: Any = None,
     vocabulary: Callable[[gguf.GGUFWriter], None] | None = None,
 ) -> None:  # fmt: skip
-    """Writes the model with matrices of types, by the ends of their names or all of one, and a
-    vocabulary, by default one of words that no text has.
+    """Writes the model with matrices of these types, by name suffix or one for all, and a
+    vocabulary, by default of synthetic tokens.
 
-    Its parameters become what the file's numbers are.
+    Sets the model's parameters to the dequantized values of the file.
     """
     config = model.config
     writer = gguf.GGUFWriter(path, architecture(model))
@@ -90,10 +90,10 @@ def _add_rope(writer: gguf.GGUFWriter, config: Any, size: int) -> None:
         _add_yarn(writer, rope)
     if rope["rope_type"] == "longrope":
         original = config.original_max_position_embeddings
-        longer = config.max_position_embeddings / original
+        extension = config.max_position_embeddings / original
         writer.add_rope_scaling_orig_ctx_len(original)
-        grown = np.sqrt(1 + np.log(longer) / np.log(original))
-        writer.add_rope_scaling_attn_factors(float(grown))
+        attention_factor = np.sqrt(1 + np.log(extension) / np.log(original))
+        writer.add_rope_scaling_attn_factors(float(attention_factor))
         for name in ("long", "short"):
             factors = np.array(rope[f"{name}_factor"], np.float32)
             writer.add_tensor(f"rope_factors_{name}.weight", factors)
@@ -129,19 +129,19 @@ def _add(
     offset = 1 if model.config.model_type.startswith("gemma") and values.ndim == 1 else 0
     values = values + np.float32(offset)
     if count:
-        values = by_neighbours(values, count)
-    stored = numbers(values, kind)
+        values = interleave_heads(values, count)
+    stored = quantized_blocks(values, kind)
     with torch.no_grad():
-        kept = gguf.quants.dequantize(stored, kind).reshape(values.shape)
-        if count:  # back again, as transformers wants it
-            kept = kept.reshape(count, -1, 2, *values.shape[1:]).swapaxes(1, 2)
-        kept = kept.reshape(values.shape).astype(np.float32) - np.float32(offset)
-        parameter.copy_(torch.from_numpy(kept))
-    writer.add_tensor(name_of(name, model), stored, raw_dtype=kind)
+        floats = gguf.quants.dequantize(stored, kind).reshape(values.shape)
+        if count:  # inverse of interleave_heads()
+            floats = floats.reshape(count, -1, 2, *values.shape[1:]).swapaxes(1, 2)
+        floats = floats.reshape(values.shape).astype(np.float32) - np.float32(offset)
+        parameter.copy_(torch.from_numpy(floats))
+    writer.add_tensor(tensor_name(name, model), stored, raw_dtype=kind)
 
 
-def numbers(values: Any, kind: Type) -> Any:
-    """Blocks of a type. Of those that the package only reads, random ones of sensible scales."""
+def quantized_blocks(values: Any, kind: Type) -> Any:
+    """Blocks of a type. For types that the package cannot write: random blocks, small scales."""
     middle = {Type.Q4_K: 7.5, Type.Q5_K: 15.5, Type.Q6_K: 0.0}.get(kind)
     if middle is None:
         return gguf.quants.quantize(values, kind)
@@ -150,7 +150,7 @@ def numbers(values: Any, kind: Type) -> Any:
     count = values.size // elements
     blocks = generator.integers(0, 256, (count, size), np.uint8)
     scales = generator.uniform(0.0005, 0.001, (count, 2))
-    scales[:, 1] *= middle  # of minima: numbers lie about 0
+    scales[:, 1] *= middle  # the factor of the minima: values are centered on 0
     scales = scales.astype(np.float16).view(np.uint8)
     at = 208 if kind is Type.Q6_K else 0
     blocks[:, at : at + 4] = scales[:, : size - at]

@@ -1,4 +1,4 @@
-"""Small networks of random weights: their modules, arguments, and sizes that may vary."""
+"""Small networks with random weights: modules, arguments and dynamic sizes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Tensors = dict[str, torch.Tensor]
 
 @dataclass(frozen=True)
 class Network:
-    """A module, arguments at two sizes, and what of their shapes varies."""
+    """A module and its arguments, bounds of integer inputs, and dynamic dimensions."""
 
     make: Callable[[], tuple[torch.nn.Module, Tensors]]
     ranges: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -22,7 +22,7 @@ class Network:
 
 
 class Named(torch.nn.Module):  # type: ignore[misc]
-    """A model of transformers whose result is one tensor."""
+    """Wraps a model of transformers to return one tensor, `result`."""
 
     def __init__(self, model: torch.nn.Module, result: str, **fixed: Any) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class Named(torch.nn.Module):  # type: ignore[misc]
 
 
 class Positional(torch.nn.Module):  # type: ignore[misc]
-    """A module whose keywords are given by their places, as dynamic shapes ask for."""
+    """Wraps a module to accept positional arguments, as dynamic shapes require."""
 
     def __init__(self, model: torch.nn.Module, names: list[str]) -> None:
         super().__init__()
@@ -206,9 +206,8 @@ def mobilevit() -> tuple[torch.nn.Module, Tensors]:
 
 
 def rtdetr() -> tuple[torch.nn.Module, Tensors]:
-    """Detects by the best of its scores, so these must differ: those of the weights that
-    transformers begin with are equal but for rounding, and which of equal ones a top-k takes is
-    anybody's choice."""
+    """RT-DETR selects queries by a top-k of scores, which must differ: with the initial weights of
+    transformers they are equal up to rounding, so that the selection would be arbitrary."""
     backbone = hf.RTDetrResNetConfig(
         embedding_size=8, hidden_sizes=[8, 16, 24, 32], depths=[1, 1, 1, 1], layer_type="basic",
         out_features=["stage2", "stage3", "stage4"],
@@ -257,12 +256,12 @@ NETWORKS: dict[str, Network] = {
 }  # fmt: skip
 
 
-def made(name: str) -> tuple[torch.nn.Module, Tensors]:
-    """The module of a network, in eval mode, and its arguments; the same each time."""
+def make_network(name: str) -> tuple[torch.nn.Module, Tensors]:
+    """The module of a network in eval mode, and its arguments; deterministic."""
     torch.manual_seed(0)
     module, inputs = NETWORKS[name].make()
     module = module.eval().requires_grad_(False)
     for parameter in module.parameters():
-        if not parameter.any():  # what starts as zeros would hide all before it
+        if not parameter.any():  # zeros would hide errors of all previous layers
             parameter.normal_(std=0.1)
     return module, inputs

@@ -1,4 +1,4 @@
-"""A module of PyTorch for each operator, made from the test calls of its spec."""
+"""Creates a PyTorch module for each operator from the test calls of its spec."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from spirloom.casegen.arrays import make_arrays, value_of
 from spirloom.casegen.runs import Run, runs_of
 from spirloom.ir import DType
 
-from codegen import Op
-from codegen.vocabulary import Storage
-from tests.torch.spellings import SPELLINGS
+from spec_model import Op
+from spec_model.vocabulary import Storage
+from tests.torch.torch_functions import TORCH_FUNCTIONS
 
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "i32": torch.int32, "i8": torch.int8,
           "u8": torch.uint8, "b8": torch.bool}  # fmt: skip
-# What specs have beyond torch's operators: a norm before it, a fused activation, a sum after it.
-_FUSED = ("norm", "norm_eps", "activation", "act_min", "act_max", "addend")
+# Arguments of fused operations, which torch's operators do not have.
+_FUSED = ("rms_weight", "rms_eps", "activation", "act_min", "act_max", "addend")
 
 
 class Call(torch.nn.Module):  # type: ignore[misc]
-    """A call of a function; tensors are the inputs, the rest is fixed."""
+    """Calls a function with tensors as inputs; other arguments are constant."""
 
     def __init__(self, function: Callable[..., Any], args: list[Any]) -> None:
         super().__init__()
         self.function = function
         self.fixed = [None if _is_input(arg) else arg for arg in args]
-        self.places = [i for i, arg in enumerate(args) if _is_input(arg)]
+        self.input_indices = [i for i, arg in enumerate(args) if _is_input(arg)]
         self.lists = {i: len(arg) for i, arg in enumerate(args) if isinstance(arg, tuple)}
 
     def forward(self, *tensors: torch.Tensor) -> Any:
-        args, given = list(self.fixed), iter(tensors)
-        for place in self.places:
-            count = self.lists.get(place)
-            args[place] = next(given) if count is None else [next(given) for _ in range(count)]
+        args, inputs = list(self.fixed), iter(tensors)
+        for i in self.input_indices:
+            count = self.lists.get(i)
+            args[i] = next(inputs) if count is None else [next(inputs) for _ in range(count)]
         return self.function(*args)
 
 
@@ -54,7 +54,7 @@ class Example:
 
 
 def examples(op: Op) -> Iterator[Example]:
-    """Of the spec's test calls those without fused parts, as torch spells the operator."""
+    """The spec's test calls without fused operations, as calls of torch's function."""
     seen = set()
     for run in runs_of(op):
         dtypes = (*run.dtypes.items(), *(y.dtype for y in run.outputs))
@@ -69,7 +69,7 @@ def examples(op: Op) -> Iterator[Example]:
         tensors = tuple(
             t for arg in args if _is_input(arg) for t in (arg if isinstance(arg, tuple) else (arg,))
         )
-        yield Example(f"{run.variant.id}-{run.case}", Call(spelling(op), args), tensors)
+        yield Example(f"{run.variant.id}-{run.case}", Call(torch_function(op), args), tensors)
 
 
 def _value(run: Run, name: str) -> Any:
@@ -77,33 +77,33 @@ def _value(run: Run, name: str) -> Any:
     return None if arg is None else value_of(run, arg)
 
 
-def spelling(op: Op) -> Callable[..., Any]:
-    """torch's function of an operator's arguments."""
-    if op.name in SPELLINGS:
-        return SPELLINGS[op.name]
+def torch_function(op: Op) -> Callable[..., Any]:
+    """torch's function with the arguments of an operator's spec."""
+    if op.name in TORCH_FUNCTIONS:
+        return TORCH_FUNCTIONS[op.name]
     namespace, name, *overload = op.name.split(".")
     packet = getattr(getattr(torch.ops, namespace), name)
-    form = getattr(packet, overload[0] if overload else "default")
-    schema = [argument.name for argument in form._schema.arguments]
-    keywords = {a.name for a in form._schema.arguments if a.kwarg_only}
+    function = getattr(packet, overload[0] if overload else "default")
+    schema = [argument.name for argument in function._schema.arguments]
+    keywords = {a.name for a in function._schema.arguments if a.kwarg_only}
     ours = [arg.name for arg in op.args if arg.name not in _FUSED]
-    kinds = {argument.name: argument for argument in form._schema.arguments}
+    kinds = {argument.name: argument for argument in function._schema.arguments}
 
     def call(*args: Any) -> Any:
         args = tuple(_as_schema(kinds.get(n), a) for n, a in zip(ours, args, strict=True))
         named = {n: a for n, a in zip(ours, args, strict=True) if n in keywords}
         rest = [a for n, a in zip(ours, args, strict=True) if n not in keywords]
-        places = {n: a for n, a in zip(ours, args, strict=True) if n in schema and n not in named}
+        by_name = {n: a for n, a in zip(ours, args, strict=True) if n in schema and n not in named}
         if all(n in schema for n in ours[1:]) and ours[0] not in schema:
-            places.pop(ours[0], None)
-            return form(args[0], **places, **named)
-        return form(*rest, **named)
+            by_name.pop(ours[0], None)
+            return function(args[0], **by_name, **named)
+        return function(*rest, **named)
 
     return call
 
 
 def _as_schema(argument: Any, value: Any) -> Any:
-    """A spec's way to leave out a number: none in a list, or a 0 that would mean nothing."""
+    """Converts a spec's value for an omitted number, an empty list or 0, to None."""
     if argument is None or not str(argument.type).startswith("Optional"):
         return value
     if isinstance(value, list) and "List" not in str(argument.type):

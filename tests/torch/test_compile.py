@@ -1,4 +1,4 @@
-"""spirloom.torch.compile and torch.compile(backend="spirloom") against eager PyTorch."""
+"""spirloom.torch.compile and torch.compile(backend="spirloom") compared with eager PyTorch."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from typing import Any
 import pytest
 import spirloom.torch
 import torch
-from spirloom.partition import Side
+from spirloom.partition import Placement
 from spirloom.torch import backend
-from spirloom.torch.compiled import warn_again
+from spirloom.torch.compiled import reset_warning
 from torch import nn
 from torch.torch_version import TorchVersion
 
 from tests.torch.compiled import BOTH, Compile, by_dynamo, by_export, check, on_device
-from tests.torch.parted import CASES, made
+from tests.torch.partitioned_networks import CASES, make_network
 
 pytestmark = pytest.mark.usefixtures("inference")
 
 
 @pytest.mark.parametrize("name", CASES)
 @BOTH
-def test_what_is_parted_agrees(compiled: Compile, name: str) -> None:
-    module, args = made(name)
+def test_partitioned_networks(compiled: Compile, name: str) -> None:
+    module, args = make_network(name)
     run = compiled(module, *args)
     for _ in range(2):
         check(run(*args), module(*args))
@@ -46,13 +46,13 @@ def test_what_is_parted_agrees(compiled: Compile, name: str) -> None:
         pytest.param(
             torch.Tensor.item,
             marks=pytest.mark.skipif(
-                TorchVersion(torch.__version__) < "2.7", reason="Its own backends fail, too."
+                TorchVersion(torch.__version__) < "2.7", reason="torch's own backends also fail."
             ),
         ),
     ],
 )
-def test_numbers_that_a_tensor_holds_break_the_graph(read: Callable[..., Any]) -> None:
-    """torch.export refuses what branches by data; Dynamo goes on behind it."""
+def test_branches_on_tensor_values_break_the_graph(read: Callable[..., Any]) -> None:
+    """torch.export refuses data-dependent branches; Dynamo continues after a graph break."""
 
     class Breaks(nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
@@ -84,7 +84,7 @@ class Counter(nn.Module):  # type: ignore[misc]
 
 
 @BOTH
-def test_a_buffer_that_is_written(compiled: Compile) -> None:
+def test_written_buffers(compiled: Compile) -> None:
     module, x = Counter().eval(), torch.randn(8, 32)
     other = copy.deepcopy(module)
     run = compiled(module, x)
@@ -97,7 +97,7 @@ def test_a_buffer_that_is_written(compiled: Compile) -> None:
 
 
 @BOTH
-def test_an_input_that_is_written(compiled: Compile) -> None:
+def test_written_inputs(compiled: Compile) -> None:
     class Writes(nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
@@ -127,17 +127,17 @@ def test_weights_that_change_are_uploaded_again(compiled: Compile) -> None:
 
 
 def test_weights_are_uploaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Calls after the first load no model, and give it none of the weights."""
+    """Calls after the first load no model and pass no weights."""
     module, x = nn.Sequential(nn.Linear(32, 32), nn.ReLU()).eval(), torch.randn(8, 32)
     run = by_dynamo(module)
     run(x)
     (report,) = backend.reports()
-    assert [len(part.takes) for part in report.parts] == [1]
+    assert [len(part.inputs) for part in report.segments] == [1]
     monkeypatch.setattr(spirloom.Runtime, "load", None)
     check(run(x), module(x))
 
 
-def test_modules_of_one_kind_have_their_own_weights() -> None:
+def test_modules_of_one_class_have_their_own_weights() -> None:
     class Layer(nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
@@ -154,7 +154,7 @@ def test_modules_of_one_kind_have_their_own_weights() -> None:
 
 
 @BOTH
-def test_an_index_beyond_its_table_is_an_error_of_torchs(compiled: Compile) -> None:
+def test_an_index_out_of_range_raises_torchs_error(compiled: Compile) -> None:
     module = nn.Sequential(nn.Embedding(10, 32), nn.Linear(32, 32)).eval()
     run = compiled(module, torch.arange(10))
     check(run(torch.arange(10)), module(torch.arange(10)))
@@ -162,8 +162,8 @@ def test_an_index_beyond_its_table_is_an_error_of_torchs(compiled: Compile) -> N
         run(torch.arange(10) + 1)
 
 
-def test_numbers_beyond_what_the_device_holds_are_torchs() -> None:
-    """An index of int64 that does not fit int32 is refused by the model, and computed by torch."""
+def test_values_out_of_range_of_the_device_run_in_torch() -> None:
+    """The model refuses an int64 value out of range of int32, and torch computes the call."""
 
     class Looks(nn.Module):  # type: ignore[misc]
         def forward(self, n: torch.Tensor) -> torch.Tensor:
@@ -177,9 +177,9 @@ def test_numbers_beyond_what_the_device_holds_are_torchs() -> None:
 
 
 @BOTH
-def test_training_is_torchs_and_says_so_once(compiled: Compile) -> None:
+def test_training_runs_in_torch_and_warns_once(compiled: Compile) -> None:
     module, x = nn.Sequential(nn.Linear(32, 32), nn.ReLU()), torch.randn(8, 32)
-    warn_again()
+    reset_warning()
     with torch.enable_grad(), warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         run = compiled(module, x)
@@ -210,20 +210,24 @@ def test_structures_and_keywords() -> None:
     assert run.layer is module.layer
 
 
-def test_the_report_says_why_nodes_stay() -> None:
-    module, args = made("spectrum")
+def test_the_report_has_reasons_for_host_nodes() -> None:
+    module, args = make_network("spectrum")
     report = by_export(module, *args).report
-    assert [part.side for part in report.parts] == [Side.DEVICE, Side.HOST, Side.DEVICE]
+    assert [part.placement for part in report.segments] == [
+        Placement.DEVICE,
+        Placement.HOST,
+        Placement.DEVICE,
+    ]
     reasons = {node.op: node.reason for node in report.on_host}
     assert reasons["aten._fft_r2c"] == "the element type complex64 is not supported"
     assert reasons["aten._fft_c2r"] == "it reads 'mul', which is complex64"
-    module, args = made("nonzero")
+    module, args = make_network("nonzero")
     reasons = {node.op: node.reason for node in by_export(module, *args).report.on_host}
     assert "depends on the data" in reasons["aten.nonzero"]
 
 
-def test_the_entry_point_gives_the_backend(tmp_path: Path) -> None:
-    """As of an installed package: nothing of Spirloom is imported before."""
+def test_the_entry_point_registers_the_backend(tmp_path: Path) -> None:
+    """As with an installed package: nothing imports Spirloom before torch does."""
     project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
     found = tmp_path / "spirloom-0.dist-info"
     found.mkdir()

@@ -1,4 +1,4 @@
-"""Sizes that differ from call to call, by spirloom.torch.compile and torch.compile."""
+"""Dynamic sizes with spirloom.torch.compile and torch.compile."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from spirloom.torch import backend
 from torch import nn
 
 from tests.torch.compiled import BOTH, Compile, check
-from tests.torch.parted import made
+from tests.torch.partitioned_networks import make_network
 
 pytestmark = pytest.mark.usefixtures("inference")
 
 
 @BOTH
-def test_sizes_that_differ(compiled: Compile) -> None:
+def test_different_sizes(compiled: Compile) -> None:
     module, x = nn.Sequential(nn.Linear(32, 32), nn.ReLU()).eval(), torch.randn(8, 32)
     run = compiled(module, x)
     for batch in (8, 3, 5, 1, 8):
@@ -29,9 +29,9 @@ def test_sizes_that_differ(compiled: Compile) -> None:
 
 
 @pytest.mark.parametrize("name", ["nonzero", "sort_by_data"])
-def test_sizes_that_vary(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An export with a bounded size is built once for all of them."""
-    module, (x,) = made(name)
+def test_bounded_sizes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An export with a bounded size is built once for all sizes."""
+    module, (x,) = make_network(name)
     batch = torch.export.Dim("batch", min=2, max=64)
     run = spirloom.torch.compile(module, (x,), dynamic_shapes={"args": ({0: batch},)})
     monkeypatch.setattr(spirloom.Runtime, "load", None)
@@ -40,33 +40,33 @@ def test_sizes_that_vary(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         check(run(given), module(given))
 
 
-def open_export(module: nn.Module, x: torch.Tensor) -> Any:
+def dynamic_export(module: nn.Module, x: torch.Tensor) -> Any:
     sizes = ({0: torch.export.Dim("batch", min=2)},)
     return spirloom.torch.compile(module, (x,), dynamic_shapes=sizes)
 
 
-def open_dynamo(module: nn.Module, x: torch.Tensor) -> Any:
+def dynamic_dynamo(module: nn.Module, x: torch.Tensor) -> Any:
     return torch.compile(module, backend="spirloom", dynamic=True)
 
 
 @pytest.fixture
 def loads(monkeypatch: pytest.MonkeyPatch) -> list[spirloom.Model]:
-    """The models that are loaded."""
-    made, load = [], spirloom.Runtime.load
+    """The loaded models."""
+    models, load = [], spirloom.Runtime.load
 
-    def counted(*args: Any, **options: Any) -> spirloom.Model:
-        made.append(load(*args, **options))
-        return made[-1]
+    def recorded(*args: Any, **options: Any) -> spirloom.Model:
+        models.append(load(*args, **options))
+        return models[-1]
 
-    monkeypatch.setattr(spirloom.Runtime, "load", counted)
-    return made
+    monkeypatch.setattr(spirloom.Runtime, "load", recorded)
+    return models
 
 
-@pytest.mark.parametrize("compiled", [open_export, open_dynamo])
-def test_sizes_without_a_greatest_share_builds(
+@pytest.mark.parametrize("compiled", [dynamic_export, dynamic_dynamo])
+def test_sizes_without_a_maximum_share_builds(
     compiled: Callable[..., Any], loads: list[spirloom.Model]
 ) -> None:
-    """One for all sizes up to a power of two, with the weights; the next one when more come."""
+    """One build for all sizes up to a power of two, with one copy of the weights."""
     module, x = nn.Sequential(nn.Linear(32, 32), nn.ReLU()).eval(), torch.randn(40, 32)
     module = module.requires_grad_(False)
     run = compiled(module, x)
@@ -74,17 +74,17 @@ def test_sizes_without_a_greatest_share_builds(
         x = torch.randn(size, 32)
         check(run(x), module(x))
         assert len(loads) == count
-    assert [[s.greatest for s in model.symbols] for model in loads] == [[64], [128]]
-    outgrown = weakref.ref(loads.pop(0))
+    assert [[s.max for s in model.symbols] for model in loads] == [[64], [128]]
+    first = weakref.ref(loads.pop(0))
     gc.collect()
-    assert outgrown() is None
+    assert first() is None
     module[0].weight.mul_(2)
     check(run(x), module(x))
     assert len(loads) == 2
 
 
-def test_sizes_are_numbers_in_the_graphs_of_dynamo(loads: list[spirloom.Model]) -> None:
-    """It gives them to a graph as arguments, which views and slices of buffers read."""
+def test_sizes_are_inputs_of_dynamos_graphs(loads: list[spirloom.Model]) -> None:
+    """Dynamo passes sizes as arguments, which views and slices of buffers read."""
 
     class Rows(nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
@@ -97,7 +97,7 @@ def test_sizes_are_numbers_in_the_graphs_of_dynamo(loads: list[spirloom.Model]) 
             return self.last(rows + self.table[: x.shape[0]])
 
     module = Rows().eval().requires_grad_(False)
-    run = open_dynamo(module, torch.randn(40, 32))
+    run = dynamic_dynamo(module, torch.randn(40, 32))
     for size in (40, 7, 33):
         x = torch.randn(size, 32)
         check(run(x), module(x))
@@ -106,11 +106,11 @@ def test_sizes_are_numbers_in_the_graphs_of_dynamo(loads: list[spirloom.Model]) 
     assert len(loads) == 1
 
 
-@pytest.mark.parametrize("compiled", [open_export, open_dynamo])
-def test_what_cannot_vary_is_built_for_each_size(
+@pytest.mark.parametrize("compiled", [dynamic_export, dynamic_dynamo])
+def test_graphs_that_need_fixed_sizes_are_built_per_size(
     compiled: Callable[..., Any], loads: list[spirloom.Model]
 ) -> None:
-    """A number of the graph that is a size, as here, is of one size."""
+    """A scalar argument that depends on a size is constant in a graph."""
 
     class Scaled(nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
@@ -129,16 +129,16 @@ def test_what_cannot_vary_is_built_for_each_size(
 
 
 @pytest.mark.parametrize("name", ["nonzero", "sort_by_data", "mask_index"])
-def test_sizes_that_dynamo_leaves_open(name: str) -> None:
-    module, _ = made(name)
+def test_dynamic_sizes_of_dynamo(name: str) -> None:
+    module, _ = make_network(name)
     run = torch.compile(module, backend="spirloom", dynamic=True)
     for size in (40, 7, 2, 64):
         given = torch.randn(size, 32)
         check(run(given), module(given))
 
 
-def test_sizes_that_only_a_part_depends_on() -> None:
-    """The first segment does not see the second input's size: each set of sizes is built."""
+def test_sizes_that_only_one_segment_depends_on() -> None:
+    """The first segment has no input with the second size, so each set of sizes is built."""
 
     class Two(nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:

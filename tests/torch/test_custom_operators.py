@@ -1,4 +1,4 @@
-"""Operators of torch.library, and of ONNX domains, that have specs in a folder of the user's."""
+"""Operators of torch.library and of ONNX domains with specs in the user's directory."""
 
 from __future__ import annotations
 
@@ -52,27 +52,27 @@ class Model(torch.nn.Module):  # type: ignore[misc]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("specs")
-    (folder / "scaled_plus.yaml").write_text(SPEC)
-    return folder
+def spec_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("specs")
+    (directory / "scaled_plus.yaml").write_text(SPEC)
+    return directory
 
 
-def test_binds_to_the_spec_of_its_name(folder: Path) -> None:
-    library = OpLibrary.with_dirs([folder])
+def test_binds_to_the_spec_of_its_name(spec_dir: Path) -> None:
+    library = OpLibrary.with_dirs([spec_dir])
     exported = torch.export.export(Model(), (torch.ones(2, 3),))
     graph = build(program_of(decompose(exported, library)), library, Options())
     (node,) = (n for n in graph.nodes if n.op == "mylib.scaled_plus")
     assert library.arg(node, "scale") == 3.0
 
 
-def test_without_the_spec_its_folder_is_asked_for() -> None:
+def test_without_the_spec_the_message_names_the_option() -> None:
     exported = torch.export.export(Model(), (torch.ones(2, 3),))
     with pytest.raises(ImportFailure, match=r"mylib.scaled_plus.*--spec-dir"):
         build(program_of(exported), OpLibrary(), Options())
 
 
-def test_of_an_onnx_domain(folder: Path, tmp_path: Path) -> None:
+def test_of_an_onnx_domain(spec_dir: Path, tmp_path: Path) -> None:
     info = [onnx.helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, [2, 3]) for n in "xy"]
     node = onnx.helper.make_node("scaled_plus", ["x"], ["y"], domain="mylib", scale=3.0)
     model = onnx.helper.make_model(
@@ -81,9 +81,9 @@ def test_of_an_onnx_domain(folder: Path, tmp_path: Path) -> None:
         ir_version=8,
     )
     onnx.save(model, tmp_path / "net.onnx")
-    library = OpLibrary.with_dirs([folder])
+    library = OpLibrary.with_dirs([spec_dir])
     graph = import_model(tmp_path / "net.onnx", library, Shapes())
-    (made,) = graph.nodes
-    assert (made.op, library.arg(made, "scale")) == ("mylib.scaled_plus", 3.0)
+    (found,) = graph.nodes
+    assert (found.op, library.arg(found, "scale")) == ("mylib.scaled_plus", 3.0)
     (result,) = library.compute("mylib.scaled_plus", {"x": np.ones((2, 3)), "scale": 3.0})
     assert result.max() == 4

@@ -19,7 +19,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs/tutorials/pytorch.md"
 @needs_archives
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import_module("spirloom.torch.backend")  # of a source tree no entry point tells
+    import_module("spirloom.torch.backend")  # a source tree has no entry points
     monkeypatch.chdir(tmp_path)
     torch.manual_seed(0)
     torch._dynamo.reset()
@@ -29,7 +29,7 @@ def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.failed == 0
 
 
-def test_its_pytorch_is_the_oldest_that_works() -> None:
+def test_the_page_names_the_oldest_supported_pytorch() -> None:
     named = re.search(r"pip install torch +# ([\d.]+) or newer", PAGE.read_text(encoding="utf-8"))
     assert named
     assert f"{named[1]}.0" == pinned("requirements-oldest.txt")["torch"]

@@ -1,4 +1,4 @@
-"""Exported programs and archives: names, sizes, bounds, and what is refused with what remedy."""
+"""Exported programs and archives: names, sizes, bounds, and error messages with remedies."""
 
 from __future__ import annotations
 
@@ -68,22 +68,22 @@ def test_nodes_are_named_for_modules() -> None:
 def test_progress_is_reported() -> None:
     exported = torch.export.export(Block().eval(), (torch.ones(2, 4),), strict=False)
     program = program_of(decompose(exported, LIBRARY))
-    told: list[str] = []
-    build(program, LIBRARY, Options(), report=told.append)
+    lines: list[str] = []
+    build(program, LIBRARY, Options(), report=lines.append)
     count = len(program.calls)
-    assert told[:count] == [f"call {i} of {count}" for i in range(1, count + 1)]
-    assert "finish" in told[count:]
+    assert lines[:count] == [f"call {i} of {count}" for i in range(1, count + 1)]
+    assert "finish" in lines[count:]
 
 
 def test_nodes_have_the_lines_of_their_source(tmp_path: Path) -> None:
-    """Unless they are stripped; in the file, its description and the device's profile."""
+    """In the file, its description and the device's profile; not with `strip`."""
     written = tmp_path / "net.slg"
     export(Block(), (torch.ones(2, 4),), output=written)
     graph = graph_reader.load(written)
-    places = {graph.source_of(node) for node in graph.nodes}
-    assert len(places) == 2 and all(
+    locations = {graph.source_of(node) for node in graph.nodes}
+    assert len(locations) == 2 and all(
         re.fullmatch(r"torch/test_import.py:\d+", p) or re.fullmatch(r"modules/linear.py:\d+", p)
-        for p in places
+        for p in locations
     )
     assert "at torch/test_import.py:" in to_text(graph, LIBRARY, nodes=True)
     rows = spirloom.load(written, profile=True).profile({"x": np.ones((2, 4), np.float32)})
@@ -99,7 +99,7 @@ def test_tied_weights_are_stored_once() -> None:
 
 
 @needs_archives
-def test_export_gives_the_bytes_of_the_archive(tmp_path: Path) -> None:
+def test_export_and_archive_give_equal_bytes(tmp_path: Path) -> None:
     x, block = torch.ones(2, 4), Block().eval()
     torch.export.save(decompose(torch.export.export(block, (x,)), LIBRARY), tmp_path / "net.pt2")
     archived = build(read_archive(tmp_path / "net.pt2"), LIBRARY, Options())
@@ -109,7 +109,7 @@ def test_export_gives_the_bytes_of_the_archive(tmp_path: Path) -> None:
 
 
 def test_in_place_operators_become_functions() -> None:
-    """As torch.export.save writes them without run_decompositions."""
+    """torch.export.save writes in-place operators without run_decompositions."""
     module = Function(lambda x: (x * 2).add_(1).relu_() - 1)
     graph = graph_of(module, torch.tensor([1.0, -3.0]), raw=True)
     assert run(graph, {graph.inputs[0].name: np.array([1, -3], np.float32)}).popitem()[
@@ -117,7 +117,7 @@ def test_in_place_operators_become_functions() -> None:
     ].tolist() == [2, -1]
 
 
-def test_writing_what_a_view_shows_is_refused() -> None:
+def test_writing_a_tensor_with_another_view_is_refused() -> None:
     def function(x: torch.Tensor) -> torch.Tensor:
         y = x * 2
         view = y.view(-1)
@@ -130,12 +130,12 @@ def test_writing_what_a_view_shows_is_refused() -> None:
     assert run(graph, {graph.inputs[0].name: np.ones((2, 2), np.float32)}).popitem()[1].max() == 3
 
 
-def test_all_that_cannot_be_imported_is_listed_with_its_place() -> None:
+def test_all_unsupported_nodes_are_listed_with_locations() -> None:
     module = Function(lambda x: (torch.rand(2) + x, torch.fft.fft(x).real))
     with pytest.raises(ImportFailure) as caught:
         graph_of(module, torch.ones(2))
     text = str(caught.value)
-    assert "aten.rand" in text and "random numbers" in text
+    assert "aten.rand" in text and "random values" in text
     assert "aten._fft" in text and "test_import.py" in text
 
 
@@ -144,23 +144,23 @@ def test_a_size_that_depends_on_data_is_refused() -> None:
         graph_of(Function(lambda x: x.nonzero()), torch.ones(3))
 
 
-def test_what_sees_memory_as_it_lies_wants_it_dense() -> None:
-    """torch's strides are those of its own memory, which the device's is not."""
+def test_as_strided_requires_a_contiguous_tensor() -> None:
+    """torch's strides refer to its own memory; the device's layout may differ."""
     of_dense = Function(lambda x: (x + 1).as_strided((2, 2), (1, 2)))
-    of_turned = Function(lambda x: (x + 1).t().as_strided((2, 2), (1, 2)))
+    of_transposed = Function(lambda x: (x + 1).t().as_strided((2, 2), (1, 2)))
     x = torch.arange(4.0).reshape(2, 2)
     (given,) = run(graph_of(of_dense, x), {"args_0": x.numpy()}).values()
     assert given.tolist() == of_dense(x).tolist()
-    exported = torch.export.export(of_turned, (x,))
-    with pytest.raises(ImportFailure, match="lays out 't', which is not dense"):
+    exported = torch.export.export(of_transposed, (x,))
+    with pytest.raises(ImportFailure, match="the layout of 't', which is not contiguous"):
         build(program_of(exported), LIBRARY, Options())
 
 
 @needs_archives
-def test_what_an_archive_says_of_memory_as_it_lies(tmp_path: Path) -> None:
-    turned = Function(lambda x: (x + 1).t().as_strided((2, 2), (1, 2)))
-    torch.export.save(torch.export.export(turned, (torch.ones(2, 2),)), tmp_path / "net.pt2")
-    with pytest.raises(ImportFailure, match="lays out 't', which is not dense"):
+def test_as_strided_in_an_archive(tmp_path: Path) -> None:
+    transposed = Function(lambda x: (x + 1).t().as_strided((2, 2), (1, 2)))
+    torch.export.save(torch.export.export(transposed, (torch.ones(2, 2),)), tmp_path / "net.pt2")
+    with pytest.raises(ImportFailure, match="the layout of 't', which is not contiguous"):
         build(read_archive(tmp_path / "net.pt2"), LIBRARY, Options())
 
 
@@ -176,24 +176,24 @@ def test_an_input_may_be_a_constant() -> None:
     for wrong, message in ((mask[0], r"shape \[3\]"), (mask / 2, "int64")):
         with pytest.raises(ImportFailure, match=message):
             build(program, LIBRARY, Options(fixed={names[1]: wrong}))
-    with pytest.raises(ImportFailure, match="--fix other: there is no such input"):
+    with pytest.raises(ImportFailure, match="--constant-input other: no such input"):
         build(program, LIBRARY, Options(fixed={"other": mask}))
 
 
 def test_symbols_are_those_of_the_program() -> None:
     dims = ({0: torch.export.Dim("batch", min=1, max=6)},)
     graph = graph_of(Block(), torch.ones(2, 4), dynamic_shapes=dims)
-    assert [(s.least, s.greatest) for s in graph.symbols] == [(1, 6)]
+    assert [(s.min, s.max) for s in graph.symbols] == [(1, 6)]
 
 
-def test_a_size_without_a_greatest_needs_an_option() -> None:
+def test_a_size_without_a_maximum_needs_an_option() -> None:
     dims = ({0: torch.export.Dim("batch")},)
-    with pytest.raises(ImportFailure, match=r"no greatest size.*--dim") as caught:
+    with pytest.raises(ImportFailure, match=r"has no maximum.*--dim") as caught:
         graph_of(Block(), torch.ones(2, 4), dynamic_shapes=dims)
-    name = str(caught.value).partition("size of ")[2].split()[0]
+    name = str(caught.value).partition("maximum for ")[2].split()[0]
     options = Options.of({name: (1, 5)}, {})
     graph = graph_of(Block(), torch.ones(2, 4), dynamic_shapes=dims, options=options)
-    assert [s.greatest for s in graph.symbols] == [5]
+    assert [s.max for s in graph.symbols] == [5]
 
 
 def test_indices_have_the_bounds_of_their_table() -> None:
@@ -203,7 +203,7 @@ def test_indices_have_the_bounds_of_their_table() -> None:
     assert bounds is not None and (bounds.low, bounds.high) == (-11, 10)
 
 
-def test_sums_that_may_not_fit_are_refused() -> None:
+def test_possible_integer_overflow_is_refused() -> None:
     ids = torch.tensor([1, 2])
     with pytest.raises(ImportFailure, match="--range"):
         graph_of(Function(lambda x: x * x), ids)
@@ -213,7 +213,7 @@ def test_sums_that_may_not_fit_are_refused() -> None:
 
 
 def damaged(path: Path, change: Any, tmp_path: Path) -> Path:
-    """A copy of an archive whose model.json is another one."""
+    """A copy of an archive with a changed model.json."""
     out = tmp_path / "damaged.pt2"
     with zipfile.ZipFile(path) as source, zipfile.ZipFile(out, "w") as target:
         for info in source.infolist():
@@ -243,7 +243,7 @@ def test_another_major_version_is_refused(archive: Path, tmp_path: Path) -> None
 
 
 @needs_archives
-def test_damage_is_named(archive: Path, tmp_path: Path) -> None:
+def test_damage_is_located(archive: Path, tmp_path: Path) -> None:
     def change(model: Any) -> None:
         del model["graph_module"]["graph"]["nodes"][0]["inputs"]
 
@@ -253,14 +253,14 @@ def test_damage_is_named(archive: Path, tmp_path: Path) -> None:
 
 @needs_archives
 def test_weights_end_within_the_file(archive: Path, tmp_path: Path) -> None:
-    """Sizes in an archive's configuration are checked against the bytes there are."""
+    """Sizes in an archive's configuration are compared with the available bytes."""
     out = tmp_path / "short.pt2"
     with zipfile.ZipFile(archive) as source, zipfile.ZipFile(out, "w") as target:
         for info in source.infolist():
             data = source.read(info)
             short = info.filename.endswith("weights/weight_0")
             target.writestr(info.filename, data[:8] if short else data)
-    with pytest.raises(ImportFailure, match="needs 64 bytes, and there are 8"):
+    with pytest.raises(ImportFailure, match="needs 64 bytes, but its member has 8"):
         build(read_archive(out), LIBRARY, Options())
 
 
@@ -272,7 +272,7 @@ def test_weights_end_within_the_file(archive: Path, tmp_path: Path) -> None:
     ],
     ids=["2.6", "2.8"],
 )
-def test_what_early_releases_wrote(members: list[str], tmp_path: Path) -> None:
+def test_archives_of_old_releases(members: list[str], tmp_path: Path) -> None:
     path = tmp_path / "early.pt2"
     with zipfile.ZipFile(path, "w") as archive:
         for member in members:

@@ -1,4 +1,4 @@
-"""Methods of a module in one file: weights once, states in common, against eager PyTorch."""
+"""Methods of a module in one file, with shared weights and states, compared with eager PyTorch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spirloom.graph_reader import load_methods
 
 
 class Decoder(torch.nn.Module):  # type: ignore[misc]
-    """A cache of projected rows, which both methods write and look at."""
+    """A cache of projected rows, which both methods write and read."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ def test_methods_share_a_cache(tmp_path: Path) -> None:
     assert [[s.tensor.name for s in graph.states] for graph in graphs] == [["cache"]] * 3
     assert data.count(module.project.weight.detach().numpy().tobytes()) == 1
     prefill = spirloom.load(data)
-    decode, total = (spirloom.load(data, method=m, shares=prefill) for m in ("decode", "total"))
+    decode, total = (spirloom.load(data, method=m, share_with=prefill) for m in ("decode", "total"))
     x = torch.randn(6, 8)
     with torch.no_grad():
         wanted = module(x[:4], torch.arange(4))
@@ -61,9 +61,9 @@ def test_methods_share_a_cache(tmp_path: Path) -> None:
             np.testing.assert_allclose(decode(x[i : i + 1], at)[0], wanted, 1e-5, 1e-5)
         np.testing.assert_allclose(total()[0], module.total(), 1e-5, 1e-5)
     copies = [row for row in decode.profile() if row.op == "copy"]
-    assert not copies, "the cache is updated where it is"
+    assert not copies, "the cache is updated in place"
 
 
-def test_names_that_no_method_has_are_refused() -> None:
+def test_unknown_names_are_refused() -> None:
     with pytest.raises(ImportFailure, match="No method has a size, an input or a state named 'z'"):
         spirloom.torch.export_methods(Decoder(), METHODS, ranges={"z": (0, 1)})

@@ -1,4 +1,4 @@
-"""Networks by torch.export, from its archives and by ONNX, on the device, against eager PyTorch."""
+"""Networks imported in process, from archives and from ONNX, compared with eager PyTorch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from spirloom.torch.build import build
 from spirloom.torch.export import decompose, program_of
 from spirloom.torch.options import Options
 
-from tests.torch.networks import NETWORKS, Positional, Tensors, made
+from tests.torch.networks import NETWORKS, Positional, Tensors, make_network
 
 LIBRARY = OpLibrary()
 F32, F16 = 1e-4, 2e-2
@@ -29,17 +29,17 @@ DYNAMIC = [name for name, network in NETWORKS.items() if network.dynamic]
 
 @cache
 def exported(name: str) -> Any:
-    module, inputs = made(name)
+    module, inputs = make_network(name)
     return decompose(torch.export.export(module, (), dict(inputs), strict=False), LIBRARY)
 
 
 @cache
 def case(name: str) -> tuple[Tensors, torch.Tensor]:
-    """The arguments, and what eager PyTorch makes of them."""
-    module, inputs = made(name)
+    """The arguments, and the result of eager PyTorch."""
+    module, inputs = make_network(name)
     with torch.no_grad():
         wanted = module(**inputs)
-    assert wanted.abs().max() > 1e-3  # else nothing would be compared
+    assert wanted.abs().max() > 1e-3  # zeros would compare nothing
     return inputs, wanted
 
 
@@ -49,7 +49,7 @@ def options(name: str, **more: Any) -> Options:
 
 
 def error(data: bytes, inputs: Mapping[str, torch.Tensor], wanted: torch.Tensor) -> float:
-    """The greatest difference, relative to the greatest number."""
+    """The maximum difference, relative to the maximum."""
     model = spirloom.load(data)
     (given,) = model(**{t.name: _array(inputs[t.name]) for t in model.inputs})
     expected = wanted.numpy()
@@ -61,9 +61,9 @@ def _array(tensor: torch.Tensor) -> Any:
     return array.astype(np.int32) if array.dtype == np.int64 else array
 
 
-def test_the_scores_that_are_chosen_by_differ() -> None:
-    """Else what RT-DETR gives would depend on which of equal ones a top-k takes."""
-    module, inputs = made("rtdetr")
+def test_top_k_scores_of_rtdetr_differ() -> None:
+    """With equal scores, the result of RT-DETR's top-k would be arbitrary."""
+    module, inputs = make_network("rtdetr")
     with torch.no_grad():
         found = module.model(**inputs)
     scores = found.enc_outputs_class.amax(-1).sort(dim=-1, descending=True).values
@@ -78,7 +78,7 @@ def test_in_process(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_in_half(name: str) -> None:
+def test_in_fp16(name: str) -> None:
     graph = build(program_of(exported(name)), LIBRARY, options(name, fp16=True))
     assert error(graph_file.to_bytes(graph), *case(name)) < F16
 
@@ -92,9 +92,9 @@ def test_archive_gives_the_same_bytes(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", DYNAMIC)
-def test_sizes_that_vary(name: str) -> None:
+def test_dynamic_sizes(name: str) -> None:
     """Exported once, compared at two other sizes."""
-    module, inputs = made(name)
+    module, inputs = make_network(name)
     dims = {key: torch.export.Dim(key, min=1, max=12 if key == "seq" else 4)
             for shape in NETWORKS[name].dynamic.values() for key in shape.values()}  # fmt: skip
     shapes = {
@@ -107,9 +107,9 @@ def test_sizes_that_vary(name: str) -> None:
         dynamic_shapes={"args": tuple(shapes.values())},
         strict=False,
     )
-    places = [f"args_{list(inputs).index(key)}" for key in NETWORKS[name].ranges]
-    ends = [Interval(*pair) for pair in NETWORKS[name].ranges.values()]
-    chosen = Options(ranges=dict(zip(places, ends, strict=True)))
+    names = [f"args_{list(inputs).index(key)}" for key in NETWORKS[name].ranges]
+    bounds = [Interval(*pair) for pair in NETWORKS[name].ranges.values()]
+    chosen = Options(ranges=dict(zip(names, bounds, strict=True)))
     graph = build(program_of(decompose(program, LIBRARY)), LIBRARY, chosen)
     model = spirloom.load(graph_file.to_bytes(graph))
     assert len(model.symbols) == len(dims)
@@ -123,7 +123,7 @@ def test_sizes_that_vary(name: str) -> None:
 
 
 def _sized(tensor: torch.Tensor, dims: dict[int, str], batch: int, length: int) -> torch.Tensor:
-    """As many of its elements, again from the beginning where there are none left."""
+    """The tensor with dimensions cut or repeated to the sizes."""
     for dim, name in dims.items():
         size = batch if name == "batch" else length
         tensor = tensor.index_select(dim, torch.arange(size) % tensor.shape[dim])
@@ -135,7 +135,7 @@ def test_by_onnx(name: str, tmp_path: Path) -> None:
     from spirloom.onnx.importer import import_model
     from spirloom.onnx.inputs import Shapes
 
-    module, _ = made(name)
+    module, _ = make_network(name)
     inputs, wanted = case(name)
     path = tmp_path / "net.onnx"
     torch.onnx.export(module, (), path, kwargs=dict(inputs), dynamo=True, external_data=False)

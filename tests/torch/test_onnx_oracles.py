@@ -1,4 +1,4 @@
-"""Imported operators against those who define them: ONNX's reference, and ONNX Runtime."""
+"""Imported operators compared with ONNX's reference implementation and ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from tests.frontend.models import random
 OPERATORS = ("Attention", "RMSNormalization", "RotaryEmbedding")
 OPSET = 23
 TYPES = (TensorProto.FLOAT, TensorProto.BOOL, TensorProto.INT64)
-# Attributes and an input of later opsets, and scores that releases of ONNX tell differently.
+# Attributes of later opsets, and score outputs that differ between releases of ONNX.
 LATER = {"left_window_size", "right_window_size"}
 UNCLEAR = (1, 2)
 
 
 def _cases() -> Iterator[TestCase]:
-    """ONNX's cases of operators of its own, set back to the opset that brought them."""
+    """ONNX's test cases, with the opset that introduced the operators."""
     for op in OPERATORS:
         for case in collect_testcases(op):
             nodes, inputs = case.model.graph.node, case.model.graph.input
             ours = all(i.type.tensor_type.elem_type in TYPES for i in inputs)
-            if len(nodes) == 1 and ours and _is_of_opset(nodes[0]) and not _sees_nothing(case):
+            if len(nodes) == 1 and ours and _is_of_opset(nodes[0]) and not _is_fully_masked(case):
                 yield case
 
 
-def _sees_nothing(case: TestCase) -> bool:
-    """Whether masks hide all keys of a query: what that gives, ONNX settled after opset 23."""
+def _is_fully_masked(case: TestCase) -> bool:
+    """Whether all keys of a query are masked: ONNX defined the result after opset 23."""
     return any(word in case.name for word in ("fullymasked", "boolmask_nan_robustness"))
 
 
@@ -52,23 +52,23 @@ def _is_of_opset(node: onnx.NodeProto) -> bool:
 LIBRARY = OpLibrary()
 
 
-def _run(made: onnx.ModelProto, inputs: dict[str, Array], folder: Path) -> list[Array]:
-    path = folder / "model.onnx"
-    path.write_bytes(made.SerializeToString())
+def _run(model: onnx.ModelProto, inputs: dict[str, Array], directory: Path) -> list[Array]:
+    path = directory / "model.onnx"
+    path.write_bytes(model.SerializeToString())
     graph = import_model(path, LIBRARY, Shapes())
-    given = {t.name: inputs[t.name].astype(t.dtype.numpy) for t in graph.inputs}
-    results = reference_run.run(graph, given)
-    return [results[info.name] for info in made.graph.output]
+    arrays = {t.name: inputs[t.name].astype(t.dtype.numpy) for t in graph.inputs}
+    results = reference_run.run(graph, arrays)
+    return [results[info.name] for info in model.graph.output]
 
 
 @pytest.mark.parametrize("case", [pytest.param(c, id=c.name) for c in _cases()])
 def test_onnx_agrees(case: TestCase, tmp_path: Path) -> None:
-    made = case.model
-    for imported in made.opset_import:
+    model = case.model
+    for imported in model.opset_import:
         imported.version = min(imported.version, OPSET)
     for inputs, outputs in case.data_sets:
-        named = dict(zip((i.name for i in made.graph.input), inputs, strict=True))
-        results = _run(made, named, tmp_path)
+        named = dict(zip((i.name for i in model.graph.input), inputs, strict=True))
+        results = _run(model, named, tmp_path)
         for result, expected in zip(results, outputs, strict=True):
             np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)
 
@@ -77,7 +77,7 @@ WIDE = random(2, 5, 32)
 X, SKIP = random(2, 5, 8, seed=1), random(2, 5, 8, seed=2)
 ROW, ROWS = random(8, seed=3), random(9, 2, seed=4)
 LENGTHS = {"n": np.array([4, 4], np.int32), "t": np.array(5, np.int32)}
-# Operator → its inputs by name (`-` is absent), attributes, arrays.
+# Operator, input names (`-`: absent), attributes, arrays.
 RUNTIME_CASES: list[tuple[str, str, dict[str, object], dict[str, Array]]] = [
     ("FusedMatMul", "a b", {"alpha": 0.5, "transB": 1}, {"a": X, "b": SKIP}),
     ("FusedMatMul", "a b", {"transA": 1}, {"a": X, "b": SKIP}),
@@ -117,7 +117,7 @@ def test_onnx_runtime_agrees(
 ) -> None:
     inputs = ["" if name == "-" else name for name in names.split()]
     outputs = ["y", "key", "value"] if op.startswith("Group") else ["y"]
-    made = helper.make_node(op, inputs, outputs, op, domain="com.microsoft", **attributes)
+    node = helper.make_node(op, inputs, outputs, op, domain="com.microsoft", **attributes)
     given = [
         helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
         for n, a in arrays.items()
@@ -125,7 +125,7 @@ def test_onnx_runtime_agrees(
     results = [helper.make_tensor_value_info(n, TensorProto.FLOAT, None) for n in outputs]
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
     model = helper.make_model(
-        helper.make_graph([made], op, given, results), opset_imports=opsets, ir_version=8
+        helper.make_graph([node], op, given, results), opset_imports=opsets, ir_version=8
     )
     session = onnxruntime.InferenceSession(model.SerializeToString())
     expected = session.run(outputs[:1], arrays)

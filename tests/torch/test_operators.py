@@ -1,4 +1,4 @@
-"""Every operator from a module of PyTorch to its result on the device, against eager PyTorch."""
+"""Imports a PyTorch module for each operator and compares the device with eager PyTorch."""
 
 from __future__ import annotations
 
@@ -22,64 +22,64 @@ from tests.reference.library import LIBRARY
 from tests.torch.operators import Example, examples
 
 IMPORTER = OpLibrary()
-# Test calls of a spec that are tried until one becomes the operator.
+# Maximum number of test calls that are tried until one becomes the operator.
 TRIED = 6
 
-_LAYOUT = "the layout of our own kernels"
-_STEP = "a step of Winograd's convolution, which the runtime takes"
-_QUANTISED = "tests/torch/test_quantised.py gets there from torchao"
-_STATIC = "tests/torch/test_static_int8.py gets there from torchao"
-_FAMILY = "what a language model is described by: tests/torch/test_language_models.py"
+_LAYOUT = "packs weights for our kernels"
+_STEP = "a step of Winograd's convolution, which the runtime inserts"
+_QUANTIZED = "imported from torchao in tests/torch/test_quantized.py"
+_STATIC = "imported from torchao in tests/torch/test_static_int8.py"
+_FAMILY = "part of language models: tests/torch/test_language_models.py"
 UNREACHED = {
     "spirloom.add_i8": _STATIC,
     "spirloom.average_pool_i8": _STATIC,
     "spirloom.cache_update": _FAMILY,
     "spirloom.cached_attention": _FAMILY,
-    "spirloom.cached_attention_parts": _FAMILY,
-    "spirloom.choose_qparams": _QUANTISED,
+    "spirloom.cached_attention_split_kv": _FAMILY,
+    "spirloom.choose_qparams": _QUANTIZED,
     "spirloom.convolution_i8": _STATIC,
-    "spirloom.copy": "what the runtime puts between storages",
+    "spirloom.copy": "inserted by the runtime between storages",
     "spirloom.decode_attention": _FAMILY,
-    "spirloom.dequantize": _QUANTISED,
+    "spirloom.dequantize": _QUANTIZED,
     "spirloom.embedding_bf16": _FAMILY,
-    "spirloom.embedding_q4": _QUANTISED,
-    "spirloom.embedding_q8": _QUANTISED,
+    "spirloom.embedding_w4": _QUANTIZED,
+    "spirloom.embedding_w8": _QUANTIZED,
     "spirloom.gated_linear": _FAMILY,
     "spirloom.gated_linear_bf16": _FAMILY,
-    "spirloom.gated_linear_q4": _FAMILY,
-    "spirloom.gated_linear_q8": _FAMILY,
-    "spirloom.join_attention": _FAMILY,
+    "spirloom.gated_linear_w4": _FAMILY,
+    "spirloom.gated_linear_w8": _FAMILY,
+    "spirloom.combine_split_kv": _FAMILY,
     "spirloom.linear_bf16": _FAMILY,
-    "spirloom.linear_dq8_q4": _QUANTISED,
-    "spirloom.linear_dq8_q8": _QUANTISED,
+    "spirloom.linear_a8w4": _QUANTIZED,
+    "spirloom.linear_a8w8": _QUANTIZED,
     "spirloom.linear_i8": _STATIC,
-    "spirloom.linear_q4": _QUANTISED,
-    "spirloom.linear_q8": _QUANTISED,
-    "spirloom.local_response_norm": "PyTorch spells it out: padding, a mean of windows, a division",
-    "spirloom.lp_pool": "PyTorch spells it out: powers and a mean of windows",
+    "spirloom.linear_w4": _QUANTIZED,
+    "spirloom.linear_w8": _QUANTIZED,
+    "spirloom.local_response_norm": "PyTorch decomposes it: padding, average pooling, a division",
+    "spirloom.lp_pool": "PyTorch decomposes it: powers and average pooling",
     "spirloom.pack_channels": _LAYOUT,
     "spirloom.pack_column_tiles": _LAYOUT,
     "spirloom.pack_conv2d_weight": _LAYOUT,
     "spirloom.pack_filters": _LAYOUT,
     "spirloom.pack_linear_weight": _LAYOUT,
-    "spirloom.pack_quantised": _LAYOUT,
-    "spirloom.pack_quantised_rows": _LAYOUT,
+    "spirloom.pack_quantized": _LAYOUT,
+    "spirloom.pack_quantized_activations": _LAYOUT,
     "spirloom.pack_recurrent_weight": _LAYOUT,
     "spirloom.pack_row_tiles": _LAYOUT,
-    "spirloom.quantize": _QUANTISED,
+    "spirloom.quantize": _QUANTIZED,
     "spirloom.rescale_i8": _STATIC,
-    "spirloom.rotary_at": _FAMILY,
+    "spirloom.rotary_at_positions": _FAMILY,
     "spirloom.rotary_cache": _FAMILY,
     "spirloom.sample_token": _FAMILY,
-    "spirloom.strided_attention": "tests/torch/test_patterns.py gets there from slices",
+    "spirloom.strided_attention": "fused from slices in tests/torch/test_patterns.py",
     "spirloom.tied_embedding": _FAMILY,
     "spirloom.winograd_input": _STEP,
-    "spirloom.winograd_product": _STEP,
+    "spirloom.winograd_gemm": _STEP,
     "spirloom.winograd_weight": _STEP,
 }
 
 
-def test_so_many_are_reached() -> None:
+def test_number_of_reached_operators() -> None:
     assert set(UNREACHED) <= set(LIBRARY.ops)
     assert len(LIBRARY.ops) - len(UNREACHED) >= 235
 
@@ -92,18 +92,18 @@ def test_operator(name: str) -> None:
         if problem is None:
             return
         problems.append(f"{example.name}: {problem}")
-    pytest.fail("\n".join(problems) or "the spec has no test call that PyTorch takes")
+    pytest.fail("\n".join(problems) or "the spec has no test call that PyTorch accepts")
 
 
 def _problem(name: str, example: Example) -> str | None:
-    """Why a module does not become the operator; AssertionError if it gives something else."""
+    """Why a module does not become the operator. Raises AssertionError for another result."""
     try:
         wanted = example.module(*example.inputs)
         exported = torch.export.export(example.module, example.inputs, strict=False)
     except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError) as error:
         return f"PyTorch: {error}"
     problem = ""
-    # Decomposition takes apart what torch holds for composed, although we have it.
+    # torch may decompose composite operators even if Spirloom supports them.
     for program in (decompose(exported, IMPORTER), exported):
         try:
             graph, used = _imported(program)
@@ -120,14 +120,14 @@ def _problem(name: str, example: Example) -> str | None:
 def _imported(exported: Any) -> tuple[Graph, set[str]]:
     """The graph, and its operators before and after the passes."""
     program = program_of(exported)
-    wide = {
+    ranges = {
         given.name: (-(1 << 20), 1 << 20)
         for given in program.inputs
         if given.kind == "user input"
         and given.name in program.metas
         and program.metas[given.name].dtype == "int64"
     }
-    graph = import_program(program, IMPORTER, Options.of({}, wide), {})
+    graph = import_program(program, IMPORTER, Options.of({}, ranges), {})
     used = {node.op for node in graph.nodes}
     optimize(graph, IMPORTER)
     return graph, used | {node.op for node in graph.nodes}
@@ -137,8 +137,8 @@ def _compare(graph: Graph, example: Example, wanted: Any) -> None:
     model = spirloom.load(graph_file.to_bytes(graph))
     by_name = dict(zip((t.name for t in graph.inputs), example.inputs, strict=True))
     arrays = {t.name: by_name[t.name].numpy().astype(t.dtype.numpy) for t in graph.inputs}
-    given = model(**arrays)
-    results = given if isinstance(given, tuple | list) else (given,)
+    found = model(**arrays)
+    results = found if isinstance(found, tuple | list) else (found,)
     expected = wanted if isinstance(wanted, tuple | list) else (wanted,)
     for result, tensor in zip(results, expected, strict=False):
         np.testing.assert_allclose(

@@ -1,4 +1,4 @@
-"""Every further overload that a spec computes calls of, from its call to the device."""
+"""Imports and runs a call of every overload that a spec supports."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from tests.torch.operators import Call
 IMPORTER = OpLibrary()
 X = torch.tensor([[1.5, -2.25, 3.0], [0.5, 7.0, -1.0]])
 Y = torch.tensor([[2.0, 0.75, -1.0], [0.5, 3.0, 4.0]])
-WHOLE = torch.tensor([[5, 3, 12], [1, 0, 30]], dtype=torch.int32)
+INTEGERS = torch.tensor([[5, 3, 12], [1, 0, 30]], dtype=torch.int32)
 B = X > 1
-# Arguments of the overloads whose own are no tensors of floats and a number.
+# Arguments of overloads that need others than float tensors and a number.
 ARGUMENTS: dict[str, list[Any]] = {
     "aten.all": [B],
     "aten.all.dim": [B, 1],
@@ -46,15 +46,15 @@ NAMED = {
     "aten.div.Scalar_mode": {"rounding_mode": "floor"},
     "aten.sort.stable": {"stable": True, "dim": 1, "descending": True},
 }
-OVERLOADS = {name: op.name for op in LIBRARY.ops.values() for name in op.also}
+OVERLOADS = {name: op.name for op in LIBRARY.ops.values() for name in op.overloads}
 
 
 def arguments(name: str) -> list[Any]:
-    """For a call of an overload."""
+    """Arguments for a call of an overload."""
     if name in ARGUMENTS:
         return ARGUMENTS[name]
     if "bitwise" in name:
-        return [2, WHOLE % 5] if name.endswith("Scalar_Tensor") else [WHOLE, 2]
+        return [2, INTEGERS % 5] if name.endswith("Scalar_Tensor") else [INTEGERS, 2]
     tensors = {"Tensor": iter((X, Y.abs() if "xlogy" in name else Y))}
     given = []
     for argument in function(name)._schema.arguments:
@@ -66,13 +66,13 @@ def arguments(name: str) -> list[Any]:
 
 
 def function(name: str) -> Any:
-    """PyTorch's, of exactly this overload."""
+    """PyTorch's function of this overload."""
     _, packet, *overload = name.split(".")
     return getattr(getattr(torch.ops.aten, packet), *overload or ["default"])
 
 
 class Named(torch.nn.Module):  # type: ignore[misc]
-    """A call with keywords; what has no input of its own is added to one."""
+    """A call with keyword arguments. Results without inputs are added to an input."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -80,8 +80,8 @@ class Named(torch.nn.Module):  # type: ignore[misc]
         self.call = Call(lambda *args: function(name)(*args, **keywords), arguments(name))
 
     def forward(self, first: torch.Tensor, *tensors: torch.Tensor) -> Any:
-        result = self.call(*(tensors if not self.call.places else (first, *tensors)))
-        return result if self.call.places else result + first.sum()
+        result = self.call(*(tensors if not self.call.input_indices else (first, *tensors)))
+        return result if self.call.input_indices else result + first.sum()
 
 
 @pytest.mark.parametrize("name", sorted(OVERLOADS))
@@ -98,5 +98,5 @@ def test_overload(name: str) -> None:
         results, wanted if isinstance(wanted, tuple) else (wanted,), strict=False
     ):
         np.testing.assert_allclose(given, right.numpy(), rtol=1e-5, atol=1e-5)
-    # Taken apart or not, it is imported.
+    # The decomposed program can be imported, too.
     build(program_of(decompose(exported, IMPORTER)), IMPORTER, Options())

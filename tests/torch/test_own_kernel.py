@@ -40,7 +40,7 @@ def _(a: torch.Tensor, x: torch.Tensor, dim: int) -> torch.Tensor:
 
 
 class Model(torch.nn.Module):  # type: ignore[misc]
-    """The operator between a layer and what reads it."""
+    """The operator between other layers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -54,22 +54,22 @@ class Model(torch.nn.Module):  # type: ignore[misc]
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files that the page shows."""
-    folder = tmp_path_factory.mktemp("project")
+    """The files of the page."""
+    directory = tmp_path_factory.mktemp("project")
     for block in document.section(PAGE, "In a project of your own"):
         if len(block.words) == 2 and block.words != ("sh", "fails"):
-            path = folder / block.words[1]
+            path = directory / block.words[1]
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(block.text, encoding="utf-8")
-    return folder
+    return directory
 
 
 @pytest.fixture(scope="module")
 def kernels(project: Path) -> Path:
-    """Its shader library, made as CMake makes it."""
+    """Its shader pack, built with CMake's commands."""
     out = project / "build"
     pack = out / "shaders.slpack"
-    folders: list[str | Path] = [
+    template_dirs: list[str | Path] = [
         "--template-dir",
         ROOT / "templates" / "glsl",
         "--template-dir",
@@ -82,7 +82,7 @@ def kernels(project: Path) -> Path:
         "generate",
         "--spec-dir",
         "op_specs",
-        *folders,
+        *template_dirs,
     ]
     shaderc = ROOT / "build" / "release" / "bin" / "spirloom-shaderc"
     compiled: list[str | Path] = [shaderc, "--manifest", out / "manifest.json", "--output", pack]
@@ -95,7 +95,7 @@ def kernels(project: Path) -> Path:
 def test_it_runs_in_an_imported_model(
     project: Path, kernels: Path, tmp_path: Path, archived: bool
 ) -> None:
-    """From this process and from a file, with sizes that vary."""
+    """In process and from an archive, with dynamic sizes."""
     torch.manual_seed(3)
     model, library = Model().eval(), OpLibrary.with_dirs([project / "op_specs"])
     length = torch.export.Dim("length", min=2, max=40)
@@ -119,7 +119,7 @@ def test_it_runs_in_an_imported_model(
         np.testing.assert_allclose(given, wanted, rtol=1e-5, atol=1e-5)
 
 
-def test_without_its_kernels_it_is_named(project: Path) -> None:
+def test_the_message_names_missing_kernels(project: Path) -> None:
     library = OpLibrary.with_dirs([project / "op_specs"])
     exported = decompose(torch.export.export(Model(), (torch.randn(2, 7, 6),)), library)
     graph = build(program_of(exported), library, Options())

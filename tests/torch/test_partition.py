@@ -1,4 +1,4 @@
-"""What a program is parted into: which calls stay, why, and what belongs together."""
+"""Partitions of programs: host calls with reasons, and patterns that are not split."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import torch
 from spirloom.ops import OpLibrary
-from spirloom.partition import Plan, Side, partition
+from spirloom.partition import Placement, Plan, partition
 from spirloom.torch.export import decompose
-from spirloom.torch.fx_program import Traced, read_traced
+from spirloom.torch.fx_program import TracedGraph, read_traced
 from spirloom.torch.options import Options
-from spirloom.torch.partition import described, groups_of
+from spirloom.torch.partition import network_of, pattern_groups_of
 from spirloom.torch.support_survey import Limits, Survey, survey
 
 LIBRARY = OpLibrary()
@@ -26,21 +26,21 @@ class Function(torch.nn.Module):  # type: ignore[misc]
         return self.function(*args)
 
 
-def traced(function: Any, *args: Any) -> Traced:
+def traced(function: Any, *args: Any) -> TracedGraph:
     exported = torch.export.export(Function(function), args, strict=False)
     return read_traced(decompose(exported, LIBRARY).graph_module, {})
 
 
-def surveyed(function: Any, *args: Any, limits: Limits | None = None) -> tuple[Traced, Survey]:
+def surveyed(function: Any, *args: Any, limits: Limits | None = None) -> tuple[TracedGraph, Survey]:
     found = traced(function, *args)
     return found, survey(found.program, LIBRARY, Options(), {}, limits)
 
 
-def planned(function: Any, *args: Any) -> tuple[Plan, list[str]]:
+def plan_segments(function: Any, *args: Any) -> tuple[Plan, list[str]]:
     """The plan, and the operators in order."""
     whole, found = surveyed(function, *args)
-    groups = groups_of(whole.program, found, LIBRARY)
-    return partition(described(whole.program, found, {}, groups)), [
+    groups = pattern_groups_of(whole.program, found, LIBRARY)
+    return partition(network_of(whole.program, found, {}, groups)), [
         call.target for call in whole.program.calls
     ]
 
@@ -64,11 +64,11 @@ def x(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
         (lambda a: torch.linalg.qr(a)[0], (x(3, 3),), "aten.linalg_qr",
          "there is no operator for it"),
         (lambda a: torch.nonzero(a) + 1, (x(3),), "aten.nonzero",
-         "how many elements it gives depends on the data, and shapes are fixed at import"),
+         "its output size depends on the data; shapes must be known at import"),
         (lambda a: torch.nonzero(a) + 1, (x(3),), "aten.add.Tensor",
          "it reads 'nonzero', which has a size that depends on the data"),
         (lambda a: torch.relu(a) * a.sum().item(), (x(3),), "aten.item",
-         "it makes a number of what a tensor holds, which is known only when the graph runs"),
+         "it converts a tensor to a number, which is known only at run time"),
         (lambda a: torch.view_as_complex(a) * 2, (x(3, 2),), "aten.view_as_complex",
          "the element type complex64 is not supported"),
         (lambda a: torch.relu(a), (x(3, dtype=torch.float64),), "aten.relu",
@@ -81,20 +81,24 @@ def test_reasons(function: Any, args: tuple[Any, ...], op: str, reason: str) -> 
     assert reasons(function, *args)[op] == reason
 
 
-def test_a_buffer_that_the_device_does_not_have() -> None:
+def test_a_value_that_exceeds_the_devices_buffers() -> None:
     found = reasons(lambda a: torch.cat([a, a]).sum(), x(100), limits=Limits(400, "this"))
-    takes = "takes 800 B, and a buffer of this holds 400 B"
-    assert found.pop("aten.cat") == f"its result f32[200] {takes}"
-    assert list(found.values()) == [f"it reads 'cat', which {takes}"]
+    needs = "needs 800 B, which exceeds a buffer of this, 400 B"
+    assert found.pop("aten.cat") == f"its result f32[200] {needs}"
+    assert list(found.values()) == [f"it reads 'cat', which {needs}"]
     assert not reasons(lambda a: torch.cat([a, a]).sum(), x(100), limits=Limits(800, "this"))
 
 
-def test_behind_what_stays_the_device_goes_on() -> None:
+def test_the_device_continues_after_host_calls() -> None:
     def run(a: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
         return torch.relu(torch.fft.fft(torch.relu(a @ w)).real.contiguous() @ w)
 
-    plan, ops = planned(run, x(64, 64), x(64, 64))
-    assert [segment.side for segment in plan.segments] == [Side.DEVICE, Side.HOST, Side.DEVICE]
+    plan, ops = plan_segments(run, x(64, 64), x(64, 64))
+    assert [segment.placement for segment in plan.segments] == [
+        Placement.DEVICE,
+        Placement.HOST,
+        Placement.DEVICE,
+    ]
     assert ops[plan.segments[1].nodes[0]] == "aten._fft_r2c"
 
 
@@ -108,17 +112,17 @@ PATTERNS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", PATTERNS)
-def test_patterns_are_not_cut(name: str) -> None:
-    """All of a pattern between what stays is on one side, and in one segment."""
+def test_patterns_are_not_split(name: str) -> None:
+    """A pattern between host calls is in one segment."""
 
     def run(a: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
         h = torch.fft.fft(a).real.contiguous()
-        made = PATTERNS[name](h)
-        return torch.fft.fft(made).real @ w
+        y = PATTERNS[name](h)
+        return torch.fft.fft(y).real @ w
 
     whole, found = surveyed(run, x(64, 64), x(64, 64))
-    groups = groups_of(whole.program, found, LIBRARY)
-    network = described(whole.program, found, {}, groups)
+    groups = pattern_groups_of(whole.program, found, LIBRARY)
+    network = network_of(whole.program, found, {}, groups)
     inner = [
         i
         for i, (call, reason) in enumerate(zip(whole.program.calls, found.reasons, strict=True))
@@ -138,7 +142,7 @@ def test_patterns_are_not_cut(name: str) -> None:
 
 
 def test_sizes_are_known_on_both_sides() -> None:
-    """Sizes of an open dimension cross nothing."""
+    """Dynamic sizes are no inputs of segments."""
     dim = torch.export.Dim("batch", min=2, max=9)
 
     def run(a: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
@@ -158,7 +162,11 @@ def test_sizes_are_known_on_both_sides() -> None:
     }
     assert symbol is not None
     found = survey(whole.program, LIBRARY, Options(), {symbol: 4})
-    plan = partition(described(whole.program, found, {symbol: 4}))
-    assert [segment.side for segment in plan.segments] == [Side.DEVICE, Side.HOST, Side.DEVICE]
-    taken = {name for segment in plan.segments for name in segment.takes}
-    assert taken <= set(whole.program.metas)  # which has tensors alone
+    plan = partition(network_of(whole.program, found, {symbol: 4}))
+    assert [segment.placement for segment in plan.segments] == [
+        Placement.DEVICE,
+        Placement.HOST,
+        Placement.DEVICE,
+    ]
+    taken = {name for segment in plan.segments for name in segment.inputs}
+    assert taken <= set(whole.program.metas)  # tensors only

@@ -1,4 +1,4 @@
-"""spirloom partition of exported programs: it needs no torch."""
+"""`spirloom partition` of exported programs, without importing torch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from tests.torch.archives import needs_archives
 
-# Whoever imports torch in this process fails.
+# Importing torch fails in this process.
 PROGRAM = """
 import sys
 sys.modules["torch"] = None
@@ -24,7 +24,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 class Found(nn.Module):  # type: ignore[misc]
-    """Scales features by how many of them are positive."""
+    """Scales features by the mean index of the positive ones."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,15 +32,15 @@ class Found(nn.Module):  # type: ignore[misc]
 
     def forward(self, x: Tensor) -> Tensor:
         y: Tensor = self.before(x)
-        places = torch.nonzero(y > 0)
-        return self.after(y * places.to(torch.float32).mean(0).sum())
+        indices = torch.nonzero(y > 0)
+        return self.after(y * indices.to(torch.float32).mean(0).sum())
 
 
-def saved(module: nn.Module, batch: bool, folder: Path) -> str:
+def saved(module: nn.Module, batch: bool, directory: Path) -> str:
     sizes = ({0: torch.export.Dim("batch", min=2, max=6)},) if batch else None
     x = torch.randn(4, 3, 24, 24)
     exported = torch.export.export(module.eval(), (x,), dynamic_shapes=sizes)
-    path = folder / "net.pt2"
+    path = directory / "net.pt2"
     torch.export.save(spirloom.torch.decompose(exported), path)
     return str(path)
 
@@ -51,15 +51,15 @@ def partition(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @needs_archives
-def test_a_program_in_parts(tmp_path: Path) -> None:
+def test_a_partitioned_program(tmp_path: Path) -> None:
     path = saved(Found(), False, tmp_path)
     done = partition(path, "--json")
     facts = json.loads(done.stdout)
     assert (done.returncode, done.stderr, facts["full"]) == (0, "", False)
-    assert [segment["side"] for segment in facts["segments"]] == ["device", "host", "device"]
+    assert [segment["placement"] for segment in facts["segments"]] == ["device", "host", "device"]
     (node,) = (n for n in facts["nodes"] if n["op"] == "aten.nonzero")
-    assert node["reason"].startswith("how many elements it gives depends on the data")
-    modules = {n["op"]: n["module"] for n in facts["nodes"] if n["side"] == "device"}
+    assert node["reason"].startswith("its output size depends on the data")
+    modules = {n["op"]: n["module"] for n in facts["nodes"] if n["placement"] == "device"}
     assert modules["aten.conv2d"] == "after"
     done = partition(path, "--full")
     assert done.returncode == 1
@@ -68,11 +68,11 @@ def test_a_program_in_parts(tmp_path: Path) -> None:
 
 @needs_archives
 @pytest.mark.parametrize("batch", [False, True])
-def test_a_program_that_goes_wholly(batch: bool, tmp_path: Path) -> None:
+def test_a_fully_supported_program(batch: bool, tmp_path: Path) -> None:
     path = saved(nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU()), batch, tmp_path)
     done = partition(path, "--full")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[-1] == f"{path}: all 2 nodes go to the device."
+    assert done.stdout.splitlines()[-1] == f"{path}: all 2 nodes run on the device."
 
 
 def test_options_of_onnx_models(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What models of transformers spell out: how many nodes of each operator are left of it."""
+"""Fusion of decomposed operators in models of transformers: node counts after the passes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from spirloom.torch.build import build
 from spirloom.torch.export import decompose, program_of
 from spirloom.torch.options import Options
 
-from tests.torch.networks import SMALL, Positional, Tensors, decoder, made
+from tests.torch.networks import SMALL, Positional, Tensors, decoder, make_network
 
 LIBRARY = OpLibrary()
 RMS, ROTARY = "aten.rms_norm", "spirloom.rotary_embedding"
 ATTENTION, SWIGLU, GELU = "aten.scaled_dot_product_attention", "spirloom.swiglu", "aten.gelu"
 LAYER_NORM = "aten.native_layer_norm"
 ATTENTIONS = (ATTENTION, "spirloom.strided_attention")
-# Of two layers: how many nodes there are of each operator.
+# Nodes of each operator in networks of two layers.
 COUNTS = {
     "llama": {RMS: 5, ROTARY: 4, ATTENTION: 2, SWIGLU: 2},
     "qwen": {RMS: 5, ROTARY: 4, ATTENTION: 2, SWIGLU: 2},
@@ -34,10 +34,10 @@ COUNTS = {
     "gpt2": {LAYER_NORM: 5, ATTENTION: 2, GELU: 2},
     "t5": {RMS: 12, ATTENTION: 6},
 }
-# What these operators leave nothing of.
-SPELLED = ("aten.pow.Tensor_Scalar", "aten.rsqrt", "aten.mean.dim", "aten.neg", "aten.cos",
+# Operators that fusion removes completely.
+DECOMPOSED = ("aten.pow.Tensor_Scalar", "aten.rsqrt", "aten.mean.dim", "aten.neg", "aten.cos",
            "aten.sin", "aten.expand", "aten.repeat_interleave.self_int", "aten.tanh", "aten.silu",
-           "spirloom.chain")  # fmt: skip
+           "spirloom.fused_elementwise")  # fmt: skip
 MORE = {"num_key_value_heads": 2, "max_position_embeddings": 64, "pad_token_id": 0}
 OTHERS: dict[str, tuple[Any, dict[str, int]]] = {
     "qwen3": (hf.Qwen3Config(**SMALL, **MORE, head_dim=8),
@@ -60,16 +60,16 @@ def exported(module: torch.nn.Module, inputs: Tensors) -> Any:
     return program_of(decompose(program, LIBRARY))
 
 
-def check(graph: Graph, expected: dict[str, int], spelled: tuple[str, ...] = SPELLED) -> None:
+def check(graph: Graph, expected: dict[str, int], removed: tuple[str, ...] = DECOMPOSED) -> None:
     found = Counter(ATTENTION if node.op in ATTENTIONS else node.op for node in graph.nodes)
     assert {op: found[op] for op in expected} == expected
-    assert not [op for op in spelled if op in found]
+    assert not [op for op in removed if op in found]
     masks = [LIBRARY.arg(n, "attn_mask") for n in graph.nodes if n.op in ATTENTIONS]
     assert len(masks) == expected[ATTENTION]
 
 
 def run(graph: Graph, module: torch.nn.Module, inputs: Tensors) -> float:
-    """How far the device's result is from eager PyTorch's, relative to the greatest number."""
+    """The maximum difference from eager PyTorch, relative to the maximum."""
     with torch.no_grad():
         wanted = module(**inputs).float().numpy()
     model = spirloom.load(graph_file.to_bytes(graph))
@@ -79,11 +79,11 @@ def run(graph: Graph, module: torch.nn.Module, inputs: Tensors) -> float:
 
 @pytest.mark.parametrize("name", COUNTS)
 def test_by_export(name: str) -> None:
-    module, inputs = made(name)
+    module, inputs = make_network(name)
     graph = build(exported(module, inputs), LIBRARY, Options())
     check(graph, COUNTS[name])
     causal = [LIBRARY.arg(n, "is_causal") for n in graph.nodes if n.op in ATTENTIONS]
-    if name != "t5":  # whose positions are a bias
+    if name != "t5":  # which has a position bias
         assert causal == [True, True]
         assert not any(LIBRARY.arg(n, "attn_mask") for n in graph.nodes if n.op in ATTENTIONS)
 
@@ -94,21 +94,21 @@ def test_other_families(name: str) -> None:
     torch.manual_seed(0)
     module, inputs = decoder(config)
     graph = build(exported(module.eval(), inputs), LIBRARY, Options())
-    check(graph, expected, SPELLED[:-1])
+    check(graph, expected, DECOMPOSED[:-1])
     assert run(graph, module, inputs) < 1e-4
 
 
 @pytest.mark.parametrize("name", ["llama", "gemma"])
-def test_of_half_precision(name: str) -> None:
-    """Where models cast to float32 and back."""
-    module, inputs = made(name)
+def test_of_fp16_models(name: str) -> None:
+    """Models that cast to float32 and back."""
+    module, inputs = make_network(name)
     graph = build(exported(module.half(), inputs), LIBRARY, Options())
-    check(graph, COUNTS[name], (*SPELLED, "aten._to_copy"))
+    check(graph, COUNTS[name], (*DECOMPOSED, "aten._to_copy"))
     assert run(graph, module, inputs) < 2e-2
 
 
-def test_sizes_that_vary_leave_no_mask() -> None:
-    module, inputs = made("llama")
+def test_dynamic_sizes_need_no_mask() -> None:
+    module, inputs = make_network("llama")
     dims = {0: torch.export.Dim("batch", min=1, max=4), 1: torch.export.Dim("seq", min=2, max=12)}
     positional = Positional(module, [*inputs])
     program = torch.export.export(
@@ -119,9 +119,9 @@ def test_sizes_that_vary_leave_no_mask() -> None:
     assert all(LIBRARY.arg(n, "is_causal") for n in graph.nodes if n.op in ATTENTIONS)
 
 
-def test_positions_of_each_run() -> None:
-    """Angles are computed, once; each layer turns by them."""
-    module, inputs = made("llama")
+def test_position_ids_as_input() -> None:
+    """The RoPE angles are computed once for all layers."""
+    module, inputs = make_network("llama")
     inputs["position_ids"] = torch.stack([torch.arange(9), torch.arange(9) + 4])
     options = Options.of({}, {"position_ids": (0, 63)})
     graph = build(exported(module, inputs), LIBRARY, options)
@@ -136,7 +136,7 @@ def test_by_onnx(name: str, tmp_path: Path) -> None:
     from spirloom.onnx.importer import import_model
     from spirloom.onnx.inputs import Shapes
 
-    module, inputs = made(name)
+    module, inputs = make_network(name)
     path = tmp_path / "net.onnx"
     torch.onnx.export(module, (), path, kwargs=dict(inputs), dynamo=True, external_data=False)
     graph = import_model(path, LIBRARY, Shapes())

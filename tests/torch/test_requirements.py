@@ -1,4 +1,4 @@
-"""The lists of packages that these tests run with."""
+"""The package lists of these tests."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def pinned(name: str) -> dict[str, str]:
     return dict(line.split("==") for line in given)
 
 
-def test_every_package_here_is_of_a_list() -> None:
-    """Else these tests would tell of others than the lists name."""
+def test_installed_packages_equal_a_list() -> None:
+    """The environment has the versions of one of the lists."""
     wrong = [
         {n: version(n) for n, v in pinned(name).items() if version(n).partition("+")[0] != v}
         for name in LISTS
@@ -32,17 +32,17 @@ def test_every_package_here_is_of_a_list() -> None:
 
 
 @pytest.mark.parametrize("package", ["torch", "onnx", "numpy", "flatbuffers"])
-def test_what_the_package_asks_for(package: str) -> None:
-    """The wheel takes all that was tried; of torch, nothing older."""
+def test_requirements_of_the_wheel(package: str) -> None:
+    """The wheel accepts all tested versions, and no older torch."""
     project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
-    asked = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
-    least = [found[1] for a in asked if (found := re.fullmatch(rf"{package}>=([\d.]+)", a))]
+    required = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
+    minima = [found[1] for r in required if (found := re.fullmatch(rf"{package}>=([\d.]+)", r))]
     oldest = pinned("requirements-oldest.txt")[package]
-    assert least
-    assert all(_numbers(bound) <= _numbers(oldest) for bound in least)
+    assert minima
+    assert all(_version(minimum) <= _version(oldest) for minimum in minima)
     if package == "torch":
-        assert [f"{bound}.0" for bound in least] == [oldest]
+        assert [f"{minimum}.0" for minimum in minima] == [oldest]
 
 
-def _numbers(text: str) -> list[int]:
+def _version(text: str) -> list[int]:
     return list(map(int, text.split(".")))

@@ -1,4 +1,4 @@
-"""The table of what is written by hand, against PyTorch's operators."""
+"""The handwritten import rules and renames, checked against PyTorch's operators."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from spirloom.ops import OpLibrary
 from spirloom.torch.rules import RENAMES, RULES
 
 LIBRARY = OpLibrary()
-# Of these, the release that brought them, if that is later than the oldest that works.
+# The release that introduced an operator, if later than the oldest supported one.
 LATER = {"aten._fused_rms_norm": "2.8"}
 ATEN = sorted(name for name in {*RENAMES, *RULES} if name.startswith("aten."))
 
@@ -23,8 +23,8 @@ def test_is_an_operator_of_torch(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RENAMES)
-def test_is_not_renamed_in_vain(name: str) -> None:
-    """Neither served by the spec of its own name, nor hidden by a rule; and ours exists."""
+def test_renames_are_needed(name: str) -> None:
+    """Neither a spec nor a rule handles the name, and the new operator exists."""
     assert LIBRARY.serving(name) is None
     assert name not in RULES
     assert LIBRARY.has(RENAMES[name].op)

@@ -1,6 +1,6 @@
-"""The signatures of the `aten.*` specs against PyTorch's own schemas.
+"""Compares the signatures of the `aten.*` specs with PyTorch's schemas.
 
-Run as a program it prints what differs. Needs PyTorch 2.13, which has all of the operators.
+As a program, prints the differences. Requires PyTorch 2.13, which has all of the operators.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ import pytest
 import torch
 from spirloom.torch.argument_binding import arg_for, changes_nothing
 
-from codegen import Arg, ArgType, Op, load_library
+from spec_model import Arg, ArgType, Op, load_library
 
 _ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = load_library([_ROOT / "op_specs"], [_ROOT / "templates" / "glsl"])
 
-# Where a spec's own overload differs from the schema, and why that may be.
+# Accepted differences of specs from the schema, with reasons.
 DIFFERENCES = {
     ("aten.clamp.Tensor", "min"): "one bound alone is aten.maximum or aten.minimum",
     ("aten.clamp.Tensor", "max"): "one bound alone is aten.maximum or aten.minimum",
     ("aten.div.Tensor_mode", "rounding_mode"): "None is aten.div.Tensor",
     ("aten.div.Scalar_mode", "rounding_mode"): "None is aten.div.Tensor",
 }
-# The outputs that a spec does not have, the last ones of PyTorch's: nothing but training uses them.
+# The number of outputs of specs without PyTorch's last ones, which only training uses.
 FEWER_OUTPUTS = {
     "aten._native_batch_norm_legit_no_training": 1,
     "aten.native_group_norm": 1,
     "aten.native_layer_norm": 1,
 }
 
-# What a spec may call PyTorch's types.
+# The types of a spec that may represent PyTorch's types.
 _KINDS: dict[str, set[ArgType]] = {
     "Tensor": {ArgType.TENSOR},
     "List[Tensor]": {ArgType.TENSORS},
@@ -52,31 +52,31 @@ def schema_of(name: str) -> Any:
 
 
 def differences(op: Op, name: str) -> Iterator[tuple[str, str]]:
-    """(argument, what is wrong with it) of an overload that the op computes."""
+    """The differences of an overload that the op computes, as (argument, problem)."""
     bound: list[Arg] = []
-    for place, given in enumerate(schema_of(name).arguments):
-        arg = arg_for(op.args, place, given.name)
+    for index, given in enumerate(schema_of(name).arguments):
+        arg = arg_for(op.args, index, given.name)
         if arg is None:
             if not changes_nothing(given.name, None):
-                yield given.name, "is no argument of the spec"
+                yield given.name, "is not an argument of the spec"
             continue
         if arg in bound:
             yield given.name, f"is {arg.name}, as another argument is"
         bound.append(arg)
         yield from ((given.name, what) for what in _of_argument(given, arg, name != op.name))
-    places = [arg.index for arg in bound]
-    if places != sorted(places) and name == op.name:
+    indices = [arg.index for arg in bound]
+    if indices != sorted(indices) and name == op.name:
         yield "", f"the order is {', '.join(arg.name for arg in bound)}"
     for arg in op.args:
-        if arg not in bound and (arg.required or (name == op.name and arg.index < max(places))):
-            yield arg.name, "is none of PyTorch's, but required or before one that is"
+        if arg not in bound and (arg.required or (name == op.name and arg.index < max(indices))):
+            yield arg.name, "is not PyTorch's, but required or before one of PyTorch's"
     outputs = len(schema_of(name).returns)
     if len(op.outputs) != FEWER_OUTPUTS.get(name, outputs):
-        yield "", f"gives {len(op.outputs)} outputs instead of {outputs}"
+        yield "", f"has {len(op.outputs)} outputs instead of {outputs}"
 
 
 def _of_argument(given: Any, arg: Arg, other_overload: bool) -> Iterator[str]:
-    """What is wrong with a spec's argument, `given` being PyTorch's."""
+    """The problems of a spec's argument; `given` is PyTorch's."""
     kind, optional = _type(given)
     if given.name == "dtype":
         if arg.type is not ArgType.STR:
@@ -84,15 +84,15 @@ def _of_argument(given: Any, arg: Arg, other_overload: bool) -> Iterator[str]:
         return
     kinds = _KINDS.get(kind, set())
     if kind == "number" and other_overload:
-        kinds = kinds | {ArgType.TENSOR}  # a constant of rank 0 is made of it
+        kinds = kinds | {ArgType.TENSOR}  # converted to a constant of rank 0
     if arg.type not in kinds:
         yield f"is {arg.type} instead of {kind}"
     if arg.name != given.name and not arg.type.is_tensor and not other_overload:
-        yield f"is called {arg.name}"
+        yield f"is named {arg.name}"
     if arg.name != given.name and given.kwarg_only:
-        yield f"is called {arg.name}, and given by name"
+        yield f"is named {arg.name}, but is keyword-only"
     if (optional or given.has_default_value()) and arg.required:
-        yield "may be left out"
+        yield "is optional in PyTorch"
     if given.has_default_value() and not _is_default(given.default_value, arg):
         yield f"has the default {given.default_value}, not {arg.default}"
 
@@ -105,7 +105,7 @@ def _type(given: Any) -> tuple[str, bool]:
 
 
 def _is_default(value: Any, arg: Arg) -> bool:
-    """Whether leaving it out means the same; None and no ints are the spec's to explain."""
+    """Whether both defaults are equal. The spec defines the meaning of None and of no ints."""
     if value is None or (value == [] and arg.length is not None):
         return not arg.required
     wanted = tuple(value) if isinstance(value, list) else value
@@ -113,9 +113,9 @@ def _is_default(value: Any, arg: Arg) -> bool:
 
 
 def overloads() -> list[tuple[Op, str]]:
-    """Every name of PyTorch's that an op computes calls of."""
+    """All PyTorch overloads that specs support."""
     ops = sorted(LIBRARY.ops.values(), key=lambda op: op.name)
-    names = [(op, name) for op in ops for name in (op.name, *op.also)]
+    names = [(op, name) for op in ops for name in (op.name, *op.overloads)]
     return [(op, name) for op, name in names if name.startswith("aten.")]
 
 

@@ -1,4 +1,4 @@
-"""spirloom serve, a process, as the client of OpenAI sees it."""
+"""The process `spirloom serve`, tested with OpenAI's client."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ import uvicorn
 from spirloom.cli import main
 from spirloom.runtime import DeviceLost
 from spirloom.serve.app import make_app
-from spirloom.serve.request_queue import Turns
+from spirloom.serve.request_queue import RequestQueue
 from spirloom.serve.server import address, listen
 
 from examples.story.generate import MODEL
-from tests.llm.folder import write_folder
+from tests.llm.model_directory import write_model_directory
 
 KEY = "sesame"
 PROMPT = "It was a truth which Emma"
@@ -51,18 +51,18 @@ def serving(model: Path, *options: str) -> Iterator[Server]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "SPIRLOOM_API_KEY": KEY}
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        said = process.stdout.readline()
+        line = process.stdout.readline()
         try:
-            assert said.startswith(f"Serving {options[1] if options else model.stem} on "), said
-            yield Server(said.partition(" at ")[2].split()[0], process)
+            assert line.startswith(f"Serving {options[1] if options else model.stem} on "), line
+            yield Server(line.partition(" at ")[2].split()[0], process)
         finally:
             process.terminate()
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with serving(MODEL) as made:
-        yield made
+    with serving(MODEL) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
@@ -76,11 +76,11 @@ def story() -> spirloom.LLM:
 
 
 def complete(client: openai.OpenAI, **more: Any) -> Any:
-    how: dict[str, Any] = {"model": "story", "prompt": PROMPT, "temperature": 0, "max_tokens": 40}
-    return client.completions.create(**{**how, **more})
+    fields: dict[str, Any] = {"model": "story", "prompt": PROMPT, "temperature": 0}
+    return client.completions.create(**{**fields, "max_tokens": 40, **more})
 
 
-def test_a_completion_is_what_the_model_says(client: openai.OpenAI, story: spirloom.LLM) -> None:
+def test_a_completion_equals_the_models_text(client: openai.OpenAI, story: spirloom.LLM) -> None:
     wanted = "".join(story.generate(PROMPT, tokens=40))
     found = complete(client)
     assert found.object == "text_completion" and found.model == "story"
@@ -96,14 +96,14 @@ def test_a_completion_is_what_the_model_says(client: openai.OpenAI, story: spirl
     assert several.choices[1].text == wanted and several.usage.completion_tokens == 80
 
 
-def test_texts_are_drawn_by_their_seed(client: openai.OpenAI, story: spirloom.LLM) -> None:
+def test_texts_are_sampled_by_seed(client: openai.OpenAI, story: spirloom.LLM) -> None:
     wanted = "".join(story.generate(PROMPT, tokens=40, temperature=1.5, top_k=50, seed=7))
     how = {"temperature": 1.5, "seed": 7, "extra_body": {"top_k": 50}}
     assert complete(client, **how).choices[0].text == wanted
     assert complete(client, temperature=None).choices[0].text != complete(client).choices[0].text
 
 
-def test_a_stream_is_the_same_in_pieces(client: openai.OpenAI) -> None:
+def test_a_stream_has_the_same_text(client: openai.OpenAI) -> None:
     wanted = complete(client)
     chunks = list(complete(client, stream=True, stream_options={"include_usage": True}))
     pieces = [choice.text for chunk in chunks for choice in chunk.choices]
@@ -138,9 +138,9 @@ def test_texts_end_before_stop_strings(client: openai.OpenAI) -> None:
     assert complete(client, stop="Vulkan").choices[0].text == whole
 
 
-def test_clients_at_once_are_answered_as_alone(client: openai.OpenAI) -> None:
+def test_concurrent_clients_get_equal_texts(client: openai.OpenAI) -> None:
     prompts = ["She", "He was", PROMPT, "Mr. Darcy"]
-    alone = [complete(client, prompt=prompt).choices[0].text for prompt in prompts]
+    wanted = [complete(client, prompt=prompt).choices[0].text for prompt in prompts]
 
     def streamed(prompt: str) -> str:
         return "".join(c.choices[0].text for c in complete(client, prompt=prompt, stream=True))
@@ -148,11 +148,11 @@ def test_clients_at_once_are_answered_as_alone(client: openai.OpenAI) -> None:
     with ThreadPoolExecutor(8) as pool:
         whole = [pool.submit(complete, client, prompt=prompt) for prompt in prompts]
         pieces = [pool.submit(streamed, prompt) for prompt in prompts]
-        assert [each.result().choices[0].text for each in whole] == alone
-        assert [each.result() for each in pieces] == alone
+        assert [each.result().choices[0].text for each in whole] == wanted
+        assert [each.result() for each in pieces] == wanted
 
 
-def test_who_leaves_does_not_hold_up_others(client: openai.OpenAI) -> None:
+def test_a_closed_stream_does_not_block_others(client: openai.OpenAI) -> None:
     wanted = complete(client).choices[0].text
     for _ in range(3):
         stream = complete(client, stream=True, max_tokens=200)
@@ -165,18 +165,19 @@ REFUSED: list[tuple[dict[str, Any], type[openai.APIStatusError], str, str]] = [
     ({"n": 3}, openai.BadRequestError, "n", "n is 3; only 1 is supported."),
     ({"logprobs": 2}, openai.BadRequestError, "logprobs", "only false is supported"),
     ({"temperature": -2}, openai.BadRequestError, "temperature", "must be 0 or more"),
-    ({"stop": list("abcde")}, openai.BadRequestError, "stop", "4 is the most"),
+    ({"stop": list("abcde")}, openai.BadRequestError, "stop", "at most 4 are allowed"),
     ({"prompt": ""}, openai.BadRequestError, "prompt", "The prompt is empty"),
-    ({"prompt": [5000]}, openai.BadRequestError, "prompt", "token 5000 is none of the model's"),
+    ({"prompt": [5000]}, openai.BadRequestError, "prompt", "token 5000 is not in 0"),
     ({"prompt": [1] * 250}, openai.BadRequestError, "prompt",
-     "A prompt of 250 tokens and 40 more do not fit into the context of 256"),
-    ({"model": "gpt"}, openai.NotFoundError, "model", 'no model "gpt"; this server has "story".'),
+     "A prompt of 250 tokens and 40 new tokens exceed the context of 256"),
+    ({"model": "gpt"}, openai.NotFoundError, "model",
+     'Unknown model "gpt"; this server has "story".'),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("fields", "kind", "param", "message"), REFUSED)
 @pytest.mark.parametrize("stream", [False, True])
-def test_what_is_refused(
+def test_refused_requests(
     client: openai.OpenAI, fields: Any, kind: Any, param: str, message: str, stream: bool
 ) -> None:
     with pytest.raises(kind) as error:
@@ -185,8 +186,8 @@ def test_what_is_refused(
     assert error.value.type == "invalid_request_error"
 
 
-def test_a_context_that_is_full_has_its_code(client: openai.OpenAI) -> None:
-    with pytest.raises(openai.BadRequestError, match="256 tokens and 1 more") as error:
+def test_the_code_of_an_exceeded_context(client: openai.OpenAI) -> None:
+    with pytest.raises(openai.BadRequestError, match="256 tokens and 1 new tokens") as error:
         complete(client, prompt=[1] * 256, max_tokens=None)
     assert error.value.code == "context_length_exceeded"
 
@@ -201,21 +202,21 @@ def status_of(url: str, body: bytes | None, key: str = KEY) -> tuple[int, Any]:
         return error.code, json.load(error)
 
 
-def test_what_no_client_of_theirs_sends(server: Server) -> None:
+def test_malformed_requests(server: Server) -> None:
     url = f"{server.url}/completions"
     for body, status, message in (
-        (b"{", 400, "The request's body is no JSON"),
-        (b"[]", 400, "The request is a list; it has to be an object."),
-        (b'{"prompt": "' + b"a" * (8 << 20) + b'"}', 413, "The request has more than 8388608 by"),
+        (b"{", 400, "The request body is not valid JSON"),
+        (b"[]", 400, "The request is a list; expected an object."),
+        (b'{"prompt": "' + b"a" * (8 << 20) + b'"}', 413, "The request body exceeds 8388608 by"),
         (None, 405, "GET /v1/completions: Method Not Allowed."),
     ):
-        found, said = status_of(url, body)
-        assert found == status and message in said["error"]["message"]
+        found, answer = status_of(url, body)
+        assert found == status and message in answer["error"]["message"]
     assert status_of(f"{server.url}/nothing", None)[0] == 404
-    assert status_of(url, b'{"prompt": "It"}')[0] == 200, "it goes on"
+    assert status_of(url, b'{"prompt": "It"}')[0] == 200, "the server continues"
 
 
-def test_a_key_is_needed(server: Server) -> None:
+def test_an_api_key_is_required(server: Server) -> None:
     for key in ("wrong", f"{KEY}x", KEY[:-1]):
         with pytest.raises(openai.AuthenticationError) as error:
             complete(server.client(key))
@@ -232,45 +233,45 @@ def test_the_models(client: openai.OpenAI) -> None:
         client.models.retrieve("gpt")
 
 
-def test_a_model_without_a_chat_says_so(client: openai.OpenAI) -> None:
-    with pytest.raises(openai.BadRequestError, match="does not say how the model chats"):
+def test_a_model_without_a_chat_template(client: openai.OpenAI) -> None:
+    with pytest.raises(openai.BadRequestError, match="The graph file has no chat template"):
         client.chat.completions.create(model="story", messages=TALK)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
-def talker(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model of random weights with a chat template."""
-    folder = tmp_path_factory.mktemp("serve")
-    write_folder(folder / "tiny", "llama3", 192)
-    path = folder / "tiny.slg"
-    assert main(["import", str(folder / "tiny"), "-o", str(path), "--prompt", "8"]) == 0
+def chat_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model with random weights and a chat template."""
+    directory = tmp_path_factory.mktemp("serve")
+    write_model_directory(directory / "tiny", "llama3", 192)
+    path = directory / "tiny.slg"
+    assert main(["import", str(directory / "tiny"), "-o", str(path), "--max-prefill", "8"]) == 0
     return path
 
 
-def test_a_chat_is_what_the_model_says(talker: Path) -> None:
-    llm = spirloom.LLM(talker)
+def test_a_chat_equals_the_models_text(chat_model: Path) -> None:
+    llm = spirloom.LLM(chat_model)
     parts = [{"type": "text", "text": "Hel"}, {"type": "text", "text": "lo"}]
-    spelled = [{**TALK[0], "role": "developer"}, {"role": "user", "content": parts}]
-    room = llm.context - len(llm.encode_chat(TALK))
-    with serving(talker, "--name", "some/tiny") as server:
+    in_parts = [{**TALK[0], "role": "developer"}, {"role": "user", "content": parts}]
+    remaining = llm.context - len(llm.encode_chat(TALK))
+    with serving(chat_model, "--name", "some/tiny") as server:
         client: Any = server.client()
         assert client.models.retrieve("some/tiny").id == "some/tiny"
-        for messages in (TALK, spelled):
-            how: dict[str, Any] = {"model": "some/tiny", "messages": messages, "temperature": 0}
-            found = client.chat.completions.create(**how, max_completion_tokens=30)
+        for messages in (TALK, in_parts):
+            fields: dict[str, Any] = {"model": "some/tiny", "messages": messages, "temperature": 0}
+            found = client.chat.completions.create(**fields, max_completion_tokens=30)
             wanted = "".join(llm.chat(TALK, tokens=30))
             assert found.choices[0].message.role == "assistant"
             assert found.choices[0].message.content == wanted
-            assert found.usage.prompt_tokens == llm.context - room
-            chunks = list(client.chat.completions.create(**how, max_tokens=30, stream=True))
+            assert found.usage.prompt_tokens == llm.context - remaining
+            chunks = list(client.chat.completions.create(**fields, max_tokens=30, stream=True))
             assert chunks[0].choices[0].delta.role == "assistant"
             pieces = [chunk.choices[0].delta.content or "" for chunk in chunks]
             assert "".join(pieces) == wanted
-        whole = client.chat.completions.create(**how)
+        whole = client.chat.completions.create(**fields)
         count, finish = whole.usage.completion_tokens, whole.choices[0].finish_reason
-        assert (count == room) == (finish == "length"), "unless told, what is left of the context"
-        with pytest.raises(openai.BadRequestError, match="only be first") as error:
-            client.chat.completions.create(**{**how, "messages": [*TALK, TALK[0]]})
+        assert (count == remaining) == (finish == "length"), "default: the rest"
+        with pytest.raises(openai.BadRequestError, match="which only the first may have") as error:
+            client.chat.completions.create(**{**fields, "messages": [*TALK, TALK[0]]})
         assert error.value.param == "messages"
 
 
@@ -279,27 +280,27 @@ def test_ctrl_c_ends_it() -> None:
         stream = complete(own.client(), stream=True, max_tokens=200)
         next(stream)
         own.process.send_signal(signal.SIGINT)
-        with pytest.raises(openai.APIError, match="The server is ending"):
+        with pytest.raises(openai.APIError, match="The server is shutting down"):
             list(stream)
         assert own.process.wait(60) == 0
 
 
-def test_why_it_does_not_begin(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_errors_at_startup(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         assert main(["serve", str(MODEL), "--port", port]) == 1
-    said = capsys.readouterr().err
-    assert said == (
+    error = capsys.readouterr().err
+    assert error == (
         f"spirloom: error: Cannot listen on 127.0.0.1, port {port}: Address already in use.\n"
     )
     assert main(["serve", str(MODEL), "--port", "70000"]) == 1
-    assert "Cannot listen on port 70000: ports are below 65536." in capsys.readouterr().err
+    assert "Cannot listen on port 70000: expected 0 to 65535." in capsys.readouterr().err
     assert main(["serve", str(tmp_path / "no.slg"), "--port", "0"]) == 1
     assert "no.slg" in capsys.readouterr().err
 
 
 class Letters:
-    """A model that says `a` for ever, until it is told to fail; a token a letter."""
+    """A model that generates `a` until `fails` is set; one token per letter."""
 
     context = 1 << 30
 
@@ -326,47 +327,47 @@ class Letters:
 
 @contextmanager
 def served(llm: Any) -> Iterator[openai.OpenAI]:
-    """The application in this process."""
-    turns = Turns()
-    app = make_app(llm, turns, "letters")
+    """Runs the application in this process."""
+    queue = RequestQueue()
+    app = make_app(llm, queue, "letters")
     with listen("localhost", 0) as listening:
-        made = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_level="warning"))
-        thread = threading.Thread(target=made.run, args=([listening],))
+        running = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_level="warning"))
+        thread = threading.Thread(target=running.run, args=([listening],))
         thread.start()
         url = f"{address(listening)}/v1"
         yield openai.OpenAI(base_url=url, api_key="-", max_retries=0, timeout=60)
-        turns.closing()
-        made.should_exit = True
+        queue.shut_down()
+        running.should_exit = True
         thread.join()
-        turns.close()
+        queue.close()
 
 
-def test_a_text_ends_when_nobody_reads_it() -> None:
+def test_generation_ends_when_the_client_disconnects() -> None:
     for stream in (True, False):
         llm = Letters()
         with served(llm) as client:
-            how: dict[str, Any] = {"model": "letters", "prompt": "a", "max_tokens": 1 << 20}
+            fields: dict[str, Any] = {"model": "letters", "prompt": "a", "max_tokens": 1 << 20}
             if stream:
-                pieces = client.completions.create(**how, stream=True)
+                pieces = client.completions.create(**fields, stream=True)
                 assert next(pieces).choices[0].text == "a"
                 pieces.close()
             else:
                 with pytest.raises(openai.APITimeoutError):
-                    client.completions.create(**how, timeout=0.5)
+                    client.completions.create(**fields, timeout=0.5)
             assert llm.ended.wait(30)
 
 
-def test_a_device_that_is_lost() -> None:
+def test_a_lost_device() -> None:
     llm = Letters()
     with served(llm) as client:
-        how: dict[str, Any] = {"model": "letters", "prompt": "a", "max_tokens": 1 << 20}
-        pieces = client.completions.create(**how, stream=True)
+        fields: dict[str, Any] = {"model": "letters", "prompt": "a", "max_tokens": 1 << 20}
+        pieces = client.completions.create(**fields, stream=True)
         next(pieces)
         llm.fails.set()
         with pytest.raises(openai.APIError, match=r"The device is gone\."):
             list(pieces)
         with pytest.raises(openai.InternalServerError, match=r"The device is gone\.") as error:
-            client.completions.create(**how)
+            client.completions.create(**fields)
         assert error.value.code == "device_lost"
         health = str(client.base_url).removesuffix("/v1/") + "/health"
         failed = {"status": "failed", "reason": "The device is gone."}

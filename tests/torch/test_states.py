@@ -1,4 +1,4 @@
-"""Buffers that a module changes become states: several runs against eager PyTorch."""
+"""Buffers that a module changes become states: several runs compared with eager PyTorch."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Total(torch.nn.Module):  # type: ignore[misc]
 
 
 class Cache(torch.nn.Module):  # type: ignore[misc]
-    """Keys and values written at a position, one by index_put, one by a slice."""
+    """K and V written at a position, K with index_put, V with copy."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class Cache(torch.nn.Module):  # type: ignore[misc]
 
 
 class Recurrent(torch.nn.Module):  # type: ignore[misc]
-    """Two buffers that change places with what is made of them."""
+    """Two buffers that depend on each other's previous values."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,15 +59,15 @@ class Recurrent(torch.nn.Module):  # type: ignore[misc]
         self.register_buffer("before", torch.zeros(1, 3))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        made = torch.tanh(self.cell(self.hidden) + x)
-        result = made + self.before
+        hidden = torch.tanh(self.cell(self.hidden) + x)
+        result = hidden + self.before
         self.before.copy_(self.hidden)
-        self.hidden.copy_(made)
+        self.hidden.copy_(hidden)
         return result
 
 
 class Row(torch.nn.Module):  # type: ignore[misc]
-    """A part of a buffer is written in place."""
+    """Writes a part of a buffer in place."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ def graph_of(module: torch.nn.Module, inputs: Sequence[Any], raw: bool = False) 
 
 
 def check(graph: Graph, module: torch.nn.Module, runs: Sequence[Sequence[Any]]) -> None:
-    """Outputs and buffers are eager's after each run."""
+    """Compares outputs and buffers with eager PyTorch after each run."""
     states: dict[str, Any] = {}
     for given in runs:
         arrays = {
@@ -118,7 +118,7 @@ def check(graph: Graph, module: torch.nn.Module, runs: Sequence[Sequence[Any]]) 
 
 
 @pytest.mark.parametrize("kind", MODULES)
-def test_runs_go_on(kind: type[torch.nn.Module], tmp_path: Path) -> None:
+def test_states_persist_between_runs(kind: type[torch.nn.Module], tmp_path: Path) -> None:
     torch.manual_seed(2)
     module = kind()
     runs = [MODULES[kind](i) for i in range(5)]
@@ -130,7 +130,7 @@ def test_runs_go_on(kind: type[torch.nn.Module], tmp_path: Path) -> None:
 
 @needs_archives
 @pytest.mark.parametrize("kind", MODULES)
-def test_archives_give_the_same(kind: type[torch.nn.Module], tmp_path: Path) -> None:
+def test_archives_give_equal_bytes(kind: type[torch.nn.Module], tmp_path: Path) -> None:
     module, inputs = kind(), MODULES[kind](0)
     exported = decompose(exported_of(module, inputs), LIBRARY)
     torch.export.save(exported, tmp_path / "net.pt2")
@@ -139,14 +139,14 @@ def test_archives_give_the_same(kind: type[torch.nn.Module], tmp_path: Path) -> 
     assert graph_file.to_bytes(graph) == graph_file.to_bytes(wanted)
 
 
-def test_buffers_that_calls_write_themselves() -> None:
-    """An export that is not decomposed writes in place."""
+def test_buffers_written_by_in_place_calls() -> None:
+    """An export without decomposition writes in place."""
     module = Total()
     runs = [MODULES[Total](i) for i in range(3)]
     check(graph_of(module, runs[0], raw=True), module, runs)
 
 
-def test_parts_that_are_written_in_place_need_decomposition() -> None:
+def test_in_place_writes_of_parts_need_decomposition() -> None:
     with pytest.raises(ImportFailure, match=r"'rows' in place.*run_decompositions\(\{\}\)"):
         graph_of(Row(), (some(1, 3),), raw=True)
 
@@ -169,17 +169,17 @@ def test_counters_need_a_range() -> None:
     check(graph, module, [(some(2),) for _ in range(3)])
 
 
-def test_inputs_that_are_written_are_refused() -> None:
+def test_written_inputs_are_refused() -> None:
     class Writes(torch.nn.Module):  # type: ignore[misc]
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             x.add_(1.0)
             return x * 2.0
 
-    with pytest.raises(ImportFailure, match="'x' in place, and a graph changes buffers alone"):
+    with pytest.raises(ImportFailure, match="'x' in place; only buffers are supported"):
         graph_of(Writes(), (some(2),))
 
 
-def test_half_floats_keep_states_as_they_are() -> None:
+def test_fp16_keeps_float32_states() -> None:
     module, inputs = Recurrent(), (some(1, 3),)
     program = program_of(decompose(exported_of(module, inputs), LIBRARY))
     graph = build(program, LIBRARY, Options(fp16=True))

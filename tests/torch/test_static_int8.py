@@ -1,4 +1,4 @@
-"""Networks that PT2E quantised statically compute with numbers, against the program it made."""
+"""Networks quantized statically by PT2E run in int8, compared with the quantized program."""
 
 from __future__ import annotations
 
@@ -42,12 +42,15 @@ class Convolutions(nn.Module):  # type: ignore[misc]
         return self.head(torch.flatten(x, 1))
 
 
-def _layer(into: int, out: int, size: int, end: nn.Module, **places: int) -> nn.Sequential:
-    return nn.Sequential(nn.Conv2d(into, out, size, bias=False, **places), nn.BatchNorm2d(out), end)
+def _layer(
+    channels: int, out: int, size: int, activation: nn.Module, **options: int
+) -> nn.Sequential:
+    conv = nn.Conv2d(channels, out, size, bias=False, **options)
+    return nn.Sequential(conv, nn.BatchNorm2d(out), activation)
 
 
 class InvertedResidual(nn.Module):  # type: ignore[misc]
-    """A block as MobileNetV2 has them, behind a stem."""
+    """A block of MobileNetV2 after a stem."""
 
     def __init__(self, activation: type[nn.Module]) -> None:
         super().__init__()
@@ -62,7 +65,7 @@ class InvertedResidual(nn.Module):  # type: ignore[misc]
 
 
 class Decoder(nn.Module):  # type: ignore[misc]
-    """Planes made greater, and their means."""
+    """A transposed convolution, and global average pooling."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -77,7 +80,7 @@ class Decoder(nn.Module):  # type: ignore[misc]
 
 
 class Signal(nn.Module):  # type: ignore[misc]
-    """Convolutions of one dim, of rows of an image."""
+    """One-dimensional convolutions of the rows of an image."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -107,8 +110,8 @@ NETWORKS: dict[str, tuple[Callable[[], Any], dict[str, int]]] = {
 _ONE_SCALE = {"decoder"}
 
 
-def quantised(module: Any, x: Any, per_channel: bool) -> Any:
-    """The program of PT2E's, calibrated on x."""
+def quantized(module: Any, x: Any, per_channel: bool) -> Any:
+    """PT2E's program, calibrated on x and random inputs."""
     config = get_symmetric_quantization_config(is_per_channel=per_channel)
     captured = torch.export.export(module, (x,)).module()
     prepared = prepare_pt2e(captured, XNNPACKQuantizer().set_global(config))
@@ -134,7 +137,7 @@ def test_layers_are_integer(name: str) -> None:
     make, expected = NETWORKS[name]
     module = make().eval()
     x = torch.randn(1, 3, 16, 16)
-    program = quantised(module, x, name not in _ONE_SCALE)
+    program = quantized(module, x, name not in _ONE_SCALE)
     graph = graph_of(program, x)
     counts = Counter(n.op.partition(".")[2] for n in graph.nodes)
     assert counts == {**expected, "quantize": 1, "dequantize": 1}
@@ -142,7 +145,7 @@ def test_layers_are_integer(name: str) -> None:
     with torch.no_grad():
         wanted, floats = program(x).double().numpy(), module(x).double().numpy()
     (y,) = spirloom.load(graph_file.to_bytes(graph))(x.numpy())
-    # One number of the last scale; a sum of floats may be half-way between two.
+    # One step of the last scale, because ties of float sums may be rounded differently.
     step = LIBRARY.arg(graph.nodes[-1], "scale")
     assert isinstance(step, Tensor) and step.data is not None
     assert np.abs(np.asarray(y) - wanted).max() <= 1.01 * float(step.data.max())

@@ -1,4 +1,4 @@
-"""examples/story: its tokenizer is that of the package `tokenizers`, which spirloom.LLM takes."""
+"""examples/story: its tokenizer equals that of the package `tokenizers`, which LLM uses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LETTERS = ["a", "B", " ", "'", "s", "ll", "1", "½", "é", "\n", "\t", "\u00a0",
 LETTERS += ["北", "\u0301", "🙂", "²", "\u0661", "\x1c", "\x85", "\u200b", "Emma", " had"]
 
 
-def test_texts_become_the_same_tokens() -> None:
+def test_tokens_are_equal() -> None:
     own = read_tokenizer()
     content = spirloom.load(MODEL).attachments["tokenizer.json"].decode()
     theirs = tokenizers.Tokenizer.from_str(content)
@@ -25,7 +25,7 @@ def test_texts_become_the_same_tokens() -> None:
         assert own.decode(tokens) == theirs.decode(tokens) == text
 
 
-def test_the_model_carries_its_tokenizer() -> None:
+def test_the_tokenizer_is_an_attachment() -> None:
     one, other = spirloom.LLM(MODEL), spirloom.LLM(MODEL, tokenizer=read_tokenizer())
     texts = ["".join(llm.generate("It was", tokens=40)) for llm in (one, other)]
     assert texts[0] == texts[1] and len(texts[0]) > 80

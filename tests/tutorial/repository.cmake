@@ -1,5 +1,5 @@
-# The copy of the repository that the tutorial's test works in: its operators over the libraries and
-# the compiler that are built already, so that only shaders and their tests are made.
+# The root of the tutorial's copy of the repository. Uses the existing libraries and compiler, so that
+# only shaders and operator tests are built.
 cmake_minimum_required(VERSION 3.25)
 project(spirloom_copy LANGUAGES C CXX ASM)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")

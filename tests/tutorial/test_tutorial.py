@@ -16,7 +16,7 @@ PAGE = ROOT / "docs/tutorials/first-operator.md"
 PACKED_WEIGHTS = ROOT / "docs/how-to/packed-weights.md"
 
 # The specs of a small library: the operator that the page copies, and the runtime's layout copies.
-KEPT_SPECS = ("relu.yaml", "copy.yaml")
+KEPT_SPECS = ("elementwise/relu.yaml", "data_movement/copy.yaml")
 
 LAUNCHER = """\
 #!/bin/sh
@@ -39,12 +39,13 @@ def environment(build_dir: Path) -> dict[str, str]:
 def test_in_the_repository(tmp_path: Path, build_dir: Path, environment: dict[str, str]) -> None:
     """Runs in a copy of the repository that builds the shaders and tests of a few operators."""
     copy = tmp_path / "spirloom"
-    for directory in ("codegen", "frontend", "templates"):
+    for directory in ("codegen", "spec_model", "frontend", "templates"):
         shutil.copytree(ROOT / directory, copy / directory)
-    (copy / "op_specs").mkdir()
-    for name in KEPT_SPECS:
-        shutil.copy(ROOT / "op_specs" / name, copy / "op_specs")
-    shutil.copytree(ROOT / "op_specs" / "reference", copy / "op_specs" / "reference")
+    specs = ROOT / "op_specs"
+    for path in (*map(specs.joinpath, KEPT_SPECS), *specs.glob("*/*.py")):
+        kept = copy / path.relative_to(ROOT)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, kept)
     shutil.copy(ROOT / "CMakePresets.json", copy)
     shutil.copy(Path(__file__).parent / "repository.cmake", copy / "CMakeLists.txt")
     launcher = copy / ".venv" / "bin" / "spirloom"
@@ -56,7 +57,7 @@ def test_in_the_repository(tmp_path: Path, build_dir: Path, environment: dict[st
     document.run(PAGE, "In the repository", copy, environment)
 
 
-@pytest.mark.parametrize("page", [PAGE, PACKED_WEIGHTS], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [PAGE, PACKED_WEIGHTS], ids=["first-operator", "packed-weights"])
 def test_in_a_separate_project(
     page: Path, tmp_path: Path, build_dir: Path, environment: dict[str, str]
 ) -> None:

@@ -1,6 +1,6 @@
-"""The wheel, as a user has it: installed from the file, used from another folder.
+"""The wheel as installed by a user, used from another directory.
 
-Needs PyPI for NumPy and onnx, so it is run by `./dev test-torch`, and by
+Requires PyPI for NumPy and onnx. Part of `./dev test-torch`; by itself:
 `python3 -m pytest tests/wheel`.
 """
 
@@ -33,15 +33,15 @@ print([name for name in ("onnx", "yaml", "jinja2", "flatbuffers") if name in sys
 """
 
 
-def call(folder: Path, *command: str | Path, code: int = 0) -> str:
-    """What a command prints, run in `folder`, without anything of the repository in reach."""
-    outside = {
+def call(directory: Path, *command: str | Path, code: int = 0) -> str:
+    """The output of a command in `directory`, without access to the repository."""
+    environment = {
         k: v
         for k, v in os.environ.items()
         if not k.startswith(("PYTHON", "SPIRLOOM_LIB", "SPIRLOOM_SH"))
     }
     done = subprocess.run(
-        list(map(str, command)), cwd=folder, env=outside, capture_output=True, text=True
+        list(map(str, command)), cwd=directory, env=environment, capture_output=True, text=True
     )
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout + done.stderr
@@ -49,11 +49,11 @@ def call(folder: Path, *command: str | Path, code: int = 0) -> str:
 
 @pytest.fixture(scope="session")
 def graph(importing: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The digits' network, imported by the wheel."""
-    made = tmp_path_factory.mktemp("graph") / "digits.slg"
+    """The network of examples/digits, imported with the wheel."""
+    path = tmp_path_factory.mktemp("graph") / "digits.slg"
     dim = ["--dim", "batch=450"]
-    call(made.parent, importing / "spirloom", "import", DIGITS / "digits.onnx", "-o", made, *dim)
-    return made
+    call(path.parent, importing / "spirloom", "import", DIGITS / "digits.onnx", "-o", path, *dim)
+    return path
 
 
 def test_its_name_and_size(wheel: Path) -> None:
@@ -61,12 +61,12 @@ def test_its_name_and_size(wheel: Path) -> None:
     assert wheel.stat().st_size <= 8 << 20
 
 
-def test_what_is_in_it(wheel: Path) -> None:
-    """No name of ours but these is taken, and nothing of the build's."""
+def test_content(wheel: Path) -> None:
+    """Two top-level packages, no imports of other packages, no build paths."""
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         sources = [name for name in names if name.endswith(".py")]
-        foreign = re.compile(rb"^\s*(from|import) codegen\b", re.MULTILINE)
+        foreign = re.compile(rb"^\s*(from|import) (codegen|spec_model)\b", re.MULTILINE)
         wrong = [name for name in sources if foreign.search(archive.read(name))]
         assert str(ROOT).encode() not in archive.read("spirloom/ops.pickle")
     tops = {name.split("/")[0] for name in names}
@@ -78,10 +78,10 @@ def test_what_is_in_it(wheel: Path) -> None:
     assert not [name for name in names if "__pycache__" in name]
 
 
-def test_it_reads_the_digits(bare: Path, graph: Path, tmp_path: Path) -> None:
-    """With NumPy alone, as accurately as PyTorch."""
-    said = call(tmp_path, bare / "python3", "-c", READ, DIGITS, graph)
-    assert said.splitlines() == ["99.11% True", "[]"]
+def test_digits(bare: Path, graph: Path, tmp_path: Path) -> None:
+    """With NumPy only, as accurate as PyTorch."""
+    output = call(tmp_path, bare / "python3", "-c", READ, DIGITS, graph)
+    assert output.splitlines() == ["99.11% True", "[]"]
 
 
 def test_spirloom_run(bare: Path, graph: Path, tmp_path: Path) -> None:
@@ -99,16 +99,16 @@ def test_spirloom_run(bare: Path, graph: Path, tmp_path: Path) -> None:
 def test_the_commands(bare: Path, importing: Path, graph: Path, tmp_path: Path) -> None:
     assert "aten.relu(x)" in call(tmp_path, bare / "spirloom", "ops")
     assert "logits" in call(tmp_path, importing / "spirloom", "inspect", graph)
-    said = call(
+    output = call(
         tmp_path, bare / "spirloom", "import", DIGITS / "digits.onnx", "-o", "x.slg", code=1
     )
-    assert "pip install 'spirloom[onnx]'" in said
+    assert "pip install 'spirloom[onnx]'" in output
 
 
 def test_an_exported_program_needs_neither_pytorch_nor_onnx(reading: Path, tmp_path: Path) -> None:
-    said = call(tmp_path, reading / "spirloom", "import", ARCHIVE, "-o", "net.slg")
-    assert said.startswith("net.slg: ")
-    assert "go to the device" in call(tmp_path, reading / "spirloom", "partition", ARCHIVE)
+    output = call(tmp_path, reading / "spirloom", "import", ARCHIVE, "-o", "net.slg")
+    assert output.startswith("net.slg: ")
+    assert "on the device" in call(tmp_path, reading / "spirloom", "partition", ARCHIVE)
 
 
 def test_doctor(bare: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-// Numbers for inputs that nothing is given for.
+// Random inputs.
 #ifndef SPIRLOOM_TOOLS_COMMON_RANDOM_H_
 #define SPIRLOOM_TOOLS_COMMON_RANDOM_H_
 
@@ -10,10 +10,10 @@
 
 namespace spirloom::tools {
 
-// Fills an input's bytes. Every number is as likely: within the input's bounds where it has some,
-// else from -1 to 1 for floats, 0 or 1 for int32 (which counts as an index of anything) and bools,
-// and all that there are for 8-bit integers. Equal generators give equal bytes on every machine.
-void FillAtRandom(const TensorInfo& input, std::mt19937_64& generator, std::span<std::byte> bytes);
+// Fills an input with uniformly distributed values: within the bounds of the input if it has any,
+// else -1 to 1 for floats, 0 or 1 for int32 (a valid index for most tensors) and bool, and the full
+// range for 8-bit integers. Equal generators give equal bytes on every machine.
+void FillRandom(const TensorInfo& input, std::mt19937_64& generator, std::span<std::byte> bytes);
 
 }  // namespace spirloom::tools
 

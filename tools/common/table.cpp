@@ -8,16 +8,16 @@
 namespace spirloom::tools {
 namespace {
 
-// Names are the file's: nothing in them may move the cursor, or end the row. Replaces ASCII's
-// control characters and Unicode's others (U+0080 to U+009F).
+// Names come from files, and must not move the cursor or end the row. Replaces the control
+// characters of ASCII and Unicode (U+0080 to U+009F).
 std::string Printable(const std::string& text) {
   std::string printable;
   for (size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
     const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
-    const bool wide = byte == 0xc2 && next >= 0x80 && next < 0xa0;
-    printable += byte < 0x20 || byte == 0x7f || wide ? '?' : text[i];
-    if (wide) ++i;
+    const bool two_bytes = byte == 0xc2 && next >= 0x80 && next < 0xa0;
+    printable += byte < 0x20 || byte == 0x7f || two_bytes ? '?' : text[i];
+    if (two_bytes) ++i;
   }
   return printable;
 }

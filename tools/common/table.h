@@ -1,4 +1,4 @@
-// Tables of text in aligned columns.
+// Text tables with aligned columns.
 #ifndef SPIRLOOM_TOOLS_COMMON_TABLE_H_
 #define SPIRLOOM_TOOLS_COMMON_TABLE_H_
 
@@ -9,11 +9,10 @@
 
 namespace spirloom::tools {
 
-// Rows of cells under a heading. Columns marked by '>' are aligned to the right, others to the
-// left.
+// Rows of cells below a heading.
 class Table {
  public:
-  // `alignment` has a character, '<' or '>', for each column.
+  // `alignment` contains '<' (left) or '>' (right) for each column.
   Table(std::string alignment, std::vector<std::string> heading);
 
   // Control characters in cells become '?'.

@@ -19,16 +19,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Held by one run in a work folder at a time.
-class FolderLock {
+// An exclusive lock of a work directory.
+class DirectoryLock {
  public:
-  explicit FolderLock(const fs::path& folder)
-      : fd_(open((folder / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
+  explicit DirectoryLock(const fs::path& directory)
+      : fd_(open((directory / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
     if (fd_ >= 0) flock(fd_, LOCK_EX);
   }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-  ~FolderLock() {
+  DirectoryLock(const DirectoryLock&) = delete;
+  DirectoryLock& operator=(const DirectoryLock&) = delete;
+  ~DirectoryLock() {
     if (fd_ >= 0) close(fd_);
   }
   bool held() const { return fd_ >= 0; }
@@ -37,9 +37,9 @@ class FolderLock {
   int fd_;
 };
 
-// Empty when the environment names none: in a folder that everybody may write to, others could
-// have put what is compiled.
-fs::path CacheFolder() {
+// Empty without XDG_CACHE_HOME and HOME: in a world-writable directory such as /tmp, other users
+// could replace the files.
+fs::path CacheDirectory() {
   if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {
     return fs::path(cache) / "spirloom/dev-templates";
   }
@@ -48,15 +48,15 @@ fs::path CacheFolder() {
   return fs::path(home) / ".cache/spirloom/dev-templates";
 }
 
-// A folder for these templates and this model, so that what is made of others stays.
-fs::path WorkFolder(const DevTemplateOptions& options, const fs::path& templates,
-                    const fs::path& model) {
+// A separate directory for each combination of templates and model.
+fs::path WorkDirectory(const DevTemplateOptions& options, const fs::path& templates,
+                       const fs::path& model) {
   const size_t key = std::hash<std::string>()(templates.string() + '\n' + model.string());
-  return (options.work_folder.empty() ? CacheFolder() : fs::path(options.work_folder)) /
+  return (options.work_directory.empty() ? CacheDirectory() : fs::path(options.work_directory)) /
          std::to_string(key);
 }
 
-Result<fs::path> Existing(const std::string& path, const char* what) {
+Result<fs::path> ResolvePath(const std::string& path, const char* what) {
   std::error_code error;
   fs::path absolute = fs::canonical(path, error);
   if (!error) return absolute;
@@ -64,7 +64,19 @@ Result<fs::path> Existing(const std::string& path, const char* what) {
                                            "' cannot be found: " + error.message() + ".");
 }
 
-// A template has its defaults beside it; without them every spec that uses it would be wrong.
+// The YAML file `name` of a built-in template, which is in the directory of a family. Empty if
+// there is none.
+fs::path BuiltInDefaults(const std::string& name) {
+  std::error_code error;
+  const fs::path templates = fs::path(dev::kRoot) / "templates/glsl";
+  for (const fs::directory_entry& family : fs::directory_iterator(templates, error)) {
+    const fs::path path = family.path() / name;
+    if (fs::exists(path, error)) return path;
+  }
+  return {};
+}
+
+// Each template requires the YAML file with its defaults in the same directory.
 Status CheckDefaults(const fs::path& templates) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(templates, error)) {
@@ -72,16 +84,16 @@ Status CheckDefaults(const fs::path& templates) {
     constexpr std::string_view kSuffix = ".glsl.j2";
     if (!file.ends_with(kSuffix)) continue;
     const std::string defaults = file.substr(0, file.size() - kSuffix.size()) + ".yaml";
-    const fs::path built = fs::path(dev::kRoot) / "templates/glsl" / defaults;
-    if (!fs::exists(built, error) || fs::exists(templates / defaults, error)) continue;
+    const fs::path built = BuiltInDefaults(defaults);
+    if (built.empty() || fs::exists(templates / defaults, error)) continue;
     return {StatusCode::kInvalidArgument, "'" + entry.path().string() +
-                                              "' lacks the defaults beside it: copy '" +
-                                              built.string() + "' there too."};
+                                              "' has no YAML file with its defaults. Copy '" +
+                                              built.string() + "' to the same directory."};
   }
   return {};
 }
 
-// The generator's command, for Spirloom's specs and the templates of both folders.
+// A command of the code generator with Spirloom's specs and both template directories.
 dev::Command Codegen(const char* subcommand, const fs::path& templates,
                      const std::vector<std::string>& more) {
   const fs::path root = dev::kRoot;
@@ -109,29 +121,31 @@ std::vector<dev::Command> Commands(const fs::path& templates, const fs::path& mo
 }  // namespace
 
 Result<ShaderLibrary> CompileDevTemplates(const DevTemplateOptions& options) {
-  SPIRLOOM_TRY_ASSIGN(const fs::path templates, Existing(options.folder, "template folder"));
-  SPIRLOOM_TRY_ASSIGN(const fs::path model, Existing(options.model, "graph file"));
+  SPIRLOOM_TRY_ASSIGN(const fs::path templates,
+                      ResolvePath(options.directory, "template directory"));
+  SPIRLOOM_TRY_ASSIGN(const fs::path model, ResolvePath(options.model, "graph file"));
   SPIRLOOM_TRY(CheckDefaults(templates));
-  if (options.work_folder.empty() && CacheFolder().empty()) {
-    return Status(StatusCode::kInvalidArgument,
-                  "There is no folder to compile templates in: set XDG_CACHE_HOME or HOME, or name "
-                  "one in DevTemplateOptions::work_folder.");
+  if (options.work_directory.empty() && CacheDirectory().empty()) {
+    return Status(
+        StatusCode::kInvalidArgument,
+        "There is no work directory for compiling templates. Set XDG_CACHE_HOME or HOME, or "
+        "DevTemplateOptions::work_directory.");
   }
-  const fs::path work = WorkFolder(options, templates, model);
+  const fs::path work = WorkDirectory(options, templates, model);
   std::error_code error;
   fs::create_directories(work, error);
-  const FolderLock lock(work);
+  const DirectoryLock lock(work);
   if (!lock.held()) {
     return Status(StatusCode::kInvalidArgument,
-                  "The folder '" + work.string() + "' cannot be written to.");
+                  "The directory '" + work.string() + "' is not writable.");
   }
   for (const dev::Command& command : Commands(templates, model, work)) {
     Status status = dev::Run(command, work / "log.txt");
     if (!status.ok())
-      return std::move(status).While("compiling the templates of " + options.folder);
+      return std::move(status).While("compiling the templates of " + options.directory);
   }
   SPIRLOOM_TRY_ASSIGN(ShaderLibrary library, ShaderLibrary::Open(work / "shaders.slpack"));
-  library.name = options.folder;
+  library.name = options.directory;
   return library;
 }
 

@@ -14,7 +14,7 @@
 namespace spirloom::dev {
 namespace {
 
-// What posix_spawn() takes: pointers to the texts, and a null.
+// A null-terminated list of pointers for posix_spawn().
 std::vector<char*> Pointers(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   for (std::string& text : texts) pointers.push_back(text.data());
@@ -32,7 +32,7 @@ std::vector<std::string> EnvironmentWith(const std::string& variable) {
   return variables;
 }
 
-// Where a process's output goes.
+// Redirects the output of a process to a file.
 class Redirection {
  public:
   explicit Redirection(const std::filesystem::path& log) {
@@ -51,7 +51,7 @@ class Redirection {
   posix_spawn_file_actions_t actions_;
 };
 
-// The exit code; -1 for a process that a signal ended.
+// The exit code; -1 if a signal ended the process.
 int WaitFor(pid_t process) {
   int state = 0;
   while (waitpid(process, &state, 0) < 0 && errno == EINTR) {
@@ -83,7 +83,7 @@ Status Run(const Command& command, const std::filesystem::path& log) {
   if (exit_code == 0) return {};
   std::string text = TextOf(log);
   if (text.empty())
-    text = "'" + words[0] + "' fails, with exit code " + std::to_string(exit_code) + ".";
+    text = "'" + words[0] + "' failed with exit code " + std::to_string(exit_code) + ".";
   return {StatusCode::kInvalidArgument, std::move(text)};
 }
 

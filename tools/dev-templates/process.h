@@ -1,4 +1,4 @@
-// Programs run as subprocesses.
+// Runs subprocesses.
 #ifndef SPIRLOOM_TOOLS_DEV_TEMPLATES_PROCESS_H_
 #define SPIRLOOM_TOOLS_DEV_TEMPLATES_PROCESS_H_
 
@@ -11,12 +11,12 @@
 namespace spirloom::dev {
 
 struct Command {
-  std::vector<std::string> words;  // the program's path, and its arguments
-  std::string variable = {};       // "NAME=VALUE", added to the environment unless empty
+  std::vector<std::string> words;  // path of the program, and its arguments
+  std::string variable = {};       // "NAME=VALUE", added to the environment; may be empty
 };
 
-// Runs the command until it ends, what it prints to stdout and stderr going to the file `log`.
-// Fails with kInvalidArgument and the printed text when its exit code is not 0, with kNotFound when
+// Runs the command, with stdout and stderr redirected to the file `log`, and waits for its end.
+// Fails with kInvalidArgument and the printed text if the exit code is not 0, and with kNotFound if
 // it cannot be started.
 Status Run(const Command& command, const std::filesystem::path& log);
 

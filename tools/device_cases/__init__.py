@@ -1,1 +1,1 @@
-"""`./dev bundle --cases`: the operators' test cases, for a machine with another GPU."""
+"""`./dev bundle --cases`: packages operator test cases for another machine."""

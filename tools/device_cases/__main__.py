@@ -1,7 +1,7 @@
-"""`./dev bundle --cases [FOLDER]`: every test case of the operators, for another machine.
+"""Packages all operator test cases for another machine (`./dev bundle --cases [DIR]`).
 
-A folder and a .tar.xz of it. The machine needs a device with its driver, a Vulkan loader, Python
-3.9, and nothing else:
+Writes a directory and a .tar.xz archive of it. The machine requires only a device with its driver,
+a Vulkan loader, and Python 3.9:
 
 tar xf spirloom-cases-….tar.xz; python3 spirloom-cases-…/check.py --out cases.json
 """
@@ -19,20 +19,20 @@ from benchmarks.context import ROOT
 from benchmarks.gpu.bundle import archive, bundle_name, copy_programs
 
 
-def make_bundle(build: Path, folder: Path, part: int, parts: int, ops: Sequence[str]) -> int:
-    """Fills the folder, which is new; gives how many files of cases it has.
+def make_bundle(build: Path, directory: Path, part: int, parts: int, ops: Sequence[str]) -> int:
+    """Writes the bundle to a new directory, and returns the number of case files.
 
-    Parts are of about the same size; `ops` are patterns of operators' short names.
+    Parts have about the same size. `ops` are patterns for short names of operators.
     """
-    copy_programs(build, folder, ["op_tests"])
-    (folder / "cases").mkdir()
-    shutil.copy2(Path(__file__).with_name("check.py"), folder)
+    copy_programs(build, directory, ["op_tests"])
+    (directory / "cases").mkdir()
+    shutil.copy2(Path(__file__).with_name("check.py"), directory)
     packs = sorted((build / "tests" / "ops" / "op_tests_packs").glob("*.slcases"))
     packs = [path for path in packs if _is_named(path, ops)]
     largest_first = sorted(packs, key=lambda path: (-path.stat().st_size, path.name))
     chosen = largest_first[part - 1 :: parts]
     for path in chosen:
-        shutil.copy2(path, folder / "cases")
+        shutil.copy2(path, directory / "cases")
     return len(chosen)
 
 
@@ -42,10 +42,10 @@ def _is_named(path: Path, ops: Sequence[str]) -> bool:
 
 
 def part_of(text: str) -> tuple[int, int]:
-    """K/N, from 1/1 on."""
+    """Parses K/N with 1 ≤ K ≤ N."""
     part, _, parts = text.partition("/")
     if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
-        raise argparse.ArgumentTypeError(f"{text!r} is not K/N, such as 1/2.")
+        raise argparse.ArgumentTypeError(f"{text!r} is not K/N with 1 ≤ K ≤ N, such as 1/2.")
     return int(part), int(parts)
 
 
@@ -54,25 +54,29 @@ def main() -> int:
         prog="./dev bundle --cases", description=(__doc__ or "").partition("\n")[0]
     )
     parser.add_argument(
-        "folder", nargs="?", type=Path, help="where to (default: dist/)", default=ROOT / "dist"
+        "directory",
+        nargs="?",
+        type=Path,
+        help="parent of the bundle (default: dist/)",
+        default=ROOT / "dist",
     )
     parser.add_argument(
-        "--part", type=part_of, default=(1, 1), metavar="K/N", help="one of several bundles"
+        "--part", type=part_of, default=(1, 1), metavar="K/N", help="write part K of N"
     )
     parser.add_argument(
-        "--ops", nargs="+", default=[], metavar="PATTERN", help="only operators such as 'conv*'"
+        "--ops", nargs="+", default=[], metavar="PATTERN", help="only these operators, e.g. 'conv*'"
     )
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "release")
     arguments = parser.parse_args()
     name = bundle_name("cases")
-    folder = arguments.folder / name
-    shutil.rmtree(folder, ignore_errors=True)
+    directory = arguments.directory / name
+    shutil.rmtree(directory, ignore_errors=True)
     part, parts = arguments.part
-    count = make_bundle(arguments.build, folder, part, parts, arguments.ops)
+    count = make_bundle(arguments.build, directory, part, parts, arguments.ops)
     if not count:
-        sys.exit(f"bundle: no operator is named {' or '.join(arguments.ops)}.")
-    print(f"{count} files of cases")
-    archive(folder)
+        sys.exit(f"bundle: no operator matches {' or '.join(arguments.ops)}.")
+    print(f"{count} case files")
+    archive(directory)
     return 0
 
 

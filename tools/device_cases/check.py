@@ -1,15 +1,15 @@
-"""Runs the operators' test cases that the folder holds on a device; writes JSON.
+"""Runs the operator test cases of this directory on a device, and writes the results as JSON.
 
     python3 check.py --out cases.json [--device NAME] [--jobs N] [--minutes M] [--ops 'conv*']
 
-A line for each operator. The file is written after each; one that is there is gone on with:
-operators that it has with the same cases are not run again, but for those that failed, or ran
-without validation where now it is wanted. Cases run under Vulkan's validation layers, and again
-with poisoned bytes around every buffer. Where the layers do not know what a device's kernels use,
-as those of 2022 do not know cooperative matrices, --no-validation leaves them out.
+Prints a line per operator. The file is updated after each operator. If it exists, operators that
+passed with the same cases are skipped, unless they ran without validation and now run with it.
+Cases run with the Vulkan validation layers, and again with poisoned bytes around each buffer. Old
+layers do not support all extensions (those of 2022 do not support cooperative matrices): then use
+--no-validation.
 
-Needs Python 3.9 and its standard library. Exit code: 0 all right, 1 something failed, 2 bad
-usage, 3 some are left.
+Requires Python 3.9 and its standard library. Exit code: 0 success, 1 failed cases, 2 invalid usage,
+3 incomplete.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-SHOWN = 20  # failures, at most
+SHOWN = 20  # maximum number of printed failures
 
 
 def environment_of(device: str, validation: bool) -> dict[str, str]:
@@ -42,7 +42,7 @@ def environment_of(device: str, validation: bool) -> dict[str, str]:
 
 
 def check(pack: Path, environment: Mapping[str, str], validation: bool) -> dict[str, Any]:
-    """How many of the cases passed and were skipped, and which failed why."""
+    """The number of passed and skipped cases, and the messages of failed cases."""
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "out.json"
@@ -62,7 +62,7 @@ def check(pack: Path, environment: Mapping[str, str], validation: bool) -> dict[
             _count(json.loads(out.read_text(encoding="utf-8")), found)
         if done.returncode != 0 and not found["failed"]:
             last = f"{done.stdout}{done.stderr}".strip().splitlines()[-5:]
-            found["failed"] = {f"ended with {done.returncode}": "\n".join(last)}
+            found["failed"] = {f"exit code {done.returncode}": "\n".join(last)}
     found["seconds"] = round(time.monotonic() - begin, 1)
     return found
 
@@ -76,8 +76,8 @@ def _count(report: Mapping[str, Any], found: dict[str, Any]) -> None:
                 found["skipped" if test["result"] == "SKIPPED" else "passed"] += 1
 
 
-def asked(ops: Sequence[str]) -> list[Path]:
-    """The cases of the operators asked for, those that take longest first."""
+def selected(ops: Sequence[str]) -> list[Path]:
+    """The case files of the selected operators, largest first."""
     packs = sorted((HERE / "cases").glob("*.slcases"), key=lambda path: -path.stat().st_size)
     return [p for p in packs if not ops or any(fnmatch.fnmatch(op_of(p), each) for each in ops)]
 
@@ -89,7 +89,7 @@ def is_done(pack: Path, known: Mapping[str, Any], validation: bool) -> bool:
 
 
 def write(path: Path, found: Mapping[str, Any]) -> None:
-    """Whole or not at all."""
+    """Replaces the file atomically."""
     new = path.with_name(f"{path.name}.new")
     new.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     new.replace(path)
@@ -100,16 +100,16 @@ def op_of(pack: Path) -> str:
 
 
 def report(found: Mapping[str, Any], left: int) -> int:
-    """Prints what there is to know; gives the exit code."""
+    """Prints the results and returns the exit code."""
     passed, skipped = (sum(each[key] for each in found.values()) for key in ("passed", "skipped"))
     failed = [(name, why) for each in found.values() for name, why in each["failed"].items()]
     print(f"{len(found)} operators: {passed} passed, {skipped} skipped, {len(failed)} failed")
     for name, why in failed[:SHOWN]:
         print(f"  {name}\n    " + why.strip().replace("\n", "\n    "))
     if len(failed) > SHOWN:
-        print(f"  and {len(failed) - SHOWN} more, in the file")
+        print(f"  and {len(failed) - SHOWN} more in the file")
     if left:
-        print(f"{left} operators are left; the same command goes on with them.")
+        print(f"{left} operators remain. Run the same command to continue.")
     return 1 if failed else 3 if left else 0
 
 
@@ -117,22 +117,28 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--out", type=Path, required=True, help="the JSON to write, or go on with")
-    parser.add_argument("--device", default="", help="a part of its name (default: the first)")
+    parser.add_argument("--out", type=Path, required=True, help="JSON file to write or to continue")
+    parser.add_argument(
+        "--device", default="", help="part of the device name (default: the first device)"
+    )
     parser.add_argument(
         "--jobs",
         type=int,
         default=min(5, os.cpu_count() or 1),
-        help="processes at once; with more, drivers of GPUs have them wait (default: up to 5)",
+        help="number of processes (default: up to 5; GPU drivers serialize more)",
     )
-    parser.add_argument("--minutes", type=float, default=0.0, help="begin nothing after so many")
-    parser.add_argument("--ops", nargs="+", default=[], metavar="PATTERN", help="such as 'conv*'")
-    parser.add_argument("--no-validation", action="store_true", help="without Vulkan's layers")
+    parser.add_argument(
+        "--minutes", type=float, default=0.0, help="start no operator after this time"
+    )
+    parser.add_argument("--ops", nargs="+", default=[], metavar="PATTERN", help="e.g. 'conv*'")
+    parser.add_argument(
+        "--no-validation", action="store_true", help="disable the Vulkan validation layers"
+    )
     arguments = parser.parse_args()
     found = json.loads(arguments.out.read_text()) if arguments.out.exists() else {}
     validation = not arguments.no_validation
-    if not (packs := asked(arguments.ops)):
-        parser.error(f"no operator here is named {' or '.join(arguments.ops)}")
+    if not (packs := selected(arguments.ops)):
+        parser.error(f"no operator matches {' or '.join(arguments.ops)}")
     packs = [pack for pack in packs if not is_done(pack, found, validation)]
     environment = environment_of(arguments.device, validation)
     end = time.monotonic() + 60 * arguments.minutes if arguments.minutes else float("inf")

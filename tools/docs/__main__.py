@@ -13,7 +13,10 @@ from tools.docs.page import ROOT
 
 DOCS = ROOT / "docs"
 OUT = ROOT / "build" / "docs"
-WATCHED = ("docs", "frontend/spirloom", "codegen", "runtime/include", "templates", "tools/docs")
+WATCHED = (
+    "docs", "frontend/spirloom", "codegen", "spec_model", "runtime/include", "templates",
+    "tools/docs",
+)  # fmt: skip
 
 
 def arguments() -> argparse.Namespace:

@@ -74,8 +74,8 @@ TESTS = (
     ),
 )
 
-_SOURCES = ("runtime", "llm", "tools", "integrations", "frontend", "codegen", "compiler", "tests",
-            "benchmarks", "examples")  # fmt: skip
+_SOURCES = ("runtime", "llm", "tools", "integrations", "frontend", "codegen", "spec_model",
+            "compiler", "tests", "benchmarks", "examples")  # fmt: skip
 _QUOTED = re.compile(r"[\"']((?:SPIRLOOM|XDG)_[A-Z0-9_]+)[\"']")
 _READS = re.compile(r"getenv|environ|VARIABLE")
 

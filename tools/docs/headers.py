@@ -75,11 +75,14 @@ def read_header(path: Path) -> Header:
 
 
 def comment_markdown(lines: list[str]) -> str:
-    """A comment's lines without their `//`: indented ones are code."""
+    """A comment's lines without their `//`: an indented paragraph is code."""
     parts: list[str] = []
     in_code = False
+    previous = ""
     for line in lines:
-        is_code = line.startswith("   ") or (in_code and not line.strip())
+        begins = line.startswith("   ") and not previous.strip()
+        is_code = begins or (in_code and (line.startswith("   ") or not line.strip()))
+        previous = line
         if is_code != in_code:
             parts.append("```c" if is_code else "```")
             in_code = is_code

@@ -17,7 +17,7 @@ from tools.docs.page import ROOT, code, table, write_if_changed
 
 # Title of a section → the directories whose messages it lists; the first match counts.
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "Specs and templates": ("codegen", "specs", "frontend/spirloom/casegen"),
+    "Specs and templates": ("codegen", "spec_model", "frontend/spirloom/casegen"),
     "Shader compiler": ("compiler",),
     "ONNX importer": ("frontend/spirloom/onnx",),
     "PyTorch importer": ("frontend/spirloom/torch",),
@@ -131,7 +131,9 @@ def write_pages(out: Path) -> None:
 
 
 def _files(*suffixes: str) -> Iterator[Path]:
-    roots = ("codegen", "specs", "compiler", "frontend", "integrations", "llm", "runtime", "tools")
+    roots = (
+        "codegen", "spec_model", "compiler", "frontend", "integrations", "llm", "runtime", "tools",
+    )  # fmt: skip
     for root in roots:
         for path in sorted((ROOT / root).rglob("*")):
             if path.suffix in suffixes and "docs" not in path.parts:

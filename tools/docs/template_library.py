@@ -12,6 +12,8 @@ from tools.docs.page import ROOT, code, table, write_if_changed
 TEMPLATES = ROOT / "templates" / "glsl"
 
 _HEADER = re.compile(r"\A\s*\{#-?\s*(.*?)\s*-?#\}", re.DOTALL)
+_COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
+_LABEL = re.compile(r"(?:Provides|Updates|Requires|Params|Example)\b.*:")
 _MACRO = re.compile(
     r"(?:\{#-?\s*((?:(?!#\}).)*?)\s*-?#\}\s*)?\{%-?\s*macro\s+(\w+)\(([^)]*)\)", re.DOTALL
 )
@@ -41,7 +43,13 @@ class Template:
         return "lib" in self.path.relative_to(TEMPLATES).parts[:-1]
 
     def includes(self) -> list[str]:
-        return sorted(set(_INCLUDE.findall(self.text)) - {self.name})
+        """The names of the included templates, without those of examples in comments."""
+        return sorted(set(_INCLUDE.findall(_without_comments(self.text))) - {self.name})
+
+
+def _without_comments(text: str) -> str:
+    """The template with its Jinja comments replaced by as many newlines."""
+    return _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text)
 
 
 def read_templates() -> list[Template]:
@@ -51,7 +59,7 @@ def read_templates() -> list[Template]:
 
 
 def comment_markdown(text: str) -> str:
-    """A template's comment as Markdown: lines that are indented are code."""
+    """A template's comment as Markdown: indented lines are code, labels start paragraphs."""
     parts: list[str] = []
     in_code = False
     for line in text.split("\n"):
@@ -59,6 +67,8 @@ def comment_markdown(text: str) -> str:
         if is_code != in_code:
             parts.append("\n```text" if is_code else "```\n")
             in_code = is_code
+        if _LABEL.fullmatch(line) and parts and parts[-1] != "```\n":
+            parts.append("")
         parts.append(line if is_code else _prose(line))
     if in_code:
         parts.append("```")
@@ -66,7 +76,7 @@ def comment_markdown(text: str) -> str:
 
 
 def _prose(line: str) -> str:
-    """Names such as `x_at4` and `NAME_load(i)` as code; nothing else is markup."""
+    """Names such as `x_load4` and `NAME_load(i)` as code; nothing else is markup."""
     pieces = re.split(r"(`[^`]*`)", line)
     for i in range(0, len(pieces), 2):
         text = re.sub(r"([\\*<>{}|])", r"\\\1", pieces[i])
@@ -136,12 +146,12 @@ def _functions(template: Template) -> Iterator[list[str]]:
 def _example(template: Template, templates: list[Template]) -> str:
     """The includes of the file, and the shortest template that includes it."""
     users = sorted(
-        (t for t in templates if template.name in _INCLUDE.findall(t.text)),
+        (t for t in templates if template.name in t.includes()),
         key=lambda t: (t.is_library, len(t.text), t.name),
     )
     if not users:
         return ""
-    lines = users[0].text.split("\n")
+    lines = _without_comments(users[0].text).split("\n")
     own = {found["name"] for found in _FUNCTION.finditer(template.text)}
     own |= {name for _, name, _ in _MACRO.findall(template.text)}
     first = next(i for i, line in enumerate(lines) if f'"{template.name}"' in line)

@@ -22,7 +22,7 @@ static_assert(std::is_trivially_copyable_v<Payload>);
 }  // namespace
 
 std::string PeaksPath(const std::string& cache_dir, const DeviceInfo& device) {
-  const std::string folder = cache_dir.empty() ? vulkan::DefaultCacheFolder() : cache_dir;
+  const std::string folder = cache_dir.empty() ? vulkan::DefaultCacheDirectory() : cache_dir;
   if (folder.empty() || folder == "none") return "";
   const std::string id = device.uuid.substr(device.uuid.find(':') + 1);
   return folder + "/peaks-" + id + "-" + std::to_string(device.driver_version_number) + ".bin";

@@ -27,7 +27,7 @@ std::unique_ptr<schema::ArgT> IntArg(int64_t value) {
 }  // namespace
 
 ProbeGraph::ProbeGraph(uint64_t count) {
-  graph_.version = 1;
+  graph_.version = static_cast<uint32_t>(schema::FormatVersion::Current);
   graph_.inputs = {AddTensor(count)};
 }
 

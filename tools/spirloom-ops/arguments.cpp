@@ -5,7 +5,7 @@
 namespace spirloom::tools {
 namespace {
 
-// The code of a wrong command line, as of the other tools.
+// The exit code for invalid usage, as in the other tools.
 constexpr int kUsageError = 2;
 
 }  // namespace
@@ -21,7 +21,7 @@ std::optional<OpsArguments> ParseOpsArguments(int argc, char** argv, int* exit_c
   app.add_option("--extract", arguments.extract, "Write each variant's SPIR-V to DIR/<id>.spv")
       ->type_name("DIR");
   app.add_option("--library", arguments.library,
-                 "The shader library (.slpack) to look into instead of what is built in")
+                 "Shader library (.slpack) to list instead of the built-in library")
       ->type_name("FILE");
   app.footer("Example: spirloom-ops --op '*pool2d' --extract shaders");
   try {

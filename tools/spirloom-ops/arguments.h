@@ -6,19 +6,20 @@
 
 namespace spirloom::tools {
 
-// What the command line asks for.
+// Arguments of the command line.
 struct OpsArguments {
   bool json = false;
   std::string op_glob = "*";
-  std::string extract;  // a folder; empty: extract nothing
-  std::string library;  // a .slpack file; empty: what is built in
+  std::string extract;  // a directory; empty: do not extract
+  std::string library;  // a .slpack file; empty: the built-in library
 };
 
-// Parses the command line. Absent when the program is to end at once with `*exit_code`: help was
-// printed, or an error.
+// Parses the command line. Returns nullopt if help or an error was printed; the program then exits
+// with
+// `*exit_code`.
 std::optional<OpsArguments> ParseOpsArguments(int argc, char** argv, int* exit_code);
 
-// Whether `text` as a whole matches `glob`, in which * stands for any characters and ? for one.
+// Whether the entire `text` matches `glob`: * matches any characters, ? matches one.
 bool MatchesGlob(const std::string& glob, const std::string& text);
 
 }  // namespace spirloom::tools

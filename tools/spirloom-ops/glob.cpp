@@ -5,7 +5,7 @@ namespace spirloom::tools {
 bool MatchesGlob(const std::string& glob, const std::string& text) {
   size_t g = 0;
   size_t t = 0;
-  // Where to go on when the characters after the last * turn out not to match.
+  // Backtracking positions: the last *, and the next text position to try for it.
   size_t star = std::string::npos;
   size_t retry = 0;
   while (t < text.size()) {

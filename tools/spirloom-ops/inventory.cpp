@@ -56,19 +56,19 @@ Totals Sum(const std::vector<OpInventory>& ops) {
     }
   }
   totals.modules = modules.size();
-  for (const auto& [number, module] : modules) {
+  for (const auto& [index, module] : modules) {
     totals.module_bytes += module->raw_size;
     totals.stored_bytes += module->bytes.size();
   }
   return totals;
 }
 
-Status ExtractModules(const std::vector<OpInventory>& ops, const std::string& folder) {
+Status ExtractModules(const std::vector<OpInventory>& ops, const std::string& directory) {
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
+  std::filesystem::create_directories(directory, error);
   if (error) {
     return {StatusCode::kInvalidArgument,
-            "Cannot make the folder '" + folder + "': " + error.message() + "."};
+            "The directory '" + directory + "' cannot be created: " + error.message() + "."};
   }
   for (const OpInventory& op : ops) {
     for (const KernelEntry& kernel : op.kernels) {
@@ -77,9 +77,10 @@ Status ExtractModules(const std::vector<OpInventory>& ops, const std::string& fo
                             pack::ReadModule(variant.stored, variant.bindings));
         const std::filesystem::path file = variant.id + ".spv";
         if (file.has_parent_path()) {
-          return {StatusCode::kInvalidFile, "The variant '" + variant.id + "' names a folder."};
+          return {StatusCode::kInvalidFile,
+                  "The variant id '" + variant.id + "' contains a directory."};
         }
-        SPIRLOOM_TRY(WriteModule(folder / file, spirv));
+        SPIRLOOM_TRY(WriteModule(directory / file, spirv));
       }
     }
   }

@@ -16,7 +16,7 @@ struct VariantEntry {
   std::string id;
   std::vector<std::string> needs;  // capability names
   pack::StoredModule stored;       // in the library
-  uint32_t module;                 // variants with the same number share their bytes
+  uint32_t module;                 // index of the module; variants may share one
   std::span<const pack::BindingType> bindings;
 };
 
@@ -37,20 +37,20 @@ struct Totals {
   size_t ops = 0;
   size_t kernels = 0;
   size_t variants = 0;
-  size_t variant_bytes = 0;  // as if each variant had a module of its own
+  size_t variant_bytes = 0;  // without sharing of modules
   size_t modules = 0;        // distinct
   size_t module_bytes = 0;
-  size_t stored_bytes = 0;  // of the distinct modules, compressed where they are
+  size_t stored_bytes = 0;  // of the distinct modules as stored, possibly compressed
 };
 
-// The ops of a library of one pack whose name or short name matches `glob`, in order of name.
+// Lists the operators of a one-pack index whose name or short name matches `glob`, sorted by name.
 std::vector<OpInventory> TakeInventory(const ops::OpIndex& index, const std::string& glob);
 
 Totals Sum(const std::vector<OpInventory>& ops);
 
-// Writes each variant's module to `folder`/<id>.spv, making the folder. Fails naming the file that
-// cannot be written.
-Status ExtractModules(const std::vector<OpInventory>& ops, const std::string& folder);
+// Writes the module of each variant to `directory`/<id>.spv, and creates the directory. The message
+// of a failure names the file.
+Status ExtractModules(const std::vector<OpInventory>& ops, const std::string& directory);
 
 }  // namespace spirloom::tools
 

@@ -1,6 +1,6 @@
-// spirloom-ops: what a shader library holds, that of this build or a file: ops, kernels, variants
-// and their bytes. Exit codes: 0; 1 for a library that cannot be read; 2 for a wrong command line,
-// a filter that fits nothing, a folder or a standard output that cannot be written.
+// spirloom-ops: lists the operators, kernels and variants of the built-in shader library or of a
+// file, with their sizes. Exit codes: 0 success; 1 unreadable library; 2 invalid command line,
+// filter without matches, or output that cannot be written.
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -9,7 +9,7 @@
 
 #include "spirloom/library.h"
 #include "tools/spirloom-ops/arguments.h"
-#include "tools/spirloom-ops/catalogue.h"
+#include "tools/spirloom-ops/catalog.h"
 #include "tools/spirloom-ops/inventory.h"
 #include "tools/spirloom-ops/report.h"
 
@@ -21,14 +21,14 @@ int Fail(const std::string& message, int exit_code) {
   return exit_code;
 }
 
-// The library that the command line names.
+// Opens the library of the command line.
 Result<ShaderLibrary> OpenLibrary(const OpsArguments& arguments) {
   if (arguments.library.empty()) return AllShaders();
   return ShaderLibrary::Open(arguments.library);
 }
 
 int Main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is an error like others
+  std::signal(SIGXFSZ, SIG_IGN);  // report the file size limit (ulimit -f) as an error
   int exit_code = 0;
   const auto arguments = ParseOpsArguments(argc, argv, &exit_code);
   if (!arguments) return exit_code;
@@ -43,8 +43,8 @@ int Main(int argc, char** argv) {
     const Status status = ExtractModules(inventory, arguments->extract);
     if (!status.ok()) return Fail(status.message(), 2);
   }
-  const std::string_view catalogue = arguments->library.empty() ? Catalogue() : "{}";
-  const std::string report = arguments->json ? ToJson(inventory, catalogue) : ToTable(inventory);
+  const std::string_view catalog = arguments->library.empty() ? Catalog() : "{}";
+  const std::string report = arguments->json ? ToJson(inventory, catalog) : ToTable(inventory);
   if (std::fputs(report.c_str(), stdout) == EOF || std::fflush(stdout) != 0) {
     return Fail(
         "Standard output cannot be written: " + std::generic_category().message(errno) + ".", 2);

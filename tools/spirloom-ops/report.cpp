@@ -13,7 +13,7 @@ std::string Join(const std::vector<std::string>& words) {
   return text;
 }
 
-// Names the op and the kernel in their first row only.
+// Only the first row of an operator or kernel contains its name.
 Table VariantTable(const std::vector<OpInventory>& ops) {
   Table table("<<<><", {"op", "kernel", "variant", "bytes", "needs"});
   for (const OpInventory& op : ops) {
@@ -43,9 +43,9 @@ std::string ToTable(const std::vector<OpInventory>& ops) {
          " as stored)\n";
 }
 
-std::string ToJson(const std::vector<OpInventory>& ops, std::string_view catalogue) {
+std::string ToJson(const std::vector<OpInventory>& ops, std::string_view catalog) {
   using nlohmann::ordered_json;
-  const auto facts = ordered_json::parse(catalogue);
+  const auto spec_data = ordered_json::parse(catalog);
   const Totals totals = Sum(ops);
   ordered_json root;
   root["totals"] = {{"ops", totals.ops},
@@ -70,7 +70,7 @@ std::string ToJson(const std::vector<OpInventory>& ops, std::string_view catalog
       kernels.push_back({{"name", kernel.name}, {"variants", variants}});
     }
     ordered_json entry = {{"op", op.op}, {"short_name", op.short_name}, {"args", op.args}};
-    if (const auto known = facts.find(op.op); known != facts.end()) entry.update(*known);
+    if (const auto known = spec_data.find(op.op); known != spec_data.end()) entry.update(*known);
     entry["kernels"] = std::move(kernels);
     root["ops"].push_back(std::move(entry));
   }

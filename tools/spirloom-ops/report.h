@@ -9,13 +9,13 @@
 
 namespace spirloom::tools {
 
-// A row per variant, grouped by op and kernel, and the totals.
+// A table with a row per variant, grouped by operator and kernel, and the totals.
 std::string ToTable(const std::vector<OpInventory>& ops);
 
 // {"totals": {…}, "ops": [{"op", "short_name", "args", …, "kernels": [{"name", "variants": [{"id",
-// "bytes", "stored_bytes", "module", "needs"}]}]}]}. In between stands what the catalogue
-// (catalogue.h) says.
-std::string ToJson(const std::vector<OpInventory>& ops, std::string_view catalogue);
+// "bytes", "stored_bytes", "module", "needs"}]}]}]}. "…" are the members from `catalog`
+// (catalog.h).
+std::string ToJson(const std::vector<OpInventory>& ops, std::string_view catalog);
 
 }  // namespace spirloom::tools
 

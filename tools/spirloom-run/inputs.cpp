@@ -5,14 +5,14 @@
 #include <random>
 #include <utility>
 
-#include "runtime/graph/file/graph.h"
+#include "runtime/base/text.h"
 #include "tools/common/random.h"
 #include "tools/spirloom-run/narrow.h"
 
 namespace spirloom::run {
 namespace {
 
-Status Wrong(std::string message) {
+Status Invalid(std::string message) {
   return Status(StatusCode::kInvalidArgument, std::move(message));
 }
 
@@ -23,53 +23,53 @@ std::string Describe(DType dtype, const Shape& shape) {
 std::string ListOf(std::span<const TensorInfo> inputs) {
   std::string text;
   for (const TensorInfo& input : inputs) {
-    text += "\n  " + graph::Quote(input.name) + " " + Describe(input.dtype, input.shape);
+    text += "\n  " + Quote(input.name) + " " + Describe(input.dtype, input.shape);
   }
   return text.empty() ? " The model has no inputs." : " The model's inputs are:" + text;
 }
 
-Status CheckArray(const TensorInfo& wanted, const NamedFile& file, const Array& array,
-                  bool sizes_vary) {
-  if (array.dtype == wanted.dtype && (sizes_vary || array.shape == wanted.shape)) {
-    return CheckBounds(array, wanted.least, wanted.greatest)
-        .While("reading " + file.path + " for input " + graph::Quote(wanted.name));
+Status CheckArray(const TensorInfo& expected, const NamedFile& file, const Array& array,
+                  bool dynamic_shapes) {
+  if (array.dtype == expected.dtype && (dynamic_shapes || array.shape == expected.shape)) {
+    return CheckBounds(array, expected.min, expected.max)
+        .While("reading " + file.path + " for input " + Quote(expected.name));
   }
-  return Wrong("File '" + file.path + "' holds " + Describe(array.dtype, array.shape) +
-               ", but input " + graph::Quote(wanted.name) + " is " +
-               Describe(wanted.dtype, wanted.shape) + ".");
+  return Invalid("File '" + file.path + "' contains " + Describe(array.dtype, array.shape) +
+                 "; input " + Quote(expected.name) + " requires " +
+                 Describe(expected.dtype, expected.shape) + ".");
 }
 
 Array RandomArray(const TensorInfo& input, std::mt19937_64& generator) {
   Array array{input.dtype, input.shape, std::vector<std::byte>(input.size)};
-  tools::FillAtRandom(input, generator, array.bytes);
+  tools::FillRandom(input, generator, array.bytes);
   return array;
 }
 
 }  // namespace
 
-Result<std::vector<Array>> ReadInputs(std::span<const TensorInfo> wanted,
-                                      std::span<const NamedFile> files, bool sizes_vary,
+Result<std::vector<Array>> ReadInputs(std::span<const TensorInfo> expected,
+                                      std::span<const NamedFile> files, bool dynamic_shapes,
                                       std::optional<uint64_t> seed) {
-  std::vector<std::optional<Array>> arrays(wanted.size());
+  std::vector<std::optional<Array>> arrays(expected.size());
   for (const NamedFile& file : files) {
-    const auto found = std::find_if(wanted.begin(), wanted.end(), [&](const TensorInfo& input) {
+    const auto found = std::find_if(expected.begin(), expected.end(), [&](const TensorInfo& input) {
       return input.name == file.name;
     });
-    if (found == wanted.end()) {
-      return Wrong("The model has no input " + graph::Quote(file.name) + "." + ListOf(wanted));
+    if (found == expected.end()) {
+      return Invalid("The model has no input " + Quote(file.name) + "." + ListOf(expected));
     }
-    std::optional<Array>& array = arrays[static_cast<size_t>(found - wanted.begin())];
-    if (array) return Wrong("Input " + graph::Quote(file.name) + " is given twice.");
+    std::optional<Array>& array = arrays[static_cast<size_t>(found - expected.begin())];
+    if (array) return Invalid("Input " + Quote(file.name) + " is specified twice.");
     SPIRLOOM_TRY_ASSIGN(array, ReadNpy(file.path));
-    SPIRLOOM_TRY(CheckArray(*found, file, *array, sizes_vary));
+    SPIRLOOM_TRY(CheckArray(*found, file, *array, dynamic_shapes));
   }
   std::vector<Array> result;
   std::mt19937_64 generator(seed.value_or(0));
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    if (!arrays[i] && seed) arrays[i] = RandomArray(wanted[i], generator);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    if (!arrays[i] && seed) arrays[i] = RandomArray(expected[i], generator);
     if (!arrays[i]) {
-      return Wrong("Input " + graph::Quote(wanted[i].name) + " is missing: add --input " +
-                   wanted[i].name + "=FILE.npy, or --random." + ListOf(wanted));
+      return Invalid("Input " + Quote(expected[i].name) + " is missing. Add --input " +
+                     expected[i].name + "=FILE.npy or --random." + ListOf(expected));
     }
     result.push_back(std::move(*arrays[i]));
   }

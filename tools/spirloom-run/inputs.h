@@ -1,4 +1,4 @@
-// Brings .npy files to a model's inputs.
+// Reads the inputs of a model from .npy files.
 #ifndef SPIRLOOM_TOOLS_SPIRLOOM_RUN_INPUTS_H_
 #define SPIRLOOM_TOOLS_SPIRLOOM_RUN_INPUTS_H_
 
@@ -13,12 +13,12 @@
 
 namespace spirloom::run {
 
-// Reads the file for each of the model's inputs, in the model's order. Fails with kInvalidArgument
-// for an unknown, repeated or missing name or an array of another dtype or shape, naming both, and
-// for a number beyond the input's bounds. With `sizes_vary`, shapes are not looked at. With a
-// `seed`, what is missing is made (random.h).
-Result<std::vector<Array>> ReadInputs(std::span<const TensorInfo> wanted,
-                                      std::span<const NamedFile> files, bool sizes_vary = false,
+// Reads a file for each input, in the order of the model. Fails with kInvalidArgument for an
+// unknown, repeated or missing name, for an array with another dtype or shape, and for a value
+// outside the bounds of the input. With `dynamic_shapes`, shapes are not compared. With a `seed`,
+// missing inputs are random (tools/common/random.h).
+Result<std::vector<Array>> ReadInputs(std::span<const TensorInfo> expected,
+                                      std::span<const NamedFile> files, bool dynamic_shapes = false,
                                       std::optional<uint64_t> seed = std::nullopt);
 
 }  // namespace spirloom::run

@@ -9,11 +9,11 @@ namespace {
 
 Result<ShaderLibrary> CompileTemplates(const Options& options) {
 #ifdef SPIRLOOM_DEV_TEMPLATES
-  return CompileDevTemplates({.folder = options.dev_templates, .model = options.model});
+  return CompileDevTemplates({.directory = options.dev_templates, .model = options.model});
 #else
-  return Status(StatusCode::kUnsupported, "This build does not compile the templates of '" +
+  return Status(StatusCode::kUnsupported, "This build cannot compile the templates in '" +
                                               options.dev_templates +
-                                              "': build it with SPIRLOOM_DEV_TEMPLATES=ON.");
+                                              "'. Build with SPIRLOOM_DEV_TEMPLATES=ON.");
 #endif
 }
 

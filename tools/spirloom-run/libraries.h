@@ -1,4 +1,4 @@
-// The shader libraries of a run.
+// Opens the shader libraries of a run.
 #ifndef SPIRLOOM_TOOLS_SPIRLOOM_RUN_LIBRARIES_H_
 #define SPIRLOOM_TOOLS_SPIRLOOM_RUN_LIBRARIES_H_
 
@@ -10,8 +10,8 @@
 
 namespace spirloom::run {
 
-// What is built in, unless the options leave it out, the files they name, and the model's operators
-// made of templates that are being written.
+// Opens the built-in library (unless disabled), the library files, and the library compiled from
+// --dev-templates.
 Result<std::vector<ShaderLibrary>> OpenLibraries(const Options& options);
 
 }  // namespace spirloom::run

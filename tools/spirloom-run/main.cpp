@@ -6,7 +6,7 @@
 
 namespace {
 
-// Wrong arguments and files are the user's to mend; the rest is ours or the device's.
+// Invalid arguments and files exit with kUsage, all other errors with kFailure.
 int ExitCodeOf(spirloom::StatusCode code) {
   switch (code) {
     case spirloom::StatusCode::kOk:
@@ -25,10 +25,10 @@ int ExitCodeOf(spirloom::StatusCode code) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is an error like others
+  std::signal(SIGXFSZ, SIG_IGN);  // report the file size limit (ulimit -f) as an error
   const spirloom::run::ParseResult parsed = spirloom::run::ParseCommandLine(argc, argv);
   if (!parsed.options) return parsed.exit_code;
-  const spirloom::Status status = spirloom::run::Do(*parsed.options);
+  const spirloom::Status status = spirloom::run::Execute(*parsed.options);
   if (!status.ok()) {
     std::fprintf(stderr, "spirloom-run: %s\n", status.message().c_str());
     return ExitCodeOf(status.code());

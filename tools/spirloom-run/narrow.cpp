@@ -9,13 +9,13 @@
 namespace spirloom::run {
 namespace {
 
-// Calls visit(position, number) for each element until it gives false; returns whether none did.
+// Calls visit(index, value) for each element while it returns true. Returns whether all calls did.
 template <typename T, typename Visit>
 bool ForEach(std::span<const std::byte> data, Visit visit) {
   for (size_t i = 0; i < data.size() / sizeof(T); ++i) {
-    T number;
-    std::memcpy(&number, data.data() + i * sizeof(T), sizeof(T));
-    if (!visit(i, number)) return false;
+    T value;
+    std::memcpy(&value, data.data() + i * sizeof(T), sizeof(T));
+    if (!visit(i, value)) return false;
   }
   return true;
 }
@@ -23,54 +23,54 @@ bool ForEach(std::span<const std::byte> data, Visit visit) {
 template <typename T>
 Result<std::vector<std::byte>> Narrow(std::span<const std::byte> data) {
   std::vector<std::byte> result(data.size() / sizeof(T) * sizeof(int32_t));
-  std::string wrong;
-  ForEach<T>(data, [&](size_t i, T number) {
-    if (!std::in_range<int32_t>(number)) {
-      wrong = "Element " + std::to_string(i) + " (" + std::to_string(number) +
-              ") does not fit int32, in which 64-bit integers are computed.";
+  std::string error;
+  ForEach<T>(data, [&](size_t i, T value) {
+    if (!std::in_range<int32_t>(value)) {
+      error = "Element " + std::to_string(i) + " (" + std::to_string(value) +
+              ") does not fit int32; Spirloom computes 64-bit integers as int32.";
       return false;
     }
-    const auto narrow = static_cast<int32_t>(number);
+    const auto narrow = static_cast<int32_t>(value);
     std::memcpy(result.data() + i * sizeof(narrow), &narrow, sizeof(narrow));
     return true;
   });
-  if (!wrong.empty()) return Status(StatusCode::kInvalidFile, std::move(wrong));
+  if (!error.empty()) return Status(StatusCode::kInvalidFile, std::move(error));
   return result;
 }
 
 Result<std::vector<std::byte>> RoundToFloat32(std::span<const std::byte> data) {
-  constexpr double kGreatest = std::numeric_limits<float>::max();
+  constexpr double kMax = std::numeric_limits<float>::max();
   std::vector<std::byte> result(data.size() / sizeof(double) * sizeof(float));
-  std::string wrong;
-  ForEach<double>(data, [&](size_t i, double number) {
-    if (std::isfinite(number) && std::abs(number) > kGreatest) {
-      wrong = "Element " + std::to_string(i) + " (" + std::to_string(number) +
-              ") does not fit float32, in which float64 is computed.";
+  std::string error;
+  ForEach<double>(data, [&](size_t i, double value) {
+    if (std::isfinite(value) && std::abs(value) > kMax) {
+      error = "Element " + std::to_string(i) + " (" + std::to_string(value) +
+              ") does not fit float32; Spirloom computes float64 as float32.";
       return false;
     }
-    const auto rounded = static_cast<float>(number);
+    const auto rounded = static_cast<float>(value);
     std::memcpy(result.data() + i * sizeof(rounded), &rounded, sizeof(rounded));
     return true;
   });
-  if (!wrong.empty()) return Status(StatusCode::kInvalidFile, std::move(wrong));
+  if (!error.empty()) return Status(StatusCode::kInvalidFile, std::move(error));
   return result;
 }
 
 template <typename T>
-Status Check(std::span<const std::byte> data, int64_t least, int64_t greatest) {
-  std::string wrong;
-  ForEach<T>(data, [&](size_t i, T number) {
+Status Check(std::span<const std::byte> data, int64_t min, int64_t max) {
+  std::string error;
+  ForEach<T>(data, [&](size_t i, T value) {
     // A comparison with NaN is false.
-    if (static_cast<double>(least) <= static_cast<double>(number) &&
-        static_cast<double>(number) <= static_cast<double>(greatest)) {
+    if (static_cast<double>(min) <= static_cast<double>(value) &&
+        static_cast<double>(value) <= static_cast<double>(max)) {
       return true;
     }
-    wrong = "Element " + std::to_string(i) + " (" + std::to_string(number) + ") is not between " +
-            std::to_string(least) + " and " + std::to_string(greatest) +
+    error = "Element " + std::to_string(i) + " (" + std::to_string(value) + ") is not between " +
+            std::to_string(min) + " and " + std::to_string(max) +
             ", the bounds that the model was imported with (spirloom import --range).";
     return false;
   });
-  return wrong.empty() ? Status() : Status(StatusCode::kInvalidArgument, std::move(wrong));
+  return error.empty() ? Status() : Status(StatusCode::kInvalidArgument, std::move(error));
 }
 
 }  // namespace
@@ -108,19 +108,19 @@ Result<std::vector<std::byte>> Narrowed(std::span<const std::byte> data, WideTyp
   return Narrow<uint16_t>(data);
 }
 
-Status CheckBounds(const Array& array, int64_t least, int64_t greatest) {
+Status CheckBounds(const Array& array, int64_t min, int64_t max) {
   constexpr auto kUnbounded =
       std::make_pair(std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max());
-  if (std::make_pair(least, greatest) == kUnbounded) return Status();
+  if (std::make_pair(min, max) == kUnbounded) return Status();
   switch (array.dtype) {
     case DType::kF32:
-      return Check<float>(array.bytes, least, greatest);
+      return Check<float>(array.bytes, min, max);
     case DType::kI32:
-      return Check<int32_t>(array.bytes, least, greatest);
+      return Check<int32_t>(array.bytes, min, max);
     case DType::kI8:
-      return Check<int8_t>(array.bytes, least, greatest);
+      return Check<int8_t>(array.bytes, min, max);
     case DType::kU8:
-      return Check<uint8_t>(array.bytes, least, greatest);
+      return Check<uint8_t>(array.bytes, min, max);
     case DType::kF16:
     case DType::kB8:
       break;

@@ -1,4 +1,4 @@
-// Numbers of .npy files in the types and bounds that a model's inputs have.
+// Converts values of .npy files to tensor types, and checks bounds.
 #ifndef SPIRLOOM_TOOLS_SPIRLOOM_RUN_NARROW_H_
 #define SPIRLOOM_TOOLS_SPIRLOOM_RUN_NARROW_H_
 
@@ -12,19 +12,20 @@
 
 namespace spirloom::run {
 
-// Numbers that tensors do not have, for which int32 stands in, and float32 for the last.
+// Element types without a tensor type. Integers are converted to int32, kFloat64 to float32.
 enum class WideType : uint8_t { kInt64, kUint64, kUint32, kInt16, kUint16, kFloat64 };
 
-// In bytes.
+// The size of an element in bytes.
 size_t ElementSize(WideType type);
 
-// The same numbers as int32; float64 rounded to float32. Fails with kInvalidFile naming the first
-// that does not fit. `data` holds whole elements.
+// Converts integers to int32, and float64 to float32 with rounding. Fails with kInvalidFile for a
+// value out of range; the message names the first. The size of `data` is a multiple of the element
+// size.
 Result<std::vector<std::byte>> Narrowed(std::span<const std::byte> data, WideType type);
 
-// Fails with kInvalidArgument naming the first number below `least` or above `greatest`. Halves and
-// bools have no bounds.
-Status CheckBounds(const Array& array, int64_t least, int64_t greatest);
+// Fails with kInvalidArgument for a value below `min` or above `max`; the message names the first.
+// Does not check float16 and bool.
+Status CheckBounds(const Array& array, int64_t min, int64_t max);
 
 }  // namespace spirloom::run
 

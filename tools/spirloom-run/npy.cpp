@@ -12,22 +12,22 @@
 
 #include "runtime/base/file_writer.h"
 #include "runtime/base/mapped_file.h"
-#include "runtime/graph/file/graph.h"
+#include "runtime/base/text.h"
 #include "tools/spirloom-run/narrow.h"
 
 namespace spirloom::run {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr size_t kMaxRankRead = 32;  // NumPy's own limit
+constexpr size_t kMaxRankRead = 32;  // limit of NumPy
 
 struct TypeName {
   std::string_view descr;
   DType dtype;
-  std::optional<WideType> wide = std::nullopt;  // what is stored, if not the dtype itself
+  std::optional<WideType> wide = std::nullopt;  // the type in the file, if it differs from dtype
 };
 
-// The first name of each dtype is the one that is written.
+// WriteNpy() uses the first name of each dtype.
 constexpr std::array<TypeName, 15> kTypes{{{"<f4", DType::kF32},
                                            {"<f2", DType::kF16},
                                            {"<i4", DType::kI32},
@@ -65,8 +65,8 @@ class HeaderParser {
       if (!key) return Malformed("a key is missing");
       if (!Take(':')) return Malformed("':' is missing");
       if (!TakeValue(*key, header))
-        return Malformed("the value of " + graph::Quote(*key) + " is not valid");
-      if (!Take(',') && !Sees('}')) return Malformed("',' is missing");
+        return Malformed("the value of " + Quote(*key) + " is not valid");
+      if (!Take(',') && !PeekIs('}')) return Malformed("',' is missing");
     }
     if (!AtEnd()) return Malformed("text follows the dict");
     if (!header.descr) return Malformed("'descr' is missing");
@@ -91,13 +91,13 @@ class HeaderParser {
     return text_.empty();
   }
 
-  bool Sees(char c) {
+  bool PeekIs(char c) {
     SkipSpace();
     return !text_.empty() && text_[0] == c;
   }
 
   bool Take(char c) {
-    if (!Sees(c)) return false;
+    if (!PeekIs(c)) return false;
     text_.remove_prefix(1);
     return true;
   }
@@ -110,7 +110,7 @@ class HeaderParser {
   }
 
   std::optional<std::string> TakeString() {
-    if (!Sees('\'') && !Sees('"')) return std::nullopt;
+    if (!PeekIs('\'') && !PeekIs('"')) return std::nullopt;
     const size_t end = text_.find(text_[0], 1);
     if (end == std::string_view::npos) return std::nullopt;
     std::string value(text_.substr(1, end - 1));
@@ -130,7 +130,7 @@ class HeaderParser {
   bool TakeValue(const std::string& key, Header& header) {
     if (key == "descr") {
       header.descr = TakeString();
-      if (!header.descr && Sees('[')) header.descr = "a structure";
+      if (!header.descr && PeekIs('[')) header.descr = "a structure";
       return header.descr.has_value();
     }
     if (key == "fortran_order") {
@@ -148,7 +148,7 @@ class HeaderParser {
       const std::optional<int64_t> dim = TakeInt();
       if (!dim || *dim < 0 || shape.size() == kMaxRankRead) return false;
       shape.push_back(*dim);
-      if (!Take(',') && !Sees(')')) return false;
+      if (!Take(',') && !PeekIs(')')) return false;
     }
     header.shape = std::move(shape);
     return true;
@@ -157,7 +157,7 @@ class HeaderParser {
   std::string_view text_;
 };
 
-// The header's text and where the elements start.
+// The text of the header, and the offset of the elements.
 struct Sections {
   std::string_view header;
   size_t data;
@@ -165,7 +165,8 @@ struct Sections {
 
 Result<Sections> Split(std::span<const std::byte> file) {
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
-  if (!text.starts_with(kMagic)) return Invalid("It is not a .npy file: the magic is missing.");
+  if (!text.starts_with(kMagic))
+    return Invalid("The file is not a .npy file: it does not begin with the magic string.");
   const size_t version_at = kMagic.size();
   if (file.size() < version_at + 2) return Invalid("The .npy file is truncated in its header.");
   const int version = std::to_integer<int>(file[version_at]);
@@ -192,11 +193,11 @@ Result<TypeName> FindType(const std::string& descr) {
   for (const TypeName& type : kTypes) {
     if (type.descr == descr) return type;
   }
-  const std::string quoted = graph::Quote(descr);
+  const std::string quoted = Quote(descr);
   if (!descr.empty() && descr[0] == '>') {
     return Invalid("Element type " + quoted + " is big-endian; save the array little-endian.");
   }
-  return Invalid("Element type " + quoted + " is not one of floats, integers, bool.");
+  return Invalid("Element type " + quoted + " is not a float, integer or bool type.");
 }
 
 Result<size_t> ByteSize(size_t element_size, const Shape& shape) {
@@ -228,9 +229,9 @@ Result<Array> ParseNpy(std::span<const std::byte> file) {
   SPIRLOOM_TRY_ASSIGN(const size_t size, ByteSize(element_size, array.shape));
   const std::span<const std::byte> data = file.subspan(sections.data);
   if (data.size() != size) {
-    return Invalid("The .npy file holds " + std::to_string(data.size()) +
-                   " bytes of elements, but " + *header.descr + " " + ToString(array.shape) +
-                   " takes " + std::to_string(size) + ".");
+    return Invalid("The .npy file contains " + std::to_string(data.size()) +
+                   " bytes of elements; " + *header.descr + " " + ToString(array.shape) +
+                   " requires " + std::to_string(size) + ".");
   }
   if (type.wide) {
     SPIRLOOM_TRY_ASSIGN(array.bytes, Narrowed(data, *type.wide));
@@ -256,7 +257,7 @@ Status WriteNpy(const std::string& path, const Array& array) {
     header += (i == 0 ? "" : ", ") + std::to_string(array.shape[i]);
   }
   header += array.shape.size() == 1 ? ",), }" : "), }";
-  // Elements start at a multiple of 64.
+  // Aligns the elements to 64 bytes.
   const size_t fixed = kMagic.size() + 4;
   header.resize((fixed + header.size() + 1 + 63) / 64 * 64 - fixed - 1, ' ');
   header += '\n';

@@ -1,4 +1,4 @@
-// NumPy's .npy files, as far as tensors need them.
+// Reads and writes NumPy's .npy files.
 #ifndef SPIRLOOM_TOOLS_SPIRLOOM_RUN_NPY_H_
 #define SPIRLOOM_TOOLS_SPIRLOOM_RUN_NPY_H_
 
@@ -12,23 +12,23 @@
 
 namespace spirloom::run {
 
-// A dense row-major array; `bytes` are its elements, little-endian.
+// A dense row-major array; `bytes` contains the elements, little-endian.
 struct Array {
   DType dtype = DType::kF32;
   Shape shape;
   std::vector<std::byte> bytes;
 };
 
-// Parses a whole .npy file, format versions 1 to 3. Nothing in it is trusted. Fails with
-// kInvalidFile for a malformed or truncated file, a big-endian or column-major (Fortran order)
-// array, or an element type that tensors do not have. Other integers become int32 and
-// float64 becomes float32 if all numbers fit.
+// Parses an untrusted .npy file, format versions 1 to 3. Other integer types are converted to
+// int32, and float64 to float32. Fails with kInvalidFile for a malformed or truncated file, a
+// big-endian or column-major (Fortran order) array, an unsupported element type, or a value that
+// does not fit.
 Result<Array> ParseNpy(std::span<const std::byte> file);
 
-// Reads the file at `path`; errors name it.
+// Reads the file at `path`; error messages contain the path.
 Result<Array> ReadNpy(const std::string& path);
 
-// Writes format version 1.0. Fails with kInvalidArgument naming the path.
+// Writes format version 1.0. Fails with kInvalidArgument; the message contains the path.
 Status WriteNpy(const std::string& path, const Array& array);
 
 }  // namespace spirloom::run

@@ -15,7 +15,7 @@ Examples:
   spirloom-run --peaks --json peaks.json
   spirloom-run net.slg --input x=x.npy --profile --trace trace.json --device llvmpipe
 
-Exit codes: 0 done, 1 the run failed, 2 a wrong argument or input file.)";
+Exit codes: 0 success, 1 failed run, 2 invalid argument or input file.)";
 
 // Splits NAME=FILE; the name is up to the first '='.
 NamedFile SplitInput(const std::string& text) {
@@ -28,40 +28,42 @@ NamedFile SplitInput(const std::string& text) {
 
 void AddLibraryOptions(CLI::App& app, Options& options) {
   app.add_option("--library", options.libraries,
-                 "A shader library (.slpack) to use beside what is built in; repeat for more")
+                 "Additional shader library (.slpack); repeat for more")
       ->type_name("FILE");
   app.add_option("--override", options.overrides,
-                 "The same, with operators that replace those of the same name")
+                 "Shader library whose operators replace those of the same name; repeat for more")
       ->type_name("FILE");
   app.add_option("--dev-templates", options.dev_templates,
-                 "Compile the model's operators of the templates in DIR, as they are now, before "
-                 "those they were built from")
+                 "Compile the model's operators at run time; templates in DIR replace those of the "
+                 "build")
       ->type_name("DIR");
-  app.add_flag("!--no-builtin", options.builtin, "Use the given libraries alone");
+  app.add_flag("!--no-builtin", options.builtin,
+               "Use only the libraries of --library and --override");
 }
 
-// CLI11 reads -1 as the greatest unsigned number.
-std::string RefuseMinus(const std::string& text) {
-  return text.starts_with('-') ? "'" + text + "' is below 0" : "";
+// CLI11 parses -1 as the maximum unsigned value.
+std::string RejectNegative(const std::string& text) {
+  return text.starts_with('-') ? "'" + text + "' is negative; expected 0 or more" : "";
 }
 
 void AddLimitOptions(CLI::App& app, Options& options) {
   const CLI::AsSizeValue bytes(/*kb_is_1000=*/false);
   app.add_option("--max-dispatches", options.max_dispatches,
-                 "Refuse a graph of more dispatches (default: by the size of the file)")
+                 "Maximum number of dispatches of the graph (default: depends on the file size)")
       ->option_text("N")
-      ->check(CLI::Validator(RefuseMinus, ""));
-  app.add_option("--max-device-bytes", options.max_device_bytes,
-                 "Refuse a graph that takes more device memory, e.g. 512M or 2G (default: by the "
-                 "size of the file)")
+      ->check(CLI::Validator(RejectNegative, ""));
+  app.add_option(
+         "--max-device-bytes", options.max_device_bytes,
+         "Maximum device memory of the graph, e.g. 512M or 2G (default: depends on the file "
+         "size)")
       ->option_text("SIZE")
       ->transform(bytes)
-      ->check(CLI::Validator(RefuseMinus, ""));
+      ->check(CLI::Validator(RejectNegative, ""));
   app.add_option("--memory-limit", options.memory_limit,
-                 "The most device memory to allocate in all (default: what the device has)")
+                 "Maximum total device memory (default: all memory of the device)")
       ->option_text("SIZE")
       ->transform(bytes)
-      ->check(CLI::Validator(RefuseMinus, ""));
+      ->check(CLI::Validator(RejectNegative, ""));
 }
 
 }  // namespace
@@ -71,34 +73,36 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
   std::vector<std::string> inputs;
   CLI::App app("Runs a Spirloom graph file on a Vulkan device.");
   app.footer(kFooter);
-  app.add_option("model", options.model, "The graph file (.slg)")->option_text("FILE");
+  app.add_option("model", options.model, "Graph file (.slg)")->option_text("FILE");
   app.add_option("--method", options.method,
-                 "Which of the file's methods, e.g. prefill or decode (default: the first)")
+                 "Method of the file, e.g. prefill or decode (default: the first)")
       ->option_text("NAME");
-  app.add_option("--input", inputs, "An input of the graph; repeat for each")
+  app.add_option("--input", inputs, "Input of the graph; repeat for each")
       ->option_text("NAME=FILE.npy")
       ->take_all()
       ->allow_extra_args(false);
   uint64_t seed = 0;
   const CLI::Option* random =
       app.add_option("--random", seed,
-                     "Make the inputs that are not given, within their bounds; equal seeds make "
-                     "equal ones (default 0). Stands behind FILE")
+                     "Use random values within the bounds for missing inputs, reproducible by SEED "
+                     "(default 0). Must follow FILE")
           ->option_text("[SEED]")
           ->expected(0, 1);
   app.add_option("--output-dir", options.output_dir,
-                 "Write each output to DIR/<name>.npy; made if absent")
+                 "Write each output to DIR/<name>.npy; creates DIR")
       ->option_text("DIR");
   CLI::Option* repeat =
-      app.add_option("--repeat", options.repeat, "Timed runs after the first (default 0)")
+      app.add_option("--repeat", options.repeat,
+                     "Number of timed runs, after the first run and the warm-up (default 0)")
           ->option_text("N")
           ->check(CLI::Range(0, 1000000));
-  app.add_option("--warmup", options.warmup, "Untimed runs between the first and those (default 0)")
+  app.add_option("--warmup", options.warmup,
+                 "Number of untimed runs after the first run (default 0)")
       ->option_text("N")
       ->check(CLI::Range(0, 1000000));
   app.add_option("--device", options.device,
-                 "A device's index or id in --list-devices (pci:…, uuid:…, luid:…), or part of its "
-                 "name")
+                 "Index or id of a device from --list-devices (pci:…, uuid:…, luid:…), or part of "
+                 "its name")
       ->option_text("DEVICE");
   const std::map<std::string, Storage> storages{{"auto", Storage::kAuto},
                                                 {"buffer", Storage::kBuffer},
@@ -107,36 +111,38 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
   std::string storage = "auto";
   app.add_option(
          "--storage", storage,
-         "Where tensors live that do not ask for a storage: auto, buffer, texture3d or texture2d")
+         "Storage of tensors without a declared storage: auto, buffer, texture3d or texture2d")
       ->option_text("STORAGE")
       ->check(CLI::IsMember(&storages));
   app.add_option("--kernel", options.kernels,
-                 "A kernel to take wherever it can compute a call; repeat for more")
+                 "Kernel to use for all calls that it supports; repeat for more")
       ->type_name("NAME");
   app.add_flag("--tune", options.tune,
-               "Measure the kernels of each call first, use the fastest, and remember them");
+               "Measure the kernels of each call, use the fastest, and cache the results");
   AddLibraryOptions(app, options);
   AddLimitOptions(app, options);
-  app.add_option("--cache-dir", options.cache_dir,
-                 "Folder of the pipeline cache and of what --tune found; 'none' for neither")
+  app.add_option(
+         "--cache-dir", options.cache_dir,
+         "Directory of the pipeline cache and of the results of --tune; 'none' disables both")
       ->option_text("DIR");
-  app.add_flag("--profile", options.profile, "Print GPU times of each dispatch and op");
+  app.add_flag("--profile", options.profile, "Print the GPU time of each dispatch and operator");
   app.add_flag("--time-runs", options.time_runs,
-               "With --repeat: print the GPU time of whole runs too, without copies")
+               "With --repeat: also print the GPU time of complete runs, without copies")
       ->needs(repeat);
-  app.add_option("--trace", options.trace, "Write GPU times as a Chrome (Perfetto) trace")
+  app.add_option("--trace", options.trace, "Write GPU times as a Chrome trace (Perfetto)")
       ->option_text("FILE");
   app.add_option("--json", options.json, "Write times, memory and counts as JSON")
       ->option_text("FILE");
-  app.add_flag("--plan", options.plan, "Print what the graph became: dispatches, copies, memory");
+  app.add_flag("--plan", options.plan, "Print the execution plan: dispatches, copies, memory");
   app.add_flag("--validation", options.validation,
-               "Turn the Vulkan validation layers on; any message makes the run fail");
+               "Enable the Vulkan validation layers; any message fails the run");
   app.add_flag("--list-devices", options.list_devices, "List the devices and exit");
   CLI::Option* peaks = app.add_flag(
       "--peaks", options.peaks,
       "Print the device's peaks (memory bandwidth, arithmetic throughput, dispatch latency) and "
       "exit; measured once and cached in --cache-dir");
-  app.add_flag("--measure-again", options.measure_again, "With --peaks: measure anew")
+  app.add_flag("--remeasure", options.remeasure,
+               "With --peaks: ignore the cached values and measure again")
       ->needs(peaks);
   try {
     app.parse(argc, argv);

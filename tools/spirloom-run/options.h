@@ -18,9 +18,9 @@ struct NamedFile {
 
 struct Options {
   std::string model;
-  std::string method;  // empty: the first
+  std::string method;  // empty: the first method
   std::vector<NamedFile> inputs;
-  std::optional<uint64_t> random;  // the seed of inputs that are not given
+  std::optional<uint64_t> random;  // seed of missing inputs
   std::string output_dir;          // empty: outputs are not written
   int repeat = 0;                  // timed runs after the first and the warm-up
   int warmup = 0;
@@ -28,12 +28,12 @@ struct Options {
   Storage storage = Storage::kAuto;
   std::vector<std::string> kernels;
   bool tune = false;
-  std::vector<std::string> libraries;  // .slpack files beside the operators built in
-  std::vector<std::string> overrides;  // the same, whose operators replace others
-  std::string dev_templates;           // a folder of templates to compile; empty: none
-  bool builtin = true;                 // the operators built in are there
+  std::vector<std::string> libraries;  // additional .slpack files
+  std::vector<std::string> overrides;  // .slpack files whose operators replace others
+  std::string dev_templates;           // directory of templates to compile; empty: none
+  bool builtin = true;                 // use the built-in operators
   std::string cache_dir;
-  uint64_t max_dispatches = 0;  // 0 in each: the runtime's own limit
+  uint64_t max_dispatches = 0;  // 0 here and below: default limit
   uint64_t max_device_bytes = 0;
   uint64_t memory_limit = 0;
   bool profile = false;
@@ -42,16 +42,15 @@ struct Options {
   bool validation = false;
   bool list_devices = false;
   bool peaks = false;
-  bool measure_again = false;
-  std::string trace;  // file names; empty: not wanted
+  bool remeasure = false;
+  std::string trace;  // output file; empty: none
   std::string json;
 };
 
-// Exit codes: done; the run failed; the user asked for something that cannot be.
+// Exit codes: success; failed run; invalid arguments or input files.
 enum ExitCode : int { kSuccess = 0, kFailure = 1, kUsage = 2 };
 
-// Parses the command line. Returns an exit code instead of options when the program is done, having
-// printed help or an error.
+// Parses the command line. Returns an exit code instead of options if help or an error was printed.
 struct ParseResult {
   std::optional<Options> options;
   int exit_code = kSuccess;

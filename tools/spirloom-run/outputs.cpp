@@ -29,31 +29,31 @@ std::vector<std::string> FileNames(std::span<const TensorInfo> outputs) {
   for (const TensorInfo& output : outputs) {
     const std::string safe = Sanitize(output.name);
     std::string name = safe;
-    for (int number = 2; !taken.insert(name).second; ++number) {
-      name = safe + "_" + std::to_string(number);
+    for (int suffix = 2; !taken.insert(name).second; ++suffix) {
+      name = safe + "_" + std::to_string(suffix);
     }
     names.push_back(name);
   }
   return names;
 }
 
-Status MakeFolder(const std::string& folder) {
+Status CreateDirectory(const std::string& directory) {
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (!error && !std::filesystem::is_directory(folder, error) && !error) {
+  std::filesystem::create_directories(directory, error);
+  if (!error && !std::filesystem::is_directory(directory, error) && !error) {
     error = std::make_error_code(std::errc::not_a_directory);
   }
   if (!error) return Status();
   return Status(StatusCode::kInvalidArgument,
-                "Output folder '" + folder + "' cannot be made: " + error.message() + ".");
+                "Output directory '" + directory + "' cannot be created: " + error.message() + ".");
 }
 
-Status WriteOutputs(const std::string& folder, std::span<const TensorInfo> outputs,
+Status WriteOutputs(const std::string& directory, std::span<const TensorInfo> outputs,
                     std::span<const std::vector<std::byte>> bytes) {
   const std::vector<std::string> names = FileNames(outputs);
-  RemoveOrphans(folder);
+  RemoveOrphans(directory);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::filesystem::path path = std::filesystem::path(folder) / (names[i] + ".npy");
+    const std::filesystem::path path = std::filesystem::path(directory) / (names[i] + ".npy");
     SPIRLOOM_TRY(WriteNpy(path.string(), {outputs[i].dtype, outputs[i].shape, bytes[i]}));
   }
   return Status();

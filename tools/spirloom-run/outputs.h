@@ -1,4 +1,4 @@
-// Writes a model's outputs as .npy files.
+// Writes the outputs of a model as .npy files.
 #ifndef SPIRLOOM_TOOLS_SPIRLOOM_RUN_OUTPUTS_H_
 #define SPIRLOOM_TOOLS_SPIRLOOM_RUN_OUTPUTS_H_
 
@@ -11,15 +11,15 @@
 
 namespace spirloom::run {
 
-// A file name (without .npy) for each output: its name, with '_' for what does not belong into a
-// file name, and a number behind those that would coincide.
+// A distinct file name, without .npy, for each output: its name with invalid characters replaced by
+// '_', and a numeric suffix for duplicates.
 std::vector<std::string> FileNames(std::span<const TensorInfo> outputs);
 
-// Makes `folder` if it is absent. Fails with kInvalidArgument naming it.
-Status MakeFolder(const std::string& folder);
+// Creates `directory` if it is missing. Fails with kInvalidArgument; the message contains the path.
+Status CreateDirectory(const std::string& directory);
 
-// Writes outputs[i] from bytes[i] to <folder>/<name>.npy.
-Status WriteOutputs(const std::string& folder, std::span<const TensorInfo> outputs,
+// Writes outputs[i] from bytes[i] to <directory>/<name>.npy.
+Status WriteOutputs(const std::string& directory, std::span<const TensorInfo> outputs,
                     std::span<const std::vector<std::byte>> bytes);
 
 }  // namespace spirloom::run

@@ -23,7 +23,7 @@ Status PrintPeaks(const Options& options) {
 
   const std::string path = peaks::PeaksPath(options.cache_dir, device);
   std::optional<peaks::DevicePeaks> found;
-  if (!options.measure_again) found = peaks::ReadPeaks(path);
+  if (!options.remeasure) found = peaks::ReadPeaks(path);
   if (!found) {
     SPIRLOOM_TRY_ASSIGN(found, peaks::MeasurePeaks(runtime, peaks::ProbeTensorBytes(device)));
     peaks::WritePeaks(path, *found);

@@ -8,7 +8,7 @@
 namespace spirloom::run {
 
 // Prints the peaks of the device and, with --json, writes them as JSON. Measures them unless the
-// cache directory holds them or --measure-again is set.
+// cache directory holds them or --remeasure is set.
 Status PrintPeaks(const Options& options);
 
 }  // namespace spirloom::run

@@ -89,10 +89,10 @@ std::string PlanReport(std::span<const DispatchProfile> dispatches, const LoadSt
                                               static_cast<double>(stats.naive_bytes));
   return table.ToString() + "\n" + Counts(stats) + "; " + std::to_string(stats.layout_copies) +
          " layout copies; " + std::to_string(stats.aliased_views) +
-         " views alias.\nActivations take " + Bytes(stats.planned_bytes) + " instead of " +
-         Bytes(stats.naive_bytes) + " (" + Decimal(saved, 0) + " % saved), of which " +
-         Bytes(stats.live_bytes) + " are in use at once; constants take " +
-         Bytes(stats.constant_bytes) + ".\n";
+         " aliased views.\nActivation memory: " + Bytes(stats.planned_bytes) + " instead of " +
+         Bytes(stats.naive_bytes) + " (" + Decimal(saved, 0) +
+         " % saved); peak live size: " + Bytes(stats.live_bytes) +
+         "; constants: " + Bytes(stats.constant_bytes) + ".\n";
 }
 
 std::string TraceJson(std::span<const DispatchProfile> dispatches, const std::string& device) {

@@ -1,4 +1,4 @@
-// Presents GPU times and plans: tables and the Chrome trace.
+// Formats GPU times and plans as tables and as a Chrome trace.
 #ifndef SPIRLOOM_TOOLS_SPIRLOOM_RUN_PROFILE_REPORT_H_
 #define SPIRLOOM_TOOLS_SPIRLOOM_RUN_PROFILE_REPORT_H_
 
@@ -9,13 +9,13 @@
 
 namespace spirloom::run {
 
-// A table of the dispatches, slowest first, one of the same by op and variant, and the totals.
+// A table of the dispatches, slowest first, a table by operator and variant, and the totals.
 std::string ProfileReport(std::span<const DispatchProfile> dispatches, const LoadStats& stats);
 
-// The dispatches in order, and what planning did.
+// A table of the dispatches in order, and a summary of memory planning.
 std::string PlanReport(std::span<const DispatchProfile> dispatches, const LoadStats& stats);
 
-// A Chrome trace ("traceEvents") with an event for each dispatch; times in microseconds.
+// A Chrome trace ("traceEvents") with an event per dispatch; times in microseconds.
 std::string TraceJson(std::span<const DispatchProfile> dispatches, const std::string& device);
 
 }  // namespace spirloom::run

@@ -24,7 +24,7 @@
 namespace spirloom::run {
 namespace {
 
-// The host's memory for a model's inputs and outputs.
+// Host memory of the inputs and outputs of a model.
 class Bindings {
  public:
   Bindings(std::vector<Array> inputs, std::span<const TensorInfo> outputs)
@@ -36,7 +36,7 @@ class Bindings {
   Bindings(const Bindings&) = delete;
   Bindings& operator=(const Bindings&) = delete;
 
-  // Runs once, as if for the first time; returns the time in milliseconds.
+  // Resets the states and runs once. Returns the time in milliseconds.
   Result<double> Run(Model& model) {
     SPIRLOOM_TRY(model.ResetStates());
     const auto start = std::chrono::steady_clock::now();
@@ -64,12 +64,12 @@ std::vector<Shape> ShapesOf(std::span<const Array> arrays) {
   return shapes;
 }
 
-// Reads the inputs, whose sizes the model takes.
-Result<std::vector<Array>> TakeInputs(const Options& options, Model& model) {
-  const bool sizes_vary = !model.symbols().empty();
+// Reads the inputs, and resizes a model with dynamic shapes to them.
+Result<std::vector<Array>> PrepareInputs(const Options& options, Model& model) {
+  const bool dynamic_shapes = !model.symbols().empty();
   SPIRLOOM_TRY_ASSIGN(std::vector<Array> inputs,
-                      ReadInputs(model.inputs(), options.inputs, sizes_vary, options.random));
-  if (sizes_vary) SPIRLOOM_TRY(model.Resize(ShapesOf(inputs)));
+                      ReadInputs(model.inputs(), options.inputs, dynamic_shapes, options.random));
+  if (dynamic_shapes) SPIRLOOM_TRY(model.Resize(ShapesOf(inputs)));
   return inputs;
 }
 
@@ -109,7 +109,7 @@ Status Report(const Options& options, const Runtime& runtime, const Model& model
   return Status();
 }
 
-// `tuned` receives what is found by tuning, which also shows how far it is.
+// `tuned` receives the results of tuning. On a terminal, tuning also reports its progress.
 ModelOptions ModelOptionsOf(const Options& options, std::vector<TunedCall>& tuned) {
   ModelOptions model;
   model.method = options.method;
@@ -119,11 +119,11 @@ ModelOptions ModelOptionsOf(const Options& options, std::vector<TunedCall>& tune
   model.time_runs = options.time_runs;
   model.max_dispatches = options.max_dispatches;
   model.max_device_bytes = options.max_device_bytes;
-  model.tune = options.tune ? MeasuredKernels() : nullptr;
-  model.on_tuned = [&tuned, watched = isatty(STDERR_FILENO) != 0](const TunedCall& call,
-                                                                  size_t done, size_t total) {
+  model.tune = options.tune ? KernelAutotuner() : nullptr;
+  model.on_tuned = [&tuned, terminal = isatty(STDERR_FILENO) != 0](const TunedCall& call,
+                                                                   size_t done, size_t total) {
     tuned.push_back(call);
-    if (watched) std::fputs(TuneProgress(call, done, total).c_str(), stderr);
+    if (terminal) std::fputs(TuneProgress(call, done, total).c_str(), stderr);
   };
   return model;
 }
@@ -135,7 +135,7 @@ Status PrintDevices() {
 }
 
 Status RunSession(const Options& options) {
-  if (!options.output_dir.empty()) SPIRLOOM_TRY(MakeFolder(options.output_dir));
+  if (!options.output_dir.empty()) SPIRLOOM_TRY(CreateDirectory(options.output_dir));
   SPIRLOOM_TRY_ASSIGN(const std::vector<ShaderLibrary> libraries, OpenLibraries(options));
   RuntimeOptions runtime_options;
   for (const ShaderLibrary& library : libraries) runtime_options.libraries.push_back(&library);
@@ -148,8 +148,8 @@ Status RunSession(const Options& options) {
   std::vector<TunedCall> tuned;
   const ModelOptions model_options = ModelOptionsOf(options, tuned);
   SPIRLOOM_TRY_ASSIGN(Model model, Model::Load(runtime, options.model, model_options));
-  Result<std::vector<Array>> inputs = TakeInputs(options, model);
-  // Without inputs too.
+  Result<std::vector<Array>> inputs = PrepareInputs(options, model);
+  // Tuning and planning do not require inputs.
   if (options.tune) Print(TuneReport(tuned));
   if (options.plan) {
     SPIRLOOM_TRY_ASSIGN(const std::vector<DispatchProfile> dispatches, model.Profile());
@@ -164,14 +164,14 @@ Status RunSession(const Options& options) {
   SPIRLOOM_TRY(Report(options, runtime, model, timings));
   if (const uint64_t messages = runtime.validation_message_count(); messages > 0) {
     return Status(StatusCode::kInternal,
-                  "The validation layers report " + std::to_string(messages) + " messages.");
+                  "The validation layers reported " + std::to_string(messages) + " messages.");
   }
   return Status();
 }
 
 }  // namespace
 
-Status Do(const Options& options) {
+Status Execute(const Options& options) {
   if (options.list_devices) return PrintDevices();
   return options.peaks ? PrintPeaks(options) : RunSession(options);
 }

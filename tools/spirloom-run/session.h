@@ -1,4 +1,4 @@
-// Does what the command line asks for.
+// Executes the command line.
 #ifndef SPIRLOOM_TOOLS_SPIRLOOM_RUN_SESSION_H_
 #define SPIRLOOM_TOOLS_SPIRLOOM_RUN_SESSION_H_
 
@@ -7,9 +7,8 @@
 
 namespace spirloom::run {
 
-// Lists devices, prints peaks, or loads the model, runs it, and writes and prints what is asked
-// for.
-Status Do(const Options& options);
+// Lists devices, prints peaks, or loads and runs the model, and writes outputs and reports.
+Status Execute(const Options& options);
 
 }  // namespace spirloom::run
 

@@ -15,7 +15,7 @@ using tools::Table;
 
 double InMilliseconds(uint64_t ns) { return static_cast<double>(ns) * 1e-6; }
 
-// A number of kibibytes that the system tells about this process, in bytes.
+// A field of /proc/self/status in KiB, converted to bytes.
 std::optional<uint64_t> ProcessStatus(const std::string& field) {
   std::ifstream status("/proc/self/status");
   std::string word;
@@ -26,11 +26,11 @@ std::optional<uint64_t> ProcessStatus(const std::string& field) {
   return std::nullopt;
 }
 
-// Of one number at least.
-double Median(std::vector<double> numbers) {
-  std::sort(numbers.begin(), numbers.end());
-  const size_t middle = numbers.size() / 2;
-  return numbers.size() % 2 == 1 ? numbers[middle] : (numbers[middle - 1] + numbers[middle]) / 2;
+// `values` must not be empty.
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 template <typename T>
@@ -59,12 +59,12 @@ std::optional<double> Timings::GpuMedian() const {
 }
 
 std::optional<double> Timings::HostMin() const {
-  std::optional<double> least;
+  std::optional<double> min;
   for (size_t i = 0; i < std::min(steady_ms.size(), gpu_ms.size()); ++i) {
     const double host = steady_ms[i] - gpu_ms[i];
-    if (!least || host < *least) least = host;
+    if (!min || host < *min) min = host;
   }
-  return least;
+  return min;
 }
 
 std::optional<uint64_t> PeakResidentBytes() { return ProcessStatus("VmHWM:"); }
@@ -120,7 +120,7 @@ std::string Summary(const DeviceInfo& device, const LoadStats& stats, const Timi
             std::to_string(timings.steady_ms.size()) + " runs";
   }
   if (!timings.gpu_ms.empty()) {
-    text += ", on the GPU min " + Decimal(*timings.GpuMin(), 3) + " ms, median " +
+    text += ", GPU time min " + Decimal(*timings.GpuMin(), 3) + " ms, median " +
             Decimal(*timings.GpuMedian(), 3) + " ms";
   }
   return text + "\n";

@@ -1,4 +1,4 @@
-// Times and memory of a session, as JSON and in words.
+// Formats times and memory of a session as JSON and text.
 #ifndef SPIRLOOM_TOOLS_SPIRLOOM_RUN_STATS_REPORT_H_
 #define SPIRLOOM_TOOLS_SPIRLOOM_RUN_STATS_REPORT_H_
 
@@ -16,34 +16,34 @@ namespace spirloom::run {
 // Times in milliseconds.
 struct Timings {
   double first_run_ms = 0;
-  std::vector<double> steady_ms;  // of the timed runs; empty when there were none
-  // The same on the GPU, from the first dispatch's start to the last one's end; empty without
-  // --profile and --time-runs.
+  std::vector<double> steady_ms;  // of the timed runs; may be empty
+  // GPU times of the same runs, from the start of the first dispatch to the end of the last; empty
+  // without --profile and --time-runs.
   std::vector<double> gpu_ms;
-  double cpu_ms = 0;  // the least CPU time of a timed run, of all threads; 0 when there were none
+  double cpu_ms = 0;  // minimum CPU time of a timed run, over all threads; 0 without timed runs
 
-  double SteadyMin() const;     // the first run's without timed runs
+  double SteadyMin() const;     // first_run_ms without timed runs
   double SteadyMedian() const;  // likewise
-  // The least time from a timed run's first dispatch to its last one's end. Absent without gpu_ms.
+  // Minimum of gpu_ms; nullopt if it is empty.
   std::optional<double> GpuMin() const;
   std::optional<double> GpuMedian() const;  // likewise
-  // What a timed run takes beside the GPU's work: the least of all runs. Absent without gpu_ms.
+  // Minimum over the runs of steady_ms minus gpu_ms; nullopt if gpu_ms is empty.
   std::optional<double> HostMin() const;
 };
 
-// Memory that this process has resident, in bytes: the most there ever was, and what is now. Absent
-// where the system does not tell.
+// Peak and current resident memory of this process, in bytes; nullopt if the system does not report
+// them.
 std::optional<uint64_t> PeakResidentBytes();
 std::optional<uint64_t> ResidentBytes();
 
-// How many different kernels a run dispatches.
+// The number of distinct variants that a run dispatches.
 size_t CountVariants(std::span<const DispatchProfile> dispatches);
 
 std::string StatsJson(const std::string& model, const DeviceInfo& device, const char* storage,
                       const LoadStats& stats, size_t variants, const Timings& timings,
                       uint64_t validation_messages);
 
-// One line: device, load and run times.
+// A line with device, load and run times.
 std::string Summary(const DeviceInfo& device, const LoadStats& stats, const Timings& timings);
 
 // The table of --list-devices.

@@ -1,4 +1,4 @@
-// What --tune says while it measures and afterwards.
+// Formats the progress and the results of --tune.
 #ifndef SPIRLOOM_TOOLS_SPIRLOOM_RUN_TUNE_REPORT_H_
 #define SPIRLOOM_TOOLS_SPIRLOOM_RUN_TUNE_REPORT_H_
 
@@ -10,11 +10,11 @@
 
 namespace spirloom::run {
 
-// A line that takes the place of the one before on a terminal, e.g. "tuning 3/17 conv1"; empty
-// text when all is done.
+// A line that overwrites the previous one on a terminal, e.g. "tuning 3/17 conv1"; clears the line
+// when done.
 std::string TuneProgress(const TunedCall& call, size_t done, size_t total);
 
-// A table of the calls, those that gain most first, and what that is together.
+// A table of the calls, sorted by decreasing gain, and the total.
 std::string TuneReport(std::span<const TunedCall> calls);
 
 }  // namespace spirloom::run

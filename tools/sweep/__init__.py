@@ -1,1 +1,1 @@
-"""`./dev sweep`: a kernel in many tile sizes, each compiled, checked and timed on a device."""
+"""`./dev sweep`: compiles, checks and times versions of a kernel, such as tile sizes."""

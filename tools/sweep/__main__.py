@@ -1,17 +1,18 @@
-"""Tries a kernel with other params, such as tile sizes: compiles, checks and times each version.
+"""Compiles, checks and times a kernel with other params, such as tile sizes.
 
-The spec and its templates stay as they are: versions are kernels of an operator of their own, in an
-overlay. Every combination of the values is a version. What else in a kernel follows from its params
-(its grid, what it computes when) is given by --key, with {param} or {param[0]} in it.
+Each combination of the values is a version. The spec and its templates are not modified: the
+versions are kernels of a separate operator in an overlay. --key sets keys that depend on the
+params, such as `grid` or `when`; {param} and {param[0]} are replaced by the values.
 
-  ./dev sweep mm --kernel shared_32 --param quads=1,2 \\
+  ./dev sweep mm --kernel tiled_scalar_32x32 --param quads=1,2 \\
       --key "grid=ceil_div(row_count, 32 * {quads}) * ceil_div(columns, 32 * {quads}) * 64" \\
       --call "512x512 512x512 f32"
-  ./dev sweep mm --kernel matrix_64 --param "tile=[64, 64, 32],[64, 64, 64]" \\
-      --call "2048x2048 2048x2048 f16" --bundle /tmp/tiles   # then, there: python3 sweep.py
+  ./dev sweep mm --kernel coopmat_64x64 --param "tile=[64, 64, 32],[64, 64, 64]" \\
+      --call "2048x2048 2048x2048 f16" --bundle /tmp/tiles   # run sweep.py on the other machine
 
-A call is the operator's tensors in order, as shapes, - for one that is absent, other arguments by
-name (padding=[1,1]), and a dtype. A template's params and what they mean: its opening comment.
+A call consists of the shapes of the operator's tensors in order (- for an absent one), other
+arguments by name (padding=[1,1]), and a dtype. The comment at the start of a template describes its
+params.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from typing import Any
 
 import yaml
 
-from codegen import SpecError
-from codegen.closed_pipe import ends_quietly
+from spec_model import SpecError
+from spec_model.output_errors import handle_output_errors
 from tools.sweep.bundle import ROOT, make_sweep
 from tools.sweep.overlay import Request
 
@@ -39,39 +40,43 @@ def parse_arguments() -> argparse.Namespace:
         epilog=rest,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("op", help="the spec: mm for op_specs/mm.yaml")
-    parser.add_argument("--kernel", required=True, help="of the spec; block stands for mm_block")
+    parser.add_argument("op", help="name of the spec: mm for op_specs/gemm/mm.yaml")
+    parser.add_argument(
+        "--kernel", required=True, help="kernel of the spec; the prefix mm_ may be omitted"
+    )
     parser.add_argument(
         "--param",
         action="append",
         required=True,
         metavar="NAME=VALUE,VALUE",
-        help="a param and its values; may repeat",
+        help="param and its values; repeat for more",
     )
     parser.add_argument(
         "--key",
         action="append",
         default=[],
         metavar="KEY=TEXT",
-        help="a key of the kernel that follows from params; may repeat",
+        help="key of the kernel that depends on params; repeat for more",
     )
-    parser.add_argument("--call", action="append", required=True, help="may repeat")
+    parser.add_argument(
+        "--call", action="append", required=True, help="call to time; repeat for more"
+    )
     parser.add_argument(
         "--bundle",
         type=Path,
         metavar="DIR",
-        help="make a folder for another machine with Python, and run nothing",
+        help="write a directory for another machine with Python, without running",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results")
-    parser.add_argument("--device", default="", help="as spirloom-run takes it")
-    parser.add_argument("--times", type=int, default=3, help="processes for each (default 3)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
+    parser.add_argument("--device", default="", help="device, as in spirloom-run")
+    parser.add_argument("--times", type=int, default=3, help="processes per version (default 3)")
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "release")
     arguments = parser.parse_args()
     if arguments.bundle is not None and arguments.bundle.exists():
-        parser.error(f"--bundle makes a folder, and '{arguments.bundle}' exists")
+        parser.error(f"--bundle: '{arguments.bundle}' exists; expected a new directory")
     for option in (*arguments.param, *arguments.key):
         if "=" not in option:
-            parser.error(f"'{option}' is no NAME=VALUE")
+            parser.error(f"'{option}' is not NAME=VALUE")
     return arguments
 
 
@@ -80,7 +85,7 @@ def values_of(text: str) -> list[Any]:
     try:
         found: list[Any] = yaml.safe_load(f"[{text}]")
     except yaml.YAMLError as error:
-        raise SystemExit(f"sweep: '{text}' is no list of values: {error}") from None
+        raise SystemExit(f"sweep: '{text}' is not a list of values: {error}") from None
     return found
 
 
@@ -95,18 +100,18 @@ def main_request(arguments: argparse.Namespace) -> Request:
     )
 
 
-@ends_quietly
+@handle_output_errors
 def main() -> int:
     arguments = parse_arguments()
     with tempfile.TemporaryDirectory(prefix="spirloom-sweep-") as scratch:
-        folder = arguments.bundle or Path(scratch) / "sweep"
+        directory = arguments.bundle or Path(scratch) / "sweep"
         work = Path(scratch) / "work"
         work.mkdir()
-        make_sweep(main_request(arguments), arguments.call, arguments.build, folder, work)
+        make_sweep(main_request(arguments), arguments.call, arguments.build, directory, work)
         if arguments.bundle is not None:
-            print(f"{folder}: python3 sweep.py there times its versions")
+            print(f"{directory}: run python3 sweep.py in it to time the versions")
             return 0
-        command: list[str | Path] = [sys.executable, folder / "sweep.py"]
+        command: list[str | Path] = [sys.executable, directory / "sweep.py"]
         command += ["--times", str(arguments.times), "--device", arguments.device]
         command += ["--json", arguments.json] if arguments.json else []
         return subprocess.run(command, check=False).returncode

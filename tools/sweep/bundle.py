@@ -1,4 +1,4 @@
-"""A sweep's folder: versions compiled, calls as graphs, and what runs them on any machine."""
+"""Writes the directory of a sweep: compiled versions, graphs of calls, and programs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from spirloom import graph_file
 
 from benchmarks.gpu.bundle import write_programs
 from benchmarks.gpu.calls import call_of, graph_of
-from codegen import Library, Op, SpecError, load_library
-from codegen.errors import Position
 from codegen.generate import generate
-from codegen.request import Request as Generation
-from codegen.vocabulary import DType
+from codegen.output import Request as Generation
+from spec_model import Library, Op, SpecError, load_library
+from spec_model.errors import Position
+from spec_model.vocabulary import DType
 from tests.network.driver import TOLERANCE
 from tools.sweep.calls import (
-    Written,
+    Call,
     checking_graph,
     read_call,
     reference_run,
@@ -37,11 +37,11 @@ NAME = "sweep"
 
 
 def make_sweep(
-    request: Request, texts: Sequence[str], build: Path, folder: Path, work: Path
+    request: Request, texts: Sequence[str], build: Path, directory: Path, work: Path
 ) -> None:
-    """Fills the folder, which is new or empty; `work` is for what is not kept.
+    """Writes to `directory`, which is new or empty; `work` is for temporary files.
 
-    Raises SpecError for what spec, params or calls get wrong, or a shader that does not compile.
+    Raises SpecError for invalid params or calls, and if no version compiles.
     """
     versions = write_overlay(request, SPECS, work / "op_specs")
     library = load_library([SPECS, work / "op_specs"], [TEMPLATES])
@@ -49,41 +49,45 @@ def make_sweep(
     op = next(op for op in library.ops.values() if op.short_name == request.op)
     calls = [read_call(text, op) for text in texts]
     dtypes = {call.dtype for call in calls}
-    folder.mkdir(parents=True, exist_ok=True)
+    directory.mkdir(parents=True, exist_ok=True)
     kept = [version for version in versions if _ids(swept, version, dtypes)]
     if not kept:
         named = ", ".join(sorted(dtypes))
-        raise SpecError.at(Position("--call"), f"Kernel '{request.kernel}' has none of: {named}.")
-    remarks = _compile(Sources(library, swept, dtypes, build, work), kept, folder / "sweep.slpack")
-    write_programs(build, folder, ("spirloom-run",))
-    shutil.copy2(Path(__file__).with_name("sweep.py"), folder)
+        message = f"Kernel '{request.kernel}' has no variant for the dtypes of the calls: {named}."
+        raise SpecError.at(Position("--call"), message)
+    remarks = _compile(
+        Sources(library, swept, dtypes, build, work), kept, directory / "sweep.slpack"
+    )
+    write_programs(build, directory, ("spirloom-run",))
+    shutil.copy2(Path(__file__).with_name("sweep.py"), directory)
     names = {version.kernel for version in kept} - remarks.keys()
     plan = {
         "op": op.name,
         "kernel": request.kernel,
         "versions": [_version(v, remarks.get(v.kernel, "")) for v in kept],
         "calls": [
-            _write_call(op, swept, names, call, folder / f"call{i}") for i, call in enumerate(calls)
+            _write_call(op, swept, names, call, directory / f"call{i}")
+            for i, call in enumerate(calls)
         ],
     }
-    (folder / "plan.json").write_text(json.dumps(plan, indent=1) + "\n", encoding="utf-8")
+    (directory / "plan.json").write_text(json.dumps(plan, indent=1) + "\n", encoding="utf-8")
 
 
 def _ids(swept: Op, version: Version, dtypes: set[DType]) -> list[str]:
-    """The version's variants that calls are in."""
+    """The ids of the version's variants for the dtypes of the calls."""
     variants = (v for v in swept.variants if v.kernel.name == version.kernel)
     return [v.id for v in variants if v.dtype in dtypes and v.storage == "buffer"]
 
 
 def _version(version: Version, remark: str) -> dict[str, Any]:
-    """As the plan has it; `remark` says why it does not compile."""
-    words = {"kernel": version.kernel, "words": version.words, "remark": remark}
-    return {**words, "params": version.params}
+    """The version in plan.json; `remark` is the compile error, if any."""
+    entry = {"kernel": version.kernel, "title": version.title, "remark": remark}
+    return {**entry, "params": version.params}
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What versions are compiled from, and where."""
+    """Inputs and directories of compilation."""
 
     library: Library
     swept: Op
@@ -93,24 +97,24 @@ class Sources:
 
 
 def _compile(sources: Sources, versions: Sequence[Version], pack: Path) -> dict[str, str]:
-    """The library of those versions that compile; by kernel, what is wrong with the others.
+    """Writes the library of the versions that compile. Returns the errors of the others by kernel.
 
-    Raises SpecError if none does.
+    Raises SpecError if no version compiles.
     """
     remarks: dict[str, str] = {}
     while True:
         kept = [version for version in versions if version.kernel not in remarks]
-        said = _compiled(sources, kept, pack)
-        if said is None:
+        errors = _compiled(sources, kept, pack)
+        if errors is None:
             return remarks
-        broken = dict.fromkeys(re.findall(r"\(.*?(sweep_\d+)_", said))
-        remarks |= {kernel: said.splitlines()[0] for kernel in broken}
+        broken = dict.fromkeys(re.findall(r"\(.*?(sweep_\d+)_", errors))
+        remarks |= {kernel: errors.splitlines()[0] for kernel in broken}
         if not broken or len(remarks) == len(versions):
-            raise SpecError.at(Position(NAME), f"No version compiles:\n{said}")
+            raise SpecError.at(Position(NAME), f"No version compiles:\n{errors}")
 
 
 def _compiled(sources: Sources, versions: Sequence[Version], pack: Path) -> str | None:
-    """Writes the library of the versions; the compiler's words if it cannot."""
+    """Writes the library of the versions. Returns the errors of the compiler, or None."""
     work, swept, build = sources.work, sources.swept, sources.build
     ids = [id for version in versions for id in _ids(swept, version, sources.dtypes)]
     selection = work / "selection.json"
@@ -135,22 +139,22 @@ def _compiled(sources: Sources, versions: Sequence[Version], pack: Path) -> str 
     return None if done.returncode == 0 else done.stderr.strip()
 
 
-def _write_call(op: Op, swept: Op, names: set[str], call: Written, folder: Path) -> dict[str, Any]:
-    """The graphs of a call, and what is known of it. `names` are those of the versions' kernels."""
+def _write_call(op: Op, swept: Op, names: set[str], call: Call, directory: Path) -> dict[str, Any]:
+    """Writes the graphs of a call, and returns its entry in the plan. `names` are kernel names."""
     reference = reference_run(op, call)
     kernels = [kernel for kernel in swept.kernels if kernel.name in names]
     runs = list(runs_in(swept, kernels, call))
     if not runs:
-        message = f"No version can compute this: {swept.name}'s 'when' does not hold."
+        message = f"No version supports this call: the 'when' conditions of {swept.name} are false."
         raise SpecError.at(Position(f"--call '{call.text}'"), message)
-    folder.mkdir()
-    graph_file.save(timed_graph(runs[0], swept.name), folder / "time.slg")
-    graph_file.save(timed_graph(runs[0], op.name), folder / "rule.slg")
-    graph_file.save(checking_graph(runs[0], op.name), folder / "check.slg")
+    directory.mkdir()
+    graph_file.save(timed_graph(runs[0], swept.name), directory / "time.slg")
+    graph_file.save(timed_graph(runs[0], op.name), directory / "default.slg")
+    graph_file.save(checking_graph(runs[0], op.name), directory / "check.slg")
     found = asdict(call_of(NAME, reference, graph_of(reference), op.name))
     return {
         "text": call.text,
-        "folder": folder.name,
+        "directory": directory.name,
         "multiply_adds": found["multiply_adds"],
         "bytes": found["bytes"],
         "reference": reference.variant.kernel.name,

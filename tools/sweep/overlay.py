@@ -1,7 +1,7 @@
-"""A spec's kernel in several versions: an operator of its own, `sweep.NAME`, in an overlay folder.
+"""Writes an overlay directory with the operator `sweep.NAME`, a spec with versions of a kernel.
 
-The overlay's spec is the operator's, with a kernel for each version before its own kernels. Those
-keep the spec whole, under other names, as kernels' names are unique.
+The overlay's spec is the operator's spec with a kernel per version before the original kernels,
+which are renamed, because kernel names must be unique.
 """
 
 from __future__ import annotations
@@ -16,45 +16,45 @@ from typing import Any
 
 import yaml
 
-from codegen import SpecError
-from codegen.errors import Position
+from spec_model import SpecError
+from spec_model.errors import Position
 
 KEPT = "sweep_kept_"
-# What names calls of the operator itself, or may stand in one spec alone.
-_NOT_COPIED = ("also", "executorch", "fused_from")
+# Keys that refer to calls of the original operator, or that only one spec may contain.
+_NOT_COPIED = ("overloads", "executorch", "fused_from")
 
-# Repeats what stands in several places: specs have no aliases.
+# Writes repeated values in full: specs do not support YAML aliases.
 _DUMPER = type("Dumper", (yaml.SafeDumper,), {"ignore_aliases": lambda *_: True})
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A kernel of the overlay, and the params it differs by."""
+    """A kernel of the overlay, and its changed params."""
 
     kernel: str
     params: Mapping[str, Any]
 
     @property
-    def words(self) -> str:
-        """`tile=[64, 64, 32] part=[32, 32]`."""
+    def title(self) -> str:
+        """E.g. `tile=[64, 64, 32] part=[32, 32]`."""
         return " ".join(f"{name}={value}" for name, value in self.params.items())
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`params`: name → values to try. `keys`: kernel key → text with {param} in it."""
+    """`params`: name → values. `keys`: kernel key → text with {param} placeholders."""
 
-    op: str  # the spec's stem
+    op: str  # file name of the spec without .yaml
     kernel: str
     params: Mapping[str, Sequence[Any]]
     keys: Mapping[str, str]
 
 
-def write_overlay(request: Request, specs: Path, folder: Path) -> list[Version]:
-    """Writes the overlay's folder of specs. Raises SpecError for what the spec does not have."""
-    path = specs / f"{request.op}.yaml"
-    if not path.is_file():
-        raise SpecError.at(Position(str(path)), f"There is no spec of '{request.op}'.")
+def write_overlay(request: Request, specs: Path, directory: Path) -> list[Version]:
+    """Writes the spec of the overlay. Raises SpecError for an unknown spec or kernel."""
+    path = next(specs.glob(f"*/{request.op}.yaml"), None)
+    if path is None:
+        raise SpecError.at(Position(str(specs)), f"There is no spec of '{request.op}'.")
     spec = yaml.safe_load(path.read_text(encoding="utf-8"))
     kernels = spec.pop("kernels", None) or [spec.pop("kernel")]
     base = _kernel(request, path, kernels)
@@ -64,43 +64,45 @@ def write_overlay(request: Request, specs: Path, folder: Path) -> list[Version]:
     spec["kernels"] = [_changed(base, version, request.keys) for version in versions]
     spec["kernels"] += [_kept(request.op, kernel) for kernel in kernels]
     spec["tests"] = [test for test in spec["tests"] if "kernel" not in test]
-    folder.mkdir(parents=True)
+    directory.mkdir(parents=True)
     text = yaml.dump(spec, Dumper=_DUMPER, sort_keys=False, width=1000)
-    (folder / f"sweep_{request.op}.yaml").write_text(text, encoding="utf-8")
-    if (specs / "reference").is_dir():
-        shutil.copytree(specs / "reference", folder / "reference")
+    (directory / f"sweep_{request.op}.yaml").write_text(text, encoding="utf-8")
+    for module in specs.glob("*/*.py"):
+        copy = directory / module.relative_to(specs)
+        copy.parent.mkdir(exist_ok=True)
+        shutil.copyfile(module, copy)
     return versions
 
 
 def versions_of(request: Request) -> Iterator[Version]:
-    """Every combination of the params' values."""
+    """All combinations of the values of the params."""
     combinations = product(*request.params.values())
-    for number, values in enumerate(combinations):
-        yield Version(f"sweep_{number}", dict(zip(request.params, values, strict=True)))
+    for i, values in enumerate(combinations):
+        yield Version(f"sweep_{i}", dict(zip(request.params, values, strict=True)))
 
 
 def _kernel(request: Request, path: Path, kernels: Sequence[Any]) -> Any:
-    """The kernel of that name, which may lack the operator's before it."""
-    wanted = (request.kernel, f"{request.op}_{request.kernel}")
+    """The kernel with the requested name, whose prefix `<op>_` may be omitted."""
+    accepted = (request.kernel, f"{request.op}_{request.kernel}")
     names = [kernel.get("name", request.op) for kernel in kernels]
     for name, kernel in zip(names, kernels, strict=True):
-        if name in wanted:
+        if name in accepted:
             return kernel
     message = f"There is no kernel '{request.kernel}'; the spec has: {', '.join(names)}."
     raise SpecError.at(Position(str(path)), message)
 
 
 def _changed(base: Any, version: Version, keys: Mapping[str, str]) -> Any:
-    """The kernel with other params, and with the keys that follow from them."""
+    """The kernel with the params of the version, and the keys that depend on them."""
     kernel = deepcopy(base)
-    kernel.pop("for_tests", None)
+    kernel.pop("test_only", None)
     kernel["name"] = version.kernel
     kernel["params"] = {**kernel.get("params", {}), **version.params}
     for key, text in keys.items():
         try:
             kernel[key] = yaml.safe_load(text.format(**version.params))
         except (KeyError, IndexError, ValueError, TypeError, yaml.YAMLError) as error:
-            message = f"'{text}' cannot be filled in with {version.words}: {error!r}."
+            message = f"'{text}' cannot be formatted with {version.title}: {error!r}."
             raise SpecError.at(Position(f"--key {key}"), message) from None
     return kernel
 

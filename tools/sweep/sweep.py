@@ -1,10 +1,10 @@
-"""Times and checks the versions of a kernel that the folder holds; prints a table.
+"""Times and checks the versions of a kernel in this directory, and prints a table.
 
     python3 sweep.py [--json FILE] [--device NAME] [--times 3]
 
-Needs Python 3.11 and its standard library. A time is the least on the GPU of several processes; the
-error is the greatest difference from a portable kernel's results, by the greatest of these, on the
-same device. Exit code 1 if a version is wrong.
+Requires Python 3.11 and its standard library. The time is the minimum GPU time over several
+processes. The error is the maximum difference from the results of a portable kernel on the same
+device, relative to the maximum result. Exit code 1 if a version exceeds the tolerance.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ TITLES = ("version", "us", "rate", "error", "")
 
 
 def sweep(bundle: Bundle, plan: dict[str, Any], times: int) -> list[dict[str, Any]]:
-    """A row for each call and version, and one for the kernel that the rule takes."""
+    """A row for each call and version, and one for the default kernel."""
     rows = []
     for call in plan["calls"]:
         rows.append(
-            {"call": call["text"], "words": "the rule's kernel"} | rule(bundle, call, times)
+            {"call": call["text"], "title": "default kernel"} | default(bundle, call, times)
         )
         for version in plan["versions"]:
-            found = {"remark": version["remark"] or "cannot compute this call"}
+            found = {"remark": version["remark"] or "does not support this call"}
             if version["kernel"] in call["kernels"]:
                 found = measured(bundle, call, version["kernel"], times)
             rows.append({"call": call["text"], **version} | found)
     return rows
 
 
-def rule(bundle: Bundle, call: dict[str, Any], times: int) -> dict[str, Any]:
-    return {"seconds": seconds(bundle, call, "rule.slg", [], times)}
+def default(bundle: Bundle, call: dict[str, Any], times: int) -> dict[str, Any]:
+    return {"seconds": seconds(bundle, call, "default.slg", [], times)}
 
 
 def measured(bundle: Bundle, call: dict[str, Any], kernel: str, times: int) -> dict[str, Any]:
-    """A version's time and error; what the program says if the device does not run it."""
+    """Time and error of a version, or the error message of the program."""
     try:
         error = error_of(bundle, call, kernel)
         found = {"seconds": seconds(bundle, call, "time.slg", ["--kernel", kernel], times)}
     except RuntimeError as failure:
-        _command, *said = str(failure).splitlines()
-        return {"remark": " ".join(line.strip() for line in said)}
-    wrong = not error <= call["tolerance"]  # also if it is no number
+        _command, *message = str(failure).splitlines()
+        return {"remark": " ".join(line.strip() for line in message)}
+    wrong = not error <= call["tolerance"]  # also for NaN
     return found | {"error": error, "remark": WRONG if wrong else ""}
 
 
@@ -63,7 +63,7 @@ def error_of(bundle: Bundle, call: dict[str, Any], kernel: str) -> float:
 
 
 def last_float(path: Path) -> float:
-    """The float32 that is all of an .npy file's data."""
+    """The float32 value of an .npy file with one element."""
     (value,) = struct.unpack("<f", path.read_bytes()[-4:])
     return float(value)
 
@@ -71,7 +71,7 @@ def last_float(path: Path) -> float:
 def seconds(
     bundle: Bundle, call: dict[str, Any], graph: str, kernels: list[str], times: int
 ) -> float:
-    """The least GPU time of a run."""
+    """The minimum GPU time of a run."""
     out = bundle.scratch / "stats.json"
     found: list[float] = []
     for _ in range(times):
@@ -85,25 +85,25 @@ def run(
     bundle: Bundle, call: dict[str, Any], graph: str, kernels: list[str], *options: str | Path
 ) -> None:
     libraries = ("--library", HERE / "sweep.slpack", "--library", HERE / "probes.slpack")
-    path = HERE / call["folder"] / graph
-    cache = ("--cache-dir", bundle.scratch / "cache")  # not what was tuned elsewhere
+    path = HERE / call["directory"] / graph
+    cache = ("--cache-dir", bundle.scratch / "cache")  # ignore tuning results of other programs
     bundle.run("spirloom-run", path, *libraries, *kernels, "--random", "0", *cache, *options)
 
 
 def rate(call: dict[str, Any], taken: float) -> str:
-    """Operations of products and the like, else bytes of operands and results, a second."""
+    """Throughput: operations per second if multiply-adds are counted, else bytes per second."""
     if call["multiply_adds"]:
         return f"{2e-9 * call['multiply_adds'] / taken:.1f} GFLOP/s"
     return f"{1e-9 * call['bytes'] / taken:.1f} GB/s"
 
 
 def table(plan: dict[str, Any], rows: list[dict[str, Any]]) -> str:
-    """Each call's versions, the fastest first, wrong ones behind."""
+    """A table per call, fastest version first, wrong results last."""
     lines = []
     for call in plan["calls"]:
         own = [row for row in rows if row["call"] == call["text"]]
         own.sort(key=lambda row: (row.get("remark") == WRONG, row.get("seconds", float("inf"))))
-        cells = [TITLES, *(in_words(call, row) for row in own)]
+        cells = [TITLES, *(cells_of(call, row) for row in own)]
         widths = [max(len(row[i]) for row in cells) for i in range(4)]
         lines += ["", f"{plan['op']} {call['text']}"]
         for row in cells:
@@ -113,10 +113,10 @@ def table(plan: dict[str, Any], rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines[1:])
 
 
-def in_words(call: dict[str, Any], row: dict[str, Any]) -> tuple[str, str, str, str, str]:
+def cells_of(call: dict[str, Any], row: dict[str, Any]) -> tuple[str, str, str, str, str]:
     taken, error = row.get("seconds"), row.get("error")
     return (
-        row["words"],
+        row["title"],
         "" if taken is None else f"{taken * 1e6:.1f}",
         "" if taken is None else rate(call, taken),
         "" if error is None else f"{error:.1e}",
@@ -126,9 +126,9 @@ def in_words(call: dict[str, Any], row: dict[str, Any]) -> tuple[str, str, str, 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--json", type=Path, help="also write this file")
-    parser.add_argument("--device", default="", help="as spirloom-run takes it")
-    parser.add_argument("--times", type=int, default=3, help="processes for each (default 3)")
+    parser.add_argument("--json", type=Path, help="write the results as JSON")
+    parser.add_argument("--device", default="", help="device, as in spirloom-run")
+    parser.add_argument("--times", type=int, default=3, help="processes per version (default 3)")
     arguments = parser.parse_args()
     plan = json.loads((HERE / "plan.json").read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory() as scratch:

@@ -1,1 +1,1 @@
-"""Operator test cases: inputs made from op specs, results by their references, packed for C++."""
+"""Operator test cases: inputs from op specs, results of their references, packed for C++."""

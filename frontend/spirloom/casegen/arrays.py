@@ -8,9 +8,9 @@ from typing import cast
 
 import numpy as np
 
-from codegen import Arg, ArgType, Diagnostic, SpecError, TensorCase
-from codegen.number_args import as_number
-from codegen.spec import CaseValue
+from spec_model import Arg, ArgType, Diagnostic, SpecError, TensorCase
+from spec_model.expr.semantics import as_number
+from spec_model.spec import CaseValue
 from spirloom.casegen.case_pack import NamedArray
 from spirloom.casegen.runs import Run
 from spirloom.casegen.values import (
@@ -32,21 +32,21 @@ class Arrays:
 
     inputs: Inputs
     expected: tuple[NamedArray, ...]
-    unfinished: str = ""  # what a reference that is still to be written says
+    unfinished: str = ""  # the message of a reference that is not implemented
 
 
 def make_arrays(run: Run) -> Arrays:
     """Fills the inputs and evaluates the reference.
 
-    Devices may take denormals for zeros. Extreme inputs have some where that makes no difference.
+    Devices may flush denormals to zero. Denormal inputs are kept only if this does not matter.
     """
     inputs = make_inputs(run)
     results, unfinished = _evaluate(run, inputs)
     if not unfinished and any(has_denormals(x.data) for xs in inputs.values() for x in xs):
         flushed = {name: tuple(map(_flushed, arrays)) for name, arrays in inputs.items()}
-        among_zeros, _ = _evaluate(run, flushed)
-        if not _agree(run, results, among_zeros):
-            inputs, results = flushed, among_zeros
+        flushed_results, _ = _evaluate(run, flushed)
+        if not _agree(run, results, flushed_results):
+            inputs, results = flushed, flushed_results
     return Arrays(inputs, _rounded(run, results), unfinished)
 
 
@@ -64,7 +64,7 @@ def _agree(run: Run, results: list[Array], others: list[Array]) -> bool:
 
 def _rounded(run: Run, results: list[Array]) -> tuple[NamedArray, ...]:
     if len(results) != len(run.outputs):
-        raise CaseError(f"The reference gives {len(results)} results, not {len(run.outputs)}.")
+        raise CaseError(f"The reference returns {len(results)} results, not {len(run.outputs)}.")
     return tuple(
         NamedArray(output.name, tensor.dtype, rounded(result, tensor.dtype, tensor.shape))
         for output, tensor, result in zip(run.op.outputs, run.outputs, results, strict=True)
@@ -81,7 +81,7 @@ def make_inputs(run: Run) -> Inputs:
 
 
 def _evaluate(run: Run, inputs: Inputs) -> tuple[list[Array], str]:
-    """The reference's results. NotImplementedError stands for zeros, and for cases that fail."""
+    """The results of the reference. Zeros and a message if it raises NotImplementedError."""
     try:
         return reference_results(run, inputs), ""
     except NotImplementedError as error:
@@ -89,7 +89,7 @@ def _evaluate(run: Run, inputs: Inputs) -> tuple[list[Array], str]:
 
 
 def reference_results(run: Run, inputs: Inputs) -> list[Array]:
-    """What the reference makes of the inputs, unrounded."""
+    """The results of the reference, unrounded."""
     values = {
         arg.name: _reference_value(arg, value_of(run, arg), inputs.get(arg.name, ()))
         for arg in run.op.args
@@ -99,7 +99,7 @@ def reference_results(run: Run, inputs: Inputs) -> list[Array]:
 
 
 def value_of(run: Run, arg: Arg) -> CaseValue:
-    """The argument's value in the case; a number is an int where the variant's dtype is integer."""
+    """The value of an argument. A NUMBER is an int if the dtype of the variant is an integer."""
     value = run.test.args[arg.name]
     if arg.type is ArgType.NUMBER:
         return as_number(cast(float, value), run.variant.dtype)
@@ -107,7 +107,7 @@ def value_of(run: Run, arg: Arg) -> CaseValue:
 
 
 def items_of(run: Run, arg: Arg) -> Iterator[tuple[str, TensorCase]]:
-    """The tensors of an argument, and their names in the graph."""
+    """The names and tensors of an argument in the graph."""
     match run.test.args[arg.name]:
         case TensorCase() as tensor:
             yield arg.name, tensor
@@ -135,29 +135,29 @@ def _reference_value(arg: Arg, value: CaseValue, arrays: tuple[NamedArray, ...])
 class _Seen:
     first: Run
     output: str
-    value: Array  # of one element
+    value: Array  # one element
 
 
 @dataclass(slots=True)
 class UniformOutputs:
-    """What the cases of an op expect of each variant's outputs."""
+    """Detects outputs of variants whose cases all expect one constant."""
 
     _seen: dict[tuple[str, str], _Seen] = field(default_factory=dict)
     _varied: set[tuple[str, str]] = field(default_factory=set)
 
     def add(self, run: Run, arrays: Arrays) -> None:
-        """Notes what a run expects."""
+        """Records the expected outputs of a run."""
         for expected in arrays.expected:
             key = (run.variant.id, expected.name)
             if key in self._varied or not expected.data.size:
                 continue
             values = expected.data.reshape(-1)
             seen = self._seen.setdefault(key, _Seen(run, expected.name, values[:1]))
-            if run.test.uniform or arrays.unfinished or not _all_are(seen.value, values):
+            if run.test.uniform or arrays.unfinished or not _all_equal(seen.value, values):
                 self._varied.add(key)
 
     def check(self) -> None:
-        """Fails at the first case of each variant whose cases all expect one number."""
+        """Raises SpecError for each variant whose cases all expect one constant."""
         found: dict[tuple[object, str], Diagnostic] = {}
         for key, seen in self._seen.items():
             if key not in self._varied:
@@ -167,7 +167,7 @@ class UniformOutputs:
             raise SpecError(found.values())
 
 
-def _all_are(value: Array, values: Array) -> bool:
+def _all_equal(value: Array, values: Array) -> bool:
     equal = values == value
     if value.dtype.kind == "f":
         equal |= np.isnan(values) & np.isnan(value)
@@ -176,7 +176,7 @@ def _all_are(value: Array, values: Array) -> bool:
 
 def _message(seen: _Seen) -> str:
     return (
-        f"All cases of {seen.first.variant.id} expect {seen.value[0]} throughout {seen.output}: a "
-        "kernel that writes nothing else would pass. Add a case that expects other numbers too, or "
-        "say 'uniform: true' in one where there are none."
+        f"All cases of {seen.first.variant.id} expect the constant {seen.value[0]} in "
+        f"{seen.output}: a kernel that writes only this constant would pass. Add a case with other "
+        "expected values, or set 'uniform: true' in one if there are none."
     )

@@ -1,4 +1,4 @@
-"""Keeps each operator's cases, so that an edit of one spec makes one operator's cases anew."""
+"""Caches the cases of each operator: an edit of a spec regenerates only its cases."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 
 import numpy as np
 
-from codegen import Library, Op
-from codegen.regular_file import replaced
-from codegen.yaml_reader import SourceFile, read_text
+from spec_model import Library, Op
+from spec_model.files import replaced
+from spec_model.yaml_reader import SourceFile, read_text
 from spirloom.casegen import case_pack
 from spirloom.casegen.make import cases_of
 
-# Whatever imports this module besides does not matter to cases.
-MAKERS = (
-    "codegen",
+# The modules that cases depend on.
+GENERATORS = (
+    "spec_model",
     "spirloom_schema",
     "spirloom.graph_file",
     "spirloom.bfloat16",
@@ -36,27 +36,27 @@ MAKERS = (
 
 
 class PackCache:
-    """A folder with a pack for each operator, named by all that it follows from.
+    """A directory with a pack for each operator, named by a digest of its inputs.
 
-    Without a folder every pack is made.
+    Without a directory, every pack is generated.
     """
 
-    def __init__(self, library: Library, folder: Path | None) -> None:
-        self._library, self._folder = library, folder
-        self._common = _digest_of(made_by(), b"") + _digest_of_texts(library)
+    def __init__(self, library: Library, directory: Path | None) -> None:
+        self._library, self._directory = library, directory
+        self._common = _digest_of(generators(), b"") + _digest_of_texts(library)
         self._specs = {spec.name: spec for spec in library.specs}
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
+        if directory is not None:
+            directory.mkdir(parents=True, exist_ok=True)
 
     def pack(self, op: Op) -> bytes:
-        """The op's pack. Fails with a SpecError at a mistake in its cases."""
-        if self._folder is None:
+        """The pack of an op. Raises SpecError for invalid cases."""
+        if self._directory is None:
             return case_pack.to_bytes(cases_of(op))
-        path = self._folder / f"{op.short_name}.{self._key(op)}.slcases"
+        path = self._directory / f"{op.short_name}.{self._key(op)}.slcases"
         if path.is_file():
             return path.read_bytes()
         packed = case_pack.to_bytes(cases_of(op))
-        for old in self._folder.glob(f"{op.short_name}.*.slcases"):
+        for old in self._directory.glob(f"{op.short_name}.*.slcases"):
             old.unlink()
         with replaced(path, durable=False) as stream:
             stream.write(packed)
@@ -68,26 +68,27 @@ class PackCache:
 
 
 def inputs_of(library: Library) -> set[Path]:
-    """The files and folders that the cases follow from; a folder for those to come."""
+    """The files that the cases depend on, and their directories, for new files."""
     read = {source.path for source in (*library.specs, *_sidecars(library))}
     read |= {path for op in library.ops.values() for path in references_of(op)}
-    folders = {path.parent for path in read}
-    return read | folders | {folder.path for folder in library.templates.folders} | set(made_by())
+    directories = {path.parent for path in read}
+    directories |= {directory.path for directory in library.templates.directories}
+    return read | directories | set(generators())
 
 
 def references_of(op: Op) -> list[Path]:
-    """The modules that its reference may come to use: they import each other."""
-    return sorted(op.reference.folder.glob("*.py")) if op.reference.files else []
+    """The modules that a reference may import."""
+    return sorted(op.reference.directory.path.rglob("*.py")) if op.reference.files else []
 
 
-def made_by() -> list[Path]:
-    """The modules that make cases."""
+def generators() -> list[Path]:
+    """The source files of the modules that generate cases."""
     modules = ((name, getattr(module, "__file__", None)) for name, module in sys.modules.items())
-    return sorted(Path(file).resolve() for name, file in modules if file and _makes_cases(name))
+    return sorted(Path(file).resolve() for name, file in modules if file and _is_generator(name))
 
 
-def _makes_cases(module: str) -> bool:
-    return any(module == name or module.startswith(f"{name}.") for name in MAKERS)
+def _is_generator(module: str) -> bool:
+    return any(module == name or module.startswith(f"{name}.") for name in GENERATORS)
 
 
 def _sidecars(library: Library) -> Iterator[SourceFile]:

@@ -11,18 +11,20 @@ from spirloom_schema import CasePack as fb_pack
 from spirloom_schema import CaseTensor as fb_tensor
 from spirloom_schema import Tolerance as fb_tolerance
 
-from codegen.spec import Tolerance
+from spec_model.spec import Tolerance
 from spirloom.ir import Array, DType, Storage
 
 VERSION = 2
 IDENTIFIER = b"SLC1"
 ALIGNMENT = 64
 SIZE_PREFIX = 4  # bytes
-LARGEST_PACK = 2**31 - 1
+MAX_PACK_BYTES = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class NamedArray:
+    """An array with the name and dtype of its tensor."""
+
     name: str
     dtype: DType
     data: Array
@@ -30,8 +32,9 @@ class NamedArray:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One run of one variant, or of whatever variants the runtime chooses for a graph file: its
-    inputs and what must come out."""
+    """One run of one variant, or of a graph file with the variants that the runtime chooses: its
+    inputs and expected outputs.
+    """
 
     id: str
     op: str
@@ -42,7 +45,7 @@ class Case:
     inputs: tuple[NamedArray, ...]
     expected: tuple[NamedArray, ...]
     tolerances: tuple[Tolerance, ...]  # of `expected`
-    unfinished: str = ""  # why there is no expected result yet
+    unfinished: str = ""  # why the expected result is missing
 
 
 def to_bytes(cases: Iterable[Case]) -> bytes:
@@ -116,7 +119,7 @@ def _tolerances(builder: flatbuffers.Builder, tolerances: tuple[Tolerance, ...])
 def _blob(builder: flatbuffers.Builder, data: bytes) -> int:
     """A byte vector that starts at a multiple of ALIGNMENT in the file.
 
-    flatc's Python classes leave out `force_align`.
+    flatc's Python classes do not implement `force_align`.
     """
     builder.StartVector(1, len(data), ALIGNMENT)
     builder.head -= len(data)

@@ -1,4 +1,4 @@
-"""What `spirloom cases` does: makes the case pack of op specs."""
+"""Generates the case pack of op specs, for `spirloom cases`."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ import argparse
 
 from spirloom_schema.CasePack import CasePack
 
-from codegen import load_library
-from codegen.depfile import write_depfile
-from codegen.errors import ErrorList
-from codegen.regular_file import replaced
+from spec_model import load_library
+from spec_model.errors import ErrorList
+from spec_model.files import replaced, write_depfile
 from spirloom.casegen.cache import PackCache, inputs_of
 from spirloom.casegen.case_pack import SIZE_PREFIX
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Writes the pack. Raises SpecError for bad specs."""
+    """Writes the pack. Raises SpecError for invalid specs."""
     library = load_library(arguments.spec_dir, arguments.template_dir)
     ops = [op for name, op in sorted(library.ops.items()) if arguments.op in (None, name)]
     cache = PackCache(library, arguments.cache)

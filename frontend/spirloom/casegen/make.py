@@ -1,4 +1,4 @@
-"""Turns the runs of an operator into cases, each with a graph of one node."""
+"""Converts the runs of an operator to cases, each with a graph of one node."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
-from codegen import Arg, Diagnostic, Op, SpecError
-from codegen.dynamic import packed_constants
+from spec_model import Arg, Diagnostic, Op, SpecError
+from spec_model.op import packed_constants
 from spirloom import graph_file
 from spirloom.casegen.arrays import Arrays, UniformOutputs, items_of, make_arrays
 from spirloom.casegen.case_pack import Case, NamedArray
@@ -21,12 +21,14 @@ COPY = "spirloom.copy"
 
 @dataclass(frozen=True, slots=True)
 class CaseGraph:
+    """A graph of one node, and the values of its inputs."""
+
     graph: Graph
-    inputs: tuple[NamedArray, ...]  # of the graph, in order
+    inputs: tuple[NamedArray, ...]  # in graph order
 
 
 def build_graph(run: Run, arrays: Arrays) -> CaseGraph:
-    """The op's call on inputs; on constants where a kernel packs weights, or the case says."""
+    """The graph of the call. Arguments that kernels pack, or as the case states, are constants."""
     graph = Graph(producer=PRODUCER)
     inputs: list[NamedArray] = []
     args = tuple(_arg_value(run, arg, arrays, graph, inputs) for arg in run.op.args)
@@ -38,20 +40,20 @@ def build_graph(run: Run, arrays: Arrays) -> CaseGraph:
 
 
 def _storage(run: Run, storage: Storage | None) -> Storage | None:
-    """What the file says: only where a tensor may live elsewhere than its node."""
+    """The storage in the file: only if it may differ from the storage of the node."""
     same = storage is run.variant.storage
-    return None if same and not _binds_anywhere(run) else storage
+    return None if same and not _binds_own_storage(run) else storage
 
 
-def _binds_anywhere(run: Run) -> bool:
-    """Whether the kernel takes or puts a tensor wherever it lies."""
+def _binds_own_storage(run: Run) -> bool:
+    """Whether the kernel binds a tensor in its own storage, independent of the variant."""
     return any(operand.own_storage for operand in run.variant.kernel.operands)
 
 
 def _arg_value(
     run: Run, arg: Arg, arrays: Arrays, graph: Graph, inputs: list[NamedArray]
 ) -> ArgValue:
-    """The argument; tensors that are not constants are added to the graph's inputs."""
+    """The argument. Tensors that are not constants are added to the graph's inputs."""
     value = run.test.args[arg.name]
     if not arg.type.is_tensor:
         return cast(ArgValue, value)
@@ -75,13 +77,13 @@ def _constants(run: Run, arg: Arg) -> list[bool]:
 
 
 def _staged(run: Run, tensor: Tensor, graph: Graph) -> Tensor:
-    """The tensor, put into a texture first where the runtime would else pass by the variant.
+    """The tensor, copied to a texture if the runtime would otherwise not use the variant.
 
-    Graph inputs are buffers. A view of a buffer is an alias, and a kernel that takes its input from
-    wherever it lies would take it from there.
+    Graph inputs are buffers. A view of a buffer is an alias, and a kernel that binds its input in
+    any storage would read the buffer.
     """
-    passed_by = _binds_anywhere(run) or run.op.view_of is not None
-    if run.variant.storage is Storage.BUFFER or 0 in tensor.shape or not passed_by:
+    unused = _binds_own_storage(run) or run.op.view_of is not None
+    if run.variant.storage is Storage.BUFFER or 0 in tensor.shape or not unused:
         return tensor
     staged = Tensor(f"{tensor.name}_texture", tensor.dtype, tensor.shape)
     staged.storage = run.variant.storage
@@ -90,18 +92,18 @@ def _staged(run: Run, tensor: Tensor, graph: Graph) -> Tensor:
 
 
 def cases_of(op: Op) -> Iterator[Case]:
-    """All cases of an op. Runs of one case in equal dtypes share their arrays.
+    """All cases of an op. Runs of one case with equal dtypes share their arrays.
 
-    Fails with a SpecError at the test or at the reference's line.
+    Raises SpecError at the line of the test or of the reference.
     """
-    made: dict[tuple[object, ...], Arrays] = {}
+    arrays: dict[tuple[object, ...], Arrays] = {}
     outputs = UniformOutputs()
     for run in runs_of(op):
         key = (run.case, *run.dtypes.items(), *(output.dtype for output in run.outputs))
-        if key not in made:
-            made[key] = _arrays(run)
-        outputs.add(run, made[key])
-        yield _make_case(run, made[key])
+        if key not in arrays:
+            arrays[key] = _arrays(run)
+        outputs.add(run, arrays[key])
+        yield _make_case(run, arrays[key])
     outputs.check()
 
 

@@ -1,4 +1,4 @@
-"""Expands a spec's test cases into runs: each case for every variant that computes it."""
+"""Expands a spec's test cases into runs: each case with every variant that supports it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import cast
 
-from codegen import Arg, Op, SpecError
-from codegen.expr.types import EvalError, TensorType
-from codegen.spec import CaseValue, TensorCase, TestCase, Variant
-from codegen.vocabulary import DType, Storage
+from spec_model import Arg, Op, SpecError
+from spec_model.expr.types import EvalError, TensorType
+from spec_model.spec import CaseValue, TensorCase, TestCase, Variant
+from spec_model.vocabulary import DType, Storage
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +27,15 @@ class Run:
 
     @property
     def id(self) -> str:
+        """The name of the run: variant and case."""
         return f"{self.variant.id}/{self.case}"
 
 
-LONGEST = 80
+MAX_NAME_LENGTH = 80
 
 
 def case_name(op: Op, args: Mapping[str, CaseValue]) -> str:
-    """E.g. `2x3x5_3x1_alpha0.5`: shapes of tensors, then what differs from its default."""
+    """The name of a case: tensor shapes, then non-default values. Example: `2x3x5_3x1_alpha0.5`."""
     parts = []
     for arg in op.args:
         value = args[arg.name]
@@ -42,11 +43,11 @@ def case_name(op: Op, args: Mapping[str, CaseValue]) -> str:
             parts.append(_tensor(arg.name, value))
         elif value != (arg.default if arg.default_of is None else args[arg.default_of]):
             parts.append(_clean(f"{arg.name}{_value(value)}"))
-    return "_".join(part for part in parts if part)[:LONGEST].rstrip("_") or "default"
+    return "_".join(part for part in parts if part)[:MAX_NAME_LENGTH].rstrip("_") or "default"
 
 
 class UniqueNames:
-    """Numbers names that repeat: x, x_2, x_3."""
+    """Makes names unique: x, x_2, x_3."""
 
     def __init__(self) -> None:
         self._seen: dict[str, int] = {}
@@ -69,15 +70,15 @@ def _value(value: object) -> str:
 
 
 def _clean(text: str) -> str:
-    """Without the characters that mean something in a GoogleTest filter."""
+    """Replaces the characters with a meaning in GoogleTest filters."""
     return re.sub(r"[^A-Za-z0-9_.]", "_", text.replace("-", "m"))
 
 
-_MANY = 2048  # elements that show enough
+_ENOUGH_ELEMENTS = 2048  # more elements only take time
 
 
 def extreme_cases(op: Op, runs: Iterable[Run]) -> Iterator[tuple[str, TestCase]]:
-    """Names and calls that together reach every variant that `runs`, the op's own, reach."""
+    """Names and calls with extreme values that cover every variant of `runs`."""
     groups: dict[tuple[object, ...], list[Run]] = {}
     for run in runs:
         groups.setdefault(_group(run.variant), []).append(run)
@@ -86,35 +87,35 @@ def extreme_cases(op: Op, runs: Iterable[Run]) -> Iterator[tuple[str, TestCase]]
 
 
 def _group(variant: Variant) -> tuple[object, ...]:
-    """What variants have in common that differ in storages alone, and so can share inputs."""
+    """The key of variants that differ only in storages, and can share inputs."""
     values = (x for x in variant.values.values() if not isinstance(x, Storage))
     return (variant.kernel.name, *values)
 
 
 def _cases_of_group(op: Op, group: list[Run]) -> Iterator[tuple[str, TestCase]]:
-    """As few cases as reach all variants, and of those that reach as many the largest."""
+    """A small set of cases that covers all variants (greedy). Ties: the largest case."""
     by_case: dict[str, list[Run]] = {}
     for run in group:
         by_case.setdefault(run.case, []).append(run)
-    waiting = {run.variant.id for run in group}
-    while waiting:
+    uncovered = {run.variant.id for run in group}
+    while uncovered:
         name, best = max(
             by_case.items(),
-            key=lambda item: (len(waiting & {r.variant.id for r in item[1]}), *_worth(item[1][0])),
+            key=lambda item: (len(uncovered & {r.variant.id for r in item[1]}), *_rank(item[1][0])),
         )
-        waiting -= {run.variant.id for run in best}
-        if _worth(best[0])[1] > 0:
+        uncovered -= {run.variant.id for run in best}
+        if _rank(best[0])[1] > 0:
             yield f"{name}_extremes", _extreme(op, best[0])
 
 
-def _worth(run: Run) -> tuple[bool, int]:
-    """More elements show more, up to where they only cost time."""
+def _rank(run: Run) -> tuple[bool, int]:
+    """Prefers more elements, up to a limit."""
     elements = sum(prod(x.shape) for arg in run.op.args for x in _free(run, arg))
-    return (elements <= _MANY, elements)
+    return (elements <= _ENOUGH_ELEMENTS, elements)
 
 
 def _free(run: Run, arg: Arg) -> list[TensorCase]:
-    """The argument's tensors whose numbers are ours to choose, chosen."""
+    """The tensors of an argument whose values may be extreme, with extreme values."""
     value = run.test.args[arg.name]
     if not arg.type.is_tensor or arg.dtype is not None:
         return []
@@ -148,13 +149,13 @@ def _arg(run: Run, arg: Arg) -> CaseValue:
 
 
 TEXTURE_RANK = 4
-TEXTURE_EXTENT = 2048  # any device but the smallest has as much
+TEXTURE_EXTENT = 2048  # supported by all but the smallest devices
 
 
 def runs_of(op: Op) -> Iterator[Run]:
-    """All runs of an op, case by case, and then those with extreme numbers.
+    """All runs of an op, case by case, then those with extreme values.
 
-    Fails at a case that breaks the spec's checks, or that no variant computes.
+    Raises SpecError for a case that violates the spec's checks, or that no variant supports.
     """
     names = UniqueNames()
     found: list[Run] = []
@@ -162,19 +163,19 @@ def runs_of(op: Op) -> Iterator[Run]:
         name = names.add(case_name(op, test.args))
         runs = _runs(op, name, test)
         if not runs and not (test.shared and _is_of_other_dtypes(op, test)):
-            raise SpecError.at(test.position, f"No variant of {op.name} computes this case.")
+            raise SpecError.at(test.position, f"No variant of {op.name} supports this case.")
         found += runs
         yield from runs
     for name, test in extreme_cases(op, found):
-        yield from _runs(op, name, test)  # whose numbers are alike in all dtypes
+        yield from _runs(op, name, test)
 
 
 def _runs(op: Op, name: str, test: TestCase) -> list[Run]:
     try:
         runs = [run_of(op, name, test, variant) for variant in op.variants]
     except EvalError as error:
-        place = "" if error.at is None else f" (The formula is at {error.at}.)"
-        message = f"This is no call of {op.name}: {error}{place}"
+        location = "" if error.at is None else f" (The formula is at {error.at}.)"
+        message = f"This is not a valid call of {op.name}: {error}{location}"
         raise SpecError.at(test.position, message) from None
     return [run for run in runs if run is not None]
 
@@ -184,7 +185,7 @@ def _is_of_other_dtypes(op: Op, test: TestCase) -> bool:
 
 
 def run_of(op: Op, name: str, test: TestCase, variant: Variant) -> Run | None:
-    """The case for one variant; None when it is not for this variant."""
+    """The case for one variant. None if the variant does not support it."""
     if test.dtypes is not None and variant.dtype not in test.dtypes:
         return None
     if test.storages is not None and variant.storage not in test.storages:
@@ -196,7 +197,7 @@ def run_of(op: Op, name: str, test: TestCase, variant: Variant) -> Run | None:
         arg.name: _typed(test.args[arg.name], dtypes.get(arg.name), variant.storage)
         for arg in op.args
     }
-    outputs = tuple(_placed(op, variant, op.infer(args)))
+    outputs = tuple(_output_types(op, variant, op.infer(args)))
     if not op.computes(variant, args, outputs):
         return None
     tensors = [*_tensors(args), *outputs]
@@ -214,7 +215,7 @@ def _dtype(arg: Arg, variant: Variant) -> DType:
 
 
 def _typed(value: CaseValue, dtype: DType | None, storage: Storage) -> object:
-    """The value as formulas see it: tensors as their types."""
+    """The value for formulas: tensors as their types."""
     if isinstance(value, TensorCase):
         assert dtype is not None
         return TensorType(value.shape, dtype, storage)
@@ -223,7 +224,7 @@ def _typed(value: CaseValue, dtype: DType | None, storage: Storage) -> object:
     return value
 
 
-def _placed(op: Op, variant: Variant, types: list[TensorType]) -> Iterator[TensorType]:
+def _output_types(op: Op, variant: Variant, types: list[TensorType]) -> Iterator[TensorType]:
     """The outputs' types with the storages that the variant writes."""
     bound = {tensor.name: tensor.storage for tensor in variant.tensors}
     for output, tensor in zip(op.outputs, types, strict=True):
@@ -240,7 +241,7 @@ def _tensors(args: Mapping[str, object]) -> Iterator[TensorType]:
 
 
 def _fits(tensor: TensorType) -> bool:
-    """Whether the storage can hold the tensor."""
+    """Whether the storage supports the shape."""
     if tensor.storage is None or not tensor.storage.is_texture:
         return True
     if len(tensor.shape) > TEXTURE_RANK:
@@ -250,9 +251,9 @@ def _fits(tensor: TensorType) -> bool:
 
 
 def _falls_back(tensors: Iterable[TensorType], outputs: Iterable[TensorType]) -> bool:
-    """Whether the runtime takes a buffer kernel because an empty tensor cannot be a texture.
+    """Whether the runtime uses a buffer kernel because an empty tensor cannot be a texture.
 
-    With only empty outputs there is nothing to dispatch, so that the variant does not matter.
+    If all outputs are empty, nothing is dispatched and any variant is valid.
     """
     empty = any(0 in x.shape for x in tensors if x.storage is not None and x.storage.is_texture)
     return empty and not all(0 in y.shape for y in outputs)

@@ -1,4 +1,4 @@
-"""Values of test tensors (extremes included), and expected results in the output's dtype."""
+"""Values of test tensors, also extreme ones, and expected results in the dtype of the output."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import hashlib
 
 import numpy as np
 
-from codegen.spec import TensorCase
-from codegen.spec.case import EVERYTHING
+from spec_model.spec import TensorCase
+from spec_model.spec.case import EVERYTHING
 from spirloom.bfloat16 import bytes_of
 from spirloom.ir import Array, DType
 
-# Where rules change: signs, halves that are rounded to even, the ends of what float16, float32 and
-# the integers hold exactly, and arguments that wind many times round a circle.
-_TURNS = (0.5, 1, 1.5, 2, 2.5, 127.5, 2048.5, 2.0**23 + 1, 2.0**24 - 1, 2.0**24 + 2, 2.0**31)
+# Edge cases: ties that round to even, limits of exact integers in float16 and float32, and large
+# arguments of periodic functions.
+_EDGES = (0.5, 1, 1.5, 2, 2.5, 127.5, 2048.5, 2.0**23 + 1, 2.0**24 - 1, 2.0**24 + 2, 2.0**31)
 _LARGE = (1e5, 1e6, 3e9, 1e10, 1e20, 1e30)
-_WHOLE = (0, 1, 2, 7, 127, 128, 255, 256, 32767, 65536, 2**24 - 1, 2**24 + 1, 2**30)
+_INTEGERS = (0, 1, 2, 7, 127, 128, 255, 256, 32767, 65536, 2**24 - 1, 2**24 + 1, 2**30)
 
 
 def extreme_values(
@@ -24,28 +24,28 @@ def extreme_values(
     dtype: DType,
     limits: tuple[float, float] = EVERYTHING,
 ) -> Array:
-    """A third known for trouble, a third from the whole range, a third as numbers mostly are.
+    """One third each of edge cases, of values from the full range, and of typical values.
 
-    Where there are limits, what lies beyond them makes room for others from between them.
+    Values outside `limits` are replaced by random values within them.
     """
     pools = _floats if dtype.is_float else _integers
-    chosen = random.integers(3, size=shape)
-    drawn = np.choose(chosen, pools(random, shape, dtype))
+    pool = random.integers(3, size=shape)
+    values = np.choose(pool, pools(random, shape, dtype))
     if limits != EVERYTHING:
-        low, high = _held(limits, dtype)
-        inside = (drawn >= low) & (drawn <= high)
-        drawn = np.where(inside, drawn, _between(random, shape, dtype, low, high))
+        low, high = _representable(limits, dtype)
+        inside = (values >= low) & (values <= high)
+        values = np.where(inside, values, _between(random, shape, dtype, low, high))
     with np.errstate(over="ignore"):
-        return np.asarray(drawn, dtype=dtype.numpy)
+        return np.asarray(values, dtype=dtype.numpy)
 
 
 def has_denormals(array: Array) -> bool:
-    """Whether it holds numbers that a device may take for zeros."""
+    """Whether an element is denormal. Devices may flush it to zero."""
     return array.dtype.kind == "f" and bool(_denormal(array).any())
 
 
 def without_denormals(array: Array) -> Array:
-    """The array with zeros in their places, of their signs."""
+    """The array with denormals replaced by zeros of the same sign."""
     if array.dtype.kind != "f":
         return array
     return np.where(_denormal(array), np.copysign(array.dtype.type(0), array), array)
@@ -55,14 +55,14 @@ def _denormal(array: Array) -> Array:
     return np.asarray((array != 0) & (np.abs(array) < np.finfo(array.dtype).tiny))
 
 
-def _held(limits: tuple[float, float], dtype: DType) -> tuple[float, float]:
-    """Limits that are numbers of the dtype, so that none between them is rounded beyond them."""
+def _representable(limits: tuple[float, float], dtype: DType) -> tuple[float, float]:
+    """The limits rounded inward to values of the dtype."""
     if not dtype.is_float:
         ends = np.iinfo(dtype.numpy)
         return max(limits[0], float(ends.min)), min(limits[1], float(ends.max))
     largest = np.finfo(dtype.numpy).max
     low, high = np.clip(limits, -largest, largest).astype(dtype.numpy)
-    # As Python's numbers: against a NumPy scalar the limit would be rounded first.
+    # As Python floats: a comparison with a NumPy scalar would first round the limit.
     low = np.nextafter(low, high) if float(low) < limits[0] else low
     high = np.nextafter(high, low) if float(high) > limits[1] else high
     return float(low), float(high)
@@ -79,7 +79,7 @@ def _between(
 
 def _floats(random: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> list[Array]:
     limits = np.finfo(dtype.numpy)
-    ends = [0, np.inf, limits.max, limits.tiny, limits.smallest_subnormal, *_TURNS, *_LARGE]
+    ends = [0, np.inf, limits.max, limits.tiny, limits.smallest_subnormal, *_EDGES, *_LARGE]
     known = np.array([np.nan, *ends, *np.negative(np.array(ends, np.float64))])
     low, high = np.log2(limits.tiny), np.log2(limits.max)
     sign = random.choice([-1.0, 1.0], shape)
@@ -90,7 +90,7 @@ def _floats(random: np.random.Generator, shape: tuple[int, ...], dtype: DType) -
 def _integers(random: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> list[Array]:
     limits = np.iinfo(dtype.numpy)
     low, high = int(limits.min), int(limits.max)
-    ends = (low, low + 1, high - 1, high, *_WHOLE, *(-x for x in _WHOLE))
+    ends = (low, low + 1, high - 1, high, *_INTEGERS, *(-x for x in _INTEGERS))
     known = np.array([x for x in ends if low <= x <= high])
     return [
         random.choice(known, shape),
@@ -110,11 +110,11 @@ DEFAULT_RANGES: dict[DType, tuple[float, float]] = {
 
 
 class CaseError(Exception):
-    """A test case that cannot be made; the message says why."""
+    """An invalid test case. The message gives the reason."""
 
 
 def make_array(spec: TensorCase, dtype: DType, seed: str) -> Array:
-    """The tensor's numbers, already rounded to its dtype."""
+    """The values of a tensor, rounded to its dtype."""
     if spec.values is not None:
         return _given(np.reshape(np.array(spec.values, np.float64), spec.shape), dtype)
     random = _generator(seed)
@@ -127,15 +127,15 @@ def make_array(spec: TensorCase, dtype: DType, seed: str) -> Array:
     uniform = random.random(spec.shape)
     if dtype.is_float:
         return np.asarray(low + (high - low) * uniform, dtype=dtype.numpy)
-    whole = np.floor(low + (high - low + 1) * uniform).astype(np.int64)
-    return np.asarray(whole, dtype=dtype.numpy)
+    integers = np.floor(low + (high - low + 1) * uniform).astype(np.int64)
+    return np.asarray(integers, dtype=dtype.numpy)
 
 
 def _given(values: Array, dtype: DType) -> Array:
-    """Integers beyond the dtype's ends wrap; beyond float16's are infinities."""
+    """Explicit values in the dtype. Integers out of range wrap, floats become infinite."""
     with np.errstate(over="ignore", invalid="ignore"):
-        whole = values.astype(np.int64) if dtype.numpy.kind in "iu" else values
-        return whole.astype(dtype.numpy)
+        wide = values.astype(np.int64) if dtype.numpy.kind in "iu" else values
+        return wide.astype(dtype.numpy)
 
 
 def _generator(seed: str) -> np.random.Generator:
@@ -144,7 +144,7 @@ def _generator(seed: str) -> np.random.Generator:
 
 
 def widened(array: Array) -> Array:
-    """The same numbers in the type that references compute in: float64, int64 or bool."""
+    """The values in the dtype for references: float64, int64 or bool."""
     match array.dtype.kind:
         case "f":
             return array.astype(np.float64)
@@ -155,16 +155,16 @@ def widened(array: Array) -> Array:
 
 
 def rounded(result: Array, dtype: DType, shape: tuple[int, ...]) -> Array:
-    """The result as the op's output type has it. An integer output takes only whole numbers."""
+    """The result in the output dtype. Raises CaseError for fractions in integer outputs."""
     if result.dtype.kind not in "biuf":
-        raise CaseError(f"The reference gives {_described(result)}, not numbers.")
+        raise CaseError(f"The reference returns {_described(result)}; expected a numeric array.")
     if result.shape != shape:
-        raise CaseError(f"The reference gives the shape {result.shape}, the spec {shape}.")
+        raise CaseError(f"The reference returns the shape {result.shape}; the spec has {shape}.")
     if dtype in (DType.F32, DType.F16):
         with np.errstate(over="ignore"):
             return np.ascontiguousarray(result, dtype=dtype.numpy).reshape(shape)
     if result.dtype.kind == "f" and not np.array_equal(result, np.trunc(result)):
-        raise CaseError(f"The reference gives fractions for an output of dtype {dtype}.")
+        raise CaseError(f"The reference returns fractions for an output of dtype {dtype}.")
     with np.errstate(invalid="ignore"):
         return np.ascontiguousarray(result.astype(dtype.numpy)).reshape(shape)
 

@@ -1,1 +1,1 @@
-"""The subcommands of `spirloom`. They import what is slow to load only when they run."""
+"""The subcommands of `spirloom`. Slow modules are imported only when a command runs."""

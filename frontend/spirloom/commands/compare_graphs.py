@@ -1,4 +1,4 @@
-"""spirloom compare: how far the outputs of one graph are from another's."""
+"""spirloom compare: the difference between the outputs of two graphs."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ examples:
   spirloom compare net.slg int4.slg --input x=x.npy --layers
   spirloom compare net.slg int4.slg --random --json | jq '.outputs[].sqnr_db'
 
-The first graph counts as exact. `max abs` is the greatest difference, `relative` the norm of the
-differences by that of the values, SQNR 10 log10(sum of squares / sum of squared differences).
+The first graph is the reference. `max abs` is the maximum difference, `relative` is the norm of the
+differences divided by the norm of the values, and SQNR is 10 log10(sum of squares / sum of squared
+differences).
 """
 
 
@@ -27,40 +28,48 @@ def add_parser(commands: Any) -> None:
     """Adds the subcommand."""
     parser = commands.add_parser(
         "compare",
-        help="say how far the outputs of one graph are from another's",
-        description="Runs two graphs on the same inputs and prints for each output how far the "
-        "second one's is from the first one's: what --fp16 or --quantize costs.",
+        help="compare the outputs of two graphs",
+        description="Runs two graphs on the same inputs and prints the difference of each output, "
+        "such as the error of --fp16 or --quantize.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("a", type=Path, metavar="A.slg", help="what counts as exact")
-    parser.add_argument("b", type=Path, metavar="B.slg", help="what is compared with it")
+    parser.add_argument("a", type=Path, metavar="A.slg", help="the reference")
+    parser.add_argument("b", type=Path, metavar="B.slg", help="the graph to compare with it")
     parser.add_argument(
-        "--input", action="append", default=[], metavar="NAME=FILE.npy", help="the value of one"
+        "--input",
+        action="append",
+        default=[],
+        metavar="NAME=FILE.npy",
+        help="the value of an input",
+    )
+    parser.add_argument("--random", action="store_true", help="random values for all other inputs")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of the random values (default: %(default)s)"
     )
     parser.add_argument(
-        "--random", action="store_true", help="random numbers for the inputs that are not given"
+        "--method", default="", metavar="NAME", help="the method of files with several"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of these (default: %(default)s)")
-    parser.add_argument("--method", default="", metavar="NAME", help="of files with several")
     parser.add_argument(
         "--layers",
         action="store_true",
-        help="also what both graphs compute within, where name and shape are the same",
+        help="also compare intermediate tensors that have one name and shape in both graphs",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON; null: infinite or none")
+    parser.add_argument(
+        "--json", action="store_true", help="print JSON; null: infinite or undefined"
+    )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the differences."""
-    from spirloom.commands.model_options import fixed_of
+    from spirloom.commands.model_options import arrays_of
     from spirloom.comparison import compare
 
     found = compare(
         arguments.a,
         arguments.b,
-        fixed_of(arguments.input),
+        arrays_of(arguments.input),
         seed=arguments.seed if arguments.random else None,
         method=arguments.method,
         layers=arguments.layers,
@@ -74,7 +83,7 @@ def to_text(found: Comparison) -> str:
     from spirloom.terminal import shown
 
     rows = [("tensor", "max abs", "relative", "SQNR dB", "cosine")]
-    rows += [(shown(each.name), *_figures(each)) for each in (*found.layers, *found.outputs)]
+    rows += [(shown(each.name), *_metrics(each)) for each in (*found.layers, *found.outputs)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(_line(row, widths) for row in rows)
 
@@ -84,9 +93,9 @@ def _line(row: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join([first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)])
 
 
-def _figures(each: Difference) -> tuple[str, str, str, str]:
+def _metrics(each: Difference) -> tuple[str, str, str, str]:
     return (
-        f"{each.greatest:.2e}",
+        f"{each.max_abs:.2e}",
         f"{each.relative:.2e}",
         f"{each.sqnr:.1f}",
         f"{each.cosine:.7f}",
@@ -98,10 +107,10 @@ def _described(found: Comparison) -> dict[str, object]:
         kind: [
             {
                 "name": each.name,
-                "max_abs": _number(each.greatest),
-                "relative": _number(each.relative),
-                "sqnr_db": _number(each.sqnr),
-                "cosine": _number(each.cosine),
+                "max_abs": _finite(each.max_abs),
+                "relative": _finite(each.relative),
+                "sqnr_db": _finite(each.sqnr),
+                "cosine": _finite(each.cosine),
             }
             for each in rows
         ]
@@ -109,6 +118,6 @@ def _described(found: Comparison) -> dict[str, object]:
     }
 
 
-def _number(value: float) -> float | None:
-    """JSON has no infinities."""
+def _finite(value: float) -> float | None:
+    """The value, or None for infinities and NaN, which JSON does not support."""
     return value if math.isfinite(value) else None

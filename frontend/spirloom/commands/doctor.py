@@ -1,4 +1,4 @@
-"""spirloom doctor: what there is to run models with, as a bug report needs it."""
+"""spirloom doctor: the environment that runs models, for bug reports."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ def add_parser(commands: Any) -> None:
     """Adds the subcommand."""
     parser = commands.add_parser(
         "doctor",
-        help="say what of Vulkan there is, for bug reports",
-        description="Prints versions, libraries, drivers, devices with what they lack, caches and "
-        "operators. Exits with 1 when models cannot run here, and says what to do.",
+        help="report the Vulkan environment, for bug reports",
+        description="Prints versions, libraries, drivers, devices with missing features, caches "
+        "and operators. Exits with 1 if models cannot run, and prints the remedy.",
     )
     parser.add_argument("--json", action="store_true", help="print JSON; sizes in bytes")
     parser.set_defaults(run=run)

@@ -1,4 +1,4 @@
-"""spirloom import: a model file becomes a graph file."""
+"""spirloom import: converts a model to a graph file."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from codegen.regular_file import writable
-from spirloom.commands.model_options import add_model_options, check_options, quantisation_of
+from spec_model.files import writable
+from spirloom.commands.model_options import add_model_options, check_options, quantization_of
 from spirloom.commands.model_readers import add_language_options, import_onnx, reader_of
 from spirloom.errors import ImportFailure
 
@@ -20,12 +20,12 @@ examples:
   spirloom import resnet18.onnx -o resnet18.slg --shape input=3,3,224,224 --fp16
   spirloom import decoder.onnx -o decoder.slg --state 'past_*=present_*' --dim past=1..512
   spirloom import resnet18.pte -o resnet18.slg
-  spirloom import llama.pt2 -o llama.slg --quantize int4:32 --skip '*lm_head*'
+  spirloom import llama.pt2 -o llama.slg --quantize int4:32 --quantize-skip '*lm_head*'
   spirloom import Llama-3.2-1B -o llama.slg --context 4096 --fp16
   spirloom import Qwen3-0.6B-Q8_0.gguf -o qwen.slg --context 4096
 
-With --fp16 weights and computation are float16; inputs and outputs stay as the model has them.
-Every node that cannot be imported is listed, and then no file is written.
+With --fp16, weights and computation are float16; inputs and outputs keep their dtypes.
+If nodes cannot be imported, all of them are listed and no file is written.
 """
 
 
@@ -33,10 +33,10 @@ def add_parser(commands: Any) -> None:
     """Adds the subcommand."""
     parser = commands.add_parser(
         "import",
-        help="import an ONNX model, a program of PyTorch or ExecuTorch, or a language model",
-        description="Imports an ONNX model (opset 1 to 23), an archive of torch.export.save, a "
-        "program of ExecuTorch, or a language model in GGUF or a folder of Hugging Face, and "
-        "writes a graph file.",
+        help="import an ONNX model, a PyTorch or ExecuTorch program, or a language model",
+        description="Imports an ONNX model (opset 1 to 23), an archive of torch.export.save, an "
+        "ExecuTorch program, or a language model (GGUF file or Hugging Face directory), and writes "
+        "a graph file.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -44,7 +44,7 @@ def add_parser(commands: Any) -> None:
         "model",
         type=Path,
         metavar="MODEL",
-        help="the model: .onnx, .pt2, .pte, .bpte or .gguf, or a folder with config.json and "
+        help="the model: .onnx, .pt2, .pte, .bpte or .gguf, or a directory with config.json and "
         "safetensors",
     )
     parser.add_argument(
@@ -58,15 +58,15 @@ def add_parser(commands: Any) -> None:
         "--quantize",
         metavar="INT4:GROUP|INT8|BF16",
         type=str.lower,
-        help="round the weights of linear layers and embeddings: int4:32, int8:64, int8, or "
-        "bf16, bfloat16 in layers that compute in float32",
+        help="quantize the weights of linear layers and embeddings: int4:32, int8:64, int8, or "
+        "bf16 (bfloat16 weights with float32 activations)",
     )
     parser.add_argument(
-        "--skip",
+        "--quantize-skip",
         action="append",
         default=[],
         metavar="GLOB",
-        help="nodes that --quantize leaves alone, by their names",
+        help="names of nodes that --quantize skips",
     )
     add_language_options(parser)
     add_model_options(parser)
@@ -75,40 +75,38 @@ def add_parser(commands: Any) -> None:
         action="append",
         default=[],
         metavar="IN=OUT",
-        help="an input and the output that is its next value, a state of the graph (of ONNX); a * "
-        "in both stands for the same text: past_*=present_*",
+        help="make a state of an input and the output that is its next value (ONNX); a * in both "
+        "matches the same text: past_*=present_*",
     )
     parser.add_argument(
         "--storage",
         choices=["auto", "buffer", "texture3d", "texture2d"],
         default="auto",
-        help="where the tensors ask to live; auto leaves it to the runtime",
+        help="the requested storage of all tensors; auto: chosen by the runtime (default: auto)",
     )
     parser.add_argument(
         "--external-data",
         action="store_true",
-        help="put the constants in a file beside the graph, MODEL.slg.data",
+        help="store the constants in a separate file, MODEL.slg.data",
     )
     parser.add_argument(
         "--strip",
         action="store_true",
-        help="leave out the lines of the model's code that nodes come from (of PyTorch)",
+        help="omit the source locations of nodes (PyTorch)",
     )
-    parser.add_argument(
-        "--no-optimize", action="store_true", help="keep the nodes as the model has them"
-    )
+    parser.add_argument("--no-optimize", action="store_true", help="skip all optimization passes")
     parser.add_argument(
         "--skip-pass",
         action="append",
         default=[],
         metavar="NAME",
-        help="leave out one optimisation, e.g. to find the one that a result depends on",
+        help="skip one optimization pass, for example to find the one that changes a result",
     )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Imports, optimises, writes, and says what was done."""
+    """Imports, optimizes and writes the model. Prints a summary."""
     from spirloom import graph_file
     from spirloom.inspect import summary
     from spirloom.ir import Storage
@@ -119,20 +117,20 @@ def run(arguments: argparse.Namespace) -> int:
 
     skipped = OPTIMIZATIONS if arguments.no_optimize else _skipped(arguments.skip_pass)
     check_options(arguments)
-    quantisation_of(arguments)
+    quantization_of(arguments)
     _check_files(arguments.model, arguments.output)
     library = OpLibrary.with_dirs(arguments.spec_dir)
     storage = None if arguments.storage == "auto" else Storage(arguments.storage)
     read = reader_of(arguments.model)
     if arguments.state and read is not import_onnx:
         raise ImportFailure(
-            "--state is for ONNX models; other formats say themselves which buffers runs change."
+            "--state is for ONNX models. Other formats declare their mutable buffers."
         )
     with Progress(str(arguments.model)) as progress:
-        made = read(arguments, library, skipped, storage, progress)
+        graphs = read(arguments, library, skipped, storage, progress)
         progress("writing")
-        graph_file.save(made, arguments.output, arguments.external_data)
-    for graph in made if isinstance(made, list) else [made]:
+        graph_file.save(graphs, arguments.output, arguments.external_data)
+    for graph in graphs if isinstance(graphs, list) else [graphs]:
         method = f" {graph.name}:" if graph.name else ""
         print(f"{arguments.output}:{method} {summary(graph)}")
         for line in state_lines(graph) if arguments.state else ():
@@ -141,19 +139,19 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check_files(model: Path, output: Path) -> None:
-    """Refuses, before the work of importing, what cannot be written or would destroy the model."""
+    """Raises ImportFailure, before the import, if the output cannot be written or is the model."""
     if not model.exists():
         raise ImportFailure(f"Cannot read {model}: No such file or directory.")
     if output.is_dir():
-        raise ImportFailure(f"{output} is a folder; -o wants the name of the file to write.")
+        raise ImportFailure(f"{output} is a directory. -o requires a file name.")
     if not output.parent.is_dir():
-        raise ImportFailure(f"Cannot write {output}: there is no folder {output.parent}.")
+        raise ImportFailure(f"Cannot write {output}: the directory {output.parent} does not exist.")
     try:
         writable(output)
     except OSError as error:
         raise ImportFailure(f"Cannot write {output}: {error.strerror}.") from error
     if output.exists() and model.exists() and output.samefile(model):
-        raise ImportFailure(f"-o names the model itself, {model}; give the graph another name.")
+        raise ImportFailure(f"-o is the model itself, {model}. Use another file name.")
 
 
 def _skipped(names: Sequence[str]) -> Sequence[str]:
@@ -162,5 +160,5 @@ def _skipped(names: Sequence[str]) -> Sequence[str]:
     for name in names:
         if name not in OPTIMIZATIONS:
             known = ", ".join(OPTIMIZATIONS)
-            raise ImportFailure(f"--skip-pass {name}: there is no such pass, only {known}.")
+            raise ImportFailure(f"--skip-pass {name}: unknown pass. The passes are: {known}.")
     return names

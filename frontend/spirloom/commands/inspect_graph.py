@@ -1,4 +1,4 @@
-"""spirloom inspect: what a graph file holds, or a program of ExecuTorch."""
+"""spirloom inspect: describes a graph file or an ExecuTorch program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ examples:
   spirloom inspect resnet18.slg --json | jq .memory
   spirloom inspect resnet18.pte
 
-The memory plan is that for buffers on any device; spirloom-run prints what a device really uses.
+The memory plan is for buffers on any device. spirloom-run prints the memory use of a device.
 """
 
 
@@ -22,9 +22,9 @@ def add_parser(commands: Any) -> None:
     """Adds the subcommand."""
     parser = commands.add_parser(
         "inspect",
-        help="describe a graph file or a program of ExecuTorch",
-        description="Prints what a graph file holds: inputs, outputs, operators and memory; of a "
-        "program of ExecuTorch its methods, delegates, constants and state.",
+        help="describe a graph file or an ExecuTorch program",
+        description="Prints the inputs, outputs, operators and memory of a graph file, or the "
+        "methods, delegates, constants and state of an ExecuTorch program.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -32,9 +32,9 @@ def add_parser(commands: Any) -> None:
         "graph", type=Path, metavar="MODEL.slg", help="the graph file, or a .pte or .bpte"
     )
     parser.add_argument("--json", action="store_true", help="print JSON; sizes in bytes")
-    parser.add_argument("--nodes", action="store_true", help="list every node too")
+    parser.add_argument("--nodes", action="store_true", help="also list every node")
     parser.add_argument(
-        "--check", action="store_true", help="read all constants and compare them with their digest"
+        "--check", action="store_true", help="read all constants and check their digest"
     )
     parser.set_defaults(run=run)
 

@@ -1,4 +1,4 @@
-"""spirloom ops: the operators there are, and what ONNX becomes."""
+"""spirloom ops: lists the operators, or the supported ONNX operators."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "ops",
         help="list the operators",
-        description="Lists Spirloom's operators, or the ONNX operators that can be imported.",
+        description="Lists Spirloom's operators, or the supported ONNX operators.",
     )
     parser.add_argument("--onnx", action="store_true", help="list ONNX operators instead")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints one operator to a line."""
+    """Prints one operator per line."""
     if arguments.onnx:
         from spirloom.onnx.importer import supported_ops
 

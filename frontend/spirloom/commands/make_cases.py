@@ -6,12 +6,12 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from codegen import SpecError
+from spec_model import SpecError
 from spirloom.errors import ImportFailure
 
 DESCRIPTION = """\
-Makes test cases for every variant of the operators: inputs, a graph file of one node, and what the
-NumPy reference gives. The C++ program op_tests runs them on a device.
+Generates test cases for every variant of the operators: inputs, a graph file of one node, and the
+results of the NumPy reference. The C++ program op_tests runs them on a device.
 
   spirloom cases --spec-dir op_specs --template-dir templates/glsl --out ops.slcases
 """
@@ -21,7 +21,7 @@ def add_parser(commands: Any) -> None:
     """Adds the subcommand."""
     parser = commands.add_parser(
         "cases",
-        help="make test cases of op specs",
+        help="generate test cases of op specs",
         description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -34,9 +34,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--template-dir", type=Path, action="append", required=True, metavar="DIR")
     parser.add_argument("--out", type=Path, required=True, help="the .slcases file to write")
     parser.add_argument(
-        "--cache", type=Path, metavar="DIR", help="keep each op's cases there, and take them thence"
+        "--cache", type=Path, metavar="DIR", help="directory to cache the cases of each op"
     )
-    parser.add_argument("--depfile", type=Path, metavar="FILE", help="name all they follow from")
+    parser.add_argument(
+        "--depfile", type=Path, metavar="FILE", help="the depfile to write: all inputs of the cases"
+    )
     parser.add_argument("--op", metavar="NAME", help="only this op, e.g. aten.add.Tensor")
 
 

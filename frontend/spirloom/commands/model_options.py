@@ -1,4 +1,4 @@
-"""Options of the commands that read models: what a model's file leaves open."""
+"""Options of the commands that read models: sizes, bounds and constant inputs."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from codegen.regular_file import open_regular
+from spec_model.files import open_regular
 from spirloom.errors import ImportFailure
 
 if TYPE_CHECKING:
     from spirloom.interval import Interval
     from spirloom.ir import Array
     from spirloom.onnx.inputs import Shapes
-    from spirloom.passes.weight_quantization import Quantisation
+    from spirloom.passes.weight_quantization import Quantization
     from spirloom.sizes import Symbol
     from spirloom.torch.options import Options
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options that say what a model's file leaves open."""
+    """Adds the options for sizes, bounds and constants."""
     parser.add_argument(
         "--dim",
         action="append",
         default=[],
         metavar="NAME=N",
-        help="the size of an open dimension; LEAST..GREATEST leaves it to each run",
+        help="the size of an open dimension; MIN..MAX keeps it symbolic",
     )
     parser.add_argument(
         "--shape", action="append", default=[], metavar="INPUT=N,N,…", help="the shape of an input"
@@ -36,26 +36,26 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="INPUT=LOW..HIGH",
-        help="the whole numbers between which an input lies",
+        help="the integer bounds of an input",
     )
     parser.add_argument(
-        "--fix",
+        "--constant-input",
         action="append",
         default=[],
         metavar="INPUT=FILE.npy",
-        help="make an input the constant in a NumPy file",
+        help="replace an input by the constant in a NumPy file",
     )
     parser.add_argument(
         "--float64-as-float32",
         action="store_true",
-        help="accept that what the model computes in float64 is rounded to float32",
+        help="accept rounding of float64 computation to float32",
     )
     parser.add_argument(
         "--constants-limit",
         type=int,
         default=1024,
         metavar="MIB",
-        help="memory for constants that are computed at import, beyond eight times that of the "
+        help="memory for constants computed at import, in addition to eight times the size of the "
         "model (default: %(default)s)",
     )
     parser.add_argument(
@@ -64,12 +64,12 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="DIR",
-        help="a folder of operator specs of your own, which nodes of the same name become",
+        help="a directory of additional operator specs, for nodes of the same name",
     )
 
 
 def check_options(arguments: argparse.Namespace) -> None:
-    """Refuses what is not written as it should be, before any file is read."""
+    """Raises ImportFailure for malformed options, before any file is read."""
     _dims(arguments)
     _ranges(arguments)
     _inputs(arguments)
@@ -77,13 +77,13 @@ def check_options(arguments: argparse.Namespace) -> None:
 
 
 def archive_options(arguments: argparse.Namespace) -> Options:
-    """What is said of an archive of torch.export.save."""
+    """The options for exported programs."""
     from spirloom.torch.options import Options
 
     if arguments.shape:
         raise ImportFailure(
-            "--shape is for ONNX models; an exported program has the sizes that it was exported "
-            "with, but for those that --dim chooses."
+            "--shape is for ONNX models. An exported program has the sizes of its export, except "
+            "for dynamic dimensions, which --dim sets."
         )
     return Options(
         sizes=_dims(arguments),
@@ -91,26 +91,26 @@ def archive_options(arguments: argparse.Namespace) -> Options:
         ranges=_ranges(arguments),
         float64_as_float32=arguments.float64_as_float32,
         constants_limit=max(arguments.constants_limit, 0) << 20,
-        fixed=fixed_of(arguments.fix),
+        fixed=arrays_of(arguments.constant_input),
     )
 
 
 def shapes_of(arguments: argparse.Namespace) -> Shapes:
-    """What is said of inputs of an ONNX model: fixed sizes, shapes, bounds."""
+    """The options for inputs of an ONNX model: sizes, shapes, bounds."""
     from spirloom.onnx.inputs import Shapes
 
     return Shapes(_dims(arguments), _inputs(arguments), _ranges(arguments))
 
 
-def quantisation_of(arguments: argparse.Namespace) -> Quantisation | None:
-    """To what weights are rounded, if they are."""
-    from spirloom.passes.weight_quantization import Quantisation
+def quantization_of(arguments: argparse.Namespace) -> Quantization | None:
+    """The weight quantization, if any."""
+    from spirloom.passes.weight_quantization import Quantization
 
-    if arguments.skip and arguments.quantize is None:
-        raise ImportFailure("--skip names nodes that --quantize leaves alone; give that as well.")
+    if arguments.quantize_skip and arguments.quantize is None:
+        raise ImportFailure("--quantize-skip requires --quantize.")
     if arguments.quantize is None:
         return None
-    return Quantisation.of(arguments.quantize, arguments.skip)
+    return Quantization.of(arguments.quantize, arguments.quantize_skip)
 
 
 def _dims(arguments: argparse.Namespace) -> dict[str, int]:
@@ -119,7 +119,7 @@ def _dims(arguments: argparse.Namespace) -> dict[str, int]:
     }
     for name, sizes in dims.items():
         if len(sizes) != 1:
-            raise ImportFailure(f"--dim {name} wants one number, not {len(sizes)}.")
+            raise ImportFailure(f"--dim {name} must be one size, not {len(sizes)}.")
     return {name: sizes[0] for name, sizes in dims.items()}
 
 
@@ -132,7 +132,7 @@ def _ranges(arguments: argparse.Namespace) -> dict[str, Interval]:
 
 
 def symbols_of(arguments: argparse.Namespace) -> list[Symbol]:
-    """The dimensions that stay open between bounds."""
+    """The symbolic dimensions with their bounds."""
     from spirloom.sizes import Symbol
 
     symbols: dict[str, Symbol] = {}
@@ -142,10 +142,7 @@ def symbols_of(arguments: argparse.Namespace) -> list[Symbol]:
         low, _, high = text.partition("..")
         ends = [int(end) for end in (low, high) if end.isdecimal()]
         if len(ends) != 2 or not 1 <= ends[0] < ends[1]:
-            raise ImportFailure(
-                f"--dim {name} wants bounds from 1 on, LEAST..GREATEST with LEAST below GREATEST, "
-                f"not '{text}'."
-            )
+            raise ImportFailure(f"--dim {name} must be MIN..MAX with 1 <= MIN < MAX, not '{text}'.")
         symbols[name] = Symbol(name, ends[0], ends[1])
     return list(symbols.values())
 
@@ -153,7 +150,7 @@ def symbols_of(arguments: argparse.Namespace) -> list[Symbol]:
 def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.rpartition("=")
     if not equals or not name:
-        raise ImportFailure(f"'{text}' is not of the form NAME=VALUE.")
+        raise ImportFailure(f"Expected NAME=VALUE, not '{text}'.")
     return name, value
 
 
@@ -166,15 +163,15 @@ def _range(text: str) -> Interval:
     except ValueError:
         found = None
     if found is None or not dots or found.low > found.high:
-        raise ImportFailure(f"--range wants two whole numbers, LOW..HIGH, not '{text}'.")
+        raise ImportFailure(f"--range must be two integers, LOW..HIGH, not '{text}'.")
     return found
 
 
-def fixed_of(texts: Sequence[str]) -> dict[str, Array]:
-    """The arrays that inputs are fixed to."""
+def arrays_of(texts: Sequence[str]) -> dict[str, Array]:
+    """Arrays by name, from options of the form NAME=FILE.npy."""
     import numpy as np
 
-    fixed = {}
+    arrays = {}
     for name, file in map(_pair, texts):
         try:
             with open_regular(Path(file)) as stream:
@@ -183,13 +180,13 @@ def fixed_of(texts: Sequence[str]) -> dict[str, Array]:
             reason = getattr(error, "strerror", None) or error
             raise ImportFailure(f"Cannot read {file} as a NumPy array: {reason}.") from error
         if not isinstance(loaded, np.ndarray):
-            raise ImportFailure(f"{file} holds several arrays; name a .npy file with one.")
-        fixed[name] = loaded
-    return fixed
+            raise ImportFailure(f"{file} has several arrays. Use a .npy file, which has one.")
+        arrays[name] = loaded
+    return arrays
 
 
 def _sizes(text: str, option: str) -> tuple[int, ...]:
     parts = text.replace("x", ",").split(",") if text else []
     if not all(part.strip().isdecimal() for part in parts):
-        raise ImportFailure(f"{option} wants numbers that are not negative, not '{text}'.")
+        raise ImportFailure(f"{option} must be non-negative integers, not '{text}'.")
     return tuple(int(part) for part in parts)

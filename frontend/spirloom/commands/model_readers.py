@@ -7,84 +7,77 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spirloom.commands.model_options import (
     archive_options,
-    fixed_of,
-    quantisation_of,
+    arrays_of,
+    quantization_of,
     shapes_of,
     symbols_of,
 )
 
 if TYPE_CHECKING:
+    from spirloom.family import LanguageOptions
     from spirloom.ir import Graph, Storage
     from spirloom.ops import OpLibrary
     from spirloom.terminal import Report
+    from spirloom.torch.options import Options
 
 
 def add_language_options(parser: argparse.ArgumentParser) -> None:
-    """Adds what is said of the caches."""
+    """Adds the options of language models."""
     parser.add_argument(
         "--context",
         type=int,
         metavar="TOKENS",
-        help="how many tokens the caches of a language model hold (default: as it was trained)",
+        help="rows of a language model's KV cache (default: the training context)",
     )
     parser.add_argument(
-        "--prompt",
+        "--max-prefill",
         type=int,
         metavar="TOKENS",
-        help="how many of them one run of its prefill may take (default: 512)",
+        help="maximum tokens of one prefill run of a language model (default: 512)",
     )
     parser.add_argument(
-        "--largest-weight",
+        "--max-binding",
         type=int,
         metavar="MIB",
         default=128,
-        help="how large a weight or table of it may be for one kernel to bind, else it is computed "
-        "in parts (default: 128 MiB, which every device takes; most GPUs take 4095)",
+        help="maximum size of one weight buffer of a language model; larger matrices are split "
+        "(default: 128, which every device supports; most GPUs support 4095)",
     )
 
 
-def import_folder(
+def import_language_model(
     arguments: argparse.Namespace,
     library: OpLibrary,
     skipped: Collection[str],
     storage: Storage | None,
     report: Report,
 ) -> list[Graph]:
-    """The methods of a language model in a folder of Hugging Face."""
-    from spirloom import hf
+    """Imports the methods of a language model: a Hugging Face directory or a GGUF file."""
+    from spirloom import gguf, hf
 
     report("reading weights")
-    return hf.import_folder(arguments.model, library=library, **_language_options(arguments))
+    read = hf.import_directory if arguments.model.is_dir() else gguf.import_gguf
+    return read(
+        arguments.model,
+        log=lambda line: print(f"{arguments.model}: {line}", file=sys.stderr),
+        **_language_options(arguments, library),
+    )
 
 
-def import_gguf(
-    arguments: argparse.Namespace,
-    library: OpLibrary,
-    skipped: Collection[str],
-    storage: Storage | None,
-    report: Report,
-) -> list[Graph]:
-    """The methods of a language model in a GGUF file."""
-    from spirloom import gguf
-
-    report("reading weights")
-    return gguf.import_gguf(arguments.model, library=library, **_language_options(arguments))
-
-
-def _language_options(arguments: argparse.Namespace) -> dict[str, Any]:
+def _language_options(arguments: argparse.Namespace, library: OpLibrary) -> LanguageOptions:
     from spirloom.ir import DType
 
     return {
         "context": arguments.context,
-        "prompt": arguments.prompt,
-        "largest": arguments.largest_weight << 20,
+        "max_prefill": arguments.max_prefill,
+        "max_binding": arguments.max_binding << 20,
         "dtype": DType.F16 if arguments.fp16 else DType.F32,
-        "quantize": quantisation_of(arguments),
-        "tell": lambda line: print(f"{arguments.model}: {line}", file=sys.stderr),
+        "library": library,
+        "quantize": quantization_of(arguments),
     }
 
 
@@ -92,15 +85,13 @@ Reader = Callable[..., "Graph | list[Graph]"]
 
 
 def reader_of(model: Path) -> Reader:
-    """What imports a file, by what the file holds."""
+    """The reader for the format of a file or directory."""
     from spirloom.gguf import is_gguf
     from spirloom.pte.file import is_program
     from spirloom.torch.archive import is_archive
 
-    if model.is_dir():
-        return import_folder
-    if is_gguf(model):
-        return import_gguf
+    if model.is_dir() or is_gguf(model):
+        return import_language_model
     if is_program(model):
         return import_program
     return import_archive if is_archive(model) else import_onnx
@@ -113,13 +104,13 @@ def import_onnx(
     storage: Storage | None,
     report: Report,
 ) -> Graph:
-    """The graph of an ONNX model."""
+    """Imports an ONNX model."""
     from spirloom.onnx.importer import import_model
-    from spirloom.onnx.kv_cache import fix_growing_caches, hold_states, pairs_of, refuse_fixed
+    from spirloom.onnx.kv_cache import make_states, preallocate_caches, refuse_growing, state_pairs
     from spirloom.passes import optimize, optimize_sizes
     from spirloom.varying.generalize import generalize
 
-    shapes, fixed = shapes_of(arguments), fixed_of(arguments.fix)
+    shapes, fixed = shapes_of(arguments), arrays_of(arguments.constant_input)
 
     growing: dict[str, str] = {}
 
@@ -134,16 +125,16 @@ def import_onnx(
             max(arguments.constants_limit, 0) << 20,
             report,
         )
-        growing.update(hold_states(graph, pairs_of(arguments.state, graph)))
+        growing.update(make_states(graph, state_pairs(arguments.state, graph)))
         if not symbols:
-            refuse_fixed(graph, growing)
+            refuse_growing(graph, growing)
         optimize(
             graph,
             library,
             arguments.fp16,
             skipped,
             report,
-            quantisation_of(arguments),
+            quantization_of(arguments),
             sizes_vary=bool(symbols),
         )
         for tensor in graph.tensors():
@@ -153,8 +144,8 @@ def import_onnx(
     symbols = symbols_of(arguments)
     if not symbols:
         return make({})
-    grown = fix_growing_caches(generalize(make, symbols, library), growing, library)
-    return optimize_sizes(grown, library, skipped)
+    graph = preallocate_caches(generalize(make, symbols, library), growing, library)
+    return optimize_sizes(graph, library, skipped)
 
 
 def import_archive(
@@ -164,17 +155,11 @@ def import_archive(
     storage: Storage | None,
     report: Report,
 ) -> Graph:
-    """The graph of an archive of torch.export.save."""
+    """Imports an archive of torch.export.save."""
     from spirloom.torch.archived_program import read_archive
     from spirloom.torch.build import build
 
-    options = replace(
-        archive_options(arguments),
-        fp16=arguments.fp16,
-        skip=skipped,
-        strip=arguments.strip,
-        quantize=quantisation_of(arguments),
-    )
+    options = replace(_program_options(arguments, skipped), strip=arguments.strip)
     return build(read_archive(arguments.model), library, options, storage, report)
 
 
@@ -185,15 +170,19 @@ def import_program(
     storage: Storage | None,
     report: Report,
 ) -> Graph:
-    """The graph of a program of ExecuTorch."""
+    """Imports an ExecuTorch program."""
     from spirloom.pte.file import ProgramFile
     from spirloom.pte.importer import import_method
 
-    options = replace(
+    options = _program_options(arguments, skipped)
+    file = ProgramFile(arguments.model)
+    return import_method(file, library, options, arguments.method, storage, report)
+
+
+def _program_options(arguments: argparse.Namespace, skipped: Collection[str]) -> Options:
+    return replace(
         archive_options(arguments),
         fp16=arguments.fp16,
         skip=skipped,
-        quantize=quantisation_of(arguments),
+        quantize=quantization_of(arguments),
     )
-    file = ProgramFile(arguments.model)
-    return import_method(file, library, options, arguments.method, storage, report)

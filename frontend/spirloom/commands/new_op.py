@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from spirloom.new_op.target import Target
 
 DESCRIPTION = """\
-Makes the files of a new operator from those of one that is like it. They build at once; the test
-cases made from them fail until every TODO in them has been seen to, the reference first of all.
+Creates the files of a new operator from those of a similar one. They build immediately; their test
+cases fail until every TODO is done, starting with the reference.
 
-A template that takes params is shared; with --own-template, or when there is nothing to share, the
-new operator gets a copy of its own with notes for its author.
+A template with params is shared. With --own-template, or if it cannot be shared, the new operator
+has its own copy with notes for its author.
 
-Inside the repository the files go to op_specs/ and templates/glsl/; in a project of your own to
-its op_specs/ and templates/, or where you say.
+In the repository, files are written to op_specs/ and templates/glsl/; in other projects to
+op_specs/ and templates/, or as specified.
 """
 EPILOG = """\
 examples:
@@ -27,17 +27,17 @@ examples:
   spirloom new-op custom.snake --like celu --spec-dir ops --template-dir kernels
   spirloom new-op custom.snake --like relu --arg 'slope: float = 0.5' --arg 'steps: int = 2'
 
-docs/tutorials/first-operator.md walks through the whole.
+docs/tutorials/first-operator.md is a complete example.
 """
 INSIDE = """\
 Then:
   cmake --build --preset release --target op_tests
   build/release/bin/op_tests --gtest_filter='Op.{stem}_*'
-  ./dev update                 when it passes: the operator's rows in docs/ and generated/
+  ./dev update                 after it passes: updates docs/ and generated/
 """
 OUTSIDE = """\
-Then build and run the program that spirloom_add_op_tests() makes of your library
-(docs/tutorials/first-operator.md has the CMakeLists.txt), with --gtest_filter='Op.{stem}_*'.
+Then build and run the test program of spirloom_add_op_tests() with --gtest_filter='Op.{stem}_*'
+(CMakeLists.txt: docs/tutorials/first-operator.md).
 """
 
 
@@ -52,17 +52,19 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("name", metavar="NAME", help="the new operator, e.g. snake or custom.snake")
     parser.add_argument(
-        "--like", required=True, metavar="OP", help="the operator to start from: relu, aten.relu"
+        "--like", required=True, metavar="OP", help="the operator to copy: relu, aten.relu"
     )
     parser.add_argument(
         "--arg",
         action="append",
         default=[],
         metavar="'NAME: TYPE = DEFAULT'",
-        help="an argument that OP lacks, or with another default; may be repeated",
+        help="an additional argument, or another default of one; may be repeated",
     )
-    parser.add_argument("--spec-dir", type=Path, metavar="DIR", help="where the spec goes")
-    parser.add_argument("--template-dir", type=Path, metavar="DIR", help="where a template goes")
+    parser.add_argument("--spec-dir", type=Path, metavar="DIR", help="the directory for the spec")
+    parser.add_argument(
+        "--template-dir", type=Path, metavar="DIR", help="the directory for the template"
+    )
     parser.add_argument(
         "--own-template", action="store_true", help="copy the template even if it can be shared"
     )
@@ -70,7 +72,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Writes the files and says what is left to do."""
+    """Writes the files and prints the next steps."""
     from spirloom.new_op.scaffold import scaffold, write
     from spirloom.new_op.target import find_target
 
@@ -82,18 +84,18 @@ def run(arguments: argparse.Namespace) -> int:
         Path.cwd(),
         arguments.arg,
     )
-    made = scaffold(target, arguments.own_template)
-    write(made.files)
-    print(_report(target, made), end="")
+    result = scaffold(target, arguments.own_template)
+    write(result.files)
+    print(_report(target, result), end="")
     return 0
 
 
-def _report(target: Target, made: Scaffold) -> str:
-    lines = [f"{target.op}, like {target.like.name}:"]
+def _report(target: Target, result: Scaffold) -> str:
+    lines = [f"{target.op}, from {target.like.name}:"]
     lines += [
-        f"  {target.shown(path)}: {text.count('TODO')} TODO" for path, text in made.files.items()
+        f"  {target.shown(path)}: {text.count('TODO')} TODO" for path, text in result.files.items()
     ]
-    if made.shares_template:
+    if result.shares_template:
         template = target.like_template.name
-        lines.append(f"It shares the template {template}, which its params fill in.")
+        lines.append(f"It shares the template {template}. Set its params in the spec.")
     return "\n".join(lines) + "\n" + (INSIDE if target.inside else OUTSIDE).format(stem=target.stem)

@@ -1,4 +1,4 @@
-"""spirloom partition: what of a model goes to the device, and what stays."""
+"""spirloom partition: which nodes of a model run on the device, and which on the host."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from spirloom.commands.model_options import (
     add_model_options,
     archive_options,
-    fixed_of,
+    arrays_of,
     shapes_of,
     symbols_of,
 )
@@ -30,8 +30,8 @@ examples:
   0        device     88  602.1 kB   2.1 MB  Conv 52, LeakyRelu 32, Concat 4
   1        host        7    2.1 MB    400 B  NonMaxSuppression, Gather 4, Unsqueeze 2
 
-  stay in the host
-    NonMaxSuppression, /head/nms: how many elements it gives depends on the data, …
+  on the host
+    NonMaxSuppression, /head/nms: its output size depends on the data; …
 
 spirloom.onnx.load("detector.onnx") in Python runs such a model: see docs/how-to/partition.md.
 """
@@ -41,16 +41,16 @@ def add_parser(commands: Any) -> None:
     """Adds the subcommand."""
     parser = commands.add_parser(
         "partition",
-        help="tell which nodes of a model go to the device, and why others stay",
-        description="Parts a model: prints its segments in the order of their run, the operators "
-        "on each side, and the reason for each node that stays in the host.",
+        help="report which nodes of a model run on the device, and why others do not",
+        description="Partitions a model. Prints its segments in execution order, the operators on "
+        "device and host, and the reason for each node on the host.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("model", type=Path, metavar="MODEL", help="the model: .onnx or .pt2")
     parser.add_argument("--json", action="store_true", help="print JSON; sizes in bytes")
     parser.add_argument(
-        "--full", action="store_true", help="exit with 1 unless everything goes to the device"
+        "--full", action="store_true", help="exit with 1 unless every node runs on the device"
     )
     add_model_options(parser)
     parser.set_defaults(run=run)
@@ -76,23 +76,23 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _of_onnx(arguments: argparse.Namespace, library: OpLibrary) -> Report:
     from spirloom.onnx.importer import read
-    from spirloom.onnx.partition.partitioner import Options, part_model
+    from spirloom.onnx.partition.partitioner import Options, partition_model
 
     for symbol in symbols_of(arguments):
         raise ImportFailure(
-            f"--dim {symbol.name} wants one number: an ONNX model is parted for one size. "
-            f"Try --dim {symbol.name}={symbol.greatest}."
+            f"--dim {symbol.name} must be one size: an ONNX model is partitioned for fixed sizes. "
+            f"Use --dim {symbol.name}={symbol.max}."
         )
-    shapes, fixed = shapes_of(arguments), fixed_of(arguments.fix)
+    shapes, fixed = shapes_of(arguments), arrays_of(arguments.constant_input)
     limit = max(arguments.constants_limit, 0) << 20
     model = read(arguments.model, fixed, arguments.float64_as_float32)
     options = Options(library, shapes, constants_limit=limit)
-    return part_model(arguments.model, model, options, lambda graph: None).report
+    return partition_model(arguments.model, model, options, lambda graph: None).report
 
 
 def _of_archive(arguments: argparse.Namespace, library: OpLibrary) -> Report:
     from spirloom.torch.archived_program import read_archive
     from spirloom.torch.partition import report_of
 
-    options = archive_options(arguments)  # before a large file is read
+    options = archive_options(arguments)  # checked before reading a large file
     return report_of(read_archive(arguments.model), library, options)

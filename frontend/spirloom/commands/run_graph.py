@@ -15,13 +15,13 @@ from spirloom.errors import ImportFailure
 from spirloom.ir import Array
 
 EPILOG = """\
-The program is imported as `spirloom import` does. An output is right where it differs by no more
-than ATOL + RTOL · |expected|. Exit code 1: one is not.
+The program is imported with the defaults of `spirloom import`. An output passes if it differs by at
+most ATOL + RTOL · |expected|. Exit code 1: an output failed.
 """
 
 
 def check(arguments: Sequence[str]) -> int:
-    """Runs all cases of a method, and tells how far each output is."""
+    """Runs all cases of a method, and prints the error of each output."""
     from spirloom import graph_file, load
     from spirloom.ops import OpLibrary
     from spirloom.pte.file import ProgramFile, cases_of, differences
@@ -35,29 +35,30 @@ def check(arguments: Sequence[str]) -> int:
     cases = cases_of(file, method["name"])
     if not cases:
         raise ImportFailure(
-            f"{file.path} has no cases of '{method['name']}'; --check wants a bundled program "
+            f"{file.path} has no cases of '{method['name']}'. --check requires a bundled program "
             "(.bpte)."
         )
     graph = import_method(file, OpLibrary(), Options(fp16=options.fp16), method["name"])
     model = load(graph_file.to_bytes(graph))
-    tensors = [place for place, index in enumerate(method["inputs"]) if _is_tensor(method, index)]
-    wrong = 0
-    for number, case in enumerate(cases):
+    tensors = [i for i, value in enumerate(method["inputs"]) if _is_tensor(method, value)]
+    failed = 0
+    for index, case in enumerate(cases):
         if len(case.inputs) != len(method["inputs"]):
             raise ImportFailure(
-                f"case {number} has {len(case.inputs)} inputs, and '{method['name']}' takes "
+                f"Case {index} has {len(case.inputs)} inputs; '{method['name']}' has "
                 f"{len(method['inputs'])}."
             )
         given: list[Array] = [np.asarray(y) for y in model(*(case.inputs[at] for at in tensors))]
         if len(given) != len(case.outputs):
             raise ImportFailure(
-                f"case {number} has {len(case.outputs)} outputs, and there are {len(given)}."
+                f"Case {index} has {len(case.outputs)} outputs; '{method['name']}' has "
+                f"{len(given)}."
             )
         for found in differences(given, case.outputs, options.rtol, options.atol):
-            verdict = "right" if found.within else "WRONG"
-            print(f"case {number}, output {found.output}: {verdict}, off by {found.greatest:.1e}")
-            wrong += not found.within
-    return 1 if wrong else 0
+            verdict = "passed" if found.within else "FAILED"
+            print(f"case {index}, output {found.output}: {verdict}, error {found.max:.1e}")
+            failed += not found.within
+    return 1 if failed else 0
 
 
 def _is_tensor(method: dict[str, object], index: int) -> bool:
@@ -73,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     parser.add_argument("program", type=Path, metavar="NET.bpte")
-    parser.add_argument("--check", action="store_true", help="this")
+    parser.add_argument("--check", action="store_true", help="run the cases of a bundled program")
     parser.add_argument("--method", metavar="NAME", help="the method (default: forward)")
     parser.add_argument("--fp16", action="store_true", help="compute in float16")
     parser.add_argument("--rtol", type=float, default=1e-4, help="(default: %(default)s)")
@@ -82,26 +83,26 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def add_parser(commands: Any) -> None:
-    """Adds the subcommand; spirloom-run reads its arguments, --help too."""
+    """Adds the subcommand. spirloom-run parses its arguments, including --help."""
     parser = commands.add_parser(
         "run",
-        help="run a graph file on .npy inputs: spirloom-run; or NET.bpte --check",
+        help="run a graph file on .npy inputs (spirloom-run), or check NET.bpte --check",
         add_help=False,
-        prefix_chars="\0",  # nothing is an option of ours
+        prefix_chars="\0",  # no options of this parser
     )
     parser.add_argument("arguments", nargs="*")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Becomes spirloom-run, unless cases are to be checked."""
+    """Replaces the process with spirloom-run, except for --check."""
     if "--check" not in arguments.arguments:
-        return _become_spirloom_run(arguments.arguments)
+        return _exec_spirloom_run(arguments.arguments)
 
     return check(arguments.arguments)
 
 
-def _become_spirloom_run(arguments: list[str]) -> int:
+def _exec_spirloom_run(arguments: list[str]) -> int:
     from spirloom.programs import run_arguments
 
     command = run_arguments(arguments)

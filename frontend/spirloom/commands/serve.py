@@ -1,4 +1,4 @@
-"""spirloom serve: a language model over HTTP, for OpenAI's clients."""
+"""spirloom serve: serves a language model over HTTP with the OpenAI API."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def add_parser(commands: Any) -> None:
     """Adds the subcommand."""
     parser = commands.add_parser(
         "serve",
-        help="answer OpenAI's clients over HTTP with a language model",
+        help="serve a language model over HTTP with the OpenAI API",
         description="Serves a language model (.slg) at /v1/chat/completions, /v1/completions, "
-        "/v1/models and /health, one request after the other. Needs starlette, uvicorn and "
-        "tokenizers: pip install 'spirloom[serve]'. What of OpenAI's API there is: "
+        "/v1/models and /health, one request at a time. Requires starlette, uvicorn and "
+        "tokenizers: pip install 'spirloom[serve]'. Supported parts of the OpenAI API: "
         "docs/how-to/serve.md.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -38,18 +38,21 @@ def add_parser(commands: Any) -> None:
         "--host", default="127.0.0.1", help="address to listen on (default: %(default)s)"
     )
     parser.add_argument(
-        "--port", type=int, default=8080, help="its port; 0: a free one (default: %(default)s)"
+        "--port",
+        type=int,
+        default=8080,
+        help="port to listen on; 0: a free port (default: %(default)s)",
     )
-    parser.add_argument("--name", help="what clients call the model (default: the file's name)")
+    parser.add_argument("--name", help="model name for clients (default: the file name)")
     parser.add_argument(
         "--api-key",
         metavar="KEY",
         default=os.environ.get(KEY_VARIABLE) or None,
-        help=f"the key that clients must send (default: {KEY_VARIABLE}, which other users of the "
-        "machine cannot see; without either none is needed)",
+        help="the key that clients must send (default: the environment variable "
+        f"{KEY_VARIABLE}, which is not visible to other users; without both, no key is required)",
     )
     parser.add_argument(
-        "--tokenizer", type=Path, metavar="FILE", help="a tokenizer.json to take for the model's"
+        "--tokenizer", type=Path, metavar="FILE", help="a tokenizer.json that replaces the model's"
     )
     parser.add_argument(
         "--device", help="a device's index, id or part of its name, as for spirloom run"
@@ -60,27 +63,27 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serves until Ctrl-C."""
-    # First of all, for they may be missing.
+    # First, because these packages may be missing.
     from spirloom.serve.app import make_app
     from spirloom.serve.server import address, listen
     from spirloom.serve.server import run as run_server
 
-    # Then the address, as loading may take long.
+    # Then the address, because loading may be slow.
     with listen(arguments.host, arguments.port) as listening:
         from spirloom.llm import LLM
         from spirloom.runtime.runtime import Runtime
-        from spirloom.serve.request_queue import Turns
+        from spirloom.serve.request_queue import RequestQueue
 
         runtime = Runtime(arguments.device)
         llm = LLM(arguments.model, tokenizer=arguments.tokenizer, runtime=runtime, reuse=True)
         llm.encode("")  # fails now if the tokenizer cannot be read
-        name, turns = arguments.name or arguments.model.stem, Turns()
-        app = make_app(llm, turns, name, arguments.api_key)
+        name, queue = arguments.name or arguments.model.stem, RequestQueue()
+        app = make_app(llm, queue, name, arguments.api_key)
         print(_greeting(name, f"{address(listening)}/v1", runtime.device.name), flush=True)
         try:
-            run_server(app, listening, turns.closing, access_log=arguments.access_log)
+            run_server(app, listening, queue.shut_down, access_log=arguments.access_log)
         finally:
-            turns.close()
+            queue.close()
     return 0
 
 

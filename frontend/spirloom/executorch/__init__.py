@@ -1,4 +1,4 @@
-"""Spirloom as a backend of ExecuTorch's: importing this registers it.
+"""Spirloom as an ExecuTorch backend: importing this module registers it.
 
     import spirloom.executorch
     from executorch.runtime import Runtime
@@ -6,9 +6,9 @@
     method = Runtime.get().load_program("net.pte").load_method("forward")
     y, = method.execute([x])
 
-Import it before a program with its delegates is loaded: those that `SpirloomPartitioner` makes,
-and Vulkan ones. Raises Unavailable without ExecuTorch, without the library, or where another
-backend of one of its names is registered already.
+Import it before loading a program with delegates of `SpirloomPartitioner` or of ExecuTorch's Vulkan
+partitioner. Raises Unavailable if ExecuTorch or the library is missing, or if another backend is
+registered under one of the names.
 """
 
 from __future__ import annotations
@@ -22,23 +22,21 @@ if TYPE_CHECKING:
 
 __all__ = ["BACKENDS", "SpirloomPartitioner", "last_error"]
 
-BACKENDS = ("VulkanBackend", "SpirloomBackend")  # the names under which programs ask for it
+BACKENDS = ("VulkanBackend", "SpirloomBackend")  # names in ExecuTorch's registry
 
 _native = NativeBackend.load(*BACKENDS)
 
 
 def last_error() -> str:
-    """The whole message of the error that this thread's last load or run of a delegate ended with.
+    """The complete error message of this thread's last load or run of a delegate; "" on success.
 
-    "": it ended well.
-
-    ExecuTorch raises an exception with a number, and logs the lines.
+    ExecuTorch itself raises an exception with only an error code, and logs the message.
     """
     return _native.last_error()
 
 
 def __getattr__(name: str) -> Any:
-    """What exports need, and running does not: it takes PyTorch."""
+    """Imports SpirloomPartitioner lazily: it requires PyTorch, which running does not."""
     if name != "SpirloomPartitioner":
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     from spirloom.executorch.partitioner import SpirloomPartitioner

@@ -23,15 +23,15 @@ from spirloom.ops import OpLibrary
 from spirloom.sizes import Symbol
 from spirloom.torch.build import build, symbols_of
 from spirloom.torch.options import Options
-from spirloom.torch.program import Kind, Program, Ref, SizeOf, node_name
+from spirloom.torch.program import Kind, Program, Ref, SizeExpr, node_name
 
 _TAG = "delegation_tag"
 
 
 def tag_states(exported: Any) -> None:
-    """Gives buffers to the delegates that alone read and write them; after all calls are tagged.
+    """Tags each buffer that only one delegate reads and writes. Call after all calls are tagged.
 
-    Others stay ExecuTorch's, which the delegates take and give.
+    Other buffers remain in ExecuTorch's memory and are inputs and outputs of the delegates.
     """
     signature = exported.graph_signature
     nodes = {node.name: node for node in exported.graph.nodes}
@@ -49,63 +49,63 @@ def tag_states(exported: Any) -> None:
 
 
 def with_states(program: Program, exported: Any) -> Program:
-    """The program of a delegate: what its buffers become are no outputs."""
+    """Converts the outputs of a delegate's program that are buffer mutations to state updates."""
     updates: dict[str, Ref] = {}
     outputs = []
-    for spec, given in zip(exported.graph_signature.output_specs, program.outputs, strict=True):
-        if spec.kind.name == "BUFFER_MUTATION" and isinstance(given, Ref):
-            updates[spec.target] = given
+    for spec, output in zip(exported.graph_signature.output_specs, program.outputs, strict=True):
+        if spec.kind.name == "BUFFER_MUTATION" and isinstance(output, Ref):
+            updates[spec.target] = output
         else:
-            outputs.append(given)
+            outputs.append(output)
     return replace(program, outputs=tuple(outputs), updates=updates)
 
 
 def graph_of(program: Program, library: OpLibrary, options: CompileOptions) -> tuple[Graph, str]:
-    """The graph of a delegate's program, and why it takes the greatest sizes alone, if it does.
+    """The graph of a delegate's program, and the reason for static shapes; "" if they are dynamic.
 
     Raises SpirloomError.
     """
     _, symbols = symbols_of(program, Options())
-    names = [given.name for given in program.inputs if given.name in program.metas]
+    names = [item.name for item in program.inputs if item.name in program.metas]
     chosen = Options(ranges=options.intervals(names), fp16=options.force_fp16)
 
-    def made(**sizes: Any) -> Graph:
+    def make(**sizes: Any) -> Graph:
         return build(program, library, replace(chosen, **sizes), options.fixed_storage)
 
     if not symbols:
-        return made(), ""
+        return make(), ""
     try:
         _check_specs(program, symbols)
-        return _varying(made, symbols), ""
+        return _dynamic_graph(make, symbols), ""
     except SpirloomError as error:
         if options.require_dynamic_shapes:
             raise
-        return made(sizes={s.name: s.greatest for s in symbols}), str(error)
+        return make(sizes={s.name: s.max for s in symbols}), str(error)
 
 
-def _varying(made: Callable[..., Graph], symbols: Sequence[Symbol]) -> Graph:
-    """From size 1 on, where that goes: torch says 2 where it saw no difference."""
-    wider = {s.name: Symbol(s.name, 1 if s.least == 2 else s.least, s.greatest) for s in symbols}
+def _dynamic_graph(make: Callable[..., Graph], symbols: Sequence[Symbol]) -> Graph:
+    """Tries the minimum 1 where torch.export reports 2, as it specializes sizes 0 and 1."""
+    wider = {s.name: Symbol(s.name, 1 if s.min == 2 else s.min, s.max) for s in symbols}
     try:
-        return made(symbols=wider)
+        return make(symbols=wider)
     except SpirloomError:
         if list(wider.values()) == list(symbols):
             raise
-        return made()
+        return make()
 
 
 def _check_specs(program: Program, symbols: Sequence[Symbol]) -> None:
-    """A delegate learns sizes from its inputs: each is a dimension of one."""
+    """Checks that each symbol is a dimension of an input, from which the delegate determines it."""
     shapes = [program.metas[i.name].shape for i in program.inputs if i.name in program.metas
               and i.kind is Kind.USER]  # fmt: skip
-    told = {size.symbol() for shape in shapes for size in shape if isinstance(size, SizeOf)}
+    determined = {size.symbol() for shape in shapes for size in shape if isinstance(size, SizeExpr)}
     for symbol in symbols:
-        if symbol.name not in told:
-            raise ImportFailure(f"no dimension of its inputs is the size {symbol.name} by itself")
+        if symbol.name not in determined:
+            raise ImportFailure(f"no input dimension is exactly the dynamic size {symbol.name}")
 
 
 def names_in(program: Program) -> list[str]:
-    """For each call, the name that the nodes of a graph have of it."""
+    """The node name of each call."""
     modules = [call.module for call in program.calls]
     return [node_name(call, modules) for call in program.calls]
 
@@ -114,19 +114,19 @@ log = logging.getLogger("spirloom.executorch")
 
 
 class SpirloomBackend(BackendDetails):  # type: ignore[misc]
-    """Its payload is a graph file (schema/graph.fbs), constants included."""
+    """Compiles a delegate to a graph file (schema/graph.fbs) that includes the constants."""
 
     @staticmethod
     def preprocess(
         edge_program: ExportedProgram, compile_specs: list[CompileSpec]
     ) -> PreprocessResult:
-        """Raises ImportFailure, which lists the nodes that cannot be imported."""
+        """Compiles the delegate. Raises ImportFailure, which lists the unsupported nodes."""
         options = CompileOptions.of_specs((spec.key, spec.value) for spec in compile_specs)
         library = OpLibrary()
         program = with_states(read_edge(edge_program, library), edge_program)
         graph, why = graph_of(program, library, options)
         if why:
-            log.warning("A delegate takes the greatest sizes alone: %s", why)
+            log.warning("A delegate has static shapes, the maximum sizes: %s", why)
         return PreprocessResult(
             processed_bytes=graph_file.to_bytes(graph),
             debug_handle_map=handles_of(graph, program, calls_of(edge_program)),
@@ -134,9 +134,9 @@ class SpirloomBackend(BackendDetails):  # type: ignore[misc]
 
 
 def handles_of(graph: Graph, program: Program, nodes: list[Any]) -> dict[str, tuple[int, ...]]:
-    """ExecuTorch's debug handles by the names of the graph's nodes, the runtime's ids of events.
+    """Maps names of graph nodes, which identify profiling events, to ExecuTorch's debug handles.
 
-    A node that several calls were fused into has all of theirs.
+    A fused node has the handles of all its calls.
     """
     pairs = zip(names_in(program), nodes, strict=True)
     handles = {name: node.meta.get("debug_handle") for name, node in pairs}

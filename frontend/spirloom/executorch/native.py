@@ -1,4 +1,4 @@
-"""libspirloom_executorch.so, which registers its backend with ExecuTorch when it is opened."""
+"""Opens libspirloom_executorch.so, which registers its backends with ExecuTorch."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from spirloom.runtime.errors import Unavailable
 
 LIBRARY_VARIABLE = "SPIRLOOM_EXECUTORCH_LIBRARY"
 _NAME = "libspirloom_executorch.so"
-_PACKAGE = Path(__file__).resolve().parents[1]  # the folder of `spirloom`
+_PACKAGE = Path(__file__).resolve().parents[1]  # the directory of `spirloom`
 
 
 class NativeBackend:
-    """The library, open."""
+    """The opened library."""
 
     def __init__(self, library: Any) -> None:
         self._library = library
@@ -25,7 +25,7 @@ class NativeBackend:
 
     @classmethod
     def load(cls, *names: str) -> NativeBackend:
-        """Opens both runtimes. Unavailable when that fails, or when one of the names is taken."""
+        """Opens both runtimes. Unavailable if that fails or if one of the names is taken."""
         _open_runtime()
         path = library_path()
         try:
@@ -34,45 +34,48 @@ class NativeBackend:
             raise Unavailable(f"Cannot use {path}: {error}.") from error
         for name in names:
             if not backend._library.spirloom_executorch_is_registered(name.encode()):
-                raise Unavailable(f"ExecuTorch has another backend named {name} in this process.")
+                raise Unavailable(
+                    f"Another backend is registered as {name} with ExecuTorch in this process."
+                )
         return backend
 
     def last_error(self) -> str:
-        """The last error's message."""
+        """The message of the thread's last error."""
         text: bytes = self._library.spirloom_executorch_last_error()
         return text.decode(errors="replace")
 
 
 def candidates() -> list[Path]:
-    """Where the library may be: in the wheel, in a build of the repository."""
+    """The search paths: the wheel, a build of the repository."""
     build = _PACKAGE.parents[1] / "build/release/integrations/executorch"
     return [_PACKAGE / "_native" / _NAME, build / _NAME]
 
 
 def library_path() -> Path:
-    """The first that exists, or SPIRLOOM_EXECUTORCH_LIBRARY. Unavailable if none does."""
+    """SPIRLOOM_EXECUTORCH_LIBRARY, or the first existing candidate. Unavailable if none exists."""
     if named := os.environ.get(LIBRARY_VARIABLE):
         return Path(named)
     for path in candidates():
         if path.exists():
             return path
-    places = "".join(f"\n - {path}" for path in candidates())
+    paths = "".join(f"\n - {path}" for path in candidates())
     raise Unavailable(
-        f"There is no {_NAME}. It is built with -DSPIRLOOM_EXECUTORCH=ON "
-        f"(docs/tutorials/executorch.md); {LIBRARY_VARIABLE} names another. Looked for:{places}"
+        f"{_NAME} was not found. Build it with -DSPIRLOOM_EXECUTORCH=ON "
+        f"(docs/tutorials/executorch.md), or set {LIBRARY_VARIABLE} to its path. Searched:{paths}"
     )
 
 
 def _open_runtime() -> None:
-    """ExecuTorch's runtime, so that the library finds the one that `executorch.runtime` uses."""
+    """Opens the ExecuTorch runtime that `executorch.runtime` uses; the library links to it."""
     spec = find_spec("executorch")
-    places = list(spec.submodule_search_locations or ()) if spec is not None else []
-    libraries = [Path(place) / "lib" / "libexecutorch.so" for place in places]
+    packages = list(spec.submodule_search_locations or ()) if spec is not None else []
+    libraries = [Path(package) / "lib" / "libexecutorch.so" for package in packages]
     library = next((path for path in libraries if path.exists()), None)
     if library is None:
-        where = f" in {', '.join(map(str, places))}" if places else ""
+        where = f" in {', '.join(map(str, packages))}" if packages else ""
         raise Unavailable(
-            f"There is no ExecuTorch with a libexecutorch.so{where}: pip install executorch==1.5.1."
+            f"libexecutorch.so was not found{where}. Install ExecuTorch: "
+            "pip install executorch==1.5.1."
         )
     try:
         ctypes.CDLL(str(library), ctypes.RTLD_GLOBAL)

@@ -1,4 +1,4 @@
-"""What an export chooses: options of the partitioner, compile specs of programs."""
+"""Export options: options of the partitioner and compile specs of programs."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from spirloom.interval import Interval
 from spirloom.ir import Storage
 from spirloom.partition import Costs
 
-# ExecuTorch's portable kernels compute one number after the other on one thread: next to that,
-# copies cost little, and the device takes whatever it can.
+# ExecuTorch's portable kernels are scalar and single-threaded. Copies are cheap compared
+# with them, so the device runs all supported nodes.
 PORTABLE = Costs(host_flops=1e9, host_bytes=2e9)
-# What Vulkan asks of every device.
-MIN_BUFFER = 1 << 27
+# The minimum of maxStorageBufferRange that Vulkan guarantees.
+MIN_BUFFER_LIMIT = 1 << 27
 
 
 @dataclass(frozen=True, slots=True)
 class CompileOptions:
     """Options of `SpirloomPartitioner`.
 
-    force_fp16              what lies between inputs and outputs is float16
-    require_dynamic_shapes  what cannot take every size stays; if False, a delegate of it takes the
-                            greatest sizes alone, and refuses others when it runs
+    force_fp16              computes in float16; inputs and outputs keep their dtypes
+    require_dynamic_shapes  nodes without support for dynamic shapes run on the host; if False, a
+                            delegate with such a node accepts only the maximum sizes
     storage                 of all tensors: "buffer", "texture3d" or "texture2d"; "auto": by device
-    states                  buffers that runs change and one delegate alone reads and writes are
-                            its; if False, ExecuTorch's, as sharing them between methods needs
-    ranges                  the numbers between which int64 inputs of the program lie, by name
-    buffer_limit            how many bytes one buffer of the device holds
-    costs                   of work in the host and on the device, and of copies between them
-    operator_allowlist      operators that may go, by name ("aten.relu") or as torch.ops has them
-    operator_blocklist      operators that stay
-    nn_module_allowlist     modules whose calls may go: by path ("layers.0"), or part of the class
-    nn_module_blocklist     modules whose calls stay
+    states                  a mutable buffer that only one delegate uses is stored in the delegate;
+                            if False, in ExecuTorch's memory, as sharing between methods requires
+    ranges                  bounds of the values of int64 inputs, by name
+    buffer_limit            maximum size of a device buffer in bytes
+    costs                   of computation on host and device, and of transfers
+    operator_allowlist      operators that may run on the device: names ("aten.relu") or torch.ops
+    operator_blocklist      operators that run on the host
+    nn_module_allowlist     modules that may run on the device: paths ("layers.0") or class names
+    nn_module_blocklist     modules that run on the host
     """
 
     force_fp16: bool = False
@@ -43,7 +43,7 @@ class CompileOptions:
     storage: str = "auto"
     states: bool = True
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    buffer_limit: int = MIN_BUFFER
+    buffer_limit: int = MIN_BUFFER_LIMIT
     costs: Costs = PORTABLE
     operator_allowlist: Collection[Any] | None = None
     operator_blocklist: Collection[Any] = ()
@@ -52,23 +52,27 @@ class CompileOptions:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> CompileOptions:
-        """Raises ValueError naming an option that there is not, or a storage."""
+        """Validates options. Raises ValueError for an unknown option or storage."""
         known = [option.name for option in fields(cls)]
         for name in options:
             if name not in known:
                 near = get_close_matches(name, known, 1) or known
-                raise ValueError(f"There is no compile option '{name}': is it {', '.join(near)}?")
+                raise ValueError(
+                    f"Unknown compile option '{name}'. Did you mean {', '.join(near)}?"
+                )
         return cls(**options).checked()
 
     def checked(self) -> CompileOptions:
-        """Raises ValueError for a storage that there is not."""
+        """Returns self. Raises ValueError for an unknown storage."""
         if self.storage != "auto" and self.storage not in tuple(Storage):
             known = ", ".join(("auto", *Storage))
-            raise ValueError(f"The compile option 'storage' ('{self.storage}') is none of {known}.")
+            raise ValueError(
+                f"The compile option 'storage' ('{self.storage}') is not one of: {known}."
+            )
         return self
 
     def specs(self) -> dict[str, bytes]:
-        """Those that building a delegate needs, as ExecuTorch keeps them in programs."""
+        """The options that SpirloomBackend.preprocess() requires, as compile specs."""
         found = {"storage": self.storage.encode()}
         for name in ("force_fp16", "require_dynamic_shapes"):
             found[name] = bytes([getattr(self, name)])
@@ -80,7 +84,7 @@ class CompileOptions:
 
     @classmethod
     def of_specs(cls, specs: Iterable[tuple[str, bytes]]) -> CompileOptions:
-        """The options that specs() keeps. Raises ValueError as of()."""
+        """The inverse of specs(). Raises ValueError as of()."""
         options: dict[str, Any] = {}
         for name, value in specs:
             match name:
@@ -94,9 +98,9 @@ class CompileOptions:
 
     @property
     def fixed_storage(self) -> Storage | None:
-        """The storage of all tensors, if one is chosen."""
+        """The storage of all tensors; None: "auto"."""
         return None if self.storage == "auto" else Storage(self.storage)
 
     def intervals(self, names: Iterable[str]) -> dict[str, Interval]:
-        """The ranges of those inputs that are among names."""
+        """The ranges of the inputs `names`."""
         return {name: Interval(*self.ranges[name]) for name in names if name in self.ranges}

@@ -14,22 +14,22 @@ from executorch.exir.backend.utils import tag_constant_data
 from torch.export import ExportedProgram
 
 from spirloom.executorch.backend import SpirloomBackend, graph_of, tag_states
-from spirloom.executorch.edge import calls_of, is_number, operator_name, part_of, read_edge
+from spirloom.executorch.edge import calls_of, edge_operator_name, is_sym_int, part_of, read_edge
 from spirloom.executorch.options import CompileOptions
 from spirloom.ops import OpLibrary
-from spirloom.partition import Network, Plan, Segment, Side
+from spirloom.partition import Network, Placement, Plan, Segment
 from spirloom.torch.build import symbols_of
 from spirloom.torch.exported_program import is_part, size_of
 from spirloom.torch.options import Options, check_names
-from spirloom.torch.partition import described, planned
-from spirloom.torch.program import Call, Program, Ref, names_of
+from spirloom.torch.partition import network_of, plan_segments
+from spirloom.torch.program import Call, Program, Ref, output_names
 from spirloom.torch.rules import handles
 from spirloom.torch.source_location import module_path
-from spirloom.torch.support_survey import Limits, Survey, reads_of, survey
+from spirloom.torch.support_survey import Limits, Survey, input_names, survey
 
 
-class Lists:
-    """The allow and block lists of an export."""
+class NodeFilter:
+    """The allow lists and block lists of an export."""
 
     def __init__(self, options: CompileOptions, library: OpLibrary) -> None:
         self._library = library
@@ -40,29 +40,29 @@ class Lists:
         self._no_modules = options.nn_module_blocklist
 
     def reason(self, node: Any) -> str:
-        """Why a node stays; "" if the lists let it go."""
-        name = operator_name(node.target, self._library)
+        """The list that keeps a node on the host; "" if none does."""
+        name = edge_operator_name(node.target, self._library)
         if name in self._no_operators:
-            return "operator_blocklist has its operator"
+            return "operator_blocklist contains its operator"
         if self._operators is not None and name not in self._operators:
-            return "operator_allowlist has not its operator"
-        blocked = _first(self._no_modules, node)
+            return "operator_allowlist does not contain its operator"
+        blocked = _first_match(self._no_modules, node)
         if blocked is not None:
-            return f"nn_module_blocklist has '{blocked}'"
-        if self._modules is not None and _first(self._modules, node) is None:
-            return "nn_module_allowlist has none of its modules"
+            return f"nn_module_blocklist contains '{blocked}'"
+        if self._modules is not None and _first_match(self._modules, node) is None:
+            return "nn_module_allowlist contains none of its modules"
         return ""
 
     def _names(self, entries: Iterable[Any]) -> frozenset[str]:
         return frozenset(
-            operator_name(entry.removesuffix(".default") if isinstance(entry, str) else entry,
+            edge_operator_name(entry.removesuffix(".default") if isinstance(entry, str) else entry,
                           self._library)
             for entry in entries
         )  # fmt: skip
 
 
-def _first(entries: Collection[str], node: Any) -> str | None:
-    """The first entry that names one of the modules that a node is in."""
+def _first_match(entries: Collection[str], node: Any) -> str | None:
+    """The first entry that matches a module of the node's module stack."""
     stack = list((node.meta.get("nn_module_stack") or {}).values())
     for entry in entries:
         if any(_names(entry, path, kind) for path, kind in stack):
@@ -75,73 +75,76 @@ def _names(entry: str, path: str, kind: Any) -> bool:
     return path == entry or path.startswith(f"{entry}.") or entry in text
 
 
-_SIZE = "a size, which ExecuTorch's runtime computes"
-# What ExecuTorch's tensors may hold at a delegate's border.
-_CROSSING = frozenset({"bool", "uint8", "int8", "int32", "int64", "float16", "float32"})
+_SIZE = "a symbolic int, which ExecuTorch's runtime computes"
+# The dtypes of a delegate's inputs and outputs.
+_DELEGATE_DTYPES = frozenset({"bool", "uint8", "int8", "int32", "int64", "float16", "float32"})
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
-    """The nodes that go to the device, each with its segment, and those that stay, and why."""
+class Delegation:
+    """The nodes on the device with their segments, and the nodes on the host with the reasons."""
 
     segments: dict[Any, int]
     on_host: dict[Any, str]
 
 
-def place(exported: Any, library: OpLibrary, options: CompileOptions, build: bool) -> Placement:
-    """Plans an exported program; `build`: a segment of the device that cannot be built stays.
+def plan_placement(
+    exported: Any, library: OpLibrary, options: CompileOptions, build: bool
+) -> Delegation:
+    """Assigns the nodes of an exported program to device and host.
 
-    Raises ImportFailure for sizes that have no greatest one.
+    With `build`, each device segment is compiled; segments that fail run on the host. Raises
+    ImportFailure for dynamic sizes without a maximum.
     """
     nodes = tuple(calls_of(exported))
     program = read_edge(exported, library)
-    numbers = {n.name: size_of(n.meta["val"]) for n in exported.graph.nodes if is_number(n)}
+    sym_ints = {n.name: size_of(n.meta["val"]) for n in exported.graph.nodes if is_sym_int(n)}
     fixed, symbols = symbols_of(program, Options())
-    sizes = fixed | {symbol.name: symbol.greatest for symbol in symbols}
-    names = [given.name for given in program.inputs if given.name in program.metas]
+    sizes = fixed | {symbol.name: symbol.max for symbol in symbols}
+    names = [item.name for item in program.inputs if item.name in program.metas]
     check_names("range", options.ranges, set(names))
     chosen = Options(ranges=options.intervals(names), fp16=options.force_fp16)
     limits = Limits(options.buffer_limit, "the device")
     found = survey(program, library, chosen, sizes, limits)
-    lists = Lists(options, library)
-    known = {*program.metas, *numbers, *(given.name for given in program.inputs)}
+    lists = NodeFilter(options, library)
+    known = {*program.metas, *sym_ints, *(item.name for item in program.inputs)}
     reasons = [
-        _crossing(program, call, known) or lists.reason(node)
+        _unsupported_value(program, call, known) or lists.reason(node)
         for node, call in zip(nodes, program.calls, strict=True)
     ]
-    refused = {i: reason for i, reason in enumerate(reasons) if reason}
+    unsupported = {i: reason for i, reason in enumerate(reasons) if reason}
 
     def make(segment: Segment) -> None:
         if build:
-            part = part_of(program, segment.nodes, segment.takes, segment.gives, numbers)
+            part = part_of(program, segment.nodes, segment.inputs, segment.outputs, sym_ints)
             graph_of(part, library, options)
 
-    _, plan, _ = planned(
-        program, found, library, chosen, sizes, make, refused, options.costs, _network
+    _, plan, _ = plan_segments(
+        program, found, library, chosen, sizes, make, unsupported, options.costs, _network_of
     )
-    return _placed(nodes, plan)
+    return _delegation_of(nodes, plan)
 
 
-def _network(
+def _network_of(
     program: Program,
     found: Survey,
     sizes: Mapping[str, int],
     groups: tuple[tuple[int, ...], ...],
-    refused: Mapping[int, str],
+    unsupported: Mapping[int, str],
 ) -> Network:
-    """As ExecuTorch runs it: who reads a value that is known all the same waits for it, and what
-    only looks at memory in another way copies it: that goes where its neighbours are."""
-    network = described(program, found, sizes, groups, refused)
-    weights = {given.name for given in program.inputs} - set(network.inputs)
+    """The network under ExecuTorch's execution model: reading a constant value is a dependency, and
+    a view is a copy, which belongs to the segment of its neighbors."""
+    network = network_of(program, found, sizes, groups, unsupported)
+    weights = {item.name for item in program.inputs} - set(network.inputs)
     nodes = []
     for node, call in zip(network.nodes, program.calls, strict=True):
-        reads = tuple(name for name in dict.fromkeys(reads_of(call)) if name not in weights)
-        is_size = not any(name in program.metas for name in names_of(call))
+        reads = tuple(name for name in dict.fromkeys(input_names(call)) if name not in weights)
+        is_size = not any(name in program.metas for name in output_names(call))
         reason = _SIZE if is_size else node.reason
         nbytes = max(node.nbytes, 1.0)
         nodes.append(replace(node, reads=reads, known=False, reason=reason, nbytes=nbytes))
     written = {name for node in nodes for name in node.writes}
-    outputs = [given.name for given in program.outputs if isinstance(given, Ref)]
+    outputs = [output.name for output in program.outputs if isinstance(output, Ref)]
     return replace(
         network,
         nodes=tuple(nodes),
@@ -149,47 +152,49 @@ def _network(
     )
 
 
-def _crossing(program: Program, call: Call, known: Collection[str]) -> str:
-    """Why a call's values are none that a delegate takes or gives; it takes the known ones."""
-    for name in reads_of(call):
+def _unsupported_value(program: Program, call: Call, known: Collection[str]) -> str:
+    """The reason if a delegate does not support an input or output of the call; "" if it does."""
+    for name in input_names(call):
         if name not in known:
-            return f"'{name}' is a number that no delegate takes"
-    for name in (*reads_of(call), *names_of(call)):
+            return f"'{name}' is a scalar, which is not a valid delegate input"
+    for name in (*input_names(call), *output_names(call)):
         meta = program.metas.get(name)
-        if meta is not None and meta.dtype not in _CROSSING:
-            return f"'{name}' is {meta.dtype}, which no delegate takes"
+        if meta is not None and meta.dtype not in _DELEGATE_DTYPES:
+            return f"'{name}' is {meta.dtype}, which is not a valid dtype of delegate inputs"
     return ""
 
 
-def _placed(nodes: tuple[Any, ...], plan: Plan) -> Placement:
-    """Sizes that one segment alone reads, of what it takes, are computed in it."""
-    device = [(at, s) for at, s in enumerate(plan.segments) if s.side is Side.DEVICE]
-    found = {nodes[i]: at for at, segment in device for i in segment.nodes}
-    takes = {at: set(segment.takes) for at, segment in device}
+def _delegation_of(nodes: tuple[Any, ...], plan: Plan) -> Delegation:
+    """Adds symbolic ints that are read by one segment and computed from its inputs to it."""
+    device = [
+        (index, s) for index, s in enumerate(plan.segments) if s.placement is Placement.DEVICE
+    ]
+    found = {nodes[i]: index for index, segment in device for i in segment.nodes}
+    takes = {index: set(segment.inputs) for index, segment in device}
     for node in reversed(nodes):
-        places = {found.get(user) for user in node.users}
-        place = next(iter(places), None)
-        if not is_number(node) or len(places) != 1 or place is None:
+        readers = {found.get(user) for user in node.users}
+        index = next(iter(readers), None)
+        if not is_sym_int(node) or len(readers) != 1 or index is None:
             continue
-        if all(is_number(source) or source.name in takes[place] or found.get(source) == place
+        if all(is_sym_int(source) or source.name in takes[index] or found.get(source) == index
                for source in node.all_input_nodes):  # fmt: skip
-            found[node] = place
+            found[node] = index
     pairs = zip(nodes, plan.reasons, strict=True)
-    return Placement(found, {node: reason for node, reason in pairs if node not in found})
+    return Delegation(found, {node: reason for node, reason in pairs if node not in found})
 
 
 log = logging.getLogger("spirloom.executorch")
 
 
 class SpirloomPartitioner(Partitioner):  # type: ignore[misc]
-    """Takes what the specs say that the device can compute, in as few delegates as can be.
+    """Delegates the nodes that the device supports, in as few delegates as possible.
 
         edge = to_edge_transform_and_lower(
             exported, partitioner=[SpirloomPartitioner({"force_fp16": True})]
         )
 
-    The options are those of `CompileOptions`. Each node that stays is a line of the logger
-    "spirloom.executorch", at level INFO, with the reason. Raises ValueError for a wrong option.
+    The options are those of `CompileOptions`. The logger "spirloom.executorch" reports each node
+    that runs on the host, with the reason, at level INFO. Raises ValueError for an invalid option.
     """
 
     def __init__(self, compile_options: Mapping[str, Any] | None = None, **options: Any) -> None:
@@ -198,19 +203,19 @@ class SpirloomPartitioner(Partitioner):  # type: ignore[misc]
         specs = [CompileSpec(name, value) for name, value in self.options.specs().items()]
         self.delegation_spec = DelegationSpec(SpirloomBackend.__name__, specs)
         self._library = OpLibrary()
-        self._kept: WeakKeyDictionary[Any, list[Any]] = WeakKeyDictionary()
+        self._preserved: WeakKeyDictionary[Any, list[Any]] = WeakKeyDictionary()
 
     def ops_to_not_decompose(
         self, ep: ExportedProgram
     ) -> tuple[list[Any], Callable[[Any], bool] | None]:
-        """The operators that ExecuTorch would take apart and that all go to the device whole."""
-        if ep not in self._kept:
-            self._kept[ep] = self._whole(ep)
-        return self._kept[ep], None
+        """The operators that ExecuTorch would decompose, all of whose calls run on the device."""
+        if ep not in self._preserved:
+            self._preserved[ep] = self._preserved_operators(ep)
+        return self._preserved[ep], None
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
-        """Tags the nodes that go, each with the delegate that it is of."""
-        placement = place(exported_program, self._library, self.options, build=True)
+        """Tags the nodes that run on the device with their delegates."""
+        placement = plan_placement(exported_program, self._library, self.options, build=True)
         tags = {}
         for node, segment in placement.segments.items():
             tag = f"spirloom_{segment}"
@@ -223,39 +228,39 @@ class SpirloomPartitioner(Partitioner):  # type: ignore[misc]
             tag_states(exported_program)
         return PartitionResult(tagged_exported_program=exported_program, partition_tags=tags)
 
-    def _report(self, placement: Placement) -> None:
+    def _report(self, placement: Delegation) -> None:
         for node, reason in placement.on_host.items():
-            operator = operator_name(node.target, self._library)
-            log.info("%s (%s)%s stays: %s", node.name, operator, _place(node), reason)
+            operator = edge_operator_name(node.target, self._library)
+            log.info("%s (%s)%s runs on the host: %s", node.name, operator, _location(node), reason)
         count = len(set(placement.segments.values()))
-        log.info("%d nodes go to the device in %d delegates", len(placement.segments), count)
+        log.info("%d nodes run on the device in %d delegates", len(placement.segments), count)
 
-    def _whole(self, ep: ExportedProgram) -> list[Any]:
-        """Nothing of a program of the edge dialect, which has been taken apart before."""
+    def _preserved_operators(self, ep: ExportedProgram) -> list[Any]:
+        """The operators to preserve; none for the edge dialect, which is decomposed already."""
         import torch
 
         table = torch.export.default_decompositions()
-        asked = {
+        candidates = {
             node.target
             for node in ep.graph.nodes
             if isinstance(node.target, torch._ops.OpOverload) and node.target in table
         }
-        asked = {op for op in asked if self._may_stay_whole(op)}
-        if not asked:
+        candidates = {op for op in candidates if self._may_be_preserved(op)}
+        if not candidates:
             return []
-        placement = place(ep, self._library, self.options, build=False)
-        asked -= {node.target for node in placement.on_host}
-        return sorted(asked, key=str)
+        placement = plan_placement(ep, self._library, self.options, build=False)
+        candidates -= {node.target for node in placement.on_host}
+        return sorted(candidates, key=str)
 
-    def _may_stay_whole(self, op: Any) -> bool:
-        """Not what writes its arguments, or gives views of them: the edge dialect has none."""
+    def _may_be_preserved(self, op: Any) -> bool:
+        """Excludes operators that mutate or alias arguments: the edge dialect forbids them."""
         schema = op._schema
         aliases = any(value.alias_info is not None
                       for value in (*schema.returns, *schema.arguments))  # fmt: skip
-        return not aliases and handles(operator_name(op, self._library), self._library)
+        return not aliases and handles(edge_operator_name(op, self._library), self._library)
 
 
-def _place(node: Any) -> str:
+def _location(node: Any) -> str:
     stack = node.meta.get("nn_module_stack") or {}
     path = module_path([path for path, _ in stack.values()])
     return f" in {path}" if path else ""

@@ -1,12 +1,21 @@
-"""Models like Llama: from their sizes and named weights, whoever read them, to a graph's methods.
+"""Decoders such as Llama: from sizes and named weights to the methods of a graph file.
 
-Weights bear the names of Hugging Face.
+Independent of the input format. Weights have Hugging Face's names.
 """
 
 from __future__ import annotations
 
 from spirloom.family.config import Config
-from spirloom.family.methods import make_methods
-from spirloom.family.weights import Arranged, Source, Stored, Weights
+from spirloom.family.methods import LanguageOptions, import_methods, make_methods
+from spirloom.family.weights import RearrangedSource, StoredTensor, Weights, WeightSource
 
-__all__ = ["Arranged", "Config", "Source", "Stored", "Weights", "make_methods"]
+__all__ = [
+    "Config",
+    "LanguageOptions",
+    "RearrangedSource",
+    "StoredTensor",
+    "WeightSource",
+    "Weights",
+    "import_methods",
+    "make_methods",
+]

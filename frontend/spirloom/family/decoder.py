@@ -1,4 +1,4 @@
-"""A step of a model like Llama as a graph: some tokens in, the next one out, caches as states."""
+"""Builds the graph of one decoder step: tokens in, the next token out, KV caches as states."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ import numpy as np
 from spirloom.builder import Builder
 from spirloom.errors import ImportFailure
 from spirloom.family.config import GELU_TANH, SILU, Config
-from spirloom.family.rope import Rotation
+from spirloom.family.rope import RotaryEmbedding
 from spirloom.family.weights import Matrix, Weights
 from spirloom.ir import DType, Graph, State, Tensor
 from spirloom.ops import OpError, OpLibrary
 from spirloom.quantized_weights import embedding_arguments
 
-# The most rows of a cache that a workgroup looks at for a head of a single query, and in how many
-# parts more are looked at: by more of a GPU, in three dispatches for one.
-_WHOLE, PARTS = 8192, 32
-# What spirloom.gated_linear calls activations.
+# Decoding: maximum context of single-pass attention, one workgroup per head. Longer contexts are
+# split into SPLIT_KV parts (flash-decoding): more workgroups, three dispatches instead of one.
+_MAX_SINGLE_PASS, SPLIT_KV = 8192, 32
+# The activation codes of spirloom.gated_linear.
 _CODES = {SILU: 6, GELU_TANH: 10}
 
 
 @dataclass(slots=True)
-class _Normed:
-    """A tensor to be normed: by what reads it, or by a call that all of these share."""
+class _PendingNorm:
+    """A tensor before its RMS norm: linear layers fuse the norm, or share one call, `normed`."""
 
     x: Tensor
     weight: str
-    made: Tensor | None = None
+    normed: Tensor | None = None
 
 
-def _before(x: Tensor, norm: str | None) -> Tensor | _Normed:
-    """What a part of a layer reads, by the name of its norm's weight if there is one."""
-    return x if norm is None else _Normed(x, norm)
+def _pre_norm(x: Tensor, weight: str | None) -> Tensor | _PendingNorm:
+    """x with its pre-norm, by the name of the norm's weight; None: x."""
+    return x if weight is None else _PendingNorm(x, weight)
 
 
 class Step:
-    """Builds one graph: of `count` tokens that are an input, or, with 0, of the one in a state.
+    """Builds one graph: prefill of `count` input tokens, or, with 0, decoding of the state `token`.
 
-    States: `keys.N` and `values.N` of each layer, [1, context, head, column]; `position`, of the
-    next token; `token`, that one; `tokens`, those chosen so far, each at its position;
-    `temperature`, `top_k`, `top_p` and `seed`, how they are chosen: unless set, greedily.
+    States: `k_cache.N` and `v_cache.N` of each layer, [1, context, head, column]; `position` of the
+    next token; `token`, the last sampled token; `tokens`, all sampled tokens by position;
+    `temperature`, `top_k`, `top_p` and `seed`, the sampling parameters (default: greedy).
     """
 
     def __init__(
@@ -56,85 +56,91 @@ class Step:
         self._library = library
         self._build = Builder(library, self._graph)
         self._count = max(count, 1)
-        self._given = count > 0
+        self._is_prefill = count > 0
         self._position = self._state("position", DType.I32, (1,)).tensor
 
     def graph(self) -> Graph:
-        """The outputs are the last token's scores, as float32."""
+        """The graph, whose output is the logits of the last token, f32."""
         token = self._state("token", DType.I32, (1,))
-        chosen = self._state("tokens", DType.I32, (self._context,))
-        tokens = self._tokens(token.tensor)
-        x = self._picked("model.embed_tokens.weight", tokens)
-        if self._config.traits.scaled:
+        sampled = self._state("tokens", DType.I32, (self._context,))
+        tokens = self._input_tokens(token.tensor)
+        x = self._embedded("model.embed_tokens.weight", tokens)
+        if self._config.traits.scaled_embeddings:
             self._build.name = "embedding.scaled"
-            x = self._build.mul(x, self._config.hidden**0.5)
-        for layer in range(self._config.layers):
+            x = self._build.mul(x, self._config.hidden_size**0.5)
+        for layer in range(self._config.num_layers):
             x = self._layer(x, layer)
-        if self._given:
+        if self._is_prefill:
             last = self._call("last", "aten.select.int", x=x, dim=1, index=-1)
         else:
-            last = self._view(x, (1, self._config.hidden))
-        normed = _Normed(last, "model.norm.weight")
-        head = "model.embed_tokens.weight" if self._config.tied else "lm_head.weight"
-        (scores,) = self._linears("lm_head", normed, {head: self._config.vocabulary})
-        if scores.dtype is not DType.F32:
-            scores = self._call("logits", "aten._to_copy", x=scores, dtype="f32")
-        scores = self._capped(scores)
-        scores.name = "logits"
-        self._graph.outputs = [scores]
-        self._graph.states[0].update = self._advanced()
-        token.update = self._sampled(scores)
-        chosen.update = self._call(
+            last = self._view(x, (1, self._config.hidden_size))
+        final = _PendingNorm(last, "model.norm.weight")
+        head = "model.embed_tokens.weight" if self._config.tied_embeddings else "lm_head.weight"
+        (logits,) = self._linears("lm_head", final, {head: self._config.vocab_size})
+        if logits.dtype is not DType.F32:
+            logits = self._call("logits", "aten._to_copy", x=logits, dtype="f32")
+        logits = self._softcapped(logits)
+        logits.name = "logits"
+        self._graph.outputs = [logits]
+        self._graph.states[0].update = self._next_position()
+        token.update = self._sampled(logits)
+        sampled.update = self._call(
             "tokens",
             "spirloom.cache_update",
-            cache=chosen.tensor,
+            cache=sampled.tensor,
             src=token.update,
             positions=self._graph.states[0].update,
             dim=0,
         )
         return self._graph
 
-    def _capped(self, scores: Tensor) -> Tensor:
-        """Within the model's cap, if it has one."""
-        cap = self._config.logit_cap
+    def _softcapped(self, logits: Tensor) -> Tensor:
+        """Logit soft-capping: cap * tanh(logits / cap)."""
+        cap = self._config.logit_softcap
         if not cap:
-            return scores
+            return logits
         self._build.name = "logits.capped"
-        bent = self._call("logits.capped", "aten.tanh", x=self._build.mul(scores, 1 / cap))
-        return self._build.mul(bent, cap)
+        tanh = self._call("logits.capped", "aten.tanh", x=self._build.mul(logits, 1 / cap))
+        return self._build.mul(tanh, cap)
 
-    def _sampled(self, scores: Tensor) -> Tensor:
-        """The token of the position that these have led to."""
-        how = {
-            "temperature": self._kept("temperature", DType.F32, 0.0),
-            "top_k": self._kept("top_k", DType.I32, 0),
-            "top_p": self._kept("top_p", DType.F32, 1.0),
-            "seed": self._kept("seed", DType.I32, 0),
+    def _sampled(self, logits: Tensor) -> Tensor:
+        """The next token."""
+        parameters = {
+            "temperature": self._parameter_state("temperature", DType.F32, 0.0),
+            "top_k": self._parameter_state("top_k", DType.I32, 0),
+            "top_p": self._parameter_state("top_p", DType.F32, 1.0),
+            "seed": self._parameter_state("seed", DType.I32, 0),
         }
-        place = self._graph.states[0].update
-        return self._call("sample", "spirloom.sample_token", scores=scores, position=place, **how)
+        return self._call(
+            "sample",
+            "spirloom.sample_token",
+            scores=logits,
+            position=self._graph.states[0].update,
+            **parameters,
+        )
 
-    def _kept(self, name: str, dtype: DType, initial: float) -> Tensor:
-        """A state of one number, which runs leave alone."""
+    def _parameter_state(self, name: str, dtype: DType, initial: float) -> Tensor:
+        """A state of one value, which runs do not change."""
         state = self._state(name, dtype, (1,))
         state.initial = np.array([initial], dtype.numpy)
         return state.tensor
 
-    def _tokens(self, token: Tensor) -> Tensor:
-        if not self._given:
+    def _input_tokens(self, token: Tensor) -> Tensor:
+        if not self._is_prefill:
             return self._view(token, (1, 1))
         prompt = Tensor("prompt", DType.I32, (1, self._count))
         self._graph.inputs = [prompt]
         return prompt
 
-    def _advanced(self) -> Tensor:
-        """The position after these tokens: of a table of counts, as ints alone may vary in size."""
-        counts = self._weights.made(
+    def _next_position(self) -> Tensor:
+        """The position after this step's tokens. The count is read from a table at an index that
+        may depend on symbolic sizes, because integer arguments may and tensor values may not."""
+        counts = self._weights.cached_constant(
             "counts", DType.I32, lambda: np.arange(1, self._context + 1, dtype=np.int32)
         )
         self._build.name = "position"
         count = self._build.slice(counts, 0, 0, 1)
-        if self._given:
+        if self._is_prefill:
             count = self._call(
                 "position", "aten.slice.Tensor",
                 x=counts, dim=0, start=self._count - 1, end=self._count,
@@ -144,87 +150,89 @@ class Step:
     def _layer(self, x: Tensor, layer: int) -> Tensor:
         c, prefix = self._config, f"model.layers.{layer}"
         attention, mlp = f"{prefix}.self_attn", f"{prefix}.mlp"
-        before = [norm and f"{prefix}.{norm}.weight" for norm in c.traits.before]
-        after = [norm and f"{prefix}.{norm}.weight" for norm in c.traits.after]
-        h = _before(x, before[0])
-        seen = self._attention(self._heads(h, attention), attention, layer)
-        flat = self._view(seen, (1, self._count, c.heads * c.head_size))
-        x = self._last_linear(f"{attention}.o_proj", flat, x, after[0])
-        h = _before(x, before[1])
-        return self._last_linear(f"{mlp}.down_proj", self._gated(h, mlp), x, after[1])
+        pre = [norm and f"{prefix}.{norm}.weight" for norm in c.traits.pre_norms]
+        post = [norm and f"{prefix}.{norm}.weight" for norm in c.traits.post_norms]
+        qkv = self._qkv(_pre_norm(x, pre[0]), attention)
+        attended = self._attention(qkv, attention, layer)
+        flat = self._view(attended, (1, self._count, c.num_heads * c.head_size))
+        x = self._output_projection(f"{attention}.o_proj", flat, x, post[0])
+        gated = self._gated_mlp(_pre_norm(x, pre[1]), mlp)
+        return self._output_projection(f"{mlp}.down_proj", gated, x, post[1])
 
-    def _heads(self, h: Tensor | _Normed, attention: str) -> Tensor:
-        """Queries, keys and values, one beside the other."""
+    def _qkv(self, h: Tensor | _PendingNorm, attention: str) -> Tensor:
+        """Q, K and V, concatenated along the last dimension."""
         c = self._config
-        counts = {"q": c.heads, "k": c.cached_heads, "v": c.cached_heads}
+        counts = {"q": c.num_heads, "k": c.kv_heads, "v": c.kv_heads}
         rows = {f"{attention}.{part}_proj.weight": n * c.head_size for part, n in counts.items()}
-        made = self._linears(f"{attention}.qkv", h, rows)
-        heads = made[0] if len(made) == 1 else self._beside(f"{attention}.qkv", made)
-        return self._joined_heads_normed(heads, attention) if c.traits.joined_heads else heads
+        parts = self._linears(f"{attention}.qkv", h, rows)
+        qkv = parts[0] if len(parts) == 1 else self._concat(f"{attention}.qkv", parts)
+        return self._joint_qk_normed(qkv, attention) if c.traits.joint_qk_norm else qkv
 
-    def _joined_heads_normed(self, heads: Tensor, attention: str) -> Tensor:
-        """Queries and keys normed, each by the mean square of all of its heads."""
+    def _joint_qk_normed(self, qkv: Tensor, attention: str) -> Tensor:
+        """RMS norm of Q and of K over all heads jointly."""
         c = self._config
-        queries, keys = c.heads * c.head_size, c.cached_heads * c.head_size
+        queries, keys = c.num_heads * c.head_size, c.kv_heads * c.head_size
         self._build.name = f"{attention}.qkv"
-        ends = (0, queries, queries + keys, heads.shape[-1])
-        q, k, v = (self._build.slice(heads, 2, begin, end) for begin, end in pairwise(ends))
+        bounds = (0, queries, queries + keys, qkv.shape[-1])
+        q, k, v = (self._build.slice(qkv, 2, begin, end) for begin, end in pairwise(bounds))
         q = self._norm(q, f"{attention}.q_norm.weight")
         k = self._norm(k, f"{attention}.k_norm.weight")
-        return self._beside(f"{attention}.normed", [q, k, v])
+        return self._concat(f"{attention}.normed", [q, k, v])
 
-    def _beside(self, name: str, parts: list[Tensor]) -> Tensor:
+    def _concat(self, name: str, parts: list[Tensor]) -> Tensor:
         return self._call(name, "aten.cat", tensors=tuple(parts), dim=2)
 
-    def _gated(self, h: Tensor | _Normed, mlp: str) -> Tensor:
-        """activation(gate) * up of two products: of one row by one dispatch."""
-        inner, activation = self._config.inner, self._config.traits.activation
+    def _gated_mlp(self, h: Tensor | _PendingNorm, mlp: str) -> Tensor:
+        """activation(gate) * up. One fused dispatch when decoding."""
+        inner, activation = self._config.intermediate_size, self._config.traits.activation
         rows = {f"{mlp}.{part}_proj.weight": inner for part in ("gate", "up")}
         name = f"{mlp}.gate_up"
-        found = self._weights.matrices(name, rows, self._config.hidden)
-        if not self._given and inner % 4 == 0 and len(found) == 1:
+        weights = self._weights.matrices(name, rows, self._config.hidden_size)
+        if not self._is_prefill and inner % 4 == 0 and len(weights) == 1:
             code = _CODES[activation]
-            return self._product("gated_linear", name, h, found[0][1], rows, activation=code)
-        made = self._linears(name, h, rows)
-        if len(made) == 1:
-            made = [self._build.slice(made[0], 2, i * inner, (i + 1) * inner) for i in range(2)]
+            return self._matmul("gated_linear", name, h, weights[0][1], rows, activation=code)
+        parts = self._linears(name, h, rows)
+        if len(parts) == 1:
+            parts = [self._build.slice(parts[0], 2, i * inner, (i + 1) * inner) for i in range(2)]
+        gate, up = parts
         if activation == SILU:
-            return self._call(f"{mlp}.act", "spirloom.swiglu", a=made[0], b=made[1])
-        gate = self._call(f"{mlp}.act", "aten.gelu", x=made[0], approximate="tanh")
-        return self._build.mul(gate, made[1])
+            return self._call(f"{mlp}.act", "spirloom.swiglu", a=gate, b=up)
+        activated = self._call(f"{mlp}.act", "aten.gelu", x=gate, approximate="tanh")
+        return self._build.mul(activated, up)
 
-    def _attention(self, heads: Tensor, name: str, layer: int) -> Tensor:
-        """What the queries among the heads see in the caches, which get these tokens' rows."""
+    def _attention(self, qkv: Tensor, name: str, layer: int) -> Tensor:
+        """Applies RoPE, appends K and V to the KV cache, and attends over the cache."""
         c = self._config
-        shape = (1, self._context, c.cached_heads, c.head_size)
+        shape = (1, self._context, c.kv_heads, c.head_size)
         dtype = self._weights.dtype
-        states = [self._state(f"{each}.{layer}", dtype, shape) for each in ("keys", "values")]
-        put = {
-            "x": heads,
+        states = [self._state(f"{each}.{layer}", dtype, shape) for each in ("k_cache", "v_cache")]
+        append = {
+            "x": qkv,
             "keys": states[0].tensor,
             "values": states[1].tensor,
             "position": self._position,
-            "eps": c.eps,
-            **self._angles(c.rotation(layer)),
+            "eps": c.rms_norm_eps,
+            **self._rope_tables(c.rotation(layer)),
             **self._head_norms(name),
         }
-        look = {"window": c.window(layer), "scale": c.scale, "softcap": c.score_cap}
-        if not self._given and self._context <= _WHOLE:
+        attend = {"window": c.window(layer), "scale": c.attn_scale, "softcap": c.attn_softcap}
+        if not self._is_prefill and self._context <= _MAX_SINGLE_PASS:
             self._build.name = name
-            seen, *updates = self._build.emit_all("spirloom.decode_attention", **put, **look)
+            out, *updates = self._build.emit_all("spirloom.decode_attention", **append, **attend)
         else:
             self._build.name = f"{name}.rotary_cache"
-            query, *updates = self._build.emit_all("spirloom.rotary_cache", **put)
-            asked = {"query": query, "keys": updates[0], "values": updates[1]}
-            seen = self._seen(name, positions=self._position, **asked, **look)
+            query, *updates = self._build.emit_all("spirloom.rotary_cache", **append)
+            rotated = {"query": query, "keys": updates[0], "values": updates[1]}
+            out = self._cached_attention(name, positions=self._position, **rotated, **attend)
         for state, update in zip(states, updates, strict=True):
             state.update = update
-        return seen
+        return out
 
     def _head_norms(self, attention: str) -> dict[str, Tensor | None]:
-        """What each head of queries and of keys is normed by, if by itself."""
+        """The weights of the RMS norms of each Q and K head; None: no norm."""
         norms: dict[str, Tensor | None] = dict.fromkeys(("query_norm", "key_norm"))
-        if self._weights.has(f"{attention}.q_norm.weight") and not self._config.traits.joined_heads:
+        per_head = not self._config.traits.joint_qk_norm
+        if per_head and self._weights.has(f"{attention}.q_norm.weight"):
             norms = {
                 norm: self._weights.vectors(
                     {f"{attention}.{norm[0]}_norm.weight": self._config.head_size}
@@ -233,23 +241,23 @@ class Step:
             }
         return norms
 
-    def _seen(self, name: str, **args: object) -> Tensor:
-        """Attention of queries that are turned already."""
-        if self._given:
+    def _cached_attention(self, name: str, **args: object) -> Tensor:
+        """Attention over the KV cache of queries with RoPE applied."""
+        if self._is_prefill:
             return self._call(name, "spirloom.cached_attention", **args)
         self._build.name = name
-        parts, tops, sums = self._build.emit_all(
-            "spirloom.cached_attention_parts", **args, parts=PARTS
+        partials, row_max, row_sum = self._build.emit_all(
+            "spirloom.cached_attention_split_kv", **args, splits=SPLIT_KV
         )
         return self._call(
-            name, "spirloom.join_attention",
-            parts=parts, tops=tops, sums=sums, dtype=str(self._weights.dtype),
+            name, "spirloom.combine_split_kv",
+            partials=partials, row_max=row_max, row_sum=row_sum, dtype=str(self._weights.dtype),
         )  # fmt: skip
 
-    def _angles(self, rotation: Rotation) -> dict[str, Tensor]:
+    def _rope_tables(self, rotation: RotaryEmbedding) -> dict[str, Tensor]:
         pairs = self._config.head_size // 2
         return {
-            part: self._weights.made(
+            part: self._weights.cached_constant(
                 f"{part}{rotation.name}",
                 DType.F32,
                 lambda i=i: rotation.tables(self._context, pairs)[i],  # type: ignore[misc]
@@ -264,74 +272,74 @@ class Step:
             x=x,
             normalized_shape=(x.shape[-1],),
             weight=self._weights.vectors({weight: x.shape[-1]}),
-            eps=self._config.eps,
+            eps=self._config.rms_norm_eps,
         )
 
-    def _picked(self, name: str, tokens: Tensor) -> Tensor:
-        """The rows of a table that tokens name."""
-        rows = {name: self._config.vocabulary}
-        ((_, table),) = self._weights.matrices("embedding", rows, self._config.hidden)
-        if not table.kind:
-            return self._call("embedding", "aten.embedding", x=table.tensor, index=tokens)
-        if table.arguments.get("zeros") is not None:
-            raise ImportFailure("A table of words with zero points is not supported.")
-        args = embedding_arguments(table.arguments, self._weights.dtype)
-        return self._call("embedding", f"spirloom.embedding_{table.kind}", index=tokens, **args)
+    def _embedded(self, name: str, tokens: Tensor) -> Tensor:
+        """The token embeddings."""
+        rows = {name: self._config.vocab_size}
+        ((_, weight),) = self._weights.matrices("embedding", rows, self._config.hidden_size)
+        if not weight.kind:
+            return self._call("embedding", "aten.embedding", x=weight.tensor, index=tokens)
+        if weight.arguments.get("zeros") is not None:
+            raise ImportFailure("A token embedding with zero points is not supported.")
+        args = embedding_arguments(weight.arguments, self._weights.dtype)
+        return self._call("embedding", f"spirloom.embedding_{weight.kind}", index=tokens, **args)
 
-    def _last_linear(self, name: str, x: Tensor, addend: Tensor, norm: str | None) -> Tensor:
-        """What a part of a layer gives, by a norm if there is one, with the sum of all before."""
-        rows = {f"{name}.weight": self._config.hidden}
+    def _output_projection(self, name: str, x: Tensor, addend: Tensor, norm: str | None) -> Tensor:
+        """The output projection of attention or MLP, its post-norm if any, and the residual add."""
+        rows = {f"{name}.weight": self._config.hidden_size}
         if norm is None:
             return self._linears(name, x, rows, addend=addend)[0]
-        made = self._norm(self._linears(name, x, rows)[0], norm)
-        return self._call(f"{name}.sum", "aten.add.Tensor", a=addend, b=made)
+        normed = self._norm(self._linears(name, x, rows)[0], norm)
+        return self._call(f"{name}.sum", "aten.add.Tensor", a=addend, b=normed)
 
     def _linears(
-        self, node: str, x: Tensor | _Normed, rows: dict[str, int], **more: Tensor
+        self, node: str, x: Tensor | _PendingNorm, rows: dict[str, int], **more: Tensor
     ) -> list[Tensor]:
-        """x times the matrices, which have so many rows: of neighbours of one kind at once, one
-        beside the other."""
-        made: list[Tensor] = []
+        """Linear layers of one input, whose weights' rows are given by name. Consecutive weights of
+        one format are one layer, with concatenated outputs."""
+        outputs: list[Tensor] = []
         names = list(rows)
-        depth = (x.x if isinstance(x, _Normed) else x).shape[-1]
-        found = self._weights.matrices(node, rows, depth)
-        for count, matrix in found:
+        depth = (x.x if isinstance(x, _PendingNorm) else x).shape[-1]
+        weights = self._weights.matrices(node, rows, depth)
+        for count, matrix in weights:
             run, names = names[:count], names[count:]
-            name = node if len(found) == 1 else run[0].removesuffix(".weight")
-            of = {each: rows[each] for each in run}
-            made.append(self._product("linear", name, x, matrix, of, **more))
-        return made
+            name = node if len(weights) == 1 else run[0].removesuffix(".weight")
+            run_rows = {each: rows[each] for each in run}
+            outputs.append(self._matmul("linear", name, x, matrix, run_rows, **more))
+        return outputs
 
-    def _product(
+    def _matmul(
         self,
         kind: str,
         node: str,
-        x: Tensor | _Normed,
+        x: Tensor | _PendingNorm,
         matrix: Matrix,
         rows: dict[str, int],
         **more: object,
     ) -> Tensor:
-        """By the operator of a kind, linear or gated_linear, that takes such a matrix."""
+        """Emits the variant of `kind`, linear or gated_linear, for the format of the matrix."""
         operands: dict[str, object] = {"bias": self._bias(rows), **more}
         operands |= matrix.arguments if matrix.kind else {"weight": matrix.tensor}
         op = "aten.linear" if kind == "linear" and not matrix.kind else f"spirloom.{kind}"
         op += f"_{matrix.kind}" if matrix.kind else ""
         if isinstance(x, Tensor):
             return self._call(node, op, x=x, **operands)
-        if prod(x.x.shape[:-1]) == 1 and self._library.has_arg(op, "norm"):
+        if prod(x.x.shape[:-1]) == 1 and self._library.has_arg(op, "rms_weight"):
             try:
                 return self._call(node, op, x=x.x, **operands, **self._norm_arguments(x))
             except OpError:
-                pass  # a row that is too long for it
-        x.made = x.made or self._norm(x.x, x.weight)
-        return self._call(node, op, x=x.made, **operands)
+                pass  # the row exceeds the operator's limit
+        x.normed = x.normed or self._norm(x.x, x.weight)
+        return self._call(node, op, x=x.normed, **operands)
 
-    def _norm_arguments(self, x: _Normed) -> dict[str, Tensor | None]:
-        """What a product norms a single row by."""
-        eps = np.array([self._config.eps], np.float32)
+    def _norm_arguments(self, x: _PendingNorm) -> dict[str, Tensor | None]:
+        """The arguments of a linear operator that fuses the RMS norm of its input row."""
+        eps = np.array([self._config.rms_norm_eps], np.float32)
         return {
-            "norm": self._weights.vectors({x.weight: x.x.shape[-1]}),
-            "norm_eps": self._weights.made("norm_eps", DType.F32, lambda: eps),
+            "rms_weight": self._weights.vectors({x.weight: x.x.shape[-1]}),
+            "rms_eps": self._weights.cached_constant("rms_eps", DType.F32, lambda: eps),
         }
 
     def _bias(self, rows: dict[str, int]) -> Tensor | None:

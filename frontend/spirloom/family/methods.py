@@ -1,26 +1,67 @@
-"""The methods `prefill` and `decode` of one graph file, of a model's sizes and weights."""
+"""Builds the methods `prefill` and `decode` of a language model's graph file."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypedDict, Unpack
 
 from spirloom import __version__
 from spirloom.errors import ImportFailure
 from spirloom.family.config import Config
 from spirloom.family.decoder import Step
-from spirloom.family.weights import Weights
-from spirloom.ir import Graph
+from spirloom.family.weights import RearrangedSource, Weights, WeightSource
+from spirloom.ir import DType, Graph
 from spirloom.ops import OpError, OpLibrary
 from spirloom.passes import finish
 from spirloom.passes.large_weights import LARGEST_WEIGHT
+from spirloom.passes.weight_quantization import Quantization
 from spirloom.sizes import Symbol
 from spirloom.varying.generalize import generalize
 
-# Tokens that one run of `prefill` takes unless told otherwise.
-PROMPT = 512
-# Of a cache; and cosines and sines, of all positions, that are kept: 1 GiB.
-_MAX_ROWS, _MAX_ANGLES = 1 << 21, 1 << 28
+# Maximum tokens of one `prefill` run, by default.
+DEFAULT_MAX_PREFILL = 512
+# Maximum rows of a KV cache, and maximum elements of the RoPE tables (1 GiB).
+_MAX_ROWS, _MAX_ROPE_ELEMENTS = 1 << 21, 1 << 28
 _MAX_BYTES = (1 << 32) - 1  # maxStorageBufferRange has 32 bits
+
+
+class LanguageOptions(TypedDict, total=False):
+    """Options that the importers of language models share.
+
+    `context`: rows of the KV caches (default: the training context). `max_prefill`: maximum tokens
+    of one `prefill` run (default: 512, at most the context). `dtype`: of float weights and of the
+    caches (default: f32). `quantize`: of float weights. `max_binding`: maximum bytes of a weight
+    that one kernel binds; larger weights are split. `library`: the operators.
+    """
+
+    context: int | None
+    max_prefill: int | None
+    dtype: DType
+    quantize: Quantization | None
+    max_binding: int
+    library: OpLibrary | None
+
+
+def import_methods(
+    config: Config, source: WeightSource, origin: str, **options: Unpack[LanguageOptions]
+) -> list[Graph]:
+    """The methods of a model with the weights of `source`. `origin` names the input format in the
+    graph's producer. Raises ImportFailure.
+    """
+    weights = Weights(
+        RearrangedSource(source, config),
+        options.get("dtype", DType.F32),
+        options.get("quantize"),
+    )
+    return make_methods(
+        config,
+        weights,
+        options.get("library") or OpLibrary(),
+        origin,
+        options.get("context"),
+        options.get("max_prefill"),
+        options.get("max_binding", LARGEST_WEIGHT),
+    )
 
 
 def make_methods(
@@ -29,47 +70,42 @@ def make_methods(
     library: OpLibrary,
     origin: str,
     context: int | None = None,
-    prompt: int | None = None,
-    largest: int = LARGEST_WEIGHT,
+    max_prefill: int | None = None,
+    max_binding: int = LARGEST_WEIGHT,
 ) -> list[Graph]:
-    """`prefill`, of up to `prompt` tokens, and `decode`, of the token that the last run chose.
-
-    Both begin at the state `position` and move it; caches have `context` rows, by default what the
-    model was trained for. `prompt` None: 512, or the context if that is less. `origin` says what
-    the model was read from. Layers and tables whose weight takes more than `largest` bytes come in
-    parts. Raises ImportFailure.
+    """`prefill` reads up to `max_prefill` tokens; `decode` reads the token that the last run
+    sampled. Both start at the state `position` and advance it. The parameters are those of
+    LanguageOptions. Raises ImportFailure.
     """
     rows = config.context if context is None else context
-    angles = config.head_size * len(set(config.rotations))
-    limit = min(_MAX_ROWS, _MAX_ANGLES // angles)
+    rope_columns = config.head_size * len(set(config.rotations))
+    limit = min(_MAX_ROWS, _MAX_ROPE_ELEMENTS // rope_columns)
     if not 1 <= rows <= limit:
         raise ImportFailure(
-            f"A context of {rows} tokens is not within 1 and {limit}, the most for heads of "
-            f"{config.head_size} columns; --context chooses one."
+            f"A context of {rows} tokens is not in 1 … {limit}, the range for a head size of "
+            f"{config.head_size}. Set --context."
         )
-    most = min(PROMPT, rows) if prompt is None else prompt
-    if not 1 <= most <= rows:
-        raise ImportFailure(f"A prompt of {most} tokens is not within 1 and {rows}, the context.")
+    tokens = min(DEFAULT_MAX_PREFILL, rows) if max_prefill is None else max_prefill
+    if not 1 <= tokens <= rows:
+        raise ImportFailure(f"A prefill of {tokens} tokens is not in 1 … {rows}, the context.")
 
-    if not 1 <= largest <= _MAX_BYTES:
+    if not 1 <= max_binding <= _MAX_BYTES:
         raise ImportFailure(
-            f"Weights of up to {largest} bytes as one: that is not within 1 and {_MAX_BYTES}, the "
-            "most that a device may bind; --largest-weight chooses it, in MiB."
+            f"A maximum binding of {max_binding} bytes is not in 1 … {_MAX_BYTES}, the range of "
+            "maxStorageBufferRange. Set --max-binding, in MiB."
         )
 
     def make(sizes: Mapping[str, int]) -> Graph:
         graph = Step(config, weights, library, rows, sizes.get("tokens", 0)).graph()
         graph.producer = f"spirloom {__version__} from {origin}"
-        finish(graph, library, largest=largest)
+        finish(graph, library, largest=max_binding)
         return graph
 
     try:
-        symbol = Symbol("tokens", 1, most)
-        prefill = generalize(make, [symbol], library) if most > 1 else make({"tokens": 1})
+        symbol = Symbol("tokens", 1, tokens)
+        prefill = generalize(make, [symbol], library) if tokens > 1 else make({"tokens": 1})
         decode = make({})
     except OpError as error:
-        raise ImportFailure(
-            f"The weights do not fit the sizes that the model tells: {error}."
-        ) from error
+        raise ImportFailure(f"The weights do not match the model's sizes: {error}.") from error
     prefill.name, decode.name = "prefill", "decode"
     return [prefill, decode]

@@ -12,30 +12,30 @@ import numpy as np
 from spirloom.errors import ImportFailure
 from spirloom.family.config import Config
 from spirloom.ir import Array, DType, Tensor, constant
-from spirloom.passes.weight_quantization import Quantisation
+from spirloom.passes.weight_quantization import Quantization
 from spirloom.quantized_weights import QuantizedMatrix, QuantizedWeight, fp16_scales
 
-# What a source has under a name: floats, or a matrix of small whole numbers.
-Stored = Array | QuantizedMatrix
+# A tensor of a source: floats, or an integer matrix with scales.
+StoredTensor = Array | QuantizedMatrix
 Shape = tuple[int, ...]
 
 
-class Source(Protocol):
-    """Where weights come from. Names are those of Hugging Face."""
+class WeightSource(Protocol):
+    """Reads the tensors of a model file by Hugging Face's names."""
 
     def has(self, name: str) -> bool:
-        """Whether there is such a tensor."""
+        """Whether the tensor exists."""
 
-    def read(self, name: str) -> Stored:
-        """What it holds. Raises ImportFailure."""
+    def read(self, name: str) -> StoredTensor:
+        """The tensor's content. Raises ImportFailure."""
 
-    def called(self, name: str) -> str:
-        """What the model's file calls it."""
+    def name_in_file(self, name: str) -> str:
+        """The tensor's name in the model file, for messages."""
 
 
 class Matrix:
-    """The weight of layers and tables: floats, which `tensor` is, or rounded numbers of a `kind`,
-    with the args of operators that take them. `kind` "": floats."""
+    """The weight of a linear layer or embedding: a float `tensor` (`kind` ""), or a quantized
+    matrix of a `kind`, whose operators accept `arguments`."""
 
     def __init__(self, name: str, stored: Array | QuantizedWeight, dtype: DType) -> None:
         self.kind = ""
@@ -43,62 +43,65 @@ class Matrix:
             self.tensor = constant(name, stored.astype(dtype.numpy, copy=False))
             return
         if isinstance(stored, QuantizedMatrix) and dtype is DType.F16:
-            # The fast kernels for halves read scales that are halves.
+            # The fast fp16 kernels require fp16 scales.
             stored = replace(stored, scales=fp16_scales(stored.scales))
         self.kind = stored.kind
         self.arguments = stored.arguments(name, dtype)
 
 
 class Weights:
-    """A source's tensors: floats as numbers of one type, matrices rounded where that is asked."""
+    """A source's tensors as constants: floats converted to `dtype`, matrices quantized as
+    `quantize` specifies. Each constant is created once."""
 
-    def __init__(self, source: Source, dtype: DType, quantize: Quantisation | None = None) -> None:
+    def __init__(
+        self, source: WeightSource, dtype: DType, quantize: Quantization | None = None
+    ) -> None:
         if quantize is not None:
             quantize.check(dtype is DType.F16)
         self.dtype = dtype
         self._source = source
         self._quantize = quantize
-        self._made: dict[str, Tensor] = {}
+        self._constants: dict[str, Tensor] = {}
         self._matrices: dict[tuple[tuple[str, ...], bool], list[tuple[int, Matrix]]] = {}
 
     def has(self, name: str) -> bool:
-        """Whether the source has such a tensor."""
+        """Whether the source has the tensor."""
         return self._source.has(name)
 
-    def made(self, name: str, dtype: DType, make: Callable[[], Array]) -> Tensor:
-        """A constant that is computed when it is asked for first."""
-        if name not in self._made:
-            self._made[name] = constant(name, make().astype(dtype.numpy, copy=False))
-        return self._made[name]
+    def cached_constant(self, name: str, dtype: DType, make: Callable[[], Array]) -> Tensor:
+        """The constant `name`; `make` computes it on the first call."""
+        if name not in self._constants:
+            self._constants[name] = constant(name, make().astype(dtype.numpy, copy=False))
+        return self._constants[name]
 
     def vectors(self, sizes: Mapping[str, int]) -> Tensor:
-        """Floats of tensors of these sizes, one after the other."""
+        """The concatenation of float vectors, whose sizes are given by name."""
 
-        def joined() -> Array:
+        def concatenated() -> Array:
             parts = [self._floats(name, (size,)) for name, size in sizes.items()]
             return np.concatenate(parts)
 
-        return self.made(" + ".join(sizes), self.dtype, joined)
+        return self.cached_constant(" + ".join(sizes), self.dtype, concatenated)
 
     def matrices(self, node: str, rows: Mapping[str, int], depth: int) -> list[tuple[int, Matrix]]:
-        """The weights of a node: matrices of so many rows. Neighbours that are numbers of one kind
-        are joined, the rows one after the other; each comes with how many it was joined from."""
-        rounds = self._quantize is not None and not self._quantize.skips(node)
-        key = tuple(rows), rounds
+        """The weights of a node, [rows, depth] by name. Consecutive matrices of one quantization
+        format are concatenated along the rows; each is returned with its number of parts."""
+        quantizes = self._quantize is not None and not self._quantize.skips(node)
+        key = tuple(rows), quantizes
         if key not in self._matrices:
             read = {name: self._read(name, (count, depth)) for name, count in rows.items()}
             runs = [list(run) for _, run in groupby(read, lambda name: _kind(read[name]))]
             self._matrices[key] = [
-                (len(run), self._matrix(" + ".join(run), [read[name] for name in run], rounds))
+                (len(run), self._matrix(" + ".join(run), [read[name] for name in run], quantizes))
                 for run in runs
             ]
         return self._matrices[key]
 
-    def _matrix(self, name: str, parts: list[Stored], rounds: bool) -> Matrix:
-        stored = _joined(parts)
+    def _matrix(self, name: str, parts: list[StoredTensor], quantizes: bool) -> Matrix:
+        stored = _concatenated(parts)
         how = self._quantize
         if (
-            not rounds
+            not quantizes
             or how is None
             or isinstance(stored, QuantizedMatrix)
             or not how.fits(stored.shape)
@@ -110,157 +113,160 @@ class Weights:
         stored = self._read(name, shape)
         return stored.floats() if isinstance(stored, QuantizedMatrix) else stored
 
-    def _read(self, name: str, shape: Shape) -> Stored:
+    def _read(self, name: str, shape: Shape) -> StoredTensor:
         if not self._source.has(name):
-            raise ImportFailure(f"The model has no tensor {self._source.called(name)!r}.")
+            raise ImportFailure(f"The model has no tensor {self._source.name_in_file(name)!r}.")
         stored = self._source.read(name)
         found = stored.values.shape if isinstance(stored, QuantizedMatrix) else stored.shape
         if found != shape:
             raise ImportFailure(
-                f"Tensor {self._source.called(name)!r} is {list(found)}, and {list(shape)} by the "
-                "sizes that the model tells."
+                f"Tensor {self._source.name_in_file(name)!r} has shape {list(found)}; expected "
+                f"{list(shape)} by the model's sizes."
             )
         return stored
 
 
-def _kind(stored: Stored) -> tuple[int, int, bool, bool]:
-    """What is the same for matrices that one operator can take together."""
+def _kind(stored: StoredTensor) -> tuple[int, int, bool, bool]:
+    """The quantization format; matrices of one format can be concatenated."""
     if not isinstance(stored, QuantizedMatrix):
         return 0, 0, False, False
     return stored.bits, stored.group, stored.zeros is not None, stored.offsets is not None
 
 
-def _joined(parts: list[Stored]) -> Stored:
-    """Parts of one kind."""
+def _concatenated(parts: list[StoredTensor]) -> StoredTensor:
+    """Concatenates the rows of parts of one format."""
     if len(parts) == 1:
         return parts[0]
-    numbers = [part for part in parts if isinstance(part, QuantizedMatrix)]
-    if len(numbers) != len(parts):
+    quantized = [part for part in parts if isinstance(part, QuantizedMatrix)]
+    if len(quantized) != len(parts):
         return np.concatenate([part for part in parts if not isinstance(part, QuantizedMatrix)])
-    zeros = [part.zeros for part in numbers if part.zeros is not None]
-    offsets = [part.offsets for part in numbers if part.offsets is not None]
+    zeros = [part.zeros for part in quantized if part.zeros is not None]
+    offsets = [part.offsets for part in quantized if part.offsets is not None]
     return QuantizedMatrix(
-        np.concatenate([part.values for part in numbers]),
-        np.concatenate([part.scales for part in numbers]),
+        np.concatenate([part.values for part in quantized]),
+        np.concatenate([part.scales for part in quantized]),
         np.concatenate(zeros) if zeros else None,
         np.concatenate(offsets) if offsets else None,
     )
 
 
 _QKV, _GATE_UP = "self_attn.qkv_proj", "mlp.gate_up_proj"
-_TRANSPOSED = (".q_proj.", ".k_proj.", ".q_norm.", ".k_norm.")
+_PERMUTED = (".q_proj.", ".k_proj.", ".q_norm.", ".k_norm.")
 
 
-class _Part(NamedTuple):
-    """So many rows of a matrix that holds several, which has `of` rows."""
+class _FusedPart(NamedTuple):
+    """Rows `first` to `first + rows` of the fused matrix `fused`, which has `fused_rows` rows."""
 
-    whole: str
+    fused: str
     first: int
     rows: int
-    of: int
+    fused_rows: int
 
 
-class Arranged:
-    """A source of weights over another one.
+class RearrangedSource:
+    """Adapts the tensors of a source to the layout of the operators.
 
-    Matrices that are one in the file are taken apart; norms get the model's offset; and the rows of
-    queries' and keys' heads are so ordered that the columns which positions turn together are half
-    a head apart, those that are not turned behind those that are, half of them each.
+    Splits fused matrices (QKV, gate and up), adds the model's offset to norm weights, and permutes
+    the rows of Q and K heads: the two columns of a RoPE pair come half a head apart, and each half
+    has its rotated columns before half of the others.
     """
 
-    def __init__(self, source: Source, config: Config) -> None:
+    def __init__(self, source: WeightSource, config: Config) -> None:
         self._source = source
         self._offset = config.norm_offset
-        self._order = _order(config)
-        self._parts = _parts(config)
-        self._last: tuple[str, Stored] | None = None
+        self._column_order = _column_order(config)
+        self._fused_parts = _fused_parts(config)
+        self._last: tuple[str, StoredTensor] | None = None
 
     def has(self, name: str) -> bool:
-        """Whether there is such a tensor, by itself or in another one."""
-        return self._source.has(self._holder(name)[0])
+        """Whether the tensor exists, also as part of a fused one."""
+        return self._source.has(self._stored_name(name)[0])
 
-    def called(self, name: str) -> str:
-        """What the file calls it, or what it is part of."""
-        return self._source.called(self._holder(name)[0])
+    def name_in_file(self, name: str) -> str:
+        """The name in the file of the tensor, or of the fused tensor that contains it."""
+        return self._source.name_in_file(self._stored_name(name)[0])
 
-    def read(self, name: str) -> Stored:
-        """Its floats or its numbers. Raises ImportFailure."""
-        holder, part = self._holder(name)
-        if self._last is None or self._last[0] != holder:
-            self._last = holder, self._source.read(holder)
+    def read(self, name: str) -> StoredTensor:
+        """The tensor in the operators' layout. Raises ImportFailure."""
+        stored_name, part = self._stored_name(name)
+        if self._last is None or self._last[0] != stored_name:
+            self._last = stored_name, self._source.read(stored_name)
         stored = self._last[1]
         if part is not None:
-            stored = _taken(stored, part, self.called(name))
-        if self._order is not None and any(turned in name for turned in _TRANSPOSED):
-            stored = _ordered(stored, self._order, self.called(name))
+            stored = _part_of(stored, part, self.name_in_file(name))
+        if self._column_order is not None and any(part in name for part in _PERMUTED):
+            stored = _reordered(stored, self._column_order, self.name_in_file(name))
         if self._offset and name.endswith("norm.weight"):
             stored = _floats(stored).astype(np.float32) + np.float32(self._offset)
         return stored
 
-    def _holder(self, name: str) -> tuple[str, _Part | None]:
-        """The name of the tensor that holds one, and which part of that it is."""
-        for own, part in self._parts.items():
-            whole = name.replace(own, part.whole)
-            if whole != name and not self._source.has(name) and self._source.has(whole):
-                return whole, part
+    def _stored_name(self, name: str) -> tuple[str, _FusedPart | None]:
+        """The name of the source's tensor, and its part if that tensor is fused."""
+        for own, part in self._fused_parts.items():
+            fused = name.replace(own, part.fused)
+            if fused != name and not self._source.has(name) and self._source.has(fused):
+                return fused, part
         return name, None
 
 
-def _parts(config: Config) -> dict[str, _Part]:
-    """By the names of layers, what may be part of another one."""
+def _fused_parts(config: Config) -> dict[str, _FusedPart]:
+    """The parts of fused matrices, by the names of the separate ones."""
     columns = config.head_size
-    of_layers = {
+    inner = config.intermediate_size
+    fused_matrices = {
         _QKV: {
-            "self_attn.q_proj": config.heads * columns,
-            "self_attn.k_proj": config.cached_heads * columns,
-            "self_attn.v_proj": config.cached_heads * columns,
+            "self_attn.q_proj": config.num_heads * columns,
+            "self_attn.k_proj": config.kv_heads * columns,
+            "self_attn.v_proj": config.kv_heads * columns,
         },
-        _GATE_UP: {"mlp.gate_proj": config.inner, "mlp.up_proj": config.inner},
+        _GATE_UP: {"mlp.gate_proj": inner, "mlp.up_proj": inner},
     }
     found = {}
-    for whole, rows in of_layers.items():
+    for fused, rows in fused_matrices.items():
         first = 0
         for name, count in rows.items():
-            found[name] = _Part(whole, first, count, sum(rows.values()))
+            found[name] = _FusedPart(fused, first, count, sum(rows.values()))
             first += count
     return found
 
 
-def _order(config: Config) -> Array | None:
-    """Of a head's columns; None: the one that the file has."""
+def _column_order(config: Config) -> Array | None:
+    """The permutation of a head's columns; None: the identity."""
     pairs, half = config.rotated_pairs, config.head_size // 2
-    if pairs == 0 or (pairs == half and not config.by_neighbours):
+    if pairs == 0 or (pairs == half and not config.interleaved_rope):
         return None
     columns = np.arange(2 * half)
-    turned, rest = columns[: 2 * pairs], columns[2 * pairs :]
-    by_pair = turned.reshape(-1, 2).T if config.by_neighbours else turned.reshape(2, -1)
-    before, behind = np.split(rest, 2)
-    order: Array = np.concatenate([by_pair[0], before, by_pair[1], behind])
+    rotated, rest = columns[: 2 * pairs], columns[2 * pairs :]
+    by_pair = rotated.reshape(-1, 2).T if config.interleaved_rope else rotated.reshape(2, -1)
+    first_rest, second_rest = np.split(rest, 2)
+    order: Array = np.concatenate([by_pair[0], first_rest, by_pair[1], second_rest])
     return order
 
 
-def _taken(stored: Stored, part: _Part, called: str) -> Stored:
+def _part_of(stored: StoredTensor, part: _FusedPart, name_in_file: str) -> StoredTensor:
     rows = len(stored.values if isinstance(stored, QuantizedMatrix) else stored)
-    if rows != part.of:
+    if rows != part.fused_rows:
         raise ImportFailure(
-            f"Tensor {called!r} has {rows} rows, and {part.of} by the sizes that the model tells."
+            f"Tensor {name_in_file!r} has {rows} rows; expected {part.fused_rows} by the model's "
+            "sizes."
         )
     return _rows(stored, slice(part.first, part.first + part.rows))
 
 
-def _ordered(stored: Stored, order: Array, called: str) -> Stored:
+def _reordered(stored: StoredTensor, order: Array, name_in_file: str) -> StoredTensor:
     rows = len(stored.values if isinstance(stored, QuantizedMatrix) else stored)
     if rows % len(order):
         raise ImportFailure(
-            f"Tensor {called!r} has {rows} rows, which are no heads of {len(order)}."
+            f"Tensor {name_in_file!r} has {rows} rows, which is not a multiple of the head size, "
+            f"{len(order)}."
         )
     firsts = np.arange(0, rows, len(order))
     return _rows(stored, (firsts[:, None] + order).reshape(-1))
 
 
-def _rows(stored: Stored, index: slice | Array) -> Stored:
+def _rows(stored: StoredTensor, index: slice | Array) -> StoredTensor:
     return stored.rows(index) if isinstance(stored, QuantizedMatrix) else stored[index]
 
 
-def _floats(stored: Stored) -> Array:
+def _floats(stored: StoredTensor) -> Array:
     return stored.floats() if isinstance(stored, QuantizedMatrix) else stored

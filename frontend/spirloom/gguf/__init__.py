@@ -1,4 +1,4 @@
-"""The way in from GGUF files: llama.cpp's models, their quantised weights kept as they are."""
+"""Importer of GGUF files (llama.cpp). Quantized weights stay quantized."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How ggml's types lie in memory, and what their numbers are."""
+"""Decodes ggml's quantization blocks into floats or integer matrices with scales."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spirloom.bfloat16 import from_bfloat16
 from spirloom.ir import Array
 from spirloom.quantized_weights import QuantizedMatrix
 
-# By number in the file: what llama.cpp calls its types.
+# llama.cpp's type names by their id in the file.
 _NAMES = {
     0: "F32", 1: "F16", 2: "Q4_0", 3: "Q4_1", 6: "Q5_0", 7: "Q5_1", 8: "Q8_0", 9: "Q8_1",
     10: "Q2_K", 11: "Q3_K", 12: "Q4_K", 13: "Q5_K", 14: "Q6_K", 15: "Q8_K", 16: "IQ2_XXS",
@@ -23,9 +23,10 @@ _NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A type: a block of so many elements takes so many bytes.
+    """A type whose blocks have `elements` elements in `size` bytes.
 
-    `read` makes of blocks, uint8 [row, block, byte], floats or small whole numbers [row, element].
+    `read` decodes blocks, uint8 [row, block, byte], into floats or a quantized matrix
+    [row, element].
     """
 
     elements: int
@@ -33,17 +34,17 @@ class Block:
     read: Callable[[Array], Array | QuantizedMatrix]
 
     def row_bytes(self, width: int) -> int:
-        """Of a row of `width` elements, which are whole blocks."""
+        """The bytes of a row of `width` elements, a multiple of the block's."""
         return width // self.elements * self.size
 
 
-def name_of(kind: int) -> str:
-    """What llama.cpp calls a type."""
-    return _NAMES.get(kind, f"number {kind}")
+def type_name(kind: int) -> str:
+    """llama.cpp's name of a type."""
+    return _NAMES.get(kind, f"id {kind}")
 
 
-def read_rows(kind: int, rows: Array) -> Array | QuantizedMatrix:
-    """Floats [row, element], or such numbers, of the bytes of rows."""
+def decode_rows(kind: int, rows: Array) -> Array | QuantizedMatrix:
+    """Decodes rows of bytes into floats or a quantized matrix, [row, element]."""
     block = BLOCKS[kind]
     return block.read(rows.reshape(len(rows), -1, block.size))
 
@@ -61,75 +62,76 @@ def _bfloat16(blocks: Array) -> Array:
     return from_bfloat16(_flat(blocks).view("<u2"))
 
 
-def _half(blocks: Array, at: int) -> Array:
-    """A float16 of each block, as float32 [row, block]."""
-    wide: Array = np.ascontiguousarray(blocks[:, :, at : at + 2]).view("<f2")[..., 0]
-    return wide.astype(np.float32)
+def _fp16(blocks: Array, at: int) -> Array:
+    """The fp16 value at byte `at` of each block, as float32 [row, block]."""
+    values: Array = np.ascontiguousarray(blocks[:, :, at : at + 2]).view("<f2")[..., 0]
+    return values.astype(np.float32)
 
 
 def _q4_0(blocks: Array) -> QuantizedMatrix:
-    """A float16 scale, then 16 bytes: byte j has the elements j, 8 added, and j + 16."""
+    """An fp16 scale, then 16 bytes: byte j has elements j and j + 16, each with bias 8."""
     packed = blocks[:, :, 2:]
-    halves = np.concatenate([packed & 15, packed >> 4], axis=2)
-    return QuantizedMatrix(_flat(halves.astype(np.int8) - 8), _half(blocks, 0))
+    biased = np.concatenate([packed & 15, packed >> 4], axis=2)
+    return QuantizedMatrix(_flat(biased.astype(np.int8) - 8), _fp16(blocks, 0))
 
 
 def _q5_0(blocks: Array) -> QuantizedMatrix:
-    """A float16 scale, 4 bytes with the fifth bit of each element, then as in Q4_0; 16 is added."""
+    """An fp16 scale, 4 bytes of the elements' fifth bits, then 16 bytes as in Q4_0; bias 16."""
     high = np.unpackbits(blocks[:, :, 2:6], axis=2, bitorder="little")
     packed = blocks[:, :, 6:]
-    halves = np.concatenate([packed & 15, packed >> 4], axis=2) | high << 4
-    return QuantizedMatrix(_flat(halves.astype(np.int8) - 16), _half(blocks, 0))
+    biased = np.concatenate([packed & 15, packed >> 4], axis=2) | high << 4
+    return QuantizedMatrix(_flat(biased.astype(np.int8) - 16), _fp16(blocks, 0))
 
 
 def _q8_0(blocks: Array) -> QuantizedMatrix:
-    """A float16 scale, then 32 numbers."""
-    return QuantizedMatrix(_flat(blocks[:, :, 2:]).view(np.int8), _half(blocks, 0))
+    """An fp16 scale, then 32 int8 values."""
+    return QuantizedMatrix(_flat(blocks[:, :, 2:]).view(np.int8), _fp16(blocks, 0))
 
 
 def _q6_k(blocks: Array) -> QuantizedMatrix:
-    """128 bytes of the low 4 bits, 64 of the high 2, 16 scales of 16 elements, and one of all."""
+    """128 bytes of low 4 bits, 64 bytes of high 2 bits, 16 int8 scales of 16 elements each, and an
+    fp16 scale of the block."""
     count = blocks.shape[:2]
     low, high = blocks[:, :, :128].reshape(*count, 2, 64), blocks[:, :, 128:192]
     high = high.reshape(*count, 2, 1, 32) >> np.array([0, 2, 4, 6], np.uint8)[:, None] & 3
     low = np.concatenate([low & 15, low >> 4], axis=3).reshape(*count, 2, 4, 32)
     values = (low | high << 4).astype(np.int8) - 32
     scales = blocks[:, :, 192:208].view(np.int8).astype(np.float32)
-    return QuantizedMatrix(_flat(values), _flat(scales * _half(blocks, 208)[..., None]))
+    return QuantizedMatrix(_flat(values), _flat(scales * _fp16(blocks, 208)[..., None]))
 
 
 def _q4_k(blocks: Array) -> QuantizedMatrix:
-    """Scales and minima, then 4 bits an element."""
-    return _of_k(blocks, _halves_of_k(blocks[:, :, 16:]), 8)
+    """Scales and minima, then 4 bits per element."""
+    return _k_quant(blocks, _k_quant_nibbles(blocks[:, :, 16:]), 8)
 
 
 def _q5_k(blocks: Array) -> QuantizedMatrix:
-    """Scales and minima, 32 bytes of which bit i is of group i, then the low 4 bits."""
+    """Scales and minima, 32 bytes of fifth bits (bit i: group i), then low 4 bits."""
     high = blocks[:, :, None, 16:48] >> np.arange(8, dtype=np.uint8)[:, None] & 1
-    return _of_k(blocks, np.bitwise_or(_halves_of_k(blocks[:, :, 48:]), high << 4), 16)
+    return _k_quant(blocks, np.bitwise_or(_k_quant_nibbles(blocks[:, :, 48:]), high << 4), 16)
 
 
-def _halves_of_k(packed: Array) -> Array:
-    """Of 128 bytes: 32 have the low halves of one group, and the high ones of the next."""
-    low = packed.reshape(*packed.shape[:2], 4, 32)
-    halves: Array = np.stack([low & 15, low >> 4], axis=3)
-    return halves.reshape(*packed.shape[:2], 8, 32)
+def _k_quant_nibbles(packed: Array) -> Array:
+    """Unpacks 128 bytes: each run of 32 has a group in its low nibbles, the next in its high."""
+    runs = packed.reshape(*packed.shape[:2], 4, 32)
+    nibbles: Array = np.stack([runs & 15, runs >> 4], axis=3)
+    return nibbles.reshape(*packed.shape[:2], 8, 32)
 
 
-def _of_k(blocks: Array, steps: Array, middle: int) -> QuantizedMatrix:
-    """Steps [row, block, group, element]. A block begins with a float16 of all its scales and one
-    of all its minima, and then has 8 scales and 8 minima of 6 bits each.
+def _k_quant(blocks: Array, steps: Array, middle: int) -> QuantizedMatrix:
+    """Unsigned `steps` [row, block, group, element]. A block starts with two fp16 factors, of its
+    scales and of its minima, then 8 scales and 8 minima of 6 bits each.
 
-    A number is what a step is beyond the middle of their range, and an offset what the middle one
-    stands for: small beside the minimum, and rounded with less of an error.
+    Values are steps minus `middle`, the center of their range; offsets are the float value of
+    `middle`. These are smaller than the minima, so that rounding them has a smaller error.
     """
     first, second, third = (blocks[:, :, at : at + 4] for at in (4, 8, 12))
     scales = np.concatenate([first & 63, third & 15 | first >> 2 & 48], axis=2)
-    least = np.concatenate([second & 63, third >> 4 | second >> 2 & 48], axis=2)
-    scales = scales.astype(np.float32) * _half(blocks, 0)[..., None]
-    least = least.astype(np.float32) * _half(blocks, 2)[..., None]
+    minima = np.concatenate([second & 63, third >> 4 | second >> 2 & 48], axis=2)
+    scales = scales.astype(np.float32) * _fp16(blocks, 0)[..., None]
+    minima = minima.astype(np.float32) * _fp16(blocks, 2)[..., None]
     values = steps.astype(np.int8) - np.int8(middle)
-    offsets = _flat(middle * scales - least)
+    offsets = _flat(middle * scales - minima)
     return QuantizedMatrix(values.reshape(len(values), -1), _flat(scales), None, offsets)
 
 

@@ -1,4 +1,4 @@
-"""Reads GGUF files (version 2 and 3), mapped. Every size is checked before it is used."""
+"""Reads memory-mapped GGUF files (version 2 and 3). Every size is checked before use."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from typing import Any
 
 import numpy as np
 
-from codegen.regular_file import open_regular
+from spec_model.files import open_regular
 from spirloom.errors import ImportFailure
-from spirloom.gguf.blocks import BLOCKS, Block, name_of
+from spirloom.gguf.blocks import BLOCKS, Block, type_name
 from spirloom.ir import MAX_ELEMENTS, Array
 
 Value = int | float | bool | str | list[Any] | Array
 
 _STRING, _ARRAY, _BOOL = 8, 9, 7
-# By number in the file.
-_NUMBERS = {
+# NumPy's types by their id in the file.
+_NUMPY_TYPES = {
     0: "<u1", 1: "<i1", 2: "<u2", 3: "<i2", 4: "<u4", 5: "<i4", 6: "<f4", _BOOL: "<u1",
     10: "<u8", 11: "<i8", 12: "<f8",
 }  # fmt: skip
-_DEEPEST = 4  # of arrays of arrays
-_MIN_BYTES = {_STRING: 8, _ARRAY: 12}  # of a value
+_MAX_ARRAY_DEPTH = 4  # nesting of arrays
+_MIN_VALUE_BYTES = {_STRING: 8, _ARRAY: 12}
 
 
 class Malformed(Exception):
-    """Why a file cannot be read."""
+    """The reason why a file is invalid."""
 
 
 class Cursor:
-    """A place in a file's bytes. What is read is checked; Malformed says what is wrong."""
+    """A read position in a file's bytes. Reads raise Malformed for invalid content."""
 
     def __init__(self, data: memoryview, at: int) -> None:
         self.at = at
@@ -42,75 +42,77 @@ class Cursor:
 
     @property
     def left(self) -> int:
-        """The bytes from here to the end."""
+        """The remaining bytes."""
         return len(self._data) - self.at
 
     def u32(self, what: str) -> int:
-        """An unsigned number of 4 bytes."""
+        """Reads a uint32."""
         return int(struct.unpack("<I", self._take(4, what))[0])
 
     def u64(self, what: str) -> int:
-        """An unsigned number of 8 bytes."""
+        """Reads a uint64."""
         return int(struct.unpack("<Q", self._take(8, what))[0])
 
     def count(self, what: str, min_bytes: int) -> int:
-        """A number of things that follow, of which each takes so many bytes at least."""
+        """Reads a count of items that need at least `min_bytes` each."""
         found = self.u64(what)
         if found > self.left // min_bytes:
-            raise Malformed(f"{what} is {found}, and {self.left} bytes are left")
+            raise Malformed(f"{what} is {found}, but only {self.left} bytes remain")
         return found
 
     def string(self, what: str) -> str:
-        """A string with its length before it."""
+        """Reads a length-prefixed string."""
         size = self.count(f"the length of {what}", 1)
-        # Vocabularies hold pieces that are no text by themselves.
+        # Tokens of byte-level vocabularies may be incomplete UTF-8.
         return bytes(self._take(size, what)).decode("utf-8", errors="replace")
 
     def value(self, kind: int, what: str, depth: int = 0) -> Value:
-        """A value of a type by its number."""
+        """Reads a value of the type with this id."""
         if kind == _STRING:
             return self.string(what)
         if kind == _ARRAY:
             return self._array(what, depth)
-        dtype = np.dtype(_number(kind, what))
+        dtype = np.dtype(_numpy_type(kind, what))
         value = np.frombuffer(self._take(dtype.itemsize, what), dtype)[0].item()
         return bool(value) if kind == _BOOL else value
 
     def _array(self, what: str, depth: int) -> list[Any] | Array:
-        """Numbers as an array, others as a list."""
+        """Reads numbers as an array, other elements as a list."""
         kind = self.u32(f"the type of the elements of {what}")
-        if kind not in _MIN_BYTES:
-            dtype = np.dtype(_number(kind, what))
+        if kind not in _MIN_VALUE_BYTES:
+            dtype = np.dtype(_numpy_type(kind, what))
             count = self.count(f"the length of {what}", dtype.itemsize)
             return np.frombuffer(self._take(count * dtype.itemsize, what), dtype)
-        if depth == _DEEPEST:
-            raise Malformed(f"{what} holds arrays in arrays, more than {_DEEPEST} deep")
-        count = self.count(f"the length of {what}", _MIN_BYTES[kind])
+        if depth == _MAX_ARRAY_DEPTH:
+            raise Malformed(f"{what} has more than {_MAX_ARRAY_DEPTH} levels of nested arrays")
+        count = self.count(f"the length of {what}", _MIN_VALUE_BYTES[kind])
         return [self.value(kind, what, depth + 1) for _ in range(count)]
 
     def _take(self, size: int, what: str) -> memoryview:
         if size > self.left:
-            raise Malformed(f"{what} takes {size} bytes at {self.at}, and {self.left} are left")
+            raise Malformed(
+                f"{what} needs {size} bytes at offset {self.at}, but only {self.left} remain"
+            )
         self.at += size
         return self._data[self.at - size : self.at]
 
 
-def _number(kind: int, what: str) -> str:
-    if kind not in _NUMBERS:
-        raise Malformed(f"{what} is of type {kind}, and types are numbered from 0 to 12")
-    return _NUMBERS[kind]
+def _numpy_type(kind: int, what: str) -> str:
+    if kind not in _NUMPY_TYPES:
+        raise Malformed(f"{what} has type id {kind}, which is not in 0 … 12")
+    return _NUMPY_TYPES[kind]
 
 
 _MAGIC = b"GGUF"
 _VERSIONS = (2, 3)
 _MAX_DIMS = 4
-_MIN_ENTRY = 8 + 4 + 1  # bytes of a key's or a tensor's length, type or rank, and what follows
+_MIN_ENTRY = 8 + 4 + 1  # bytes of an entry: name length, type or rank, content
 _MAX_ALIGNMENT = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A tensor of a file: rows of blocks, the last dimension within a row."""
+    """A tensor of a file: rows of blocks along the last dimension, at `offset` of the data."""
 
     shape: tuple[int, ...]
     kind: int
@@ -118,21 +120,21 @@ class Entry:
 
     @property
     def block(self) -> Block:
-        """How its numbers lie."""
+        """The block format of the tensor's type."""
         return BLOCKS[self.kind]
 
 
 def is_gguf(path: Path) -> bool:
-    """Whether a file says that it is one."""
+    """Whether a file starts with GGUF's magic number."""
     try:
         with open_regular(path) as stream:
             return stream.read(4) == _MAGIC
     except OSError:
-        return False  # whoever reads it says why
+        return False  # the reader reports the reason
 
 
 class GgufFile:
-    """`metadata` by keys, and `tensors` by names, of which `rows_of` gives the bytes."""
+    """The `metadata` and `tensors` of a file; `rows_of` returns a tensor's bytes."""
 
     def __init__(self, path: Path) -> None:
         """Raises ImportFailure."""
@@ -144,7 +146,7 @@ class GgufFile:
             reason = getattr(error, "strerror", None) or error
             raise ImportFailure(f"Cannot read {path}: {reason}.") from error
         try:
-            cursor, tensors, values = _start(data)
+            cursor, tensors, values = _header(data)
             self.metadata = _metadata(cursor, values)
             alignment = _alignment(self.metadata)
             entries = [_entry(cursor, alignment) for _ in range(tensors)]
@@ -154,10 +156,10 @@ class GgufFile:
             for name, entry in self.tensors.items():
                 _check_bytes(name, entry, len(self._content))
         except Malformed as error:
-            raise ImportFailure(f"{path} is damaged or no GGUF file: {error}.") from None
+            raise ImportFailure(f"{path} is damaged or not a GGUF file: {error}.") from None
 
     def rows_of(self, name: str) -> Array:
-        """The bytes of a tensor of a type that BLOCKS has, mapped: uint8 [row, byte]."""
+        """The mapped bytes of a tensor whose type is in BLOCKS, uint8 [row, byte]."""
         entry = self.tensors[name]
         rows = prod(entry.shape[:-1])
         size = rows * entry.block.row_bytes(entry.shape[-1])
@@ -165,15 +167,15 @@ class GgufFile:
         return content.reshape(rows, -1)
 
 
-def _start(data: memoryview) -> tuple[Cursor, int, int]:
-    """Where values begin, and how many tensors and values there are."""
+def _header(data: memoryview) -> tuple[Cursor, int, int]:
+    """The position of the metadata, the number of tensors and the number of keys."""
     if bytes(data[:4]) != _MAGIC:
-        raise Malformed("it does not begin with GGUF")
+        raise Malformed("it does not start with 'GGUF'")
     cursor = Cursor(data, 4)
     version = cursor.u32("the version")
     if version not in _VERSIONS:
         known = " and ".join(map(str, _VERSIONS))
-        raise Malformed(f"its version is {version}, and {known}, little-endian, are read")
+        raise Malformed(f"its version is {version}; supported are {known}, little-endian")
     tensors = cursor.count("the number of tensors", _MIN_ENTRY)
     return cursor, tensors, cursor.count("the number of keys", _MIN_ENTRY)
 
@@ -183,7 +185,7 @@ def _metadata(cursor: Cursor, count: int) -> dict[str, Value]:
     for _ in range(count):
         key = cursor.string("a key")
         if key in found:
-            raise Malformed(f"the key {key!r} is there twice")
+            raise Malformed(f"the key {key!r} occurs twice")
         found[key] = cursor.value(cursor.u32(f"the type of {key!r}"), f"{key!r}")
     return found
 
@@ -192,7 +194,7 @@ def _alignment(metadata: Mapping[str, Value]) -> int:
     found = metadata.get("general.alignment", 32)
     if type(found) is not int or not 0 < found <= _MAX_ALIGNMENT or found & (found - 1):
         raise Malformed(
-            f"general.alignment is {found!r}, and no power of two up to {_MAX_ALIGNMENT}"
+            f"general.alignment is {found!r}, which is not a power of two up to {_MAX_ALIGNMENT}"
         )
     return found
 
@@ -201,15 +203,15 @@ def _entry(cursor: Cursor, alignment: int) -> tuple[str, Entry]:
     name = cursor.string("a tensor's name")
     rank = cursor.u32(f"the rank of tensor {name!r}")
     if not 1 <= rank <= _MAX_DIMS:
-        raise Malformed(f"tensor {name!r} has {rank} dimensions, and not 1 to {_MAX_DIMS}")
-    # In the file the dimension whose elements are neighbours comes first.
+        raise Malformed(f"tensor {name!r} has rank {rank}, which is not in 1 … {_MAX_DIMS}")
+    # In the file the contiguous dimension comes first.
     sizes = [cursor.u64(f"a size of tensor {name!r}") for _ in range(rank)][::-1]
     if min(sizes) < 1 or prod(sizes) > MAX_ELEMENTS:
-        raise Malformed(f"tensor {name!r} has the impossible shape {sizes}")
+        raise Malformed(f"tensor {name!r} has the invalid shape {sizes}")
     kind = cursor.u32(f"the type of tensor {name!r}")
     offset = cursor.u64(f"the offset of tensor {name!r}")
     if offset % alignment:
-        raise Malformed(f"tensor {name!r} lies at {offset}, and not at a multiple of {alignment}")
+        raise Malformed(f"tensor {name!r} has offset {offset}, not a multiple of {alignment}")
     return name, Entry(tuple(sizes), kind, offset)
 
 
@@ -217,23 +219,24 @@ def _table(entries: list[tuple[str, Entry]]) -> dict[str, Entry]:
     table: dict[str, Entry] = {}
     for name, entry in entries:
         if name in table:
-            raise Malformed(f"tensor {name!r} is there twice")
+            raise Malformed(f"tensor {name!r} occurs twice")
         table[name] = entry
     return table
 
 
-def _check_bytes(name: str, entry: Entry, most: int) -> None:
-    """Types that are unknown are refused when they are wanted, by who knows what for."""
+def _check_bytes(name: str, entry: Entry, size_of_data: int) -> None:
+    """Raises Malformed for a tensor beyond the data. Unknown types are refused when read."""
     if entry.kind not in BLOCKS:
         return
     elements, width = entry.block.elements, entry.shape[-1]
     if width % elements:
         raise Malformed(
-            f"tensor {name!r} has rows of {width}, and blocks of {name_of(entry.kind)} have "
-            f"{elements} elements"
+            f"tensor {name!r} has rows of {width} elements, not a multiple of the {elements} of a "
+            f"{type_name(entry.kind)} block"
         )
     size = prod(entry.shape[:-1]) * entry.block.row_bytes(width)
-    if entry.offset + size > most:
+    if entry.offset + size > size_of_data:
         raise Malformed(
-            f"tensor {name!r} takes {size} bytes at {entry.offset}, and there are {most}"
+            f"tensor {name!r} needs {size} bytes at offset {entry.offset}, but the data has "
+            f"{size_of_data}"
         )

@@ -1,43 +1,31 @@
-"""A GGUF file becomes the methods `prefill` and `decode` of one graph file."""
+"""Imports a GGUF file as the methods `prefill` and `decode` of a graph file."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Unpack
 
-from spirloom.family import Arranged, Weights, make_methods
-from spirloom.gguf.config import ARCHITECTURES, GgufTensors, read_config
+from spirloom.family import LanguageOptions, import_methods
+from spirloom.gguf.config import ARCHITECTURES, GgufSource, read_config
 from spirloom.gguf.file import GgufFile
 from spirloom.gguf.tokenizer import attachments_of
-from spirloom.ir import DType, Graph
-from spirloom.ops import OpLibrary
-from spirloom.passes.large_weights import LARGEST_WEIGHT
-from spirloom.passes.weight_quantization import Quantisation
+from spirloom.ir import Graph
 
 
 def import_gguf(
     path: Path,
     *,
-    context: int | None = None,
-    prompt: int | None = None,
-    dtype: DType = DType.F32,
-    quantize: Quantisation | None = None,
-    largest: int = LARGEST_WEIGHT,
-    library: OpLibrary | None = None,
-    tell: Callable[[str], None] = lambda _: None,
+    log: Callable[[str], None] = lambda _: None,
+    **options: Unpack[LanguageOptions],
 ) -> list[Graph]:
-    """The methods that `make_methods` makes. Weights that are floats and caches are of `dtype`,
-    or as `quantize` says; quantised ones keep their numbers. Vocabulary and chat go along as
-    attachments of the first, as of a folder of Hugging Face; `tell` gets a line if they cannot.
-    Raises ImportFailure.
+    """Imports a GGUF file; quantized weights stay quantized. The first method has the tokenizer and
+    the text metadata as attachments; `log` receives a line for each that is omitted. Raises
+    ImportFailure.
     """
     file = GgufFile(path)
-    config = read_config(file, context)
-    source = Arranged(GgufTensors(file, ARCHITECTURES[config.family]), config)
-    origin = f"a GGUF file of {config.family}"
-    weights = Weights(source, dtype, quantize)
-    methods = make_methods(
-        config, weights, library or OpLibrary(), origin, context, prompt, largest
-    )
-    methods[0].attachments = attachments_of(file.metadata, tell)
+    config = read_config(file, options.get("context"))
+    source = GgufSource(file, ARCHITECTURES[config.family])
+    methods = import_methods(config, source, f"a GGUF file of {config.family}", **options)
+    methods[0].attachments = attachments_of(file.metadata, log)
     return methods

@@ -1,7 +1,7 @@
-"""The way in from folders of Hugging Face: `config.json` and safetensors, by what families are."""
+"""Importer of Hugging Face model directories: `config.json` and safetensors."""
 
 from __future__ import annotations
 
-from spirloom.hf.importer import import_folder
+from spirloom.hf.importer import import_directory
 
-__all__ = ["import_folder"]
+__all__ = ["import_directory"]

@@ -1,4 +1,4 @@
-"""Imports a Hugging Face model directory: safetensors weights, methods `prefill` and `decode`."""
+"""Imports a Hugging Face model directory as the methods `prefill` and `decode` of a graph file."""
 
 from __future__ import annotations
 
@@ -7,28 +7,26 @@ import mmap
 import struct
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from codegen.regular_file import open_regular
+from spec_model.files import open_regular
 from spirloom.bfloat16 import from_bfloat16
 from spirloom.errors import ImportFailure
-from spirloom.family import Arranged, Weights, make_methods
+from spirloom.family import LanguageOptions, import_methods
 from spirloom.hf.config import read_config
 from spirloom.hf.text_metadata import attachments_of
-from spirloom.ir import Array, DType, Graph
-from spirloom.ops import OpLibrary
-from spirloom.passes.large_weights import LARGEST_WEIGHT
-from spirloom.passes.weight_quantization import Quantisation
+from spirloom.ir import Array, Graph
 
-# Of a header, as the format's own library has it.
+# The limit of the safetensors library.
 _MAX_HEADER_BYTES = 100_000_000
 _DTYPES = {"F32": np.float32, "F16": np.float16, "BF16": np.uint16, "F64": np.float64}
 
 
 def read_tensors(path: Path) -> dict[str, Array]:
-    """The float tensors of a file by name; bfloat16 as float32. Raises ImportFailure."""
+    """Maps the float tensors of a safetensors file, by name; bfloat16 is converted to float32.
+    Raises ImportFailure."""
     try:
         with open_regular(path) as stream:
             data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
@@ -43,13 +41,13 @@ def read_tensors(path: Path) -> dict[str, Array]:
 def _header(path: Path, data: mmap.mmap) -> tuple[Mapping[str, Any], int]:
     size = struct.unpack_from("<Q", data)[0] if len(data) >= 8 else len(data) + 1
     if size > min(len(data) - 8, _MAX_HEADER_BYTES):
-        raise ImportFailure(f"{path} has {len(data)} bytes, and says its header has {size}.")
+        raise ImportFailure(f"{path} has {len(data)} bytes, but its header needs {size}.")
     try:
         header = json.loads(data[8 : 8 + size])
     except ValueError as error:
-        raise ImportFailure(f"The header of {path} is no JSON: {error}.") from error
+        raise ImportFailure(f"The header of {path} is not valid JSON: {error}.") from error
     if not isinstance(header, dict):
-        raise ImportFailure(f"The header of {path} is no table of tensors.")
+        raise ImportFailure(f"The header of {path} is not a JSON object.")
     return header, 8 + size
 
 
@@ -59,7 +57,7 @@ def _tensor(path: Path, name: str, entry: Any, content: Array) -> Array:
         shape = tuple(int(size) for size in entry["shape"])
         begin, end = (int(offset) for offset in entry["data_offsets"])
         if min(shape, default=0) < 0 or not 0 <= begin <= end <= len(content):
-            raise ValueError("its bytes are not in the file")
+            raise ValueError("its offsets are outside the file")
         values = content[begin:end].view(dtype).reshape(shape)
     except (KeyError, TypeError, ValueError) as error:
         raise ImportFailure(f"Tensor {name!r} of {path} cannot be read: {error}.") from error
@@ -68,61 +66,53 @@ def _tensor(path: Path, name: str, entry: Any, content: Array) -> Array:
     return values
 
 
-def import_folder(
-    folder: Path,
+def import_directory(
+    directory: Path,
     *,
-    context: int | None = None,
-    prompt: int | None = None,
-    dtype: DType = DType.F32,
-    quantize: Quantisation | None = None,
-    largest: int = LARGEST_WEIGHT,
-    library: OpLibrary | None = None,
-    tell: Callable[[str], None] = lambda line: None,
+    log: Callable[[str], None] = lambda _: None,
+    **options: Unpack[LanguageOptions],
 ) -> list[Graph]:
-    """The methods that `make_methods` makes. Weights and caches are of `dtype`, layers and tables
-    as `quantize` says. Tokenizer and chat go along as attachments of the first; `tell` hears what
-    of them is left out. Raises ImportFailure.
+    """Imports a model directory. The first method has the tokenizer and the text metadata as
+    attachments; `log` receives a line for each that is omitted. Raises ImportFailure.
     """
-    config = read_config(folder / "config.json", context)
-    weights = Weights(Arranged(FolderTensors(folder), config), dtype, quantize)
-    origin = f"a folder of {config.family}"
-    methods = make_methods(
-        config, weights, library or OpLibrary(), origin, context, prompt, largest
-    )
-    methods[0].attachments = attachments_of(folder, tell)
+    config = read_config(directory / "config.json", options.get("context"))
+    source = SafetensorsSource(directory)
+    origin = f"a directory of {config.family}"
+    methods = import_methods(config, source, origin, **options)
+    methods[0].attachments = attachments_of(directory, log)
     return methods
 
 
-class FolderTensors:
-    """The tensors of a folder, mapped: a source of weights."""
+class SafetensorsSource:
+    """The mapped safetensors of a directory."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, directory: Path) -> None:
         self._arrays: dict[str, Array] = {}
-        for path in _files(folder):
+        for path in _files(directory):
             self._arrays.update(read_tensors(path))
 
     def has(self, name: str) -> bool:
-        """Whether there is such a tensor."""
+        """Whether the tensor exists."""
         return name in self._arrays
 
     def read(self, name: str) -> Array:
-        """Its floats."""
+        """The tensor's floats."""
         return self._arrays[name]
 
-    def called(self, name: str) -> str:
-        """Its name."""
+    def name_in_file(self, name: str) -> str:
+        """The same name."""
         return name
 
 
-def _files(folder: Path) -> list[Path]:
-    index = folder / "model.safetensors.index.json"
+def _files(directory: Path) -> list[Path]:
+    index = directory / "model.safetensors.index.json"
     if not index.exists():
-        return [folder / "model.safetensors"]
+        return [directory / "model.safetensors"]
     try:
         names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ImportFailure(f"{index} cannot be read: {error}.") from error
+        raise ImportFailure(f"Cannot read {index}: {error}.") from error
     bad = [name for name in names if not isinstance(name, str) or Path(name).name != name]
     if bad:
-        raise ImportFailure(f"{index} names {bad[0]!r}, which is no file of the folder.")
-    return [folder / name for name in names]
+        raise ImportFailure(f"{index} names {bad[0]!r}, which is not a file of the directory.")
+    return [directory / name for name in names]

@@ -1,4 +1,4 @@
-"""What goes with a language model's graph: its tokenizer, which tokens end a text, how it chats."""
+"""Text metadata of a Hugging Face directory: tokenizer, BOS and EOS tokens, chat template."""
 
 from __future__ import annotations
 
@@ -7,53 +7,45 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from codegen.regular_file import open_regular
+from spec_model.files import open_regular
 from spirloom.errors import ImportFailure
-from spirloom.hf.chat_template import chat_pieces
-from spirloom.terminal import shown
-
-TOKENIZER = "tokenizer.json"
-TEXT_METADATA = "language_model.json"
+from spirloom.family.text_metadata import TEXT_METADATA, TOKENIZER, encode_text_metadata
 
 _MAX_BYTES = 128 << 20
 
 
-def attachments_of(folder: Path, say: Callable[[str], None]) -> dict[str, bytes]:
-    """The attachments of a folder's graph file: TOKENIZER as it is, and FACTS.
+def attachments_of(directory: Path, log: Callable[[str], None]) -> dict[str, bytes]:
+    """The attachments of a directory's graph file: TOKENIZER, unchanged, and TEXT_METADATA.
 
-    `say` hears what was left out, a line each. Raises ImportFailure for files that are no JSON.
+    `log` receives a line for each that is omitted. Raises ImportFailure for invalid JSON files.
     """
     found = {}
     tokenizer: Mapping[str, Any] = {}
-    if (folder / TOKENIZER).exists():
-        found[TOKENIZER] = _bytes(folder / TOKENIZER)
-        tokenizer = _json(folder / TOKENIZER)
+    if (directory / TOKENIZER).exists():
+        found[TOKENIZER] = _bytes(directory / TOKENIZER)
+        tokenizer = _json(directory / TOKENIZER)
     else:
-        say(f"{folder} has no {TOKENIZER}: its graph file takes and gives tokens by number alone.")
+        log(f"{directory} has no {TOKENIZER}. The graph file accepts and returns token ids only.")
     config, generation, settings = (
-        _json(folder / name)
+        _json(directory / name)
         for name in ("config.json", "generation_config.json", "tokenizer_config.json")
     )
     names = special_tokens(settings)
     ids = _ids(tokenizer)
     bos = ids.get(names.get("bos_token", ""), config.get("bos_token_id"))
-    template = _template(folder, settings)
-    facts: dict[str, Any] = {
-        "eos": sorted(_eos(config) | _eos(generation) | _of(ids, names.get("eos_token", ""))),
-        "bos": bos if _is_id(bos) else None,
-        "add_bos": _is_id(bos) and _adds_bos(settings, tokenizer, names),
-    }
-    if template is not None:
-        try:
-            facts["chat"] = chat_pieces(template, names)
-        except ImportFailure as error:
-            say(shown(f"The chat template of {folder} is left out: {error}."))
-    text = json.dumps(facts, ensure_ascii=False)
-    return {**found, TEXT_METADATA: text.encode(errors="replace")}
+    metadata = encode_text_metadata(
+        eos=_eos(config) | _eos(generation) | _id_set(ids, names.get("eos_token", "")),
+        bos=bos if _is_id(bos) else None,
+        add_bos=_is_id(bos) and _adds_bos(settings, tokenizer, names),
+        chat_template=_template(directory, settings),
+        special_tokens=names,
+        log=log,
+    )
+    return {**found, TEXT_METADATA: metadata}
 
 
 def special_tokens(settings: Mapping[str, Any]) -> dict[str, str]:
-    """What tokenizer_config.json calls bos_token, eos_token and the like."""
+    """The special tokens of tokenizer_config.json, by their keys (bos_token, eos_token, …)."""
     found = {}
     for key, value in settings.items():
         text = value.get("content") if isinstance(value, Mapping) else value
@@ -63,10 +55,10 @@ def special_tokens(settings: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _ids(tokenizer: Mapping[str, Any]) -> dict[str, int]:
-    """The numbers of the tokens that are added to the vocabulary, by their text."""
+    """The ids of the added tokens, by their text."""
     added = _items(tokenizer.get("added_tokens"))
     pairs = [(_member(token, "content"), _member(token, "id")) for token in added]
-    return {text: number for text, number in pairs if isinstance(text, str) and _is_id(number)}
+    return {text: token for text, token in pairs if isinstance(text, str) and _is_id(token)}
 
 
 def _is_id(value: object) -> bool:
@@ -78,17 +70,17 @@ def _eos(config: Mapping[str, Any]) -> set[int]:
     return {i for i in (given if isinstance(given, list) else [given]) if _is_id(i)}
 
 
-def _of(ids: Mapping[str, int], name: str) -> set[int]:
+def _id_set(ids: Mapping[str, int], name: str) -> set[int]:
     return {ids[name]} if name in ids else set()
 
 
 def _adds_bos(
     settings: Mapping[str, Any], tokenizer: Mapping[str, Any], names: Mapping[str, str]
 ) -> bool:
-    """Whether a text begins with it: what the settings say, or else the tokenizer does."""
-    said = settings.get("add_bos_token")
-    if isinstance(said, bool):
-        return said
+    """Whether a text starts with BOS, by tokenizer_config.json, otherwise by tokenizer.json."""
+    stated = settings.get("add_bos_token")
+    if isinstance(stated, bool):
+        return stated
     processor = tokenizer.get("post_processor")
     for part in _items(_member(processor, "processors") or [processor]):
         if _member(part, "type") == "TemplateProcessing":
@@ -106,9 +98,9 @@ def _items(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _template(folder: Path, settings: Mapping[str, Any]) -> str | None:
-    """The Jinja text; of several the one that is called default."""
-    path = folder / "chat_template.jinja"
+def _template(directory: Path, settings: Mapping[str, Any]) -> str | None:
+    """The chat template in Jinja; of several, the one named `default`."""
+    path = directory / "chat_template.jinja"
     if path.exists():
         try:
             return _bytes(path).decode()
@@ -128,18 +120,18 @@ def _bytes(path: Path) -> bytes:
     except OSError as error:
         raise ImportFailure(f"Cannot read {path}: {error.strerror}.") from error
     if len(data) > _MAX_BYTES:
-        raise ImportFailure(f"{path} has more than {_MAX_BYTES} bytes.")
+        raise ImportFailure(f"{path} exceeds {_MAX_BYTES} bytes.")
     return data
 
 
 def _json(path: Path) -> Mapping[str, Any]:
-    """The object in a file; an empty one where there is no file."""
+    """The JSON object of a file; empty if the file does not exist."""
     if not path.exists():
         return {}
     try:
         found = json.loads(_bytes(path))
     except (ValueError, RecursionError) as error:
-        raise ImportFailure(f"{path} is no JSON: {error}.") from error
+        raise ImportFailure(f"{path} is not valid JSON: {error}.") from error
     if not isinstance(found, dict):
-        raise ImportFailure(f"{path} holds no JSON object.")
+        raise ImportFailure(f"{path} is not a JSON object.")
     return found

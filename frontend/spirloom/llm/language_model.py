@@ -13,9 +13,9 @@ from time import perf_counter
 import numpy as np
 import numpy.typing as npt
 
-from spirloom.hf.text_metadata import TEXT_METADATA, TOKENIZER
+from spirloom.family.text_metadata import TEXT_METADATA, TOKENIZER
 from spirloom.llm.text import (
-    Streamed,
+    StreamDecoder,
     TextMetadata,
     Tokenizer,
     parse_tokenizer,
@@ -32,9 +32,10 @@ _MAX_INT = int(np.iinfo(np.int32).max)
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """With `temperature` 0 the token of the greatest score; else one at random, by the softmax of
-    scores over the temperature, among the `top_k` best (0: all) and, of those, the fewest whose
-    probabilities reach `top_p`. The same `seed` chooses the same; None another each time.
+    """Sampling parameters. `temperature` 0: greedy decoding. Otherwise tokens are sampled from
+    softmax(logits / temperature), restricted to the `top_k` most likely (0: all) and, of these, to
+    the smallest set whose probabilities sum up to `top_p`. Equal seeds give equal tokens; None: a
+    random seed.
     """
 
     temperature: float = 0.0
@@ -54,7 +55,7 @@ class Sampling:
             raise InvalidArgument(f"seed ({self.seed}) must be between 0 and {_MAX_INT}.")
 
     def states(self) -> dict[str, npt.NDArray[np.float32] | npt.NDArray[np.int32]]:
-        """The model's states that say so, by name: [1] each."""
+        """The values of the model's sampling states by name, [1] each."""
         seed = secrets.randbelow(_MAX_INT) if self.seed is None else self.seed
         return {
             "temperature": np.array([self.temperature], np.float32),
@@ -64,19 +65,18 @@ class Sampling:
         }
 
 
-# Steps are submitted together, as the device waits between submissions until the host has seen the
-# last one end; more than so many seconds of them would make a text come in visible bursts.
+# Decode steps are submitted in batches, because the device is idle between submissions. The time
+# of a batch is bounded so that text does not appear in visible bursts.
 MAX_BATCHED_STEPS = 16
 BURST_SECONDS = 0.02
 _STATES = ("position", "token", "tokens", *Sampling().states())
 
 
 class LLM:
-    """A graph file with the methods `prefill` and `decode`, as `spirloom import` writes them.
+    """A language model from a graph file with the methods `prefill` and `decode`.
 
-    Makes one text at a time. The tokenizer is that of the file, unless `tokenizer` is one, or the
-    path of a tokenizer.json; it is read when it is needed. One that is given as an object says by
-    itself what a text begins with.
+    Generates one text at a time. `tokenizer`: a tokenizer or the path of a tokenizer.json (default:
+    the file's), which is read on first use. A tokenizer object adds BOS itself, if required.
     """
 
     def __init__(
@@ -87,48 +87,47 @@ class LLM:
         runtime: Runtime | None = None,
         reuse: bool = False,
     ) -> None:
-        """`reuse`: tokens with which the text before began, too, are not read again. Sums may then
-        be rounded otherwise than without, as they are when a prompt is read in other chunks. Raises
-        SpirloomError.
+        """`reuse`: keeps the KV cache of the longest common prefix with the previous text. Rounding
+        may then differ, as with other prefill chunks. Raises SpirloomError.
         """
         self._prefill = load(model, runtime, method="prefill")
-        self._decode = load(model, runtime, method="decode", shares=self._prefill)
+        self._decode = load(model, runtime, method="decode", share_with=self._prefill)
         states = {info.name: info for info in self._decode.states.infos}
         missing = [name for name in _STATES if name not in states]
         if missing:
             raise InvalidFile(
-                f"{model} is no language model: it has no state {missing[0]!r}. Make one with "
-                "spirloom import, of a folder of Hugging Face or a GGUF file."
+                f"{model} is not a language model: it has no state {missing[0]!r}. Create one with "
+                "spirloom import from a Hugging Face directory or a GGUF file."
             )
         self._name = str(model)
         self._context = int(states["tokens"].shape[0])
         self._reuse = reuse and all(
-            info.shape[1:2] == (self._context,)  # a row for each token
+            info.shape[1:2] == (self._context,)  # a row per token
             for name, info in states.items()
             if name not in _STATES
         )
-        self._read_tokens: list[int] = []  # those whose rows are in the caches
+        self._cached_tokens: list[int] = []  # tokens whose rows are in the KV caches
         symbols = self._prefill.symbols
-        self._chunk = symbols[0].greatest if symbols else 1
-        carried = self._prefill.attachments
+        self._chunk = symbols[0].max if symbols else 1
+        attachments = self._prefill.attachments
         self._metadata = (
-            read_text_metadata(carried[TEXT_METADATA])
-            if TEXT_METADATA in carried
+            read_text_metadata(attachments[TEXT_METADATA])
+            if TEXT_METADATA in attachments
             else TextMetadata()
         )
-        self._given = tokenizer
+        self._tokenizer_argument = tokenizer
         self._tokenizer: Tokenizer | None = None
 
     @property
     def context(self) -> int:
-        """How many tokens a prompt and what follows it may be together."""
+        """The maximum number of tokens of a prompt and its continuation together."""
         return self._context
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """Between text and tokens. Raises SpirloomError if it cannot be read."""
+        """Converts between text and tokens. Raises SpirloomError if it cannot be read."""
         if self._tokenizer is None:
-            self._tokenizer = self._found_tokenizer()
+            self._tokenizer = self._load_tokenizer()
         return self._tokenizer
 
     def generate(
@@ -142,9 +141,9 @@ class LLM:
         seed: int | None = None,
         stop: Collection[int] | None = None,
     ) -> Iterator[str]:
-        """What follows a prompt, in pieces as they come: at most so many tokens, up to the first
-        one of `stop`, by default those that the file says. The other arguments are Sampling's.
-        Raises SpirloomError at once.
+        """Streams the continuation of a prompt: up to `tokens` tokens, before the first of `stop`
+        (default: the model's EOS tokens). The other arguments are those of Sampling. Raises
+        SpirloomError before the first piece.
         """
         sampling = Sampling(temperature, top_k, top_p, seed)
         return self._text(self.encode(prompt), tokens, sampling, stop)
@@ -160,21 +159,21 @@ class LLM:
         seed: int | None = None,
         stop: Collection[int] | None = None,
     ) -> Iterator[str]:
-        """The reply to a conversation, each message a `role` (user, assistant, and first of all
-        system) and a `content`, written as the model's chat template does. Otherwise like
-        generate(); raises Unsupported for a model without a chat.
+        """Streams the reply to a conversation, rendered with the model's chat template. A message
+        has a `role` (user, assistant, or system for the first) and a `content`. Otherwise like
+        generate(). Raises Unsupported for a model without a chat template.
         """
         sampling = Sampling(temperature, top_k, top_p, seed)
         return self._text(self.encode_chat(messages), tokens, sampling, stop)
 
     def encode(self, prompt: str) -> list[int]:
-        """The tokens that generate() reads: those of a prompt, after the one that each text of the
-        model begins with. Needs no device; raises SpirloomError.
+        """The prompt tokens of generate(), including BOS if the model requires it. Uses no device.
+        Raises SpirloomError.
         """
-        return [*self._beginning(), *self.tokenizer.encode(prompt)]
+        return [*self._bos(), *self.tokenizer.encode(prompt)]
 
     def encode_chat(self, messages: Sequence[Mapping[str, str]]) -> list[int]:
-        """The tokens that chat() reads. Needs no device; raises as chat() does."""
+        """The prompt tokens of chat(). Uses no device. Raises the errors of chat()."""
         return list(self.tokenizer.encode(self._metadata.conversation(messages)))
 
     def generate_tokens(
@@ -185,46 +184,48 @@ class LLM:
         sampling: Sampling | None = None,
         stop: Collection[int] | None = None,
     ) -> Iterator[int]:
-        """The same as generate(), of tokens, without a tokenizer."""
+        """generate() for tokens instead of text. Requires no tokenizer."""
         if tokens < 1:
             raise InvalidArgument(f"tokens ({tokens}) must be at least 1.")
         if not prompt:
-            raise InvalidArgument("The prompt is empty; a model continues at least one token.")
-        words = self._prefill.outputs[0].shape[-1]
-        if strange := [token for token in prompt if not 0 <= token < words]:
+            raise InvalidArgument("The prompt is empty; it needs at least one token.")
+        vocab_size = self._prefill.outputs[0].shape[-1]
+        if unknown := [token for token in prompt if not 0 <= token < vocab_size]:
             raise InvalidArgument(
-                f"The prompt's token {strange[0]} is none of the model's {words}: is the tokenizer "
-                "that of the model?"
+                f"The prompt's token {unknown[0]} is not in 0 … {vocab_size - 1}. The tokenizer "
+                "does not match the model."
             )
         if len(prompt) + tokens > self._context:
             raise InvalidArgument(
-                f"A prompt of {len(prompt)} tokens and {tokens} more do not fit into the context "
-                f"of {self._context}: ask for fewer, or import the model with a larger --context."
+                f"A prompt of {len(prompt)} tokens and {tokens} new tokens exceed the context of "
+                f"{self._context}. Request fewer, or import the model with a larger --context."
             )
-        ends = self._metadata.eos if stop is None else stop
-        return _until(self._chosen(prompt, tokens, sampling or Sampling()), ends)
+        stops = self._metadata.eos if stop is None else stop
+        return _until(self._generated(prompt, tokens, sampling or Sampling()), stops)
 
     def close(self) -> None:
-        """Lets go of the model and its memory."""
+        """Releases the model and its memory."""
         self._decode.close()
         self._prefill.close()
 
-    def _found_tokenizer(self) -> Tokenizer:
-        if isinstance(self._given, str | os.PathLike):
-            return read_tokenizer(Path(self._given))
-        if self._given is not None:
-            return self._given
+    def _load_tokenizer(self) -> Tokenizer:
+        if isinstance(self._tokenizer_argument, str | os.PathLike):
+            return read_tokenizer(Path(self._tokenizer_argument))
+        if self._tokenizer_argument is not None:
+            return self._tokenizer_argument
         data = self._prefill.attachments.get(TOKENIZER)
         if data is None:
             raise InvalidFile(
-                f"{self._name} carries no {TOKENIZER}: import the model from a folder that has "
-                "one, or pass one as tokenizer=."
+                f"{self._name} has no attachment {TOKENIZER}. Import the model from a directory "
+                "that has one, or pass tokenizer=."
             )
         return parse_tokenizer(data, f"The {TOKENIZER} in {self._name}")
 
-    def _beginning(self) -> list[int]:
-        own = self._given is None or isinstance(self._given, str | os.PathLike)
-        return [self._metadata.bos] if own and self._metadata.bos is not None else []
+    def _bos(self) -> list[int]:
+        adds_bos = not self._tokenizer_argument or isinstance(
+            self._tokenizer_argument, str | os.PathLike
+        )
+        return [self._metadata.bos] if adds_bos and self._metadata.bos is not None else []
 
     def _text(
         self,
@@ -234,14 +235,14 @@ class LLM:
         stop: Collection[int] | None,
     ) -> Iterator[str]:
         found = self.generate_tokens(prompt, tokens=tokens, sampling=sampling, stop=stop)
-        return _spoken(found, Streamed(self.tokenizer))
+        return _detokenized(found, StreamDecoder(self.tokenizer))
 
-    def _read(self, prompt: Sequence[int], sampling: Sampling) -> None:
-        """The caches begin anew, or after what they share with the prompt; the last run chooses
-        the token after it.
+    def _prefill_prompt(self, prompt: Sequence[int], sampling: Sampling) -> None:
+        """Resets the states, or keeps the rows of a common prefix, and prefills the rest of the
+        prompt in chunks. The last run samples the first new token.
         """
-        kept = self._shared(prompt)
-        self._read_tokens = []
+        kept = self._common_prefix(prompt)
+        self._cached_tokens = []
         if kept:
             self._prefill.states["position"] = np.array([kept], np.int32)
         else:
@@ -250,35 +251,35 @@ class LLM:
             self._prefill.states[name] = value
         for start in range(kept, len(prompt), self._chunk):
             self._prefill(np.array([prompt[start : start + self._chunk]], np.int32))
-        self._read_tokens = list(prompt)
+        self._cached_tokens = list(prompt)
 
-    def _shared(self, prompt: Sequence[int]) -> int:
-        """How many tokens of the prompt are in the caches; never its last, which is to be read."""
+    def _common_prefix(self, prompt: Sequence[int]) -> int:
+        """The number of prompt tokens in the KV cache, without the last, which must be read."""
         if not self._reuse:
             return 0
-        pairs = zip(self._read_tokens, prompt[:-1], strict=False)
+        pairs = zip(self._cached_tokens, prompt[:-1], strict=False)
         return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
-    def _chosen(self, prompt: Sequence[int], tokens: int, sampling: Sampling) -> Iterator[int]:
-        """The methods choose by themselves: several steps go to the device together."""
-        self._read(prompt, sampling)
-        place, end, known = len(prompt), len(prompt) + tokens, len(prompt) + 1
-        together = 1
+    def _generated(self, prompt: Sequence[int], tokens: int, sampling: Sampling) -> Iterator[int]:
+        """Samples on the device, in batches of decode steps."""
+        self._prefill_prompt(prompt, sampling)
+        begin, end, known = len(prompt), len(prompt) + tokens, len(prompt) + 1
+        batch = 1
         while True:
-            chosen = self._decode.states["tokens"][place:known].tolist()
-            self._read_tokens += chosen[:-1]  # the last one's rows are written by the next step
-            yield from chosen
+            sampled = self._decode.states["tokens"][begin:known].tolist()
+            self._cached_tokens += sampled[:-1]  # the next step writes the last token's rows
+            yield from sampled
             if known == end:
                 return
-            steps, start = min(together, end - known), perf_counter()
-            self._decode.submit_steps(steps).result()
-            together = _steps_together((perf_counter() - start) / steps)
-            self._read_tokens += chosen[-1:]
-            place, known = known, known + steps
+            steps, start = min(batch, end - known), perf_counter()
+            self._decode.submit_repeated(steps).result()
+            batch = _batch_size((perf_counter() - start) / steps)
+            self._cached_tokens += sampled[-1:]
+            begin, known = known, known + steps
 
 
-def _steps_together(seconds: float) -> int:
-    """How many steps that take so many seconds each."""
+def _batch_size(seconds: float) -> int:
+    """The number of decode steps per submission, at this time per step."""
     return max(1, min(MAX_BATCHED_STEPS, int(BURST_SECONDS / seconds)))
 
 
@@ -289,9 +290,9 @@ def _until(tokens: Iterator[int], stop: Collection[int]) -> Iterator[int]:
         yield token
 
 
-def _spoken(tokens: Iterator[int], streamed: Streamed) -> Iterator[str]:
+def _detokenized(tokens: Iterator[int], decoder: StreamDecoder) -> Iterator[str]:
     for token in tokens:
-        if text := streamed.add(token):
+        if text := decoder.add(token):
             yield text
-    if text := streamed.rest():
+    if text := decoder.finish():
         yield text

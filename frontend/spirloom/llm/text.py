@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from spirloom.hf.chat_template import expand
-from spirloom.hf.text_metadata import TEXT_METADATA
+from spirloom.family.chat_template import expand
+from spirloom.family.text_metadata import TEXT_METADATA
 from spirloom.runtime.errors import (
     FileMissing,
     InvalidArgument,
@@ -23,51 +23,53 @@ _ROLES = ("system", "user", "assistant")
 
 @dataclass(frozen=True)
 class TextMetadata:
-    """Numbers of tokens: those that end a text, and the one that each text begins with."""
+    """The EOS tokens, the BOS token if each text starts with it, and the pieces of the chat
+    template (`spirloom.family.chat_template`)."""
 
     eos: frozenset[int] = frozenset()
     bos: int | None = None
     chat: Mapping[str, Any] | None = None
-    """The pieces of `spirloom.hf.chat_template`."""
 
     def conversation(self, messages: Sequence[Mapping[str, str]]) -> str:
-        """Its text, up to where the reply goes on. Raises InvalidArgument, Unsupported."""
+        """The text of a conversation, up to the reply. Raises InvalidArgument, Unsupported."""
         if self.chat is None:
             raise Unsupported(
-                "The graph file does not say how the model chats, as the model has no chat "
-                "template, or none of messages one after the other. It continues plain prompts."
+                "The graph file has no chat template: the model has none, or one that cannot be "
+                "converted. Use generate() with a plain prompt."
             )
         if not messages:
-            raise InvalidArgument("There are no messages to reply to.")
-        for place, message in enumerate(messages):
+            raise InvalidArgument("The conversation has no messages.")
+        for index, message in enumerate(messages):
             role, content = message.get("role"), message.get("content")
             if role not in _ROLES or not isinstance(content, str):
                 raise InvalidArgument(
-                    f"Message {place} is {dict(message)!r}; it has a role (system, user or "
-                    "assistant) and a content, which is text."
+                    f"Message {index} is {dict(message)!r}; expected a 'role' (system, user or "
+                    "assistant) and a 'content', a string."
                 )
-            if role == "system" and place > 0:
-                raise InvalidArgument(f"Message {place} is the system's, which can only be first.")
+            if role == "system" and index > 0:
+                raise InvalidArgument(
+                    f"Message {index} has the role system, which only the first may have."
+                )
             if role == "system" and self.chat["system"] is None:
-                raise Unsupported("The model's chat takes no system message.")
+                raise Unsupported("The model's chat template has no system message.")
         return expand(self.chat, [dict(message) for message in messages], generate=True)
 
 
 def read_text_metadata(data: bytes) -> TextMetadata:
-    """Of an attachment. Raises InvalidFile."""
+    """Parses the attachment TEXT_METADATA. Raises InvalidFile."""
     try:
         found = json.loads(data)
         eos, bos, chat = found["eos"], found.get("bos"), found.get("chat")
-        begins = found.get("add_bos", False)
+        add_bos = found.get("add_bos", False)
         if not isinstance(eos, list) or not all(map(_is_token, eos)):
-            raise ValueError("'eos' holds something else than numbers of tokens")
-        if not isinstance(begins, bool) or (begins and not _is_token(bos)):
-            raise ValueError("'add_bos' is no flag, or 'bos' is no number of a token")
+            raise ValueError("'eos' is not a list of token ids")
+        if not isinstance(add_bos, bool) or (add_bos and not _is_token(bos)):
+            raise ValueError("'add_bos' is not a boolean, or 'bos' is not a token id")
         if chat is not None:
             _check_chat(chat)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidFile(f"The attachment {TEXT_METADATA} cannot be read: {error}.") from error
-    return TextMetadata(frozenset(eos), bos if begins else None, chat)
+    return TextMetadata(frozenset(eos), bos if add_bos else None, chat)
 
 
 def _is_token(value: object) -> bool:
@@ -80,25 +82,26 @@ def _check_chat(chat: Mapping[str, Any]) -> None:
         if role != "system" or chat["system"] is not None:
             texts += [chat[role]["before"], chat[role]["after"]]
     if not isinstance(chat["trim"], bool) or not all(isinstance(text, str) for text in texts):
-        raise ValueError("the chat's pieces are no texts, or 'trim' is no flag")
+        raise ValueError("a piece of 'chat' is not a string, or 'trim' is not a boolean")
 
 
-# What decoders give for bytes that are no whole character.
+# The replacement character of incomplete UTF-8.
 _REPLACEMENT = "\ufffd"
 
 
 class Tokenizer(Protocol):
-    """Text as numbers of tokens, and back."""
+    """Converts text to token ids and back."""
 
     def encode(self, text: str) -> Sequence[int]:
-        """The tokens of a text."""
+        """The token ids of a text."""
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """The text of tokens."""
+        """The text of token ids."""
 
 
 def read_tokenizer(path: Path) -> Tokenizer:
-    """Of a tokenizer.json, by the package `tokenizers`. FileMissing, Unavailable, InvalidFile."""
+    """Reads a tokenizer.json with the package `tokenizers`. Raises FileMissing, Unavailable,
+    InvalidFile."""
     try:
         data = path.read_bytes()
     except FileNotFoundError as error:
@@ -109,18 +112,18 @@ def read_tokenizer(path: Path) -> Tokenizer:
 
 
 def parse_tokenizer(data: bytes, name: str) -> Tokenizer:
-    """Of what a tokenizer.json holds; `name` is that of messages. Unavailable, InvalidFile."""
+    """Parses a tokenizer.json; messages call it `name`. Raises Unavailable, InvalidFile."""
     try:
         import tokenizers
     except ImportError as error:
         raise Unavailable(
-            f"{name} is read by the package tokenizers: pip install 'spirloom[llm]'; or pass what "
-            "has encode() and decode() as tokenizer=."
+            f"Reading {name} requires the package tokenizers: pip install 'spirloom[llm]'. "
+            "Otherwise pass an object with encode() and decode() as tokenizer=."
         ) from error
     try:
         return _Library(tokenizers.Tokenizer.from_str(data.decode()))
-    except Exception as error:  # of the package's own, without a common type
-        raise InvalidFile(f"{name} is no tokenizer: {error}.") from error
+    except Exception as error:  # the package's errors have no common type
+        raise InvalidFile(f"{name} is not a valid tokenizer: {error}.") from error
 
 
 class _Library:
@@ -130,7 +133,7 @@ class _Library:
         self._tokenizer = tokenizer
 
     def encode(self, text: str) -> Sequence[int]:
-        # What a text begins with is said by the model. A batch lets other threads run meanwhile.
+        # TextMetadata adds BOS. encode_batch() releases the GIL.
         (found,) = self._tokenizer.encode_batch([text], add_special_tokens=False)
         return list(found.ids)
 
@@ -138,29 +141,29 @@ class _Library:
         return str(self._tokenizer.decode(list(tokens)))
 
 
-class Streamed:
-    """The text of tokens that come one by one, each piece once its characters are whole."""
+class StreamDecoder:
+    """Decodes tokens one by one, in pieces that end with complete characters."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
         self._tokens: list[int] = []
-        # Where a piece begins depends on the tokens before it, so the last piece's stay.
-        self._kept, self._said = 0, 0
+        # The text of a token depends on its predecessors, so decoding starts one piece earlier.
+        self._start, self._emitted = 0, 0
 
     def add(self, token: int) -> str:
-        """What can be said now, often nothing."""
+        """Adds a token and returns the text that is now complete, possibly empty."""
         self._tokens.append(token)
         before, after = self._texts()
         if len(after) <= len(before) or after.endswith(_REPLACEMENT):
             return ""
-        self._kept, self._said = self._said, len(self._tokens)
+        self._start, self._emitted = self._emitted, len(self._tokens)
         return after[len(before) :]
 
-    def rest(self) -> str:
-        """What is left at the end, whole or not."""
+    def finish(self) -> str:
+        """The remaining text, including incomplete characters."""
         before, after = self._texts()
         return after[len(before) :]
 
     def _texts(self) -> tuple[str, str]:
-        said = self._tokens[self._kept : self._said]
-        return self._tokenizer.decode(said), self._tokenizer.decode(self._tokens[self._kept :])
+        emitted = self._tokens[self._start : self._emitted]
+        return self._tokenizer.decode(emitted), self._tokenizer.decode(self._tokens[self._start :])

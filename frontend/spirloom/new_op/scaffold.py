@@ -1,4 +1,4 @@
-"""The files of a new operator, made together or not at all."""
+"""The files of a new operator, written all or none."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
-from codegen import Arg, ArgType
-from codegen.regular_file import replaced_together
-from codegen.yaml_reader import Mapping, Scalar, SourceFile, read_yaml
+from spec_model import Arg, ArgType
+from spec_model.files import replaced_together
+from spec_model.yaml_reader import Mapping, Scalar, SourceFile, read_yaml
 from spirloom.errors import ImportFailure
 from spirloom.new_op.spec_text import spec_text
 from spirloom.new_op.target import Target
@@ -30,18 +30,18 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Scaffold:
-    """What is to be written."""
+    """The files to write."""
 
     files: Map[Path, str]
     shares_template: bool
 
 
 def scaffold(target: Target, own_template: bool) -> Scaffold:
-    """The texts. A template with params that every spec must give is made for sharing."""
+    """The contents of the files. A template with required params is shared."""
     sidecar = target.like_template.with_name(
         target.like_template.name.removesuffix(_SUFFIX) + ".yaml"
     )
-    shared = not own_template and _takes_params(sidecar)
+    shared = not own_template and _has_required_params(sidecar)
     template = target.like_template.name if shared else target.template.name
     files = {target.spec: spec_text(target, template)}
     files[target.reference] = _reference(target, None if shared else target.template)
@@ -53,8 +53,8 @@ def scaffold(target: Target, own_template: bool) -> Scaffold:
     return Scaffold(files, shared)
 
 
-def _takes_params(sidecar: Path) -> bool:
-    """Whether a template's defaults declare params that every spec must give."""
+def _has_required_params(sidecar: Path) -> bool:
+    """Whether a template's sidecar declares params without defaults."""
     if not sidecar.is_file():
         return False
     params = read_yaml(SourceFile(sidecar, sidecar.name)).get("params")
@@ -66,7 +66,7 @@ def write(files: Map[Path, str]) -> None:
     """Writes the files, none of which may exist."""
     for path in files:
         if path.exists():
-            raise ImportFailure(f"{path} exists already; nothing was written.")
+            raise ImportFailure(f"{path} already exists. No file was written.")
     try:
         for path in files:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -98,7 +98,7 @@ def _type(arg: Arg) -> str:
 
 
 def _template(target: Target, sidecar: Path) -> str:
-    """The other template's text, with notes after the comment it opens with."""
+    """A copy of the template, with notes after its first comment."""
     text = target.like_template.read_text(encoding="utf-8")
     opening, end, rest = text.partition("#}\n")
     notes = _filled(

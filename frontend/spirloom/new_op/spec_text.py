@@ -1,4 +1,4 @@
-"""A spec like another one: its text with the new names, and marks where the author must think."""
+"""A spec from another one: its text with new names, and TODOs for the author."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from codegen.catalog import argument_text
-from codegen.fields import as_mapping
-from codegen.spec import Let
-from codegen.unused import unused_lets
-from codegen.yaml_reader import (
+from spec_model.fields import as_mapping
+from spec_model.load.checks import unused_lets
+from spec_model.spec import Let
+from spec_model.spec.signature import argument_text
+from spec_model.yaml_reader import (
     Entry,
     Mapping,
     Node,
@@ -24,7 +24,7 @@ from spirloom.new_op.target import Target, general_kernel
 
 
 def spec_text(target: Target, template: str) -> str:
-    """The new spec. Of several kernels it keeps the most general."""
+    """The new spec, with the most general kernel."""
     source = SourceFile(target.like_spec, target.like_spec.name)
     old = _Spec(read_text(source).splitlines(), read_yaml(source))
     lines = [f"# TODO: the formula, y = … (this is a copy of {target.like.name})"]
@@ -44,7 +44,7 @@ class _Spec:
         return range(starts[index], [*starts, len(self.lines)][index + 1])
 
     def text(self, span: range) -> Iterator[tuple[int, str]]:
-        """Lines with their numbers, but for the marks of a scaffold that nobody has filled in."""
+        """Indices and lines, without the TODOs of an earlier scaffold."""
         for i in span:
             if not self.lines[i].lstrip().startswith("# TODO"):
                 yield i, self.lines[i]
@@ -60,10 +60,10 @@ def _entry(target: Target, template: str, old: _Spec, entry: Entry, span: range)
         case "checks", Sequence() as checks:
             yield "checks:"
             yield from _items(target, old, checks, span.stop)
-        case "also" | "executorch", _:
-            pass  # the calls that the old operator computes
+        case "overloads" | "executorch", _:
+            pass  # names of the old operator
         case "reference", _:
-            yield f"# TODO: write reference/{target.stem}.py; a short one may stand here instead"
+            yield f"# TODO: write {target.stem}.py, or a NumPy expression here"
             yield f"reference: {target.stem}.{target.stem}"
         case "kernel", Mapping() as kernel:
             yield from _kernel(template, old, kernel, range(span.start + 1, span.stop))
@@ -83,7 +83,7 @@ def _entry(target: Target, template: str, old: _Spec, entry: Entry, span: range)
 
 
 def _args(target: Target, template: str, old: _Spec) -> Iterator[str]:
-    """The arguments that a template gives, in a comment, and those that are added."""
+    """The arguments of a shared template, as a comment, and the added ones."""
     file = target.like.position.file
     shared = [arg for arg in target.like.args if arg.position.file != file]
     if shared:
@@ -107,14 +107,14 @@ def _as_written(value: object) -> str:
 
 
 def _lets(target: Target, old: _Spec, lets: Mapping, span: range) -> Iterator[str]:
-    """The definitions that the operator needs with the one kernel."""
+    """The definitions that the operator uses with this kernel."""
     op, kernel = target.like, general_kernel(target.like)
     steps = [
         step
         for step in op.steps
         if isinstance(step, Let) or target.left_out.isdisjoint(step.condition.names)
     ]
-    while idle := unused_lets(steps, op.outputs, [kernel], op.view_at):
+    while idle := unused_lets(steps, op.outputs, [kernel], op.view_offset):
         steps = [step for step in steps if step not in idle]
     needed = {step.name for step in steps if isinstance(step, Let)}
     starts = [*(entry.key.position.line - 1 for entry in lets.entries), span.stop]
@@ -126,9 +126,9 @@ def _lets(target: Target, old: _Spec, lets: Mapping, span: range) -> Iterator[st
 
 
 def _kernel(template: str, old: _Spec, kernel: Mapping, span: range) -> Iterator[str]:
-    """The one kernel: it bears the operator's name, and may have a template of its own."""
+    """The kernel: it has the name of the operator, and possibly its own template."""
     yield "kernel:"
-    yield "  # TODO: what of this is the new operator's? Its dtypes, params, push constants, grid"
+    yield "  # TODO: adapt the dtypes, params, push constants and grid"
     named = {entry.key.text: entry for entry in kernel.entries}
     extra = kernel.position.column - 3
     for i, line in old.text(span):
@@ -137,7 +137,7 @@ def _kernel(template: str, old: _Spec, kernel: Mapping, span: range) -> Iterator
         if named["template"].key.position.line - 1 == i:
             line = _replaced(line, named["template"].value, template)
         if kernel.position.line - 1 == i and extra > 0:
-            line = " " * (extra + 2) + line[extra + 2 :]  # without the dash of a list's item
+            line = " " * (extra + 2) + line[extra + 2 :]  # without the dash of the list item
         yield line[extra:]
 
 
@@ -148,7 +148,7 @@ def _replaced(line: str, value: object, text: str) -> str:
 
 
 def _items(target: Target, old: _Spec, items: Sequence, end: int) -> Iterator[str]:
-    """A list's, without those for kernels that the new operator lacks."""
+    """The items of a list, without those for other kernels."""
     starts = [item.position.line - 1 for item in items.items]
     for item, first, stop in zip(items.items, starts, [*starts[1:], end], strict=True):
         if not _is_for_others(target, item):
@@ -156,7 +156,7 @@ def _items(target: Target, old: _Spec, items: Sequence, end: int) -> Iterator[st
 
 
 def _is_for_others(target: Target, item: Node) -> bool:
-    """Whether a case names a kernel, or a case or a check an argument that was left out."""
+    """Whether a case has a kernel, or a case or check has an omitted argument."""
     if isinstance(item, Mapping):
         return any(item.get(name) is not None for name in ("kernel", *target.left_out))
     assert isinstance(item, Scalar)

@@ -1,4 +1,4 @@
-"""What is to be made: the new operator's name, the one it is like, and where its files go."""
+"""The new operator: its name, the operator to copy, and the paths of its files."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
-from codegen import Arg, Kernel, Library, Op, SpecError, load_library
-from codegen.errors import Position
-from codegen.library import ROOT
-from codegen.signature import load_arg
-from codegen.yaml_reader import Entry, Scalar
+from spec_model import Arg, Kernel, Library, Op, SpecError, load_library
+from spec_model.errors import Position
+from spec_model.load.signature import load_arg
+from spec_model.templates import ROOT
+from spec_model.yaml_reader import Entry, Scalar
 from spirloom.errors import ImportFailure
 
 OWN_SPECS, OWN_TEMPLATES = ROOT / "op_specs", ROOT / "templates" / "glsl"
@@ -23,7 +23,7 @@ _NAME = re.compile(r"((?P<namespace>[A-Za-z_]\w*)\.)?(?P<stem>[a-z][a-z0-9_]*)(\
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A new operator. Paths are relative to `root` in all texts."""
+    """A new operator. Paths in texts are relative to `root`."""
 
     op: str  # e.g. custom.snake
     stem: str  # of its files: snake
@@ -34,17 +34,17 @@ class Target:
     template_dir: Path
     root: Path
     inside: bool  # the repository
-    added: tuple[Arg, ...] = ()  # arguments to have too, or with other defaults
+    added: tuple[Arg, ...] = ()  # additional arguments, or other defaults
 
     @property
     def args(self) -> tuple[Arg, ...]:
-        """Those of the operator that it is like, as far as the kernel takes them, and its own."""
+        """The arguments of the copied operator that the kernel supports, and the added ones."""
         named = {arg.name: arg for arg in (*self.like.args, *self.added)}
         return tuple(arg for name, arg in named.items() if name not in self.left_out)
 
     @property
     def left_out(self) -> frozenset[str]:
-        """Optional arguments that are for other kernels than the one to be copied."""
+        """Optional arguments of kernels that are not copied."""
         kernel = general_kernel(self.like)
         bound = {operand.name for operand in kernel.operands}
         asked = kernel.when.names if kernel.when is not None else frozenset()
@@ -52,23 +52,23 @@ class Target:
         return frozenset((optional & asked) - bound)
 
     def shown(self, path: Path) -> str:
-        """A path as texts have it."""
+        """A path relative to `root`, if it is below it."""
         full = path.resolve()
         return str(full.relative_to(self.root)) if full.is_relative_to(self.root) else str(path)
 
     @property
     def spec(self) -> Path:
-        """The spec to be made."""
+        """The path of the new spec."""
         return self.spec_dir / f"{self.stem}.yaml"
 
     @property
     def reference(self) -> Path:
-        """The module of the reference to be made."""
-        return self.spec_dir / "reference" / f"{self.stem}.py"
+        """The path of the new reference module."""
+        return self.spec_dir / f"{self.stem}.py"
 
     @property
     def template(self) -> Path:
-        """The template, if one is to be made."""
+        """The path of the new template, if there is one."""
         return self.template_dir / f"{self.stem}.glsl.j2"
 
 
@@ -77,12 +77,13 @@ def find_target(
     like: str,
     spec_dir: Path | None,
     template_dir: Path | None,
-    folder: Path,
+    directory: Path,
     added: Iterable[str] = (),
 ) -> Target:
-    """Checks the names, and arguments to add. Inside the repository its own folders are meant
-    unless others are given."""
-    root = folder.resolve()
+    """Checks the names and the added arguments. Raises ImportFailure. In the repository, the
+    directories default to its own.
+    """
+    root = directory.resolve()
     inside = spec_dir is None and template_dir is None and root.is_relative_to(ROOT)
     specs = OWN_SPECS if inside else root / (spec_dir or "op_specs")
     templates = OWN_TEMPLATES if inside else root / (template_dir or "templates")
@@ -90,22 +91,23 @@ def find_target(
     match = _NAME.fullmatch(name)
     if match is None:
         raise ImportFailure(
-            f"'{name}' is not an operator's name, which is lower case as in snake or, with a "
-            "namespace, custom.snake."
+            f"'{name}' is not an operator name. Use lower case, such as snake, or custom.snake "
+            "with a namespace."
         )
     op = name if match["namespace"] else f"{'spirloom' if inside else 'custom'}.{name}"
-    # Two libraries that hold the same operator cannot be used together.
+    # Libraries with the same operator cannot be used together.
     for library in libraries:
         _check_new(op, match["stem"], library)
     found = _find(like, libraries)
+    like_spec, like_template = _spec_file(found, libraries), _template_file(found, libraries)
     return Target(
         op=op,
         stem=match["stem"],
         like=found,
-        like_spec=_spec_file(found, libraries),
-        like_template=_template_file(found, libraries),
-        spec_dir=specs,
-        template_dir=templates,
+        like_spec=like_spec,
+        like_template=like_template,
+        spec_dir=like_spec.parent if inside else specs,
+        template_dir=like_template.parent if inside else templates,
         root=ROOT if inside else root,
         inside=inside,
         added=tuple(_added_arg(text) for text in added),
@@ -113,7 +115,7 @@ def find_target(
 
 
 def _added_arg(text: str) -> Arg:
-    """An argument that calls may leave out, so that kernel and tests hold as they are."""
+    """An argument with a default, so that the copied kernel and tests stay valid."""
     name, _, given = text.partition(":")
     at = Position("--arg")
     words = [Scalar(at, part.strip(), False, True) for part in (name, given)]
@@ -124,19 +126,19 @@ def _added_arg(text: str) -> Arg:
         raise ImportFailure(f"--arg '{text}': {diagnostic.message}") from error
     if arg.default is None:
         raise ImportFailure(
-            f"--arg '{text}': A new argument has a default, as in 'slope: float = 0.5'; the kernel "
-            "and the tests that are copied do without it. Tensors are added by hand."
+            f"--arg '{text}': A new argument requires a default, such as 'slope: float = 0.5', "
+            "because the copied kernel and tests do not set it. Add tensor arguments manually."
         )
     return arg
 
 
 def _libraries(specs: Path, templates: Path, root: Path) -> list[Library]:
-    """Spirloom's operators, and those of the project if it has any."""
+    """The built-in operators, and those of the project, if any."""
     try:
         libraries = [_own_library()]
         if specs.is_dir() and specs.resolve() != OWN_SPECS:
-            folders = [OWN_TEMPLATES, *([templates] if templates.is_dir() else [])]
-            libraries.append(load_library([specs], folders, root))
+            directories = [OWN_TEMPLATES, *([templates] if templates.is_dir() else [])]
+            libraries.append(load_library([specs], directories, root))
     except SpecError as error:
         raise ImportFailure(str(error)) from error
     return libraries
@@ -152,7 +154,7 @@ def _check_new(op: str, stem: str, library: Library) -> None:
         taken = {known.short_name, *(kernel.name for kernel in known.kernels)}
         if known.name == op or stem in taken:
             what = f"{known.name}, {known.position.file}"
-            raise ImportFailure(f"The name '{stem}' is taken: {what}. Choose another.")
+            raise ImportFailure(f"The name '{stem}' is already used: {what}. Choose another one.")
 
 
 def _find(like: str, libraries: Iterable[Library]) -> Op:
@@ -161,8 +163,8 @@ def _find(like: str, libraries: Iterable[Library]) -> Op:
     if like in names:
         return names[like]
     near = ", ".join(get_close_matches(like, names, n=3, cutoff=0.5))
-    hint = f"Nearest are: {near}." if near else "`spirloom ops` lists them."
-    raise ImportFailure(f"There is no operator '{like}' to be like. {hint}")
+    hint = f"Similar names: {near}." if near else "`spirloom ops` lists all operators."
+    raise ImportFailure(f"--like: unknown operator '{like}'. {hint}")
 
 
 def _spec_file(op: Op, libraries: Iterable[Library]) -> Path:
@@ -178,7 +180,9 @@ def _template_file(op: Op, libraries: Iterable[Library]) -> Path:
 
 
 def general_kernel(op: Op) -> Kernel:
-    """The kernel for any call on any device; of several the one with most variants, or floats."""
+    """The kernel for all calls on all devices. Ties: the one with most variants, then most float
+    variants.
+    """
 
     def worth(kernel: Kernel) -> tuple[bool, int, int]:
         variants = op.variants_of(kernel)

@@ -1,6 +1,7 @@
 """ONNX models: opsets 1 to 23 of the default domain, and operators of com.microsoft.
 
-`load` runs a model, whatever nodes it has; the command `spirloom import` writes a graph file.
+`load` runs a model, with unsupported nodes on the host. The command `spirloom import` writes a
+graph file.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _MODULES = {"PartitionedModel": "model", "load": "load"}
 
 
 def __getattr__(name: str) -> Any:
-    """The names above, imported when they are first used."""
+    """Imports a public name on first use."""
     if name not in _MODULES:
         raise AttributeError(f"module 'spirloom.onnx' has no attribute '{name}'")
     import importlib

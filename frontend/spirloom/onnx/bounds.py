@@ -1,4 +1,4 @@
-"""What ONNX operators make of the bounds of their inputs: rules of interval arithmetic."""
+"""Interval arithmetic of ONNX operators: output bounds from input bounds."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from spirloom.ir import Tensor
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import numpy_type
 
-# The bounds of the inputs in, those of the outputs out; the last one is also that of all further
-# outputs.
+# Input bounds → output bounds. The last bound also applies to all further outputs.
 Rule = Callable[[NodeContext, Sequence[Interval]], Sequence[Interval]]
 RULES: dict[str, Rule] = {}
 
-# Operators that compute no numbers, but for signs: they give such as they take.
+# Operators whose output elements are input elements or constants, up to the sign.
 SELECTING = frozenset({
     "Abs", "Compress", "Concat", "DepthToSpace", "Dropout", "Expand", "Flatten", "Gather",
     "GatherElements", "GatherND", "Identity", "Max", "Min", "Neg", "Pad", "ReduceMax", "ReduceMin",
@@ -72,7 +71,7 @@ def _padded(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
 
 
 @bounds("Trilu")
-def _triangle(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+def _trilu(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
     return [x[0] | Interval(0, 0)]
 
 
@@ -86,11 +85,11 @@ def _cast(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
     kind = _target(ctx).kind
     if kind == "b":
         return [Interval(0, 1)]
-    return [x[0] if kind == "f" else interval.cast_to_whole(x[0])]
+    return [x[0] if kind == "f" else interval.cast_to_integer(x[0])]
 
 
 def _target(ctx: NodeContext) -> np.dtype[Any]:
-    """The type that a cast gives."""
+    """The target type of a cast."""
     if ctx.op_type == "Cast":
         return numpy_type(ctx.integer("to", 0))
     like = ctx.value(1)
@@ -98,29 +97,29 @@ def _target(ctx: NodeContext) -> np.dtype[Any]:
 
 
 @bounds("ArgMax", "ArgMin")
-def _place(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [interval.below(_size(ctx, ctx.integer("axis", 0)))]
+def _arg_index(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [interval.indices_of(_size(ctx, ctx.integer("axis", 0)))]
 
 
 @bounds("TopK")
 def _top_k(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [x[0], interval.below(_size(ctx, ctx.integer("axis", -1)))]
+    return [x[0], interval.indices_of(_size(ctx, ctx.integer("axis", -1)))]
 
 
 @bounds("MaxPool")
 def _max_pool(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [x[0], interval.below(prod(ctx.value(0).shape))]
+    return [x[0], interval.indices_of(prod(ctx.value(0).shape))]
 
 
 @bounds("EyeLike", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "And", "Or", "Xor",
         "Not", "IsInf", "IsNaN")  # fmt: skip
-def _truth(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+def _boolean(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
     return [Interval(0, 1)]
 
 
 @bounds("HardSigmoid", "Sigmoid", "Softmax")
 def _unit(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [Interval(0, 1, whole=False)]
+    return [Interval(0, 1, integral=False)]
 
 
 @bounds("Add", "Sum")
@@ -147,8 +146,8 @@ def _quotient(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
 
 
 @bounds("Mod")
-def _rest(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [interval.rest(x[0], x[1], like_dividend=bool(ctx.integer("fmod", 0)))]
+def _remainder(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [interval.remainder(x[0], x[1], like_dividend=bool(ctx.integer("fmod", 0)))]
 
 
 @bounds("Pow")
@@ -182,25 +181,25 @@ def _relu(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
 
 
 @bounds("Max")
-def _greatest(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [interval.greatest(*x)]
+def _maximum(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [interval.maximum(*x)]
 
 
 @bounds("Min")
-def _least(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [interval.least(*x)]
+def _minimum(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [interval.minimum(*x)]
 
 
 @bounds("Clip")
 def _clip(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    if ctx.opset < 11:  # of floats only
+    if ctx.opset < 11:  # floats only
         clamped = x[0].clamped(ctx.number("min", -inf), ctx.number("max", inf))
-        return [Interval(clamped.low, clamped.high, whole=False)]
+        return [Interval(clamped.low, clamped.high, integral=False)]
     given = [i for i in (1, 2) if ctx.optional(i) is not None]
     low = x[1].low if 1 in given else -inf
     high = x[2].high if 2 in given else inf
     clamped = x[0].clamped(low, high)
-    return [Interval(clamped.low, clamped.high, all(x[i].whole for i in (0, *given)))]
+    return [Interval(clamped.low, clamped.high, all(x[i].integral for i in (0, *given)))]
 
 
 @bounds("Floor")
@@ -219,14 +218,14 @@ def _round(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
 
 
 @bounds("ReduceSum")
-def _total(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+def _sum_reduction(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
     return [x[0] * Interval(0, prod(ctx.value(0).shape))]
 
 
 @bounds("CumSum")
-def _running_total(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+def _cumulative_sum(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
     axis = ctx.constant_ints(1)
-    assert axis is not None  # the converter needs it
+    assert axis is not None  # checked by the converter
     return [x[0] * Interval(0, _size(ctx, axis[0]))]
 
 
@@ -237,7 +236,7 @@ def _matrix_product(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interva
 
 @bounds("Gemm")
 def _scaled_product(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    """alpha a b + beta c."""
+    """alpha · a · b + beta · c."""
     inner = Interval(0, _size(ctx, 0 if ctx.integer("transA", 0) else 1))
     product = x[0] * x[1] * inner * _exactly(ctx.number("alpha", 1.0))
     if ctx.optional(2) is None:
@@ -245,8 +244,8 @@ def _scaled_product(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interva
     return [product + x[2] * _exactly(ctx.number("beta", 1.0))]
 
 
-def _exactly(number: float) -> Interval:
-    return Interval(number, number, whole=number.is_integer())
+def _exactly(value: float) -> Interval:
+    return Interval(value, value, integral=value.is_integer())
 
 
 def _size(ctx: NodeContext, axis: int) -> int:
@@ -255,7 +254,7 @@ def _size(ctx: NodeContext, axis: int) -> int:
 
 
 def bounds_of(ctx: NodeContext, inputs: Sequence[Interval], count: int) -> Sequence[Interval]:
-    """The bounds of the first `count` outputs: everything for an operator without a rule."""
+    """The bounds of the first `count` outputs. EVERYTHING for operators without a rule."""
     rule = RULES.get(ctx.op_type)
     found = [EVERYTHING] if rule is None else list(rule(ctx, inputs))
     return [found[min(i, len(found) - 1)] for i in range(count)]

@@ -1,4 +1,4 @@
-"""What a converter sees of the ONNX node it converts."""
+"""The ONNX node of a converter: inputs, attributes, and the graph builder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from spirloom.onnx.dtypes import value_of
 
 
 class NodeContext:
-    """An ONNX node, its input values, its attributes, and a builder for the nodes it becomes."""
+    """An ONNX node with its input values and attributes, and the builder for its conversion."""
 
     def __init__(
         self,
@@ -44,18 +44,18 @@ class NodeContext:
         return value
 
     def optional(self, index: int) -> Value | None:
-        """An input, or None where it is absent."""
+        """An input, or None if it is absent."""
         return self.inputs[index] if index < len(self.inputs) else None
 
     def tensor(self, index: int) -> Tensor:
         """A required input as a tensor."""
         return self._lifter.lift(self.build, self.value(index), self.node.input[index])
 
-    def ranked(self, index: int, least: int) -> Tensor:
-        """A required input as a tensor of at least some rank."""
+    def ranked(self, index: int, min_rank: int) -> Tensor:
+        """A required input as a tensor of at least this rank."""
         x = self.tensor(index)
-        if len(x.shape) < least:
-            raise Unsupported(f"its input {index}, {x}, has fewer than {least} dimensions")
+        if len(x.shape) < min_rank:
+            raise Unsupported(f"its input {index}, {x}, has fewer than {min_rank} dimensions")
         return x
 
     def lifted(self, value: Value) -> Tensor:
@@ -63,11 +63,11 @@ class NodeContext:
         return self._lifter.lift(self.build, value, f"{self.build.name}.constant")
 
     def optional_tensor(self, index: int) -> Tensor | None:
-        """An input as a tensor, or None where it is absent."""
+        """An input as a tensor, or None if it is absent."""
         return None if self.optional(index) is None else self.tensor(index)
 
     def constant(self, index: int) -> Array | None:
-        """An input whose value is known at import; None where it is absent."""
+        """An input that must be known at import. None if it is absent."""
         value = self.optional(index)
         if isinstance(value, Tensor):
             raise Unsupported(f"its input '{self.node.input[index]}' must be a constant")
@@ -99,25 +99,25 @@ class NodeContext:
         return bytes(value).decode(errors="replace")
 
     def integers(self, name: str) -> list[int] | None:
-        """A list-of-int attribute, or None where it is absent."""
+        """A list-of-int attribute, or None if it is absent."""
         value = self._attribute(name, onnx.AttributeProto.INTS, None)
         return None if value is None else [int(v) for v in value]
 
     def plain_attributes(self) -> dict[str, object]:
-        """All attributes as Python has them; bytes are texts, lists tuples."""
+        """All attributes as Python values: bytes as str, lists as tuples."""
         found = {n: onnx.helper.get_attribute_value(a) for n, a in self._attributes.items()}
         return {name: _plain(value) for name, value in found.items()}
 
     def has(self, name: str) -> bool:
-        """Whether the attribute is given."""
+        """Whether the node has the attribute."""
         return name in self._attributes
 
     def floats(self, name: str) -> list[float]:
-        """A list-of-float attribute; empty where it is absent."""
+        """A list-of-float attribute. Empty if it is absent."""
         return [float(v) for v in self._attribute(name, onnx.AttributeProto.FLOATS, [])]
 
     def texts(self, name: str) -> list[str]:
-        """A list-of-string attribute; empty where it is absent."""
+        """A list-of-string attribute. Empty if it is absent."""
         values = self._attribute(name, onnx.AttributeProto.STRINGS, [])
         return [bytes(value).decode(errors="replace") for value in values]
 
@@ -136,35 +136,35 @@ class NodeContext:
         return value_of(attribute)
 
     def axis(self, axis: int, rank: int) -> int:
-        """A non-negative axis; Unsupported if it is out of range."""
+        """A non-negative axis. Raises Unsupported if it is out of range."""
         if not -rank <= axis < rank:
             raise Unsupported(f"its axis {axis} is out of range for rank {rank}")
         return axis % rank
 
     def axes(self, axes: list[int], rank: int) -> list[int]:
-        """Sorted non-negative axes without repeats."""
+        """Sorted non-negative axes. Raises Unsupported for duplicates."""
         result = sorted({self.axis(a, rank) for a in axes})
         if len(result) != len(axes):
-            raise Unsupported(f"its axes {axes} repeat one")
+            raise Unsupported(f"its axes {axes} have a duplicate")
         return result
 
     def axes_argument(self, index: int = 1) -> list[int] | None:
-        """Axes given as an attribute (older opsets) or as a constant input (newer ones)."""
+        """Axes from an attribute (older opsets) or from a constant input (newer ones)."""
         return self.integers("axes") if self.has("axes") else self.constant_ints(index)
 
     def check_size(self, shape: Sequence[int], itemsize: int) -> None:
-        """Refuses a constant too large to make, before it is made."""
+        """Raises OpError if a constant of this shape would exceed the memory budget."""
         self.build.budget.check(shape, itemsize)
 
     def uses_output(self, index: int) -> bool:
-        """Whether the model uses an output."""
+        """Whether the model reads an output."""
         return index < len(self.node.output) and self.node.output[index] in self._used
 
     def refuse_extra_outputs(self, count: int = 1) -> None:
-        """Unsupported if the model uses an output beyond the first `count`."""
+        """Raises Unsupported if the model reads an output after the first `count`."""
         extra = [n for i, n in enumerate(self.node.output) if i >= count and self.uses_output(i)]
         if extra:
-            raise Unsupported(f"its further output '{extra[0]}' is not supported")
+            raise Unsupported(f"its output '{extra[0]}' is not supported")
 
 
 def _plain(value: Any) -> object:

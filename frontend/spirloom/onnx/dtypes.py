@@ -30,7 +30,7 @@ _DTYPES = {
     TensorProto.BOOL: DType.B8,
 }
 
-# What ONNX's library has for this differs from version to version.
+# The equivalent in the onnx package depends on its version.
 _NUMPY: dict[int, type[np.generic]] = {
     TensorProto.BOOL: np.bool_,
     TensorProto.COMPLEX64: np.complex64,
@@ -51,12 +51,12 @@ _ONNX = {np.dtype(known): onnx_type for onnx_type, known in _NUMPY.items()}
 
 
 def dtype_of(onnx_type: int) -> DType | None:
-    """Our type of an ONNX element type, or None."""
+    """The DType of an ONNX element type, or None."""
     return _DTYPES.get(onnx_type)
 
 
 def type_name(onnx_type: int) -> str:
-    """ONNX's name of an element type, e.g. INT64."""
+    """The ONNX name of an element type, e.g. INT64."""
     try:
         return str(TensorProto.DataType.Name(onnx_type))
     except ValueError:
@@ -72,14 +72,13 @@ def numpy_type(onnx_type: int) -> np.dtype[Any]:
 
 
 def onnx_type(dtype: np.dtype[Any]) -> int:
-    """The ONNX element type of a NumPy type; UNDEFINED if it has none."""
+    """The ONNX element type of a NumPy type. UNDEFINED if it has none."""
     return _ONNX.get(dtype.newbyteorder("="), TensorProto.UNDEFINED)
 
 
 def array_of(tensor: TensorProto, what: str) -> Array:
-    """A tensor's elements in ONNX's own type; Unsupported, naming it as `what`, if there are none.
-
-    ONNX's library says in many ways that type, shape and bytes do not fit each other.
+    """The elements of a tensor in its ONNX type. Raises Unsupported, naming it as `what`, if type,
+    shape and bytes do not match. The onnx package reports this by several exception types.
     """
     try:
         if is_external(tensor):
@@ -90,11 +89,11 @@ def array_of(tensor: TensorProto, what: str) -> Array:
 
 
 def value_of(attribute: AttributeProto) -> Any:
-    """An attribute's value; Unsupported if it is of no type that there is."""
+    """The value of an attribute. Raises Unsupported if its type is unknown."""
     try:
         return helper.get_attribute_value(attribute)
     except ValueError as error:
-        raise Unsupported(f"its attribute '{attribute.name}' is of no known type") from error
+        raise Unsupported(f"its attribute '{attribute.name}' has an unknown type") from error
 
 
 # Attributes that name an element type.
@@ -102,7 +101,7 @@ _TYPES = ("dtype", "to")
 
 
 def to_float32(model: ModelProto) -> None:
-    """Replaces float64 by float32 everywhere, in place; constants are rounded once."""
+    """Replaces float64 with float32 everywhere, in place. Constants are rounded once."""
     _convert_graph(model.graph)
     for function in model.functions:
         _convert_nodes(function.node)
@@ -130,6 +129,6 @@ def _convert_nodes(nodes: Iterable[NodeProto]) -> None:
 
 def _convert_tensor(tensor: TensorProto) -> None:
     if tensor.data_type == TensorProto.DOUBLE:
-        with suppress(Unsupported), np.errstate(over="ignore"):  # whoever uses it will tell
+        with suppress(Unsupported), np.errstate(over="ignore"):  # its readers report it
             values = array_of(tensor, "").astype(np.float32)
             tensor.CopyFrom(numpy_helper.from_array(values, tensor.name))

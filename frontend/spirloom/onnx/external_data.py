@@ -14,13 +14,13 @@ import numpy as np
 from google.protobuf.message import Message
 from onnx import ModelProto, TensorProto
 
-from codegen.regular_file import open_regular
+from spec_model.files import open_regular
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array
 
 
 def messages(message: Message) -> Iterator[Message]:
-    """The message and all within it; how deep they are nested, the parser bounds."""
+    """The message and all nested ones. The parser limits their depth."""
     yield message
     for field, value in message.ListFields():
         if field.type == field.TYPE_MESSAGE:
@@ -29,22 +29,20 @@ def messages(message: Message) -> Iterator[Message]:
 
 
 def items_of(value: Any) -> Iterable[Any]:
-    """The values of a field of messages, strings or bytes, which may be repeated."""
+    """The values of a singular or repeated field of messages, strings or bytes."""
     return [value] if isinstance(value, Message | str | bytes) else value
 
 
-# Tensors may share bytes, but a small file does not become a huge model.
+# Tensors may share bytes. The limit prevents huge models from small files.
 _MAX_READS = 8
 
-
-# Such tensors stay in their files, of which the system reads what is used.
+# Tensors of at least this many bytes are memory-mapped.
 MIN_MAPPED = 1 << 16
 
 
 def load_external(model: ModelProto, model_path: Path) -> None:
-    """Moves the bytes of small ones into them; what others state is checked, and made absolute.
-
-    Raises ImportFailure.
+    """Reads small external tensors into the model. Checks the entries of large ones, and makes
+    their paths absolute. Raises ImportFailure.
     """
     read: Counter[Path] = Counter()
     for tensor in messages(model):
@@ -53,25 +51,25 @@ def load_external(model: ModelProto, model_path: Path) -> None:
 
 
 def is_external(message: object) -> TypeGuard[TensorProto]:
-    """Whether a message is a tensor whose bytes lie elsewhere."""
+    """Whether a message is a tensor with external data."""
     return isinstance(message, TensorProto) and message.data_location == TensorProto.EXTERNAL
 
 
 def external_bytes(model: ModelProto) -> int:
-    """How many bytes the tensors have that stay in their files."""
+    """The number of bytes of external tensors."""
     return sum(int(_entries(t)["length"]) for t in messages(model) if is_external(t))
 
 
 def mapped(tensor: TensorProto, dtype: np.dtype[Any]) -> Array:
-    """The elements of an external tensor as they lie in its file. Raises ValueError, OSError."""
+    """The memory-mapped elements of an external tensor. Raises ValueError or OSError."""
     entries = _entries(tensor)
     length = int(entries["length"])
     if length != prod(tensor.dims) * dtype.itemsize:
-        raise ValueError(f"it has {length} bytes of the shape {list(tensor.dims)} of {dtype}")
+        raise ValueError(f"it has {length} bytes for {dtype} of shape {list(tensor.dims)}")
     with open_regular(Path(entries["location"])) as stream:
-        whole = mmap(stream.fileno(), 0, access=ACCESS_READ)
+        content = mmap(stream.fileno(), 0, access=ACCESS_READ)
     little = dtype.newbyteorder("<")
-    flat = np.frombuffer(whole, little, prod(tensor.dims), int(entries["offset"]))
+    flat = np.frombuffer(content, little, prod(tensor.dims), int(entries["offset"]))
     return flat.reshape(tuple(tensor.dims))
 
 
@@ -93,29 +91,30 @@ def _load(tensor: TensorProto, model_path: Path, read: Counter[Path]) -> None:
             length = size - offset if length == -1 else length
             if offset < 0 or length < 0 or offset + length > size:
                 raise ImportFailure(
-                    f"{what} needs {length} bytes at {offset} of {path}, which has {size}."
+                    f"{what} requires {length} bytes at offset {offset} of {path}, which has "
+                    f"{size}."
                 )
             read[path] += length
             if read[path] > _MAX_READS * size:
                 raise ImportFailure(
-                    f"{what} is stored in {path}, whose {size} bytes the model takes more than "
+                    f"{what} is stored in {path}, whose {size} bytes the model reads more than "
                     f"{_MAX_READS} times."
                 )
             if length >= MIN_MAPPED:
-                _state(tensor, location=str(path), offset=str(offset), length=str(length))
+                _set_entries(tensor, location=str(path), offset=str(offset), length=str(length))
                 return
             stream.seek(offset)
             tensor.raw_data = stream.read(length)
     except OSError as error:
         raise ImportFailure(
             f"{what} is stored in {path}, which cannot be read: {error.strerror}. "
-            "Put the file beside the model."
+            "Store the file next to the model."
         ) from error
     tensor.data_location = TensorProto.DEFAULT
     del tensor.external_data[:]
 
 
-def _state(tensor: TensorProto, **entries: str) -> None:
+def _set_entries(tensor: TensorProto, **entries: str) -> None:
     del tensor.external_data[:]
     for key, value in entries.items():
         tensor.external_data.add(key=key, value=value)
@@ -125,6 +124,6 @@ def _location(stated: str, what: str) -> PurePosixPath:
     location = PurePosixPath(stated)
     if not location.parts or location.is_absolute() or {"..", "\0"} & {*location.parts, *stated}:
         raise ImportFailure(
-            f"{what} is stored in '{stated}', which is not a file in the model's folder."
+            f"{what} is stored in '{stated}', which is not a path in the model's directory."
         )
     return location

@@ -1,4 +1,4 @@
-"""Functions: operators that are defined by others, in ONNX's schemas or in the model itself."""
+"""ONNX functions: operators with a definition in an ONNX schema or in the model."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Attributes = Mapping[str, AttributeProto]
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The nodes that a call stands for, in the names of the caller's graph.
+    """The nodes of an inlined call, with the value names of the caller's graph.
 
-    An output that the caller does not take has the name "".
+    An output that the caller does not read has the name "".
     """
 
     nodes: tuple[NodeProto, ...]
@@ -43,7 +43,7 @@ class Functions:
         return schema is not None and (schema.has_function or schema.has_context_dependent_function)
 
     def body(self, node: NodeProto, inputs: list[Value | None]) -> Body | None:
-        """What a node stands for; None if it calls no function."""
+        """The inlined body of a call. None if the node does not call a function."""
         own = self.own_body(node)
         if own is not None:
             return own
@@ -56,7 +56,7 @@ class Functions:
         return _body(node, function, {**stated, **_given(node)}, self._opset)
 
     def own_body(self, node: NodeProto) -> Body | None:
-        """What a node stands for that calls a function of the model's own; None for others."""
+        """The inlined body of a call of a model function. None for other nodes."""
         local = self._local.get((node.domain, node.op_type))
         return None if local is None else _body(node, local, _given(node), self._opset)
 
@@ -96,7 +96,7 @@ def _given(node: NodeProto) -> Attributes:
 
 
 def _body(node: NodeProto, function: FunctionProto, attributes: Attributes, opset: int) -> Body:
-    """The function's nodes with the call's names; those of its own get a prefix."""
+    """The function's nodes with the call's value names. Internal names get a prefix."""
     prefix = f"{next(filter(None, node.output), node.name)}/"
     outputs = list(zip(function.output, node.output, strict=False))
     names = {formal: actual for formal, actual in outputs if actual}
@@ -114,7 +114,7 @@ def _body(node: NodeProto, function: FunctionProto, attributes: Attributes, opse
 
 
 def _renamed(node: NodeProto, rename: Callable[[str], str], attributes: Attributes) -> NodeProto:
-    """A node in other names, with the attributes it takes from the call."""
+    """A renamed node, with referenced attributes replaced by those of the call."""
     made = NodeProto()
     made.CopyFrom(node)
     made.input[:] = map(rename, node.input)
@@ -140,7 +140,7 @@ def _rename_graph(graph: GraphProto, rename: Callable[[str], str], attributes: A
 
 
 def own_copy(graph: GraphProto, prefix: str) -> GraphProto:
-    """A subgraph whose own names have a prefix; those of the graphs around it stay."""
+    """A subgraph with a prefix for names defined in it. Names of outer graphs are kept."""
     own = {named.name for named in (*graph.input, *graph.initializer)}
     own |= {name for node in graph.node for name in node.output if name}
     copy = GraphProto()
@@ -150,7 +150,7 @@ def own_copy(graph: GraphProto, prefix: str) -> GraphProto:
 
 
 def used_names(nodes: Iterable[NodeProto]) -> set[str]:
-    """What nodes read, in their subgraphs too, and what these give."""
+    """The names that nodes and their subgraphs read, and the outputs of the subgraphs."""
     found: set[str] = set()
     for node in nodes:
         found.update(filter(None, node.input))

@@ -1,4 +1,4 @@
-"""Turns an ONNX model into a graph: walks the nodes once, with every shape known."""
+"""Converts an ONNX model to a graph in one pass over the nodes, with all shapes known."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from spirloom.errors import ImportFailure, NodeProblem, NodesUnsupported, Unsupp
 from spirloom.ir import Array, Graph, Tensor
 from spirloom.onnx import reader, registry, values
 from spirloom.onnx.constant_folding import register_evaluators
-from spirloom.onnx.constant_folding.registry import EVALUATORS, KeptAsNode, fold
+from spirloom.onnx.constant_folding.registry import EVALUATORS, NotFolded, fold
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.control_flow import CONTROL
 from spirloom.onnx.dtypes import to_float32
 from spirloom.onnx.external_data import external_bytes
 from spirloom.onnx.functions import Functions, own_copy, used_names
-from spirloom.onnx.inputs import Shapes, fix_inputs, read_inputs
+from spirloom.onnx.inputs import Shapes, read_inputs, set_constant_inputs
 from spirloom.onnx.narrowing import Narrowing
 from spirloom.onnx.ops import register_converters
 from spirloom.onnx.opset_upgrade import check_arity, modern_inputs
 from spirloom.onnx.registry import CONVERTERS, converter_name
-from spirloom.onnx.values import Held, Unknown, Values
+from spirloom.onnx.values import UnknownValue, ValueOrList, Values
 from spirloom.ops import OpError, OpLibrary
 from spirloom.terminal import Report, silent
 from spirloom.value_bounds import ValueRange, narrowed
@@ -33,7 +33,7 @@ from spirloom.value_bounds import ValueRange, narrowed
 register_converters()
 register_evaluators()
 
-# Functions, and so hostile models, can call each other.
+# Limits for hostile models, whose functions may call each other.
 MAX_DEPTH = 32
 MAX_NODES = 1 << 20
 
@@ -47,12 +47,14 @@ def import_model(
     constants_limit: int = DEFAULT_EXTRA,
     report: Report = silent,
 ) -> Graph:
-    """The graph of an ONNX file, as written, before any pass. Raises ImportFailure.
+    """The graph of an ONNX file before any pass. Raises ImportFailure.
 
-    Inputs in `fixed` become constants of that value. Unless `float64_as_float32`, what float32
-    cannot compute as float64 does is refused. Constants that are computed may take
-    `constants_limit` bytes beyond TIMES_THE_MODEL times what the model takes. `report` is told how
-    far the import is.
+    fixed               values of inputs that become constants
+    float64_as_float32  accept rounding. Otherwise float64 is an error, except where float32 is
+                        exact
+    constants_limit     bytes for constants computed at import, in addition to TIMES_THE_MODEL
+                        times the size of the model
+    report              receives the progress
     """
     model = read(path, fixed, float64_as_float32)
     return Importer(path, model, library, shapes, constants_limit, report).run()
@@ -61,22 +63,22 @@ def import_model(
 def read(
     path: Path, fixed: Mapping[str, Array] | None = None, float64_as_float32: bool = False
 ) -> ModelProto:
-    """An ONNX file, checked, with what the user says of inputs and of float64. ImportFailure."""
+    """An ONNX file, checked, with the options for inputs and float64. Raises ImportFailure."""
     model = reader.read_model(path)
-    fix_inputs(model, fixed or {})
+    set_constant_inputs(model, fixed or {})
     if float64_as_float32:
         to_float32(model)
     return model
 
 
 def supported_ops() -> list[str]:
-    """The ONNX operators that can be imported; some only where their inputs are constant."""
-    folded = (f"{op} (of constants)" for op in set(EVALUATORS) - set(CONVERTERS))
-    return sorted([*CONVERTERS, *folded, *(f"{op} (of a known course)" for op in CONTROL)])
+    """The supported ONNX operators, with restrictions in parentheses."""
+    folded = (f"{op} (constant inputs)" for op in set(EVALUATORS) - set(CONVERTERS))
+    return sorted([*CONVERTERS, *folded, *(f"{op} (constant conditions)" for op in CONTROL)])
 
 
 class Importer:
-    """One import of a model that was read; `path` is where, for messages."""
+    """One import of a model. `path` is for messages."""
 
     def __init__(
         self,
@@ -106,9 +108,9 @@ class Importer:
         self._depth = 0
 
     def run(self) -> Graph:
-        """The graph, before any pass. Raises ImportFailure; `problems` then has the nodes."""
+        """The graph before any pass. Raises ImportFailure and lists nodes in `problems`."""
         if self._model.graph.sparse_initializer:
-            raise ImportFailure(f"{self._path} holds sparse initializers, which are not supported.")
+            raise ImportFailure(f"{self._path} has sparse initializers, which are not supported.")
         self._import_nodes(self._model.graph.node)
         if self.problems:
             raise self._unsupported()
@@ -125,7 +127,7 @@ class Importer:
             self._report(f"node {self._count} of {max(self._count, len(self._model.graph.node))}")
             if self._count > MAX_NODES:
                 raise ImportFailure(
-                    f"{self._path} has over {MAX_NODES} nodes, functions and loops written out."
+                    f"{self._path} has more than {MAX_NODES} nodes after inlining and unrolling."
                 )
             self._import_node(node)
 
@@ -138,8 +140,8 @@ class Importer:
         except (Unsupported, OpError) as error:
             problem = str(error)
         except MemoryError:
-            problem = "it needs more memory than there is"
-        except Unknown:
+            problem = "it requires more memory than is available"
+        except UnknownValue:
             problem = "" if self._has_converter(node) else registry.reason(node)
         else:
             made = {t for n in self._graph.nodes[first:] for t in n.outputs}
@@ -154,7 +156,7 @@ class Importer:
         for name in filter(None, node.output):
             self._values[name] = None
 
-    def _hold(self, results: Iterable[Held | None]) -> None:
+    def _hold(self, results: Iterable[ValueOrList | None]) -> None:
         for result in results:
             if isinstance(result, tuple):
                 self._hold(result)
@@ -164,10 +166,12 @@ class Importer:
     def _has_converter(self, node: NodeProto) -> bool:
         name = converter_name(node)
         known = name in CONVERTERS or name in EVALUATORS or name in CONTROL
-        own = self._builder.library.has(f"{node.domain}.{node.op_type}")
-        return known or own or self._functions.defines(node)
+        has_spec = self._builder.library.has(f"{node.domain}.{node.op_type}")
+        return known or has_spec or self._functions.defines(node)
 
-    def _results(self, node: NodeProto, given: list[Held | None]) -> Sequence[Held | None]:
+    def _results(
+        self, node: NodeProto, given: list[ValueOrList | None]
+    ) -> Sequence[ValueOrList | None]:
         ours = node.domain in reader.DEFAULT_DOMAINS
         if ours:
             check_arity(node, self._opset)
@@ -185,43 +189,44 @@ class Importer:
         if node.op_type in EVALUATORS and not any(isinstance(i, Tensor) for i in inputs):
             try:
                 return fold(ctx, arrays)
-            except KeptAsNode:
+            except NotFolded:
                 return self._converted(ctx)
         if node.op_type not in CONVERTERS:
             return self._call(node, inputs)
         return self._converted(ctx)
 
-    def _converted(self, ctx: NodeContext) -> Sequence[Held | None]:
+    def _converted(self, ctx: NodeContext) -> Sequence[ValueOrList | None]:
         result = CONVERTERS[converter_name(ctx.node)](ctx)
         results = [result] if isinstance(result, Tensor | np.ndarray) else list(result)
         return [*self._narrowing.follow(ctx, results)]
 
-    def _foreign(self, node: NodeProto, inputs: list[Value | None]) -> Sequence[Held | None]:
-        """The results of an operator of another domain. What the model defines itself goes first,
-        then a spec of its name, then what ONNX Runtime's operators become."""
+    def _foreign(self, node: NodeProto, inputs: list[Value | None]) -> Sequence[ValueOrList | None]:
+        """The results of an operator of another domain: a function of the model, otherwise an
+        operator spec of this name, otherwise a converter.
+        """
         op = f"{node.domain}.{node.op_type}"
-        own = self._builder.library.has(op)
-        if self._functions.defines(node) or not (own or converter_name(node) in CONVERTERS):
+        has_spec = self._builder.library.has(op)
+        if self._functions.defines(node) or not (has_spec or converter_name(node) in CONVERTERS):
             return self._call(node, inputs)
         ctx = self._context(node, inputs)
-        if not own:
+        if not has_spec:
             return self._converted(ctx)
         names = self._builder.library.arg_names(op)
         if len(inputs) > len(names):
-            raise Unsupported(f"it has {len(inputs)} inputs, and {op} takes {', '.join(names)}")
+            raise Unsupported(f"it has {len(inputs)} inputs; {op} accepts {', '.join(names)}")
         given = {name: ctx.optional_tensor(i) for i, name in enumerate(names[: len(inputs)])}
         return [*self._builder.emit_all(op, **given, **ctx.plain_attributes())]
 
     def _context(self, node: NodeProto, inputs: list[Value | None]) -> NodeContext:
         return NodeContext(node, inputs, self._opset, self._builder, self._lifter, self._used)
 
-    def _call(self, node: NodeProto, inputs: list[Value | None]) -> list[Held | None]:
-        """The results of a function, whose nodes become part of the graph."""
+    def _call(self, node: NodeProto, inputs: list[Value | None]) -> list[ValueOrList | None]:
+        """The results of a function, which is inlined."""
         body = self._functions.body(node, inputs)
         if body is None:
             raise Unsupported(registry.reason(node))
         if self._depth == MAX_DEPTH:
-            raise Unsupported(f"functions call functions more than {MAX_DEPTH} deep")
+            raise Unsupported(f"its function calls are nested more than {MAX_DEPTH} deep")
         self._used |= used_names(body.nodes) | set(body.outputs)
         caller = self._opset
         self._opset, self._depth = body.opset, self._depth + 1
@@ -230,10 +235,10 @@ class Importer:
         return self._values.of(body.outputs)
 
     def _run(self, graph: GraphProto, prefix: str, inputs: Sequence[Value]) -> list[Value]:
-        """The results of a subgraph, whose nodes become part of the graph."""
+        """The results of a subgraph, which is inlined."""
         body = own_copy(graph, prefix)
         if len(body.input) != len(inputs):
-            raise Unsupported(f"its subgraph takes {len(body.input)} inputs, not {len(inputs)}")
+            raise Unsupported(f"its subgraph has {len(body.input)} inputs; expected {len(inputs)}")
         self._values.declare(body.initializer)
         for info, value in zip(body.input, inputs, strict=True):
             self._values[info.name] = value
@@ -248,7 +253,7 @@ class Importer:
         return NodesUnsupported(first, problems)
 
     def _output(self, info: ValueInfoProto) -> Tensor:
-        """The tensor of an output: its own, made by a node, and bearing the output's name."""
+        """The tensor of an output: computed by a node, not shared, with the name of the output."""
         try:
             value = self._values[info.name]
             if value is None:
@@ -256,7 +261,7 @@ class Importer:
             if isinstance(value, tuple):
                 raise Unsupported("it is a sequence; only tensors are supported")
             tensor = value if isinstance(value, Tensor) else self._builder.constant(narrowed(value))
-        except (Unsupported, OpError, Unknown) as error:
+        except (Unsupported, OpError, UnknownValue) as error:
             raise ImportFailure(f"Output '{info.name}' cannot be imported: {error}.") from error
         shared = tensor.data is not None or tensor in self._graph.inputs
         if shared or tensor.name != info.name:
@@ -268,5 +273,5 @@ class Importer:
 
 def _problem(node: NodeProto, reason: str) -> NodeProblem:
     domain = "" if node.domain in reader.DEFAULT_DOMAINS else f"{node.domain}."
-    name = node.name or f"the one that makes '{next(iter(node.output), '')}'"
+    name = node.name or f"the producer of '{next(iter(node.output), '')}'"
     return NodeProblem(f"{domain}{node.op_type}", name, reason)

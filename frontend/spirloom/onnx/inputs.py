@@ -24,7 +24,7 @@ _SMALL_TYPES: dict[int | None, np.dtype[Any]] = {
     for t in (TensorProto.INT32, TensorProto.INT16, TensorProto.INT8, TensorProto.UINT8)
 }
 
-# (operator, place of the input) where numbers count or pick elements: such numbers fit 32 bits.
+# (operator, input index) of indices and lengths, whose values fit 32 bits.
 _INDEX_INPUTS = {
     ("Gather", 1),
     ("GatherElements", 1),
@@ -39,23 +39,32 @@ _INDEX_INPUTS = {
     ("ScatterND", 1),
     ("SoftmaxCrossEntropyLoss", 1),
 }
-# Of these, the numbers pick along one axis of input 0.
+# Those whose indices apply to one axis of input 0.
 _ALONG_AXIS = ("Gather", "GatherElements", "Scatter", "ScatterElements")
-# (domain, operator, place of the input) → the input whose rows it picks, from the first.
+# (domain, operator, input index) of row indices → the input that they index, without negatives.
 _INDEXED_ROWS = {
     ("", "RotaryEmbedding", 3): 1,
     ("com.microsoft", "RotaryEmbedding", 1): 2,
 }
-# What gives the numbers of its input 0, all of them and no others.
-_KEEPING = ("Expand", "Flatten", "Identity", "Reshape", "Squeeze", "Tile", "Transpose", "Unsqueeze")
-# What asks for nothing but the shape: the type does not matter.
-_MEASURING = ("Shape", "Size")
+# Operators whose output has exactly the values of input 0.
+_VALUE_PRESERVING = (
+    "Expand",
+    "Flatten",
+    "Identity",
+    "Reshape",
+    "Squeeze",
+    "Tile",
+    "Transpose",
+    "Unsqueeze",
+)
+# Operators that read only the shape, so the dtype does not matter.
+_SHAPE_ONLY = ("Shape", "Size")
 
 
-def input_facts(info: ValueInfoProto, graph: GraphProto, stated: Interval | None) -> ValueRange:
-    """The facts about an input; `stated` are its bounds as the user says. Raises ImportFailure."""
+def input_range(info: ValueInfoProto, graph: GraphProto, stated: Interval | None) -> ValueRange:
+    """The range of an input. `stated` are the bounds of --range. Raises ImportFailure."""
     if not info.type.HasField("tensor_type"):
-        raise ImportFailure(f"Input '{info.name}' is no tensor; only tensors are supported.")
+        raise ImportFailure(f"Input '{info.name}' is not a tensor; only tensors are supported.")
     onnx_type = info.type.tensor_type.elem_type
     what = f"Input '{info.name}' has element type {type_name(onnx_type)}"
     try:
@@ -64,14 +73,14 @@ def input_facts(info: ValueInfoProto, graph: GraphProto, stated: Interval | None
         raise ImportFailure(f"{what}, which is not supported.") from error
     if dtype.kind not in "biuf":
         raise ImportFailure(f"{what}, which is not supported.")
-    if is_wide(dtype) and all(n.op_type in _MEASURING for n, _ in _uses(info.name, graph)):
+    if is_wide(dtype) and all(n.op_type in _SHAPE_ONLY for n, _ in _uses(info.name, graph)):
         return ValueRange(dtype, interval.of_type(narrow_type(dtype).numpy))
     if is_wide(dtype) and dtype.kind == "f":
         if _only_rounded(info.name, graph):
             return ValueRange(dtype, EVERYTHING)
         raise ImportFailure(
-            f"{what}, which Spirloom does not have and cannot narrow safely. "
-            "Accept the rounding to float32 with --float64-as-float32, or export it in float32."
+            f"{what}, which is not supported and cannot be narrowed exactly. "
+            "Accept rounding to float32 with --float64-as-float32, or export it in float32."
         )
     own = interval.of_type(dtype)
     limits = exact_interval(dtype) if is_wide(dtype) else own
@@ -79,57 +88,59 @@ def input_facts(info: ValueInfoProto, graph: GraphProto, stated: Interval | None
         if dtype.kind not in "iuf" or dtype == np.float16:
             raise ImportFailure(f"{what}; --range is for integers and float32.")
         if not stated.within(limits):
-            raise ImportFailure(f"{what}, and Spirloom holds {limits} of it, not {stated}.")
-        return ValueRange(dtype, replace(stated, whole=dtype.kind != "f"))
+            raise ImportFailure(f"{what}; --range must be within {limits}, not {stated}.")
+        return ValueRange(dtype, replace(stated, integral=dtype.kind != "f"))
     if own.within(limits):
         return ValueRange(dtype, own)
     found = list(_uses_as_index(info.name, graph))
     if not found:
         raise ImportFailure(
-            f"{what}, which Spirloom does not have and cannot narrow safely: how it is used sets "
-            f"no bounds. State them with --range {info.name}=LOW..HIGH, or export an int32 input."
+            f"{what}, which is not supported and cannot be narrowed exactly: its uses imply no "
+            f"bounds. Set them with --range {info.name}=LOW..HIGH, or export an int32 input."
         )
     return ValueRange(dtype, Interval(max(i.low for i in found), min(i.high for i in found)))
 
 
 def _only_rounded(name: str, graph: GraphProto) -> bool:
-    """Whether a float64 value is used for nothing but casts to float32: it may come in as such."""
+    """Whether all uses of a float64 value are casts to float32."""
     uses = [node for node, _ in _uses(name, graph)]
     return bool(uses) and all(_cast_target(node) == TensorProto.FLOAT for node in uses)
 
 
 def _uses_as_index(name: str, graph: GraphProto) -> Iterator[Interval]:
-    """The bounds that each use as an index sets, or a cast to 32 bits or less; others set none."""
-    names = [name]  # what stands for the same numbers; grows on the way
+    """The bounds implied by uses as an index and by casts to 32 bits or less."""
+    names = [name]  # values equal to the input. Extended during iteration
     for same in names:
-        for node, place in _uses(same, graph):
+        for node, index in _uses(same, graph):
             target = _cast_target(node)
-            rows = _INDEXED_ROWS.get((node.domain, node.op_type, place))
+            rows = _INDEXED_ROWS.get((node.domain, node.op_type, index))
             if rows is not None and rows < len(node.input):
-                yield interval.below(*_constant_shape(node.input[rows], graph)[:1] or [1 << 31])
-            elif (node.op_type, place) in _INDEX_INPUTS:
-                yield _places(node, graph)
+                yield interval.indices_of(
+                    *_constant_shape(node.input[rows], graph)[:1] or [1 << 31]
+                )
+            elif (node.op_type, index) in _INDEX_INPUTS:
+                yield _index_bounds(node, graph)
             elif target in _SMALL_TYPES:
                 yield interval.of_type(_SMALL_TYPES[target])
-            elif (node.op_type in _KEEPING and place == 0) or target == TensorProto.INT64:
+            elif (node.op_type in _VALUE_PRESERVING and index == 0) or target == TensorProto.INT64:
                 names += [output for output in node.output[:1] if output not in names]
 
 
 def _uses(name: str, graph: GraphProto) -> Iterator[tuple[NodeProto, int]]:
     for node in graph.node:
-        for place, used in enumerate(node.input):
+        for index, used in enumerate(node.input):
             if used == name:
-                yield node, place
+                yield node, index
 
 
 def _cast_target(node: NodeProto) -> int | None:
-    """The type that a Cast gives; None for other nodes."""
+    """The target type of a Cast. None for other nodes."""
     found = [int(a.i) for a in node.attribute if a.name == "to" and node.op_type == "Cast"]
     return found[0] if found else None
 
 
-def _places(node: NodeProto, graph: GraphProto) -> Interval:
-    """The bounds of an index: places of the axis it counts along, also from the end."""
+def _index_bounds(node: NodeProto, graph: GraphProto) -> Interval:
+    """The bounds of an index along an axis. Negative indices count from the end."""
     shape = _constant_shape(node.input[0], graph)
     axis = next((int(a.i) for a in node.attribute if a.name == "axis"), 0)
     if node.op_type not in _ALONG_AXIS or not -len(shape) <= axis < len(shape):
@@ -138,26 +149,27 @@ def _places(node: NodeProto, graph: GraphProto) -> Interval:
 
 
 def _constant_shape(name: str, graph: GraphProto) -> list[int]:
-    """The shape of an initializer; empty for others."""
+    """The shape of an initializer. Empty for other values."""
     return next((list(t.dims) for t in graph.initializer if t.name == name), [])
 
 
 @dataclass(frozen=True, slots=True)
 class Shapes:
-    """What the user says about inputs: sizes of named dimensions, whole shapes, bounds."""
+    """Options for inputs: sizes of named dimensions, complete shapes, bounds."""
 
     dims: Mapping[str, int] = field(default_factory=dict)
     inputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     ranges: Mapping[str, Interval] = field(default_factory=dict)
 
 
-def fix_inputs(model: ModelProto, fixed: Mapping[str, Array]) -> None:
-    """Gives inputs a value that cannot be changed any more. Raises ImportFailure if it cannot."""
+def set_constant_inputs(model: ModelProto, fixed: Mapping[str, Array]) -> None:
+    """Converts inputs to constants, in place. Raises ImportFailure for unknown or wrong ones."""
     infos = {info.name: info for info in model.graph.input}
     unknown = sorted(set(fixed) - set(infos))
     if unknown:
         raise ImportFailure(
-            f"--fix names no input: {', '.join(unknown)}. The inputs are: {', '.join(infos)}."
+            f"--constant-input names no input: {', '.join(unknown)}. "
+            f"The inputs are: {', '.join(infos)}."
         )
     kept = [t for t in model.graph.initializer if t.name not in fixed]
     del model.graph.initializer[:]
@@ -171,13 +183,14 @@ def _of_input(info: ValueInfoProto, value: Array) -> Array:
     """The value in the input's element type and shape."""
     kind = info.type.tensor_type
     try:
-        wanted = numpy_type(kind.elem_type)
+        dtype = numpy_type(kind.elem_type)
     except Unsupported as error:
-        raise ImportFailure(f"Input '{info.name}' cannot be fixed: {error}.") from error
-    typed = value.astype(wanted)
-    if not np.array_equal(typed, value, equal_nan=wanted.kind == "f"):
+        raise ImportFailure(f"Input '{info.name}' cannot be a constant: {error}.") from error
+    typed = value.astype(dtype)
+    if not np.array_equal(typed, value, equal_nan=dtype.kind == "f"):
         raise ImportFailure(
-            f"--fix {info.name} has elements that the input's type, {wanted}, cannot hold."
+            f"--constant-input {info.name} has elements that the input's type, {dtype}, cannot "
+            "represent."
         )
     dims = kind.shape.dim
     fits = len(dims) == value.ndim and all(
@@ -187,7 +200,8 @@ def _of_input(info: ValueInfoProto, value: Array) -> Array:
     if kind.HasField("shape") and not fits:
         stated = [d.dim_value if d.HasField("dim_value") else d.dim_param or "?" for d in dims]
         raise ImportFailure(
-            f"--fix {info.name} has the shape {list(value.shape)}; the input has {stated}."
+            f"--constant-input {info.name} has the shape {list(value.shape)}; the input has "
+            f"{stated}."
         )
     return typed
 
@@ -195,9 +209,9 @@ def _of_input(info: ValueInfoProto, value: Array) -> Array:
 def read_inputs(
     graph: GraphProto, path: Path, shapes: Shapes, refused: dict[str, str] | None = None
 ) -> list[tuple[Tensor, ValueRange]]:
-    """The inputs that are no initializers. Raises ImportFailure naming the flag that helps.
+    """The inputs that are not initializers. Raises ImportFailure with the option that helps.
 
-    With `refused`, an input of a type that Spirloom does not take goes there with the reason.
+    With `refused`, inputs of unsupported types are added to it with the reason instead.
     """
     infos = own_inputs(graph)
     for option, names in (("--shape", shapes.inputs), ("--range", shapes.ranges)):
@@ -220,7 +234,7 @@ def read_inputs(
 
 
 def own_inputs(graph: GraphProto) -> list[ValueInfoProto]:
-    """The inputs that are no initializers."""
+    """The inputs that are not initializers."""
     initializers = {tensor.name for tensor in graph.initializer}
     return [info for info in graph.input if info.name not in initializers]
 
@@ -228,36 +242,36 @@ def own_inputs(graph: GraphProto) -> list[ValueInfoProto]:
 def _read_input(
     info: ValueInfoProto, graph: GraphProto, shapes: Shapes
 ) -> tuple[Tensor, ValueRange]:
-    facts = input_facts(info, graph, shapes.ranges.get(info.name))
-    dtype = narrow_type(facts.dtype)
-    bounds = None if facts.bounds == interval.of_type(dtype.numpy) else facts.bounds
-    return Tensor(info.name, dtype, _shape(info, shapes), bounds=bounds), facts
+    found = input_range(info, graph, shapes.ranges.get(info.name))
+    dtype = narrow_type(found.dtype)
+    bounds = None if found.bounds == interval.of_type(dtype.numpy) else found.bounds
+    return Tensor(info.name, dtype, _shape(info, shapes), bounds=bounds), found
 
 
 def _check_dims(infos: list[ValueInfoProto], path: Path, shapes: Shapes) -> None:
-    """Reports every dimension without a size at once, and sizes for dimensions not there."""
+    """Raises ImportFailure with all dimensions without a size, or with all unknown names."""
     named: dict[str, bool] = {}  # dimension → whether an input without --shape has it
-    nameless = []
+    unnamed = []
     for info in infos:
         given = info.name in shapes.inputs
         kind = info.type.tensor_type
         if not kind.HasField("shape") and not given:
-            nameless.append(info.name)
+            unnamed.append(info.name)
         for dim in kind.shape.dim:
             if dim.dim_param:
                 named[dim.dim_param] = named.get(dim.dim_param, False) or not given
             elif not dim.HasField("dim_value") and not given:
-                nameless.append(info.name)
+                unnamed.append(info.name)
     unknown = [name for name in shapes.dims if name not in named]
     if unknown:
         raise ImportFailure(
             f"--dim names no dimension of an input: {', '.join(unknown)}. "
-            f"There are: {', '.join(named) or 'none'}."
+            f"The named dimensions are: {', '.join(named) or 'none'}."
         )
     flags = [
         f"--dim {name}=N" for name, open_ in named.items() if open_ and name not in shapes.dims
     ]
-    flags += [f"--shape {name}=N,N,…" for name in dict.fromkeys(nameless)]
+    flags += [f"--shape {name}=N,N,…" for name in dict.fromkeys(unnamed)]
     if flags:
         raise ImportFailure(
             f"{path} leaves input dimensions open. Set them with {' '.join(flags)}."

@@ -33,7 +33,7 @@ _FIXED = {
 def output_type(
     ctx: NodeContext, index: int, inputs: Sequence[np.dtype[Any] | None]
 ) -> np.dtype[Any] | None:
-    """The type of an output, given those of the inputs; None where it is surely one of ours."""
+    """The ONNX type of an output, from those of the inputs. None if it is certainly supported."""
     schema = _schema(ctx.op_type, min(ctx.opset, onnx.defs.onnx_opset_version()))
     if schema is None or not schema.outputs:
         return None
@@ -49,7 +49,7 @@ def output_type(
 
 
 def _type_of(formal: Any) -> str:
-    """The type of a formal parameter; until ONNX 1.13 the field was called otherwise."""
+    """The type of a formal parameter. The field has another name before ONNX 1.13."""
     return str(formal.type_str if hasattr(formal, "type_str") else formal.typeStr)
 
 
@@ -61,34 +61,34 @@ def _schema(op_type: str, opset: int) -> OpSchema | None:
         return None
 
 
-# What control flow and sequences take values apart and put them together with.
-_PARTING = ("aten.cat", "aten.select.int", "aten.slice.Tensor", "aten.view")
+# Operators that control flow and sequences emit to split and concatenate values.
+_REARRANGING = ("aten.cat", "aten.select.int", "aten.slice.Tensor", "aten.view")
 
 
 class Narrowing:
-    """The facts about the tensors of a graph while it is imported."""
+    """The value ranges of the tensors of a graph during import."""
 
     def __init__(self, inputs: Mapping[Tensor, ValueRange]) -> None:
-        self._facts = dict(inputs)
+        self._ranges = dict(inputs)
 
-    def declare(self, tensor: Tensor, facts: ValueRange) -> None:
-        """Sets what is known of a tensor that no node of the graph makes."""
-        self._facts[tensor] = facts
+    def declare(self, tensor: Tensor, values: ValueRange) -> None:
+        """Sets the range of a tensor that no node computes."""
+        self._ranges[tensor] = values
 
-    def facts_of(self, tensor: Tensor) -> ValueRange:
-        """What is known of a tensor; no more than its type tells where nothing was learnt."""
-        known = self._facts.get(tensor)
+    def range_of(self, tensor: Tensor) -> ValueRange:
+        """The range of a tensor. By default that of its dtype."""
+        known = self._ranges.get(tensor)
         return known or ValueRange(tensor.dtype.numpy, interval.of_type(tensor.dtype.numpy))
 
     def follow(self, ctx: NodeContext, results: Sequence[Value]) -> list[Value]:
-        """Learns about what a node gives; Unsupported if some is not known to be exact.
+        """Records the ranges of a node's results. Raises Unsupported if one is not proven exact.
 
-        Of what has another type than the input that it is, the result is a tensor of its own.
+        A result that is an input with another ONNX type becomes a new tensor.
         """
         inputs = [None if v is None else self._of(ctx, v) for v in ctx.inputs]
-        known = [EVERYTHING if facts is None else facts.bounds for facts in inputs]
+        known = [EVERYTHING if given is None else given.bounds for given in inputs]
         bounds = bounds_of(ctx, known, len(results))
-        types = [None if facts is None else facts.dtype for facts in inputs]
+        types = [None if given is None else given.dtype for given in inputs]
         followed: list[Value] = []
         for i, value in enumerate(results):
             if isinstance(value, Tensor):
@@ -96,38 +96,38 @@ class Narrowing:
                 if not found.exact and not _same_floats(ctx, inputs, value.dtype):
                     name = ctx.node.output[i] if i < len(ctx.node.output) else ""
                     raise Unsupported(reason_against(name, value.dtype, found))
-                value = self._remember(ctx, value, found)
+                value = self._recorded(ctx, value, found)
             followed.append(value)
         return followed
 
-    def _remember(self, ctx: NodeContext, value: Tensor, facts: ValueRange) -> Tensor:
-        before = self._facts.get(value)
-        if before is not None and before.dtype == facts.dtype:
+    def _recorded(self, ctx: NodeContext, value: Tensor, found: ValueRange) -> Tensor:
+        before = self._ranges.get(value)
+        if before is not None and before.dtype == found.dtype:
             return value
         if before is not None:
             value = ctx.build.emit("aten.view", x=value, size=value.shape)
-        self._facts[value] = facts
+        self._ranges[value] = found
         return value
 
     def _of(self, ctx: NodeContext, value: Value) -> ValueRange:
-        """The facts about an input; tensors made of parts of others have theirs."""
+        """The range of an input. Rearranged tensors have that of their operands."""
         if not isinstance(value, Tensor):
             return ValueRange(value.dtype, interval.of_array(value))
         maker = ctx.build.makers.get(value)
-        if value not in self._facts and maker is not None and maker.op in _PARTING:
+        if value not in self._ranges and maker is not None and maker.op in _REARRANGING:
             parts = [self._of(ctx, part) for part in maker.inputs()]
             wide = [part.dtype for part in parts if is_wide(part.dtype)]
             dtype = wide[0] if wide else value.dtype.numpy
-            self._facts[value] = ValueRange(dtype, interval.hull(part.bounds for part in parts))
-        if value not in self._facts:
+            self._ranges[value] = ValueRange(dtype, interval.hull(part.bounds for part in parts))
+        if value not in self._ranges:
             known = interval.of_type(value.dtype.numpy)
             known = known if value.data is None else interval.of_array(value.data)
-            self._facts[value] = ValueRange(value.dtype.numpy, known)
-        return self._facts[value]
+            self._ranges[value] = ValueRange(value.dtype.numpy, known)
+        return self._ranges[value]
 
 
 def _same_floats(ctx: NodeContext, inputs: Sequence[ValueRange | None], ours: DType) -> bool:
-    """Whether a node only passes on numbers that float32 stands in for already."""
+    """Whether a node only copies values that float32 already represents."""
     first = inputs[0] if inputs else None
     if ctx.op_type in ("Cast", "CastLike"):
         return ours is DType.F32 and first is not None and first.dtype.kind == "f"

@@ -13,39 +13,43 @@ from spirloom.onnx.dtypes import value_of
 
 
 def check_arity(node: NodeProto, opset: int) -> None:
-    """Unsupported where a node has another number of inputs than its operator takes."""
+    """Raises Unsupported if a node has more or fewer inputs than its operator accepts."""
     try:
         schema = defs.get_schema(node.op_type, opset)
     except defs.SchemaError:
-        return  # newer than this ONNX
+        return  # newer than the onnx package
     count = len(node.input)
-    newer = opset > defs.onnx_opset_version()  # may take more
+    newer = opset > defs.onnx_opset_version()  # may accept more
     if count < schema.min_input or (count > schema.max_input and not newer):
         raise Unsupported(
-            f"it has {count} inputs; {node.op_type} takes {schema.min_input} to {schema.max_input}"
+            f"it has {count} inputs; {node.op_type} accepts {schema.min_input} to "
+            f"{schema.max_input}"
         )
 
 
 OLDEST_CONVERTED = 7
 
-# Their second operand broadcasts only if `broadcast` says so, from dimension `axis` on.
+# Binary operators with explicit broadcasting: attribute `broadcast`, from dimension `axis` on.
 _ALIGNED = frozenset(
     ("Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Pow", "Sub", "Xor")
 )
-# What sets these apart is an attribute for training, or one that means nothing to us.
-_ALIKE = frozenset(("AveragePool", "BatchNormalization", "Dropout", "GRU", "Gemm", "LSTM", "RNN"))
+# Operators that differ from opset 7 only in attributes for training or without effect.
+_COMPATIBLE = frozenset(
+    ("AveragePool", "BatchNormalization", "Dropout", "GRU", "Gemm", "LSTM", "RNN")
+)
 _TRAINED = frozenset(("BatchNormalization", "Dropout"))
 
 
 def modern_inputs(
     node: NodeProto, opset: int, inputs: list[Value | None], builder: Builder
 ) -> list[Value | None]:
-    """The inputs as the node's form of opset 7 takes them. Unsupported if there is none."""
+    """The inputs as in opset 7. Raises Unsupported if the versions are incompatible."""
     if opset >= OLDEST_CONVERTED:
         return inputs
-    if node.op_type not in _ALIKE | _ALIGNED and not _same_form(node.op_type, opset):
+    if node.op_type not in _COMPATIBLE | _ALIGNED and not _same_signature(node.op_type, opset):
         raise Unsupported(
-            f"its form of opset {opset} is not supported, that of {OLDEST_CONVERTED} is"
+            f"its version of opset {opset} is not supported. Export opset {OLDEST_CONVERTED} or "
+            "later"
         )
     attributes = {a.name: value_of(a) for a in node.attribute}
     if node.op_type in _TRAINED and not attributes.get("is_test", 0):
@@ -58,27 +62,27 @@ def modern_inputs(
 
 
 def _aligned(inputs: list[Value | None], axis: object, builder: Builder) -> list[Value | None]:
-    """The second operand with dimensions added behind, so that it begins at `axis` of the first."""
+    """Appends dimensions to the second operand, so that it begins at `axis` of the first."""
     a, b = inputs
     if a is None or b is None or not isinstance(axis, int):
         raise Unsupported("an operand is missing, or its attribute 'axis' has the wrong type")
-    behind = len(a.shape) - axis % max(len(a.shape), 1) - len(b.shape)
-    shape = (*b.shape, *[1] * max(behind, 0))
+    trailing = len(a.shape) - axis % max(len(a.shape), 1) - len(b.shape)
+    shape = (*b.shape, *[1] * max(trailing, 0))
     return [a, builder.view(b, shape) if isinstance(b, Tensor) else b.reshape(shape)]
 
 
 @cache
-def _same_form(op_type: str, opset: int) -> bool:
-    """Whether the operator had, at an old opset, the inputs, outputs and attributes it had at 7."""
+def _same_signature(op_type: str, opset: int) -> bool:
+    """Whether inputs, outputs and attributes are those of opset 7."""
     try:
         old = defs.get_schema(op_type, opset)
     except defs.SchemaError:
-        return True  # it came later, and the model is not one that ONNX's checker takes
+        return True  # introduced later: ONNX's checker rejects the model
     new = defs.get_schema(op_type, OLDEST_CONVERTED)
-    return old.since_version == new.since_version or _form(old) == _form(new)
+    return old.since_version == new.since_version or _signature(old) == _signature(new)
 
 
-def _form(schema: defs.OpSchema) -> tuple[int, int, dict[str, tuple[bool, str]]]:
+def _signature(schema: defs.OpSchema) -> tuple[int, int, dict[str, tuple[bool, str]]]:
     attributes = {
         name: (a.required, str(a.default_value))
         for name, a in schema.attributes.items()

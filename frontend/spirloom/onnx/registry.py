@@ -16,16 +16,16 @@ CONVERTERS: dict[str, Converter] = {}
 
 
 def converter_name(node: NodeProto) -> str:
-    """The name under which the converter of a node stands: with its domain, unless it is ONNX's."""
+    """The key of a node in CONVERTERS: the operator, with its domain unless that is ONNX's."""
     domain = "" if node.domain in DEFAULT_DOMAINS else f"{node.domain}."
     return f"{domain}{node.op_type}"
 
 
 def converts(*op_types: str) -> Callable[[Converter], Converter]:
-    """Registers the decorated function for operators, named as `converter_name` does.
+    """Registers the decorated function for operators by the keys of `converter_name`.
 
-    It must handle every version from opset MIN_OPSET to MAX_OPSET (reader.py); NodeContext.opset
-    tells them apart.
+    It must support every version from opset MIN_OPSET to MAX_OPSET (reader.py), by
+    NodeContext.opset.
     """
 
     def register(converter: Converter) -> Converter:
@@ -37,11 +37,11 @@ def converts(*op_types: str) -> Callable[[Converter], Converter]:
     return register
 
 
-_SIZE = "how many elements it gives depends on the data, and shapes are fixed at import"
-_STRINGS = "it works on strings"
-_SEQUENCES = "it works on sequences or optional values; only tensors are supported"
-_RANDOM = "it draws random numbers, which no two implementations draw alike"
-_TRAINING = "it trains; only inference is supported"
+_SIZE = "its output size depends on the data; shapes must be known at import"
+_STRINGS = "it processes strings"
+_SEQUENCES = "it uses sequences or optional values; only tensors are supported"
+_RANDOM = "it generates random values, which are not reproducible across implementations"
+_TRAINING = "it is for training; only inference is supported"
 
 _BY_OPERATOR = {
     "Bernoulli": _RANDOM,
@@ -57,7 +57,7 @@ _BY_OPERATOR = {
     "RandomUniformLike": _RANDOM,
     "SequenceMap": _SEQUENCES,
     "StringNormalizer": _STRINGS,
-    "TfIdfVectorizer": "it counts words, as text models do before the network",
+    "TfIdfVectorizer": "it is text preprocessing; only tensors are supported",
     "Unique": _SIZE,
 }
 _BY_DOMAIN = {"ai.onnx.preview.training": _TRAINING, "ai.onnx.training": _TRAINING}

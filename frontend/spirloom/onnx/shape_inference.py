@@ -1,4 +1,4 @@
-"""Types and shapes of values whose nodes are not imported, by ONNX's own inference."""
+"""Types and shapes of values whose nodes are not imported, by ONNX's shape inference."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spirloom.ir import Array, Tensor
 from spirloom.onnx.dtypes import dtype_of
 from spirloom.onnx.external_data import is_external
 
-# Run apart, because ONNX's shape inference crashes on some damaged models.
+# A separate process, because ONNX's shape inference crashes on some damaged models.
 _MODEL_PROGRAM = """
 import sys, onnx
 model = onnx.load_model_from_string(sys.stdin.buffer.read())
@@ -26,8 +26,8 @@ _TIMEOUT_SECONDS = 60
 _MAX_CONSTANT_BYTES = 1024
 
 
-class Guesses:
-    """What ONNX's own shape inference says about the values of a model, asked only if needed."""
+class ModelInference:
+    """Inferred types of the values of a model. Inference runs on the first query."""
 
     def __init__(self, model: ModelProto, inputs: list[Tensor]) -> None:
         self._model = model
@@ -35,7 +35,7 @@ class Guesses:
         self._found: dict[str, Tensor] | None = None
 
     def get(self, name: str) -> Tensor | None:
-        """A tensor of the value's type, or None where that is not known."""
+        """A tensor of the value's type, or None if it is unknown."""
         if self._found is None:
             self._found = self._infer()
         return self._found.get(name)
@@ -53,7 +53,7 @@ class Guesses:
             )
             inferred.ParseFromString(done.stdout)
         except (OSError, subprocess.SubprocessError, DecodeError, ValueError):
-            return {}  # there is only less to report
+            return {}  # fewer problems can be reported
         found = {}
         for info in [*inferred.graph.value_info, *inferred.graph.output]:
             kind = info.type.tensor_type
@@ -65,7 +65,7 @@ class Guesses:
 
 
 def _with_input_shapes(model: ModelProto, inputs: list[Tensor]) -> ModelProto:
-    """A copy of the model in which only the inputs' shapes are stated, and these in full."""
+    """A copy of the model with complete input shapes and no other shapes."""
     copy = ModelProto()
     copy.CopyFrom(model)
     del copy.graph.value_info[:]
@@ -87,7 +87,6 @@ def _with_input_shapes(model: ModelProto, inputs: list[Tensor]) -> ModelProto:
 
 Types = Mapping[str, TypeProto]
 
-# Runs apart, because ONNX's shape inference crashes on some damaged models.
 _NODE_PROGRAM = """
 import sys, onnx
 from onnx.shape_inference import infer_shapes
@@ -101,12 +100,10 @@ while head := sys.stdin.buffer.read(8):
     sys.stdout.buffer.write(len(answer).to_bytes(8, "little") + answer)
     sys.stdout.buffer.flush()
 """
-# Shapes are computed from small constants only.
-_MAX_CONSTANT_BYTES = 1024
 
 
-class Inference:
-    """Asks a process of its own, which is started with the first question."""
+class NodeInference:
+    """Infers the types of single nodes, in a process that the first query starts."""
 
     def __init__(
         self, opsets: Sequence[OperatorSetIdProto], functions: Sequence[FunctionProto]
@@ -116,15 +113,15 @@ class Inference:
         self._process: subprocess.Popen[bytes] | None = None
 
     def outputs(self, node: NodeProto, types: Types, constants: Mapping[str, Array]) -> Types:
-        """The types of what a node gives, as far as they follow from those of what it reads."""
+        """The inferred types of a node's outputs. Unknown ones are absent."""
         try:
-            return self._ask(self._model(node, types, constants))
+            return self._infer(self._model(node, types, constants))
         except (OSError, EOFError, Error, ValueError, TypeError):
             self.close()
             return {}
 
     def close(self) -> None:
-        """Ends the process."""
+        """Terminates the process."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate()
@@ -145,7 +142,7 @@ class Inference:
                 graph.initializer.append(numpy_helper.from_array(value, name))
         return model
 
-    def _ask(self, model: ModelProto) -> Types:
+    def _infer(self, model: ModelProto) -> Types:
         if self._process is None:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", _NODE_PROGRAM],

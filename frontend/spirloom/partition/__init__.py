@@ -7,7 +7,7 @@ description for users.
 
 from __future__ import annotations
 
-from spirloom.partition.network import Network, Node, Plan, Segment, Side
+from spirloom.partition.network import Network, Node, Placement, Plan, Segment
 from spirloom.partition.placement import Costs, work_of
 from spirloom.partition.planner import partition
 from spirloom.partition.report import Report, report
@@ -16,10 +16,10 @@ __all__ = [
     "Costs",
     "Network",
     "Node",
+    "Placement",
     "Plan",
     "Report",
     "Segment",
-    "Side",
     "partition",
     "report",
     "work_of",

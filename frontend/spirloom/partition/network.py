@@ -10,8 +10,8 @@ from heapq import heapify, heappop, heappush
 from spirloom.ir import Graph, Tensor
 
 
-class Side(StrEnum):
-    """The side that computes a node."""
+class Placement(StrEnum):
+    """Where a node runs."""
 
     DEVICE = "device"
     HOST = "host"
@@ -21,14 +21,14 @@ class Side(StrEnum):
 class Segment:
     """Nodes by their indices in the network, in order, including the known nodes that they need.
 
-    `takes` are values from inputs and previous segments. `gives` are values that other segments
+    `inputs` are values from inputs and previous segments. `outputs` are values that other segments
     read or that are outputs of the network.
     """
 
-    side: Side
+    placement: Placement
     nodes: tuple[int, ...]
-    takes: tuple[str, ...]
-    gives: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,8 @@ class Network:
     """Calls in an executable order.
 
     `inputs` come from the host and `outputs` return to it. Values that no call writes and that are
-    no inputs are constants, which both sides have. `sizes` are in bytes. `groups` are indices of
-    nodes that must stay together, such as those of one fused pattern.
+    no inputs are constants, which both device and host have. `sizes` are in bytes. `groups` are
+    indices of nodes that must stay together, such as those of one fused pattern.
     """
 
     nodes: tuple[Node, ...]

@@ -9,7 +9,7 @@ from math import prod
 
 from spirloom.ir import Node
 from spirloom.ops import OpLibrary
-from spirloom.partition.network import Network, Side, Units
+from spirloom.partition.network import Network, Placement, Units
 
 # Matrix products: each element of the result accumulates one product per column of the first
 # operand.
@@ -65,7 +65,7 @@ class Costs:
         return _picoseconds(flops / self.device_flops + nbytes / self.device_bytes)
 
     def transfer(self, nbytes: float) -> int:
-        """Picoseconds of a copy between the sides. Every transfer has a minimum cost."""
+        """Picoseconds of a copy between device and host. Every transfer has a minimum cost."""
         return _picoseconds(nbytes / self.transfer_bytes) + 1
 
 
@@ -177,13 +177,15 @@ def values_of(network: Network, units: Units) -> list[Value]:
     return [value for value in found.values() if value.readers]
 
 
-def sides_of(network: Network, units: Units, values: Sequence[Value], costs: Costs) -> list[Side]:
-    """The sides with the minimum total time of work and transfers.
+def placements_of(
+    network: Network, units: Units, values: Sequence[Value], costs: Costs
+) -> list[Placement]:
+    """The placements with the minimum total time of work and transfers.
 
     If no unit requires the host, everything runs on the device.
     """
     if not any(node.reason for node in network.nodes):
-        return [Side.DEVICE] * len(units.nodes)
+        return [Placement.DEVICE] * len(units.nodes)
     cut = Cut()
     vertices: Mapping[int, int] = {
         HOST: SINK, **{at: cut.vertex() for at in range(len(units.nodes))}
@@ -198,11 +200,14 @@ def sides_of(network: Network, units: Units, values: Sequence[Value], costs: Cos
         cost = costs.transfer(network.sizes.get(value.name, 0))
         _let_cross(cut, vertices[value.writer], [vertices[r] for r in value.readers], cost)
     on_device = cut.with_source()
-    return [Side.DEVICE if on_device[vertices[at]] else Side.HOST for at in range(len(units.nodes))]
+    return [
+        Placement.DEVICE if on_device[vertices[at]] else Placement.HOST
+        for at in range(len(units.nodes))
+    ]
 
 
 def _let_cross(cut: Cut, writer: int, readers: Sequence[int], cost: int) -> None:
-    """A value is transferred once, however many units on the other side read it."""
+    """A value is transferred once, however many units of the other placement read it."""
     if writer != SINK:
         down = cut.vertex()
         cut.edge(writer, down, cost)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from spirloom.partition.network import Network, Plan, Segment, Side, Units, units_of
-from spirloom.partition.placement import HOST, Costs, Value, sides_of, values_of
+from spirloom.partition.network import Network, Placement, Plan, Segment, Units, units_of
+from spirloom.partition.placement import HOST, Costs, Value, placements_of, values_of
 from spirloom.terminal import in_bytes, in_flops
 
 
@@ -57,49 +57,51 @@ _SWEEPS = 4
 
 
 def stages_of(
-    units: Units, sides: Sequence[Side], values: Sequence[Value], sizes: Mapping[str, int]
+    units: Units, placements: Sequence[Placement], values: Sequence[Value], sizes: Mapping[str, int]
 ) -> list[int]:
-    """The stage of each unit. Stages alternate between the sides.
+    """The stage of each unit. Stages alternate between device and host.
 
     Their number is the minimum that the order allows.
     """
-    attempts = [_earliest(units, sides, first) for first in (Side.DEVICE, Side.HOST)]
+    attempts = [_earliest(units, placements, first) for first in (Placement.DEVICE, Placement.HOST)]
     stages = min(attempts, key=lambda stages: max(stages, default=0))
-    _Sweeper(units, sides, values, sizes, stages).run()
-    return _without_gaps(stages, sides)
+    _Sweeper(units, placements, values, sizes, stages).run()
+    return _without_gaps(stages, placements)
 
 
-def _earliest(units: Units, sides: Sequence[Side], first: Side) -> list[int]:
+def _earliest(units: Units, placements: Sequence[Placement], first: Placement) -> list[int]:
     stages: list[int] = []
     for at, before in enumerate(units.before):
-        own = 0 if sides[at] is first else 1
-        stages.append(max([own, *(stages[b] + (sides[b] is not sides[at]) for b in before)]))
+        own = 0 if placements[at] is first else 1
+        stages.append(
+            max([own, *(stages[b] + (placements[b] is not placements[at]) for b in before)])
+        )
     return stages
 
 
-def _without_gaps(stages: Sequence[int], sides: Sequence[Side]) -> list[int]:
-    """Renumbers the stages. Neighbors of one side with no unit between them are merged."""
-    side = dict(zip(stages, sides, strict=True))
+def _without_gaps(stages: Sequence[int], placements: Sequence[Placement]) -> list[int]:
+    """Renumbers the stages. Neighbors of one placement with no unit between them are merged."""
+    placement = dict(zip(stages, placements, strict=True))
     number: dict[int, int] = {}
-    for before, stage in zip([None, *sorted(side)], sorted(side), strict=False):
+    for before, stage in zip([None, *sorted(placement)], sorted(placement), strict=False):
         last = -1 if before is None else number[before]
-        number[stage] = last + (before is None or side[before] is not side[stage])
+        number[stage] = last + (before is None or placement[before] is not placement[stage])
     return [number[stage] for stage in stages]
 
 
 class _Sweeper:
-    """Moves units between stages of their side while that reduces transfers."""
+    """Moves units between stages of their placement while that reduces transfers."""
 
     def __init__(
         self,
         units: Units,
-        sides: Sequence[Side],
+        placements: Sequence[Placement],
         values: Sequence[Value],
         sizes: Mapping[str, int],
         stages: list[int],
     ) -> None:
         self._units = units
-        self._sides = sides
+        self._placements = placements
         self._sizes = sizes
         self._stages = stages
         self._last = max(stages, default=0)
@@ -127,17 +129,17 @@ class _Sweeper:
         """Moves a unit to the best stage. Ties prefer the last stage when moving later, otherwise
         its own.
         """
-        stages, side = self._stages, self._sides[at]
-        low = max((stages[b] + (self._sides[b] is not side) for b in self._units.before[at]),
+        stages, own = self._stages, self._placements[at]
+        low = max((stages[b] + (self._placements[b] is not own) for b in self._units.before[at]),
                   default=stages[at] % 2)  # fmt: skip
-        high = min((stages[a] - (self._sides[a] is not side) for a in self._after[at]),
+        high = min((stages[a] - (self._placements[a] is not own) for a in self._after[at]),
                    default=self._last - (self._last - stages[at]) % 2)  # fmt: skip
-        own = stages[at]
+        current = stages[at]
         costs = {stage: self._cost(at, stage) for stage in range(low, high + 1, 2)}
         minimum = min(costs.values())
         best = [stage for stage, cost in costs.items() if cost == minimum]
-        stages[at] = own
-        if later or own not in best:
+        stages[at] = current
+        if later or current not in best:
             stages[at] = best[-1] if later else best[0]
 
     def _cost(self, at: int, stage: int) -> int:
@@ -151,12 +153,12 @@ class _Sweeper:
         """
         at = [HOST if r == HOST else self._stages[r] for r in value.readers]
         written = HOST if value.writer == HOST else self._stages[value.writer]
-        on_device = value.writer != HOST and self._sides[value.writer] is Side.DEVICE
+        on_device = value.writer != HOST and self._placements[value.writer] is Placement.DEVICE
         others = {stage for stage in at if stage != written}
         up = {
             stage
             for stage, reader in zip(at, value.readers, strict=True)
-            if stage in others and reader != HOST and self._sides[reader] is Side.DEVICE
+            if stage in others and reader != HOST and self._placements[reader] is Placement.DEVICE
         }
         times = len(up) + (1 if on_device and others else 0)
         return times * max(self._sizes.get(value.name, 0), 1)
@@ -170,34 +172,38 @@ def partition(network: Network, costs: Costs | None = None) -> Plan:
     """
     units = units_of(network)
     values = values_of(network, units)
-    sides = sides_of(network, units, values, costs or Costs())
-    stages = stages_of(units, sides, values, network.sizes)
+    placements = placements_of(network, units, values, costs or Costs())
+    stages = stages_of(units, placements, values, network.sizes)
     members: dict[int, list[int]] = {}
     for at, stage in enumerate(stages):
         members.setdefault(stage, []).extend(units.nodes[at])
-    found = [(sides[stages.index(stage)], sorted(members[stage])) for stage in sorted(members)]
-    on_device = {i for side, nodes in found for i in nodes if side is Side.DEVICE}
+    found = [(placements[stages.index(stage)], sorted(members[stage])) for stage in sorted(members)]
+    on_device = {i for placement, nodes in found for i in nodes if placement is Placement.DEVICE}
     return Plan(_segments(network, found), reasons_of(network, on_device))
 
 
-def _segments(network: Network, found: Sequence[tuple[Side, list[int]]]) -> tuple[Segment, ...]:
+def _segments(
+    network: Network, found: Sequence[tuple[Placement, list[int]]]
+) -> tuple[Segment, ...]:
     """Segments with the known nodes that they need. The last one provides the outputs."""
     known = {name: i for i, node in enumerate(network.nodes) if node.known for name in node.writes}
     asked = [name for name in network.outputs if name in known]
     if asked and not found:
-        found = [(Side.HOST, [])]
+        found = [(Placement.HOST, [])]
     whole = [_with_known(network, nodes, known, []) for _, nodes in found[:-1]]
     whole += [_with_known(network, nodes, known, asked) for _, nodes in found[-1:]]
     written = {name for node in network.nodes if not node.known for name in node.writes}
     crossing = written | set(network.inputs)
-    takes = [_read(network, nodes, crossing) for nodes in whole]
+    inputs = [_read(network, nodes, crossing) for nodes in whole]
     segments = []
-    for position, (side, _) in enumerate(found):
+    for position, (placement, _) in enumerate(found):
         last = position == len(found) - 1
-        later = set(network.outputs).union(*takes[position + 1 :])
+        later = set(network.outputs).union(*inputs[position + 1 :])
         own = [name for i in whole[position] for name in network.nodes[i].writes]
-        gives = [name for name in own if name in later and (last or name in crossing)]
-        segments.append(Segment(side, whole[position], tuple(takes[position]), tuple(gives)))
+        outputs = [name for name in own if name in later and (last or name in crossing)]
+        segments.append(
+            Segment(placement, whole[position], tuple(inputs[position]), tuple(outputs))
+        )
     return tuple(segments)
 
 

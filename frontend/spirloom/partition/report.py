@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from spirloom.partition.network import Network, Plan, Side
+from spirloom.partition.network import Network, Placement, Plan
 from spirloom.terminal import in_bytes, shown
 
 
@@ -14,31 +14,31 @@ def to_text(report: Report, where: str) -> str:
     """Segments, counts by operator, each node on the host with its reason, and a summary."""
     lines = [*_segments(report), "", *_operator_rows(report), ""]
     if report.on_host:
-        lines += ["stay in the host", *(f"  {_host_line(node)}" for node in report.on_host), ""]
+        lines += ["on the host", *(f"  {_host_line(node)}" for node in report.on_host), ""]
     return "\n".join([*lines, summary(report, where)])
 
 
 def summary(report: Report, where: str) -> str:
     """A sentence with the share of nodes on the device."""
-    sides = [node.side for node in report.nodes]
-    known, placed = sides.count(None), len(sides) - sides.count(None)
-    went = sides.count(Side.DEVICE)
-    everything = "the only node goes" if placed == 1 else f"all {placed} nodes go"
-    what = everything if went == placed else f"{went} of {placed} nodes go"
-    parts = sum(part.side is Side.DEVICE for part in report.parts)
-    count = "" if parts == 1 or not went else f", in {parts} parts"
+    placements = [node.placement for node in report.nodes]
+    known, placed = placements.count(None), len(placements) - placements.count(None)
+    on_device = placements.count(Placement.DEVICE)
+    everything = "the only node runs" if placed == 1 else f"all {placed} nodes run"
+    what = everything if on_device == placed else f"{on_device} of {placed} nodes run"
+    segments = sum(s.placement is Placement.DEVICE for s in report.segments)
+    count = "" if segments == 1 or not on_device else f", in {segments} segments"
     computed = f"; {known} more are computed at import" if known else ""
-    return f"{shown(where)}: {what} to the device{count}{computed}."
+    return f"{shown(where)}: {what} on the device{count}{computed}."
 
 
 def _segments(report: Report) -> Iterator[str]:
     rows = [("segment", "where", "nodes", "in", "out", "operators")]
-    for index, part in enumerate(report.parts):
+    for index, part in enumerate(report.segments):
         operators = ", ".join(
             op if count == 1 else f"{op} {count}" for op, count in part.operators.items()
         )
         sizes = in_bytes(part.bytes_in), in_bytes(part.bytes_out)
-        rows.append((str(index), part.side.value, str(part.nodes), *sizes, operators))
+        rows.append((str(index), part.placement.value, str(part.nodes), *sizes, operators))
     return _aligned(rows, right=(2, 3, 4))
 
 
@@ -49,7 +49,7 @@ def _operator_rows(report: Report) -> Iterator[str]:
     return _aligned(rows, right=(1, 2, 3))
 
 
-def _host_line(node: NodePlacement) -> str:
+def _host_line(node: NodeReport) -> str:
     module = f", in {node.module}" if node.module else ""
     return shown(f"{node.op}, {node.name}{module}: {node.reason}")
 
@@ -66,8 +66,8 @@ def _aligned(rows: Sequence[tuple[str, ...]], right: Sequence[int]) -> Iterator[
 
 
 @dataclass(frozen=True, slots=True)
-class NodePlacement:
-    """A node and its side. Known nodes are computed at import and have no side.
+class NodeReport:
+    """A node and its placement. Known nodes are computed at import and have no placement.
 
     `segment` counts from 0. `reason` is why the node runs on the host.
     """
@@ -75,27 +75,27 @@ class NodePlacement:
     name: str
     op: str
     module: str
-    side: Side | None
+    placement: Placement | None
     segment: int | None
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SegmentReport:
     """A segment: its number of nodes by operator, and its transfers."""
 
-    side: Side
+    placement: Placement
     nodes: int
     operators: Mapping[str, int]
-    takes: tuple[str, ...]
-    gives: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
     bytes_in: int
     bytes_out: int
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """The number of nodes of an operator on each side, and the reasons of those on the host."""
+    """The number of nodes of an operator by placement, and the reasons of those on the host."""
 
     device: int
     host: int
@@ -107,8 +107,8 @@ class Count:
 class Report:
     """Nodes in order, and segments in execution order. Prints as a table."""
 
-    nodes: tuple[NodePlacement, ...]
-    parts: tuple[Part, ...]
+    nodes: tuple[NodeReport, ...]
+    segments: tuple[SegmentReport, ...]
 
     def __str__(self) -> str:
         return to_text(self, "The model")
@@ -116,33 +116,33 @@ class Report:
     @property
     def is_full(self) -> bool:
         """Whether everything runs on the device, in one segment."""
-        return not self.on_host and len(self.parts) <= 1
+        return not self.on_host and len(self.segments) <= 1
 
     @property
-    def on_host(self) -> tuple[NodePlacement, ...]:
+    def on_host(self) -> tuple[NodeReport, ...]:
         """The nodes that run on the host."""
-        return tuple(node for node in self.nodes if node.side is Side.HOST)
+        return tuple(node for node in self.nodes if node.placement is Placement.HOST)
 
     @property
     def operators(self) -> dict[str, Count]:
         """Counts by operator, sorted by name."""
-        found: dict[str, list[NodePlacement]] = {}
+        found: dict[str, list[NodeReport]] = {}
         for node in self.nodes:
             found.setdefault(node.op, []).append(node)
         return {op: _count(found[op]) for op in sorted(found)}
 
     @property
-    def reasons(self) -> dict[str, list[NodePlacement]]:
+    def reasons(self) -> dict[str, list[NodeReport]]:
         """The nodes on the host by reason, the most frequent reason first."""
-        found: dict[str, list[NodePlacement]] = {}
+        found: dict[str, list[NodeReport]] = {}
         for node in self.on_host:
             found.setdefault(node.reason, []).append(node)
         return dict(sorted(found.items(), key=lambda item: -len(item[1])))
 
     @property
-    def modules(self) -> dict[str, list[NodePlacement]]:
+    def modules(self) -> dict[str, list[NodeReport]]:
         """The nodes on the host by module path, in order."""
-        found: dict[str, list[NodePlacement]] = {}
+        found: dict[str, list[NodeReport]] = {}
         for node in self.on_host:
             found.setdefault(node.module, []).append(node)
         return found
@@ -151,7 +151,7 @@ class Report:
         """The report as plain values, for the json module."""
         return {
             "full": self.is_full,
-            "segments": [asdict(part) for part in self.parts],
+            "segments": [asdict(part) for part in self.segments],
             "operators": {op: asdict(count) for op, count in self.operators.items()},
             "nodes": [asdict(node) for node in self.nodes],
         }
@@ -165,27 +165,34 @@ def report(network: Network, plan: Plan) -> Report:
     nodes = []
     for i, (node, reason) in enumerate(zip(network.nodes, plan.reasons, strict=True)):
         at = segment.get(i)
-        side = None if at is None else plan.segments[at].side
-        nodes.append(NodePlacement(node.name, node.op, node.module, side, at, reason))
+        placement = None if at is None else plan.segments[at].placement
+        nodes.append(NodeReport(node.name, node.op, node.module, placement, at, reason))
     parts = []
     for at, found in enumerate(plan.segments):
         own = [node for node in nodes if node.segment == at]
         moved = [sum(network.sizes.get(name, 0) for name in names)
-                 for names in (found.takes, found.gives)]  # fmt: skip
-        parts.append(Part(found.side, len(own), _operators(own), found.takes, found.gives, *moved))
+                 for names in (found.inputs, found.outputs)]  # fmt: skip
+        parts.append(
+            SegmentReport(
+                found.placement, len(own), _operators(own), found.inputs, found.outputs, *moved
+            )
+        )
     return Report(tuple(nodes), tuple(parts))
 
 
-def _operators(nodes: Sequence[NodePlacement]) -> dict[str, int]:
+def _operators(nodes: Sequence[NodeReport]) -> dict[str, int]:
     found: dict[str, int] = {}
     for node in nodes:
         found[node.op] = found.get(node.op, 0) + 1
     return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _count(nodes: Sequence[NodePlacement]) -> Count:
-    sides = [node.side for node in nodes]
+def _count(nodes: Sequence[NodeReport]) -> Count:
+    placements = [node.placement for node in nodes]
     reasons = dict.fromkeys(node.reason for node in nodes if node.reason)
     return Count(
-        sides.count(Side.DEVICE), sides.count(Side.HOST), sides.count(None), tuple(reasons)
+        placements.count(Placement.DEVICE),
+        placements.count(Placement.HOST),
+        placements.count(None),
+        tuple(reasons),
     )

@@ -25,13 +25,13 @@ from spirloom.passes.layer_fusion import (
 )
 from spirloom.passes.normalization import fuse_layer_norm, fuse_rms_norm
 from spirloom.passes.permutations import move_permutations, move_rows
-from spirloom.passes.weight_quantization import Quantisation, fuse_quantised, quantize_weights
+from spirloom.passes.weight_quantization import Quantization, fuse_quantized, quantize_weights
 from spirloom.terminal import Report, silent
 
 # Optimization passes, in order of execution. Each can be skipped.
 OPTIMIZATIONS: dict[str, Callable[[Graph, OpLibrary], None]] = {
     "fuse-integers": fuse_integers,
-    "fuse-quantised": fuse_quantised,
+    "fuse-quantized": fuse_quantized,
     "simplify-views": simplify_views,
     "absorb-padding": absorb_padding,
     "fold-batch-norm": fold_batch_norm,
@@ -63,7 +63,7 @@ def optimize(
     fp16: bool = False,
     skip: Collection[str] = (),
     report: Report = silent,
-    quantize: Quantisation | None = None,
+    quantize: Quantization | None = None,
     sizes_vary: bool = False,
 ) -> None:
     """Applies every pass except those in `skip`, in place. `report` receives the name of each pass.

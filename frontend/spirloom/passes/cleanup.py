@@ -7,7 +7,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from spirloom.constants_file import bytes_of, let_go
+from spirloom.constants_file import bytes_of, release_pages
 from spirloom.ir import Array, Graph, Node, Tensor
 from spirloom.ops import OpLibrary
 from spirloom.passes.rewrite import replace_tensors
@@ -61,7 +61,7 @@ def _digest(tensor: Tensor) -> bytes:
     # In memory order, without a copy.
     stored = tensor.data.T if _is_transposed(tensor.data) else tensor.data
     digest = hashlib.blake2b(bytes_of(stored), digest_size=32).digest()
-    let_go(tensor.data)
+    release_pages(tensor.data)
     return digest
 
 

@@ -141,7 +141,7 @@ class Moves:
         chosen = points(graph.symbols)
         self._fitter = Fitter(graph.symbols, chosen)
         # Formulas are not fitted to the last point, where models may have a different structure.
-        self.points: list[Sizes] = [*chosen, {s.name: s.least for s in graph.symbols}]
+        self.points: list[Sizes] = [*chosen, {s.name: s.min for s in graph.symbols}]
 
     def of(self, node: Node) -> Moved | None:
         """The movement of a node at each point. None if the node does more than move elements."""

@@ -8,7 +8,7 @@ from spirloom.ir import ArgValue, DType, Graph, Node, Tensor
 from spirloom.ops import OpError, OpLibrary
 from spirloom.passes.rewrite import Matcher, fused_name, replace_nodes
 
-CHAIN = "spirloom.chain"
+CHAIN = "spirloom.fused_elementwise"
 _OPERANDS = ("b", "c", "d")
 _REVERSED = "reversed "
 # The code of an op's built-in activation, and the function that it stands for.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spirloom.constants_file import let_go
+from spirloom.constants_file import release_pages
 from spirloom.ir import ArgValue, Array, DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpError, OpLibrary
 from spirloom.passes.rewrite import COPY
@@ -77,7 +77,7 @@ class _Fp16Converter:
         if tensor not in self._fp16:
             if tensor.data is not None:
                 self._fp16[tensor] = constant(tensor.name, _rounded(tensor.data))
-                let_go(tensor.data)
+                release_pages(tensor.data)
             else:
                 fp16 = Tensor(f"{tensor.name}.f16", DType.F16, tensor.shape)
                 self._copy(tensor, fp16)

@@ -32,8 +32,8 @@ def _ints(value: object) -> tuple[int, ...]:
 class Calls:
     """Finds the integer calls of layers, without the arguments that describe their results."""
 
-    def __init__(self, operands: Operands, centres: Centres, library: OpLibrary) -> None:
-        self._operands, self._centres, self._library = operands, centres, library
+    def __init__(self, operands: Operands, centers: Centres, library: OpLibrary) -> None:
+        self._operands, self._centers, self._library = operands, centers, library
 
     def of(self, node: Node) -> Call | None:
         """The integer call that computes a node, if there is one."""
@@ -101,8 +101,8 @@ class Calls:
         return {"kernel_size": window, "padding": (0,) * len(window)}
 
     def _term(self, name: str, x: QuantizedTensor) -> dict[str, object]:
-        tensor: Tensor = self._centres.centre(x)
-        return {name: tensor, f"{name}_scale": x.scale, f"{name}_zero": x.centred_zero}
+        tensor: Tensor = self._centers.center(x)
+        return {name: tensor, f"{name}_scale": x.scale, f"{name}_zero": x.centered_zero}
 
 
 _RELU, _CAT = "aten.relu", "aten.cat"
@@ -127,19 +127,19 @@ class _Fusion:
         self._matcher = Matcher(graph)
         self._operands = Operands(self._matcher, library)
         self._nodes: list[Node] = []
-        self._centres = Centres(self._matcher, library, self._nodes)
-        self._calls = Calls(self._operands, self._centres, library)
+        self._centers = Centres(self._matcher, library, self._nodes)
+        self._calls = Calls(self._operands, self._centers, library)
 
     def run(self) -> None:
         for node in self._graph.nodes:
-            if not (self._quantised(node) if node.op == QUANTIZE else self._floats(node)):
+            if not (self._quantized(node) if node.op == QUANTIZE else self._floats(node)):
                 self._nodes.append(node)
-            if self._centres.is_move(node):
+            if self._centers.is_move(node):
                 self._move_ahead(node)
         self._graph.nodes = self._nodes
         remove_dead_nodes(self._graph)
 
-    def _quantised(self, node: Node) -> bool:
+    def _quantized(self, node: Node) -> bool:
         """Replaces a quantize and the producer of its input with one call."""
         y = self._operands.result(node)
         return y is not None and self._produce(self._library.arg(node, "x"), y, [node])
@@ -153,7 +153,7 @@ class _Fusion:
         private: bool = True,
     ) -> bool:
         """Produces the quantized tensor y from the producer of `value`. `parts` are the nodes after
-        the producer, `finish` describes the activation among them, and `private` tells whether
+        the producer, `finish` describes the activation among them, and `private` is whether
         they have a single reader.
         """
         made = self._matcher.producer(value)
@@ -162,7 +162,7 @@ class _Fusion:
         if finish is None and self._moved(made, y):
             return True
         private = private and self._matcher.private(made.outputs[0])
-        if private and self._centres.is_move(made):
+        if private and self._centers.is_move(made):
             return self._moved_after(made, y, parts, finish)
         ended = self._activation(made) if finish is None else None
         if ended is not None:
@@ -174,13 +174,13 @@ class _Fusion:
         if found is None:
             return False
         op, args = found
-        result = {"y_scale": y.scale, "y_zero": y.centred_zero}
+        result = {"y_scale": y.scale, "y_zero": y.centered_zero}
         name = fused_name(made, *parts)
         return self._use(op, {**args, **result, **(finish or {})}, y.tensor, name)
 
     def _floats(self, node: Node) -> bool:
         """Replaces a layer whose result is not quantized with a call that returns floats."""
-        if node.op not in LAYERS or self._is_quantised(node.outputs[0]):
+        if node.op not in LAYERS or self._is_quantized(node.outputs[0]):
             return False
         found = self._calls.layer(node)
         if found is None:
@@ -188,13 +188,13 @@ class _Fusion:
         op, args = found
         return self._use(op, {**args, "dtype": "f32"}, node.outputs[0], node.name)
 
-    def _is_quantised(self, value: Tensor) -> bool:
+    def _is_quantized(self, value: Tensor) -> bool:
         """Whether the single reader, after data movement and an activation, is a quantize."""
         reader, finished = self._matcher.reader(value), False
         while reader is not None:
             if self._activation(reader) is not None and not finished:
                 finished = True
-            elif not self._centres.is_move(reader):
+            elif not self._centers.is_move(reader):
                 break
             reader = self._matcher.reader(reader.outputs[0])
         return reader is not None and self._operands.result(reader) is not None
@@ -211,16 +211,16 @@ class _Fusion:
         self._nodes.append(Node(op, values, (made,), name))
         if shape != y.shape:  # a mean with reduced dimensions removed
             flat = y if dtype is y.dtype else Tensor(y.name, dtype, y.shape)
-            made = self._centres.append("aten.view", name, flat, x=made, size=y.shape)
+            made = self._centers.append("aten.view", name, flat, x=made, size=y.shape)
         if made is not y:
-            self._centres.wrap(made, y, name)
+            self._centers.wrap(made, y, name)
         return True
 
     def _moved(self, node: Node, y: QuantizedTensor) -> bool:
         """Moves int8 values as a node moves the floats, if it is quantized on both sides."""
-        if self._centres.is_move(node):
+        if self._centers.is_move(node):
             x = self._operands.operand(node.args[0])
-            return x is not None and x.alike(y) and self._centres.move(node, x, y.tensor)
+            return x is not None and x.alike(y) and self._centers.move(node, x, y.tensor)
         values = node.args[0] if node.op == _CAT else ()
         assert isinstance(values, tuple)
         found = [self._operands.operand(value) for value in values]
@@ -229,7 +229,7 @@ class _Fusion:
             return False
         name = self._library.arg_names(node.op)[0]
         args = self._library.with_args(node, **{name: terms})
-        if not self._library.takes(node.op, args):
+        if not self._library.supports(node.op, args):
             return False
         self._nodes.append(Node(node.op, args, (y.tensor,), node.name))
         return True
@@ -239,7 +239,7 @@ class _Fusion:
         x, value = self._operands.operand(node.args[0]), node.outputs[0]
         if x is not None:
             y = Tensor(value.name, x.tensor.dtype, value.shape)
-            if self._centres.move(node, x, y):
+            if self._centers.move(node, x, y):
                 self._operands.stand_for(value, QuantizedTensor(y, x.scale, x.zero))
 
     def _moved_after(
@@ -249,7 +249,7 @@ class _Fusion:
         x = node.args[0]
         assert isinstance(x, Tensor)
         inner = QuantizedTensor(Tensor(y.tensor.name, y.tensor.dtype, x.shape), y.scale, y.zero)
-        return self._produce(x, inner, [node, *parts], finish) and self._centres.move(
+        return self._produce(x, inner, [node, *parts], finish) and self._centers.move(
             node, inner, y.tensor
         )
 

@@ -25,7 +25,7 @@ class QuantizedTensor:
     zero: int
 
     @property
-    def centred_zero(self) -> int:
+    def centered_zero(self) -> int:
         """The zero point for the values as int8."""
         return self.zero - (128 if self.tensor.dtype is DType.U8 else 0)
 
@@ -69,10 +69,10 @@ class Operands:
         data = [t.data for t in (scale, zero) if isinstance(t, Tensor) and t.data is not None]
         if len(data) != 2 or data[0].size != 1:
             return None
-        size, centre = float(data[0].reshape(-1)[0]), int(data[1].reshape(-1)[0])
+        size, center = float(data[0].reshape(-1)[0]), int(data[1].reshape(-1)[0])
         low, high = _RANGES[quantized.dtype]
-        usable = 0 < size < inf and low <= centre <= high
-        return QuantizedTensor(quantized, size, centre) if usable else None
+        usable = 0 < size < inf and low <= center <= high
+        return QuantizedTensor(quantized, size, center) if usable else None
 
     def filters(self, value: object, groups: object = None) -> Filters | None:
         """The quantized weight of a layer, if it is dequantized from constants. For a transposed
@@ -138,23 +138,23 @@ class Centres:
 
     def __init__(self, matcher: Matcher, library: OpLibrary, nodes: list[Node]) -> None:
         self._matcher, self._library, self._nodes = matcher, library, nodes
-        self._centred: dict[Tensor, Tensor] = {}
+        self._centered: dict[Tensor, Tensor] = {}
 
     def append(self, op: str, name: str, y: Tensor, **args: object) -> Tensor:
         """Adds a node and returns its result."""
         self._nodes.append(Node(op, self._library.complete(op, args), (y,), name))
         return y
 
-    def centre(self, x: QuantizedTensor) -> Tensor:
+    def center(self, x: QuantizedTensor) -> Tensor:
         """The tensor as int8."""
         tensor = x.tensor
         if tensor.dtype is DType.I8:
             return tensor
-        if tensor not in self._centred:
+        if tensor not in self._centered:
             y = Tensor(tensor.name, DType.I8, tensor.shape)
             made = self._matcher.producer(tensor, QUANTIZE)
             if made is not None:
-                zero = constant("zero_point", np.array(x.centred_zero, np.int32))
+                zero = constant("zero_point", np.array(x.centered_zero, np.int32))
                 args = self._library.with_args(
                     made, zero_point=zero, quant_min=-128, quant_max=127, dtype="i8"
                 )
@@ -164,12 +164,12 @@ class Centres:
                 transposed = Tensor(tensor.name, DType.U8, tensor.shape)
                 self.append(_XOR, tensor.name, transposed, a=tensor, b=middle)
                 self.append(COPY, tensor.name, y, x=transposed, dtype="i8")
-            self._centred[tensor] = y
-        return self._centred[tensor]
+            self._centered[tensor] = y
+        return self._centered[tensor]
 
     def wrap(self, made: Tensor, y: Tensor, name: str) -> None:
         """Produces the uint8 tensor y from int8."""
-        self._centred[y] = made
+        self._centered[y] = made
         wrapped = self.append(COPY, name, Tensor(y.name, DType.U8, y.shape), x=made, dtype="u8")
         self.append(_XOR, name, y, a=wrapped, b=constant("middle", np.array(128, np.uint8)))
 
@@ -182,9 +182,9 @@ class Centres:
         operator does not support it.
         """
         direct = self._moving(node, x.tensor, x.zero)
-        if x.tensor.dtype is DType.U8 and (x.tensor in self._centred or direct is None):
+        if x.tensor.dtype is DType.U8 and (x.tensor in self._centered or direct is None):
             made = Tensor(y.name, DType.I8, y.shape)
-            args = self._moving(node, self.centre(x), x.centred_zero)
+            args = self._moving(node, self.center(x), x.centered_zero)
             if args is not None:
                 self._nodes.append(Node(node.op, args, (made,), node.name))
                 self.wrap(made, y, node.name)
@@ -199,4 +199,4 @@ class Centres:
         if node.op == _PAD:
             changes["value"] = float(zero)
         args = self._library.with_args(node, **changes)
-        return args if self._library.takes(node.op, args) else None
+        return args if self._library.supports(node.op, args) else None

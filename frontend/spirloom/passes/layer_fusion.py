@@ -143,7 +143,7 @@ def fuse_activations(graph: Graph, library: OpLibrary) -> None:
             continue
         code, low, high = activation
         args = library.with_args(layer, activation=code, act_min=low, act_max=high)
-        if not library.takes(layer.op, args):
+        if not library.supports(layer.op, args):
             continue
         replacements |= {
             layer: fused(layer, node, args),

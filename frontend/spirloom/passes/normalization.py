@@ -116,7 +116,7 @@ def fuse_layer_norm(graph: Graph, library: OpLibrary) -> None:
     matcher = Matcher(graph)
     for node in graph.nodes:
         found = normalized(library, matcher, node)
-        x = _centred(library, matcher, found)
+        x = _centered(library, matcher, found)
         if found is not None and x is not None:
             args = {"x": x, "normalized_shape": found.sizes, "eps": found.eps}
             node.op, node.args = LAYER_NORM, library.complete(LAYER_NORM, args)
@@ -125,12 +125,12 @@ def fuse_layer_norm(graph: Graph, library: OpLibrary) -> None:
     remove_dead_nodes(graph)
 
 
-def _centred(library: OpLibrary, matcher: Matcher, found: Normalized | None) -> Tensor | None:
+def _centered(library: OpLibrary, matcher: Matcher, found: Normalized | None) -> Tensor | None:
     """Returns x if the dividend is x - mean(x), with both means over the same dimensions."""
-    centred = matcher.producer(found.x, "aten.sub.Tensor") if found is not None else None
-    if found is None or centred is None or not library.is_plain(centred):
+    centered = matcher.producer(found.x, "aten.sub.Tensor") if found is not None else None
+    if found is None or centered is None or not library.is_plain(centered):
         return None
-    x, mean = centred.args[0], matcher.producer(centred.args[1], "aten.mean.dim")
+    x, mean = centered.args[0], matcher.producer(centered.args[1], "aten.mean.dim")
     if not isinstance(x, Tensor) or mean is None or mean.args[0] is not x:
         return None
     first = trailing(library, mean, x)

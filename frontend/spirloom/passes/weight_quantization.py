@@ -29,13 +29,13 @@ QUANTIZE = "spirloom.quantize"
 _FLOATS = (DType.F32, DType.F16)
 # Layers with quantized weights that have the other arguments of aten.linear.
 QUANTIZED_LINEARS = tuple(
-    f"spirloom.linear_{kind}" for kind in ("bf16", "q4", "q8", "dq8_q4", "dq8_q8")
+    f"spirloom.linear_{kind}" for kind in ("bf16", "w4", "w8", "a8w4", "a8w8")
 )
 # Weight-only layers, and the variant that also quantizes the activations to int8.
-_DYNAMIC = {f"spirloom.linear_q{bits}": f"spirloom.linear_dq8_q{bits}" for bits in (4, 8)}
+_DYNAMIC = {f"spirloom.linear_w{bits}": f"spirloom.linear_a8w{bits}" for bits in (4, 8)}
 _PLAIN = ("x", "bias", "activation", "act_min", "act_max", "addend")
 _KEPT = (*_PLAIN, "weight", "scales", "group")
-_LAYER = (*_PLAIN, "norm", "norm_eps")
+_LAYER = (*_PLAIN, "rms_weight", "rms_eps")
 # For each layer, the prefix of the operator with quantized weights, and the arguments that it
 # keeps.
 _LAYERS = {
@@ -44,7 +44,7 @@ _LAYERS = {
 }
 
 
-def fuse_quantised(graph: Graph, library: OpLibrary) -> None:
+def fuse_quantized(graph: Graph, library: OpLibrary) -> None:
     """Fuses linear(x, dequantize(w)) into one call, also for embeddings."""
     matcher = Matcher(graph)
     weight_args = {LINEAR: "weight", EMBEDDING: "x"}
@@ -61,7 +61,7 @@ def fuse_quantised(graph: Graph, library: OpLibrary) -> None:
         use_quantized_weight(library, node, matrix, weight.name)
     for node in graph.nodes:
         plain = node.op in _DYNAMIC and all(
-            library.arg(node, name) is None for name in ("zeros", "offsets", "norm")
+            library.arg(node, name) is None for name in ("zeros", "offsets", "rms_weight")
         )
         if plain:
             _quantize_activations(library, matcher, node)
@@ -156,7 +156,7 @@ _GROUPS = (32, 64, 128)
 
 
 @dataclass(frozen=True, slots=True)
-class Quantisation:
+class Quantization:
     """The --quantize option: bits per weight (16: bfloat16, for float32 layers), the group size (0:
     one scale per row), and name patterns of nodes to skip.
     """
@@ -166,10 +166,10 @@ class Quantisation:
     skip: Collection[str] = ()
 
     @staticmethod
-    def of(text: str, skip: Collection[str] = ()) -> Quantisation:
+    def of(text: str, skip: Collection[str] = ()) -> Quantization:
         """Parses `int4:32`, `int8` or `bf16`. Raises ImportFailure."""
         if text == "bf16":
-            return Quantisation(16, 0, skip)
+            return Quantization(16, 0, skip)
         kind, _, size = text.partition(":")
         grouped = kind in ("int4", "int8") and size in map(str, _GROUPS)
         if not grouped and text != "int8":
@@ -178,7 +178,7 @@ class Quantisation:
                 f"--quantize expects int4:GROUP or int8:GROUP with a GROUP of {groups}, int8 "
                 f"(one scale per row), or bf16, not '{text}'."
             )
-        return Quantisation(int(kind[3:]), int(size or 0), skip)
+        return Quantization(int(kind[3:]), int(size or 0), skip)
 
     def check(self, fp16: bool) -> None:
         """Raises ImportFailure for bf16 in a graph that computes in fp16."""
@@ -204,7 +204,7 @@ class Quantisation:
         return rows > 0 and depth > 0 and depth % (self.group or 1) == 0
 
 
-def quantize_weights(graph: Graph, library: OpLibrary, how: Quantisation) -> None:
+def quantize_weights(graph: Graph, library: OpLibrary, how: Quantization) -> None:
     """Quantizes the constant weights of layers and embeddings to nearest, each weight once.
 
     Weights whose rows do not divide into groups are kept, and so are fp16 weights for bf16.

@@ -1,1 +1,1 @@
-"""Programs of ExecuTorch (.pte, .bpte), read without ExecuTorch: import, inspection, checks."""
+"""Reads ExecuTorch programs (.pte, .bpte) without ExecuTorch: import, inspection, test cases."""

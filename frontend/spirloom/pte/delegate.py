@@ -1,87 +1,95 @@
-"""The network of a Vulkan delegate as calls of the program that it is part of."""
+"""Inlines the graph of a Vulkan delegate into its program."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
 
-from codegen.flatbuffer import MalformedBuffer
+from spec_model.flatbuffer import MalformedBuffer
 from spirloom.errors import Unsupported
 from spirloom.ir import Array
-from spirloom.pte.delegate_binding import changed_places
-from spirloom.pte.file import array_of, of_delegate
+from spirloom.pte.delegate_binding import mutated_args
+from spirloom.pte.file import array_of, delegate_dtype
 from spirloom.pte.flatbuffer import NOTHING, Member, Row, load, read
-from spirloom.pte.kernel_calls import DelegateCall, Draft, RefusedCall, arguments, by_target
-from spirloom.torch.program import Argument, Call, Given, Meta, Plain, Ref, Result
+from spirloom.pte.kernel_calls import (
+    DelegateCall,
+    ProgramDraft,
+    UnsupportedCall,
+    arguments,
+    by_target,
+)
+from spirloom.torch.program import Argument, ArgValue, Call, PlainValue, Ref, Result, TensorMeta
 
 GRAPH = "integrations/executorch/blob/vk_graph.fbs"
 VERSION = "0"
 NamedData = Callable[[str], memoryview | None]
-# Four zero bytes, what it is, its own length; offset and size of the graph, and of constants.
+# Four zero bytes, magic, header size; offset and size of the graph and of the constants.
 _HEADER = struct.Struct("<4s4sHIIIQ")
 _MAGIC = b"VH00"
 _PREPACK = "et_vk.prepack.default"
-# What is computed with sizes has names without a namespace.
-_OF_SIZES = {"sym_size.int": "aten.sym_size.int"} | {
+# Operators on symbolic ints have names without a namespace.
+_SYM_INT_TARGETS = {"sym_size.int": "aten.sym_size.int"} | {
     name: f"operator.{name}"
     for name in ("add", "sub", "mul", "floordiv", "lt", "gt", "le", "ge", "eq")
 }
-_CHECKS = frozenset({"_assert_scalar", "sym_constrain_range_for_size"})
+_ASSERTIONS = frozenset({"_assert_scalar", "sym_constrain_range_for_size"})
 
 
 class DelegateReader:
-    """Reads one blob. Its values are added to a draft under names that begin with `prefix`."""
+    """Reads one blob. Adds its values to a draft; `prefix` is the prefix of their names."""
 
-    def __init__(self, blob: memoryview, named: NamedData, prefix: str, draft: Draft) -> None:
+    def __init__(
+        self, blob: memoryview, named: NamedData, prefix: str, draft: ProgramDraft
+    ) -> None:
         graph, self._constants = split(blob)
         self._graph = read(graph, load(GRAPH))
         if self._graph["version"] != VERSION:
             raise Unsupported(
-                f"{prefix} has version '{self._graph['version']}' of its format, not '{VERSION}': "
-                "export it with ExecuTorch 1.5"
+                f"{prefix} has format version '{self._graph['version']}'; expected '{VERSION}'. "
+                "Export the program with ExecuTorch 1.5"
             )
         self._named = named
         self._prefix = prefix
         self._draft = draft
         self._values: list[Member | None] = [row["value"] for row in self._graph["values"]]
         self._names: dict[int, str] = {}
-        self._first = dict(self._states())  # of buffers that runs change, the constants
-        self._updated: dict[int, str] = {}  # their names as states
+        self._initial = dict(self._states())  # mutable buffer → initial constant
+        self._updated: dict[int, str] = {}  # mutable buffer → name of the state
 
     @property
-    def borders(self) -> tuple[Sequence[int], Sequence[int]]:
-        """The values that it takes, and those that it gives."""
+    def io_values(self) -> tuple[Sequence[int], Sequence[int]]:
+        """The indices of the input values and of the output values."""
         return self._graph["inputs"], self._graph["outputs"]
 
     @property
     def calls(self) -> list[Row]:
-        """What it calls, in order."""
+        """The calls, in order."""
         return list(self._graph["calls"])
 
     @property
     def states(self) -> int:
-        """How many buffers it has that runs change."""
-        return len(self._first)
+        """The number of mutable buffers."""
+        return len(self._initial)
 
     def constants(self) -> tuple[int, int]:
-        """How many there are, and their bytes: as they are stored."""
-        return len(self._graph["constants"]), sum(
-            len(self._data(number)) for number in range(len(self._graph["constants"]))
-        )
+        """The number of constants and their stored size in bytes."""
+        count = len(self._graph["constants"])
+        return count, sum(len(self._data(index)) for index in range(count))
 
-    def translate(self, given: Sequence[Given]) -> list[Given]:
-        """Adds all calls; the results by their names in the draft."""
-        for index, outer in zip(self._graph["inputs"], given, strict=True):
-            self._take_input(index, outer)
+    def translate(self, values: Sequence[ArgValue]) -> list[ArgValue]:
+        """Adds all calls to the draft; returns references to the results."""
+        for index, outer in zip(self._graph["inputs"], values, strict=True):
+            self._add_input(index, outer)
         for row in self._graph["calls"]:
-            self._take_call(row)
-        results: list[Given] = [self._plain(index) for index in self._graph["outputs"]]
+            self._add_call(row)
+        results: list[ArgValue] = [self._scalar_or_ref(index) for index in self._graph["outputs"]]
         for index, name in self._updated.items():
             self._draft.updates[name] = Ref(self._names[index])
         return results
 
     def _states(self) -> Iterator[tuple[int, int]]:
-        """Buffers that runs change: constants, or such prepacked, which calls write."""
+        """Yields the mutable buffers with their initial constants: constants, or prepacked
+        constants, that calls write."""
         packed: dict[int, int] = {}
         for row in self._graph["calls"]:
             *ids, written = row["args"] or [-1]
@@ -89,7 +97,7 @@ class DelegateReader:
                 packed[written] = ids[0]
                 continue
             kind, value = self._value(written)
-            changed = _changed(row["name"], ids)
+            changed = _mutated_values(row["name"], ids)
             for index in [*changed, *(value["items"] if kind == "Values" else [written])]:
                 if index in packed or self._is_constant(index):
                     yield index, packed.get(index, index)
@@ -98,7 +106,7 @@ class DelegateReader:
         kind, row = self._value(index)
         return kind == "Tensor" and bool(row["constant"] >= 0)
 
-    def _take_input(self, index: int, outer: Given) -> None:
+    def _add_input(self, index: int, outer: ArgValue) -> None:
         kind, _ = self._value(index)
         if kind == "Tensor":
             args = [Argument("self", outer, False)]
@@ -107,46 +115,46 @@ class DelegateReader:
         elif isinstance(outer, Ref):
             self._names[index] = outer.name
         else:
-            raise Unsupported(f"{self._prefix} takes a number that only a run tells")
+            raise Unsupported(f"{self._prefix} has a dynamic int input")
 
-    def _take_call(self, row: Row) -> None:
+    def _add_call(self, row: Row) -> None:
         name, args = row["name"].removesuffix(".default"), row["args"]
         if not args:
             raise MalformedBuffer(f"a call of '{name}' has no result")
         module = f"{self._prefix}/{row['node_id']}"
         *ids, written = args
-        if name in _CHECKS:
+        if name in _ASSERTIONS:
             return
-        if row["name"] == _PREPACK and written in self._first:
+        if row["name"] == _PREPACK and written in self._initial:
             self._state(written)
             return
         try:
-            given = [self._given(index) for index in ids]
-            results = [*self._changes(name, ids), *self._results(written)]
+            values = [self._argument_value(index) for index in ids]
+            results = [*self._define_mutated(name, ids), *self._results(written)]
         except Unsupported as error:
             self._draft.add(
-                RefusedCall, name, (), self._results(written), module, reason=str(error)
+                UnsupportedCall, name, (), self._results(written), module, reason=str(error)
             )
             return
-        target = _OF_SIZES.get(name, name)
-        bound = arguments(given, by_target().get(target))
+        target = _SYM_INT_TARGETS.get(name, name)
+        bound = arguments(values, by_target().get(target))
         self._draft.add(DelegateCall, target, bound, results, module)
 
     def _value(self, index: int) -> Member:
         if not 0 <= index < len(self._values):
             raise MalformedBuffer(
-                f"value {index} of {self._prefix} is used, and there are {len(self._values)}"
+                f"value index {index} of {self._prefix} is out of range of {len(self._values)}"
             )
         return self._values[index] or NOTHING
 
-    def _changes(self, name: str, ids: Sequence[int]) -> list[str]:
-        """What the call leaves of the buffers that it changes. Raises Unsupported."""
-        changed = _changed(name, ids)
+    def _define_mutated(self, name: str, ids: Sequence[int]) -> list[str]:
+        """Defines the new values of the buffers that the call mutates. Raises Unsupported."""
+        changed = _mutated_values(name, ids)
         for index in changed:
-            if index not in self._first:
+            if index not in self._initial:
                 raise Unsupported(
-                    f"it changes value {index} of {self._prefix}, which is no buffer of the "
-                    "delegate; make it a buffer of the module"
+                    f"it mutates value {index} of {self._prefix}, which is not a buffer of the "
+                    "delegate; register it as a buffer of the module"
                 )
         return [self._define(index) for index in changed]
 
@@ -159,8 +167,8 @@ class DelegateReader:
     def _define(self, index: int) -> str:
         kind, row = self._value(index)
         name = f"{self._prefix}/value {index}"
-        if name in self._draft.metas and index not in self._first:
-            raise MalformedBuffer(f"value {index} of {self._prefix} is written twice")
+        if name in self._draft.metas and index not in self._initial:
+            raise MalformedBuffer(f"value {index} of {self._prefix} is defined twice")
         while name in self._draft.metas:
             name += " again"
         self._names[index] = name
@@ -168,19 +176,19 @@ class DelegateReader:
             self._draft.metas[name] = self._meta(row)
         return name
 
-    def _meta(self, row: Row) -> Meta:
-        return Meta(of_delegate(row["type"]), tuple(row["sizes"]), ())
+    def _meta(self, row: Row) -> TensorMeta:
+        return TensorMeta(delegate_dtype(row["type"]), tuple(row["sizes"]), ())
 
-    def _given(self, index: int) -> Given:
+    def _argument_value(self, index: int) -> ArgValue:
         kind, row = self._value(index)
         match kind:
             case "Ints" | "Doubles" | "Bools":
                 return tuple(row["items"])
             case "Values":
-                return tuple(self._plain(item) for item in row["items"])
-        return self._plain(index)
+                return tuple(self._scalar_or_ref(item) for item in row["items"])
+        return self._scalar_or_ref(index)
 
-    def _plain(self, index: int) -> Plain:
+    def _scalar_or_ref(self, index: int) -> PlainValue:
         kind, row = self._value(index)
         if index in self._names:
             return Ref(self._names[index])
@@ -188,78 +196,87 @@ class DelegateReader:
             case "Tensor":
                 return Ref(self._constant(index, row))
             case "SymInt":
-                raise MalformedBuffer(f"value {index} of {self._prefix} is read before written")
+                raise MalformedBuffer(
+                    f"value {index} of {self._prefix} is read before it is defined"
+                )
             case "Bool":
                 return bool(row["value"])
             case "Null" | "Int" | "Double" | "Text":
-                value: Plain = row.get("value")
+                value: PlainValue = row.get("value")
                 return value
-        raise MalformedBuffer(f"value {index} of {self._prefix} is a list in a list")
+        raise MalformedBuffer(f"value {index} of {self._prefix} is a nested list")
 
     def _constant(self, index: int, row: Row) -> str:
-        title = f"value {index} of {self._prefix}"
+        label = f"value {index} of {self._prefix}"
         if row["constant"] < 0:
-            raise MalformedBuffer(f"{title} is read before anything writes it")
-        if index in self._first:
+            raise MalformedBuffer(f"{label} is read before it is defined")
+        if index in self._initial:
             return self._state(index)
         name = self._names[index] = f"{self._prefix}/constant {index}"
-        self._draft.add_weight(name, self._array(row, title), of_delegate(row["type"]))
+        self._draft.add_weight(name, self._array(row, label), delegate_dtype(row["type"]))
         return name
 
     def _state(self, index: int) -> str:
-        """What an earlier run has left of a buffer."""
+        """The name of a mutable buffer's value before a run."""
         name = self._names[index] = self._updated[index] = f"{self._prefix}/state {index}"
-        _, row = self._value(self._first[index])
-        self._draft.add_state(name, self._array(row, name), of_delegate(row["type"]))
+        _, row = self._value(self._initial[index])
+        self._draft.add_state(name, self._array(row, name), delegate_dtype(row["type"]))
         return name
 
-    def _array(self, row: Row, title: str) -> Array:
+    def _array(self, row: Row, label: str) -> Array:
         data = self._data(row["constant"])
-        return array_of(data, of_delegate(row["type"]), tuple(row["sizes"]), title)
+        return array_of(data, delegate_dtype(row["type"]), tuple(row["sizes"]), label)
 
-    def _data(self, number: int) -> memoryview:
+    def _data(self, index: int) -> memoryview:
         constants = self._graph["constants"]
-        if number >= len(constants):
-            raise MalformedBuffer(f"constant {number} of {self._prefix} is none")
-        row = constants[number]
+        if index >= len(constants):
+            raise MalformedBuffer(
+                f"constant index {index} of {self._prefix} is out of range of {len(constants)}"
+            )
+        row = constants[index]
         if row["key"]:
             data = self._named(row["key"])
             if data is None:
                 raise Unsupported(
-                    f"data named '{row['key']}' lies in another file (.ptd); export with the "
-                    "constants inside"
+                    f"the data '{row['key']}' is in another file (.ptd); export the program with "
+                    "embedded constants"
                 )
             return data
         end = row["offset"] + row["size"]
         if end > len(self._constants):
-            raise MalformedBuffer(f"constant {number} of {self._prefix} ends at {end}")
+            raise MalformedBuffer(
+                f"constant {index} of {self._prefix} ends at byte {end} of {len(self._constants)}"
+            )
         return self._constants[row["offset"] : end]
 
 
-def _changed(name: str, ids: Sequence[int]) -> list[int]:
-    """The values that a call changes, of those that it is given."""
-    return [ids[place] for place in changed_places(name.removesuffix(".default"))
-            if place < len(ids)]  # fmt: skip
+def _mutated_values(name: str, ids: Sequence[int]) -> list[int]:
+    """The arguments that a call mutates."""
+    return [ids[arg] for arg in mutated_args(name.removesuffix(".default")) if arg < len(ids)]
 
 
-def check_count(module: str, given: int, inputs: int, outputs: int) -> None:
-    """Raises Unsupported, MalformedBuffer if a call gives a delegate other values than it has."""
-    if inputs < given < inputs + outputs:
+def check_count(module: str, count: int, inputs: int, outputs: int) -> None:
+    """Checks the number of values of a delegate call. Raises Unsupported, MalformedBuffer."""
+    if inputs < count < inputs + outputs:
         raise Unsupported(
-            f"{module} has {outputs} results and {given - inputs} are taken: if its module changes "
-            "buffers, export with VulkanPartitioner({'alias_buffer_mutations': True})"
+            f"{module} has {outputs} results; the call uses {count - inputs}. If the module "
+            "mutates buffers, export with VulkanPartitioner({'alias_buffer_mutations': True})"
         )
-    if given != inputs + outputs:
-        raise MalformedBuffer(f"{module} has {given} arguments and results")
+    if count != inputs + outputs:
+        raise MalformedBuffer(
+            f"{module} has {inputs} inputs and {outputs} outputs; the call passes {count} values"
+        )
 
 
 def split(blob: memoryview) -> tuple[memoryview, memoryview]:
-    """The graph of a delegate's data, and the bytes of constants. Raises MalformedBuffer."""
+    """Splits a blob into the graph and the constant data. Raises MalformedBuffer."""
     if len(blob) < _HEADER.size:
-        raise MalformedBuffer(f"a delegate has {len(blob)} bytes, too few for its header")
-    _, magic, _, graph_at, graph_size, bytes_at, bytes_size = _HEADER.unpack_from(blob)
+        raise MalformedBuffer(
+            f"a delegate of {len(blob)} bytes is too short for its header of {_HEADER.size}"
+        )
+    _, magic, _, graph, graph_size, constants, constants_size = _HEADER.unpack_from(blob)
     if magic != _MAGIC:
-        raise MalformedBuffer("a delegate is no blob of ExecuTorch's Vulkan backend")
-    if max(graph_at + graph_size, bytes_at + bytes_size) > len(blob):
-        raise MalformedBuffer(f"the parts of a delegate exceed its {len(blob)} bytes")
-    return blob[graph_at : graph_at + graph_size], blob[bytes_at : bytes_at + bytes_size]
+        raise MalformedBuffer("a delegate is not a blob of ExecuTorch's Vulkan backend")
+    if max(graph + graph_size, constants + constants_size) > len(blob):
+        raise MalformedBuffer(f"the sections of a delegate exceed its {len(blob)} bytes")
+    return blob[graph : graph + graph_size], blob[constants : constants + constants_size]

@@ -1,4 +1,4 @@
-"""Binds calls of Vulkan delegates to operators, by the names that specs state and by rules."""
+"""Binds calls of Vulkan delegates to operators, by the mappings of the specs and by rules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from codegen.spec import DTypeOf, Exactly, ForeignName, ShapeOf
+from spec_model.spec import DTypeOf, Exactly, ExecutorchMapping, ShapeOf
 from spirloom.errors import Unsupported
 from spirloom.ir import Tensor
 from spirloom.ops import OpLibrary, own_library
@@ -21,175 +21,177 @@ from spirloom.torch.values import Item, is_value
 from spirloom.value_bounds import narrow_type
 
 Result = tuple[tuple[int, ...] | None, np.dtype[Any] | None]
-_MAX = float(np.finfo(np.float32).max)
+_FLOAT_MAX = float(np.finfo(np.float32).max)
 
 
-class Served:
-    """An operator, and its arguments by their names in its spec: a call, or a part of one."""
+class BoundCall:
+    """A call, or a part of one, bound to an operator with named arguments."""
 
-    def __init__(self, op: str, foreign: ForeignName, args: Mapping[str, Item]) -> None:
+    def __init__(self, op: str, mapping: ExecutorchMapping, args: Mapping[str, Item]) -> None:
         self.op = op
         self.args = args
-        self.foreign = foreign
+        self.mapping = mapping
 
 
 @cache
-def changed_places(name: str) -> tuple[int, ...]:
-    """The places of what calls of this name change, in order."""
-    entries = (foreign for _, foreign in own_library().foreign(name))
-    return tuple(sorted({place for each in entries if (place := changed_place(each)) is not None}))
+def mutated_args(name: str) -> tuple[int, ...]:
+    """The indices of the arguments that calls of this name mutate, sorted."""
+    entries = (mapping for _, mapping in own_library().executorch(name))
+    return tuple(sorted({index for each in entries if (index := mutated_arg(each)) is not None}))
 
 
-def changed_place(foreign: ForeignName) -> int | None:
-    """The place of the argument that the call changes, if it changes any."""
-    if isinstance(foreign.result, int):
+def mutated_arg(mapping: ExecutorchMapping) -> int | None:
+    """The index of the argument that the call mutates, if any."""
+    if isinstance(mapping.result, int):
         return None
-    return foreign.places.index(foreign.result)
+    return mapping.call_args.index(mapping.result)
 
 
-def served(library: OpLibrary, name: str, given: Sequence[Item]) -> list[tuple[str, ForeignName]]:
-    """What computes a call of this name: its parts, in order; nothing if no spec serves it.
+def find_mappings(
+    library: OpLibrary, name: str, args: Sequence[Item]
+) -> list[tuple[str, ExecutorchMapping]]:
+    """The mappings of a call, one per part, in order; empty for an unknown name.
 
-    Raises Unsupported for arguments that none of them takes.
+    Raises Unsupported if no mapping of a part matches the arguments.
     """
-    entries = library.foreign(name)
+    entries = library.executorch(name)
     if not entries:
         return []
     found = []
     for part in range(entries[0][1].parts):
-        fits = (entry for entry in entries if entry[1].part == part and _fits(entry[1], given))
+        fits = (entry for entry in entries if entry[1].part == part and _matches(entry[1], args))
         if (first := next(fits, None)) is None:
             raise Unsupported("there is no operator for it with these arguments")
         found.append(first)
     return found
 
 
-def bound(
+def bind_part(
     library: OpLibrary,
-    part: tuple[str, ForeignName],
-    given: Sequence[Item],
+    part: tuple[str, ExecutorchMapping],
+    args: Sequence[Item],
     results: Sequence[Result],
-) -> Served:
-    """A part of a call with its arguments. Raises Unsupported.
+) -> BoundCall:
+    """Binds the arguments of a part of a call. Raises Unsupported.
 
-    `results` are shape and type of each thing that the call gives, as far as they are known.
+    `results` are the shapes and dtypes of the call's results, None if unknown.
     """
-    op, foreign = part
-    return Served(op, foreign, _bound(library, op, foreign, given, results))
+    op, mapping = part
+    return BoundCall(op, mapping, _bind_part_arguments(library, op, mapping, args, results))
 
 
-def _fits(foreign: ForeignName, given: Sequence[Item]) -> bool:
-    if foreign.rank is not None and _rank(given) != foreign.rank:
+def _matches(mapping: ExecutorchMapping, args: Sequence[Item]) -> bool:
+    if mapping.rank is not None and _rank(args) != mapping.rank:
         return False
-    for place in range(max(len(given), len(foreign.places))):
-        value = given[place] if place < len(given) else None
-        if place >= len(foreign.places):
+    for i in range(max(len(args), len(mapping.call_args))):
+        value = args[i] if i < len(args) else None
+        if i >= len(mapping.call_args):
             if value is not None:
                 return False
-        elif isinstance(wanted := foreign.places[place], Exactly) and not _equal(value, wanted):
+        elif isinstance(expected := mapping.call_args[i], Exactly) and not _equal(value, expected):
             return False
     return True
 
 
-def _rank(given: Sequence[Item]) -> int | None:
-    return next((len(item.shape) for item in given if is_value(item)), None)
+def _rank(args: Sequence[Item]) -> int | None:
+    return next((len(item.shape) for item in args if is_value(item)), None)
 
 
-def _equal(value: Item, wanted: Exactly) -> bool:
-    """Whether a value is the one that a spec asks for; ints and floats are numbers."""
+def _equal(value: Item, expected: Exactly) -> bool:
+    """Whether the value equals the spec's literal. Ints and floats compare by numeric value."""
     if is_value(value):
         return False
-    if isinstance(value, bool) or isinstance(wanted.value, bool):
-        return value is wanted.value
-    return bool(value == wanted.value)
+    if isinstance(value, bool) or isinstance(expected.value, bool):
+        return value is expected.value
+    return bool(value == expected.value)
 
 
-def _bound(
+def _bind_part_arguments(
     library: OpLibrary,
     op: str,
-    foreign: ForeignName,
-    given: Sequence[Item],
+    mapping: ExecutorchMapping,
+    args: Sequence[Item],
     results: Sequence[Result],
 ) -> dict[str, Item]:
-    made = dict(zip(library.output_names(op), results, strict=False))
+    outputs = dict(zip(library.output_names(op), results, strict=False))
     found: dict[str, Item] = {}
-    for place, value in zip(foreign.places, given, strict=False):
-        if isinstance(place, str):
-            found[place] = _finite(value)
-        elif isinstance(place, tuple) and value is not None:
-            if not isinstance(value, tuple) or len(value) != len(place):
-                raise Unsupported(f"it is given no list of {len(place)} numbers")
-            found.update(zip(place, value, strict=True))
+    for target, value in zip(mapping.call_args, args, strict=False):
+        if isinstance(target, str):
+            found[target] = _saturated(value)
+        elif isinstance(target, tuple) and value is not None:
+            if not isinstance(value, tuple) or len(value) != len(target):
+                raise Unsupported(f"an argument is not a list of {len(target)} ints or floats")
+            found.update(zip(target, value, strict=True))
     unknown: Result = (None, None)
-    for name, setting in foreign.settings:
-        match setting:
+    for name, binding in mapping.bindings:
+        match binding:
             case ShapeOf(tensor, first):
-                shape = found[tensor].shape if tensor in found else made.get(tensor, unknown)[0]
+                shape = found[tensor].shape if tensor in found else outputs.get(tensor, unknown)[0]
                 if shape is None:
-                    raise Unsupported("the program does not tell the shape that it gives")
+                    raise Unsupported("the shape of its result is unknown")
                 found[name] = tuple(shape)[first:]
             case DTypeOf(tensor):
-                dtype = found[tensor].dtype if tensor in found else made.get(tensor, unknown)[1]
+                dtype = found[tensor].dtype if tensor in found else outputs.get(tensor, unknown)[1]
                 found[name] = str(narrow_type(dtype) if isinstance(dtype, np.dtype) else dtype)
             case _:
-                found[name] = setting
+                found[name] = binding
     own = {arg.name for arg in library.args(op) if arg.type.is_tensor and arg.dtype is not None}
-    return {name: _as_list(item) if name in own else item for name, item in found.items()}
+    return {name: _as_vector(item) if name in own else item for name, item in found.items()}
 
 
-def _as_list(value: Item) -> Item:
-    """A number in the place of a tensor that has its own type: a list of one."""
+def _as_vector(value: Item) -> Item:
+    """Converts a scalar, passed for a tensor of a fixed dtype, to a tensor [1]."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return np.asarray([value]) if is_number else value
 
 
-def _finite(value: Item) -> Item:
-    """Numbers beyond what a float holds are its infinities: no bound is a great double."""
-    if isinstance(value, float) and abs(value) > _MAX and not isnan(value):
+def _saturated(value: Item) -> Item:
+    """Converts values out of float range to infinities: a missing bound is a very large double."""
+    if isinstance(value, float) and abs(value) > _FLOAT_MAX and not isnan(value):
         return copysign(inf, value)
     return value
 
 
 def prepacked(ctx: CallContext) -> Item:
-    """Weights are packed when a graph is loaded."""
+    """Returns the argument: the runtime packs weights when it loads a graph."""
     return next(iter(ctx.args.values()))
 
 
-def element(ctx: CallContext) -> Item:
-    """A number that the host reads from an input: here an element of it, [1], which only calls
-    take that have a tensor in its place."""
-    x, *numbers = ctx.args.values()
-    index = numbers[1] if len(numbers) == 2 else None
+def select_symint(ctx: CallContext) -> Item:
+    """An int that the host reads from an input: a slice [1] of the input. Only calls that accept a
+    tensor for the int can use it."""
+    x, *indices = ctx.args.values()
+    index = indices[1] if len(indices) == 2 else None
     if not isinstance(x, Tensor) or len(x.shape) != 1 or not isinstance(index, int):
-        raise Unsupported("it reads a size from an input, which is known only when the graph runs")
+        raise Unsupported("it reads a size from an input, which is known only at run time")
     end = index + 1 if index != -1 else x.shape[0]
     return ctx.inner("aten.slice.Tensor", x, 0, index, end)
 
 
 def clamped_convolution(ctx: CallContext) -> Item:
-    """A convolution whose result is kept between bounds."""
-    *given, low, high = ctx.args.values()
+    """A convolution followed by a clamp."""
+    *values, low, high = ctx.args.values()
     names = by_target()["aten.convolution"].names
-    args = dict(zip(names, given, strict=False))
+    args = dict(zip(names, values, strict=False))
     inner = CallContext(ctx.call, "aten.convolution", args, ctx.dtypes, ctx.shapes, ctx.applier)
     if not isinstance(low, int | float) or not isinstance(high, int | float):
-        raise Unsupported("its bounds are no numbers")
+        raise Unsupported("its bounds are not constant")
     x = TORCH_RULES["aten.convolution"](inner)
     return ctx.apply("aten.clamp", x=x, min=float(low), max=float(high))
 
 
-def shuffled_values(ctx: CallContext) -> Item:
-    """8-bit numbers in another scale, whose inverse is given, and moved."""
+def pixel_shuffle(ctx: CallContext) -> Item:
+    """Requantizes int8 values to the scale 1 / inverse, then shuffles pixels."""
     x, scale, zero, inverse, y_zero, factor = ctx.args.values()
     if not isinstance(inverse, float) or inverse == 0:
-        raise Unsupported(f"its inverse of a scale, {inverse}, must be a float that is not 0")
+        raise Unsupported(f"its inverse output scale ({inverse}) is not a nonzero float")
     y = ctx.inner("spirloom.rescale_i8", x, scale, zero, 1 / inverse, y_zero)
     return ctx.inner("aten.pixel_shuffle", y, factor)
 
 
 RULES: dict[str, ImportRule] = {
     "et_vk.prepack": prepacked,
-    "et_vk.select_as_symint": element,
+    "et_vk.select_as_symint": select_symint,
     "et_vk.conv_with_clamp": clamped_convolution,
-    "et_vk.q8ta_pixel_shuffle": shuffled_values,
+    "et_vk.q8ta_pixel_shuffle": pixel_shuffle,
 }

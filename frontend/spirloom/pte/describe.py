@@ -1,4 +1,4 @@
-"""Describes a program: as text for people, and as JSON."""
+"""Describes a program as text and as JSON."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from codegen.flatbuffer import MalformedBuffer
+from spec_model.flatbuffer import MalformedBuffer
 from spirloom.errors import ImportFailure, Unsupported
 from spirloom.pte.delegate import DelegateReader
-from spirloom.pte.file import ProgramFile, of_program
+from spirloom.pte.file import ProgramFile, program_dtype
 from spirloom.pte.flatbuffer import NOTHING, Member, Row
-from spirloom.pte.kernel_calls import Draft
+from spirloom.pte.kernel_calls import ProgramDraft
 from spirloom.pte.method import VULKAN, constant_names, instructions, state_names
 from spirloom.terminal import bytes_text, shown
 
@@ -41,9 +41,9 @@ def _method(file: ProgramFile, method: Row) -> dict[str, Any]:
     actions = [row["action"] or NOTHING for row in instructions(method)]
     called = [row["operator"] for kind, row in actions if kind == "KernelCall"]
     operators = method["operators"]
-    if any(not 0 <= at < len(operators) for at in called):
-        raise MalformedBuffer(f"a call has an operator that is none of {len(operators)}")
-    used = Counter(_operator(operators[at]) for at in called)
+    if any(not 0 <= index < len(operators) for index in called):
+        raise MalformedBuffer(f"the operator index of a call is out of range of {len(operators)}")
+    used = Counter(_operator(operators[index]) for index in called)
     return {
         "name": method["name"],
         "inputs": [_value(values, index) for index in method["inputs"]],
@@ -66,14 +66,14 @@ def _sorted(counts: Counter[str]) -> dict[str, int]:
 
 def _value(values: Sequence[Member], index: int) -> dict[str, Any]:
     if not 0 <= index < len(values):
-        raise MalformedBuffer(f"value {index} is used, and there are {len(values)}")
+        raise MalformedBuffer(f"value index {index} is out of range of {len(values)}")
     kind, row = values[index]
     if kind != "Tensor":
         return {"kind": kind.lower(), "value": row.get("value")}
     dynamism = row["dynamism"]
     return {
         "kind": "tensor",
-        "dtype": of_program(row["type"]),
+        "dtype": program_dtype(row["type"]),
         "shape": list(row["sizes"]),
         "sizes": _DYNAMISM[dynamism] if 0 <= dynamism < len(_DYNAMISM) else str(dynamism),
     }
@@ -85,7 +85,7 @@ def _delegate(file: ProgramFile, index: int, row: Row) -> dict[str, Any]:
     if row["id"] != VULKAN:
         return facts
     try:
-        reader = DelegateReader(data, file.named, f"delegate {index}", Draft())
+        reader = DelegateReader(data, file.named, f"delegate {index}", ProgramDraft())
         tensors, size = reader.constants()
     except Unsupported as error:
         return {**facts, "problem": str(error)}
@@ -111,8 +111,8 @@ def to_text(file: ProgramFile) -> str:
 def _method_lines(method: dict[str, Any], cases: int) -> Iterable[str]:
     yield f"method      {shown(method['name'])}" + (f", {cases} cases" if cases else "")
     for key in ("inputs", "outputs"):
-        for place, value in enumerate(method[key]):
-            yield f"  {key[:-1]} {place}  {_shown_value(value)}"
+        for index, value in enumerate(method[key]):
+            yield f"  {key[:-1]} {index}  {_shown_value(value)}"
     yield from _counts("kernels", method["kernels"])
     for index, delegate in enumerate(method["delegates"]):
         yield f"  delegate {index}  {shown(delegate['backend'])}, {bytes_text(delegate['bytes'])}"
@@ -124,16 +124,16 @@ def _method_lines(method: dict[str, Any], cases: int) -> Iterable[str]:
             held = delegate["constants"]
             yield f"    {held['tensors']} constants, {bytes_text(held['bytes'])}"
         if delegate.get("state"):
-            yield f"    {delegate['state']} buffers that runs change"
+            yield f"    {delegate['state']} mutable buffers"
     if method["constants"]:
         yield f"  constants  {len(method['constants'])}"
     for name in method["state"]:
         yield f"  state  {shown(name)}"
 
 
-def _counts(title: str, counts: dict[str, int]) -> Iterable[str]:
+def _counts(label: str, counts: dict[str, int]) -> Iterable[str]:
     if counts:
-        yield f"  {title}"
+        yield f"  {label}"
     for name, count in counts.items():
         yield f"    {count:>4}  {shown(name)}"
 

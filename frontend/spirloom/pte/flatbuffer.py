@@ -1,4 +1,4 @@
-"""Reads FlatBuffers by their schema (.fbs). Offsets and lengths are checked before use."""
+"""Reads FlatBuffers by schema (.fbs). Checks offsets and lengths before use."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from codegen.flatbuffer import CheckedBuffer, MalformedBuffer, Table, text_of
-from codegen.library import ROOT
+from spec_model.flatbuffer import CheckedBuffer, MalformedBuffer, Table, text_of
+from spec_model.templates import ROOT
 
-# By name in a schema: what `struct` calls it.
+# Scalar types of schemas → format characters of `struct`.
 SCALARS = {
     "bool": "?", "byte": "b", "ubyte": "B", "int": "i", "uint": "I", "long": "q", "double": "d",
     "int32": "i", "uint32": "I", "int64": "q", "uint64": "Q",
@@ -36,7 +36,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """Tables and unions by name; the fields of enums are scalars."""
+    """Tables and unions by name. Enum fields are scalars."""
 
     tables: Mapping[str, tuple[Field, ...]]
     unions: Mapping[str, tuple[str, ...]]
@@ -46,12 +46,12 @@ class Schema:
 
 @cache
 def load(path: str) -> Schema:
-    """A schema of the repository, which the package holds as well."""
+    """Loads a schema by its path in the repository; packages contain the schemas too."""
     return parse((Path(ROOT) / path).read_text(encoding="utf-8"))
 
 
 def parse(text: str) -> Schema:
-    """The schema that a text of ours states."""
+    """Parses a schema. Supports only the syntax that this repository's schemas use."""
     return _Parser([t for t in _TOKEN.findall(text) if not t.startswith("//")]).schema()
 
 
@@ -81,8 +81,8 @@ class _Parser:
                 case "file_identifier":
                     identifier = self._until(";")[0].strip('"').encode()
                 case other:
-                    raise ValueError(f"'{other}' begins nothing of a schema")
-        tables = {name: self._numbered(fields) for name, fields in self._tables.items()}
+                    raise ValueError(f"unexpected token '{other}' in a schema")
+        tables = {name: self._number_fields(fields) for name, fields in self._tables.items()}
         return Schema(tables, self._unions, root, identifier)
 
     def _next(self) -> str:
@@ -113,10 +113,10 @@ class _Parser:
             tokens = tokens[end + 1 :]
         self._tables[name] = fields
 
-    def _numbered(self, fields: list[tuple[str, str, bool, str]]) -> tuple[Field, ...]:
+    def _number_fields(self, fields: list[tuple[str, str, bool, str]]) -> tuple[Field, ...]:
         found, number = [], 0
         for name, of, is_vector, default in fields:
-            number += of in self._unions  # the field of its kind
+            number += of in self._unions  # a union has a preceding field for its type
             base, values = self._enums.get(of, (of, {}))
             start = values[default] if default in values else int(default)
             found.append(Field(name, number, base, is_vector, start))
@@ -125,13 +125,13 @@ class _Parser:
 
 
 Row = dict[str, Any]
-# Of a union: the table's name, and the table.
+# A member of a union: the name of the table, and the table.
 Member = tuple[str, Row]
 NOTHING: Member = ("Null", {})
 
 
 def read(data: memoryview, schema: Schema) -> Row:
-    """The root of a buffer that begins with its offset and identifier; MalformedBuffer."""
+    """The root table of a buffer. Raises MalformedBuffer."""
     if bytes(data[4:8]) != schema.identifier:
         raise MalformedBuffer(f"the identifier {schema.identifier.decode()} is missing")
     return _Reader(data, schema).table(0, schema.root)
@@ -139,11 +139,11 @@ def read(data: memoryview, schema: Schema) -> Row:
 
 class _Reader(CheckedBuffer):
     def __init__(self, data: memoryview, schema: Schema) -> None:
-        super().__init__(data, budget=2 * len(data))  # writers share equal strings
+        super().__init__(data, budget=2 * len(data))  # equal strings may be shared
         self._schema = schema
 
     def table(self, offset_at: int, name: str) -> Row:
-        """The table that the offset stored at `offset_at` leads to."""
+        """The table at the offset that is stored at `offset_at`."""
         self.spend(4)
         table = self.table_at(offset_at)
         return {f.name: self._field(f, table) for f in self._schema.tables[name]}
@@ -152,7 +152,7 @@ class _Reader(CheckedBuffer):
         form = SCALARS.get(field.of)
         if form is not None and not field.is_vector:
             at = table.field(field.number, struct.calcsize(form))
-            return self.number(f"<{form}", at) if at else field.default
+            return self.value(f"<{form}", at) if at else field.default
         at = table.field(field.number, 4)
         if field.of in self._schema.unions:
             return self._union(field, at, table)
@@ -164,12 +164,12 @@ class _Reader(CheckedBuffer):
 
     def _union(self, field: Field, at: int, table: Table) -> Member | None:
         kind_at = table.field(field.number - 1, 1)
-        kind = self.number("<B", kind_at) if kind_at else 0
+        kind = self.value("<B", kind_at) if kind_at else 0
         if kind == 0 or not at:
             return None
         names = self._schema.unions[field.of]
         if kind > len(names):
-            raise MalformedBuffer(f"'{field.name}' is of kind {kind}, not of 1 to {len(names)}")
+            raise MalformedBuffer(f"'{field.name}' has type {kind}; expected 1 to {len(names)}")
         return names[kind - 1], self.table(at, names[kind - 1])
 
     def _vector(self, field: Field, at: int) -> Any:

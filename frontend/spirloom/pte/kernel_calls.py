@@ -1,4 +1,4 @@
-"""Calls of a program under construction, and the kernels of ExecuTorch that they name."""
+"""The draft of a program, and the table of ExecuTorch's kernels."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from codegen.flatbuffer import MalformedBuffer
+from spec_model.flatbuffer import MalformedBuffer
 from spirloom.ir import Array
-from spirloom.torch.program import Argument, Call, Given, Input, Kind, Meta, Ref, Result
+from spirloom.torch.program import Argument, ArgValue, Call, Input, Kind, Ref, Result, TensorMeta
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """An operator of PyTorch, and the names of the arguments that a call gives it."""
+    """An operator of PyTorch and the names of its arguments."""
 
     target: str
     names: tuple[str, ...]
-    keywords: int  # how many of them are by keyword alone; they stand last
+    keywords: int  # number of keyword-only arguments, at the end
 
 
 @cache
 def kernels() -> Mapping[str, Kernel]:
-    """By name and overload, e.g. aten::add.out."""
+    """Kernels by name and overload, e.g. aten::add.out."""
     text = (Path(__file__).parent / "kernels.txt").read_text(encoding="utf-8")
     lines = [line.split() for line in text.splitlines() if not line.startswith("#")]
     return {name: _kernel(target, names) for name, target, *names in lines}
@@ -31,7 +31,7 @@ def kernels() -> Mapping[str, Kernel]:
 
 @cache
 def by_target() -> Mapping[str, Kernel]:
-    """By the operator of PyTorch, e.g. aten.add.Tensor."""
+    """Kernels by PyTorch operator, e.g. aten.add.Tensor."""
     return {kernel.target: kernel for kernel in kernels().values()}
 
 
@@ -41,7 +41,7 @@ def _kernel(target: str, names: list[str]) -> Kernel:
 
 
 def without_copy(target: str) -> str:
-    """The operator that shares memory where this one copies: aten.view_copy → aten.view."""
+    """The aliasing operator of a copying one: aten.view_copy → aten.view."""
     space, dot, rest = target.partition(".")
     name, more, overload = rest.partition(".")
     return f"{space}{dot}{name.removesuffix('_copy')}{more}{overload}"
@@ -52,52 +52,52 @@ MAX_CALLS = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class DelegateCall(Call):
-    """A call within a delegate: the names of its operator may be ExecuTorch's own."""
+    """A call in a delegate. Its operator may be specific to ExecuTorch."""
 
 
 @dataclass(frozen=True, slots=True)
-class RefusedCall(Call):
-    """What cannot be imported whatever its operands are; `reason` says why."""
+class UnsupportedCall(Call):
+    """A call that cannot be imported, for `reason`."""
 
     reason: str = ""
 
 
 @dataclass(slots=True)
-class Draft:
-    """What a program consists of so far."""
+class ProgramDraft:
+    """A program under construction."""
 
     inputs: list[Input] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
-    metas: dict[str, Meta] = field(default_factory=dict)
+    metas: dict[str, TensorMeta] = field(default_factory=dict)
     weights: dict[str, Array] = field(default_factory=dict)
-    updates: dict[str, Ref] = field(default_factory=dict)  # of states, what they are in the end
+    updates: dict[str, Ref] = field(default_factory=dict)  # state → its value after a run
 
     def add_weight(self, name: str, array: Array, dtype: str) -> None:
-        """A constant of the program, under a name of its own."""
+        """Adds a constant."""
         self.weights[name] = array
-        self.metas[name] = Meta(dtype, array.shape, ())
+        self.metas[name] = TensorMeta(dtype, array.shape, ())
         self.inputs.append(Input(name, Kind.WEIGHT, name))
 
     def add_state(self, name: str, array: Array, dtype: str) -> None:
-        """A buffer that runs change, as the first one finds it."""
+        """Adds a mutable buffer with its initial value."""
         self.add_weight(name, array, dtype)
         self.updates[name] = Ref(name)
 
     def add(self, call: type[Call], target: str, args: Sequence[Argument],
             results: Sequence[Result], module: str, **more: str) -> None:  # fmt: skip
-        """A call; `module` is its name. Files of a few bytes could ask for any number."""
+        """Adds a call named `module`. The limit protects against small files with many calls."""
         if len(self.calls) >= MAX_CALLS:
-            raise MalformedBuffer(f"it has over {MAX_CALLS} calls")
+            raise MalformedBuffer(f"it has more than {MAX_CALLS} calls")
         self.calls.append(call(target, tuple(args), tuple(results), module, **more))
 
 
-def arguments(given: Sequence[Given], kernel: Kernel | None) -> list[Argument]:
-    """By the names that PyTorch gives them, where these are known."""
+def arguments(args: Sequence[ArgValue], kernel: Kernel | None) -> list[Argument]:
+    """Arguments with PyTorch's names; with generated names if the kernel is unknown."""
     if kernel is None:
-        return [Argument(f"argument {i}", value, False) for i, value in enumerate(given)]
+        return [Argument(f"argument {i}", value, False) for i, value in enumerate(args)]
     first = len(kernel.names) - kernel.keywords
-    named = zip(kernel.names, given, strict=False)
+    named = zip(kernel.names, args, strict=False)
     return [Argument(name, value, i >= first) for i, (name, value) in enumerate(named)]
 
 
-Metas = Mapping[str, Meta]
+Metas = Mapping[str, TensorMeta]

@@ -1,7 +1,7 @@
-"""A method of a program as a program of PyTorch: instructions in order, each value by its name.
+"""Converts a method of a program to a PyTorch program: calls in order, with named values.
 
-Memory that is planned tells views: they are no instructions, but a tensor that lies where another
-was written shows its bytes in other sizes.
+Views are no instructions: they are found by the memory plan. A tensor at the memory location of
+another one is a view of it.
 """
 
 from __future__ import annotations
@@ -9,41 +9,41 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from codegen.flatbuffer import MalformedBuffer
+from spec_model.flatbuffer import MalformedBuffer
 from spirloom.errors import ImportFailure, Unsupported
 from spirloom.pte.delegate import DelegateReader, check_count
-from spirloom.pte.file import ProgramFile, of_program
+from spirloom.pte.file import ProgramFile, program_dtype
 from spirloom.pte.flatbuffer import NOTHING, Member, Row
-from spirloom.pte.kernel_calls import Draft, Kernel, RefusedCall, arguments, kernels
+from spirloom.pte.kernel_calls import Kernel, ProgramDraft, UnsupportedCall, arguments, kernels
 from spirloom.pte.method import (
     VULKAN,
     constant,
-    first_value,
+    initial_value,
     instructions,
     ints,
     is_external,
-    place_of,
-    title_of,
+    label_of,
+    memory_location,
 )
 from spirloom.torch.program import (
     Argument,
+    ArgValue,
     Call,
-    Given,
+    IgnoredValue,
     Input,
     Kind,
-    Meta,
-    Plain,
+    PlainValue,
     Program,
     Ref,
+    TensorMeta,
     TypeName,
-    Word,
 )
 
-_NO_NUMBERS = frozenset({"layout", "device", "memory_format", "pin_memory", "dim_order"})
+_IGNORED_ARGUMENTS = frozenset({"layout", "device", "memory_format", "pin_memory", "dim_order"})
 
 
 def program_of(file: ProgramFile, method: Row) -> Program:
-    """The method as a program. Raises ImportFailure."""
+    """Converts a method. Raises ImportFailure."""
     try:
         return _Reader(file, method).read()
     except MalformedBuffer as error:
@@ -57,18 +57,18 @@ class _Reader:
         self._file = file
         self._method = method
         self._values: list[Member | None] = [row["value"] for row in method["values"]]
-        self._draft = Draft()
-        self._names: dict[int, str] = {}  # of values, what they are now
-        self._written: dict[tuple[int, int], str] = {}  # by place in memory, what was last there
+        self._draft = ProgramDraft()
+        self._names: dict[int, str] = {}  # value → its current name
+        self._memory_contents: dict[tuple[int, int], str] = {}  # location → last written value
         self._counts: dict[int, int] = {}
-        self._states: dict[int, str] = {}  # by value, what the run finds
+        self._states: dict[int, str] = {}  # value → its state
 
     def read(self) -> Program:
-        for place, index in enumerate(self._method["inputs"]):
-            self._take_input(place, index)
-        for number, row in enumerate(instructions(self._method)):
-            self._take(number, row["action"])
-        outputs = tuple(self._given(index) for index in self._method["outputs"])
+        for position, index in enumerate(self._method["inputs"]):
+            self._add_input(position, index)
+        for position, row in enumerate(instructions(self._method)):
+            self._add_instruction(position, row["action"])
+        outputs = tuple(self._argument_value(index) for index in self._method["outputs"])
         self._end_states()
         draft = self._draft
         return Program(
@@ -76,11 +76,11 @@ class _Reader:
             weights=draft.weights, mutated=tuple(draft.updates), updates=draft.updates,
         )  # fmt: skip
 
-    def _take_input(self, place: int, index: int) -> None:
-        name = f"input{place}"
+    def _add_input(self, position: int, index: int) -> None:
+        name = f"input{position}"
         kind, row = self._value(index)
         if kind != "Tensor":
-            # Programs are exported for one value of a number.
+            # Programs are exported for one value of a scalar input.
             self._draft.inputs.append(Input(name, Kind.USER, fixed=row.get("value")))
             return
         self._draft.inputs.append(Input(name, Kind.USER))
@@ -88,108 +88,119 @@ class _Reader:
 
     def _value(self, index: int) -> Member:
         if not 0 <= index < len(self._values):
-            raise MalformedBuffer(f"value {index} is used, and there are {len(self._values)}")
+            raise MalformedBuffer(f"value index {index} is out of range of {len(self._values)}")
         return self._values[index] or NOTHING
 
-    def _take(self, number: int, action: Member | None) -> None:
+    def _add_instruction(self, position: int, action: Member | None) -> None:
         kind, row = action or NOTHING
         match kind:
             case "KernelCall":
-                self._take_kernel(f"kernel {number}", row)
+                self._add_kernel(f"kernel {position}", row)
             case "DelegateCall":
-                self._take_delegate(f"delegate {row['delegate']}.{number}", row)
+                self._add_delegate(f"delegate {row['delegate']}.{position}", row)
             case "MoveCall":
-                self._take_move(row)
+                self._add_move(row)
             case "FreeCall":
                 pass
             case "JumpFalse":
-                self._refuse("JumpFalse", (), f"instruction {number}", "it branches on a value")
+                label = f"instruction {position}"
+                self._add_unsupported("JumpFalse", (), label, "data-dependent control flow")
             case _:
-                raise MalformedBuffer(f"instruction {number} is none")
+                raise MalformedBuffer(f"instruction {position} has an unknown type")
 
-    def _take_move(self, row: Row) -> None:
-        source = self._given(row["source"])
+    def _add_move(self, row: Row) -> None:
+        source = self._argument_value(row["source"])
         if not isinstance(source, Ref):
-            raise Unsupported(f"a number is moved into value {row['target']}")
+            raise Unsupported(f"an instruction moves a scalar to value {row['target']}")
         self._names[row["target"]] = source.name
         kind, target = self._value(row["target"])
-        place = place_of(target) if kind == "Tensor" else None
-        if place is not None:
-            self._written[place] = source.name
+        location = memory_location(target) if kind == "Tensor" else None
+        if location is not None:
+            self._memory_contents[location] = source.name
 
-    def _take_kernel(self, module: str, row: Row) -> None:
+    def _add_kernel(self, module: str, row: Row) -> None:
         operators = self._method["operators"]
         if not 0 <= row["operator"] < len(operators):
-            raise MalformedBuffer(f"{module} calls operator {row['operator']}")
+            raise MalformedBuffer(
+                f"operator index {row['operator']} of {module} is out of range of {len(operators)}"
+            )
         operator = operators[row["operator"]]
         name = operator["name"] + (f".{operator['overload']}" if operator["overload"] else "")
         kernel = kernels().get(name)
         try:
             if kernel is None:
-                raise Unsupported("there is no operator for this kernel")
+                raise Unsupported("no operator corresponds to this kernel")
             self._call_kernel(name, module, kernel, row["args"])
         except Unsupported as error:
-            self._refuse(name, row["args"][-1:], module, str(error))
+            self._add_unsupported(name, row["args"][-1:], module, str(error))
 
     def _call_kernel(self, name: str, module: str, kernel: Kernel, args: Sequence[int]) -> None:
         count = len(kernel.names)
         if len(args) <= count:
-            raise MalformedBuffer(f"{name} has {len(args)} arguments and results, too few")
+            raise MalformedBuffer(
+                f"{name} has {len(args)} arguments and results; expected more than {count}"
+            )
         written = args[count:-1] if len(args) > count + 1 else args[count:]
         inputs = [i for i, index in enumerate(self._method["inputs"]) if index in written]
         if inputs:
-            raise Unsupported(f"it writes input {inputs[0]} in place; make that a buffer")
-        given = [self._argument(n, a) for n, a in zip(kernel.names, args, strict=False)]
-        bound = arguments(given, kernel)
+            raise Unsupported(
+                f"it mutates input {inputs[0]}; register that as a buffer of the module"
+            )
+        values = [self._argument(n, a) for n, a in zip(kernel.names, args, strict=False)]
+        bound = arguments(values, kernel)
         results = [self._results(index) for index in written]
         self._draft.add(Call, kernel.target, bound, results, module)
 
-    def _argument(self, name: str, index: int) -> Given:
-        """An argument; some are numbers that stand for something else."""
-        if name in _NO_NUMBERS:
-            return Word(name)
+    def _argument(self, name: str, index: int) -> ArgValue:
+        """Converts an argument; dtypes and similar enums are stored as ints."""
+        if name in _IGNORED_ARGUMENTS:
+            return IgnoredValue(name)
         kind, row = self._value(index)
         if name == "dtype" and kind == "Int":
-            return TypeName(of_program(row["value"]))
-        return self._given(index)
+            return TypeName(program_dtype(row["value"]))
+        return self._argument_value(index)
 
-    def _take_delegate(self, module: str, row: Row) -> None:
+    def _add_delegate(self, module: str, row: Row) -> None:
         delegates = self._method["delegates"]
         if not 0 <= row["delegate"] < len(delegates):
-            raise MalformedBuffer(f"{module} is none of {len(delegates)}")
+            raise MalformedBuffer(
+                f"{module}: the delegate index is out of range of {len(delegates)}"
+            )
         delegate = delegates[row["delegate"]]
         try:
             if delegate["id"] != VULKAN:
                 raise Unsupported(
-                    "a delegate of another backend, whose network is its own; export with "
-                    "ExecuTorch's VulkanPartitioner, or with none"
+                    "delegates of this backend cannot be imported; export with ExecuTorch's "
+                    "VulkanPartitioner, or without a partitioner"
                 )
             self._call_delegate(module, delegate, row["args"])
         except Unsupported as error:
             new = [i for i in row["args"] if i not in self._names and not self._is_constant(i)]
-            self._refuse(delegate["id"], new, module, str(error))
+            self._add_unsupported(delegate["id"], new, module, str(error))
 
     def _call_delegate(self, module: str, delegate: Row, args: Sequence[int]) -> None:
         data = self._file.delegate_data(delegate["processed"])
         reader = DelegateReader(data, self._file.named, module, self._draft)
-        inputs, outputs = reader.borders
+        inputs, outputs = reader.io_values
         check_count(module, len(args), len(inputs), len(outputs))
-        given = [self._given(index) for index in args[: len(inputs)]]
-        for index, made in zip(args[len(inputs) :], reader.translate(given), strict=True):
-            self._convert(made, self._define(index), module)
+        values = [self._argument_value(index) for index in args[: len(inputs)]]
+        for index, output in zip(args[len(inputs) :], reader.translate(values), strict=True):
+            self._convert(output, self._define(index), module)
 
     def _is_constant(self, index: int) -> bool:
         kind, row = self._value(index)
-        return kind == "Tensor" and place_of(row) is None and bool(row["data"])
+        return kind == "Tensor" and memory_location(row) is None and bool(row["data"])
 
-    def _convert(self, made: Given, result: str, name: str) -> None:
-        """Gives what a delegate computes the type that the program has of it."""
-        args = [Argument("self", made, False)]
+    def _convert(self, output: ArgValue, result: str, name: str) -> None:
+        """Converts a result of a delegate to the program's dtype."""
+        args = [Argument("self", output, False)]
         self._draft.add(Call, "aten._to_copy", args, [result], f"{name}/result")
 
-    def _refuse(self, target: str, written: Sequence[int], module: str, reason: str) -> None:
+    def _add_unsupported(
+        self, target: str, written: Sequence[int], module: str, reason: str
+    ) -> None:
         results = [self._results(i) for i in written if self._value(i)[0] in ("Tensor", "Tensors")]
-        self._draft.add(RefusedCall, target, (), results, module, reason=reason)
+        self._draft.add(UnsupportedCall, target, (), results, module, reason=reason)
 
     def _results(self, index: int) -> str | tuple[str, ...]:
         kind, row = self._value(index)
@@ -198,7 +209,7 @@ class _Reader:
         return self._define(index)
 
     def _define(self, index: int, name: str = "") -> str:
-        """The name of a value from here on."""
+        """Defines the next version of a value and returns its name."""
         kind, row = self._value(index)
         count = self._counts[index] = self._counts.get(index, 0) + 1
         name = name or f"value {index}" + (f".{count}" if count > 1 else "")
@@ -207,84 +218,86 @@ class _Reader:
             if row["data"]:
                 self._state(index, row)
             self._draft.metas[name] = self._meta(row)
-            place = place_of(row)
-            # Of no elements it may lie where another does.
-            if place is not None and 0 not in row["sizes"]:
-                self._written[place] = name
+            location = memory_location(row)
+            # An empty tensor may share its location with another tensor.
+            if location is not None and 0 not in row["sizes"]:
+                self._memory_contents[location] = name
         return name
 
-    def _given(self, index: int) -> Given:
-        """A value as an argument."""
+    def _argument_value(self, index: int) -> ArgValue:
+        """Converts a value to an argument."""
         kind, row = self._value(index)
         match kind:
             case "Ints":
-                return tuple(self._plain(item) for item in row["items"])
+                return tuple(self._scalar_or_ref(item) for item in row["items"])
             case "Doubles" | "Bools":
                 return tuple(row["items"])
             case "Tensors":
-                return tuple(self._plain(item) for item in row["items"])
+                return tuple(self._scalar_or_ref(item) for item in row["items"])
             case "OptionalTensors":
-                return tuple(None if i == -1 else self._plain(i) for i in row["items"])
-        return self._plain(index)
+                return tuple(None if i == -1 else self._scalar_or_ref(i) for i in row["items"])
+        return self._scalar_or_ref(index)
 
-    def _plain(self, index: int) -> Plain:
+    def _scalar_or_ref(self, index: int) -> PlainValue:
         kind, row = self._value(index)
         if kind == "Tensor":
             return Ref(self._tensor(index, row))
         if index in self._names:
             return Ref(self._names[index])
         if kind not in ("Null", "Int", "Bool", "Double", "Text"):
-            raise MalformedBuffer(f"value {index} is a list in a list")
+            raise MalformedBuffer(f"value {index} is a nested list")
         return row.get("value")
 
     def _tensor(self, index: int, row: Row) -> str:
-        """The name of a tensor: one that is computed, a constant, or a view of one."""
-        place, name = place_of(row), self._names.get(index, "")
-        if place is None and (name or row["data"] or is_external(row)):
+        """The name of a tensor: computed, constant, or a view."""
+        location, name = memory_location(row), self._names.get(index, "")
+        if location is None and (name or row["data"] or is_external(row)):
             return name or self._constant(index, row)
-        if place is None:
-            raise MalformedBuffer(f"value {index} is read before anything writes it")
+        if location is None:
+            raise MalformedBuffer(f"value {index} is read before it is defined")
         if name and 0 in row["sizes"]:
             return name
-        shown = self._written.get(place, "")
-        if not shown:
+        base = self._memory_contents.get(location, "")
+        if not base:
             return self._state(index, row)
-        return name if name == shown else self._view(index, row, shown)
+        return name if name == base else self._view(index, row, base)
 
     def _state(self, index: int, row: Row) -> str:
-        """The name of a buffer that runs change: of what an earlier run has left."""
+        """The name of a mutable buffer's value before a run."""
         if index in self._states:
             return self._states[index]
         own: str = row["extra"]["name"] if row["extra"] is not None else ""
         name = own if own and own not in self._draft.metas else f"state {index}"
         meta = self._meta(row)
-        value = first_value(self._file, row, meta, title_of(index, row))
+        value = initial_value(self._file, row, meta, label_of(index, row))
         self._draft.add_state(name, value, meta.dtype)
         self._states[index] = self._names[index] = name
-        place = place_of(row)
-        if place is not None:
-            self._written[place] = name
+        location = memory_location(row)
+        if location is not None:
+            self._memory_contents[location] = name
         return name
 
     def _end_states(self) -> None:
-        """What lies where a state does is what the next run finds."""
+        """Sets the updates of the states: the last values at their memory locations."""
         for index, name in self._states.items():
             _, row = self._value(index)
             update = self._tensor(index, row)
             if update == name and not row["data"]:
-                raise Unsupported(f"{title_of(index, row)} is read, and nothing ever writes it")
+                raise Unsupported(f"{label_of(index, row)} is read, but never written")
             self._draft.updates[name] = Ref(update)
 
-    def _view(self, index: int, row: Row, shown: str) -> str:
-        """A tensor that lies where another does."""
-        meta, source = self._meta(row), self._draft.metas[shown]
+    def _view(self, index: int, row: Row, base: str) -> str:
+        """Adds a view of `base`, a tensor at the same memory location."""
+        meta, source = self._meta(row), self._draft.metas[base]
         same = meta.dtype == source.dtype and prod(ints(meta)) == prod(ints(source))
         if not same or list(row["dim_order"]) != sorted(row["dim_order"]):
-            raise Unsupported(f"value {index} lies where {shown} does, and is no view of it")
-        name = f"value {index} of {shown}"
+            raise Unsupported(
+                f"value {index} has the memory location of {base}, but is not a view of it"
+            )
+        name = f"value {index} of {base}"
         if name not in self._draft.metas:
             self._draft.metas[name] = meta
-            args = [Argument("self", Ref(shown), False), Argument("size", ints(meta), False)]
+            args = [Argument("self", Ref(base), False), Argument("size", ints(meta), False)]
             self._draft.add(Call, "aten.view", args, [name], f"view {index}")
         return name
 
@@ -292,13 +305,13 @@ class _Reader:
         name = f"constant {index}"
         if name not in self._draft.metas:
             meta = self._meta(row)
-            array = constant(self._file, row, meta, title_of(index, row))
+            array = constant(self._file, row, meta, label_of(index, row))
             self._draft.add_weight(name, array, meta.dtype)
         self._names[index] = name
         return name
 
-    def _meta(self, row: Row) -> Meta:
+    def _meta(self, row: Row) -> TensorMeta:
         sizes = row["sizes"]
         if min(sizes, default=0) < 0:
-            raise MalformedBuffer(f"a tensor has the sizes {list(sizes)}")
-        return Meta(of_program(row["type"]), tuple(sizes), ())
+            raise MalformedBuffer(f"a tensor has the invalid shape {list(sizes)}")
+        return TensorMeta(program_dtype(row["type"]), tuple(sizes), ())

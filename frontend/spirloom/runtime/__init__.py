@@ -63,13 +63,13 @@ __all__ = [
 
 
 def load(file: File, runtime: Runtime | None = None, **options: Unpack[LoadOptions]) -> Model:
-    """Loads a graph with `runtime`, or with one of this process's that all such calls share.
+    """Loads a graph with `runtime`, or with the process-wide default runtime.
 
-    `file` is as of Runtime.load(); the options are LoadOptions'.
+    `file` and the options are those of Runtime.load().
     """
     return (runtime or default_runtime()).load(file, **options)
 
 
 def operator_names() -> list[str]:
-    """The operators that load() knows, sorted."""
+    """The operators of the default runtime, sorted."""
     return default_runtime().operator_names()

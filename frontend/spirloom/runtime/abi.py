@@ -1,6 +1,6 @@
 """The C API for ctypes: structs, enums and functions of runtime/include/spirloom/spirloom.h.
 
-Only what the package uses is declared. A test compares it with the header."""
+Declares only the functions that the package uses. A test compares them with the header."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Self
 ABI_VERSION = 1
 
 Text = ctypes.c_char_p
-Pointer = ctypes.c_void_p  # to objects, to what callers own, to functions
+Pointer = ctypes.c_void_p  # opaque objects, caller-owned memory, functions
 Size = ctypes.c_size_t
 Int = ctypes.c_int64
 Nanoseconds = ctypes.c_uint64
@@ -57,23 +57,23 @@ class Shape(ctypes.Structure):
 
 
 def bytes_array(pairs: Iterable[tuple[int | None, int]]) -> ctypes.Array[Bytes]:
-    """Addresses and sizes, as runs take them."""
-    made = [Bytes(data, size) for data, size in pairs]
-    return (Bytes * len(made))(*made)
+    """An array of spirloom_bytes from addresses and sizes."""
+    items = [Bytes(data, size) for data, size in pairs]
+    return (Bytes * len(items))(*items)
 
 
 def shape_array(shapes: Iterable[ctypes.Array[Int]]) -> ctypes.Array[Shape]:
-    """Shapes that refer to the sizes, which must stay."""
-    made = [Shape(ctypes.addressof(sizes), len(sizes)) for sizes in shapes]
-    return (Shape * len(made))(*made)
+    """An array of spirloom_shape. It points to `shapes`, which must outlive it."""
+    items = [Shape(ctypes.addressof(sizes), len(sizes)) for sizes in shapes]
+    return (Shape * len(items))(*items)
 
 
 class Sized(ctypes.Structure):
-    """A struct that begins with its size, which `new()` fills in."""
+    """A struct whose first member is its size; `new()` sets it."""
 
     @classmethod
     def new(cls, **members: Any) -> Self:
-        """Zeros but for the size and the given members."""
+        """Sets the size and the given members; others are zero."""
         return cls(struct_size=ctypes.sizeof(cls), **members)
 
 
@@ -145,12 +145,12 @@ class ModelOptions(Sized):
         ("tune", Pointer),
         ("on_tuned", Pointer),
         ("on_tuned_data", Pointer),
-        ("kept_sizes", Size),
+        ("max_cached_shapes", Size),
         ("max_dispatches", Count64),
         ("max_device_bytes", Count64),
         ("method", Text),
-        ("shares", Pointer),
-        ("own_states", Count64),
+        ("share_with", Pointer),
+        ("separate_states", Count64),
         ("time_runs", Count64),
     )
 
@@ -172,15 +172,15 @@ class TensorInfo(Sized):
         ("dims", Pointer),
         ("rank", Size),
         ("size", Size),
-        ("least", Int),
-        ("greatest", Int),
+        ("min", Int),
+        ("max", Int),
     )
 
 
 class SymbolInfo(Sized):
     """spirloom_symbol_info."""
 
-    _fields_ = (("struct_size", Size), ("name", Text), ("least", Int), ("greatest", Int))
+    _fields_ = (("struct_size", Size), ("name", Text), ("min", Int), ("max", Int))
 
 
 class LoadStats(Sized):
@@ -242,7 +242,7 @@ FUNCTIONS: Mapping[str, tuple[Any, tuple[Any, ...]]] = {
     "runtime_operator": (Text, (Pointer, Size)),
     "runtime_validation_message_count": (Count64, (Pointer,)),
     "runtime_memory": (STATUS, (Pointer, Pointer)),
-    "measured_kernels": (Pointer, ()),
+    "kernel_autotuner": (Pointer, ()),
     "model_load": (STATUS, (Pointer, Text, Pointer, Pointer)),
     "model_load_from_memory": (STATUS, (Pointer, Pointer, Size, Pointer, Pointer)),
     "model_method_count": (Size, (Pointer,)),
@@ -270,7 +270,7 @@ FUNCTIONS: Mapping[str, tuple[Any, tuple[Any, ...]]] = {
     "model_bind_input_memory": (STATUS, (Pointer, Size, Pointer, Size)),
     "model_bind_output_memory": (STATUS, (Pointer, Size, Pointer, Size)),
     "model_submit": (STATUS, (Pointer, Pointer, Size, Pointer)),
-    "model_submit_steps": (STATUS, (Pointer, Size, Pointer)),
+    "model_submit_repeated": (STATUS, (Pointer, Size, Pointer)),
     "pending_run_destroy": (None, (Pointer,)),
     "pending_run_is_done": (STATUS, (Pointer, Pointer)),
     "pending_run_wait": (STATUS, (Pointer, Pointer, Size)),
@@ -284,7 +284,7 @@ FUNCTIONS: Mapping[str, tuple[Any, tuple[Any, ...]]] = {
 
 
 def declare(library: Any) -> None:
-    """Tells ctypes what a library's functions take and give. AttributeError if it lacks one."""
+    """Sets the ctypes signatures of a library's functions. AttributeError if one is missing."""
     for name, (result, parameters) in FUNCTIONS.items():
         function = getattr(library, f"spirloom_{name}")
         function.restype = Enum if result is STATUS else result

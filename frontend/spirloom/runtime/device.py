@@ -18,12 +18,12 @@ class Device:
     name: str
     type: str  # "discrete", "integrated", "cpu", "virtual" or "other"
     api_version: str  # Vulkan's, e.g. "1.3.230"
-    driver: str  # its name and version in words, or the version alone
-    uuid: str  # "uuid:…", "luid:…", "pci:…": what `device=` takes for equal ones, or ""
+    driver: str  # name and version as text, or only the version
+    uuid: str  # "uuid:…", "luid:…", "pci:…": unique selectors for `device=`, or ""
     luid: str
     pci: str
-    features: tuple[str, ...]  # of those that kernels use, e.g. "storage_buffer_16bit"
-    lacks: tuple[str, ...]  # the rest of them
+    features: tuple[str, ...]  # supported features that kernels use: "storage_buffer_16bit"
+    lacks: tuple[str, ...]  # features that kernels use and the device does not support
     usable: bool  # False: below Vulkan 1.1, or without a compute queue
     device_memory: int  # the largest device-local heap
     max_storage_buffer_range: int
@@ -32,7 +32,7 @@ class Device:
 
 
 def is_available() -> bool:
-    """Whether there is libspirloom, a Vulkan loader and a device to run models on. Never raises."""
+    """Whether libspirloom, a Vulkan loader and a usable device are present. Never raises."""
     try:
         return bool(native().function("is_available")())
     except SpirloomError:
@@ -40,7 +40,7 @@ def is_available() -> bool:
 
 
 def devices() -> list[Device]:
-    """The devices, in the order in which `device=INDEX` counts. Unavailable without a loader."""
+    """The devices, in the order of `device=INDEX`. Raises Unavailable without a Vulkan loader."""
     library = native()
     listed = library.make("devices_list", "devices_destroy")
     found = []
@@ -52,7 +52,7 @@ def devices() -> list[Device]:
 
 
 def device_of(info: Any) -> Device:
-    """The device that a filled abi.DeviceInfo describes."""
+    """Converts an abi.DeviceInfo."""
     names = texts(info.features, info.feature_count)
     return Device(
         **{
@@ -70,14 +70,14 @@ def device_of(info: Any) -> Device:
 
 
 def known_features() -> tuple[str, ...]:
-    """Every feature that kernels may ask a device for."""
+    """All device features that a kernel may require."""
     library = native()
     count = library.function("known_feature_count")()
     return tuple(library.text("known_feature", i) for i in range(count))
 
 
 def texts(pointer: int | None, count: int) -> tuple[str, ...]:
-    """`count` strings from an array of pointers to them."""
+    """Reads `count` strings from an array of char pointers."""
     if not pointer:
         return ()
     array = (ctypes.c_char_p * count).from_address(pointer)

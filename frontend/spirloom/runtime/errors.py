@@ -1,6 +1,6 @@
-"""What running raises: the family of SpirloomError, one class for each status of the C API.
+"""Exceptions of the runtime: subclasses of SpirloomError, one per status of the C API.
 
-Each is also the built-in exception that says the same, so that `except MemoryError` works too.
+Each also derives from the corresponding built-in exception: `except MemoryError` works too.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from spirloom.errors import SpirloomError, Status
 
 
 class InvalidArgument(SpirloomError, ValueError):
-    """The caller passed something wrong: a name, a shape, a number, an option."""
+    """An argument is invalid: a name, a shape, a value, an option."""
 
     status = Status.INVALID_ARGUMENT
 
 
 class WrongType(InvalidArgument, TypeError):
-    """An array of a dtype, or an object of a type, that an input does not take."""
+    """An array has the wrong dtype, or an argument has the wrong type."""
 
 
 class InvalidFile(SpirloomError, ValueError):
@@ -25,53 +25,53 @@ class InvalidFile(SpirloomError, ValueError):
 
 
 class NotFound(SpirloomError, LookupError):
-    """Operators or kernels that the runtime's libraries lack."""
+    """The runtime's libraries do not contain a required operator or kernel."""
 
     status = Status.NOT_FOUND
 
 
 class FileMissing(NotFound, FileNotFoundError):
-    """A file that does not exist."""
+    """A file does not exist."""
 
 
 class Unsupported(SpirloomError, RuntimeError):
-    """Valid, but not with this device, this library or this process."""
+    """The device, the library or the process does not support the request."""
 
     status = Status.UNSUPPORTED
 
 
 class OutOfMemory(SpirloomError, MemoryError):
-    """The host's memory, the device's, or `memory_limit` is reached."""
+    """Host memory, device memory or `memory_limit` is exhausted."""
 
     status = Status.OUT_OF_MEMORY
 
 
 class DeviceLost(SpirloomError, RuntimeError):
-    """The device is gone for this process: make a new Runtime."""
+    """The device is lost (VK_ERROR_DEVICE_LOST): create a new Runtime."""
 
     status = Status.DEVICE_LOST
 
 
 class InternalError(SpirloomError, RuntimeError):
-    """A mistake of Spirloom's, of a library's or of a driver's."""
+    """A bug of Spirloom, of a library or of a driver."""
 
     status = Status.INTERNAL
 
 
 class Busy(SpirloomError, RuntimeError):
-    """Right, but not now: the model is in use, or its results are gone."""
+    """The model is in use, or the results of a run have been overwritten."""
 
     status = Status.BUSY
 
 
 class Forbidden(SpirloomError, PermissionError):
-    """The system does not let the program read a file."""
+    """No permission to read a file."""
 
     status = Status.PERMISSION
 
 
 class Unavailable(SpirloomError, RuntimeError):
-    """This machine has no Vulkan loader, driver, device or layer, or no libspirloom."""
+    """A Vulkan loader, driver, device or layer, or libspirloom, is missing on this machine."""
 
     status = Status.UNAVAILABLE
 
@@ -94,5 +94,5 @@ _CLASSES: dict[int, type[SpirloomError]] = {
 
 
 def error_of(status: int, message: str) -> SpirloomError:
-    """The exception of a status; of one that a later library may have, the family's own."""
+    """The exception of a status; SpirloomError for an unknown status of a newer library."""
     return _CLASSES.get(status, SpirloomError)(message)

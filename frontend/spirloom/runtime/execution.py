@@ -1,4 +1,4 @@
-"""Runs in progress as futures, and the rule that one thread at a time uses a model."""
+"""Pending runs as futures, and exclusive access to a model by one thread at a time."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from spirloom.runtime.tensors import TensorInfo
 
 
 class Ownership:
-    """A model's handle, and the lock of all models that share what is on the device."""
+    """Owns a model's handle. Models that share device memory share one lock."""
 
     def __init__(self, handle: Handle, shares: Ownership | None) -> None:
         self._handle: Handle | None = handle
         self.lock: threading.Lock = threading.Lock() if shares is None else shares.lock
         self._forks: int = native.forks
-        self._dropped: list[Handle] = []  # pending runs, to be freed by who next holds the lock
+        self._dropped: list[Handle] = []  # pending runs, freed by the next holder of the lock
 
     @property
     def is_closed(self) -> bool:
@@ -39,12 +39,12 @@ class Ownership:
             raise Unsupported(native.FORKED)
 
     def claim(self) -> Handle:
-        """The model, for this thread alone until `lock` is released."""
+        """The model, exclusively for this thread until `lock` is released. Busy if it is in use."""
         self.check_process()
         if not self.lock.acquire(blocking=False):
             raise Busy(
-                "Another thread is using the model, which takes one call at a time. "
-                "Load it once for each thread, or take turns."
+                "Another thread is using the model; only one call at a time is allowed. "
+                "Load the model once per thread, or serialize the calls."
             )
         if self._handle is None:
             self.lock.release()
@@ -54,7 +54,7 @@ class Ownership:
 
     @contextmanager
     def claimed(self) -> Iterator[Handle]:
-        """The C API's model, while no other call has it. Busy if one does."""
+        """The C API's model, with exclusive access. Busy if another call uses it."""
         handle = self.claim()
         try:
             yield handle
@@ -62,16 +62,16 @@ class Ownership:
             self.lock.release()
 
     def close(self) -> None:
-        """Frees the model, once no pending run and no shared array needs it; claims then fail."""
+        """Frees the model after its last pending run and shared array. Further claims fail."""
         handle = self.claim()
         self._handle = None
         self.lock.release()
         del handle
 
     def drop(self, run: Handle) -> None:
-        """Frees a run that nobody refers to, which counts as a call: now, or with the next one.
+        """Frees an unreferenced run: now if the model is idle, else during the next call.
 
-        Never waits for the lock: a garbage collection may call this while its own thread holds it.
+        Never waits for the lock: garbage collection may call this in a thread that holds it.
         """
         self._dropped.append(run)
         del run
@@ -82,11 +82,11 @@ class Ownership:
                 self.lock.release()
 
 
-_SLICE_NS = 50_000_000  # so long at most does a signal wait for its handler
+_SLICE_NS = 50_000_000  # maximum delay of a signal handler during a wait
 
 
 class PendingRun:
-    """What Model.submit() gives. The model takes no other call before result() has returned."""
+    """The result of Model.submit(). The model accepts no other call until result() returns."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class PendingRun:
         self._result: tuple[Any, ...] | None = None
 
     def done(self) -> bool:
-        """Whether result() would return at once. False while another thread waits for it."""
+        """Whether result() would return immediately. False while another thread waits for it."""
         self._owner.check_process()
         if self._result is not None:
             return True
@@ -121,9 +121,10 @@ class PendingRun:
             self._owner.lock.release()
 
     def result(self, timeout: float | None = None) -> tuple[Any, ...]:
-        """The outputs, as of a call; waits for at most `timeout` seconds, or TimeoutError.
+        """Waits for the run and returns the outputs, as a call does.
 
-        Raises DeviceLost; Busy if the model has run again before.
+        Raises TimeoutError after `timeout` seconds, DeviceLost, Busy if a later run has
+        overwritten the outputs.
         """
         self._owner.check_process()
         with self._lock:
@@ -133,15 +134,15 @@ class PendingRun:
             return self._result
 
     def __await__(self) -> Generator[Any, None, tuple[Any, ...]]:
-        """`await` gives result(); a thread of the event loop's executor waits."""
+        """Awaits result() in a thread of the event loop's executor."""
         return asyncio.get_running_loop().run_in_executor(None, self.result).__await__()
 
     def __del__(self) -> None:
-        # Nothing else may refer to the handle: it is to go while the model's lock is held.
+        # Passes the only reference: the handle must be freed while the model's lock is held.
         self._owner.drop(self.__dict__.pop("_handle"))
 
     def _wait(self, timeout: float | None) -> None:
-        """In slices, between which signals are handled."""
+        """Waits in slices, so that Python handles signals in between."""
         deadline = None if timeout is None else time.monotonic() + timeout
         ended = ctypes.c_bool()
         while not ended.value:
@@ -153,7 +154,7 @@ class PendingRun:
                     "pending_run_wait_for", self._handle.value, left, ctypes.byref(ended)
                 )
             if not ended.value and deadline is not None and time.monotonic() >= deadline:
-                raise TimeoutError(f"The run has not ended within {timeout} s; it goes on.")
+                raise TimeoutError(f"The run has not finished within {timeout} s; it continues.")
 
     def _fetch(self) -> tuple[Any, ...]:
         free = self._bound.free("output", self._outputs)

@@ -19,7 +19,7 @@ from spirloom.runtime.tensors import TensorInfo
 
 
 class SharedMemory:
-    """Memory of a model, which NumPy makes an array of; keeps the model's memory alive."""
+    """Model memory as a NumPy array interface. Keeps the model alive."""
 
     def __init__(self, model: Handle, address: int, info: TensorInfo) -> None:
         self._model = model
@@ -32,7 +32,7 @@ class SharedMemory:
 
 
 class SharedArrays:
-    """Hands out such arrays and knows whether any is still referred to."""
+    """Creates arrays over model memory and tracks whether any is still referenced."""
 
     def __init__(self) -> None:
         self._live: weakref.WeakSet[SharedMemory] = weakref.WeakSet()
@@ -50,14 +50,14 @@ class SharedArrays:
         return np.asarray(memory)
 
     def in_use(self) -> bool:
-        """Whether an array that was handed out, or a part of one, is still there."""
+        """Whether a returned array, or a view of one, is still referenced."""
         return len(self._live) > 0
 
 
 class States(Mapping[str, Array]):
-    """A model's states by name; Model.states makes it.
+    """A model's states by name; created by Model.states.
 
-    Each look copies a state from the device, each assignment copies one there. Busy during a run.
+    Reading copies a state from the device, assigning copies it to the device. Busy during a run.
     """
 
     def __init__(
@@ -67,37 +67,38 @@ class States(Mapping[str, Array]):
         calls: Callable[[], AbstractContextManager[Handle]],
     ) -> None:
         self._native = library
-        self._places = {info.name: i for i, info in enumerate(infos)}
+        self._indices = {info.name: i for i, info in enumerate(infos)}
         self._calls = calls
         self.infos = tuple(infos)
         """Their names, dtypes and shapes, in order."""
 
     def __getitem__(self, name: str) -> Array:
-        info = self.infos[self._places[name]]
+        info = self.infos[self._indices[name]]
         array = np.empty(info.shape, info.dtype)
         self._copy("read", name, array)
         return array
 
     def __setitem__(self, name: str, value: object) -> None:
-        if name not in self._places:
-            known = ", ".join(self._places) or "none"
+        if name not in self._indices:
+            known = ", ".join(self._indices) or "none"
             raise InvalidArgument(f"The model has no state '{name}'; it has: {known}.")
-        info = self.infos[self._places[name]]
+        info = self.infos[self._indices[name]]
         array = to_array(value, info)
         if array.shape != info.shape:
             raise InvalidArgument(
-                f"State '{name}' has the shape {list(info.shape)}, not {list(array.shape)}."
+                f"The array for state '{name}' has shape {list(array.shape)}; "
+                f"expected {list(info.shape)}."
             )
         self._copy("write", name, array)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return iter(self._indices)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._indices)
 
-    def _copy(self, way: str, name: str, array: Array) -> None:
+    def _copy(self, direction: str, name: str, array: Array) -> None:
         data = abi.Bytes(array.__array_interface__["data"][0], array.nbytes)
         with self._calls() as handle:
-            place = self._places[name]
-            self._native.call(f"model_{way}_state", handle.value, place, ctypes.byref(data))
+            index = self._indices[name]
+            self._native.call(f"model_{direction}_state", handle.value, index, ctypes.byref(data))

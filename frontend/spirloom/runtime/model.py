@@ -15,9 +15,9 @@ from spirloom.runtime.arrays import (
     BoundArrays,
     Inputs,
     in_order,
+    index_of,
     is_torch,
     outputs_to_fill,
-    place_of,
     to_array,
     to_torch,
     values_of,
@@ -37,10 +37,10 @@ from spirloom.runtime.tensors import (
 
 
 class Model:
-    """A graph on a device; Runtime.load() and spirloom.load() make it.
+    """A graph loaded on a device; created by Runtime.load() and spirloom.load().
 
-    Takes one call at a time: a second thread's fails with Busy. Different models run at once, and
-    calls let other Python threads run. After a fork it belongs to the parent alone.
+    Accepts one call at a time: a concurrent call fails with Busy. Different models run
+    concurrently, and calls release the GIL. After a fork only the parent may use the model.
     """
 
     def __init__(self, library: Native, handle: Handle, shares: Model | None = None) -> None:
@@ -54,7 +54,7 @@ class Model:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """The functions that the file holds; a single one may have no name."""
+        """The names of the file's methods; a single method may have an empty name."""
         with self.claimed() as handle:
             count = self._native.function("model_method_count")(handle.value)
             texts = (self._native.text("model_method_name", handle.value, i) for i in range(count))
@@ -62,58 +62,59 @@ class Model:
 
     @property
     def method(self) -> str:
-        """Which of them this is."""
+        """The name of the loaded method."""
         with self.claimed() as handle:
             return self._native.text("model_method", handle.value)
 
     @property
     def attachments(self) -> dict[str, bytes]:
-        """What else is in the file, by name, such as a tokenizer; each look copies all of it."""
+        """The file's attachments by name, such as a tokenizer. Each access copies all of them."""
         with self.claimed() as handle:
             return read_attachments(self._native, handle)
 
     @property
     def inputs(self) -> tuple[TensorInfo, ...]:
-        """Names, dtypes and shapes of what a call takes, in order."""
+        """Names, dtypes and shapes of the inputs, in order."""
         return self._inputs
 
     @property
     def outputs(self) -> tuple[TensorInfo, ...]:
-        """Names, dtypes and shapes of what a call gives, in order."""
+        """Names, dtypes and shapes of the outputs, in order."""
         return self._outputs
 
     @property
     def symbols(self) -> tuple[Symbol, ...]:
-        """Sizes that may differ from call to call; none for most models."""
+        """The dynamic sizes; empty for a model with static shapes."""
         return self._symbols
 
     @property
     def states(self) -> States:
-        """What outlives runs, such as a cache, by name: reading copies it, assigning sets it."""
+        """The persistent tensors, such as a KV cache, by name: reading copies, assigning sets."""
         return States(self._native, self._state_infos, self.claimed)
 
     def reset_states(self) -> None:
-        """Gives every state its initial value; the next run is like the first one."""
+        """Resets every state to its initial value."""
         with self.claimed() as handle:
             self._native.call("model_reset_states", handle.value)
 
     @property
     def stats(self) -> LoadStats:
-        """What loading did, and what a run will do."""
+        """Statistics of loading: times, dispatches, memory."""
         return self._stats
 
     def __call__(self, *inputs: object, **named: object) -> tuple[Any, ...]:
-        """Runs once: a tuple of the outputs, new arrays, for inputs by position or name.
+        """Runs once and returns the outputs as new arrays. Inputs are given by position or name.
 
-        Takes NumPy arrays, torch tensors, what has __dlpack__ and lies in the host's memory, and
-        numbers and lists of them; gives NumPy arrays, or torch tensors if any input is one.
-        Integers and floats of another width are taken if they fit. Shapes may be any within the
-        bounds of `symbols`; new ones are prepared first, which takes longer.
+        Accepts NumPy arrays, torch tensors, objects in host memory with __dlpack__, and numbers and
+        lists of numbers; returns NumPy arrays, or torch tensors if any input is one. Integers and
+        floats of another width are converted if they are in range. Dynamic sizes may have any value
+        within the bounds of `symbols`; the first call with new sizes takes longer, as it resizes
+        the model.
 
-        Raises WrongType for a dtype, InvalidArgument for a name, a shape, a number that does not
-        fit or lies beyond what the model was imported for; Busy; DeviceLost.
+        Raises WrongType for a dtype, InvalidArgument for a name, a shape or a value out of the
+        range of the dtype or the bounds of the input, Busy, DeviceLost.
         """
-        handle = self._owner.claim()  # no context manager: this is the way of every call
+        handle = self._owner.claim()  # faster than a context manager
         try:
             return self._run(handle, in_order(self._free_inputs, inputs, named), None)
         finally:
@@ -122,11 +123,11 @@ class Model:
     def run(
         self, inputs: Inputs | None = None, *, out: Inputs | None = None, copy: bool = True
     ) -> tuple[Any, ...]:
-        """Runs once, with say over the memory; inputs in a sequence, or by name in a mapping.
+        """Runs once with explicit memory. Inputs are a sequence, or a mapping by name.
 
-        inputs  None: what the arrays of input_memory() hold
-        out     arrays to fill, one for each output: of its dtype and shape, C-contiguous
-        copy    False: the arrays of output_memory(), which the next run overwrites
+        inputs  None: the contents of the arrays of input_memory()
+        out     arrays for the outputs: with matching dtype and shape, C-contiguous
+        copy    False: return the arrays of output_memory(), which the next run overwrites
 
         Otherwise like a call.
         """
@@ -137,68 +138,70 @@ class Model:
             return self._run(handle, values, None if copy else ())
 
     def submit(self, *inputs: object, **named: object) -> PendingRun:
-        """Copies the inputs, starts a run and returns at once; otherwise like a call."""
+        """Copies the inputs, starts a run and returns immediately; otherwise like a call."""
         with self.claimed() as handle:
             values = in_order(self._free_inputs, inputs, named)
-            count = self._take(handle, values)
-            made = self._native.make(
+            count = self._set_inputs(handle, values)
+            pending = self._native.make(
                 "model_submit", "pending_run_destroy", handle.value, self._in, count
             )
-            return self._pending(made, handle, any(map(is_torch, values)))
+            return self._pending(pending, handle, any(map(is_torch, values)))
 
-    def submit_steps(self, steps: int) -> PendingRun:
-        """Starts `steps` runs at once, each after the one before it, on what input_memory() holds.
+    def submit_repeated(self, steps: int) -> PendingRun:
+        """Submits `steps` consecutive runs at once. Inputs are those in input_memory().
 
-        What goes from one to the next lies in states; the outputs are those of the last. Otherwise
-        like a call. InvalidArgument for fewer than 1 step, and for several without states.
+        Data passes from one run to the next in states. The outputs are those of the last run.
+        Otherwise like a call. InvalidArgument for fewer than 1 step, and for several steps of a
+        model without states.
         """
         if steps < 1:
             raise InvalidArgument(f"steps ({steps}) must be at least 1.")
         with self.claimed() as handle:
-            made = self._native.make(
-                "model_submit_steps", "pending_run_destroy", handle.value, steps
+            pending = self._native.make(
+                "model_submit_repeated", "pending_run_destroy", handle.value, steps
             )
-            return self._pending(made, handle, in_torch=False)
+            return self._pending(pending, handle, in_torch=False)
 
     def input_memory(self, which: int | str) -> Array:
-        """An array over the memory from which the device takes an input: for run() without copies.
+        """An array over the device-visible memory of an input, for run() without copies.
 
-        Write it in order, reading may be slow; neither read nor write during a run. As long as
-        such an array lives, calls with other shapes fail with Busy.
+        Write sequentially; reads may be slow (write-combined memory). Do not access it during a
+        run. While such an array is referenced, calls with other shapes fail with Busy.
         """
         return self._memory("input", self._inputs, which)
 
     def output_memory(self, which: int | str) -> Array:
-        """An array over the memory where the device leaves an output, until the next run."""
+        """An array over the device-visible memory of an output. The next run overwrites it."""
         return self._memory("output", self._outputs, which)
 
     def bind_input(self, which: int | str, array: object | None) -> None:
-        """Lets runs read an input from an array where it lies, until None ends that.
+        """Binds an array as an input: runs read its memory without a copy. None unbinds.
 
-        It is as the input is, dtype and shape, C-contiguous, and begins a page of memory:
-        spirloom.runtime.page_aligned() makes such ones. Calls then take the other inputs alone,
-        other shapes fail with Busy, and bounds of numbers are not checked. Do not write it during
-        a run. Raises Unsupported unless the runtime has `import_host_memory` and the device can.
+        The array must have the input's dtype and shape, be C-contiguous and page-aligned:
+        spirloom.runtime.page_aligned() allocates such arrays. While it is bound, calls pass only
+        the other inputs, other shapes fail with Busy, and the bounds of values are not checked. Do
+        not write it during a run. Raises Unsupported unless the runtime was created with
+        `import_host_memory` and the device supports VK_EXT_external_memory_host.
         """
         self._bind("input", self._inputs, which, array)
 
     def bind_output(self, which: int | str, array: object | None) -> None:
-        """Lets runs write an output to an array where it lies, which then is what calls give."""
+        """Binds an array as an output: runs write to it without a copy, and calls return it."""
         self._bind("output", self._outputs, which, array)
 
     def resize(self, shapes: Sequence[Sequence[int]] | Mapping[str, Sequence[int]]) -> None:
-        """Prepares for inputs of these shapes, as a call with such inputs does by itself.
+        """Prepares the model for these input shapes. A call with new shapes does so implicitly.
 
-        Raises InvalidArgument, changing nothing, for shapes that the model does not take.
+        Raises InvalidArgument for invalid shapes and then leaves the model unchanged.
         """
         with self.claimed() as handle:
             self._resize(handle, [tuple(map(int, s)) for s in values_of(self._inputs, shapes)])
 
     def profile(self, inputs: Inputs | None = None, *, runs: int = 10, warmup: int = 1) -> Profile:
-        """What each dispatch takes: of `runs` runs after `warmup` others, or of the last run.
+        """GPU time per dispatch: of `runs` runs after `warmup` runs, or of the last run.
 
-        The model must be loaded with profile=True, or all times are 0. InvalidArgument unless
-        `runs` is at least 1.
+        Requires a model loaded with profile=True; otherwise all times are 0. InvalidArgument if
+        `runs` is below 1.
         """
         if inputs is None:
             return merged("forward", [self._last_run()])
@@ -213,11 +216,11 @@ class Model:
         return merged("forward", found)
 
     def gpu_time(self) -> float:
-        """Milliseconds that the last run that was waited for took on the device, without copies.
+        """GPU time in milliseconds of the last completed run, without host-device copies.
 
-        From before its first dispatch until all had ended; of several steps, the last one's.
-        InvalidArgument unless the model was loaded with time_runs=True or profile=True; with the
-        latter what measuring each dispatch takes counts.
+        Measured from before the first dispatch to the end of the last; of submit_repeated(), only
+        the last step. InvalidArgument unless the model was loaded with time_runs=True or
+        profile=True; the latter includes the overhead of timing each dispatch.
         """
         found = ctypes.c_uint64()
         with self.claimed() as handle:
@@ -225,11 +228,11 @@ class Model:
         return found.value / 1e6
 
     def close(self) -> None:
-        """Frees it, once no pending run and no shared array needs it; calls then fail."""
+        """Frees the model after its last pending run and shared array. Further calls fail."""
         self._owner.close()
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("A model lives in its process; load it in the other one.")
+        raise TypeError("A model cannot be pickled. Load it in the other process.")
 
     def __enter__(self) -> Self:
         return self
@@ -243,11 +246,11 @@ class Model:
         return f"<spirloom.Model ({inputs}) -> ({outputs})>"
 
     def claimed(self) -> AbstractContextManager[Handle]:
-        """The C API's model, while no other call has it. Busy if one does."""
+        """The C API's model, with exclusive access. Busy if another call uses it."""
         return self._owner.claimed()
 
     def _read(self, handle: Handle) -> None:
-        """What the present sizes decide."""
+        """Reads the tensors and statistics of the current shapes."""
         self._inputs = read_tensors(self._native, handle, "input")
         self._outputs = read_tensors(self._native, handle, "output")
         self._stats = read_stats(self._native, handle)
@@ -259,8 +262,8 @@ class Model:
     def _run(
         self, handle: Handle, values: Sequence[object] | None, out: Sequence[object] | None
     ) -> tuple[Any, ...]:
-        """`out` None: new arrays; (): the device's; else those to fill."""
-        count = 0 if values is None else self._take(handle, values)
+        """`out` None: new arrays; (): the arrays of output_memory(); else the given arrays."""
+        count = 0 if values is None else self._set_inputs(handle, values)
         if out is None:
             arrays = [np.empty(info.shape, info.dtype) for info in self._free_outputs]
         else:
@@ -282,13 +285,13 @@ class Model:
         in_torch = values is not None and any(map(is_torch, values))
         return tuple(map(to_torch, arrays) if in_torch else arrays)
 
-    def _pending(self, made: Handle, handle: Handle, in_torch: bool) -> PendingRun:
-        made.keeps = handle
+    def _pending(self, pending: Handle, handle: Handle, in_torch: bool) -> PendingRun:
+        pending.keeps = handle
         bound = self._bound.copy()
-        return PendingRun(self._native, self._owner, made, self._outputs, bound, in_torch)
+        return PendingRun(self._native, self._owner, pending, self._outputs, bound, in_torch)
 
-    def _take(self, handle: Handle, values: Sequence[object]) -> int:
-        """Lets `_in` point to the values' elements, resizing if need be; how many there are."""
+    def _set_inputs(self, handle: Handle, values: Sequence[object]) -> int:
+        """Points `_in` to the values, resizing the model if necessary; returns their count."""
         free = self._free_inputs
         arrays = [to_array(value, info) for value, info in zip(values, free, strict=True)]
         arrays = self._bound.merged("input", arrays)
@@ -296,33 +299,36 @@ class Model:
             self._resize(handle, [array.shape for array in arrays])
         for i, array in enumerate(arrays):
             self._in[i].data = array.__array_interface__["data"][0]
-        self._kept = arrays  # until the next call
+        self._input_arrays = arrays  # kept alive until the next call
         return len(arrays)
 
     def _resize(self, handle: Handle, shapes: Sequence[tuple[int, ...]]) -> None:
         if self._bound:
-            raise Busy("Arrays are bound, of the shapes at hand. Bind None in their place first.")
+            raise Busy(
+                "Arrays are bound for the current shapes. Unbind them first: "
+                "bind_input(name, None), bind_output(name, None)."
+            )
         if self._shared.in_use():
             raise Busy(
-                "Arrays of input_memory() or output_memory() are in use; other shapes would take "
-                "their memory away. Delete them first."
+                "Arrays of input_memory() or output_memory() are in use; a resize would free their "
+                "memory. Delete the arrays first."
             )
         sizes = [(ctypes.c_int64 * len(shape))(*shape) for shape in shapes]
-        given = abi.shape_array(sizes)  # refers to them: they must live as long
-        self._native.call("model_resize", handle.value, given, len(shapes))
+        array = abi.shape_array(sizes)  # points to `sizes`
+        self._native.call("model_resize", handle.value, array, len(shapes))
         self._read(handle)
 
     def _memory(self, kind: str, infos: Sequence[TensorInfo], which: int | str) -> Array:
-        place = place_of(kind, infos, which)
+        index = index_of(kind, infos, which)
         with self.claimed() as handle:
-            return self._shared.array(self._native, handle, kind, place, infos[place])
+            return self._shared.array(self._native, handle, kind, index, infos[index])
 
     def _bind(
         self, kind: str, infos: Sequence[TensorInfo], which: int | str, array: object | None
     ) -> None:
-        place = place_of(kind, infos, which)
+        index = index_of(kind, infos, which)
         with self.claimed() as handle:
-            self._bound.bind(self._native, handle, kind, place, array, infos[place])
+            self._bound.bind(self._native, handle, kind, index, array, infos[index])
             self._read(handle)
 
     def _last_run(self) -> tuple[ProfileRow, ...]:

@@ -1,4 +1,4 @@
-"""Locates and opens libspirloom: calls that raise exceptions, and owners of its objects."""
+"""Locates and opens libspirloom. Calls raise exceptions; handles own the library's objects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spirloom.errors import SpirloomError
 from spirloom.runtime.abi import ABI_VERSION, declare
 from spirloom.runtime.errors import Unavailable, Unsupported, error_of
 
-forks = 0  # how many lie between the process that imported this and the present one
+forks = 0  # number of forks between the importing process and this process
 
 
 def _count_fork() -> None:
@@ -26,14 +26,14 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_count_fork)
 
 FORKED = (
-    "This process was forked from one that had used Spirloom, which Vulkan's drivers do not "
-    "survive. Start processes afresh (multiprocessing.set_start_method('spawn')), or use Spirloom "
-    "in the children alone."
+    "This process was forked from one that had used Spirloom; Vulkan drivers do not support that. "
+    "Spawn processes instead (multiprocessing.set_start_method('spawn')), or use Spirloom only in "
+    "the child processes."
 )
 
 
 SONAME = "libspirloom.so.1"
-PACKAGE = Path(__file__).resolve().parents[1]  # the folder of `spirloom`
+PACKAGE = Path(__file__).resolve().parents[1]  # the directory of `spirloom`
 
 LIBRARY_VARIABLE = "SPIRLOOM_LIBRARY"
 SHADERS_VARIABLE = "SPIRLOOM_SHADERS"
@@ -41,41 +41,41 @@ SHADERS_VARIABLE = "SPIRLOOM_SHADERS"
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The C API's library and the shader library that goes with it."""
+    """Paths of the C API's library and of its shader library."""
 
     library: Path
     shaders: Path
 
 
 def candidates() -> list[Files]:
-    """Where both may be, in the order in which they are looked for; any may not exist."""
-    places = [Files(PACKAGE / "_native" / SONAME, PACKAGE / "_native/shaders_all.slpack")]
+    """The search paths, in order; they need not exist."""
+    paths = [Files(PACKAGE / "_native" / SONAME, PACKAGE / "_native/shaders_all.slpack")]
     above = PACKAGE.parents[1]  # the repository, or an installed package's share/spirloom
     build = above / "build/release"
-    places.append(Files(build / "runtime/c" / SONAME, build / "generated/shaders.slpack"))
+    paths.append(Files(build / "runtime/c" / SONAME, build / "generated/shaders.slpack"))
     prefix = above.parents[1] if len(above.parents) > 1 else above
     installed = sorted(prefix.glob(f"lib*/{SONAME}")) + sorted(prefix.glob(f"lib/*/{SONAME}"))
-    places += [Files(library, above / "shaders_all.slpack") for library in installed]
-    return places
+    paths += [Files(library, above / "shaders_all.slpack") for library in installed]
+    return paths
 
 
 def find() -> Files | None:
-    """The first that exists; SPIRLOOM_LIBRARY and SPIRLOOM_SHADERS name others."""
-    found = next((place for place in candidates() if place.library.exists()), None)
+    """The first existing candidate; SPIRLOOM_LIBRARY and SPIRLOOM_SHADERS override its paths."""
+    found = next((files for files in candidates() if files.library.exists()), None)
     library, shaders = os.environ.get(LIBRARY_VARIABLE), os.environ.get(SHADERS_VARIABLE)
     if library is None and found is None:
         return None
-    beside = found or Files(Path(library or ""), Path(library or "").parent / "shaders_all.slpack")
+    default = found or Files(Path(library or ""), Path(library or "").parent / "shaders_all.slpack")
     return Files(
-        Path(library) if library else beside.library, Path(shaders) if shaders else beside.shaders
+        Path(library) if library else default.library, Path(shaders) if shaders else default.shaders
     )
 
 
 class Native:
-    """libspirloom. ctypes lets other Python threads run during each of its calls."""
+    """libspirloom. ctypes releases the GIL during each call."""
 
     def __init__(self, files: Files) -> None:
-        """Opens it. Unavailable when that fails, or when it has another ABI."""
+        """Opens the library. Unavailable if that fails or if its ABI version differs."""
         self.files = files
         self.forks = forks
         try:
@@ -85,16 +85,17 @@ class Native:
             raise Unavailable(f"Cannot use {files.library}: {error}.") from error
         version = self.library.spirloom_abi_version()
         if version != ABI_VERSION:
-            message = f"{files.library} has the ABI {version}; this package wants {ABI_VERSION}."
-            raise Unavailable(message)
+            raise Unavailable(
+                f"{files.library} has ABI version {version}; this package requires {ABI_VERSION}."
+            )
 
     def function(self, name: str) -> Callable[..., Any]:
-        """spirloom_<name>."""
+        """The function spirloom_<name>."""
         found: Callable[..., Any] = getattr(self.library, f"spirloom_{name}")
         return found
 
     def call(self, name: str, *arguments: Any) -> None:
-        """spirloom_<name>() with an error; raises it."""
+        """Calls spirloom_<name>() and raises its error, if any."""
         error = ctypes.c_void_p()
         status = self.function(name)(*arguments, ctypes.byref(error))
         if status != 0:
@@ -107,28 +108,28 @@ class Native:
         return error_of(status, message)
 
     def make(self, name: str, destroy: str, *arguments: Any) -> Handle:
-        """The object that spirloom_<name>() gives through its last pointer but the error."""
-        made = ctypes.c_void_p()
-        self.call(name, *arguments, ctypes.byref(made))
-        return Handle(made.value, self.function(destroy))
+        """The object that spirloom_<name>() returns through its output parameter."""
+        created = ctypes.c_void_p()
+        self.call(name, *arguments, ctypes.byref(created))
+        return Handle(created.value, self.function(destroy))
 
     def text(self, name: str, *arguments: Any) -> str:
-        """The string that spirloom_<name>() gives; "" for NULL."""
-        given: bytes | None = self.function(name)(*arguments)
-        return (given or b"").decode(errors="replace")
+        """The string that spirloom_<name>() returns; "" for NULL."""
+        text: bytes | None = self.function(name)(*arguments)
+        return (text or b"").decode(errors="replace")
 
 
 class Handle:
-    """Owns an object of the library's: destroys it with the last reference to this.
+    """Owns an object of the library and destroys it with the last reference to the handle.
 
-    Not in a forked process, which has no such object, only the memory of one.
+    A forked process does not destroy it: the object belongs to the parent.
     """
 
     __slots__ = ("__weakref__", "_destroy", "_forks", "keeps", "value")
 
     def __init__(self, value: int | None, destroy: Callable[[int | None], None]) -> None:
         self.value = value
-        self.keeps: object = None  # what has to live as long, such as callbacks
+        self.keeps: object = None  # objects to keep alive, such as callbacks
         self._destroy = destroy
         self._forks = forks
 
@@ -147,7 +148,7 @@ _native: Native | None = None
 
 
 def native() -> Native:
-    """The library. Unavailable when there is none; Unsupported in a forked process."""
+    """The library. Unavailable if it is missing; Unsupported in a forked process."""
     global _native
     if _native is None:
         with _lock:
@@ -161,9 +162,9 @@ def native() -> Native:
 def _found() -> Files:
     files = find()
     if files is None:
-        places = "".join(f"\n - {place.library}" for place in candidates())
+        paths = "".join(f"\n - {files.library}" for files in candidates())
         raise Unavailable(
-            f"There is no {SONAME}. It comes with the wheel (pip install), or is built by "
-            f"`./dev build`; {LIBRARY_VARIABLE} names another. Looked for:{places}"
+            f"{SONAME} was not found. Install the wheel (pip install), build it with "
+            f"`./dev build`, or set {LIBRARY_VARIABLE} to its path. Searched:{paths}"
         )
     return files

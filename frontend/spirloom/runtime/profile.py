@@ -16,9 +16,9 @@ from spirloom.runtime.native import Handle, Native
 
 @dataclass(frozen=True, slots=True)
 class LoadStats:
-    """What loading, or the resize that prepared the sizes at hand, did. Nanoseconds and bytes."""
+    """Statistics of loading, or of the resize to the current shapes. Nanoseconds and bytes."""
 
-    load_ns: int  # all of loading
+    load_ns: int  # total load time
     pipeline_ns: int  # creating pipelines
     pipelines: int  # distinct ones
     dispatches: int  # per run
@@ -27,13 +27,13 @@ class LoadStats:
     aliased_views: int  # nodes that became aliases
     constant_bytes: int  # packed weights on the device
     planned_bytes: int  # activation memory after planning
-    naive_bytes: int  # activation memory with no sharing
-    live_bytes: int  # the most activation memory in use at once: no plan takes less
-    state_bytes: int  # tensors that outlive runs
+    naive_bytes: int  # activation memory without reuse
+    live_bytes: int  # peak of live activations: the lower bound of any plan
+    state_bytes: int  # states
 
 
 def read_stats(library: Native, model: Handle) -> LoadStats:
-    """Those of the sizes at hand."""
+    """The statistics of the current shapes."""
     stats: Any = abi.LoadStats.new()
     library.call("model_stats", model.value, ctypes.byref(stats))
     return LoadStats(*(getattr(stats, field.name) for field in fields(LoadStats)))
@@ -41,15 +41,15 @@ def read_stats(library: Native, model: Handle) -> LoadStats:
 
 @dataclass(frozen=True, slots=True)
 class ProfileRow:
-    """One dispatch, over all runs that were measured. Times in milliseconds."""
+    """One dispatch, with its times in all measured runs. Times in milliseconds."""
 
-    node: str  # of the model: "/features/0/Conv + Relu"
+    node: str  # name of the node: "/features/0/Conv + Relu"
     op: str  # "aten.convolution"
-    variant: str  # the kernel: "conv2d_f32_buffer"
-    grid: tuple[int, ...]  # invocations asked for
+    variant: str  # kernel variant: "conv2d_f32_buffer"
+    grid: tuple[int, ...]  # requested invocations
     workgroup: tuple[int, ...]
-    raw: tuple[float, ...]  # of each run
-    start: tuple[float, ...]  # of each run, from its first dispatch
+    raw: tuple[float, ...]  # GPU time per run
+    start: tuple[float, ...]  # start per run, relative to the run's first dispatch
 
     @property
     def avg(self) -> float:
@@ -67,13 +67,13 @@ class ProfileRow:
         return max(self.raw)
 
     def percentile(self, percent: float) -> float:
-        """What so many of a hundred runs did not exceed."""
+        """The percentile over the runs."""
         return float(np.percentile(self.raw, percent))
 
 
 @dataclass(frozen=True, slots=True)
 class Profile(Sequence[ProfileRow]):
-    """The dispatches of a model in the order of their run."""
+    """The dispatches of a model in execution order."""
 
     name: str
     rows: tuple[ProfileRow, ...]
@@ -93,19 +93,19 @@ class Profile(Sequence[ProfileRow]):
 
     @property
     def total(self) -> float:
-        """Milliseconds of all dispatches, the mean of the runs."""
+        """Sum of the mean dispatch times in milliseconds."""
         return sum(row.avg for row in self.rows)
 
     def __str__(self) -> str:
         lines = ["      ms      %  variant  (node)"]
-        whole = self.total or 1.0
+        total = self.total or 1.0
         for row in sorted(self.rows, key=lambda row: -row.avg):
-            share = 100 * row.avg / whole
+            share = 100 * row.avg / total
             lines.append(f"{row.avg:8.3f}  {share:5.1f}  {row.variant}  ({row.node})")
         return "\n".join(lines)
 
     def to_dataframe(self, include_units: bool = False) -> Any:
-        """A pandas.DataFrame with the columns of ExecuTorch's Inspector; times in milliseconds."""
+        """A pandas.DataFrame with the columns of ExecuTorch's Inspector. Times in milliseconds."""
         import pandas  # type: ignore[import]
 
         return pandas.DataFrame([self._event(row, include_units) for row in self.rows])
@@ -131,12 +131,12 @@ class Profile(Sequence[ProfileRow]):
 
 
 def last_run(library: Native, model: Handle) -> tuple[ProfileRow, ...]:
-    """The dispatches of the last run that was waited for."""
-    made = library.make("model_profile", "profile_destroy", model.value)
+    """The dispatches of the last completed run."""
+    profile = library.make("model_profile", "profile_destroy", model.value)
     rows = []
-    for i in range(library.function("profile_count")(made.value)):
+    for i in range(library.function("profile_count")(profile.value)):
         info: Any = abi.DispatchInfo.new()
-        library.call("profile_get", made.value, i, ctypes.byref(info))
+        library.call("profile_get", profile.value, i, ctypes.byref(info))
         rows.append(
             ProfileRow(
                 node=info.node.decode(errors="replace"),
@@ -152,7 +152,7 @@ def last_run(library: Native, model: Handle) -> tuple[ProfileRow, ...]:
 
 
 def merged(name: str, runs: Sequence[tuple[ProfileRow, ...]]) -> Profile:
-    """Several runs of one model as one profile."""
+    """Combines several runs of one model into one profile."""
     rows = []
     for same in zip(*runs, strict=True):
         raw = tuple(time for row in same for time in row.raw)

@@ -37,9 +37,9 @@ T = TypeVar("T")
 
 
 def interruptible(work: Callable[[], T]) -> T:
-    """work(), on another thread if this is the main one, which signals then still reach.
+    """Runs work() on another thread if this is the main thread, which then still handles signals.
 
-    After a KeyboardInterrupt the work goes on to its end, and what it gives is dropped.
+    After a KeyboardInterrupt the work continues in the background and its result is discarded.
     """
     if threading.current_thread() is not threading.main_thread():
         return work()
@@ -61,7 +61,7 @@ class _Outcome(Generic[T]):
     def find(self) -> None:
         try:
             self._value.append(self._work())
-        except BaseException as error:  # the caller's, on its thread
+        except BaseException as error:  # raised again in the calling thread
             self._error = error
         finally:
             self.found.set()
@@ -79,36 +79,36 @@ StorageName = Literal["auto", "buffer", "texture3d", "texture2d"]
 
 
 class LoadOptions(TypedDict, total=False):
-    """All of them may be left out."""
+    """Options of Runtime.load(). All are optional."""
 
-    storage: StorageName  # where tensors live that do not ask for a storage; "auto": a buffer
-    profile: bool  # measures each dispatch, for Model.profile()
-    kernels: Sequence[str]  # to take wherever they can compute a call, by name
-    tune: bool  # measures first which kernels are fastest, which takes seconds, and remembers it
-    kept_sizes: int  # for how many shapes of inputs what was prepared is kept; 0: 8
-    max_dispatches: int  # what the graph may take at most; 0: what follows from the file's size
-    max_device_bytes: int  # the same of the device's memory
-    method: str  # which of the file's, by name; "": the first
-    # A model of the same file and runtime: weights and what else it has on the device are shared
-    # with it, and states of the same name; both then take one call at a time together.
-    shares: Model | None
-    own_states: bool  # shares, but not the states
-    time_runs: bool  # measures whole runs on the device, for Model.gpu_time()
+    storage: StorageName  # storage of tensors for which the graph sets none; "auto": buffer
+    profile: bool  # times each dispatch, for Model.profile()
+    kernels: Sequence[str]  # names of kernels to prefer for the calls that they support
+    tune: bool  # benchmarks the kernels first, which takes seconds, and caches the result
+    max_cached_shapes: int  # number of input shapes with a cached execution plan; 0: 8
+    max_dispatches: int  # limit per run; 0: derived from the file's size
+    max_device_bytes: int  # limit of device memory; 0: derived from the file's size
+    method: str  # name of the file's method; "": the first
+    # A model of the same file and runtime. The weights and other device memory are shared with it,
+    # and states of the same name. Both together then accept one call at a time.
+    share_with: Model | None
+    separate_states: bool  # with share_with: does not share the states
+    time_runs: bool  # times each run on the device, for Model.gpu_time()
 
 
 def native_options(library: Native, given: LoadOptions) -> tuple[abi.ModelOptions, object]:
-    """The options for the library but for `shares`, and what they point to, to be kept as long.
+    """Converts the options except `share_with`. The second object must outlive the first.
 
-    TypeError for a keyword that there is not, InvalidArgument for a storage.
+    Raises TypeError for an unknown option, InvalidArgument for an unknown storage.
     """
     members: dict[str, Any] = dict(given)
     unknown = sorted(members.keys() - LoadOptions.__annotations__.keys())
     if unknown:
         known = ", ".join(LoadOptions.__annotations__)
-        raise TypeError(f"load() takes no '{unknown[0]}'; its options are: {known}.")
+        raise TypeError(f"load() has no option '{unknown[0]}'; its options are: {known}.")
     names = [name.encode() for name in members.pop("kernels", ())]
     kernels = (ctypes.c_char_p * max(len(names), 1))(*names)
-    tune = library.function("measured_kernels")() if members.pop("tune", False) else None
+    tune = library.function("kernel_autotuner")() if members.pop("tune", False) else None
     storage = _storage(members.pop("storage", "auto"))
     if "method" in members:
         members["method"] = members["method"].encode()
@@ -129,9 +129,9 @@ File = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
 
 
 class Runtime:
-    """A Vulkan device with shader libraries, for models to run on. Threads may share it.
+    """A Vulkan device with shader libraries. Thread-safe.
 
-    Models stay usable after its end.
+    Models remain usable after close().
     """
 
     def __init__(
@@ -146,23 +146,24 @@ class Runtime:
         validation: bool = False,
         import_host_memory: bool = False,
     ) -> None:
-        """Chooses the device and reads the libraries.
+        """Selects the device and opens the libraries.
 
         device        an index into devices(), a part of a name, or a Device's uuid, luid or pci;
-                      None: what SPIRLOOM_DEVICE says, else the first of discrete, integrated,
+                      None: the value of SPIRLOOM_DEVICE, else the first of discrete, integrated,
                       other, cpu
-        libraries     files of kernels (.slpack); None: all operators, as this package has them
-        overrides     further ones, whose operators replace those of the same name
-        cache_dir     of compiled pipelines and what tuning found; None: ~/.cache/spirloom; "none"
-        threads       that loading may use; 0: one for each core
-        memory_limit  in bytes of device memory, for all of its models; 0: what the device has
-        validation    turns Vulkan's validation layer on; its messages are logged as errors
+        libraries     shader packs (.slpack); None: the package's pack with all operators
+        overrides     further shader packs, whose operators replace those of the same name
+        cache_dir     directory of compiled pipelines and tuning results; None: ~/.cache/spirloom;
+                      "none": no cache
+        threads       maximum number of threads for loading; 0: one per core
+        memory_limit  bytes of device memory for all models of the runtime; 0: no limit
+        validation    enables the Vulkan validation layer; its messages are logged as errors
         import_host_memory
-                      lets Model.bind_input() and bind_output() take arrays, where the device can
+                      enables Model.bind_input() and bind_output(), if the device supports it
 
-        Messages go to the logger "spirloom". Raises Unavailable without a loader or device,
-        InvalidArgument for a device that does not exist and for libraries that clash, FileMissing
-        and InvalidFile for libraries.
+        Messages go to the logger "spirloom". Raises Unavailable without a Vulkan loader or device,
+        InvalidArgument for an unknown device and for conflicting libraries, FileMissing and
+        InvalidFile for libraries.
         """
         self._native = native()
         given = [*_libraries(self._native, libraries), *overrides]
@@ -186,27 +187,27 @@ class Runtime:
         )
 
     def load(self, file: File, **options: Unpack[LoadOptions]) -> Model:
-        """Loads a graph: a path (.slg), its bytes, or an open file; the options are LoadOptions'.
+        """Loads a graph: a path (.slg), its bytes, or an open file. For options see LoadOptions.
 
-        Raises FileMissing, Forbidden, InvalidFile for a file; NotFound with every operator that the
-        libraries lack; Unsupported for what the device cannot do; OutOfMemory. Ctrl-C ends the
-        wait; what was begun then goes on to its end in the background.
+        Raises FileMissing, Forbidden or InvalidFile for the file; NotFound with all operators that
+        are missing in the libraries; Unsupported if the device lacks a required feature;
+        OutOfMemory. Ctrl-C ends the wait; loading then continues in the background.
         """
         from spirloom.runtime.model import Model
 
-        shares = options.pop("shares", None)
-        native_form, kept = native_options(self._native, options)
+        shares = options.pop("share_with", None)
+        native_form, keep_alive = native_options(self._native, options)
         runtime = self._alive()
         if not isinstance(file, str | os.PathLike | bytes | bytearray | memoryview):
             file = file.read()
 
         def load() -> Handle:
-            return _load(self._native, runtime, file, native_form, kept)
+            return _load(self._native, runtime, file, native_form, keep_alive)
 
         if shares is None:
             return Model(self._native, interruptible(load))
         with shares.claimed() as handle:
-            native_form.shares = handle.value
+            native_form.share_with = handle.value
             return Model(self._native, interruptible(load), shares)
 
     @property
@@ -218,25 +219,25 @@ class Runtime:
 
     @property
     def memory(self) -> dict[str, int]:
-        """Bytes of device memory: `in_use` now, at the `peak`, and the `limit` (0: none)."""
+        """Bytes of device memory: `in_use`, the `peak`, and the `limit` (0: none)."""
         stats: Any = abi.MemoryStats.new()
         self._native.call("runtime_memory", self._alive().value, ctypes.byref(stats))
         return {name: getattr(stats, name) for name in ("in_use", "peak", "limit")}
 
     @property
     def validation_message_count(self) -> int:
-        """How many messages the validation layer had so far."""
+        """The number of messages of the validation layer so far."""
         handle = self._alive()
         return int(self._native.function("runtime_validation_message_count")(handle.value))
 
     def operator_names(self) -> list[str]:
-        """The operators that the libraries have, sorted: "aten.add.Tensor"."""
+        """The names of the libraries' operators, sorted: "aten.add.Tensor"."""
         handle = self._alive()
         count = self._native.function("runtime_operator_count")(handle.value)
         return [self._native.text("runtime_operator", handle.value, i) for i in range(count)]
 
     def close(self) -> None:
-        """Lets go of the device; models that were loaded keep it."""
+        """Releases the device. Loaded models keep it alive."""
         self._handle = None
 
     def __enter__(self) -> Self:
@@ -247,7 +248,7 @@ class Runtime:
 
     def _alive(self) -> Handle:
         if self._handle is None:
-            raise InvalidArgument("The runtime is closed; make another.")
+            raise InvalidArgument("The runtime is closed. Create another.")
         self._handle.check_process()
         return self._handle
 
@@ -265,8 +266,8 @@ def _open(library: Native, path: str | os.PathLike[str]) -> Handle:
         raise FileMissing(str(error)) from None
 
 
-def _load(library: Native, runtime: Handle, file: Any, options: Any, kept: object) -> Handle:
-    """The model; `kept` is what the options point to."""
+def _load(library: Native, runtime: Handle, file: Any, options: Any, keep_alive: object) -> Handle:
+    """Loads the model. `keep_alive` owns the memory that the options point to."""
     pointer = ctypes.byref(options)
     if isinstance(file, str | os.PathLike):
         try:
@@ -284,7 +285,7 @@ _default: Runtime | None = None
 
 
 def default_runtime() -> Runtime:
-    """The runtime of spirloom.load(): every operator, on the device that SPIRLOOM_DEVICE names."""
+    """The runtime of spirloom.load(): all operators, on the device of SPIRLOOM_DEVICE."""
     global _default
     with _lock:
         if _default is None:

@@ -40,11 +40,11 @@ class TensorInfo:
 
     name: str
     dtype: np.dtype[Any]
-    shape: tuple[int, ...]  # at first the greatest; later that of the last resize
-    dims: tuple[str, ...]  # what each size is: "batch", "3", "2*height"; "?": only resizing tells
+    shape: tuple[int, ...]  # after loading the maximum shape; later that of the last resize
+    dims: tuple[str, ...]  # size expressions: "batch", "3", "2*height"; "?": known after a resize
     nbytes: int
-    least: int  # an input's numbers lie between these, both included: the model was imported so
-    greatest: int
+    min: int  # inclusive bounds of an input's values, as set at import
+    max: int
 
     def __str__(self) -> str:
         return f"{self.name}: {self.dtype}[{', '.join(self.dims)}]"
@@ -52,11 +52,11 @@ class TensorInfo:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A size that may differ from call to call, between bounds that are both included."""
+    """A dynamic size with its inclusive bounds."""
 
     name: str
-    least: int
-    greatest: int
+    min: int
+    max: int
 
 
 def read_tensors(library: Native, model: Handle, kind: str) -> tuple[TensorInfo, ...]:
@@ -72,20 +72,20 @@ def read_tensors(library: Native, model: Handle, kind: str) -> tuple[TensorInfo,
                 shape=_sizes(info.shape, info.rank),
                 dims=texts(info.dims, info.rank),
                 nbytes=info.size,
-                least=info.least,
-                greatest=info.greatest,
+                min=info.min,
+                max=info.max,
             )
         )
     return tuple(tensors)
 
 
 def read_symbols(library: Native, model: Handle) -> tuple[Symbol, ...]:
-    """The model's open sizes."""
+    """The model's dynamic sizes."""
     symbols = []
     for i in range(library.function("model_symbol_count")(model.value)):
         info: Any = abi.SymbolInfo.new()
         library.call("model_symbol", model.value, i, ctypes.byref(info))
-        symbols.append(Symbol(info.name.decode(errors="replace"), info.least, info.greatest))
+        symbols.append(Symbol(info.name.decode(errors="replace"), info.min, info.max))
     return tuple(symbols)
 
 

@@ -1,6 +1,6 @@
-"""Language models over HTTP, as OpenAI's clients ask for them (docs/how-to/serve.md).
+"""Serves language models over HTTP with OpenAI's API (docs/how-to/serve.md).
 
-`fields` and `requests` read what clients send, `reply` and `stops` make the text, `turns` lets one
-request after the other have the model, `answers` words what is sent back, `app` puts it together
-on Starlette, and `server` runs that with uvicorn.
+`validation` and `requests` parse requests, `request_queue` runs them on the model one at a time,
+`responses` generates text and formats responses, `app` is the Starlette application, and `server`
+runs it with uvicorn.
 """

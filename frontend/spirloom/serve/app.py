@@ -20,49 +20,57 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from spirloom.errors import SpirloomError
 from spirloom.llm import LLM
-from spirloom.serve.request_queue import Turns
+from spirloom.serve.request_queue import RequestQueue
 from spirloom.serve.requests import Options, Prompt, read_chat, read_completion
-from spirloom.serve.responses import CHAT, COMPLETION, END_OF_EVENTS, Answer, Form, Reply, event
-from spirloom.serve.validation import Fields, Refused, blaming, parse, quoted
+from spirloom.serve.responses import (
+    CHAT,
+    COMPLETION,
+    END_OF_EVENTS,
+    Answer,
+    Reply,
+    ResponseFormat,
+    event,
+)
+from spirloom.serve.validation import Fields, RequestError, parse, quoted, request_errors
 
-# A context of 128K tokens by their numbers has a seventh of it.
+# A prompt of 128K token ids is a seventh of this.
 MAX_BODY = 8 << 20
 
 T = TypeVar("T")
 
 
 async def read_body(request: Request) -> bytes:
-    """Raises Refused for one that is too large."""
+    """Reads the request body. Raises RequestError if it exceeds MAX_BODY."""
     body = bytearray()
-    async for part in request.stream():
-        body += part
+    async for chunk in request.stream():
+        body += chunk
         if len(body) > MAX_BODY:
-            raise Refused(f"The request has more than {MAX_BODY} bytes.", status=413)
+            raise RequestError(f"The request body exceeds {MAX_BODY} bytes.", status=413)
     return bytes(body)
 
 
-async def unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """What the work gives. If the client goes away it is cancelled; raises ClientDisconnect."""
+async def run_unless_disconnected(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """Returns the result of `work`. Cancels it and raises ClientDisconnect on disconnect."""
 
-    async def wait_for_the_end() -> None:
+    async def wait_for_disconnect() -> None:
         while (await request.receive())["type"] != "http.disconnect":
             pass
 
     working = asyncio.create_task(work)
-    leaving = asyncio.create_task(wait_for_the_end())
+    disconnect = asyncio.create_task(wait_for_disconnect())
     try:
-        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((working, disconnect), return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
             raise ClientDisconnect
         return working.result()
     finally:
-        for task in (working, leaving):
+        for task in (working, disconnect):
             task.cancel()
-        await asyncio.gather(working, leaving, return_exceptions=True)
+        await asyncio.gather(working, disconnect, return_exceptions=True)
 
 
 class Events(StreamingResponse):  # type: ignore[misc]
-    """Server-sent events of an asynchronous generator, which ends when the client has gone."""
+    """Server-sent events of an asynchronous generator. Closes it when the client disconnects."""
 
     media_type = "text/event-stream"
 
@@ -72,33 +80,33 @@ class Events(StreamingResponse):  # type: ignore[misc]
             await super().__call__(scope, receive, send)
 
 
-class KeyRequired:
-    """Lets only those pass who send `Authorization: Bearer KEY`."""
+class ApiKeyMiddleware:
+    """Rejects requests without the header `Authorization: Bearer KEY`."""
 
     def __init__(self, app: ASGIApp, key: str) -> None:
         self._app = app
-        self._wanted = f"Bearer {key}".encode()
+        self._expected = f"Bearer {key}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        given = Headers(scope=scope).get("authorization", "")
-        if not hmac.compare_digest(given.encode("latin-1"), self._wanted):
-            raise Refused(
-                "The request needs this server's key, as Authorization: Bearer KEY.",
+        received = Headers(scope=scope).get("authorization", "")
+        if not hmac.compare_digest(received.encode("latin-1"), self._expected):
+            raise RequestError(
+                "The request requires the server's API key: Authorization: Bearer KEY.",
                 code="invalid_api_key",
                 status=401,
             )
         await self._app(scope, receive, send)
 
 
-# Of a completion, unless told, as OpenAI has it; a reply may take what is left of the context.
-_TOKENS_OF_COMPLETIONS = 16
+# OpenAI's default of max_tokens for completions. The default for chats is the rest of the context.
+_DEFAULT_COMPLETION_TOKENS = 16
 
 Prepared = tuple[Options, list[Reply]]
 
 
-def make_app(llm: LLM, turns: Turns, name: str, key: str | None = None) -> Starlette:
-    """Serves one model by a name, to those who know the key if there is one."""
-    service = _Service(llm, turns, name)
+def make_app(llm: LLM, queue: RequestQueue, name: str, key: str | None = None) -> Starlette:
+    """The application: serves one model under a name, with an optional API key."""
+    service = _Service(llm, queue, name)
 
     routes = [
         Route("/completions", service.complete, methods=["POST"]),
@@ -106,25 +114,25 @@ def make_app(llm: LLM, turns: Turns, name: str, key: str | None = None) -> Starl
         Route("/models", service.models),
         Route("/models/{name:path}", service.one_model),
     ]
-    guards = [] if key is None else [Middleware(KeyRequired, key=key)]
+    guards = [] if key is None else [Middleware(ApiKeyMiddleware, key=key)]
     return Starlette(
         routes=[Route("/health", service.health), Mount("/v1", routes=routes, middleware=guards)],
         exception_handlers={
-            Refused: _refusal,
-            SpirloomError: _failure,
-            HTTPException: _no_route,
-            ClientDisconnect: _nobody,
-            Exception: _mistake,
+            RequestError: _error_response,
+            SpirloomError: _spirloom_error,
+            HTTPException: _http_error,
+            ClientDisconnect: _disconnected,
+            Exception: _internal_error,
         },
     )
 
 
 class _Service:
-    """The model, and what each route does with it."""
+    """The handlers of the routes."""
 
-    def __init__(self, llm: LLM, turns: Turns, name: str) -> None:
+    def __init__(self, llm: LLM, queue: RequestQueue, name: str) -> None:
         self._llm = llm
-        self._turns = turns
+        self._queue = queue
         self._name = name
         self._loaded = int(time.time())
 
@@ -142,53 +150,53 @@ class _Service:
         return JSONResponse(self._model())
 
     async def health(self, _: Request) -> Response:
-        if self._turns.failure is not None:
-            return JSONResponse({"status": "failed", "reason": self._turns.failure}, 503)
+        if self._queue.failure is not None:
+            return JSONResponse({"status": "failed", "reason": self._queue.failure}, 503)
         return JSONResponse({"status": "ok"})
 
     async def _answer(
-        self, request: Request, form: Form, prepare: Callable[[Fields], Prepared]
+        self, request: Request, form: ResponseFormat, prepare: Callable[[Fields], Prepared]
     ) -> Response:
-        self._turns.check_room()
+        self._queue.check_capacity()
         body = await read_body(request)
         options, replies = await asyncio.to_thread(lambda: prepare(parse(body)))
         answer = Answer(form, self._name, options.include_usage)
         if options.stream:
             return Events(self._events(answer, replies), headers={"Cache-Control": "no-cache"})
-        return await unless_gone(request, self._whole(answer, replies))
+        return await run_unless_disconnected(request, self._response(answer, replies))
 
-    async def _whole(self, answer: Answer, replies: Sequence[Reply]) -> Response:
+    async def _response(self, answer: Answer, replies: Sequence[Reply]) -> Response:
         texts = []
         for reply in replies:
-            async with aclosing(self._turns.run(reply)) as pieces:
+            async with aclosing(self._queue.run(reply)) as pieces:
                 texts.append("".join([piece async for piece in pieces]))
         return JSONResponse(answer.whole(texts, replies))
 
     async def _events(self, answer: Answer, replies: Sequence[Reply]) -> AsyncGenerator[str, None]:
-        """What fails once the answer has begun is its last event."""
+        """The events of a stream. An error after the first event is sent as the last event."""
         try:
             for index, reply in enumerate(replies):
                 yield answer.beginning(index)
-                async with aclosing(self._turns.run(reply)) as pieces:
+                async with aclosing(self._queue.run(reply)) as pieces:
                     async for piece in pieces:
                         yield answer.piece(index, piece)
                 yield answer.ending(index, reply)
             yield answer.usage(replies) + END_OF_EVENTS
-        except Refused as refused:
-            yield event(refused.body())
+        except RequestError as error:
+            yield event(error.body())
         except SpirloomError as error:
-            yield event(_refused(error).body())
+            yield event(_server_error(error).body())
 
     def _prepare_completion(self, fields: Fields) -> Prepared:
         request = read_completion(fields)
         self._check_model(request.options.model)
         prompts = [self._tokens(prompt) for prompt in request.prompts]
-        return self._replies(request.options, "prompt", prompts, _TOKENS_OF_COMPLETIONS)
+        return self._replies(request.options, "prompt", prompts, _DEFAULT_COMPLETION_TOKENS)
 
     def _prepare_chat(self, fields: Fields) -> Prepared:
         request = read_chat(fields)
         self._check_model(request.options.model)
-        with blaming("messages"):
+        with request_errors("messages"):
             prompt = self._llm.encode_chat(request.messages)
         return self._replies(request.options, "messages", [prompt], self._llm.context)
 
@@ -202,21 +210,21 @@ class _Service:
         prompts: Sequence[Sequence[int]],
         default_tokens: int,
     ) -> Prepared:
-        """`default_tokens` is how many tokens there may be then, if the context has room for them."""
+        """`default_tokens` limits new tokens, within the context, if the request has no limit."""
         replies = []
         for prompt in prompts:
             room = max(1, self._llm.context - len(prompt))
             tokens = min(room, default_tokens) if options.tokens is None else options.tokens
             too_long = len(prompt) + tokens > self._llm.context
-            with blaming(param, "context_length_exceeded" if too_long else None):
+            with request_errors(param, "context_length_exceeded" if too_long else None):
                 reply = Reply(self._llm, prompt, tokens, options.sampling, options.stop)
             replies.append(reply)
         return options, replies
 
     def _check_model(self, name: str | None) -> None:
         if name is not None and name != self._name:
-            raise Refused(
-                f"There is no model {quoted(name)}; this server has {quoted(self._name)}.",
+            raise RequestError(
+                f"Unknown model {quoted(name)}; this server has {quoted(self._name)}.",
                 param="model",
                 code="model_not_found",
                 status=404,
@@ -232,32 +240,33 @@ class _Service:
         }
 
 
-def _refused(error: SpirloomError) -> Refused:
-    return Refused(str(error), code=error.status.name.lower(), status=500)
+def _server_error(error: SpirloomError) -> RequestError:
+    return RequestError(str(error), code=error.status.name.lower(), status=500)
 
 
-async def _refusal(_: Request, error: Exception) -> Response:
-    assert isinstance(error, Refused)
+async def _error_response(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestError)
     return JSONResponse(error.body(), error.status)
 
 
-async def _failure(request: Request, error: Exception) -> Response:
+async def _spirloom_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, SpirloomError)
-    return await _refusal(request, _refused(error))
+    return await _error_response(request, _server_error(error))
 
 
-async def _no_route(request: Request, error: Exception) -> Response:
+async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     message = f"{request.method} {request.url.path}: {error.detail}."
-    body = Refused(message, status=error.status_code).body()
+    body = RequestError(message, status=error.status_code).body()
     return JSONResponse(body, error.status_code, error.headers)
 
 
-async def _nobody(_: Request, __: Exception) -> Response:
-    """Nobody reads it."""
+async def _disconnected(_: Request, __: Exception) -> Response:
+    """The client does not receive this response."""
     return Response(status_code=400)
 
 
-async def _mistake(request: Request, _: Exception) -> Response:
-    """Of ours: uvicorn logs the traceback."""
-    return await _refusal(request, Refused("The server failed; its log says how.", status=500))
+async def _internal_error(request: Request, _: Exception) -> Response:
+    """An unexpected exception. uvicorn logs the traceback."""
+    error = RequestError("Internal server error. See the server's log.", status=500)
+    return await _error_response(request, error)

@@ -1,4 +1,4 @@
-"""The one thread that the model runs in: requests take turns, in the order in which they came."""
+"""Runs requests on the model in one worker thread, in order of arrival."""
 
 from __future__ import annotations
 
@@ -9,75 +9,78 @@ from contextlib import suppress
 from threading import Event
 
 from spirloom.runtime.errors import DeviceLost
-from spirloom.serve.validation import Refused
+from spirloom.serve.validation import RequestError
 
 MAX_WAITING = 64
 
 
-class Turns:
-    """Of texts that are made elsewhere than in the event loop, which is never blocked."""
+class RequestQueue:
+    """Generates texts in a worker thread, one at a time, without blocking the event loop."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, "spirloom-serve")
-        self._taken = 0
-        self._closing = Event()
+        self._active = 0
+        self._shutting_down = Event()
         self.failure: str | None = None
-        """Why no turn will succeed any more."""
+        """The error after which all requests fail, such as a lost device."""
 
-    def check_room(self) -> None:
-        """Raises Refused if too many wait already."""
-        if self._taken > MAX_WAITING:
-            raise Refused(
-                f"{MAX_WAITING} requests wait for the model already; try again later.",
+    def check_capacity(self) -> None:
+        """Raises RequestError if MAX_WAITING requests are waiting."""
+        if self._active > MAX_WAITING:
+            raise RequestError(
+                f"{MAX_WAITING} requests are already waiting for the model. Try again later.",
                 code="queue_full",
                 status=503,
             )
 
     async def run(self, text: Iterable[str]) -> AsyncGenerator[str, None]:
-        """The pieces of a text, none empty, made when its turn comes. When this is closed, so is
-        the text, at its next piece. Raises what making it raises, and Refused on closing().
+        """Yields the non-empty pieces of a text, generated after the requests before it. Closing
+        the generator ends the text at its next piece. Raises the exceptions of the text, and
+        RequestError after shut_down().
         """
         loop = asyncio.get_running_loop()
         pieces: asyncio.Queue[str | None] = asyncio.Queue()
-        gone = Event()
+        abandoned = Event()
 
         def put(piece: str | None) -> None:
-            with suppress(RuntimeError):  # the loop has ended, as by a second Ctrl-C
+            with suppress(RuntimeError):  # the loop is closed, as by a second Ctrl-C
                 loop.call_soon_threadsafe(pieces.put_nowait, piece)
 
-        def make() -> None:
+        def generate() -> None:
             for piece in text:
-                if gone.is_set() or self._closing.is_set():
+                if abandoned.is_set() or self._shutting_down.is_set():
                     return
                 if piece:
                     put(piece)
 
         self._check_open()
-        turn = self._thread.submit(make)
-        turn.add_done_callback(lambda _: put(None))
-        self._taken += 1
+        task = self._thread.submit(generate)
+        task.add_done_callback(lambda _: put(None))
+        self._active += 1
         try:
             while (piece := await pieces.get()) is not None:
                 yield piece
             self._check_open()
-            turn.result()
+            task.result()
         except DeviceLost as error:
             self.failure = str(error)
             raise
         finally:
-            self._taken -= 1
-            gone.set()
-            turn.cancel()
+            self._active -= 1
+            abandoned.set()
+            task.cancel()
 
-    def closing(self) -> None:
-        """Ends all turns soon. May be called by the handler of a signal."""
-        self._closing.set()
+    def shut_down(self) -> None:
+        """Ends all requests at their next piece. Safe to call in a signal handler."""
+        self._shutting_down.set()
 
     def close(self) -> None:
-        """Waits until none is left."""
-        self.closing()
+        """Shuts down and waits for the worker thread."""
+        self.shut_down()
         self._thread.shutdown(cancel_futures=True)
 
     def _check_open(self) -> None:
-        if self._closing.is_set():
-            raise Refused("The server is ending.", code="server_ending", status=503)
+        if self._shutting_down.is_set():
+            raise RequestError(
+                "The server is shutting down.", code="server_shutting_down", status=503
+            )

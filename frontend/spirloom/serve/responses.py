@@ -10,49 +10,49 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from spirloom.llm import LLM, Sampling
-from spirloom.llm.text import Streamed
+from spirloom.llm.text import StreamDecoder
 
 
-class Stops:
-    """Takes pieces of a text and gives what stands before the text that stops it.
+class StopSequences:
+    """Truncates a streamed text before the first complete stop sequence.
 
-    That is the one that is whole first, however the pieces are cut. What may be the beginning of
-    one is held back until more is known.
+    The result does not depend on how the text is split into pieces. A possible prefix of a stop
+    sequence is buffered until the next piece.
     """
 
     def __init__(self, texts: Collection[str]) -> None:
-        """None of the texts is empty."""
+        """`texts` must not contain an empty string."""
         self._texts = texts
-        self._held = ""
+        self._pending = ""
         self.found = False
 
     def add(self, piece: str) -> str:
-        """What can be said now; nothing more once one is found."""
+        """Adds a piece and returns the text that can be emitted; "" after a stop sequence."""
         if self.found:
             return ""
-        text = self._held + piece
+        text = self._pending + piece
         found = [(at + len(stop), at) for stop in self._texts if (at := text.find(stop)) >= 0]
         if found:
-            self.found, self._held = True, ""
+            self.found, self._pending = True, ""
             return text[: min(found)[1]]
-        end = len(text) - max((_begun(text, stop) for stop in self._texts), default=0)
-        self._held = text[end:]
+        end = len(text) - max((_prefix_length(text, stop) for stop in self._texts), default=0)
+        self._pending = text[end:]
         return text[:end]
 
     def rest(self) -> str:
-        """What was held back, as the text has ended."""
-        held, self._held = self._held, ""
-        return held
+        """The buffered text, after the last piece."""
+        pending, self._pending = self._pending, ""
+        return pending
 
 
-def _begun(text: str, stop: str) -> int:
-    """How many of its first letters the text ends with; less than all."""
-    most = min(len(text), len(stop) - 1)
-    return next((size for size in range(most, 0, -1) if text.endswith(stop[:size])), 0)
+def _prefix_length(text: str, stop: str) -> int:
+    """The length of the longest proper prefix of `stop` that the text ends with."""
+    longest = min(len(text), len(stop) - 1)
+    return next((size for size in range(longest, 0, -1) if text.endswith(stop[:size])), 0)
 
 
 class Reply:
-    """Iterate over it once, where the model may run; then `tokens` and `finish` hold."""
+    """A generated text. Iterate once, in the model's thread; then `tokens` and `finish` are set."""
 
     def __init__(
         self,
@@ -62,29 +62,29 @@ class Reply:
         sampling: Sampling,
         stop: Collection[str],
     ) -> None:
-        """At most so many tokens, up to the model's end of a text or one of `stop`. Raises
-        InvalidArgument at once for a prompt that the model cannot take; does not use the device.
+        """Generates at most `tokens` tokens, up to an end-of-text token or one of `stop`. Raises
+        InvalidArgument for an invalid prompt; does not use the device.
         """
         self._found = llm.generate_tokens(prompt, tokens=tokens, sampling=sampling)
-        self._streamed, self._stops = Streamed(llm.tokenizer), Stops(stop)
-        self._most = tokens
+        self._streamed, self._stops = StreamDecoder(llm.tokenizer), StopSequences(stop)
+        self._max_tokens = tokens
         self.prompt_tokens = len(prompt)
         self.tokens = 0
-        """How many the model chose; its end of a text is not counted."""
+        """The number of generated tokens, without the end-of-text token."""
         self.finish = "length"
-        """As OpenAI calls it: `length` or `stop`."""
+        """OpenAI's finish_reason: `length` or `stop`."""
 
     def __iter__(self) -> Iterator[str]:
-        """A piece of the text for each token, often an empty one, and one for the end."""
-        # Not kept by the reply, so that a text that is left ends with this iteration.
+        """Yields one piece of text per token, often empty, and a last one."""
+        # The iterator must own the generator: abandoning the iteration then ends generation.
         found, self._found = self._found, iter(())
         for token in found:
             self.tokens += 1
             yield self._stops.add(self._streamed.add(token))
             if self._stops.found:
                 break
-        yield self._stops.add(self._streamed.rest()) + self._stops.rest()
-        if self._stops.found or self.tokens < self._most:
+        yield self._stops.add(self._streamed.finish()) + self._stops.rest()
+        if self._stops.found or self.tokens < self._max_tokens:
             self.finish = "stop"
 
 
@@ -92,88 +92,89 @@ END_OF_EVENTS = "data: [DONE]\n\n"
 
 
 def event(data: object) -> str:
-    """One event of a stream; this JSON has no line breaks."""
+    """A server-sent event with JSON data (without line breaks)."""
     return f"data: {json.dumps(data)}\n\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """In what the answers of the two routes differ."""
+class ResponseFormat:
+    """The response format of a route."""
 
     prefix: str
-    """What ids begin with."""
-    whole: str
-    chunk: str
-    """What OpenAI calls an answer, and an event."""
-    said: Callable[[str], dict[str, Any]]
-    """What a choice says of its whole text,"""
-    added: Callable[[str], dict[str, Any]]
-    """of a piece of it, or of none at its end,"""
-    begun: dict[str, Any] | None
-    """and before its first one."""
+    """Prefix of response ids."""
+    object_type: str
+    """`object` of a complete response."""
+    chunk_type: str
+    """`object` of a stream event."""
+    choice: Callable[[str], dict[str, Any]]
+    """Fields of a choice for its complete text."""
+    delta: Callable[[str], dict[str, Any]]
+    """Fields of a choice in a stream event: a piece of text, or "" at the end."""
+    first_delta: dict[str, Any] | None
+    """Fields of a choice in the first stream event; None: no such event."""
 
 
-COMPLETION = Form(
+COMPLETION = ResponseFormat(
     prefix="cmpl",
-    whole="text_completion",
-    chunk="text_completion",
-    said=lambda text: {"text": text},
-    added=lambda text: {"text": text},
-    begun=None,
+    object_type="text_completion",
+    chunk_type="text_completion",
+    choice=lambda text: {"text": text},
+    delta=lambda text: {"text": text},
+    first_delta=None,
 )
-CHAT = Form(
+CHAT = ResponseFormat(
     prefix="chatcmpl",
-    whole="chat.completion",
-    chunk="chat.completion.chunk",
-    said=lambda text: {"message": {"role": "assistant", "content": text, "refusal": None}},
-    added=lambda text: {"delta": {"content": text} if text else {}},
-    begun={"delta": {"role": "assistant", "content": ""}},
+    object_type="chat.completion",
+    chunk_type="chat.completion.chunk",
+    choice=lambda text: {"message": {"role": "assistant", "content": text, "refusal": None}},
+    delta=lambda text: {"delta": {"content": text} if text else {}},
+    first_delta={"delta": {"role": "assistant", "content": ""}},
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer of a form, by the model of that name; a choice for each text."""
+    """Builds one response in a format, with one choice per text."""
 
-    form: Form
+    form: ResponseFormat
     model: str
     include_usage: bool
-    """Whether a stream tells how many tokens there were."""
+    """Whether a stream reports token counts."""
     created: int = field(default_factory=lambda: int(time.time()))
-    number: str = field(default_factory=lambda: secrets.token_hex(12))
+    id: str = field(default_factory=lambda: secrets.token_hex(12))
 
     def whole(self, texts: Sequence[str], replies: Sequence[Reply]) -> dict[str, Any]:
-        """All of it at once."""
+        """The complete response."""
         choices = [
-            _choice(index, self.form.said(text), reply.finish)
+            _choice(index, self.form.choice(text), reply.finish)
             for index, (text, reply) in enumerate(zip(texts, replies, strict=True))
         ]
-        return self._head(self.form.whole) | {"choices": choices, "usage": _usage(replies)}
+        return self._head(self.form.object_type) | {"choices": choices, "usage": _usage(replies)}
 
     def beginning(self, index: int) -> str:
-        """What comes before the first piece of a choice, which may be nothing."""
-        begun = self.form.begun
-        return "" if begun is None else self._chunk([_choice(index, begun)])
+        """The event before the first piece of a choice; "" if there is none."""
+        first = self.form.first_delta
+        return "" if first is None else self._chunk([_choice(index, first)])
 
     def piece(self, index: int, text: str) -> str:
         """The event of a piece."""
-        return self._chunk([_choice(index, self.form.added(text))])
+        return self._chunk([_choice(index, self.form.delta(text))])
 
     def ending(self, index: int, reply: Reply) -> str:
-        """What comes after the last one."""
-        return self._chunk([_choice(index, self.form.added(""), reply.finish)])
+        """The event after the last piece of a choice."""
+        return self._chunk([_choice(index, self.form.delta(""), reply.finish)])
 
     def usage(self, replies: Sequence[Reply]) -> str:
-        """What comes after the choices, which may be nothing."""
+        """The event with token counts after all choices; "" unless requested."""
         return self._chunk([], _usage(replies)) if self.include_usage else ""
 
     def _chunk(self, choices: list[dict[str, Any]], usage: dict[str, int] | None = None) -> str:
-        counted = {"usage": usage} if self.include_usage else {}
-        return event(self._head(self.form.chunk) | {"choices": choices} | counted)
+        usage_field = {"usage": usage} if self.include_usage else {}
+        return event(self._head(self.form.chunk_type) | {"choices": choices} | usage_field)
 
     def _head(self, kind: str) -> dict[str, Any]:
         return {
-            "id": f"{self.form.prefix}-{self.number}",
+            "id": f"{self.form.prefix}-{self.id}",
             "object": kind,
             "created": self.created,
             "model": self.model,

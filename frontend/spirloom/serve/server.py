@@ -1,4 +1,4 @@
-"""uvicorn, which speaks HTTP, over the application."""
+"""Runs the application with uvicorn."""
 
 from __future__ import annotations
 
@@ -16,11 +16,9 @@ from spirloom.runtime.errors import InvalidArgument
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that clients can connect to from now on; port 0 takes a free one. Raises
-    InvalidArgument.
-    """
+    """A listening socket; port 0 selects a free port. Raises InvalidArgument."""
     if not 0 <= port < 1 << 16:
-        raise InvalidArgument(f"Cannot listen on port {port}: ports are below {1 << 16}.")
+        raise InvalidArgument(f"Cannot listen on port {port}: expected 0 to 65535.")
     try:
         kind, _, _, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -32,7 +30,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def _reason(error: Exception) -> str:
-    """Without the address, which create_server() would tell again; names have codes below 0."""
+    """The reason without the address, which create_server() adds. Resolver errors are negative."""
     if isinstance(error, OSError) and error.errno is not None:
         return os.strerror(error.errno) if error.errno > 0 else str(error.strerror)
     return str(error)
@@ -45,23 +43,23 @@ def address(listening: socket.socket) -> str:
 
 
 def run(
-    app: ASGIApp, listening: socket.socket, closing: Callable[[], None], *, access_log: bool
+    app: ASGIApp, listening: socket.socket, shut_down: Callable[[], None], *, access_log: bool
 ) -> None:
-    """Answers until Ctrl-C or SIGTERM, which call `closing`: it ends the answers under way."""
+    """Serves until Ctrl-C or SIGTERM, which call `shut_down` to end the requests in progress."""
     config = uvicorn.Config(
         app, lifespan="off", access_log=access_log, log_level="info" if access_log else "warning"
     )
-    with suppress(KeyboardInterrupt):  # later releases raise it when all has ended
-        _Server(config, closing).run(sockets=[listening])
+    with suppress(KeyboardInterrupt):  # newer releases of uvicorn raise it after the shutdown
+        _Server(config, shut_down).run(sockets=[listening])
 
 
 class _Server(uvicorn.Server):  # type: ignore[misc]
-    """One that waits for answers under way, which it tells to end."""
+    """A server that ends the requests in progress on a signal."""
 
-    def __init__(self, config: uvicorn.Config, closing: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, shut_down: Callable[[], None]) -> None:
         super().__init__(config)
-        self._closing = closing
+        self._shutting_down = shut_down
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self._closing()
+        self._shutting_down()
         super().handle_exit(signal.Signals(sig), frame)

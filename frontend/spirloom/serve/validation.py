@@ -11,8 +11,8 @@ from spirloom.runtime.errors import InvalidArgument, Unsupported
 from spirloom.terminal import shown
 
 
-class Refused(Exception):
-    """Why, with the field that is to blame, a word for programs, and the status of HTTP."""
+class RequestError(Exception):
+    """An invalid request: the message, the field, an error code and the HTTP status."""
 
     def __init__(
         self, message: str, *, param: str | None = None, code: str | None = None, status: int = 400
@@ -21,20 +21,20 @@ class Refused(Exception):
         self.param, self.code, self.status = param, code, status
 
     def body(self) -> dict[str, object]:
-        """What the answer says, in OpenAI's form."""
+        """The response body in OpenAI's error format."""
         kind = "invalid_request_error" if self.status < 500 else "server_error"
-        # Messages quote what was sent, which may be no text that can be sent back.
+        # Messages quote the request, which may contain unencodable or control characters.
         details = {"message": shown(str(self)), "type": kind}
         return {"error": {**details, "param": self.param, "code": self.code}}
 
 
 @contextmanager
-def blaming(param: str, code: str | None = None) -> Iterator[None]:
-    """Refuses what the model cannot take, by the name of the field that says it."""
+def request_errors(param: str, code: str | None = None) -> Iterator[None]:
+    """Converts InvalidArgument and Unsupported to a RequestError for the field `param`."""
     try:
         yield
     except (InvalidArgument, Unsupported) as error:
-        raise Refused(str(error), param=param, code=code) from error
+        raise RequestError(str(error), param=param, code=code) from error
 
 
 _TYPES = {
@@ -46,34 +46,34 @@ _TYPES = {
     dict: "an object",
     type(None): "null",
 }
-_MAX_QUOTED = 60  # letters of a value, in a message
+_MAX_QUOTED = 60  # characters of a value in a message
 
 
 class Fields:
-    """An object by the names of its fields; what is null counts as absent."""
+    """The fields of a JSON object. A null value counts as absent."""
 
-    def __init__(self, values: object, place: str = "") -> None:
-        """`place` is where in the request it stands, such as messages[0]. Raises Refused."""
-        self._place = place
+    def __init__(self, values: object, path: str = "") -> None:
+        """`path` is the object's path in the request, such as messages[0]. Raises RequestError."""
+        self._path = path
         if not isinstance(values, dict):
-            message = f"{place or 'The request'} is {type_of(values)}; it has to be an object."
-            raise Refused(message, param=place or None)
+            message = f"{path or 'The request'} is {type_of(values)}; expected an object."
+            raise RequestError(message, param=path or None)
         self._values: Mapping[str, Any] = {k: v for k, v in values.items() if v is not None}
 
     def name(self, field: str) -> str:
-        """As messages call it: messages[0].role."""
-        return f"{self._place}.{field}" if self._place else field
+        """The full path of a field: messages[0].role."""
+        return f"{self._path}.{field}" if self._path else field
 
     def names(self) -> list[str]:
-        """The fields that there are."""
+        """The names of the present fields."""
         return list(self._values)
 
     def get(self, field: str) -> Any:
-        """A value of any type, None if it is absent."""
+        """The value, of any type; None if absent."""
         return self._values.get(field)
 
     def flag(self, field: str) -> bool:
-        """False if it is absent."""
+        """A boolean; False if absent."""
         return bool(self._typed(field, (bool,), "true or false"))
 
     def integer(self, field: str) -> int | None:
@@ -86,60 +86,64 @@ class Fields:
 
     def text(self, field: str) -> str | None:
         found = self._typed(field, (str,), "a string")
-        return None if found is None else checked_text(found, self.name(field))
+        return None if found is None else checked_string(found, self.name(field))
 
-    def refuse(self, field: str, wanted: str) -> Refused:
-        """What to raise for a value of a wrong type."""
+    def type_error(self, field: str, expected: str) -> RequestError:
+        """The error for a value of the wrong type."""
         name, value = self.name(field), self._values.get(field)
-        return Refused(f"{name} is {type_of(value)}; it has to be {wanted}.", param=name)
+        return RequestError(f"{name} is {type_of(value)}; expected {expected}.", param=name)
 
     def only(self, field: str, allowed: Collection[object]) -> None:
-        """Refuses a value that is none of these, of their types, and is not empty either."""
+        """Raises RequestError unless the value is absent, empty or one of `allowed`."""
         value = self._values.get(field)
         if value is None or any(type(value) is type(one) and value == one for one in allowed):
             return
         if isinstance(value, list | dict | str) and not value:
             return
         name = self.name(field)
-        taken = " or ".join(quoted(one) for one in allowed)
-        remedy = f"only {taken} is supported" if taken else "it is not supported"
-        raise Refused(f"{name} is {quoted(value)}; {remedy}.", param=name, code="unsupported_value")
+        supported = " or ".join(quoted(one) for one in allowed)
+        remedy = f"only {supported} is supported" if supported else "it is not supported"
+        raise RequestError(
+            f"{name} is {quoted(value)}; {remedy}.", param=name, code="unsupported_value"
+        )
 
-    def _typed(self, field: str, types: tuple[type, ...], wanted: str) -> Any:
+    def _typed(self, field: str, types: tuple[type, ...], expected: str) -> Any:
         value = self._values.get(field)
-        # By type(), as True is an int.
+        # Not isinstance(): True is an int.
         if value is not None and type(value) not in types:
-            raise self.refuse(field, wanted)
+            raise self.type_error(field, expected)
         return value
 
 
-def checked_text(text: str, name: str) -> str:
-    """The text, unless it holds half a surrogate pair, which JSON can say and UTF-8 cannot."""
+def checked_string(text: str, name: str) -> str:
+    """The text. Raises RequestError for an unpaired surrogate, which UTF-8 cannot encode."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise Refused(f"{name} is no text: {error.reason}.", param=name) from error
+        raise RequestError(f"{name} is not valid Unicode: {error.reason}.", param=name) from error
     return text
 
 
 def type_of(value: object) -> str:
-    """What JSON calls it."""
+    """The name of the value's JSON type."""
     return _TYPES[type(value)]
 
 
 def quoted(value: object) -> str:
-    """A value as JSON has it, shortened."""
+    """The value as JSON, truncated."""
     text = json.dumps(value)
     return text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}…"
 
 
 def parse(body: bytes) -> Fields:
-    """The object that a request's body is. Raises Refused."""
+    """Parses the request body, a JSON object. Raises RequestError."""
     try:
         return Fields(json.loads(body, parse_constant=_no_constant))
     except (ValueError, RecursionError) as error:
-        raise Refused(f"The request's body is no JSON: {error}.", code="invalid_json") from error
+        raise RequestError(
+            f"The request body is not valid JSON: {error}.", code="invalid_json"
+        ) from error
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"it has no number {name}")
+    raise ValueError(f"{name} is not allowed")

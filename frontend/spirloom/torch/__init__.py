@@ -1,7 +1,7 @@
-"""The way in from PyTorch: exported programs, from archives (.pt2) or in process.
+"""Importer of PyTorch programs: archives (.pt2), or exported programs in process.
 
-Importing this package does not import torch; what needs it does when it is called.
-`torch.compile(module, backend="spirloom")` comes from `spirloom.torch.backend`.
+Importing this package does not import torch; functions that need it import it when called.
+`spirloom.torch.backend` registers the backend of torch.compile(module, backend="spirloom").
 """
 
 from __future__ import annotations

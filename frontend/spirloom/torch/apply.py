@@ -1,4 +1,4 @@
-"""Applies operators to values: brings them to one type, computes what is known, emits the rest."""
+"""Applies operators to values: promotes types, folds constants, emits nodes for the rest."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from codegen.spec import Arg, ArgType
+from spec_model.spec import Arg, ArgType
 from spirloom.builder import Builder, Lifter, Value
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, Tensor
@@ -21,22 +21,23 @@ Shapes = Sequence[tuple[int, ...] | None]
 
 
 class Applier:
-    """Appends calls to a graph, each checked against what the program says that it gives."""
+    """Appends calls to a graph and checks results against the program's types and shapes."""
 
     def __init__(self, build: Builder, lifter: Lifter, narrowing: Narrowing) -> None:
         self.build = build
         self.library: OpLibrary = build.library
         self._lifter = lifter
         self._narrowing = narrowing
-        # By the identity of a constant what makes it, so that no file need hold it as an output.
-        self.makers: dict[int, tuple[Array, str, Mapping[str, object]]] = {}
+        # Operators that generate constants, by the constant's id: outputs then need no data in the
+        # file.
+        self.generators: dict[int, tuple[Array, str, Mapping[str, object]]] = {}
 
     def apply(
         self, op: str, given: Mapping[str, object], dtypes: Types, shapes: Shapes
     ) -> tuple[Value, ...]:
         """The results of an operator. Raises OpError or Unsupported.
 
-        `dtypes` are torch's of the results, as far as they are known.
+        `dtypes` are torch's element types of the results, None if unknown.
         """
         specs = self.library.args(op)
         known = {arg.name for arg in specs}
@@ -58,7 +59,7 @@ class Applier:
     def _attempts(
         self, specs: Sequence[Arg], args: Mapping[str, object], first: np.dtype[Any] | None
     ) -> list[np.dtype[Any] | None]:
-        """The types to compute in: what the arguments promote to, then that of the result."""
+        """The types to compute in, in order: that of the promoted arguments, that of the result."""
         followers = [args[a.name] for a in specs if _follows(a) and a.name in args]
         items = [i for f in followers for i in (f if isinstance(f, tuple) else (f,))]
         if not items:
@@ -66,7 +67,7 @@ class Applier:
         own = promoted([self._type(item) for item in items])
         if first is None or first == own:
             return [own]
-        # Of whole numbers what gives fractions is computed in these.
+        # Integer arguments with a float result are computed in float.
         return [first, own] if first.kind == "f" and own.kind != "f" else [own, first]
 
     def _type(self, item: Item) -> tuple[np.dtype[Any], int | None]:
@@ -95,11 +96,11 @@ class Applier:
         values = self.library.complete(op, lifted)
         found = self.library.infer(op, values)[0][1]
         if wanted is not None and found is not wanted:
-            raise OpError(f"{op} gives {found.long_name} of it, not {wanted.long_name}")
+            raise OpError(f"{op} returns {found.long_name}; expected {wanted.long_name}")
         results = self.build.emit_all(op, **lifted)
         for result, shape in zip(results, shapes, strict=False):
             if shape is not None and result.shape != shape:
-                raise Unsupported(f"{op} gives {list(result.shape)} of it, not {list(shape)}")
+                raise Unsupported(f"{op} returns {list(result.shape)}; expected {list(shape)}")
         return self._narrowing.follow(op, lifted, results, dtypes)
 
     def _computed(
@@ -122,12 +123,12 @@ class Applier:
                 results.append(array if wanted is None else array.astype(wanted))
             if i < len(shapes) and shapes[i] is not None and shapes[i] != array.shape:
                 raise Unsupported(
-                    f"{op} gives {list(array.shape)} of it, not {list(shapes[i] or ())}"
+                    f"{op} returns {list(array.shape)}; expected {list(shapes[i] or ())}"
                 )
         return tuple(results)
 
     def _converted(self, arg: Arg, value: Any, common: np.dtype[Any] | None) -> Any:
-        """An argument in the type that its place wants."""
+        """An argument in the type of the spec's argument."""
         if isinstance(value, tuple) and arg.type is ArgType.TENSORS:
             return tuple(self._converted_one(arg, item, common) for item in value)
         return self._converted_one(arg, value, common) if arg.type is ArgType.TENSOR else value
@@ -138,20 +139,20 @@ class Applier:
         if arg.dtype is not None and not arg.any_dtype:
             fixed = arg.dtype.numpy
             if fixed == np.int32:
-                fixed = np.dtype(np.int64)  # what torch's indices are
+                fixed = np.dtype(np.int64)  # torch's index type
             own = value.dtype if is_value(value) else None
             return value if own is arg.dtype else self.cast(value, fixed)
         return value if is_value(value) else np.asarray(value)
 
     def cast(self, value: Item, dtype: np.dtype[Any]) -> Value:
-        """A value in one of torch's types."""
+        """Casts a value to a torch type."""
         if not isinstance(value, Tensor):
             return _cast_array(value, dtype)
         if self._narrowing.dtype_of(value) == dtype:
             return value
         ours = narrow_type(dtype)
         if ours is value.dtype:
-            return self._narrowing.renamed(self.build, value, dtype)
+            return self._narrowing.retyped(self.build, value, dtype)
         results = self.build.emit_all("aten._to_copy", x=value, dtype=str(ours))
         return self._narrowing.follow("aten._to_copy", {"x": value}, results, [dtype])[0]
 
@@ -163,19 +164,19 @@ class Applier:
         return value
 
     def tensor(self, value: Value, name: str) -> Tensor:
-        """A value as a tensor; a constant that an operator makes is its result."""
-        made = self.makers.get(id(value))
+        """A value as a tensor. A generated constant becomes the result of its operator."""
+        made = self.generators.get(id(value))
         if made is not None and made[0] is value:
             array, op, args = made
             dtype = str(narrow_type(array.dtype))
             try:
                 return self.build.emit(op, **self._named(op, args), dtype=dtype)
             except OpError:
-                pass  # of a type that it does not make: then the file holds it
+                pass  # the operator does not support the type: the file stores the constant
         return self._lifter.lift(self.build, value, name)
 
     def _named(self, op: str, args: Mapping[str, object]) -> dict[str, object]:
-        """The arguments by the spec's names, where these are the first of it."""
+        """The arguments by the spec's names: given so, or positional."""
         names = [a.name for a in self.library.args(op)]
         if all(name in names for name in args):
             return dict(args)
@@ -189,21 +190,21 @@ def _follows(arg: Arg) -> bool:
 
 def _cast_array(value: Item, dtype: np.dtype[Any]) -> Array:
     if not isinstance(value, np.ndarray | int | float):
-        raise Unsupported("it is given something else in place of a tensor or a number")
+        raise Unsupported(f"an argument is {type(value).__name__}; expected a tensor or a number")
     array = np.asarray(value)
     if array.dtype == dtype:
         return array
     limits = np.iinfo(dtype) if dtype.kind in "iu" else None
     if limits is not None and array.ndim == 0 and array.dtype.kind in "iu":
-        whole = int(array)
-        if not limits.min <= whole <= limits.max:
-            raise OpError(f"{dtype} cannot hold {whole}")
+        scalar = int(array)
+        if not limits.min <= scalar <= limits.max:
+            raise OpError(f"{scalar} is out of range of {dtype}")
     with np.errstate(all="ignore"):
         return array.astype(dtype)
 
 
 def _shaped(arg: Arg, value: Any) -> Any:
-    """A plain argument in the form that the spec wants."""
+    """A plain argument converted to the type of the spec's argument."""
     if isinstance(value, np.ndarray) and not arg.type.is_tensor and value.size == 1:
         value = value.reshape(-1)[0].item()
     if arg.type is ArgType.INTS:
@@ -211,7 +212,7 @@ def _shaped(arg: Arg, value: Any) -> Any:
         if arg.length is not None and len(items) == 1:
             items *= arg.length
         if not all(isinstance(item, int) for item in items):
-            raise Unsupported(f"its argument '{arg.name}' is no list of whole numbers")
+            raise Unsupported(f"its argument '{arg.name}' is not a list of integers")
         return tuple(int(item) for item in items) if items or arg.length is None else None
     if arg.type is ArgType.INT and isinstance(value, bool):
         return int(value)

@@ -1,4 +1,4 @@
-"""Reads .pt2 archives written by torch.export.save: JSON fields, and raw weights in a zip file."""
+"""Reads .pt2 archives of torch.export.save: a zip file with JSON and raw weights."""
 
 from __future__ import annotations
 
@@ -14,84 +14,84 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from codegen.regular_file import open_regular
+from spec_model.files import open_regular
 from spirloom.bfloat16 import from_bfloat16
 from spirloom.errors import ImportFailure, Unsupported
 from spirloom.ir import Array, is_possible
 from spirloom.torch.values import BFLOAT16, NAMES, numpy_type
 
 T = TypeVar("T")
-_NAMES = {dict: "an object", list: "a list", str: "a text", int: "a whole number", bool: "a bool"}
+_NAMES = {dict: "an object", list: "a list", str: "a string", int: "an integer", bool: "a boolean"}
 
 
 class Json:
-    """A value and its place, e.g. model.json: graph_module.graph.nodes.3."""
+    """A value and its location, e.g. model.json: graph_module.graph.nodes.3."""
 
-    def __init__(self, value: Any, place: str) -> None:
+    def __init__(self, value: Any, location: str) -> None:
         self.value = value
-        self.place = place
+        self.location = location
 
     def get(self, key: str) -> Json:
-        """A member, which must be there."""
+        """A required member."""
         found = self.find(key)
         if found is None:
-            raise ImportFailure(f"{self.place} has no '{key}'.")
+            raise ImportFailure(f"{self.location} has no '{key}'.")
         return found
 
     def find(self, key: str) -> Json | None:
         """A member; None if it is absent or null."""
-        value = self.of(dict).get(key)
-        return None if value is None else Json(value, f"{self.place}.{key}")
+        value = self.typed(dict).get(key)
+        return None if value is None else Json(value, f"{self.location}.{key}")
 
     def items(self) -> list[Json]:
         """The items of a list."""
-        return [Json(item, f"{self.place}.{i}") for i, item in enumerate(self.of(list))]
+        return [Json(item, f"{self.location}.{i}") for i, item in enumerate(self.typed(list))]
 
     def entries(self) -> list[tuple[str, Json]]:
         """The members of an object."""
-        return [(k, Json(v, f"{self.place}.{k}")) for k, v in self.of(dict).items()]
+        return [(k, Json(v, f"{self.location}.{k}")) for k, v in self.typed(dict).items()]
 
-    def only(self) -> tuple[str, Json]:
-        """The one member of an object, which is how unions are written."""
+    def single_member(self) -> tuple[str, Json]:
+        """The single member of an object, which represents a union."""
         found = self.entries()
         if len(found) != 1:
-            raise ImportFailure(f"{self.place} has {len(found)} members instead of one.")
+            raise ImportFailure(f"{self.location} has {len(found)} members; expected 1.")
         return found[0]
 
     def text(self) -> str:
         """A string."""
-        return self.of(str)
+        return self.typed(str)
 
-    def whole(self) -> int:
-        """An int that is no bool."""
-        return self.of(int)
+    def integer(self) -> int:
+        """An integer."""
+        return self.typed(int)
 
-    def of(self, kind: type[T]) -> T:
-        """The value, if it is of that type."""
+    def typed(self, kind: type[T]) -> T:
+        """The value. Raises ImportFailure if it has another type."""
         wrong = isinstance(self.value, bool) and kind is not bool
         if wrong or not isinstance(self.value, kind):
-            raise ImportFailure(f"{self.place} is not {_NAMES.get(kind, kind.__name__)}.")
+            raise ImportFailure(f"{self.location} is not {_NAMES.get(kind, kind.__name__)}.")
         return self.value
 
 
-def weight_of(archive: Archive, name: str, entry: Json) -> Array:
+def read_weight(archive: Archive, name: str, entry: Json) -> Array:
     """A weight as a dense array. Raises ImportFailure."""
-    if entry.get("use_pickle").of(bool):
+    if entry.get("use_pickle").typed(bool):
         raise ImportFailure(
-            f"{archive.path}: '{name}' is a pickled object of Python, which import does not run. "
-            "Quantised tensors of torchao are: unwrap them (torchao.utils.unwrap_tensor_subclass) "
-            "before exporting."
+            f"{archive.path}: '{name}' is a pickled Python object, which the importer does not "
+            "load. Unwrap quantized tensors of torchao before exporting "
+            "(torchao.utils.unwrap_tensor_subclass)."
         )
     meta = entry.get("tensor_meta")
     what = f"{archive.path}: '{name}'"
-    code = meta.get("dtype").whole()
-    sizes = [_number(size) for size in meta.get("sizes").items()]
-    strides = [_number(stride) for stride in meta.get("strides").items()]
-    first = _number(meta.get("storage_offset"))
+    code = meta.get("dtype").integer()
+    sizes = [_int(size) for size in meta.get("sizes").items()]
+    strides = [_int(stride) for stride in meta.get("strides").items()]
+    first = _int(meta.get("storage_offset"))
     if len(sizes) != len(strides) or not is_possible(sizes) or min([first, *strides]) < 0:
-        raise ImportFailure(f"{what} has impossible sizes {sizes} or strides {strides}.")
+        raise ImportFailure(f"{what} has invalid sizes {sizes} or strides {strides}.")
     try:
-        dtype = numpy_type(NAMES.get(code, f"of number {code}"))
+        dtype = numpy_type(NAMES.get(code, f"with id {code}"))
     except Unsupported as error:
         raise ImportFailure(f"{what}: {error}.") from error
     stored = np.dtype(np.uint16) if NAMES[code] == BFLOAT16 else dtype
@@ -99,46 +99,46 @@ def weight_of(archive: Archive, name: str, entry: Json) -> Array:
     last = first + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
     wanted = (last + 1) * stored.itemsize if prod(sizes) else 0
     if wanted > raw.nbytes:
-        raise ImportFailure(f"{what} needs {wanted} bytes, and there are {raw.nbytes}.")
+        raise ImportFailure(f"{what} needs {wanted} bytes, but its member has {raw.nbytes}.")
     values = raw[: raw.nbytes - raw.nbytes % stored.itemsize].view(stored.newbyteorder("<"))
-    steps = tuple(s * stored.itemsize for s in strides)
-    seen = np.lib.stride_tricks.as_strided(
-        values[first:] if prod(sizes) else values[:0], tuple(sizes), steps, writeable=False
+    byte_strides = tuple(s * stored.itemsize for s in strides)
+    array = np.lib.stride_tricks.as_strided(
+        values[first:] if prod(sizes) else values[:0], tuple(sizes), byte_strides, writeable=False
     )
-    return from_bfloat16(seen) if NAMES[code] == BFLOAT16 else seen
+    return from_bfloat16(array) if NAMES[code] == BFLOAT16 else array
 
 
-def _number(size: Json) -> int:
-    kind, value = size.only()
+def _int(size: Json) -> int:
+    kind, value = size.single_member()
     if kind != "as_int":
-        raise ImportFailure(f"{size.place} is {kind}; a weight's sizes are numbers.")
-    return value.whole()
+        raise ImportFailure(f"{size.location} is {kind}; expected an integer.")
+    return value.integer()
 
 
 def _member(path: Json, archive: Archive) -> str:
-    names = [f"data/{folder}/{path.text()}" for folder in ("weights", "constants")]
+    names = [f"data/{directory}/{path.text()}" for directory in ("weights", "constants")]
     return next((name for name in names if archive.has(name)), names[0])
 
 
-# No member of an archive is more than a number of times what it takes there.
+# Maximum size of a JSON member, decompressed.
 MAX_JSON = 1 << 30
-# A member of what PyTorch wrote before it had this format.
-EARLY = "serialized_exported_program.json"
+# A member of archives in the format before PyTorch 2.9.
+LEGACY_MEMBER = "serialized_exported_program.json"
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 
 
 def is_archive(path: Path) -> bool:
-    """Whether a file is a zip archive with exported programs, and so no ONNX model."""
+    """Whether a file is a zip archive with exported programs."""
     try:
         with open_regular(path) as stream, zipfile.ZipFile(stream) as archive:
             names = archive.namelist()
-            return EARLY in names or any("/models/" in name for name in names)
+            return LEGACY_MEMBER in names or any("/models/" in name for name in names)
     except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
-        return False  # whoever reads it says why
+        return False  # the reader reports the reason
 
 
 class Archive:
-    """The members of an archive, without its top folder."""
+    """The members of an archive, by names without its top-level directory."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -154,46 +154,48 @@ class Archive:
             self._members.setdefault(name or top, info)
 
     def has(self, name: str) -> bool:
-        """Whether there is such a member."""
+        """Whether the member exists."""
         return name in self._members
 
-    def names(self, folder: str, suffix: str) -> list[str]:
-        """The members below a folder whose names end so, sorted."""
-        return sorted(n for n in self._members if n.startswith(folder) and n.endswith(suffix))
+    def names(self, directory: str, suffix: str) -> list[str]:
+        """The sorted names of members in a directory, with this suffix."""
+        return sorted(n for n in self._members if n.startswith(directory) and n.endswith(suffix))
 
     def json(self, name: str) -> Any:
-        """A member that is JSON."""
+        """Parses a JSON member."""
         try:
             return json.loads(self._read(name, MAX_JSON))
         except (ValueError, RecursionError) as error:
             raise ImportFailure(f"{self.path}: {name} is not JSON: {error}.") from error
 
     def text(self, name: str) -> str:
-        """A short member."""
+        """Reads a short text member."""
         return bytes(self._read(name, 1 << 16)).decode(errors="replace").strip()
 
     def array(self, name: str) -> Array:
-        """A member's bytes: of one that is not compressed, the file's own."""
+        """A member's bytes, mapped if the member is not compressed."""
         info = self._member(name)
         if info.compress_type != zipfile.ZIP_STORED:
             return np.frombuffer(self._read(name, len(self._bytes) * 1024), np.uint8)
         begin = info.header_offset
         header = self._bytes[begin : begin + _LOCAL_HEADER.size]
         if len(header) < _LOCAL_HEADER.size or header[:4] != b"PK\x03\x04":
-            raise ImportFailure(f"{self.path} is damaged: {name} has no header at {begin}.")
+            raise ImportFailure(f"{self.path} is damaged: {name} has no header at offset {begin}.")
         names = _LOCAL_HEADER.unpack(header)[9:11]
         begin += _LOCAL_HEADER.size + sum(names)
         if begin + info.file_size > len(self._bytes):
             raise ImportFailure(
-                f"{self.path} is damaged: {name} ends at {begin + info.file_size}, beyond the "
-                f"file's end at {len(self._bytes)}."
+                f"{self.path} is damaged: {name} ends at offset {begin + info.file_size}, beyond "
+                f"the file's size, {len(self._bytes)}."
             )
         return np.frombuffer(self._bytes, np.uint8, info.file_size, begin)
 
     def _read(self, name: str, limit: int) -> bytes:
         info = self._member(name)
         if info.file_size > limit:
-            raise ImportFailure(f"{self.path}: {name} has {info.file_size} bytes, over {limit}.")
+            raise ImportFailure(
+                f"{self.path}: {name} has {info.file_size} bytes; the maximum is {limit}."
+            )
         try:
             return self._zip.read(info)
         except (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError,
@@ -203,8 +205,7 @@ class Archive:
     def _member(self, name: str) -> zipfile.ZipInfo:
         if name not in self._members:
             raise ImportFailure(
-                f"{self.path} has no {name}: it is no archive of torch.export.save, or a damaged "
-                "one."
+                f"{self.path} has no {name}. It is not an archive of torch.export.save, or damaged."
             )
         return self._members[name]
 
@@ -214,7 +215,7 @@ def _reason(error: BaseException) -> str:
 
 
 class Weights(Mapping[str, Array]):
-    """The weights of an archive by name, each read when it is asked for."""
+    """The weights of an archive by name, each read on first use."""
 
     def __init__(self, archive: Archive, entries: Mapping[str, Any]) -> None:
         self._archive = archive
@@ -224,8 +225,10 @@ class Weights(Mapping[str, Array]):
     def __getitem__(self, name: str) -> Array:
         if name not in self._read:
             if name not in self._entries:
-                raise ImportFailure(f"{self._archive.path} has no weight '{name}', which it names.")
-            self._read[name] = weight_of(self._archive, name, self._entries[name])
+                raise ImportFailure(
+                    f"{self._archive.path} has no weight '{name}', which its program uses."
+                )
+            self._read[name] = read_weight(self._archive, name, self._entries[name])
         return self._read[name]
 
     def __iter__(self) -> Any:

@@ -1,4 +1,4 @@
-"""Binds the arguments of torch operators to those of specs, by name and by position."""
+"""Binds the arguments of torch operators to those of specs, by name or position."""
 
 from __future__ import annotations
 
@@ -7,71 +7,71 @@ from typing import Any
 
 import numpy as np
 
-from codegen.spec import Arg
+from spec_model.spec import Arg
 from spirloom.errors import Unsupported
 from spirloom.torch.program import Call
 from spirloom.torch.values import Item
 
 ANY = object()
 
-# By name, whichever operator has it: the value that changes nothing; ANY: no value does.
+# Arguments without an effect, of any operator: the value that has none; ANY: all values.
 _IGNORED: dict[str, object] = {
-    # Where and how a tensor lies in memory is for the runtime to say.
+    # The runtime decides about devices and memory layouts.
     "device": ANY,
     "layout": ANY,
     "memory_format": ANY,
     "non_blocking": ANY,
     "pin_memory": ANY,
-    # Of gradients, and of statistics that training updates.
+    # Gradients and training statistics.
     "momentum": ANY,
     "padding_idx": ANY,
     "scale_grad_by_freq": ANY,
     "sparse": ANY,
     "sparse_grad": ANY,
-    # How PyTorch finds its result.
+    # PyTorch's choice of an implementation.
     "compute_mode": ANY,
     "cudnn_enabled": ANY,
     "implicit": ANY,
-    # What the other arguments tell as well.
+    # Redundant with other arguments.
     "C": ANY,
     "HxW": ANY,
     "N": ANY,
     "enable_gqa": ANY,
-    "output_size": ANY,  # of a repetition; where it says something, the spec has it
-    # Promises that are kept whether they are asked for or not.
+    "output_size": ANY,  # of repeat_interleave; specs of other operators have the argument
+    # Guarantees that always hold.
     "sorted": ANY,
     "stable": ANY,
-    # Another dtype than that of the tensors: whoever binds casts a tensor first.
+    # bind_arguments() casts the first tensor.
     "dtype": None,
     "half_to_float": False,
 }
 
 
-def arg_for(args: Sequence[Arg], place: int, name: str) -> Arg | None:
-    """The spec's argument that the one of this place and name in PyTorch's schema is.
+def arg_for(args: Sequence[Arg], index: int, name: str) -> Arg | None:
+    """The spec's argument for the argument with this index and name of PyTorch's schema.
 
-    None: the spec has none, and none is needed if `changes_nothing`.
+    None: the spec has no such argument; it may be omitted if `changes_nothing`.
     """
     named = next((arg for arg in args if arg.name == name), None)
     if named is not None or name in _IGNORED:
         return named
-    return args[place] if place < len(args) else None
+    return args[index] if index < len(args) else None
 
 
 def changes_nothing(name: str, value: object) -> bool:
-    """Whether an argument that a spec does not have may be left out of a call."""
+    """Whether a call may omit this argument, which the spec does not have."""
     wanted = _IGNORED.get(name)
     return name in _IGNORED and (wanted is ANY or value is None or value is wanted)
 
 
-def bound(
+def bind_arguments(
     call: Call, values: Mapping[str, Item], args: Sequence[Arg], dtype: np.dtype[Any] | None
 ) -> dict[str, Item]:
-    """The arguments by the spec's names. Raises Unsupported for one that has no place there."""
+    """The arguments by the spec's names. Raises Unsupported for one that the spec does not have."""
     found: dict[str, Item] = {}
     for position, argument in enumerate(call.arguments):
         value = values[argument.name]
-        # Keywords are none of places: a schema's stand behind all others.
+        # Keyword arguments are bound by name only.
         arg = arg_for(args, len(args) if argument.keyword else position, argument.name)
         if arg is not None:
             found[arg.name] = value
@@ -86,11 +86,11 @@ def bound(
 
 
 def _cast(value: Item, dtype: np.dtype[Any]) -> Item:
-    """Computing in a type of the call's own is left to rules, but where nothing changes."""
+    """Casts constants; tensors must already have the type. Import rules cast tensors."""
     if getattr(value, "dtype", None) is not None and str(dtype) == str(value.dtype):
         return value
     if isinstance(value, np.ndarray):
         return value.astype(dtype)
     if str(getattr(value, "dtype", "")) == {"float32": "f32", "float16": "f16"}.get(str(dtype)):
         return value
-    raise Unsupported(f"it computes in {dtype} of another type, which is not supported")
+    raise Unsupported(f"it computes in {dtype}, which is not the type of its tensors")

@@ -1,4 +1,4 @@
-"""Registers torch.compile's backend `spirloom` where no installed package does."""
+"""Registers torch.compile's backend `spirloom` unless an installed package has done so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operators make of the bounds of their arguments; the names are those of specs."""
+"""Interval arithmetic for value bounds: the bounds of operators' results, by names of specs."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from spirloom.interval import EVERYTHING, Interval, hull
 from spirloom.ir import Tensor
 
 Args = Mapping[str, object]
-# The arguments in, with their bounds in order; those of the outputs out.
+# Computes the bounds of the outputs from the arguments and the tensors' bounds, in order.
 Rule = Callable[[Args, Sequence[Interval]], Sequence[Interval]]
 RULES: dict[str, Rule] = {}
 
-# Operators that give numbers of their tensors and no others, but for signs.
-SELECTING = frozenset({
+# Operators whose results are values of their tensors, up to the sign.
+VALUE_SELECTING = frozenset({
     "aten.abs", "aten.amax", "aten.amin", "aten.as_strided", "aten.cat", "aten.channel_shuffle",
     "aten.clamp.Tensor", "aten.diagonal", "aten.embedding", "aten.expand",
-    "aten.flatten.using_ints", "aten.flip", "aten.gather", "spirloom.index", "aten.index_copy",
+    "aten.flatten.using_ints", "aten.flip", "aten.gather", "spirloom.index_nd", "aten.index_copy",
     "spirloom.index_put", "aten.index_select", "aten.max.dim", "aten.maximum", "aten.min.dim",
     "aten.minimum", "aten.neg", "aten.permute", "aten.pixel_shuffle", "aten.pixel_unshuffle",
     "aten.repeat", "aten.repeat_interleave.self_int", "aten.roll", "aten.select.int",
@@ -28,11 +28,11 @@ SELECTING = frozenset({
 })  # fmt: skip
 _POOLS = [f"aten.{name}" for rank in (1, 2, 3)
           for name in (f"adaptive_max_pool{rank}d", f"max_pool{rank}d_with_indices")]  # fmt: skip
-_PLACES = frozenset({"aten.max.dim", "aten.min.dim", "aten.sort", "aten.topk", "aten.cummax",
+_WITH_INDICES = frozenset({"aten.max.dim", "aten.min.dim", "aten.sort", "aten.topk", "aten.cummax",
                      "aten.cummin", *_POOLS})  # fmt: skip
-_FIRST = ("aten.embedding", "aten.gather", "spirloom.index", "aten.index_select",
+_VALUES_OF_FIRST = ("aten.embedding", "aten.gather", "spirloom.index_nd", "aten.index_select",
           "spirloom.gather_nd")  # fmt: skip
-_TRUTHS = frozenset(
+_BOOLEAN_RESULTS = frozenset(
     f"aten.{name}" for name in (
         "eq.Tensor", "ne.Tensor", "lt.Tensor", "le.Tensor", "gt.Tensor", "ge.Tensor", "logical_and",
         "logical_or", "logical_xor", "logical_not", "any.dims", "all.dims", "isnan", "isinf",
@@ -54,21 +54,21 @@ def rule(*ops: str) -> Callable[[Rule], Rule]:
 def bounds_of(
     op: str, args: Args, of: Callable[[object], Interval], count: int
 ) -> Sequence[Interval]:
-    """The bounds of the outputs: everything for an operator without a rule."""
+    """The bounds of the outputs; EVERYTHING for an operator without a rule."""
     tensors = _tensors(args)
     bounds = [of(tensor) for tensor in tensors]
-    if op in _TRUTHS:
+    if op in _BOOLEAN_RESULTS:
         return [Interval(0, 1)] * count
     if op in ("aten.argmax", "aten.argmin"):
-        return [interval.below(prod(tensors[0].shape))] * count
+        return [interval.indices_of(prod(tensors[0].shape))] * count
     if op in RULES:
         found = list(RULES[op](args, bounds))
-    elif op in SELECTING and bounds:
-        found = [bounds[0] if op in _FIRST else hull(bounds)]
+    elif op in VALUE_SELECTING and bounds:
+        found = [bounds[0] if op in _VALUES_OF_FIRST else hull(bounds)]
     else:
         found = [EVERYTHING]
-    if op in _PLACES and count > 1:
-        return [found[0], interval.below(prod(tensors[0].shape))]
+    if op in _WITH_INDICES and count > 1:
+        return [found[0], interval.indices_of(prod(tensors[0].shape))]
     return [found[min(i, len(found) - 1)] for i in range(count)]
 
 
@@ -77,7 +77,7 @@ def _tensors(args: Args) -> list[Tensor]:
     return [item for item in items if isinstance(item, Tensor)]
 
 
-def _number(args: Args, name: str, default: float) -> float:
+def _scalar(args: Args, name: str, default: float) -> float:
     value = args.get(name, default)
     return value if isinstance(value, int | float) else default
 
@@ -99,13 +99,13 @@ def _triangle(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
 
 @rule("aten.constant_pad_nd")
 def _padded(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    value = _number(args, "value", 0)
+    value = _scalar(args, "value", 0)
     return [x[0] | Interval(value, value, float(value).is_integer())]
 
 
 @rule("aten.masked_fill.Scalar")
 def _masked(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    value = _number(args, "value", 0)
+    value = _scalar(args, "value", 0)
     return [x[0] | Interval(value, value, float(value).is_integer())]
 
 
@@ -114,17 +114,17 @@ def _cast(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
     kind = args.get("dtype")
     if kind == "b8":
         return [Interval(0, 1)]
-    return [x[0] if kind in ("f32", "f16") else interval.cast_to_whole(x[0])]
+    return [x[0] if kind in ("f32", "f16") else interval.cast_to_integer(x[0])]
 
 
 @rule("aten.add.Tensor")
 def _sum(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [x[0] + _scaled(x[1], _number(args, "alpha", 1))]
+    return [x[0] + _scaled(x[1], _scalar(args, "alpha", 1))]
 
 
 @rule("aten.sub.Tensor")
 def _difference(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [x[0] - _scaled(x[1], _number(args, "alpha", 1))]
+    return [x[0] - _scaled(x[1], _scalar(args, "alpha", 1))]
 
 
 def _scaled(x: Interval, by: float) -> Interval:
@@ -143,19 +143,19 @@ def _square(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
 
 @rule("aten.floor_divide", "aten.div.Tensor_mode")
 def _quotient(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    """Rounded either way: one lower than towards zero at most."""
+    """Either rounding mode: floor is at most one below truncation."""
     found = interval.quotient(x[0], x[1])
     return [found if found == EVERYTHING or found.low >= 0 else found - Interval(0, 1)]
 
 
 @rule("aten.remainder.Tensor")
 def _remainder(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [interval.rest(x[0], x[1], like_dividend=False)]
+    return [interval.remainder(x[0], x[1], like_dividend=False)]
 
 
 @rule("aten.fmod.Tensor")
 def _rest(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [interval.rest(x[0], x[1], like_dividend=True)]
+    return [interval.remainder(x[0], x[1], like_dividend=True)]
 
 
 @rule("aten.pow.Tensor_Tensor")
@@ -185,19 +185,19 @@ def _relu(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
 
 @rule("aten.clamp", "aten.hardtanh")
 def _clamp(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    low = _number(args, "min", _number(args, "min_val", -inf))
-    high = _number(args, "max", _number(args, "max_val", inf))
+    low = _scalar(args, "min", _scalar(args, "min_val", -inf))
+    high = _scalar(args, "max", _scalar(args, "max_val", inf))
     return [x[0].clamped(low, high)]
 
 
 @rule("aten.maximum")
 def _maximum(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [interval.greatest(*x)]
+    return [interval.maximum(*x)]
 
 
 @rule("aten.minimum")
 def _minimum(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [interval.least(*x)]
+    return [interval.minimum(*x)]
 
 
 @rule("aten.floor")
@@ -217,7 +217,7 @@ def _round(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
 
 @rule("aten.sigmoid", "aten._softmax", "aten._safe_softmax", "aten.hardsigmoid")
 def _unit(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [Interval(0, 1, whole=False)]
+    return [Interval(0, 1, integral=False)]
 
 
 @rule("aten.sum.dim_IntList", "aten.nansum", "aten.count_nonzero.dim_IntList")
@@ -248,13 +248,13 @@ def _matrix_product(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
 
 @rule("aten.bitwise_and.Tensor", "aten.bitwise_or.Tensor", "aten.bitwise_xor.Tensor")
 def _bits(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    """Within as many bits as the wider one takes."""
-    if not (x[0].whole and x[1].whole):
+    """The result fits in the bits of the wider operand."""
+    if not (x[0].integral and x[1].integral):
         return [EVERYTHING]
-    most = max(abs(x[0]).high, abs(x[1]).high)
-    if most == inf:
+    largest = max(abs(x[0]).high, abs(x[1]).high)
+    if largest == inf:
         return [EVERYTHING]
-    power = 1 << int(most).bit_length()
+    power = 1 << int(largest).bit_length()
     return [Interval(0 if min(x[0].low, x[1].low) >= 0 else -power, power - 1)]
 
 

@@ -1,4 +1,4 @@
-"""A program becomes an optimised graph, of one size or of many."""
+"""Builds the optimized graph of a program, with fixed or symbolic sizes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spirloom.sizes import Symbol
 from spirloom.terminal import Report, silent
 from spirloom.torch.importer import import_program
 from spirloom.torch.options import Options
-from spirloom.torch.program import BadSize, Kind, Program, SizeOf
+from spirloom.torch.program import InvalidSize, Kind, Program, Range, SizeExpr
 from spirloom.varying.generalize import generalize
 
 
@@ -23,7 +23,7 @@ def build(
     storage: Storage | None = None,
     report: Report = silent,
 ) -> Graph:
-    """The graph of a program; `report` is told how far it is. Raises ImportFailure."""
+    """The optimized graph of a program; `report` receives the progress. Raises ImportFailure."""
     sizes, symbols = symbols_of(program, options)
 
     def make(chosen: Mapping[str, int]) -> Graph:
@@ -47,70 +47,64 @@ def build(
 
 
 def symbols_of(program: Program, options: Options) -> tuple[dict[str, int], list[Symbol]]:
-    """The sizes of fixed symbols, and the symbols that stay open."""
+    """The sizes of fixed symbols, and the symbols that stay dynamic."""
     used = _used(program)
     unknown = [name for name in (*options.sizes, *options.symbols) if name not in used]
     if unknown:
         known = ", ".join(used) or "none"
-        raise ImportFailure(f"--dim {unknown[0]}: the program has no such size, only: {known}.")
+        raise ImportFailure(f"--dim {unknown[0]}: the program has no such size. It has: {known}.")
     sizes: dict[str, int] = {}
     symbols: list[Symbol] = []
     missing: list[str] = []
-    for name, place in used.items():
+    for name, location in used.items():
         if name in options.sizes:
             sizes[name] = options.sizes[name]
             continue
         own = program.symbols.get(name)
-        least = own.least if own is not None and own.least is not None else 1
-        greatest = own.greatest if own is not None else None
+        minimum = own.min if own is not None and own.min is not None else 1
+        maximum = own.max if own is not None else None
         chosen = options.symbols.get(name)
         if chosen is not None:
-            least, greatest = chosen.least, chosen.greatest
-        _check(name, place, own, least, greatest, chosen is not None)
-        if greatest is None:
-            missing.append(f"{name} ({place})")
-        elif greatest == least:
-            sizes[name] = least
+            minimum, maximum = chosen.min, chosen.max
+            _check(name, location, own, minimum, maximum)
+        if maximum is None:
+            missing.append(f"{name} ({location})")
+        elif maximum == minimum:
+            sizes[name] = minimum
         else:
-            symbols.append(Symbol(name, max(least, 1), greatest))
+            symbols.append(Symbol(name, max(minimum, 1), maximum))
     if missing:
         raise ImportFailure(
-            f"{program.where} sets no greatest size of {', '.join(missing)}. Give one with "
-            f"--dim {missing[0].split()[0]}=LEAST..GREATEST (in Python dims={{name: (least, "
-            "greatest)}), or export with torch.export.Dim(name, min=…, max=…)."
+            f"{program.where} has no maximum for {', '.join(missing)}. Set "
+            f"--dim {missing[0].split()[0]}=MIN..MAX (in Python dims={{name: (min, max)}}), or "
+            "export with torch.export.Dim(name, min=…, max=…)."
         )
     return sizes, symbols
 
 
-def _check(
-    name: str, place: str, own: object, least: int, greatest: int | None, chosen: bool
-) -> None:
-    """The program is that of its own bounds alone: it was traced for these."""
-    low, high = getattr(own, "least", None), getattr(own, "greatest", None)
-    if not chosen:
-        return
-    # Torch says 2 where it saw no difference to 1.
-    if (low is not None and low > 2 and least < low) or (
-        high is not None and greatest is not None and greatest > high
-    ):
+def _check(name: str, location: str, own: Range | None, minimum: int, maximum: int) -> None:
+    """Raises ImportFailure for sizes outside those that the program was traced for."""
+    low, high = (None, None) if own is None else (own.min, own.max)
+    # torch.export states a minimum of 2 also for programs that are valid for 1.
+    if (low is not None and low > 2 and minimum < low) or (high is not None and maximum > high):
         raise ImportFailure(
-            f"--dim {name}={least}..{greatest}: the program was exported for {low}..{high} of it "
-            f"({place})."
+            f"--dim {name}={minimum}..{maximum}: the program was exported for {low}..{high} "
+            f"({location})."
         )
 
 
 def _used(program: Program) -> dict[str, str]:
-    """The symbols of the inputs' shapes, each with a place where it stands."""
+    """The symbols in the inputs' shapes, each with the first dimension that uses it."""
     found: dict[str, str] = {}
     for given in program.inputs:
         meta = program.metas.get(given.name)
         if given.kind is not Kind.USER or meta is None:
             continue
         for dim, size in enumerate(meta.shape):
-            if isinstance(size, SizeOf):
+            if isinstance(size, SizeExpr):
                 try:
                     names = sorted(size.symbols())
-                except BadSize as error:
+                except InvalidSize as error:
                     raise ImportFailure(f"Input '{given.name}': {error}.") from error
                 for name in names:
                     found.setdefault(name, f"dimension {dim} of input '{given.name}'")

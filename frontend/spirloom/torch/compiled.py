@@ -1,4 +1,4 @@
-"""spirloom.torch.compile: a module whose calls run on the device where it supports them."""
+"""spirloom.torch.compile: runs the supported calls of a module on the device."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from spirloom.torch.options import Options
 if TYPE_CHECKING:
     from spirloom.partition import Costs, Report
     from spirloom.runtime.runtime import Runtime, StorageName
-    from spirloom.torch.exported_module import ExportedModule, Sized
-    from spirloom.torch.segments import Setting
+    from spirloom.torch.exported_module import ExportedModule, SizedModule
+    from spirloom.torch.segments import CompileSettings
 
 
-_told = False
+_warned = False
 
 
 def wants_gradients(values: Iterable[Any]) -> bool:
-    """Whether torch would record what becomes of these values."""
+    """Whether torch would record gradients of these values."""
     import torch
 
     return torch.is_grad_enabled() and any(
@@ -31,25 +31,25 @@ def wants_gradients(values: Iterable[Any]) -> bool:
 
 
 def warn_once() -> None:
-    """A warning, with the first call only."""
-    global _told
-    if not _told:
-        _told = True
+    """Warns about unsupported gradients, on the first call only."""
+    global _warned
+    if not _warned:
+        _warned = True
         warnings.warn(
-            "Spirloom computes inference only, and gradients are asked for here: PyTorch runs it "
-            "eagerly. Call it under torch.no_grad() or torch.inference_mode().",
+            "Spirloom supports inference only. PyTorch runs this call eagerly, because it requires "
+            "gradients. Call the module under torch.no_grad() or torch.inference_mode().",
             stacklevel=3,
         )
 
 
-def warn_again() -> None:
-    """The next call of tell_once() warns again."""
-    global _told
-    _told = False
+def reset_warning() -> None:
+    """Makes the next warn_once() warn again."""
+    global _warned
+    _warned = False
 
 
-# For so many signatures what was prepared is kept: each has its own copy of the weights.
-_KEPT = 8
+# Maximum number of cached signatures; each has its own copy of the weights.
+_MAX_SIGNATURES = 8
 
 
 def compile(
@@ -65,31 +65,32 @@ def compile(
     storage: StorageName = "auto",
     costs: Costs | None = None,
 ) -> Compiled:
-    """A callable that computes what `module` does: on the device what it can, else in PyTorch.
+    """Compiles `module`: supported calls run on the device, others in PyTorch.
 
-    args, kwargs    an example of what it is called with
-    dynamic_shapes  torch.export's; other shapes are exported when they first come
-    ranges          the numbers between which int64 inputs lie, by name
-    runtime         None: the one that spirloom.load() has
-    costs           of work and transfers, which say what is worth its transfers
+    args, kwargs    example arguments
+    dynamic_shapes  as of torch.export; other shapes are exported on first use
+    ranges          bounds of int64 inputs, by name
+    runtime         default: the runtime of spirloom.load()
+    costs           of computation and transfers, for the partition
 
-    `.report` says what goes where. Raises what torch.export raises, and Unavailable.
+    `.report` describes the partition. Raises the errors of torch.export, and Unavailable.
     """
     from spirloom.partition import Costs
-    from spirloom.torch.segments import Setting
+    from spirloom.torch.segments import CompileSettings
 
-    setting = Setting(
-        library=OpLibrary.with_dirs([Path(folder) for folder in spec_dirs]),
+    settings = CompileSettings(
+        library=OpLibrary.with_dirs([Path(directory) for directory in spec_dirs]),
         options=Options.of({}, ranges or {}, fp16),
         runtime=runtime,
         storage=storage,
         costs=costs or Costs(),
     )
-    return Compiled(module, args, kwargs or {}, dynamic_shapes, setting)
+    return Compiled(module, args, kwargs or {}, dynamic_shapes, settings)
 
 
 class Compiled:
-    """A compiled module. Gradients, and the mode that it was not compiled in, are PyTorch's."""
+    """A compiled module. Calls that require gradients, or in another mode (training, evaluation)
+    than at compilation, run in PyTorch."""
 
     def __init__(
         self,
@@ -97,19 +98,19 @@ class Compiled:
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
         dynamic_shapes: Any,
-        setting: Setting,
+        settings: CompileSettings,
     ) -> None:
         self._module = module
-        self._setting = setting
+        self._settings = settings
         self._training = getattr(module, "training", False)
-        self._ready: dict[Hashable, Sized] = {}
+        self._ready: dict[Hashable, SizedModule] = {}
         self._exported = [self._export(args, kwargs, dynamic_shapes)]
         key, leaves = signature(args, kwargs)
         self._last = self._prepared(key, leaves, args, kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module gives for these arguments."""
-        if self._is_torchs(args, kwargs):
+        """The module's result for these arguments."""
+        if self._runs_in_torch(args, kwargs):
             return self._module(*args, **kwargs)
         key, leaves = signature(args, kwargs)
         ready = self._ready.get(key) or self._prepared(key, leaves, args, kwargs)
@@ -117,7 +118,7 @@ class Compiled:
         return ready(leaves)
 
     def train(self, mode: bool = True) -> Compiled:
-        """Sets the module's mode. Only that which it was compiled in runs on the device."""
+        """Sets the module's mode. Only the mode at compilation runs on the device."""
         self._module.train(mode)
         return self
 
@@ -127,19 +128,19 @@ class Compiled:
 
     @property
     def report(self) -> Report:
-        """What went where for the arguments that it was called with last."""
+        """The partition for the arguments of the last call."""
         return self._last.report
 
     def __getattr__(self, name: str) -> Any:
-        """The module's own."""
-        if name == "_module":  # while it is copied
+        """The attribute of the module."""
+        if name == "_module":  # during copying
             raise AttributeError(name)
         return getattr(self._module, name)
 
     def __repr__(self) -> str:
         return f"<spirloom.torch.Compiled {type(self._module).__name__}>"
 
-    def _is_torchs(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    def _runs_in_torch(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
         import torch
 
         if getattr(self._module, "training", False) is not self._training:
@@ -154,17 +155,17 @@ class Compiled:
 
     def _prepared(
         self, key: Hashable, leaves: Sequence[Any], args: Sequence[Any], kwargs: Mapping[str, Any]
-    ) -> Sized:
-        """For arguments of a signature that has not come before."""
-        from spirloom.torch.exported_module import Sized
+    ) -> SizedModule:
+        """Prepares the module for a new signature."""
+        from spirloom.torch.exported_module import SizedModule
 
         found = next((e for e in self._exported if e.fits(leaves, args, kwargs)), None)
         if found is None:
             found = self._export(args, kwargs, None)
             self._exported.append(found)
-        if len(self._ready) >= _KEPT:
+        if len(self._ready) >= _MAX_SIGNATURES:
             self._ready.pop(next(iter(self._ready)))
-        self._ready[key] = Sized(found, leaves)
+        self._ready[key] = SizedModule(found, leaves)
         return self._ready[key]
 
     def _export(
@@ -173,11 +174,11 @@ class Compiled:
         from spirloom.torch.exported_module import ExportedModule
 
         exported = exported_of(self._module, args, dict(sorted(kwargs.items())), dynamic_shapes)
-        return ExportedModule(exported, self._setting, self._ready.clear)
+        return ExportedModule(exported, self._settings, self._ready.clear)
 
 
 def signature(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Hashable, Sequence[Any]]:
-    """What calls of one preparation have in common, and the leaves of the arguments."""
+    """The signature of a call, by which preparations are cached, and its arguments' leaves."""
     import torch
 
     names = sorted(kwargs)

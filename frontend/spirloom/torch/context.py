@@ -1,4 +1,4 @@
-"""What a rule sees of the call that it imports, and what it builds with."""
+"""The context of an import rule: the call, its arguments and result types, and the builder."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from spirloom.torch.values import Item, is_value
 
 
 class Arguments(dict[str, Item]):
-    """Arguments by name, of a call that may have been damaged."""
+    """The arguments of a call by name. A damaged file may omit some."""
 
     def __missing__(self, name: str) -> Item:
-        raise Unsupported(f"it is not given its argument '{name}'")
+        raise Unsupported(f"its argument '{name}' is missing")
 
 
 class CallContext:
-    """A call, its arguments by the names of its operator's schema, and the types it should give.
+    """A call and its arguments, by the names of its operator's schema.
 
-    `dtypes` and `shapes` are those of its results; None where the program does not tell.
+    `dtypes` and `shapes` are those of its results; None if the program does not state them.
     """
 
     def __init__(
@@ -47,25 +47,25 @@ class CallContext:
 
     @property
     def build(self) -> Builder:
-        """For what consists of our operators alone."""
+        """Emits operators without checks against the program."""
         return self.applier.build
 
     def apply(self, op: str, **args: object) -> Value:
-        """The first result of an operator, computed now if all that it takes is known."""
+        """The first result of an operator, folded if all arguments are constant."""
         return self.apply_all(op, **args)[0]
 
     def apply_all(self, op: str, **args: object) -> tuple[Value, ...]:
-        """All results of an operator; its arguments are by the names of its spec."""
+        """All results of an operator, with arguments by the names of its spec."""
         return self.applier.apply(op, args, self.dtypes, self.shapes)
 
     def inner(self, op: str, *given: object, **args: object) -> Value:
-        """The first result of an operator whose result is not the call's."""
+        """The first result of an operator whose result is intermediate."""
         names = self.applier.library.arg_names(op)
         positional = dict(zip(names, given, strict=False))
         return self.applier.apply(op, {**positional, **args}, (), ())[0]
 
     def has(self, name: str) -> bool:
-        """Whether an argument is given, and not None."""
+        """Whether an argument is present and not None."""
         return self.args.get(name) is not None
 
     def value(self, name: str) -> Value:
@@ -74,147 +74,151 @@ class CallContext:
         if isinstance(found, int | float):
             return np.asarray(found)
         if not is_value(found):
-            raise Unsupported(f"its argument '{name}' is no tensor")
+            raise Unsupported(f"its argument '{name}' is not a tensor")
         return found
 
     def values(self, name: str) -> list[Value]:
         """A list of tensors."""
         found = self.args.get(name)
         if not isinstance(found, tuple):
-            raise Unsupported(f"its argument '{name}' is no list of tensors")
+            raise Unsupported(f"its argument '{name}' is not a list of tensors")
         return [item for item in found if is_value(item)]
 
     def integer(self, name: str, default: int | None = None) -> int:
-        """A whole number."""
+        """An integer argument."""
         found = self.args.get(name)
         if found is None and default is not None:
             return default
         if isinstance(found, np.ndarray) and found.size == 1:
             return int(found.reshape(-1)[0])
         if not isinstance(found, int):
-            raise Unsupported(f"its argument '{name}' is no whole number that import knows")
+            raise Unsupported(f"its argument '{name}' is not a constant integer")
         return int(found)
 
     def number(self, name: str, default: float) -> float:
-        """A number."""
+        """A numeric argument."""
         found = self.args.get(name)
         if isinstance(found, int | float):
             return found
         return default
 
     def flag(self, name: str, default: bool = False) -> bool:
-        """A bool."""
+        """A boolean argument."""
         return bool(self.number(name, default))
 
     def text(self, name: str, default: str = "") -> str:
-        """A string."""
+        """A string argument."""
         found = self.args.get(name)
         return found if isinstance(found, str) else default
 
     def integers(self, name: str) -> tuple[int, ...]:
-        """A list of whole numbers, empty where it is absent."""
+        """A list of integers; empty if absent."""
         found = self.args.get(name)
         if isinstance(found, int):
             return (found,)
         if found is None:
             return ()
         if not isinstance(found, tuple):
-            raise Unsupported(f"its argument '{name}' is no list of numbers")
-        return tuple(_whole(item, name) for item in found)
+            raise Unsupported(f"its argument '{name}' is not a list of integers")
+        return tuple(_integer(item, name) for item in found)
 
     def axis(self, name: str, rank: int, default: int | None = None) -> int:
-        """A dimension, counted from the front."""
+        """A dimension argument, as a nonnegative index."""
         axis = self.integer(name, default)
         if not -max(rank, 1) <= axis < max(rank, 1):
-            raise Unsupported(f"its argument '{name}' ({axis}) is no dimension of {rank}")
+            raise Unsupported(f"its argument '{name}' ({axis}) is out of range for rank {rank}")
         return axis % max(rank, 1)
 
     def size(self, x: Value, dim: int) -> int:
-        """Of one dimension; a number has none."""
+        """The size of one dimension; scalars have none."""
         if dim >= len(x.shape):
             raise Unsupported(f"{list(x.shape)} has no dimension {dim}")
         return x.shape[dim]
 
     def dtype(self, name: str = "dtype") -> np.dtype[Any] | None:
-        """The element type that an argument names."""
+        """An element type argument."""
         found = self.args.get(name)
         return found if isinstance(found, np.dtype) else None
 
     def shape(self, rank: int | None = None) -> tuple[int, ...]:
-        """That of its first result, which has so many dims where a rank is given."""
+        """The shape of the first result, which must have this rank, if given."""
         if not self.shapes or self.shapes[0] is None:
-            raise Unsupported("the program does not tell the shape that it gives")
+            raise Unsupported("the program does not state the shape of its result")
         if rank is not None and len(self.shapes[0]) != rank:
-            raise Unsupported(f"it gives {list(self.shapes[0])}, which has not {rank} dimensions")
+            raise Unsupported(f"its result has shape {list(self.shapes[0])}; expected rank {rank}")
         return self.shapes[0]
 
     def out_dtype(self) -> np.dtype[Any]:
-        """That of its first result, in torch."""
+        """torch's type of the first result."""
         if not self.dtypes or self.dtypes[0] is None:
-            raise Unsupported("the program does not tell the type that it gives")
+            raise Unsupported("the program does not state the type of its result")
         return self.dtypes[0]
 
     def out_or_none(self) -> np.dtype[Any] | None:
-        """torch's type of the first result, where the program tells it."""
+        """torch's type of the first result; None if the program does not state it."""
         return self.dtypes[0] if self.dtypes else None
 
     def cast(self, x: Value, dtype: np.dtype[Any]) -> Value:
-        """x in another of torch's element types."""
+        """Casts x to a torch type."""
         return self.applier.cast(x, dtype)
 
     def filled(self, value: float | bool, shape: Sequence[int] | None = None) -> Array:
-        """A constant of the result's type."""
+        """A constant of one value, of the result's type (and shape, by default)."""
         size = self.shape() if shape is None else tuple(shape)
         dtype = self.out_dtype()
         self.build.budget.check(size, dtype.itemsize)
-        return self.made(np.full(size, value, dtype), "aten.full", size=size, value=float(value))
+        full = np.full(size, value, dtype)
+        return self.generated(full, "aten.full", size=size, value=float(value))
 
-    def made(self, array: Array, op: str, **args: object) -> Array:
-        """A constant, and the operator that makes it where it is an output of the graph."""
-        self.applier.makers[id(array)] = (array, op, args)
+    def generated(self, array: Array, op: str, **args: object) -> Array:
+        """A constant, with the operator that generates it if it is an output of the graph."""
+        self.applier.generators[id(array)] = (array, op, args)
         return array
 
     def reshaped(self, x: Value, shape: Sequence[int]) -> Value:
-        """The same elements in another shape."""
+        """A view of x with another shape."""
         if x.shape == tuple(shape):
             return x
         if isinstance(x, Tensor):
             return self.inner("aten.view", x, tuple(shape))
         if x.size != prod(shape) or min(shape, default=0) < 0:
-            raise Unsupported(f"{list(x.shape)} has not the elements of {list(shape)}")
+            raise Unsupported(f"{list(x.shape)} cannot be reshaped to {list(shape)}")
         return x.reshape(tuple(shape))
 
     def expanded(self, x: Array) -> Array:
-        """A constant in the shape of the result, repeated where its dims are 1."""
+        """A constant broadcast to the shape of the result."""
         try:
             return np.broadcast_to(x, self.shape())
         except ValueError:
-            raise Unsupported(f"{list(x.shape)} does not widen to {list(self.shape())}") from None
+            shapes = f"{list(x.shape)} cannot be broadcast to {list(self.shape())}"
+            raise Unsupported(shapes) from None
 
     def permuted(self, x: Value, dims: Sequence[int]) -> Value:
-        """The dimensions in another order."""
+        """x with its dimensions permuted."""
         if list(dims) == list(range(len(x.shape))):
             return x
         if isinstance(x, Tensor):
             return self.inner("aten.permute", x, tuple(dims))
         if sorted(dims) != list(range(x.ndim)):
-            raise Unsupported(f"{list(dims)} is no order of {x.ndim} dimensions")
+            raise Unsupported(f"{list(dims)} is not a permutation of {x.ndim} dimensions")
         return np.transpose(x, tuple(dims))
 
     def sliced(self, x: Value, dim: int, start: int, end: int, step: int = 1) -> Value:
-        """Elements start, start + step, … below end."""
+        """A slice of one dimension."""
         if (start, end, step) == (0, x.shape[dim], 1):
             return x
         if isinstance(x, Tensor):
             return self.inner("aten.slice.Tensor", x, dim=dim, start=start, end=end, step=step)
         if not 0 <= dim < x.ndim or step < 1:
-            raise Unsupported(f"a slice along dimension {dim} of {list(x.shape)} by {step} is none")
+            raise Unsupported(
+                f"a slice of dimension {dim} of {list(x.shape)} with step {step} is invalid"
+            )
         return x[(slice(None),) * dim + (slice(start, end, step),)]
 
 
-def _whole(item: object, name: str) -> int:
+def _integer(item: object, name: str) -> int:
     if isinstance(item, np.ndarray) and item.size == 1:
         item = item.reshape(-1)[0].item()
     if not isinstance(item, int):
-        raise Unsupported(f"its argument '{name}' has an item that is no known whole number")
+        raise Unsupported(f"its argument '{name}' has an item that is not a constant integer")
     return int(item)

@@ -1,7 +1,7 @@
-"""torch.compile(module, backend="spirloom"): Dynamo's graphs run on the device where they can.
+"""torch.compile(module, backend="spirloom"): runs supported calls of Dynamo's graphs on the device.
 
-`spirloom` is the entry point of the group `torch_dynamo_backends`: torch registers it, so this
-module must not.
+`spirloom` is an entry point of the group `torch_dynamo_backends`: torch registers the backend, so
+this module must not.
 """
 
 from __future__ import annotations
@@ -16,45 +16,47 @@ from torch._dynamo.backends.common import aot_autograd
 
 from spirloom.ops import OpLibrary
 from spirloom.partition import Report
-from spirloom.torch.compiled import wants_gradients, warn_again, warn_once
-from spirloom.torch.export import decompositions
+from spirloom.torch.compiled import reset_warning, wants_gradients, warn_once
+from spirloom.torch.export import decompositions as export_decompositions
 from spirloom.torch.options import Options
-from spirloom.torch.segments import Setting
+from spirloom.torch.segments import CompileSettings
 from spirloom.torch.traced_module import TracedModule
 
 __all__ = ["reports", "spirloom"]
 
 
-def spirloom(module: Any, inputs: Sequence[Any], **given: Any) -> Callable[..., Any]:
-    """Compiles a graph of Dynamo's. With gradients to record, torch runs it as it is.
+def spirloom(module: Any, inputs: Sequence[Any], **keywords: Any) -> Callable[..., Any]:
+    """Compiles a graph of Dynamo. Graphs that require gradients run in torch.
 
-    `options=` of torch.compile may be `fp16` and `ranges`, of int64 inputs by name.
+    `options=` of torch.compile may have `fp16`, and `ranges` of int64 inputs by name.
     """
     if wants_gradients([*inputs, *module.parameters()]):
         warn_once()
         return module.forward  # type: ignore[no-any-return]
-    chosen = given.get("options") or {}
-    setting = Setting(
+    chosen = keywords.get("options") or {}
+    settings = CompileSettings(
         library=_library(),
         options=Options.of({}, chosen.get("ranges", {}), bool(chosen.get("fp16"))),
     )
-    kept, replaced = _decompositions()
+    preserving, decompositions = _decompositions()
     compiler = aot_autograd(
-        fw_compiler=lambda graph, example: TracedModule(graph, _fixed(), setting, _reports.append),
-        decompositions=replaced,
+        fw_compiler=lambda graph, _: TracedModule(
+            graph, _static_inputs(), settings, _reports.append
+        ),
+        decompositions=decompositions,
     )
-    with torch.no_grad(), kept():
+    with torch.no_grad(), preserving():
         return compiler(module, inputs)  # type: ignore[no-any-return]
 
 
 def reports() -> list[Report]:
-    """What went where in the graphs that were prepared since torch._dynamo.reset(), in order."""
+    """The partitions of the graphs prepared since torch._dynamo.reset(), in order."""
     return list(_reports)
 
 
 def _reset() -> None:
     _reports.clear()
-    warn_again()
+    reset_warning()
 
 
 spirloom.reset = _reset  # type: ignore[attr-defined] # called by torch._dynamo.reset()
@@ -68,19 +70,18 @@ def _library() -> OpLibrary:
 
 @cache
 def _decompositions() -> tuple[Callable[[], Any], Any]:
-    """A context in which torch leaves whole what Spirloom has, and decompositions of the rest.
-
-    The same as of an export: operators that torch composes of others stay as they are.
+    """A context in which torch preserves composite operators that Spirloom supports, and the
+    decompositions of the others. The same as in an export.
     """
     from torch.export import exported_program
 
-    table = dict(decompositions(_library()))
+    table = dict(export_decompositions(_library()))
     composed, rest = exported_program._split_decomp_table_to_cia_and_python_decomp(table)
     return lambda: exported_program._override_composite_implicit_decomp(composed), rest
 
 
-def _fixed() -> tuple[int, ...]:
-    """The places of the inputs that are parameters and buffers."""
+def _static_inputs() -> tuple[int, ...]:
+    """The indices of the inputs that are parameters and buffers."""
     context = torch._guards.TracingContext.try_get()
     metadata = None if context is None else context.fw_metadata
     return () if metadata is None else tuple(metadata.static_input_indices or ())

@@ -1,4 +1,4 @@
-"""What a compiled module does in a call: segments that read and write a list of values."""
+"""The steps of a compiled module's call: segments that read and write a list of values."""
 
 from __future__ import annotations
 
@@ -12,104 +12,105 @@ import numpy as np
 from spirloom.runtime import InvalidArgument, Model
 from spirloom.torch.in_place import is_dense
 
-# The values of a call; each has its place.
+# The values of a call, by index.
 Values = list[Any]
 Step = Callable[[Values], None]
 
 
 class HostStep:
-    """A segment that torch runs."""
+    """A segment that torch runs. `inputs` and `outputs` are indices of values."""
 
-    def __init__(self, module: Any, takes: Sequence[int], gives: Sequence[int]) -> None:
+    def __init__(self, module: Any, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         self._run = module.forward
-        self._takes = tuple(takes)
-        self._gives = tuple(gives)
+        self._inputs = tuple(inputs)
+        self._outputs = tuple(outputs)
 
     def __call__(self, values: Values) -> None:
-        given = self._run(*[values[at] for at in self._takes])
-        for at, value in zip(self._gives, given, strict=True):
-            values[at] = value
+        results = self._run(*[values[i] for i in self._inputs])
+        for i, result in zip(self._outputs, results, strict=True):
+            values[i] = result
 
 
 class DeviceStep:
-    """A segment that a model runs. `layouts` are those of torch's results.
+    """A segment that a model runs. `inputs` and `outputs` are indices of values; `layouts` are
+    torch's layouts of the outputs.
 
-    Models take one call at a time, which `lock` sees to. `spare` computes the same by torch, for
-    numbers beyond those that the model can take.
+    `lock` serializes calls of the model. `fallback` computes the same in torch, for integer inputs
+    outside the model's bounds.
     """
 
     def __init__(
         self,
         model: Model,
-        takes: Sequence[int],
-        gives: Sequence[int],
+        inputs: Sequence[int],
+        outputs: Sequence[int],
         layouts: Sequence[Layout],
-        spare: Step,
+        fallback: Step,
         lock: threading.Lock,
     ) -> None:
         import torch
 
         self._model = model
         self._lock = lock
-        self._takes = tuple(takes)
-        self._gives = tuple(gives)
-        self._spare = spare
+        self._inputs = tuple(inputs)
+        self._outputs = tuple(outputs)
+        self._fallback = fallback
         self._is_bounded = any(info.dtype.kind in "iu" for info in model.inputs)
         self._bfloat16 = torch.bfloat16
         self._float = torch.float32
         infos = zip(layouts, model.outputs, strict=True)
-        self._finish = [finisher(layout, info.dtype) for layout, info in infos]
-        if not takes:  # without tensors to go by, models give arrays
-            self._finish = [finish or torch.from_numpy for finish in self._finish]
+        self._converters = [layout_converter(layout, info.dtype) for layout, info in infos]
+        if not inputs:  # without input tensors, models return NumPy arrays
+            self._converters = [convert or torch.from_numpy for convert in self._converters]
 
     def __call__(self, values: Values) -> None:
-        given = [values[at] for at in self._takes]
-        for i, tensor in enumerate(given):
+        arguments = [values[i] for i in self._inputs]
+        for i, tensor in enumerate(arguments):
             if tensor.dtype is self._bfloat16:
-                given[i] = tensor.to(self._float)
+                arguments[i] = tensor.to(self._float)
         try:
             with self._lock:
-                made = self._model(*given)
+                results = self._model(*arguments)
         except InvalidArgument:
             if not self._is_bounded:
                 raise
-            self._spare(values)
+            self._fallback(values)
             return
-        for at, value, finish in zip(self._gives, made, self._finish, strict=True):
-            values[at] = value if finish is None else finish(value)
+        for i, result, convert in zip(self._outputs, results, self._converters, strict=True):
+            values[i] = result if convert is None else convert(result)
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How torch lays out a result."""
+    """The type and strided layout of a torch tensor, in elements."""
 
     dtype: Any
     sizes: tuple[int, ...]
     strides: tuple[int, ...]
-    start: int
+    storage_offset: int
 
     @property
     def is_dense(self) -> bool:
-        """Whether the elements follow each other in order."""
-        return is_dense(self.sizes, self.strides, self.start)
+        """Whether the layout is contiguous, row-major, with offset 0."""
+        return is_dense(self.sizes, self.strides, self.storage_offset)
 
 
-def finisher(layout: Layout, dtype: Any) -> Callable[[Any], Any] | None:
-    """What lays out a dense result of a NumPy type; None if nothing is to be done."""
+def layout_converter(layout: Layout, dtype: Any) -> Callable[[Any], Any] | None:
+    """Converts a dense result of a NumPy type to the layout; None if it already matches."""
     import torch
 
     own = getattr(torch, np.dtype(dtype).name)
     if layout.is_dense:
         return None if own is layout.dtype else lambda x: torch.as_tensor(x).to(layout.dtype)
-    # What several places share is written once.
+    # Dimensions with stride 0 are broadcast: their element is written once.
     pairs = zip(layout.sizes, layout.strides, strict=True)
-    once = tuple(1 if stride == 0 else size for size, stride in pairs)
-    reach = sum((n - 1) * stride for n, stride in zip(once, layout.strides, strict=True))
+    written = tuple(1 if stride == 0 else size for size, stride in pairs)
+    extent = sum((n - 1) * stride for n, stride in zip(written, layout.strides, strict=True))
 
-    def laid_out(value: Any) -> Any:
-        memory = torch.empty(layout.start + 1 + reach, dtype=layout.dtype)
-        part = torch.as_tensor(value)[tuple(slice(0, size) for size in once)]
-        memory.as_strided(once, layout.strides, layout.start).copy_(part)
-        return memory.as_strided(layout.sizes, layout.strides, layout.start)
+    def convert(value: Any) -> Any:
+        memory = torch.empty(layout.storage_offset + 1 + extent, dtype=layout.dtype)
+        part = torch.as_tensor(value)[tuple(slice(0, size) for size in written)]
+        memory.as_strided(written, layout.strides, layout.storage_offset).copy_(part)
+        return memory.as_strided(layout.sizes, layout.strides, layout.storage_offset)
 
-    return laid_out
+    return convert

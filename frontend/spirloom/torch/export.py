@@ -1,4 +1,4 @@
-"""spirloom.torch.export and export_methods: PyTorch modules become graph files, in this process."""
+"""spirloom.torch.export and export_methods: convert PyTorch modules to graph files in process."""
 
 from __future__ import annotations
 
@@ -33,16 +33,15 @@ def export(
 ) -> bytes:
     """The graph file (.slg) of a module called with these arguments; also written to `output`.
 
-    `dynamic_shapes` is torch.export's: the sizes that it leaves open are left to each run, within
-    its bounds or those of `dims`. `ranges` has the numbers between which int64 inputs lie. Nodes
-    have the lines of the module's code that they come from, but with `strip`. `quantize` rounds
-    weights, as the option of `spirloom import` does: "int4:32", "bf16".
-    Raises ImportFailure, which lists every node that cannot be imported.
+    `dynamic_shapes`: as of torch.export; its dynamic sizes stay dynamic, within its bounds or those
+    of `dims`. `ranges`: bounds of int64 inputs by name. `strip` omits the source lines of nodes.
+    `quantize`: a weight format as of `spirloom import --quantize`, "int4:32" or "bf16".
+    Raises ImportFailure, which lists all nodes that cannot be imported.
     """
     from spirloom import graph_file
     from spirloom.torch.options import Options
 
-    library = OpLibrary.with_dirs([Path(folder) for folder in spec_dirs])
+    library = OpLibrary.with_dirs([Path(directory) for directory in spec_dirs])
     exported = decompose(exported_of(module, args, kwargs, dynamic_shapes), library)
     options = Options.of(dims or {}, ranges or {}, fp16, strip, quantize)
     graph = graph_of(program_of(exported), library, options)
@@ -52,15 +51,15 @@ def export(
 
 
 def decompose(exported: Any, library: OpLibrary | None = None) -> Any:
-    """An exported program whose operators are those that Spirloom has, as far as torch can tell.
+    """Decomposes the operators of an exported program that Spirloom does not support, if torch can.
 
-    What torch.export.save writes of it imports to the same bytes as in process.
+    An archive of the result by torch.export.save imports to the same bytes as in process.
     """
     return exported.run_decompositions(decompositions(library or OpLibrary()))
 
 
 def decompositions(library: OpLibrary) -> Any:
-    """torch's table of them, without those of operators that Spirloom has."""
+    """torch's decomposition table, without operators that Spirloom supports."""
     import torch
 
     from spirloom.torch.rules import handles
@@ -73,21 +72,21 @@ def decompositions(library: OpLibrary) -> Any:
 
 
 def program_of(exported: Any) -> Program:
-    """A torch.export.ExportedProgram in the form that archives are read to."""
+    """Reads a torch.export.ExportedProgram into the representation of the importer."""
     from spirloom.torch.exported_program import read_exported
 
     return read_exported(exported)
 
 
 def graph_of(program: Program, library: OpLibrary, options: Any) -> Graph:
-    """The optimised graph of a program."""
+    """The optimized graph of a program."""
     from spirloom.torch.build import build
 
     return build(program, library, options)
 
 
 def exported_of(module: Any, args: Sequence[Any], kwargs: Any, dynamic_shapes: Any) -> Any:
-    """What torch.export makes of a module; an exported program as it is."""
+    """The exported program of a module. Exported programs are returned unchanged."""
     import torch
 
     if isinstance(module, torch.export.ExportedProgram):
@@ -99,9 +98,9 @@ def exported_of(module: Any, args: Sequence[Any], kwargs: Any, dynamic_shapes: A
 
 
 def _name(op: Any) -> str:
-    from spirloom.torch.archived_program import target_name
+    from spirloom.torch.archived_program import operator_name
 
-    return target_name(str(op))
+    return operator_name(str(op))
 
 
 def export_methods(
@@ -115,15 +114,15 @@ def export_methods(
     spec_dirs: Sequence[str | Path] = (),
     strip: bool = False,
 ) -> bytes:
-    """The graph file of several methods of a module, over one set of weights and states.
+    """The graph file of several methods of a module, with shared weights and states.
 
-    `methods` has for each name the arguments and torch.export's `dynamic_shapes`, or None. A method
-    is the module's of that name, else its forward(). Buffers that any of them changes are states of
-    all. Otherwise as export(), with `dims` and `ranges` for those methods that have such names.
+    `methods`: by name, the arguments and torch.export's `dynamic_shapes` or None. Exports the
+    module's method of that name, otherwise forward(). A buffer that one method changes is a state
+    of all. Otherwise as export(); `dims` and `ranges` apply to the methods that have such names.
     """
     from spirloom import graph_file
 
-    library = OpLibrary.with_dirs([Path(folder) for folder in spec_dirs])
+    library = OpLibrary.with_dirs([Path(directory) for directory in spec_dirs])
     programs = {
         name: program_of(decompose(exported_method(module, name, args, shapes), library))
         for name, (args, shapes) in methods.items()
@@ -135,16 +134,16 @@ def export_methods(
 
 
 def exported_method(module: Any, name: str, args: Sequence[Any], dynamic_shapes: Any) -> Any:
-    """What torch.export makes of a module's method of this name, or of its forward()."""
+    """The exported program of the module's method of this name, otherwise of forward()."""
     with _as_forward(module, name):
         return exported_of(module, args, None, dynamic_shapes)
 
 
 @contextmanager
 def _as_forward(module: Any, name: str) -> Iterator[None]:
-    """The module with that method in the place of forward(), which is all that is exported.
+    """Replaces forward(), the only method that torch.export exports, with this method.
 
-    Not within the method, which may call the module itself.
+    Within the method, forward() is the original one, because the method may call the module.
     """
     method: Any = getattr(module, name, None)
     if not callable(method) or name == "forward":
@@ -163,7 +162,7 @@ def _as_forward(module: Any, name: str) -> Iterator[None]:
 
 @contextmanager
 def _forward(module: Any, attributes: dict[str, Any]) -> Iterator[None]:
-    """The module with this forward() of its own, or with its class's."""
+    """Sets the instance attribute forward(), or removes it if `attributes` is empty."""
     before = module.__dict__.pop("forward", None)
     module.__dict__.update(attributes)
     try:
@@ -182,12 +181,12 @@ def graphs_of(
     fp16: bool,
     strip: bool,
 ) -> list[Graph]:
-    """The graphs of the programs, each with the options whose names it knows."""
+    """The graphs of the programs, each with the options whose names it has."""
     states = frozenset(name for p in programs.values() for name in updates_of(p))
     known = {name: _names(program, states) for name, program in programs.items()}
-    for given in (*dims, *ranges):
-        if not any(given in names for names in known.values()):
-            raise ImportFailure(f"No method has a size, an input or a state named '{given}'.")
+    for key in (*dims, *ranges):
+        if not any(key in names for names in known.values()):
+            raise ImportFailure(f"No method has a size, an input or a state named '{key}'.")
     graphs = []
     for name, program in programs.items():
         own_dims = {key: value for key, value in dims.items() if key in known[name]}

@@ -1,4 +1,4 @@
-"""An exported program that is called: its arguments, buffers and outputs around what runs."""
+"""Runs an exported program in process: arguments, buffers, outputs, and size-specific plans."""
 
 from __future__ import annotations
 
@@ -7,25 +7,27 @@ from typing import Any
 
 from spirloom.partition import Report
 from spirloom.torch.export import decompose
-from spirloom.torch.exported_program import MUTATIONS, WEIGHTS, meta_of, range_of
+from spirloom.torch.exported_program import WEIGHTS, meta_of, range_of
 from spirloom.torch.fx_program import read_traced, sizes_of
-from spirloom.torch.program import SizeOf
-from spirloom.torch.segments import Builds, Execution, Setting
-from spirloom.torch.weight_snapshot import Frozen
+from spirloom.torch.program import MUTATIONS, SizeExpr
+from spirloom.torch.segments import CompileSettings, Execution, SizeCache
+from spirloom.torch.weight_snapshot import WeightSnapshot
 
 
 class ExportedModule:
-    """A program with its weights; `Sized` runs it. `outgrown` is as of Builds."""
+    """A program with its weights; `SizedModule` runs it. `on_rebuild`: see SizeCache."""
 
-    def __init__(self, exported: Any, setting: Setting, outgrown: Callable[[], None]) -> None:
-        self._outgrown = outgrown
-        self.exported = decompose(exported, setting.library)
-        self.setting = setting
+    def __init__(
+        self, exported: Any, settings: CompileSettings, on_rebuild: Callable[[], None]
+    ) -> None:
+        self._on_rebuild = on_rebuild
+        self.exported = decompose(exported, settings.library)
+        self.settings = settings
         signature = self.exported.graph_signature
         self.writes = {
             at: spec.target
             for at, spec in enumerate(signature.output_specs)
-            if spec.kind.name in MUTATIONS
+            if spec.kind.name.lower() in MUTATIONS
         }
         self.inputs = signature.input_specs
         self.tensors = {**self.exported.state_dict, **self.exported.constants}
@@ -35,33 +37,33 @@ class ExportedModule:
             if spec.kind.name in WEIGHTS and spec.target not in self.writes.values()
         }
         self.traced = read_traced(self.exported.graph_module, self.weights)
-        self._renew()
+        self._reset()
         self.in_spec, self.out_spec = self.exported.call_spec
 
-    def execution(self, values: Sequence[Any]) -> tuple[Frozen, Execution]:
-        """For the sizes of these values of the placeholders, and the weights as they are."""
-        if self._frozen.changed():
-            self._renew()
+    def execution(self, values: Sequence[Any]) -> tuple[WeightSnapshot, Execution]:
+        """The execution for the sizes of these placeholder values and the current weights."""
+        if self._snapshot.changed():
+            self._reset()
         sizes = sizes_of(self.exported.graph_module, values)
-        built, found = self._builds.at(sizes)
-        return self._frozen, Execution(self.traced, self.weights, sizes, built, found)
+        plan, found = self._cache.at(sizes)
+        return self._snapshot, Execution(self.traced, self.weights, sizes, plan, found)
 
-    def _renew(self) -> None:
-        """Begins anew, with the weights as they are."""
+    def _reset(self) -> None:
+        """Discards all plans and takes a snapshot of the current weights."""
         ranges = {str(s): range_of(r) for s, r in self.exported.range_constraints.items()}
-        self._frozen = Frozen(self.weights)
-        self._builds = Builds(self.traced, self.setting, ranges, self._outgrown)
+        self._snapshot = WeightSnapshot(self.weights)
+        self._cache = SizeCache(self.traced, self.settings, ranges, self._on_rebuild)
 
     def arguments(self, leaves: Sequence[Any]) -> list[Any]:
-        """One value for each placeholder; `leaves` are those of a call."""
-        given = iter(leaves)
+        """One value per placeholder, from the leaves of a call's arguments."""
+        users = iter(leaves)
         return [
-            next(given) if spec.kind.name == "USER_INPUT" else self.tensors.get(spec.target)
+            next(users) if spec.kind.name == "USER_INPUT" else self.tensors.get(spec.target)
             for spec in self.inputs
         ]
 
     def fits(self, leaves: Sequence[Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-        """Whether it was exported for arguments of this structure, these types and sizes."""
+        """Whether the program was exported for arguments of this structure, type and size."""
         from torch.utils._pytree import tree_structure
 
         structure = tree_structure((tuple(args), dict(sorted(kwargs.items()))))
@@ -81,43 +83,43 @@ class ExportedModule:
         )
 
 
-class Sized:
-    """An exported module at the sizes of some arguments; prepared again when weights change."""
+class SizedModule:
+    """An exported module for one set of argument sizes. Prepared again when weights change."""
 
-    def __init__(self, whole: ExportedModule, leaves: Sequence[Any]) -> None:
-        self._whole = whole
-        self._places = {spec.arg.name: at for at, spec in enumerate(whole.inputs)}
-        self._prepare(whole.arguments(leaves))
+    def __init__(self, module: ExportedModule, leaves: Sequence[Any]) -> None:
+        self._module = module
+        self._input_indices = {spec.arg.name: i for i, spec in enumerate(module.inputs)}
+        self._prepare(module.arguments(leaves))
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
-        """What the module gives, in its own structure."""
+        """The module's result, in its own structure."""
         import torch
         from torch.utils._pytree import tree_unflatten
 
-        whole = self._whole
-        values = whole.arguments(leaves)
-        if self._frozen.changed():
+        module = self._module
+        values = module.arguments(leaves)
+        if self._snapshot.changed():
             self._prepare(values)
         with torch.no_grad():
             results = self._run(values)
-            for at, target in whole.writes.items():
-                own = whole.tensors.get(target)
-                (values[self._places[target]] if own is None else own).copy_(results[at])
-        if whole.writes:
-            results = [value for at, value in enumerate(results) if at not in whole.writes]
-        return tree_unflatten(results, whole.out_spec)
+            for i, target in module.writes.items():
+                own = module.tensors.get(target)
+                (values[self._input_indices[target]] if own is None else own).copy_(results[i])
+        if module.writes:
+            results = [value for i, value in enumerate(results) if i not in module.writes]
+        return tree_unflatten(results, module.out_spec)
 
     @property
     def report(self) -> Report:
-        """What goes where."""
+        """The partition into host and device segments."""
         return self._run.report
 
     def _prepare(self, values: Sequence[Any]) -> None:
-        self._frozen, self._run = self._whole.execution(values)
+        self._snapshot, self._run = self._module.execution(values)
 
 
 def _fits(meta: Any, value: Any, symbols: dict[str, int]) -> bool:
-    """Whether a value is as at the export; notes what the symbols of its sizes are."""
+    """Whether a value matches the exported one; adds the values of its size symbols."""
     import torch
 
     if not isinstance(meta, torch.Tensor):
@@ -130,7 +132,7 @@ def _fits(meta: Any, value: Any, symbols: dict[str, int]) -> bool:
     if len(sizes) != value.dim():
         return False
     for size, own in zip(sizes, value.shape, strict=True):
-        symbol = size.symbol() if isinstance(size, SizeOf) else None
+        symbol = size.symbol() if isinstance(size, SizeExpr) else None
         if symbol is not None and symbols.setdefault(symbol, own) != own:
             return False
     return all(

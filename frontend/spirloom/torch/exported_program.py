@@ -1,4 +1,4 @@
-"""The program that torch.export gives in this process; torch itself is asked for nothing else."""
+"""Reads a torch.export.ExportedProgram in process."""
 
 from __future__ import annotations
 
@@ -8,54 +8,56 @@ from typing import Any
 from spirloom.bfloat16 import from_bfloat16
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array
-from spirloom.torch.archived_program import target_name
+from spirloom.torch.archived_program import operator_name
 from spirloom.torch.program import (
     Argument,
+    ArgValue,
     Call,
-    Given,
+    IgnoredValue,
     Input,
     Kind,
-    Meta,
-    Plain,
+    Outputs,
+    OutputSpec,
+    PlainValue,
     Program,
     Range,
     Ref,
     Result,
-    SizeOf,
+    SizeExpr,
+    TensorMeta,
     TypeName,
-    Word,
+    release,
 )
 from spirloom.torch.source_location import module_path
 
-# The kinds of inputs and outputs that torch.export tells apart, as far as they matter here.
+# Names of torch's InputKind that are weights.
 WEIGHTS = ("PARAMETER", "BUFFER", "CONSTANT_TENSOR")
-BUFFER_MUTATION = "BUFFER_MUTATION"
-MUTATIONS = (BUFFER_MUTATION, "USER_INPUT_MUTATION", "PARAMETER_MUTATION")
 
 
 def read_exported(exported: Any) -> Program:
-    """The program of a torch.export.ExportedProgram. Raises ImportFailure."""
+    """Reads a torch.export.ExportedProgram. Raises ImportFailure."""
     import torch
 
+    where = "the exported program"
     nodes = list(exported.graph.nodes)
-    outputs, mutated, updates = _outputs(exported)
+    outputs = Outputs.of(map(_output, exported.graph_signature.output_specs), where)
     tensors = [n for n in nodes if n.op != "output" and is_tensor(n)]
     return Program(
-        where="the exported program",
+        where=where,
         inputs=tuple(_input(spec) for spec in exported.graph_signature.input_specs),
-        outputs=outputs,
+        outputs=outputs.outputs,
         calls=tuple(call_of(n) for n in nodes if n.op == "call_function" and not is_part(n)),
         metas={n.name: meta_of(n.meta["val"]) for n in tensors},
         symbols={str(s): range_of(r) for s, r in exported.range_constraints.items()},
         weights=TensorWeights({**exported.state_dict, **exported.constants}),
-        mutated=mutated,
-        updates=updates,
-        version=str(torch.__version__).partition("+")[0],
+        mutated=outputs.mutated,
+        updates=outputs.updates,
+        version=release(str(torch.__version__)),
     )
 
 
 class TensorWeights(Mapping[str, Array]):
-    """The weights as arrays over torch's memory."""
+    """Torch tensors as arrays that share their memory."""
 
     def __init__(self, tensors: Mapping[str, Any]) -> None:
         self._tensors = tensors
@@ -66,8 +68,8 @@ class TensorWeights(Mapping[str, Array]):
         tensor = self._tensors[name].detach().cpu()
         if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
             raise ImportFailure(
-                f"'{name}' is a {type(tensor).__name__}; only plain tensors are supported. Unwrap "
-                "it (torchao.utils.unwrap_tensor_subclass) before exporting."
+                f"'{name}' is a {type(tensor).__name__}; expected a plain tensor. Unwrap it before "
+                "exporting (torchao.utils.unwrap_tensor_subclass)."
             )
         if tensor.dtype is torch.bfloat16:
             return from_bfloat16(tensor.contiguous().view(torch.uint16).numpy())
@@ -92,59 +94,48 @@ def _input(spec: Any) -> Input:
     return Input(spec.arg.name, Kind.USER)
 
 
-def _outputs(exported: Any) -> tuple[tuple[Given, ...], tuple[str, ...], dict[str, Ref]]:
-    outputs: list[Given] = []
-    mutated: list[str] = []
-    updates: dict[str, Ref] = {}
-    for spec in exported.graph_signature.output_specs:
-        kind = spec.kind.name
-        if kind == "USER_OUTPUT":
-            outputs.append(spec.arg.value if hasattr(spec.arg, "value") else Ref(spec.arg.name))
-        elif kind in MUTATIONS:
-            mutated.append(spec.target)
-            if kind == BUFFER_MUTATION:
-                updates[spec.target] = Ref(spec.arg.name)
-        elif kind != "TOKEN":
-            raise ImportFailure(f"The program gives a {kind.lower()}; only outputs are supported.")
-    return tuple(outputs), tuple(mutated), updates
+def _output(spec: Any) -> OutputSpec:
+    value = spec.arg.value if hasattr(spec.arg, "value") else Ref(spec.arg.name)
+    return OutputSpec(spec.kind.name.lower(), value, spec.target or "")
 
 
 def is_part(node: Any) -> bool:
-    """Whether the node only names a result of another one."""
+    """Whether the node extracts one result of a node with several."""
     import operator
 
     return node.target is operator.getitem and not is_tensor(node.args[0])
 
 
 def is_tensor(node: Any) -> bool:
-    """Whether the node gives one tensor."""
+    """Whether the node's result is a single tensor."""
     import torch
 
     return isinstance(node.meta.get("val"), torch.Tensor)
 
 
-def meta_of(value: Any) -> Meta:
+def meta_of(value: Any) -> TensorMeta:
     """The type of a tensor."""
     shape, strides = (tuple(map(size_of, sizes)) for sizes in (value.shape, value.stride()))
-    return Meta(_dtype(value.dtype), shape, strides, size_of(value.storage_offset()))
+    return TensorMeta(_dtype(value.dtype), shape, strides, size_of(value.storage_offset()))
 
 
 def _dtype(dtype: Any) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def size_of(size: Any) -> int | SizeOf:
-    """A size of torch's. Asking one for its number would fix it for all later calls."""
-    import sympy  # torch's own
+def size_of(size: Any) -> int | SizeExpr:
+    """A torch size as int or expression. Does not call int() on a symbolic size, which would
+    specialize the program to its value."""
+    import sympy  # a dependency of torch
 
     if isinstance(size, int):
         return size
     expr = size.node.expr
-    return int(expr) if expr.is_Integer else SizeOf(sympy.srepr(expr))
+    return int(expr) if expr.is_Integer else SizeExpr(sympy.srepr(expr))
 
 
 def call_of(node: Any) -> Call:
-    """What a node calls."""
+    """The call of a node."""
     stack = node.meta.get("nn_module_stack") or {}
     return Call(
         _target(node.target),
@@ -159,27 +150,27 @@ def _target(target: Any) -> str:
     import torch
 
     if isinstance(target, torch._ops.OpOverload):
-        return target_name(str(target))
-    return target_name(f"{target.__module__}.{target.__name__}")
+        return operator_name(str(target))
+    return operator_name(f"{target.__module__}.{target.__name__}")
 
 
 def _arguments(node: Any) -> Iterator[Argument]:
-    """Under the names of the schema, as an archive has them."""
+    """The arguments by the names of the schema, as in an archive."""
     schema = getattr(node.target, "_schema", None)
     names = [argument.name for argument in schema.arguments] if schema is not None else "abcdefgh"
     for name, value in zip(names, node.args, strict=False):
-        yield Argument(name, _given(value), keyword=False)
+        yield Argument(name, _argument(value), keyword=False)
     for name, value in node.kwargs.items():
-        yield Argument(name, _given(value), keyword=True)
+        yield Argument(name, _argument(value), keyword=True)
 
 
-def _given(value: Any) -> Given:
+def _argument(value: Any) -> ArgValue:
     if isinstance(value, list | tuple):
         return tuple(_plain(item) for item in value)
     return _plain(value)
 
 
-def _plain(value: Any) -> Plain:
+def _plain(value: Any) -> PlainValue:
     import torch
 
     if value is None or isinstance(value, bool | int | float | str):
@@ -188,11 +179,11 @@ def _plain(value: Any) -> Plain:
         return Ref(value.name)
     if isinstance(value, torch.dtype):
         return TypeName(_dtype(value))
-    return Word(type(value).__name__)
+    return IgnoredValue(type(value).__name__)
 
 
 def _results(node: Any) -> tuple[Result, ...]:
-    """One name, or those of the nodes that take the parts."""
+    """The node's name, or the names of the nodes that extract its results."""
     value = node.meta.get("val")
     if not isinstance(value, list | tuple):
         return (node.name,)
@@ -201,21 +192,20 @@ def _results(node: Any) -> tuple[Result, ...]:
         if is_part(user):
             names[user.args[1]] = user.name
     # A list is one result in a schema, a tuple several.
-    if isinstance(value, tuple) and not _gives_list(node):
+    if isinstance(value, tuple) and not _returns_list(node):
         return tuple(names)
     return (tuple(str(name) for name in names),)
 
 
-def _gives_list(node: Any) -> bool:
+def _returns_list(node: Any) -> bool:
     schema = getattr(node.target, "_schema", None)
     return schema is not None and len(schema.returns) == 1
 
 
 def range_of(bounds: Any) -> Range:
-    """Between which sizes a symbol lies, of torch's ValueRanges."""
-    return Range(_end(bounds.lower), _end(bounds.upper))
-
-
-def _end(end: Any) -> int | None:
-    """A finite bound: torch has an infinity of its own for whole numbers."""
-    return int(end) if getattr(end, "is_Integer", False) and abs(int(end)) < 1 << 60 else None
+    """The bounds in torch's ValueRanges, which may be torch's integer infinity."""
+    low, high = (
+        int(bound) if getattr(bound, "is_Integer", False) else None
+        for bound in (bounds.lower, bounds.upper)
+    )
+    return Range.of(low, high)

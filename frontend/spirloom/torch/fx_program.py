@@ -1,4 +1,4 @@
-"""The program in a graph of torch.fx whose calls are ATen's, without an export around it."""
+"""Reads the program of a torch.fx graph of ATen calls that is not an exported program."""
 
 from __future__ import annotations
 
@@ -16,14 +16,25 @@ from spirloom.torch.exported_program import (
     range_of,
     size_of,
 )
-from spirloom.torch.program import Given, Input, Kind, Meta, Plain, Program, Range, Ref, SizeOf
+from spirloom.torch.program import (
+    ArgValue,
+    Input,
+    Kind,
+    PlainValue,
+    Program,
+    Range,
+    Ref,
+    SizeExpr,
+    TensorMeta,
+    release,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Traced:
-    """A graph module, its nodes that are calls, and the program that they are.
+class TracedGraph:
+    """A graph module, its call nodes, and its program.
 
-    A call of the program and the node of the same place are the same.
+    `nodes[i]` is the node of `program.calls[i]`.
     """
 
     module: Any
@@ -31,8 +42,8 @@ class Traced:
     program: Program
 
 
-def read_traced(module: Any, weights: Mapping[str, Any]) -> Traced:
-    """`weights` are the tensors of those placeholders that are the same in every run."""
+def read_traced(module: Any, weights: Mapping[str, Any]) -> TracedGraph:
+    """Reads a graph module. `weights`: the tensors of placeholders that are constant."""
     import torch
 
     nodes = list(module.graph.nodes)
@@ -43,37 +54,37 @@ def read_traced(module: Any, weights: Mapping[str, Any]) -> Traced:
     program = Program(
         where="the module",
         inputs=tuple(_inputs(nodes, fixed)),
-        outputs=tuple(_given(value) for value in output.args[0]),
+        outputs=tuple(map(_output, output.args[0])),
         calls=tuple(map(call_of, calls)),
         metas={n.name: _meta(n.meta["val"]) for n in nodes if n.op != "output" and is_tensor(n)},
         weights=TensorWeights(fixed),
-        version=str(torch.__version__).partition("+")[0],
+        version=release(str(torch.__version__)),
     )
-    return Traced(module, calls, program)
+    return TracedGraph(module, calls, program)
 
 
 def sizes_of(module: Any, args: Iterable[Any]) -> dict[str, int]:
-    """What the symbols are in the shapes of a graph's arguments."""
+    """The values of the symbols in the shapes of a graph's arguments."""
     import torch
 
     found: dict[str, int] = {}
     placeholders = [n for n in module.graph.nodes if n.op == "placeholder"]
     for node, value in zip(placeholders, args, strict=True):
         own = node.meta.get("val")
-        pairs: list[tuple[int | SizeOf, int]] = []
+        pairs: list[tuple[int | SizeExpr, int]] = []
         if isinstance(own, torch.Tensor):
             pairs = list(zip(meta_of(own).shape, value.shape, strict=True))
         elif isinstance(own, torch.SymInt):
             pairs = [(size_of(own), value)]
-        for size, given in pairs:
-            symbol = size.symbol() if isinstance(size, SizeOf) else None
+        for size, actual in pairs:
+            symbol = size.symbol() if isinstance(size, SizeExpr) else None
             if symbol is not None:
-                found[symbol] = int(given)
+                found[symbol] = int(actual)
     return found
 
 
 def ranges_of(module: Any) -> dict[str, Range]:
-    """Between which numbers the symbols lie in the shapes of a graph's arguments."""
+    """The bounds of the symbols in the shapes of a graph's arguments."""
     import torch
 
     values = [n.meta.get("val") for n in module.graph.nodes if n.op == "placeholder"]
@@ -87,7 +98,7 @@ def ranges_of(module: Any) -> dict[str, Range]:
 
 
 def layout_of(value: Any, sizes: Mapping[str, int]) -> Layout:
-    """How torch lays out a value at these sizes of its symbols."""
+    """The layout of a value for these values of its symbols."""
 
     def known(size: Any) -> int:
         found = size_of(size)
@@ -109,24 +120,23 @@ def _inputs(nodes: Iterable[Any], weights: Mapping[str, Any]) -> Iterable[Input]
             yield Input(node.name, Kind.USER, fixed=size_of(value) if is_size else None)
 
 
-def _given(value: Any) -> Given:
+def _output(value: Any) -> ArgValue:
     import torch
 
-    plain: Plain = value if isinstance(value, bool | int | float | str) else None
+    plain: PlainValue = value if isinstance(value, bool | int | float | str) else None
     return Ref(value.name) if isinstance(value, torch.fx.Node) else plain
 
 
-def _meta(value: Any) -> Meta:
-    """Of what does not lie in the host's memory as dense numbers, no type that there is."""
+def _meta(value: Any) -> TensorMeta:
+    """The type of a value. For tensors of other devices or layouts, an unsupported type name."""
     import torch
 
     meta = meta_of(value)
     if value.device.type == "cpu" and value.layout is torch.strided:
         return meta
     kind = value.device.type if value.layout is torch.strided else str(value.layout)
-    return Meta(
-        f"{meta.dtype} ({kind.removeprefix('torch.')})", meta.shape, meta.strides, meta.start
-    )
+    dtype = f"{meta.dtype} ({kind.removeprefix('torch.')})"
+    return TensorMeta(dtype, meta.shape, meta.strides, meta.storage_offset)
 
 
 def _attribute(module: Any, path: str) -> Any:
@@ -135,16 +145,17 @@ def _attribute(module: Any, path: str) -> Any:
     return module
 
 
-def views_of_inputs(traced: Traced) -> dict[int, str]:
-    """The calls that make outputs which are views of inputs: copies of the device are none."""
+def outputs_viewing_inputs(traced: TracedGraph) -> dict[int, str]:
+    """The calls whose outputs are views of inputs, with the reason to keep them on the host: the
+    device would return copies."""
     source = {n: n for n in traced.module.graph.nodes if n.op == "placeholder"}
     made_by: dict[Any, int] = {}
     for i, node in enumerate(traced.nodes):
         viewed = _viewed(node)
         if viewed in source:
-            for made in (node, *(user for user in node.users if is_part(user))):
-                source[made] = source[viewed]
-                made_by[made] = i
+            for view in (node, *(user for user in node.users if is_part(user))):
+                source[view] = source[viewed]
+                made_by[view] = i
     found: dict[int, str] = {}
     (output,) = (n for n in traced.module.graph.nodes if n.op == "output")
     for node in output.args[0]:
@@ -155,9 +166,9 @@ def views_of_inputs(traced: Traced) -> dict[int, str]:
 
 
 def _viewed(node: Any) -> Any:
-    """The argument whose memory the results of an operator share, as its schema tells."""
+    """The argument whose memory the results share, by the operator's schema."""
     schema = getattr(node.target, "_schema", None)
     if schema is None or not any(r.alias_info is not None for r in schema.returns):
         return None
-    places = [i for i, a in enumerate(schema.arguments) if a.alias_info is not None]
-    return node.args[places[0]] if places and places[0] < len(node.args) else None
+    indices = [i for i, a in enumerate(schema.arguments) if a.alias_info is not None]
+    return node.args[indices[0]] if indices and indices[0] < len(node.args) else None

@@ -1,4 +1,4 @@
-"""Turns an exported program into a graph: walks the calls once, with every size known."""
+"""Converts an exported program to a graph: imports each call once, with known sizes."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from spirloom.ir import Graph, Node, Tensor
 from spirloom.ops import OpError, OpLibrary
 from spirloom.terminal import Report, silent
 from spirloom.torch.apply import Applier
-from spirloom.torch.argument_binding import bound
+from spirloom.torch.argument_binding import bind_arguments
 from spirloom.torch.context import CallContext
 from spirloom.torch.in_place import (
-    functional,
-    refuse_aliased,
-    refuse_other_layouts,
+    out_of_place,
+    refuse_aliased_write,
+    refuse_strided_view,
     state_of,
     updates_of,
 )
 from spirloom.torch.narrowing import Narrowing, index_ranges, input_facts
 from spirloom.torch.options import Options, as_input, check_names
 from spirloom.torch.program import (
-    BadSize,
+    ArgValue,
     Call,
-    Given,
+    IgnoredValue,
     Input,
+    InvalidSize,
     Kind,
-    Meta,
-    Plain,
+    PlainValue,
     Program,
     Ref,
-    SizeOf,
+    SizeExpr,
+    TensorMeta,
     TypeName,
-    Word,
-    flat_names,
-    names_of,
     node_name,
+    output_names,
+    result_names,
 )
 from spirloom.torch.rules import RENAMES, RULES
-from spirloom.torch.rules.registry import NoOperator, Several, Unknown
-from spirloom.torch.source_location import place, short_location
-from spirloom.torch.values import Item, is_value, numpy_type, our_type
+from spirloom.torch.rules.registry import MissingValue, NoOperator, Results
+from spirloom.torch.source_location import location_suffix, short_location
+from spirloom.torch.values import Item, device_type, is_value, numpy_type
 
 _NO_TYPES = (None,)
 
@@ -58,15 +58,15 @@ def import_program(
     sizes: Mapping[str, int],
     report: Report = silent,
 ) -> Graph:
-    """The graph of a program at these sizes of its symbols, before any pass.
+    """The graph of a program for these values of its symbols, before passes.
 
-    `report` is told which call it is at. Raises ImportFailure.
+    `report` receives the progress. Raises ImportFailure.
     """
     return Importer(program, library, options, sizes, updates_of(program)).run(report)
 
 
 class Importer:
-    """Imports one program; classes of it may change what becomes of calls that cannot be."""
+    """Imports one program. Subclasses may handle calls that cannot be imported."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Importer:
         updates: Mapping[str, Ref] | None = None,
     ) -> None:
         self._program = program
-        self._updates = updates or {}  # what buffers become that are states
+        self._updates = updates or {}  # new values of the buffers that are states
         self._library = library
         self._options = options
         self._sizes = sizes
@@ -94,7 +94,7 @@ class Importer:
         self._modules = [call.module for call in program.calls]
 
     def run(self, report: Report) -> Graph:
-        self._take_inputs()
+        self._declare_inputs()
         for i, call in enumerate(self._program.calls, 1):
             report(f"call {i} of {len(self._program.calls)}")
             self._import_call(call)
@@ -108,33 +108,35 @@ class Importer:
             state.update = self._update(state.tensor)
         return self._graph
 
-    def _take_inputs(self) -> None:
+    def _declare_inputs(self) -> None:
         ranges = index_ranges(self._program)
         for given in self._program.inputs:
             if given.kind is Kind.OTHER:
-                raise ImportFailure(f"{self._program.where} takes a {given.target} as an input.")
+                raise ImportFailure(
+                    f"{self._program.where}: inputs of the kind {given.target} are not supported."
+                )
             if given.kind is Kind.WEIGHT and given.target in self._updates:
-                self._take_state(given, self._program.metas[given.name])
+                self._declare_state(given, self._program.metas[given.name])
             elif given.kind is Kind.WEIGHT:
                 self._values[given.name] = self._program.weights[given.target]
             elif given.name not in self._program.metas:
                 try:
                     self._values[given.name] = self._resolved(given.fixed)
-                except BadSize as error:
+                except InvalidSize as error:
                     raise ImportFailure(f"Input '{given.name}': {error}.") from error
             else:
-                self._take_input(given.name, self._program.metas[given.name], ranges)
+                self._declare_input(given.name, self._program.metas[given.name], ranges)
         known = {tensor.name for tensor in self._graph.given()}
         check_names("range", self._options.ranges, known)
         inputs = {given.name for given in self._program.inputs if given.kind is Kind.USER}
-        check_names("fix", self._options.fixed, inputs & {*self._program.metas})
+        check_names("constant-input", self._options.fixed, inputs & {*self._program.metas})
 
-    def _take_input(self, name: str, meta: Meta, ranges: Mapping[str, Interval]) -> None:
+    def _declare_input(self, name: str, meta: TensorMeta, ranges: Mapping[str, Interval]) -> None:
         try:
             dtype = numpy_type(meta.dtype)
             shape = tuple(self._size(size) for size in meta.shape)
-            tensor = Tensor(name, our_type(meta.dtype), shape)
-        except (Unsupported, BadSize) as error:
+            tensor = Tensor(name, device_type(meta.dtype), shape)
+        except (Unsupported, InvalidSize) as error:
             raise ImportFailure(f"Input '{name}': {error}.") from error
         if name in self._options.fixed:
             self._values[name] = as_input(name, self._options.fixed[name], dtype, shape)
@@ -146,7 +148,7 @@ class Importer:
         self._graph.inputs.append(tensor)
         self._values[name] = tensor
 
-    def _take_state(self, given: Input, meta: Meta) -> None:
+    def _declare_state(self, given: Input, meta: TensorMeta) -> None:
         state = state_of(given.target, meta, self._program.weights[given.target])
         facts = input_facts(numpy_type(meta.dtype), self._options.ranges.get(given.target))
         self._narrowing.declare(state.tensor, facts)
@@ -154,20 +156,20 @@ class Importer:
         self._values[given.name] = state.tensor
 
     def _update(self, state: Tensor) -> Tensor:
-        """What a buffer is at the end."""
+        """The new value of a buffer."""
         try:
             update = self._applier.tensor(self._resolved(self._updates[state.name]), state.name)
-        except (Unsupported, OpError, Unknown) as error:
+        except (Unsupported, OpError, MissingValue) as error:
             raise ImportFailure(f"Buffer '{state.name}': its update fails: {error}.") from error
         if (update.dtype, update.shape) != (state.dtype, state.shape):
             raise ImportFailure(
-                f"Buffer '{state.name}' is {state.dtype}{list(state.shape)}, and its update "
+                f"Buffer '{state.name}' is {state.dtype}{list(state.shape)}, but its update is "
                 f"{update.dtype}{list(update.shape)}."
             )
         return update
 
-    def _size(self, size: int | SizeOf) -> int:
-        return size.value(self._sizes) if isinstance(size, SizeOf) else size
+    def _size(self, size: int | SizeExpr) -> int:
+        return size.value(self._sizes) if isinstance(size, SizeExpr) else size
 
     def _import_call(self, call: Call) -> None:
         first = len(self._graph.nodes)
@@ -177,19 +179,21 @@ class Importer:
             self._graph.sources[self._applier.build.name] = source
         try:
             results = self._results(call)
-            self._keep(call, results, self._graph.nodes[first:])
-        except (Unsupported, OpError, Unknown) as error:
+            self._record_results(call, results, self._graph.nodes[first:])
+        except (Unsupported, OpError, MissingValue) as error:
             problem: Exception = error
         except MemoryError:
-            problem = Unsupported("it needs more memory than there is")
+            problem = Unsupported("it exceeds the available memory")
         else:
             return
         del self._graph.nodes[first:]
-        self._missing.update(names_of(call))
-        self._fail(call, problem)
+        self._missing.update(output_names(call))
+        self._record_problem(call, problem)
 
-    def _keep(self, call: Call, results: Mapping[str, Item], nodes: Sequence[Node]) -> None:
-        """Takes what a call gives, which these nodes make."""
+    def _record_results(
+        self, call: Call, results: Mapping[str, Item], nodes: Sequence[Node]
+    ) -> None:
+        """Records the results of a call, which these nodes compute."""
         made = {t for node in nodes for t in node.outputs}
         for name, value in results.items():
             self._values[name] = value
@@ -199,93 +203,97 @@ class Importer:
             elif isinstance(value, np.ndarray):
                 self._budget.hold(value)
 
-    def _fail(self, call: Call, problem: Exception) -> None:
-        """Notes a call that cannot be imported; what reads its results is not listed."""
-        if not isinstance(problem, Unknown):
+    def _record_problem(self, call: Call, problem: Exception) -> None:
+        """Records a call that cannot be imported. Calls that read its results are not recorded."""
+        if not isinstance(problem, MissingValue):
             self._problems.append((call, str(problem)))
 
     def _results(self, call: Call) -> dict[str, Item]:
-        target, place = functional(call.target)
+        target, location_suffix = out_of_place(call.target)
         if target == "aten.as_strided":
-            refuse_other_layouts(call, self._program, self._sizes)
+            refuse_strided_view(call, self._program, self._sizes)
         args = {arg.name: self._resolved(arg.value) for arg in call.arguments}
-        names = flat_names(call)
+        names = result_names(call)
         metas = [self._program.metas.get(name) for name in names]
         types = [None if meta is None else numpy_type(meta.dtype) for meta in metas]
         shapes = [None if meta is None else self._shape(meta) for meta in metas]
         ctx = CallContext(call, target, args, types, shapes, self._applier)
-        made = self._made(ctx)
-        flat = list(made) if isinstance(made, Several) else [made]
+        made = self._emitted(ctx)
+        flat = list(made) if isinstance(made, Results) else [made]
         if call.results and isinstance(call.results[0], tuple):
             flat = list(made) if isinstance(made, tuple) else [made]
         found = dict(zip(names, flat, strict=False))
-        if place is not None:
-            refuse_aliased(call, self._program)
+        if location_suffix is not None:
+            refuse_aliased_write(call, self._program)
             written = call.arguments[0].value
             assert isinstance(written, Ref)
             found[written.name] = flat[0]
-        # What a call does not give here may be of no use to anybody.
+        # Results that are not emitted may be unused.
         self._missing.update(name for name in names if name not in found)
         return found
 
-    def _made(self, ctx: CallContext) -> Item:
+    def _emitted(self, ctx: CallContext) -> Item:
         if ctx.target in RULES:
             return RULES[ctx.target](ctx)
         rename = RENAMES.get(ctx.target)
         op = self._library.serving(ctx.target) or (None if rename is None else rename.op)
         if op is None or not self._library.has(op):
             raise NoOperator(ctx.target)
-        given = bound(ctx.call, ctx.args, self._library.args(op), ctx.out_or_none())
-        return Several(ctx.apply_all(op, **given, **({} if rename is None else rename.fixed)))
+        given = bind_arguments(ctx.call, ctx.args, self._library.args(op), ctx.out_or_none())
+        return Results(ctx.apply_all(op, **given, **({} if rename is None else rename.fixed)))
 
-    def _shape(self, meta: Meta) -> tuple[int, ...] | None:
+    def _shape(self, meta: TensorMeta) -> tuple[int, ...] | None:
         try:
             return tuple(self._size(size) for size in meta.shape)
-        except BadSize:
+        except InvalidSize:
             return None
 
-    def _resolved(self, given: Given | SizeOf) -> Item:
+    def _resolved(self, given: ArgValue | SizeExpr) -> Item:
         if isinstance(given, tuple):
             return tuple(self._resolved_one(item) for item in given)
-        if isinstance(given, SizeOf):
+        if isinstance(given, SizeExpr):
             return self._size(given)
         return self._resolved_one(given)
 
-    def _resolved_one(self, given: Plain) -> Item:
+    def _resolved_one(self, given: PlainValue) -> Item:
         match given:
             case Ref(name):
                 if name in self._missing or name not in self._values:
-                    raise Unknown(name)
+                    raise MissingValue(name)
                 return self._values[name]
             case TypeName(name):
                 return numpy_type(name)
-            case Word():
+            case IgnoredValue():
                 return None
         return given
 
     def _unsupported(self) -> NodesUnsupported:
         problems = tuple(
-            NodeProblem(call.target, node_name(call, self._modules), f"{reason}{place(call.trace)}")
+            NodeProblem(
+                call.target,
+                node_name(call, self._modules),
+                f"{reason}{location_suffix(call.trace)}",
+            )
             for call, reason in self._problems
         )
         count = len(self._program.calls)
         first = f"{self._program.where}: {len(problems)} of {count} nodes cannot be imported:"
         return NodesUnsupported(first, problems)
 
-    def _output_name(self, given: Given, index: int) -> str:
-        """Its own, but where an output is given twice."""
+    def _output_name(self, given: ArgValue, index: int) -> str:
+        """The value's name, with a suffix if an earlier output has the same value."""
         name = given.name if isinstance(given, Ref) else f"output_{index}"
         before = [g.name for g in self._program.outputs[:index] if isinstance(g, Ref)]
         return f"{name}_{index}" if name in before else name
 
-    def _output(self, given: Given, name: str) -> Tensor:
-        """The tensor of an output: its own, made by a node, and bearing its name."""
+    def _output(self, given: ArgValue, name: str) -> Tensor:
+        """The tensor of an output: a node's result with the output's name. Copies if necessary."""
         try:
             value = self._resolved(given)
             if not is_value(value):
                 value = np.asarray(value)
             tensor = self._applier.tensor(value, name)
-        except (Unsupported, OpError, Unknown, ValueError) as error:
+        except (Unsupported, OpError, MissingValue, ValueError) as error:
             raise ImportFailure(f"Output '{name}' cannot be imported: {error}.") from error
         shared = tensor.data is not None or tensor in self._graph.given()
         if shared or tensor.name != name:

@@ -12,34 +12,35 @@ from spirloom.builder import Builder
 from spirloom.errors import Unsupported
 from spirloom.interval import EVERYTHING, Interval
 from spirloom.ir import DType, Tensor
-from spirloom.torch.bounds import SELECTING, bounds_of
-from spirloom.torch.program import Kind, Program, Ref, SizeOf
+from spirloom.torch.bounds import VALUE_SELECTING, bounds_of
+from spirloom.torch.program import Kind, Program, Ref, SizeExpr
 from spirloom.value_bounds import ValueRange, known_of, narrow_type, reason_against
 
-# Which argument is the table, which the index, and along what the index counts.
-_INDEXED = {"aten.embedding": ("weight", "indices", 0)}
-# What gives the numbers of its first argument, all of them and no others.
-_KEEPING = frozenset({"aten.view", "aten.reshape", "aten.clone", "aten.unsqueeze", "aten.squeeze",
-                      "aten.expand", "aten.contiguous", "aten._to_copy", "aten.to.dtype",
-                      "aten.transpose.int", "aten.permute", "aten.alias", "aten.detach",
-                      "aten.flatten.using_ints", "aten._unsafe_view"})  # fmt: skip
+# Operators with an index: the arguments of table and index, and the indexed dimension.
+_INDEX_OPERANDS = {"aten.embedding": ("weight", "indices", 0)}
+# Operators whose result has exactly the values of the first argument.
+_VALUE_PRESERVING = frozenset({
+    "aten.view", "aten.reshape", "aten.clone", "aten.unsqueeze", "aten.squeeze", "aten.expand",
+    "aten.contiguous", "aten._to_copy", "aten.to.dtype", "aten.transpose.int", "aten.permute",
+    "aten.alias", "aten.detach", "aten.flatten.using_ints", "aten._unsafe_view",
+})  # fmt: skip
 
 
 def index_ranges(program: Program) -> dict[str, Interval]:
-    """The bounds of the inputs that are indices of tables."""
+    """The bounds of the inputs that index embedding tables."""
     same = {given.name: given.name for given in program.inputs if given.kind is Kind.USER}
     found: dict[str, Interval] = {}
     for call in program.calls:
         args = {arg.name: arg.value for arg in call.arguments}
         first = call.arguments[0].value if call.arguments else None
-        if call.target in _KEEPING and isinstance(first, Ref) and first.name in same:
+        if call.target in _VALUE_PRESERVING and isinstance(first, Ref) and first.name in same:
             same.update((r, same[first.name]) for r in call.results if isinstance(r, str))
-        table, index, dim = _INDEXED.get(call.target, ("", "", 0))
+        table, index, dim = _INDEX_OPERANDS.get(call.target, ("", "", 0))
         of, by = args.get(table), args.get(index)
         if not isinstance(of, Ref) or not isinstance(by, Ref) or by.name not in same:
             continue
         meta = program.metas.get(of.name)
-        if meta is None or not meta.shape or isinstance(meta.shape[dim], SizeOf):
+        if meta is None or not meta.shape or isinstance(meta.shape[dim], SizeExpr):
             continue
         size = meta.shape[dim]
         assert isinstance(size, int)
@@ -50,14 +51,14 @@ def index_ranges(program: Program) -> dict[str, Interval]:
 
 
 class Narrowing:
-    """The facts about the tensors of a graph while it is imported."""
+    """The types and value ranges of a graph's tensors during import."""
 
     def __init__(self, float64_as_float32: bool = False) -> None:
         self._facts: dict[Tensor, ValueRange] = {}
-        self._loose = float64_as_float32
+        self._float64_as_float32 = float64_as_float32
 
     def declare(self, tensor: Tensor, facts: ValueRange) -> None:
-        """States what is known of an input."""
+        """Sets the type and the value range of an input."""
         self._facts[tensor] = facts
 
     def dtype_of(self, tensor: Tensor) -> np.dtype[Any]:
@@ -65,18 +66,18 @@ class Narrowing:
         return self._of(tensor).dtype
 
     def bounds_of(self, tensor: Tensor) -> Interval:
-        """The numbers that a tensor may hold."""
+        """The value bounds of a tensor."""
         return self._of(tensor).bounds
 
-    def renamed(self, build: Builder, tensor: Tensor, dtype: np.dtype[Any]) -> Tensor:
-        """The same numbers as another of torch's types for which the same one of ours stands."""
+    def retyped(self, build: Builder, tensor: Tensor, dtype: np.dtype[Any]) -> Tensor:
+        """The same values as another torch type that the same device type represents."""
         facts = ValueRange(dtype, self._of(tensor).bounds)
         limits = interval.of_type(dtype) if dtype.kind in "iu" else EVERYTHING
         if not facts.bounds.within(limits):
             facts = ValueRange(dtype, limits)
-        made = build.emit("aten.view", x=tensor, size=tensor.shape)
-        self._facts[made] = facts
-        return made
+        view = build.emit("aten.view", x=tensor, size=tensor.shape)
+        self._facts[view] = facts
+        return view
 
     def follow(
         self,
@@ -85,24 +86,26 @@ class Narrowing:
         results: Sequence[Tensor],
         dtypes: Sequence[np.dtype[Any] | None],
     ) -> tuple[Tensor, ...]:
-        """Learns about what a call gives; Unsupported if some is not known to be exact."""
+        """Derives the value ranges of a call's results. Raises Unsupported if a result may not be
+        exact in its device type."""
         found = bounds_of(op, args, self._bounds, len(results))
         for i, (tensor, bounds) in enumerate(zip(results, found, strict=True)):
             dtype = dtypes[i] if i < len(dtypes) else None
             if dtype is None:
                 dtype = self._like(args, tensor.dtype)
             facts = known_of(tensor.dtype, dtype, bounds)
-            if not facts.exact and not self._same_floats(op, dtype):
+            if not facts.exact and not self._allows_float64(op, dtype):
                 raise Unsupported(reason_against(tensor.name, tensor.dtype, facts))
             self._facts[tensor] = facts
         return tuple(results)
 
-    def _same_floats(self, op: str, dtype: np.dtype[Any]) -> bool:
-        """Whether float64 is only passed on, or its rounding accepted."""
-        return dtype.kind == "f" and (self._loose or op in SELECTING or op == "aten._to_copy")
+    def _allows_float64(self, op: str, dtype: np.dtype[Any]) -> bool:
+        """Whether a float64 result is allowed: copied only, or rounding is accepted."""
+        copies = op in VALUE_SELECTING or op == "aten._to_copy"
+        return dtype.kind == "f" and (self._float64_as_float32 or copies)
 
     def _like(self, args: Mapping[str, object], ours: DType) -> np.dtype[Any]:
-        """torch's type of a result that the program does not tell: that of an argument."""
+        """torch's type of a result that the program does not state: an argument's type."""
         for value in args.values():
             first = value[0] if isinstance(value, tuple) and value else value
             if isinstance(first, Tensor) and first.dtype is ours:
@@ -118,12 +121,12 @@ class Narrowing:
             known = interval.of_type(own)
             if tensor.data is not None:
                 known = interval.of_array(tensor.data)
-            # A constant of int32 stands for one of int64: what promotes with it is no less wide.
+            # An int32 constant may represent an int64 one; promotion with it is not wider.
             self._facts[tensor] = ValueRange(own, known)
         return self._facts[tensor]
 
 
 def input_facts(dtype: np.dtype[Any], stated: Interval | None) -> ValueRange:
-    """The facts about an input: without stated bounds it may be all that our type holds."""
+    """The type and value range of an input; by default the range of its device type."""
     ours = interval.of_type(narrow_type(dtype).numpy) if dtype.kind in "biu" else EVERYTHING
     return ValueRange(dtype, ours if stated is None else stated)

@@ -1,4 +1,4 @@
-"""Import options, and inputs that they name or make constant (--constant-input)."""
+"""Import options, and their checks against the inputs of a program."""
 
 from __future__ import annotations
 
@@ -12,35 +12,42 @@ from spirloom.builder import DEFAULT_EXTRA
 from spirloom.errors import ImportFailure
 from spirloom.interval import Interval
 from spirloom.ir import Array
-from spirloom.passes.weight_quantization import Quantisation
+from spirloom.passes.weight_quantization import Quantization
 from spirloom.sizes import Symbol
 
 
 def check_names(option: str, names: Collection[str], known: Collection[str]) -> None:
-    """Raises ImportFailure for one that is no input."""
+    """Raises ImportFailure for unknown names of inputs."""
     for name in names:
         if name not in known:
-            raise ImportFailure(f"--{option} {name}: there is no such input, only {sorted(known)}.")
+            raise ImportFailure(f"--{option} {name}: no such input. Inputs are {sorted(known)}.")
 
 
 def as_input(name: str, array: Array, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
-    """The array in the type of the input; ImportFailure if it is not of its shape and numbers."""
+    """Converts the array to the type of the input. Raises ImportFailure for another shape, and for
+    values that the type cannot represent."""
     if array.shape != shape:
         raise ImportFailure(
-            f"--fix {name}: the file has shape {list(array.shape)}, and the input {list(shape)}."
+            f"--constant-input {name}: the file has shape {list(array.shape)}; expected "
+            f"{list(shape)}."
         )
     if array.dtype.kind not in "biuf":
-        raise ImportFailure(f"--fix {name}: the file has {array.dtype}, which are no numbers.")
+        raise ImportFailure(
+            f"--constant-input {name}: the file has the type {array.dtype}; expected numbers."
+        )
     with np.errstate(all="ignore"):
-        made = array.astype(dtype)
-    if dtype.kind != "f" and not np.array_equal(made, array):
-        raise ImportFailure(f"--fix {name}: the input is of {dtype}, which the file's are not.")
-    return made
+        converted = array.astype(dtype)
+    if dtype.kind != "f" and not np.array_equal(converted, array):
+        raise ImportFailure(
+            f"--constant-input {name}: the file has values that {dtype}, the input's type, cannot "
+            "represent."
+        )
+    return converted
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Sizes and bounds of symbols by name, bounds of inputs' numbers, and how to compute."""
+    """Sizes and bounds of symbols, value bounds of inputs, and precision, by name."""
 
     sizes: Mapping[str, int] = field(default_factory=dict)
     symbols: Mapping[str, Symbol] = field(default_factory=dict)
@@ -49,9 +56,9 @@ class Options:
     skip: Collection[str] = ()
     float64_as_float32: bool = False
     constants_limit: int = DEFAULT_EXTRA
-    fixed: Mapping[str, Array] = field(default_factory=dict)  # inputs that are constants
-    strip: bool = False  # no lines of the model's code in the graph
-    quantize: Quantisation | None = None
+    fixed: Mapping[str, Array] = field(default_factory=dict)  # values of constant inputs
+    strip: bool = False  # omit source lines
+    quantize: Quantization | None = None
 
     @staticmethod
     def of(
@@ -61,12 +68,12 @@ class Options:
         strip: bool = False,
         quantize: str = "",
     ) -> Options:
-        """From plain values: a size, or the least and the greatest."""
+        """From plain values; a dim is a size, or (min, max)."""
         bounds = {name: d for name, d in dims.items() if not isinstance(d, int)}
-        for name, (least, greatest) in bounds.items():
-            if not 1 <= least < greatest:
+        for name, (low, high) in bounds.items():
+            if not 1 <= low < high:
                 raise ImportFailure(
-                    f"dims['{name}'] wants (least, greatest) from 1 on, not {(least, greatest)}."
+                    f"dims['{name}'] is {(low, high)}; expected (min, max) with 1 <= min < max."
                 )
         return Options(
             sizes={name: d for name, d in dims.items() if isinstance(d, int)},
@@ -74,5 +81,5 @@ class Options:
             ranges={name: Interval(*ends) for name, ends in ranges.items()},
             fp16=fp16,
             strip=strip,
-            quantize=Quantisation.of(quantize) if quantize else None,
+            quantize=Quantization.of(quantize) if quantize else None,
         )

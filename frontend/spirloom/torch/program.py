@@ -1,7 +1,6 @@
-"""An exported program, read from an archive or from torch in this process.
+"""The representation of an exported program, common to archives and programs in process.
 
-Value names are those of torch.export's nodes. Sizes that depend on symbols are expressions
-parsed from sympy's srepr."""
+Value names are those of torch.export's nodes. Symbolic sizes are expressions in sympy's srepr."""
 
 from __future__ import annotations
 
@@ -11,33 +10,34 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from math import prod
 
+from spirloom.errors import ImportFailure
 from spirloom.ir import Array
 
 MAX_TEXT = 10_000
 MAX_EXPONENT = 16
 
 
-class BadSize(Exception):
-    """An expression that is not understood; the message quotes it."""
+class InvalidSize(Exception):
+    """A size expression that cannot be parsed or evaluated; the message quotes it."""
 
 
 @dataclass(frozen=True, slots=True)
-class SizeOf:
-    """An expression of symbols, e.g. Mul(Integer(2), Symbol('s77', integer=True))."""
+class SizeExpr:
+    """A symbolic size, e.g. Mul(Integer(2), Symbol('s77', integer=True))."""
 
     text: str
 
     def value(self, sizes: Mapping[str, int]) -> int:
-        """What it is for these sizes. Raises BadSize."""
+        """The value for these sizes of the symbols. Raises InvalidSize."""
         return _value(_parsed(self.text), sizes, self.text)
 
     def symbols(self) -> set[str]:
-        """The names in it. Raises BadSize."""
+        """The names of its symbols. Raises InvalidSize."""
         calls = [n for n in ast.walk(_parsed(self.text)) if isinstance(n, ast.Call)]
         return {_symbol(call) for call in calls if _name(call) == "Symbol"}
 
     def symbol(self) -> str | None:
-        """The symbol that it is; None of other expressions."""
+        """The symbol's name if the expression is a single symbol, otherwise None."""
         tree = _parsed(self.text)
         is_symbol = isinstance(tree, ast.Call) and _name(tree) == "Symbol"
         return _symbol(tree) if is_symbol and isinstance(tree, ast.Call) else None
@@ -49,7 +49,7 @@ def _parsed(text: str) -> ast.expr:
             raise ValueError
         return ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise BadSize(f"the size '{text[:100]}' is not understood") from error
+        raise InvalidSize(f"the size expression '{text[:100]}' is not supported") from error
 
 
 def _name(call: ast.Call) -> str:
@@ -71,7 +71,7 @@ def _value(node: ast.expr, sizes: Mapping[str, int], text: str) -> int:
             return sizes[_symbol(node)]
         if _name(node) != "Symbol":
             return _applied(_name(node), [_value(arg, sizes, text) for arg in node.args], text)
-    raise BadSize(f"the size '{text[:100]}' is not understood")
+    raise InvalidSize(f"the size expression '{text[:100]}' is not supported")
 
 
 def _applied(name: str, values: list[int], text: str) -> int:
@@ -94,12 +94,12 @@ def _applied(name: str, values: list[int], text: str) -> int:
             return -(-a // b)
         case (("Mod" | "PythonMod"), [a, b]) if b > 0:
             return a % b
-    raise BadSize(f"the size '{text[:100]}' is not understood")
+    raise InvalidSize(f"the size expression '{text[:100]}' is not supported")
 
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """A value by name."""
+    """A reference to a value by name."""
 
     name: str
 
@@ -112,88 +112,97 @@ class TypeName:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
-    """A value of no meaning here: a device, a layout, a memory format."""
+class IgnoredValue:
+    """A value that the importer ignores: a device, a layout, a memory format."""
 
     text: str
 
 
-Plain = Ref | TypeName | Word | int | float | bool | str | None
-Given = Plain | tuple[Plain, ...]
-# What a call gives in one place: a value, a list of values, or nothing that is used.
+PlainValue = Ref | TypeName | IgnoredValue | int | float | bool | str | None
+ArgValue = PlainValue | tuple[PlainValue, ...]
+# One result of a call: a value, a list of values, or None if unused.
 Result = str | tuple[str, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument of a call, under the name that the operator's schema gives it."""
+    """An argument of a call, by its name in the operator's schema."""
 
     name: str
-    value: Given
+    value: ArgValue
     keyword: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of an operator: `target` is e.g. aten.add.Tensor, aten.relu or operator.mul."""
+    """A call of the operator `target`, e.g. aten.add.Tensor, aten.relu or operator.mul."""
 
     target: str
     arguments: tuple[Argument, ...]
     results: tuple[Result, ...]
-    module: str = ""  # the path of the module that makes it, e.g. layers.0.attention
-    trace: str = ""  # where in the user's source
+    module: str = ""  # path of the calling module, e.g. layers.0.attention
+    trace: str = ""  # stack trace in the user's source
 
 
 @dataclass(frozen=True, slots=True)
-class Meta:
-    """The type of a value, and how it lies in PyTorch's memory, in elements."""
+class TensorMeta:
+    """The type of a tensor, and its layout in PyTorch's memory, in elements."""
 
     dtype: str
-    shape: tuple[int | SizeOf, ...]
-    strides: tuple[int | SizeOf, ...]
-    start: int | SizeOf = 0
+    shape: tuple[int | SizeExpr, ...]
+    strides: tuple[int | SizeExpr, ...]
+    storage_offset: int | SizeExpr = 0
 
 
 class Kind(StrEnum):
-    """What an input of a program is."""
+    """The kind of a program's input."""
 
     USER = "user input"
     WEIGHT = "weight"  # a parameter, a buffer or a constant
-    OTHER = "other"  # what no graph can take
+    OTHER = "other"  # unsupported as a graph input
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """An input of a program. Of a weight, `target` is its name in `Program.weights`."""
+    """An input of a program. `target`: the name of a weight in `Program.weights`."""
 
     name: str
     kind: Kind
     target: str = ""
-    fixed: Given | SizeOf = None  # of a user input that is no tensor, its value
+    fixed: ArgValue | SizeExpr = None  # the value of a user input that is not a tensor
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Between which sizes a symbol lies; None: the program sets no bound."""
+    """The bounds of a symbol; None: no bound."""
 
-    least: int | None
-    greatest: int | None
+    min: int | None
+    max: int | None
+
+    @staticmethod
+    def of(low: int | None, high: int | None) -> Range:
+        """Torch's bounds; those beyond _NO_BOUND represent infinity."""
+        low, high = (None if b is None or abs(b) >= _NO_BOUND else b for b in (low, high))
+        return Range(low, high)
+
+
+_NO_BOUND = 1 << 60
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A whole program.
+    """An exported program.
 
-    `mutated` has what it writes beside its outputs: buffers and inputs; `updates`, of buffers by
-    their names in `weights`, what they become. `kept` are buffers that it leaves alone, and other
-    programs of the same file change.
+    `mutated`: the buffers and inputs that it writes. `updates`: the new values of buffers, by their
+    names in `weights`. `kept`: buffers that it does not change, but other programs of the file do.
+    `where` names the program in messages; `version` is that of torch.
     """
 
     where: str
     inputs: tuple[Input, ...]
-    outputs: tuple[Given, ...]
+    outputs: tuple[ArgValue, ...]
     calls: tuple[Call, ...]
-    metas: Mapping[str, Meta]
+    metas: Mapping[str, TensorMeta]
     symbols: Mapping[str, Range] = field(default_factory=dict)
     weights: Mapping[str, Array] = field(default_factory=dict)
     mutated: tuple[str, ...] = ()
@@ -202,28 +211,73 @@ class Program:
     version: str = ""
 
     def symbols_of(self, names: Iterable[str]) -> set[str]:
-        """The symbols of the shapes of values."""
+        """The symbols in the shapes of these values."""
         sizes = [size for name in names if name in self.metas for size in self.metas[name].shape]
-        return {symbol for s in sizes if isinstance(s, SizeOf) for symbol in s.symbols()}
+        return {symbol for s in sizes if isinstance(s, SizeExpr) for symbol in s.symbols()}
 
 
-def flat_names(call: Call) -> list[str]:
-    """The name of each result, those of lists one by one; "" of what nobody reads."""
+@dataclass(frozen=True, slots=True)
+class OutputSpec:
+    """An output in a program's signature. `kind`: torch's OutputKind in lower case. `target`: the
+    buffer or input that the output replaces."""
+
+    kind: str
+    value: ArgValue
+    target: str = ""
+
+
+BUFFER_MUTATION = "buffer_mutation"
+MUTATIONS = (BUFFER_MUTATION, "user_input_mutation", "parameter_mutation")
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """The outputs of a program, as in Program."""
+
+    outputs: tuple[ArgValue, ...]
+    mutated: tuple[str, ...]
+    updates: Mapping[str, Ref]
+
+    @staticmethod
+    def of(specs: Iterable[OutputSpec], where: str) -> Outputs:
+        """Splits the outputs of a signature by kind. Raises ImportFailure."""
+        outputs: list[ArgValue] = []
+        mutated: list[str] = []
+        updates: dict[str, Ref] = {}
+        for i, spec in enumerate(specs):
+            if spec.kind == "user_output":
+                outputs.append(spec.value)
+            elif spec.kind in MUTATIONS:
+                mutated.append(spec.target)
+                if spec.kind == BUFFER_MUTATION and isinstance(spec.value, Ref):
+                    updates[spec.target] = spec.value
+            elif spec.kind != "token":
+                raise ImportFailure(f"{where}: output {i} has the unsupported kind '{spec.kind}'.")
+        return Outputs(tuple(outputs), tuple(mutated), updates)
+
+
+def release(version: str) -> str:
+    """A version without its local part, e.g. 2.9.0 for 2.9.0+cpu."""
+    return version.partition("+")[0]
+
+
+def result_names(call: Call) -> list[str]:
+    """The name of each result, with lists flattened; "" for unused results."""
     found: list[str] = []
     for result in call.results:
         found += list(result) if isinstance(result, tuple) else [result or ""]
     return found
 
 
-def names_of(call: Call) -> list[str]:
-    """The names of what a call gives."""
-    return [name for name in flat_names(call) if name]
+def output_names(call: Call) -> list[str]:
+    """The names of the values that a call writes."""
+    return [name for name in result_names(call) if name]
 
 
 def node_name(call: Call, modules: Sequence[str]) -> str:
-    """Of the nodes of a call: its module's path, and its own name where `modules`, which has those
-    of all calls, tells of others."""
-    own = next(iter(names_of(call)), call.target)
+    """The name of the nodes of a call: its module's path, with the call's own name if `modules`,
+    the paths of all calls, has the path more than once."""
+    own = next(iter(output_names(call)), call.target)
     if not call.module:
         return own
     return call.module if modules.count(call.module) == 1 else f"{call.module}/{own}"

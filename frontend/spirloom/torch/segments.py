@@ -1,4 +1,4 @@
-"""Compiled segments of a traced graph: built per set of sizes, cached, and run."""
+"""Compiled segments of a traced graph: built per set of sizes, cached and executed."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from spirloom.runtime import Model, Runtime, default_runtime
 from spirloom.runtime.runtime import StorageName
 from spirloom.sizes import Symbol
 from spirloom.torch.execution_plan import DeviceStep, HostStep, Step, Values
-from spirloom.torch.fx_program import Traced, layout_of, views_of_inputs
+from spirloom.torch.fx_program import TracedGraph, layout_of, outputs_viewing_inputs
 from spirloom.torch.options import Options
-from spirloom.torch.partition import device_graph, host_module, planned
-from spirloom.torch.program import Given, Range, Ref
+from spirloom.torch.partition import device_graph, host_module, plan_segments
+from spirloom.torch.program import ArgValue, Range, Ref
 from spirloom.torch.support_survey import Limits, Survey, survey
 from spirloom.varying.generalize import generalize
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """What all parts of a module are compiled with."""
+class CompileSettings:
+    """The settings for compiling a module."""
 
     library: OpLibrary = field(default_factory=OpLibrary)
     options: Options = field(default_factory=Options)
@@ -39,15 +39,15 @@ class Setting:
     costs: Costs = field(default_factory=Costs)
 
     def device(self) -> Runtime:
-        """The runtime that models are loaded with."""
+        """The runtime that loads the models."""
         return self.runtime or default_runtime()
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
-    """A plan, and for each of its segments the model that runs it; None of those of the host.
+class CompiledPlan:
+    """A plan with the model of each segment; None for host segments.
 
-    `found` is of the sizes that it was planned for. A model takes one call at a time: `lock`.
+    `found`: the survey at the sizes of planning. `lock` serializes calls of the models.
     """
 
     network: Network
@@ -57,224 +57,231 @@ class Built:
     lock: Lock = field(default_factory=Lock)
 
 
-class CannotVary(Exception):
-    """A segment can be built for fixed sizes alone."""
+class DynamicSizesUnsupported(Exception):
+    """A segment can be built for fixed sizes only."""
 
 
 def build(
-    traced: Traced, sizes: Mapping[str, int], setting: Setting, symbols: Sequence[Symbol] = ()
-) -> Built:
-    """Plans, and plans again without what a segment turned out not to be able to compute.
+    traced: TracedGraph,
+    sizes: Mapping[str, int],
+    settings: CompileSettings,
+    symbols: Sequence[Symbol] = (),
+) -> CompiledPlan:
+    """Partitions a graph and builds its device segments.
 
-    With symbols, `sizes` are their greatest ones, and the models take all others as well; raises
-    CannotVary.
+    With symbols, `sizes` are their maxima, and the models accept all sizes within their bounds;
+    raises DynamicSizesUnsupported.
     """
-    builder = _Builder(traced, sizes, setting, symbols)
-    refused = views_of_inputs(traced)
-    network, plan, models = planned(
+    builder = _Builder(traced, sizes, settings, symbols)
+    refused = outputs_viewing_inputs(traced)
+    network, plan, models = plan_segments(
         traced.program,
         builder.found,
-        setting.library,
-        setting.options,
+        settings.library,
+        settings.options,
         sizes,
         builder.model,
         refused,
-        setting.costs,
+        settings.costs,
     )
-    return Built(network, plan, models, builder.found)
+    return CompiledPlan(network, plan, models, builder.found)
 
 
 class _Builder:
-    """Builds segments of a program, which is surveyed once for each set of sizes."""
+    """Builds segments of a program, with one survey per set of sizes."""
 
     def __init__(
-        self, traced: Traced, sizes: Mapping[str, int], setting: Setting, symbols: Sequence[Symbol]
+        self,
+        traced: TracedGraph,
+        sizes: Mapping[str, int],
+        settings: CompileSettings,
+        symbols: Sequence[Symbol],
     ) -> None:
         self._program = traced.program
         self._sizes = sizes
-        self._setting = setting
+        self._settings = settings
         self._symbols = symbols
-        device = setting.device().device
+        device = settings.device().device
         limits = Limits(device.max_storage_buffer_range, device.name)
-        self.found = survey(self._program, setting.library, setting.options, sizes, limits)
+        self.found = survey(self._program, settings.library, settings.options, sizes, limits)
         self._surveys = {tuple(sizes.values()): self.found}
 
     def model(self, segment: Segment) -> Model:
-        """The segment on the device. Raises SpirloomError and CannotVary."""
-        setting = self._setting
+        """Loads a segment on the device. Raises SpirloomError and DynamicSizesUnsupported."""
+        settings = self._settings
         try:
             data = graph_file.to_bytes(self._graph(segment))
-            return setting.device().load(data, storage=setting.storage)
+            return settings.device().load(data, storage=settings.storage)
         except NodesUnsupported:
             raise
         except SpirloomError as error:
             if self._symbols:
-                raise CannotVary(str(error)) from error
+                raise DynamicSizesUnsupported(str(error)) from error
             raise
 
     def _graph(self, segment: Segment) -> Graph:
         if not self._symbols:
-            return self._sized(segment, self._sizes)
-        open_sizes = self._program.symbols_of(segment.takes)
-        if open_sizes != {symbol.name for symbol in self._symbols}:
-            raise CannotVary("its inputs do not tell every size")
+            return self._sized_graph(segment, self._sizes)
+        dynamic_sizes = self._program.symbols_of(segment.inputs)
+        if dynamic_sizes != {symbol.name for symbol in self._symbols}:
+            raise DynamicSizesUnsupported("a segment's inputs do not have all dynamic sizes")
 
         def make(chosen: Mapping[str, int]) -> Graph:
-            return self._sized(segment, {**self._sizes, **chosen})
+            return self._sized_graph(segment, {**self._sizes, **chosen})
 
-        setting = self._setting
-        graph = generalize(make, self._symbols, setting.library)
-        return optimize_sizes(graph, setting.library, setting.options.skip)
+        settings = self._settings
+        graph = generalize(make, self._symbols, settings.library)
+        return optimize_sizes(graph, settings.library, settings.options.skip)
 
-    def _sized(self, segment: Segment, sizes: Mapping[str, int]) -> Graph:
-        setting, key = self._setting, tuple(sizes.values())
+    def _sized_graph(self, segment: Segment, sizes: Mapping[str, int]) -> Graph:
+        settings, key = self._settings, tuple(sizes.values())
         if key not in self._surveys:
-            found = survey(self._program, setting.library, setting.options, sizes)
+            found = survey(self._program, settings.library, settings.options, sizes)
             self._surveys[key] = found
         return device_graph(
             self._program,
             self._surveys[key],
             segment,
-            setting.library,
-            setting.options,
+            settings.library,
+            settings.options,
             sizes,
             sizes_vary=bool(self._symbols),
         )
 
 
 class Execution:
-    """What a call of a traced graph does. `weights` are the values of fixed placeholders.
+    """Executes a traced graph at fixed sizes. `weights`: the values of constant placeholders.
 
-    `found` is of these sizes, `built` of these or of all.
+    `found` is the survey at these sizes; `plan` was built for these sizes or for all.
     """
 
     def __init__(
         self,
-        traced: Traced,
+        traced: TracedGraph,
         weights: Mapping[str, Any],
         sizes: Mapping[str, int],
-        built: Built,
+        plan: CompiledPlan,
         found: Survey,
     ) -> None:
-        self.report: Report = report(built.network, built.plan)
-        self._places: dict[str, int] = {}
+        self.report: Report = report(plan.network, plan.plan)
+        self._indices: dict[str, int] = {}
         self._constants: Values = []
         self._found = found
-        self._lock = built.lock
+        self._lock = plan.lock
         self._sizes = sizes
         self._values = {n.name: n.meta.get("val") for n in traced.module.graph.nodes}
         self._traced = traced
         names = [n.name for n in traced.module.graph.nodes if n.op == "placeholder"]
-        self._args = [self._place(name) for name in names]
+        self._args = [self._index(name) for name in names]
         self._steps = [
             self._host_step(segment) if model is None else self._device_step(segment, model)
-            for segment, model in zip(built.plan.segments, built.models, strict=True)
+            for segment, model in zip(plan.plan.segments, plan.models, strict=True)
         ]
         self._outputs = [self._output(given) for given in traced.program.outputs]
         for name, tensor in weights.items():
-            self._constants[self._place(name)] = tensor
+            self._constants[self._index(name)] = tensor
 
     def __call__(self, args: Sequence[Any]) -> list[Any]:
-        """The outputs for values of all placeholders."""
+        """The outputs for the values of all placeholders."""
         values = self._constants.copy()
-        for at, value in zip(self._args, args, strict=True):
-            values[at] = value
+        for i, value in zip(self._args, args, strict=True):
+            values[i] = value
         for step in self._steps:
             step(values)
-        return [values[at] for at in self._outputs]
+        return [values[i] for i in self._outputs]
 
-    def _place(self, name: str) -> int:
-        """Where a value is in a call; what is known is there from the beginning."""
+    def _index(self, name: str) -> int:
+        """The index of a value in the list of values. Constants are set in advance."""
         import torch
 
-        if name not in self._places:
-            self._places[name] = len(self._constants)
+        if name not in self._indices:
+            self._indices[name] = len(self._constants)
             known = self._found.known.get(name)
             if isinstance(known, np.ndarray):
                 dtype = getattr(torch, self._traced.program.metas[name].dtype)
                 known = torch.from_numpy(np.ascontiguousarray(known)).to(dtype)
             self._constants.append(known)
-        return self._places[name]
+        return self._indices[name]
 
-    def _output(self, given: Given) -> int:
-        if isinstance(given, Ref):
-            return self._place(given.name)
-        self._constants.append(given)
+    def _output(self, value: ArgValue) -> int:
+        if isinstance(value, Ref):
+            return self._index(value.name)
+        self._constants.append(value)
         return len(self._constants) - 1
 
     def _host_step(self, segment: Segment) -> Step:
-        module, takes = host_module(self._traced, self._found, segment)
-        return HostStep(module, [*map(self._place, takes)], [*map(self._place, segment.gives)])
+        module, inputs = host_module(self._traced, self._found, segment)
+        return HostStep(module, [*map(self._index, inputs)], [*map(self._index, segment.outputs)])
 
     def _device_step(self, segment: Segment, model: Model) -> Step:
-        takes = [self._place(info.name) for info in model.inputs]
-        gives = [self._place(name) for name in segment.gives]
-        layouts = [layout_of(self._values[name], self._sizes) for name in segment.gives]
-        return DeviceStep(model, takes, gives, layouts, self._host_step(segment), self._lock)
+        inputs = [self._index(info.name) for info in model.inputs]
+        outputs = [self._index(name) for name in segment.outputs]
+        layouts = [layout_of(self._values[name], self._sizes) for name in segment.outputs]
+        return DeviceStep(model, inputs, outputs, layouts, self._host_step(segment), self._lock)
 
 
 log = logging.getLogger("spirloom")
 
-# The least number that is assumed to be the greatest of a size without one.
+# The initial maximum of a size without a maximum.
 _MIN_MAX_SIZE = 16
 
 
-class Builds:
-    """Of the weights that are in `traced`, which must not change.
+class SizeCache:
+    """Caches compiled plans by size, for the weights in `traced`, which must not change.
 
-    A size that has no greatest number is given one, a power of two, which grows as sizes come:
-    memory and the bounds of whole numbers depend on it. So n sizes take at most log2(n) builds.
+    The plan for dynamic sizes needs a maximum of each size, for memory and integer bounds. A size
+    without a maximum gets the next power of two, which grows with the sizes of calls: sizes up to n
+    need at most log2(n) builds.
     """
 
     def __init__(
         self,
-        traced: Traced,
-        setting: Setting,
+        traced: TracedGraph,
+        settings: CompileSettings,
         ranges: Mapping[str, Range],
-        outgrown: Callable[[], None],
+        on_rebuild: Callable[[], None],
     ) -> None:
-        """`outgrown` is told before another build, to let go of what has the last one's weights."""
-        self._outgrown = outgrown
+        """`on_rebuild` is called before a rebuild, to release the previous plan's weights."""
+        self._on_rebuild = on_rebuild
         self._traced = traced
-        self._setting = setting
+        self._settings = settings
         names = traced.program.symbols_of(given.name for given in traced.program.inputs)
         self._ranges = {name: ranges.get(name, Range(None, None)) for name in sorted(names)}
-        self._greatest: dict[str, int] = {}
-        self._varying: Built | None = None
-        self._varies = bool(names)
+        self._maxima: dict[str, int] = {}
+        self._dynamic_plan: CompiledPlan | None = None
+        self._supports_dynamic = bool(names)
 
-    def at(self, sizes: Mapping[str, int]) -> tuple[Built, Survey]:
-        """What computes at these sizes, and what is known at them."""
-        built = (
-            self._of_all(sizes) if self._varies and sizes.keys() == self._ranges.keys() else None
-        )
-        if built is None:
-            built = build(self._traced, sizes, self._setting)
-            return built, built.found
-        setting = self._setting
-        return built, survey(self._traced.program, setting.library, setting.options, sizes)
+    def at(self, sizes: Mapping[str, int]) -> tuple[CompiledPlan, Survey]:
+        """The plan for these sizes, and the survey at them."""
+        is_dynamic = self._supports_dynamic and sizes.keys() == self._ranges.keys()
+        plan = self._plan_for_all(sizes) if is_dynamic else None
+        if plan is None:
+            plan = build(self._traced, sizes, self._settings)
+            return plan, plan.found
+        settings = self._settings
+        return plan, survey(self._traced.program, settings.library, settings.options, sizes)
 
-    def _of_all(self, sizes: Mapping[str, int]) -> Built | None:
-        """A build for these sizes among others; None where the graph cannot vary."""
-        if self._varying is not None and all(sizes[n] <= g for n, g in self._greatest.items()):
-            return self._varying
-        self._varying = None
-        self._outgrown()
-        self._greatest = {name: self._grown(name, sizes[name]) for name in self._ranges}
+    def _plan_for_all(self, sizes: Mapping[str, int]) -> CompiledPlan | None:
+        """The plan for dynamic sizes that include these; None if the graph requires fixed sizes."""
+        if self._dynamic_plan is not None and all(sizes[n] <= m for n, m in self._maxima.items()):
+            return self._dynamic_plan
+        self._dynamic_plan = None
+        self._on_rebuild()
+        self._maxima = {name: self._new_maximum(name, sizes[name]) for name in self._ranges}
         symbols = [
-            Symbol(name, max(own.least or 1, 1), self._greatest[name])
+            Symbol(name, max(own.min or 1, 1), self._maxima[name])
             for name, own in self._ranges.items()
         ]
         try:
-            self._varying = build(self._traced, self._greatest, self._setting, symbols)
-        except CannotVary as error:
-            log.info("Prepared anew for each size: %s.", error)
-            self._varies = False
-        return self._varying
+            self._dynamic_plan = build(self._traced, self._maxima, self._settings, symbols)
+        except DynamicSizesUnsupported as error:
+            log.info("Compiling for each set of sizes: %s.", error)
+            self._supports_dynamic = False
+        return self._dynamic_plan
 
-    def _grown(self, name: str, size: int) -> int:
-        """The greatest number of a size: its own, or the next power of two from what came."""
-        own = self._ranges[name].greatest
+    def _new_maximum(self, name: str, size: int) -> int:
+        """The maximum of a size: its own, or the next power of two of the sizes so far."""
+        own = self._ranges[name].max
         if own is not None:
             return own
-        return 1 << (max(size, self._greatest.get(name, 0), _MIN_MAX_SIZE) - 1).bit_length()
+        return 1 << (max(size, self._maxima.get(name, 0), _MIN_MAX_SIZE) - 1).bit_length()

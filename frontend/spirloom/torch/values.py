@@ -1,4 +1,4 @@
-"""Values during a torch import: element types and torch's type promotion."""
+"""Element types of torch, and torch's type promotion."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spirloom.errors import Unsupported
 from spirloom.ir import DType, Tensor
 from spirloom.value_bounds import narrow_type
 
-# By number in an archive, of the schema's major version 8.
+# Element types by their id in an archive, schema version 8.
 NAMES = {
     1: "uint8",
     2: "int8",
@@ -29,12 +29,12 @@ NAMES = {
     13: "bfloat16",
     28: "uint16",
 }
-# bfloat16 lies in archives as its bits; float32 holds all of its numbers.
+# Archives store the bits of bfloat16; float32 represents all of its values.
 BFLOAT16 = "bfloat16"
 
 
 def numpy_type(name: str) -> np.dtype[Any]:
-    """The NumPy type of what torch calls so; float32 stands for bfloat16."""
+    """The NumPy type of a torch type; float32 represents bfloat16."""
     if name == BFLOAT16:
         return np.dtype(np.float32)
     if name not in NAMES.values() or name.startswith("complex"):
@@ -42,17 +42,17 @@ def numpy_type(name: str) -> np.dtype[Any]:
     return np.dtype(name)
 
 
-def our_type(name: str) -> DType:
-    """The type that computes for one of torch's."""
+def device_type(name: str) -> DType:
+    """The device type that represents a torch type."""
     return narrow_type(numpy_type(name))
 
 
-# A tensor, a constant in torch's own type, a plain value known at import, or a list of such.
+# A tensor, a constant array of torch's type, a plain value known at import, or a tuple of these.
 Item = Any
 
 
 def is_value(item: Item) -> TypeGuard[Value]:
-    """Whether it is a tensor or a constant array."""
+    """Whether an item is a tensor or a constant array."""
     return isinstance(item, Tensor | np.ndarray)
 
 
@@ -61,10 +61,10 @@ _DEFAULTS = {"b": np.bool_, "i": np.int64, "f": np.float32}
 
 
 def promoted(values: Sequence[tuple[np.dtype[Any], int | None]]) -> np.dtype[Any]:
-    """Of types with their ranks; None is the rank of a plain number.
+    """Torch's promotion of types with their ranks; None is the rank of a Python number.
 
-    Tensors of a rank count before those without, and these before plain numbers: others only raise
-    the kind, from bools to integers to floats.
+    Tensors with dimensions take precedence over scalars, and these over Python numbers: operands of
+    lower precedence only raise the category, from bool to integer to float.
     """
     result: np.dtype[Any] | None = None
     for chosen in (

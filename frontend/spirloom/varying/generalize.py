@@ -138,7 +138,7 @@ def _both(a: Interval | None, b: Interval | None) -> Interval | None:
     """The intersection."""
     if a is None or b is None:
         return a or b
-    return Interval(max(a.low, b.low), min(a.high, b.high), a.whole and b.whole)
+    return Interval(max(a.low, b.low), min(a.high, b.high), a.integral and b.integral)
 
 
 def generalize(
@@ -157,7 +157,7 @@ def generalize(
     fitter = Fitter(symbols, chosen)
     _set_arguments(comparison, fitter)
     _set_shapes(comparison, fitter, library)
-    for sizes in [*chosen, {s.name: s.least for s in symbols}]:
+    for sizes in [*chosen, {s.name: s.min for s in symbols}]:
         specialize(graph, sizes, library)
     return graph
 

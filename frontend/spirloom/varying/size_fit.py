@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from codegen.flatbuffer import MalformedBuffer
-from codegen.graph_sizes import INFERRED
+from spec_model.flatbuffer import MalformedBuffer
+from spec_model.graph_file import INFERRED
 from spirloom.sizes import SizeExpr, Symbol, Term, Varying
 
 # Sample sizes per symbol. Smaller ranges are sampled completely.
@@ -21,7 +21,7 @@ def points(symbols: Sequence[Symbol]) -> list[dict[str, int]]:
     """Sample sizes of all symbols, the maximum first: each symbol varied separately, and all
     together.
     """
-    greatest = {symbol.name: symbol.greatest for symbol in symbols}
+    greatest = {symbol.name: symbol.max for symbol in symbols}
     chosen = [greatest]
     for symbol in symbols:
         chosen += [{**greatest, symbol.name: size} for size in _sizes(symbol)[1:]]
@@ -37,14 +37,14 @@ def _sizes(symbol: Symbol) -> list[int]:
     """The maximum and other sizes. Small sizes are used only if there are no others, because
     broadcasting and views can have no effect there.
     """
-    small = min(3, max(2, symbol.greatest - 2)) if symbol.greatest > 2 else 1
-    minimum_size = max(symbol.least, small)
-    if symbol.greatest - minimum_size < COUNT:
-        return list(range(symbol.greatest, minimum_size - 1, -1))
+    small = min(3, max(2, symbol.max - 2)) if symbol.max > 2 else 1
+    minimum_size = max(symbol.min, small)
+    if symbol.max - minimum_size < COUNT:
+        return list(range(symbol.max, minimum_size - 1, -1))
     # Odd steps, so that both odd and even sizes occur.
-    step = (symbol.greatest - minimum_size) // (COUNT - 1)
-    inner = [symbol.greatest - i * step - i % 2 for i in range(1, COUNT - 1)]
-    return [symbol.greatest, *inner, minimum_size]
+    step = (symbol.max - minimum_size) // (COUNT - 1)
+    inner = [symbol.max - i * step - i % 2 for i in range(1, COUNT - 1)]
+    return [symbol.max, *inner, minimum_size]
 
 
 Sizes = Mapping[str, int]
@@ -61,7 +61,7 @@ class Fitter:
     def __init__(self, symbols: Sequence[Symbol], points: Sequence[Sizes]) -> None:
         self._points = points
         self._names = [symbol.name for symbol in symbols]
-        ranges = [symbol.greatest - symbol.least + 1 for symbol in symbols]
+        ranges = [symbol.max - symbol.min + 1 for symbol in symbols]
         # An expression is accepted if a further point confirms it, or if there is no other point.
         self._spare = 0 if prod(ranges) == len(points) else 1
         self._supports = list(self._all_supports())
@@ -142,7 +142,7 @@ class SizeReader:
 
     def __init__(self, root: Any) -> None:
         self.symbols = tuple(_symbol(i, entry) for i, entry in enumerate(root.symbols or []))
-        self._greatest = {symbol.name: symbol.greatest for symbol in self.symbols}
+        self._greatest = {symbol.name: symbol.max for symbol in self.symbols}
         if len(self._greatest) != len(self.symbols):
             raise MalformedBuffer("two of its symbols have one name")
         self._exprs = [self._expr(i, entry) for i, entry in enumerate(root.sizes or [])]
@@ -190,8 +190,8 @@ def _symbol(index: int, entry: Any) -> Symbol:
         name = "" if entry.name is None else entry.name.decode()
     except UnicodeDecodeError as error:
         raise MalformedBuffer(f"the name {entry.name!r} is not UTF-8") from error
-    if not name or not 0 <= entry.least <= entry.greatest <= MAX_SIZE:
+    if not name or not 0 <= entry.min <= entry.max <= MAX_SIZE:
         raise MalformedBuffer(
-            f"symbol {index} ({name!r}) has the bounds {entry.least} and {entry.greatest}"
+            f"symbol {index} ({name!r}) has the bounds {entry.min} and {entry.max}"
         )
-    return Symbol(name, int(entry.least), int(entry.greatest))
+    return Symbol(name, int(entry.min), int(entry.max))

@@ -1,4 +1,4 @@
-// ExecuTorch's view of the delegate: the backend that it finds under "VulkanBackend".
+// The ExecuTorch backend registered as "VulkanBackend".
 #include <executorch/runtime/backend/interface.h>
 
 #include <memory>
@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "integrations/executorch/backend/backend_of.h"
 #include "integrations/executorch/backend/delegate.h"
+#include "integrations/executorch/backend/delegate_backend.h"
 #include "integrations/executorch/backend/options.h"
-#include "integrations/executorch/backend/registered.h"
+#include "integrations/executorch/backend/registration.h"
 #include "integrations/executorch/backend/session.h"
 #include "spirloom/runtime.h"
 
@@ -18,7 +18,7 @@ namespace {
 
 namespace et = ::executorch::runtime;
 
-// Named data of the program, kept until the delegate is loaded.
+// Named data of the program. Owns the buffers that Find() returned, until the delegate is loaded.
 class DataMap {
  public:
   explicit DataMap(const et::NamedDataMap* map) : map_(map) {}
@@ -27,13 +27,13 @@ class DataMap {
     if (map_ == nullptr) return std::nullopt;
     et::Result<et::FreeableBuffer> data = map_->get_data(key);
     if (!data.ok()) return std::nullopt;
-    const et::FreeableBuffer& buffer = kept_.emplace_back(std::move(data.get()));
+    const et::FreeableBuffer& buffer = buffers_.emplace_back(std::move(data.get()));
     return std::span(static_cast<const std::byte*>(buffer.data()), buffer.size());
   }
 
  private:
   const et::NamedDataMap* map_;
-  std::vector<et::FreeableBuffer> kept_;
+  std::vector<et::FreeableBuffer> buffers_;
 };
 
 Result<std::unique_ptr<Delegate>> Load(et::BackendInitContext& context,
@@ -45,12 +45,12 @@ Result<std::unique_ptr<Delegate>> Load(et::BackendInitContext& context,
   DataMap data(context.get_named_data_map());
   const std::span bytes(static_cast<const std::byte*>(blob.data()), blob.size());
   const NamedData find = [&](std::string_view key) { return data.Find(key); };
-  return LoadWithTimes(context, options, [&](const ModelOptions& chosen) {
+  return LoadWithProfiling(context, options, [&](const ModelOptions& chosen) {
     return Delegate::Load(*session, bytes, find, chosen);
   });
 }
 
-const bool is_registered = Register<BackendOf<Delegate, Load>>(kVulkanBackend);
+const bool is_registered = Register<DelegateBackend<Delegate, Load>>(kVulkanBackend);
 
 }  // namespace
 

@@ -12,7 +12,7 @@ Result<std::unique_ptr<Delegate>> Delegate::Load(const Session& session,
                                                  std::span<const std::byte> blob,
                                                  const NamedData& named_data,
                                                  ModelOptions options) {
-  options.above_greatest = true;  // ExecuTorch's bounds are those of memory, not of each size
+  options.allow_exceeding_max = true;  // ExecuTorch bounds the memory of a tensor, not each size
   SPIRLOOM_TRY_ASSIGN(const BlobParts parts, SplitBlob(blob));
   SPIRLOOM_TRY_ASSIGN(const Program program, ReadProgram(parts, named_data));
   SPIRLOOM_TRY_ASSIGN(Lowered lowered, Lower(program, session.names));
@@ -31,9 +31,9 @@ Status Delegate::Execute(std::span<EValue* const> values) {
   const size_t inputs = lowered_.inputs.size();
   if (values.size() != inputs + lowered_.outputs.size()) {
     return Error(StatusCode::kInvalidArgument,
-                 {"Number of values (", values.size(), ") differs from the delegate's ", inputs,
+                 {"The call passes ", values.size(), " values; the delegate has ", inputs,
                   " inputs and ", lowered_.outputs.size(),
-                  " outputs. If the module changes buffers, lower it with "
+                  " outputs. If the module mutates buffers, lower it with "
                   "VulkanPartitioner({'alias_buffer_mutations': True})."});
   }
   SPIRLOOM_TRY(Resize(values.first(inputs)));
@@ -43,25 +43,26 @@ Status Delegate::Execute(std::span<EValue* const> values) {
 Status Delegate::Resize(std::span<EValue* const> inputs) {
   std::vector<Shape> all(inputs.size()), shapes;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const Border& border = lowered_.inputs[i];
-    Result<Shape> shape = ShapeOf(*inputs[i], border);
-    if (!shape.ok()) return std::move(shape).status().While(Concat({"taking input ", i}));
+    const IoSpec& spec = lowered_.inputs[i];
+    Result<Shape> shape = ShapeOf(*inputs[i], spec);
+    if (!shape.ok()) return std::move(shape).status().While(Concat({"reading input ", i}));
     all[i] = *std::move(shape);
-    if (border.is_tensor && all[i].size() != border.bounds.size()) {
+    if (spec.is_tensor && all[i].size() != spec.bounds.size()) {
       return Error(StatusCode::kInvalidArgument,
-                   {"Input ", i, " of the sizes ", ToString(all[i]), " has another rank than ",
-                    ToString(border.bounds), "."});
+                   {"Input ", i, " has shape ", ToString(all[i]), "; expected rank ",
+                    spec.bounds.size(), ", as of ", ToString(spec.bounds), "."});
     }
-    if (border.is_tensor) shapes.push_back(all[i]);
+    if (spec.is_tensor) shapes.push_back(all[i]);
   }
-  SPIRLOOM_TRY(CheckMayVary(all));
-  const SymFacts facts{all, [&](size_t input, int64_t i) { return NumberAt(*inputs[input], i); }};
-  SPIRLOOM_TRY_ASSIGN(steps_, Evaluate(lowered_.steps, facts));
-  for (const auto& [step, most] : lowered_.places) {
-    if (steps_[step] >= 0 && steps_[step] <= most) continue;
+  SPIRLOOM_TRY(CheckFixedSizes(all));
+  const SymBindings bindings{all,
+                             [&](size_t input, int64_t i) { return IntAt(*inputs[input], i); }};
+  SPIRLOOM_TRY_ASSIGN(steps_, Evaluate(lowered_.steps, bindings));
+  for (const auto& [step, max] : lowered_.index_steps) {
+    if (steps_[step] >= 0 && steps_[step] <= max) continue;
     return Error(StatusCode::kInvalidArgument,
-                 {"A place in a tensor (", steps_[step], ") is not between 0 and ", most,
-                  ", which the program's greatest sizes give."});
+                 {"Index (", steps_[step], ") is not between 0 and ", max,
+                  ", the range for the program's maximum sizes."});
   }
   for (const uint32_t step : lowered_.size_steps) shapes.push_back({steps_[step]});
   const auto known = model_.inputs();
@@ -70,16 +71,16 @@ Status Delegate::Resize(std::span<EValue* const> inputs) {
   return same ? Status() : model_.Resize(shapes);
 }
 
-Status Delegate::CheckMayVary(std::span<const Shape> shapes) const {
+Status Delegate::CheckFixedSizes(std::span<const Shape> shapes) const {
   if (lowered_.fixed_by.empty()) return Status();
   for (size_t i = 0; i < shapes.size(); ++i) {
-    const Border& border = lowered_.inputs[i];
-    if (!border.is_tensor || shapes[i] == border.bounds) continue;
+    const IoSpec& spec = lowered_.inputs[i];
+    if (!spec.is_tensor || shapes[i] == spec.bounds) continue;
     return Error(StatusCode::kUnsupported,
-                 {"Input ", i, " of the sizes ", ToString(shapes[i]), " is not of ",
-                  ToString(border.bounds), "; sizes cannot vary, as ", lowered_.fixed_by,
-                  " takes its own from the program. Export that part with fixed sizes, or keep it "
-                  "out of the delegate (operator_blocklist)."});
+                 {"Input ", i, " has shape ", ToString(shapes[i]), "; expected ",
+                  ToString(spec.bounds), ", because ", lowered_.fixed_by,
+                  " has constant sizes. Export that operator with fixed sizes, or exclude it from "
+                  "the delegate (operator_blocklist)."});
   }
   return Status();
 }
@@ -89,8 +90,8 @@ Status Delegate::Run(std::span<EValue* const> inputs, std::span<EValue* const> o
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!lowered_.inputs[i].is_tensor) continue;
     Result<std::span<const std::byte>> bytes =
-        BytesIn(*inputs[i], lowered_.inputs[i], in_scratch_[i]);
-    if (!bytes.ok()) return std::move(bytes).status().While(Concat({"taking input ", i}));
+        InputBytes(*inputs[i], lowered_.inputs[i], in_scratch_[i]);
+    if (!bytes.ok()) return std::move(bytes).status().While(Concat({"reading input ", i}));
     in.push_back(*bytes);
   }
   for (const uint32_t step : lowered_.size_steps) {
@@ -102,19 +103,19 @@ Status Delegate::Run(std::span<EValue* const> inputs, std::span<EValue* const> o
   }
   std::vector<std::span<std::byte>> out;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const Border& border = lowered_.outputs[i];
-    if (!border.is_tensor) {
-      SPIRLOOM_TRY_WHILE(SetNumber(*outputs[i], steps_[border.step]), {"giving output ", i});
+    const IoSpec& spec = lowered_.outputs[i];
+    if (!spec.is_tensor) {
+      SPIRLOOM_TRY_WHILE(SetInt(*outputs[i], steps_[spec.step]), {"writing output ", i});
       continue;
     }
     Result<std::span<std::byte>> bytes =
-        BytesOut(*outputs[i], border, model_.outputs()[out.size()].shape, out_scratch_[i]);
-    if (!bytes.ok()) return std::move(bytes).status().While(Concat({"giving output ", i}));
+        OutputBytes(*outputs[i], spec, model_.outputs()[out.size()].shape, out_scratch_[i]);
+    if (!bytes.ok()) return std::move(bytes).status().While(Concat({"writing output ", i}));
     out.push_back(*bytes);
   }
   SPIRLOOM_TRY(model_.Run(in, out));
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (lowered_.outputs[i].is_tensor) Finish(*outputs[i], out_scratch_[i]);
+    if (lowered_.outputs[i].is_tensor) WidenOutput(*outputs[i], out_scratch_[i]);
   }
   return Status();
 }

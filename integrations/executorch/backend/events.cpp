@@ -34,7 +34,7 @@ void LogEvents(::executorch::runtime::EventTracer& tracer, et_timestamp_t start,
                std::span<const DispatchProfile> dispatches) {
   for (const DispatchProfile& dispatch : dispatches) {
     const DelegateDebugIntId id = DebugIdOf(dispatch.node);
-    // A row has an id or a name, never both.
+    // An event has an id or a name, never both.
     const char* name = id == kNoId ? dispatch.node.c_str() : nullptr;
     tracer.log_profiling_delegate(name, id, start + TicksOf(dispatch.start_ns),
                                   start + TicksOf(dispatch.start_ns + dispatch.gpu_ns),

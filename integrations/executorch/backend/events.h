@@ -1,4 +1,4 @@
-// What a delegate's run took, for ExecuTorch's event tracer.
+// Dispatch times of a delegate's run for ExecuTorch's event tracer.
 #ifndef SPIRLOOM_INTEGRATIONS_EXECUTORCH_BACKEND_EVENTS_H_
 #define SPIRLOOM_INTEGRATIONS_EXECUTORCH_BACKEND_EVENTS_H_
 
@@ -10,11 +10,11 @@
 
 namespace spirloom::delegate {
 
-// Logs a row for each dispatch of a run that began at `start`, by ExecuTorch's clock, with the
-// device's times. A row has the id of the call that the dispatch computes (the delegate debug id)
-// or, where a program has none, as for a copy of an input and in graphs of our own partitioner, the
-// name of the graph's node, for which the exporter's debug_handle_map has ExecuTorch's handles; its
-// metadata is the kernel's name.
+// Logs one event per dispatch of a run that started at `start` (ExecuTorch's clock), with GPU
+// times. An event is identified by the delegate debug id of its call. Dispatches without one
+// (copies of inputs, graphs of SpirloomPartitioner) use the name of the graph node, which the
+// exporter's debug_handle_map maps to ExecuTorch's handles. The metadata is the name of the kernel
+// variant.
 void LogEvents(::executorch::runtime::EventTracer& tracer, et_timestamp_t start,
                std::span<const DispatchProfile> dispatches);
 

@@ -1,14 +1,14 @@
-// The backend that ExecuTorch finds under "SpirloomBackend": delegates of Spirloom's own
-// partitioner, spirloom.executorch.SpirloomPartitioner.
+// The ExecuTorch backend registered as "SpirloomBackend": runs the delegates of
+// spirloom.executorch.SpirloomPartitioner.
 #include <executorch/runtime/backend/interface.h>
 
 #include <memory>
 #include <span>
 
-#include "integrations/executorch/backend/backend_of.h"
+#include "integrations/executorch/backend/delegate_backend.h"
 #include "integrations/executorch/backend/graph_delegate.h"
 #include "integrations/executorch/backend/options.h"
-#include "integrations/executorch/backend/registered.h"
+#include "integrations/executorch/backend/registration.h"
 #include "integrations/executorch/backend/session.h"
 #include "spirloom/runtime.h"
 
@@ -24,13 +24,13 @@ Result<std::unique_ptr<GraphDelegate>> LoadGraph(et::BackendInitContext& context
   SPIRLOOM_TRY(CheckGraphSpecs(compile_specs));
   SPIRLOOM_TRY_ASSIGN(const Session* session, SharedSession());
   const std::span bytes(static_cast<const std::byte*>(file.data()), file.size());
-  return LoadWithTimes(context, ModelOptions(), [&](const ModelOptions& options) {
+  return LoadWithProfiling(context, ModelOptions(), [&](const ModelOptions& options) {
     return GraphDelegate::Load(*session, bytes, options);
   });
 }
 
 const bool is_graph_backend_registered =
-    Register<BackendOf<GraphDelegate, LoadGraph>>(kGraphBackend);
+    Register<DelegateBackend<GraphDelegate, LoadGraph>>(kGraphBackend);
 
 }  // namespace
 

@@ -10,7 +10,7 @@
 namespace spirloom::delegate {
 namespace {
 
-// A type that lies in memory as the model's does; ExecuTorch's may be twice as wide.
+// The element type with the memory layout of `type`. ExecuTorch's type may have twice the width.
 ElementType TypeOf(DType type) {
   switch (type) {
     case DType::kF32:
@@ -29,40 +29,40 @@ ElementType TypeOf(DType type) {
   return ElementType::kBool;
 }
 
-std::vector<Border> BordersOf(std::span<const TensorInfo> tensors) {
-  std::vector<Border> borders;
+std::vector<IoSpec> IoSpecsOf(std::span<const TensorInfo> tensors) {
+  std::vector<IoSpec> specs;
   for (const TensorInfo& tensor : tensors) {
-    borders.push_back({.is_tensor = true, .type = TypeOf(tensor.dtype), .bounds = tensor.shape});
+    specs.push_back({.is_tensor = true, .type = TypeOf(tensor.dtype), .bounds = tensor.shape});
   }
-  return borders;
+  return specs;
 }
 
 template <typename Int>
-Status CheckNumbers(std::span<const std::byte> bytes, const TensorInfo& input) {
+Status CheckElements(std::span<const std::byte> bytes, const TensorInfo& input) {
   for (size_t i = 0; i < bytes.size() / sizeof(Int); ++i) {
-    Int number;
-    std::memcpy(&number, bytes.data() + i * sizeof(Int), sizeof(Int));
-    if (number >= input.least && number <= input.greatest) continue;
+    Int value;
+    std::memcpy(&value, bytes.data() + i * sizeof(Int), sizeof(Int));
+    if (value >= input.min && value <= input.upper_bound) continue;
     return Error(StatusCode::kInvalidArgument,
-                 {"Element ", i, " (", static_cast<int64_t>(number), ") of input ",
-                  Quote(input.name), " is not between ", input.least, " and ", input.greatest,
-                  ", for which it was exported (compile option 'ranges')."});
+                 {"Element ", i, " (", static_cast<int64_t>(value), ") of input ",
+                  Quote(input.name), " is not between ", input.min, " and ", input.upper_bound,
+                  ", the bounds that it was exported with (compile option 'ranges')."});
   }
   return Status();
 }
 
-// The graph computes right for such numbers alone.
+// The graph's results are undefined for input values out of its bounds.
 Status CheckBounds(std::span<const std::byte> bytes, const TensorInfo& input) {
   switch (input.dtype) {
     case DType::kI32:
-      if (input.least <= INT32_MIN && input.greatest >= INT32_MAX) return Status();
-      return CheckNumbers<int32_t>(bytes, input);
+      if (input.min <= INT32_MIN && input.upper_bound >= INT32_MAX) return Status();
+      return CheckElements<int32_t>(bytes, input);
     case DType::kI8:
-      if (input.least <= INT8_MIN && input.greatest >= INT8_MAX) return Status();
-      return CheckNumbers<int8_t>(bytes, input);
+      if (input.min <= INT8_MIN && input.upper_bound >= INT8_MAX) return Status();
+      return CheckElements<int8_t>(bytes, input);
     case DType::kU8:
-      if (input.least <= 0 && input.greatest >= UINT8_MAX) return Status();
-      return CheckNumbers<uint8_t>(bytes, input);
+      if (input.min <= 0 && input.upper_bound >= UINT8_MAX) return Status();
+      return CheckElements<uint8_t>(bytes, input);
     default:
       return Status();
   }
@@ -79,25 +79,25 @@ Result<std::unique_ptr<GraphDelegate>> GraphDelegate::Load(const Session& sessio
 
 GraphDelegate::GraphDelegate(Model model)
     : model_(std::move(model)),
-      inputs_(BordersOf(model_.inputs())),
-      outputs_(BordersOf(model_.outputs())),
+      inputs_(IoSpecsOf(model_.inputs())),
+      outputs_(IoSpecsOf(model_.outputs())),
       in_scratch_(inputs_.size()),
       out_scratch_(outputs_.size()) {}
 
 Status GraphDelegate::Execute(std::span<EValue* const> values) {
-  const size_t given = values.size() - std::min(values.size(), outputs_.size());
+  const size_t input_count = values.size() - std::min(values.size(), outputs_.size());
   std::vector<EValue*> inputs;
-  for (EValue* value : values.first(given)) {
+  for (EValue* value : values.first(input_count)) {
     if (value->isTensor()) inputs.push_back(value);
   }
   if (values.size() < outputs_.size() || inputs.size() != inputs_.size()) {
     return Error(StatusCode::kInvalidArgument,
-                 {"The ", values.size(), " values, of which ", inputs.size(),
-                  " are tensors to take, are not the delegate's ", inputs_.size(), " inputs and ",
+                 {"The call passes ", values.size(), " values with ", inputs.size(),
+                  " input tensors; the delegate has ", inputs_.size(), " inputs and ",
                   outputs_.size(), " outputs."});
   }
   SPIRLOOM_TRY(Resize(inputs));
-  return Run(inputs, values.subspan(given));
+  return Run(inputs, values.subspan(input_count));
 }
 
 Status GraphDelegate::Resize(std::span<EValue* const> inputs) {
@@ -106,7 +106,7 @@ Status GraphDelegate::Resize(std::span<EValue* const> inputs) {
   bool same = true;
   for (size_t i = 0; i < inputs.size(); ++i) {
     Result<Shape> shape = ShapeOf(*inputs[i], inputs_[i]);
-    if (!shape.ok()) return std::move(shape).status().While(Concat({"taking input ", i}));
+    if (!shape.ok()) return std::move(shape).status().While(Concat({"reading input ", i}));
     shapes[i] = *std::move(shape);
     same = same && shapes[i] == known[i].shape;
   }
@@ -116,24 +116,24 @@ Status GraphDelegate::Resize(std::span<EValue* const> inputs) {
 Status GraphDelegate::Run(std::span<EValue* const> inputs, std::span<EValue* const> outputs) {
   std::vector<std::span<const std::byte>> in;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    Result<std::span<const std::byte>> bytes = Take(*inputs[i], i);
-    if (!bytes.ok()) return std::move(bytes).status().While(Concat({"taking input ", i}));
+    Result<std::span<const std::byte>> bytes = CheckedInputBytes(*inputs[i], i);
+    if (!bytes.ok()) return std::move(bytes).status().While(Concat({"reading input ", i}));
     in.push_back(*bytes);
   }
   std::vector<std::span<std::byte>> out;
   for (size_t i = 0; i < outputs.size(); ++i) {
     Result<std::span<std::byte>> bytes =
-        BytesOut(*outputs[i], outputs_[i], model_.outputs()[i].shape, out_scratch_[i]);
-    if (!bytes.ok()) return std::move(bytes).status().While(Concat({"giving output ", i}));
+        OutputBytes(*outputs[i], outputs_[i], model_.outputs()[i].shape, out_scratch_[i]);
+    if (!bytes.ok()) return std::move(bytes).status().While(Concat({"writing output ", i}));
     out.push_back(*bytes);
   }
   SPIRLOOM_TRY(model_.Run(in, out));
-  for (size_t i = 0; i < outputs.size(); ++i) Finish(*outputs[i], out_scratch_[i]);
+  for (size_t i = 0; i < outputs.size(); ++i) WidenOutput(*outputs[i], out_scratch_[i]);
   return Status();
 }
 
-Result<std::span<const std::byte>> GraphDelegate::Take(const EValue& value, size_t i) {
-  SPIRLOOM_TRY_ASSIGN(const auto bytes, BytesIn(value, inputs_[i], in_scratch_[i]));
+Result<std::span<const std::byte>> GraphDelegate::CheckedInputBytes(const EValue& value, size_t i) {
+  SPIRLOOM_TRY_ASSIGN(const auto bytes, InputBytes(value, inputs_[i], in_scratch_[i]));
   SPIRLOOM_TRY(CheckBounds(bytes, model_.inputs()[i]));
   return bytes;
 }

@@ -6,26 +6,26 @@
 #include <span>
 #include <vector>
 
-#include "integrations/executorch/backend/border.h"
+#include "integrations/executorch/backend/delegate_values.h"
 #include "integrations/executorch/backend/session.h"
 #include "spirloom/model.h"
 #include "spirloom/status.h"
 
 namespace spirloom::delegate {
 
-// One delegate of Spirloom's own partitioner, loaded: its payload is a graph file. One call at a
-// time.
+// A loaded delegate of SpirloomPartitioner; its payload is a graph file. Owns its model. Not
+// thread-safe.
 class GraphDelegate {
  public:
-  // The file is not needed afterwards. Fails as Model::LoadFromMemory().
+  // The file may be freed afterwards. Fails as Model::LoadFromMemory().
   static Result<std::unique_ptr<GraphDelegate>> Load(const Session& session,
                                                      std::span<const std::byte> file,
                                                      const ModelOptions& options);
 
-  // Takes the inputs and, behind them, the outputs: computes those, of the sizes that follow.
-  // Inputs that are no tensors are sizes, which those of the tensors tell as well.
+  // `values` are the inputs, then the outputs. Resizes the model and the outputs and runs. Inputs
+  // that are not tensors are ignored: they are sizes, which the shapes of the tensors determine.
   Status Execute(std::span<EValue* const> values);
-  // What the dispatches of the last run took, if `options` asked for that.
+  // GPU times of the last run's dispatches. Requires ModelOptions::profile.
   Result<std::vector<DispatchProfile>> Profile() const { return model_.Profile(); }
 
  private:
@@ -33,11 +33,11 @@ class GraphDelegate {
 
   Status Resize(std::span<EValue* const> inputs);
   Status Run(std::span<EValue* const> inputs, std::span<EValue* const> outputs);
-  Result<std::span<const std::byte>> Take(const EValue& value, size_t i);
+  Result<std::span<const std::byte>> CheckedInputBytes(const EValue& value, size_t i);
 
   Model model_;
-  std::vector<Border> inputs_;
-  std::vector<Border> outputs_;
+  std::vector<IoSpec> inputs_;
+  std::vector<IoSpec> outputs_;
   std::vector<std::vector<std::byte>> in_scratch_;
   std::vector<std::vector<std::byte>> out_scratch_;
 };

@@ -1,6 +1,6 @@
 #include "integrations/executorch/backend/kernels.h"
 
-#ifdef SPIRLOOM_KERNELS_BESIDE
+#ifdef SPIRLOOM_ADJACENT_KERNELS
 #include <dlfcn.h>
 
 #include <filesystem>
@@ -10,16 +10,17 @@
 
 namespace spirloom::delegate {
 
-#ifdef SPIRLOOM_KERNELS_BESIDE
+#ifdef SPIRLOOM_ADJACENT_KERNELS
 
 Result<ShaderLibrary> Kernels() {
-  static const char here = 0;
+  static const char marker = 0;
   Dl_info found;
-  if (dladdr(&here, &found) == 0 || found.dli_fname == nullptr) {
-    return Error(StatusCode::kInternal, {"The folder of this library cannot be told."});
+  if (dladdr(&marker, &found) == 0 || found.dli_fname == nullptr) {
+    return Error(StatusCode::kInternal,
+                 {"dladdr() does not return the path of libspirloom_executorch."});
   }
   const auto path =
-      std::filesystem::path(found.dli_fname).replace_filename(SPIRLOOM_KERNELS_BESIDE);
+      std::filesystem::path(found.dli_fname).replace_filename(SPIRLOOM_ADJACENT_KERNELS);
   return ShaderLibrary::Open(path.string());
 }
 

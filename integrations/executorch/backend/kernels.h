@@ -1,4 +1,4 @@
-// The operators that delegates are made of.
+// The shader library of the ExecuTorch backends.
 #ifndef SPIRLOOM_INTEGRATIONS_EXECUTORCH_BACKEND_KERNELS_H_
 #define SPIRLOOM_INTEGRATIONS_EXECUTORCH_BACKEND_KERNELS_H_
 
@@ -7,8 +7,8 @@
 
 namespace spirloom::delegate {
 
-// Those that the build embedded; in a wheel, those in the file beside this library. Fails as
-// ShaderLibrary::Open().
+// The operators embedded by the build; in a wheel, those of the pack file in this library's
+// directory. Fails as ShaderLibrary::Open().
 Result<ShaderLibrary> Kernels();
 
 }  // namespace spirloom::delegate

@@ -12,41 +12,43 @@ namespace {
 
 constexpr std::string_view kStorage = "storage_type_override";
 
-constexpr std::array<std::string_view, 18> kDone{"alias_buffer_mutations",
-                                                 "buffer_limit",
-                                                 "downcast_64_bit",
-                                                 "external_constants_max_data_bytes",
-                                                 "force_fp16",
-                                                 "memory_layout_override",
-                                                 "nn_module_allowlist",
-                                                 "nn_module_blocklist",
-                                                 "operator_allowlist",
-                                                 "operator_blocklist",
-                                                 "require_dynamic_shapes",
-                                                 "skip_bool_tensors",
-                                                 "skip_memory_planning",
-                                                 "skip_tag_memory_metadata",
-                                                 "small_texture_limits",
-                                                 "texture_limits_x",
-                                                 "texture_limits_y",
-                                                 "texture_limits_z"};
+// Options of ExecuTorch's partitioner that only affect the export.
+constexpr std::array<std::string_view, 18> kExportOptions{"alias_buffer_mutations",
+                                                          "buffer_limit",
+                                                          "downcast_64_bit",
+                                                          "external_constants_max_data_bytes",
+                                                          "force_fp16",
+                                                          "memory_layout_override",
+                                                          "nn_module_allowlist",
+                                                          "nn_module_blocklist",
+                                                          "operator_allowlist",
+                                                          "operator_blocklist",
+                                                          "require_dynamic_shapes",
+                                                          "skip_bool_tensors",
+                                                          "skip_memory_planning",
+                                                          "skip_tag_memory_metadata",
+                                                          "small_texture_limits",
+                                                          "texture_limits_x",
+                                                          "texture_limits_y",
+                                                          "texture_limits_z"};
 
-// Of spirloom.executorch.SpirloomPartitioner.
-constexpr std::array<std::string_view, 4> kDoneInGraph{"force_fp16", "ranges",
-                                                       "require_dynamic_shapes", "storage"};
+// The same of spirloom.executorch.SpirloomPartitioner.
+constexpr std::array<std::string_view, 4> kGraphExportOptions{"force_fp16", "ranges",
+                                                              "require_dynamic_shapes", "storage"};
 
-// The numbers are those of the format (storage in vk_graph.fbs).
+// The values are those of `storage` in vk_graph.fbs.
 Result<Storage> ReadStorage(const ::executorch::runtime::SizedBuffer& value) {
   constexpr std::array kStorages{Storage::kBuffer, Storage::kTexture3D, Storage::kTexture2D};
   constexpr uint8_t kDefault = 255;
   const auto* bytes = static_cast<const uint8_t*>(value.buffer);
   if (value.nbytes > 0 && bytes[0] < kStorages.size()) return kStorages[bytes[0]];
   if (value.nbytes > 0 && bytes[0] == kDefault) return Storage::kAuto;
-  return Error(StatusCode::kUnsupported, {"The compile option '", kStorage, "' is no storage."});
+  return Error(StatusCode::kUnsupported,
+               {"The compile option '", kStorage, "' is not one of 0, 1, 2 and 255."});
 }
 
-Status Unknown(std::string_view key) {
-  return Error(StatusCode::kUnsupported, {"The compile option ", Quote(key), " is not known."});
+Status UnknownOption(std::string_view key) {
+  return Error(StatusCode::kUnsupported, {"The compile option ", Quote(key), " is unknown."});
 }
 
 }  // namespace
@@ -58,8 +60,8 @@ Result<ModelOptions> ReadCompileSpecs(
     const std::string_view key = spec.key == nullptr ? "" : spec.key;
     if (key == kStorage) {
       SPIRLOOM_TRY_ASSIGN(options.storage, ReadStorage(spec.value));
-    } else if (std::ranges::find(kDone, key) == kDone.end()) {
-      return Unknown(key);
+    } else if (std::ranges::find(kExportOptions, key) == kExportOptions.end()) {
+      return UnknownOption(key);
     }
   }
   return options;
@@ -68,8 +70,8 @@ Result<ModelOptions> ReadCompileSpecs(
 Status CheckGraphSpecs(::executorch::runtime::ArrayRef<::executorch::runtime::CompileSpec> specs) {
   for (const auto& spec : specs) {
     const std::string_view key = spec.key == nullptr ? "" : spec.key;
-    if (std::ranges::find(kDoneInGraph, key) != kDoneInGraph.end()) continue;
-    return Unknown(key);
+    if (std::ranges::find(kGraphExportOptions, key) != kGraphExportOptions.end()) continue;
+    return UnknownOption(key);
   }
   return Status();
 }
@@ -77,8 +79,8 @@ Status CheckGraphSpecs(::executorch::runtime::ArrayRef<::executorch::runtime::Co
 Status CheckRuntimeSpecs(
     ::executorch::runtime::Span<const ::executorch::runtime::BackendOption> options) {
   if (options.empty()) return Status();
-  return Error(StatusCode::kUnsupported,
-               {"The backend option ", Quote(options[0].key), " is not known; there are none."});
+  return Error(StatusCode::kUnsupported, {"The backend option ", Quote(options[0].key),
+                                          " is unknown; the backend has no options."});
 }
 
 }  // namespace spirloom::delegate

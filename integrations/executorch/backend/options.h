@@ -1,4 +1,4 @@
-// What a program's export and its loader ask of the delegate.
+// Compile specs and runtime options of a delegate.
 #ifndef SPIRLOOM_INTEGRATIONS_EXECUTORCH_BACKEND_OPTIONS_H_
 #define SPIRLOOM_INTEGRATIONS_EXECUTORCH_BACKEND_OPTIONS_H_
 
@@ -10,16 +10,17 @@
 
 namespace spirloom::delegate {
 
-// What compile specs say. `storage_type_override` is the storage of all tensors; the others that
-// ExecuTorch's partitioner knows have had their effect on the program, or mean nothing here. Fails
-// with kUnsupported naming one that is not known.
+// Model options from compile specs. `storage_type_override` sets the storage of all tensors; the
+// other options of ExecuTorch's partitioner affect only the export. Fails with kUnsupported for an
+// unknown option.
 Result<ModelOptions> ReadCompileSpecs(
     ::executorch::runtime::ArrayRef<::executorch::runtime::CompileSpec> specs);
 
-// The same of a delegate whose payload is a graph file: all have had their effect on it.
+// Checks the compile specs of a graph-file delegate, which all affect only the export. Fails with
+// kUnsupported for an unknown option.
 Status CheckGraphSpecs(::executorch::runtime::ArrayRef<::executorch::runtime::CompileSpec> specs);
 
-// There are no options of the loader's: fails with kUnsupported naming the first.
+// Fails with kUnsupported if there is any option: the backends have no runtime options.
 Status CheckRuntimeSpecs(
     ::executorch::runtime::Span<const ::executorch::runtime::BackendOption> options);
 

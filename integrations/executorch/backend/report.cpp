@@ -12,7 +12,7 @@ namespace {
 
 using EtError = ::executorch::runtime::Error;
 
-EtError NumberOf(StatusCode code) {
+EtError ErrorCodeOf(StatusCode code) {
   switch (code) {
     case StatusCode::kOk:
       return EtError::Ok;
@@ -38,11 +38,11 @@ EtError NumberOf(StatusCode code) {
   return EtError::Internal;
 }
 
-// Of the thread, as errno is.
+// Thread-local, like errno.
 thread_local std::string last_error;
 
-// Names out of a damaged program may be no text, and ExecuTorch's log in Python ends the process
-// for what is not.
+// Replaces non-ASCII bytes by '?'. Names in a damaged program may be arbitrary bytes; ExecuTorch's
+// Python log aborts the process on invalid UTF-8.
 std::string Printable(std::string_view text) {
   std::string printable(text);
   for (char& c : printable) {
@@ -51,7 +51,7 @@ std::string Printable(std::string_view text) {
   return printable;
 }
 
-// ExecuTorch cuts what it logs at 255 bytes, its place in the source among them.
+// ExecuTorch truncates a log line, including its source location, to 255 bytes.
 constexpr size_t kLogBytes = 200;
 
 template <typename Write>
@@ -70,10 +70,10 @@ EtError Report(const Status& status) {
   EachLine(last_error, [](std::string_view line) {
     ET_LOG(Error, "Spirloom: %.*s", static_cast<int>(line.size()), line.data());
   });
-  return NumberOf(status.code());
+  return ErrorCodeOf(status.code());
 }
 
-void ForgetError() { last_error.clear(); }
+void ClearError() { last_error.clear(); }
 
 void LogToExecuTorch(LogLevel level, std::string_view message) {
   EachLine(Printable(message), [&](std::string_view line) {

@@ -1,4 +1,4 @@
-// Errors as ExecuTorch has them: a number, and lines of its log.
+// Reports errors through ExecuTorch: an error code and log lines.
 #ifndef SPIRLOOM_INTEGRATIONS_EXECUTORCH_BACKEND_REPORT_H_
 #define SPIRLOOM_INTEGRATIONS_EXECUTORCH_BACKEND_REPORT_H_
 
@@ -11,12 +11,12 @@
 
 namespace spirloom::delegate {
 
-// Logs the error, line by line, and remembers it for spirloom_executorch_last_error(). Returns the
-// number that says the same.
+// Logs the error, line by line, and stores it for spirloom_executorch_last_error(). Returns the
+// corresponding ExecuTorch error code.
 ::executorch::runtime::Error Report(const Status& status);
 
-// After a call that succeeds.
-void ForgetError();
+// Clears spirloom_executorch_last_error() after a successful call.
+void ClearError();
 
 void LogToExecuTorch(LogLevel level, std::string_view message);
 

@@ -8,14 +8,14 @@
 #include "integrations/executorch/backend/kernels.h"
 #include "integrations/executorch/backend/report.h"
 
-// The table of names, embedded by the build: executorch.bin beside the registry of Kernels().
+// The name table (executorch.bin, next to the registry of Kernels()), embedded by the build.
 extern "C" const unsigned char spirloom_executorch_names[];
 extern "C" const uint64_t spirloom_executorch_names_size;
 
 namespace spirloom::delegate {
 namespace {
 
-Result<Session*> Make() {
+Result<Session*> MakeSession() {
   const std::span bytes(spirloom_executorch_names,
                         static_cast<size_t>(spirloom_executorch_names_size));
   SPIRLOOM_TRY_ASSIGN(NameTable names, NameTable::Read(std::as_bytes(bytes)));
@@ -31,11 +31,11 @@ Result<Session*> Make() {
 
 Result<const Session*> SharedSession() {
   static std::mutex mutex;
-  // Never destroyed: programs are, at the end of the process, in an order that nobody knows.
+  // Never destroyed: delegates may outlive static destruction at process exit.
   static Session* session = nullptr;
   const std::lock_guard lock(mutex);
   if (session == nullptr) {
-    SPIRLOOM_TRY_ASSIGN(session, Make());
+    SPIRLOOM_TRY_ASSIGN(session, MakeSession());
   }
   return session;
 }

@@ -1,4 +1,4 @@
-// What the delegates of a process share: a device with the operators, and their names.
+// The runtime and the name table that all delegates of a process share.
 #ifndef SPIRLOOM_INTEGRATIONS_EXECUTORCH_BACKEND_SESSION_H_
 #define SPIRLOOM_INTEGRATIONS_EXECUTORCH_BACKEND_SESSION_H_
 
@@ -13,7 +13,7 @@ struct Session {
   NameTable names;
 };
 
-// Made by the first call, and tried again if that fails; it lives as long as the process. Fails as
+// Created by the first call that succeeds; lives until the process ends. Fails as
 // Runtime::Create(). Thread-safe.
 Result<const Session*> SharedSession();
 

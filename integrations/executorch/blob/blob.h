@@ -1,4 +1,4 @@
-// The parts of a delegate blob.
+// The header of a delegate blob.
 #ifndef SPIRLOOM_INTEGRATIONS_EXECUTORCH_BLOB_BLOB_H_
 #define SPIRLOOM_INTEGRATIONS_EXECUTORCH_BLOB_BLOB_H_
 
@@ -9,13 +9,13 @@
 
 namespace spirloom::delegate {
 
-// Refers to the blob.
+// The sections of a blob. They point into the blob.
 struct BlobParts {
   std::span<const std::byte> graph;      // a FlatBuffer, vk_graph.fbs
-  std::span<const std::byte> constants;  // what constants without a key lie in
+  std::span<const std::byte> constants;  // data of the constants without a key
 };
 
-// The parts that the header of `blob` names. Fails with kInvalidFile unless both lie in it.
+// Reads the header of `blob`. Fails with kInvalidFile if a section exceeds the blob.
 Result<BlobParts> SplitBlob(std::span<const std::byte> blob);
 
 }  // namespace spirloom::delegate

@@ -25,8 +25,8 @@ DType DeviceType(ElementType type) {
 }
 
 size_t ElementSize(ElementType type) {
-  const bool is_wide = type == ElementType::kI64 || type == ElementType::kF64;
-  return is_wide ? 8 : spirloom::ElementSize(DeviceType(type));
+  const bool is_64_bit = type == ElementType::kI64 || type == ElementType::kF64;
+  return is_64_bit ? 8 : spirloom::ElementSize(DeviceType(type));
 }
 
 const char* Name(ElementType type) {

@@ -1,4 +1,4 @@
-// A delegate's network as plain data, checked.
+// The graph of a delegate as plain, validated data.
 #ifndef SPIRLOOM_INTEGRATIONS_EXECUTORCH_BLOB_PROGRAM_H_
 #define SPIRLOOM_INTEGRATIONS_EXECUTORCH_BLOB_PROGRAM_H_
 
@@ -18,10 +18,10 @@
 
 namespace spirloom::delegate {
 
-// The numbers are those of vk_graph.fbs.
+// The values are those of vk_graph.fbs.
 enum class ElementType : int8_t { kBool, kU8, kI8, kI32, kF16, kF32, kF64, kI64 };
 
-// What the type is on the device: 64 bits become 32.
+// The dtype on the device: 64-bit types become 32-bit types.
 DType DeviceType(ElementType type);
 size_t ElementSize(ElementType type);
 // Returns e.g. "int64".
@@ -29,10 +29,10 @@ const char* Name(ElementType type);
 
 struct TensorValue {
   ElementType type{};
-  ElementType outside{};             // of what passes the delegate's border
+  ElementType staging_type{};        // at the delegate's inputs and outputs
   Shape shape;                       // upper bounds
   std::optional<uint32_t> constant;  // index into Program::constants
-  bool is_state = false;             // a buffer that runs change
+  bool is_state = false;             // a mutable buffer
 };
 
 struct ValueList {
@@ -52,21 +52,21 @@ struct Call {
   std::vector<uint32_t> args;
 };
 
-// Every index is in range; a list of values holds no lists. Constants are as long as their tensors.
+// Every index is in range. ValueLists are not nested. Constants have at least the size of their
+// tensors.
 struct Program {
   std::vector<Value> values;
   std::vector<Call> calls;
   std::vector<uint32_t> inputs;
   std::vector<uint32_t> outputs;
-  std::vector<std::span<const std::byte>> constants;  // refer to the blob, or to named data
+  std::vector<std::span<const std::byte>> constants;  // point into the blob or named data
 };
 
-// The bytes of a program's data of this name, which must outlive the Program; nothing if there is
-// none.
+// Returns the program's named data, which must outlive the Program; none if the name is unknown.
 using NamedData = std::function<std::optional<std::span<const std::byte>>(std::string_view key)>;
 
-// Reads and checks the graph of a blob. Fails with kInvalidFile, and with kUnsupported for another
-// version of the format.
+// Reads and validates the graph of a blob. Fails with kInvalidFile for a malformed graph and with
+// kUnsupported for another version of the format.
 Result<Program> ReadProgram(const BlobParts& parts, const NamedData& named_data);
 
 // E.g. "value 3".

@@ -22,7 +22,7 @@ std::string_view TextOf(const flatbuffers::String* text) {
   return text == nullptr ? std::string_view() : std::string_view(text->data(), text->size());
 }
 
-// FlatBuffers verify that a vector's length is aligned, and not its items.
+// The FlatBuffers verifier checks the alignment of a vector's length, but not of its items.
 template <typename T, typename Source>
 std::vector<T> CopyOf(const flatbuffers::Vector<Source>* items) {
   std::vector<T> copy;
@@ -42,13 +42,13 @@ Result<ElementType> ReadType(vk::ElementType type) {
   return InvalidFile({"Element type (", static_cast<int>(type), ") is not one of 0 to 7."});
 }
 
-// Bytes of a dense tensor of the type.
+// Size in bytes of the dense tensor.
 Result<uint64_t> DenseSize(const TensorValue& tensor) {
   uint64_t count = 1;
   for (const int64_t size : tensor.shape) {
-    count *= static_cast<uint64_t>(size);  // each is below 2^32, and so is the product so far
+    count *= static_cast<uint64_t>(size);  // cannot overflow: both factors are below 2^32
     if (count > kMaxElements) {
-      return Error(StatusCode::kUnsupported, {"A tensor of the sizes ", ToString(tensor.shape),
+      return Error(StatusCode::kUnsupported, {"A tensor of shape ", ToString(tensor.shape),
                                               " has more than ", kMaxElements, " elements."});
     }
   }
@@ -85,14 +85,14 @@ class Reader {
       if (!data.has_value()) {
         return Error(StatusCode::kNotFound,
                      {"The program has no data named ", Quote(key),
-                      ". If it keeps data in a .ptd file, load that with it."});
+                      ". If its data is in a .ptd file, load that file with the program."});
       }
       program_.constants.push_back(*data);
       return Status();
     }
     const uint64_t offset = source.offset(), size = source.size();
     if (offset > region_.size() || size > region_.size() - offset) {
-      return InvalidFile({"A constant of ", size, " bytes from ", offset,
+      return InvalidFile({"A constant of ", size, " bytes at offset ", offset,
                           " exceeds the constant data (", region_.size(), " bytes)."});
     }
     program_.constants.push_back(
@@ -115,8 +115,8 @@ class Reader {
 
   Status ReadValue(const vk::Value& source, Value& value) {
     if (source.value_type() != vk::Kind::NONE && source.value() == nullptr) {
-      return InvalidFile({"The value has kind ", static_cast<int>(source.value_type()),
-                          " and nothing that is of it."});
+      return InvalidFile(
+          {"The value has kind ", static_cast<int>(source.value_type()), ", but no table."});
     }
     switch (source.value_type()) {
       case vk::Kind::Null:
@@ -151,21 +151,21 @@ class Reader {
         break;
       default:
         return InvalidFile({"Kind (", static_cast<int>(source.value_type()),
-                            ") of the value is not one of 1 to 11."});
+                            ") of the value is not between 1 and 11."});
     }
     return Status();
   }
 
   Status ReadTensor(const vk::Tensor& source, TensorValue& tensor) {
     SPIRLOOM_TRY_ASSIGN(tensor.type, ReadType(source.type()));
-    tensor.outside = tensor.type;
-    if (source.outside() != vk::ElementType::Unset) {
-      SPIRLOOM_TRY_ASSIGN(tensor.outside, ReadType(source.outside()));
+    tensor.staging_type = tensor.type;
+    if (source.staging_type() != vk::ElementType::Unset) {
+      SPIRLOOM_TRY_ASSIGN(tensor.staging_type, ReadType(source.staging_type()));
     }
     tensor.shape = CopyOf<int64_t>(source.sizes());
     if (tensor.shape.size() > kMaxRank) {
       return Error(StatusCode::kUnsupported,
-                   {"A tensor has ", tensor.shape.size(), " dims; at most ", kMaxRank, " can be."});
+                   {"A tensor has ", tensor.shape.size(), " dims; the maximum is ", kMaxRank, "."});
     }
     SPIRLOOM_TRY_ASSIGN(const uint64_t size, DenseSize(tensor));
     if (source.constant() < 0) return Status();
@@ -177,7 +177,7 @@ class Reader {
     if (program_.constants[constant].size() < size) {
       return InvalidFile({"Constant ", constant, " has ", program_.constants[constant].size(),
                           " bytes; its tensor of ", Name(tensor.type), ToString(tensor.shape),
-                          " takes ", size, "."});
+                          " requires ", size, "."});
     }
     tensor.constant = constant;
     tensor.is_state = source.memory() >= 0;
@@ -189,13 +189,13 @@ class Reader {
     return Status();
   }
 
-  // A list of lists means nothing, and one that holds itself would have no end.
+  // Nested lists have no meaning, and a list that contains itself would never end.
   Status CheckList(const Value& value) const {
     const auto* list = std::get_if<ValueList>(&value);
     if (list == nullptr) return Status();
     for (const uint32_t item : list->items) {
       if (!std::holds_alternative<ValueList>(program_.values[item])) continue;
-      return InvalidFile({"A list of values holds ", DescribeValue(item), ", a list."});
+      return InvalidFile({"A list of values contains ", DescribeValue(item), ", a list."});
     }
     return Status();
   }
@@ -238,8 +238,8 @@ class Reader {
       const Value& value = program_.values[ids[i]];
       if (std::holds_alternative<TensorValue>(value)) continue;
       if (std::holds_alternative<SymIntValue>(value)) continue;
-      return InvalidFile({"The ", what, " ", i, ", ", DescribeValue(ids[i]),
-                          ", is neither a tensor nor a symbolic int."});
+      return InvalidFile({"The ", what, " ", i, " (", DescribeValue(ids[i]),
+                          ") is neither a tensor nor a symbolic int."});
     }
     return ids;
   }
@@ -260,7 +260,8 @@ Result<Program> ReadProgram(const BlobParts& parts, const NamedData& named_data)
   }
   const auto* bytes = reinterpret_cast<const uint8_t*>(aligned.data());
   if (parts.graph.size() >= FLATBUFFERS_MAX_BUFFER_SIZE) {
-    return InvalidFile({"The graph of the delegate has ", parts.graph.size(), " bytes, too many."});
+    return InvalidFile({"The graph of the delegate (", parts.graph.size(),
+                        " bytes) exceeds the FlatBuffers limit of 2 GiB."});
   }
   flatbuffers::Verifier verifier(bytes, parts.graph.size());
   if (parts.graph.size() < 8 || !vk::VerifyGraphBuffer(verifier)) {
@@ -271,11 +272,11 @@ Result<Program> ReadProgram(const BlobParts& parts, const NamedData& named_data)
   if (TextOf(graph.version()) != kDelegateVersion) {
     return Error(StatusCode::kUnsupported,
                  {"Version ", Quote(TextOf(graph.version())),
-                  " of the delegate's graph differs from the one that is known ('",
+                  " of the delegate's graph differs from the supported version ('",
                   kDelegateVersion, "'). Export the program with ExecuTorch 1.5."});
   }
   if (CountOf(graph.shaders()) > 0) {
-    return Error(StatusCode::kUnsupported, {"The delegate brings shaders of its own."});
+    return Error(StatusCode::kUnsupported, {"The delegate contains custom shaders."});
   }
   return Reader(graph, parts.constants, named_data).Read();
 }

@@ -11,29 +11,31 @@ namespace spirloom::delegate {
 
 using schema::ArgKind;
 
-bool Equals(const Value& value, const Constant& wanted) {
-  if (std::holds_alternative<std::monostate>(wanted)) return IsAbsent(value);
-  if (const auto* flag = std::get_if<bool>(&wanted)) {
+bool Equals(const Value& value, const Constant& expected) {
+  if (std::holds_alternative<std::monostate>(expected)) return IsAbsent(value);
+  if (const auto* flag = std::get_if<bool>(&expected)) {
     return std::holds_alternative<bool>(value) && std::get<bool>(value) == *flag;
   }
-  if (const auto* text = std::get_if<std::string>(&wanted)) {
+  if (const auto* text = std::get_if<std::string>(&expected)) {
     return std::holds_alternative<std::string>(value) && std::get<std::string>(value) == *text;
   }
-  if (const auto* ints = std::get_if<std::vector<int64_t>>(&wanted)) {
+  if (const auto* ints = std::get_if<std::vector<int64_t>>(&expected)) {
     const auto* items = std::get_if<std::vector<int64_t>>(&value);
     return items != nullptr && *items == *ints;
   }
-  const auto* whole = std::get_if<int64_t>(&wanted);
-  const double number = whole != nullptr ? static_cast<double>(*whole) : std::get<double>(wanted);
-  if (const auto* i = std::get_if<int64_t>(&value)) return static_cast<double>(*i) == number;
+  const auto* integer = std::get_if<int64_t>(&expected);
+  const double expected_value =
+      integer != nullptr ? static_cast<double>(*integer) : std::get<double>(expected);
+  if (const auto* i = std::get_if<int64_t>(&value))
+    return static_cast<double>(*i) == expected_value;
   const auto* d = std::get_if<double>(&value);
-  return d != nullptr && *d == number;
+  return d != nullptr && *d == expected_value;
 }
 
-double AsFloat(double number) {
-  constexpr double kMost = std::numeric_limits<float>::max();
-  if (std::fabs(number) <= kMost || std::isnan(number)) return number;
-  return std::copysign(std::numeric_limits<double>::infinity(), number);
+double AsFloat(double value) {
+  constexpr double kMax = std::numeric_limits<float>::max();
+  if (std::fabs(value) <= kMax || std::isnan(value)) return value;
+  return std::copysign(std::numeric_limits<double>::infinity(), value);
 }
 
 schema::ArgT NoArg() {
@@ -43,16 +45,16 @@ schema::ArgT NoArg() {
 }
 
 schema::ArgT ConstantArg(const ArgInfo& arg, const Constant& value) {
-  const auto* whole = std::get_if<int64_t>(&value);
+  const auto* integer = std::get_if<int64_t>(&value);
   switch (arg.type) {
     case ArgType::kInt:
-      return IntArg({whole != nullptr ? *whole : 0, 0});
+      return IntArg({integer != nullptr ? *integer : 0, 0});
     case ArgType::kFloat:
     case ArgType::kNumber: {
-      const auto* number = std::get_if<double>(&value);
-      return FloatArg(number != nullptr  ? *number
-                      : whole != nullptr ? static_cast<double>(*whole)
-                                         : 0);
+      const auto* real = std::get_if<double>(&value);
+      return FloatArg(real != nullptr      ? *real
+                      : integer != nullptr ? static_cast<double>(*integer)
+                                           : 0);
     }
     case ArgType::kBool: {
       const auto* flag = std::get_if<bool>(&value);
@@ -86,7 +88,7 @@ Status FillDefaults(const OpInfo& op, std::vector<schema::ArgT>& args) {
       args[i] = ConstantArg(arg, *arg.default_value);
     } else {
       return Error(StatusCode::kUnsupported,
-                   {"Argument '", arg.name, "' of ", op.name, " is absent; it has no default."});
+                   {"Argument '", arg.name, "' of ", op.name, " is missing and has no default."});
     }
   }
   return Status();

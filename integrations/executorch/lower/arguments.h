@@ -1,4 +1,4 @@
-// Values that programs and specs write, as arguments of nodes.
+// Converts values of programs and literals of specs to node arguments.
 #ifndef SPIRLOOM_INTEGRATIONS_EXECUTORCH_LOWER_ARGUMENTS_H_
 #define SPIRLOOM_INTEGRATIONS_EXECUTORCH_LOWER_ARGUMENTS_H_
 
@@ -12,15 +12,16 @@
 namespace spirloom::delegate {
 
 inline bool IsAbsent(const Value& value) { return std::holds_alternative<std::monostate>(value); }
-// Whether the value is the one that a spec asks for. Ints and floats are numbers.
-bool Equals(const Value& value, const Constant& wanted);
-// Numbers beyond what a float holds are its infinities: a clamp's "no bound" is a great double.
-double AsFloat(double number);
+// Whether the value equals the spec's literal. Ints and floats compare by numeric value.
+bool Equals(const Value& value, const Constant& expected);
+// Doubles out of float range become infinities: ExecuTorch passes a missing bound of a clamp as a
+// very large double.
+double AsFloat(double value);
 
 schema::ArgT NoArg();
-// The constant as a value of the argument's type; of a tensor's, none.
+// The constant as a value of the argument's type; NoArg() for tensor arguments.
 schema::ArgT ConstantArg(const ArgInfo& arg, const Constant& value);
-// Gives what has no value its default. Fails naming an argument that has none.
+// Sets unset arguments to their defaults. Fails for an argument without a default.
 Status FillDefaults(const OpInfo& op, std::vector<schema::ArgT>& args);
 
 }  // namespace spirloom::delegate

@@ -33,139 +33,140 @@ std::optional<DType> Binder::DTypeOf(const Call& call) const {
   return std::nullopt;
 }
 
-bool Binder::Fits(const Service& service, const Call& call) const {
-  if (service.rank.has_value() && RankOf(call) != service.rank) return false;
+bool Binder::Matches(const OpMapping& mapping, const Call& call) const {
+  if (mapping.rank.has_value() && RankOf(call) != mapping.rank) return false;
   const auto ids = ArgsOf(call);
-  for (size_t i = 0; i < std::max(ids.size(), service.places.size()); ++i) {
+  for (size_t i = 0; i < std::max(ids.size(), mapping.call_args.size()); ++i) {
     const Value& value = i < ids.size() ? values_.value(ids[i]) : Value();
-    if (i >= service.places.size()) {
+    if (i >= mapping.call_args.size()) {
       if (!IsAbsent(value)) return false;
-    } else if (service.places[i].kind == PlaceKind::kExactly) {
-      if (!Equals(value, service.places[i].value)) return false;
+    } else if (mapping.call_args[i].kind == CallArgKind::kExact) {
+      if (!Equals(value, mapping.call_args[i].value)) return false;
     }
   }
   return true;
 }
 
-std::vector<const Service*> Binder::FindServices(const Call& call) const {
-  const auto services = names_.Find(call.name);
-  std::vector<const Service*> found;
-  for (uint32_t part = 0; !services.empty() && part < services.front().parts; ++part) {
-    const auto service = std::ranges::find_if(
-        services, [&](const Service& each) { return each.part == part && Fits(each, call); });
-    if (service == services.end()) return {};
-    found.push_back(&*service);
+std::vector<const OpMapping*> Binder::FindMappings(const Call& call) const {
+  const auto mappings = names_.Find(call.name);
+  std::vector<const OpMapping*> found;
+  for (uint32_t part = 0; !mappings.empty() && part < mappings.front().parts; ++part) {
+    const auto mapping = std::ranges::find_if(
+        mappings, [&](const OpMapping& each) { return each.part == part && Matches(each, call); });
+    if (mapping == mappings.end()) return {};
+    found.push_back(&*mapping);
   }
   return found;
 }
 
 Status Binder::Bind(const Call& call) {
-  const std::vector<const Service*> services = FindServices(call);
-  if (services.empty()) {
+  const std::vector<const OpMapping*> mappings = FindMappings(call);
+  if (mappings.empty()) {
     const bool is_known = !names_.Find(call.name).empty();
-    return Error(StatusCode::kNotFound, {Quote(call.name), " is no operator of this library",
-                                         is_known ? " with these arguments." : "."});
+    return Error(StatusCode::kNotFound, {"Operator ", Quote(call.name), " is not in the library",
+                                         is_known ? " for these arguments." : "."});
   }
-  for (const Service* service : services) SPIRLOOM_TRY(BindPart(*service, call));
+  for (const OpMapping* mapping : mappings) SPIRLOOM_TRY(BindPart(*mapping, call));
   return Status();
 }
 
-Status Binder::BindPart(const Service& service, const Call& call) {
-  const OpInfo& op = names_.op(service);
+Status Binder::BindPart(const OpMapping& mapping, const Call& call) {
+  const OpInfo& op = names_.op(mapping);
   std::vector<schema::ArgT> args(op.args.size());
-  SPIRLOOM_TRY(Fill(service, call, args));
+  SPIRLOOM_TRY(Fill(mapping, call, args));
   SPIRLOOM_TRY(FillDefaults(op, args));
-  SPIRLOOM_TRY_ASSIGN(
-      std::vector<uint32_t> outputs,
-      service.changed ? DeclareChange(service, call) : DeclareResults(op, call, service.result));
+  SPIRLOOM_TRY_ASSIGN(std::vector<uint32_t> outputs,
+                      mapping.mutated_arg ? DeclareMutation(mapping, call)
+                                          : DeclareResults(op, call, mapping.result));
   graph_.AddNode(op.name, NodeName(call), std::move(args), std::move(outputs));
   return Status();
 }
 
 Status Binder::Add(const Call& call, std::string_view name,
-                   std::map<std::string, schema::ArgT> given, std::vector<uint32_t> outputs) {
+                   std::map<std::string, schema::ArgT> named_args, std::vector<uint32_t> outputs) {
   const OpInfo* op = names_.FindOp(name);
   if (op == nullptr) {
-    return Error(StatusCode::kNotFound,
-                 {Quote(call.name), " takes ", name, ", which is not in this library."});
+    return Error(StatusCode::kNotFound, {"Operator ", name, ", required by ", Quote(call.name),
+                                         ", is not in the library."});
   }
   std::vector<schema::ArgT> args(op->args.size());
   for (size_t i = 0; i < args.size(); ++i) {
-    const auto found = given.find(op->args[i].name);
-    if (found != given.end()) args[i] = std::move(found->second);
+    const auto found = named_args.find(op->args[i].name);
+    if (found != named_args.end()) args[i] = std::move(found->second);
   }
   SPIRLOOM_TRY(FillDefaults(*op, args));
   graph_.AddNode(op->name, NodeName(call), std::move(args), std::move(outputs));
   return Status();
 }
 
-Status Binder::Fill(const Service& service, const Call& call, std::vector<schema::ArgT>& args) {
-  const OpInfo& op = names_.op(service);
+Status Binder::Fill(const OpMapping& mapping, const Call& call, std::vector<schema::ArgT>& args) {
+  const OpInfo& op = names_.op(mapping);
   const auto ids = ArgsOf(call);
-  for (size_t i = 0; i < std::min(ids.size(), service.places.size()); ++i) {
-    SPIRLOOM_TRY_WHILE(SetPlace(service.places[i], op, ids[i], call, args),
+  for (size_t i = 0; i < std::min(ids.size(), mapping.call_args.size()); ++i) {
+    SPIRLOOM_TRY_WHILE(SetArg(mapping.call_args[i], op, ids[i], call, args),
                        {"reading argument ", i});
   }
-  for (const Setting& setting : service.settings) {
-    SPIRLOOM_TRY_ASSIGN(args[setting.arg], SettingArg(setting, op, call, args));
+  for (const ArgBinding& binding : mapping.bindings) {
+    SPIRLOOM_TRY_ASSIGN(args[binding.arg], BoundArg(binding, op, call, args));
   }
   return Status();
 }
 
-Status Binder::SetPlace(const Place& place, const OpInfo& op, uint32_t id, const Call& call,
-                        std::vector<schema::ArgT>& args) {
-  if (place.kind == PlaceKind::kArg) {
-    SPIRLOOM_TRY_ASSIGN(args[place.args[0]], ToArg(op.args[place.args[0]], id, call));
+Status Binder::SetArg(const CallArg& call_arg, const OpInfo& op, uint32_t id, const Call& call,
+                      std::vector<schema::ArgT>& args) {
+  if (call_arg.kind == CallArgKind::kArg) {
+    SPIRLOOM_TRY_ASSIGN(args[call_arg.args[0]], ToArg(op.args[call_arg.args[0]], id, call));
     return Status();
   }
   const Value& value = values_.value(id);
-  if (place.kind != PlaceKind::kList || IsAbsent(value)) return Status();
+  if (call_arg.kind != CallArgKind::kList || IsAbsent(value)) return Status();
   const auto* doubles = std::get_if<std::vector<double>>(&value);
   const auto* ints = std::get_if<std::vector<int64_t>>(&value);
   const size_t count = doubles != nullptr ? doubles->size() : ints != nullptr ? ints->size() : 0;
-  if (count != place.args.size()) {
-    return Error(StatusCode::kUnsupported,
-                 {DescribeValue(id), " is no list of ", place.args.size(), " numbers."});
+  if (count != call_arg.args.size()) {
+    return Error(StatusCode::kUnsupported, {DescribeValue(id), " is not a list of ",
+                                            call_arg.args.size(), " ints or floats."});
   }
   for (size_t i = 0; i < count; ++i) {
     const Constant element = doubles != nullptr ? Constant((*doubles)[i]) : Constant((*ints)[i]);
-    args[place.args[i]] = ConstantArg(op.args[place.args[i]], element);
+    args[call_arg.args[i]] = ConstantArg(op.args[call_arg.args[i]], element);
   }
   return Status();
 }
 
-Result<schema::ArgT> Binder::SettingArg(const Setting& setting, const OpInfo& op, const Call& call,
-                                        const std::vector<schema::ArgT>& args) {
-  if (setting.kind == SettingKind::kValue) return ValueArg(op.args[setting.arg], setting.value);
-  if (setting.of_output) {
+Result<schema::ArgT> Binder::BoundArg(const ArgBinding& binding, const OpInfo& op, const Call& call,
+                                      const std::vector<schema::ArgT>& args) {
+  if (binding.kind == ArgBindingKind::kValue) return ValueArg(op.args[binding.arg], binding.value);
+  if (binding.of_output) {
     const std::vector<uint32_t> results = Results(call);
     const TensorValue* tensor =
-        setting.tensor < results.size() ? values_.tensor(results[setting.tensor]) : nullptr;
-    if (tensor == nullptr) return InvalidFile({"The call gives no tensor."});
-    if (setting.kind == SettingKind::kDTypeOf) return TextArg(ShortName(DeviceType(tensor->type)));
+        binding.tensor < results.size() ? values_.tensor(results[binding.tensor]) : nullptr;
+    if (tensor == nullptr) return InvalidFile({"The result of the call is not a tensor."});
+    if (binding.kind == ArgBindingKind::kDTypeOf)
+      return TextArg(ShortName(DeviceType(tensor->type)));
     std::vector<SizedInt> sizes;
-    for (size_t d = setting.first; d < tensor->shape.size(); ++d) {
+    for (size_t d = binding.first; d < tensor->shape.size(); ++d) {
       sizes.push_back({tensor->shape[d], 0});
     }
-    if (!sizes.empty()) values_.Fix(call.name);
+    if (!sizes.empty()) values_.RequireFixedSizes(call.name);
     return IntsArg(sizes);
   }
-  const schema::ArgT& source = args[setting.tensor];
+  const schema::ArgT& source = args[binding.tensor];
   if (source.kind != schema::ArgKind::Tensor) {
-    return InvalidFile({"Argument '", op.args[setting.tensor].name, "' is absent."});
+    return InvalidFile({"Argument '", op.args[binding.tensor].name, "' is missing."});
   }
   const uint32_t tensor = source.tensors[0];
-  if (setting.kind == SettingKind::kDTypeOf) return TextArg(ShortName(graph_.dtype(tensor)));
-  return IntsArg(values_.ShapeOf(tensor, setting.first));
+  if (binding.kind == ArgBindingKind::kDTypeOf) return TextArg(ShortName(graph_.dtype(tensor)));
+  return IntsArg(values_.ShapeOf(tensor, binding.first));
 }
 
-// Of a tensor that is a number of its own dtype: a list of one.
+// A scalar bound to a tensor argument of a fixed dtype becomes a tensor [1].
 Result<schema::ArgT> Binder::ValueArg(const ArgInfo& arg, const Constant& value) {
   if (arg.type != ArgType::kTensor) return ConstantArg(arg, value);
-  const auto* whole = std::get_if<int64_t>(&value);
-  const auto* number = std::get_if<double>(&value);
-  if (!arg.dtype || (whole == nullptr && number == nullptr)) return NoArg();
-  const double element = whole != nullptr ? static_cast<double>(*whole) : *number;
+  const auto* integer = std::get_if<int64_t>(&value);
+  const auto* value_as_double = std::get_if<double>(&value);
+  if (!arg.dtype || (integer == nullptr && value_as_double == nullptr)) return NoArg();
+  const double element = integer != nullptr ? static_cast<double>(*integer) : *value_as_double;
   SPIRLOOM_TRY_ASSIGN(const uint32_t tensor, values_.ScalarOf(element, *arg.dtype, Shape{1}));
   return TensorArg(tensor);
 }
@@ -175,12 +176,12 @@ Result<std::vector<uint32_t>> Binder::DeclareResults(const OpInfo& op, const Cal
   const std::vector<uint32_t> results = Results(call);
   std::vector<uint32_t> outputs;
   if (results.size() < first + op.outputs) {
-    return InvalidFile({"The call gives ", results.size(), " tensors; ", op.name, " computes ",
+    return InvalidFile({"The call has ", results.size(), " results; ", op.name, " computes ",
                         first + op.outputs, "."});
   }
   for (size_t i = first; i < first + op.outputs; ++i) {
     if (values_.tensor(results[i]) == nullptr) {
-      return InvalidFile({DescribeValue(results[i]), ", a result, is no tensor."});
+      return InvalidFile({DescribeValue(results[i]), ", a result, is not a tensor."});
     }
     outputs.push_back(values_.Declare(results[i]));
     SPIRLOOM_TRY(values_.Define(results[i], outputs.back()));
@@ -188,16 +189,17 @@ Result<std::vector<uint32_t>> Binder::DeclareResults(const OpInfo& op, const Cal
   return outputs;
 }
 
-Result<std::vector<uint32_t>> Binder::DeclareChange(const Service& service, const Call& call) {
-  const size_t place = ChangedPlace(service).value_or(call.args.size());
-  if (place >= ArgsOf(call).size()) return InvalidFile({"The call lacks what it changes."});
-  const uint32_t id = call.args[place];
+Result<std::vector<uint32_t>> Binder::DeclareMutation(const OpMapping& mapping, const Call& call) {
+  const size_t call_arg = MutatedArg(mapping).value_or(call.args.size());
+  if (call_arg >= ArgsOf(call).size())
+    return InvalidFile({"The call lacks the argument that it updates in place."});
+  const uint32_t id = call.args[call_arg];
   if (!values_.is_state(id)) {
     return Error(
         StatusCode::kUnsupported,
         {DescribeValue(id),
-         ", which the call changes, is no buffer of the delegate: it is given or computed. "
-         "Make it a buffer of the module."});
+         ", which the call updates in place, is not a buffer of the delegate but an input or a "
+         "computed value. Register it as a buffer of the module."});
   }
   const std::vector<uint32_t> outputs = {values_.Declare(id)};
   SPIRLOOM_TRY(values_.Define(id, outputs[0]));

@@ -1,4 +1,4 @@
-// Calls of a delegate as nodes of a graph, by what the specs say of their names.
+// Converts calls of a delegate to graph nodes by the op mappings of the name table.
 #ifndef SPIRLOOM_INTEGRATIONS_EXECUTORCH_LOWER_BINDER_H_
 #define SPIRLOOM_INTEGRATIONS_EXECUTORCH_LOWER_BINDER_H_
 
@@ -18,9 +18,9 @@
 
 namespace spirloom::delegate {
 
-inline constexpr int64_t kMostNumbers = 1 << 20;  // of a constant that is a table of numbers
+inline constexpr int64_t kMaxTableSize = 1 << 20;  // elements of a constant made by MakeArange()
 
-// Stands in a node's name before the id of the call that it is made of.
+// Separates the call's id in the name of a node: "<call name> #<id>".
 inline constexpr std::string_view kIdMark = " #";
 
 // The arguments of a call, without its result.
@@ -34,46 +34,47 @@ class Binder {
   Binder(const NameTable& names, ValueMap& values, GraphWriter& graph)
       : names_(names), values_(values), graph_(graph) {}
 
-  // Whether ops serve the call.
-  bool Serves(const Call& call) const { return !FindServices(call).empty(); }
-  // Adds its nodes and defines its results. Fails with kNotFound if no op serves the call, and with
-  // kUnsupported or kInvalidFile for arguments that its ops cannot take.
+  // Whether an op mapping matches the call.
+  bool IsSupported(const Call& call) const { return !FindMappings(call).empty(); }
+  // Adds the call's nodes and defines its results. Fails with kNotFound if no mapping matches the
+  // call, and with kUnsupported or kInvalidFile for arguments that the ops do not accept.
   Status Bind(const Call& call);
-  // Adds a node of an op of ours, by its arguments' names; those that are not there take their
-  // defaults. Fails with kNotFound if the library lacks the op.
-  Status Add(const Call& call, std::string_view op, std::map<std::string, schema::ArgT> given,
+  // Adds a node of a Spirloom op with named arguments; others have their defaults. Fails with
+  // kNotFound if the op is not in the library.
+  Status Add(const Call& call, std::string_view op, std::map<std::string, schema::ArgT> named_args,
              std::vector<uint32_t> outputs);
-  // The tensors that the call's result stands for.
+  // The call's results: the items of a list, or the single value.
   std::vector<uint32_t> Results(const Call& call) const;
-  // A constant of `count` numbers.
-  Result<uint32_t> Counting(double start, double step, int64_t count, DType dtype);
-  // A number that varies as a tensor of rank 0: one of a table of all.
-  Result<uint32_t> NumberTensor(const Call& call, const SymValue& number, DType dtype);
-  // A number that varies as a tensor [1]: an element of an input stays on the device.
-  Result<uint32_t> NumberList(const Call& call, const SymValue& number, DType dtype);
+  // A constant [count]: start, start + step, ….
+  Result<uint32_t> MakeArange(double start, double step, int64_t count, DType dtype);
+  // The symbolic int as a tensor of rank 0, selected from a constant 0 … upper bound.
+  Result<uint32_t> SymIntScalar(const Call& call, const SymValue& value, DType dtype);
+  // The symbolic int as a tensor [1]. An element of an input is sliced from the input on the
+  // device.
+  Result<uint32_t> SymIntVector(const Call& call, const SymValue& value, DType dtype);
 
  private:
-  // One for each part of the call, in order; none if any is missing.
-  std::vector<const Service*> FindServices(const Call& call) const;
-  bool Fits(const Service& service, const Call& call) const;
+  // One mapping per part of the call, in order; empty if a part has no match.
+  std::vector<const OpMapping*> FindMappings(const Call& call) const;
+  bool Matches(const OpMapping& mapping, const Call& call) const;
   std::optional<size_t> RankOf(const Call& call) const;
-  // The dtype of the call's first tensor, which numbers in the place of tensors take.
+  // The dtype of the call's first tensor: the dtype of scalars that are passed as tensors.
   std::optional<DType> DTypeOf(const Call& call) const;
 
-  Status BindPart(const Service& service, const Call& call);
-  Status Fill(const Service& service, const Call& call, std::vector<schema::ArgT>& args);
-  Status SetPlace(const Place& place, const OpInfo& op, uint32_t id, const Call& call,
-                  std::vector<schema::ArgT>& args);
+  Status BindPart(const OpMapping& mapping, const Call& call);
+  Status Fill(const OpMapping& mapping, const Call& call, std::vector<schema::ArgT>& args);
+  Status SetArg(const CallArg& call_arg, const OpInfo& op, uint32_t id, const Call& call,
+                std::vector<schema::ArgT>& args);
   Result<schema::ArgT> ToArg(const ArgInfo& arg, uint32_t id, const Call& call);
   Result<schema::ArgT> ToTensor(const ArgInfo& arg, uint32_t id, const Call& call);
   Result<schema::ArgT> ToInts(const ArgInfo& arg, uint32_t id);
-  Result<schema::ArgT> ToNumber(uint32_t id);
-  Result<schema::ArgT> SettingArg(const Setting& setting, const OpInfo& op, const Call& call,
-                                  const std::vector<schema::ArgT>& args);
+  Result<schema::ArgT> ToFloat(uint32_t id);
+  Result<schema::ArgT> BoundArg(const ArgBinding& binding, const OpInfo& op, const Call& call,
+                                const std::vector<schema::ArgT>& args);
   Result<schema::ArgT> ValueArg(const ArgInfo& arg, const Constant& value);
   Result<std::vector<uint32_t>> DeclareResults(const OpInfo& op, const Call& call, uint32_t first);
-  // The next value of the state that the call changes.
-  Result<std::vector<uint32_t>> DeclareChange(const Service& service, const Call& call);
+  // Declares the next value of the state that the call updates in place.
+  Result<std::vector<uint32_t>> DeclareMutation(const OpMapping& mapping, const Call& call);
 
   const NameTable& names_;
   ValueMap& values_;

@@ -8,7 +8,6 @@
 namespace spirloom::delegate {
 namespace {
 
-constexpr uint32_t kGraphVersion = 1;
 constexpr size_t kAlignment = 64;  // of the constant section and of each constant in it
 constexpr uint32_t kInferred = UINT32_MAX;
 
@@ -70,7 +69,7 @@ schema::ArgT TextArg(std::string value) {
 
 uint32_t GraphWriter::AddTensor(std::string name, DType dtype, const Shape& shape) {
   auto tensor = std::make_unique<schema::TensorT>();
-  // Outputs need one.
+  // Outputs require a name.
   tensor->name = name.empty() ? "tensor " + std::to_string(shapes_.size()) : std::move(name);
   tensor->dtype = static_cast<schema::DType>(dtype);
   tensor->shape.assign(shape.begin(), shape.end());
@@ -89,8 +88,8 @@ uint32_t GraphWriter::AddConstant(std::string name, DType dtype, const Shape& sh
 
 uint32_t GraphWriter::AddConstant(std::string name, DType dtype, const Shape& shape,
                                   std::vector<std::byte> bytes) {
-  kept_.push_back(std::make_unique<std::vector<std::byte>>(std::move(bytes)));
-  return AddConstant(std::move(name), dtype, shape, std::span<const std::byte>(*kept_.back()));
+  buffers_.push_back(std::make_unique<std::vector<std::byte>>(std::move(bytes)));
+  return AddConstant(std::move(name), dtype, shape, std::span<const std::byte>(*buffers_.back()));
 }
 
 void GraphWriter::AddState(uint32_t tensor, uint32_t update, std::vector<std::byte> initial) {
@@ -99,8 +98,8 @@ void GraphWriter::AddState(uint32_t tensor, uint32_t update, std::vector<std::by
   state->update = update;
   if (std::ranges::any_of(initial, [](std::byte byte) { return byte != std::byte{0}; })) {
     state->initial = static_cast<int32_t>(constants_.size());
-    kept_.push_back(std::make_unique<std::vector<std::byte>>(std::move(initial)));
-    constants_.emplace_back(*kept_.back());
+    buffers_.push_back(std::make_unique<std::vector<std::byte>>(std::move(initial)));
+    constants_.emplace_back(*buffers_.back());
   }
   graph_.states.push_back(std::move(state));
 }
@@ -117,10 +116,10 @@ void GraphWriter::AddNode(std::string op, std::string name, std::vector<schema::
   graph_.nodes.push_back(std::move(node));
 }
 
-uint32_t GraphWriter::AddSymbol(std::string name, int64_t greatest) {
+uint32_t GraphWriter::AddSymbol(std::string name, int64_t max) {
   auto symbol = std::make_unique<schema::SymbolT>();
   symbol->name = std::move(name);
-  symbol->greatest = greatest;
+  symbol->max = max;
   graph_.symbols.push_back(std::move(symbol));
   return static_cast<uint32_t>(graph_.symbols.size() - 1);
 }
@@ -152,7 +151,7 @@ bool GraphWriter::is_computed(uint32_t tensor) const {
 }
 
 std::vector<std::byte> GraphWriter::Serialize() {
-  graph_.version = kGraphVersion;
+  graph_.version = static_cast<uint32_t>(schema::FormatVersion::Current);
   graph_.producer = "ExecuTorch's Vulkan delegate";
   if (!graph_.symbols.empty()) {
     for (const auto& node : graph_.nodes) {

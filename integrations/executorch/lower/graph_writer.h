@@ -1,4 +1,4 @@
-// Makes a graph file (schema/graph.fbs) in memory.
+// Builds a graph file (schema/graph.fbs) in memory.
 #ifndef SPIRLOOM_INTEGRATIONS_EXECUTORCH_LOWER_GRAPH_WRITER_H_
 #define SPIRLOOM_INTEGRATIONS_EXECUTORCH_LOWER_GRAPH_WRITER_H_
 
@@ -15,7 +15,7 @@
 
 namespace spirloom::delegate {
 
-// An int, and what tells it at other sizes (an entry of `sizes` in schema/graph.fbs; 0: fixed).
+// An int at the maximum sizes, and its entry of `sizes` in schema/graph.fbs (0: constant).
 struct SizedInt {
   int64_t value = 0;
   uint32_t size = 0;
@@ -29,28 +29,28 @@ schema::ArgT FloatArg(double value);
 schema::ArgT BoolArg(bool value);
 schema::ArgT TextArg(std::string value);
 
-// Indices are those of the file.
+// Methods return and accept indices into the file's vectors.
 class GraphWriter {
  public:
   uint32_t AddTensor(std::string name, DType dtype, const Shape& shape);
-  // `bytes` outlive Write().
+  // `bytes` must outlive Write().
   uint32_t AddConstant(std::string name, DType dtype, const Shape& shape,
                        std::span<const std::byte> bytes);
-  // The same with bytes that the writer keeps.
+  // The writer owns `bytes`.
   uint32_t AddConstant(std::string name, DType dtype, const Shape& shape,
                        std::vector<std::byte> bytes);
-  // Makes `tensor` a state that begins with these bytes, which the writer keeps, and that `update`
-  // tells at the end of a run.
+  // Makes `tensor` a state with these initial bytes, owned by the writer. `update` is its value
+  // after a run.
   void AddState(uint32_t tensor, uint32_t update, std::vector<std::byte> initial);
   void AddNode(std::string op, std::string name, std::vector<schema::ArgT> args,
                std::vector<uint32_t> outputs);
   void AddInput(uint32_t tensor) { graph_.inputs.push_back(tensor); }
   void AddOutput(uint32_t tensor) { graph_.outputs.push_back(tensor); }
 
-  // A size between 0 and `greatest`.
-  uint32_t AddSymbol(std::string name, int64_t greatest);
+  // Adds a symbol for a size between 0 and `max`.
+  uint32_t AddSymbol(std::string name, int64_t max);
   size_t symbols() const { return graph_.symbols.size(); }
-  // The entry that says `expr`.
+  // Adds the size expression and returns its entry.
   uint32_t SizeEntry(const SymExpr& expr);
   void SetSizes(uint32_t tensor, std::vector<uint32_t> entries);
 
@@ -59,7 +59,7 @@ class GraphWriter {
   // Whether a node computes it.
   bool is_computed(uint32_t tensor) const;
 
-  // The file. With symbols, the shapes of computed tensors are those that their nodes compute.
+  // Returns the file. With symbols, the shapes of computed tensors are inferred from their nodes.
   std::vector<std::byte> Write() &&;
 
  private:
@@ -68,7 +68,7 @@ class GraphWriter {
   schema::GraphT graph_;
   std::vector<Shape> shapes_;
   std::vector<std::span<const std::byte>> constants_;
-  std::vector<std::unique_ptr<std::vector<std::byte>>> kept_;
+  std::vector<std::unique_ptr<std::vector<std::byte>>> buffers_;
 };
 
 }  // namespace spirloom::delegate

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "integrations/executorch/lower/binder.h"
+#include "integrations/executorch/lower/call_handlers.h"
 #include "integrations/executorch/lower/graph_writer.h"
-#include "integrations/executorch/lower/structure.h"
 #include "integrations/executorch/lower/value_map.h"
 #include "runtime/base/error.h"
 
@@ -20,7 +20,7 @@ class Lowering {
       : program_(program),
         values_(program, names, graph_),
         binder_(names, values_, graph_),
-        structure_(binder_, values_, graph_) {}
+        handlers_(binder_, values_, graph_) {}
 
   Result<Lowered> Run() && {
     SPIRLOOM_TRY(values_.AddInputs());
@@ -30,10 +30,10 @@ class Lowering {
     for (size_t i = 0; i < program_.outputs.size(); ++i) AddOutput(i, lowered);
     SPIRLOOM_TRY(Problems());
     SPIRLOOM_TRY(values_.FinishStates());
-    for (const uint32_t id : program_.inputs) lowered.inputs.push_back(BorderOf(id));
+    for (const uint32_t id : program_.inputs) lowered.inputs.push_back(IoSpecOf(id));
     lowered.size_steps = values_.size_steps();
     lowered.steps = values_.steps();
-    lowered.places = values_.places();
+    lowered.index_steps = values_.index_steps();
     lowered.fixed_by = values_.fixed_by();
     lowered.graph = std::move(graph_).Write();
     return lowered;
@@ -45,9 +45,9 @@ class Lowering {
     if (std::ranges::any_of(call.args, [&](uint32_t id) { return IsPoisoned(id); })) {
       return PoisonResults(call);
     }
-    Status status = structure_.Lower(call);
+    Status status = handlers_.Lower(call);
     if (status.ok()) return;
-    // What no operator serves is said once, not for each call of it.
+    // An unknown operator is reported once, not for each call.
     const bool unknown = status.code() == StatusCode::kNotFound;
     AddProblem(status.message(), unknown ? "" : Concat({" (", call.name, " #", call.node_id, ")"}));
     PoisonResults(call);
@@ -74,59 +74,60 @@ class Lowering {
   void AddOutput(size_t i, Lowered& lowered) {
     const uint32_t id = program_.outputs[i];
     if (IsPoisoned(id)) return;
-    Border border = BorderOf(id);
-    Status status = border.is_tensor ? AddTensorOutput(i, id) : FindStep(id, border);
+    IoSpec spec = IoSpecOf(id);
+    Status status = spec.is_tensor ? AddTensorOutput(i, id) : FindStep(id, spec);
     if (!status.ok()) AddProblem(status.message(), Concat({" (output ", i, ")"}));
-    lowered.outputs.push_back(std::move(border));
+    lowered.outputs.push_back(std::move(spec));
   }
 
-  Status FindStep(uint32_t id, Border& border) {
+  Status FindStep(uint32_t id, IoSpec& spec) {
     SPIRLOOM_TRY_ASSIGN(const SymValue sym, values_.SymOf(id));
-    border.step = sym.step;
+    spec.step = sym.step;
     return Status();
   }
 
-  // Each is a tensor of its own that a node computes: never an input, a constant or another output.
+  // A graph output must be computed by a node and be distinct from inputs, constants and other
+  // outputs. Otherwise a copy is added.
   Status AddTensorOutput(size_t i, uint32_t id) {
     const TensorValue& source = *values_.tensor(id);
-    SPIRLOOM_TRY_ASSIGN(const uint32_t inside, values_.TensorOf(id));
-    const DType dtype = DeviceType(source.outside);
-    if (dtype == graph_.dtype(inside) && graph_.is_computed(inside) &&
-        returned_.insert(inside).second) {
-      graph_.AddOutput(inside);
+    SPIRLOOM_TRY_ASSIGN(const uint32_t computed, values_.TensorOf(id));
+    const DType dtype = DeviceType(source.staging_type);
+    if (dtype == graph_.dtype(computed) && graph_.is_computed(computed) &&
+        returned_.insert(computed).second) {
+      graph_.AddOutput(computed);
       return Status();
     }
-    const uint32_t outside = graph_.AddTensor(Concat({"output ", i}), dtype, source.shape);
+    const uint32_t staging = graph_.AddTensor(Concat({"output ", i}), dtype, source.shape);
     std::vector<schema::ArgT> args;
-    args.push_back(TensorArg(inside));
+    args.push_back(TensorArg(computed));
     args.push_back(TextArg(ShortName(dtype)));
-    graph_.AddNode("aten._to_copy", Concat({"output ", i}), std::move(args), {outside});
-    graph_.AddOutput(outside);
+    graph_.AddNode("aten._to_copy", Concat({"output ", i}), std::move(args), {staging});
+    graph_.AddOutput(staging);
     return Status();
   }
 
-  Border BorderOf(uint32_t id) const {
-    Border border;
+  IoSpec IoSpecOf(uint32_t id) const {
+    IoSpec spec;
     if (const TensorValue* tensor = values_.tensor(id)) {
-      border.is_tensor = true;
-      border.type = tensor->outside;
-      border.bounds = tensor->shape;
+      spec.is_tensor = true;
+      spec.type = tensor->staging_type;
+      spec.bounds = tensor->shape;
     }
-    return border;
+    return spec;
   }
 
   Status Problems() const {
     if (problems_.empty()) return Status();
     if (problems_.size() == 1) return Error(StatusCode::kUnsupported, {problems_[0]});
-    return Error(StatusCode::kUnsupported, {"The delegate cannot run for ", problems_.size(),
-                                            " reasons:\n - ", Join(problems_, "\n - ")});
+    return Error(StatusCode::kUnsupported, {"The delegate has ", problems_.size(), " errors:\n - ",
+                                            Join(problems_, "\n - ")});
   }
 
   const Program& program_;
   GraphWriter graph_;
   ValueMap values_;
   Binder binder_;
-  Structure structure_;
+  CallHandlers handlers_;
   std::vector<std::string> problems_;
   std::set<uint32_t> returned_;  // tensors that are outputs
 };

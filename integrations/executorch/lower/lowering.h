@@ -1,4 +1,4 @@
-// From a delegate's network to a graph file.
+// Lowers the graph of a delegate to a graph file.
 #ifndef SPIRLOOM_INTEGRATIONS_EXECUTORCH_LOWER_LOWERING_H_
 #define SPIRLOOM_INTEGRATIONS_EXECUTORCH_LOWER_LOWERING_H_
 
@@ -14,28 +14,28 @@
 
 namespace spirloom::delegate {
 
-// What passes the delegate's border: a tensor of elements `type`, or a number.
-struct Border {
+// An input or output of a delegate: a tensor of dtype `type`, or an int.
+struct IoSpec {
   bool is_tensor = false;
   ElementType type{};
-  Shape bounds;       // the greatest sizes
-  uint32_t step = 0;  // of an output that is a number
+  Shape bounds;       // maximum sizes
+  uint32_t step = 0;  // of an int output: its index in Lowered::steps
 };
 
 struct Lowered {
   std::vector<std::byte> graph;  // schema/graph.fbs
-  std::vector<Border> inputs;
-  std::vector<Border> outputs;  // of which the graph has the tensors
-  // The graph's inputs are the tensors among `inputs`; then, for each of these steps, a tensor of
-  // bytes whose length is the step's value: so it becomes a size of the graph.
+  std::vector<IoSpec> inputs;
+  std::vector<IoSpec> outputs;  // the graph's outputs are the tensors among them
+  // The graph's inputs are the tensors among `inputs`, then one u8 tensor per step of `size_steps`.
+  // Its length is the step's value, which thereby becomes a size of the graph.
   std::vector<uint32_t> size_steps;
   std::vector<SymStep> steps;
-  std::vector<PlaceStep> places;
-  std::string fixed_by;  // what keeps the sizes from varying; empty: nothing does
+  std::vector<IndexStep> index_steps;
+  std::string fixed_by;  // the call that requires fixed sizes; empty: sizes are dynamic
 };
 
-// Fails with kUnsupported, listing every call that `names` do not serve and every value that cannot
-// be, and with kInvalidFile for a network that makes no sense.
+// Fails with kUnsupported, listing all calls without a mapping in `names` and all unsupported
+// values, and with kInvalidFile for an invalid program.
 Result<Lowered> Lower(const Program& program, const NameTable& names);
 
 }  // namespace spirloom::delegate

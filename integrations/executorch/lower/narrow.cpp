@@ -23,19 +23,19 @@ void Store(std::span<std::byte> to, size_t i, T value) {
   std::memcpy(to.data() + i * sizeof(T), &value, sizeof(T));
 }
 
-// The nearest half; ties go to the even one.
-uint16_t Half(double number) {
-  const auto bits = std::bit_cast<uint64_t>(number);
+// Rounds to the nearest fp16 value, ties to even.
+uint16_t ToF16(double value) {
+  const auto bits = std::bit_cast<uint64_t>(value);
   const auto sign = static_cast<uint16_t>(bits >> 48 & 0x8000);
-  const double size = std::fabs(number);
-  if (std::isnan(number)) return static_cast<uint16_t>(sign | 0x7e00);
-  if (size >= 65520.0) return static_cast<uint16_t>(sign | 0x7c00);
-  // Denormals and normals alike: a whole number of steps of the binade.
+  const double magnitude = std::fabs(value);
+  if (std::isnan(value)) return static_cast<uint16_t>(sign | 0x7e00);
+  if (magnitude >= 65520.0) return static_cast<uint16_t>(sign | 0x7c00);
+  // Denormals and normals: round to an integer multiple of the binade's step.
   int exponent = 0;
-  std::frexp(size, &exponent);
+  std::frexp(magnitude, &exponent);
   const int step = std::max(exponent - 11, -24);
-  const double steps = std::nearbyint(std::ldexp(size, -step));
-  const double rounded = std::ldexp(steps, step);
+  const double step_count = std::nearbyint(std::ldexp(magnitude, -step));
+  const double rounded = std::ldexp(step_count, step);
   if (rounded < std::ldexp(1.0, -14)) {
     return static_cast<uint16_t>(sign | static_cast<uint16_t>(std::ldexp(rounded, 24)));
   }
@@ -45,13 +45,13 @@ uint16_t Half(double number) {
 }
 
 template <typename T>
-Status StoreInt(double number, std::span<std::byte> to) {
-  constexpr double kLeast = std::numeric_limits<T>::min(), kMost = std::numeric_limits<T>::max();
-  if (!(number >= kLeast && number <= kMost) || std::trunc(number) != number) {
-    return Error(StatusCode::kInvalidArgument, {"A number (", std::to_string(number),
-                                                ") is no int of ", 8 * sizeof(T), " bits."});
+Status StoreInt(double value, std::span<std::byte> to) {
+  constexpr double kMin = std::numeric_limits<T>::min(), kMax = std::numeric_limits<T>::max();
+  if (!(value >= kMin && value <= kMax) || std::trunc(value) != value) {
+    return Error(StatusCode::kInvalidArgument, {"Value (", std::to_string(value),
+                                                ") is not an int of ", 8 * sizeof(T), " bits."});
   }
-  Store(to, 0, static_cast<T>(number));
+  Store(to, 0, static_cast<T>(value));
   return Status();
 }
 
@@ -68,8 +68,7 @@ Status Narrow(ElementType type, std::span<const std::byte> from, std::span<std::
     if (value != static_cast<int32_t>(value)) {
       return Error(StatusCode::kInvalidArgument,
                    {"Element ", i, " (", value,
-                    ") of an int64 tensor exceeds 32 bits, with which "
-                    "the device computes."});
+                    ") of an int64 tensor exceeds the 32-bit range of the device."});
     }
     Store(to, i, static_cast<int32_t>(value));
   }
@@ -87,22 +86,22 @@ void Widen(ElementType type, std::span<const std::byte> from, std::span<std::byt
   }
 }
 
-Status StoreNumber(double number, DType dtype, std::span<std::byte> to) {
+Status StoreScalar(double value, DType dtype, std::span<std::byte> to) {
   switch (dtype) {
     case DType::kF32:
-      Store(to, 0, static_cast<float>(number));
+      Store(to, 0, static_cast<float>(value));
       break;
     case DType::kF16:
-      Store(to, 0, Half(number));
+      Store(to, 0, ToF16(value));
       break;
     case DType::kI32:
-      return StoreInt<int32_t>(number, to);
+      return StoreInt<int32_t>(value, to);
     case DType::kI8:
-      return StoreInt<int8_t>(number, to);
+      return StoreInt<int8_t>(value, to);
     case DType::kU8:
-      return StoreInt<uint8_t>(number, to);
+      return StoreInt<uint8_t>(value, to);
     case DType::kB8:
-      Store(to, 0, static_cast<uint8_t>(number != 0.0 ? 1 : 0));
+      Store(to, 0, static_cast<uint8_t>(value != 0.0 ? 1 : 0));
       break;
   }
   return Status();

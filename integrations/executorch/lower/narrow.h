@@ -1,4 +1,4 @@
-// Numbers of 64 bits as the 32 that the device computes with, and back.
+// Converts 64-bit elements to the 32-bit elements of the device, and back.
 #ifndef SPIRLOOM_INTEGRATIONS_EXECUTORCH_LOWER_NARROW_H_
 #define SPIRLOOM_INTEGRATIONS_EXECUTORCH_LOWER_NARROW_H_
 
@@ -11,16 +11,16 @@
 
 namespace spirloom::delegate {
 
-// Writes the elements of `from`, of a type of 64 bits, as DeviceType(type) to `to`, which is as
-// long. Fails with kInvalidArgument for an int that 32 bits do not hold; floats are rounded.
+// Converts the elements of `from`, of the 64-bit type `type`, to DeviceType(type) in `to`, which
+// has the same number of elements. Fails with kInvalidArgument for an int out of 32-bit range;
+// floats are rounded.
 Status Narrow(ElementType type, std::span<const std::byte> from, std::span<std::byte> to);
 
-// The other way.
+// The inverse of Narrow().
 void Widen(ElementType type, std::span<const std::byte> from, std::span<std::byte> to);
 
-// Writes one element. Fails with kInvalidArgument for what the dtype does not hold: a fraction or a
-// great number as an int.
-Status StoreNumber(double number, DType dtype, std::span<std::byte> to);
+// Writes one element. Fails with kInvalidArgument if an integer dtype cannot represent the value.
+Status StoreScalar(double value, DType dtype, std::span<std::byte> to);
 
 }  // namespace spirloom::delegate
 

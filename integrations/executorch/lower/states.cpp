@@ -6,14 +6,14 @@ namespace spirloom::delegate {
 
 namespace {
 
-// What the call computes, and the arguments that it changes.
+// The call's results and the arguments that it updates in place.
 std::vector<uint32_t> WrittenBy(const Call& call, const Program& program, const NameTable& names) {
   const uint32_t result = call.args.back();
   const auto* list = std::get_if<ValueList>(&program.values[result]);
   std::vector<uint32_t> written = list == nullptr ? std::vector{result} : list->items;
-  for (const Service& service : names.Find(call.name)) {
-    const auto place = ChangedPlace(service);
-    if (place && *place + 1 < call.args.size()) written.push_back(call.args[*place]);
+  for (const OpMapping& mapping : names.Find(call.name)) {
+    const auto arg = MutatedArg(mapping);
+    if (arg && *arg + 1 < call.args.size()) written.push_back(call.args[*arg]);
   }
   return written;
 }

@@ -1,4 +1,4 @@
-// The buffers of a program that its calls write.
+// Finds the mutable buffers of a program.
 #ifndef SPIRLOOM_INTEGRATIONS_EXECUTORCH_LOWER_STATES_H_
 #define SPIRLOOM_INTEGRATIONS_EXECUTORCH_LOWER_STATES_H_
 
@@ -13,10 +13,10 @@ namespace spirloom::delegate {
 
 inline constexpr std::string_view kPrepack = "et_vk.prepack";
 
-// Value → the constant that it begins with, for each value that a call computes though it has one,
-// or is what `et_vk.prepack` makes of one: the partitioner's option alias_buffer_mutations lets the
-// result of the call that changes a buffer be the buffer. Also for each such value that calls of
-// this name change, as specs say.
+// Maps each mutable buffer to its initial constant. A buffer is a value with a constant, or the
+// `et_vk.prepack` of one, that is also the result of a call (the partitioner's option
+// alias_buffer_mutations makes the mutated buffer the call's result) or an argument that, by the
+// specs, the call updates in place.
 std::map<uint32_t, uint32_t> FindStates(const Program& program, const NameTable& names);
 
 }  // namespace spirloom::delegate

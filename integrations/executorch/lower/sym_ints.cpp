@@ -12,16 +12,16 @@ constexpr size_t kMaxTerms = 16;   // of a graph file
 constexpr size_t kMaxFactors = 4;  // symbols of a term
 
 Result<int64_t> Compute(const SymStep& step, std::span<const int64_t> values,
-                        const SymFacts& facts) {
+                        const SymBindings& bindings) {
   const auto at = [&](int64_t i) { return values[static_cast<size_t>(i)]; };
   switch (step.kind) {
     case SymKind::kConstant:
       return step.a;
     case SymKind::kSize:
-      return facts.shapes[static_cast<size_t>(step.a)][static_cast<size_t>(step.b)];
+      return bindings.shapes[static_cast<size_t>(step.a)][static_cast<size_t>(step.b)];
     case SymKind::kInput:
     case SymKind::kElement:
-      return facts.element(static_cast<size_t>(step.a), step.b);
+      return bindings.element(static_cast<size_t>(step.a), step.b);
     case SymKind::kAdd:
       return at(step.a) + at(step.b);
     case SymKind::kSub:
@@ -33,12 +33,12 @@ Result<int64_t> Compute(const SymStep& step, std::span<const int64_t> values,
   }
   const int64_t left = at(step.a), right = at(step.b);
   if (right == 0) {
-    return Error(StatusCode::kInvalidArgument, {"A size (", left, ") is divided by 0."});
+    return Error(StatusCode::kInvalidArgument, {"Division of a symbolic int (", left, ") by 0."});
   }
   return left / right - (left % right != 0 && (left < 0) != (right < 0) ? 1 : 0);
 }
 
-// The terms times `factor`; false where that does not fit.
+// Adds `factor` times the terms of `from`. Returns false on overflow.
 bool AddTerms(const SymExpr& from, int64_t factor, SymExpr& to) {
   for (const auto& [symbols, own] : from.terms) {
     int64_t product = 0, sum = 0;
@@ -51,16 +51,16 @@ bool AddTerms(const SymExpr& from, int64_t factor, SymExpr& to) {
   return true;
 }
 
-std::optional<SymExpr> Tidy(SymExpr expr) {
+std::optional<SymExpr> Normalize(SymExpr expr) {
   std::erase_if(expr.terms, [](const auto& term) { return term.second == 0; });
   if (expr.terms.size() > kMaxTerms) return std::nullopt;
   return expr;
 }
 
-// floor(l / d) + floor(r / e) is one quotient only if one of them is whole.
+// floor(l / d) + floor(r / e) is a single quotient only if d or e is 1.
 std::optional<SymExpr> Sum(const SymExpr& left, const SymExpr& right, int64_t sign) {
   if (left.divisor != 1 && right.divisor != 1) return std::nullopt;
-  if (sign < 0 && right.divisor != 1) return std::nullopt;  // -floor(x) is no floor
+  if (sign < 0 && right.divisor != 1) return std::nullopt;  // -floor(x) is not a floor
   SymExpr sum;
   sum.divisor = left.divisor * right.divisor;
   int64_t scaled = 0;
@@ -68,7 +68,7 @@ std::optional<SymExpr> Sum(const SymExpr& left, const SymExpr& right, int64_t si
       !AddTerms(right, scaled, sum)) {
     return std::nullopt;
   }
-  return Tidy(std::move(sum));
+  return Normalize(std::move(sum));
 }
 
 std::optional<SymExpr> Product(const SymExpr& left, const SymExpr& right) {
@@ -86,18 +86,19 @@ std::optional<SymExpr> Product(const SymExpr& left, const SymExpr& right) {
       }
     }
   }
-  return Tidy(std::move(product));
+  return Normalize(std::move(product));
 }
 
 }  // namespace
 
-Result<std::vector<int64_t>> Evaluate(std::span<const SymStep> steps, const SymFacts& facts) {
+Result<std::vector<int64_t>> Evaluate(std::span<const SymStep> steps, const SymBindings& bindings) {
   std::vector<int64_t> values;
   values.reserve(steps.size());
   for (const SymStep& step : steps) {
-    SPIRLOOM_TRY_ASSIGN(const int64_t value, Compute(step, values, facts));
-    if (value > kMostSize || value < -kMostSize) {
-      return Error(StatusCode::kInvalidArgument, {"A size (", value, ") exceeds ", kMostSize, "."});
+    SPIRLOOM_TRY_ASSIGN(const int64_t value, Compute(step, values, bindings));
+    if (value > kMaxSymInt || value < -kMaxSymInt) {
+      return Error(StatusCode::kInvalidArgument,
+                   {"A symbolic int (", value, ") exceeds ", kMaxSymInt, "."});
     }
     values.push_back(value);
   }
@@ -135,14 +136,14 @@ std::optional<SymExpr> Combine(SymKind kind, const SymExpr& left, const SymExpr&
     default:
       return std::nullopt;
   }
-  // floor(floor(l / d) / r) is floor(l / (d r)).
+  // floor(floor(l / d) / r) = floor(l / (d r)).
   const std::optional<int64_t> by = right.AsConstant();
   SymExpr quotient = left;
   if (!by || *by < 1 || __builtin_mul_overflow(left.divisor, *by, &quotient.divisor)) {
     return std::nullopt;
   }
-  if (const auto whole = left.AsConstant()) {
-    return SymExpr::Of(*whole / *by - (*whole % *by != 0 && *whole < 0 ? 1 : 0));
+  if (const auto integer = left.AsConstant()) {
+    return SymExpr::Of(*integer / *by - (*integer % *by != 0 && *integer < 0 ? 1 : 0));
   }
   return quotient;
 }

@@ -1,4 +1,4 @@
-// Whole numbers that follow from the sizes and numbers that a run is given.
+// Symbolic ints: integers computed from the input sizes and int inputs of a run.
 #ifndef SPIRLOOM_INTEGRATIONS_EXECUTORCH_LOWER_SYM_INTS_H_
 #define SPIRLOOM_INTEGRATIONS_EXECUTORCH_LOWER_SYM_INTS_H_
 
@@ -16,14 +16,14 @@
 
 namespace spirloom::delegate {
 
-inline constexpr int64_t kMostSize = std::numeric_limits<int32_t>::max();
+inline constexpr int64_t kMaxSymInt = std::numeric_limits<int32_t>::max();
 
 enum class SymKind : uint8_t {
   kConstant,  // `a`
   kSize,      // dim `b` of input `a`
-  kInput,     // input `a`, a number
-  kElement,   // element `b` of input `a`, counted in row-major order
-  kAdd,       // of steps `a` and `b`, as those below
+  kInput,     // input `a`, an int
+  kElement,   // element `b` of input `a`, in row-major order
+  kAdd,       // operands: steps `a` and `b`; also below
   kSub,
   kMul,
   kFloorDiv,
@@ -35,36 +35,35 @@ struct SymStep {
   int64_t b = 0;
 };
 
-// A step that is a place in a tensor: a run in which it is not between 0 and `most` fails.
-struct PlaceStep {
+// A step used as an index into a tensor. A run fails if its value is not between 0 and `max`.
+struct IndexStep {
   uint32_t step = 0;
-  int64_t most = 0;
+  int64_t max = 0;
 };
 
-// What a run is given.
-struct SymFacts {
-  std::span<const Shape> shapes;  // of each input; of a number's nothing
-  // Element `i` of an input, or the number that it is.
+// The inputs of a run.
+struct SymBindings {
+  std::span<const Shape> shapes;  // of each input; empty for an int
+  // Element `i` of a tensor input, or the value of an int input.
   std::function<Result<int64_t>(size_t input, int64_t i)> element;
 };
 
-// The value of each step, which uses those before it. Fails with kInvalidArgument for a division by
-// zero, and for numbers beyond 32 bits, which no size is.
-Result<std::vector<int64_t>> Evaluate(std::span<const SymStep> steps, const SymFacts& facts);
+// Returns the value of each step, which may depend on earlier steps. Fails with kInvalidArgument
+// for a division by zero and for a value beyond kMaxSymInt.
+Result<std::vector<int64_t>> Evaluate(std::span<const SymStep> steps, const SymBindings& bindings);
 
-// A sum of products of symbols, divided and rounded down: what a graph file can say of a size
-// (schema/graph.fbs).
+// floor(polynomial in symbols / divisor): SizeExpr of schema/graph.fbs.
 struct SymExpr {
-  std::map<std::vector<uint32_t>, int64_t> terms;  // symbols in order → factor, never 0
+  std::map<std::vector<uint32_t>, int64_t> terms;  // sorted symbols → coefficient, never 0
   int64_t divisor = 1;
 
   static SymExpr Of(int64_t constant);
   static SymExpr OfSymbol(uint32_t symbol);
-  // The number that it is whatever the symbols are.
+  // The value if it does not depend on symbols.
   std::optional<int64_t> AsConstant() const;
 };
 
-// What `kind` makes of two; none if that is no SymExpr, or one too long for a graph file.
+// Applies `kind`. None if the result is not a SymExpr or exceeds the limits of a graph file.
 std::optional<SymExpr> Combine(SymKind kind, const SymExpr& left, const SymExpr& right);
 
 }  // namespace spirloom::delegate

@@ -12,11 +12,11 @@ Status ValueMap::AddStates() {
     const TensorValue& value = *tensor(id);
     const TensorValue& source = *tensor(constant);
     if (value.type != source.type || value.shape != source.shape) {
-      return InvalidFile({DescribeValue(id), " has another type than its initial value, ",
+      return InvalidFile({DescribeValue(id), " differs in dtype or shape from its initial value, ",
                           DescribeValue(constant), "."});
     }
-    olds_[id] = Declare(id);
-    if (!tensors_.emplace(id, olds_[id]).second) {
+    initial_tensors_[id] = Declare(id);
+    if (!tensors_.emplace(id, initial_tensors_[id]).second) {
       return InvalidFile({"The input ", DescribeValue(id), " is a constant."});
     }
   }
@@ -32,7 +32,7 @@ Status ValueMap::FinishStates() {
       initial.resize(bytes.size() / ElementSize(type) * spirloom::ElementSize(DeviceType(type)));
       SPIRLOOM_TRY_WHILE(Narrow(type, bytes, initial), {"reading ", DescribeValue(constant)});
     }
-    graph_.AddState(olds_.at(id), tensors_.at(id), std::move(initial));
+    graph_.AddState(initial_tensors_.at(id), tensors_.at(id), std::move(initial));
   }
   return Status();
 }
@@ -45,15 +45,15 @@ std::span<const std::byte> ValueMap::BytesOf(const TensorValue& constant) const 
 
 Result<uint32_t> ValueMap::TensorOf(uint32_t id) {
   const TensorValue* source = tensor(id);
-  if (source == nullptr) return InvalidFile({DescribeValue(id), " is no tensor."});
+  if (source == nullptr) return InvalidFile({DescribeValue(id), " is not a tensor."});
   if (const auto found = tensors_.find(id); found != tensors_.end()) return found->second;
   if (source->is_state) {
-    return Error(StatusCode::kUnsupported,
-                 {DescribeValue(id),
-                  " is a buffer that runs change (state), and no call is known to change it."});
+    return Error(
+        StatusCode::kUnsupported,
+        {DescribeValue(id), " is a mutable buffer (state), but no supported call updates it."});
   }
   if (!source->constant.has_value()) {
-    return InvalidFile({DescribeValue(id), " is read before anything defines it."});
+    return InvalidFile({DescribeValue(id), " is read before it is defined."});
   }
   SPIRLOOM_TRY_ASSIGN(const uint32_t constant, AddConstantTensor(id, *source));
   tensors_[id] = constant;
@@ -72,9 +72,9 @@ Result<uint32_t> ValueMap::AddConstantTensor(uint32_t id, const TensorValue& sou
   return graph_.AddConstant(DescribeValue(id), dtype, source.shape, std::move(narrow));
 }
 
-Result<uint32_t> ValueMap::ScalarOf(double number, DType dtype, const Shape& shape) {
+Result<uint32_t> ValueMap::ScalarOf(double value, DType dtype, const Shape& shape) {
   std::vector<std::byte> bytes(spirloom::ElementSize(dtype));
-  SPIRLOOM_TRY(StoreNumber(number, dtype, bytes));
+  SPIRLOOM_TRY(StoreScalar(value, dtype, bytes));
   return graph_.AddConstant("", dtype, shape, std::move(bytes));
 }
 
@@ -85,7 +85,7 @@ uint32_t ValueMap::Declare(uint32_t id) {
 
 Status ValueMap::Define(uint32_t id, uint32_t tensor) {
   if (program_.values[id].index() != Value(TensorValue()).index()) {
-    return InvalidFile({DescribeValue(id), " is computed, but is no tensor."});
+    return InvalidFile({DescribeValue(id), " is computed as a tensor, but is declared otherwise."});
   }
   if (is_state(id)) {
     tensors_[id] = tensor;

@@ -1,4 +1,4 @@
-// The values of a program as tensors of the graph that is made of it, and as sizes.
+// Maps the values of a program to tensors and sizes of the graph.
 #ifndef SPIRLOOM_INTEGRATIONS_EXECUTORCH_LOWER_VALUE_MAP_H_
 #define SPIRLOOM_INTEGRATIONS_EXECUTORCH_LOWER_VALUE_MAP_H_
 
@@ -21,11 +21,11 @@ namespace spirloom::delegate {
 
 inline constexpr size_t kMaxSymbols = 64;  // of a graph file
 
-// A number that may vary.
+// A symbolic or constant int.
 struct SymValue {
   uint32_t step = 0;
-  int64_t greatest = 0;         // its value at the greatest sizes of the inputs
-  std::optional<SymExpr> expr;  // none: a graph file cannot say it
+  int64_t upper_bound = 0;      // its value at the maximum sizes of the inputs
+  std::optional<SymExpr> expr;  // none: not expressible in a graph file
 };
 
 struct InputElement {
@@ -38,10 +38,10 @@ class ValueMap {
   ValueMap(const Program& program, const NameTable& names, GraphWriter& graph)
       : program_(program), graph_(graph), states_(FindStates(program, names)) {}
 
-  // Makes the program's inputs the graph's. Call first.
+  // Adds the program's inputs to the graph. Call first.
   Status AddInputs();
-  // Makes the buffers that calls write the graph's states. Call next, and, when all calls are
-  // lowered, FinishStates().
+  // Adds the mutable buffers as states of the graph. Call second; call FinishStates() after all
+  // calls are lowered.
   Status AddStates();
   Status FinishStates();
   bool is_state(uint32_t id) const { return states_.contains(id); }
@@ -49,52 +49,51 @@ class ValueMap {
   const Value& value(uint32_t id) const { return program_.values[id]; }
   const TensorValue* tensor(uint32_t id) const { return std::get_if<TensorValue>(&value(id)); }
 
-  // The graph's tensor. Fails for a value that nothing defines (yet), for state, and for 64-bit
-  // constants that 32 bits do not hold.
+  // The graph's tensor of the value. Fails for an undefined value, for a state that no call writes,
+  // and for 64-bit constants out of 32-bit range.
   Result<uint32_t> TensorOf(uint32_t id);
-  // A constant of one number.
-  Result<uint32_t> ScalarOf(double number, DType dtype, const Shape& shape = {});
-  // Declares the tensor that a node computes for the value.
+  // A constant with one element.
+  Result<uint32_t> ScalarOf(double value, DType dtype, const Shape& shape = {});
+  // Adds the tensor of a value that a node computes.
   uint32_t Declare(uint32_t id);
-  // The value is this tensor of the graph.
+  // Maps the value to the tensor. Fails if the value is defined.
   Status Define(uint32_t id, uint32_t tensor);
-  // The same of a value that is defined already, for a tensor computed from what it was.
+  // Maps a defined value to another tensor, computed from the previous one.
   void Replace(uint32_t id, uint32_t tensor) { tensors_[id] = tensor; }
 
-  // Whether a call or the program's outputs take the value.
+  // Whether a call or the program's outputs read the value.
   bool IsRead(uint32_t id) const;
 
-  // The number that an int, a symbolic int or a bool is.
+  // The value of an int, a symbolic int or a bool.
   Result<SymValue> SymOf(uint32_t id);
   Status DefineSym(uint32_t id, SymValue sym);
-  SymValue ConstantSym(int64_t number);
-  // What a symbolic int computes of two.
+  SymValue ConstantSym(int64_t value);
+  // Applies an arithmetic operation.
   SymValue CombineSyms(SymKind kind, const SymValue& left, const SymValue& right);
-  // The size of a dim of a tensor, negative dims from the end. Fails where only a run tells it.
+  // The size of a dim of a tensor, negative dims from the end. Fails for computed tensors.
   Result<SymValue> SizeSym(uint32_t id, int64_t dim);
-  // An element of an input, read as a number before a run: the symbolic int `result`.
+  // An element of an input, read on the host before a run: the symbolic int `result`.
   Result<SymValue> ElementSym(uint32_t id, int64_t dim, int64_t index, uint32_t result);
-  // Where the number lies if it is an element of an input of rank 1.
+  // The tensor and index if the value is an element of an input of rank 1.
   std::optional<InputElement> ElementOf(const SymValue& sym) const;
-  // The number as an argument. What a graph file cannot say becomes a symbol of its own.
+  // The value as a node argument. A value without a SymExpr becomes a separate symbol.
   Result<SizedInt> Sized(const SymValue& sym);
-  // The sizes of a tensor of the graph, from a dim on.
+  // The sizes of a tensor of the graph, starting at dim `first`.
   std::vector<SizedInt> ShapeOf(uint32_t tensor, size_t first) const;
 
-  // What was used and not defined because its own call failed: no mistake of its user's.
+  // Marks the result of a failed call, so that its users report no further errors.
   void Poison(uint32_t id) { poisoned_[id] = true; }
   bool is_poisoned(uint32_t id) const { return poisoned_.contains(id); }
 
-  // What was added to `part` to give `sum`, if that is how it was computed.
+  // The other operand if `sum` was computed as an addition with `part`.
   std::optional<SymValue> Difference(const SymValue& sum, const SymValue& part) const;
-  // A run in which the number is not between 0 and `most` fails.
-  void Check(const SymValue& sym, int64_t most) { places_.push_back({sym.step, most}); }
-  // The number as an argument that is a place in a tensor: a run in which it is not between 0 and
-  // `most` fails.
-  Result<SizedInt> Place(const SymValue& sym, int64_t most);
-  const std::vector<PlaceStep>& places() const { return places_; }
-  // Sizes cannot vary: `what` has them from the file.
-  void Fix(std::string what) { fixed_by_ = std::move(what); }
+  // A run fails if the value is not between 0 and `max`.
+  void CheckIndex(const SymValue& sym, int64_t max) { index_steps_.push_back({sym.step, max}); }
+  // Sized() with CheckIndex(): the value as an argument that indexes a tensor.
+  Result<SizedInt> CheckedIndex(const SymValue& sym, int64_t max);
+  const std::vector<IndexStep>& index_steps() const { return index_steps_; }
+  // Rejects other input sizes: the lowering of the call depends on the declared sizes.
+  void RequireFixedSizes(std::string call) { fixed_by_ = std::move(call); }
   const std::string& fixed_by() const { return fixed_by_; }
 
   const std::vector<SymStep>& steps() const { return steps_; }
@@ -109,19 +108,20 @@ class ValueMap {
 
   const Program& program_;
   GraphWriter& graph_;
-  std::map<uint32_t, uint32_t> states_;   // value → the constant that it begins with
-  std::map<uint32_t, uint32_t> olds_;     // such a value → the tensor that it is before a run
-  std::map<uint32_t, uint32_t> tensors_;  // value → tensor of the graph
-  std::map<uint32_t, uint32_t> inputs_;   // tensor of the graph → the program's input that it is
+  std::map<uint32_t, uint32_t> states_;           // value → its initial constant
+  std::map<uint32_t, uint32_t> initial_tensors_;  // state → its tensor before a run
+  std::map<uint32_t, uint32_t> tensors_;          // value → tensor of the graph
+  std::map<uint32_t, uint32_t> inputs_;           // tensor of the graph → input of the program
   std::map<uint32_t, SymValue> syms_;
   std::map<uint32_t, std::vector<uint32_t>> dims_;  // tensor of the graph → entries of its sizes
-  std::map<uint32_t, std::vector<std::optional<uint32_t>>> symbols_;  // → symbols of its dims
-  std::map<uint32_t, uint32_t> constants_;                            // value → tensor
+  std::map<uint32_t, std::vector<std::optional<uint32_t>>>
+      symbols_;                             // tensor → symbols of its dims
+  std::map<uint32_t, uint32_t> constants_;  // value → tensor
   std::map<uint32_t, bool> poisoned_;
   std::vector<SymStep> steps_;
-  std::map<uint32_t, std::pair<SymValue, SymValue>> sums_;  // step → what it adds
+  std::map<uint32_t, std::pair<SymValue, SymValue>> sums_;  // step → operands of its addition
   std::vector<uint32_t> size_steps_;
-  std::vector<PlaceStep> places_;
+  std::vector<IndexStep> index_steps_;
   std::string fixed_by_;
 };
 

@@ -10,7 +10,7 @@ namespace spirloom::delegate {
 namespace {
 
 constexpr std::string_view kFormat = "spirloom-executorch-3";
-constexpr uint64_t kArgTypes = 8, kPlaceKinds = 4, kSettingKinds = 3, kDefaultKinds = 3;
+constexpr uint64_t kArgTypes = 8, kCallArgKinds = 4, kArgBindingKinds = 3, kDefaultKinds = 3;
 constexpr uint64_t kDTypes = 6;
 constexpr uint64_t kMaxRankBound = 16, kMaxParts = 9, kMaxResults = 9;
 
@@ -32,30 +32,32 @@ class Reader {
     return op;
   }
 
-  Service ReadService(std::span<const OpInfo> ops) {
-    Service service;
-    service.name = in_.Text();
-    service.op = static_cast<uint32_t>(in_.Below(ops.size()));
-    if (const uint64_t rank = in_.Below(kMaxRankBound); rank > 0) service.rank = rank - 1;
-    if (!in_.ok()) return service;
-    const OpInfo& op = ops[service.op];
-    service.parts = static_cast<uint32_t>(in_.Below(kMaxParts)) + 1;
-    service.part = static_cast<uint32_t>(in_.Below(service.parts));
-    if (const uint64_t changed = in_.Below(op.args.size() + 1); changed > 0) {
-      service.changed = static_cast<uint32_t>(changed - 1);
+  OpMapping ReadMapping(std::span<const OpInfo> ops) {
+    OpMapping mapping;
+    mapping.name = in_.Text();
+    mapping.op = static_cast<uint32_t>(in_.Below(ops.size()));
+    if (const uint64_t rank = in_.Below(kMaxRankBound); rank > 0) mapping.rank = rank - 1;
+    if (!in_.ok()) return mapping;
+    const OpInfo& op = ops[mapping.op];
+    mapping.parts = static_cast<uint32_t>(in_.Below(kMaxParts)) + 1;
+    mapping.part = static_cast<uint32_t>(in_.Below(mapping.parts));
+    if (const uint64_t mutated = in_.Below(op.args.size() + 1); mutated > 0) {
+      mapping.mutated_arg = static_cast<uint32_t>(mutated - 1);
     }
-    service.result = static_cast<uint32_t>(in_.Below(kMaxResults));
-    const uint64_t places = in_.Varint();
-    for (uint64_t i = 0; i < places && in_.ok(); ++i) service.places.push_back(ReadPlace(op));
-    const uint64_t settings = in_.Varint();
-    for (uint64_t i = 0; i < settings && in_.ok(); ++i) {
-      service.settings.push_back(ReadSetting(op));
+    mapping.result = static_cast<uint32_t>(in_.Below(kMaxResults));
+    const uint64_t arg_count = in_.Varint();
+    for (uint64_t i = 0; i < arg_count && in_.ok(); ++i) {
+      mapping.call_args.push_back(ReadCallArg(op));
     }
-    return service;
+    const uint64_t binding_count = in_.Varint();
+    for (uint64_t i = 0; i < binding_count && in_.ok(); ++i) {
+      mapping.bindings.push_back(ReadBinding(op));
+    }
+    return mapping;
   }
 
  private:
-  ArgInfo ReadArg(uint32_t place) {
+  ArgInfo ReadArg(uint32_t index) {
     ArgInfo arg;
     arg.name = in_.Text();
     arg.type = static_cast<ArgType>(in_.Below(kArgTypes));
@@ -66,40 +68,40 @@ class Reader {
     if (dtype > 0 && !arg.any_dtype) arg.dtype = static_cast<DType>(dtype - 1);
     const uint64_t kind = in_.Below(kDefaultKinds);
     if (kind == 1) arg.default_value = ReadConstant();
-    if (kind == 2) arg.default_of = static_cast<uint32_t>(in_.Below(place));
+    if (kind == 2) arg.default_of = static_cast<uint32_t>(in_.Below(index));
     return arg;
   }
 
-  Place ReadPlace(const OpInfo& op) {
-    Place place;
-    place.kind = static_cast<PlaceKind>(in_.Below(kPlaceKinds));
-    if (place.kind == PlaceKind::kExactly) place.value = ReadConstant();
-    if (place.kind == PlaceKind::kArg) place.args.push_back(ReadArgPlace(op));
-    if (place.kind != PlaceKind::kList) return place;
+  CallArg ReadCallArg(const OpInfo& op) {
+    CallArg call_arg;
+    call_arg.kind = static_cast<CallArgKind>(in_.Below(kCallArgKinds));
+    if (call_arg.kind == CallArgKind::kExact) call_arg.value = ReadConstant();
+    if (call_arg.kind == CallArgKind::kArg) call_arg.args.push_back(ReadArgIndex(op));
+    if (call_arg.kind != CallArgKind::kList) return call_arg;
     const uint64_t count = in_.Varint();
-    for (uint64_t i = 0; i < count && in_.ok(); ++i) place.args.push_back(ReadArgPlace(op));
-    return place;
+    for (uint64_t i = 0; i < count && in_.ok(); ++i) call_arg.args.push_back(ReadArgIndex(op));
+    return call_arg;
   }
 
-  uint32_t ReadArgPlace(const OpInfo& op) {
+  uint32_t ReadArgIndex(const OpInfo& op) {
     return static_cast<uint32_t>(in_.Below(op.args.size()));
   }
 
-  Setting ReadSetting(const OpInfo& op) {
-    Setting setting;
-    setting.arg = ReadArgPlace(op);
-    setting.kind = static_cast<SettingKind>(in_.Below(kSettingKinds));
-    if (setting.kind == SettingKind::kValue) {
-      setting.value = ReadConstant();
-      return setting;
+  ArgBinding ReadBinding(const OpInfo& op) {
+    ArgBinding binding;
+    binding.arg = ReadArgIndex(op);
+    binding.kind = static_cast<ArgBindingKind>(in_.Below(kArgBindingKinds));
+    if (binding.kind == ArgBindingKind::kValue) {
+      binding.value = ReadConstant();
+      return binding;
     }
-    setting.of_output = in_.Below(2) != 0;
-    setting.tensor =
-        static_cast<uint32_t>(in_.Below(setting.of_output ? op.outputs : op.args.size()));
-    if (setting.kind == SettingKind::kShapeOf) {
-      setting.first = static_cast<uint32_t>(in_.Below(kMaxRankBound));
+    binding.of_output = in_.Below(2) != 0;
+    binding.tensor =
+        static_cast<uint32_t>(in_.Below(binding.of_output ? op.outputs : op.args.size()));
+    if (binding.kind == ArgBindingKind::kShapeOf) {
+      binding.first = static_cast<uint32_t>(in_.Below(kMaxRankBound));
     }
-    return setting;
+    return binding;
   }
 
   Constant ReadConstant() {
@@ -128,10 +130,10 @@ class Reader {
 
 }  // namespace
 
-std::optional<size_t> ChangedPlace(const Service& service) {
-  for (size_t i = 0; i < service.places.size() && service.changed; ++i) {
-    const Place& place = service.places[i];
-    if (place.kind == PlaceKind::kArg && place.args[0] == *service.changed) return i;
+std::optional<size_t> MutatedArg(const OpMapping& mapping) {
+  for (size_t i = 0; i < mapping.call_args.size() && mapping.mutated_arg; ++i) {
+    const CallArg& call_arg = mapping.call_args[i];
+    if (call_arg.kind == CallArgKind::kArg && call_arg.args[0] == *mapping.mutated_arg) return i;
   }
   return std::nullopt;
 }
@@ -139,30 +141,30 @@ std::optional<size_t> ChangedPlace(const Service& service) {
 Result<NameTable> NameTable::Read(std::span<const std::byte> bytes) {
   pack::ByteReader in(bytes);
   if (in.Text() != kFormat) {
-    return InvalidFile({"The table of ExecuTorch's names is not of the format ", kFormat, "."});
+    return InvalidFile({"The ExecuTorch name table does not have the format ", kFormat, "."});
   }
   NameTable table;
   Reader reader(in);
   const uint64_t ops = in.Varint();
   for (uint64_t i = 0; i < ops && in.ok(); ++i) table.ops_.push_back(reader.ReadOp());
-  const uint64_t services = in.Varint();
-  for (uint64_t i = 0; i < services && in.ok(); ++i) {
-    table.services_.push_back(reader.ReadService(table.ops_));
+  const uint64_t mappings = in.Varint();
+  for (uint64_t i = 0; i < mappings && in.ok(); ++i) {
+    table.mappings_.push_back(reader.ReadMapping(table.ops_));
   }
-  if (!in.ok()) return InvalidFile({"The table of ExecuTorch's names ends too early."});
+  if (!in.ok()) return InvalidFile({"The ExecuTorch name table is truncated or malformed."});
   if (in.remaining() > 0) {
-    return InvalidFile({in.remaining(), " bytes follow the table of ExecuTorch's names."});
+    return InvalidFile({in.remaining(), " bytes follow the ExecuTorch name table."});
   }
-  if (!std::ranges::is_sorted(table.services_, {}, &Service::name) ||
+  if (!std::ranges::is_sorted(table.mappings_, {}, &OpMapping::name) ||
       !std::ranges::is_sorted(table.ops_, {}, &OpInfo::name)) {
-    return InvalidFile({"The table of ExecuTorch's names is not in order."});
+    return InvalidFile({"The ExecuTorch name table is not sorted by name."});
   }
   return table;
 }
 
-std::span<const Service> NameTable::Find(std::string_view name) const {
-  const auto first = std::ranges::lower_bound(services_, name, {}, &Service::name);
-  const auto last = std::ranges::upper_bound(services_, name, {}, &Service::name);
+std::span<const OpMapping> NameTable::Find(std::string_view name) const {
+  const auto first = std::ranges::lower_bound(mappings_, name, {}, &OpMapping::name);
+  const auto last = std::ranges::upper_bound(mappings_, name, {}, &OpMapping::name);
   return {first, last};
 }
 

@@ -1,5 +1,5 @@
-// What ExecuTorch calls the ops of a library, and how the arguments of such calls find theirs: the
-// keys `executorch` of the specs (docs/reference/spec-language.md).
+// Maps ExecuTorch operators and their arguments to Spirloom ops: the `executorch` keys of the specs
+// (docs/reference/spec-language.md).
 #ifndef SPIRLOOM_INTEGRATIONS_EXECUTORCH_NAMES_NAME_TABLE_H_
 #define SPIRLOOM_INTEGRATIONS_EXECUTORCH_NAMES_NAME_TABLE_H_
 
@@ -17,22 +17,22 @@
 
 namespace spirloom::delegate {
 
-// The numbers of the enumerations here are part of the format.
+// The values of the enumerations in this file are part of the file format.
 enum class ArgType : uint8_t { kTensor, kTensors, kInt, kFloat, kNumber, kBool, kInts, kString };
 
-// A value that a spec writes; monostate: none.
+// A literal in a spec; monostate: none.
 using Constant =
     std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<int64_t>>;
 
 struct ArgInfo {
   std::string name;
   ArgType type{};
-  bool optional = false;           // a tensor that may be absent
+  bool optional = false;           // the tensor may be absent
   std::optional<uint64_t> length;  // of an int[N]
-  std::optional<DType> dtype;      // of a tensor, where the spec fixes it
-  bool any_dtype = false;          // of a tensor that need not be of the op's
+  std::optional<DType> dtype;      // of a tensor, if the spec fixes it
+  bool any_dtype = false;          // the tensor's dtype is independent of the op's
   std::optional<Constant> default_value;
-  std::optional<uint32_t> default_of;  // instead: the earlier argument whose value it takes
+  std::optional<uint32_t> default_of;  // instead: the earlier argument whose value is the default
 };
 
 struct OpInfo {
@@ -41,61 +41,61 @@ struct OpInfo {
   uint32_t outputs = 0;
 };
 
-enum class PlaceKind : uint8_t { kIgnored, kArg, kExactly, kList };
+enum class CallArgKind : uint8_t { kIgnored, kArg, kExact, kList };
 
-// What the argument at one place of a foreign call is.
-struct Place {
-  PlaceKind kind{};
-  std::vector<uint32_t> args;  // kArg: one; kList: of the list's elements
-  Constant value;              // kExactly
+// The use of one argument of an ExecuTorch call.
+struct CallArg {
+  CallArgKind kind{};
+  std::vector<uint32_t> args;  // op arguments; kArg: one; kList: one per element of the list
+  Constant value;              // kExact: the required value
 };
 
-enum class SettingKind : uint8_t { kValue, kShapeOf, kDTypeOf };
+enum class ArgBindingKind : uint8_t { kValue, kShapeOf, kDTypeOf };
 
-// The value of an argument that no place gives.
-struct Setting {
+// The value of an op argument that no argument of the call sets.
+struct ArgBinding {
   uint32_t arg = 0;
-  SettingKind kind{};
+  ArgBindingKind kind{};
   Constant value;          // kValue
-  bool of_output = false;  // kShapeOf, kDTypeOf: the tensor, an output or an argument
+  bool of_output = false;  // kShapeOf, kDTypeOf: `tensor` is an output, not an argument
   uint32_t tensor = 0;
-  uint32_t first = 0;  // kShapeOf: from this dim on
+  uint32_t first = 0;  // kShapeOf: the first dim
 };
 
-// One way in which an op serves a name, or a part of its calls: several ops together, in order,
-// compute a call then.
-struct Service {
+// Maps calls of an ExecuTorch operator to an op. With `parts` > 1, one mapping per part, in order,
+// computes the call.
+struct OpMapping {
   std::string name;
   uint32_t op = 0;
-  std::optional<uint64_t> rank;  // of the call's first tensor
+  std::optional<uint64_t> rank;  // required rank of the call's first tensor
   uint32_t part = 0;
   uint32_t parts = 1;
-  // The argument that the call changes: what it is given there becomes the op's output. None: the
-  // outputs are results of the call, from this one on.
-  std::optional<uint32_t> changed;
+  // The op argument that the call updates in place; the op's output is its new value. None: the
+  // op's outputs are the call's results, starting with `result`.
+  std::optional<uint32_t> mutated_arg;
   uint32_t result = 0;
-  std::vector<Place> places;
-  std::vector<Setting> settings;
+  std::vector<CallArg> call_args;
+  std::vector<ArgBinding> bindings;
 };
 
-// The place of the call's argument that it changes, if it changes any.
-std::optional<size_t> ChangedPlace(const Service& service);
+// The index of the call argument that the call updates in place, if any.
+std::optional<size_t> MutatedArg(const OpMapping& mapping);
 
 // Immutable, so thread-safe.
 class NameTable {
  public:
-  // Reads what codegen/registry/foreign.py wrote. Checks all of it. Fails with kInvalidFile.
+  // Reads and validates a table written by codegen/registry/executorch.py. Fails with kInvalidFile.
   static Result<NameTable> Read(std::span<const std::byte> bytes);
 
-  // The services of a name: by part, and of each in the order in which to try them.
-  std::span<const Service> Find(std::string_view name) const;
-  const OpInfo& op(const Service& service) const { return ops_[service.op]; }
-  // The op of this name of ours, or null.
+  // The mappings of an ExecuTorch operator, sorted by part, then by priority.
+  std::span<const OpMapping> Find(std::string_view name) const;
+  const OpInfo& op(const OpMapping& mapping) const { return ops_[mapping.op]; }
+  // The Spirloom op of this name, or null.
   const OpInfo* FindOp(std::string_view name) const;
 
  private:
-  std::vector<OpInfo> ops_;        // in order of name
-  std::vector<Service> services_;  // in order of name
+  std::vector<OpInfo> ops_;          // sorted by name
+  std::vector<OpMapping> mappings_;  // sorted by name
 };
 
 }  // namespace spirloom::delegate

@@ -12,33 +12,33 @@
 
 namespace spirloom::graph {
 
-// Finds constants and states that are on the device already, made for another plan of the same
-// graph file. Owns none: they live as long as some store holds them.
+// Finds constants and states on the device that another plan of the same graph file uploaded. Holds
+// weak references: a constant is destroyed with the last store that owns it.
 class ConstantPool {
  public:
-  // By tensor: of each constant of `plan` that is a root a number that stands for its bytes and its
-  // layout in every plan of the file, of each state one that stands for its name in a set of
-  // states; else kNoNumber.
+  // Returns an id per tensor of `plan`. The id of a constant root identifies its bytes and layout
+  // in every plan of the file; the id of a state identifies its name in the state set. kNoId
+  // otherwise.
   std::vector<uint32_t> Identify(const Plan& plan, uint64_t state_set = 0);
-  static constexpr uint32_t kNoNumber = UINT32_MAX;
+  static constexpr uint32_t kNoId = UINT32_MAX;
 
-  // The constant with this number; null if there is none.
-  std::shared_ptr<TensorResource> Find(uint32_t number) const;
-  void Add(uint32_t number, const std::shared_ptr<TensorResource>& resource) {
-    resources_[number] = resource;
+  // Returns the resource with this id, or null.
+  std::shared_ptr<TensorResource> Find(uint32_t id) const;
+  void Add(uint32_t id, const std::shared_ptr<TensorResource>& resource) {
+    resources_[id] = resource;
   }
 
  private:
-  struct Number {
+  struct Id {
     uint32_t value;
-    uint32_t plan;  // the last one that used it
+    uint32_t plan;  // the last plan that used it
   };
 
-  uint32_t NumberOf(const std::string& key);
-  // Drops what neither lives nor was of use for the last plans.
-  void Forget();
+  uint32_t IdOf(const std::string& key);
+  // Removes expired resources, and ids that recent plans did not use.
+  void RemoveExpired();
 
-  std::unordered_map<std::string, Number> numbers_;
+  std::unordered_map<std::string, Id> ids_;
   uint32_t next_ = 0;
   uint32_t plans_ = 0;
   std::unordered_map<uint32_t, std::weak_ptr<TensorResource>> resources_;

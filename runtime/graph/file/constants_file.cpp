@@ -11,11 +11,11 @@
 namespace spirloom::graph {
 namespace {
 
-// What such a file ends with.
+// Footer of a constants file: magic, size in bytes, digest.
 constexpr size_t kFooterBytes = 64;
 constexpr std::string_view kMagic = "SLGDATA1";
-constexpr size_t kSizeAt = 8;
-constexpr size_t kDigestAt = 16;
+constexpr size_t kSizeOffset = 8;
+constexpr size_t kDigestOffset = 16;
 constexpr size_t kDigestBytes = 16;
 
 uint64_t LittleEndian(std::span<const std::byte> bytes) {
@@ -33,7 +33,8 @@ Result<std::string> ConstantsFileName(const schema::Graph& source) {
   std::string name = source.constants_file()->str();
   if (name == "." || name == ".." ||
       name.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos) {
-    return InvalidFile({"constants_file (", Quote(name), ") is not a bare file name."});
+    return InvalidFile(
+        {"'constants_file' is ", Quote(name), "; expected a file name without directory."});
   }
   return name;
 }
@@ -42,25 +43,25 @@ Result<std::span<const std::byte>> ConstantSection(const schema::Graph& source,
                                                    const std::string& name,
                                                    std::span<const std::byte> file) {
   if (source.constants_digest() == nullptr || source.constants_digest()->size() != kDigestBytes) {
-    return InvalidFile({"Graph does not tell the digest of the constants in its file ", Quote(name),
+    return InvalidFile({"The graph has no digest of its constants file ", Quote(name),
                         ". Import the model again."});
   }
-  const std::span wanted(source.constants_digest()->data(), kDigestBytes);
+  const std::span expected(source.constants_digest()->data(), kDigestBytes);
   const size_t size = file.size() - std::min(kFooterBytes, file.size());
   const auto footer = file.subspan(size);
-  if (footer.size() < kFooterBytes || std::memcmp(footer.data(), kMagic.data(), kSizeAt) != 0 ||
-      LittleEndian(footer.subspan(kSizeAt, kDigestAt - kSizeAt)) != size) {
-    return InvalidFile({"Constants file ", Quote(name), " of ", file.size(),
-                        " bytes is damaged or cut short. Import the model again."});
+  if (footer.size() < kFooterBytes || std::memcmp(footer.data(), kMagic.data(), kSizeOffset) != 0 ||
+      LittleEndian(footer.subspan(kSizeOffset, kDigestOffset - kSizeOffset)) != size) {
+    return InvalidFile({"The constants file ", Quote(name), " (", file.size(),
+                        " bytes) is damaged or truncated. Import the model again."});
   }
-  const std::span found(reinterpret_cast<const uint8_t*>(footer.data()) + kDigestAt, kDigestBytes);
-  if (std::memcmp(found.data(), wanted.data(), kDigestBytes) != 0) {
-    return InvalidFile({"Graph and constants file ", Quote(name),
-                        " do not belong together: the graph was written with constants of the "
-                        "digest ",
-                        Hex(wanted), ", the file holds those of ", Hex(found),
-                        ". Put the file that was written with the graph beside it, or import the "
-                        "model again."});
+  const std::span found(reinterpret_cast<const uint8_t*>(footer.data()) + kDigestOffset,
+                        kDigestBytes);
+  if (std::memcmp(found.data(), expected.data(), kDigestBytes) != 0) {
+    return InvalidFile({"The constants file ", Quote(name),
+                        " does not match the graph: expected digest ", Hex(expected), ", found ",
+                        Hex(found),
+                        ". Copy the constants file that was written with the graph to the same "
+                        "directory, or import the model again."});
   }
   return file.first(size);
 }

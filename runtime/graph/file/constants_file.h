@@ -1,4 +1,4 @@
-// The constant section as a file beside the graph (schema/graph.fbs).
+// External constants: the constant section in a separate file (schema/graph.fbs).
 #ifndef SPIRLOOM_RUNTIME_GRAPH_FILE_CONSTANTS_FILE_H_
 #define SPIRLOOM_RUNTIME_GRAPH_FILE_CONSTANTS_FILE_H_
 
@@ -11,13 +11,13 @@
 
 namespace spirloom::graph {
 
-// The name of the file that holds the constants of `source`; empty if the graph file does. Fails
-// with kInvalidFile if it lies in another folder.
+// Returns the name of the constants file of `source`; empty if the graph file contains the
+// constants. Fails with kInvalidFile if the name contains a directory.
 Result<std::string> ConstantsFileName(const schema::Graph& source);
 
-// The constant section in `file`, the content of the file called `name`. The digest at its end must
-// be the one that `source` states: two comparisons, however large the constants are. Fails with
-// kInvalidFile naming both digests.
+// Returns the constant section of `file`, the contents of the file `name`. Fails with kInvalidFile
+// and both digests if the digest in its footer differs from the digest in `source`. The constants
+// themselves are not hashed.
 Result<std::span<const std::byte>> ConstantSection(const schema::Graph& source,
                                                    const std::string& name,
                                                    std::span<const std::byte> file);

@@ -1,5 +1,5 @@
-// What the readers of a graph file share. The file is verified as FlatBuffers and trusted no
-// further.
+// Utilities of the graph file readers. FlatBuffers verification has passed; all values are
+// untrusted.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_FILE_FILE_ACCESS_H_
 #define SPIRLOOM_RUNTIME_GRAPH_FILE_FILE_ACCESS_H_
 
@@ -14,10 +14,10 @@
 
 namespace spirloom::graph {
 
-// Where constants begin: in their section, which begins so itself.
+// Alignment in bytes of the constant section and of each constant in it.
 inline constexpr size_t kConstantAlignment = 64;
 
-// Element i of a vector of numbers. The verifier does not check the alignment of elements.
+// Returns element i of a vector of scalars. The verifier does not check the alignment of elements.
 template <typename T>
 T ElementAt(const flatbuffers::Vector<T>& vector, size_t i) {
   T value;
@@ -25,22 +25,24 @@ T ElementAt(const flatbuffers::Vector<T>& vector, size_t i) {
   return flatbuffers::EndianScalar(value);
 }
 
-// The size of a FlatBuffers vector that may be absent.
+// Returns the size of a FlatBuffers vector; 0 if it is absent.
 template <typename Vector>
 size_t CountOf(const Vector* vector) {
   return vector == nullptr ? 0 : vector->size();
 }
 
-// How much may be copied out of a file. Offsets in a hostile one may share targets, so copies are
-// charged against an allowance proportional to the file's size.
+// Limits the data copied out of a file, in proportion to its size. Offsets in a malicious file can
+// share targets, so its contents can be much larger than the file.
 class ReadBudget {
  public:
   explicit ReadBudget(uint64_t file_size) : left_(file_size * 64 + (uint64_t{1} << 20)) {}
 
-  // For `count` things of `size` bytes.
+  // Charges `count` items of `size` bytes. Fails with kInvalidFile if the budget is exceeded.
   Status Spend(uint64_t count, uint64_t size);
-  // `what` names the string in messages, e.g. "the name". An absent one leaves `target` empty.
-  Status ReadString(const flatbuffers::String* source, std::string& target, const char* what);
+  // `description` names the string in messages, e.g. "the name". If it is absent, `target` stays
+  // empty.
+  Status ReadString(const flatbuffers::String* source, std::string& target,
+                    const char* description);
 
  private:
   uint64_t left_;

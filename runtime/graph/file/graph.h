@@ -1,4 +1,4 @@
-// A graph as plain data: what a .slg file says, checked, before any device is involved.
+// A graph as plain data: the validated contents of a .slg file, independent of the device.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_FILE_GRAPH_H_
 #define SPIRLOOM_RUNTIME_GRAPH_FILE_GRAPH_H_
 
@@ -16,7 +16,7 @@
 
 namespace spirloom::graph {
 
-// The kind of an argument's value. The numbers are part of the file format.
+// The kind of an argument's value. The values are part of the file format.
 enum class ArgKind : uint8_t {
   kNone = 0,
   kTensor = 1,
@@ -31,14 +31,14 @@ enum class ArgKind : uint8_t {
 // Returns e.g. "tensor list".
 const char* Name(ArgKind kind);
 
-// The value of one argument; `kind` says which member holds it.
+// The value of an argument; `kind` selects the valid member.
 struct Arg {
   ArgKind kind = ArgKind::kNone;
   std::vector<uint32_t> tensors;  // kTensor (one), kTensorList
   std::vector<int64_t> ints;      // kInt and kBool (one), kInts
   double f = 0;
   std::string s;
-  std::vector<uint32_t> sizes;  // of each of `ints`: kFixedSize or an index, as in Tensor
+  std::vector<uint32_t> sizes;  // for each of `ints`: kFixedSize or an index, as in Tensor
 
   friend bool operator==(const Arg&, const Arg&) = default;
 };
@@ -48,16 +48,16 @@ struct Tensor {
   std::string name;
   DType dtype = DType::kF32;
   Shape shape;
-  Storage storage = Storage::kAuto;  // what the graph asks for
+  Storage storage = Storage::kAuto;  // as declared in the graph
   int32_t constant = -1;             // index into Graph::constants
-  int32_t initial = -1;              // of a state, likewise; -1: zeros
-  int64_t least = INT64_MIN;         // of an input: its numbers lie between these
-  int64_t greatest = INT64_MAX;
+  int32_t initial = -1;     // initial value of a state, index into Graph::constants; -1: zeros
+  int64_t min = INT64_MIN;  // bounds of the values of an input
+  int64_t max = INT64_MAX;
   uint64_t size = 0;
-  // Of each dimension: kFixedSize, kInferredSize (not of inputs), or the index in Graph::sizes of
-  // what it is. Empty: all fixed.
+  // For each dimension: kFixedSize, kInferredSize (not for inputs), or an index into Graph::sizes.
+  // Empty: all dimensions are fixed.
   std::vector<uint32_t> sizes;
-  bool inferred = false;  // the shape is whatever its node computes
+  bool inferred = false;  // the shape is inferred from the node
 };
 
 struct Node {
@@ -67,28 +67,29 @@ struct Node {
   std::string name;
 };
 
-// Immutable once loaded. With symbols, shapes and ints are those for their greatest values. Every
-// index is in range; nodes are topologically sorted; each tensor that is used is an input, a
-// constant, a state or the output of exactly one node.
+// Immutable once loaded. Shapes and ints are the values for the maximum of each symbol. Every
+// index is in range; nodes are topologically sorted; each used tensor is an input, a constant, a
+// state or the output of exactly one node.
 struct Graph {
   std::vector<Tensor> tensors;
-  std::vector<std::span<const std::byte>> constants;  // refer to the file, which must outlive this
-  bool is_mapped = false;                             // the file, and that of the constants
+  std::vector<std::span<const std::byte>>
+      constants;           // views into the file, which must outlive this
+  bool is_mapped = false;  // the graph file and the constants file are mapped
   std::vector<Node> nodes;
   std::vector<uint32_t> inputs;
   std::vector<uint32_t> outputs;
-  std::vector<uint32_t> states;   // outlive runs: one begins with what is there
-  std::vector<uint32_t> updates;  // what each of them becomes in a run
-  std::string constants_file;     // a bare file name; empty: the constants are in the graph file
+  std::vector<uint32_t> states;   // tensors that keep their value between runs
+  std::vector<uint32_t> updates;  // new value of each state at the end of a run
+  std::string constants_file;     // file name; empty: constants are in the graph file
   std::string producer;
-  uint64_t file_bytes = 0;           // of the file and its constants
-  std::string name;                  // of the method
-  std::vector<std::string> methods;  // of the file, this one included
-  std::vector<uint8_t> digest;       // of the constants; empty if the file does not tell it
-  std::shared_ptr<const std::vector<Attachment>> attachments =  // of the file; never null
+  uint64_t file_bytes = 0;           // size of the graph file and its constants
+  std::string name;                  // name of the method
+  std::vector<std::string> methods;  // all methods of the file
+  std::vector<uint8_t> digest;       // digest of the constants; empty if unknown
+  std::shared_ptr<const std::vector<Attachment>> attachments =  // never null
       std::make_shared<const std::vector<Attachment>>();
   std::vector<Symbol> symbols;
-  std::vector<SizeExpr> sizes;  // have values at the greatest sizes
+  std::vector<SizeExpr> sizes;  // valid at the maximum of each symbol
 };
 
 using spirloom::Quote;

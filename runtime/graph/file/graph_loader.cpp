@@ -12,24 +12,25 @@
 namespace spirloom::graph {
 namespace {
 
-constexpr uint32_t kVersion = 1;
 constexpr size_t kSizePrefixBytes = 4;
 
-// The bytes of the size-prefixed FlatBuffer at the start of `file`.
-Result<std::span<const std::byte>> FlatBufferPart(std::span<const std::byte> file) {
+// Returns the size-prefixed FlatBuffer at the start of `file`.
+Result<std::span<const std::byte>> FlatBufferOf(std::span<const std::byte> file) {
   uint32_t size = 0;
-  constexpr size_t kLeast = kSizePrefixBytes + 8;  // root offset and identifier
-  if (file.size() < kLeast) {
-    return InvalidFile({"File of ", file.size(), " bytes is too short for a graph."});
+  constexpr size_t kMin = kSizePrefixBytes + 8;  // root offset and identifier
+  if (file.size() < kMin) {
+    return InvalidFile(
+        {"The file has ", file.size(), " bytes; a graph file has at least ", kMin, "."});
   }
   if (std::memcmp(file.data() + 8, schema::GraphIdentifier(), 4) != 0) {
-    return InvalidFile({"File is not a Spirloom graph: the identifier 'SLG1' is missing."});
+    return InvalidFile({"The file is not a Spirloom graph: the identifier 'SLG1' is missing."});
   }
   for (size_t i = 0; i < kSizePrefixBytes; ++i) {
     size |= static_cast<uint32_t>(file[i]) << (8 * i);
   }
   if (size > file.size() - kSizePrefixBytes || size >= FLATBUFFERS_MAX_BUFFER_SIZE - 64) {
-    return InvalidFile({"Graph of ", size, " bytes exceeds the file (", file.size(), " bytes)."});
+    return InvalidFile({"The size of the graph (", size, " bytes) exceeds the file (", file.size(),
+                        " bytes). The file is truncated or damaged."});
   }
   return file.first(size + kSizePrefixBytes);
 }
@@ -37,13 +38,14 @@ Result<std::span<const std::byte>> FlatBufferPart(std::span<const std::byte> fil
 Result<const schema::Graph*> Verify(std::span<const std::byte> buffer) {
   flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(buffer.data()), buffer.size());
   if (!schema::VerifySizePrefixedGraphBuffer(verifier)) {
-    return InvalidFile({"Graph is malformed: FlatBuffers verification fails."});
+    return InvalidFile({"The graph is malformed: FlatBuffers verification failed."});
   }
   const schema::Graph* graph = schema::GetSizePrefixedGraph(buffer.data());
+  constexpr auto kVersion = static_cast<uint32_t>(schema::FormatVersion::Current);
   if (graph->version() != kVersion) {
-    return Error(StatusCode::kUnsupported, {"Graph version (", graph->version(),
-                                            ") differs from the one this runtime reads (", kVersion,
-                                            "). Import the model again."});
+    return Error(StatusCode::kUnsupported,
+                 {"The graph has format version ", graph->version(),
+                  "; this runtime reads version ", kVersion, ". Import the model again."});
   }
   return graph;
 }
@@ -53,8 +55,8 @@ Result<const schema::Graph*> Verify(std::span<const std::byte> buffer) {
 Result<Graph> ParseGraph(std::span<const std::byte> file,
                          std::optional<std::span<const std::byte>> constants_file,
                          std::string_view method) {
-  SPIRLOOM_TRY_ASSIGN(std::span<const std::byte> buffer, FlatBufferPart(file));
-  // FlatBuffers reads fields in place, at their natural alignment.
+  SPIRLOOM_TRY_ASSIGN(std::span<const std::byte> buffer, FlatBufferOf(file));
+  // FlatBuffers requires naturally aligned fields.
   std::vector<uint64_t> aligned;
   if (reinterpret_cast<uintptr_t>(buffer.data()) % alignof(uint64_t) != 0) {
     aligned.resize(buffer.size() / sizeof(uint64_t) + 1);
@@ -67,8 +69,8 @@ Result<Graph> ParseGraph(std::span<const std::byte> file,
   if (!name.empty()) {
     if (!constants_file.has_value()) {
       return Error(StatusCode::kInvalidArgument,
-                   {"Graph keeps its constants in the file ", Quote(name),
-                    ", which a graph loaded from memory cannot name."});
+                   {"The graph has its constants in the file ", Quote(name),
+                    ". Load it from a file, not from memory."});
     }
     SPIRLOOM_TRY_ASSIGN(constants, ConstantSection(*source, name, *constants_file));
   } else {
@@ -82,7 +84,7 @@ Result<Graph> ParseGraph(std::span<const std::byte> file,
 Result<LoadedGraph> LoadGraphFile(const std::string& path, std::string_view method) {
   SPIRLOOM_TRY_ASSIGN(MappedFile file, MappedFile::Open(path));
   const std::string context = Concat({"reading ", path});
-  Result<std::span<const std::byte>> buffer = FlatBufferPart(file.bytes());
+  Result<std::span<const std::byte>> buffer = FlatBufferOf(file.bytes());
   if (!buffer.ok()) return std::move(buffer).status().While(context);
   Result<const schema::Graph*> source = Verify(*buffer);
   if (!source.ok()) return std::move(source).status().While(context);
@@ -91,8 +93,8 @@ Result<LoadedGraph> LoadGraphFile(const std::string& path, std::string_view meth
   Result<std::string> name = ConstantsFileName(**source);
   if (!name.ok()) return std::move(name).status().While(context);
   if (!name->empty()) {
-    const std::string folder = path.substr(0, path.find_last_of('/') + 1);
-    Result<MappedFile> opened = MappedFile::Open(folder + *name);
+    const std::string directory = path.substr(0, path.find_last_of('/') + 1);
+    Result<MappedFile> opened = MappedFile::Open(directory + *name);
     if (!opened.ok()) return std::move(opened).status().While(context);
     constants_file = std::move(opened).value();
     constants = constants_file->bytes();

@@ -1,8 +1,9 @@
-// Reads graph files (schema/graph.fbs), which may come from anywhere.
+// Reads graph files (schema/graph.fbs). Files are untrusted input.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_FILE_GRAPH_LOADER_H_
 #define SPIRLOOM_RUNTIME_GRAPH_FILE_GRAPH_LOADER_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,26 +15,27 @@
 
 namespace spirloom::graph {
 
-// Checks `file` and turns it into a Graph whose constants refer to `file`, or to `constants_file`
-// when the graph names one. Nothing in `file` is trusted: every index, rank, size and offset is
-// checked, and the work done and memory taken are bounded by the file's size. Fails with
-// kInvalidFile naming the field, and with kUnsupported for another version of the format or a
-// tensor of more than INT32_MAX elements. A graph that names a constants file while
-// `constants_file` is absent is kInvalidArgument. `method`: its name, or empty for the first; the
-// others are not looked at. One that the file lacks is kNotFound, naming those that it has.
+// Validates `file` and parses one of its methods: `method`, or the first if it is empty. Constants
+// of the result are views into `file`, or into `constants_file` if the graph has external
+// constants. Every index, rank, size and offset is checked; time and memory are bounded by the file
+// size. Fails with
+//   kInvalidFile and the name of the field;
+//   kUnsupported for another format version or a tensor of more than INT32_MAX elements;
+//   kInvalidArgument if the graph has external constants and `constants_file` is absent;
+//   kNotFound and the names of the methods if `method` does not exist.
 Result<Graph> ParseGraph(std::span<const std::byte> file,
                          std::optional<std::span<const std::byte>> constants_file = std::nullopt,
                          std::string_view method = {});
 
-// A graph together with the mapped files that its constants refer to.
+// A graph and the mapped files that contain its constants.
 struct LoadedGraph {
   MappedFile file;
   std::optional<MappedFile> constants_file;
   Graph graph;
 };
 
-// Maps and parses a method of the graph file at `path`, and the constants file it names, from the
-// same folder.
+// Maps and parses a method of the graph file at `path`, and its constants file in the same
+// directory.
 Result<LoadedGraph> LoadGraphFile(const std::string& path, std::string_view method = {});
 
 }  // namespace spirloom::graph

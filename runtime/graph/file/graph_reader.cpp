@@ -15,18 +15,15 @@
 namespace spirloom::graph {
 namespace {
 
-// What takes longer with each state is bounded.
+// Limits against quadratic time.
 constexpr size_t kMaxStates = 4096;
 
 constexpr size_t kMaxAttachments = 64;
 constexpr size_t kMaxAttachmentName = 255;
 constexpr size_t kMaxAttachmentBytes = size_t{256} << 20;
-
-// So are methods, of which names are compared.
 constexpr size_t kMaxMethods = 64;
 
-// Reads what graph files say of nodes, inputs, outputs and states into `graph`, whose tensors are
-// there.
+// Reads nodes, inputs, outputs and states into `graph`, whose tensors have been read.
 class Reader {
  public:
   Reader(const schema::Graph& source, const SizeReader& sizes, ReadBudget& budget, Graph& graph)
@@ -40,12 +37,12 @@ class Reader {
   }
 
  private:
-  // The name under which a user passes or receives the tensor.
+  // Checks the name of an input, output or state: nonempty and unique.
   Status CheckInterfaceName(uint32_t tensor, std::set<std::string>& names) const {
     const std::string& name = graph_.tensors[tensor].name;
     if (name.empty()) return InvalidFile({"Tensor ", tensor, " has no name."});
     if (!names.insert(name).second) {
-      return InvalidFile({"Name ", Quote(name), " stands for two tensors."});
+      return InvalidFile({"Name ", Quote(name), " is used by two tensors."});
     }
     return Status();
   }
@@ -58,7 +55,8 @@ class Reader {
       graph_.inputs.push_back(tensor);
     }
     if (CountOf(source_.states()) > kMaxStates) {
-      return InvalidFile({"The graph has more than ", kMaxStates, " states."});
+      return InvalidFile(
+          {"Number of states (", CountOf(source_.states()), ") exceeds ", kMaxStates, "."});
     }
     for (size_t i = 0; i < CountOf(source_.states()); ++i) {
       const auto* state = source_.states()->Get(static_cast<flatbuffers::uoffset_t>(i));
@@ -67,7 +65,7 @@ class Reader {
     return CheckSymbolsOfInputs(graph_);
   }
 
-  // The tensor has a value from the start of a run on.
+  // Defines an input or state: its value exists at the start of a run.
   Status DefineSource(uint32_t tensor, std::set<std::string>& names) {
     SPIRLOOM_TRY(scope_.CheckIndex(tensor));
     SPIRLOOM_TRY(CheckInterfaceName(tensor, names));
@@ -84,11 +82,12 @@ class Reader {
     graph_.updates.push_back(source.update());
     Tensor& tensor = graph_.tensors[source.tensor()];
     tensor.initial = source.initial();
-    if (!tensor.sizes.empty()) return InvalidFile({"A state has sizes that vary."});
+    if (!tensor.sizes.empty())
+      return InvalidFile({"A state has dynamic sizes; expected a fixed shape."});
     return CheckConstantOf(tensor, tensor.initial, graph_.constants);
   }
 
-  // That they are like their states, lowering checks.
+  // Lowering checks that shapes and dtypes equal those of the states.
   Status CheckUpdates() const {
     for (uint32_t update : graph_.updates) {
       SPIRLOOM_TRY_WHILE(CheckDefined(update), {"reading the updates of states"});
@@ -99,7 +98,8 @@ class Reader {
   Status CheckDefined(uint32_t tensor) const {
     SPIRLOOM_TRY(scope_.CheckIndex(tensor));
     if (scope_.IsDefined(tensor)) return Status();
-    return InvalidFile({"Nothing defines ", DescribeTensor(graph_, tensor), "."});
+    return InvalidFile(
+        {"No input, constant, state or node defines ", DescribeTensor(graph_, tensor), "."});
   }
 
   Status ReadNodes() {
@@ -139,43 +139,46 @@ class Reader {
   TensorScope scope_;
 };
 
-// Puts the names of a file's methods, the first being `root` itself, into `names`, and the one that
-// is called `wanted`, or with no name the first, into `found`.
-Status FindMethod(const schema::Graph& root, std::string_view wanted, ReadBudget& budget,
+// Sets `names` to the names of all methods (the first is `root` itself), and `found` to the method
+// `requested`, or to the first if `requested` is empty.
+Status FindMethod(const schema::Graph& root, std::string_view requested, ReadBudget& budget,
                   std::vector<std::string>& names, const schema::Graph*& found) {
-  const size_t further = CountOf(root.methods());
-  if (further >= kMaxMethods) {
-    return InvalidFile({"The file has more than ", kMaxMethods, " methods."});
+  const size_t others = CountOf(root.methods());
+  if (others >= kMaxMethods) {
+    return InvalidFile({"Number of methods (", others + 1, ") exceeds ", kMaxMethods, "."});
   }
-  found = wanted.empty() ? &root : nullptr;
+  found = requested.empty() ? &root : nullptr;
   std::string known;
-  for (size_t i = 0; i <= further; ++i) {
+  for (size_t i = 0; i <= others; ++i) {
     const schema::Graph& method =
         i == 0 ? root : *root.methods()->Get(static_cast<flatbuffers::uoffset_t>(i - 1));
     if (i > 0 &&
         CountOf(method.methods()) + CountOf(method.constants()) + CountOf(method.attachments()) >
             0) {
-      return InvalidFile({"Method ", i, " has constants, methods or attachments of its own."});
+      return InvalidFile(
+          {"Method ", i, " has constants, methods or attachments; only the first method may."});
     }
     std::string name;
     SPIRLOOM_TRY(budget.ReadString(method.name(), name, "the name of a method"));
-    if ((further > 0 && name.empty()) || std::ranges::find(names, name) != names.end()) {
-      return InvalidFile({"Name ", Quote(name), " stands for two methods, or for none."});
+    if ((others > 0 && name.empty()) || std::ranges::find(names, name) != names.end()) {
+      return InvalidFile(
+          {"Method ", i, " has the name ", Quote(name), "; expected a unique, nonempty name."});
     }
-    if (!wanted.empty() && name == wanted) found = &method;
+    if (!requested.empty() && name == requested) found = &method;
     known += (i == 0 ? "" : ", ") + Quote(name);
     names.push_back(std::move(name));
   }
   if (found != nullptr) return Status();
   return Error(StatusCode::kNotFound,
-               {"The file has no method ", Quote(wanted), "; it has ", known, "."});
+               {"The file has no method ", Quote(requested), ". Methods: ", known, "."});
 }
 
 Result<std::vector<Attachment>> ReadAttachments(const schema::Graph& root, ReadBudget& budget) {
   std::vector<Attachment> read;
   size_t left = kMaxAttachmentBytes;
   if (CountOf(root.attachments()) > kMaxAttachments) {
-    return InvalidFile({"The file has more than ", kMaxAttachments, " attachments."});
+    return InvalidFile({"Number of attachments (", CountOf(root.attachments()), ") exceeds ",
+                        kMaxAttachments, "."});
   }
   for (size_t i = 0; i < CountOf(root.attachments()); ++i) {
     const auto* source = root.attachments()->Get(static_cast<flatbuffers::uoffset_t>(i));
@@ -183,15 +186,15 @@ Result<std::vector<Attachment>> ReadAttachments(const schema::Graph& root, ReadB
     SPIRLOOM_TRY(budget.ReadString(source->name(), attachment.name, "the name of an attachment"));
     const std::string& name = attachment.name;
     if (name.empty() || name.size() > kMaxAttachmentName) {
-      return InvalidFile({"The name of attachment ", i, " has ", name.size(), " bytes, not 1 to ",
-                          kMaxAttachmentName, "."});
+      return InvalidFile({"The name of attachment ", i, " has ", name.size(),
+                          " bytes; expected 1 to ", kMaxAttachmentName, "."});
     }
     if (std::ranges::find(read, name, &Attachment::name) != read.end()) {
-      return InvalidFile({"Name ", Quote(name), " stands for two attachments."});
+      return InvalidFile({"Name ", Quote(name), " is used by two attachments."});
     }
     const size_t size = CountOf(source->data());
     if (size > left) {
-      return InvalidFile({"Attachments have more than ", kMaxAttachmentBytes, " bytes."});
+      return InvalidFile({"The size of all attachments exceeds ", kMaxAttachmentBytes, " bytes."});
     }
     left -= size;
     SPIRLOOM_TRY(budget.Spend(size, 1));

@@ -1,4 +1,4 @@
-// Turns the tables of a graph file into a Graph.
+// Converts the FlatBuffer of a graph file to a Graph.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_FILE_GRAPH_READER_H_
 #define SPIRLOOM_RUNTIME_GRAPH_FILE_GRAPH_READER_H_
 
@@ -12,8 +12,8 @@
 
 namespace spirloom::graph {
 
-// Checks everything in a method of the verified `root`, which comes from a file part of `file_size`
-// bytes, and copies it. Constants refer to `constant_section`. Fails as ParseGraph() does.
+// Validates and copies a method of `root`, which has passed FlatBuffers verification and has
+// `file_size` bytes. Constants are views into `constant_section`. Fails as ParseGraph() does.
 Result<Graph> ReadGraph(const schema::Graph& root, std::string_view method, uint64_t file_size,
                         std::span<const std::byte> constant_section);
 

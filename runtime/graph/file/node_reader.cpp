@@ -13,10 +13,10 @@ constexpr size_t kMaxIntsPerList = 64;
 static_assert(static_cast<int>(schema::ArgKind::String) == static_cast<int>(ArgKind::kString));
 static_assert(static_cast<int>(schema::ArgKind::MAX) == static_cast<int>(ArgKind::kString));
 
-Status CheckCount(ArgKind kind, const char* what, size_t count, size_t least, size_t most) {
-  if (count >= least && count <= most) return Status();
-  return InvalidFile({"Argument of kind ", Name(kind), " has ", count, " ", what, " instead of ",
-                      (least == most ? std::to_string(least) : Concat({"at most ", most})), "."});
+Status CheckCount(ArgKind kind, const char* items, size_t count, size_t min, size_t max) {
+  if (count >= min && count <= max) return Status();
+  return InvalidFile({"Argument of kind ", Name(kind), " has ", count, " ", items, "; expected ",
+                      (min == max ? std::to_string(min) : Concat({"at most ", max})), "."});
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ Status NodeReader::ReadArgTensors(const schema::Arg& source, Arg& arg) {
     SPIRLOOM_TRY(scope_.CheckIndex(tensor));
     if (!scope_.IsDefined(tensor)) {
       return InvalidFile({DescribeTensor(graph_, tensor),
-                          " is read before anything defines it; nodes are topologically sorted."});
+                          " is read before it is defined. Nodes must be topologically sorted."});
     }
     arg.tensors.push_back(tensor);
   }
@@ -48,7 +48,7 @@ Status NodeReader::ReadArgInts(const schema::Arg& source, Arg& arg) {
     arg.ints.push_back(ElementAt(*source.ints(), i));
   }
   if (arg.kind == ArgKind::kBool && arg.ints[0] != 0 && arg.ints[0] != 1) {
-    return InvalidFile({"Bool (", arg.ints[0], ") is not 0 or 1."});
+    return InvalidFile({"Value of a bool is ", arg.ints[0], "; expected 0 or 1."});
   }
   if (arg.kind == ArgKind::kBool) return Status();
   return sizes_.Read(source.sizes(), arg.ints, /*may_be_inferred=*/false, arg.sizes);
@@ -56,7 +56,8 @@ Status NodeReader::ReadArgInts(const schema::Arg& source, Arg& arg) {
 
 Status NodeReader::ReadArg(const schema::Arg& source, Arg& arg) {
   if (source.kind() > schema::ArgKind::MAX) {
-    return InvalidFile({"Kind (", static_cast<int>(source.kind()), ") is not one of 0 to 7."});
+    return InvalidFile(
+        {"Argument kind is ", static_cast<int>(source.kind()), "; expected 0 to 7."});
   }
   arg.kind = static_cast<ArgKind>(source.kind());
   switch (arg.kind) {
@@ -108,10 +109,10 @@ Status NodeReader::ReadOutputs(const schema::Node& source, Node& node) {
 Status NodeReader::Read(const schema::Node& source, Node& node) {
   SPIRLOOM_TRY(budget_.ReadString(source.op(), node.op, "the op"));
   SPIRLOOM_TRY(budget_.ReadString(source.name(), node.name, "the name"));
-  std::string place;
-  SPIRLOOM_TRY(budget_.ReadString(source.source(), place, "the source"));
-  if (!place.empty()) node.name = Concat({node.name, " at ", place});
-  if (node.op.empty()) return InvalidFile({"Op is empty."});
+  std::string location;
+  SPIRLOOM_TRY(budget_.ReadString(source.source(), location, "the source"));
+  if (!location.empty()) node.name = Concat({node.name, " at ", location});
+  if (node.op.empty()) return InvalidFile({"The name of the operator is empty."});
   SPIRLOOM_TRY(ReadArgs(source, node));
   return ReadOutputs(source, node);
 }

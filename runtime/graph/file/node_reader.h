@@ -11,14 +11,14 @@
 
 namespace spirloom::graph {
 
-// Reads nodes in order: each may read what `scope` defines, and defines its outputs there. Refers
-// to the arguments of its constructor.
+// Reads nodes in order. A node may read tensors that `scope` defines, and defines its outputs in
+// it. Holds references to the constructor arguments.
 class NodeReader {
  public:
   NodeReader(const Graph& graph, const SizeReader& sizes, TensorScope& scope, ReadBudget& budget)
       : graph_(graph), sizes_(sizes), scope_(scope), budget_(budget) {}
 
-  // Also on failure, `node` has the name and op as far as they could be read.
+  // On failure, `node` contains the name and operator if they were read.
   Status Read(const schema::Node& source, Node& node);
 
  private:

@@ -25,13 +25,13 @@ std::optional<uint32_t> SizeExpr::AsSymbol() const {
 
 Result<int64_t> Evaluate(const SizeExpr& size, std::span<const int64_t> values) {
   ops::Eval eval;
-  int64_t sum = 0;
+  int64_t total = 0;
   for (const SizeTerm& term : size.terms) {
     int64_t product = term.factor;
     for (uint32_t symbol : term.symbols) product = eval.Mul(product, values[symbol]);
-    sum = eval.Add(sum, product);
+    total = eval.Add(total, product);
   }
-  const int64_t value = eval.FloorDiv(sum, size.divisor);
+  const int64_t value = eval.FloorDiv(total, size.divisor);
   if (!eval.ok()) return Status(StatusCode::kInvalidFile, eval.error());
   return value;
 }
@@ -45,9 +45,9 @@ std::string ToString(const SizeExpr& size, std::span<const Symbol> symbols) {
   return Concat({"(", text, ")/", size.divisor});
 }
 
-std::vector<int64_t> GreatestValues(std::span<const Symbol> symbols) {
+std::vector<int64_t> MaxValues(std::span<const Symbol> symbols) {
   std::vector<int64_t> values;
-  for (const Symbol& symbol : symbols) values.push_back(symbol.greatest);
+  for (const Symbol& symbol : symbols) values.push_back(symbol.max);
   return values;
 }
 

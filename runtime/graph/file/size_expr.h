@@ -1,4 +1,4 @@
-// Sizes that are chosen when a graph runs, and what is computed from them.
+// Symbolic sizes of dynamic shapes.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_FILE_SIZE_EXPR_H_
 #define SPIRLOOM_RUNTIME_GRAPH_FILE_SIZE_EXPR_H_
 
@@ -12,19 +12,18 @@
 
 namespace spirloom::graph {
 
-// In place of indices of expressions: a number that does not vary, and one that does as its node
-// tells.
+// Special values of indices into Graph::sizes: a fixed value, and a value inferred from the node.
 inline constexpr uint32_t kFixedSize = UINT32_MAX;
 inline constexpr uint32_t kInferredSize = UINT32_MAX - 1;
 
-// A size between bounds, both included: 0 <= least <= greatest <= INT32_MAX.
+// A size with inclusive bounds: 0 <= min <= max <= INT32_MAX.
 struct Symbol {
   std::string name;
-  int64_t least = 0;
-  int64_t greatest = 0;
+  int64_t min = 0;
+  int64_t max = 0;
 };
 
-// factor times the product of the symbols, which may repeat.
+// `factor` times the product of the symbols, which may repeat.
 struct SizeTerm {
   int64_t factor = 1;
   std::vector<uint32_t> symbols;
@@ -35,18 +34,18 @@ struct SizeExpr {
   std::vector<SizeTerm> terms;
   int64_t divisor = 1;
 
-  // The symbol that this is, if it is just one.
+  // Returns the symbol if the expression is a single symbol.
   std::optional<uint32_t> AsSymbol() const;
 };
 
-// The value where symbol i has values[i]. Fails with kInvalidFile when it overflows.
+// Evaluates the expression for values[i] of symbol i. Fails with kInvalidFile on overflow.
 Result<int64_t> Evaluate(const SizeExpr& size, std::span<const int64_t> values);
 
 // Returns e.g. "batch", "12*batch*seq", "(height + 1)/2".
 std::string ToString(const SizeExpr& size, std::span<const Symbol> symbols);
 
-// The greatest values of the symbols.
-std::vector<int64_t> GreatestValues(std::span<const Symbol> symbols);
+// Returns the maximum of each symbol.
+std::vector<int64_t> MaxValues(std::span<const Symbol> symbols);
 
 }  // namespace spirloom::graph
 

@@ -14,21 +14,21 @@ constexpr size_t kMaxFactors = 4;
 constexpr uint32_t kInferredEntry = UINT32_MAX;
 constexpr int64_t kMaxSize = std::numeric_limits<int32_t>::max();
 
-Status CheckCount(const char* what, size_t count, size_t most) {
-  if (count <= most) return Status();
-  return InvalidFile({"Number of ", what, " (", count, ") exceeds ", most, "."});
+Status CheckCount(const char* items, size_t count, size_t max) {
+  if (count <= max) return Status();
+  return InvalidFile({"Number of ", items, " (", count, ") exceeds ", max, "."});
 }
 
 Status ReadSymbol(const schema::Symbol& source, ReadBudget& budget, Symbol& symbol) {
   SPIRLOOM_TRY(budget.ReadString(source.name(), symbol.name, "the name"));
-  symbol.least = source.least();
-  symbol.greatest = source.greatest();
+  symbol.min = source.min();
+  symbol.max = source.max();
   if (symbol.name.empty()) return InvalidFile({"The symbol has no name."});
-  if (0 <= symbol.least && symbol.least <= symbol.greatest && symbol.greatest <= kMaxSize) {
+  if (0 <= symbol.min && symbol.min <= symbol.max && symbol.max <= kMaxSize) {
     return Status();
   }
-  return InvalidFile({"Bounds (", symbol.least, " and ", symbol.greatest, ") of symbol ",
-                      Quote(symbol.name), " are not in order within 0 and ", kMaxSize, "."});
+  return InvalidFile({"Symbol ", Quote(symbol.name), " has the bounds ", symbol.min, " and ",
+                      symbol.max, "; expected 0 <= min <= max <= ", kMaxSize, "."});
 }
 
 Status ReadTerm(const schema::SizeTerm& source, size_t symbols, SizeTerm& term) {
@@ -71,7 +71,7 @@ Status ReadSymbols(const schema::Graph& source, ReadBudget& budget, Graph& graph
     const auto* symbol = source.symbols()->Get(static_cast<flatbuffers::uoffset_t>(i));
     SPIRLOOM_TRY_WHILE(ReadSymbol(*symbol, budget, graph.symbols[i]), {"reading symbol ", i});
     if (names.insert(graph.symbols[i].name).second) continue;
-    return InvalidFile({"Name ", Quote(graph.symbols[i].name), " stands for two symbols."});
+    return InvalidFile({"Name ", Quote(graph.symbols[i].name), " is used by two symbols."});
   }
   const size_t count = CountOf(source.sizes());
   SPIRLOOM_TRY(budget.Spend(count, sizeof(SizeExpr)));
@@ -85,10 +85,10 @@ Status ReadSymbols(const schema::Graph& source, ReadBudget& budget, Graph& graph
 }
 
 Result<SizeReader> SizeReader::Create(const Graph& graph, ReadBudget& budget) {
-  const std::vector<int64_t> greatest = GreatestValues(graph.symbols);
+  const std::vector<int64_t> max = MaxValues(graph.symbols);
   std::vector<int64_t> values;
   for (size_t i = 0; i < graph.sizes.size(); ++i) {
-    Result<int64_t> value = Evaluate(graph.sizes[i], greatest);
+    Result<int64_t> value = Evaluate(graph.sizes[i], max);
     if (!value.ok()) return std::move(value).status().While(Concat({"reading size ", i}));
     values.push_back(*value);
   }
@@ -96,12 +96,12 @@ Result<SizeReader> SizeReader::Create(const Graph& graph, ReadBudget& budget) {
 }
 
 Status SizeReader::Read(const flatbuffers::Vector<uint32_t>* source,
-                        std::span<const int64_t> numbers, bool may_be_inferred,
+                        std::span<const int64_t> values, bool may_be_inferred,
                         std::vector<uint32_t>& sizes) const {
   const size_t count = CountOf(source);
   if (count == 0) return Status();
-  if (count != numbers.size()) {
-    return InvalidFile({"Number of sizes (", count, ") differs from ", numbers.size(), "."});
+  if (count != values.size()) {
+    return InvalidFile({"Number of sizes is ", count, "; expected ", values.size(), "."});
   }
   SPIRLOOM_TRY(budget_->Spend(count, sizeof(uint32_t)));
   for (size_t i = 0; i < count; ++i) {
@@ -115,10 +115,9 @@ Status SizeReader::Read(const flatbuffers::Vector<uint32_t>* source,
           {"Size index (", entry, ") is out of range of ", values_.size(), " sizes."});
     }
     sizes.push_back(entry == 0 ? kFixedSize : entry - 1);
-    if (entry == 0 || values_[entry - 1] == numbers[i]) continue;
-    return InvalidFile({"Number ", i, " (", numbers[i],
-                        ") differs from the value of its size at the greatest (",
-                        values_[entry - 1], ")."});
+    if (entry == 0 || values_[entry - 1] == values[i]) continue;
+    return InvalidFile({"Value ", i, " is ", values[i], "; expected ", values_[entry - 1],
+                        ", the value of its size expression at the maximum of all symbols."});
   }
   return Status();
 }
@@ -138,7 +137,7 @@ Status CheckSymbolsOfInputs(const Graph& graph) {
   for (uint32_t i = 0; i < graph.symbols.size(); ++i) {
     if (found[i]) continue;
     return InvalidFile(
-        {"No dimension of an input is the symbol ", Quote(graph.symbols[i].name), "."});
+        {"Symbol ", Quote(graph.symbols[i].name), " is not the size of any input dimension."});
   }
   return Status();
 }

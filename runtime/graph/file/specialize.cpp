@@ -13,7 +13,7 @@ namespace {
 
 using Values = std::vector<std::optional<int64_t>>;
 
-Status Wrong(std::initializer_list<TextPiece> message) {
+Status InvalidArgument(std::initializer_list<TextPiece> message) {
   return Error(StatusCode::kInvalidArgument, message);
 }
 
@@ -26,28 +26,27 @@ uint32_t SizeAt(const std::vector<uint32_t>& sizes, size_t i) {
   return i < sizes.size() ? sizes[i] : kFixedSize;
 }
 
-Status SetSymbol(const Symbol& symbol, const std::string& what, int64_t size, bool above_greatest,
-                 std::optional<int64_t>& value) {
-  if (size < symbol.least || (size > symbol.greatest && !above_greatest)) {
-    const bool above = size > symbol.greatest;
-    return Wrong({what, " is ", above ? "above the greatest" : "below the least", " size of ",
-                  Quote(symbol.name), " (", above ? symbol.greatest : symbol.least,
-                  "). Import the model with other bounds: --dim ", symbol.name,
-                  "=LEAST..GREATEST."});
+Status SetSymbol(const Symbol& symbol, const std::string& dim, int64_t size,
+                 bool allow_exceeding_max, std::optional<int64_t>& value) {
+  if (size < symbol.min || (size > symbol.max && !allow_exceeding_max)) {
+    return InvalidArgument({dim, " is outside the bounds of ", Quote(symbol.name), " (", symbol.min,
+                            " to ", symbol.max, "). Import the model with other bounds: --dim ",
+                            symbol.name, "=MIN..MAX."});
   }
   if (value && *value != size) {
-    return Wrong({what, " is ", Quote(symbol.name), ", which is ", *value, " elsewhere."});
+    return InvalidArgument(
+        {dim, " is ", Quote(symbol.name), ", which is ", *value, " in another input dimension."});
   }
   value = size;
   return Status();
 }
 
-// Takes the values of symbols that dimensions of the input are.
-Status TakeSymbols(const Graph& graph, const Tensor& input, const Shape& shape, bool above_greatest,
-                   Values& values) {
+// Sets the symbols that are input dimensions.
+Status BindSymbols(const Graph& graph, const Tensor& input, const Shape& shape,
+                   bool allow_exceeding_max, Values& values) {
   if (shape.size() != input.shape.size()) {
-    return Wrong({"Rank (", shape.size(), ") of input ", Quote(input.name),
-                  " differs from the model's (", input.shape.size(), ")."});
+    return InvalidArgument({"Input ", Quote(input.name), " has rank ", shape.size(), "; expected ",
+                            input.shape.size(), "."});
   }
   for (size_t i = 0; i < shape.size(); ++i) {
     const uint32_t size = SizeAt(input.sizes, i);
@@ -55,7 +54,7 @@ Status TakeSymbols(const Graph& graph, const Tensor& input, const Shape& shape, 
     const std::optional<uint32_t> symbol = graph.sizes[size].AsSymbol();
     if (!symbol) continue;
     SPIRLOOM_TRY(SetSymbol(graph.symbols[*symbol], DescribeDim(input, i, shape[i]), shape[i],
-                           above_greatest, values[*symbol]));
+                           allow_exceeding_max, values[*symbol]));
   }
   return Status();
 }
@@ -69,27 +68,27 @@ Status CheckDims(const Graph& graph, const Tensor& input, const Shape& shape,
                  std::span<const int64_t> values) {
   for (size_t i = 0; i < shape.size(); ++i) {
     const uint32_t size = SizeAt(input.sizes, i);
-    SPIRLOOM_TRY_ASSIGN(const int64_t wanted, SizeOf(graph, size, input.shape[i], values));
-    if (shape[i] == wanted) continue;
+    SPIRLOOM_TRY_ASSIGN(const int64_t expected, SizeOf(graph, size, input.shape[i], values));
+    if (shape[i] == expected) continue;
     const bool fixed = size == kFixedSize;
-    return Wrong({DescribeDim(input, i, shape[i]), " differs from the model's (", wanted,
-                  fixed ? "" : ", ", fixed ? "" : ToString(graph.sizes[size], graph.symbols),
-                  ")."});
+    return InvalidArgument({DescribeDim(input, i, shape[i]), " differs from the model's (",
+                            expected, fixed ? "" : ", ",
+                            fixed ? "" : ToString(graph.sizes[size], graph.symbols), ")."});
   }
   return Status();
 }
 
-// Replaces the numbers that vary.
-Status SetNumbers(const Graph& graph, std::span<const int64_t> values,
-                  const std::vector<uint32_t>& sizes, std::vector<int64_t>& numbers) {
+// Replaces symbolic values.
+Status SetValues(const Graph& graph, std::span<const int64_t> values,
+                 const std::vector<uint32_t>& sizes, std::vector<int64_t>& target) {
   for (size_t i = 0; i < sizes.size(); ++i) {
-    SPIRLOOM_TRY_ASSIGN(numbers[i], SizeOf(graph, sizes[i], numbers[i], values));
+    SPIRLOOM_TRY_ASSIGN(target[i], SizeOf(graph, sizes[i], target[i], values));
   }
   return Status();
 }
 
 Status SetInput(const Graph& graph, std::span<const int64_t> values, Tensor& input) {
-  SPIRLOOM_TRY(SetNumbers(graph, values, input.sizes, input.shape));
+  SPIRLOOM_TRY(SetValues(graph, values, input.sizes, input.shape));
   ops::TensorDesc desc;
   desc.dtype = input.dtype;
   desc.shape = ops::Ints(std::span<const int64_t>(input.shape));
@@ -100,15 +99,15 @@ Status SetInput(const Graph& graph, std::span<const int64_t> values, Tensor& inp
 }  // namespace
 
 Result<std::vector<int64_t>> SolveSymbols(const Graph& graph, std::span<const Shape> shapes,
-                                          bool above_greatest) {
+                                          bool allow_exceeding_max) {
   if (shapes.size() != graph.inputs.size()) {
-    return Wrong({"Number of shapes (", shapes.size(),
-                  ") differs from that of the model's inputs (", graph.inputs.size(), ")."});
+    return InvalidArgument({"Number of shapes is ", shapes.size(), "; expected ",
+                            graph.inputs.size(), ", one per input."});
   }
   Values found(graph.symbols.size());
   for (size_t i = 0; i < shapes.size(); ++i) {
     SPIRLOOM_TRY(
-        TakeSymbols(graph, graph.tensors[graph.inputs[i]], shapes[i], above_greatest, found));
+        BindSymbols(graph, graph.tensors[graph.inputs[i]], shapes[i], allow_exceeding_max, found));
   }
   std::vector<int64_t> values;
   for (const std::optional<int64_t>& value : found) values.push_back(value.value_or(0));
@@ -119,20 +118,20 @@ Result<std::vector<int64_t>> SolveSymbols(const Graph& graph, std::span<const Sh
 }
 
 Result<Graph> Specialize(const Graph& graph, std::span<const int64_t> values) {
-  Graph special = graph;
-  for (uint32_t input : special.inputs) {
-    SPIRLOOM_TRY_WHILE(SetInput(graph, values, special.tensors[input]),
-                       {"setting the shape of input ", Quote(special.tensors[input].name)});
+  Graph specialized = graph;
+  for (uint32_t input : specialized.inputs) {
+    SPIRLOOM_TRY_WHILE(SetInput(graph, values, specialized.tensors[input]),
+                       {"setting the shape of input ", Quote(specialized.tensors[input].name)});
   }
-  for (size_t i = 0; i < special.nodes.size(); ++i) {
-    Node& node = special.nodes[i];
+  for (size_t i = 0; i < specialized.nodes.size(); ++i) {
+    Node& node = specialized.nodes[i];
     for (Arg& arg : node.args) {
-      SPIRLOOM_TRY_WHILE(SetNumbers(graph, values, arg.sizes, arg.ints),
+      SPIRLOOM_TRY_WHILE(SetValues(graph, values, arg.sizes, arg.ints),
                          {"setting the arguments of ", DescribeNode(node, i)});
     }
-    for (uint32_t output : node.outputs) special.tensors[output].inferred = true;
+    for (uint32_t output : node.outputs) specialized.tensors[output].inferred = true;
   }
-  return special;
+  return specialized;
 }
 
 std::vector<std::string> DescribeDims(const Graph& graph, const Tensor& tensor) {

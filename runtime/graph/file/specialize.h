@@ -1,4 +1,4 @@
-// Graphs with symbols: from shapes of inputs to a graph of these sizes.
+// Specializes a graph with symbols for given input shapes.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_FILE_SPECIALIZE_H_
 #define SPIRLOOM_RUNTIME_GRAPH_FILE_SPECIALIZE_H_
 
@@ -11,20 +11,19 @@
 
 namespace spirloom::graph {
 
-// The values of the symbols for which input i of `graph` has the shape shapes[i]. Fails with
-// kInvalidArgument, naming the input and both numbers, for a rank or a fixed dimension that is
-// another, a size outside its bounds, unless it is one above and `above_greatest`, and for one
-// symbol with two values.
+// Returns the values of the symbols for which input i of `graph` has the shape shapes[i]. Fails
+// with kInvalidArgument, with the input and both values, for a wrong rank or fixed dimension, a
+// size out of bounds (above the maximum only without `allow_exceeding_max`), or a symbol with two
+// values.
 Result<std::vector<int64_t>> SolveSymbols(const Graph& graph, std::span<const Shape> shapes,
-                                          bool above_greatest = false);
+                                          bool allow_exceeding_max = false);
 
-// `graph` for values[i] of symbol i: its inputs have these sizes, its nodes these arguments, and
-// computed tensors the shape that comes of it. Constants refer to what those of `graph` do. Fails
-// with kUnsupported for an input of more than INT32_MAX elements.
+// Returns `graph` with values[i] for symbol i in inputs and arguments; shapes of node outputs are
+// marked as inferred. Constants are the same views. Fails with kUnsupported for an input of more
+// than INT32_MAX elements.
 Result<Graph> Specialize(const Graph& graph, std::span<const int64_t> values);
 
-// In words what each dimension of a tensor is, e.g. {"batch", "3", "2*height"}; "?" where it is
-// inferred.
+// Returns a text per dimension, e.g. {"batch", "3", "2*height"}; "?" for an inferred size.
 std::vector<std::string> DescribeDims(const Graph& graph, const Tensor& tensor);
 
 }  // namespace spirloom::graph

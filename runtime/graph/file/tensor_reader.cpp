@@ -50,23 +50,21 @@ Status ReadShape(const schema::Tensor& source, Tensor& tensor) {
 
 Status ReadTypes(const schema::Tensor& source, Tensor& tensor) {
   if (source.dtype() > schema::DType::MAX) {
-    return InvalidFile({"DType (", static_cast<int>(source.dtype()), ") is not one of 0 to 5."});
+    return InvalidFile({"DType is ", static_cast<int>(source.dtype()), "; expected 0 to 5."});
   }
   tensor.dtype = static_cast<DType>(source.dtype());
   if (source.storage() > schema::Storage::MAX) {
-    return InvalidFile(
-        {"Storage (", static_cast<int>(source.storage()), ") is not one of 0 to 3."});
+    return InvalidFile({"Storage is ", static_cast<int>(source.storage()), "; expected 0 to 3."});
   }
   tensor.storage = static_cast<Storage>(source.storage());
   return Status();
 }
 
 Status ReadBounds(const schema::Tensor& source, Tensor& tensor) {
-  tensor.least = source.least();
-  tensor.greatest = source.greatest();
-  if (tensor.least <= tensor.greatest) return Status();
-  return InvalidFile(
-      {"Least number (", tensor.least, ") exceeds the greatest (", tensor.greatest, ")."});
+  tensor.min = source.min();
+  tensor.max = source.max();
+  if (tensor.min <= tensor.max) return Status();
+  return InvalidFile({"Minimum value (", tensor.min, ") exceeds the maximum (", tensor.max, ")."});
 }
 
 Status ReadTensor(const schema::Tensor& source,
@@ -82,7 +80,7 @@ Status ReadTensor(const schema::Tensor& source,
     return size == kInferredSize;
   });
   if (tensor.constant >= 0 && !tensor.sizes.empty()) {
-    return InvalidFile({"A constant has sizes that vary."});
+    return InvalidFile({"A constant has dynamic sizes; expected a fixed shape."});
   }
   return CheckConstantOf(tensor, tensor.constant, constants);
 }

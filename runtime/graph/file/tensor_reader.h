@@ -12,15 +12,16 @@
 
 namespace spirloom::graph {
 
-// The constants, as parts of the file's constant section. Fails when one is misaligned or outside.
+// Returns the constants as views into the constant section. Fails with kInvalidFile if one is
+// misaligned or out of range.
 Result<std::vector<std::span<const std::byte>>> ReadConstants(const schema::Graph& source,
                                                               std::span<const std::byte> section);
 
-// Fails unless `constant` is -1 or the index of one that is as large as the tensor.
+// Fails with kInvalidFile unless `constant` is -1 or the index of a constant of the tensor's size.
 Status CheckConstantOf(const Tensor& tensor, int32_t constant,
                        std::span<const std::span<const std::byte>> constants);
 
-// The tensors, checked against `constants`, which they refer to by index.
+// Returns the tensors. Their constant indices and sizes are checked against `constants`.
 Result<std::vector<Tensor>> ReadTensors(const schema::Graph& source,
                                         std::span<const std::span<const std::byte>> constants,
                                         const SizeReader& sizes, ReadBudget& budget);

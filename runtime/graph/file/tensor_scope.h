@@ -1,4 +1,4 @@
-// Which tensors a node of a graph file may read.
+// The set of tensors that a node may read.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_FILE_TENSOR_SCOPE_H_
 #define SPIRLOOM_RUNTIME_GRAPH_FILE_TENSOR_SCOPE_H_
 
@@ -10,14 +10,14 @@
 
 namespace spirloom::graph {
 
-// The tensors of a graph that have a value at a point of its list of nodes. `graph`, whose tensors
-// are read already, must outlive it.
+// Tracks the defined tensors while nodes are read. The tensors of `graph` must have been read;
+// `graph` must outlive this.
 class TensorScope {
  public:
-  // At first, constants are defined.
+  // Initially, constants are defined.
   explicit TensorScope(const Graph& graph);
 
-  // Fails with kInvalidFile for an index without a tensor.
+  // Fails with kInvalidFile if the index is out of range.
   Status CheckIndex(uint32_t tensor) const;
   bool IsDefined(uint32_t tensor) const { return defined_[tensor]; }
   void Define(uint32_t tensor) { defined_[tensor] = true; }

@@ -14,7 +14,7 @@ std::string Describe(const ops::TensorDesc& desc) {
 Result<uint64_t> DenseSize(const ops::TensorDesc& desc) {
   uint64_t count = 1;
   for (int64_t signed_dim : desc.shape) {
-    const auto dim = static_cast<uint64_t>(signed_dim);  // a negative one is too large
+    const auto dim = static_cast<uint64_t>(signed_dim);  // a negative value exceeds kMaxElements
     if (dim > kMaxElements || (dim > 0 && count > kMaxElements / dim)) {
       return Error(StatusCode::kUnsupported,
                    {"Tensor ", Describe(desc), " has more than ", kMaxElements, " elements."});

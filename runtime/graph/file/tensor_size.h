@@ -1,4 +1,4 @@
-// The types of tensors in words and bytes.
+// Text and size in bytes of tensor types.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_FILE_TENSOR_SIZE_H_
 #define SPIRLOOM_RUNTIME_GRAPH_FILE_TENSOR_SIZE_H_
 
@@ -11,14 +11,14 @@
 
 namespace spirloom::graph {
 
-// What a tensor has at most: kernels count elements with 32 bits.
+// Maximum number of elements of a tensor: kernels use 32-bit indices.
 inline constexpr uint64_t kMaxElements = std::numeric_limits<int32_t>::max();
 
 // Returns e.g. "float32 [2, 3]".
 std::string Describe(const ops::TensorDesc& desc);
 
-// The dense size in bytes, which may be more than a host of 32 bits can address. Fails with
-// kUnsupported beyond kMaxElements.
+// Returns the dense size in bytes, which can exceed the address space of a 32-bit host. Fails with
+// kUnsupported if there are more than kMaxElements elements.
 Result<uint64_t> DenseSize(const ops::TensorDesc& desc);
 
 }  // namespace spirloom::graph

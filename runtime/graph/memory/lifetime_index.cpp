@@ -25,7 +25,8 @@ void LifetimeIndex::Add(size_t request) {
 
 void LifetimeIndex::ForEachOverlapping(uint32_t first, uint32_t last,
                                        const std::function<void(size_t)>& visit) const {
-  // Depth first, from left to right; a subtree is left out when all in it end before `first`.
+  // Depth-first traversal from left to right. Skips subtrees whose lifetimes all end before
+  // `first`.
   size_t node = 1;
   while (node != 0) {
     if (ends_[node] > first) {
@@ -34,10 +35,10 @@ void LifetimeIndex::ForEachOverlapping(uint32_t first, uint32_t last,
         continue;
       }
       const size_t request = by_first_[node - leaves_];
-      if (requests_[request].first > last) return;  // and so do all to its right
+      if (requests_[request].first > last) return;  // later leaves start later
       visit(request);
     }
-    while (node % 2 == 1) node /= 2;  // up from right children; 1 becomes 0, the end
+    while (node % 2 == 1) node /= 2;  // ascend from right children; the root becomes 0
     if (node != 0) ++node;
   }
 }

@@ -10,16 +10,16 @@ Result<std::shared_ptr<vulkan::DeviceMemory>> MemoryArena::Block(uint32_t type, 
   if (block != nullptr && block->size() >= size && (type_bits >> block->type() & 1) != 0) {
     return block;
   }
-  SPIRLOOM_TRY(budget_->Take(size));
+  SPIRLOOM_TRY(budget_->Reserve(size));
   auto memory = vulkan::DeviceMemory::Create(*device_, size, type_bits, use_);
   if (!memory.ok()) {
-    budget_->GiveBack(size);
+    budget_->Release(size);
     return std::move(memory).status();
   }
   block = {new vulkan::DeviceMemory(std::move(memory).value()),
-           [budget = budget_, size](vulkan::DeviceMemory* ended) {
-             delete ended;
-             budget->GiveBack(size);
+           [budget = budget_, size](vulkan::DeviceMemory* freed) {
+             delete freed;
+             budget->Release(size);
            }};
   assert((type_bits >> block->type() & 1) != 0);
   return block;

@@ -13,23 +13,23 @@
 
 namespace spirloom::graph {
 
-// Memory that several stores of tensors use in turn, never at the same time: what was planned for
-// the greatest sizes of a graph serves the smaller ones.
+// Memory that several tensor stores use in turn, never at the same time: memory allocated for the
+// maximum shapes of a graph is reused for smaller shapes.
 class MemoryArena {
  public:
-  // Its blocks count in `budget` for as long as they live.
+  // Blocks are charged to `budget` until they are freed.
   MemoryArena(const vulkan::Device& device, vulkan::MemoryUse use,
               std::shared_ptr<MemoryBudget> budget)
       : device_(&device), use_(use), budget_(std::move(budget)) {}
 
   vulkan::MemoryUse use() const { return use_; }
 
-  // Block number `index` among those for this memory type, of at least `size` bytes; of another of
-  // the types in `type_bits` where that one's heap is full. One that is too small, or of no such
-  // type, is replaced, and lives on while somebody holds it.
+  // Returns block `index` of this memory type, with at least `size` bytes. If the heap of `type` is
+  // full, the block has another type of `type_bits`. A block that is too small or of an unsuitable
+  // type is replaced; it is freed when its last owner releases it.
   Result<std::shared_ptr<vulkan::DeviceMemory>> Block(uint32_t type, uint32_t type_bits,
                                                       size_t index, uint64_t size);
-  // Frees what nobody holds.
+  // Frees blocks without other owners.
   void DropUnused();
 
  private:

@@ -4,16 +4,16 @@
 
 namespace spirloom::graph {
 
-Status MemoryBudget::Take(uint64_t bytes) {
-  if (bytes <= most_ - taken_) {
-    taken_ += bytes;
+Status MemoryBudget::Reserve(uint64_t bytes) {
+  if (bytes <= limit_ - reserved_) {
+    reserved_ += bytes;
     return Status();
   }
   return Error(StatusCode::kOutOfMemory,
-               {"Device memory for the model (", bytes, " bytes beside the ", taken_,
-                " that it has) exceeds its limit (", most_,
-                "), which follows from the size of its file. If the file can be trusted, raise "
-                "ModelOptions::max_device_bytes."});
+               {"Device memory of the model (", reserved_, " bytes, ", bytes,
+                " more requested) exceeds the limit (", limit_,
+                " bytes), which depends on the file size. Raise ModelOptions::max_device_bytes for "
+                "trusted files."});
 }
 
 }  // namespace spirloom::graph

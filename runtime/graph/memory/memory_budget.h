@@ -8,22 +8,21 @@
 
 namespace spirloom::graph {
 
-// How much device memory a model may take, and what it has.
+// Limit and current size of the device memory of a model.
 class MemoryBudget {
  public:
-  explicit MemoryBudget(uint64_t most) : most_(most) {}
+  explicit MemoryBudget(uint64_t limit) : limit_(limit) {}
 
-  // Counts `bytes` more. Fails with kOutOfMemory, naming the numbers and the option that raises the
-  // limit, if they are too many, and counts nothing.
-  Status Take(uint64_t bytes);
-  void GiveBack(uint64_t bytes) {
-    assert(bytes <= taken_);
-    taken_ -= bytes;
+  // Reserves `bytes`. If the limit would be exceeded, fails with kOutOfMemory and reserves nothing.
+  Status Reserve(uint64_t bytes);
+  void Release(uint64_t bytes) {
+    assert(bytes <= reserved_);
+    reserved_ -= bytes;
   }
 
  private:
-  const uint64_t most_;
-  uint64_t taken_ = 0;
+  const uint64_t limit_;
+  uint64_t reserved_ = 0;
 };
 
 }  // namespace spirloom::graph

@@ -15,21 +15,21 @@
 namespace spirloom::graph {
 namespace {
 
-// How many placed requests and blocks are looked at in all. Graphs of a hundred thousand tensors
-// need a fraction of it; a hostile one, all of whose tensors live at once, is stopped by it.
-constexpr size_t kMaxLooks = size_t{1} << 22;
+// Maximum number of visited requests and blocks. Graphs of 100,000 tensors need a fraction of it.
+// It bounds the time for malicious graphs whose tensors are all live at once.
+constexpr size_t kMaxVisits = size_t{1} << 22;
 
-// A driver that has no room for a block of this size has little room at all.
-constexpr uint64_t kLeastPart = uint64_t{16} << 20;
+// Minimum block size in bytes for retries with smaller blocks.
+constexpr uint64_t kMinBlock = uint64_t{16} << 20;
 
-// How many requests are placed in all, in one order after another.
-constexpr size_t kMostPlaced = 4'000;
+// Maximum number of placements over all orders.
+constexpr size_t kMaxPlacements = 4'000;
 
-// Where a request could go in a block, and what that wastes.
+// A possible slot of a request in a block, and its cost.
 struct Candidate {
   MemorySlot slot;
-  bool in_gap;    // between requests that are placed; otherwise behind all it overlaps in time
-  uint64_t cost;  // in a gap: bytes left over; behind: bytes the block grows by
+  bool in_gap;    // between placed requests; otherwise after all that overlap in time
+  uint64_t cost;  // gap: unused bytes; otherwise: growth of the block in bytes
 };
 
 bool Better(const Candidate& a, const Candidate& b) {
@@ -37,14 +37,14 @@ bool Better(const Candidate& a, const Candidate& b) {
   return a.cost < b.cost;
 }
 
-// Bytes of a block that a request cannot have.
-struct Taken {
+// Bytes of a block that are occupied during a request's lifetime.
+struct Occupied {
   uint32_t block;
   uint64_t begin;
   uint64_t end;
 };
 
-// Places requests one after another.
+// Assigns slots to requests, one after another.
 class Planner {
  public:
   Planner(std::span<const MemoryRequest> requests, uint64_t max_block)
@@ -52,15 +52,15 @@ class Planner {
 
   void Place(size_t i) {
     const MemoryRequest& request = requests_[i];
-    const bool search = looks_ < kMaxLooks;
-    const MemorySlot slot = search ? Best(request).value_or(NewBlock()) : Behind(request);
+    const bool search = visits_ < kMaxVisits;
+    const MemorySlot slot = search ? Best(request).value_or(NewBlock()) : Append(request);
     if (slot.block == sizes_.size()) sizes_.push_back(0);
     sizes_[slot.block] = std::max(sizes_[slot.block], slot.offset + request.size);
     slots_[i] = slot;
     if (search) placed_.Add(i);
   }
 
-  MemoryPlan TakePlan() {
+  MemoryPlan Finish() {
     MemoryPlan plan;
     plan.slots = std::move(slots_);
     plan.planned_bytes = std::accumulate(sizes_.begin(), sizes_.end(), uint64_t{0});
@@ -71,8 +71,8 @@ class Planner {
  private:
   MemorySlot NewBlock() const { return {static_cast<uint32_t>(sizes_.size()), 0}; }
 
-  // At the end of the last block, whatever lives at the same time.
-  MemorySlot Behind(const MemoryRequest& request) const {
+  // Returns a slot at the end of the last block, independent of lifetimes.
+  MemorySlot Append(const MemoryRequest& request) const {
     if (sizes_.empty()) return NewBlock();
     const uint64_t offset = AlignUp(sizes_.back(), request.alignment);
     if (offset > max_block_ || request.size > max_block_ - offset) return NewBlock();
@@ -80,12 +80,13 @@ class Planner {
   }
 
   std::optional<MemorySlot> Best(const MemoryRequest& request) {
-    FindTaken(request);
+    FindOccupied(request);
     std::optional<Candidate> best;
-    std::span<const Taken> rest = taken_;
+    std::span<const Occupied> rest = occupied_;
     for (uint32_t block = 0; block < sizes_.size(); ++block) {
-      const auto end = std::find_if(rest.begin(), rest.end(),
-                                    [&](const Taken& taken) { return taken.block != block; });
+      const auto end = std::find_if(rest.begin(), rest.end(), [&](const Occupied& occupied) {
+        return occupied.block != block;
+      });
       const auto count = static_cast<size_t>(end - rest.begin());
       const std::optional<Candidate> candidate = BestIn(block, request, rest.first(count));
       rest = rest.subspan(count);
@@ -95,24 +96,24 @@ class Planner {
     return best->slot;
   }
 
-  // The bytes of requests that live at the same time, in order.
-  void FindTaken(const MemoryRequest& request) {
-    taken_.clear();
+  // Sets occupied_ to the bytes of requests with overlapping lifetimes, sorted.
+  void FindOccupied(const MemoryRequest& request) {
+    occupied_.clear();
     placed_.ForEachOverlapping(request.first, request.last, [&](size_t i) {
       const MemorySlot& slot = slots_[i];
-      taken_.push_back({slot.block, slot.offset, slot.offset + requests_[i].size});
+      occupied_.push_back({slot.block, slot.offset, slot.offset + requests_[i].size});
     });
-    looks_ += taken_.size() + sizes_.size();
-    std::sort(taken_.begin(), taken_.end(), [](const Taken& a, const Taken& b) {
+    visits_ += occupied_.size() + sizes_.size();
+    std::sort(occupied_.begin(), occupied_.end(), [](const Occupied& a, const Occupied& b) {
       return a.block != b.block ? a.block < b.block : a.begin < b.begin;
     });
   }
 
   std::optional<Candidate> BestIn(uint32_t block, const MemoryRequest& request,
-                                  std::span<const Taken> taken) const {
+                                  std::span<const Occupied> occupied) const {
     std::optional<Candidate> best;
-    uint64_t end = 0;  // of the bytes taken so far
-    for (const Taken& other : taken) {
+    uint64_t end = 0;  // end of the occupied bytes so far
+    for (const Occupied& other : occupied) {
       const uint64_t offset = AlignUp(end, request.alignment);
       if (offset < other.begin && other.begin - offset >= request.size) {
         const Candidate gap{{block, offset}, /*in_gap=*/true, other.begin - offset - request.size};
@@ -132,14 +133,14 @@ class Planner {
   const uint64_t max_block_;
   LifetimeIndex placed_;
   std::vector<MemorySlot> slots_;
-  std::vector<uint64_t> sizes_;  // of the blocks
-  std::vector<Taken> taken_;     // for the request at hand; kept for its memory
-  size_t looks_ = 0;
+  std::vector<uint64_t> sizes_;     // sizes of the blocks
+  std::vector<Occupied> occupied_;  // for the current request; a member to avoid reallocation
+  size_t visits_ = 0;
 };
 
-// Whether each slot is where its request can be. That none overlap, fuzzing checks.
-[[maybe_unused]] bool Holds(const MemoryPlan& plan, std::span<const MemoryRequest> requests,
-                            uint64_t max_block) {
+// Checks the alignment and range of each slot. The fuzzer checks for overlaps.
+[[maybe_unused]] bool IsValid(const MemoryPlan& plan, std::span<const MemoryRequest> requests,
+                              uint64_t max_block) {
   for (size_t i = 0; i < requests.size(); ++i) {
     const MemorySlot& slot = plan.slots[i];
     const uint64_t size = plan.block_size[slot.block];
@@ -151,9 +152,9 @@ class Planner {
   return true;
 }
 
-// The greatest sum of the sizes of requests that live at the same step.
-uint64_t LargestLive(std::span<const MemoryRequest> requests) {
-  std::map<uint64_t, uint64_t> changes;  // of the live bytes, by step; modulo 2^64
+// Returns the maximum over all steps of the live bytes: a lower bound of any plan.
+uint64_t MaxLiveBytes(std::span<const MemoryRequest> requests) {
+  std::map<uint64_t, uint64_t> changes;  // change of the live bytes at each step, modulo 2^64
   for (const MemoryRequest& request : requests) {
     changes[request.first] += request.size;
     changes[uint64_t{request.last} + 1] -= request.size;
@@ -164,7 +165,7 @@ uint64_t LargestLive(std::span<const MemoryRequest> requests) {
   return largest;
 }
 
-// Every request after the one before it, in the given order.
+// Places requests consecutively in the given order.
 MemoryPlan PlanNaively(std::span<const MemoryRequest> requests, uint64_t max_block) {
   MemoryPlan plan;
   for (const MemoryRequest& request : requests) {
@@ -192,11 +193,11 @@ MemoryPlan PlanInOrder(std::span<const MemoryRequest> requests, uint64_t max_blo
                        std::span<const size_t> order) {
   Planner planner(requests, max_block);
   for (size_t i : order) planner.Place(i);
-  return planner.TakePlan();
+  return planner.Finish();
 }
 
-// The request that ends last in the largest block: had it found a place earlier, the block could
-// be smaller.
+// Returns the request with the highest end offset in the largest block. Placing it earlier may
+// shrink the block.
 size_t Topmost(std::span<const MemoryRequest> requests, const MemoryPlan& plan) {
   const auto largest =
       static_cast<uint32_t>(std::ranges::max_element(plan.block_size) - plan.block_size.begin());
@@ -209,13 +210,14 @@ size_t Topmost(std::span<const MemoryRequest> requests, const MemoryPlan& plan) 
   return 0;
 }
 
-// Largest first; then, while bytes stay unused, with whatever was on top moved to the front.
+// Places the largest requests first. While the plan exceeds `live_bytes`, retries with the topmost
+// request moved to the front.
 MemoryPlan PlanGreedily(std::span<const MemoryRequest> requests, uint64_t max_block,
                         uint64_t live_bytes) {
   std::vector<size_t> order = LargestFirst(requests);
   MemoryPlan best = PlanInOrder(requests, max_block, order);
   MemoryPlan plan = best;
-  for (size_t placed = requests.size(); placed < kMostPlaced; placed += requests.size()) {
+  for (size_t placed = requests.size(); placed < kMaxPlacements; placed += requests.size()) {
     if (best.planned_bytes == live_bytes) break;
     const auto top = std::ranges::find(order, Topmost(requests, plan));
     std::rotate(order.begin(), top, top + 1);
@@ -231,32 +233,32 @@ Result<MemoryPlan> PlanMemory(std::span<const MemoryRequest> requests, uint64_t 
   for (const MemoryRequest& request : requests) {
     if (request.size > max_block) {
       return Error(StatusCode::kOutOfMemory,
-                   {"Tensor size (", request.size, ") exceeds the largest allocation (", max_block,
-                    ") of the device."});
+                   {"Tensor size (", request.size, " bytes) exceeds the maximum allocation (",
+                    max_block, " bytes) of the device."});
     }
   }
   MemoryPlan naive = PlanNaively(requests, max_block);
-  naive.live_bytes = LargestLive(requests);
+  naive.live_bytes = MaxLiveBytes(requests);
   if (requests.empty()) return naive;
   MemoryPlan plan = PlanGreedily(requests, max_block, naive.live_bytes);
   plan.naive_bytes = naive.naive_bytes;
   plan.live_bytes = naive.live_bytes;
-  assert(Holds(plan, requests, max_block) && Holds(naive, requests, max_block));
+  assert(IsValid(plan, requests, max_block) && IsValid(naive, requests, max_block));
   assert(plan.live_bytes <= plan.planned_bytes);
   return plan.planned_bytes <= plan.naive_bytes ? std::move(plan) : std::move(naive);
 }
 
 Result<MemoryPlan> PlanAndAllocate(std::span<const MemoryRequest> requests, uint64_t max_block,
                                    const std::function<Status(const MemoryPlan&)>& allocate) {
-  uint64_t least = kLeastPart;
-  for (const MemoryRequest& request : requests) least = std::max(least, request.size);
+  uint64_t min = kMinBlock;
+  for (const MemoryRequest& request : requests) min = std::max(min, request.size);
   while (true) {
     SPIRLOOM_TRY_ASSIGN(MemoryPlan plan, PlanMemory(requests, max_block));
     Status status = allocate(plan);
     if (status.ok()) return plan;
     if (status.code() != StatusCode::kOutOfMemory || plan.block_size.empty()) return status;
     max_block = *std::ranges::max_element(plan.block_size) / 2;
-    if (max_block < least) return status;
+    if (max_block < min) return status;
   }
 }
 

@@ -1,5 +1,5 @@
-// Places tensors of known lifetimes in few blocks of memory, so that those that are never needed at
-// the same time share bytes.
+// Assigns offsets in memory blocks to tensors of known lifetimes. Tensors whose lifetimes do not
+// overlap may share bytes.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_MEMORY_MEMORY_PLANNER_H_
 #define SPIRLOOM_RUNTIME_GRAPH_MEMORY_MEMORY_PLANNER_H_
 
@@ -12,8 +12,8 @@
 
 namespace spirloom::graph {
 
-// A piece of memory needed from step `first` to step `last`, both included. `size` > 0 is in bytes,
-// `alignment` is a power of two.
+// A tensor that is live in the steps [first, last]. `size` > 0 and `alignment` (a power of two) are
+// in bytes.
 struct MemoryRequest {
   uint64_t size;
   uint64_t alignment;
@@ -30,22 +30,21 @@ struct MemorySlot {
 
 struct MemoryPlan {
   std::vector<MemorySlot> slots;     // one for each request
-  std::vector<uint64_t> block_size;  // what to allocate
+  std::vector<uint64_t> block_size;  // size of each block to allocate
   uint64_t planned_bytes = 0;        // the sum of block_size
-  uint64_t naive_bytes = 0;          // what the requests take one after another
-  uint64_t live_bytes = 0;           // the most that is needed at one step: no plan takes less
+  uint64_t naive_bytes = 0;          // bytes without sharing
+  uint64_t live_bytes = 0;           // maximum over all steps of the live bytes: a lower bound
 };
 
-// Places one request after another, each into the smallest gap that holds it: the largest first,
-// and in other orders where that leaves bytes unused; takes time near to linear in the number of
-// requests unless very many live at once, where smaller ones then share nothing. Blocks are at most
-// `max_block` bytes. The result depends on the requests alone and never takes more than
-// naive_bytes. Fails with kOutOfMemory for a request beyond `max_block`.
+// Best-fit packing, largest requests first; other orders are tried if bytes stay unused. Time is
+// nearly linear in the number of requests; if very many are live at once, small ones share no
+// memory. Blocks have at most `max_block` bytes. Deterministic; planned_bytes <= naive_bytes. Fails
+// with kOutOfMemory if a request exceeds `max_block`.
 Result<MemoryPlan> PlanMemory(std::span<const MemoryRequest> requests, uint64_t max_block);
 
-// The plan whose blocks `allocate` finds room for: where it fails with kOutOfMemory, as there may
-// be room for several smaller blocks, one of half the size at most is tried, as long as that holds
-// each request and is not small. Otherwise fails as `allocate` and PlanMemory() do.
+// Plans memory and calls `allocate`. If that fails with kOutOfMemory, retries with half the maximum
+// block size (smaller blocks may fit fragmented memory), down to 16 MiB or the largest request.
+// Fails as `allocate` and PlanMemory() do.
 Result<MemoryPlan> PlanAndAllocate(std::span<const MemoryRequest> requests, uint64_t max_block,
                                    const std::function<Status(const MemoryPlan&)>& allocate);
 

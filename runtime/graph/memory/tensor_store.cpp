@@ -29,7 +29,7 @@ Status BindTo(TensorResource& resource, std::shared_ptr<const vulkan::DeviceMemo
                          : resource.image->Bind(*resource.backing, offset);
 }
 
-// Buffers and images in one allocation must not share a page of this size.
+// bufferImageGranularity if both buffers and images are in the allocation, else 1.
 uint64_t GranularityOf(std::span<TensorResource* const> resources, const vulkan::Device& device) {
   const auto is_image = [](const TensorResource* resource) { return resource->image.has_value(); };
   const bool any = std::any_of(resources.begin(), resources.end(), is_image);
@@ -43,18 +43,18 @@ uint32_t CommonTypes(std::span<TensorResource* const> resources) {
   return bits;
 }
 
-// How large a block in memory of this type may be.
-uint64_t LargestBlock(const vulkan::PhysicalDevice& device, uint32_t type,
+// Returns the maximum block size in memory of this type.
+uint64_t MaxBlockSize(const vulkan::PhysicalDevice& device, uint32_t type,
                       std::span<const MemoryRequest> requests) {
-  uint64_t least = device.memory.memoryHeaps[device.memory.memoryTypes[type].heapIndex].size;
-  for (const MemoryRequest& request : requests) least = std::max(least, request.size);
-  return std::min<uint64_t>(device.max_memory_allocation_size, least);
+  uint64_t min = device.memory.memoryHeaps[device.memory.memoryTypes[type].heapIndex].size;
+  for (const MemoryRequest& request : requests) min = std::max(min, request.size);
+  return std::min<uint64_t>(device.max_memory_allocation_size, min);
 }
 
-Result<std::vector<std::shared_ptr<vulkan::DeviceMemory>>> TakeBlocks(const MemoryPlan& plan,
-                                                                      uint32_t type,
-                                                                      uint32_t type_bits,
-                                                                      MemoryArena& arena) {
+Result<std::vector<std::shared_ptr<vulkan::DeviceMemory>>> AllocateBlocks(const MemoryPlan& plan,
+                                                                          uint32_t type,
+                                                                          uint32_t type_bits,
+                                                                          MemoryArena& arena) {
   std::vector<std::shared_ptr<vulkan::DeviceMemory>> blocks;
   for (uint64_t size : plan.block_size) {
     SPIRLOOM_TRY_ASSIGN(auto block, arena.Block(type, type_bits, blocks.size(), size));
@@ -142,12 +142,12 @@ Result<TensorStore::Pool> TensorStore::MakeResources(std::span<const TensorLifet
   for (const TensorLifetime& lifetime : tensors) {
     const PlanTensor& tensor = plan_->tensors[lifetime.tensor];
     if (tensor.size == 0) continue;
-    Result<TensorResource> made = MakeResource(lifetime.tensor);
-    if (!made.ok()) {
-      return std::move(made).status().While(Concat({"allocating tensor ", Quote(tensor.name)}));
+    Result<TensorResource> created = MakeResource(lifetime.tensor);
+    if (!created.ok()) {
+      return std::move(created).status().While(Concat({"allocating tensor ", Quote(tensor.name)}));
     }
     auto& resource = resources_[lifetime.tensor];
-    resource = std::make_shared<TensorResource>(std::move(made).value());
+    resource = std::make_shared<TensorResource>(std::move(created).value());
     all.tensors.push_back(lifetime);
     all.resources.push_back(resource.get());
   }
@@ -159,18 +159,18 @@ Result<AllocatedBytes> TensorStore::AllocatePool(const Pool& pool, uint32_t type
   const std::vector<MemoryRequest> requests = RequestsOf(pool);
   const uint32_t type_bits = CommonTypes(pool.resources);
   std::vector<std::shared_ptr<vulkan::DeviceMemory>> blocks;
-  const auto allocate = [&](const MemoryPlan& tried) -> Status {
-    auto taken = TakeBlocks(tried, type, type_bits, arena);
-    if (taken.ok()) {
-      blocks = std::move(taken).value();
+  const auto allocate = [&](const MemoryPlan& candidate) -> Status {
+    auto allocated = AllocateBlocks(candidate, type, type_bits, arena);
+    if (allocated.ok()) {
+      blocks = std::move(allocated).value();
       return Status();
     }
-    arena.DropUnused();  // smaller blocks take their place
-    return std::move(taken).status();
+    arena.DropUnused();  // to allocate smaller blocks
+    return std::move(allocated).status();
   };
   SPIRLOOM_TRY_ASSIGN(
       const MemoryPlan plan,
-      PlanAndAllocate(requests, LargestBlock(device_->physical(), type, requests), allocate));
+      PlanAndAllocate(requests, MaxBlockSize(device_->physical(), type, requests), allocate));
   assert(blocks.size() == plan.block_size.size());
   std::vector<uint32_t> ids;
   for (size_t i = 0; i < blocks.size(); ++i) ids.push_back(NextMemoryId());
@@ -195,7 +195,7 @@ std::vector<MemoryRequest> TensorStore::RequestsOf(const Pool& pool) const {
     const uint64_t size = (needs.size + granularity - 1) / granularity * granularity;
     MemoryRequest request{size, std::max(needs.alignment, granularity), pool.tensors[i].first,
                           pool.tensors[i].last};
-    if (watch_ != nullptr) request.first = request.last = 0;  // nothing shares memory
+    if (watch_ != nullptr) request.first = request.last = 0;  // lifetimes overlap: no sharing
     requests.push_back(request);
   }
   return requests;
@@ -212,7 +212,7 @@ std::shared_ptr<TensorResource> TensorStore::Share(uint32_t tensor) const {
 }
 
 const TensorResource* TensorStore::Find(uint32_t tensor) const {
-  assert(plan_ != nullptr);  // a recording is made; only what it holds is of use now
+  assert(plan_ != nullptr);  // not after DetachPlan()
   const uint32_t root = plan_->Root(tensor);
   for (const TensorStore* store = this; store != nullptr; store = store->parent_) {
     if (auto found = store->resources_.find(root); found != store->resources_.end()) {

@@ -20,8 +20,8 @@
 
 namespace spirloom::graph {
 
-// The buffer or image of a tensor, and the bytes it takes of a memory allocation, which lives as
-// long as a resource is in it. `memory` is unique in the process.
+// The buffer or image of a tensor, and its range [begin, end) in a memory allocation. The
+// allocation is shared by its resources. `memory` identifies it, unique in the process.
 struct TensorResource {
   std::shared_ptr<const vulkan::DeviceMemory> backing;
   std::optional<vulkan::Buffer> buffer;
@@ -31,42 +31,42 @@ struct TensorResource {
   uint64_t end = 0;
 };
 
-// Tests look at the memory of a store's tensors, and at what lies around it, through this.
+// Test hook: observes the memory of a store's tensors and the bytes around them.
 class TensorWatch {
  public:
   virtual ~TensorWatch() = default;
-  // What to leave unused on both sides of each buffer, in bytes: a multiple of
-  // minStorageBufferOffsetAlignment.
+  // Unused bytes on both sides of each buffer: a multiple of minStorageBufferOffsetAlignment.
   virtual uint64_t margin() const = 0;
-  // The tensor has memory, which nothing uses yet and which it shares with no other.
+  // Called after allocation, before the first use. The tensor shares its memory with no other.
   virtual Status Allocated(const PlanTensor& tensor, const TensorResource& resource) = 0;
-  // The memory is about to be freed; the GPU is done with it.
+  // Called before the memory is freed, after the GPU has finished.
   virtual void Released(const TensorResource& resource) = 0;
 };
 
-// A tensor (a root, not an alias) and the steps between which it is needed.
+// A root tensor (not an alias) and the first and last step that use it.
 struct TensorLifetime {
   uint32_t tensor;
   uint32_t first;
   uint32_t last;
 };
 
-// What Allocate() took, in bytes.
+// Bytes allocated by Allocate().
 struct AllocatedBytes {
   uint64_t planned = 0;
-  uint64_t naive = 0;  // with no sharing
-  uint64_t live = 0;   // the most that is needed at once
+  uint64_t naive = 0;  // without sharing
+  uint64_t live = 0;   // maximum live at once
 };
 
-// Owns tensors' buffers and images and the few allocations behind them, alone or with stores that
-// adopt them; what nobody else owns is freed on destruction, when the GPU must be done with it.
+// Owns the buffers and images of tensors and their memory allocations, shared with stores that
+// adopt them. Destruction frees resources without other owners; the GPU must have finished using
+// them.
 class TensorStore {
  public:
-  // What the store allocates counts in `budget`. `watch`, if any, must outlive the store.
+  // Allocations are charged to `budget`. `watch` may be null; it must outlive the store.
   TensorStore(const vulkan::Device& device, const Plan& plan, std::shared_ptr<MemoryBudget> budget,
               TensorWatch* watch = nullptr)
       : TensorStore(device, plan, std::move(budget), watch, /*parent=*/nullptr) {}
-  // A store that also finds the tensors of `parent`, which must outlive it.
+  // Returns a store that also finds the tensors of `parent`, which must outlive it.
   static TensorStore Extending(const TensorStore& parent) {
     return {*parent.device_, *parent.plan_, parent.budget_, parent.watch_, &parent};
   }
@@ -74,24 +74,25 @@ class TensorStore {
   TensorStore& operator=(const TensorStore&) = delete;
   ~TensorStore();
 
-  // Makes a buffer or image for each tensor; those not needed at the same time may share memory.
-  // Tensors without elements get none.
+  // Creates a buffer or image per tensor. Tensors whose lifetimes do not overlap may share memory.
+  // Empty tensors have no resource.
   Result<AllocatedBytes> Allocate(std::span<const TensorLifetime> tensors, vulkan::MemoryUse use);
-  // The same in memory that others use at other times.
+  // As above, in the memory of an arena.
   Result<AllocatedBytes> Allocate(std::span<const TensorLifetime> tensors, MemoryArena& arena);
-  // The same for tensors that are all needed at once.
+  // As above, for tensors that are all live at the same time.
   Result<AllocatedBytes> Allocate(std::span<const uint32_t> tensors, vulkan::MemoryUse use);
   Result<AllocatedBytes> Allocate(std::span<const uint32_t> tensors, MemoryArena& arena);
 
-  // Lets another store's resource hold `tensor`, a root.
+  // Uses the resource of another store for the root `tensor`.
   void Adopt(uint32_t tensor, std::shared_ptr<TensorResource> resource);
-  // What holds `tensor`, a root, for another store to adopt; null for tensors without elements.
+  // Returns the resource of the root `tensor`, for Adopt() of another store. Null for empty
+  // tensors.
   std::shared_ptr<TensorResource> Share(uint32_t tensor) const;
 
-  // What holds `tensor`, which may be an alias; null for tensors without elements.
+  // Returns the resource of `tensor`, which may be an alias. Null for empty tensors.
   const TensorResource* Find(uint32_t tensor) const;
 
-  // After loading, the plan is gone: Find() must not be called again.
+  // Call before the plan is destroyed. Find() must not be called afterwards.
   void DetachPlan() { plan_ = nullptr; }
 
  private:
@@ -103,7 +104,7 @@ class TensorStore {
         watch_(watch),
         parent_(parent) {}
 
-  // Tensors and what was made for them, which share allocations.
+  // Tensors that share allocations, and their resources.
   struct Pool {
     std::vector<TensorLifetime> tensors;
     std::vector<TensorResource*> resources;

@@ -16,7 +16,8 @@ Status Bind(ModelState& state, Side side, size_t i, Binding binding) {
   const size_t count = (inputs ? state.current().inputs : state.current().outputs).size();
   if (i >= count) {
     return Error(StatusCode::kInvalidArgument,
-                 {inputs ? "Input " : "Output ", i, " does not exist; the model has ", count, "."});
+                 {inputs ? "Input " : "Output ", i, " does not exist. Number of ",
+                  inputs ? "inputs: " : "outputs: ", count, "."});
   }
   bindings.resize(count);
   std::swap(bindings[i], binding);
@@ -29,7 +30,7 @@ Status Bind(ModelState& state, Side side, size_t i, Binding binding) {
   return status;
 }
 
-// The semaphores of a submission as Vulkan wants them.
+// Semaphores of a submission, in the layout of VkSubmitInfo.
 struct Semaphores {
   std::vector<VkSemaphore> handles;
   std::vector<uint64_t> values;
@@ -38,7 +39,7 @@ struct Semaphores {
   explicit Semaphores(std::span<const SemaphorePoint> points) {
     for (const SemaphorePoint& point : points) {
       handles.push_back(point.semaphore);
-      values.push_back(point.value.value_or(0));  // not looked at for a binary one
+      values.push_back(point.value.value_or(0));  // ignored for binary semaphores
       timeline = timeline || point.value;
     }
   }
@@ -50,8 +51,8 @@ struct Semaphores {
 Status BindBuffer(ModelState& state, Side side, size_t i, const ExternalBuffer& buffer) {
   if (buffer.buffer != VK_NULL_HANDLE && !state.runtime->device->adopted()) {
     return Error(StatusCode::kInvalidArgument,
-                 {"A VkBuffer can only be bound in a runtime on a device of the application's "
-                  "(RuntimeOptions::adopt): it belongs to another device than this one's own."});
+                 {"Binding a VkBuffer requires a runtime on the application's device "
+                  "(RuntimeOptions::adopt). This runtime created its own VkDevice."});
   }
   return Bind(state, side, i, {nullptr, buffer.buffer, buffer.offset, buffer.size});
 }
@@ -71,14 +72,14 @@ Status SubmitRun(ModelState& state, const SubmitOptions& options) {
   const Semaphores signal(options.signal);
   if (wait.count() + signal.count() > 0 && !device.adopted()) {
     return Error(StatusCode::kInvalidArgument,
-                 {"Semaphores need a runtime on a device of the application's "
-                  "(RuntimeOptions::adopt): these belong to another device."});
+                 {"Semaphores require a runtime on the application's device "
+                  "(RuntimeOptions::adopt). This runtime created its own VkDevice."});
   }
   const bool timeline = wait.timeline || signal.timeline;
   if (timeline && !device.timeline_semaphores()) {
     return Error(StatusCode::kUnsupported,
-                 {"A timeline semaphore is passed, but AdoptedDevice::features does not turn "
-                  "timelineSemaphore on."});
+                 {"Timeline semaphores require the feature timelineSemaphore. Enable it on the "
+                  "device and in AdoptedDevice::features."});
   }
   const std::vector<VkPipelineStageFlags> stages(
       wait.count(), VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT);

@@ -1,4 +1,4 @@
-// Buffers and semaphores of the application's in a model's runs.
+// The application's buffers and semaphores in runs of a model.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_MODEL_EXTERNAL_H_
 #define SPIRLOOM_RUNTIME_GRAPH_MODEL_EXTERNAL_H_
 
@@ -13,11 +13,11 @@ namespace spirloom::internal {
 
 enum class Side : uint8_t { kInputs, kOutputs };
 
-// Model::BindInput and BindOutput.
+// Implement Model::BindInput() and BindOutput().
 Status BindBuffer(ModelState& state, Side side, size_t i, const ExternalBuffer& buffer);
 Status BindMemory(ModelState& state, Side side, size_t i, std::span<std::byte> memory);
 
-// Model::Submit with semaphores.
+// Implements Model::Submit() with semaphores.
 Status SubmitRun(ModelState& state, const SubmitOptions& options);
 
 }  // namespace spirloom::internal

@@ -13,9 +13,9 @@ constexpr VkPipelineStageFlags kWork =
     VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
 constexpr VkAccessFlags kAll = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
 
-// Of one side of a model. Larger tensors have larger pieces: four for each thread that copies them
-// are enough for all to end at about the same time, and for the device to begin early.
-constexpr uint64_t kMostPieces = 4 * kCopyThreads;
+// Maximum number of pieces of one side of a model. Four per copying thread balance the load and let
+// the device start early.
+constexpr uint64_t kMaxPieces = 4 * kCopyThreads;
 
 void Synchronize(vulkan::CommandBuffer& commands, VkPipelineStageFlags from, VkAccessFlags writes,
                  VkPipelineStageFlags to, VkAccessFlags accesses) {
@@ -26,7 +26,7 @@ void Synchronize(vulkan::CommandBuffer& commands, VkPipelineStageFlags from, VkA
   commands.Barrier(from, to, {&barrier, 1}, /*buffers=*/{}, /*images=*/{});
 }
 
-// One side of a model: its tensors, what they are bound to, and the staging buffer or null.
+// One side of a model: its tensors, their bindings, and the staging buffer or null.
 struct Interface {
   bool is_input;
   const std::vector<HostTensor>& tensors;
@@ -49,24 +49,24 @@ Status CheckBindings(const Interface& side) {
     const Binding* binding = side.BindingOf(i);
     if (binding == nullptr || binding->size >= side.tensors[i].size) continue;
     return Error(StatusCode::kInvalidArgument,
-                 {"The memory (", binding->size, " bytes) that ", graph::Quote(side.infos[i].name),
-                  " is bound to is smaller than the tensor (", side.tensors[i].size, " bytes)."});
+                 {"The memory bound to ", graph::Quote(side.infos[i].name), " has ", binding->size,
+                  " bytes; the tensor requires ", side.tensors[i].size, " bytes."});
   }
   return Status();
 }
 
-// The tensors cut into pieces of the same size, at least `least_bytes` or all there is. The host
-// has nothing to copy of what is bound, which is not cut.
-Copies Cut(const Interface& side, uint64_t least_bytes) {
+// Divides the tensors into pieces of equal size, at least `min_bytes`. Bound tensors are not copied
+// by the host and not divided.
+Copies Cut(const Interface& side, uint64_t min_bytes) {
   uint64_t total = 0;
   for (size_t i = 0; i < side.tensors.size(); ++i) {
     if (side.BindingOf(i) == nullptr) total += AlignUp(side.tensors[i].size, kHostAlignment);
   }
-  const uint64_t count = std::clamp<uint64_t>(total / least_bytes, 1, kMostPieces);
+  const uint64_t count = std::clamp<uint64_t>(total / min_bytes, 1, kMaxPieces);
   const uint64_t piece_bytes = AlignUp((total + count - 1) / count, kHostAlignment);
   Copies copies;
   copies.pieces = 1;
-  uint64_t room = piece_bytes;
+  uint64_t free_bytes = piece_bytes;
   for (size_t i = 0; i < side.tensors.size(); ++i) {
     const uint64_t size = side.tensors[i].size;
     if (side.BindingOf(i) != nullptr) {
@@ -74,37 +74,37 @@ Copies Cut(const Interface& side, uint64_t least_bytes) {
       continue;
     }
     for (uint64_t offset = 0; offset < size;) {
-      if (room == 0) {
+      if (free_bytes == 0) {
         ++copies.pieces;
-        room = piece_bytes;
+        free_bytes = piece_bytes;
       }
-      const uint64_t part = std::min(size - offset, room);
+      const uint64_t part = std::min(size - offset, free_bytes);
       copies.parts.push_back({copies.pieces - 1, i, offset, part});
       offset += part;
-      room -= std::min(room, AlignUp(part, kHostAlignment));
+      free_bytes -= std::min(free_bytes, AlignUp(part, kHostAlignment));
     }
   }
   return copies;
 }
 
-// Adds the copy of `part`, if it has a place beside the model that it is copied from or to.
+// Records the copy of `part` if it has a binding or a staging buffer.
 void AddCopy(vulkan::CommandBuffer& commands, const Interface& side, const Part& part) {
   const HostTensor& tensor = side.tensors[part.tensor];
   const Binding* binding = side.BindingOf(part.tensor);
   if (part.size == 0 || (binding == nullptr && side.staging == nullptr)) return;
-  VkBuffer beside = binding == nullptr ? side.staging->handle() : binding->buffer;
-  const uint64_t place = (binding == nullptr ? tensor.staged_offset : binding->offset);
+  VkBuffer external = binding == nullptr ? side.staging->handle() : binding->buffer;
+  const uint64_t base = binding == nullptr ? tensor.staged_offset : binding->offset;
   if (side.is_input) {
-    commands.CopyBuffer(beside, place + part.offset, tensor.buffer, tensor.offset + part.offset,
+    commands.CopyBuffer(external, base + part.offset, tensor.buffer, tensor.offset + part.offset,
                         part.size);
   } else {
-    commands.CopyBuffer(tensor.buffer, tensor.offset + part.offset, beside, place + part.offset,
+    commands.CopyBuffer(tensor.buffer, tensor.offset + part.offset, external, base + part.offset,
                         part.size);
   }
 }
 
-// Work that the application gave to the queue earlier has written what is bound, and later work may
-// read it.
+// The barriers cover bound buffers, which earlier submissions of the application may write and
+// later ones may read.
 Result<vulkan::CommandBuffer> RecordPiece(const vulkan::Device& device, const Interface& side,
                                           const Copies& copies, size_t piece) {
   SPIRLOOM_TRY_ASSIGN(vulkan::CommandBuffer commands, vulkan::CommandBuffer::Create(device));
@@ -122,10 +122,10 @@ Result<vulkan::CommandBuffer> RecordPiece(const vulkan::Device& device, const In
   return commands;
 }
 
-Status RecordSide(const vulkan::Device& device, const Interface& side, uint64_t least_bytes,
+Status RecordSide(const vulkan::Device& device, const Interface& side, uint64_t min_bytes,
                   Copies& copies) {
   SPIRLOOM_TRY(CheckBindings(side));
-  copies = Cut(side, least_bytes);
+  copies = Cut(side, min_bytes);
   for (size_t piece = 0; side.NeedsCopies() && piece < copies.pieces; ++piece) {
     SPIRLOOM_TRY_ASSIGN(vulkan::CommandBuffer commands, RecordPiece(device, side, copies, piece));
     copies.commands.push_back(std::move(commands));

@@ -1,4 +1,4 @@
-// The device's copies between a model's tensors and what the host passes them in.
+// Device copies between the inputs and outputs of a model and staging or bound buffers.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_MODEL_HOST_COPIES_H_
 #define SPIRLOOM_RUNTIME_GRAPH_MODEL_HOST_COPIES_H_
 
@@ -7,11 +7,10 @@
 
 namespace spirloom::internal {
 
-// Records anew, if the bindings have changed since, the copies before and after the dispatches of
-// the current recording: between tensors and staging buffers or what they are bound to. Fails with
-// kInvalidArgument for a binding that is smaller than its tensor.
+// Re-records the copies before and after the dispatches of the current recording if bindings have
+// changed. Fails with kInvalidArgument if a binding is smaller than its tensor.
 Status UpdateCopies(ModelState& state);
-// The same for a recording in the making; while anything is bound, that is left to the next run.
+// Records the copies of a new recording. With bindings, the next run does it.
 Status MakeCopies(ModelState& state, Recording& recording);
 
 }  // namespace spirloom::internal

@@ -17,8 +17,8 @@ std::vector<uint32_t> Roots(const Plan& plan, const std::vector<uint32_t>& tenso
   return roots;
 }
 
-// The staging buffer for all of `tensors`: that of `last` if it is large enough; null when they
-// have no elements.
+// Returns the staging buffer for all `tensors`: `last` if it is large enough; null if all are
+// empty.
 Result<std::shared_ptr<const vulkan::Buffer>> Staging(
     const Plan& plan, const std::vector<uint32_t>& tensors, const vulkan::Device& device,
     MemoryUse use, const std::shared_ptr<const vulkan::Buffer>& last) {
@@ -30,7 +30,7 @@ Result<std::shared_ptr<const vulkan::Buffer>> Staging(
   return std::make_shared<const vulkan::Buffer>(std::move(buffer));
 }
 
-// Where the host finds each of `tensors`: in `staging`, or without it in its own buffer.
+// Returns the host address of each tensor: in `staging`, or, if that is null, in its own buffer.
 std::vector<HostTensor> MapTensors(const Plan& plan, const std::vector<uint32_t>& tensors,
                                    const graph::TensorStore& store,
                                    const std::shared_ptr<const vulkan::Buffer>& staging) {

@@ -1,4 +1,4 @@
-// The memory through which the host passes inputs and takes outputs.
+// Host-visible memory of inputs and outputs.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_MODEL_HOST_INTERFACE_H_
 #define SPIRLOOM_RUNTIME_GRAPH_MODEL_HOST_INTERFACE_H_
 
@@ -8,9 +8,8 @@
 
 namespace spirloom::internal {
 
-// Gives the plan's inputs and outputs memory that the host maps: their own where `access` is
-// kDirect, else staging buffers beside it; in what `state` has of it where that suffices. Fills the
-// host's side of `recording`.
+// Allocates inputs and outputs: in host-visible memory for HostAccess::kDirect, else with staging
+// buffers. Reuses memory of `state`. Sets the HostTensors of `recording`.
 Status AllocateInterface(const graph::Plan& plan, ModelState& state, Recording& recording);
 
 }  // namespace spirloom::internal

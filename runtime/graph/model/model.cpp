@@ -20,7 +20,7 @@ uint64_t NanosecondsSince(Clock::time_point start) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
 }
 
-// A graph and the bytes that its constants refer to.
+// A graph and the bytes of its constants.
 struct OwnedGraph {
   std::vector<std::byte> file;
   graph::Graph graph;
@@ -34,7 +34,7 @@ Result<std::shared_ptr<const graph::Graph>> ParseCopy(std::span<const std::byte>
   return std::shared_ptr<const graph::Graph>(owned, &owned->graph);
 }
 
-// A graph whose sizes vary is kept, with its constants, for sizes to come.
+// A graph with symbols is kept, with its constants, for later Resize() calls.
 Result<std::shared_ptr<internal::ModelState>> Build(const Runtime& runtime,
                                                     std::shared_ptr<const graph::Graph> graph,
                                                     const ModelOptions& options,
@@ -43,7 +43,7 @@ Result<std::shared_ptr<internal::ModelState>> Build(const Runtime& runtime,
   SPIRLOOM_TRY_ASSIGN(std::shared_ptr<internal::ModelState> state,
                       internal::BuildModel(runtime.state(), *graph, options,
                                            internal::BestHostAccess(*runtime.state()),
-                                           /*watch=*/nullptr, /*facts=*/nullptr, shares));
+                                           /*watch=*/nullptr, /*properties=*/nullptr, shares));
   if (!graph->symbols.empty()) state->graph = std::move(graph);
   state->recordings.front().stats.load_ns = NanosecondsSince(start);
   return state;
@@ -88,7 +88,7 @@ std::span<const TensorInfo> Model::outputs() const { return state_->current().ou
 const LoadStats& Model::stats() const { return state_->current().stats; }
 
 const internal::ModelState* Model::SharedWith(const ModelOptions& options) {
-  return options.shares == nullptr ? nullptr : options.shares->state_.get();
+  return options.share_with == nullptr ? nullptr : options.share_with->state_.get();
 }
 
 const std::string& Model::method() const { return state_->method; }
@@ -163,9 +163,9 @@ Result<PendingRun> Model::Submit(std::span<const std::span<const std::byte>> inp
   });
 }
 
-Result<PendingRun> Model::SubmitSteps(size_t steps) {
+Result<PendingRun> Model::SubmitRepeated(size_t steps) {
   return Guarded([&]() -> Result<PendingRun> {
-    SPIRLOOM_TRY(internal::SubmitSteps(*state_, steps));
+    SPIRLOOM_TRY(internal::SubmitRepeated(*state_, steps));
     return PendingRun(state_, state_->submitted);
   });
 }
@@ -186,7 +186,7 @@ Status Model::BindOutput(size_t i, const ExternalBuffer& buffer) {
       [&] { return internal::BindBuffer(*state_, internal::Side::kOutputs, i, buffer); });
 }
 
-// Only copies out of it are recorded.
+// The const_cast is safe: inputs are only read.
 Status Model::BindInput(size_t i, std::span<const std::byte> memory) {
   const std::span writable(const_cast<std::byte*>(memory.data()), memory.size());
   return Guarded(

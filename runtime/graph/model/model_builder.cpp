@@ -1,4 +1,4 @@
-// How a model comes to be, and takes other sizes.
+// Builds and resizes models.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -10,28 +10,28 @@
 namespace spirloom::internal {
 namespace {
 
-// Of a model without symbols.
+// Checks the shapes of a model without symbols.
 Status CheckFixedShapes(const ModelState& state, std::span<const Shape> shapes) {
   const std::vector<TensorInfo>& inputs = state.current().input_infos;
   for (size_t i = 0; i < std::max(shapes.size(), inputs.size()); ++i) {
     if (i < shapes.size() && i < inputs.size() && shapes[i] == inputs[i].shape) continue;
-    const std::string given = i < shapes.size() ? ToString(shapes[i]) : "none";
-    const std::string own = i < inputs.size() ? ToString(inputs[i].shape) : "none";
+    const std::string actual = i < shapes.size() ? ToString(shapes[i]) : "none";
+    const std::string expected = i < inputs.size() ? ToString(inputs[i].shape) : "none";
     return Error(StatusCode::kInvalidArgument,
-                 {"Shape ", i, " (", given, ") differs from the input's (", own,
-                  "), and the model has no sizes that vary. Import it with some: --dim "
-                  "NAME=LEAST..GREATEST."});
+                 {"Shape ", i, " is ", actual, "; expected ", expected,
+                  ". The model has no dynamic shapes. Import it with --dim NAME=MIN..MAX."});
   }
   return Status();
 }
 
-Status CheckSharing(const ModelState& shares, const RuntimeState& runtime,
+Status CheckSharing(const ModelState& share_with, const RuntimeState& runtime,
                     const graph::Graph& graph) {
-  const bool same_file = !graph.digest.empty() && shares.digest == graph.digest;
-  if (same_file && shares.runtime.get() == &runtime) return Status();
-  return Error(StatusCode::kInvalidArgument,
-               {"The model to share with is of another file or runtime. Load both from one file, "
-                "by one runtime."});
+  const bool same_file = !graph.digest.empty() && share_with.digest == graph.digest;
+  if (same_file && share_with.runtime.get() == &runtime) return Status();
+  return Error(
+      StatusCode::kInvalidArgument,
+      {"ModelOptions::share_with is a model of another file or runtime. Load both models from "
+       "the same file in the same runtime."});
 }
 
 }  // namespace
@@ -51,33 +51,33 @@ Result<std::unique_ptr<ModelState>> BuildModel(std::shared_ptr<RuntimeState> run
                                                const graph::Graph& graph,
                                                const ModelOptions& options, HostAccess access,
                                                graph::TensorWatch* watch,
-                                               const ops::DeviceFacts* facts,
-                                               const ModelState* shares) {
+                                               const ops::DeviceProperties* properties,
+                                               const ModelState* share_with) {
   SPIRLOOM_TRY(runtime->device->CheckAlive());
   graph::DeviceTraits traits = graph::DeviceTraits::Of(*runtime->device);
-  if (facts != nullptr) {
-    traits.facts = *facts;
-    traits.long_grid = 1;
+  if (properties != nullptr) {
+    traits.properties = *properties;
+    traits.large_grid = 1;
   }
-  if (shares != nullptr) SPIRLOOM_TRY(CheckSharing(*shares, *runtime, graph));
+  if (share_with != nullptr) SPIRLOOM_TRY(CheckSharing(*share_with, *runtime, graph));
   auto state = std::make_unique<ModelState>(std::move(runtime), options, access, watch, traits,
                                             LimitsFor(graph, options),
-                                            shares == nullptr ? nullptr : shares->parts);
+                                            share_with == nullptr ? nullptr : share_with->parts);
   state->method = graph.name;
   state->methods = graph.methods;
   state->digest = graph.digest;
   state->attachments = graph.attachments;
-  state->state_set =
-      shares == nullptr || options.own_states ? state->parts->state_sets++ : shares->state_set;
+  state->state_set = share_with == nullptr || options.separate_states ? state->parts->state_sets++
+                                                                      : share_with->state_set;
   const vulkan::Device& device = *state->runtime->device;
   SPIRLOOM_TRY_ASSIGN(state->dummy,
                       vulkan::Buffer::Create(device, /*size=*/256, vulkan::MemoryUse::kDevice));
   for (const graph::Symbol& symbol : graph.symbols) {
-    state->symbols.push_back({symbol.name, symbol.least, symbol.greatest});
+    state->symbols.push_back({symbol.name, symbol.min, symbol.max});
   }
-  SPIRLOOM_TRY_ASSIGN(Recording greatest, Record(*state, graph));
-  greatest.sizes = graph::GreatestValues(graph.symbols);
-  state->recordings.push_front(std::move(greatest));
+  SPIRLOOM_TRY_ASSIGN(Recording max, Record(*state, graph));
+  max.sizes = graph::MaxValues(graph.symbols);
+  state->recordings.push_front(std::move(max));
   state->initial_states = std::vector<std::vector<std::byte>>(graph.states.size());
   for (size_t i = 0; i < graph.states.size(); ++i) {
     const int32_t constant = graph.tensors[graph.states[i]].initial;
@@ -92,18 +92,19 @@ Status ResizeModel(ModelState& state, std::span<const Shape> shapes) {
   SPIRLOOM_TRY(CheckIdle(state));
   if (state.graph == nullptr) return CheckFixedShapes(state, shapes);
   SPIRLOOM_TRY_ASSIGN(const std::vector<int64_t> sizes,
-                      graph::SolveSymbols(*state.graph, shapes, state.options.above_greatest));
+                      graph::SolveSymbols(*state.graph, shapes, state.options.allow_exceeding_max));
   std::list<Recording>& recordings = state.recordings;
   const auto found = std::ranges::find(recordings, sizes, &Recording::sizes);
   if (found != recordings.end()) {
     recordings.splice(recordings.begin(), recordings, found);
     return Status();
   }
-  SPIRLOOM_TRY_ASSIGN(const graph::Graph special, graph::Specialize(*state.graph, sizes));
-  SPIRLOOM_TRY_ASSIGN(Recording made, Record(state, special));
-  made.sizes = sizes;
-  recordings.push_front(std::move(made));
-  if (recordings.size() > std::max<size_t>(state.options.kept_sizes, 1)) recordings.pop_back();
+  SPIRLOOM_TRY_ASSIGN(const graph::Graph specialized, graph::Specialize(*state.graph, sizes));
+  SPIRLOOM_TRY_ASSIGN(Recording recording, Record(state, specialized));
+  recording.sizes = sizes;
+  recordings.push_front(std::move(recording));
+  if (recordings.size() > std::max<size_t>(state.options.max_cached_shapes, 1))
+    recordings.pop_back();
   return Status();
 }
 

@@ -1,4 +1,4 @@
-// A run of a loaded model.
+// Runs a loaded model.
 #include <algorithm>
 #include <cassert>
 #include <string>
@@ -12,26 +12,22 @@
 namespace spirloom::internal {
 namespace {
 
-Status CheckCount(const char* what, size_t count, size_t wanted) {
-  if (count == wanted) return Status();
-  return Status(
-      StatusCode::kInvalidArgument,
-      Concat({"Number of ", what, "s (", count, ") differs from the model's (", wanted, ")."}));
+Status CheckCount(const char* kind, size_t count, size_t expected) {
+  if (count == expected) return Status();
+  return Status(StatusCode::kInvalidArgument,
+                Concat({"Number of ", kind, "s is ", count, "; the model has ", expected, "."}));
 }
 
-Status CheckSize(const char* what, const TensorInfo& info, const Binding* binding, size_t size) {
+Status CheckSize(const char* kind, const TensorInfo& info, const Binding* binding, size_t size) {
   if (size == (binding == nullptr ? info.size : 0)) return Status();
   if (binding != nullptr) {
     return Error(StatusCode::kInvalidArgument,
-                 {"The ", what, " ", graph::Quote(info.name),
-                  " is bound to memory of the "
-                  "application's, but ",
+                 {"The ", kind, " ", graph::Quote(info.name), " is bound to external memory, but ",
                   size, " bytes are passed for it. Pass an empty span."});
   }
   return Error(StatusCode::kInvalidArgument,
-               {"Size (", size, " bytes) of ", what, " ", graph::Quote(info.name),
-                " differs from the model's (", info.size, " bytes, ", LongName(info.dtype), " ",
-                ToString(info.shape), ")."});
+               {"The ", kind, " ", graph::Quote(info.name), " has ", size, " bytes; expected ",
+                info.size, " bytes (", LongName(info.dtype), " ", ToString(info.shape), ")."});
 }
 
 Status CheckInputs(const ModelState& state, std::span<const std::span<const std::byte>> inputs) {
@@ -66,24 +62,23 @@ Status Complete(ModelState& state, Submission& submission, const VkSubmitInfo& i
   return Status();
 }
 
-// What the last run was a run of; null before the first one. Fails while one is in flight, and when
-// its sizes are not kept.
+// Returns the recording of the last run; null before the first run. Fails while a run is in flight,
+// or if the recording is no longer cached.
 Result<const Recording*> LastRecording(const ModelState& state) {
   SPIRLOOM_TRY(state.runtime->device->CheckAlive());
   if (state.finished != state.submitted) {
     return Error(StatusCode::kBusy,
                  {"Run ", state.submitted,
-                  " of the model is in flight; its times are there when it was waited for."});
+                  " of the model is in flight. Wait for it before reading its times."});
   }
   if (state.finished == 0) return nullptr;
   const auto found = std::ranges::find(state.recordings, state.ran, &Recording::id);
   if (found == state.recordings.end()) {
-    return Error(StatusCode::kInvalidArgument,
-                 {"The times of run ", state.finished,
-                  " are gone with its sizes, which are not "
-                  "among the last ",
-                  state.options.kept_sizes,
-                  ". Take them before Resize(), or raise ModelOptions::kept_sizes."});
+    return Error(StatusCode::kInvalidArgument, {"The times of run ", state.finished,
+                                                " are not available: its shapes are not among the ",
+                                                state.options.max_cached_shapes,
+                                                " cached ones. Read them before Resize(), or raise "
+                                                "ModelOptions::max_cached_shapes."});
   }
   return &*found;
 }
@@ -95,21 +90,22 @@ Status CheckIdle(const ModelState& state) {
   if (state.submitted == state.finished) return Status();
   return Error(StatusCode::kBusy,
                {"Run ", state.submitted,
-                " of the model is in flight. Wait for it first; to have two in flight, load the "
-                "model twice."});
+                " of the model is in flight. Wait for it, or load the model twice for concurrent "
+                "runs."});
 }
 
 Status SubmitRun(ModelState& state) { return SubmitRun(state, NoSemaphores()); }
 
-Status SubmitSteps(ModelState& state, size_t steps) {
-  constexpr size_t kMost = 65536;
-  if (steps == 0 || steps > kMost) {
+Status SubmitRepeated(ModelState& state, size_t steps) {
+  constexpr size_t kMaxSteps = 65536;
+  if (steps == 0 || steps > kMaxSteps) {
     return Error(StatusCode::kInvalidArgument,
-                 {"Number of steps (", steps, ") is not within 1 and ", kMost, "."});
+                 {"Number of steps is ", steps, "; expected 1 to ", kMaxSteps, "."});
   }
   if (steps > 1 && state.current().states.empty()) {
     return Error(StatusCode::kInvalidArgument,
-                 {"The model has no states, so ", steps, " steps would all do the same."});
+                 {"SubmitRepeated() with ", steps,
+                  " steps requires a model with states; this model has none."});
   }
   return SubmitRun(state, NoSemaphores(), steps);
 }
@@ -136,7 +132,7 @@ Status FinishRun(ModelState& state, uint64_t run) {
   if (run > state.finished) {
     state.finished = state.submitted;
     --state.parts->in_flight;
-    state.last_run = Status::OutOfMemory();  // unless there is memory for what comes next
+    state.last_run = Status::OutOfMemory();  // if the next line throws std::bad_alloc
     state.last_run = state.last_fence().Wait();
   }
   return run == state.finished ? state.last_run : Status();
@@ -144,19 +140,18 @@ Status FinishRun(ModelState& state, uint64_t run) {
 
 Status FinishRun(ModelState& state, uint64_t run, std::span<const std::span<std::byte>> outputs) {
   if (run != state.submitted) {
-    return Error(StatusCode::kBusy, {"The results of run ", run, " are gone: the model has run ",
-                                     state.submitted, " times. Take them before the next run."});
+    return Error(StatusCode::kBusy, {"The results of run ", run, " were overwritten by run ",
+                                     state.submitted, ". Read them before the next run."});
   }
   if (state.ran != state.current().id) {
-    return Error(StatusCode::kBusy,
-                 {"The results of run ", run,
-                  " are gone: the model has other sizes now. Take them before Resize()."});
+    return Error(StatusCode::kBusy, {"The results of run ", run,
+                                     " are not available after Resize(). Read them before."});
   }
   SPIRLOOM_TRY(CheckOutputs(state, outputs));
-  if (run == state.finished) SPIRLOOM_TRY(FinishRun(state, run));  // how it ended
-  Status taken = Guarded([&] { return TakeOutputs(state, outputs); });
+  if (run == state.finished) SPIRLOOM_TRY(FinishRun(state, run));  // returns the status of the run
+  Status status = Guarded([&] { return TakeOutputs(state, outputs); });
   SPIRLOOM_TRY(FinishRun(state, run));
-  return taken;
+  return status;
 }
 
 Status RunModel(ModelState& state, std::span<const std::span<const std::byte>> inputs,
@@ -183,8 +178,7 @@ Result<std::vector<DispatchProfile>> ReadProfile(const ModelState& state) {
 Result<uint64_t> ReadGpuTime(const ModelState& state) {
   if (!state.options.time_runs && !state.options.profile) {
     return Error(StatusCode::kInvalidArgument,
-                 {"The model was loaded without ModelOptions::time_runs, so its runs have no "
-                  "times."});
+                 {"GPU times require ModelOptions::time_runs at loading."});
   }
   SPIRLOOM_TRY_ASSIGN(const Recording* recording, LastRecording(state));
   if (recording == nullptr || !recording->timestamps) return uint64_t{0};

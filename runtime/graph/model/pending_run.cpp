@@ -14,13 +14,13 @@ PendingRun::PendingRun(std::shared_ptr<internal::ModelState> state, uint64_t run
 PendingRun::PendingRun(PendingRun&&) noexcept = default;
 
 PendingRun& PendingRun::operator=(PendingRun&& other) noexcept {
-  PendingRun ended(std::move(other));
-  std::swap(state_, ended.state_);
-  std::swap(run_, ended.run_);
+  PendingRun moved(std::move(other));
+  std::swap(state_, moved.state_);
+  std::swap(run_, moved.run_);
   return *this;
 }
 
-// Who lets go of the run without a look at its end does not want to hear of errors.
+// The destructor cannot report errors.
 PendingRun::~PendingRun() {
   if (state_ != nullptr) (void)Wait();
 }
@@ -28,7 +28,7 @@ PendingRun::~PendingRun() {
 Result<bool> PendingRun::IsDone() const {
   return Guarded([&]() -> Result<bool> {
     if (run_ <= state_->finished) return true;
-    return state_->last_fence().IsSignalled();
+    return state_->last_fence().IsSignaled();
   });
 }
 

@@ -1,10 +1,10 @@
-// How a graph becomes a recording.
+// Compiles and records a graph.
 #include <cassert>
 #include <chrono>
 #include <cstdint>
 #include <utility>
 
-#include "runtime/graph/constants/weight_init.h"
+#include "runtime/graph/constants/weight_uploader.h"
 #include "runtime/graph/file/specialize.h"
 #include "runtime/graph/model/host_copies.h"
 #include "runtime/graph/model/host_interface.h"
@@ -25,7 +25,7 @@ uint64_t Nanoseconds(std::chrono::steady_clock::duration duration) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count());
 }
 
-// The graph's tensors, with the types that the plan found for them.
+// Returns the TensorInfos of graph tensors, with the shapes of the plan.
 std::vector<TensorInfo> InfosOf(const graph::Graph& graph, const std::vector<uint32_t>& tensors,
                                 const Plan& plan, const std::vector<uint32_t>& planned) {
   std::vector<TensorInfo> infos;
@@ -34,13 +34,13 @@ std::vector<TensorInfo> InfosOf(const graph::Graph& graph, const std::vector<uin
     const PlanTensor& found = plan.tensors[planned[i]];
     infos.push_back({tensor.name, tensor.dtype,
                      Shape(found.desc.shape.begin(), found.desc.shape.end()),
-                     static_cast<size_t>(found.size), tensor.least, tensor.greatest,
+                     static_cast<size_t>(found.size), tensor.min, tensor.max,
                      graph::DescribeDims(graph, tensor)});
   }
   return infos;
 }
 
-// Builds a Recording step by step; each step uses what those before it made.
+// Builds a Recording in steps; each step uses the results of earlier ones.
 class RecordingBuilder {
  public:
   RecordingBuilder(ModelState& state, const graph::Graph& graph) : state_(state), graph_(graph) {}
@@ -56,28 +56,28 @@ class RecordingBuilder {
     SPIRLOOM_TRY_ASSIGN(plan_,
                         graph::Lower(graph_, state_.runtime->index, state_.traits, lowering));
     if (plan_.fallbacks > 0) {
-      device().host().Say(LogLevel::kInfo,
-                          {"Another storage than asked for is used for ", plan_.fallbacks,
-                           " nodes, as theirs has no kernel or does not hold them; the first is ",
-                           plan_.first_fallback, "."});
+      device().host().Log(
+          LogLevel::kInfo,
+          {"Nodes in another storage than requested, which has no kernel or is too small: ",
+           plan_.fallbacks, ". First: ", plan_.first_fallback, "."});
     }
     SPIRLOOM_TRY_ASSIGN(list_, graph::BuildDispatches(plan_, state_.traits));
     for (const Dispatch& dispatch : list_.dispatches) {
       if (!plan_.nodes[dispatch.node].is_constant) run_.push_back(dispatch);
     }
     SPIRLOOM_TRY(CreatePipelines());
-    made_.store =
+    recording_.store =
         std::make_unique<graph::TensorStore>(device(), plan_, state_.parts->budget, state_.watch);
     SPIRLOOM_TRY(PrepareWeights());
     SPIRLOOM_TRY(AllocateActivations());
-    SPIRLOOM_TRY(AllocateInterface(plan_, state_, made_));
+    SPIRLOOM_TRY(AllocateInterface(plan_, state_, recording_));
     SPIRLOOM_TRY(Record());
     KeepRunPipelines();
     Describe();
-    made_.store->DetachPlan();
-    assert(made_.profile.size() == made_.stats.dispatches);
-    made_.id = ++state_.recorded;
-    return std::move(made_);
+    recording_.store->DetachPlan();
+    assert(recording_.profile.size() == recording_.stats.dispatches);
+    recording_.id = ++state_.recorded;
+    return std::move(recording_);
   }
 
  private:
@@ -92,14 +92,14 @@ class RecordingBuilder {
     SPIRLOOM_TRY_ASSIGN(
         pipelines_, state_.parts->pipelines.Get(device(), *runtime.layouts,
                                                 runtime.pipeline_cache->handle(), list_.pipelines));
-    made_.stats.pipeline_ns = Nanoseconds(std::chrono::steady_clock::now() - start);
-    made_.stats.pipelines = pipelines_.size();
+    recording_.stats.pipeline_ns = Nanoseconds(std::chrono::steady_clock::now() - start);
+    recording_.stats.pipelines = pipelines_.size();
     if (device().counters().pipelines != created_before) runtime.SavePipelineCache();
     return Status();
   }
 
   Status PrepareWeights() {
-    const graph::WeightInitInputs inputs{
+    const graph::WeightUploadInputs inputs{
         device(),
         graph_,
         plan_,
@@ -109,16 +109,16 @@ class RecordingBuilder {
         state_.direct(),
         state_.parts->constants,
         state_.state_set};
-    SPIRLOOM_TRY_ASSIGN(graph::WeightInitResult weights,
-                        graph::InitializeWeights(inputs, *made_.store));
+    SPIRLOOM_TRY_ASSIGN(graph::WeightUploadResult weights,
+                        graph::UploadWeights(inputs, *recording_.store));
     state_.constant_bytes += weights.constant_bytes;
     state_.state_bytes += weights.state_bytes;
-    made_.stats.constant_bytes = state_.constant_bytes;
+    recording_.stats.constant_bytes = state_.constant_bytes;
     initialized_ = std::move(weights.initialized);
     return Status();
   }
 
-  // Places the tensors that live from one dispatch to another.
+  // Allocates the temporary tensors.
   Status AllocateActivations() {
     std::vector<size_t> position(plan_.tensors.size(), SIZE_MAX);  // in `lifetimes`, by tensor
     std::vector<graph::TensorLifetime> lifetimes;
@@ -136,60 +136,63 @@ class RecordingBuilder {
       }
     }
     SPIRLOOM_TRY_ASSIGN(const graph::AllocatedBytes bytes,
-                        made_.store->Allocate(lifetimes, state_.parts->activations));
-    made_.stats.planned_bytes = bytes.planned;
-    made_.stats.naive_bytes = bytes.naive;
-    made_.stats.live_bytes = bytes.live;
+                        recording_.store->Allocate(lifetimes, state_.parts->activations));
+    recording_.stats.planned_bytes = bytes.planned;
+    recording_.stats.naive_bytes = bytes.naive;
+    recording_.stats.live_bytes = bytes.live;
     return Status();
   }
 
   Status Record() {
     resources_.emplace(graph::RecorderResources{
-        plan_, *made_.store,
+        plan_, *recording_.store,
         [this](uint32_t index) -> const vulkan::ComputePipeline& { return Pipeline(index); },
         *state_.dummy});
-    SPIRLOOM_TRY_ASSIGN(made_.descriptors, graph::MakeDescriptorSets(device(), run_, *resources_));
+    SPIRLOOM_TRY_ASSIGN(recording_.descriptors,
+                        graph::MakeDescriptorSets(device(), run_, *resources_));
     if ((state_.options.profile || state_.options.time_runs) && !run_.empty()) {
       const size_t count = state_.options.profile ? 2 * run_.size() : 2;
-      SPIRLOOM_TRY_ASSIGN(made_.timestamps,
+      SPIRLOOM_TRY_ASSIGN(recording_.timestamps,
                           vulkan::TimestampPool::Create(device(), static_cast<uint32_t>(count)));
     }
-    SPIRLOOM_TRY_ASSIGN(made_.commands, vulkan::CommandBuffer::Create(device()));
-    vulkan::CommandBuffer& commands = *made_.commands;
-    // Of a model with states several runs may be submitted at once.
+    SPIRLOOM_TRY_ASSIGN(recording_.commands, vulkan::CommandBuffer::Create(device()));
+    vulkan::CommandBuffer& commands = *recording_.commands;
+    // SubmitRepeated() submits the commands of a model with states several times.
     SPIRLOOM_TRY(
         commands.Begin(plan_.states.empty() ? 0 : VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT));
     RecordRun(commands);
     SPIRLOOM_TRY(commands.End());
-    return MakeCopies(state_, made_);
+    return MakeCopies(state_, recording_);
   }
 
   void RecordRun(vulkan::CommandBuffer& commands) {
-    const vulkan::TimestampPool* timestamps = made_.timestamps ? &*made_.timestamps : nullptr;
+    const vulkan::TimestampPool* timestamps =
+        recording_.timestamps ? &*recording_.timestamps : nullptr;
     if (timestamps != nullptr) commands.ResetTimestamps(*timestamps);
-    graph::Recorder recorder(commands, *resources_, run_, made_.descriptors->sets, initialized_);
+    graph::Recorder recorder(commands, *resources_, run_, recording_.descriptors->sets,
+                             initialized_);
     if (timestamps == nullptr || state_.options.profile) {
       recorder.AddDispatches(timestamps);
     } else {
-      // At the bottom of the pipe: the first when what the queue did before, such as copies of
-      // inputs, has ended, the second when all dispatches have.
+      // Both at BOTTOM_OF_PIPE: the first after earlier work such as copies of inputs, the second
+      // after all dispatches.
       commands.WriteTimestamp(*timestamps, 0, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
       recorder.AddDispatches();
       commands.WriteTimestamp(*timestamps, 1, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
     }
     recorder.Finish();
-    made_.stats.barriers = recorder.barriers();
+    recording_.stats.barriers = recorder.barriers();
   }
 
-  // Pipelines that only the preparation of constants needed go, unless other sizes may come, which
-  // find theirs among these.
+  // Releases pipelines used only for constants, unless the graph has dynamic shapes: later shapes
+  // may reuse them.
   void KeepRunPipelines() {
     std::vector<bool> used(pipelines_.size(), !state_.symbols.empty());
     for (const Dispatch& dispatch : run_) {
       if (dispatch.pipeline != graph::kBufferCopy) used[dispatch.pipeline] = true;
     }
     for (size_t i = 0; i < pipelines_.size(); ++i) {
-      if (used[i]) made_.pipelines.push_back(pipelines_[i]);
+      if (used[i]) recording_.pipelines.push_back(pipelines_[i]);
     }
   }
 
@@ -204,24 +207,24 @@ class RecordingBuilder {
         profile.grid[i] = dispatch.invocations[i];
         profile.workgroup[i] = dispatch.workgroup[i];
       }
-      made_.profile.push_back(std::move(profile));
+      recording_.profile.push_back(std::move(profile));
     }
-    made_.stats.dispatches = run_.size();
-    made_.stats.state_bytes = state_.state_bytes;
-    made_.stats.layout_copies = plan_.layout_copies;
-    made_.stats.aliased_views = plan_.aliased_views;
-    made_.input_infos = InfosOf(graph_, graph_.inputs, plan_, plan_.inputs);
-    made_.state_infos = InfosOf(graph_, graph_.states, plan_, plan_.states);
-    made_.states = plan_.states;
-    made_.output_infos = InfosOf(graph_, graph_.outputs, plan_, plan_.outputs);
+    recording_.stats.dispatches = run_.size();
+    recording_.stats.state_bytes = state_.state_bytes;
+    recording_.stats.layout_copies = plan_.layout_copies;
+    recording_.stats.aliased_views = plan_.aliased_views;
+    recording_.input_infos = InfosOf(graph_, graph_.inputs, plan_, plan_.inputs);
+    recording_.state_infos = InfosOf(graph_, graph_.states, plan_, plan_.states);
+    recording_.states = plan_.states;
+    recording_.output_infos = InfosOf(graph_, graph_.outputs, plan_, plan_.outputs);
   }
 
   ModelState& state_;
   const graph::Graph& graph_;
-  Recording made_;
+  Recording recording_;
   Plan plan_;
   graph::DispatchList list_;
-  std::vector<Dispatch> run_;  // without those of constant nodes
+  std::vector<Dispatch> run_;  // dispatches of nonconstant nodes
   std::vector<graph::SharedPipeline> pipelines_;
   std::unordered_set<VkImage> initialized_;
   std::optional<graph::RecorderResources> resources_;

@@ -13,11 +13,11 @@ using vulkan::Buffer;
 using vulkan::CommandBuffer;
 using vulkan::MemoryUse;
 
-// How much of a state is in host-visible memory at a time.
+// Maximum size in bytes of the staging buffer.
 constexpr size_t kPieceBytes = size_t{64} << 20;
 
-// Waits for commands that `record` adds. Runs end with a barrier that makes what they wrote visible
-// to them; later runs and the host see what they write.
+// Records commands by `record`, submits them and waits. Runs end with a barrier, so the commands
+// see their writes. The barrier here makes the writes visible to later runs and to the host.
 template <typename Record>
 Status OnDevice(const vulkan::Device& device, const Record& record) {
   SPIRLOOM_TRY_ASSIGN(CommandBuffer commands, CommandBuffer::Create(device));
@@ -90,24 +90,24 @@ Status Download(const Buffer& buffer, std::span<std::byte> bytes) {
                   });
 }
 
-// The buffer of state i, which a copy of `size` bytes is for; null for one without elements.
+// Returns the resource of state i, which must have `size` bytes; null for an empty state.
 Result<std::shared_ptr<graph::TensorResource>> Find(const ModelState& state, size_t i,
                                                     size_t size) {
   SPIRLOOM_TRY(CheckIdle(state));
   if (state.parts->in_flight > 0) {
     return Error(StatusCode::kBusy,
-                 {"A run of a model that shares the states is in flight. Wait for it first."});
+                 {"A run of a model that shares the states is in flight. Wait for it."});
   }
   const Recording& recording = state.current();
   if (i >= recording.states.size()) {
-    return Error(StatusCode::kInvalidArgument,
-                 {"State ", i, " does not exist; the model has ", recording.states.size(), "."});
+    return Error(
+        StatusCode::kInvalidArgument,
+        {"State ", i, " does not exist. Number of states: ", recording.states.size(), "."});
   }
   const TensorInfo& info = recording.state_infos[i];
   if (size != info.size) {
-    return Error(StatusCode::kInvalidArgument,
-                 {"Size (", size, " bytes) for state ", graph::Quote(info.name),
-                  " differs from its own (", info.size, " bytes)."});
+    return Error(StatusCode::kInvalidArgument, {"State ", graph::Quote(info.name), " has ",
+                                                info.size, " bytes, not ", size, "."});
   }
   return recording.store->Share(recording.states[i]);
 }

@@ -1,5 +1,4 @@
-// The tensors of a model that outlive runs, seen by the host. Programs that do not look at them do
-// not link this.
+// Host access to the states of a model.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_MODEL_STATES_H_
 #define SPIRLOOM_RUNTIME_GRAPH_MODEL_STATES_H_
 
@@ -11,7 +10,7 @@
 
 namespace spirloom::internal {
 
-// Model::ResetStates, ReadState and WriteState.
+// Implement Model::ResetStates(), ReadState() and WriteState().
 Status ResetStates(const ModelState& state);
 Status ReadState(const ModelState& state, size_t i, std::span<std::byte> bytes);
 Status WriteState(const ModelState& state, size_t i, std::span<const std::byte> bytes);

@@ -9,7 +9,7 @@ namespace spirloom::internal {
 Submission::Submission(ModelState& state) : state_(state) { state.commands.clear(); }
 
 Submission::~Submission() {
-  if (incomplete_) (void)state_.runtime->device->EndSubmitted(VK_NOT_READY);
+  if (incomplete_) (void)state_.runtime->device->DrainQueue(VK_NOT_READY);
 }
 
 void Submission::Add(const vulkan::CommandBuffer& commands, size_t times) {
@@ -68,7 +68,7 @@ Status Submission::Submit(VkSubmitInfo info, VkFence fence) {
 Status TakeOutputs(const ModelState& state, std::span<const std::span<std::byte>> outputs) {
   const Recording& recording = state.current();
   const Copies& copies = recording.copies_out;
-  // The whole run is no time for an application's threads to wait.
+  // Waits for the first piece here, so that the host's threads are not blocked during the run.
   SPIRLOOM_TRY(state.fences.front().Wait());
   const auto copy = [&](size_t piece) -> Status {
     if (piece > 0) SPIRLOOM_TRY(state.fences[piece].Wait());

@@ -1,4 +1,4 @@
-// How a run comes to the queue.
+// Submits runs to the queue.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_MODEL_SUBMISSION_H_
 #define SPIRLOOM_RUNTIME_GRAPH_MODEL_SUBMISSION_H_
 
@@ -11,8 +11,8 @@
 
 namespace spirloom::internal {
 
-// Submits one run of an idle model whose copies are recorded: AddInputs() first, AddRun() last.
-// Destruction waits for what was submitted of a run that is not complete.
+// Submits one run of an idle model with recorded copies: AddInputs(), then AddRun(). The destructor
+// waits for submitted parts of an incomplete run.
 class Submission {
  public:
   explicit Submission(ModelState& state);
@@ -20,30 +20,29 @@ class Submission {
   Submission& operator=(const Submission&) = delete;
   ~Submission();
 
-  // The inputs as they are.
+  // Adds the copies of inputs that the caller has written.
   void AddInputs();
-  // Copies `inputs`, of the right number and sizes. While several threads copy one piece each, the
-  // device copies those that are ready; the last one comes with the run.
+  // Copies `inputs`, whose number and sizes must be correct. Several threads copy one piece each;
+  // the device copies finished pieces meanwhile. The last piece is submitted with the run.
   Status AddInputs(std::span<const std::span<const std::byte>> inputs);
 
-  // The dispatches, `steps` times, and the outputs. `info` may have semaphores. Each piece of the
-  // outputs signals a fence of its own, so that the host can copy one while the device copies the
-  // next.
+  // Submits the dispatches `steps` times, and the copies of outputs, with the semaphores of `info`.
+  // Each piece of the outputs signals its own fence, so that host and device copies overlap.
   Status AddRun(VkSubmitInfo info, size_t steps);
 
  private:
   void Add(const vulkan::CommandBuffer& commands, size_t times = 1);
-  // What was added since the last one.
+  // Submits the commands added since the last submission.
   Status Submit(VkSubmitInfo info, VkFence fence);
 
   ModelState& state_;
   std::mutex mutex_;
-  size_t ready_ = 0;         // pieces of the inputs
-  bool incomplete_ = false;  // a part of the run is submitted
+  size_t ready_ = 0;         // number of copied pieces of the inputs
+  bool incomplete_ = false;  // only a part of the run has been submitted
 };
 
-// Waits for the last submitted run, piece by piece, and copies each to `outputs`, which are of the
-// right number and sizes.
+// Waits for each piece of the last submitted run and copies it to `outputs`, whose number and sizes
+// must be correct.
 Status TakeOutputs(const ModelState& state, std::span<const std::span<std::byte>> outputs);
 
 }  // namespace spirloom::internal

@@ -21,49 +21,49 @@ namespace {
 using graph::KernelChoice;
 using graph::PlanNode;
 
-// Runs of one kernel: the least of them counts, the first ones wake the device.
-constexpr int kLeastRuns = 3;
-constexpr std::chrono::milliseconds kLeastTime{20};
+// Runs per kernel; the minimum time counts. The first runs raise the clocks of the device.
+constexpr int kMinRuns = 3;
+constexpr std::chrono::milliseconds kMinTime{20};
 
-// Another kernel must be faster than the rule's by more than measurements differ.
-bool ClearlyFaster(uint64_t ns, uint64_t rule_ns) { return ns < rule_ns - rule_ns / 20; }
+// A kernel must be 5 % faster than the default, more than the noise of measurements.
+bool ClearlyFaster(uint64_t ns, uint64_t default_ns) { return ns < default_ns - default_ns / 20; }
 
-// A call that several kernels can compute. `kernels` has the rule's first.
+// A call that several kernels support. The default kernel is the first of `kernels`.
 struct TunableCall {
   std::string text;
   const PlanNode* node;
   std::vector<KernelChoice> kernels;
 };
 
-// What the last run's dispatches for the call took together; absent if `variant` is not among them.
+// Returns the total GPU time of the dispatches of the call in the last run; absent if `variant` is
+// not among them.
 Result<std::optional<uint64_t>> TimeOf(const ModelState& state, std::string_view variant) {
   SPIRLOOM_TRY_ASSIGN(const std::vector<DispatchProfile> profile, ReadProfile(state));
   bool found = false;
   uint64_t time = 0;
   for (const DispatchProfile& dispatch : profile) {
-    if (dispatch.node != graph::kCallName) continue;  // a copy of an input or output
+    if (dispatch.node != graph::kCallName) continue;  // skip copies of inputs and outputs
     found = found || dispatch.variant == variant;
     time += dispatch.gpu_ns;
   }
   return found ? std::optional(time) : std::nullopt;
 }
 
-// The least time of some runs on zeros, with which no index is out of range.
-Result<std::optional<uint64_t>> LeastTime(ModelState& state, std::string_view variant) {
+// Returns the minimum time of several runs. Inputs are zero, so that indices are in range.
+Result<std::optional<uint64_t>> MinTime(ModelState& state, std::string_view variant) {
   for (const HostTensor& input : state.current().inputs) {
     std::fill_n(input.data, input.size, std::byte{0});
   }
-  std::optional<uint64_t> least;
+  std::optional<uint64_t> min;
   const auto start = std::chrono::steady_clock::now();
-  for (int run = 0; run < kLeastRuns || std::chrono::steady_clock::now() - start < kLeastTime;
-       ++run) {
+  for (int run = 0; run < kMinRuns || std::chrono::steady_clock::now() - start < kMinTime; ++run) {
     SPIRLOOM_TRY(SubmitRun(state));
     SPIRLOOM_TRY(FinishRun(state, state.submitted));
     SPIRLOOM_TRY_ASSIGN(const std::optional<uint64_t> time, TimeOf(state, variant));
     if (!time) return time;
-    least = std::min(least.value_or(*time), *time);
+    min = std::min(min.value_or(*time), *time);
   }
-  return least;
+  return min;
 }
 
 class KernelTuning {
@@ -84,7 +84,7 @@ class KernelTuning {
     session::TunedKernels tuned;
     for (size_t i = 0; i < calls.size(); ++i) {
       SPIRLOOM_TRY_ASSIGN(const TunedCall call, Tune(calls[i]));
-      if (call.rule_ns > 0) tuned[call.call] = call.kernel;
+      if (call.default_ns > 0) tuned[call.call] = call.kernel;
       if (options_.on_tuned) options_.on_tuned(call, i + 1, calls.size());
     }
     if (!tuned.empty()) runtime_->tuning->Add(tuned);
@@ -109,10 +109,10 @@ class KernelTuning {
     return calls;
   }
 
-  // Those that can compute the node, its own first.
+  // Returns the kernels that support the node, its own first.
   Result<std::vector<KernelChoice>> KernelsOf(const PlanNode& node) const {
     std::vector<KernelChoice> kernels{{node.kernel, node.variant}};
-    graph::OpCall call(*node.op, node.args, node.outputs, plan_.tensors, traits_.facts);
+    graph::OpCall call(*node.op, node.args, node.outputs, plan_.tensors, traits_.properties);
     for (const ops::KernelInfo& kernel : node.op->op->kernels) {
       SPIRLOOM_TRY_ASSIGN(
           const graph::KernelSearch search,
@@ -125,12 +125,13 @@ class KernelTuning {
   }
 
   Result<TunedCall> Tune(const TunableCall& call) const {
-    const KernelChoice& rule = call.kernels[0];
-    SPIRLOOM_TRY_ASSIGN(const std::optional<uint64_t> rule_time, Measure(*call.node, rule));
-    const std::string name = rule.kernel->name;
-    TunedCall tuned{call.text, call.node->name,      name, rule_time.value_or(0),
-                    name,      rule_time.value_or(0)};
-    if (!rule_time) return tuned;
+    const KernelChoice& default_choice = call.kernels[0];
+    SPIRLOOM_TRY_ASSIGN(const std::optional<uint64_t> default_time,
+                        Measure(*call.node, default_choice));
+    const std::string name = default_choice.kernel->name;
+    TunedCall tuned{call.text, call.node->name,         name, default_time.value_or(0),
+                    name,      default_time.value_or(0)};
+    if (!default_time) return tuned;
     for (const KernelChoice& other : std::span(call.kernels).subspan(1)) {
       SPIRLOOM_TRY_ASSIGN(const std::optional<uint64_t> time, Measure(*call.node, other));
       if (!time || *time >= tuned.ns) continue;
@@ -141,18 +142,19 @@ class KernelTuning {
     return tuned;
   }
 
-  // The rule's kernel was measured first, so what disturbed it then must not decide.
+  // Measures the default kernel again, so that a disturbance of its first measurement does not
+  // decide.
   Status Confirm(const TunableCall& call, TunedCall& tuned) const {
     SPIRLOOM_TRY_ASSIGN(const std::optional<uint64_t> time, Measure(*call.node, call.kernels[0]));
-    tuned.rule_ns = std::min(tuned.rule_ns, time.value_or(tuned.rule_ns));
-    if (ClearlyFaster(tuned.ns, tuned.rule_ns)) return Status();
-    tuned.kernel = tuned.rule;
-    tuned.ns = tuned.rule_ns;
+    tuned.default_ns = std::min(tuned.default_ns, time.value_or(tuned.default_ns));
+    if (ClearlyFaster(tuned.ns, tuned.default_ns)) return Status();
+    tuned.kernel = tuned.default_kernel;
+    tuned.ns = tuned.default_ns;
     return Status();
   }
 
-  // Nanoseconds, those of packing what is not constant included; absent when the call cannot be
-  // run by itself with this kernel.
+  // Returns nanoseconds, including the packing of nonconstant operands; absent if the call cannot
+  // run alone with this kernel.
   Result<std::optional<uint64_t>> Measure(const PlanNode& node, const KernelChoice& choice) const {
     const graph::CallGraph call = graph::MakeCallGraph(plan_, node);
     ModelOptions options;
@@ -162,7 +164,7 @@ class KernelTuning {
     options.max_dispatches = limits_.dispatches;
     options.max_device_bytes = limits_.device_bytes;
     auto state = BuildModel(runtime_, call.graph, options, BestHostAccess(*runtime_));
-    if (state.ok()) return LeastTime(**state, choice.variant.name);
+    if (state.ok()) return MinTime(**state, choice.variant.name);
     const StatusCode code = state.status().code();
     if (code == StatusCode::kOutOfMemory || code == StatusCode::kUnsupported) return {std::nullopt};
     return std::move(state).status();
@@ -186,7 +188,7 @@ Status TuneKernels(const std::shared_ptr<RuntimeState>& runtime, const graph::Gr
 
 namespace spirloom {
 
-const internal::Tuner* MeasuredKernels() {
+const internal::Tuner* KernelAutotuner() {
   static constexpr internal::Tuner kTuner{&internal::TuneKernels};
   return &kTuner;
 }

@@ -1,4 +1,4 @@
-// Measures which kernels compute a graph's calls fastest.
+// Kernel tuning: measures the kernels of the calls of a graph.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_MODEL_TUNER_H_
 #define SPIRLOOM_RUNTIME_GRAPH_MODEL_TUNER_H_
 
@@ -11,17 +11,16 @@
 
 namespace spirloom::internal {
 
-// What ModelOptions::tune points to: a pointer, so that only programs that tune link it.
+// Target of ModelOptions::tune. A pointer, so that only programs that tune link the tuner.
 struct Tuner {
   Status (*tune)(const std::shared_ptr<RuntimeState>& runtime, const graph::Graph& graph,
                  const ModelOptions& options);
 };
 
-// Measures every distinct call of `graph`, which has no symbols left, that depends on the inputs
-// and that several kernels can compute, and adds what it finds to the runtime's tuning. Calls whose
-// kernel `options` names are left alone. A kernel that does not fit the device's memory is out of
-// the running. Fails with kUnsupported on a device without timestamps, kDeviceLost, and as
-// graph::Lower().
+// Measures every distinct nonconstant call of `graph` that several kernels support, and adds the
+// fastest kernels to the tuning store of the runtime. The symbols of `graph` must have values.
+// Skips calls whose kernel `options` names, and kernels that exceed the device memory. Fails with
+// kUnsupported if the device has no timestamps, with kDeviceLost, and as graph::Lower() does.
 Status TuneKernels(const std::shared_ptr<RuntimeState>& runtime, const graph::Graph& graph,
                    const ModelOptions& options);
 

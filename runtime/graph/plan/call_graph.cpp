@@ -29,16 +29,16 @@ class Builder {
       tensor.storage = source.storage;
       node.outputs.push_back(Add(std::move(tensor)));
     }
-    made_.graph.outputs = node.outputs;
-    made_.graph.nodes.push_back(std::move(node));
+    result_.graph.outputs = node.outputs;
+    result_.graph.nodes.push_back(std::move(node));
     FillConstants();
-    return std::move(made_);
+    return std::move(result_);
   }
 
  private:
   uint32_t Add(Tensor tensor) {
-    made_.graph.tensors.push_back(std::move(tensor));
-    return static_cast<uint32_t>(made_.graph.tensors.size() - 1);
+    result_.graph.tensors.push_back(std::move(tensor));
+    return static_cast<uint32_t>(result_.graph.tensors.size() - 1);
   }
 
   uint32_t Operand(uint32_t planned) {
@@ -47,28 +47,28 @@ class Builder {
     Tensor tensor = UnnamedTensor(source);
     if (source.is_constant) tensor.constant = constants_++;
     const uint32_t added = Add(std::move(tensor));
-    if (!source.is_constant) made_.graph.inputs.push_back(added);
+    if (!source.is_constant) result_.graph.inputs.push_back(added);
     operands_[planned] = added;
     return added;
   }
 
   void FillConstants() {
-    uint64_t most = 0;
-    for (const Tensor& tensor : made_.graph.tensors) {
-      if (tensor.constant >= 0) most = std::max(most, tensor.size);
+    uint64_t max_size = 0;
+    for (const Tensor& tensor : result_.graph.tensors) {
+      if (tensor.constant >= 0) max_size = std::max(max_size, tensor.size);
     }
-    // More than the host can address is more than it has memory for, and ends here.
-    made_.zeros.resize(static_cast<size_t>(std::min<uint64_t>(most, SIZE_MAX)));
-    for (const Tensor& tensor : made_.graph.tensors) {
+    // On a 32-bit host, larger sizes fail to allocate.
+    result_.zeros.resize(static_cast<size_t>(std::min<uint64_t>(max_size, SIZE_MAX)));
+    for (const Tensor& tensor : result_.graph.tensors) {
       if (tensor.constant < 0) continue;
-      made_.graph.constants.push_back(
-          std::span(made_.zeros).first(static_cast<size_t>(tensor.size)));
+      result_.graph.constants.push_back(
+          std::span(result_.zeros).first(static_cast<size_t>(tensor.size)));
     }
   }
 
   const Plan& plan_;
-  CallGraph made_;
-  std::map<uint32_t, uint32_t> operands_;  // by the plan's tensor
+  CallGraph result_;
+  std::map<uint32_t, uint32_t> operands_;  // plan tensor -> tensor of the call graph
   int32_t constants_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// A call by itself, to measure it.
+// A graph with a single call, for kernel tuning.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_PLAN_CALL_GRAPH_H_
 #define SPIRLOOM_RUNTIME_GRAPH_PLAN_CALL_GRAPH_H_
 
@@ -10,18 +10,18 @@
 
 namespace spirloom::graph {
 
-// A graph and the bytes that its constants refer to.
+// A graph and the bytes of its constants.
 struct CallGraph {
   std::vector<std::byte> zeros;
   Graph graph;
 };
 
-// The name of a call graph's node. Its tensors have none, which tells copies of inputs and outputs
-// from what belongs to the call.
+// Name of the node of a call graph. Tensors have no name, so profiles distinguish the call from
+// copies of inputs and outputs.
 inline constexpr const char* kCallName = "call";
 
-// The graph whose only node is the call that `node` of `plan` computes, in the node's storage. What
-// is constant in the plan is a constant, zero; other tensors are inputs.
+// Returns a graph with the call of `node` as its only node, in the same storage. Constants of the
+// plan become zero constants; other tensors become inputs.
 CallGraph MakeCallGraph(const Plan& plan, const PlanNode& node);
 
 }  // namespace spirloom::graph

@@ -1,4 +1,4 @@
-// Finds equal calls.
+// Deduplication of calls.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_PLAN_CALL_KEY_H_
 #define SPIRLOOM_RUNTIME_GRAPH_PLAN_CALL_KEY_H_
 
@@ -9,7 +9,7 @@
 
 namespace spirloom::graph {
 
-// Identifies a call for deduplication: equal keys are equal calls. Not for people.
+// Returns a binary key: equal keys mean equal calls.
 std::string CallKey(const std::string& op, const std::vector<Arg>& args, Storage storage);
 
 }  // namespace spirloom::graph

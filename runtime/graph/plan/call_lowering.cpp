@@ -58,9 +58,9 @@ Result<CallLowering::NodeChoice> CallLowering::ChooseStorage(
   NodeChoice best;
   for (const StorageChoice& choice : choices) {
     for (uint32_t output : call.outputs()) tensor(output).desc.storage = choice.output;
-    const KernelWishes wishes{kernels_, TunedKernel(call.op(), call.args(), choice.node)};
+    const KernelPreferences preferences{kernels_, TunedKernel(call.op(), call.args(), choice.node)};
     SPIRLOOM_TRY_ASSIGN(KernelSearch search,
-                        ChooseKernel(index_, call, choice.node, device_, wishes));
+                        ChooseKernel(index_, call, choice.node, device_, preferences));
     if (search.choice.kernel != nullptr) return NodeChoice{std::move(search), choice.node};
     if (search.failure > best.search.failure) best.search = std::move(search);
   }
@@ -70,13 +70,13 @@ Result<CallLowering::NodeChoice> CallLowering::ChooseStorage(
 Status CallLowering::Lower(OpCall& call, const std::vector<StorageChoice>& choices,
                            const std::string& name) {
   SPIRLOOM_TRY_ASSIGN(const NodeChoice chosen, ChooseStorage(call, choices));
-  if (chosen.search.choice.kernel == nullptr) return NoteFailure(call, chosen.search);
-  // A packing that packs, and a copy at its end: OpIndex lets no more through.
+  if (chosen.search.choice.kernel == nullptr) return ReportFailure(call, chosen.search);
+  // Maximum nesting: packing ops whose operands are packed, and a storage copy at the end. OpIndex
+  // rejects longer chains.
   constexpr int kMaxDepth = static_cast<int>(ops::kMaxPackingSteps) + 2;
   if (depth_ == kMaxDepth) {
-    return Error(StatusCode::kInternal,
-                 {"The call of ", call.op().name, " needs ", kMaxDepth,
-                  " others, one for another, to bring its operands into form."});
+    return Error(StatusCode::kInternal, {"Packing of operands for the call of ", call.op().name,
+                                         " is nested more than ", kMaxDepth, " levels."});
   }
   ++depth_;
   Status status = AddNode(call, chosen, name);
@@ -93,7 +93,7 @@ Status CallLowering::AddNode(OpCall& call, const NodeChoice& chosen, const std::
   node.variant = chosen.search.choice.variant;
   node.storage = chosen.storage;
   SPIRLOOM_TRY(BindOperands(node, call));
-  SPIRLOOM_TRY(AddOldValues(call));
+  SPIRLOOM_TRY(AddInPlaceCopies(call));
   SPIRLOOM_TRY(CheckBufferSizes(node));
   node.outputs = call.outputs();
   node.is_constant = !call.op().updates() && AllConstant(call.args());
@@ -115,24 +115,24 @@ void CallLowering::AddCopy(uint32_t source, uint32_t target) {
   plan_.nodes.push_back(std::move(node));
 }
 
-Status CallLowering::AddOldValues(const OpCall& call) {
+Status CallLowering::AddInPlaceCopies(const OpCall& call) {
   for (size_t i = 0; i < call.outputs().size(); ++i) {
     const int32_t arg = call.op().outputs[i].updates;
     if (arg < 0) continue;
-    const uint32_t old = call.args()[static_cast<size_t>(arg)].tensors[0];
-    SPIRLOOM_TRY(AddOldValue(call, old, call.outputs()[i]));
+    const uint32_t source = call.args()[static_cast<size_t>(arg)].tensors[0];
+    SPIRLOOM_TRY(AddInPlaceCopy(call, source, call.outputs()[i]));
   }
   return Status();
 }
 
-Status CallLowering::AddOldValue(const OpCall& call, uint32_t old, uint32_t updated) {
+Status CallLowering::AddInPlaceCopy(const OpCall& call, uint32_t original, uint32_t updated) {
   const ops::TensorDesc& desc = tensor(updated).desc;
-  if (tensor(old).desc.dtype != desc.dtype || tensor(old).desc.shape != desc.shape) {
+  if (tensor(original).desc.dtype != desc.dtype || tensor(original).desc.shape != desc.shape) {
     return Error(StatusCode::kInternal, {call.op().name,
-                                         " is declared an update, but its output has another "
-                                         "shape or dtype than what it updates."});
+                                         " is declared in-place, but its output has another "
+                                         "shape or dtype than the updated argument."});
   }
-  SPIRLOOM_TRY_ASSIGN(const uint32_t source, InStorage(old, Storage::kBuffer));
+  SPIRLOOM_TRY_ASSIGN(const uint32_t source, InStorage(original, Storage::kBuffer));
   AddCopy(source, updated);
   return Status();
 }
@@ -143,18 +143,19 @@ Status CallLowering::AddDispatches(PlanNode& node, ops::CallFormulas& formulas) 
   SPIRLOOM_TRY(formulas.status());
   if (repeat < 0 || static_cast<uint64_t>(repeat) > max_dispatches_ - dispatches_) {
     return Error(StatusCode::kUnsupported,
-                 {"Number of dispatches (", repeat, ", after ", dispatches_,
-                  " of other nodes) is not within 0 and the limit (", max_dispatches_,
-                  "), which follows from the size of the file. If that can be trusted, raise "
-                  "ModelOptions::max_dispatches."});
+                 {"Number of dispatches (", repeat, " of this node, ", dispatches_,
+                  " of earlier nodes) exceeds the limit (", max_dispatches_,
+                  "), which depends on the file size. Raise ModelOptions::max_dispatches for "
+                  "trusted files."});
   }
   dispatches_ += static_cast<uint64_t>(repeat);
   node.dispatches.resize(static_cast<size_t>(repeat));
-  // Where parts go is asked of what could live there.
-  const bool may_join = !node.is_constant && tensor(node.outputs[0]).storage() == Storage::kBuffer;
+  // Concat offsets are evaluated only where a concatenation can be elided.
+  const bool may_elide_concat =
+      !node.is_constant && tensor(node.outputs[0]).storage() == Storage::kBuffer;
   for (int64_t i = 0; i < repeat; ++i) {
     DispatchValues& dispatch = node.dispatches[static_cast<size_t>(i)];
-    if (may_join) dispatch.joined_at = formulas.JoinedAt(kernel, node.storage, i);
+    if (may_elide_concat) dispatch.concat_offset = formulas.ConcatOffset(kernel, node.storage, i);
     formulas.Grid(kernel, node.storage, i, dispatch.invocations);
     SPIRLOOM_TRY(formulas.status());
     if (dispatch.is_empty()) continue;
@@ -169,7 +170,7 @@ Status CallLowering::AddDispatches(PlanNode& node, ops::CallFormulas& formulas) 
   return Status();
 }
 
-Status CallLowering::NoteFailure(const OpCall& call, const KernelSearch& search) {
+Status CallLowering::ReportFailure(const OpCall& call, const KernelSearch& search) {
   const ops::OpInfo& op = call.op();
   for (uint32_t output : call.outputs()) plan_.tensors[output].desc.storage = Storage::kBuffer;
   switch (search.failure) {
@@ -177,7 +178,7 @@ Status CallLowering::NoteFailure(const OpCall& call, const KernelSearch& search)
       missing_.AddVariant(op.name, *search.missing, search.missing_key, node());
       return Status();
     case ChoiceFailure::kDevice:
-      missing_.AddCapability(op.name, search.lacking, node());
+      missing_.AddCapability(op.name, search.missing_capabilities, node());
       return Status();
     case ChoiceFailure::kNone:
     case ChoiceFailure::kStorage:
@@ -187,8 +188,8 @@ Status CallLowering::NoteFailure(const OpCall& call, const KernelSearch& search)
   return Error(StatusCode::kUnsupported,
                {"No kernel of ", op.name,
                 (search.failure == ChoiceFailure::kWhen
-                     ? " can compute this call."
-                     : " has a storage that can hold this call's tensors.")});
+                     ? " supports this call."
+                     : " supports a storage that fits the tensors of this call.")});
 }
 
 Result<uint32_t> CallLowering::InStorage(uint32_t tensor, Storage storage) {
@@ -208,14 +209,14 @@ Result<uint32_t> CallLowering::InStorage(uint32_t tensor, Storage storage) {
   std::vector<Arg> args = CopyArgs(tensor);
   SPIRLOOM_TRY(CheckArgs(*op->op, args));
   if (op->op->outputs.size() != 1) {
-    return Error(StatusCode::kInternal, {ops::kCopyOp, " has not one output."});
+    return Error(StatusCode::kInternal, {ops::kCopyOp, " must have one output."});
   }
   OpCall call = Call(*op, std::move(args), {output});
   SPIRLOOM_TRY(Lower(call, {{from, storage}}, name));
   if (missing_.empty() && plan_.tensors[output].storage() != storage) {
     return Error(StatusCode::kInternal,
-                 {ops::kCopyOp, " puts its output into a ", Name(plan_.tensors[output].storage()),
-                  ", where a ", Name(storage), " is asked of it."});
+                 {ops::kCopyOp, " has its output in storage ",
+                  Name(plan_.tensors[output].storage()), "; expected ", Name(storage), "."});
   }
   if (!plan_.tensors[output].is_constant) ++plan_.layout_copies;
   converted_[key] = output;

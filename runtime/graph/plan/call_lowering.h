@@ -1,4 +1,4 @@
-// Turns calls of ops into nodes of a plan.
+// Lowers operator calls to nodes of a plan.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_PLAN_CALL_LOWERING_H_
 #define SPIRLOOM_RUNTIME_GRAPH_PLAN_CALL_LOWERING_H_
 
@@ -20,13 +20,13 @@
 
 namespace spirloom::graph {
 
-// Owns a plan while it grows: adds tensors, and nodes with all that they need before them (copies
-// to another storage, packing), each made once. What the libraries or the device lack is noted, not
-// an error, so that one message can list all of it. All that it is given must outlive it.
+// Owns a plan during lowering: adds tensors and nodes, with the required layout copies and packing
+// nodes, each once. Missing kernels and capabilities are collected, not returned as errors, so that
+// one message lists all of them. All arguments must outlive it.
 class CallLowering {
  public:
-  // `kernels` and `tuned`, by CallText(), are ChooseKernel()'s wishes. All nodes together get
-  // `max_dispatches`.
+  // `kernels` and `tuned` (kernel by CallText()) are the preferences of ChooseKernel(). The limit
+  // `max_dispatches` is for all nodes together.
   CallLowering(const ops::OpIndex& index, const DeviceTraits& device,
                const std::vector<std::string>& kernels, const session::TunedKernels& tuned,
                uint64_t max_dispatches)
@@ -40,37 +40,37 @@ class CallLowering {
   MissingList& missing() { return missing_; }
   PlanTensor& tensor(uint32_t index) { return plan_.tensors[index]; }
 
-  // The node of the graph that is lowered from now on, or, with null, the output.
+  // Sets the current node, or, if null, the current output, for messages.
   void SetNode(const Node* node, size_t index) {
     node_ = node;
     node_index_ = index;
   }
-  // The same in words, for messages.
+  // Describes the current node or output, for messages.
   std::string node() const;
 
-  // Adds a tensor without a producer yet. Fails with kUnsupported for one that is too large.
+  // Adds a tensor without a producer. Fails with kUnsupported if it is too large.
   Result<uint32_t> AddTensor(const std::string& name, const ops::TensorDesc& desc);
 
-  // The shapes and dtypes of the call's outputs. Fails with kInvalidFile when the arguments do not
-  // fit.
+  // Infers the shapes and dtypes of the outputs. Fails with kInvalidFile if the arguments are
+  // invalid.
   static Result<std::vector<ops::TensorDesc>> Infer(OpCall& call);
 
-  // A call of `op` for Lower(); `args` have passed CheckArgs.
+  // Returns a call of `op` for Lower(). `args` must have passed CheckArgs().
   OpCall Call(const ops::OpEntry& op, std::vector<Arg> args, std::vector<uint32_t> outputs) {
-    return {op, std::move(args), std::move(outputs), plan_.tensors, device_.facts};
+    return {op, std::move(args), std::move(outputs), plan_.tensors, device_.properties};
   }
 
-  // Whether a kernel computes the call in `storage` on this device.
+  // Returns true if a kernel computes the call in `storage` on this device.
   Result<bool> CanCompute(OpCall& call, Storage storage);
 
-  // Adds the node that computes the call's outputs, in the first storage of `choices` that a kernel
-  // offers; `call` is used up. When the libraries lack it, the outputs count as buffers.
+  // Adds the node that computes the call, in the first storage of `choices` that a kernel supports.
+  // Consumes `call`. If no library has a kernel, the outputs are treated as buffers.
   Status Lower(OpCall& call, const std::vector<StorageChoice>& choices, const std::string& name);
 
-  // Adds a node that copies the bytes of a buffer to another, which has as many, if any.
+  // Adds a node that copies a buffer to another of equal size. No node is added for empty buffers.
   void AddCopy(uint32_t source, uint32_t target);
 
-  // The tensor in `storage`: itself, or a copy made once.
+  // Returns the tensor in `storage`: itself, or a copy. Each copy is created once.
   Result<uint32_t> InStorage(uint32_t tensor, Storage storage);
   bool HasCopyIn(uint32_t tensor, Storage storage) const {
     return converted_.contains({tensor, storage});
@@ -82,26 +82,26 @@ class CallLowering {
     Storage storage = Storage::kBuffer;
   };
 
-  // The kernel found fastest for the call, if any.
+  // Returns the name of the tuned kernel of the call, or an empty string.
   std::string_view TunedKernel(const ops::OpInfo& op, const std::vector<Arg>& args,
                                Storage storage) const;
   Result<NodeChoice> ChooseStorage(OpCall& call, const std::vector<StorageChoice>& choices);
-  Status NoteFailure(const OpCall& call, const KernelSearch& search);
+  Status ReportFailure(const OpCall& call, const KernelSearch& search);
   Status AddNode(OpCall& call, const NodeChoice& chosen, const std::string& name);
-  // Puts what the call updates into its outputs, where the kernel looks for it.
-  Status AddOldValues(const OpCall& call);
-  Status AddOldValue(const OpCall& call, uint32_t old, uint32_t updated);
-  // Fills node.operands, and puts into the call the tensors as they are bound.
+  // Copies the arguments that the call updates to its outputs, which the kernel then modifies.
+  Status AddInPlaceCopies(const OpCall& call);
+  Status AddInPlaceCopy(const OpCall& call, uint32_t original, uint32_t updated);
+  // Sets node.operands, and replaces the tensors of the call by the bound ones.
   Status BindOperands(PlanNode& node, OpCall& call);
   void BindOutput(PlanNode& node, const ops::OperandInfo& operand, uint32_t output);
-  // Binds `tensor`, or, where it must be in another storage, the copy it then becomes.
+  // Binds `tensor`. If another storage is required, binds a copy and sets `tensor` to it.
   Status BindInput(PlanNode& node, const ops::OperandInfo& operand, OpCall& call, uint32_t& tensor);
   bool AllConstant(const std::vector<Arg>& args) const;
   Status CheckBufferSizes(const PlanNode& node) const;
-  // Evaluates what the node dispatches.
+  // Evaluates push constants, grids and specialization constants of the dispatches.
   Status AddDispatches(PlanNode& node, ops::CallFormulas& formulas);
 
-  // The tensor in the form that `operand` reads, made once for equal calls of the packing op.
+  // Returns the packed tensor of `operand`. Equal calls of a packing op are added once.
   Result<uint32_t> Pack(const ops::OperandInfo& operand, OpCall& call, Storage storage,
                         const std::string& name);
   Result<uint32_t> AddPacked(const ops::OpEntry& op, std::vector<Arg> args, Storage storage,
@@ -116,8 +116,8 @@ class CallLowering {
   MissingList missing_;
   const Node* node_ = nullptr;
   size_t node_index_ = 0;
-  uint64_t dispatches_ = 0;  // of the nodes so far
-  int depth_ = 0;            // of calls that are lowered for one another
+  uint64_t dispatches_ = 0;  // number of dispatches so far
+  int depth_ = 0;            // current nesting of Lower()
   std::map<std::pair<uint32_t, Storage>, uint32_t> converted_;
   std::map<std::string, uint32_t> packed_;
 };

@@ -9,7 +9,7 @@ namespace spirloom::graph {
 namespace {
 
 template <typename List, typename Text>
-std::string JoinAs(const List& list, const char* separator, Text text) {
+std::string JoinText(const List& list, const char* separator, Text text) {
   std::string joined;
   for (const auto& element : list) {
     if (!joined.empty()) joined += separator;
@@ -18,26 +18,24 @@ std::string JoinAs(const List& list, const char* separator, Text text) {
   return joined;
 }
 
-std::string NumbersText(std::span<const int64_t> numbers) {
-  return JoinAs(numbers, ",", [](int64_t value) { return std::to_string(value); });
+std::string ValuesText(std::span<const int64_t> values) {
+  return JoinText(values, ",", [](int64_t value) { return std::to_string(value); });
 }
 
-std::string IntsText(std::span<const int64_t> ints) {
-  return Concat({"[", NumbersText(ints), "]"});
-}
+std::string IntsText(std::span<const int64_t> ints) { return Concat({"[", ValuesText(ints), "]"}); }
 
 std::string TensorText(const PlanTensor& tensor) {
   return Concat({tensor.is_constant ? "const " : "", ShortName(tensor.desc.dtype),
                  IntsText(tensor.desc.shape)});
 }
 
-// The shortest text that is this number alone.
+// Returns the shortest text that parses to the same value.
 std::string FloatText(double value) {
   char text[32];
   return std::string(text, std::to_chars(text, text + sizeof(text), value).ptr);
 }
 
-// Bytes that are not printable, and those that quoting needs, become \xx in hexadecimal.
+// Quotes a string. Nonprintable bytes, quotes and backslashes become \xx in hexadecimal.
 std::string QuotedText(const std::string& text) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string quoted = "\"";
@@ -58,12 +56,12 @@ std::string ArgText(const Arg& arg, const std::deque<PlanTensor>& tensors) {
     case ArgKind::kNone:
       return "none";
     case ArgKind::kTensor:
-      return JoinAs(arg.tensors, ", ", tensor);
+      return JoinText(arg.tensors, ", ", tensor);
     case ArgKind::kTensorList:
-      return Concat({"[", JoinAs(arg.tensors, ", ", tensor), "]"});
+      return Concat({"[", JoinText(arg.tensors, ", ", tensor), "]"});
     case ArgKind::kInt:
     case ArgKind::kBool:
-      return NumbersText(arg.ints);
+      return ValuesText(arg.ints);
     case ArgKind::kInts:
       return IntsText(arg.ints);
     case ArgKind::kFloat:
@@ -79,7 +77,7 @@ std::string ArgText(const Arg& arg, const std::deque<PlanTensor>& tensors) {
 std::string CallText(const ops::OpInfo& op, std::span<const Arg> args,
                      const std::deque<PlanTensor>& tensors, Storage storage) {
   const auto text = [&](const Arg& arg) { return ArgText(arg, tensors); };
-  return Concat({op.name, "(", JoinAs(args, ", ", text), ") in ", Name(storage)});
+  return Concat({op.name, "(", JoinText(args, ", ", text), ") in ", Name(storage)});
 }
 
 }  // namespace spirloom::graph

@@ -1,4 +1,4 @@
-// Calls in words that mean the same in every process.
+// Text of calls, stable across processes: keys of the tuning store.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_PLAN_CALL_TEXT_H_
 #define SPIRLOOM_RUNTIME_GRAPH_PLAN_CALL_TEXT_H_
 
@@ -10,9 +10,10 @@
 
 namespace spirloom::graph {
 
-// All that the time of a call computed in `storage` depends on, in one line of printable ASCII:
+// Describes everything that affects the latency of a call in `storage`, as a line of printable
+// ASCII:
 //   aten.convolution(f32[1,3,8,8], const f32[4,3,3,3], none, [1,1], 2, 0.5, "x") in buffer
-// `const` marks what is known at load, so that packing it costs no run anything.
+// `const` marks tensors known at load time: they are packed once, not in each run.
 std::string CallText(const ops::OpInfo& op, std::span<const Arg> args,
                      const std::deque<PlanTensor>& tensors, Storage storage);
 

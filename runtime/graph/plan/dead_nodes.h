@@ -5,7 +5,7 @@
 
 namespace spirloom::graph {
 
-// Drops nodes that no graph output depends on.
+// Dead-code elimination: removes nodes that no output or state depends on.
 void RemoveDeadNodes(Plan& plan);
 
 }  // namespace spirloom::graph

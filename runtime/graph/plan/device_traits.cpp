@@ -8,8 +8,8 @@ DeviceTraits DeviceTraits::Of(const vulkan::Device& device) {
   const VkPhysicalDeviceLimits& limits = device.limits();
   DeviceTraits traits;
   traits.capabilities = device.capabilities();
-  traits.facts.is_cpu = device.physical().properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
-  traits.facts.subgroup_size = device.physical().subgroup_size;
+  traits.properties.is_cpu = device.physical().properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  traits.properties.subgroup_size = device.physical().subgroup_size;
   traits.vulkan_minor = device.physical().vulkan_minor();
   traits.max_storage_buffer_range = limits.maxStorageBufferRange;
   traits.buffer_offset_alignment =

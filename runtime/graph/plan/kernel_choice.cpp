@@ -12,7 +12,7 @@
 namespace spirloom::graph {
 namespace {
 
-// The tensors that an operand binds in turn.
+// Returns the tensors that an operand binds: one, or the elements of a list.
 std::vector<const ops::TensorDesc*> TensorsOf(const ops::OperandInfo& operand,
                                               const ops::Call& call) {
   const bool output = operand.source == ops::OperandSource::kOutput;
@@ -26,10 +26,10 @@ std::vector<const ops::TensorDesc*> TensorsOf(const ops::OperandInfo& operand,
 bool TensorsFit(const ops::KernelInfo& kernel, const ops::Call& call, Storage storage,
                 const DeviceTraits& device) {
   for (const ops::OperandInfo& operand : kernel.operands) {
-    if (operand.pack_op != nullptr) continue;  // bound is the packed form; its own node is checked
+    if (operand.pack_op != nullptr) continue;  // the packed tensor is checked with its own node
     for (const ops::TensorDesc* tensor : TensorsOf(operand, call)) {
-      const Storage place = OperandStorage(operand, *tensor, storage);
-      if (tensor->present && IsTexture(place) && !FitsTexture(*tensor, place, device)) {
+      const Storage bound = OperandStorage(operand, *tensor, storage);
+      if (tensor->present && IsTexture(bound) && !FitsTexture(*tensor, bound, device)) {
         return false;
       }
     }
@@ -45,11 +45,11 @@ Status CheckAgreement(const ops::KernelInfo& kernel, const ops::Variant& variant
   }
   return Error(StatusCode::kInternal, {"Variant ", variant.name,
                                        " and the registry disagree on bindings, push constants "
-                                       "or specialisation constants."});
+                                       "or specialization constants."});
 }
 
-// A kernel may count on its workgroup's size (lanes that share a sum, an array for each), so that
-// no other one is tried.
+// Kernels can depend on their workgroup size (shared memory, subgroup reductions), so no other size
+// is tried.
 bool WorkgroupFits(const pack::VariantRow& row, const DeviceTraits& device) {
   uint64_t invocations = 1;
   for (size_t i = 0; i < 3; ++i) {
@@ -59,8 +59,9 @@ bool WorkgroupFits(const pack::VariantRow& row, const DeviceTraits& device) {
   return invocations <= device.max_workgroup_invocations;
 }
 
-// What the device lacks for the variant, e.g. "Vulkan 1.2, shader_float16"; empty: nothing.
-std::string Lacking(const pack::VariantRow& row, const DeviceTraits& device) {
+// Returns the requirements of the variant that the device does not meet, e.g. "Vulkan 1.2,
+// shader_float16"; empty if there are none.
+std::string MissingCapabilities(const pack::VariantRow& row, const DeviceTraits& device) {
   std::vector<std::string> names = pack::CapabilityNames(row.needs & ~device.capabilities);
   if (row.vulkan_minor > device.vulkan_minor) {
     names.insert(names.begin(), Concat({"Vulkan 1.", row.vulkan_minor}));
@@ -68,8 +69,8 @@ std::string Lacking(const pack::VariantRow& row, const DeviceTraits& device) {
   if (!WorkgroupFits(row, device)) {
     names.push_back(Concat(
         {"workgroups of ", row.workgroup[0], "x", row.workgroup[1], "x", row.workgroup[2],
-         ", beyond this device's limits (", device.max_workgroup[0], "x", device.max_workgroup[1],
-         "x", device.max_workgroup[2], ", ", device.max_workgroup_invocations, " in all)"}));
+         ", above this device's limits (", device.max_workgroup[0], "x", device.max_workgroup[1],
+         "x", device.max_workgroup[2], ", ", device.max_workgroup_invocations, " invocations)"}));
   }
   return spirloom::Join(names, ", ");
 }
@@ -80,7 +81,7 @@ KernelSearch Failure(ChoiceFailure failure) {
   return search;
 }
 
-// Whether the kernel can be used for the call.
+// Checks whether the kernel supports the call.
 Result<KernelSearch> TryKernel(const ops::OpIndex& index, const ops::KernelInfo& kernel,
                                OpCall& call, Storage storage, const DeviceTraits& device) {
   ops::CallFormulas& formulas = call.formulas();
@@ -102,10 +103,10 @@ Result<KernelSearch> TryKernel(const ops::OpIndex& index, const ops::KernelInfo&
     return search;
   }
   SPIRLOOM_TRY(CheckAgreement(kernel, *variant));
-  const std::string lacking = Lacking(*variant->row, device);
-  if (!lacking.empty()) {
+  const std::string missing_capabilities = MissingCapabilities(*variant->row, device);
+  if (!missing_capabilities.empty()) {
     search.failure = ChoiceFailure::kDevice;
-    search.lacking = Concat({variant->name, " needs ", lacking});
+    search.missing_capabilities = Concat({variant->name, " requires ", missing_capabilities});
     return search;
   }
   search.choice = {&kernel, *variant};
@@ -115,9 +116,10 @@ Result<KernelSearch> TryKernel(const ops::OpIndex& index, const ops::KernelInfo&
 enum class Rank : uint8_t { kNone, kPossible, kPreferred, kTuned, kNamed };
 
 Result<Rank> RankOf(const ops::KernelInfo& kernel, ops::CallFormulas& formulas,
-                    const KernelWishes& wishes) {
-  if (std::ranges::find(wishes.named, kernel.name) != wishes.named.end()) return Rank::kNamed;
-  if (kernel.name == wishes.tuned) return Rank::kTuned;
+                    const KernelPreferences& preferences) {
+  if (std::ranges::find(preferences.named, kernel.name) != preferences.named.end())
+    return Rank::kNamed;
+  if (kernel.name == preferences.tuned) return Rank::kTuned;
   const bool preferred = formulas.Prefer(kernel);
   SPIRLOOM_TRY(formulas.status());
   return preferred ? Rank::kPreferred : Rank::kPossible;
@@ -132,21 +134,22 @@ Storage OperandStorage(const ops::OperandInfo& operand, const ops::TensorDesc& t
 }
 
 Result<KernelSearch> ChooseKernel(const ops::OpIndex& index, OpCall& call, Storage storage,
-                                  const DeviceTraits& device, const KernelWishes& wishes) {
+                                  const DeviceTraits& device,
+                                  const KernelPreferences& preferences) {
   KernelSearch search;
   search.failure = ChoiceFailure::kStorage;
   Rank best = Rank::kNone;
-  const Rank enough = !wishes.named.empty()   ? Rank::kNamed
-                      : !wishes.tuned.empty() ? Rank::kTuned
-                                              : Rank::kPreferred;
+  const Rank enough = !preferences.named.empty()   ? Rank::kNamed
+                      : !preferences.tuned.empty() ? Rank::kTuned
+                                                   : Rank::kPreferred;
   for (const ops::KernelInfo& kernel : call.op().kernels) {
     SPIRLOOM_TRY_ASSIGN(KernelSearch found, TryKernel(index, kernel, call, storage, device));
     if (found.choice.kernel == nullptr) {
-      // The last of equal failures is that of the kernel for every device.
+      // The last kernel is the most general one, so of equal failures the last is reported.
       if (best == Rank::kNone && found.failure >= search.failure) search = std::move(found);
       continue;
     }
-    SPIRLOOM_TRY_ASSIGN(const Rank rank, RankOf(kernel, call.formulas(), wishes));
+    SPIRLOOM_TRY_ASSIGN(const Rank rank, RankOf(kernel, call.formulas(), preferences));
     if (rank <= best) continue;
     best = rank;
     search = std::move(found);

@@ -1,4 +1,4 @@
-// Picks the kernel and variant that compute a call in a given storage.
+// Selects the kernel and variant of a call in a given storage.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_PLAN_KERNEL_CHOICE_H_
 #define SPIRLOOM_RUNTIME_GRAPH_PLAN_KERNEL_CHOICE_H_
 
@@ -18,41 +18,42 @@ struct KernelChoice {
   ops::Variant variant{};
 };
 
-// Why there is no kernel, from the least to the most promising failure.
+// Reason why no kernel was selected. Later values are closer to success and are reported first.
 enum class ChoiceFailure : uint8_t {
   kNone,
-  kStorage,  // no kernel has the storage, or a tensor does not fit it
-  kWhen,     // no kernel of that storage can compute the call
-  kLibrary,  // the libraries lack the variant with key `missing_key` of the kernel `missing`
-  kDevice,   // the device lacks capabilities or is too old; `lacking` says which
+  kStorage,  // no kernel supports the storage, or a tensor does not fit
+  kWhen,     // no kernel with this storage supports the call
+  kLibrary,  // the variant `missing_key` of the kernel `missing` is not in a library
+  kDevice,   // the device does not support `missing_capabilities`
 };
 
 struct KernelSearch {
   KernelChoice choice;  // kernel is null on failure
   ChoiceFailure failure = ChoiceFailure::kNone;
-  std::string lacking;
+  std::string missing_capabilities;
   const ops::KernelInfo* missing = nullptr;
   uint64_t missing_key = 0;
 };
 
-// Which kernels to take before others where they can compute a call. Refers to the names.
-struct KernelWishes {
-  const std::vector<std::string>& named;  // by the user, in no order
-  std::string_view tuned;                 // found fastest, unless one is named; empty: none
+// Kernels to prefer if they support a call. Holds references to the names.
+struct KernelPreferences {
+  const std::vector<std::string>& named;  // selected by the user, unordered
+  std::string_view tuned;                 // fastest in tuning; empty: none
 };
 
-// The storage that binding `operand` of a call has when the node's is `storage`: the kernel's own
-// wish, or that of the tensor.
+// Returns the storage of `operand` of a call in `storage`: as the kernel requires, or that of the
+// tensor
+// (`own_storage`).
 Storage OperandStorage(const ops::OperandInfo& operand, const ops::TensorDesc& tensor,
                        Storage storage);
 
-// Chooses among the kernels that have `storage` for all tensors, can compute the call, and whose
-// variant the library holds and the device can run: one that the wishes name, else the tuned one,
-// else the first that the device prefers, else the first. Tensors with a storage of their own have
-// it in their TensorDesc. Fails with kInvalidFile when a formula fails, with kInternal when
-// registry and variant disagree.
+// Candidates are the kernels that support `storage` and the call and whose variant is in a library
+// and supported by the device. Order of preference: named by the user, tuned, preferred for the
+// device
+// (`prefer` of the spec), first. Tensors with their own storage have it in their TensorDesc. Fails
+// with kInvalidFile if a formula fails, and with kInternal if registry and variant disagree.
 Result<KernelSearch> ChooseKernel(const ops::OpIndex& index, OpCall& call, Storage storage,
-                                  const DeviceTraits& device, const KernelWishes& wishes);
+                                  const DeviceTraits& device, const KernelPreferences& preferences);
 
 }  // namespace spirloom::graph
 

@@ -1,4 +1,4 @@
-// What a graph may ask of the machine that loads it.
+// Resource limits of a graph, against malicious files.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_PLAN_LIMITS_H_
 #define SPIRLOOM_RUNTIME_GRAPH_PLAN_LIMITS_H_
 
@@ -8,14 +8,14 @@
 
 namespace spirloom::graph {
 
-// A node of a few bytes can repeat itself, or make a tensor, as often and as large as it likes; so
-// what a file gets depends on its size. A dispatch takes some 3 KiB of host memory.
+// A node of a few bytes can request any number of dispatches and tensors of any size, so the limits
+// depend on the file size. A dispatch occupies about 3 KiB of host memory.
 struct Limits {
-  uint64_t dispatches = 0;    // of all nodes, those of constants included
-  uint64_t device_bytes = 0;  // at any one time
+  uint64_t dispatches = 0;    // of all nodes, including constant nodes
+  uint64_t device_bytes = 0;  // at any time
 
-  // The default limits (docs/reference/limits.md): a constant that suffices for small models, plus
-  // an amount per byte of the file.
+  // Returns the default limits (docs/reference/limits.md): a constant for small models, plus an
+  // amount per byte of the file.
   static constexpr Limits Of(const Graph& graph) {
     constexpr uint64_t kDispatches = 16384;
     constexpr uint64_t kFileBytesPerDispatch = 64;

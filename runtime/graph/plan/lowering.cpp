@@ -8,9 +8,9 @@
 #include "runtime/base/error.h"
 #include "runtime/graph/file/tensor_size.h"
 #include "runtime/graph/plan/call_lowering.h"
+#include "runtime/graph/plan/concat_elision.h"
 #include "runtime/graph/plan/dead_nodes.h"
-#include "runtime/graph/plan/joined_parts.h"
-#include "runtime/graph/plan/placed_updates.h"
+#include "runtime/graph/plan/in_place_updates.h"
 #include "runtime/graph/plan/storage_choice.h"
 #include "runtime/graph/plan/view_lowering.h"
 
@@ -26,10 +26,10 @@ class Lowering {
         device_(device),
         storage_(options.storage == Storage::kAuto ? Storage::kBuffer : options.storage),
         calls_(index, device, options.kernels, options.tuned, options.max_dispatches),
-        home_(graph.tensors.size(), kNoTensor),
-        leaves_(graph.tensors.size()) {
-    for (uint32_t output : graph.outputs) leaves_[output] = true;
-    for (uint32_t update : graph.updates) leaves_[update] = true;
+        plan_tensor_(graph.tensors.size(), kNoTensor),
+        is_result_(graph.tensors.size()) {
+    for (uint32_t output : graph.outputs) is_result_[output] = true;
+    for (uint32_t update : graph.updates) is_result_[update] = true;
   }
 
   Result<Plan> Run() {
@@ -49,24 +49,25 @@ class Lowering {
     for (uint32_t output : calls_.plan().outputs) SPIRLOOM_TRY(CheckAddressable("Output", output));
     for (uint32_t state : calls_.plan().states) SPIRLOOM_TRY(CheckAddressable("State", state));
     RemoveDeadNodes(calls_.plan());
-    JoinParts(calls_.plan(), device_);
-    PlaceUpdates(calls_.plan());
+    ElideConcats(calls_.plan(), device_);
+    UpdateInPlace(calls_.plan());
     return std::move(calls_.plan());
   }
 
  private:
-  // The host passes inputs, takes outputs and does both with states, so their sizes are numbers
-  // that it can count to.
-  Status CheckAddressable(const char* what, uint32_t tensor) {
+  // Inputs, outputs and states are accessed by the host, so their sizes must fit size_t.
+  Status CheckAddressable(const char* kind, uint32_t tensor) {
     const PlanTensor& found = calls_.tensor(tensor);
     if (std::in_range<size_t>(found.size)) return Status();
-    return Error(StatusCode::kUnsupported, {what, " ", Quote(found.name), " takes ", found.size,
-                                            " bytes, more than this host of 32 bits can address."});
+    return Error(StatusCode::kUnsupported,
+                 {kind, " ", Quote(found.name), " has ", found.size,
+                  " bytes, which exceeds the address space of this 32-bit "
+                  "host."});
   }
 
-  // A graph tensor as the file declares it.
+  // Adds a tensor of the graph, as declared in the file.
   uint32_t AddDeclared(uint32_t graph_tensor) {
-    assert(home_[graph_tensor] == kNoTensor);  // one producer each
+    assert(plan_tensor_[graph_tensor] == kNoTensor);  // each tensor has one producer
     const Tensor& source = graph_.tensors[graph_tensor];
     PlanTensor tensor;
     tensor.name = source.name;
@@ -76,8 +77,8 @@ class Lowering {
     tensor.size = source.size;
     std::deque<PlanTensor>& tensors = calls_.plan().tensors;
     tensors.push_back(std::move(tensor));
-    home_[graph_tensor] = static_cast<uint32_t>(tensors.size() - 1);
-    return home_[graph_tensor];
+    plan_tensor_[graph_tensor] = static_cast<uint32_t>(tensors.size() - 1);
+    return plan_tensor_[graph_tensor];
   }
 
   void AddSources() {
@@ -87,7 +88,7 @@ class Lowering {
       const uint32_t added = AddDeclared(i);
       PlanTensor& tensor = calls_.tensor(added);
       tensor.is_constant = true;
-      // Tensors that are the same bytes are one buffer.
+      // Tensors with the same constant share a buffer.
       uint32_t& first = first_of[static_cast<size_t>(graph_.tensors[i].constant)];
       if (first == kNoTensor) {
         first = added;
@@ -109,8 +110,8 @@ class Lowering {
     }
   }
 
-  // Where the graph wants the node's outputs, if it says so.
-  Storage AskedStorage(const Node& node) const {
+  // Returns the storage that the graph declares for the node's outputs, or kAuto.
+  Storage DeclaredStorage(const Node& node) const {
     for (uint32_t output : node.outputs) {
       const Storage storage = graph_.tensors[output].storage;
       if (storage != Storage::kAuto) return storage;
@@ -118,13 +119,14 @@ class Lowering {
     return Storage::kAuto;
   }
 
-  // Outputs of the graph and states leave it in buffers: what can put them there by itself saves a
-  // copy.
+  // Graph outputs and states must be in buffers. If the op supports outputs in another storage than
+  // its own, requesting a buffer avoids a copy.
   Storage RequestedStorage(const Node& node, const ops::OpInfo& op) const {
-    const Storage asked = AskedStorage(node);
-    if (asked != Storage::kAuto) return asked;
-    const bool leaves = std::ranges::any_of(node.outputs, [&](uint32_t t) { return leaves_[t]; });
-    return leaves && HasOutputWithOwnStorage(op) ? Storage::kBuffer : storage_;
+    const Storage declared_storage = DeclaredStorage(node);
+    if (declared_storage != Storage::kAuto) return declared_storage;
+    const bool is_result =
+        std::ranges::any_of(node.outputs, [&](uint32_t t) { return is_result_[t]; });
+    return is_result && HasOutputWithOwnStorage(op) ? Storage::kBuffer : storage_;
   }
 
   Status LowerNode(const Node& node) {
@@ -132,9 +134,10 @@ class Lowering {
     std::vector<uint32_t> outputs;
     for (uint32_t output : node.outputs) outputs.push_back(AddDeclared(output));
     if (op == nullptr) {
-      const Storage asked = AskedStorage(node);
+      const Storage declared_storage = DeclaredStorage(node);
       const DType dtype = outputs.empty() ? DType::kF32 : calls_.tensor(outputs[0]).desc.dtype;
-      calls_.missing().AddOp(node.op, dtype, asked == Storage::kAuto ? storage_ : asked,
+      calls_.missing().AddOp(node.op, dtype,
+                             declared_storage == Storage::kAuto ? storage_ : declared_storage,
                              calls_.node());
       return Status();
     }
@@ -150,11 +153,11 @@ class Lowering {
     const Storage source = SourceStorage(call.args(), requested);
     const uint32_t output = call.outputs()[0];
     SPIRLOOM_TRY(calls_.Lower(call, StorageChoices(*op->op, source, requested), node.name));
-    NoteStorage(calls_.tensor(output).storage(), requested);
+    CountFallback(calls_.tensor(output).storage(), requested);
     return Status();
   }
 
-  void NoteStorage(Storage chosen, Storage requested) {
+  void CountFallback(Storage chosen, Storage requested) {
     if (chosen == requested) return;
     Plan& plan = calls_.plan();
     if (plan.fallbacks++ > 0) return;
@@ -162,23 +165,23 @@ class Lowering {
         Concat({calls_.node(), " in a ", Name(chosen), ", not in a ", Name(requested)});
   }
 
-  // The arguments with tensors of the plan.
+  // Replaces graph tensors by plan tensors.
   std::vector<Arg> PlanArgs(std::vector<Arg> args) const {
     for (Arg& arg : args) {
       for (uint32_t& tensor : arg.tensors) {
-        tensor = home_[tensor];
-        assert(tensor != kNoTensor);  // nodes come after what they read
+        tensor = plan_tensor_[tensor];
+        assert(tensor != kNoTensor);  // nodes are topologically sorted
       }
     }
     return args;
   }
 
-  // Of the first tensor, if any.
-  Storage SourceStorage(const std::vector<Arg>& args, Storage otherwise) {
+  // Returns the storage of the first tensor argument, or `default_storage`.
+  Storage SourceStorage(const std::vector<Arg>& args, Storage default_storage) {
     for (const Arg& arg : args) {
       if (!arg.tensors.empty()) return calls_.tensor(arg.tensors[0]).storage();
     }
-    return otherwise;
+    return default_storage;
   }
 
   Status SetShape(uint32_t tensor, const ops::Ints& shape) {
@@ -188,7 +191,7 @@ class Lowering {
     return Status();
   }
 
-  // Declared outputs must be what the op computes.
+  // Checks the declared shapes and dtypes of the outputs.
   Status CheckOutputs(OpCall& call, const std::vector<uint32_t>& node_outputs) {
     const ops::OpInfo& op = call.op();
     const std::vector<uint32_t>& outputs = call.outputs();
@@ -213,11 +216,11 @@ class Lowering {
     return Status();
   }
 
-  // Lets the tensor that becomes output i live in the output's memory; one that cannot (an input, a
-  // constant, a state, a part of something, another output) is copied there at the end of each run.
+  // Marks the tensor of output i as an output. A tensor that cannot be one (an input, constant,
+  // state, part of another tensor, other output) is copied to a new one at the end of each run.
   Status AddOutput(size_t i) {
-    const uint32_t home = home_[graph_.outputs[i]];
-    SPIRLOOM_TRY_ASSIGN(const uint32_t tensor, calls_.InStorage(home, Storage::kBuffer));
+    const uint32_t declared = plan_tensor_[graph_.outputs[i]];
+    SPIRLOOM_TRY_ASSIGN(const uint32_t tensor, calls_.InStorage(declared, Storage::kBuffer));
     Plan& plan = calls_.plan();
     PlanTensor& root = plan.tensors[plan.Root(tensor)];
     const bool is_whole = root.size == plan.tensors[tensor].size;
@@ -226,23 +229,23 @@ class Lowering {
       plan.outputs.push_back(tensor);
       return Status();
     }
-    SPIRLOOM_TRY_ASSIGN(const uint32_t copy, AddCopied(tensor));
-    plan.tensors[copy].name = plan.tensors[home].name;
+    SPIRLOOM_TRY_ASSIGN(const uint32_t copy, AddCopyOf(tensor));
+    plan.tensors[copy].name = plan.tensors[declared].name;
     plan.tensors[copy].output = static_cast<int32_t>(i);
     plan.outputs.push_back(copy);
     return Status();
   }
 
-  // A copy of the tensor as it is at this place of a run.
-  Result<uint32_t> AddCopied(uint32_t tensor) {
+  // Adds a copy of the current value of the tensor.
+  Result<uint32_t> AddCopyOf(uint32_t tensor) {
     const PlanTensor& source = calls_.tensor(tensor);
     SPIRLOOM_TRY_ASSIGN(const uint32_t copy, calls_.AddTensor(source.name, source.desc));
     calls_.AddCopy(tensor, copy);
     return copy;
   }
 
-  // Ends a run with copies of the states' updates to the states. What is another state's is taken
-  // before any changes.
+  // Copies the new values to the states at the end of a run. If the new value of a state is another
+  // state, it is copied before any state changes.
   Status AddUpdates() {
     Plan& plan = calls_.plan();
     std::vector<uint32_t> updates;
@@ -258,18 +261,18 @@ class Lowering {
   Result<uint32_t> UpdateOf(size_t i) {
     Plan& plan = calls_.plan();
     const uint32_t state = plan.states[i];
-    const uint32_t home = home_[graph_.updates[i]];
+    const uint32_t declared = plan_tensor_[graph_.updates[i]];
     const ops::TensorDesc& desc = calls_.tensor(state).desc;
-    const ops::TensorDesc& found = calls_.tensor(home).desc;
+    const ops::TensorDesc& found = calls_.tensor(declared).desc;
     if (found.dtype != desc.dtype || found.shape != desc.shape) {
       return Error(StatusCode::kInvalidFile,
                    {"State ", Quote(calls_.tensor(state).name), " is ", Describe(desc),
                     ", but its update is ", Describe(found), "."});
     }
-    SPIRLOOM_TRY_ASSIGN(const uint32_t update, calls_.InStorage(home, Storage::kBuffer));
+    SPIRLOOM_TRY_ASSIGN(const uint32_t update, calls_.InStorage(declared, Storage::kBuffer));
     const uint32_t root = plan.Root(update);
     if (root == state) return root;
-    return plan.tensors[root].state < 0 ? update : AddCopied(update);
+    return plan.tensors[root].state < 0 ? update : AddCopyOf(update);
   }
 
   const Graph& graph_;
@@ -277,8 +280,9 @@ class Lowering {
   const DeviceTraits& device_;
   const Storage storage_;
   CallLowering calls_;
-  std::vector<uint32_t> home_;  // graph tensor -> plan tensor, in the storage of its producer
-  std::vector<bool> leaves_;    // graph tensor -> whether it is an output or a state's update
+  std::vector<uint32_t>
+      plan_tensor_;              // graph tensor -> plan tensor, in the storage of its producer
+  std::vector<bool> is_result_;  // graph tensor -> whether it is an output or a new state value
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Turns a graph into a plan: resolves ops, checks shapes, assigns storages, inserts layout copies
-// and weight packing, aliases views, and chooses kernels.
+// Lowers a graph to a plan: resolves operators, checks shapes, selects storages and kernels,
+// inserts layout copies and weight packing, and aliases views.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_PLAN_LOWERING_H_
 #define SPIRLOOM_RUNTIME_GRAPH_PLAN_LOWERING_H_
 
@@ -16,18 +16,18 @@
 namespace spirloom::graph {
 
 struct LoweringOptions {
-  Storage storage = Storage::kAuto;       // of tensors that do not ask for one; kAuto is buffer
-  std::vector<std::string> kernels = {};  // to take wherever they can compute a call
-  session::TunedKernels tuned = {};       // else, by CallText(): what was found fastest
-  uint64_t max_dispatches = UINT64_MAX;   // of all nodes
+  Storage storage = Storage::kAuto;       // of tensors without a declared storage; kAuto = buffer
+  std::vector<std::string> kernels = {};  // preferred kernels
+  session::TunedKernels tuned = {};       // then: fastest kernel by CallText()
+  uint64_t max_dispatches = UINT64_MAX;   // all nodes together
 };
 
 // Lowers `graph` for the device. Fails with
-//   kNotFound, listing every op and variant that `index` lacks and how to add them;
-//   kUnsupported for a call that no kernel can compute, or that this device cannot;
-//   kInvalidFile, naming the node, when arguments do not fit an op's schema, or when the declared
-//   shape or dtype of an output is not what the op computes.
-// The plan refers to `index`.
+//   kNotFound and all missing operators and variants, with the selectors that add them;
+//   kUnsupported if no kernel supports a call, or the device does not support it;
+//   kInvalidFile and the node if arguments do not match the schema of the operator, or the declared
+//   shape or dtype of an output differs from the computed one.
+// The plan holds references to `index`.
 Result<Plan> Lower(const Graph& graph, const ops::OpIndex& index, const DeviceTraits& device,
                    const LoweringOptions& options);
 

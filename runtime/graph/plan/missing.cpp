@@ -5,7 +5,7 @@
 namespace spirloom::graph {
 namespace {
 
-// The words one after another, each behind a space.
+// Concatenates the words, each after a space.
 std::string Spaced(const std::set<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += Concat({" ", word});
@@ -30,7 +30,8 @@ void MissingList::AddSelector(const std::string& op, DType dtype, Storage storag
 void MissingList::AddOp(const std::string& op, DType dtype, Storage storage,
                         const std::string& node) {
   Add(library_lines_,
-      Concat({op, ": no such op, for dtype ", ShortName(dtype), ", storage ", Name(storage)}),
+      Concat(
+          {op, ": operator not found, for dtype ", ShortName(dtype), ", storage ", Name(storage)}),
       node);
   AddSelector(op, dtype, storage);
 }
@@ -48,11 +49,11 @@ void MissingList::AddCapability(const std::string& op, const std::string& detail
 
 std::string MissingList::Remedy() const {
   return Concat(
-      {"\nWhere a library is built, add to its selectors\n  OPS", Spaced(ops_), "\n  DTYPES",
+      {"\nAdd to the selectors of a shader library\n  OPS", Spaced(ops_), "\n  DTYPES",
        Spaced(dtypes_), " STORAGES", Spaced(storages_),
-       " (if it has these filters)\n"
-       "or MODELS with this graph file, for all that the graph needs; or name a library that has "
-       "them in RuntimeOptions::libraries. An op that no library can select needs a spec."});
+       " (if it uses these filters)\n"
+       "or MODELS with this graph file, which selects everything the graph requires; or pass a "
+       "library that contains them in RuntimeOptions::libraries. A new operator requires a spec."});
 }
 
 Status MissingList::ToStatus(const ops::OpIndex& index) const {
@@ -72,13 +73,15 @@ Status MissingList::ToStatus(const ops::OpIndex& index) const {
     for (const ops::LoadedLibrary& loaded : index.libraries()) {
       names += Concat({(names.empty() ? "" : ", "), loaded.library.name});
     }
-    text = Concat({"The shader libraries (", (names.empty() ? "none" : names),
-                   ") lack what the graph needs:", list(library_lines_), Remedy()});
+    text =
+        Concat({"The shader libraries (", (names.empty() ? "none" : names),
+                ") do not contain everything the graph requires:", list(library_lines_), Remedy()});
   }
   if (!device_lines_.empty()) {
     if (!text.empty()) text += "\n";
-    text += Concat({"The device lacks what the graph needs:", list(device_lines_),
-                    "\nImport the model with another dtype, or choose another device."});
+    text +=
+        Concat({"The device does not support everything the graph requires:", list(device_lines_),
+                "\nImport the model with another dtype, or choose another device."});
   }
   return Status(library_lines_.empty() ? StatusCode::kUnsupported : StatusCode::kNotFound,
                 std::move(text));

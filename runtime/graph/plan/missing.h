@@ -1,4 +1,4 @@
-// Collects what libraries lack, so that one error can list all of it.
+// Collects missing operators, variants and capabilities, so that one error lists all of them.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_PLAN_MISSING_H_
 #define SPIRLOOM_RUNTIME_GRAPH_PLAN_MISSING_H_
 
@@ -13,17 +13,17 @@ namespace spirloom::graph {
 
 class MissingList {
  public:
-  // An op that no library has, wanted to give such a tensor.
+  // Adds an operator that no library contains, with the dtype and storage of its output.
   void AddOp(const std::string& op, DType dtype, Storage storage, const std::string& node);
-  // The variant of one of the op's kernels with this key.
+  // Adds a variant of a kernel.
   void AddVariant(const std::string& op, const ops::KernelInfo& kernel, uint64_t key,
                   const std::string& node);
-  // `detail` names the variant and the capabilities, e.g. "add_f16_buffer needs int8".
+  // `detail` names the variant and the capabilities, e.g. "add_f16_buffer requires int8".
   void AddCapability(const std::string& op, const std::string& detail, const std::string& node);
 
   bool empty() const { return library_lines_.empty() && device_lines_.empty(); }
-  // OK when nothing is missing. Otherwise one line for each op or variant, with the remedy:
-  // kNotFound, or kUnsupported when only the device lacks something.
+  // Returns OK if nothing is missing; otherwise one line per operator or variant and the remedy,
+  // with kNotFound, or with kUnsupported if only capabilities are missing.
   Status ToStatus(const ops::OpIndex& index) const;
 
  private:
@@ -36,7 +36,7 @@ class MissingList {
   std::string Remedy() const;
 
   std::map<std::string, Nodes> library_lines_;
-  // What a library must select, in the words of its selectors.
+  // Selectors that add the missing operators to a library.
   std::set<std::string> ops_;
   std::set<std::string> dtypes_;
   std::set<std::string> storages_;

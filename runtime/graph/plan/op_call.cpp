@@ -46,23 +46,23 @@ std::vector<Arg> CompleteArgs(const ops::OpInfo& op, std::vector<Arg> args) {
 
 Status CheckArgs(const ops::OpInfo& op, std::span<const Arg> args) {
   if (args.size() != op.args.size()) {
-    return Error(StatusCode::kInvalidFile,
-                 {"Number of arguments (", args.size(), ") differs from that of ", op.name, " (",
-                  op.args.size(),
-                  "). Import the model again: the operator is another than when it was imported."});
+    return Error(
+        StatusCode::kInvalidFile,
+        {"Number of arguments (", args.size(), ") differs from that of ", op.name, " (",
+         op.args.size(), "). The operator has changed since the import; import the model again."});
   }
   for (size_t i = 0; i < args.size(); ++i) {
-    const ArgKind wanted = ArgKindOf(op.args[i].type);
-    if (args[i].kind == wanted) continue;
+    const ArgKind expected = ArgKindOf(op.args[i].type);
+    if (args[i].kind == expected) continue;
     if (args[i].kind == ArgKind::kNone && op.args[i].optional) continue;
-    return InvalidFile({"Argument ", op.args[i].name, " of ", op.name, " is a ", Name(wanted),
-                        ", not ", Name(args[i].kind), "."});
+    return InvalidFile({"Argument ", op.args[i].name, " of ", op.name, " is of kind ",
+                        Name(args[i].kind), "; expected ", Name(expected), "."});
   }
   return Status();
 }
 
 OpCall::OpCall(const ops::OpEntry& op, std::vector<Arg> args, std::vector<uint32_t> outputs,
-               const std::deque<PlanTensor>& tensors, const ops::DeviceFacts& device)
+               const std::deque<PlanTensor>& tensors, const ops::DeviceProperties& device)
     : entry_(op),
       tensors_(tensors),
       args_(std::move(args)),
@@ -107,7 +107,7 @@ void OpCall::Rebind(std::vector<Arg> args) {
     args_[i].tensors = std::move(args[i].tensors);
     SetTensors(args_[i], op().args[i].type, i);
   }
-  if (changed) formulas_.ForgetTensors();
+  if (changed) formulas_.InvalidateTensors();
 }
 
 Result<uint32_t> OpCall::Find(const ops::TensorDesc* tensor) const {
@@ -116,7 +116,8 @@ Result<uint32_t> OpCall::Find(const ops::TensorDesc* tensor) const {
       if (&tensors_[candidate].desc == tensor) return candidate;
     }
   }
-  return Error(StatusCode::kInternal, {"A formula returns a tensor that is not of its call."});
+  return Error(StatusCode::kInternal,
+               {"A formula returns a tensor that is not an argument of its call."});
 }
 
 Result<Arg> OpCall::ToArg(const ops::Value& value, ops::ArgType type) const {

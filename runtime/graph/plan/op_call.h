@@ -1,4 +1,4 @@
-// Presents a call to the registry's formulas.
+// A call of an operator, as the formulas of the registry see it.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_PLAN_OP_CALL_H_
 #define SPIRLOOM_RUNTIME_GRAPH_PLAN_OP_CALL_H_
 
@@ -17,21 +17,21 @@
 
 namespace spirloom::graph {
 
-// `args` of a file, which may be older than the op's last optional tensors: those are absent.
+// Appends absent optional arguments that were added to the operator after the file was written.
 std::vector<Arg> CompleteArgs(const ops::OpInfo& op, std::vector<Arg> args);
 
-// Checks that `args` has the kinds that the op's schema asks for. Fails with kInvalidFile naming
-// the argument and both kinds.
+// Checks the kinds of `args` against the schema of the operator. Fails with kInvalidFile and the
+// name of the argument and both kinds.
 Status CheckArgs(const ops::OpInfo& op, std::span<const Arg> args);
 
-// A call of an op while it becomes a node: its arguments, and what formulas say of it. There is one
-// for each call, from inference to the last push constant, so that each let is evaluated once.
-// Refers to `op` and `tensors`, which may grow.
+// A call of an operator during lowering: its arguments and formulas. One object is used from shape
+// inference to push constants, so that each `let` is evaluated once. Holds references to `op` and
+// `tensors`, which may grow.
 class OpCall {
  public:
-  // `args` have passed CheckArgs. `outputs` may come later.
+  // `args` must have passed CheckArgs(). `outputs` can be set later.
   OpCall(const ops::OpEntry& op, std::vector<Arg> args, std::vector<uint32_t> outputs,
-         const std::deque<PlanTensor>& tensors, const ops::DeviceFacts& device);
+         const std::deque<PlanTensor>& tensors, const ops::DeviceProperties& device);
   OpCall(const OpCall&) = delete;
   OpCall& operator=(const OpCall&) = delete;
 
@@ -43,14 +43,13 @@ class OpCall {
   ops::CallFormulas& formulas() { return formulas_; }
 
   void SetOutputs(std::vector<uint32_t> outputs);
-  // Puts in the place of tensors others of the same shape and dtype, in the storages where they
-  // are bound.
+  // Replaces tensors by others of the same shape and dtype in their bound storage.
   void Rebind(std::vector<Arg> args);
-  // What a node keeps; the call is not used any more.
+  // Moves the arguments out; the call must not be used afterwards.
   std::vector<Arg> TakeArgs() { return std::move(args_); }
 
-  // Turns a value that a formula made from this call into an argument of type `type`. Fails with
-  // kInternal for a tensor that is not of this call.
+  // Converts the value of a formula to an argument of type `type`. Fails with kInternal for a
+  // tensor that is not an argument of this call.
   Result<Arg> ToArg(const ops::Value& value, ops::ArgType type) const;
 
  private:
@@ -62,7 +61,7 @@ class OpCall {
   std::vector<Arg> args_;
   std::vector<uint32_t> outputs_;
   std::vector<ops::Value> values_;
-  std::vector<std::vector<const ops::TensorDesc*>> lists_;  // of the argument at that place
+  std::vector<std::vector<const ops::TensorDesc*>> lists_;  // tensors of each argument
   std::vector<const ops::TensorDesc*> output_descs_;
   ops::Call call_;
   ops::CallFormulas formulas_;

@@ -1,4 +1,4 @@
-// How the operands of a node are bound: in which storage, and in which packed form.
+// Binds the operands of a node: storage conversion and packing.
 #include "runtime/base/error.h"
 #include "runtime/graph/plan/call_key.h"
 #include "runtime/graph/plan/call_lowering.h"
@@ -6,7 +6,7 @@
 namespace spirloom::graph {
 namespace {
 
-// The arguments with which the operand's packing op is called.
+// Returns the arguments of the operand's packing op.
 Result<std::vector<Arg>> PackArgs(const ops::OperandInfo& operand, const ops::OpInfo& pack_op,
                                   OpCall& call) {
   std::vector<ops::Value> values(operand.pack_args.size());
@@ -111,7 +111,7 @@ Result<uint32_t> CallLowering::AddPacked(const ops::OpEntry& op, std::vector<Arg
   OpCall call = Call(op, std::move(args), {});
   SPIRLOOM_TRY_ASSIGN(const std::vector<ops::TensorDesc> outputs, Infer(call));
   if (outputs.size() != 1) {
-    return Error(StatusCode::kInternal, {"Packing op ", op.op->name, " has not one output."});
+    return Error(StatusCode::kInternal, {"Packing op ", op.op->name, " must have one output."});
   }
   SPIRLOOM_TRY_ASSIGN(const uint32_t output, AddTensor(name, outputs[0]));
   call.SetOutputs({output});

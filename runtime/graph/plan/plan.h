@@ -1,5 +1,5 @@
-// The lowered graph: every node with the kernel that computes it, every tensor with its storage.
-// Built by Lower() (lowering.h); what follows only reads it.
+// The lowered graph: nodes with their kernels, tensors with their storages. Built by Lower()
+// (lowering.h); read-only afterwards.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_PLAN_PLAN_H_
 #define SPIRLOOM_RUNTIME_GRAPH_PLAN_PLAN_H_
 
@@ -20,79 +20,79 @@ namespace spirloom::graph {
 
 inline constexpr uint32_t kNoTensor = UINT32_MAX;
 
-// A tensor in one storage. A graph's tensor that is needed in two storages is two of these.
+// A tensor in one storage. A graph tensor used in two storages is two PlanTensors.
 struct PlanTensor {
   std::string name;
-  ops::TensorDesc desc;  // with the storage
+  ops::TensorDesc desc;  // including the storage
   uint64_t size = 0;     // bytes when dense
-  // Its value is known at load: a constant of the file, or computed from such alone.
+  // Known at load time: a constant of the file, or computed only from constants.
   bool is_constant = false;
-  int32_t constant = -1;          // index into Graph::constants; of a state: its initial value
+  int32_t constant = -1;          // index into Graph::constants; initial value of a state
   int32_t input = -1;             // index into Graph::inputs
-  int32_t output = -1;            // index into Graph::outputs, whose memory it lives in
-  int32_t state = -1;             // index into Graph::states, whose memory it is
-  uint32_t alias_of = kNoTensor;  // the tensor, itself no alias, whose memory this one shares
-  uint64_t alias_offset = 0;      // from which byte of it on
+  int32_t output = -1;            // index into Graph::outputs
+  int32_t state = -1;             // index into Graph::states
+  uint32_t alias_of = kNoTensor;  // root tensor whose memory this one shares
+  uint64_t alias_offset = 0;      // offset in bytes in the root
 
   Storage storage() const { return desc.storage; }
-  // Whether it is computed in each run, and of no use after it.
+  // True if it is computed in each run and not used afterwards.
   bool is_temporary() const { return !is_constant && input < 0 && output < 0 && state < 0; }
-  // What a buffer for it takes: kernels may read and write whole vectors of four.
+  // Size of its buffer in bytes: kernels may access complete vec4s.
   uint64_t buffer_size() const { return AlignUp(size, 16); }
 };
 
-// What formulas say of one dispatch of a call.
+// Values of one dispatch of a call, evaluated from formulas.
 struct DispatchValues {
   std::array<int64_t, 3> invocations{};
   std::vector<std::byte> push;
-  // The element of the output where it puts its part, see ops::KernelInfo::joined_at; -1: nowhere.
-  int64_t joined_at = -1;
+  // Element offset of its part in the output, see ops::KernelInfo::concat_offset; -1: not
+  // contiguous.
+  int64_t concat_offset = -1;
 
-  // Whether there is nothing to do.
+  // True if the grid is empty.
   bool is_empty() const {
     return invocations[0] == 0 || invocations[1] == 0 || invocations[2] == 0;
   }
 };
 
-// A call of an op with the kernel chosen for it, or, with `op` null, a copy of the bytes of
-// operands[0][0] to operands[1][0], both buffers; nothing is copied that lives there.
+// A call of an operator with its kernel. If `op` is null, the node is a buffer copy from
+// operands[0][0] to operands[1][0]; it is skipped if both have the same address.
 struct PlanNode {
-  std::string name;  // the source model's, or of the node it was inserted for
+  std::string name;  // name in the source model, or of the node it was inserted for
   const ops::OpEntry* op = nullptr;
   const ops::KernelInfo* kernel = nullptr;
   ops::Variant variant{};
   Storage storage = Storage::kBuffer;
-  std::vector<Arg> args;          // what formulas saw; tensors are indices into Plan::tensors
-  std::vector<uint32_t> outputs;  // likewise
-  // What is bound: for each operand of the kernel one tensor, several for a list, kNoTensor for an
-  // absent one.
+  std::vector<Arg> args;  // arguments of the formulas; tensors are indices into Plan::tensors
+  std::vector<uint32_t> outputs;  // indices into Plan::tensors
+  // Bound tensors of each operand of the kernel: one, several for a list, kNoTensor if absent.
   std::vector<std::vector<uint32_t>> operands;
-  std::vector<uint32_t> constants;  // for specialisation
+  std::vector<uint32_t> constants;  // specialization constants
   std::vector<DispatchValues> dispatches;
-  // Which of its dispatches have nothing to do, as what they would copy is there; empty: none.
+  // in_place[i]: dispatch i is skipped, since its source aliases its destination. Empty: none.
   std::vector<bool> in_place;
-  bool is_constant = false;  // run once, at load
+  bool is_constant = false;  // computed once, at load time
 };
 
 struct Plan {
-  std::deque<PlanTensor> tensors;  // a deque, so that formulas may refer to elements while it grows
+  std::deque<PlanTensor> tensors;  // a deque: formulas hold references to elements while it grows
   std::vector<PlanNode> nodes;     // in order of execution
-  std::vector<uint32_t> inputs;    // the tensor that holds graph input i, in a buffer
-  std::vector<uint32_t> outputs;   // the tensor that becomes graph output i, in a buffer
-  std::vector<uint32_t> states;    // the tensor that holds state i, in a buffer
-  size_t layout_copies = 0;        // nodes that change storage in every run
-  size_t aliased_views = 0;        // nodes of the graph that became aliases
-  size_t fallbacks = 0;            // nodes whose outputs are in another storage than asked for
-  std::string first_fallback;      // the first of them, in words
+  std::vector<uint32_t> inputs;    // tensor of graph input i, in a buffer
+  std::vector<uint32_t> outputs;   // tensor of graph output i, in a buffer
+  std::vector<uint32_t> states;    // tensor of state i, in a buffer
+  size_t layout_copies = 0;        // nodes that convert storage in every run
+  size_t aliased_views = 0;        // nodes replaced by aliases
+  size_t fallbacks = 0;            // nodes whose outputs are not in the requested storage
+  std::string first_fallback;      // description of the first of them
 
-  // The tensor whose memory `tensor` lives in.
+  // Returns the tensor that owns the memory of `tensor`.
   uint32_t Root(uint32_t tensor) const {
     const uint32_t root = tensors[tensor].alias_of;
     assert(root == kNoTensor || tensors[root].alias_of == kNoTensor);
     return root == kNoTensor ? tensor : root;
   }
-  // Whether both begin at the same byte.
-  bool AreInOnePlace(uint32_t a, uint32_t b) const {
+  // Returns true if both start at the same byte.
+  bool HaveSameAddress(uint32_t a, uint32_t b) const {
     return Root(a) == Root(b) && tensors[a].alias_offset == tensors[b].alias_offset;
   }
 };

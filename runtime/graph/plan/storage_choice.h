@@ -1,4 +1,4 @@
-// Which storages a node may be computed in.
+// Storage candidates of a node.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_PLAN_STORAGE_CHOICE_H_
 #define SPIRLOOM_RUNTIME_GRAPH_PLAN_STORAGE_CHOICE_H_
 
@@ -8,7 +8,7 @@
 
 namespace spirloom::graph {
 
-// The node's storage, and the storage of outputs that have one of their own.
+// Storage of the node, and of outputs with their own storage.
 struct StorageChoice {
   Storage node;
   Storage output;
@@ -16,14 +16,14 @@ struct StorageChoice {
   friend bool operator==(const StorageChoice&, const StorageChoice&) = default;
 };
 
-// Whether some kernel puts an output of `op` into whichever storage it is asked for in.
+// Returns true if a kernel of `op` supports an output storage other than the node's.
 bool HasOutputWithOwnStorage(const ops::OpInfo& op);
 
-// What to try, in order of preference, for a call of `op` whose output is asked for in `requested`
-// and whose first tensor is in `source`.
+// Returns the candidates in order of preference for a call of `op` with the requested output
+// storage `requested` and the first argument in `source`.
 std::vector<StorageChoice> StorageChoices(const ops::OpInfo& op, Storage source, Storage requested);
 
-// Every storage, `first` first.
+// Returns all storages, starting with `first`.
 std::vector<Storage> StoragesFrom(Storage first);
 
 }  // namespace spirloom::graph

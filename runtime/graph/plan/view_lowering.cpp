@@ -7,8 +7,8 @@
 namespace spirloom::graph {
 namespace {
 
-// Whether `target` may share the memory of `source`: buffers are dense, and images of the same
-// padded shape have the same texels.
+// Returns true if `target` can alias `source`: buffers are dense, and images of the same padded
+// shape have the same texels.
 bool CanAlias(const PlanTensor& source, const PlanTensor& target) {
   if (source.desc.dtype != target.desc.dtype || source.size != target.size) return false;
   if (source.storage() == Storage::kBuffer) return true;
@@ -34,10 +34,10 @@ Status CheckView(const ops::OpInfo& op, const PlanTensor& source, const PlanTens
                                        "size or dtype than its input."});
 }
 
-// Makes the view an alias if it is one run of a buffer's elements. A constant's parts are computed,
-// as constants are known by what they are made of.
-Result<bool> LowerPart(CallLowering& calls, OpCall& call, Storage requested,
-                       const DeviceTraits& device) {
+// Aliases the view if it is a contiguous range of a buffer. Views of constants are computed,
+// because constants are identified by the calls that compute them.
+Result<bool> LowerPartialView(CallLowering& calls, OpCall& call, Storage requested,
+                              const DeviceTraits& device) {
   const uint32_t source = call.args()[static_cast<size_t>(call.op().view_of)].tensors[0];
   const uint32_t output = call.outputs()[0];
   const PlanTensor& whole = calls.tensor(source);
@@ -46,19 +46,19 @@ Result<bool> LowerPart(CallLowering& calls, OpCall& call, Storage requested,
       part.size == 0) {
     return false;
   }
-  const int64_t element = call.formulas().ViewAt();
+  const int64_t element = call.formulas().ViewOffset();
   SPIRLOOM_TRY(call.formulas().status());
   if (element < 0) return false;
   const uint64_t size = ElementSize(part.desc.dtype);
-  const auto place = static_cast<uint64_t>(element);
-  if (part.desc.dtype != whole.desc.dtype || place > whole.size / size ||
-      part.size > whole.size - place * size) {
+  const auto offset = static_cast<uint64_t>(element);
+  if (part.desc.dtype != whole.desc.dtype || offset > whole.size / size ||
+      part.size > whole.size - offset * size) {
     return Error(StatusCode::kInternal, {call.op().name,
-                                         " is declared a view, but goes beyond the "
-                                         "end of its input or has another dtype."});
+                                         " is declared a view, but exceeds its input "
+                                         "or has another dtype."});
   }
-  if ((whole.alias_offset + place * size) % device.buffer_offset_alignment != 0) return false;
-  Alias(calls.plan(), source, output, place * size);
+  if ((whole.alias_offset + offset * size) % device.buffer_offset_alignment != 0) return false;
+  Alias(calls.plan(), source, output, offset * size);
   return true;
 }
 
@@ -68,7 +68,7 @@ Result<bool> LowerView(CallLowering& calls, OpCall& call, Storage requested,
                        const DeviceTraits& device) {
   const Arg& arg = call.args()[static_cast<size_t>(call.op().view_of)];
   const uint32_t output = call.outputs()[0];
-  if (!call.op().view_at.empty()) return LowerPart(calls, call, requested, device);
+  if (!call.op().view_offset.empty()) return LowerPartialView(calls, call, requested, device);
   uint32_t source = arg.tensors[0];
   SPIRLOOM_TRY(CheckView(call.op(), calls.tensor(source), calls.tensor(output)));
   if (!CanAlias(calls.tensor(source), calls.tensor(output))) {

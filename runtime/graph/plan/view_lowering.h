@@ -1,4 +1,4 @@
-// Views that need no kernel.
+// Lowers views to aliases.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_PLAN_VIEW_LOWERING_H_
 #define SPIRLOOM_RUNTIME_GRAPH_PLAN_VIEW_LOWERING_H_
 
@@ -6,10 +6,10 @@
 
 namespace spirloom::graph {
 
-// Makes the output of `call`, of an op that is a view, which is asked for in `requested`, an alias
-// of its source, or of a copy of the source in a buffer where no kernel computes the view. A view
-// of a part is an alias where both are buffers and the part begins where bindings can. Returns
-// false when a kernel should compute it.
+// Makes the output of `call`, a view with the requested storage `requested`, an alias of its
+// source, or of a buffer copy of the source if no kernel computes the view. A view of a part is an
+// alias if both are buffers and the offset is aligned for descriptors. Returns false if a kernel
+// should compute it.
 Result<bool> LowerView(CallLowering& calls, OpCall& call, Storage requested,
                        const DeviceTraits& device);
 

@@ -7,7 +7,7 @@ namespace spirloom::graph {
 
 bool RangeSet::Overlaps(uint64_t begin, uint64_t end) const {
   if (begin >= end) return false;
-  auto next = ranges_.lower_bound(end);  // the first that begins at or behind `end`
+  auto next = ranges_.lower_bound(end);  // the first range that begins at or after `end`
   return next != ranges_.begin() && std::prev(next)->second > begin;
 }
 
@@ -24,10 +24,10 @@ void RangeSet::Add(uint64_t begin, uint64_t end) {
 }
 
 bool BarrierTracker::Conflicts(const MemoryAccess& access) const {
-  auto touched = memories_.find(access.memory);
-  if (touched == memories_.end()) return false;
-  return touched->second.written.Overlaps(access.begin, access.end) ||
-         (access.write && touched->second.read.Overlaps(access.begin, access.end));
+  auto accessed = memories_.find(access.memory);
+  if (accessed == memories_.end()) return false;
+  return accessed->second.written.Overlaps(access.begin, access.end) ||
+         (access.write && accessed->second.read.Overlaps(access.begin, access.end));
 }
 
 bool BarrierTracker::NextStep(std::span<const MemoryAccess> accesses) {
@@ -35,8 +35,8 @@ bool BarrierTracker::NextStep(std::span<const MemoryAccess> accesses) {
                                    [&](const MemoryAccess& access) { return Conflicts(access); });
   if (barrier) Clear();
   for (const MemoryAccess& access : accesses) {
-    Touched& touched = memories_[access.memory];
-    (access.write ? touched.written : touched.read).Add(access.begin, access.end);
+    AccessedRanges& accessed = memories_[access.memory];
+    (access.write ? accessed.written : accessed.read).Add(access.begin, access.end);
   }
   return barrier;
 }

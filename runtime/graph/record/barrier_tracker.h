@@ -1,4 +1,4 @@
-// Decides where a linear sequence of steps needs barriers.
+// Determines where a sequence of steps needs pipeline barriers.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_RECORD_BARRIER_TRACKER_H_
 #define SPIRLOOM_RUNTIME_GRAPH_RECORD_BARRIER_TRACKER_H_
 
@@ -17,7 +17,7 @@ struct MemoryAccess {
   bool write;
 };
 
-// A set of bytes as disjoint ranges.
+// A set of bytes, stored as disjoint ranges.
 class RangeSet {
  public:
   bool Overlaps(uint64_t begin, uint64_t end) const;
@@ -27,26 +27,26 @@ class RangeSet {
   std::map<uint64_t, uint64_t> ranges_;  // begin -> end
 };
 
-// Remembers the bytes that steps since the last barrier have read and written. Two steps conflict
-// when they touch a common byte and one of them writes it, whichever tensors the bytes belong to:
-// so reuse of memory is covered. A barrier orders everything before it against everything after.
+// Tracks the bytes read and written since the last barrier. Two steps conflict if they access a
+// common byte and one of them writes it. Hazards are tracked by memory range, not by tensor, so
+// aliased memory is covered. A barrier orders all earlier steps before all later steps.
 class BarrierTracker {
  public:
-  // Returns whether a barrier must come before a step with these accesses, and then counts the step
-  // in. A barrier is asked for only when the step conflicts with one since the last.
+  // Adds a step. Returns true if it conflicts with a step since the last barrier, so that a barrier
+  // is required before it.
   bool NextStep(std::span<const MemoryAccess> accesses);
-  // A barrier was made for another reason.
+  // Resets after a barrier recorded for another reason.
   void Clear() { memories_.clear(); }
 
  private:
-  struct Touched {
+  struct AccessedRanges {
     RangeSet read;
     RangeSet written;
   };
 
   bool Conflicts(const MemoryAccess& access) const;
 
-  std::unordered_map<uint32_t, Touched> memories_;
+  std::unordered_map<uint32_t, AccessedRanges> memories_;
 };
 
 }  // namespace spirloom::graph

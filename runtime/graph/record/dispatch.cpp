@@ -15,7 +15,7 @@ namespace spirloom::graph {
 namespace {
 
 constexpr uint32_t kNoPipeline = kBufferCopy;
-constexpr uint32_t kLongWorkgroup = 256;
+constexpr uint32_t kLargeWorkgroup = 256;
 
 class Builder {
  public:
@@ -37,7 +37,7 @@ class Builder {
  private:
   void AddCopy(size_t index) {
     const PlanNode& node = plan_.nodes[index];
-    if (plan_.AreInOnePlace(node.operands[0][0], node.operands[1][0])) return;
+    if (plan_.HaveSameAddress(node.operands[0][0], node.operands[1][0])) return;
     Dispatch copy;
     copy.node = static_cast<uint32_t>(index);
     copy.pipeline = kBufferCopy;
@@ -83,13 +83,14 @@ class Builder {
       const ops::OperandInfo& operand = node.kernel->operands[k];
       const size_t element = operand.list ? i : 0;
       if (element >= node.operands[k].size()) {
-        return Error(StatusCode::kInternal, {"Dispatch ", i, " binds an element of ", operand.name,
-                                             ", which has ", node.operands[k].size(), "."});
+        return Error(StatusCode::kInternal,
+                     {"Dispatch ", i, " binds element ", element, " of ", operand.name,
+                      ", which has ", node.operands[k].size(), " elements."});
       }
       const pack::BindingType type = BindingTypeOf(node, k);
       const Storage bound = pack::StorageOf(type);
       uint32_t tensor = node.operands[k][element];
-      if (tensor == kNoTensor && IsTexture(bound)) tensor = AnyBoundAs(type, node);
+      if (tensor == kNoTensor && IsTexture(bound)) tensor = PlaceholderTexture(type, node);
       const Storage storage =
           tensor == kNoTensor ? Storage::kBuffer : plan_.tensors[tensor].storage();
       if (bound != storage) {
@@ -102,10 +103,10 @@ class Builder {
     return tensors;
   }
 
-  // What is bound in the place of an absent texture, which the kernel does not look at: the first
-  // operand of its kind. Specs without one are refused when they are compiled
-  // (codegen/operands.py).
-  static uint32_t AnyBoundAs(pack::BindingType type, const PlanNode& node) {
+  // Vulkan requires a valid descriptor also for an absent texture, which the kernel does not read:
+  // returns the first operand of the same type. The code generator rejects specs without one
+  // (spec_model/load/operands.py).
+  static uint32_t PlaceholderTexture(pack::BindingType type, const PlanNode& node) {
     for (size_t k = 0; k < node.operands.size(); ++k) {
       if (BindingTypeOf(node, k) != type || node.operands[k].empty()) continue;
       if (node.operands[k][0] != kNoTensor) return node.operands[k][0];
@@ -117,19 +118,19 @@ class Builder {
     return static_cast<pack::BindingType>(node.variant.row->bindings[k]);
   }
 
-  // The kernel's, or a longer one where the kernel does not mind: a GPU begins workgroups one after
-  // another, so that short ones of a few instructions leave it half idle.
+  // Returns the kernel's workgroup size, or 256 x 1 x 1 for large grids of kernels that support any
+  // size: many small workgroups with few instructions are limited by the launch rate of the GPU.
   std::array<uint32_t, 3> WorkgroupOf(const PlanNode& node) const {
     const pack::VariantRow& row = *node.variant.row;
-    const bool may_be_long = row.any_lanes != 0 && !device_.facts.is_cpu &&
-                             row.workgroup[0] < kLongWorkgroup &&
-                             kLongWorkgroup <= device_.max_workgroup[0] &&
-                             kLongWorkgroup <= device_.max_workgroup_invocations;
-    const auto is_long = [&](const DispatchValues& values) {
-      return values.invocations[0] >= device_.long_grid;
+    const bool may_be_large = row.any_workgroup_size != 0 && !device_.properties.is_cpu &&
+                              row.workgroup[0] < kLargeWorkgroup &&
+                              kLargeWorkgroup <= device_.max_workgroup[0] &&
+                              kLargeWorkgroup <= device_.max_workgroup_invocations;
+    const auto is_large = [&](const DispatchValues& values) {
+      return values.invocations[0] >= device_.large_grid;
     };
-    const bool pays = may_be_long && std::ranges::any_of(node.dispatches, is_long);
-    return {pays ? kLongWorkgroup : row.workgroup[0], row.workgroup[1], row.workgroup[2]};
+    const bool use_large = may_be_large && std::ranges::any_of(node.dispatches, is_large);
+    return {use_large ? kLargeWorkgroup : row.workgroup[0], row.workgroup[1], row.workgroup[2]};
   }
 
   uint32_t FindPipeline(const PlanNode& node, const std::array<uint32_t, 3>& workgroup) {
@@ -165,8 +166,8 @@ Result<std::array<uint32_t, 3>> GroupCounts(const std::array<int64_t, 3>& invoca
   for (size_t i = 0; i < 3; ++i) {
     if (invocations[i] < 0 || invocations[i] > kMaxInvocations) {
       return Error(StatusCode::kUnsupported,
-                   {"Grid (", invocations[i], " invocations in dimension ", i,
-                    ") is not within 0 and 2147483647."});
+                   {"Grid has ", invocations[i], " invocations in dimension ", i,
+                    "; expected 0 to 2147483647."});
     }
     assert(workgroup[i] > 0);
     groups[i] = (static_cast<uint64_t>(invocations[i]) + workgroup[i] - 1) / workgroup[i];

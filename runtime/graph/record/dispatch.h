@@ -1,4 +1,4 @@
-// What a plan dispatches, and the pipelines it takes.
+// The dispatches and pipelines of a plan.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_RECORD_DISPATCH_H_
 #define SPIRLOOM_RUNTIME_GRAPH_RECORD_DISPATCH_H_
 
@@ -17,13 +17,13 @@ namespace spirloom::graph {
 
 inline constexpr uint32_t kBufferCopy = UINT32_MAX;
 
-// One command: a dispatch, or with `pipeline` kBufferCopy a copy of tensors[0] to tensors[1].
+// A command: a dispatch, or, if `pipeline` is kBufferCopy, a copy of tensors[0] to tensors[1].
 struct Dispatch {
   uint32_t node = 0;                      // index into Plan::nodes
   uint32_t pipeline = 0;                  // index into DispatchList::pipelines
-  std::vector<uint32_t> tensors;          // binding i; kNoTensor: nothing
-  std::span<const std::byte> push;        // the plan's
-  std::array<uint32_t, 3> invocations{};  // as the kernel asks for
+  std::vector<uint32_t> tensors;          // tensor of binding i, or kNoTensor
+  std::span<const std::byte> push;        // view into the plan
+  std::array<uint32_t, 3> invocations{};  // as requested by the kernel
   std::array<uint32_t, 3> workgroup{};
   std::array<uint32_t, 3> groups{};
 };
@@ -33,15 +33,15 @@ struct DispatchList {
   std::vector<vulkan::PipelineDesc> pipelines;  // distinct; refer to the shader library
 };
 
-// The group counts for these invocations. A one-dimensional grid of more groups than the device
-// takes in x goes on in y. Fails with kUnsupported for a grid that is still too large.
+// Returns the workgroup counts. A one-dimensional grid that exceeds maxComputeWorkGroupCount[0] is
+// folded into x and y. Fails with kUnsupported if the grid is still too large.
 Result<std::array<uint32_t, 3>> GroupCounts(const std::array<int64_t, 3>& invocations,
                                             const std::array<uint32_t, 3>& workgroup,
                                             const DeviceTraits& device);
 
-// Dispatches with nothing to do are left out. The list refers to `plan`. Fails, naming the node,
-// with kUnsupported for a grid that the device cannot dispatch, with kInternal when registry and
-// variant disagree.
+// Returns the nonempty dispatches; they refer to `plan`. Fails, with the name of the node, with
+// kUnsupported if the grid exceeds the device limits, and with kInternal if registry and variant
+// disagree.
 Result<DispatchList> BuildDispatches(const Plan& plan, const DeviceTraits& device);
 
 }  // namespace spirloom::graph

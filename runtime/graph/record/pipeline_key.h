@@ -11,7 +11,7 @@
 
 namespace spirloom::graph {
 
-// Of equal pipelines of one runtime; its libraries' modules stay where they are.
+// Identifies equal pipelines of a runtime. A module is identified by its address, which is stable.
 using PipelineKey = std::tuple<const std::byte*, std::vector<pack::BindingType>, uint32_t,
                                std::array<uint32_t, 3>, std::vector<uint32_t>>;
 

@@ -17,7 +17,7 @@ Result<std::vector<SharedPipeline>> PipelinePool::Get(const vulkan::Device& devi
   }
   SPIRLOOM_TRY_ASSIGN(std::vector<vulkan::ComputePipeline> created,
                       vulkan::CreatePipelines(device, layouts, cache, missing));
-  std::erase_if(pipelines_, [](const auto& known) { return known.second.expired(); });
+  std::erase_if(pipelines_, [](const auto& entry) { return entry.second.expired(); });
   size_t next = 0;
   for (size_t i = 0; i < descs.size(); ++i) {
     if (pipelines[i] != nullptr) continue;

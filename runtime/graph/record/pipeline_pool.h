@@ -14,15 +14,15 @@ namespace spirloom::graph {
 
 using SharedPipeline = std::shared_ptr<const vulkan::ComputePipeline>;
 
-// Finds pipelines that a model has already. Owns none: they live as long as somebody uses them.
+// Finds existing pipelines. Holds weak references: a pipeline is destroyed with its last user.
 class PipelinePool {
  public:
-  // The pipelines of `descs`, in their order; those that are not there are created on all cores.
+  // Returns the pipelines of `descs`, in order. Missing ones are created in parallel.
   Result<std::vector<SharedPipeline>> Get(const vulkan::Device& device,
                                           vulkan::LayoutCache& layouts, VkPipelineCache cache,
                                           std::span<const vulkan::PipelineDesc> descs);
 
-  // How many it knows, those included that went since the last call.
+  // Number of entries, including pipelines destroyed since the last Get().
   size_t size() const { return pipelines_.size(); }
 
  private:

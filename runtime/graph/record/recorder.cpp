@@ -15,7 +15,7 @@ constexpr VkAccessFlags kWrites = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFE
 constexpr VkAccessFlags kReadsAndWrites =
     kWrites | VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT;
 
-// How many dispatches before its first use an image may be brought into its layout.
+// Maximum number of dispatches between the layout transition of an image and its first use.
 constexpr size_t kLookAhead = 64;
 
 VkMemoryBarrier MemoryBarrier(VkAccessFlags target) {
@@ -41,7 +41,7 @@ VkImageMemoryBarrier ToGeneral(VkImage image) {
   return barrier;
 }
 
-// Adds to `views` what the descriptor refers to.
+// Returns the descriptor of a binding. Adds required buffer views to `views`.
 Result<vulkan::Descriptor> DescriptorOf(uint32_t tensor, pack::BindingType type,
                                         const RecorderResources& resources,
                                         std::vector<vulkan::BufferView>& views) {
@@ -168,7 +168,7 @@ std::vector<VkImageMemoryBarrier> Recorder::TransitionsBefore(size_t step) {
   std::vector<VkImageMemoryBarrier> barriers;
   auto next = std::lower_bound(
       transitions_.begin(), transitions_.end(), step,
-      [](const Transition& transition, size_t at) { return transition.first < at; });
+      [](const Transition& transition, size_t index) { return transition.first < index; });
   for (; next != transitions_.end() && next->first - step <= kLookAhead; ++next) {
     if (next->earliest > step || !initialized_.insert(next->image).second) continue;
     barriers.push_back(ToGeneral(next->image));
@@ -209,10 +209,11 @@ void Recorder::AddDispatch(const Dispatch& dispatch, VkDescriptorSet set) {
     const vulkan::Buffer& source = *resources_.store.Find(dispatch.tensors[0])->buffer;
     const vulkan::Buffer& target = *resources_.store.Find(dispatch.tensors[1])->buffer;
     const PlanTensor& part = resources_.plan.tensors[dispatch.tensors[0]];
-    const uint64_t place = resources_.plan.tensors[dispatch.tensors[1]].alias_offset;
-    assert(part.alias_offset + part.size <= source.size() && place + part.size <= target.size());
+    const uint64_t target_offset = resources_.plan.tensors[dispatch.tensors[1]].alias_offset;
+    assert(part.alias_offset + part.size <= source.size() &&
+           target_offset + part.size <= target.size());
     commands_.CopyBuffer(source.handle(), source.offset() + part.alias_offset, target.handle(),
-                         target.offset() + place, part.size);
+                         target.offset() + target_offset, part.size);
     return;
   }
   const vulkan::ComputePipeline& pipeline = resources_.pipeline(dispatch.pipeline);

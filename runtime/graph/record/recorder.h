@@ -18,46 +18,45 @@
 
 namespace spirloom::graph {
 
-// What dispatches refer to besides tensors. `pipeline` returns the pipeline of this index.
+// Resources of dispatches. `pipeline` returns the pipeline with the given index.
 struct RecorderResources {
   const Plan& plan;
   const TensorStore& store;
   std::function<const vulkan::ComputePipeline&(uint32_t)> pipeline;
-  // Bound where there is no tensor, or one without elements.
+  // Bound for absent and empty tensors.
   const vulkan::Buffer& dummy;
 };
 
-// The descriptor sets for dispatches, in their order; VK_NULL_HANDLE for copies. They refer to the
-// views.
+// Descriptor sets of dispatches, in order; VK_NULL_HANDLE for copies. The sets refer to `views`.
 struct DescriptorSets {
   vulkan::DescriptorPool pool;
   std::vector<vulkan::BufferView> views;
   std::vector<VkDescriptorSet> sets;
 };
 
-// Makes and fills a descriptor set for each dispatch.
+// Allocates and updates a descriptor set per dispatch.
 Result<DescriptorSets> MakeDescriptorSets(const vulkan::Device& device,
                                           std::span<const Dispatch> dispatches,
                                           const RecorderResources& resources);
 
-// Records dispatches into a command buffer that is recording; all it refers to must outlive it.
+// Records dispatches into a command buffer in the recording state. All arguments must outlive it.
 class Recorder {
  public:
-  // `sets` has a descriptor set for each of `dispatches`. `initialized` images are in layout
-  // GENERAL already; the others are brought there before their first use, where possible by a
-  // barrier that is needed anyway.
+  // `sets` contains a descriptor set per dispatch. `initialized` images are in
+  // VK_IMAGE_LAYOUT_GENERAL; other images are transitioned before their first use, if possible
+  // within another barrier.
   Recorder(vulkan::CommandBuffer& commands, const RecorderResources& resources,
            std::span<const Dispatch> dispatches, std::span<const VkDescriptorSet> sets,
            std::unordered_set<VkImage> initialized);
 
-  // Adds all dispatches. With `timestamps`, writes queries 2 i and 2 i + 1 around dispatch i.
+  // Records all dispatches. With `timestamps`, writes queries 2 i and 2 i + 1 around dispatch i.
   void AddDispatches(const vulkan::TimestampPool* timestamps = nullptr);
 
-  // Adds a copy to a tensor's buffer from one that the host sees and no dispatch uses.
+  // Records a copy from a staging buffer, which no dispatch uses, to the buffer of a tensor.
   void CopyFromHost(const vulkan::Buffer& host, uint64_t host_offset, uint32_t tensor,
                     uint64_t tensor_offset, uint64_t size);
 
-  // Makes everything written so far visible to the host and to later submissions.
+  // Records a barrier that makes all writes visible to the host and to later submissions.
   void Finish();
 
   size_t barriers() const { return barriers_; }
@@ -70,7 +69,7 @@ class Recorder {
     bool write;
   };
 
-  // An image whose memory nothing uses from dispatch `earliest` until its own first use.
+  // Layout transition of an image. No dispatch in [earliest, first) uses its memory.
   struct Transition {
     VkImage image;
     size_t earliest;
@@ -80,9 +79,9 @@ class Recorder {
   std::vector<Access> AccessesOf(const Dispatch& dispatch) const;
   std::vector<MemoryAccess> RangesOf(std::span<const Access> accesses) const;
   void FindTransitions();
-  // The transitions that a barrier before dispatch `step` can or must make.
+  // Returns the transitions that a barrier before dispatch `step` can or must include.
   std::vector<VkImageMemoryBarrier> TransitionsBefore(size_t step);
-  // Makes the barrier, if any, that accesses need before dispatch `step`.
+  // Records a barrier before dispatch `step` if its accesses require one.
   void Synchronize(std::span<const Access> accesses, size_t step);
   void AddDispatch(const Dispatch& dispatch, VkDescriptorSet set);
 

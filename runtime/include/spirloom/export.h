@@ -1,6 +1,6 @@
-// SPIRLOOM_API marks what the shared libraries export. The build defines SPIRLOOM_SHARED for their
-// users too; in a static build the macro is empty, so that nothing of ours leaves the library or
-// program that the archive is linked into.
+// SPIRLOOM_API marks the symbols that shared libraries export. The build defines SPIRLOOM_SHARED
+// also for their users. In a static build the macro is empty, so that no symbol is exported from
+// the program or library that links the archive.
 #ifndef SPIRLOOM_EXPORT_H_
 #define SPIRLOOM_EXPORT_H_
 

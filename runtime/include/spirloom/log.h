@@ -1,4 +1,4 @@
-// What the runtime says beside its results, to a function of the application's.
+// Log messages of the runtime, received by a callback of the application.
 #ifndef SPIRLOOM_LOG_H_
 #define SPIRLOOM_LOG_H_
 
@@ -9,14 +9,14 @@
 namespace spirloom {
 
 enum class LogLevel : uint8_t {
-  kInfo,     // what was chosen, e.g. the device
-  kWarning,  // what works, but not as it could: a fallback, a cache that cannot be written
-  kError,    // messages of the validation layer
+  kInfo,     // a decision, e.g. the selected device
+  kWarning,  // a fallback, e.g. a cache that cannot be written
+  kError,    // a message of the validation layer
 };
 
-// Gets one message, without a newline; the text is gone when it returns. Called on whichever thread
-// something happens, by several at once, also from inside Vulkan: it must not call into Spirloom or
-// Vulkan, nor throw.
+// Receives one message without a newline; the text is only valid during the call. May be called on
+// any thread, by several threads at once and within Vulkan calls: it must not call Spirloom or
+// Vulkan, and must not throw.
 using LogCallback = std::function<void(LogLevel level, std::string_view message)>;
 
 }  // namespace spirloom

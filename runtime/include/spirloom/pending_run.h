@@ -1,4 +1,8 @@
-// PendingRun: a run of a model that was started and not waited for yet.
+// PendingRun: a run of a model that was submitted.
+//
+//   SPIRLOOM_TRY_ASSIGN(spirloom::PendingRun run, model.Submit(inputs));
+//   // The host is free.
+//   SPIRLOOM_TRY(run.Wait(outputs));
 #ifndef SPIRLOOM_PENDING_RUN_H_
 #define SPIRLOOM_PENDING_RUN_H_
 
@@ -17,26 +21,25 @@ namespace internal {
 struct ModelState;
 }
 
-// A run that Model::Submit() started. Destroying it waits for the run's end; it keeps what it needs
-// of the model alive. Counts as its model for thread safety.
+// A submitted run. It keeps the model's memory alive and shares the thread safety of its Model. The
+// destructor waits for the end of the run.
 class SPIRLOOM_API PendingRun {
  public:
   PendingRun(PendingRun&&) noexcept;
   PendingRun& operator=(PendingRun&&) noexcept;
   ~PendingRun();
 
-  // Whether the run has ended, so that Wait() returns at once. Fails with kDeviceLost.
+  // Returns whether the run has ended. Fails with kDeviceLost.
   Result<bool> IsDone() const;
-  // Waits for the end; any number of times. Then OutputBytes() of the model hold the results, until
-  // it runs again. Fails with kDeviceLost.
+  // Waits for the end of the run; may be called repeatedly. Model::OutputBytes() then contains the
+  // results until the next run. Fails with kDeviceLost.
   Status Wait();
-  // The same for at most `timeout` (rounded up to what the device can tell; 0 only looks). False
-  // when the run has not ended by then; it goes on, and may be waited for again.
+  // Waits for at most `timeout`, rounded up to the resolution of the device; 0 polls. Returns
+  // whether the run has ended. If not, the run continues and can be waited for again.
   Result<bool> WaitFor(std::chrono::nanoseconds timeout);
-  // Wait(), and copies the results: outputs[i] receives exactly outputs()[i].size bytes (none of
-  // an output that is bound to a buffer of the application's). Fails with
-  // kInvalidArgument for other sizes, with kBusy when the model has run again or was resized
-  // meanwhile.
+  // Waits, and copies the results: outputs[i] receives exactly outputs()[i].size bytes, no bytes of
+  // a bound output. Fails with kInvalidArgument for other sizes, with kBusy if the model has run
+  // again or was resized.
   Status Wait(std::span<const std::span<std::byte>> outputs);
 
  private:

@@ -1,8 +1,11 @@
-// Errors as values: Status and Result<T>. Nothing is thrown across Spirloom's API, also when host
-// memory runs out: that is kOutOfMemory, and what was there before the call can be used on.
+// Errors as values: Status and Result<T>. Spirloom's API does not throw. Exhausted host memory is
+// kOutOfMemory; objects that existed before the failed call remain usable.
 //
-// A message is one or more present-tense sentences naming the thing and both values, followed by a
-// " - While ..." line for each caller that added context.
+//   spirloom::Result<spirloom::Model> model = spirloom::Model::Load(runtime, "net.slg");
+//   if (!model.ok()) std::fprintf(stderr, "%s\n", model.status().message().c_str());
+//
+// A message is one or more sentences with the expected and the actual value, followed by a line
+// " - While ..." for each level of context.
 #ifndef SPIRLOOM_STATUS_H_
 #define SPIRLOOM_STATUS_H_
 
@@ -17,30 +20,30 @@
 
 namespace spirloom {
 
-// The numbers stay; new codes are added at the end.
+// Values never change; new codes are appended.
 enum class StatusCode {
   kOk = 0,
-  kInvalidArgument = 1,  // the caller passed something wrong (a name, a shape, an option)
+  kInvalidArgument = 1,  // an argument is invalid, e.g. a name, a shape, an option
   kInvalidFile = 2,      // a graph, library or input file is malformed
   kNotFound = 3,         // a file, operator or variant does not exist
-  kUnsupported = 4,      // valid, but not by this device or this library
-  kOutOfMemory = 5,      // the host's, the device's, or RuntimeOptions::memory_limit is reached
-  kDeviceLost = 6,       // the device is gone for this process: make a new Runtime, or give up
-  kInternal = 7,         // a mistake of Spirloom's, a library's or a driver's
-  kBusy = 8,             // right, but not now: a run is in flight, or its results are gone
-  kPermission = 9,       // the system does not let the program read the file
-  kUnavailable = 10,     // this machine has no Vulkan loader, driver, device or layer to use
+  kUnsupported = 4,      // valid, but the device or the library does not support it
+  kOutOfMemory = 5,      // of the host or the device, or RuntimeOptions::memory_limit is reached
+  kDeviceLost = 6,       // the device is lost: destroy the Runtime and create a new one
+  kInternal = 7,         // a bug in Spirloom, a shader library or a driver
+  kBusy = 8,             // a run is in flight, or its results were overwritten
+  kPermission = 9,       // the process may not read the file
+  kUnavailable = 10,     // no Vulkan loader, driver, device or layer on this machine
 };
 
 // Returns e.g. "invalid argument".
 SPIRLOOM_API const char* StatusCodeName(StatusCode code);
 
-// OK or an error: one pointer, null when OK, so that success costs a comparison and all of an error
-// is made and freed out of line. Copyable.
+// OK or an error. One pointer, null if OK: success costs one comparison, and errors are created and
+// freed out of line. Copyable.
 class [[nodiscard]] SPIRLOOM_API Status {
  public:
   Status() = default;  // OK
-  // An error; of kOk, OK, and `message` is dropped.
+  // An error. With kOk, the Status is OK and `message` is ignored.
   Status(StatusCode code, std::string message);
   Status(const Status& other);
   Status& operator=(const Status& other);
@@ -52,13 +55,13 @@ class [[nodiscard]] SPIRLOOM_API Status {
   StatusCode code() const;
   const std::string& message() const;  // empty when OK
 
-  // Host memory has run out. Takes none.
+  // Host memory is exhausted. Allocates nothing.
   static Status OutOfMemory() noexcept;
 
-  // Returns this error with the line " - While <what>." added; OK stays OK, OutOfMemory() as it is.
+  // Appends the line " - While <what>." to an error; OK and OutOfMemory() remain unchanged.
   Status While(std::string_view what) &&;
-  // Returns this error; of OK, kInternal. Every result that passes an error on calls this: throwing
-  // nothing, it needs no cleanup there.
+  // Returns this error, or kInternal if it is OK. Used by Result; noexcept, so that callers need no
+  // cleanup code.
   Status ToError() && noexcept;
 
  private:
@@ -73,22 +76,22 @@ class [[nodiscard]] SPIRLOOM_API Status {
   std::unique_ptr<Error, Delete> error_;
 };
 
-// A T, or the Status that says why there is none.
+// A value of type T, or the Status of its failure.
 template <typename T>
 class [[nodiscard]] Result {
  public:
   Result(T given) : value_(std::move(given)) {}  // NOLINT: implicit by design
-  // An error; OK, which says nothing of a value, becomes kInternal.
+  // An error. OK becomes kInternal, as there is no value.
   Result(Status&& status) : status_(std::move(status).ToError()) {}  // NOLINT: likewise
   Result(const Status& status) : Result(Status(status)) {}           // NOLINT
 
   bool ok() const { return value_.has_value(); }
-  // The error, or OK; of a temporary, a reference into it, as is its value by `*`: what is passed
-  // on makes no third one.
+  // The error, or OK. For a temporary Result, status() and `*` return references into it, which
+  // avoids one move.
   Status status() const& { return status_; }
   Status&& status() && { return std::move(status_); }
 
-  // The value; only valid when ok(). value() is a T of its own.
+  // The value; requires ok(). value() moves it out.
   T& operator*() & {
     assert(ok());
     return *value_;
@@ -115,7 +118,7 @@ class [[nodiscard]] Result {
 
 }  // namespace spirloom
 
-// Returns from the calling function with the error, if `expression` (a Status) is one.
+// Returns the error from the calling function if `expression` (a Status) is not OK.
 #define SPIRLOOM_TRY(expression)                                                \
   do {                                                                          \
     if (::spirloom::Status spirloom_tried = (expression); !spirloom_tried.ok()) \
@@ -125,7 +128,8 @@ class [[nodiscard]] Result {
 #define SPIRLOOM_CONCAT_INNER(a, b) a##b
 #define SPIRLOOM_CONCAT(a, b) SPIRLOOM_CONCAT_INNER(a, b)
 
-// Assigns the value of `expression` (a Result<T>) to `target`, or returns its error.
+// Assigns the value of `expression` (a Result<T>) to `target`, or returns its error from the
+// calling function.
 #define SPIRLOOM_TRY_ASSIGN(target, expression) \
   SPIRLOOM_TRY_ASSIGN_IMPL(SPIRLOOM_CONCAT(spirloom_result_, __LINE__), target, expression)
 #define SPIRLOOM_TRY_ASSIGN_IMPL(result, target, expression) \

@@ -9,9 +9,9 @@ float apply(TYPE x) {
   return abs(x);
 }
 
-vec4 four(vec4 x) {
+vec4 apply4(vec4 x) {
   vec4 y;
-  for (int lane = 0; lane < 4; lane++) y[lane] = apply(x[lane]);  // a loop: a quarter of the module
+  for (int lane = 0; lane < 4; lane++) y[lane] = apply(x[lane]);  // a loop: smaller module
   return y;
 }
 

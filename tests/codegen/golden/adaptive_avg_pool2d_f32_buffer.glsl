@@ -28,5 +28,5 @@ void main() {
   int i = flat_index();
   ivec4 sizes = IVEC4(y_sizes);
   if (i >= sizes.x * sizes.y * sizes.z * sizes.w) return;
-  y_put(i, pool(dense_position(i, sizes)));
+  y_store(i, pool(dense_coord(i, sizes)));
 }

@@ -10,9 +10,9 @@ float combine(TYPE a, float b) {
   return a + b * alpha;
 }
 
-vec4 four(vec4 a, vec4 b) {
+vec4 apply4(vec4 a, vec4 b) {
   vec4 y;
-  for (int lane = 0; lane < 4; lane++) y[lane] = combine(a[lane], b[lane]);  // a loop: a quarter of the module
+  for (int lane = 0; lane < 4; lane++) y[lane] = combine(a[lane], b[lane]);  // a loop: smaller module
   return FINISH(y);
 }
 

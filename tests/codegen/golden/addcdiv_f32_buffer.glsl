@@ -16,7 +16,7 @@ TYPE value(int i) {
   for (int d = 7; d >= 0; d--) {
     ivec3 sizes = ivec3(x_shape[d], a_shape[d], b_shape[d]);
     int size = max(sizes.x, max(sizes.y, sizes.z));
-    index += take(i, size) * stride * ivec3(notEqual(sizes, ivec3(1)));
+    index += unravel(i, size) * stride * ivec3(notEqual(sizes, ivec3(1)));
     stride *= sizes;
   }
   return combine(x_flat(index.x, SIZES(x_shape)), a_flat(index.y, SIZES(a_shape)),

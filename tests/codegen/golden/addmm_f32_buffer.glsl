@@ -3,10 +3,10 @@
 #extension GL_EXT_samplerless_texture_functions : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
-void store(ivec2 place, int column, vec4 sum) {
-  int first = (place.x * row_count + place.y) * columns;
+void store(ivec2 batch_row, int column, vec4 sum) {
+  int first = (batch_row.x * row_count + batch_row.y) * columns;
   for (int lane = 0; lane < min(4, columns - column); lane++) {
-    y_put(first + column + lane, with_addend(sum[lane], ivec3(place, column + lane)));
+    y_store(first + column + lane, with_addend(sum[lane], ivec3(batch_row, column + lane)));
   }
 }
 
@@ -14,74 +14,74 @@ void main() {
   int tiles = (columns + 7) / 8;
   int row_tiles = (row_count + 7) / 8;
   int batch = flat_index();
-  int column = take(batch, tiles) * 8;
-  int row = take(batch, row_tiles) * 8;
+  int column = unravel(batch, tiles) * 8;
+  int row = unravel(batch, row_tiles) * 8;
   if (batch >= batches) return;
-  ivec2 from = ivec2(batch);
-  int left0 = (from.x * row_count + min(row + 0, row_count - 1)) * depth;
+  ivec2 matrix = ivec2(batch);
+  int left0 = (matrix.x * row_count + min(row + 0, row_count - 1)) * depth;
   vec4 low0 = vec4(0);
   vec4 high0 = vec4(0);
-  int left1 = (from.x * row_count + min(row + 1, row_count - 1)) * depth;
+  int left1 = (matrix.x * row_count + min(row + 1, row_count - 1)) * depth;
   vec4 low1 = vec4(0);
   vec4 high1 = vec4(0);
-  int left2 = (from.x * row_count + min(row + 2, row_count - 1)) * depth;
+  int left2 = (matrix.x * row_count + min(row + 2, row_count - 1)) * depth;
   vec4 low2 = vec4(0);
   vec4 high2 = vec4(0);
-  int left3 = (from.x * row_count + min(row + 3, row_count - 1)) * depth;
+  int left3 = (matrix.x * row_count + min(row + 3, row_count - 1)) * depth;
   vec4 low3 = vec4(0);
   vec4 high3 = vec4(0);
-  int left4 = (from.x * row_count + min(row + 4, row_count - 1)) * depth;
+  int left4 = (matrix.x * row_count + min(row + 4, row_count - 1)) * depth;
   vec4 low4 = vec4(0);
   vec4 high4 = vec4(0);
-  int left5 = (from.x * row_count + min(row + 5, row_count - 1)) * depth;
+  int left5 = (matrix.x * row_count + min(row + 5, row_count - 1)) * depth;
   vec4 low5 = vec4(0);
   vec4 high5 = vec4(0);
-  int left6 = (from.x * row_count + min(row + 6, row_count - 1)) * depth;
+  int left6 = (matrix.x * row_count + min(row + 6, row_count - 1)) * depth;
   vec4 low6 = vec4(0);
   vec4 high6 = vec4(0);
-  int left7 = (from.x * row_count + min(row + 7, row_count - 1)) * depth;
+  int left7 = (matrix.x * row_count + min(row + 7, row_count - 1)) * depth;
   vec4 low7 = vec4(0);
   vec4 high7 = vec4(0);
-  int line = columns;
-  int right = from.y * depth * columns;
+  int row_stride = columns;
+  int right = matrix.y * depth * columns;
   int last = columns - 1;
   for (int k = 0; k < depth; k++) {
     vec4 right_low, right_high;
-    right_low[0] = b_at(right + min(column + 0, last));
-    right_high[0] = b_at(right + min(column + 4, last));
-    right_low[1] = b_at(right + min(column + 1, last));
-    right_high[1] = b_at(right + min(column + 5, last));
-    right_low[2] = b_at(right + min(column + 2, last));
-    right_high[2] = b_at(right + min(column + 6, last));
-    right_low[3] = b_at(right + min(column + 3, last));
-    right_high[3] = b_at(right + min(column + 7, last));
-    right += line;
-    float value0 = a_at(left0 + k);
+    right_low[0] = b_load(right + min(column + 0, last));
+    right_high[0] = b_load(right + min(column + 4, last));
+    right_low[1] = b_load(right + min(column + 1, last));
+    right_high[1] = b_load(right + min(column + 5, last));
+    right_low[2] = b_load(right + min(column + 2, last));
+    right_high[2] = b_load(right + min(column + 6, last));
+    right_low[3] = b_load(right + min(column + 3, last));
+    right_high[3] = b_load(right + min(column + 7, last));
+    right += row_stride;
+    float value0 = a_load(left0 + k);
     low0 += value0 * right_low;
     high0 += value0 * right_high;
-    float value1 = a_at(left1 + k);
+    float value1 = a_load(left1 + k);
     low1 += value1 * right_low;
     high1 += value1 * right_high;
-    float value2 = a_at(left2 + k);
+    float value2 = a_load(left2 + k);
     low2 += value2 * right_low;
     high2 += value2 * right_high;
-    float value3 = a_at(left3 + k);
+    float value3 = a_load(left3 + k);
     low3 += value3 * right_low;
     high3 += value3 * right_high;
-    float value4 = a_at(left4 + k);
+    float value4 = a_load(left4 + k);
     low4 += value4 * right_low;
     high4 += value4 * right_high;
-    float value5 = a_at(left5 + k);
+    float value5 = a_load(left5 + k);
     low5 += value5 * right_low;
     high5 += value5 * right_high;
-    float value6 = a_at(left6 + k);
+    float value6 = a_load(left6 + k);
     low6 += value6 * right_low;
     high6 += value6 * right_high;
-    float value7 = a_at(left7 + k);
+    float value7 = a_load(left7 + k);
     low7 += value7 * right_low;
     high7 += value7 * right_high;
   }
-  // One copy of the epilogue: unrolled, it would be most of the module.
+  // Loop with one copy of the epilogue: unrolled, it would dominate the module size.
   vec4 low[8];
   vec4 high[8];
   low[0] = low0;

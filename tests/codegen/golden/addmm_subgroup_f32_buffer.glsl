@@ -4,48 +4,49 @@
 #extension GL_GOOGLE_cpp_style_line_directive : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 
-// Four elements of a row of left (which is its place in the first step of its tile); those beyond its end are zero.
-vec4 left_at(int row_start, int k) {
+// Elements k to k + 3 of a row of left, zero beyond K. If tiled, `row_start` is the row's offset in
+// the first step of its tile.
+vec4 left_load(int row_start, int k) {
   ivec4 i = min(ivec4(k) + ivec4(0, 1, 2, 3), ivec4(depth - 1));
-  vec4 v = vec4(a_at(row_start + i.x), a_at(row_start + i.y), a_at(row_start + i.z), a_at(row_start + i.w));
+  vec4 v = vec4(a_load(row_start + i.x), a_load(row_start + i.y), a_load(row_start + i.z), a_load(row_start + i.w));
   return mix(vec4(0.0), v, lessThan(ivec4(k) + ivec4(0, 1, 2, 3), ivec4(depth)));
 }
 
-// This lane's four columns of row k of right; zero beyond the last row, anything beyond the last column.
-vec4 right_at(int start, int column, int k) {
+// This lane's four columns of row k of right: zero beyond K, arbitrary beyond N.
+vec4 right_load(int start, int column, int k) {
   int row = min(k, depth - 1);
   ivec4 i = start + row * columns + min(ivec4(column) + ivec4(0, 1, 2, 3), ivec4(columns - 1));
-  vec4 v = vec4(b_at(i.x), b_at(i.y), b_at(i.z), b_at(i.w));
+  vec4 v = vec4(b_load(i.x), b_load(i.y), b_load(i.z), b_load(i.w));
   return k < depth ? v : vec4(0.0);
 }
 
 void main() {
   int tiles = (columns + 31) / 32;
   int row_tiles = (row_count + 31) / 32;
-  int batch = cluster_number();
-  int column = take(batch, tiles) * 32 + cluster_lane() * 4;
-  int row = take(batch, row_tiles) * 32;
+  int batch = cluster_index();
+  int column = unravel(batch, tiles) * 32 + cluster_lane() * 4;
+  int row = unravel(batch, row_tiles) * 32;
   int product = min(batch, batches - 1);
-  ivec2 from = ivec2(product);
-  int left_start = from.x * row_count * depth;
-  int right_start = from.y * depth * columns;
-  int own_column = min(column, (columns + 3) / 4 * 4 - 4);
+  ivec2 matrix = ivec2(product);
+  int left_start = matrix.x * row_count * depth;
+  int right_start = matrix.y * depth * columns;
+  int lane_column = min(column, (columns + 3) / 4 * 4 - 4);
   int left0 = left_start + min(row + 0 + cluster_lane(), row_count - 1) * depth;
   int left1 = left_start + min(row + 8 + cluster_lane(), row_count - 1) * depth;
   int left2 = left_start + min(row + 16 + cluster_lane(), row_count - 1) * depth;
   int left3 = left_start + min(row + 24 + cluster_lane(), row_count - 1) * depth;
-  // An array that is indexed at run time stays in memory: compilers need not colour 128 registers.
+  // A dynamically indexed array stays in memory, which avoids register allocation for 128 values.
   vec4 sums[32];
   for (int r = 0; r < 32; r++) sums[r] = vec4(0.0);
   for (int k = 0; k < depth; k += 4) {
-    vec4 right0 = right_at(right_start, own_column, k + 0);
-    vec4 right1 = right_at(right_start, own_column, k + 1);
-    vec4 right2 = right_at(right_start, own_column, k + 2);
-    vec4 right3 = right_at(right_start, own_column, k + 3);
-    vec4 rows0 = left_at(left0, k);
-    vec4 rows1 = left_at(left1, k);
-    vec4 rows2 = left_at(left2, k);
-    vec4 rows3 = left_at(left3, k);
+    vec4 right0 = right_load(right_start, lane_column, k + 0);
+    vec4 right1 = right_load(right_start, lane_column, k + 1);
+    vec4 right2 = right_load(right_start, lane_column, k + 2);
+    vec4 right3 = right_load(right_start, lane_column, k + 3);
+    vec4 rows0 = left_load(left0, k);
+    vec4 rows1 = left_load(left1, k);
+    vec4 rows2 = left_load(left2, k);
+    vec4 rows3 = left_load(left3, k);
     {
       vec4 row0 = from_lane(rows0, 0);
       vec4 sum0 = sums[0];
@@ -283,7 +284,7 @@ void main() {
   for (int r = 0; r < min(32, row_count - row); r++) {
     int first = (batch * row_count + row + r) * columns + column;
     for (int lane = 0; lane < min(4, columns - column); lane++) {
-      y_put(first + lane, with_addend(sums[r][lane], ivec3(batch, row + r, column + lane)));
+      y_store(first + lane, with_addend(sums[r][lane], ivec3(batch, row + r, column + lane)));
     }
   }
 }

@@ -5,18 +5,18 @@
 
 float value(int i) {
   int row = i;
-  int column = take(row, columns);
+  int column = unravel(row, columns);
   float sum = float(0);
   int batch = row;
-  int within = take(batch, row_count);
-  ivec2 from = ivec2(batch);
-  ivec4 left = dense_position((from.x * row_count + within) * depth, IVEC4(a_sizes));
-  ivec4 right = dense_position(from.y * depth * columns + column, IVEC4(b_sizes));
+  int batch_row = unravel(batch, row_count);
+  ivec2 matrix = ivec2(batch);
+  ivec4 left = dense_coord((matrix.x * row_count + batch_row) * depth, IVEC4(a_sizes));
+  ivec4 right = dense_coord(matrix.y * depth * columns + column, IVEC4(b_sizes));
   for (int k = 0; k < depth; k++) {
     left.w = k;
     right.z = k;
     sum += a_nchw(left, IVEC4(a_sizes)) * b_nchw(right, IVEC4(b_sizes));
   }
-  return with_addend(sum, ivec3(batch, within, column));
+  return with_addend(sum, ivec3(batch, batch_row, column));
 }
 

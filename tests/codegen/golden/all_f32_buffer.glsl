@@ -5,19 +5,19 @@
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
 #define TYPE float
-#define LEAST (-INF)
-#define GREATEST INF
+#define MIN_VALUE (-INF)
+#define MAX_VALUE INF
 
-// The dense index in x of the element at position `kept` of y and `k` of the reduced dims.
-int index_in_x(int kept, int k) {
+// Dense index in x of element `k` of the reduced dimensions for element `out_index` of y.
+int index_in_x(int out_index, int k) {
   if (ADJACENT) {
-    int within = take(kept, inner);
-    return (kept * count + k) * inner + within;
+    int within = unravel(out_index, inner);
+    return (out_index * count + k) * inner + within;
   }
   int index = 0;
   int stride = 1;
   for (int d = 7; d >= 0; d--) {
-    index += (take(kept, y_shape[d]) + take(k, reduced_shape[d])) * stride;
+    index += (unravel(out_index, y_shape[d]) + unravel(k, reduced_shape[d])) * stride;
     stride *= y_shape[d] * reduced_shape[d];
   }
   return index;
@@ -26,23 +26,23 @@ int index_in_x(int kept, int k) {
 bool reduce_combine(bool total, bool v) { return total && v; }
 bool reduce_term(TYPE v) { return v != TYPE(0); }
 bool reduce_finish(bool total) { return total; }
-shared bool reduce_across_partial[LANES];
+shared bool reduce_reduce_across_partial[LANES];
 
-bool reduce_across(bool v) {
-  if (TOGETHER) {
-  int own = int(gl_LocalInvocationID.x);
+bool reduce_reduce_across(bool v) {
+  if (COOPERATIVE) {
+  int local_index = int(gl_LocalInvocationID.x);
   barrier();
-  reduce_across_partial[own] = v;
+  reduce_reduce_across_partial[local_index] = v;
   barrier();
-  for (int apart = LANES / 2; apart > 0; apart /= 2) {
-    if (own < apart) {
-      bool a = reduce_across_partial[own];
-      bool b = reduce_across_partial[own + apart];
-      reduce_across_partial[own] = reduce_combine(a, b);
+  for (int distance = LANES / 2; distance > 0; distance /= 2) {
+    if (local_index < distance) {
+      bool a = reduce_reduce_across_partial[local_index];
+      bool b = reduce_reduce_across_partial[local_index + distance];
+      reduce_reduce_across_partial[local_index] = reduce_combine(a, b);
     }
     barrier();
   }
-  v = reduce_across_partial[0];
+  v = reduce_reduce_across_partial[0];
 
   }
   return v;
@@ -50,15 +50,15 @@ bool reduce_across(bool v) {
 
 bool reduce(int i, ivec4 x_sizes) {
   bool total = true;
-  int run_length = 64 * step_length();
+  int run_length = 64 * lane_stride();
   for (int begin = 0; begin < count; begin += run_length) {
     bool run = true;
-    for (int k = begin + first_step(); k < min(begin + run_length, count); k += step_length()) {
+    for (int k = begin + lane_start(); k < min(begin + run_length, count); k += lane_stride()) {
       run = reduce_combine(run, reduce_term(x_flat(index_in_x(i, k), x_sizes)));
     }
     total = reduce_combine(total, run);
   }
-  return reduce_finish(reduce_across(total));
+  return reduce_finish(reduce_reduce_across(total));
 }
 
 bool value(int i) {

@@ -11,27 +11,27 @@ bool precedes(TYPE v, TYPE best) {
   return v > best;
 }
 
-struct Found {
+struct IndexedValue {
   TYPE v;
-  int place;
+  int index;
 };
 
-Found better(Found a, Found b) {
-  return precedes(b.v, a.v) || !precedes(a.v, b.v) && b.place < a.place ? b : a;
+IndexedValue better(IndexedValue a, IndexedValue b) {
+  return precedes(b.v, a.v) || !precedes(a.v, b.v) && b.index < a.index ? b : a;
 }
-shared Found best_of_partial[LANES];
+shared IndexedValue best_of_partial[LANES];
 
-Found best_of(Found v) {
-  if (TOGETHER) {
-  int own = int(gl_LocalInvocationID.x);
+IndexedValue best_of(IndexedValue v) {
+  if (COOPERATIVE) {
+  int local_index = int(gl_LocalInvocationID.x);
   barrier();
-  best_of_partial[own] = v;
+  best_of_partial[local_index] = v;
   barrier();
-  for (int apart = LANES / 2; apart > 0; apart /= 2) {
-    if (own < apart) {
-      Found a = best_of_partial[own];
-      Found b = best_of_partial[own + apart];
-      best_of_partial[own] = better(a, b);
+  for (int distance = LANES / 2; distance > 0; distance /= 2) {
+    if (local_index < distance) {
+      IndexedValue a = best_of_partial[local_index];
+      IndexedValue b = best_of_partial[local_index + distance];
+      best_of_partial[local_index] = better(a, b);
     }
     barrier();
   }
@@ -42,14 +42,14 @@ Found best_of(Found v) {
 }
 
 int value(int i) {
-  int within = take(i, inner);
+  int within = unravel(i, inner);
   int first = i * count * inner + within;
-  Found best = Found(x_flat(first + first_step() * inner, IVEC4(x_sizes)), first_step());
-  for (int k = first_step() + step_length(); k < count; k += step_length()) {
+  IndexedValue best = IndexedValue(x_flat(first + lane_start() * inner, IVEC4(x_sizes)), lane_start());
+  for (int k = lane_start() + lane_stride(); k < count; k += lane_stride()) {
     TYPE v = x_flat(first + k * inner, IVEC4(x_sizes));
-    if (precedes(v, best.v)) best = Found(v, k);
+    if (precedes(v, best.v)) best = IndexedValue(v, k);
   }
   best = best_of(best);
-  return best.place;
+  return best.index;
 }
 

@@ -3,24 +3,24 @@
 #extension GL_EXT_samplerless_texture_functions : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
-// The place in x of y's element i.
+// Index into x for element i of y.
 int source(int i) {
   int index = offset;
-  for (int d = 7; d >= first; d--) index += take(i, split[d]) * steps[d];
+  for (int d = 7; d >= first; d--) index += unravel(i, split[d]) * source_strides[d];
   return index;
 }
 
-vec4 fours(int i) {
-  vec4 moved;
-  for (int lane = 0; lane < 4; lane += FOURS ? 4 : 1) {
+vec4 value4(int i) {
+  vec4 result;
+  for (int lane = 0; lane < 4; lane += VEC4_COPY ? 4 : 1) {
     int index = source(min(4 * i + lane, n - 1));
-    vec4 found = x_at4(index / 4);
-    if (FOURS) {
-      moved = found;
+    vec4 loaded = x_load4(index / 4);
+    if (VEC4_COPY) {
+      result = loaded;
     } else {
-      moved[lane] = found[index % 4];
+      result[lane] = loaded[index % 4];
     }
   }
-  return moved;
+  return result;
 }
 

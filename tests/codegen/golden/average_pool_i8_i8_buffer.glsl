@@ -4,7 +4,7 @@
 #extension GL_EXT_shader_8bit_storage : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
-// The window of an output along dim d: its first place, which may lie before x, its end, and the step from place to place.
+// Window of an output along dimension d: first coordinate (may be before x), end and step.
 void window_of(int at, int d, out int first, out int last, out int step) {
   first = at * stride[d] - padding[d];
   last = min(first + window[d], size[d] + padding[d]);
@@ -15,7 +15,7 @@ int value(int i) {
   ivec3 first, last, step;
   for (int d = 2; d >= 0; d--) {
     int a, b, c;
-    window_of(take(i, out_size[d]), d, a, b, c);
+    window_of(unravel(i, out_size[d]), d, a, b, c);
     first[d] = a;
     last[d] = b;
     step[d] = c;
@@ -39,7 +39,8 @@ int value(int i) {
   }
   float total = float(sum) * ratio;
   float count = float(divisor != 0 ? divisor : extent.x * extent.y * extent.z);
-  // Of a quotient that Vulkan lets be a little off, what is left decides ties.
+  // Vulkan's division has an error of some ulp; the remainder corrects it, so that ties round
+  // correctly.
   precise float mean = total / count;
   mean += fma(-mean, count, total) / count;
   return int(clamp(roundEven(clamp(mean, low, high)) + float(y_zero), -128.0, 127.0));

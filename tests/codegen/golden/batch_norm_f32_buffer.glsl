@@ -5,8 +5,8 @@
 
 float value(int i) {
   int c = divide(i, inner);
-  c = take(c, channels_in_x);
-  float v = (x_flat(i, IVEC4(y_sizes)) - running_mean_at(c)) * inversesqrt(running_var_at(c) + eps);
-  return v * (has_weight != 0 ? weight_at(c) : 1.0) + (has_bias != 0 ? bias_at(c) : 0.0);
+  c = unravel(c, channels_in_x);
+  float v = (x_flat(i, IVEC4(y_sizes)) - running_mean_load(c)) * inversesqrt(running_var_load(c) + eps);
+  return v * (has_weight != 0 ? weight_load(c) : 1.0) + (has_bias != 0 ? bias_load(c) : 0.0);
 }
 

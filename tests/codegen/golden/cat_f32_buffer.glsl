@@ -7,6 +7,6 @@ void main() {
   int i = flat_index();
   if (i >= n) return;
   int outer = i;
-  int within = take(outer, run);
-  y_put(outer * y_run + begin + within, tensors_at(i));
+  int within = unravel(outer, run);
+  y_store(outer * y_run + begin + within, tensors_load(i));
 }

@@ -7,7 +7,7 @@ float value(int i) {
   int index = 0;
   int stride = 1;
   for (int d = 7; d >= 0; d--) {
-    int at = take(i, y_shape[d]) - before[d];
+    int at = unravel(i, y_shape[d]) - before[d];
     if (at < 0 || at >= x_shape[d]) return float(fill);
     index += at * stride;
     stride *= x_shape[d];

@@ -8,7 +8,7 @@ void main() {
   int count = sizes.x * sizes.z * sizes.w;
   int tiles = (count + 7) / 8;
   int rest = flat_index();
-  int first = take(rest, tiles) * 8;
+  int first = unravel(rest, tiles) * 8;
   int channel = rest * 8;
   if (channel >= sizes.y) return;
 
@@ -18,36 +18,36 @@ void main() {
   int next_block = taps * in_padded;
   int w = channel / 4 * next_block;
   int in_plane = x_sizes[2] * x_sizes[3];
-  int in_blocks = blocks_of(x_sizes[1]);
-  ivec3 pixel0 = pixel_at(first, sizes);
+  int in_blocks = channel_blocks(x_sizes[1]);
+  ivec3 pixel0 = pixel_coord(first, sizes);
   ivec2 corner0 = pixel0.yz * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
   vec4 low0 = vec4(0.0);
   vec4 high0 = vec4(0.0);
-  ivec3 pixel1 = next_pixel(pixel0, sizes);
+  ivec3 pixel1 = next_pixel_coord(pixel0, sizes);
   ivec2 corner1 = pixel1.yz * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
   vec4 low1 = vec4(0.0);
   vec4 high1 = vec4(0.0);
-  ivec3 pixel2 = next_pixel(pixel1, sizes);
+  ivec3 pixel2 = next_pixel_coord(pixel1, sizes);
   ivec2 corner2 = pixel2.yz * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
   vec4 low2 = vec4(0.0);
   vec4 high2 = vec4(0.0);
-  ivec3 pixel3 = next_pixel(pixel2, sizes);
+  ivec3 pixel3 = next_pixel_coord(pixel2, sizes);
   ivec2 corner3 = pixel3.yz * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
   vec4 low3 = vec4(0.0);
   vec4 high3 = vec4(0.0);
-  ivec3 pixel4 = next_pixel(pixel3, sizes);
+  ivec3 pixel4 = next_pixel_coord(pixel3, sizes);
   ivec2 corner4 = pixel4.yz * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
   vec4 low4 = vec4(0.0);
   vec4 high4 = vec4(0.0);
-  ivec3 pixel5 = next_pixel(pixel4, sizes);
+  ivec3 pixel5 = next_pixel_coord(pixel4, sizes);
   ivec2 corner5 = pixel5.yz * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
   vec4 low5 = vec4(0.0);
   vec4 high5 = vec4(0.0);
-  ivec3 pixel6 = next_pixel(pixel5, sizes);
+  ivec3 pixel6 = next_pixel_coord(pixel5, sizes);
   ivec2 corner6 = pixel6.yz * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
   vec4 low6 = vec4(0.0);
   vec4 high6 = vec4(0.0);
-  ivec3 pixel7 = next_pixel(pixel6, sizes);
+  ivec3 pixel7 = next_pixel_coord(pixel6, sizes);
   ivec2 corner7 = pixel7.yz * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
   vec4 low7 = vec4(0.0);
   vec4 high7 = vec4(0.0);
@@ -65,7 +65,7 @@ void main() {
     offset.y += dilation[1];
     if (offset.y == dilation[1] * window[1]) offset = ivec2(offset.x + dilation[0], 0);
   }
-  // One copy of the epilogue: unrolled, it would be most of the module.
+  // Loop with one copy of the epilogue: unrolled, it would dominate the module size.
   vec4 low[8];
   vec4 high[8];
   low[0] = low0;
@@ -88,6 +88,6 @@ void main() {
   for (int p = 0; p < 8; p++) {
     store(pixel, channel, low[p]);
     store(pixel, channel + 4, high[p]);
-    pixel = next_pixel(pixel, sizes);
+    pixel = next_pixel_coord(pixel, sizes);
   }
 }

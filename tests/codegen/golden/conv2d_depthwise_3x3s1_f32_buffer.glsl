@@ -8,21 +8,21 @@ void main() {
   int strips = (sizes.w + 3) / 4;
   int chunks = (sizes.z + strip_rows - 1) / strip_rows;
   int plane = flat_index();
-  int column = take(plane, strips) * 4;
-  int row = take(plane, chunks) * strip_rows;
+  int column = unravel(plane, strips) * 4;
+  int row = unravel(plane, chunks) * strip_rows;
   if (plane >= sizes.x * sizes.y) return;
   int channel = plane - divide(plane, sizes.y) * sizes.y;
 
-  float w0 = weight_at(channel * 9 + 0);
-  float w1 = weight_at(channel * 9 + 1);
-  float w2 = weight_at(channel * 9 + 2);
-  float w3 = weight_at(channel * 9 + 3);
-  float w4 = weight_at(channel * 9 + 4);
-  float w5 = weight_at(channel * 9 + 5);
-  float w6 = weight_at(channel * 9 + 6);
-  float w7 = weight_at(channel * 9 + 7);
-  float w8 = weight_at(channel * 9 + 8);
-  float bias = has_bias != 0 ? bias_at(channel) : 0.0;
+  float w0 = weight_load(channel * 9 + 0);
+  float w1 = weight_load(channel * 9 + 1);
+  float w2 = weight_load(channel * 9 + 2);
+  float w3 = weight_load(channel * 9 + 3);
+  float w4 = weight_load(channel * 9 + 4);
+  float w5 = weight_load(channel * 9 + 5);
+  float w6 = weight_load(channel * 9 + 6);
+  float w7 = weight_load(channel * 9 + 7);
+  float w8 = weight_load(channel * 9 + 8);
+  float bias = has_bias != 0 ? bias_load(channel) : 0.0;
   int x_plane = plane * x_sizes[2] * x_sizes[3];
   int x_column = column * 1 - padding[1];
   bool inside0 = x_column + 0 >= 0 && x_column + 0 < x_sizes[3];
@@ -47,17 +47,17 @@ void main() {
       int x_row = o * 1 + 0 - padding[0];
       bool inside = x_row >= 0 && x_row < x_sizes[2];
       int start = clamp(x_row, 0, x_sizes[2] - 1) * x_sizes[3];
-      float v0 = x_at(start + x0);
+      float v0 = x_load(start + x0);
       v0 = inside && inside0 ? v0 : 0.0;
-      float v1 = x_at(start + x1);
+      float v1 = x_load(start + x1);
       v1 = inside && inside1 ? v1 : 0.0;
-      float v2 = x_at(start + x2);
+      float v2 = x_load(start + x2);
       v2 = inside && inside2 ? v2 : 0.0;
-      float v3 = x_at(start + x3);
+      float v3 = x_load(start + x3);
       v3 = inside && inside3 ? v3 : 0.0;
-      float v4 = x_at(start + x4);
+      float v4 = x_load(start + x4);
       v4 = inside && inside4 ? v4 : 0.0;
-      float v5 = x_at(start + x5);
+      float v5 = x_load(start + x5);
       v5 = inside && inside5 ? v5 : 0.0;
       sum0 += w0 * vec4(v0, v1, v2, v3);
       sum0 += w1 * vec4(v1, v2, v3, v4);
@@ -71,10 +71,10 @@ void main() {
     }
     if (o >= row + 2) {
       vec4 value = finish4(sum2, at + min(ivec4(0, 1, 2, 3), ivec4(sizes.w - 1 - column)));
-      if (WHOLE) {
-        y_put4(at >> 2, value);
+      if (ALIGNED_4) {
+        y_store4(at >> 2, value);
       } else {
-        for (int p = 0; p < min(4, sizes.w - column); p++) y_put(at + p, value[p]);
+        for (int p = 0; p < min(4, sizes.w - column); p++) y_store(at + p, value[p]);
       }
     }
     at += sizes.w;

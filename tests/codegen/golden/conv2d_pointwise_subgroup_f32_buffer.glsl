@@ -10,24 +10,24 @@ void main() {
   int plane = sizes.z * sizes.w;
   int count = sizes.x * plane;
   int tiles = (count + 31) / 32;
-  int block = cluster_number();
-  int tile = take(block, tiles);
+  int block = cluster_index();
+  int tile = unravel(block, tiles);
   int channel = block * 24;
   int first = tile * 32 + cluster_lane() * 4;
 
   int image = first;
-  int within = take(image, plane);
+  int within = unravel(image, plane);
   int x_first = first < count ? (image * group_in * plane + within) / 4 : 0;
-  int x_step = plane / 4;
+  int x_stride = plane / 4;
   int in_padded = (group_in + 3) / 4 * 4;
   int next_quad = in_padded;
   int last_quad = (sizes.y + 7) / 8 * 2 - 1;
   int w0 = min(channel / 4 + 0 + cluster_lane() / 4, last_quad) * next_quad + cluster_lane() % 4;
   int w2 = min(channel / 4 + 2 + cluster_lane() / 4, last_quad) * next_quad + cluster_lane() % 4;
   int w4 = min(channel / 4 + 4 + cluster_lane() / 4, last_quad) * next_quad + cluster_lane() % 4;
-  // Drivers that unroll the loops below keep these in registers.
+  // Drivers that unroll the loops below keep this array in registers.
   vec4 sums[24];
-  float bias0 = has_bias != 0 ? bias_at(min(channel + 0 + cluster_lane(), sizes.y - 1)) : 0.0;
+  float bias0 = has_bias != 0 ? bias_load(min(channel + 0 + cluster_lane(), sizes.y - 1)) : 0.0;
   sums[0] = vec4(from_lane(bias0, 0));
   sums[1] = vec4(from_lane(bias0, 1));
   sums[2] = vec4(from_lane(bias0, 2));
@@ -36,7 +36,7 @@ void main() {
   sums[5] = vec4(from_lane(bias0, 5));
   sums[6] = vec4(from_lane(bias0, 6));
   sums[7] = vec4(from_lane(bias0, 7));
-  float bias8 = has_bias != 0 ? bias_at(min(channel + 8 + cluster_lane(), sizes.y - 1)) : 0.0;
+  float bias8 = has_bias != 0 ? bias_load(min(channel + 8 + cluster_lane(), sizes.y - 1)) : 0.0;
   sums[8] = vec4(from_lane(bias8, 0));
   sums[9] = vec4(from_lane(bias8, 1));
   sums[10] = vec4(from_lane(bias8, 2));
@@ -45,7 +45,7 @@ void main() {
   sums[13] = vec4(from_lane(bias8, 5));
   sums[14] = vec4(from_lane(bias8, 6));
   sums[15] = vec4(from_lane(bias8, 7));
-  float bias16 = has_bias != 0 ? bias_at(min(channel + 16 + cluster_lane(), sizes.y - 1)) : 0.0;
+  float bias16 = has_bias != 0 ? bias_load(min(channel + 16 + cluster_lane(), sizes.y - 1)) : 0.0;
   sums[16] = vec4(from_lane(bias16, 0));
   sums[17] = vec4(from_lane(bias16, 1));
   sums[18] = vec4(from_lane(bias16, 2));
@@ -57,16 +57,16 @@ void main() {
 
 
   int at = ((image * sizes.y + channel) * plane + within) / 4;
-  int y_step = plane / 4;
-  int last = sizes.x * sizes.y * y_step - 1;
-  // A loop, because software devices skip one that has no lanes, but execute both sides of a branch.
+  int y_stride = plane / 4;
+  int last = sizes.x * sizes.y * y_stride - 1;
+  // A loop: software devices skip loops without active lanes, but execute both sides of a branch.
   for (int once = 0; once < has_addend; once++) {
-    for (int o = 0; o < 24; o++) sums[o] += addend_at4(min(at + o * y_step, last));
+    for (int o = 0; o < 24; o++) sums[o] += addend_load4(min(at + o * y_stride, last));
   }
   if (first >= count) return;
   for (int o = 0; o < min(24, sizes.y - channel); o++) {
     vec4 value = activate(sums[o]);
-    y_put4(at, value);
-    at += y_step;
+    y_store4(at, value);
+    at += y_stride;
   }
 }

@@ -3,28 +3,28 @@
 #extension GL_EXT_samplerless_texture_functions : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
-// The outputs of tile number `tile`, of four channels: (0, 0), (0, 1), (1, 0), (1, 1).
+// Outputs (0, 0), (0, 1), (1, 0), (1, 1) of a tile, of four channels.
 void transform(int tile, int channel, out vec4 outputs[4]) {
   int tile_block = tile;
-  int within = take(tile_block, block);
+  int within = unravel(tile_block, block);
   int first = (tile_block * 16 * block + within) * out_quads + channel / 4;
   int step = block * out_quads;
-  vec4 m0 = x_at4(first + 0 * step);
-  vec4 m1 = x_at4(first + 1 * step);
-  vec4 m2 = x_at4(first + 2 * step);
-  vec4 m3 = x_at4(first + 3 * step);
-  vec4 m4 = x_at4(first + 4 * step);
-  vec4 m5 = x_at4(first + 5 * step);
-  vec4 m6 = x_at4(first + 6 * step);
-  vec4 m7 = x_at4(first + 7 * step);
-  vec4 m8 = x_at4(first + 8 * step);
-  vec4 m9 = x_at4(first + 9 * step);
-  vec4 m10 = x_at4(first + 10 * step);
-  vec4 m11 = x_at4(first + 11 * step);
-  vec4 m12 = x_at4(first + 12 * step);
-  vec4 m13 = x_at4(first + 13 * step);
-  vec4 m14 = x_at4(first + 14 * step);
-  vec4 m15 = x_at4(first + 15 * step);
+  vec4 m0 = x_load4(first + 0 * step);
+  vec4 m1 = x_load4(first + 1 * step);
+  vec4 m2 = x_load4(first + 2 * step);
+  vec4 m3 = x_load4(first + 3 * step);
+  vec4 m4 = x_load4(first + 4 * step);
+  vec4 m5 = x_load4(first + 5 * step);
+  vec4 m6 = x_load4(first + 6 * step);
+  vec4 m7 = x_load4(first + 7 * step);
+  vec4 m8 = x_load4(first + 8 * step);
+  vec4 m9 = x_load4(first + 9 * step);
+  vec4 m10 = x_load4(first + 10 * step);
+  vec4 m11 = x_load4(first + 11 * step);
+  vec4 m12 = x_load4(first + 12 * step);
+  vec4 m13 = x_load4(first + 13 * step);
+  vec4 m14 = x_load4(first + 14 * step);
+  vec4 m15 = x_load4(first + 15 * step);
   vec4 high0 = m0 + m4 + m8;
   vec4 low0 = m4 - m8 - m12;
   vec4 high1 = m1 + m5 + m9;
@@ -42,9 +42,9 @@ void transform(int tile, int channel, out vec4 outputs[4]) {
 void main() {
   ivec4 sizes = IVEC4(y_sizes);
   int channel = flat_index();
-  int column = take(channel, (sizes.w + 3) / 4) * 4;
-  int row = take(channel, (sizes.z + 1) / 2) * 2;
-  int image = take(channel, sizes.x);
+  int column = unravel(channel, (sizes.w + 3) / 4) * 4;
+  int row = unravel(channel, (sizes.z + 1) / 2) * 2;
+  int image = unravel(channel, sizes.x);
   channel *= 4;
   if (channel >= sizes.y) return;
 
@@ -56,9 +56,9 @@ void main() {
   int channels = min(4, sizes.y - channel);
   vec4 bias = vec4(0.0);
   if (has_bias != 0) {
-    for (int o = 0; o < channels; o++) bias[o] = bias_at(channel + o);
+    for (int o = 0; o < channels; o++) bias[o] = bias_load(channel + o);
   }
-  // By channel the four columns of a row.
+  // Per channel, the four columns of a row.
   mat4 above = transpose(mat4(left[0] + bias, left[1] + bias, right[0] + bias, right[1] + bias));
   mat4 below = transpose(mat4(left[2] + bias, left[3] + bias, right[2] + bias, right[3] + bias));
   int rows = min(2, sizes.z - row);
@@ -68,10 +68,10 @@ void main() {
     for (int r = 0; r < rows; r++) {
       int first = at + (o * sizes.z + r) * sizes.w;
       vec4 value = finish4(r == 0 ? above[o] : below[o], first + min(ivec4(0, 1, 2, 3), ivec4(columns - 1)));
-      if (WHOLE) {
-        y_put4(first / 4, value);
+      if (ALIGNED_4) {
+        y_store4(first / 4, value);
       } else {
-        for (int p = 0; p < columns; p++) y_put(first + p, value[p]);
+        for (int p = 0; p < columns; p++) y_store(first + p, value[p]);
       }
     }
   }

@@ -7,8 +7,8 @@ void main() {
   ivec4 sizes = PHASE_SIZES;
   int tiles = (sizes.x * sizes.z * sizes.w + 7) / 8;
   int rest = flat_index();
-  int first = take(rest, tiles) * 8;
-  ivec2 phase = take_phase(rest);
+  int first = unravel(rest, tiles) * 8;
+  ivec2 phase = unravel_phase(rest);
   int channel = rest * 8;
   if (channel >= sizes.y) return;
 
@@ -16,51 +16,51 @@ void main() {
   int in_padded = (group_in + 3) / 4 * 4;
   int next_block = window[0] * window[1] * in_padded;
   int in_plane = x_sizes[2] * x_sizes[3];
-  int in_blocks = blocks_of(group_in);
-  ivec3 pixel0 = pixel_at(first, sizes);
+  int in_blocks = channel_blocks(group_in);
+  ivec3 pixel0 = pixel_coord(first, sizes);
   vec4 low0 = vec4(0.0);
   vec4 high0 = vec4(0.0);
-  ivec3 pixel1 = next_pixel(pixel0, sizes);
+  ivec3 pixel1 = next_pixel_coord(pixel0, sizes);
   vec4 low1 = vec4(0.0);
   vec4 high1 = vec4(0.0);
-  ivec3 pixel2 = next_pixel(pixel1, sizes);
+  ivec3 pixel2 = next_pixel_coord(pixel1, sizes);
   vec4 low2 = vec4(0.0);
   vec4 high2 = vec4(0.0);
-  ivec3 pixel3 = next_pixel(pixel2, sizes);
+  ivec3 pixel3 = next_pixel_coord(pixel2, sizes);
   vec4 low3 = vec4(0.0);
   vec4 high3 = vec4(0.0);
-  ivec3 pixel4 = next_pixel(pixel3, sizes);
+  ivec3 pixel4 = next_pixel_coord(pixel3, sizes);
   vec4 low4 = vec4(0.0);
   vec4 high4 = vec4(0.0);
-  ivec3 pixel5 = next_pixel(pixel4, sizes);
+  ivec3 pixel5 = next_pixel_coord(pixel4, sizes);
   vec4 low5 = vec4(0.0);
   vec4 high5 = vec4(0.0);
-  ivec3 pixel6 = next_pixel(pixel5, sizes);
+  ivec3 pixel6 = next_pixel_coord(pixel5, sizes);
   vec4 low6 = vec4(0.0);
   vec4 high6 = vec4(0.0);
-  ivec3 pixel7 = next_pixel(pixel6, sizes);
+  ivec3 pixel7 = next_pixel_coord(pixel6, sizes);
   vec4 low7 = vec4(0.0);
   vec4 high7 = vec4(0.0);
   ivec2 origin;
   ivec2 tap = first_tap(phase, origin);
-  ivec2 from = origin;
+  ivec2 x_offset = origin;
   for (int row = tap.x; row < window[0]; row += stride[0]) {
-    from.y = origin.y;
+    x_offset.y = origin.y;
     for (int column = tap.y; column < window[1]; column += stride[1]) {
       int w = channel / 4 * next_block + (row * window[1] + column) * in_padded;
-      ivec2 at0 = pixel0.yz + from;
-      ivec2 at1 = pixel1.yz + from;
-      ivec2 at2 = pixel2.yz + from;
-      ivec2 at3 = pixel3.yz + from;
-      ivec2 at4 = pixel4.yz + from;
-      ivec2 at5 = pixel5.yz + from;
-      ivec2 at6 = pixel6.yz + from;
-      ivec2 at7 = pixel7.yz + from;
-      from.y--;
+      ivec2 at0 = pixel0.yz + x_offset;
+      ivec2 at1 = pixel1.yz + x_offset;
+      ivec2 at2 = pixel2.yz + x_offset;
+      ivec2 at3 = pixel3.yz + x_offset;
+      ivec2 at4 = pixel4.yz + x_offset;
+      ivec2 at5 = pixel5.yz + x_offset;
+      ivec2 at6 = pixel6.yz + x_offset;
+      ivec2 at7 = pixel7.yz + x_offset;
+      x_offset.y--;
     }
-    from.x--;
+    x_offset.x--;
   }
-  // One copy of what stores: unrolled, it would be most of the module.
+  // Loop with one copy of the stores: unrolled, they would dominate the module size.
   vec4 low[8];
   vec4 high[8];
   low[0] = low0;
@@ -81,11 +81,11 @@ void main() {
   high[7] = high7;
   ivec3 pixel = pixel0;
   for (int p = 0; p < 8; p++) {
-    ivec3 place = place_of(pixel, phase);
-    if (is_in_y(place)) {
-      store(place, channel, low[p]);
-      store(place, channel + 4, high[p]);
+    ivec3 y_pixel = output_pixel(pixel, phase);
+    if (is_in_y(y_pixel)) {
+      store(y_pixel, channel, low[p]);
+      store(y_pixel, channel + 4, high[p]);
     }
-    pixel = next_pixel(pixel, sizes);
+    pixel = next_pixel_coord(pixel, sizes);
   }
 }

@@ -15,6 +15,6 @@ void main() {
   int channels = min(sizes.y - nchw.y, 4);
   int plane = sizes.z * sizes.w;
   int first = dense_index(nchw, sizes);
-  vec4 x = x_texel(texel_place(nchw, sizes));
-  for (int lane = 0; lane < channels; lane++) y_put(first + lane * plane, convert(x[lane]));
+  vec4 x = x_texel(texel_coord(nchw, sizes));
+  for (int lane = 0; lane < channels; lane++) y_store(first + lane * plane, convert(x[lane]));
 }

@@ -13,17 +13,17 @@ bool replaces(TYPE v, TYPE best) {
 void main() {
   int row = flat_index();
   if (row >= rows) return;
-  int within = take(row, inner);
+  int within = unravel(row, inner);
   int first = row * count * inner + within;
   TYPE best = TYPE(0);
-  int place = 0;
+  int best_index = 0;
   for (int k = 0; k < count; k++) {
-    TYPE v = x_at(first + k * inner);
+    TYPE v = x_load(first + k * inner);
     if (k == 0 || replaces(v, best)) {
       best = v;
-      place = k;
+      best_index = k;
     }
-    values_put(first + k * inner, best);
-    indices_put(first + k * inner, place);
+    values_store(first + k * inner, best);
+    indices_store(first + k * inner, best_index);
   }
 }

@@ -8,12 +8,12 @@
 void main() {
   int row = flat_index();
   if (row >= rows) return;
-  int within = take(row, inner);
+  int within = unravel(row, inner);
   int first = row * count * inner + within;
   float total = TYPE(1);
   for (int k = 0; k < count; k++) {
-    TYPE v = x_at(first + k * inner);
+    TYPE v = x_load(first + k * inner);
     total = total * v;
-    y_put(first + k * inner, total);
+    y_store(first + k * inner, total);
   }
 }

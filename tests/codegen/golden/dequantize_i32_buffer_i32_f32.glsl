@@ -4,7 +4,7 @@
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
 float value(int i) {
-  int block = block_of(i);
-  return (float(x_at(i)) - float(zero_point_at(block))) * scale_at(block);
+  int block = quantization_block(i);
+  return (float(x_load(i)) - float(zero_point_load(block))) * scale_load(block);
 }
 

@@ -4,8 +4,8 @@
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
 float value(int i) {
-  int column = take(i, size);
-  int row = take(i, size);
+  int column = unravel(i, size);
+  int row = unravel(i, size);
   if (column - row != diagonal) return float(0);
   return x_flat(i * count + min(row, column), IVEC4(x_sizes));
 }

@@ -4,10 +4,10 @@
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
 float value(int i) {
-  int k = take(i, size);
-  int row = index_at(i);
+  int k = unravel(i, size);
+  int row = index_load(i);
   row = clamp(row < 0 ? row + rows : row, 0, rows - 1);
-  int word = weight_at(((row / 32 * steps + k / 8) * 32 + row % 32) * 4 + k / 2 % 4);
+  int word = weight_load(((row / 32 * steps + k / 8) * 32 + row % 32) * 4 + k / 2 % 4);
   return uintBitsToFloat(uint(word) >> k % 2 * 16 << 16);
 }
 

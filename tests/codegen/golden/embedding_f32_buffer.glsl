@@ -4,8 +4,8 @@
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
 float value(int i) {
-  int within = take(i, inner);
-  int picked = index_at(take(i, count));
+  int within = unravel(i, inner);
+  int picked = index_load(unravel(i, count));
   picked = clamp(picked < 0 ? picked + size : picked, 0, size - 1);
   return x_flat((i * size + picked) * inner + within, IVEC4(x_sizes));
 }

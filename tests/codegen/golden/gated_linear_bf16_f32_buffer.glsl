@@ -3,48 +3,48 @@
 #extension GL_EXT_samplerless_texture_functions : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
-// What element k of the row is multiplied by.
-float norm_of(int k, float root) { return HAS_NORM ? norm_at(k) * root : 1.0; }
+// Factor of element k of the row.
+float norm_factor(int k, float row_scale) { return HAS_RMS_NORM ? rms_weight_load(k) * row_scale : 1.0; }
 
-float root_of_row() {
-  if (!HAS_NORM) return 1.0;
+float rms_row_scale() {
+  if (!HAS_RMS_NORM) return 1.0;
   float squares = 0.0;
-  for (int k = 0; k < depth; k++) squares += x_at(k) * x_at(k);
-  return inversesqrt(squares / float(depth) + norm_eps_at(0));
+  for (int k = 0; k < depth; k++) squares += x_load(k) * x_load(k);
+  return inversesqrt(squares / float(depth) + rms_eps_load(0));
 }
 
-// The product of a row of x and one of the weight's.
+// Dot product of a row of x and a row of the weight, plus the bias.
 float product(int row, int column) {
   int steps = (depth + STEP - 1) / STEP;
-  int words_at = column / 32 * steps * 32 + column % 32;
+  int word_index = column / 32 * steps * 32 + column % 32;
   float sum = 0.0;
-  float root = root_of_row();
+  float row_scale = rms_row_scale();
   for (int step = 0; step < steps; step++) {
-    ivec4 words = weight_at4(words_at + step * 32);
+    ivec4 words = weight_load4(word_index + step * 32);
     for (int j = 0; j < 2; j++) {
       int k = step * STEP + 4 * j;
-      int group = group_at(min(k, depth - 1), column);
-      vec4 four = numbers(words, j, zero_of(group));
-      float part = 0.0;
-      float total = 0.0;
+      int group = group_index(min(k, depth - 1), column);
+      vec4 values = unpack_values(words, j, zero_point_of(group));
+      float partial = 0.0;
+      float x_sum = 0.0;
       for (int c = 0; c < min(4, depth - k); c++) {
-        float v = x_at(row * depth + k + c) * norm_of(k + c, root);
-        part += v * four[c];
-        total += v;
+        float v = x_load(row * depth + k + c) * norm_factor(k + c, row_scale);
+        partial += v * values[c];
+        x_sum += v;
       }
-      sum += part * scales_at(group);
-      if (HAS_OFFSETS) sum += total * offsets_at(group);
+      sum += partial * scales_load(group);
+      if (HAS_OFFSETS) sum += x_sum * offsets_load(group);
     }
   }
-  return sum + (has_bias != 0 ? bias_at(column) : 0.0);
+  return sum + (has_bias != 0 ? bias_load(column) : 0.0);
 }
 
 void main() {
   int i = flat_index();
   int row = i;
-  int column = take(row, columns);
+  int column = unravel(row, columns);
   if (row >= row_count) return;
   float value = finish(product(row, column), i);
   value *= product(row, column + columns);
-  y_put(i, value);
+  y_store(i, value);
 }

@@ -4,13 +4,13 @@
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
 float value(int i) {
-  int picked = index_at(i);
+  int picked = index_load(i);
   int size = x_shape[axis];
   picked = clamp(picked < 0 ? picked + size : picked, 0, size - 1);
   int index = 0;
   int stride = 1;
   for (int d = 7; d >= 0; d--) {
-    int at = take(i, y_shape[d]);
+    int at = unravel(i, y_shape[d]);
     index += (d == axis ? picked : at) * stride;
     stride *= x_shape[d];
   }

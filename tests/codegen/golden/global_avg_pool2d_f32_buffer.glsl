@@ -9,7 +9,7 @@ void main() {
   int first = i * plane;
   vec4 sums = vec4(0.0);
   int k = 0;
-  for (; k + 4 <= plane; k += 4) sums += vec4(x_at(first + k), x_at(first + k + 1), x_at(first + k + 2), x_at(first + k + 3));
-  for (; k < plane; k++) sums.x += x_at(first + k);
-  y_put(i, (sums.x + sums.y + sums.z + sums.w) / float(plane));
+  for (; k + 4 <= plane; k += 4) sums += vec4(x_load(first + k), x_load(first + k + 1), x_load(first + k + 2), x_load(first + k + 3));
+  for (; k < plane; k++) sums.x += x_load(first + k);
+  y_store(i, (sums.x + sums.y + sums.z + sums.w) / float(plane));
 }

@@ -4,7 +4,7 @@
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
 float value(int i) {
-  int within = take(i, run);
+  int within = unravel(i, run);
   float a = x_flat(2 * i * run + within, IVEC4(x_sizes));
   float b = x_flat((2 * i + 1) * run + within, IVEC4(x_sizes));
   return a * sigmoid(b);

@@ -5,29 +5,29 @@
 
 #define TYPE float
 
-int coordinate(int point, int d) {
-  return index_at(point);
+int coord_of(int point, int d) {
+  return index_load(point);
 }
 
-// The dense index of a point among the indexed dims; -1 out of range.
-int place_of(int point) {
-  int place = 0;
+// Dense index of a point in the indexed dimensions; -1 if out of range.
+int target_of(int point) {
+  int target = 0;
   for (int d = 0; d < indexed; d++) {
-    int at = coordinate(point, d);
+    int at = coord_of(point, d);
     at += at < 0 ? sizes[d] : 0;
     if (at < 0 || at >= sizes[d]) return -1;
-    place = place * sizes[d] + at;
+    target = target * sizes[d] + at;
   }
-  return place;
+  return target;
 }
 
 TYPE value(int i) {
   TYPE total = x_flat(i, IVEC4(y_sizes));
-  int within = take(i, inner);
-  int mine = take(i, places);
+  int within = unravel(i, inner);
+  int own_target = unravel(i, indexed_count);
   for (int point = 0; point < points; point++) {
-    if (place_of(point) != mine) continue;
-    TYPE v = src_at(single != 0 ? 0 : (i * points + point) * inner + within);
+    if (target_of(point) != own_target) continue;
+    TYPE v = src_load(single != 0 ? 0 : (i * points + point) * inner + within);
     total = total + alpha * v;
   }
   return total;

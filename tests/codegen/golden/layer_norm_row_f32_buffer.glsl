@@ -4,11 +4,11 @@
 #extension GL_GOOGLE_cpp_style_line_directive : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 
-float sum_of_four(vec4 v) { return (v.x + v.y) + (v.z + v.w); }
+float sum_components(vec4 v) { return (v.x + v.y) + (v.z + v.w); }
 
 void main() {
-  int row = workgroup_number();
-  int begin = min(row, rows - 1) * fours;
+  int row = workgroup_index();
+  int begin = min(row, rows - 1) * row_vec4s;
   vec4 v0;
   vec4 v1;
   vec4 v2;
@@ -17,48 +17,49 @@ void main() {
   vec4 v5;
   vec4 v6;
   vec4 v7;
-  if (FOURS_EACH > 0) {
-    v0 = x_at4(begin + min(lane() + 0, fours - 1));
-    v0 = lane() + 0 < fours ? v0 : vec4(0.0);
+  if (VEC4S_PER_LANE > 0) {
+    v0 = x_load4(begin + min(lane() + 0, row_vec4s - 1));
+    v0 = lane() + 0 < row_vec4s ? v0 : vec4(0.0);
 
   }
-  if (FOURS_EACH > 1) {
-    v1 = x_at4(begin + min(lane() + 128, fours - 1));
-    v1 = lane() + 128 < fours ? v1 : vec4(0.0);
+  if (VEC4S_PER_LANE > 1) {
+    v1 = x_load4(begin + min(lane() + 128, row_vec4s - 1));
+    v1 = lane() + 128 < row_vec4s ? v1 : vec4(0.0);
 
   }
-  if (FOURS_EACH > 2) {
-    v2 = x_at4(begin + min(lane() + 256, fours - 1));
-    v2 = lane() + 256 < fours ? v2 : vec4(0.0);
+  if (VEC4S_PER_LANE > 2) {
+    v2 = x_load4(begin + min(lane() + 256, row_vec4s - 1));
+    v2 = lane() + 256 < row_vec4s ? v2 : vec4(0.0);
 
   }
-  if (FOURS_EACH > 3) {
-    v3 = x_at4(begin + min(lane() + 384, fours - 1));
-    v3 = lane() + 384 < fours ? v3 : vec4(0.0);
+  if (VEC4S_PER_LANE > 3) {
+    v3 = x_load4(begin + min(lane() + 384, row_vec4s - 1));
+    v3 = lane() + 384 < row_vec4s ? v3 : vec4(0.0);
 
   }
-  if (FOURS_EACH > 4) {
-    v4 = x_at4(begin + min(lane() + 512, fours - 1));
-    v4 = lane() + 512 < fours ? v4 : vec4(0.0);
+  if (VEC4S_PER_LANE > 4) {
+    v4 = x_load4(begin + min(lane() + 512, row_vec4s - 1));
+    v4 = lane() + 512 < row_vec4s ? v4 : vec4(0.0);
 
   }
-  if (FOURS_EACH > 5) {
-    v5 = x_at4(begin + min(lane() + 640, fours - 1));
-    v5 = lane() + 640 < fours ? v5 : vec4(0.0);
+  if (VEC4S_PER_LANE > 5) {
+    v5 = x_load4(begin + min(lane() + 640, row_vec4s - 1));
+    v5 = lane() + 640 < row_vec4s ? v5 : vec4(0.0);
 
   }
-  if (FOURS_EACH > 6) {
-    v6 = x_at4(begin + min(lane() + 768, fours - 1));
-    v6 = lane() + 768 < fours ? v6 : vec4(0.0);
+  if (VEC4S_PER_LANE > 6) {
+    v6 = x_load4(begin + min(lane() + 768, row_vec4s - 1));
+    v6 = lane() + 768 < row_vec4s ? v6 : vec4(0.0);
 
   }
-  if (FOURS_EACH > 7) {
-    v7 = x_at4(begin + min(lane() + 896, fours - 1));
-    v7 = lane() + 896 < fours ? v7 : vec4(0.0);
+  if (VEC4S_PER_LANE > 7) {
+    v7 = x_load4(begin + min(lane() + 896, row_vec4s - 1));
+    v7 = lane() + 896 < row_vec4s ? v7 : vec4(0.0);
 
   }
 
-  // Of a few rows under way while these are added up; of many that would take registers from other workgroups.
+  // For few rows the weight is loaded during the reductions; for many rows the registers would
+  // reduce occupancy.
   vec4 weight0 = vec4(1.0);
   vec4 weight1 = vec4(1.0);
   vec4 weight2 = vec4(1.0);
@@ -67,203 +68,203 @@ void main() {
   vec4 weight5 = vec4(1.0);
   vec4 weight6 = vec4(1.0);
   vec4 weight7 = vec4(1.0);
-  if (FEW_ROWS && has_weight != 0) {
-  if (FOURS_EACH > 0) {
-    weight0 = weight_at4(min(lane() + 0, fours - 1));
+  if (PREFETCH_WEIGHT && has_weight != 0) {
+  if (VEC4S_PER_LANE > 0) {
+    weight0 = weight_load4(min(lane() + 0, row_vec4s - 1));
 
   }
-  if (FOURS_EACH > 1) {
-    weight1 = weight_at4(min(lane() + 128, fours - 1));
+  if (VEC4S_PER_LANE > 1) {
+    weight1 = weight_load4(min(lane() + 128, row_vec4s - 1));
 
   }
-  if (FOURS_EACH > 2) {
-    weight2 = weight_at4(min(lane() + 256, fours - 1));
+  if (VEC4S_PER_LANE > 2) {
+    weight2 = weight_load4(min(lane() + 256, row_vec4s - 1));
 
   }
-  if (FOURS_EACH > 3) {
-    weight3 = weight_at4(min(lane() + 384, fours - 1));
+  if (VEC4S_PER_LANE > 3) {
+    weight3 = weight_load4(min(lane() + 384, row_vec4s - 1));
 
   }
-  if (FOURS_EACH > 4) {
-    weight4 = weight_at4(min(lane() + 512, fours - 1));
+  if (VEC4S_PER_LANE > 4) {
+    weight4 = weight_load4(min(lane() + 512, row_vec4s - 1));
 
   }
-  if (FOURS_EACH > 5) {
-    weight5 = weight_at4(min(lane() + 640, fours - 1));
+  if (VEC4S_PER_LANE > 5) {
+    weight5 = weight_load4(min(lane() + 640, row_vec4s - 1));
 
   }
-  if (FOURS_EACH > 6) {
-    weight6 = weight_at4(min(lane() + 768, fours - 1));
+  if (VEC4S_PER_LANE > 6) {
+    weight6 = weight_load4(min(lane() + 768, row_vec4s - 1));
 
   }
-  if (FOURS_EACH > 7) {
-    weight7 = weight_at4(min(lane() + 896, fours - 1));
+  if (VEC4S_PER_LANE > 7) {
+    weight7 = weight_load4(min(lane() + 896, row_vec4s - 1));
 
   }
   }
   float total = 0.0;
-  if (FOURS_EACH > 0) {
-    total += sum_of_four(v0);
+  if (VEC4S_PER_LANE > 0) {
+    total += sum_components(v0);
 
   }
-  if (FOURS_EACH > 1) {
-    total += sum_of_four(v1);
+  if (VEC4S_PER_LANE > 1) {
+    total += sum_components(v1);
 
   }
-  if (FOURS_EACH > 2) {
-    total += sum_of_four(v2);
+  if (VEC4S_PER_LANE > 2) {
+    total += sum_components(v2);
 
   }
-  if (FOURS_EACH > 3) {
-    total += sum_of_four(v3);
+  if (VEC4S_PER_LANE > 3) {
+    total += sum_components(v3);
 
   }
-  if (FOURS_EACH > 4) {
-    total += sum_of_four(v4);
+  if (VEC4S_PER_LANE > 4) {
+    total += sum_components(v4);
 
   }
-  if (FOURS_EACH > 5) {
-    total += sum_of_four(v5);
+  if (VEC4S_PER_LANE > 5) {
+    total += sum_components(v5);
 
   }
-  if (FOURS_EACH > 6) {
-    total += sum_of_four(v6);
+  if (VEC4S_PER_LANE > 6) {
+    total += sum_components(v6);
 
   }
-  if (FOURS_EACH > 7) {
-    total += sum_of_four(v7);
+  if (VEC4S_PER_LANE > 7) {
+    total += sum_components(v7);
 
   }
-  float mean = sum_of(total) / float(4 * fours);
-  if (FOURS_EACH > 0) {
-    v0 = lane() + 0 < fours ? v0 - mean : vec4(0.0);
+  float mean = workgroup_sum(total) / float(4 * row_vec4s);
+  if (VEC4S_PER_LANE > 0) {
+    v0 = lane() + 0 < row_vec4s ? v0 - mean : vec4(0.0);
 
   }
-  if (FOURS_EACH > 1) {
-    v1 = lane() + 128 < fours ? v1 - mean : vec4(0.0);
+  if (VEC4S_PER_LANE > 1) {
+    v1 = lane() + 128 < row_vec4s ? v1 - mean : vec4(0.0);
 
   }
-  if (FOURS_EACH > 2) {
-    v2 = lane() + 256 < fours ? v2 - mean : vec4(0.0);
+  if (VEC4S_PER_LANE > 2) {
+    v2 = lane() + 256 < row_vec4s ? v2 - mean : vec4(0.0);
 
   }
-  if (FOURS_EACH > 3) {
-    v3 = lane() + 384 < fours ? v3 - mean : vec4(0.0);
+  if (VEC4S_PER_LANE > 3) {
+    v3 = lane() + 384 < row_vec4s ? v3 - mean : vec4(0.0);
 
   }
-  if (FOURS_EACH > 4) {
-    v4 = lane() + 512 < fours ? v4 - mean : vec4(0.0);
+  if (VEC4S_PER_LANE > 4) {
+    v4 = lane() + 512 < row_vec4s ? v4 - mean : vec4(0.0);
 
   }
-  if (FOURS_EACH > 5) {
-    v5 = lane() + 640 < fours ? v5 - mean : vec4(0.0);
+  if (VEC4S_PER_LANE > 5) {
+    v5 = lane() + 640 < row_vec4s ? v5 - mean : vec4(0.0);
 
   }
-  if (FOURS_EACH > 6) {
-    v6 = lane() + 768 < fours ? v6 - mean : vec4(0.0);
+  if (VEC4S_PER_LANE > 6) {
+    v6 = lane() + 768 < row_vec4s ? v6 - mean : vec4(0.0);
 
   }
-  if (FOURS_EACH > 7) {
-    v7 = lane() + 896 < fours ? v7 - mean : vec4(0.0);
+  if (VEC4S_PER_LANE > 7) {
+    v7 = lane() + 896 < row_vec4s ? v7 - mean : vec4(0.0);
 
   }
   float squares = 0.0;
-  if (FOURS_EACH > 0) {
-    squares += sum_of_four(v0 * v0);
+  if (VEC4S_PER_LANE > 0) {
+    squares += sum_components(v0 * v0);
 
   }
-  if (FOURS_EACH > 1) {
-    squares += sum_of_four(v1 * v1);
+  if (VEC4S_PER_LANE > 1) {
+    squares += sum_components(v1 * v1);
 
   }
-  if (FOURS_EACH > 2) {
-    squares += sum_of_four(v2 * v2);
+  if (VEC4S_PER_LANE > 2) {
+    squares += sum_components(v2 * v2);
 
   }
-  if (FOURS_EACH > 3) {
-    squares += sum_of_four(v3 * v3);
+  if (VEC4S_PER_LANE > 3) {
+    squares += sum_components(v3 * v3);
 
   }
-  if (FOURS_EACH > 4) {
-    squares += sum_of_four(v4 * v4);
+  if (VEC4S_PER_LANE > 4) {
+    squares += sum_components(v4 * v4);
 
   }
-  if (FOURS_EACH > 5) {
-    squares += sum_of_four(v5 * v5);
+  if (VEC4S_PER_LANE > 5) {
+    squares += sum_components(v5 * v5);
 
   }
-  if (FOURS_EACH > 6) {
-    squares += sum_of_four(v6 * v6);
+  if (VEC4S_PER_LANE > 6) {
+    squares += sum_components(v6 * v6);
 
   }
-  if (FOURS_EACH > 7) {
-    squares += sum_of_four(v7 * v7);
+  if (VEC4S_PER_LANE > 7) {
+    squares += sum_components(v7 * v7);
 
   }
-  float scale = inversesqrt(sum_of(squares) / float(4 * fours) + eps);
+  float scale = inversesqrt(workgroup_sum(squares) / float(4 * row_vec4s) + eps);
   if (row >= rows) return;
-  if (FOURS_EACH > 0) {
-    int at = lane() + 0;
+  if (VEC4S_PER_LANE > 0) {
+    int lane_index = lane() + 0;
     vec4 y = v0 * scale * weight0;
-    if (!FEW_ROWS && has_weight != 0) y *= weight_at4(min(at, fours - 1));
-    if (has_bias != 0) y += bias_at4(min(at, fours - 1));
-    if (at < fours) y_put4(begin + at, y);
+    if (!PREFETCH_WEIGHT && has_weight != 0) y *= weight_load4(min(lane_index, row_vec4s - 1));
+    if (has_bias != 0) y += bias_load4(min(lane_index, row_vec4s - 1));
+    if (lane_index < row_vec4s) y_store4(begin + lane_index, y);
 
   }
-  if (FOURS_EACH > 1) {
-    int at = lane() + 128;
+  if (VEC4S_PER_LANE > 1) {
+    int lane_index = lane() + 128;
     vec4 y = v1 * scale * weight1;
-    if (!FEW_ROWS && has_weight != 0) y *= weight_at4(min(at, fours - 1));
-    if (has_bias != 0) y += bias_at4(min(at, fours - 1));
-    if (at < fours) y_put4(begin + at, y);
+    if (!PREFETCH_WEIGHT && has_weight != 0) y *= weight_load4(min(lane_index, row_vec4s - 1));
+    if (has_bias != 0) y += bias_load4(min(lane_index, row_vec4s - 1));
+    if (lane_index < row_vec4s) y_store4(begin + lane_index, y);
 
   }
-  if (FOURS_EACH > 2) {
-    int at = lane() + 256;
+  if (VEC4S_PER_LANE > 2) {
+    int lane_index = lane() + 256;
     vec4 y = v2 * scale * weight2;
-    if (!FEW_ROWS && has_weight != 0) y *= weight_at4(min(at, fours - 1));
-    if (has_bias != 0) y += bias_at4(min(at, fours - 1));
-    if (at < fours) y_put4(begin + at, y);
+    if (!PREFETCH_WEIGHT && has_weight != 0) y *= weight_load4(min(lane_index, row_vec4s - 1));
+    if (has_bias != 0) y += bias_load4(min(lane_index, row_vec4s - 1));
+    if (lane_index < row_vec4s) y_store4(begin + lane_index, y);
 
   }
-  if (FOURS_EACH > 3) {
-    int at = lane() + 384;
+  if (VEC4S_PER_LANE > 3) {
+    int lane_index = lane() + 384;
     vec4 y = v3 * scale * weight3;
-    if (!FEW_ROWS && has_weight != 0) y *= weight_at4(min(at, fours - 1));
-    if (has_bias != 0) y += bias_at4(min(at, fours - 1));
-    if (at < fours) y_put4(begin + at, y);
+    if (!PREFETCH_WEIGHT && has_weight != 0) y *= weight_load4(min(lane_index, row_vec4s - 1));
+    if (has_bias != 0) y += bias_load4(min(lane_index, row_vec4s - 1));
+    if (lane_index < row_vec4s) y_store4(begin + lane_index, y);
 
   }
-  if (FOURS_EACH > 4) {
-    int at = lane() + 512;
+  if (VEC4S_PER_LANE > 4) {
+    int lane_index = lane() + 512;
     vec4 y = v4 * scale * weight4;
-    if (!FEW_ROWS && has_weight != 0) y *= weight_at4(min(at, fours - 1));
-    if (has_bias != 0) y += bias_at4(min(at, fours - 1));
-    if (at < fours) y_put4(begin + at, y);
+    if (!PREFETCH_WEIGHT && has_weight != 0) y *= weight_load4(min(lane_index, row_vec4s - 1));
+    if (has_bias != 0) y += bias_load4(min(lane_index, row_vec4s - 1));
+    if (lane_index < row_vec4s) y_store4(begin + lane_index, y);
 
   }
-  if (FOURS_EACH > 5) {
-    int at = lane() + 640;
+  if (VEC4S_PER_LANE > 5) {
+    int lane_index = lane() + 640;
     vec4 y = v5 * scale * weight5;
-    if (!FEW_ROWS && has_weight != 0) y *= weight_at4(min(at, fours - 1));
-    if (has_bias != 0) y += bias_at4(min(at, fours - 1));
-    if (at < fours) y_put4(begin + at, y);
+    if (!PREFETCH_WEIGHT && has_weight != 0) y *= weight_load4(min(lane_index, row_vec4s - 1));
+    if (has_bias != 0) y += bias_load4(min(lane_index, row_vec4s - 1));
+    if (lane_index < row_vec4s) y_store4(begin + lane_index, y);
 
   }
-  if (FOURS_EACH > 6) {
-    int at = lane() + 768;
+  if (VEC4S_PER_LANE > 6) {
+    int lane_index = lane() + 768;
     vec4 y = v6 * scale * weight6;
-    if (!FEW_ROWS && has_weight != 0) y *= weight_at4(min(at, fours - 1));
-    if (has_bias != 0) y += bias_at4(min(at, fours - 1));
-    if (at < fours) y_put4(begin + at, y);
+    if (!PREFETCH_WEIGHT && has_weight != 0) y *= weight_load4(min(lane_index, row_vec4s - 1));
+    if (has_bias != 0) y += bias_load4(min(lane_index, row_vec4s - 1));
+    if (lane_index < row_vec4s) y_store4(begin + lane_index, y);
 
   }
-  if (FOURS_EACH > 7) {
-    int at = lane() + 896;
+  if (VEC4S_PER_LANE > 7) {
+    int lane_index = lane() + 896;
     vec4 y = v7 * scale * weight7;
-    if (!FEW_ROWS && has_weight != 0) y *= weight_at4(min(at, fours - 1));
-    if (has_bias != 0) y += bias_at4(min(at, fours - 1));
-    if (at < fours) y_put4(begin + at, y);
+    if (!PREFETCH_WEIGHT && has_weight != 0) y *= weight_load4(min(lane_index, row_vec4s - 1));
+    if (has_bias != 0) y += bias_load4(min(lane_index, row_vec4s - 1));
+    if (lane_index < row_vec4s) y_store4(begin + lane_index, y);
 
   }
 }

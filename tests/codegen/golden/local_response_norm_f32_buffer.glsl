@@ -5,13 +5,13 @@
 
 float value(int i) {
   int rest = i;
-  take(rest, inner);
-  int channel = take(rest, channels);
+  unravel(rest, inner);
+  int channel = unravel(rest, channels);
   float sum = 0.0;
   for (int c = max(channel - before, 0); c < min(channel - before + size, channels); c++) {
     float v = x_flat(i + (c - channel) * inner, IVEC4(y_sizes));
     sum += v * v;
   }
-  return x_flat(i, IVEC4(y_sizes)) / power(k + alpha * sum / float(size), beta);
+  return x_flat(i, IVEC4(y_sizes)) / precise_pow(k + alpha * sum / float(size), beta);
 }
 

@@ -5,52 +5,52 @@
 
 #define VALUE float
 
-int index_of(int row, int k) {
-  int within = take(row, inner);
+int element_index(int row, int k) {
+  int within = unravel(row, inner);
   return (row * count + k) * inner + within;
 }
 
-VALUE load(int row, int k) { return x_at(index_of(row, k)); }
-void store(int row, int k, VALUE v) { y_put(index_of(row, k), v); }
-shared float across_max_partial[LANES];
+VALUE load(int row, int k) { return x_load(element_index(row, k)); }
+void store(int row, int k, VALUE v) { y_store(element_index(row, k), v); }
+shared float reduce_max_partial[LANES];
 
-float across_max(float v) {
-  if (TOGETHER) {
-  int own = int(gl_LocalInvocationID.x);
+float reduce_max(float v) {
+  if (COOPERATIVE) {
+  int local_index = int(gl_LocalInvocationID.x);
   barrier();
-  across_max_partial[own] = v;
+  reduce_max_partial[local_index] = v;
   barrier();
-  for (int apart = LANES / 2; apart > 0; apart /= 2) {
-    if (own < apart) {
-      float a = across_max_partial[own];
-      float b = across_max_partial[own + apart];
-      across_max_partial[own] = max(a, b);
+  for (int distance = LANES / 2; distance > 0; distance /= 2) {
+    if (local_index < distance) {
+      float a = reduce_max_partial[local_index];
+      float b = reduce_max_partial[local_index + distance];
+      reduce_max_partial[local_index] = max(a, b);
     }
     barrier();
   }
-  v = across_max_partial[0];
+  v = reduce_max_partial[0];
 
   }
   return v;
 }
 
-shared float across_sum_partial[LANES];
+shared float reduce_sum_partial[LANES];
 
-float across_sum(float v) {
-  if (TOGETHER) {
-  int own = int(gl_LocalInvocationID.x);
+float reduce_sum(float v) {
+  if (COOPERATIVE) {
+  int local_index = int(gl_LocalInvocationID.x);
   barrier();
-  across_sum_partial[own] = v;
+  reduce_sum_partial[local_index] = v;
   barrier();
-  for (int apart = LANES / 2; apart > 0; apart /= 2) {
-    if (own < apart) {
-      float a = across_sum_partial[own];
-      float b = across_sum_partial[own + apart];
-      across_sum_partial[own] = a + b;
+  for (int distance = LANES / 2; distance > 0; distance /= 2) {
+    if (local_index < distance) {
+      float a = reduce_sum_partial[local_index];
+      float b = reduce_sum_partial[local_index + distance];
+      reduce_sum_partial[local_index] = a + b;
     }
     barrier();
   }
-  v = across_sum_partial[0];
+  v = reduce_sum_partial[0];
 
   }
   return v;
@@ -59,21 +59,21 @@ float across_sum(float v) {
 int steps() { return count; }
 
 void main() {
-  int number = TOGETHER ? workgroup_number() : flat_index();
-  int row = min(number, rows - 1);
-  VALUE top = VALUE(-INF);
-  for (int k = first_step(); k < steps(); k += step_length()) top = max(top, load(row, k));
-  top = across_max(top);
+  int unclamped_row = COOPERATIVE ? workgroup_index() : flat_index();
+  int row = min(unclamped_row, rows - 1);
+  VALUE row_max = VALUE(-INF);
+  for (int k = lane_start(); k < steps(); k += lane_stride()) row_max = max(row_max, load(row, k));
+  row_max = reduce_max(row_max);
   VALUE sum = VALUE(0.0);
-  int run = 64 * step_length();
+  int run = 64 * lane_stride();
   for (int begin = 0; begin < steps(); begin += run) {
-    VALUE part = VALUE(0.0);
-    for (int k = begin + first_step(); k < min(begin + run, steps()); k += step_length()) part += exp(load(row, k) - top);
-    sum += part;
+    VALUE partial = VALUE(0.0);
+    for (int k = begin + lane_start(); k < min(begin + run, steps()); k += lane_stride()) partial += exp(load(row, k) - row_max);
+    sum += partial;
   }
-  sum = across_sum(sum);
-  for (int k = first_step(); k < (number < rows ? steps() : 0); k += step_length()) {
+  sum = reduce_sum(sum);
+  for (int k = lane_start(); k < (unclamped_row < rows ? steps() : 0); k += lane_stride()) {
     VALUE v = load(row, k);
-    store(row, k, v - top - log(sum));
+    store(row, k, v - row_max - log(sum));
   }
 }

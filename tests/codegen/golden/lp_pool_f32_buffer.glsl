@@ -3,7 +3,7 @@
 #extension GL_EXT_samplerless_texture_functions : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
-// The window of an output along dim d: its first place, which may lie before x, its end, and the step from place to place.
+// Window of an output along dimension d: first coordinate (may be before x), end and step.
 void window_of(int at, int d, out int first, out int last, out int step) {
   first = at * stride[d] - padding[d];
   last = min(first + (window[d] - 1) * dilation[d] + 1, size[d]);
@@ -15,7 +15,7 @@ float value(int i) {
   ivec3 first, last, step;
   for (int d = 2; d >= 0; d--) {
     int a, b, c;
-    window_of(take(i, out_size[d]), d, a, b, c);
+    window_of(unravel(i, out_size[d]), d, a, b, c);
     first[d] = a;
     last[d] = b;
     step[d] = c;
@@ -28,11 +28,11 @@ float value(int i) {
       for (int w = first.z; w < last.z; w += step.z) {
         int at = (d * size[1] + h) * size[2] + w;
         float v = x_flat(plane + at, IVEC4(x_sizes));
-        row += power(abs(v), norm);
+        row += precise_pow(abs(v), norm);
       }
       sum += row;
     }
   }
-  return power(sum, 1.0 / norm);
+  return precise_pow(sum, 1.0 / norm);
 }
 

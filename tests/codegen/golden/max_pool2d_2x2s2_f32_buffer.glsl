@@ -3,13 +3,13 @@
 #extension GL_EXT_samplerless_texture_functions : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
-vec4 greater(vec4 a, vec4 b) { return vec4(maximum(a.x, b.x), maximum(a.y, b.y), maximum(a.z, b.z), maximum(a.w, b.w)); }
+vec4 maximum4(vec4 a, vec4 b) { return vec4(maximum(a.x, b.x), maximum(a.y, b.y), maximum(a.z, b.z), maximum(a.w, b.w)); }
 
 void main() {
   ivec4 sizes = IVEC4(y_sizes);
   int plane = flat_index();
-  int column = take(plane, (sizes.w + 3) / 4) * 4;
-  int row = take(plane, (sizes.z + strip_rows - 1) / strip_rows) * strip_rows;
+  int column = unravel(plane, (sizes.w + 3) / 4) * 4;
+  int row = unravel(plane, (sizes.z + strip_rows - 1) / strip_rows) * strip_rows;
   if (plane >= sizes.x * sizes.y) return;
   int x_plane = plane * x_sizes[2] * x_sizes[3];
   int x_column = column * 2 - padding[1];
@@ -37,57 +37,57 @@ void main() {
       int x_row = o * 2 + 0 - padding[0];
       bool inside = x_row >= 0 && x_row < x_sizes[2];
       int start = clamp(x_row, 0, x_sizes[2] - 1) * x_sizes[3];
-      float v0 = x_at(start + x0);
+      float v0 = x_load(start + x0);
       v0 = inside && inside0 ? v0 : -INF;
-      float v1 = x_at(start + x1);
+      float v1 = x_load(start + x1);
       v1 = inside && inside1 ? v1 : -INF;
-      float v2 = x_at(start + x2);
+      float v2 = x_load(start + x2);
       v2 = inside && inside2 ? v2 : -INF;
-      float v3 = x_at(start + x3);
+      float v3 = x_load(start + x3);
       v3 = inside && inside3 ? v3 : -INF;
-      float v4 = x_at(start + x4);
+      float v4 = x_load(start + x4);
       v4 = inside && inside4 ? v4 : -INF;
-      float v5 = x_at(start + x5);
+      float v5 = x_load(start + x5);
       v5 = inside && inside5 ? v5 : -INF;
-      float v6 = x_at(start + x6);
+      float v6 = x_load(start + x6);
       v6 = inside && inside6 ? v6 : -INF;
-      float v7 = x_at(start + x7);
+      float v7 = x_load(start + x7);
       v7 = inside && inside7 ? v7 : -INF;
-      vec4 across = vec4(-INF);
-      across = greater(across, vec4(v0, v2, v4, v6));
-      across = greater(across, vec4(v1, v3, v5, v7));
-      best0 = greater(best0, across);
+      vec4 row_max = vec4(-INF);
+      row_max = maximum4(row_max, vec4(v0, v2, v4, v6));
+      row_max = maximum4(row_max, vec4(v1, v3, v5, v7));
+      best0 = maximum4(best0, row_max);
     }
     {
       int x_row = o * 2 + 1 - padding[0];
       bool inside = x_row >= 0 && x_row < x_sizes[2];
       int start = clamp(x_row, 0, x_sizes[2] - 1) * x_sizes[3];
-      float v0 = x_at(start + x0);
+      float v0 = x_load(start + x0);
       v0 = inside && inside0 ? v0 : -INF;
-      float v1 = x_at(start + x1);
+      float v1 = x_load(start + x1);
       v1 = inside && inside1 ? v1 : -INF;
-      float v2 = x_at(start + x2);
+      float v2 = x_load(start + x2);
       v2 = inside && inside2 ? v2 : -INF;
-      float v3 = x_at(start + x3);
+      float v3 = x_load(start + x3);
       v3 = inside && inside3 ? v3 : -INF;
-      float v4 = x_at(start + x4);
+      float v4 = x_load(start + x4);
       v4 = inside && inside4 ? v4 : -INF;
-      float v5 = x_at(start + x5);
+      float v5 = x_load(start + x5);
       v5 = inside && inside5 ? v5 : -INF;
-      float v6 = x_at(start + x6);
+      float v6 = x_load(start + x6);
       v6 = inside && inside6 ? v6 : -INF;
-      float v7 = x_at(start + x7);
+      float v7 = x_load(start + x7);
       v7 = inside && inside7 ? v7 : -INF;
-      vec4 across = vec4(-INF);
-      across = greater(across, vec4(v0, v2, v4, v6));
-      across = greater(across, vec4(v1, v3, v5, v7));
-      best0 = greater(best0, across);
+      vec4 row_max = vec4(-INF);
+      row_max = maximum4(row_max, vec4(v0, v2, v4, v6));
+      row_max = maximum4(row_max, vec4(v1, v3, v5, v7));
+      best0 = maximum4(best0, row_max);
     }
     if (o >= row + 0) {
-      if (WHOLE) {
-        y_put4(at >> 2, best0);
+      if (ALIGNED_4) {
+        y_store4(at >> 2, best0);
       } else {
-        for (int p = 0; p < min(4, sizes.w - column); p++) y_put(at + p, best0[p]);
+        for (int p = 0; p < min(4, sizes.w - column); p++) y_store(at + p, best0[p]);
       }
     }
     at += sizes.w;

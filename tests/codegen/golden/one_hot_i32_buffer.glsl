@@ -4,7 +4,7 @@
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
 int value(int i) {
-  int c = take(i, classes);
-  return x_at(i) == c ? 1 : 0;
+  int c = unravel(i, classes);
+  return x_load(i) == c ? 1 : 0;
 }
 

@@ -8,13 +8,13 @@ void main() {
   int i = flat_index();
   if (i >= n) return;
   int rest = i;
-  int place = take(rest, plane);
-  int c = take(rest, words) * 4;
+  int pixel = unravel(rest, plane);
+  int c = unravel(rest, words) * 4;
   int word = 0;
   for (int lane = 0; lane < 4; lane++) {
-    int at = (rest * channels + min(c + lane, channels - 1)) * plane + place;
-    int value = c + lane < channels ? x_at(at) : zero;
+    int x_index = (rest * channels + min(c + lane, channels - 1)) * plane + pixel;
+    int value = c + lane < channels ? x_load(x_index) : zero;
     word |= (value & 255) << 8 * lane;
   }
-  y_put(i, word);
+  y_store(i, word);
 }

@@ -7,10 +7,10 @@ void main() {
   int i = flat_index();
   if (i >= n) return;
   int rest = i;
-  int lane = take(rest, lanes);
-  int k = take(rest, steps);
+  int lane = unravel(rest, lanes);
+  int k = unravel(rest, steps);
   lane += rest * lanes;
   bool used = lane < limit;
-  vec4 value = x_at4(used ? lane * lane_stride + k * step_stride : 0);
-  y_put4(i, used ? value : vec4(0.0));
+  vec4 value = x_load4(used ? lane * lane_stride + k * step_stride : 0);
+  y_store4(i, used ? value : vec4(0.0));
 }

@@ -7,11 +7,11 @@ void main() {
   int i = flat_index();
   if (i >= n) return;
   int tile = i / 8;
-  int k = take(tile, depth);
+  int k = unravel(tile, depth);
   int column = tile * 32 + i % 8 * 4;
   vec4 value = vec4(0.0);
   for (int lane = 0; lane < 4; lane++) {
-    if (column + lane < rows) value[lane] = weight_at((column + lane) * depth + k);
+    if (column + lane < rows) value[lane] = weight_load((column + lane) * depth + k);
   }
-  y_put4(i, value);
+  y_store4(i, value);
 }

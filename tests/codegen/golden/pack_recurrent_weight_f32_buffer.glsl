@@ -7,7 +7,7 @@ void main() {
   int i = flat_index();
   if (i >= n) return;
   int k = i;
-  int gate = take(k, lanes);
-  int unit = take(k, units);
-  y_put(i, gate < gates ? weight_at((gate * units + unit) * depth + k) : 0.0);
+  int gate = unravel(k, lanes);
+  int unit = unravel(k, units);
+  y_store(i, gate < gates ? weight_load((gate * units + unit) * depth + k) : 0.0);
 }

@@ -15,7 +15,7 @@ float value(int i) {
   int index = 0;
   int stride = 1;
   for (int d = 7; d >= 0; d--) {
-    index += inside(take(i, y_shape[d]) - before[d], x_shape[d]) * stride;
+    index += inside(unravel(i, y_shape[d]) - before[d], x_shape[d]) * stride;
     stride *= x_shape[d];
   }
   return x_flat(index, ivec4(x_shape[4], x_shape[5], x_shape[6], x_shape[7]));

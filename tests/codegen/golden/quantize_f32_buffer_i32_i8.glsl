@@ -5,9 +5,9 @@
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
 int value(int i) {
-  int block = block_of(i);
-  // The number that a float holds beyond an int's range does not matter: it is clamped.
-  float whole = roundEven(x_at(i) * (1.0 / scale_at(block))) + float(zero_point_at(block));
-  return int(clamp(whole, float(quant_min), float(quant_max)));
+  int block = quantization_block(i);
+  // Overflow is irrelevant: the value is clamped.
+  float rounded = roundEven(x_load(i) * (1.0 / scale_load(block))) + float(zero_point_load(block));
+  return int(clamp(rounded, float(quant_min), float(quant_max)));
 }
 

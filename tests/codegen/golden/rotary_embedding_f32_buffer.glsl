@@ -5,16 +5,16 @@
 
 float value(int i) {
   int row = i;
-  int at = take(row, 2 * pairs);
+  int column = unravel(row, 2 * pairs);
   int batch = row;
-  int position = take(batch, positions);
-  int head = take(batch, heads);
-  int pair = interleaved != 0 ? at / 2 : at < pairs ? at : at - pairs;
-  bool second = interleaved != 0 ? (at & 1) != 0 : at >= pairs;
+  int position = unravel(batch, positions);
+  int head = unravel(batch, heads);
+  int pair = interleaved != 0 ? column / 2 : column < pairs ? column : column - pairs;
+  bool second = interleaved != 0 ? (column & 1) != 0 : column >= pairs;
   int step = interleaved != 0 ? 1 : pairs;
-  int angle = batch * steps[0] + head * steps[1] + position * steps[2] + pair;
-  float c = cos_at(angle);
-  float s = sin_at(angle);
+  int angle = batch * angle_strides[0] + head * angle_strides[1] + position * angle_strides[2] + pair;
+  float c = cos_load(angle);
+  float s = sin_load(angle);
   float other = x_flat(second ? i - step : i + step, IVEC4(y_sizes));
   return x_flat(i, IVEC4(y_sizes)) * c + (second ? other : -other) * s;
 }

@@ -3,127 +3,131 @@
 #extension GL_EXT_samplerless_texture_functions : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
-struct Found {
+struct IndexedScore {
   float v;
-  int place;
+  int index;
 };
 
-shared Found found[LANES];
+shared IndexedScore lane_best[LANES];
 
-Found best_of(Found v) {
-  int own = int(gl_LocalInvocationID.x);
+IndexedScore best_of(IndexedScore v) {
+  int local_index = int(gl_LocalInvocationID.x);
   barrier();
-  found[own] = v;
+  lane_best[local_index] = v;
   barrier();
-  for (int apart = LANES / 2; apart > 0; apart /= 2) {
-    if (own < apart) {
-      Found a = found[own];
-      Found b = found[own + apart];
-      found[own] = b.v > a.v || b.v == a.v && b.place < a.place ? b : a;
+  for (int distance = LANES / 2; distance > 0; distance /= 2) {
+    if (local_index < distance) {
+      IndexedScore a = lane_best[local_index];
+      IndexedScore b = lane_best[local_index + distance];
+      lane_best[local_index] = b.v > a.v || b.v == a.v && b.index < a.index ? b : a;
     }
     barrier();
   }
-  v = found[0];
+  v = lane_best[0];
 
   return v;
 }
 
-// Floats as integers of the same order, and back.
-uint ordered(float v) {
+// Order-preserving map of floats to unsigned integers, and its inverse.
+uint float_to_ordered(float v) {
   uint bits = floatBitsToUint(v);
   return (bits & 0x80000000u) != 0u ? ~bits : bits | 0x80000000u;
 }
 
-float unordered(uint key) { return uintBitsToFloat((key & 0x80000000u) != 0u ? key & 0x7fffffffu : ~key); }
+float ordered_to_float(uint key) { return uintBitsToFloat((key & 0x80000000u) != 0u ? key & 0x7fffffffu : ~key); }
 
 float score(int i) {
-  float s = scores_at(i);
+  float s = scores_load(i);
   return isnan(s) ? -INF : s;
 }
 
-// How many of the first `extent` scores are at least `least`.
-float count_from(int extent, int first, float least) {
-  float own = 0.0;
-  for (int i = lane(); i < extent; i += LANES) own += score(first + i) >= least ? 1.0 : 0.0;
-  return sum_of(own);
+// Number of the first `extent` scores that are at least `threshold`.
+float count_at_least(int extent, int first, float threshold) {
+  float lane_count = 0.0;
+  for (int i = lane(); i < extent; i += LANES) lane_count += score(first + i) >= threshold ? 1.0 : 0.0;
+  return workgroup_sum(lane_count);
 }
 
-// The sum of exp((score - top) / temperature) over the first `extent` scores that are at least `least` and greater than `bound`.
-float mass(int extent, int first, float least, float bound, float top) {
-  float own = 0.0;
+// Sum of exp((score - max_score) / temperature) over the first `extent` scores with score >=
+// threshold and score > bound.
+float mass(int extent, int first, float threshold, float bound, float max_score) {
+  float lane_mass = 0.0;
   for (int i = lane(); i < extent; i += LANES) {
     float s = score(first + i);
-    float weight = s == top ? 1.0 : exp((s - top) / temperature_at(0));
-    own += s >= least && s > bound ? weight : 0.0;
+    float weight = s == max_score ? 1.0 : exp((s - max_score) / temperature_load(0));
+    lane_mass += s >= threshold && s > bound ? weight : 0.0;
   }
-  return sum_of(own);
+  return workgroup_sum(lane_mass);
 }
 
-// Of the first `extent` tokens that of the greatest score with noise, if it is at least `least` and greater than `bound`; else `any`.
-int chosen(int extent, int first, float least, float bound, uint position, int any) {
-  Found best = Found(-INF, any);
+// Samples from the first `extent` tokens with score >= threshold and score > bound; returns
+// `fallback` if there is none.
+int sample_above(int extent, int first, float threshold, float bound, uint position, int fallback) {
+  IndexedScore best = IndexedScore(-INF, fallback);
   for (int quad = lane(); 4 * quad < extent; quad += LANES) {
-    uvec4 words = philox(uvec4(uint(quad), position, 0u, 0u), uvec2(uint(seed_at(0)), 0u));
+    uvec4 words = philox(uvec4(uint(quad), position, 0u, 0u), uvec2(uint(seed_load(0)), 0u));
     for (int c = 0; c < min(4, extent - 4 * quad); c++) {
       float s = score(first + 4 * quad + c);
-      float v = s - temperature_at(0) * log(exponential(words[c]));
-      if (s >= least && s > bound && v > best.v) best = Found(v, 4 * quad + c);
+      float v = s - temperature_load(0) * log(exponential(words[c]));
+      if (s >= threshold && s > bound && v > best.v) best = IndexedScore(v, 4 * quad + c);
     }
   }
-  return best_of(best).place;
+  return best_of(best).index;
 }
 
-// The least score that is among the `wanted` greatest, or a number between it and the next; `each_has` is not above it.
-float least_of_greatest(int wanted, int first, float each_has, float top) {
-  uint low = ordered(each_has);
-  uint high = ordered(top) + 1u;
-  float kept = -1.0;  // scores from low on: too many yet
+// A threshold between the `requested`-th best score (inclusive) and the next one (exclusive);
+// `lane_min` is a lower bound.
+float top_k_threshold(int requested, int first, float lane_min, float max_score) {
+  uint low = float_to_ordered(lane_min);
+  uint high = float_to_ordered(max_score) + 1u;
+  float count_above = -1.0;  // number of scores >= low; initially too large
   for (int step = 0; step < 32; step++) {
-    bool open = kept != float(wanted) && high - low > 1u;
+    bool searching = count_above != float(requested) && high - low > 1u;
     uint middle = low + (high - low) / 2u;
-    float from_middle = count_from(open ? count : 0, first, unordered(middle));
-    if (open && from_middle >= float(wanted)) {
+    float from_middle = count_at_least(searching ? count : 0, first, ordered_to_float(middle));
+    if (searching && from_middle >= float(requested)) {
       low = middle;
-      kept = from_middle;
-    } else if (open) {
+      count_above = from_middle;
+    } else if (searching) {
       high = middle;
     }
   }
-  return unordered(low);
+  return ordered_to_float(low);
 }
 
 void main() {
-  int row = workgroup_number();
+  int row = workgroup_index();
   int first = min(row, rows - 1) * count;
-  Found best = Found(-INF, lane());
-  // Four loads under way together.
+  IndexedScore best = IndexedScore(-INF, lane());
+  // Four loads in flight.
   for (int i = lane(); i < count; i += 4 * LANES) {
-    vec4 four;
-    for (int c = 0; c < 4; c++) four[c] = score(first + min(i + c * LANES, count - 1));
+    vec4 values;
+    for (int c = 0; c < 4; c++) values[c] = score(first + min(i + c * LANES, count - 1));
     for (int c = 0; c < 4; c++) {
-      if (i + c * LANES < count && four[c] > best.v) best = Found(four[c], i + c * LANES);
+      if (i + c * LANES < count && values[c] > best.v) best = IndexedScore(values[c], i + c * LANES);
     }
   }
-  float each_has = -greatest_of(-best.v);
+  float lane_min = -workgroup_max(-best.v);
   best = best_of(best);
-  int token = best.place;
-  if (temperature_at(0) > 0.0) {
-    float least = -INF;
-    int wanted = top_k_at(0);
-    if (wanted > 0 && wanted < count) least = least_of_greatest(wanted, first, wanted <= LANES ? each_has : -INF, best.v);
-    // A choice leaves a part of the probability above it; all parts are as likely. So many in a row are not.
-    float share = top_p_at(0);
-    int rounds = share < 1.0 ? 16 - 4 * int(log(max(share, 1e-6))) : 1;
-    float total = mass(share < 1.0 ? count : 0, first, least, -INF, best.v);
+  int token = best.index;
+  if (temperature_load(0) > 0.0) {
+    float threshold = -INF;
+    int requested = top_k_load(0);
+    if (requested > 0 && requested < count) threshold = top_k_threshold(requested, first, requested <= LANES ? lane_min : -INF, best.v);
+    // The mass above a sample is uniformly distributed, so that long runs of rejections are
+    // improbable; the number of rounds bounds them.
+    float top_p_value = top_p_load(0);
+    int rounds = top_p_value < 1.0 ? 16 - 4 * int(log(max(top_p_value, 1e-6))) : 1;
+    float total = mass(top_p_value < 1.0 ? count : 0, first, threshold, -INF, best.v);
     float bound = -INF;
-    bool refused = true;
+    bool rejected = true;
     for (int k = 0; k < rounds; k++) {
-      token = chosen(refused ? count : 0, first, least, bound, uint(position_at(0) + row), token);
+      token = sample_above(rejected ? count : 0, first, threshold, bound, uint(position_load(0) + row), token);
       bound = score(first + token);
-      float above = mass(refused && share < 1.0 ? count : 0, first, least, bound, best.v);
-      refused = refused && share < 1.0 && bound < best.v && above >= share * total;
+      float above = mass(rejected && top_p_value < 1.0 ? count : 0, first, threshold, bound, best.v);
+      rejected = rejected && top_p_value < 1.0 && bound < best.v && above >= top_p_value * total;
     }
-    if (refused) token = best.place;
+    if (rejected) token = best.index;
   }
-  if (row < rows && lane() == 0) y_put(row, token);
+  if (row < rows && lane() == 0) y_store(row, token);
 }

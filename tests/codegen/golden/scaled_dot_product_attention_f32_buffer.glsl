@@ -5,53 +5,54 @@
 
 shared float weights[LANES];
 
-float score(int query, int key, int mask_at) {
+float score(int query, int key, int mask_index) {
   float sum = 0.0;
-  for (int e = 0; e < depth; e++) sum += query_at(query + e) * key_at(key + e);
-  return sum * (scale != 0.0 ? scale : inversesqrt(float(depth))) + (has_mask != 0 ? attn_mask_at(mask_at) : 0.0);
+  for (int e = 0; e < depth; e++) sum += query_load(query + e) * key_load(key + e);
+  return sum * (scale != 0.0 ? scale : inversesqrt(float(depth))) + (has_mask != 0 ? attn_mask_load(mask_index) : 0.0);
 }
 
 void main() {
-  int number = workgroup_number();
-  int row = min(number, rows - 1);
+  int unclamped_row = workgroup_index();
+  int row = min(unclamped_row, rows - 1);
   int batch = row;
-  int q = take(batch, queries);
-  int head = take(batch, heads);
-  int shared_head = divide(head, sharing);
-  int query = PLACE(query_steps, batch, head) + q * query_steps[3];
-  int first_key = PLACE(key_steps, batch, shared_head);
-  int first_value = PLACE(value_steps, batch, shared_head);
-  int y_row = PLACE(y_steps, batch, head) + q * y_steps[3];
-  int mask_row = batch * mask_steps[0] + head * mask_steps[1] + q * mask_steps[2];
-  int seen = is_causal != 0 ? min(q + 1, keys) : keys;
+  int q = unravel(batch, queries);
+  int head = unravel(batch, heads);
+  int kv_head = divide(head, gqa_group);
+  int query = HEAD_OFFSET(query_strides, batch, head) + q * query_strides[3];
+  int first_key = HEAD_OFFSET(key_strides, batch, kv_head);
+  int first_value = HEAD_OFFSET(value_strides, batch, kv_head);
+  int y_row = HEAD_OFFSET(y_strides, batch, head) + q * y_strides[3];
+  int mask_row = batch * mask_strides[0] + head * mask_strides[1] + q * mask_strides[2];
+  int visible_keys = is_causal != 0 ? min(q + 1, keys) : keys;
   for (int first = 0; first < width; first += 4 * LANES) {
     int column = first + lane();
     vec4 total = vec4(0.0);
-    float top = -INF;
+    float running_max = -INF;
     float sum = 0.0;
-    for (int begin = 0; begin < seen; begin += LANES) {
-      int own = begin + lane();
-      float mine = own < seen ? score(query, first_key + own * key_steps[3], mask_row + own * mask_steps[3]) : -INF;
-      float next_top = max(top, greatest_of(mine));
-      // Nothing but masked keys so far: any finite number will do.
-      float base = next_top == -INF ? 0.0 : next_top;
-      weights[lane()] = exp(mine - base);
-      float shrink = exp(top - base);
-      sum = sum * shrink + sum_of(weights[lane()]);
-      total *= shrink;
-      top = next_top;
-      for (int k = 0; k < min(LANES, seen - begin); k++) {
-        int value = first_value + (begin + k) * value_steps[3];
-        for (int part = 0; part < 4; part++) {
-          int at = column + part * LANES;
-          if (at < width) total[part] += weights[k] * value_at(value + at);
+    for (int begin = 0; begin < visible_keys; begin += LANES) {
+      int own_key = begin + lane();
+      float own_score = own_key < visible_keys ? score(query, first_key + own_key * key_strides[3], mask_row + own_key * mask_strides[3]) : -INF;
+      float next_max = max(running_max, workgroup_max(own_score));
+      // All keys so far are masked: any finite base avoids NaN (-INF - -INF).
+      float base = next_max == -INF ? 0.0 : next_max;
+      weights[lane()] = exp(own_score - base);
+      float rescale = exp(running_max - base);
+      sum = sum * rescale + workgroup_sum(weights[lane()]);
+      total *= rescale;
+      running_max = next_max;
+      for (int k = 0; k < min(LANES, visible_keys - begin); k++) {
+        int value = first_value + (begin + k) * value_strides[3];
+        for (int j = 0; j < 4; j++) {
+          int at = column + j * LANES;
+          if (at < width) total[j] += weights[k] * value_load(value + at);
         }
       }
     }
-    for (int part = 0; part < 4; part++) {
-      int at = column + part * LANES;
-      // The greatest score alone adds 1 to the sum, which is 0 only where every key is masked: then so is y.
-      if (at < width && number == row) y_put(y_row + at, total[part] / (sum == 0.0 ? 1.0 : sum));
+    for (int j = 0; j < 4; j++) {
+      int at = column + j * LANES;
+      // The maximum score contributes 1 to the sum; the sum is 0 only if all keys are masked, and
+      // then y is 0.
+      if (at < width && unclamped_row == row) y_store(y_row + at, total[j] / (sum == 0.0 ? 1.0 : sum));
     }
   }
 }

@@ -5,11 +5,11 @@
 
 float value(int i) {
   int rest = i;
-  int within = take(rest, inner);
+  int within = unravel(rest, inner);
   int outer = rest;
-  int at = take(outer, size) - first;
-  int number = at < 0 ? -1 : divide(at, step);
-  if (at < 0 || number * step != at || number >= count) return x_flat(i, IVEC4(y_sizes));
-  return src_at((outer * count + number) * inner + within);
+  int at = unravel(outer, size) - first;
+  int slice = at < 0 ? -1 : divide(at, step);
+  if (at < 0 || slice * step != at || slice >= count) return x_flat(i, IVEC4(y_sizes));
+  return src_load((outer * count + slice) * inner + within);
 }
 

@@ -7,32 +7,33 @@ void main() {
   int i = flat_index();
   if (i >= n) return;
   int row = i;
-  int k = take(row, step == 0 ? count : pairs);
+  int k = unravel(row, step == 0 ? count : pairs);
   if (step == 0) {
-    int at = index_of(row, k, count);
-    values_put(at, x_at(at));
-    indices_put(at, k);
+    int y_index = element_index(row, k, count);
+    values_store(y_index, x_load(y_index));
+    indices_store(y_index, k);
     return;
   }
-  // Step s is number `part` of the steps that sort runs of `run`: 1, 2, 3 … of them for 2, 4, 8 ….
-  int part = step - 1;
+  // Step s is step `level_step` of the level that merges runs of `run` elements; level l has l
+  // steps.
+  int level_step = step - 1;
   int level = 1;
-  for (; part >= level; level++) part -= level;
+  for (; level_step >= level; level++) level_step -= level;
   int run = 1 << level;
-  int gap = run >> (part + 1);
+  int gap = run >> (level_step + 1);
   int within = k & (gap - 1);
   int low = 2 * (k - within) + within;
-  int high = part == 0 ? low + 2 * (gap - within) - 1 : low + gap;
+  int high = level_step == 0 ? low + 2 * (gap - within) - 1 : low + gap;
   if (high >= count) return;
-  low = index_of(row, low, count);
-  high = index_of(row, high, count);
-  float a = values_at(low);
-  float b = values_at(high);
-  int a_place = indices_at(low);
-  int b_place = indices_at(high);
-  if (!before(b, b_place, a, a_place)) return;
-  values_put(low, b);
-  values_put(high, a);
-  indices_put(low, b_place);
-  indices_put(high, a_place);
+  low = element_index(row, low, count);
+  high = element_index(row, high, count);
+  float a = values_load(low);
+  float b = values_load(high);
+  int a_index = indices_load(low);
+  int b_index = indices_load(high);
+  if (!before(b, b_index, a, a_index)) return;
+  values_store(low, b);
+  values_store(high, a);
+  indices_store(low, b_index);
+  indices_store(high, a_index);
 }

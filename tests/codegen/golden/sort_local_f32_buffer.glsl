@@ -4,16 +4,16 @@
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
 shared TYPE elements[1024];
-shared int places[1024];
+shared int element_indices[1024];
 
 void main() {
-  int number = workgroup_number();
-  int row = min(number, rows - 1);
+  int unclamped_row = workgroup_index();
+  int row = min(unclamped_row, rows - 1);
   int size = 1;
   while (size < count) size *= 2;
   for (int k = lane(); k < size; k += LANES) {
-    elements[k] = k < count ? x_at(index_of(row, k, count)) : TYPE(0);
-    places[k] = k;
+    elements[k] = k < count ? x_load(element_index(row, k, count)) : TYPE(0);
+    element_indices[k] = k;
   }
   barrier();
   for (int run = 2; run <= size; run *= 2) {
@@ -24,20 +24,20 @@ void main() {
         int high = 2 * gap == run ? low + 2 * (gap - within) - 1 : low + gap;
         TYPE a = elements[low];
         TYPE b = elements[high];
-        int i = places[low];
-        int j = places[high];
+        int i = element_indices[low];
+        int j = element_indices[high];
         bool swap = before(b, j, a, i);
         elements[low] = swap ? b : a;
         elements[high] = swap ? a : b;
-        places[low] = swap ? j : i;
-        places[high] = swap ? i : j;
+        element_indices[low] = swap ? j : i;
+        element_indices[high] = swap ? i : j;
       }
       barrier();
     }
   }
-  for (int k = lane(); k < (number == row ? kept : 0); k += LANES) {
-    int at = index_of(row, k, kept);
-    values_put(at, elements[k]);
-    indices_put(at, places[k]);
+  for (int k = lane(); k < (unclamped_row == row ? output_count : 0); k += LANES) {
+    int at = element_index(row, k, output_count);
+    values_store(at, elements[k]);
+    indices_store(at, element_indices[k]);
   }
 }

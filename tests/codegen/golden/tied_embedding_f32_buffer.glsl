@@ -4,9 +4,9 @@
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
 float value(int i) {
-  int k = take(i, size);
-  int row = index_at(i);
+  int k = unravel(i, size);
+  int row = index_load(i);
   row = clamp(row < 0 ? row + rows : row, 0, rows - 1);
-  return weight_at((row / 32 * size + k) * 32 + row % 32);
+  return weight_load((row / 32 * size + k) * 32 + row % 32);
 }
 

@@ -5,8 +5,8 @@
 
 float value(int i) {
   int rest = i;
-  int column = take(rest, y_sizes[3]);
-  int row = take(rest, y_sizes[2]);
+  int column = unravel(rest, y_sizes[3]);
+  int row = unravel(rest, y_sizes[2]);
   float v = x_flat(i, IVEC4(y_sizes));
   return column - row <= diagonal ? v : float(0);
 }

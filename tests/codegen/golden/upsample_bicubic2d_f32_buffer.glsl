@@ -4,21 +4,21 @@
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
 float value(int i) {
-  ivec4 nchw = dense_position(i, IVEC4(y_sizes));
+  ivec4 nchw = dense_coord(i, IVEC4(y_sizes));
   ivec4 sizes = IVEC4(x_sizes);
   vec2 scale = vec2(scale_h, scale_w);
   vec2 at = align_corners != 0 ? vec2(nchw.zw) * scale : (vec2(nchw.zw) + 0.5) * scale - 0.5;
   ivec2 low = ivec2(floor(at));
-  vec4 down = cubic_weights(at.x - float(low.x));
-  vec4 across = cubic_weights(at.y - float(low.y));
+  vec4 weights_y = cubic_weights(at.x - float(low.x));
+  vec4 weights_x = cubic_weights(at.y - float(low.y));
   float sum = 0.0;
   for (int r = 0; r < 4; r++) {
     float row = 0.0;
     for (int c = 0; c < 4; c++) {
-      ivec2 from = clamp(low + ivec2(r, c) - 1, ivec2(0), sizes.zw - 1);
-      row += across[c] * x_nchw(ivec4(nchw.xy, from), sizes);
+      ivec2 tap = clamp(low + ivec2(r, c) - 1, ivec2(0), sizes.zw - 1);
+      row += weights_x[c] * x_nchw(ivec4(nchw.xy, tap), sizes);
     }
-    sum += down[r] * row;
+    sum += weights_y[r] * row;
   }
   return sum;
 }

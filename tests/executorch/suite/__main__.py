@@ -1,8 +1,8 @@
-"""Tries cases and prints or writes what becomes of them.
+"""Runs cases and prints or writes their outcomes.
 
-Results in FOLDER are kept, and not tried again; PAGE says what all of them are.
+Results in DIRECTORY are kept, and their cases not run again. PAGE summarizes all results.
 
-python -m tests.executorch.suite FOLDER [--only PART…] [--again KIND…] [--page PAGE]
+python -m tests.executorch.suite DIRECTORY [--only PART…] [--again KIND…] [--page PAGE]
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from tests.executorch.suite.table import page
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("directory", type=Path)
     parser.add_argument("--only", nargs="*", default=[""], help="parts of ids: COLUMN/OP#N:DTYPE")
-    parser.add_argument("--again", nargs="*", default=[], help="kinds of results to try again")
+    parser.add_argument("--again", nargs="*", default=[], help="kinds of results to run again")
     parser.add_argument("--page", type=Path)
     arguments = parser.parse_args()
-    arguments.folder.mkdir(parents=True, exist_ok=True)
-    _forget(arguments.folder / "results.jsonl", arguments.again)
+    arguments.directory.mkdir(parents=True, exist_ok=True)
+    _forget(arguments.directory / "results.jsonl", arguments.again)
     runs = [run for run in all_runs() if any(part in run for part in arguments.only)]
-    outcomes = try_all(runs, arguments.folder)
+    outcomes = try_all(runs, arguments.directory)
     if arguments.page:
-        known = read_results(arguments.folder / "results.jsonl")
+        known = read_results(arguments.directory / "results.jsonl")
         found = {run: known[run] for run in all_runs() if run in known}
         arguments.page.write_text(page(found), encoding="utf-8")
         return

@@ -1,4 +1,4 @@
-"""One case, from the module to the comparison."""
+"""Runs one case, from the module to the comparison."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.executorch.suite.cases import Call, Case, module_of
 from tests.executorch.suite.columns import Column, rounded
 from tests.executorch.suite.outcome import Kind, Outcome
 
-# The suites have operators beyond those that PyTorch calls its core.
+# The suites contain operators outside of the core ATen set.
 _CONFIG = EdgeCompileConfig(_check_ir_validity=False)
 
 
 class _Reasons(logging.Handler):
-    """Collects why the partitioner leaves a node, which it tells its log alone."""
+    """Collects the reasons for skipped nodes from the partitioner's log."""
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)
@@ -47,18 +47,20 @@ def attempt(case: Case, column: Column) -> Outcome:
     root.setLevel(logging.INFO)
     try:
         program = lowered(module, inputs, column)
-    except Exception as error:  # whatever the exporter raises is the outcome
+    except Exception as error:  # any exception of the exporter is an outcome
         return Outcome(Kind.OTHER, f"not exported: {_first_line(error)}")
     finally:
         root.setLevel(level)
         root.removeHandler(reasons)
     if program.delegates == 0:
-        return Outcome(Kind.LEFT, ", ".join(sorted(set(reasons.found))) or "nothing is left of it")
+        return Outcome(
+            Kind.NOT_DELEGATED, ", ".join(sorted(set(reasons.found))) or "the module has no nodes"
+        )
     return _run(case, column, module, inputs, program)
 
 
 def prepared(case: Case, column: Column) -> Call:
-    """The case's module, with the numbers that the column computes with."""
+    """The case's module, with values rounded as the column requires."""
     module = module_of(case)
     module.eval()
     if column is Column.FORCED:
@@ -69,7 +71,7 @@ def prepared(case: Case, column: Column) -> Call:
 
 
 def lowered(module: torch.nn.Module, inputs: Inputs, column: Column) -> Lowered:
-    """Every size above 1 may vary up to itself; PyTorch fixes what an operator does not let."""
+    """With dynamic shapes, each size above 1 is a maximum; PyTorch specializes unsupported ones."""
     sizes = None
     if column is Column.DYNAMIC and inputs:
         dim = torch.export.Dim
@@ -82,15 +84,15 @@ def _run(case: Case, column: Column, module: Call, inputs: Inputs, program: Lowe
     try:
         method = load(program.buffer)
         for each in [inputs, *smaller(module, program, inputs)]:
-            wanted = reference(module, each, column)
-            found = difference(run(method, each), wanted, tolerances(case, column))
+            expected = reference(module, each, column)
+            found = difference(run(method, each), expected, tolerances(case, column))
             if found:
                 sizes = [list(x.shape) for x in each]
                 return Outcome(Kind.WRONG, f"{found} (inputs {sizes})")
     except RuntimeError as error:
         ours = spirloom.executorch.last_error()
         if ours:
-            return Outcome(Kind.REFUSED, ours)
+            return Outcome(Kind.REJECTED, ours)
         return Outcome(Kind.OTHER, f"ExecuTorch: {_first_line(error)}")
     return Outcome(Kind.PASSES)
 
@@ -101,7 +103,7 @@ def tolerances(case: Case, column: Column) -> tuple[float, float]:
 
 
 def reference(module: torch.nn.Module, inputs: Inputs, column: Column) -> list[torch.Tensor]:
-    """What PyTorch computes."""
+    """PyTorch's results."""
     with torch.no_grad():
         found = module(*inputs)
     tensors = list(found) if isinstance(found, tuple | list) else [found]
@@ -109,13 +111,13 @@ def reference(module: torch.nn.Module, inputs: Inputs, column: Column) -> list[t
 
 
 def smaller(module: torch.nn.Module, program: Lowered, inputs: Inputs) -> list[Inputs]:
-    """The inputs, cut to about half the sizes that do vary, if there are such and PyTorch runs."""
+    """The inputs cut to about half of each dynamic size; empty without any or if PyTorch fails."""
     ranges = program.exported.range_constraints
     values = {s: int(r.lower + (r.upper - r.lower) // 2) for s, r in ranges.items()}
     cut: list[torch.Tensor] = []
     for x, shape in zip(inputs, program.input_shapes, strict=True):
         sizes = [n if isinstance(n, int) else int(n.node.expr.subs(values)) for n in shape]
-        # contiguous() leaves a tensor without elements its strides, which ExecuTorch ends on.
+        # contiguous() does not change the strides of empty tensors, on which ExecuTorch crashes.
         part = x[tuple(slice(0, n) for n in sizes)]
         cut.append(part.clone(memory_format=torch.contiguous_format))
     if all(a.shape == b.shape for a, b in zip(cut, inputs, strict=True)):
@@ -123,7 +125,7 @@ def smaller(module: torch.nn.Module, program: Lowered, inputs: Inputs) -> list[I
     try:
         module(*cut)
     except (RuntimeError, IndexError):
-        return []  # indices beyond what is left
+        return []  # indices out of range of the cut input
     return [tuple(cut)]
 
 
@@ -133,19 +135,19 @@ def _first_line(error: Exception) -> str:
 
 
 def difference(
-    given: Sequence[torch.Tensor], wanted: list[torch.Tensor], allowed: tuple[float, float]
+    given: Sequence[torch.Tensor], expected: list[torch.Tensor], allowed: tuple[float, float]
 ) -> str:
-    """What differs; "": nothing does."""
-    if len(given) != len(wanted):
-        return f"{len(given)} results instead of {len(wanted)}"
-    for i, (ours, theirs) in enumerate(zip(given, wanted, strict=True)):
+    """A description of the difference; "" if there is none."""
+    if len(given) != len(expected):
+        return f"{len(given)} results; expected {len(expected)}"
+    for i, (ours, theirs) in enumerate(zip(given, expected, strict=True)):
         if ours.dtype != theirs.dtype or ours.shape != theirs.shape:
             return (
-                f"result {i} is {ours.dtype} {list(ours.shape)} instead of "
+                f"result {i} is {ours.dtype} {list(ours.shape)}; expected "
                 f"{theirs.dtype} {list(theirs.shape)}"
             )
         rtol, atol = allowed if theirs.is_floating_point() else (0.0, 0.0)
         if not torch.allclose(ours, theirs, rtol=rtol, atol=atol, equal_nan=True):
-            most = (ours.double() - theirs.double()).abs().nan_to_num(torch.inf).max()
-            return f"result {i} differs by {most:.3g}"
+            error = (ours.double() - theirs.double()).abs().nan_to_num(torch.inf).max()
+            return f"result {i} differs by {error:.3g}"
     return ""

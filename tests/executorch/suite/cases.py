@@ -1,4 +1,4 @@
-"""ExecuTorch's suites of its operators (op_tests/cases.py), a module for each case."""
+"""ExecuTorch's operator suites (op_tests/cases.py), one module per case."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from executorch.backends.vulkan.test.op_tests.cases import test_suites
 
 from tests.executorch.suite.data import DTYPES, make_tensor, make_tensors
 
-# Arguments that say where and how a tensor lies: the suites leave them out.
-_UNSAID = {"dtype", "layout", "device", "pin_memory", "memory_format"}
-# Parts of the names of arguments that are constants of a network in all suites.
+# Arguments for device and memory format, which the suites omit.
+_OMITTED = {"dtype", "layout", "device", "pin_memory", "memory_format"}
+# Parts of the names of arguments that are weights in all suites.
 _WEIGHTS = ("weight", "bias", "running_mean", "running_var")
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Input case `number` of the suite of an operator, in one of its dtypes."""
+    """Input case `number` of an operator's suite, in one of its dtypes."""
 
     op: str
     number: int
@@ -40,12 +40,12 @@ class Case:
 
 
 class Call(torch.nn.Module):  # type: ignore[misc]
-    """A call of an operator: what is a constant of a network in its module, the rest as inputs."""
+    """A call of an operator: weights are buffers of the module, other tensors inputs."""
 
     def __init__(self, op: torch._ops.OpOverload) -> None:
         super().__init__()
         self.op = op
-        self.plan: list[tuple[str, str, Any]] = []  # argument, kind, what it is
+        self.plan: list[tuple[str, str, Any]] = []  # argument, kind, value
         self.inputs: list[torch.Tensor] = []
 
     def add_input(self, argument: str, tensor: torch.Tensor) -> None:
@@ -65,20 +65,20 @@ class Call(torch.nn.Module):  # type: ignore[misc]
         self.plan.append((argument, "value", value))
 
     def forward(self, *inputs: torch.Tensor) -> Any:
-        given: dict[str, Any] = {}
+        named: dict[str, Any] = {}
         for argument, kind, what in self.plan:
             if kind == "input":
-                given[argument] = inputs[what]
+                named[argument] = inputs[what]
             elif kind == "inputs":
-                given[argument] = list(inputs[what[0] : what[1]])
+                named[argument] = list(inputs[what[0] : what[1]])
             else:
-                given[argument] = getattr(self, what) if kind == "weight" else what
-        by_place = [given.pop(a.name) for a in self.op._schema.arguments if not a.kwarg_only]
-        return self.op(*by_place, **given)
+                named[argument] = getattr(self, what) if kind == "weight" else what
+        positional = [named.pop(a.name) for a in self.op._schema.arguments if not a.kwarg_only]
+        return self.op(*positional, **named)
 
 
 def all_cases() -> dict[str, Case]:
-    """By name, in the order of the suites."""
+    """The cases by name, in the order of the suites."""
     return {case.name: case for op in test_suites for case in _cases_of(op)}
 
 
@@ -94,21 +94,21 @@ def _cases_of(op: str) -> Iterator[Case]:
 
 
 def module_of(case: Case) -> Call:
-    """The module, with its `inputs`; the same at every call."""
+    """The module with its `inputs`, with a fixed seed."""
     torch.manual_seed(42)
     _, packet, overload = case.op.split(".")
     op = getattr(getattr(torch.ops.aten, packet), overload)
     module = Call(op)
-    for place, argument in enumerate(op._schema.arguments):
-        is_given = place < len(case.values)
-        _add(module, case, argument, case.values[place] if is_given else argument.default_value)
+    for position, argument in enumerate(op._schema.arguments):
+        is_given = position < len(case.values)
+        _add(module, case, argument, case.values[position] if is_given else argument.default_value)
     return module
 
 
 def _add(module: Call, case: Case, argument: Any, data: Any) -> None:
     name, kind = argument.name, str(argument.real_type)
     dtype = DTYPES[case.dtype]
-    if name in _UNSAID:
+    if name in _OMITTED:
         module.add_value(name, None)
     elif kind in ("Tensor", "Optional[Tensor]"):
         if data is None:
@@ -124,7 +124,7 @@ def _add(module: Call, case: Case, argument: Any, data: Any) -> None:
 
 
 def _value(kind: str, data: Any) -> Any:
-    """A value as the generator writes it in C++."""
+    """Converts a value as ExecuTorch's C++ generator does."""
     if "List[" in kind and data is not None:
         items = list(data) if isinstance(data, list | tuple) else [data]
         return [float(item) for item in items] if "float" in kind else items

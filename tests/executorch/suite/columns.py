@@ -1,4 +1,4 @@
-"""How each case is lowered."""
+"""The ways to lower a case."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tests.executorch.suite.cases import Case, all_cases
 class Column(StrEnum):
     """A column of the table."""
 
-    STATIC = "static"  # in the suite's own dtypes but half floats
-    HALF = "half"  # in half floats, where the suite has them
-    DYNAMIC = "dynamic"  # every size of an input that may vary does, require_dynamic_shapes
-    FORCED = "force_fp16"  # of floats, computed in half floats
+    STATIC = "static"  # in the suite's dtypes except fp16
+    HALF = "half"  # in fp16, if the suite has it
+    DYNAMIC = "dynamic"  # dynamic input sizes where possible, require_dynamic_shapes
+    FORCED = "force_fp16"  # fp32 cases computed in fp16
 
     @property
     def options(self) -> dict[str, bool]:
-        """The partitioner's."""
+        """Options of the partitioner."""
         if self is Column.DYNAMIC:
             return {"require_dynamic_shapes": True}
         return {"force_fp16": True} if self is Column.FORCED else {}
@@ -33,11 +33,11 @@ class Column(StrEnum):
 
 
 def all_runs() -> list[str]:
-    """The ids of all that can be tried: COLUMN/CASE."""
+    """The ids of all runs: COLUMN/CASE."""
     cases = all_cases().values()
     return [f"{column}/{case.name}" for column in Column for case in cases if column.has(case)]
 
 
 def rounded(tensor: torch.Tensor) -> torch.Tensor:
-    """With numbers that half floats hold: what force_fp16 makes of an input or a result."""
+    """Rounds fp32 values to fp16, as force_fp16 does with inputs and results."""
     return tensor.half().float() if tensor.dtype is torch.float32 else tensor

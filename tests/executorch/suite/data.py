@@ -1,4 +1,4 @@
-"""The tensors that ExecuTorch's generated tests make (op_tests/utils/gen_correctness_base.py)."""
+"""Test tensors as in ExecuTorch's generated tests (op_tests/utils/gen_correctness_base.py)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-# How the suites spell dtypes.
+# The suites' names of dtypes.
 DTYPES = {
     "at::kFloat": torch.float32,
     "at::kHalf": torch.float16,
@@ -29,26 +29,26 @@ def _random(sizes: Sequence[int], dtype: torch.dtype, bounds: _Range) -> torch.T
     return torch.rand(sizes, dtype=dtype) * (high - low) + low
 
 
-def _counting(sizes: Sequence[int], dtype: torch.dtype, _: _Range) -> torch.Tensor:
+def _sequence(sizes: Sequence[int], dtype: torch.dtype, _: _Range) -> torch.Tensor:
     count = torch.arange(1, math.prod(sizes) + 1, dtype=torch.float32)
     return count.reshape(tuple(sizes)).to(dtype)
 
 
-def _whole(sizes: Sequence[int], dtype: torch.dtype, _: _Range) -> torch.Tensor:
+def _integers(sizes: Sequence[int], dtype: torch.dtype, _: _Range) -> torch.Tensor:
     return torch.randint(1, 20, tuple(sizes)).to(dtype)
 
 
 _MAKERS: dict[str, Callable[[Sequence[int], torch.dtype, _Range], torch.Tensor]] = {
     "make_rand_tensor": _random,
-    "make_seq_tensor": _counting,
-    "make_casted_randint_tensor": _whole,
+    "make_seq_tensor": _sequence,
+    "make_casted_randint_tensor": _integers,
     "make_zeros_tensor": lambda sizes, dtype, _: torch.zeros(tuple(sizes), dtype=dtype),
     "make_ones_tensor": lambda sizes, dtype, _: torch.ones(tuple(sizes), dtype=dtype),
 }
 
 
 def make_tensor(suite: Any, argument: str, data: Any, dtype: torch.dtype) -> torch.Tensor:
-    """The tensor of the sizes `data` (one int: of rank 1) that the suite gives an argument."""
+    """The tensor of an argument. `data` is its shape, an int for rank 1, or literal indices."""
     if argument in ("index", "indices"):
         return torch.tensor(data, dtype=torch.int32)
     maker = _MAKERS[suite.arg_data_gen_fn.get(argument, suite.data_gen)]
@@ -59,7 +59,7 @@ def make_tensor(suite: Any, argument: str, data: Any, dtype: torch.dtype) -> tor
 
 
 def make_tensors(suite: Any, argument: str, data: Any, dtype: torch.dtype) -> list[torch.Tensor]:
-    """The same of an argument that is a list of tensors; those are never literal indices."""
+    """The tensors of a list argument; `data` is a list of shapes."""
     maker = _MAKERS[suite.arg_data_gen_fn.get(argument, suite.data_gen)]
     named = suite.arg_dtype.get(argument)
     bounds = suite.arg_data_range.get(argument, suite.data_range)

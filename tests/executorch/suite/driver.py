@@ -1,4 +1,4 @@
-"""Tries cases of the suites in worker processes; one that ends a process is a crash by name."""
+"""Runs cases of the suites in worker processes. A case that ends its process counts as a crash."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from typing import Any
 from tests.executorch.suite.outcome import Kind, Outcome, read_rows
 
 ROOT = Path(__file__).resolve().parents[3]
-_PATIENCE = 300.0  # seconds for a case
+_TIMEOUT = 300.0  # seconds for a case
 
 
 def try_all(runs: Sequence[str], folder: Path) -> dict[str, Outcome]:
-    """Id → outcome. What `folder` has results of is not tried again."""
+    """Id → outcome. Cases with a result in `folder` are not run again."""
     results = folder / "results.jsonl"
     while missing := sorted(set(runs) - read_results(results).keys(), key=runs.index):
         listed = folder / "runs.txt"
@@ -33,7 +33,7 @@ def try_all(runs: Sequence[str], folder: Path) -> dict[str, Outcome]:
 
 
 def _work(listed: Path, results: Path, log: int) -> str:
-    """Runs a worker. How it ended, which is of interest if it was not with the last case."""
+    """Runs a worker. Returns how it ended, for a worker that ended before the last case."""
     environment = os.environ | {"PYTHONWARNINGS": "ignore"}
     command = [sys.executable, "-m", "tests.executorch.suite.worker", str(listed), str(results)]
     with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log) as worker:
@@ -42,21 +42,21 @@ def _work(listed: Path, results: Path, log: int) -> str:
             size = results.stat().st_size if results.exists() else 0
             if size != seen:
                 seen, since = size, time.monotonic()
-            if time.monotonic() - since > _PATIENCE:
+            if time.monotonic() - since > _TIMEOUT:
                 worker.kill()
-                return f"no end in {_PATIENCE:.0f} s"
+                return f"timeout after {_TIMEOUT:.0f} s"
             time.sleep(0.1)
         code = worker.returncode
     return signal.Signals(-code).name if code < 0 else f"exit status {code}"
 
 
 def _name_crash(results: Path, before: int, ending: str) -> None:
-    """Gives the case that was begun last, if it has no outcome, one; several are tried alone."""
+    """Adds an outcome for the last started case, if it has none. A batch is split into cases."""
     rows = read_rows(results)
     if len(rows) == before:
-        raise RuntimeError(f"The worker tried nothing: {ending}.")
-    if "together" in rows[-1]:
-        row: dict[str, Any] = {"alone": rows[-1]["together"]}
+        raise RuntimeError(f"The worker ran no case: {ending}.")
+    if "batch" in rows[-1]:
+        row: dict[str, Any] = {"single": rows[-1]["batch"]}
     elif "run" in rows[-1] and "kind" not in rows[-1]:
         row = rows[-1] | {"kind": Kind.CRASH, "reason": ending, "seconds": 0}
     else:
@@ -66,7 +66,7 @@ def _name_crash(results: Path, before: int, ending: str) -> None:
 
 
 def read_results(results: Path) -> dict[str, Outcome]:
-    """Id → outcome, of the rows that have one; the last counts."""
+    """Id → outcome, of the rows with an outcome; the last one counts."""
     return {
         row["run"]: Outcome(Kind(row["kind"]), row["reason"])
         for row in read_rows(results)

@@ -1,4 +1,4 @@
-"""What becomes of a case of the suites."""
+"""The outcome of a case of the suites."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 class Kind(StrEnum):
     PASSES = "passes"
-    LEFT = "left"  # the partitioner delegates nothing of it
-    REFUSED = "refused"  # by Spirloom
-    OTHER = "other"  # PyTorch or ExecuTorch itself cannot export or run it
+    NOT_DELEGATED = "not delegated"  # the partitioner delegates no node
+    REJECTED = "rejected"  # by Spirloom
+    OTHER = "other"  # PyTorch or ExecuTorch cannot export or run it
     WRONG = "wrong"
     CRASH = "crash"
 
@@ -25,7 +25,7 @@ class Outcome:
 
 
 def read_rows(results: Path) -> list[dict[str, Any]]:
-    """What a worker wrote. A last line may be cut off where a process was."""
+    """The rows that workers wrote. The last line may be incomplete if a process ended."""
     if not results.exists():
         return []
     lines = results.read_text(encoding="utf-8").splitlines()

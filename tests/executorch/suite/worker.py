@@ -1,8 +1,8 @@
-"""Tries cases in a process of its own: python -m tests.executorch.suite.worker RUNS RESULTS.
+"""Runs cases in a separate process: python -m tests.executorch.suite.worker RUNS RESULTS.
 
-RUNS has an id a line. RESULTS gets rows of JSON: before cases are tried, which may end the process,
-their ids (`run`, or `together`), and after it a row with the outcome for each. What a row says is
-to be tried `alone` is.
+RUNS contains one id per line. RESULTS is appended with JSON rows: before a case or a batch, which
+may crash the process, its ids (`run` or `batch`), and afterwards a row with the outcome per case.
+Ids in `single` rows are not run in batches.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from tests.executorch.suite.attempt import attempt
+from tests.executorch.suite.batch import all_pass, groups
 from tests.executorch.suite.cases import Case, all_cases
 from tests.executorch.suite.columns import Column
 from tests.executorch.suite.outcome import Kind, Outcome, read_rows
-from tests.executorch.suite.together import all_pass, groups
 
 
 def main() -> None:
     warnings.simplefilter("ignore")
     cases = all_cases()
     runs, results = Path(sys.argv[1]), Path(sys.argv[2])
-    alone = {run for row in read_rows(results) for run in row.get("alone", [])}
+    single = {run for row in read_rows(results) for run in row.get("single", [])}
     with results.open("a", encoding="utf-8") as out:
         for group in groups(runs.read_text(encoding="utf-8").splitlines()):
-            if len(group) > 1 and alone.isdisjoint(group) and _together(group, cases, out):
+            if len(group) > 1 and single.isdisjoint(group) and _try_batch(group, cases, out):
                 continue
             for run in group:
                 _write(out, run=run)
@@ -38,8 +38,8 @@ def main() -> None:
                 _write_outcome(out, run, outcome, time.monotonic() - start)
 
 
-def _together(group: list[str], cases: dict[str, Case], out: TextIO) -> bool:
-    _write(out, together=group)
+def _try_batch(group: list[str], cases: dict[str, Case], out: TextIO) -> bool:
+    _write(out, batch=group)
     start = time.monotonic()
     if not all_pass([cases[_case(run)] for run in group], _column(group[0])):
         return False

@@ -1,5 +1,5 @@
-// Runs an operator of the application's own: cubes five numbers. It calls Vulkan itself as well,
-// through volk or through prototypes.
+// Runs the application's operator: cubes five values. The application also calls Vulkan, through
+// volk or through prototypes.
 #ifdef CONSUMER_PROTOTYPES
 #include <vulkan/vulkan.h>
 #else
@@ -24,7 +24,7 @@ const ShaderLibrary& ConsumerShaders();
 
 namespace {
 
-// A graph file with the one node y = cube(x), of `count` numbers.
+// A graph file with one node, y = cube(x), for `count` elements.
 std::vector<std::byte> CubeGraph(uint64_t count) {
   namespace schema = spirloom::schema;
   flatbuffers::FlatBufferBuilder builder;
@@ -38,7 +38,8 @@ std::vector<std::byte> CubeGraph(uint64_t count) {
       schema::CreateArgDirect(builder, schema::ArgKind::Tensor, &x)};
   const std::vector<flatbuffers::Offset<schema::Node>> nodes = {
       schema::CreateNodeDirect(builder, "consumer.cube", &args, &y, "cube")};
-  const auto graph = schema::CreateGraphDirect(builder, /*version=*/1, &tensors,
+  constexpr auto kVersion = static_cast<uint32_t>(schema::FormatVersion::Current);
+  const auto graph = schema::CreateGraphDirect(builder, kVersion, &tensors,
                                                /*constants=*/nullptr, &nodes, &x, &y);
   builder.FinishSizePrefixed(graph, schema::GraphIdentifier());
   const auto bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
@@ -47,7 +48,7 @@ std::vector<std::byte> CubeGraph(uint64_t count) {
   return file;
 }
 
-// Whether the application's own use of Vulkan works.
+// Whether the application's Vulkan calls work.
 bool CallVulkan() {
 #ifndef CONSUMER_PROTOTYPES
   if (volkInitialize() != VK_SUCCESS) return false;
@@ -66,7 +67,7 @@ int Fail(const spirloom::Status& status) {
 int main() {
   if (spirloom::Version() != SPIRLOOM_VERSION) return 1;
   if (!spirloom::IsAvailable()) {
-    std::puts("No Vulkan device; nothing run.");
+    std::puts("No Vulkan device; nothing was run.");
     return 0;
   }
   if (!CallVulkan()) return 1;
@@ -87,9 +88,9 @@ int main() {
     }
   }
   if (!CallVulkan()) {
-    std::puts("consumer: its own calls of Vulkan fail");
+    std::puts("consumer: the Vulkan calls of the application failed");
     return 1;
   }
-  std::puts("Cubed five numbers.");
+  std::puts("Cubed five values.");
   return 0;
 }

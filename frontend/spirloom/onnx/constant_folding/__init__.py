@@ -1,4 +1,4 @@
-"""Evaluation of ONNX nodes at import, where all their inputs are constants."""
+"""Constant folding: evaluation of ONNX nodes with constant inputs at import."""
 
 from __future__ import annotations
 

@@ -77,10 +77,10 @@ def _tile(ctx: NodeContext, inputs: list[Array]) -> Array:
 @folds("Gather")
 def _gather(ctx: NodeContext, inputs: list[Array]) -> Array:
     axis = ctx.axis(ctx.integer("axis", 0), inputs[0].ndim)
-    x, places = inputs
-    shape = [*x.shape[:axis], *places.shape, *x.shape[axis + 1 :]]
+    x, indices = inputs
+    shape = [*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]]
     ctx.check_size(shape, x.itemsize)
-    return np.asarray(np.take(x, places.astype(np.int64), axis=axis))
+    return np.asarray(np.take(x, indices.astype(np.int64), axis=axis))
 
 
 @folds("Slice")
@@ -93,7 +93,7 @@ def _slice(ctx: NodeContext, inputs: list[Array]) -> Array:
 
 
 def slices(ctx: NodeContext, shape: tuple[int, ...]) -> list[tuple[int, int, int, int]]:
-    """The (axis, start, end, step) a Slice asks for, as for range()."""
+    """The (axis, start, end, step) of each slice, with the semantics of range()."""
     if ctx.opset < 10:
         starts, ends = ctx.integers("starts"), ctx.integers("ends")
         axes, steps = ctx.integers("axes"), None
@@ -122,14 +122,14 @@ def _split(ctx: NodeContext, inputs: list[Array]) -> list[Array]:
 
 
 def split_sizes(ctx: NodeContext, length: int) -> list[int]:
-    """The lengths a Split cuts `length` into."""
+    """The sizes of the outputs of a Split."""
     sizes = ctx.integers("split") if ctx.has("split") else ctx.constant_ints(1)
     if sizes is None:
         count = len(ctx.node.output)
         size = -(-length // count)
         sizes = [max(min(size, length - i * size), 0) for i in range(count)]
     if sum(sizes) != length or any(s < 0 for s in sizes) or len(sizes) != len(ctx.node.output):
-        raise Unsupported(f"it cannot split {length} into {sizes}")
+        raise Unsupported(f"its split sizes {sizes} do not add up to {length}")
     return sizes
 
 
@@ -170,7 +170,7 @@ def _size(ctx: NodeContext, inputs: list[Array]) -> Array:
 
 
 def shape_slice(ctx: NodeContext, shape: Sequence[int]) -> Array:
-    """What Shape gives for a tensor of this shape (opset 15 has start and end)."""
+    """The output of Shape for a tensor of this shape (opset 15 has start and end)."""
     end = ctx.integer("end", len(shape))
     return np.array(list(shape)[ctx.integer("start", 0) : end], dtype=np.int64)
 
@@ -181,7 +181,7 @@ def _reshape(ctx: NodeContext, inputs: list[Array]) -> Array:
 
 
 def reshaped(ctx: NodeContext, shape: Sequence[int], target: list[int]) -> list[int]:
-    """The explicit shape that Reshape makes of `shape`, for a target with 0 and -1."""
+    """The output shape of Reshape for a target with 0 and -1."""
     result = list(target)
     if not ctx.integer("allowzero", 0):
         for i, d in enumerate(target):
@@ -202,7 +202,7 @@ def _flatten(ctx: NodeContext, inputs: list[Array]) -> Array:
 
 
 def flattened(ctx: NodeContext, shape: Sequence[int]) -> list[int]:
-    """The two dimensions Flatten makes."""
+    """The output shape of Flatten."""
     axis = ctx.integer("axis", 1)
     if not -len(shape) <= axis <= len(shape):
         raise Unsupported(f"its axis {axis} is out of range for rank {len(shape)}")
@@ -216,14 +216,14 @@ def _squeeze(ctx: NodeContext, inputs: list[Array]) -> Array:
 
 
 def squeezed(ctx: NodeContext, shape: Sequence[int]) -> list[int]:
-    """The shape Squeeze makes."""
+    """The output shape of Squeeze."""
     axes = ctx.axes_argument()
     if axes is None:
         return [d for d in shape if d != 1]
     removed = ctx.axes(axes, len(shape))
     for axis in removed:
         if shape[axis] != 1:
-            raise Unsupported(f"its axis {axis} of {list(shape)} is not 1")
+            raise Unsupported(f"its axis {axis} of {list(shape)} has size {shape[axis]}, not 1")
     return [d for i, d in enumerate(shape) if i not in removed]
 
 
@@ -233,7 +233,7 @@ def _unsqueeze(ctx: NodeContext, inputs: list[Array]) -> Array:
 
 
 def unsqueezed(ctx: NodeContext, shape: Sequence[int]) -> list[int]:
-    """The shape Unsqueeze makes."""
+    """The output shape of Unsqueeze."""
     axes = ctx.axes_argument()
     if axes is None:
         raise Unsupported("its axes are missing")
@@ -249,7 +249,7 @@ def _transpose(ctx: NodeContext, inputs: list[Array]) -> Array:
 
 
 def permutation(ctx: NodeContext, rank: int) -> list[int]:
-    """The order of dimensions a Transpose asks for."""
+    """The permutation of a Transpose."""
     dims = ctx.integers("perm") or list(reversed(range(rank)))
     if sorted(dims) != list(range(rank)):
         raise Unsupported(f"its perm {dims} does not fit rank {rank}")

@@ -1,4 +1,4 @@
-"""Constant folding of elementwise operators, reductions and other operators along axes."""
+"""Constant folding of elementwise operators, reductions, CumSum, MatMul and Einsum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluates ONNX nodes whose inputs are all known, in ONNX's own types: int64 stays int64.
+"""Evaluates ONNX nodes with constant inputs in their ONNX types, such as int64.
 
 The evaluators are in the other modules of this package.
 """
@@ -17,22 +17,22 @@ Evaluator = Callable[[NodeContext, list[Array]], Array | Sequence[Array]]
 EVALUATORS: dict[str, Evaluator] = {}
 
 
-class KeptAsNode(Exception):
-    """Raised by an evaluator: the node stays one, though all is known."""
+class NotFolded(Exception):
+    """Raised by an evaluator to convert the node instead of folding it."""
 
 
 def folds(*op_types: str) -> Callable[[Evaluator], Evaluator]:
     """Registers the decorated function as the evaluator of ONNX operators."""
 
-    def register(folder: Evaluator) -> Evaluator:
-        EVALUATORS.update(dict.fromkeys(op_types, folder))
-        return folder
+    def register(evaluator: Evaluator) -> Evaluator:
+        EVALUATORS.update(dict.fromkeys(op_types, evaluator))
+        return evaluator
 
     return register
 
 
 def fold(ctx: NodeContext, inputs: list[Array]) -> list[Array]:
-    """The results of a node that has an evaluator."""
+    """The outputs of a node that has an evaluator."""
     try:
         with np.errstate(all="ignore"):
             result = EVALUATORS[ctx.op_type](ctx, inputs)

@@ -9,7 +9,13 @@ import numpy as np
 from spirloom.builder import Value
 from spirloom.errors import Unsupported
 from spirloom.ir import DType, Tensor
-from spirloom.onnx.attention_builder import Attending, Rotation, additive, from_heads, to_heads
+from spirloom.onnx.attention_builder import (
+    Attention,
+    RotaryEmbedding,
+    additive_mask,
+    from_heads,
+    to_heads,
+)
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.registry import converts
 
@@ -17,41 +23,40 @@ from spirloom.onnx.registry import converts
 @converts("Attention")
 def attention(ctx: NodeContext) -> list[Tensor]:
     query, key, value = (
-        _headed(ctx, index, count)
+        _to_heads(ctx, index, count)
         for index, count in enumerate(("q_num_heads", "kv_num_heads", "kv_num_heads"))
     )
-    before = 0
+    past_length = 0
     if ctx.optional(4) is not None:
-        before = ctx.ranked(4, 4).shape[2]
+        past_length = ctx.ranked(4, 4).shape[2]
         key = ctx.build.cat([ctx.tensor(4), key], 2)
         value = ctx.build.cat([ctx.ranked(5, 4), value], 2)
     if ctx.optional(6) is not None:
         raise Unsupported("its input 'nonpad_kv_seqlen' is not supported")
-    attending = Attending(
+    call = Attention(
         query,
         key,
         value,
         _mask(ctx, query, key.shape[2]),
         is_causal=bool(ctx.integer("is_causal", 0)),
-        before=before,
+        past_length=past_length,
         scale=ctx.number("scale", 0.0),
-        cap=ctx.number("softcap", 0.0),
+        softcap=ctx.number("softcap", 0.0),
     )
     flat = len(ctx.tensor(0).shape) == 3
     if not ctx.uses_output(3):
-        y = attending.run(ctx)
+        y = call.emit(ctx)
         return [from_heads(ctx, y) if flat else y, key, value]
     mode = ctx.integer("qk_matmul_output_mode", 0)
     if mode not in (0, 3):
         raise Unsupported(
-            f"qk_matmul_output_mode {mode} means different things in different releases of ONNX; "
-            "0 and 3 are supported"
+            f"qk_matmul_output_mode {mode} depends on the release of ONNX; 0 and 3 are supported"
         )
-    products, weights, y = attending.decomposed(ctx)
+    products, weights, y = call.emit_decomposed(ctx)
     return [from_heads(ctx, y) if flat else y, key, value, weights if mode else products]
 
 
-def _headed(ctx: NodeContext, index: int, count: str) -> Tensor:
+def _to_heads(ctx: NodeContext, index: int, count: str) -> Tensor:
     x = ctx.ranked(index, 3)
     if len(x.shape) == 4:
         return x
@@ -59,34 +64,34 @@ def _headed(ctx: NodeContext, index: int, count: str) -> Tensor:
 
 
 def _mask(ctx: NodeContext, query: Tensor, keys: int) -> Tensor | None:
-    """The mask as it is added; keys beyond it are not seen."""
+    """The additive mask. Keys after its end are masked."""
     if ctx.optional(3) is None:
         return None
-    mask = additive(ctx, ctx.ranked(3, 1), query.dtype)
-    beyond = keys - mask.shape[-1]
-    if beyond <= 0 or mask.shape[-1] == 1:
+    mask = additive_mask(ctx, ctx.ranked(3, 1), query.dtype)
+    missing = keys - mask.shape[-1]
+    if missing <= 0 or mask.shape[-1] == 1:
         return mask
     none = [0] * (len(mask.shape) - 1)
-    return ctx.build.pad(mask, [*none, 0], [*none, beyond], -inf)
+    return ctx.build.pad(mask, [*none, 0], [*none, missing], -inf)
 
 
 @converts("RotaryEmbedding")
 def rotary_embedding(ctx: NodeContext) -> Tensor:
-    rotation = Rotation(
+    rotary = RotaryEmbedding(
         ctx.value(1),
         ctx.value(2),
         ctx.optional(3),
         interleaved=bool(ctx.integer("interleaved", 0)),
     )
-    return turned(ctx, ctx.ranked(0, 3), rotation)
+    return _rotated(ctx, ctx.ranked(0, 3), rotary)
 
 
-def turned(ctx: NodeContext, x: Tensor, rotation: Rotation) -> Tensor:
-    """A tensor of heads, or one whose attribute `num_heads` says how it splits, turned."""
+def _rotated(ctx: NodeContext, x: Tensor, rotary: RotaryEmbedding) -> Tensor:
+    """RoPE of a tensor by heads, or of one that the attribute `num_heads` splits into heads."""
     if len(x.shape) == 4:
-        return rotation.turn(ctx, x)
+        return rotary.apply(ctx, x)
     heads = ctx.integer("num_heads", 0)
-    return from_heads(ctx, rotation.turn(ctx, to_heads(ctx, x, heads)))
+    return from_heads(ctx, rotary.apply(ctx, to_heads(ctx, x, heads)))
 
 
 @converts("com.microsoft.RotaryEmbedding")
@@ -96,54 +101,54 @@ def contrib_rotary_embedding(ctx: NodeContext) -> Tensor:
         raise Unsupported("packed batches and a scale are not supported")
     length = x.shape[2] if len(x.shape) == 4 else x.shape[1]
     positions = _positions(ctx, ctx.value(1), length)
-    rotation = Rotation(
+    rotary = RotaryEmbedding(
         ctx.value(2), ctx.value(3), positions, interleaved=bool(ctx.integer("interleaved", 0))
     )
     if len(x.shape) == 3 and not ctx.integer("num_heads", 0):
         size = 2 * ctx.value(2).shape[1]
         heads = to_heads(ctx, x, max(x.shape[2] // size, 1))
-        return from_heads(ctx, rotation.turn(ctx, heads))
-    return turned(ctx, x, rotation)
+        return from_heads(ctx, rotary.apply(ctx, heads))
+    return _rotated(ctx, x, rotary)
 
 
 def _positions(ctx: NodeContext, given: Value, length: int) -> Value:
-    """Positions for each batch; one number is that of the first, the others follow."""
+    """Positions of each batch. A single value is the first position."""
     if len(given.shape) == 2:
         return given
     if given.shape != (1,):
         raise Unsupported(f"positions of the shape {list(given.shape)} are not supported")
-    steps = np.arange(length, dtype=np.int32)
+    offsets = np.arange(length, dtype=np.int32)
     if not isinstance(given, Tensor):
-        return given.astype(np.int64) + steps
-    return ctx.build.add(given, ctx.build.constant(steps))
+        return given.astype(np.int64) + offsets
+    return ctx.build.add(given, ctx.build.constant(offsets))
 
 
 @converts("com.microsoft.MultiHeadAttention")
 def multi_head_attention(ctx: NodeContext) -> list[Tensor]:
     heads = ctx.integer("num_heads", 0)
     if ctx.optional(1) is None or ctx.optional(2) is None:
-        raise Unsupported("query, key and value in one input are not supported")
-    query, key, value = (_contrib_headed(ctx, i, heads) for i in range(3))
-    before = 0
-    if _filled(ctx, 6):
-        before = ctx.tensor(6).shape[2]
+        raise Unsupported("packed query, key and value are not supported")
+    query, key, value = (_contrib_heads(ctx, i, heads) for i in range(3))
+    past_length = 0
+    if _is_nonempty(ctx, 6):
+        past_length = ctx.tensor(6).shape[2]
         key = ctx.build.cat([ctx.tensor(6), key], 2)
         value = ctx.build.cat([ctx.ranked(7, 4), value], 2)
     ctx.refuse_extra_outputs(3)
-    y = Attending(
+    y = Attention(
         query,
         key,
         value,
         _contrib_mask(ctx, query, key),
         is_causal=bool(ctx.integer("unidirectional", 0)),
-        before=before,
+        past_length=past_length,
         scale=ctx.number("scale", 0.0),
-    ).run(ctx)
+    ).emit(ctx)
     return [from_heads(ctx, y), key, value]
 
 
-def _contrib_headed(ctx: NodeContext, index: int, heads: int) -> Tensor:
-    """Query, key or value with its part of the bias, by heads."""
+def _contrib_heads(ctx: NodeContext, index: int, heads: int) -> Tensor:
+    """Query, key or value by heads, with its part of the bias added."""
     x = ctx.ranked(index, 3)
     if len(x.shape) == 4:
         return x
@@ -157,7 +162,7 @@ def _contrib_headed(ctx: NodeContext, index: int, heads: int) -> Tensor:
 
 
 def _contrib_mask(ctx: NodeContext, query: Tensor, key: Tensor) -> Tensor | None:
-    """What is added to the scores: input 5, and where input 4 is 0 the mask's filter."""
+    """The additive mask: input 5 plus, where input 4 is 0, `mask_filter_value`."""
     bias, padding = ctx.optional_tensor(5), ctx.optional_tensor(4)
     if padding is None:
         return bias
@@ -169,54 +174,54 @@ def _contrib_mask(ctx: NodeContext, query: Tensor, key: Tensor) -> Tensor | None
         padding = ctx.build.emit("aten.ne.Tensor", a=padding, b=zero)
     queries = padding.shape[1] if len(padding.shape) == 3 else 1
     padding = ctx.build.view(padding, [batch, 1, queries, keys])
-    hidden = additive(ctx, padding, query.dtype, ctx.number("mask_filter_value", -10000.0))
-    return hidden if bias is None else ctx.build.add(bias, hidden)
+    mask = additive_mask(ctx, padding, query.dtype, ctx.number("mask_filter_value", -10000.0))
+    return mask if bias is None else ctx.build.add(bias, mask)
 
 
 @converts("com.microsoft.GroupQueryAttention")
 def group_query_attention(ctx: NodeContext) -> list[Tensor]:
-    """The prompt, all of it at once: causality alone says what each query sees.
+    """Causal attention over a complete prompt.
 
-    `seqlens_k` only tells the rows that pad shorter prompts, whose results mean nothing.
+    `seqlens_k` only marks padding of shorter prompts, whose results are unspecified.
     """
     _refuse_decoding(ctx)
     query, key, value = _grouped(ctx)
     if ctx.integer("do_rotary", 0):
-        rotation = _rotation(ctx, query.shape[2])
-        query, key = rotation.turn(ctx, query), rotation.turn(ctx, key)
-    y = Attending(
+        rotary = _rotary(ctx, query.shape[2])
+        query, key = rotary.apply(ctx, query), rotary.apply(ctx, key)
+    y = Attention(
         query,
         key,
         value,
         ctx.optional_tensor(10),
         is_causal=True,
         scale=ctx.number("scale", 0.0),
-        cap=ctx.number("softcap", 0.0),
-    ).run(ctx)
+        softcap=ctx.number("softcap", 0.0),
+    ).emit(ctx)
     return [from_heads(ctx, y), key, value]
 
 
 def _refuse_decoding(ctx: NodeContext) -> None:
-    if _filled(ctx, 3) or _filled(ctx, 4):
+    if _is_nonempty(ctx, 3) or _is_nonempty(ctx, 4):
         raise Unsupported(
-            "a cache (past_key, past_value) is not supported; import the model for prompts, with a "
-            "past length of 0"
+            "a cache (past_key, past_value) is not supported. Import the model with a past length "
+            "of 0"
         )
     if ctx.integer("local_window_size", -1) != -1 or ctx.integer("smooth_softmax", 0):
-        raise Unsupported("a local window and a smooth softmax are not supported")
+        raise Unsupported("local_window_size and smooth_softmax are not supported")
     if any(ctx.optional(index) is not None for index in range(11, len(ctx.inputs))):
-        raise Unsupported("sinks and quantised caches are not supported")
+        raise Unsupported("attention sinks and quantized caches are not supported")
     ctx.refuse_extra_outputs(3)
 
 
-def _filled(ctx: NodeContext, index: int) -> bool:
-    """Whether there is a cache of at least one position."""
+def _is_nonempty(ctx: NodeContext, index: int) -> bool:
+    """Whether the node has a cache with one or more positions."""
     past = ctx.optional(index)
     return past is not None and 0 not in past.shape
 
 
 def _grouped(ctx: NodeContext) -> tuple[Tensor, Tensor, Tensor]:
-    """Query, key and value by heads, also where input 0 holds all three."""
+    """Query, key and value by heads. Input 0 may contain all three."""
     heads, shared = ctx.integer("num_heads", 0), ctx.integer("kv_num_heads", 0)
     query = ctx.ranked(0, 3)
     counts = heads, shared, shared
@@ -231,9 +236,9 @@ def _grouped(ctx: NodeContext) -> tuple[Tensor, Tensor, Tensor]:
     return q, k, v
 
 
-def _rotation(ctx: NodeContext, length: int) -> Rotation:
-    """That of positions 0, 1 …, unless the model gives them."""
+def _rotary(ctx: NodeContext, length: int) -> RotaryEmbedding:
+    """RoPE at the model's positions, by default 0, 1 …"""
     given = ctx.optional(9)
     positions = np.arange(length) if given is None else given
     interleaved = bool(ctx.integer("rotary_interleaved", 0))
-    return Rotation(ctx.value(7), ctx.value(8), positions, interleaved)
+    return RotaryEmbedding(ctx.value(7), ctx.value(8), positions, interleaved)

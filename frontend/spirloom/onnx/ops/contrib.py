@@ -7,7 +7,7 @@ import numpy as np
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, DType, Tensor
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.ops.matmul import product
+from spirloom.onnx.ops.matmul import matmul_of
 from spirloom.onnx.ops.normalize import root_mean_square
 from spirloom.onnx.registry import converts
 from spirloom.quantized_weights import QuantizedMatrix, from_codes
@@ -17,12 +17,14 @@ from spirloom.quantized_weights import QuantizedMatrix, from_codes
 def fused_matmul(ctx: NodeContext) -> Tensor:
     a, b = (_transposed(ctx, ctx.ranked(i, 1), side) for i, side in enumerate("AB"))
     alpha = ctx.number("alpha", 1.0)
-    y = product(ctx, a, b)
+    y = matmul_of(ctx, a, b)
     return y if alpha == 1 else ctx.build.mul(y, alpha)
 
 
 def _transposed(ctx: NodeContext, x: Tensor, side: str) -> Tensor:
-    """An operand with its last two dimensions swapped, or with its first moved to their front."""
+    """An operand with its last two dimensions transposed (trans), or with its first dimension moved
+    before the last (transBatch).
+    """
     rank = len(x.shape)
     dims = list(range(rank))
     if ctx.integer(f"transBatch{side}", 0) and rank > 2:
@@ -63,7 +65,7 @@ def simplified_layer_norm(ctx: NodeContext) -> Tensor:
 
 @converts("com.microsoft.SkipLayerNormalization")
 def skip_layer_norm(ctx: NodeContext) -> list[Tensor]:
-    total = _sum_of_skip(ctx, bias=4)
+    total = _skip_sum(ctx, bias=4)
     y = ctx.build.emit(
         "aten.native_layer_norm",
         x=total,
@@ -77,19 +79,19 @@ def skip_layer_norm(ctx: NodeContext) -> list[Tensor]:
 
 @converts("com.microsoft.SkipSimplifiedLayerNormalization")
 def skip_simplified_layer_norm(ctx: NodeContext) -> list[Tensor]:
-    total = _sum_of_skip(ctx, bias=3)
+    total = _skip_sum(ctx, bias=3)
     eps = ctx.number("epsilon", 1e-12)
     return _with_sum(ctx, root_mean_square(ctx, total, ctx.tensor(2), eps), total)
 
 
-def _sum_of_skip(ctx: NodeContext, bias: int) -> Tensor:
+def _skip_sum(ctx: NodeContext, bias: int) -> Tensor:
     total = ctx.build.add(ctx.ranked(0, 1), ctx.tensor(1))
     added = ctx.optional_tensor(bias)
     return total if added is None else ctx.build.add(total, added)
 
 
 def _with_sum(ctx: NodeContext, y: Tensor, total: Tensor) -> list[Tensor]:
-    """The outputs: two statistics between the result and the sum are for training."""
+    """The outputs: the result, two statistics for training (unsupported), and the sum."""
     for index in (1, 2):
         if ctx.uses_output(index):
             ctx.refuse_extra_outputs(index)
@@ -102,27 +104,31 @@ def matmul_nbits(ctx: NodeContext) -> Tensor:
     bits, block = ctx.integer("bits", 4), ctx.integer("block_size", 32)
     rows, depth = ctx.integer("N", 0), ctx.integer("K", 0)
     if ctx.optional(4) is not None:
-        raise Unsupported("an order of groups (g_idx) is not supported")
+        raise Unsupported("group indices (g_idx) are not supported")
     if bits not in (4, 8) or block < 1 or min(rows, depth) < 1 or depth % block:
-        raise Unsupported(f"{bits} bits in blocks of {block} of {depth} are not supported")
+        raise Unsupported(
+            f"its {bits}-bit blocks of {block} do not fit K = {depth}, or bits is not 4 or 8"
+        )
     groups = depth // block
     packed = _constant(ctx, 1).reshape(-1)
     scales = _constant(ctx, 2).reshape(-1)
     zeros = ctx.constant(3)
     if packed.dtype != np.uint8 or packed.size * 8 != rows * depth * bits:
-        raise Unsupported(f"{packed.size} {packed.dtype} are no {rows} x {depth} of {bits} bits")
+        raise Unsupported(
+            f"its weight, {packed.size} {packed.dtype}, is not {rows} x {depth} of {bits} bits"
+        )
     if scales.size != rows * groups:
-        raise Unsupported(f"{scales.size} scales do not fit {rows} rows of {groups} groups")
-    values = _unpacked(packed.reshape(rows, -1), bits)
-    found = from_codes(values, scales.reshape(rows, groups), _zeros(zeros, rows, groups, bits))
+        raise Unsupported(f"its {scales.size} scales do not fit {rows} rows of {groups} groups")
+    codes = _unpacked(packed.reshape(rows, -1), bits)
+    found = from_codes(codes, scales.reshape(rows, groups), _zeros(zeros, rows, groups, bits))
     return _layer(ctx, x, found, f"{ctx.build.name}.weight")
 
 
 def _layer(ctx: NodeContext, x: Tensor, found: QuantizedMatrix | None, name: str) -> Tensor:
     if found is None:
-        raise Unsupported("its groups or zero points are not those of any layer")
+        raise Unsupported("its group size or zero points are not supported")
     bias = ctx.optional_tensor(5)
-    op = f"spirloom.linear_q{found.bits}"
+    op = f"spirloom.linear_w{found.bits}"
     return ctx.build.emit(op, x=x, bias=bias, **found.arguments(name))
 
 
@@ -131,21 +137,21 @@ def gather_block_quantized(ctx: NodeContext) -> Tensor:
     packed, scales = _constant(ctx, 0), _constant(ctx, 2)
     bits, block = ctx.integer("bits", 4), ctx.integer("block_size", 128)
     if packed.dtype != np.uint8 or packed.ndim != 2 or bits not in (4, 8):
-        raise Unsupported(f"a table of {packed.ndim} dimensions of {packed.dtype} is not supported")
+        raise Unsupported(f"its table, {packed.dtype} of rank {packed.ndim}, is not supported")
     if ctx.integer("gather_axis", 0) != 0 or ctx.integer("quantize_axis", 1) not in (1, -1):
-        raise Unsupported("only rows whose elements have scales in blocks are supported")
-    values = _unpacked(packed, bits)
-    rows, depth = values.shape
+        raise Unsupported("only gather_axis 0 and quantize_axis 1 are supported")
+    codes = _unpacked(packed, bits)
+    rows, depth = codes.shape
     if scales.ndim != 2 or len(scales) != rows or scales.shape[1] * block != depth:
-        raise Unsupported(f"scales of {list(scales.shape)} do not fit blocks of {block}")
-    found = from_codes(values, scales, _zeros(ctx.constant(3), rows, scales.shape[1], bits))
+        raise Unsupported(f"its scales of shape {list(scales.shape)} do not fit blocks of {block}")
+    found = from_codes(codes, scales, _zeros(ctx.constant(3), rows, scales.shape[1], bits))
     if found is None or found.zeros is not None:
-        raise Unsupported("tables with zero points off the middle are not supported")
+        raise Unsupported("its table is asymmetric: zero points are not supported")
     given = found.arguments(f"{ctx.build.name}.table")
     del given["zeros"]
     dtype = DType.F16 if scales.dtype == np.float16 else DType.F32
-    return ctx.build.emit(f"spirloom.embedding_q{found.bits}", **given, index=ctx.tensor(1),
-                          by_column=True, dtype=str(dtype))  # fmt: skip
+    return ctx.build.emit(f"spirloom.embedding_w{found.bits}", **given, index=ctx.tensor(1),
+                          group_major=True, dtype=str(dtype))  # fmt: skip
 
 
 def _constant(ctx: NodeContext, index: int) -> Array:
@@ -156,15 +162,15 @@ def _constant(ctx: NodeContext, index: int) -> Array:
 
 
 def _unpacked(packed: Array, bits: int) -> Array:
-    """The numbers 0..15 of bytes, the low half first; whole bytes as they are."""
+    """Unpacks 4-bit codes, low nibble first. 8-bit codes are returned unchanged."""
     if bits == 8:
         return packed
-    halves: Array = np.stack([packed & 15, packed >> 4], axis=-1)
-    return halves.reshape(len(packed), -1)
+    nibbles: Array = np.stack([packed & 15, packed >> 4], axis=-1)
+    return nibbles.reshape(len(packed), -1)
 
 
 def _zeros(given: Array | None, rows: int, groups: int, bits: int) -> Array:
-    """The zero points, which are packed as the numbers are, each row in whole bytes."""
+    """The zero points. They are packed like the codes, with each row padded to bytes."""
     if given is None:
         return np.full((rows, groups), 1 << (bits - 1))
     if given.dtype != np.uint8 or given.size != rows * -(-groups * bits // 8):

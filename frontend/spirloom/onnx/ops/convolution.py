@@ -1,4 +1,4 @@
-"""Conv and ConvTranspose, and the sliding windows that convolutions and pools share."""
+"""Conv and ConvTranspose, and the sliding windows of convolutions and pools."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spirloom.onnx.registry import converts
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A window over two or three dims; `before` and `after` are the padding on each side."""
+    """A window over two or three dims. `before` and `after` are the padding on each side."""
 
     kernel: tuple[int, ...]
     stride: tuple[int, ...]
@@ -24,11 +24,11 @@ class Window:
 
     @property
     def symmetric(self) -> bool:
-        """Whether both sides are padded alike."""
+        """Whether both sides have equal padding."""
         return self.before == self.after
 
     def pad_evenly(self, build: Builder, x: Tensor, value: float) -> tuple[Tensor, tuple[int, ...]]:
-        """x and the padding still to apply: uneven or negative padding is done here."""
+        """x and its remaining padding. Asymmetric or negative padding is applied to x."""
         if self.symmetric and min(self.before) >= 0:
             return x, self.before
         padded = build.pad(x, (0, 0, *self.before), (0, 0, *self.after), value)
@@ -36,12 +36,12 @@ class Window:
 
 
 def read_window(ctx: NodeContext, kernel: Sequence[int], size: Sequence[int]) -> Window:
-    """The window of a node whose kernel and input size, of two or three dims, are given."""
+    """The window of a node, for kernels and inputs of two or three dims."""
     given = ctx.integers("kernel_shape")
     if len(kernel) != len(size):
-        raise Unsupported(f"its window of {list(kernel)} does not fit an input of {list(size)}")
+        raise Unsupported(f"its window {list(kernel)} does not fit an input of size {list(size)}")
     if given is not None and spatial(given, 1, len(kernel), "kernel_shape") != tuple(kernel):
-        raise Unsupported(f"its kernel_shape {given} contradicts the weight's {list(kernel)}")
+        raise Unsupported(f"its kernel_shape {given} differs from the weight's {list(kernel)}")
     stride = spatial(ctx.integers("strides"), 1, len(kernel), "strides")
     dilation = spatial(ctx.integers("dilations"), 1, len(kernel), "dilations")
     if min(*kernel, *stride, *dilation) < 1:
@@ -73,7 +73,7 @@ def _padding(
 
 
 def pool_kernel(ctx: NodeContext, dims: int) -> tuple[int, ...]:
-    """The kernel_shape of a pool over two or three dims."""
+    """The kernel_shape of a pool over two or three dimensions."""
     kernel = ctx.integers("kernel_shape")
     if kernel is None:
         raise Unsupported("its kernel_shape is missing")
@@ -81,13 +81,13 @@ def pool_kernel(ctx: NodeContext, dims: int) -> tuple[int, ...]:
 
 
 def spatial(values: Sequence[int] | None, fill: int, dims: int, name: str) -> tuple[int, ...]:
-    """The values for each of `dims` dims; a line is a plane of height 1, whose value is `fill`."""
+    """The values of `dims` dims. 1-D values are extended to 2-D by `fill` for a height of 1."""
     if values is None:
         return (fill,) * dims
     if len(values) == 1 and dims == 2:
         return fill, values[0]
     if len(values) != dims:
-        raise Unsupported(f"its {name} {list(values)} are not those of {dims} dimensions")
+        raise Unsupported(f"its {name} {list(values)} do not fit {dims} dimensions")
     return tuple(values)
 
 
@@ -97,7 +97,7 @@ def conv(ctx: NodeContext) -> Tensor:
 
 
 def convolve(ctx: NodeContext, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """The convolution that the node's attributes say, of a tensor of the rank of its input 0."""
+    """The convolution by the node's attributes. x has the rank of input 0."""
     x, weight = at_least_planar(ctx, x), at_least_planar(ctx, weight)
     window = read_window(ctx, weight.shape[2:], x.shape[2:])
     x, padding = window.pad_evenly(ctx.build, x, 0.0)
@@ -115,16 +115,16 @@ def convolve(ctx: NodeContext, x: Tensor, weight: Tensor, bias: Tensor | None) -
 
 
 def at_least_planar(ctx: NodeContext, x: Tensor) -> Tensor:
-    """A tensor of rank 3 to 5 as one of rank 4 or 5: [N, C, L] becomes [N, C, 1, L]."""
+    """A tensor of rank 4 or 5, from rank 3 to 5: [N, C, L] becomes [N, C, 1, L]."""
     if len(x.shape) == 3:
         return ctx.build.view(x, [*x.shape[:2], 1, x.shape[2]])
     if len(x.shape) not in (4, 5):
-        raise Unsupported(f"a tensor of rank {len(x.shape)} is not supported; 3, 4 and 5 are")
+        raise Unsupported(f"rank {len(x.shape)} is not supported; expected 3, 4 or 5")
     return x
 
 
 def restore_rank(ctx: NodeContext, y: Tensor) -> Tensor:
-    """The result of a computation on planes in the rank of the node's input."""
+    """The inverse of at_least_planar, for the rank of input 0."""
     if len(ctx.tensor(0).shape) != 3:
         return y
     return ctx.build.view(y, [*y.shape[:2], y.shape[3]])
@@ -160,11 +160,11 @@ def conv_transpose(ctx: NodeContext) -> Tensor:
 def _resized(
     ctx: NodeContext, window: Window, size: Sequence[int], extra: tuple[int, ...]
 ) -> tuple[Window, tuple[int, ...]]:
-    """The padding and output padding that give the wanted size, where the node names one."""
+    """The padding and output padding for the output size of the node's attributes, if any."""
     mode, dims = ctx.text("auto_pad", "NOTSET"), len(size)
-    wanted = ctx.integers("output_shape")
-    if wanted is not None:
-        target = spatial(wanted[-dims:], 1, dims, "output_shape")
+    shape = ctx.integers("output_shape")
+    if shape is not None:
+        target = spatial(shape[-dims:], 1, dims, "output_shape")
     elif mode in ("SAME_UPPER", "SAME_LOWER"):
         target = tuple(n * s for n, s in zip(size, window.stride, strict=True))
     else:

@@ -46,12 +46,12 @@ def slice_(ctx: NodeContext) -> Tensor:
             x = ctx.build.slice(x, axis, start, max(start, end), step)
         else:
             ctx.check_size([len(range(start, end, step))], np.dtype(np.int64).itemsize)
-            x = pick(ctx, x, axis, np.arange(start, end, step))
+            x = index_select(ctx, x, axis, np.arange(start, end, step))
     return x
 
 
-def pick(ctx: NodeContext, x: Tensor, axis: int, indices: Array) -> Tensor:
-    """The elements of one dimension at constant, non-negative indices."""
+def index_select(ctx: NodeContext, x: Tensor, axis: int, indices: Array) -> Tensor:
+    """Selects constant, non-negative indices of one dimension."""
     index = ctx.build.constant(indices.astype(np.int32))
     return ctx.build.emit("aten.index_select", x=x, dim=axis, index=index)
 
@@ -66,11 +66,11 @@ def gather(ctx: NodeContext) -> Tensor:
         y = ctx.build.emit("aten.index_select", x=x, dim=axis, index=flat)
     else:
         if indices.size and not (-size <= indices.min() and indices.max() < size):
-            raise Unsupported(f"its indices go beyond the {size} elements of axis {axis}")
+            raise Unsupported(f"its indices exceed the {size} elements of axis {axis}")
         wrapped = np.where(indices < 0, indices + size, indices)
         if indices.ndim == 0:
             return ctx.build.emit("aten.select.int", x=x, dim=axis, index=int(wrapped))
-        y = pick(ctx, x, axis, wrapped.reshape(-1))
+        y = index_select(ctx, x, axis, wrapped.reshape(-1))
     return ctx.build.view(y, [*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]])
 
 
@@ -113,19 +113,19 @@ def pad(ctx: NodeContext) -> Tensor:
         raise Unsupported(f"mode '{mode}' with pads {pads} is not supported")
     if not any(before + after):
         return x
-    reach = {"reflect": 1, "edge": -max(before + after, default=0), "wrap": 0}[mode]
-    most = [max(pair) for pair in zip(before, after, strict=True)]
-    if all(p <= n - reach for p, n in zip(most, x.shape, strict=True)) and min(x.shape) > 0:
+    margin = {"reflect": 1, "edge": -max(before + after, default=0), "wrap": 0}[mode]
+    amount = [max(pair) for pair in zip(before, after, strict=True)]
+    if all(p <= n - margin for p, n in zip(amount, x.shape, strict=True)) and min(x.shape) > 0:
         pairs = zip(reversed(before), reversed(after), strict=True)
         amounts = tuple(amount for pair in pairs for amount in pair)
         return ctx.build.emit("aten.pad", x=x, pad=amounts, mode=modes[mode])
-    # Beyond what PyTorch's pads reach, the rule goes on.
+    # Amounts that exceed the limits of PyTorch's pads: gather by index.
     for dim in (d for d in range(rank) if before[d] or after[d]):
         if not x.shape[dim]:
-            raise Unsupported(f"it repeats elements of dimension {dim} of {x}, which has none")
+            raise Unsupported(f"its padded dimension {dim} of {x} is empty")
         ctx.check_size([x.shape[dim] + before[dim] + after[dim]], 8)
         indices = np.pad(np.arange(x.shape[dim]), (before[dim], after[dim]), mode=mode)  # type: ignore[call-overload]
-        x = pick(ctx, x, dim, indices)
+        x = index_select(ctx, x, dim, indices)
     return x
 
 
@@ -162,25 +162,25 @@ def space_to_depth(ctx: NodeContext) -> Tensor:
 
 @converts("ReverseSequence")
 def reverse_sequence(ctx: NodeContext) -> Tensor:
-    """Element t of a sequence of length n comes from n - 1 - t; what lies behind it stays."""
+    """y[t] = x[n - 1 - t] for t < n, the length of the sequence; y[t] = x[t] for others."""
     x, lengths = ctx.tensor(0), ctx.tensor(1)
     batch = ctx.axis(ctx.integer("batch_axis", 1), len(x.shape))
     time = ctx.axis(ctx.integer("time_axis", 0), len(x.shape))
     if batch == time or lengths.shape != (x.shape[batch],):
         raise Unsupported(f"axes {time} and {batch} do not fit {x} with lengths {lengths}")
-    steps = ctx.build.constant(_along(np.arange(x.shape[time], dtype=np.int32), time, x.shape))
+    times = ctx.build.constant(_along(np.arange(x.shape[time], dtype=np.int32), time, x.shape))
     ends = ctx.build.view(lengths, [n if d == batch else 1 for d, n in enumerate(x.shape)])
     last = ctx.build.emit("aten.sub.Tensor", a=ends, b=ctx.build.scalar(1, DType.I32))
-    mirrored = ctx.build.emit("aten.sub.Tensor", a=last, b=steps)
-    inside = ctx.build.emit("aten.lt.Tensor", a=steps, b=ends)
-    index = ctx.build.emit("aten.where.self", condition=inside, a=mirrored, b=steps)
+    mirrored = ctx.build.emit("aten.sub.Tensor", a=last, b=times)
+    inside = ctx.build.emit("aten.lt.Tensor", a=times, b=ends)
+    index = ctx.build.emit("aten.where.self", condition=inside, a=mirrored, b=times)
     index = ctx.build.emit("aten.expand", x=index, size=x.shape)
     return ctx.build.emit("aten.gather", x=x, dim=time, index=index)
 
 
 @converts("MaxUnpool")
 def max_unpool(ctx: NodeContext) -> Tensor:
-    """The indices count in the size that the attributes give; output_shape adds zeros behind."""
+    """Indices refer to the output size of the attributes. output_shape appends zeros."""
     x, index = ctx.tensor(0), ctx.tensor(1)
     size = _unpooled(ctx, x.shape)
     ctx.check_size(size, x.dtype.numpy.itemsize)
@@ -188,12 +188,12 @@ def max_unpool(ctx: NodeContext) -> Tensor:
     flat = [ctx.build.view(t, [prod(x.shape)]) for t in (index, x)]
     y = ctx.build.emit("aten.scatter.src", x=zeros, dim=0, index=flat[0], src=flat[1])
     y = ctx.build.view(y, size)
-    wanted = ctx.constant_ints(2)
-    if wanted is None:
+    shape = ctx.constant_ints(2)
+    if shape is None:
         return y
-    after = [w - n for w, n in zip(wanted, size, strict=False)]
-    if len(wanted) != len(size) or min(after) < 0:
-        raise Unsupported(f"its output_shape {wanted} does not hold {size}")
+    after = [w - n for w, n in zip(shape, size, strict=False)]
+    if len(shape) != len(size) or min(after) < 0:
+        raise Unsupported(f"its output_shape {shape} is smaller than {size}")
     return ctx.build.pad(y, [0] * len(size), after, 0.0)
 
 
@@ -210,16 +210,16 @@ def _unpooled(ctx: NodeContext, shape: tuple[int, ...]) -> list[int]:
 
 @converts("Hardmax")
 def hardmax(ctx: NodeContext) -> Tensor:
-    """1 at the first greatest element; before opset 13 among all dimensions from `axis` on."""
+    """1 at the first maximum. Before opset 13, over all dimensions from `axis` on."""
     x = ctx.tensor(0)
     axis = ctx.axis(ctx.integer("axis", -1 if ctx.opset >= 13 else 1), len(x.shape))
     rows = x
     if ctx.opset < 13:
         rows, axis = ctx.build.view(x, [prod(x.shape[:axis]), prod(x.shape[axis:])]), 1
-    place = ctx.build.emit("aten.argmax", x=rows, dim=axis, keepdim=True)
-    places = _along(np.arange(rows.shape[axis], dtype=np.int32), axis, rows.shape)
-    hit = ctx.build.emit("aten.eq.Tensor", a=place, b=ctx.build.constant(places))
-    return ctx.build.view(ctx.build.emit("aten._to_copy", x=hit, dtype=str(x.dtype)), x.shape)
+    maximum = ctx.build.emit("aten.argmax", x=rows, dim=axis, keepdim=True)
+    indices = _along(np.arange(rows.shape[axis], dtype=np.int32), axis, rows.shape)
+    mask = ctx.build.emit("aten.eq.Tensor", a=maximum, b=ctx.build.constant(indices))
+    return ctx.build.view(ctx.build.emit("aten._to_copy", x=mask, dtype=str(x.dtype)), x.shape)
 
 
 @converts("Compress")
@@ -230,15 +230,15 @@ def compress(ctx: NodeContext) -> Tensor:
     if not ctx.has("axis"):
         x = ctx.build.view(x, [prod(x.shape)])
     axis = ctx.axis(ctx.integer("axis", 0), len(x.shape))
-    chosen = np.flatnonzero(condition)
-    if chosen.size and chosen[-1] >= x.shape[axis]:
-        raise Unsupported(f"its condition chooses beyond the {x.shape[axis]} elements of its axis")
-    return pick(ctx, x, axis, chosen)
+    selected = np.flatnonzero(condition)
+    if selected.size and selected[-1] >= x.shape[axis]:
+        raise Unsupported(f"its condition exceeds the {x.shape[axis]} elements of its axis")
+    return index_select(ctx, x, axis, selected)
 
 
 @converts("EyeLike")
 def eye_like(ctx: NodeContext) -> Array:
-    """Ones on a diagonal; of the input only the shape, and maybe the type, matter."""
+    """Ones on a diagonal. Only the shape and type of the input are read."""
     x = ctx.value(0)
     if len(x.shape) != 2:
         raise Unsupported(f"its input of shape {list(x.shape)} is not a matrix")
@@ -251,5 +251,5 @@ def eye_like(ctx: NodeContext) -> Array:
 
 
 def _along(values: Array, axis: int, shape: tuple[int, ...]) -> Array:
-    """A vector as it broadcasts along one axis of a shape."""
+    """Reshapes a vector so that it broadcasts along one axis of a shape."""
     return values.reshape([-1 if d == axis else 1 for d in range(len(shape))])

@@ -70,7 +70,7 @@ def gelu(ctx: NodeContext) -> Tensor:
 
 _FLOATS = (DType.F32, DType.F16)
 
-# The relative error of powers on devices, which go through log2 and exp2, with room to spare.
+# An upper bound of the relative error of pow on devices, which is exp2(log2(x) * y).
 _ERROR = 2.0**-18
 
 
@@ -84,10 +84,10 @@ def power(ctx: NodeContext) -> Tensor:
             return ctx.build.emit("aten.sqrt", x=x)
     if x.dtype in _FLOATS:
         return _power(ctx, x, _as_type(ctx, exponent, x.dtype))
-    whole = _whole(exponent)
-    if whole is None:
-        return _rounded_to_whole(ctx, x, exponent)
-    y = _power(ctx, _as_type(ctx, x, DType.I32), _as_type(ctx, whole, DType.I32))
+    integral = _integral(exponent)
+    if integral is None:
+        return _truncated_power(ctx, x, exponent)
+    y = _power(ctx, _as_type(ctx, x, DType.I32), _as_type(ctx, integral, DType.I32))
     return _as_type(ctx, y, x.dtype)
 
 
@@ -103,17 +103,18 @@ def _as_type(ctx: NodeContext, value: Value, dtype: DType) -> Tensor:
     return ctx.build.emit("aten._to_copy", x=value, dtype=str(dtype))
 
 
-def _whole(exponent: Value) -> Value | None:
-    """The exponent if all of it is surely whole, so that powers of ints can be exact."""
+def _integral(exponent: Value) -> Value | None:
+    """The exponent if all elements are known integers, for which powers of ints are exact."""
     if isinstance(exponent, Tensor):
         return None if exponent.dtype in _FLOATS else exponent
     fits = (np.rint(exponent) == exponent) & (abs(exponent) < 1 << 31)
     return exponent if fits.all() else None
 
 
-def _rounded_to_whole(ctx: NodeContext, x: Tensor, exponent: Value) -> Tensor:
-    """The power in float32, cut to the base's type: 10 ** 0.5 is 3. A power so near a whole number
-    that the difference may be the device's error is that number: 9 ** 1.5 is 27."""
+def _truncated_power(ctx: NodeContext, x: Tensor, exponent: Value) -> Tensor:
+    """The power in float32, truncated to the integer dtype of the base: 10 ** 0.5 = 3. Values
+    within the device's error of an integer are rounded to it: 9 ** 1.5 = 27.
+    """
     build = ctx.build
     y = _float_power(ctx, _as_type(ctx, x, DType.F32), exponent)
     nearest = build.emit("aten.round", x=y)
@@ -124,13 +125,15 @@ def _rounded_to_whole(ctx: NodeContext, x: Tensor, exponent: Value) -> Tensor:
 
 
 def _float_power(ctx: NodeContext, x: Tensor, exponent: Value) -> Tensor:
-    """One and a half and its like are products and a root, which err less than powers do."""
+    """The power in float32. Exponents n + 0.5 are computed as x ** n * sqrt(x), which is more
+    accurate.
+    """
     if isinstance(exponent, Tensor) or exponent.size != 1 or exponent.item() % 1 != 0.5:
         return _power(ctx, x, _as_type(ctx, exponent, DType.F32))
     y = ctx.build.emit("aten.sqrt", x=x)
-    whole = exponent - np.asarray(0.5, exponent.dtype)
-    if whole.item() != 0:
-        y = ctx.build.mul(_power(ctx, x, _as_type(ctx, whole, DType.F32)), y)
+    integral = exponent - np.asarray(0.5, exponent.dtype)
+    if integral.item() != 0:
+        y = ctx.build.mul(_power(ctx, x, _as_type(ctx, integral, DType.F32)), y)
     return ctx.build.view(y, np.broadcast_shapes(x.shape, exponent.shape))
 
 
@@ -237,13 +240,13 @@ def where(ctx: NodeContext) -> Tensor:
 
 @converts("IsInf")
 def is_inf(ctx: NodeContext) -> Tensor:
-    """Both signs count unless an attribute takes one away."""
+    """Detects both infinities, unless an attribute excludes one."""
     x = ctx.tensor(0)
     signs = [s for s in ("negative", "positive") if ctx.integer(f"detect_{s}", 1)]
     if len(signs) == 2:
         return ctx.build.emit("aten.isinf", x=x)
     if not signs:
-        raise Unsupported("it detects neither infinity")
+        raise Unsupported("detect_negative and detect_positive are both 0")
     infinity = ctx.build.scalar(-inf if signs == ["negative"] else inf, x.dtype)
     return ctx.build.emit("aten.eq.Tensor", a=x, b=infinity)
 

@@ -1,4 +1,4 @@
-"""Operators that pick and place elements by index tensors, and sorting."""
+"""Gather and scatter operators, OneHot and TopK."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def scatter_nd(ctx: NodeContext) -> Tensor:
 def one_hot(ctx: NodeContext) -> Tensor:
     indices, depth, values = ctx.tensor(0), ctx.constant_ints(1), ctx.constant(2)
     if depth is None or len(depth) != 1 or depth[0] < 1 or values is None or values.size != 2:
-        raise Unsupported("its depth and values do not fit each other")
+        raise Unsupported("its depth must be a positive constant, and its values two constants")
     rank = len(indices.shape) + 1
     axis = ctx.axis(ctx.integer("axis", -1), rank)
     if indices.dtype is not DType.I32:
@@ -70,9 +70,9 @@ def one_hot(ctx: NodeContext) -> Tensor:
     ctx.check_size(depth, np.dtype(np.int32).itemsize)
     classes = np.arange(depth[0], dtype=np.int32).reshape(-1, *[1] * (rank - 1 - axis))
     off, on = (ctx.build.constant(v) for v in narrowed(values.reshape(2, 1)))
-    for counted in (classes, classes - depth[0]):  # negative ones count from the end
-        hit = ctx.build.emit("aten.eq.Tensor", a=indices, b=ctx.build.constant(counted))
-        off = ctx.build.emit("aten.where.self", condition=hit, a=on, b=off)
+    for wrapped in (classes, classes - depth[0]):  # negative indices count from the end
+        mask = ctx.build.emit("aten.eq.Tensor", a=indices, b=ctx.build.constant(wrapped))
+        off = ctx.build.emit("aten.where.self", condition=mask, a=on, b=off)
     return off
 
 
@@ -82,6 +82,6 @@ def top_k(ctx: NodeContext) -> list[Tensor]:
     count = [ctx.integer("k", -1)] if ctx.opset < 10 else ctx.constant_ints(1)
     axis = ctx.axis(ctx.integer("axis", -1), len(x.shape))
     if count is None or len(count) != 1 or not 0 <= count[0] <= x.shape[axis]:
-        raise Unsupported(f"its k {count} does not fit the {x.shape[axis]} elements of its axis")
+        raise Unsupported(f"its k {count} is out of range for {x.shape[axis]} elements")
     largest = bool(ctx.integer("largest", 1))
     return list(ctx.build.emit_all("aten.topk", x=x, k=count[0], dim=axis, largest=largest))

@@ -1,4 +1,4 @@
-"""Matrix products, Einsum, and Fourier transforms as products with the DFT matrix."""
+"""MatMul, Gemm, Einsum, and Fourier transforms as a matmul with the DFT matrix."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spirloom.ir import Array, DType, Tensor
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.registry import converts
 
-# The types for which a product with a constant is a layer, which packs its weight.
+# The dtypes for which a matmul with a constant is a linear layer with packed weights.
 _LAYERS = (DType.F32, DType.F16)
 
 
@@ -22,13 +22,13 @@ def gemm(ctx: NodeContext) -> Tensor:
     alpha, beta = ctx.number("alpha", 1.0), ctx.number("beta", 1.0)
     if len(a.shape) != 2 or len(b.shape) != 2:
         raise Unsupported(f"its operands {a} and {b} are not matrices")
-    whole = alpha.is_integer() and beta.is_integer()
-    if a.dtype not in _LAYERS and not whole:
-        raise Unsupported(f"its factors {alpha} and {beta} of whole numbers are not whole")
+    integral = alpha.is_integer() and beta.is_integer()
+    if a.dtype not in _LAYERS and not integral:
+        raise Unsupported(f"its alpha {alpha} and beta {beta} must be integers for {a.dtype}")
     if ctx.integer("transA", 0):
         a = ctx.build.permute(a, [1, 0])
-    weighty = _is_weight(ctx, b) and (b.data is not None or ctx.number("alpha", 1.0) == 1)
-    if not weighty or a.dtype not in _LAYERS:
+    constant = _is_weight(ctx, b) and (b.data is not None or ctx.number("alpha", 1.0) == 1)
+    if not constant or a.dtype not in _LAYERS:
         return _gemm_of_tensors(ctx, a, b, c)
     if not ctx.integer("transB", 0):
         b = ctx.build.permute(b, [1, 0])
@@ -48,7 +48,7 @@ def gemm(ctx: NodeContext) -> Tensor:
 
 
 def _is_weight(ctx: NodeContext, b: Tensor) -> bool:
-    """Whether it is a constant, or dequantised of one."""
+    """Whether a tensor is a constant or a dequantized constant."""
     made = ctx.build.makers.get(b)
     while made is not None and made.op == "aten.permute" and isinstance(made.args[0], Tensor):
         made = ctx.build.makers.get(made.args[0])
@@ -78,16 +78,16 @@ def _plus(ctx: NodeContext, y: Tensor, c: Tensor | None, beta: float) -> Tensor:
 
 @converts("MatMul")
 def matmul(ctx: NodeContext) -> Tensor:
-    return product(ctx, ctx.tensor(0), ctx.tensor(1))
+    return matmul_of(ctx, ctx.tensor(0), ctx.tensor(1))
 
 
-def product(ctx: NodeContext, a: Tensor, b: Tensor) -> Tensor:
-    """NumPy's a @ b."""
+def matmul_of(ctx: NodeContext, a: Tensor, b: Tensor) -> Tensor:
+    """a @ b with NumPy's semantics."""
     if not a.shape or not b.shape or a.shape[-1] != b.shape[max(len(b.shape) - 2, 0)]:
-        raise Unsupported(f"its operands {a} and {b} do not fit each other")
+        raise Unsupported(f"its operands {a} and {b} have different inner dimensions")
     left = ctx.build.view(a, [1, *a.shape]) if len(a.shape) == 1 else a
     right = ctx.build.view(b, [*b.shape, 1]) if len(b.shape) == 1 else b
-    y = _product(ctx, left, right)
+    y = _batched_matmul(ctx, left, right)
     shape = list(y.shape)
     if len(b.shape) == 1:
         shape.pop(-1)
@@ -96,8 +96,8 @@ def product(ctx: NodeContext, a: Tensor, b: Tensor) -> Tensor:
     return ctx.build.view(y, shape)
 
 
-def _product(ctx: NodeContext, a: Tensor, b: Tensor) -> Tensor:
-    """The product of two tensors of at least rank 2, batch dimensions broadcast."""
+def _batched_matmul(ctx: NodeContext, a: Tensor, b: Tensor) -> Tensor:
+    """The matmul of tensors of rank 2 or more. Batch dimensions broadcast."""
     if len(b.shape) == 2:
         if _is_weight(ctx, b) and a.dtype in _LAYERS:
             return ctx.build.emit("aten.linear", x=a, weight=ctx.build.permute(b, [1, 0]))
@@ -126,10 +126,10 @@ def dft(ctx: NodeContext) -> Tensor:
     axis = _dft_axis(ctx, rank)
     length = ctx.constant_ints(1) or [x.shape[axis]]
     if rank < 2 or axis == rank - 1 or x.shape[-1] not in (1, 2):
-        raise Unsupported(f"{x} is not of real or complex numbers with an axis {axis}")
+        raise Unsupported(f"its input {x} is not real or complex with an axis {axis}")
     inverse, onesided = bool(ctx.integer("inverse", 0)), bool(ctx.integer("onesided", 0))
     if inverse and onesided:
-        raise Unsupported("an inverse that is one-sided is not supported")
+        raise Unsupported("inverse with onesided is not supported")
     after = [length[0] - n if d == axis else 0 for d, n in enumerate(x.shape)]
     x = ctx.build.pad(x, [0] * rank, after, 0.0)
     matrix = _matrix(ctx, length[0], onesided, x.shape[-1], inverse)
@@ -147,21 +147,21 @@ def _dft_axis(ctx: NodeContext, rank: int) -> int:
 
 @converts("STFT")
 def stft(ctx: NodeContext) -> Tensor:
-    """Frames, in steps along the signal, each weighted by the window and transformed."""
+    """Fourier transforms of windowed frames of the signal."""
     x, step = ctx.tensor(0), ctx.constant_ints(1)
     window, given = ctx.optional_tensor(2), ctx.constant_ints(3)
     length = given[0] if given else prod(window.shape) if window is not None else 0
     if len(x.shape) == 2:
         x = ctx.build.view(x, [*x.shape, 1])
     if len(x.shape) != 3 or not step or step[0] < 1 or not 1 <= length <= x.shape[1]:
-        raise Unsupported(f"frames of {length} in steps of {step} do not fit {x}")
+        raise Unsupported(f"frames of length {length} with step {step} do not fit {x}")
     batch, size, parts = x.shape
     if parts not in (1, 2):
-        raise Unsupported(f"{x} is not of real or complex numbers")
+        raise Unsupported(f"its input {x} is not real or complex")
     ctx.check_size([size // step[0] + 1, length], np.dtype(np.int32).itemsize)
     starts = np.arange(0, size - length + 1, step[0], dtype=np.int32)
-    places = (starts[:, None] + np.arange(length, dtype=np.int32)).reshape(-1)
-    index = ctx.build.constant(places)
+    indices = (starts[:, None] + np.arange(length, dtype=np.int32)).reshape(-1)
+    index = ctx.build.constant(indices)
     frames = ctx.build.emit("aten.index_select", x=x, dim=1, index=index)
     frames = ctx.build.view(frames, [batch, len(starts), length, parts])
     if window is not None:
@@ -172,11 +172,11 @@ def stft(ctx: NodeContext) -> Tensor:
 def _matrix(
     ctx: NodeContext, length: int, onesided: bool, parts: int, inverse: bool = False
 ) -> Array:
-    """The transform as a real matrix [outputs · 2, length · parts]; of real numbers parts is 1."""
+    """The DFT as a real matrix [outputs · 2, length · parts]. `parts` is 1 for real input."""
     outputs = length // 2 + 1 if onesided else length
     ctx.check_size([outputs * 2, length * parts], np.dtype(np.float64).itemsize)
-    turns = np.outer(np.arange(outputs), np.arange(length)) % length / length
-    factor = np.exp((2j if inverse else -2j) * np.pi * turns) / (length if inverse else 1)
+    phase = np.outer(np.arange(outputs), np.arange(length)) % length / length
+    factor = np.exp((2j if inverse else -2j) * np.pi * phase) / (length if inverse else 1)
     of_real = np.stack([factor.real, factor.imag], axis=1)
     of_imaginary = np.stack([-factor.imag, factor.real], axis=1)
     matrix = np.stack([of_real, of_imaginary][:parts], axis=-1)
@@ -184,7 +184,7 @@ def _matrix(
 
 
 def _transformed(ctx: NodeContext, x: Tensor, matrix: Array) -> Tensor:
-    """The product with the last two dimensions, of [length, parts] elements: [outputs, 2]."""
+    """Multiplies the last two dimensions, [length, parts], by the matrix: [outputs, 2]."""
     rows = ctx.build.view(x, [*x.shape[:-2], x.shape[-2] * x.shape[-1]])
     weight = ctx.build.constant(matrix.astype(x.dtype.numpy))
     y = ctx.build.emit("aten.linear", x=rows, weight=weight)

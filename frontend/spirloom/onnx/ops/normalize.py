@@ -1,4 +1,4 @@
-"""Normalisations and softmax."""
+"""Normalizations and softmax."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def batch_norm(ctx: NodeContext) -> Tensor:
         raise Unsupported("training_mode is set; export the model in inference mode (model.eval())")
     ctx.refuse_extra_outputs()
     if ctx.opset < 9 and not ctx.integer("spatial", 1):
-        raise Unsupported("statistics for each element (spatial = 0) are not supported")
+        raise Unsupported("spatial = 0 (statistics per element) is not supported")
     return ctx.build.emit(
         "aten._native_batch_norm_legit_no_training",
         x=ctx.tensor(0),
@@ -47,8 +47,8 @@ def layer_norm(ctx: NodeContext) -> Tensor | list[Tensor]:
         return y
     dims = range(axis, len(x.shape))
     mean = ctx.build.reduce("aten.mean.dim", x, dims)
-    off = ctx.build.emit("aten.sub.Tensor", a=x, b=mean)
-    variance = ctx.build.reduce("aten.mean.dim", ctx.build.mul(off, off), dims)
+    centered = ctx.build.emit("aten.sub.Tensor", a=x, b=mean)
+    variance = ctx.build.reduce("aten.mean.dim", ctx.build.mul(centered, centered), dims)
     variance = ctx.build.add(variance, ctx.build.scalar(eps, x.dtype))
     return [y, mean, ctx.build.emit("aten.rsqrt", x=variance)]
 
@@ -59,7 +59,7 @@ def rms_norm(ctx: NodeContext) -> Tensor:
 
 
 def root_mean_square(ctx: NodeContext, x: Tensor, scale: Tensor, eps: float) -> Tensor:
-    """x over the root of the mean of its squares from attribute `axis` on, scaled."""
+    """RMS normalization over the dimensions from attribute `axis` on."""
     size = x.shape[ctx.axis(ctx.integer("axis", -1), len(x.shape)) :]
     weight = scale if scale.shape == size and scale.dtype is x.dtype else None
     y = ctx.build.emit("aten.rms_norm", x=x, normalized_shape=size, weight=weight, eps=eps)
@@ -122,6 +122,6 @@ def softmax(ctx: NodeContext) -> Tensor:
     axis = ctx.axis(ctx.integer("axis", -1 if ctx.opset >= 13 else 1), rank)
     if ctx.opset >= 13 or axis == rank - 1:
         return ctx.build.emit(op, x=x, dim=axis)
-    # Before opset 13 all dimensions from `axis` on are normalised together.
+    # Before opset 13, over all dimensions from `axis` on.
     rows = ctx.build.view(x, [prod(x.shape[:axis]), prod(x.shape[axis:])])
     return ctx.build.view(ctx.build.emit(op, x=rows, dim=1), x.shape)

@@ -1,4 +1,4 @@
-"""Pools over windows, and global ones."""
+"""Pools over windows, and global pools."""
 
 from __future__ import annotations
 
@@ -24,18 +24,20 @@ from spirloom.onnx.registry import converts
 def max_pool(ctx: NodeContext) -> Tensor | list[Tensor]:
     x = at_least_planar(ctx, ctx.tensor(0))
     dtype = x.dtype
-    if dtype not in (DType.F32, DType.F16):  # float32 holds the 8-bit integers there may be
+    if dtype not in (DType.F32, DType.F16):  # float32 represents 8-bit integers exactly
         x = ctx.build.emit("aten._to_copy", x=x, dtype=str(DType.F32))
     dims = len(x.shape) - 2
     window = read_window(ctx, pool_kernel(ctx, dims), x.shape[2:])
     padding = window.before
-    places = ctx.uses_output(1)
+    indices = ctx.uses_output(1)
     if not _torch_pads(window):
-        if places:
-            raise Unsupported("Indices with uneven padding, or more than half the kernel's")
+        if indices:
+            raise Unsupported(
+                "its output Indices requires symmetric padding of at most half the kernel size"
+            )
         x, padding = ctx.build.pad(x, (0, 0, *window.before), (0, 0, *window.after), -inf), ()
     outputs = ctx.build.emit_all(
-        f"aten.max_pool{dims}d{'_with_indices' if places else ''}",
+        f"aten.max_pool{dims}d{'_with_indices' if indices else ''}",
         x=x,
         kernel_size=window.kernel,
         stride=window.stride,
@@ -46,27 +48,27 @@ def max_pool(ctx: NodeContext) -> Tensor | list[Tensor]:
     y = restore_rank(ctx, outputs[0])
     if dtype is not x.dtype:
         y = ctx.build.emit("aten._to_copy", x=y, dtype=str(dtype))
-    if not places:
+    if not indices:
         return y
-    place = _column_major(ctx, x, outputs[1]) if ctx.integer("storage_order", 0) else outputs[1]
-    return [y, restore_rank(ctx, _over_all(ctx, x, place))]
+    index = _column_major(ctx, x, outputs[1]) if ctx.integer("storage_order", 0) else outputs[1]
+    return [y, restore_rank(ctx, _flat_indices(ctx, x, index))]
 
 
-def _column_major(ctx: NodeContext, x: Tensor, place: Tensor) -> Tensor:
-    """Places that count along the width first as places that count along the height first."""
+def _column_major(ctx: NodeContext, x: Tensor, index: Tensor) -> Tensor:
+    """Converts row-major indices within planes to column-major ones."""
     if len(x.shape) != 4:
         raise Unsupported("column-major storage_order is supported in two dimensions only")
     height, width = (ctx.build.scalar(n, DType.I32) for n in x.shape[2:])
-    row = ctx.build.emit("aten.floor_divide", a=place, b=width)
-    column = ctx.build.emit("aten.remainder.Tensor", a=place, b=width)
+    row = ctx.build.emit("aten.floor_divide", a=index, b=width)
+    column = ctx.build.emit("aten.remainder.Tensor", a=index, b=width)
     return ctx.build.add(ctx.build.mul(column, height), row)
 
 
-def _over_all(ctx: NodeContext, x: Tensor, indices: Tensor) -> Tensor:
-    """Places in planes as places in the whole tensor, as ONNX counts."""
+def _flat_indices(ctx: NodeContext, x: Tensor, indices: Tensor) -> Tensor:
+    """Converts indices within planes to indices into the flattened tensor, as in ONNX."""
     planes, size = prod(x.shape[:2]), prod(x.shape[2:])
     if planes * size >= 2**31:
-        raise Unsupported(f"the places in {x} do not fit 32 bits")
+        raise Unsupported(f"its indices into {x} exceed 32 bits")
     first = (np.arange(planes, dtype=np.int32) * size).reshape(
         *x.shape[:2], *[1] * (len(x.shape) - 2)
     )
@@ -74,7 +76,7 @@ def _over_all(ctx: NodeContext, x: Tensor, indices: Tensor) -> Tensor:
 
 
 def _torch_pads(window: Window) -> bool:
-    """Whether PyTorch's pools take this padding: even, and at most half the kernel."""
+    """Whether PyTorch's pools support this padding: symmetric, at most half the kernel size."""
     pairs = zip(window.before, window.kernel, strict=True)
     return window.symmetric and all(0 <= 2 * p <= k for p, k in pairs)
 
@@ -94,9 +96,9 @@ def average_pool(ctx: NodeContext) -> Tensor:
     y = _average(ctx, padded, window, (0,) * len(window.kernel), ceil_mode, True)
     if not count_pad:
         ctx.check_size(y.shape[2:], np.dtype(np.float64).itemsize)
-        share = _covered_share(window, x.shape[2:], y.shape[2:])
+        fraction = _covered_fraction(window, x.shape[2:], y.shape[2:])
         y = ctx.build.emit(
-            "aten.div.Tensor", a=y, b=ctx.build.constant(share.astype(y.dtype.numpy))
+            "aten.div.Tensor", a=y, b=ctx.build.constant(fraction.astype(y.dtype.numpy))
         )
     return restore_rank(ctx, y)
 
@@ -120,16 +122,16 @@ def _average(
     )
 
 
-def _covered_share(window: Window, size: tuple[int, ...], out: tuple[int, ...]) -> Array:
-    """For each output, real elements under the window over elements of the padded input."""
-    shares = []
+def _covered_fraction(window: Window, size: tuple[int, ...], out: tuple[int, ...]) -> Array:
+    """For each output, the fraction of window elements that are not padding."""
+    fractions = []
     for axis in range(len(size)):
         start = np.arange(out[axis]) * window.stride[axis] - window.before[axis]
         stop = start + window.kernel[axis]
         real = np.minimum(stop, size[axis]) - np.maximum(start, 0)
         padded = np.minimum(stop, size[axis] + window.after[axis]) - start
-        shares.append(real / padded)
-    return np.asarray(reduce(np.multiply.outer, shares))[None, None]
+        fractions.append(real / padded)
+    return np.asarray(reduce(np.multiply.outer, fractions))[None, None]
 
 
 @converts("GlobalAveragePool")
@@ -171,7 +173,7 @@ def lp_pool(ctx: NodeContext) -> Tensor:
 def global_lp_pool(ctx: NodeContext) -> Tensor:
     x = ctx.tensor(0)
     if len(x.shape) < 3:
-        raise Unsupported(f"{x} has no window")
+        raise Unsupported(f"its input {x} has no spatial dimensions")
     return ctx.build.emit(
         "aten.linalg_vector_norm",
         x=x,

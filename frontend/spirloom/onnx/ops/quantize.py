@@ -1,4 +1,4 @@
-"""From floats to numbers and back."""
+"""QuantizeLinear and DequantizeLinear."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, DType, Tensor
-from spirloom.onnx.constant_folding.registry import KeptAsNode, folds
+from spirloom.onnx.constant_folding.registry import NotFolded, folds
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.registry import converts
 
@@ -22,13 +22,15 @@ def quantize_linear(ctx: NodeContext) -> Tensor:
     scale, zero = known(ctx, 1), zero_point(ctx, 2, DType.U8)
     x = ctx.tensor(0)
     if scale is not None and zero is not None and scale.size == 1 and x.dtype is DType.F32:
-        return quantised(ctx, x, scale, zero)
+        return emit_quantize(ctx, x, scale, zero)
     return _decomposed(ctx)
 
 
 def _decomposed(ctx: NodeContext) -> Tensor:
     scale, zero = _along_axis(ctx, ctx.tensor(1)), ctx.optional_tensor(2)
-    return rounded_to(ctx, ctx.tensor(0), scale, None if zero is None else _along_axis(ctx, zero))
+    return quantize_decomposed(
+        ctx, ctx.tensor(0), scale, None if zero is None else _along_axis(ctx, zero)
+    )
 
 
 @converts("DequantizeLinear")
@@ -38,16 +40,16 @@ def dequantize_linear(ctx: NodeContext) -> Tensor:
     x, scale = ctx.tensor(0), known(ctx, 1)
     points = zero_point(ctx, 2, x.dtype) if x.dtype in RANGES else None
     if scale is not None and points is not None and scale.size == 1:
-        return dequantised_by(ctx, x, scale, points)
+        return emit_dequantize(ctx, x, scale, points)
     zero = ctx.optional_tensor(2)
-    numbers = centred(ctx, ctx.tensor(0), None if zero is None else _along_axis(ctx, zero))
-    return ctx.build.mul(numbers, _along_axis(ctx, ctx.tensor(1)))
+    values = centered(ctx, ctx.tensor(0), None if zero is None else _along_axis(ctx, zero))
+    return ctx.build.mul(values, _along_axis(ctx, ctx.tensor(1)))
 
 
 @folds("DequantizeLinear")
 def _dequantized(ctx: NodeContext, inputs: list[Array]) -> Array:
     if is_weight(inputs[0]):
-        raise KeptAsNode
+        raise NotFolded
     scale = inputs[1].reshape(_axis_shape(ctx, inputs[0].shape, inputs[1].shape))
     ctx.check_size(inputs[0].shape, np.dtype(np.float32).itemsize)
     wide = inputs[0].astype(np.float32)
@@ -57,16 +59,15 @@ def _dequantized(ctx: NodeContext, inputs: list[Array]) -> Array:
 
 
 def is_weight(x: object) -> bool:
-    """Whether what is dequantised is a matrix of numbers or a filter for each channel, which a
-    layer may take as they are."""
+    """Whether a constant may be the quantized weight of a linear layer or a convolution."""
     return isinstance(x, np.ndarray) and 2 <= x.ndim <= 5 and x.dtype in (np.int8, np.uint8)
 
 
-def quantised(ctx: NodeContext, x: Tensor, scale: Array, zero: Array) -> Tensor:
-    """x as numbers of one scale, of the zero point's type."""
+def emit_quantize(ctx: NodeContext, x: Tensor, scale: Array, zero: Array) -> Tensor:
+    """Quantizes x with one scale, to the dtype of the zero point."""
     dtype = DType.of(zero.dtype)
     if dtype not in RANGES or zero.size != 1:
-        raise Unsupported(f"a zero point {zero.dtype}{list(zero.shape)} is not supported")
+        raise Unsupported(f"its zero point {zero.dtype}{list(zero.shape)} is not an 8-bit scalar")
     low, high = RANGES[dtype]
     return ctx.build.emit(
         QUANTIZE, x=x, **_scaling(ctx, scale, zero),
@@ -74,11 +75,11 @@ def quantised(ctx: NodeContext, x: Tensor, scale: Array, zero: Array) -> Tensor:
     )  # fmt: skip
 
 
-def dequantised_by(
-    ctx: NodeContext, x: Tensor, scale: Array, zero: Array, **places: object
+def emit_dequantize(
+    ctx: NodeContext, x: Tensor, scale: Array, zero: Array, **layout: object
 ) -> Tensor:
-    """What numbers stand for."""
-    return ctx.build.emit(DEQUANTIZE, x=x, **_scaling(ctx, scale, zero), **places)
+    """Dequantizes x. `layout` is `axis` or `block_size` for several scales."""
+    return ctx.build.emit(DEQUANTIZE, x=x, **_scaling(ctx, scale, zero), **layout)
 
 
 def _scaling(ctx: NodeContext, scale: Array, zero: Array) -> dict[str, object]:
@@ -88,16 +89,16 @@ def _scaling(ctx: NodeContext, scale: Array, zero: Array) -> dict[str, object]:
     }
 
 
-def zero_point(ctx: NodeContext, place: int, dtype: DType) -> Array | None:
-    """A zero point that is known; 0 of a type where the node has none."""
-    if ctx.optional_tensor(place) is None:
+def zero_point(ctx: NodeContext, index: int, dtype: DType) -> Array | None:
+    """The zero point of an input, 0 if it is absent. None if it is not constant."""
+    if ctx.optional_tensor(index) is None:
         return np.zeros((), dtype.numpy)
-    return known(ctx, place)
+    return known(ctx, index)
 
 
-def known(ctx: NodeContext, place: int) -> Array | None:
-    """An input, if its value is known at import."""
-    value = ctx.optional(place)
+def known(ctx: NodeContext, index: int) -> Array | None:
+    """An input if it is constant, otherwise None."""
+    value = ctx.optional(index)
     return value if isinstance(value, np.ndarray) else None
 
 
@@ -106,21 +107,22 @@ def _weight(ctx: NodeContext) -> Tensor:
     zero = ctx.constant(2)
     if zero is None:
         zero = np.zeros(scale.shape, np.int32)
-    places: dict[str, object] = {}
+    layout: dict[str, object] = {}
     if len(scale.shape) > 1 and prod(scale.shape) != 1:
         size = [d // max(n, 1) for d, n in zip(x.shape, scale.shape, strict=True)]
-        places["block_size"] = tuple(size)
+        layout["block_size"] = tuple(size)
     elif prod(scale.shape) != 1:
         _axis_shape(ctx, x.shape, scale.shape)
-        places["axis"] = ctx.axis(ctx.integer("axis", 1), len(x.shape))
+        layout["axis"] = ctx.axis(ctx.integer("axis", 1), len(x.shape))
     points = ctx.build.constant(zero.astype(np.int32))
-    return ctx.build.emit(DEQUANTIZE, x=x, scale=scale, zero_point=points, **places)
+    return ctx.build.emit(DEQUANTIZE, x=x, scale=scale, zero_point=points, **layout)
 
 
-def rounded_to(ctx: NodeContext, x: Tensor, scale: Tensor, zero: Tensor | None) -> Tensor:
+def quantize_decomposed(ctx: NodeContext, x: Tensor, scale: Tensor, zero: Tensor | None) -> Tensor:
+    """Quantizes x by elementwise float operators."""
     dtype = DType.U8 if zero is None else zero.dtype
     if dtype not in RANGES:
-        raise Unsupported(f"{dtype.long_name} results are not supported; uint8 and int8 are")
+        raise Unsupported(f"{dtype.long_name} results are not supported; expected uint8 or int8")
     scaled = ctx.build.emit("aten.div.Tensor", a=floats(ctx, x), b=scale)
     rounded = ctx.build.emit("aten.round", x=scaled)
     if zero is not None:
@@ -130,8 +132,8 @@ def rounded_to(ctx: NodeContext, x: Tensor, scale: Tensor, zero: Tensor | None) 
     return ctx.build.emit("aten._to_copy", x=clamped, dtype=str(dtype))
 
 
-def centred(ctx: NodeContext, x: Tensor, zero: Tensor | None) -> Tensor:
-    """x less its zero point, in float32."""
+def centered(ctx: NodeContext, x: Tensor, zero: Tensor | None) -> Tensor:
+    """x minus its zero point, in float32."""
     wide = floats(ctx, x)
     if zero is None or (zero.data is not None and not zero.data.any()):
         return wide
@@ -140,7 +142,7 @@ def centred(ctx: NodeContext, x: Tensor, zero: Tensor | None) -> Tensor:
         try:
             return ctx.build.constant(np.asarray(wide.data - offset.data))
         except ValueError as error:
-            raise Unsupported(f"the zero point {offset} does not fit {x}") from error
+            raise Unsupported(f"its zero point {offset} does not broadcast with {x}") from error
     return ctx.build.emit("aten.sub.Tensor", a=wide, b=offset)
 
 
@@ -153,7 +155,7 @@ def floats(ctx: NodeContext, x: Tensor) -> Tensor:
 
 
 def _along_axis(ctx: NodeContext, x: Tensor) -> Tensor:
-    """One value, or one for each element of the axis of input 0 that the node names."""
+    """Reshapes a scalar, or one value per index of attribute `axis`, to broadcast with input 0."""
     return ctx.build.view(x, _axis_shape(ctx, ctx.tensor(0).shape, x.shape))
 
 

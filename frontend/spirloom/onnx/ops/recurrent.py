@@ -1,4 +1,4 @@
-"""RNN, GRU and LSTM: one product for the input of all steps, then an operator per direction."""
+"""RNN, GRU and LSTM: one GEMM over the inputs of all steps, then one operator per direction."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spirloom.ir import Tensor
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.registry import converts
 
-# The numbers of lib/squash.glsl.j2.
+# The ids of lib/rnn_activations.glsl.j2.
 _ACTIVATIONS = {
     "Sigmoid": 0,
     "Tanh": 1,
@@ -30,9 +30,9 @@ _DIRECTIONS = {"forward": [False], "reverse": [True], "bidirectional": [False, T
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """How ONNX lays out a cell, and what its operator calls the activations."""
+    """The gate order of a cell in ONNX, and the activation arguments of its operator."""
 
-    gates: tuple[int, ...]  # where ONNX keeps each of PyTorch's gates
+    gates: tuple[int, ...]  # the index in ONNX of each of PyTorch's gates
     activations: dict[str, str]  # argument → default
 
 
@@ -69,11 +69,11 @@ def lstm(ctx: NodeContext) -> list[Tensor]:
 
 
 def _layer(ctx: NodeContext, cell: _Cell, own: Sequence[dict[str, object]]) -> list[Tensor]:
-    """The node's outputs, given the arguments that only its own cell has, for each direction."""
+    """The node's outputs. `own` are the cell-specific arguments of each direction."""
     x = ctx.build.permute(ctx.tensor(0), [1, 0, 2]) if _batch_first(ctx) else ctx.tensor(0)
     weights = [ctx.tensor(1), ctx.tensor(2)]
     if any(len(t.shape) != 3 or t.shape[0] != len(own) for t in weights) or len(x.shape) != 3:
-        raise Unsupported(f"{x}, the weights {weights[0]} and {weights[1]} do not fit each other")
+        raise Unsupported(f"its input {x} and weights {weights[0]} and {weights[1]} do not match")
     biases, states, lengths = ctx.optional_tensor(3), _initial(ctx, 5), _lengths(ctx, x.shape[0])
     results = []
     for d, reverse in enumerate(_reversals(ctx)):
@@ -98,7 +98,7 @@ def _layer(ctx: NodeContext, cell: _Cell, own: Sequence[dict[str, object]]) -> l
 
 
 def _reversals(ctx: NodeContext) -> list[bool]:
-    """Whether each of the node's directions runs backwards."""
+    """For each direction of the node, whether it is reversed."""
     direction = ctx.text("direction", "forward").lower()
     if direction not in _DIRECTIONS:
         raise Unsupported(f"its direction '{direction}' is unknown")
@@ -110,24 +110,24 @@ def _batch_first(ctx: NodeContext) -> bool:
 
 
 def _direction(ctx: NodeContext, x: Tensor, d: int) -> Tensor:
-    """The part of one direction."""
+    """The slice of one direction."""
     return ctx.build.view(ctx.build.slice(x, 0, d, d + 1), x.shape[1:])
 
 
 def _reordered(ctx: NodeContext, x: Tensor, order: Sequence[int]) -> Tensor:
-    """The equal parts of the first dimension in another order."""
+    """Permutes equal blocks of the first dimension."""
     if list(order) == list(range(len(order))):
         return x
     if not x.shape:
-        raise Unsupported(f"{x} does not consist of {len(order)} parts")
+        raise Unsupported(f"its operand {x} does not consist of {len(order)} gates")
     size = x.shape[0] // len(order)
     return ctx.build.cat([ctx.build.slice(x, 0, k * size, (k + 1) * size) for k in order], 0)
 
 
 def _biases(ctx: NodeContext, biases: Tensor, d: int, cell: _Cell) -> tuple[Tensor, Tensor]:
-    """The input's and the state's."""
+    """The input bias and the recurrent bias."""
     if len(biases.shape) != 2:
-        raise Unsupported(f"its biases {biases} are not one row for each direction")
+        raise Unsupported(f"its biases {biases} must have one row per direction")
     both = _direction(ctx, biases, d)
     half = both.shape[0] // 2
     of_input, of_state = (ctx.build.slice(both, 0, k * half, (k + 1) * half) for k in range(2))
@@ -135,7 +135,7 @@ def _biases(ctx: NodeContext, biases: Tensor, d: int, cell: _Cell) -> tuple[Tens
 
 
 def _initial(ctx: NodeContext, index: int) -> Tensor | None:
-    """A state to begin with, [direction, batch, unit]; None for zeros."""
+    """The initial state [direction, batch, unit]. None for zeros."""
     state = ctx.optional_tensor(index)
     if state is None or (state.data is not None and not state.data.any()):
         return None
@@ -143,7 +143,7 @@ def _initial(ctx: NodeContext, index: int) -> Tensor | None:
 
 
 def _lengths(ctx: NodeContext, steps: int) -> Tensor | None:
-    """The steps of each batch; None where all take all."""
+    """The sequence lengths. None if all are complete."""
     lengths = ctx.optional_tensor(4)
     if lengths is None or (lengths.data is not None and (lengths.data == steps).all()):
         return None
@@ -169,7 +169,7 @@ def _close(a: float, b: float) -> bool:
 
 
 def _outputs(ctx: NodeContext, directions: Sequence[Tensor]) -> Tensor:
-    """[step, direction, batch, unit], or batch first."""
+    """[step, direction, batch, unit], or batch first, as in the node."""
     steps, batch, units = directions[0].shape
     parts = [ctx.build.view(y, [steps, 1, batch, units]) for y in directions]
     y = ctx.build.cat(parts, 1)
@@ -177,6 +177,6 @@ def _outputs(ctx: NodeContext, directions: Sequence[Tensor]) -> Tensor:
 
 
 def _states(ctx: NodeContext, directions: Sequence[Tensor]) -> Tensor:
-    """[direction, batch, unit], or batch first."""
+    """[direction, batch, unit], or batch first, as in the node."""
     y = ctx.build.cat([ctx.build.view(state, [1, *state.shape]) for state in directions], 0)
     return ctx.build.permute(y, [1, 0, 2]) if _batch_first(ctx) else y

@@ -56,18 +56,18 @@ def arg(ctx: NodeContext) -> Tensor:
     if not ctx.integer("select_last_index", 0):
         return ctx.build.emit(op, x=x, dim=dim, keepdim=keepdim)
     flipped = ctx.build.emit("aten.flip", x=x, dims=(dim,))
-    place = ctx.build.emit(op, x=flipped, dim=dim, keepdim=keepdim)
+    index = ctx.build.emit(op, x=flipped, dim=dim, keepdim=keepdim)
     last = ctx.build.scalar(x.shape[dim] - 1, DType.I32)
-    return ctx.build.emit("aten.sub.Tensor", a=last, b=place)
+    return ctx.build.emit("aten.sub.Tensor", a=last, b=index)
 
 
 @converts("CumSum")
 def cumsum(ctx: NodeContext) -> Tensor:
-    """An exclusive sum is the sum without the element itself."""
+    """The cumulative sum. With `exclusive`, without the element itself."""
     x = ctx.tensor(0)
     axis = ctx.constant_ints(1)
     if axis is None or len(axis) != 1:
-        raise Unsupported("its axis must be one number")
+        raise Unsupported("its axis must be a constant scalar")
     dim = ctx.axis(axis[0], len(x.shape))
     reverse = bool(ctx.integer("reverse", 0))
     along = ctx.build.emit("aten.flip", x=x, dims=(dim,)) if reverse else x
@@ -92,7 +92,7 @@ def _reduce(ctx: NodeContext, op: str, x: Tensor) -> Tensor:
 
 
 def _dims(ctx: NodeContext, x: Tensor) -> list[int]:
-    """The dims to reduce; none where there is nothing to do."""
+    """The dims to reduce. Empty for a no-op."""
     axes = ctx.axes_argument()
     if axes:
         return ctx.axes(axes, len(x.shape))

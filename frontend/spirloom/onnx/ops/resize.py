@@ -1,4 +1,4 @@
-"""Resize and Upsample: PyTorch's upsampling where it matches, otherwise gathers and products."""
+"""Resize and Upsample: PyTorch's upsampling if equivalent, otherwise gathers or matmuls."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import numpy as np
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, Tensor
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.ops.data_movement import pick
+from spirloom.onnx.ops.data_movement import index_select
 from spirloom.onnx.registry import converts
 
-_LIMIT = 1 << 24  # the largest output dimension
+_MAX_SIZE = 1 << 24  # of an output dimension
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One resized dimension; `region` is the part of it that is taken, of the whole (0, 1)."""
+    """One resized dimension. `region` is the resized part, as fractions of the dimension."""
 
     dim: int
     size: int
@@ -48,7 +48,7 @@ def read_axes(ctx: NodeContext, shape: tuple[int, ...]) -> list[Axis]:
         pairs = [(int(shape[d] * s), s) for s, d in zip(factors, dims, strict=False)]
     else:
         raise Unsupported("it has neither scales nor sizes")
-    if len(pairs) != len(dims) or any(not 1 <= n < _LIMIT or not s > 0 for n, s in pairs):
+    if len(pairs) != len(dims) or any(not 1 <= n < _MAX_SIZE or not s > 0 for n, s in pairs):
         raise Unsupported(f"its scales or sizes do not fit the shape {list(shape)}")
     regions = _regions(ctx, len(dims))
     return [
@@ -58,7 +58,7 @@ def read_axes(ctx: NodeContext, shape: tuple[int, ...]) -> list[Axis]:
 
 
 def _regions(ctx: NodeContext, count: int) -> list[tuple[float, float]]:
-    """The part of each axis that is resized: where it starts and ends, as a share of the whole."""
+    """The resized part of each axis: start and end as fractions."""
     if coordinates_of(ctx) != "tf_crop_and_resize":
         return [(0.0, 1.0)] * count
     given = ctx.constant(1)
@@ -69,40 +69,40 @@ def _regions(ctx: NodeContext, count: int) -> list[tuple[float, float]]:
 
 
 def coordinates_of(ctx: NodeContext) -> str:
-    """Which rule relates places in the output to places in the input."""
+    """The coordinate transformation mode."""
     default = "asymmetric" if ctx.opset < 11 else "half_pixel"
     return ctx.text("coordinate_transformation_mode", default)
 
 
 def positions(ctx: NodeContext, axis: Axis) -> Array:
-    """Where each output element lies in the input, in elements."""
+    """The input coordinate of each output element."""
     ctx.check_size([axis.out], np.dtype(np.float64).itemsize)
     at = np.arange(axis.out, dtype=np.float64)
     mode = coordinates_of(ctx)
-    centred = (at + 0.5) / axis.scale - 0.5
+    centered = (at + 0.5) / axis.scale - 0.5
     if mode == "asymmetric":
         return at / axis.scale
     if mode == "align_corners":
-        # ONNX takes the length before it is rounded down, unlike PyTorch.
+        # Unlike PyTorch, ONNX uses the length before rounding down.
         length = axis.scale * axis.size
         return at * ((axis.size - 1) / (length - 1) if axis.out > 1 else 0)
     if mode == "pytorch_half_pixel" and axis.out == 1:
         return at * 0
     if mode in ("half_pixel", "pytorch_half_pixel"):
-        return centred
+        return centered
     if mode == "tf_half_pixel_for_nn":
         return (at + 0.5) / axis.scale
     if mode == "tf_crop_and_resize":
         start, end = axis.region
-        share = at / (axis.out - 1) if axis.out > 1 else np.array([0.5])
-        return (start + share * (end - start)) * (axis.size - 1)
+        fraction = at / (axis.out - 1) if axis.out > 1 else np.array([0.5])
+        return (start + fraction * (end - start)) * (axis.size - 1)
     if mode == "half_pixel_symmetric":
-        return centred + axis.size / 2 * (1 - axis.out / (axis.scale * axis.size))
+        return centered + axis.size / 2 * (1 - axis.out / (axis.scale * axis.size))
     raise Unsupported(f"coordinate_transformation_mode '{mode}' is not supported")
 
 
 def outside(ctx: NodeContext, axis: Axis) -> Array:
-    """Which output elements lie beyond the input, where that matters: of a region."""
+    """The mask of output elements outside the input, for tf_crop_and_resize."""
     if coordinates_of(ctx) != "tf_crop_and_resize":
         return np.zeros(axis.out, dtype=np.bool_)
     at = positions(ctx, axis)
@@ -130,12 +130,12 @@ def resize(ctx: NodeContext) -> Tensor:
 
 
 def _extrapolated(ctx: NodeContext, y: Tensor, axes: list[Axis]) -> Tensor:
-    """The result with a fixed value where a region reaches beyond the input."""
+    """Sets `extrapolation_value` outside the input."""
     value = ctx.build.scalar(ctx.number("extrapolation_value", 0.0), y.dtype)
     for axis in axes:
-        beyond = outside(ctx, axis)
-        if beyond.any():
-            mask = beyond.reshape([-1 if d == axis.dim else 1 for d in range(len(y.shape))])
+        extrapolated = outside(ctx, axis)
+        if extrapolated.any():
+            mask = extrapolated.reshape([-1 if d == axis.dim else 1 for d in range(len(y.shape))])
             condition = ctx.build.constant(mask)
             y = ctx.build.emit("aten.where.self", condition=condition, a=value, b=y)
     return y
@@ -146,23 +146,23 @@ def _nearest(ctx: NodeContext, x: Tensor, axes: list[Axis]) -> Tensor:
     rounding = _ROUNDINGS.get(ctx.text("nearest_mode", default))
     if rounding is None:
         raise Unsupported("its nearest_mode is unknown")
-    picks = []
+    selected = []
     for axis in axes:
         indices = rounding(positions(ctx, axis)).clip(0, axis.size - 1).astype(np.int64)
-        picks.append((axis, indices))
-    # PyTorch's rule: floor(position · in / out).
-    torch_like = all(np.array_equal(i, np.arange(a.out) * a.size // a.out) for a, i in picks)
+        selected.append((axis, indices))
+    # PyTorch's "nearest": floor(position · in / out).
+    torch_like = all(np.array_equal(i, np.arange(a.out) * a.size // a.out) for a, i in selected)
     if torch_like and _planar(x, axes):
         return ctx.build.emit("aten.upsample_nearest2d", x=x, output_size=_planar_size(x, axes))
-    # And its rule "nearest-exact": the element that the output's centre lies in.
+    # PyTorch's "nearest-exact": the element that contains the center of the output element.
     exact = all(
-        np.array_equal(i, (2 * np.arange(a.out) + 1) * a.size // (2 * a.out)) for a, i in picks
+        np.array_equal(i, (2 * np.arange(a.out) + 1) * a.size // (2 * a.out)) for a, i in selected
     )
     if exact and _planar(x, axes):
         size = _planar_size(x, axes)
         return ctx.build.emit("aten._upsample_nearest_exact2d", x=x, output_size=size)
-    for axis, indices in picks:
-        x = pick(ctx, x, axis.dim, indices)
+    for axis, indices in selected:
+        x = index_select(ctx, x, axis.dim, indices)
     return x
 
 
@@ -196,14 +196,14 @@ def _planar_size(x: Tensor, axes: list[Axis]) -> tuple[int, int]:
 
 
 def _weights(ctx: NodeContext, axis: Axis, mode: str) -> Array:
-    """The matrix [out, in] that interpolates one dimension."""
+    """The interpolation matrix [out, in] of one dimension."""
     stretch = max(1.0, 1 / axis.scale) if ctx.integer("antialias", 0) else 1.0
-    reach = (2 if mode == "cubic" else 1) * stretch
+    support = (2 if mode == "cubic" else 1) * stretch
     a = ctx.number("cubic_coeff_a", -0.75)
     ctx.check_size([axis.out, axis.size], np.dtype(np.float64).itemsize)
     matrix = np.zeros((axis.out, axis.size))
     for row, position in enumerate(positions(ctx, axis)):
-        taps = np.arange(np.floor(position - reach) + 1, np.floor(position + reach) + 1)
+        taps = np.arange(np.floor(position - support) + 1, np.floor(position + support) + 1)
         weights = _kernel(np.abs(taps - position) / stretch, mode, a)
         if ctx.integer("exclude_outside", 0):
             weights = np.where((taps >= 0) & (taps < axis.size), weights, 0)
@@ -221,7 +221,7 @@ def _kernel(distance: Array, mode: str, a: float) -> Array:
 
 
 def _along(ctx: NodeContext, x: Tensor, axis: Axis, matrix: Array) -> Tensor:
-    """The product of a matrix with one dimension of x."""
+    """Multiplies one dimension of x by a matrix."""
     order = [d for d in range(len(x.shape)) if d != axis.dim] + [axis.dim]
     weight = ctx.build.constant(matrix.astype(x.dtype.numpy))
     y = ctx.build.emit("aten.linear", x=ctx.build.permute(x, order), weight=weight)

@@ -1,4 +1,4 @@
-"""Operators that only rename elements, or tell about a tensor."""
+"""Views, casts, Shape and Size."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def identity(ctx: NodeContext) -> Value:
 
 @converts("Dropout")
 def dropout(ctx: NodeContext) -> list[Value]:
-    """The identity, as in inference; a ratio of 0 drops nothing even in training."""
+    """The identity, as in inference. In training mode, the ratio must be 0."""
     ratio, training = ctx.constant(1), ctx.constant(2)
     if training is not None and training.any() and (ratio is None or ratio.any()):
         raise Unsupported("training_mode is set; export the model in inference mode (model.eval())")

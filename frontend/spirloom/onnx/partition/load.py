@@ -1,4 +1,4 @@
-"""spirloom.onnx.load: an ONNX model that runs, whatever nodes it has."""
+"""spirloom.onnx.load: runs an ONNX model, with unsupported nodes on the host."""
 
 from __future__ import annotations
 
@@ -15,17 +15,22 @@ from spirloom.onnx.dtypes import array_of
 from spirloom.onnx.importer import read
 from spirloom.onnx.inputs import Shapes, own_inputs
 from spirloom.onnx.partition.model import (
-    DevicePart,
+    DeviceSegment,
+    ExecutableSegment,
     Host,
-    HostPart,
-    Part,
+    HostSegment,
     PartitionedModel,
     ValueInfo,
-    chosen,
+    host_of,
 )
-from spirloom.onnx.partition.partitioner import Options, Partitioned, part_model, with_own_bytes
+from spirloom.onnx.partition.partitioner import (
+    Options,
+    Partitioned,
+    partition_model,
+    with_embedded_data,
+)
 from spirloom.ops import OpLibrary
-from spirloom.partition import Costs, Segment, Side
+from spirloom.partition import Costs, Placement, Segment
 from spirloom.runtime import Model, Runtime, default_runtime
 
 if TYPE_CHECKING:
@@ -48,23 +53,25 @@ def load(
     costs: Costs | None = None,
     host: str | Host | None = None,
 ) -> PartitionedModel:
-    """An ONNX model, of which the device computes what it can and what is worth its transfers.
+    """Loads an ONNX model. The device runs supported nodes, unless transfers cost more than they
+    save; the host runs the others.
 
     dims, shapes, ranges, fixed, fp16, float64_as_float32, spec_dirs
-             the options of `spirloom import`; `ranges` also of values that nodes which stay make
-    storage  where tensors live on the device, as for spirloom.load()
-    stay     operators ("Softmax"), and names of nodes, that are not to go to the device
-    costs    of work and transfers, which say what is worth its transfers
-    host     what computes the rest: "onnxruntime", "reference" (ONNX's own, in Python), or a
-             function that is given the model of a part and gives one from arrays by name to the
-             outputs in order; None: the first of the two that is installed and takes the part
+             the options of `spirloom import`. `ranges` also accepts outputs of nodes on the host
+    storage  the storage of tensors on the device, as for spirloom.load()
+    stay     operators ("Softmax") and names of nodes to run on the host
+    costs    the cost model of computation and transfers
+    host     what runs the other nodes: "onnxruntime", "reference" (the reference implementation of
+             the onnx package), or a function: model of a segment → function of arrays by name that
+             returns the outputs in order. None: the first of the two that is installed and
+             supports the segment
 
-    The report of what goes where is `report` of what is returned. Raises ImportFailure.
+    `report` of the result describes the partition. Raises ImportFailure.
     """
     path = Path(path)
     sizes = {name: tuple(shape) for name, shape in (shapes or {}).items()}
     intervals = {name: Interval(*bounds) for name, bounds in (ranges or {}).items()}
-    library = OpLibrary.with_dirs([Path(folder) for folder in spec_dirs])
+    library = OpLibrary.with_dirs([Path(directory) for directory in spec_dirs])
     options = Options(
         library, Shapes(dims or {}, sizes, intervals), fp16, stay=stay, costs=costs or Costs()
     )
@@ -74,36 +81,38 @@ def load(
         return device.load(graph_file.to_bytes(graph), storage=storage)
 
     model = read(path, fixed, float64_as_float32)
-    parted = part_model(path, model, options, make)
-    return _assembled(path, parted, chosen(host))
+    partitioned = partition_model(path, model, options, make)
+    return _assembled(path, partitioned, host_of(host))
 
 
-def _assembled(path: Path, parted: Partitioned[Model], host: Host) -> PartitionedModel:
-    graph = parted.model.graph
-    types = parted.found.types
+def _assembled(path: Path, partitioned: Partitioned[Model], host: Host) -> PartitionedModel:
+    graph = partitioned.model.graph
+    types = partitioned.support.types
     inputs = own_inputs(graph)
     stated = {info.name: info.type for info in (*inputs, *graph.output)}
     stated |= types
     return PartitionedModel(
         [ValueInfo.of(info.name, stated[info.name]) for info in inputs],
         [ValueInfo.of(info.name, stated[info.name]) for info in graph.output],
-        [_part(path, parted, segment, host) for segment in parted.plan.segments],
-        _constant_outputs(parted.model, parted.found.constants),
-        parted.report,
+        [_executable(path, partitioned, segment, host) for segment in partitioned.plan.segments],
+        _constant_outputs(partitioned.model, partitioned.support.constants),
+        partitioned.report,
     )
 
 
-def _part(path: Path, parted: Partitioned[Model], segment: Segment, host: Host) -> Part:
-    gives = [ValueInfo.of(name, parted.found.types.get(name)) for name in segment.gives]
-    if segment.side is Side.DEVICE:
-        return DevicePart(segment.takes, gives, parted.made[segment])
-    part = with_own_bytes(parted.part(segment), str(path))
-    operators = ", ".join(dict.fromkeys(node.op_type for node in part.graph.node))
-    return HostPart(segment.takes, gives, host(part), f"The part that stays ({operators})")
+def _executable(
+    path: Path, partitioned: Partitioned[Model], segment: Segment, host: Host
+) -> ExecutableSegment:
+    outputs = [ValueInfo.of(name, partitioned.support.types.get(name)) for name in segment.outputs]
+    if segment.placement is Placement.DEVICE:
+        return DeviceSegment(segment.inputs, outputs, partitioned.built[segment])
+    model = with_embedded_data(partitioned.model_of(segment), str(path))
+    operators = ", ".join(dict.fromkeys(node.op_type for node in model.graph.node))
+    return HostSegment(segment.inputs, outputs, host(model), f"The host segment ({operators})")
 
 
 def _constant_outputs(model: ModelProto, constants: Mapping[str, Array]) -> dict[str, Array]:
-    """The outputs that are the same in every run."""
+    """The outputs that are constants."""
     names = {info.name for info in model.graph.output}
     found = {
         tensor.name: array_of(tensor, f"the initializer '{tensor.name}'")

@@ -19,35 +19,37 @@ from spirloom.runtime.arrays import Array, in_order, is_torch, to_array, to_torc
 from spirloom.runtime.errors import InvalidArgument, InvalidFile, Unsupported, WrongType
 from spirloom.runtime.tensors import TensorInfo
 
-# Arrays by name in, the outputs in order out.
+# Arrays by name → the outputs in order.
 Compute = Callable[[Mapping[str, Any]], Sequence[Any]]
 Host = Callable[[ModelProto], Compute]
 
 
-def chosen(host: str | Host | None) -> Host:
-    """The host of a name, or the first that is installed and takes a model. ImportFailure."""
+def host_of(host: str | Host | None) -> Host:
+    """The host of a name, by default the first that is installed and supports a model. Raises
+    ImportFailure for unknown names.
+    """
     if callable(host):
         return host
     if host is not None and host not in _HOSTS:
-        raise ImportFailure(f"There is no host '{host}'; there are: {', '.join(_HOSTS)}.")
+        raise ImportFailure(f"There is no host '{host}'. The hosts are: {', '.join(_HOSTS)}.")
     names = [host] if host else list(_HOSTS)
-    return partial(_first, names)
+    return partial(_first_supported, names)
 
 
-def _first(names: Sequence[str], model: ModelProto) -> Compute:
+def _first_supported(names: Sequence[str], model: ModelProto) -> Compute:
     failures = []
     for name in names:
         try:
             return _HOSTS[name](model)
         except ImportError:
             continue
-        except Exception as error:  # what they raise is theirs
+        except Exception as error:  # hosts raise arbitrary exceptions
             failures.append(f"{name}: {type(error).__name__}: {' '.join(str(error).split())}")
     nodes = ", ".join(sorted({node.op_type for node in model.graph.node}))
     if failures:
-        raise ImportFailure(f"The nodes that stay ({nodes}) are refused:", *_indented(failures))
-    wanted = " or ".join(_REMEDIES[name] for name in names)
-    raise ImportFailure(f"The nodes that stay ({nodes}) need {wanted}.")
+        raise ImportFailure(f"No host supports the nodes ({nodes}):", *_indented(failures))
+    required = " or ".join(_REMEDIES[name] for name in names)
+    raise ImportFailure(f"The nodes on the host ({nodes}) require {required}.")
 
 
 def _indented(lines: Sequence[str]) -> Iterator[str]:
@@ -58,7 +60,7 @@ def _in_onnxruntime(model: ModelProto) -> Compute:
     import onnxruntime  # type: ignore[import]
 
     options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3  # what is wrong is raised
+    options.log_severity_level = 3  # errors are raised as exceptions
     content = model.SerializeToString()
     session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     return partial(session.run, None)
@@ -74,7 +76,7 @@ def _in_reference(model: ModelProto) -> Compute:
 _HOSTS: dict[str, Host] = {"onnxruntime": _in_onnxruntime, "reference": _in_reference}
 _REMEDIES = {
     "onnxruntime": "ONNX Runtime (pip install onnxruntime)",
-    "reference": "ONNX's reference, which comes with onnx 1.13 (pip install 'onnx>=1.13')",
+    "reference": "ONNX's reference implementation (pip install 'onnx>=1.13')",
 }
 
 
@@ -83,7 +85,7 @@ _MIN, _MAX = -(1 << 63), (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class ValueInfo:
-    """An input or output. None stands for what is only known in a run: a type, a rank, a size."""
+    """An input or output. None: a type, rank or size that is known only at run time."""
 
     name: str
     dtype: np.dtype[Any] | None
@@ -91,7 +93,7 @@ class ValueInfo:
 
     @classmethod
     def of(cls, name: str, kind: TypeProto | None) -> ValueInfo:
-        """What a model states of a value."""
+        """The type of a value in a model."""
         if kind is None or not kind.HasField("tensor_type"):
             return cls(name, None, None)
         return cls(name, dtype_of(kind), sizes_of(kind))
@@ -104,8 +106,8 @@ class ValueInfo:
             return "[…]"
         return f"[{', '.join('?' if size is None else str(size) for size in self.shape)}]"
 
-    def taken(self, value: object) -> Any:
-        """What a caller passes, as the model takes it. Raises WrongType and InvalidArgument."""
+    def converted(self, value: object) -> Any:
+        """A caller's value as the model requires it. Raises WrongType and InvalidArgument."""
         if self.dtype is None:
             return value
         if self.dtype.kind not in "biuf":
@@ -115,28 +117,28 @@ class ValueInfo:
         else:
             array = to_array(value, self._as_tensor())
         if not self._fits(array.shape):
-            wanted = self._sizes()
+            expected = self._sizes()
             raise InvalidArgument(
-                f"Input '{self.name}' has shape {list(array.shape)}, not {wanted}."
+                f"Input '{self.name}' has shape {list(array.shape)}, not {expected}."
             )
         return array
 
-    def checked(self, value: Any, maker: str) -> Any:
-        """What a part gave, if it is as the model states. Raises InvalidFile."""
+    def checked(self, value: Any, producer: str) -> Any:
+        """The output of a segment. Raises InvalidFile if its type differs from the model's."""
         if self.dtype is None:
             return value
         array = np.asarray(value)
         if array.dtype != self.dtype or not self._fits(array.shape):
             found = f"{array.dtype}{list(array.shape)}"
             raise InvalidFile(
-                f"{maker} gives '{self.name}' as {found}; the model states "
-                f"{self.dtype}{self._sizes()}. Correct what the model states of its shapes and "
-                "types, or export it again."
+                f"{producer} returned '{self.name}' as {found}; the model states "
+                f"{self.dtype}{self._sizes()}. Correct the shapes and types in the model, or "
+                "export it again."
             )
         return array
 
     def restored(self, array: Array) -> Array:
-        """What the device gave, in the model's own type."""
+        """An output of the device in the dtype of the model."""
         return array if self.dtype is None else array.astype(self.dtype, copy=False)
 
     def _fits(self, shape: Sequence[int]) -> bool:
@@ -152,117 +154,117 @@ class ValueInfo:
         return TensorInfo(self.name, self.dtype, shape, (), nbytes, _MIN, _MAX)
 
 
-class Part(Protocol):
-    """Computes some values of others."""
+class ExecutableSegment(Protocol):
+    """A segment that can run."""
 
     @property
-    def takes(self) -> Sequence[str]:
-        """The names of what it reads."""
+    def inputs(self) -> Sequence[str]:
+        """The names of the values that it reads."""
 
     @property
-    def gives(self) -> Sequence[ValueInfo]:
-        """What it makes."""
+    def outputs(self) -> Sequence[ValueInfo]:
+        """The values that it computes."""
 
     def compute(self, inputs: Sequence[Any]) -> Sequence[Any]:
-        """What it gives, in order."""
+        """The outputs, in order."""
 
 
 @dataclass(frozen=True, slots=True)
-class DevicePart:
-    """A part that Spirloom computes."""
+class DeviceSegment:
+    """A segment on the device."""
 
-    takes: Sequence[str]
-    gives: Sequence[ValueInfo]
+    inputs: Sequence[str]
+    outputs: Sequence[ValueInfo]
     model: Model
 
     def compute(self, inputs: Sequence[Any]) -> Sequence[Any]:
-        """Runs the graph; what is int64 in the model fits the int32 in its place, or is refused."""
+        """Runs the graph. int64 inputs are checked and narrowed to int32."""
         results = self.model.run(inputs)
-        return [info.restored(array) for info, array in zip(self.gives, results, strict=True)]
+        return [info.restored(array) for info, array in zip(self.outputs, results, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
-class HostPart:
-    """A part that something else computes; what it gives is checked. `name` is for messages."""
+class HostSegment:
+    """A segment on the host. Its outputs are checked. `name` is for messages."""
 
-    takes: Sequence[str]
-    gives: Sequence[ValueInfo]
-    computes: Compute
+    inputs: Sequence[str]
+    outputs: Sequence[ValueInfo]
+    function: Compute
     name: str
 
     def compute(self, inputs: Sequence[Any]) -> Sequence[Any]:
-        """Raises InvalidFile where the results are not as the model states."""
+        """Runs the segment. Raises InvalidFile if outputs differ from their types in the model."""
         try:
-            results = self.computes(dict(zip(self.takes, inputs, strict=True)))
+            results = self.function(dict(zip(self.inputs, inputs, strict=True)))
         except SpirloomError:
             raise
-        except Exception as error:  # of whoever computes it
+        except Exception as error:  # hosts raise arbitrary exceptions
             reason = " ".join(str(error).split())
             raise Unsupported(f"{self.name} failed: {type(error).__name__}: {reason}") from error
-        pairs = zip(self.gives, results, strict=True)
+        pairs = zip(self.outputs, results, strict=True)
         return [info.checked(value, self.name) for info, value in pairs]
 
 
 class PartitionedModel:
-    """A model of which Spirloom computes what it can; spirloom.onnx.load() makes it.
+    """A model that runs on device and host, from spirloom.onnx.load().
 
-    `report` says what goes where. Takes one call at a time.
+    `report` describes the partition. Calls must not overlap.
     """
 
     def __init__(
         self,
         inputs: Sequence[ValueInfo],
         outputs: Sequence[ValueInfo],
-        parts: Sequence[Part],
+        segments: Sequence[ExecutableSegment],
         constants: Mapping[str, Any],
         report: Report,
     ) -> None:
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
         self.report = report
-        self._parts = parts
+        self._segments = segments
         self._constants = constants
-        self._dead = _dead_after(parts, {info.name for info in outputs})
+        self._dead = _dead_after(segments, {info.name for info in outputs})
 
     def __call__(self, *inputs: object, **named: object) -> tuple[Any, ...]:
-        """A tuple of the outputs, in the types of the ONNX model, for inputs by position or name.
+        """Runs the model on inputs by position or name. Returns the outputs in their ONNX types.
 
-        Takes what a spirloom.Model takes, and raises what it raises; InvalidFile where a part that
-        stays gives something else than the model states.
+        Accepts the same inputs as spirloom.Model, and raises the same errors. Raises InvalidFile if
+        an output of the host differs from its type in the model.
         """
         values = in_order(self.inputs, inputs, named)
-        taken = {i.name: i.taken(v) for i, v in zip(self.inputs, values, strict=True)}
-        others = {**self._constants, **taken}
-        held = dict(others)
-        for part, dead in zip(self._parts, self._dead, strict=True):
-            results = part.compute([held[name] for name in part.takes])
-            held.update((info.name, r) for info, r in zip(part.gives, results, strict=True))
+        given = {i.name: i.converted(v) for i, v in zip(self.inputs, values, strict=True)}
+        others = {**self._constants, **given}
+        live = dict(others)
+        for segment, dead in zip(self._segments, self._dead, strict=True):
+            results = segment.compute([live[name] for name in segment.inputs])
+            live.update((info.name, r) for info, r in zip(segment.outputs, results, strict=True))
             for name in dead:
-                del held[name]
-        results = [_own(held[info.name], others.values()) for info in self.outputs]
+                del live[name]
+        results = [_unshared(live[info.name], others.values()) for info in self.outputs]
         if any(map(is_torch, values)):
             results = [to_torch(r) if isinstance(r, np.ndarray) else r for r in results]
         return tuple(results)
 
     def __repr__(self) -> str:
         inputs, outputs = (", ".join(map(str, infos)) for infos in (self.inputs, self.outputs))
-        count = f"{len(self._parts)} part{'s' if len(self._parts) != 1 else ''}"
+        count = f"{len(self._segments)} segment{'s' if len(self._segments) != 1 else ''}"
         return f"<spirloom.onnx.PartitionedModel ({inputs}) -> ({outputs}), {count}>"
 
 
-def _own(value: Any, others: Iterable[Any]) -> Any:
-    """A result that shares no memory with what the caller passed, or with constants."""
+def _unshared(value: Any, others: Iterable[Any]) -> Any:
+    """A result without memory shared with inputs or constants."""
     if not isinstance(value, np.ndarray):
         return value
     arrays = [other for other in others if isinstance(other, np.ndarray)]
     return value.copy() if any(np.may_share_memory(value, a) for a in arrays) else value
 
 
-def _dead_after(parts: Sequence[Part], kept: set[str]) -> list[list[str]]:
-    """For each part the values that nothing reads after it."""
+def _dead_after(segments: Sequence[ExecutableSegment], kept: set[str]) -> list[list[str]]:
+    """For each segment, the values that have no reader after it."""
     dead: list[list[str]] = []
-    for place, part in enumerate(parts):
-        later = {name for other in parts[place + 1 :] for name in other.takes} | kept
-        names = {*part.takes, *(info.name for info in part.gives)}
+    for index, segment in enumerate(segments):
+        later = {name for other in segments[index + 1 :] for name in other.inputs} | kept
+        names = {*segment.inputs, *(info.name for info in segment.outputs)}
         dead.append(sorted(names - later))
     return dead

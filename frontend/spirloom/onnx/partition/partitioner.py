@@ -1,4 +1,4 @@
-"""Partitions an ONNX model: cuts it into segments and imports those that run on the device."""
+"""Partitions an ONNX model into segments, and imports those that run on the device."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from spirloom.onnx.external_data import is_external, messages
 from spirloom.onnx.functions import used_names
 from spirloom.onnx.importer import Importer
 from spirloom.onnx.inputs import Shapes, own_inputs
-from spirloom.onnx.partition.node_support import Sorted, key_of, sort_nodes
+from spirloom.onnx.partition.node_support import NodeSupport, key_of, support_of
 from spirloom.onnx.partition.value_types import dtype_of, sizes_of
 from spirloom.onnx.registry import converter_name
 from spirloom.ops import OpLibrary
@@ -27,10 +27,10 @@ from spirloom.partition import (
     Costs,
     Network,
     Node,
+    Placement,
     Plan,
     Report,
     Segment,
-    Side,
     partition,
     report,
     work_of,
@@ -38,52 +38,52 @@ from spirloom.partition import (
 from spirloom.partition.network import Access, pattern_groups
 from spirloom.passes import optimize
 
-# Where torch.onnx writes the modules that a node is in, the innermost before the node's own name.
+# Metadata of torch.onnx with the nested modules of a node, outermost first, then the node's name.
 _SCOPES = "pkg.torch.onnx.name_scopes"
 
 
-def network_of(model: ModelProto, found: Sorted, library: OpLibrary) -> Network:
-    """The nodes with their reasons and work, and the values that can pass between the sides."""
+def network_of(model: ModelProto, support: NodeSupport, library: OpLibrary) -> Network:
+    """The nodes with reasons and work, and the values that may be transferred."""
     inputs = tuple(info.name for info in own_inputs(model.graph))
-    made = {name for node in model.graph.node for name in node.output if name}
+    written = {name for node in model.graph.node for name in node.output if name}
     outputs = [info.name for info in model.graph.output]
-    nodes = [_node(node, found, library, made | set(inputs)) for node in model.graph.node]
-    computed = [n for n in dict.fromkeys(outputs) if n in made and n not in found.constants]
-    sizes = {name: size_of(kind) for name, kind in found.types.items()}
-    groups = _groups(nodes, computed, found, library) if found.stays else ()
+    nodes = [_node(node, support, library, written | set(inputs)) for node in model.graph.node]
+    computed = [n for n in dict.fromkeys(outputs) if n in written and n not in support.constants]
+    sizes = {name: size_of(kind) for name, kind in support.types.items()}
+    groups = _groups(nodes, computed, support, library) if support.reasons else ()
     return Network(tuple(nodes), inputs, tuple(computed), sizes, groups)
 
 
 def _groups(
-    nodes: Sequence[Node], outputs: Iterable[str], found: Sorted, library: OpLibrary
+    nodes: Sequence[Node], outputs: Iterable[str], support: NodeSupport, library: OpLibrary
 ) -> tuple[tuple[int, ...], ...]:
-    """The nodes that belong to one recognised pattern. The graph of what was found is changed."""
+    """The nodes of each fused pattern. Consumes the graph of `support`."""
     calls = [Access(node.reads, node.writes, bool(node.reason)) for node in nodes]
     return pattern_groups(
-        calls, outputs, found.graph, found.tensors, lambda graph: optimize(graph, library)
+        calls, outputs, support.graph, support.tensors, lambda graph: optimize(graph, library)
     )
 
 
 def size_of(kind: TypeProto) -> int:
-    """Bytes of a value; what is not known of its sizes counts as 1."""
+    """Bytes of a value. Unknown sizes count as 1."""
     dtype = dtype_of(kind)
     sizes = (sizes_of(kind) or ()) if dtype is not None else ()
     return prod(size or 1 for size in sizes) * (1 if dtype is None else dtype.itemsize)
 
 
-def _node(node: NodeProto, found: Sorted, library: OpLibrary, values: set[str]) -> Node:
+def _node(node: NodeProto, support: NodeSupport, library: OpLibrary, values: set[str]) -> Node:
     key = key_of(node)
-    flops, nbytes = work_of(found.made.get(key, ()), library)
+    flops, nbytes = work_of(support.nodes.get(key, ()), library)
     outputs = [name for name in node.output if name]
-    known = bool(outputs) and all(name in found.constants for name in outputs)
-    reads = sorted((used_names([node]) & values) - set(found.constants))
+    known = bool(outputs) and all(name in support.constants for name in outputs)
+    reads = sorted((used_names([node]) & values) - set(support.constants))
     return Node(
         name=node.name or key,
         op=converter_name(node),
         reads=() if known else tuple(reads),
         writes=tuple(outputs),
         module=_module(node),
-        reason=found.stays.get(key, ""),
+        reason=support.reasons.get(key, ""),
         flops=flops,
         nbytes=nbytes,
         known=known,
@@ -91,8 +91,8 @@ def _node(node: NodeProto, found: Sorted, library: OpLibrary, values: set[str]) 
 
 
 def _module(node: NodeProto) -> str:
-    """The path of the module that a node is of, as torch.onnx tells; else from the node's name."""
-    for entry in getattr(node, "metadata_props", ()):  # ONNX 1.16 brought it
+    """The module path of a node, from the metadata of torch.onnx or from the node's name."""
+    for entry in getattr(node, "metadata_props", ()):  # since ONNX 1.16
         if entry.key == _SCOPES:
             try:
                 scopes = ast.literal_eval(entry.value)
@@ -104,67 +104,70 @@ def _module(node: NodeProto) -> str:
     return path.strip("/").replace("/", ".")
 
 
-# What Protocol Buffers hold in a message.
-_MAX = (1 << 31) - (1 << 20)
+# The limit of a Protocol Buffers message.
+_MAX_MESSAGE_BYTES = (1 << 31) - (1 << 20)
 
 
-def cut(
+def submodel(
     model: ModelProto,
-    found: Sorted,
+    support: NodeSupport,
     nodes: Sequence[NodeProto],
-    takes: Sequence[str],
-    gives: Sequence[str],
+    inputs: Sequence[str],
+    outputs: Sequence[str],
 ) -> ModelProto:
-    """The model of some nodes, with the constants that they read."""
+    """A model of some nodes, with the constants that they read."""
     part = ModelProto(ir_version=model.ir_version)
     part.opset_import.extend(model.opset_import)
     part.functions.extend(_called(model.functions, nodes))
     part.graph.name = model.graph.name or "part"
     part.graph.node.extend(nodes)
-    for names, infos in ((takes, part.graph.input), (gives, part.graph.output)):
+    for names, infos in ((inputs, part.graph.input), (outputs, part.graph.output)):
         for name in names:
             info = infos.add(name=name)
-            if name in found.types:
-                info.type.CopyFrom(found.types[name])
-    made = {name for node in nodes for name in node.output}
-    wanted = (used_names(nodes) | set(gives)) - made - set(takes)
+            if name in support.types:
+                info.type.CopyFrom(support.types[name])
+    written = {name for node in nodes for name in node.output}
+    constants = (used_names(nodes) | set(outputs)) - written - set(inputs)
     initializers = {tensor.name: tensor for tensor in model.graph.initializer}
-    for name in sorted(wanted):
+    for name in sorted(constants):
         if name in initializers:
             part.graph.initializer.append(initializers[name])
-        elif name in found.constants:
-            part.graph.initializer.append(numpy_helper.from_array(found.constants[name], name))
+        elif name in support.constants:
+            array = support.constants[name]
+            part.graph.initializer.append(numpy_helper.from_array(array, name))
     return part
 
 
 def _called(functions: Sequence[FunctionProto], nodes: Iterable[NodeProto]) -> list[FunctionProto]:
-    """The functions that nodes call, and those that these do; ONNX Runtime wants to know them all
-    of whatever is in a model."""
+    """The functions that nodes call, directly or indirectly. ONNX Runtime resolves all functions in
+    a model.
+    """
     known = {(f.domain, f.name): f for f in functions}
     called: dict[tuple[str, str], FunctionProto] = {}
-    waiting = list(nodes)
-    while waiting:
-        node = waiting.pop()
+    pending = list(nodes)
+    while pending:
+        node = pending.pop()
         key = (node.domain, node.op_type)
         if key in known and key not in called:
             called[key] = known[key]
-            waiting += known[key].node
+            pending += known[key].node
         for attribute in node.attribute:
-            waiting += attribute.g.node
-            waiting += (inner for graph in attribute.graphs for inner in graph.node)
+            pending += attribute.g.node
+            pending += (inner for graph in attribute.graphs for inner in graph.node)
     return [f for f in functions if (f.domain, f.name) in called]
 
 
-def with_own_bytes(part: ModelProto, what: str) -> ModelProto:
-    """The same, its constants moved into it from the files where large ones lie. ImportFailure."""
+def with_embedded_data(part: ModelProto, what: str) -> ModelProto:
+    """Embeds external data in the model, in place. Raises ImportFailure above 2 GiB."""
     size = part.ByteSize()
     for tensor in list(messages(part)):
         if is_external(tensor):
             size += _load(tensor, what)
-        if size > _MAX:
+        if size > _MAX_MESSAGE_BYTES:
             raise ImportFailure(
-                f"{what} has constants of more than 2 GiB, which a model within a process cannot "
-                "hold: export the model so that its layers with large weights can be imported."
+                f"The constants of the host segment of {what} exceed 2 GiB, the limit of an ONNX "
+                "model in memory. Export the model so that layers with large weights can be "
+                "imported."
             )
     return part
 
@@ -178,7 +181,7 @@ def _load(tensor: TensorProto, what: str) -> int:
     return array.nbytes
 
 
-Made = TypeVar("Made")
+Built = TypeVar("Built")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,102 +192,98 @@ class Options:
     shapes: Shapes = field(default_factory=Shapes)
     fp16: bool = False
     constants_limit: int = DEFAULT_EXTRA
-    stay: Collection[str] = ()  # operators, and names of nodes, that are not to go
+    stay: Collection[str] = ()  # operators and names of nodes to run on the host
     costs: Costs = field(default_factory=Costs)
 
 
 @dataclass(frozen=True, slots=True)
-class Partitioned(Generic[Made]):
-    """A model in parts; `made` has what was made of each segment that goes to the device."""
+class Partitioned(Generic[Built]):
+    """A partitioned model. `built` are the results of `build` for the device segments."""
 
     model: ModelProto
-    found: Sorted
+    support: NodeSupport
     network: Network
     plan: Plan
-    made: dict[Segment, Made]
+    built: dict[Segment, Built]
 
     @property
     def report(self) -> Report:
-        """What goes where."""
+        """The description for users."""
         return report(self.network, self.plan)
 
-    def part(self, segment: Segment) -> ModelProto:
+    def model_of(self, segment: Segment) -> ModelProto:
         """The model of a segment."""
-        return _cut(self.model, self.found, self.network, segment)
+        indices = [i for i in segment.nodes if not self.network.nodes[i].known]
+        nodes: Sequence[NodeProto] = [self.model.graph.node[i] for i in indices]
+        return submodel(self.model, self.support, nodes, segment.inputs, segment.outputs)
 
 
-def part_model(
-    path: Path, model: ModelProto, options: Options, make: Callable[[Graph], Made]
-) -> Partitioned[Made]:
-    """The parts of a model, which is changed; `make` turns each graph into what will run it.
+def partition_model(
+    path: Path, model: ModelProto, options: Options, build: Callable[[Graph], Built]
+) -> Partitioned[Built]:
+    """Partitions a model, which is modified. `build` converts each device graph for execution.
 
-    What `make` refuses as unsupported stays. Raises ImportFailure.
+    Nodes of graphs that `build` does not support run on the host. Raises ImportFailure.
     """
     _check(path, model)
     forced = {
-        key_of(node): "it is told to stay"
+        key_of(node): "it is assigned to the host"
         for node in model.graph.node
         if {node.name, converter_name(node)} & set(options.stay)
     }
     while True:
-        found = sort_nodes(
+        support = support_of(
             path, model, options.library, options.shapes, forced, options.constants_limit
         )
-        network = network_of(model, found, options.library)
-        parted: Partitioned[Made] = Partitioned(
-            model, found, network, partition(network, options.costs), {}
+        network = network_of(model, support, options.library)
+        partitioned: Partitioned[Built] = Partitioned(
+            model, support, network, partition(network, options.costs), {}
         )
         before = len(forced)
-        for segment in parted.plan.segments:
-            if segment.side is Side.DEVICE:
-                forced.update(_make(path, parted, segment, options, make))
+        for segment in partitioned.plan.segments:
+            if segment.placement is Placement.DEVICE:
+                forced.update(_build(path, partitioned, segment, options, build))
         if len(forced) == before:
-            return parted
+            return partitioned
 
 
 def _check(path: Path, model: ModelProto) -> None:
-    """Refuses names that several make, or none: parts are put in an order by names."""
+    """Raises ImportFailure for names with several producers or none. Segments refer to names."""
     graph = model.graph
     given = {tensor.name for tensor in graph.initializer} | {info.name for info in graph.input}
     for name in (name for node in graph.node for name in node.output if name):
         if name in given:
-            raise ImportFailure(f"{path} is not a valid ONNX model: '{name}' is made twice.")
+            raise ImportFailure(f"{path} is not a valid ONNX model: '{name}' has two producers.")
         given.add(name)
     for info in graph.output:
         if info.name not in given:
-            raise ImportFailure(f"{path} is not a valid ONNX model: nothing makes '{info.name}'.")
+            raise ImportFailure(f"{path} is not a valid ONNX model: '{info.name}' has no producer.")
 
 
-def _make(
+def _build(
     path: Path,
-    parted: Partitioned[Made],
+    partitioned: Partitioned[Built],
     segment: Segment,
     options: Options,
-    make: Callable[[Graph], Made],
+    build: Callable[[Graph], Built],
 ) -> dict[str, str]:
-    """Makes what runs a segment; else the nodes that have to stay, and why."""
-    part = parted.part(segment)
-    bounds = parted.found.bounds
-    shapes = Shapes(ranges={name: bounds[name] for name in segment.takes if name in bounds})
+    """Builds a segment. Returns the unsupported nodes, if any, with their reasons."""
+    part = partitioned.model_of(segment)
+    bounds = partitioned.support.bounds
+    shapes = Shapes(ranges={name: bounds[name] for name in segment.inputs if name in bounds})
     importer = Importer(path, part, options.library, shapes, options.constants_limit)
     keys = [key_of(node) for node in part.graph.node]
     try:
         graph = importer.run()
         optimize(graph, options.library, fp16=options.fp16)
-        parted.made[segment] = make(graph)
+        partitioned.built[segment] = build(graph)
     except SpirloomError as error:
         if not isinstance(error, ImportFailure) and error.status is not Status.UNSUPPORTED:
             raise
-        own = {key_of(node): why for node, why in importer.problems if key_of(node) in keys}
-        return own or dict.fromkeys(keys, _sentence(error))
+        found = {key_of(n): reason for n, reason in importer.problems if key_of(n) in keys}
+        return found or dict.fromkeys(keys, _sentence(error))
     return {}
 
 
 def _sentence(error: SpirloomError) -> str:
     return str(error).splitlines()[0].removesuffix(".")
-
-
-def _cut(model: ModelProto, found: Sorted, network: Network, segment: Segment) -> ModelProto:
-    places = [i for i in segment.nodes if not network.nodes[i].known]
-    nodes: Sequence[NodeProto] = [model.graph.node[i] for i in places]
-    return cut(model, found, nodes, segment.takes, segment.gives)

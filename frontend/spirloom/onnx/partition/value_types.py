@@ -1,4 +1,4 @@
-"""Types of values that pass between the parts of a model."""
+"""Types of values that are transferred between the segments of a model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spirloom.onnx.inputs import Shapes
 
 
 def tensor_type(dtype: np.dtype[Any], shape: Sequence[int]) -> TypeProto:
-    """A tensor's type in ONNX's terms."""
+    """The ONNX type of a tensor."""
     made = TypeProto()
     made.tensor_type.elem_type = onnx_type(dtype)
     made.tensor_type.shape.SetInParent()
@@ -25,7 +25,7 @@ def tensor_type(dtype: np.dtype[Any], shape: Sequence[int]) -> TypeProto:
 
 
 def sizes_of(kind: TypeProto) -> tuple[int | None, ...] | None:
-    """A tensor's sizes, None for those that are not known; None where its rank is not."""
+    """The sizes of a tensor, None for unknown ones. None if the rank is unknown."""
     if not kind.tensor_type.HasField("shape"):
         return None
     dims = kind.tensor_type.shape.dim
@@ -33,7 +33,7 @@ def sizes_of(kind: TypeProto) -> tuple[int | None, ...] | None:
 
 
 def dtype_of(kind: TypeProto) -> np.dtype[Any] | None:
-    """A tensor's element type; None for what is no tensor, and for types that NumPy lacks."""
+    """The dtype of a tensor. None for other values, and for dtypes that NumPy does not support."""
     if not kind.HasField("tensor_type"):
         return None
     try:
@@ -42,29 +42,29 @@ def dtype_of(kind: TypeProto) -> np.dtype[Any] | None:
         return None
 
 
-def reason_to_stay(name: str, kind: TypeProto | None) -> str:
-    """Why a value cannot come to the device; empty if its type allows it."""
-    return f"it reads '{name}', {why}" if (why := _against(kind)) else ""
+def unsupported_reason(name: str, kind: TypeProto | None) -> str:
+    """Why the device cannot read a value. Empty if its type is supported."""
+    return f"it reads '{name}', {problem}" if (problem := _problem(kind)) else ""
 
 
-def _against(kind: TypeProto | None) -> str:
+def _problem(kind: TypeProto | None) -> str:
     if kind is None or not kind.WhichOneof("value"):
-        return "whose type nothing tells"
+        return "whose type is unknown"
     if not kind.HasField("tensor_type"):
-        return "which is no tensor"
+        return "which is not a tensor"
     dtype, sizes = dtype_of(kind), sizes_of(kind)
     if dtype is None or dtype.kind not in "biuf":
-        return f"which is {dtype or type_name(kind.tensor_type.elem_type)}"
+        return f"which has the dtype {dtype or type_name(kind.tensor_type.elem_type)}"
     if sizes is None or None in sizes:
         return "which has a size that depends on the data"
     shape = [size for size in sizes if size is not None]
     if len(shape) > MAX_RANK:
-        return f"which has {len(shape)} dimensions; there are at most {MAX_RANK}"
+        return f"which has {len(shape)} dimensions; at most {MAX_RANK} are supported"
     return "" if is_possible(shape) else f"which has the impossible shape {shape}"
 
 
 def with_sizes(kind: TypeProto, shapes: Shapes, name: str = "") -> TypeProto:
-    """A type with the sizes that the user gives for named dimensions and inputs."""
+    """A type with the sizes of the options for named dimensions and inputs."""
     made = TypeProto()
     made.CopyFrom(kind)
     given = shapes.inputs.get(name)

@@ -297,7 +297,7 @@ class _Strider:
             return None
         sizes = dict(zip(_SIZES, sizes_and_strides, strict=False))
         query, key, value = (each.source for each in found.before)
-        query_steps, key_steps, value_steps = (
+        query_strides, key_strides, value_strides = (
             tuple(sizes_and_strides[i : i + 4]) for i in (7, 11, 15)
         )
         mask, nodes = self._mask(node, sizes["batches"], sizes["heads"])
@@ -310,7 +310,7 @@ class _Strider:
         try:
             args = call(
                 self._library, STRIDED, query=query, key=key, value=value, attn_mask=mask, **sizes,
-                query_steps=query_steps, key_steps=key_steps, value_steps=value_steps,
+                query_strides=query_strides, key_strides=key_strides, value_strides=value_strides,
                 order=found.order, is_causal=self._library.arg(node, "is_causal"),
                 scale=self._library.arg(node, "scale"),
             )  # fmt: skip

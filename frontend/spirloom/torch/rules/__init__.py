@@ -1,4 +1,4 @@
-"""Import rules: operators whose names or meanings in torch differ from those of the specs."""
+"""Import rules: torch operators whose names or arguments differ from those of the specs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _register_rules() -> None:
 def handles(target: str, library: OpLibrary) -> bool:
     """Whether a rule, a rename or a spec imports this operator of torch."""
     if target in RULES:
-        return RULES[target] is not random  # which only explains why it is unsupported
+        return RULES[target] is not random  # `random` only reports why it is not supported
     return library.serving(target) is not None or (
         target in RENAMES and library.has(RENAMES[target].op)
     )

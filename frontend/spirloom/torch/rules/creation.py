@@ -1,4 +1,4 @@
-"""Tensors made of numbers alone."""
+"""Import rules of operators that create constant tensors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spirloom.torch.values import Item
          "aten.empty_like", "aten.new_empty", "aten.empty_permuted", "aten.new_empty_strided",
          "aten.empty_strided", "aten.zero")  # fmt: skip
 def zeros(ctx: CallContext) -> Item:
-    """Zeros; what may hold anything holds them too."""
+    """Zeros, also for uninitialized tensors."""
     return ctx.filled(0)
 
 
@@ -26,7 +26,7 @@ def ones(ctx: CallContext) -> Item:
 
 @imports("aten.full", "aten.full_like", "aten.new_full", "aten.fill.Scalar", "aten.fill.Tensor")
 def full(ctx: CallContext) -> Item:
-    """One number everywhere."""
+    """One value for all elements."""
     name = "fill_value" if ctx.has("fill_value") else "value"
     found = ctx.args.get(name)
     if isinstance(found, np.ndarray) and found.size == 1:
@@ -39,40 +39,40 @@ def full(ctx: CallContext) -> Item:
 
 @imports("aten.scalar_tensor")
 def scalar_tensor(ctx: CallContext) -> Item:
-    """A number as a tensor of rank 0."""
+    """A tensor of rank 0."""
     return ctx.filled(ctx.number("s", 0))
 
 
 @imports("aten.arange", "aten.arange.start", "aten.arange.start_step")
 def arange(ctx: CallContext) -> Item:
-    """Numbers of equal distance."""
+    """Equally spaced values by start and step."""
     (count,) = ctx.shape(rank=1)
     start, step = ctx.number("start", 0), ctx.number("step", 1)
     if ctx.out_dtype().kind in "iu":
-        start, step = int(start), int(step)  # torch counts in whole numbers then
+        start, step = int(start), int(step)  # integer arithmetic, as in torch
     ctx.build.budget.check((count,), 8)
-    made = (start + np.arange(count) * step).astype(ctx.out_dtype())
-    return ctx.made(made, "aten.arange.start_step", start=start, end=start + count * step,
-                    step=step)  # fmt: skip
+    values = (start + np.arange(count) * step).astype(ctx.out_dtype())
+    end = start + count * step
+    return ctx.generated(values, "aten.arange.start_step", start=start, end=end, step=step)
 
 
 @imports("aten.linspace")
 def linspace(ctx: CallContext) -> Item:
-    """Numbers from one to another."""
+    """Equally spaced values between two bounds."""
     (count,) = ctx.shape(rank=1)
     ctx.build.budget.check((count,), 8)
     start, end = ctx.number("start", 0), ctx.number("end", 0)
-    made = np.linspace(start, end, count).astype(ctx.out_dtype())
-    return ctx.made(made, "aten.linspace", start=start, end=end, steps=count)
+    values = np.linspace(start, end, count).astype(ctx.out_dtype())
+    return ctx.generated(values, "aten.linspace", start=start, end=end, steps=count)
 
 
 @imports("aten.eye", "aten.eye.m")
 def eye(ctx: CallContext) -> Item:
-    """Ones on the diagonal."""
+    """The identity matrix."""
     rows, columns = ctx.shape(rank=2)
     ctx.build.budget.check((rows, columns), 8)
-    made = np.eye(rows, columns, dtype=ctx.out_dtype())
-    return ctx.made(made, "aten.eye.m", n=rows, m=columns)
+    values = np.eye(rows, columns, dtype=ctx.out_dtype())
+    return ctx.generated(values, "aten.eye.m", n=rows, m=columns)
 
 
 @imports("aten.rand", "aten.randn", "aten.rand_like", "aten.randn_like", "aten.bernoulli.p",
@@ -80,15 +80,15 @@ def eye(ctx: CallContext) -> Item:
          "aten.normal_functional", "aten.native_dropout", "aten.uniform",
          "aten.randint_like.low_dtype")  # fmt: skip
 def random(ctx: CallContext) -> Item:
-    """Nothing that a graph could give twice."""
-    raise Unsupported("it draws random numbers, which no two implementations draw alike")
+    """Not supported: random operators."""
+    raise Unsupported(
+        "it generates random values, which are not reproducible across implementations"
+    )
 
 
 @imports("aten.nonzero", "aten._unique", "aten._unique2", "aten.unique_dim", "aten.masked_select",
          "aten.unique_consecutive", "aten.nonzero_numpy", "aten.repeat_interleave.Tensor",
          "torchvision.nms")  # fmt: skip
 def data_dependent(ctx: CallContext) -> Item:
-    """Nothing whose size a graph could know."""
-    raise Unsupported(
-        "how many elements it gives depends on the data, and shapes are fixed at import"
-    )
+    """Not supported: the size of the result depends on the data."""
+    raise Unsupported("its output size depends on the data; shapes must be known at import")

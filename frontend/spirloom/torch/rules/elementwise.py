@@ -15,7 +15,7 @@ from spirloom.torch.values import Item
 
 @dataclass(frozen=True, slots=True)
 class Rename:
-    """Our operator, what its arguments are called that torch names otherwise, and fixed ones."""
+    """A spec's operator, its arguments whose names differ from torch's, and fixed arguments."""
 
     op: str
     names: Mapping[str, str] = field(default_factory=dict)
@@ -63,7 +63,7 @@ RENAMES: dict[str, Rename] = {
 
 @imports("aten.rsub.Scalar", "aten.rsub.Tensor")
 def rsub(ctx: CallContext) -> Item:
-    """The second less the first."""
+    """other - alpha * self."""
     if ctx.number("alpha", 1) != 1:
         scaled = ctx.apply("aten.mul.Tensor", a=ctx.value("self"), b=ctx.number("alpha", 1))
         return ctx.apply("aten.sub.Tensor", a=ctx.args["other"], b=scaled)
@@ -72,14 +72,14 @@ def rsub(ctx: CallContext) -> Item:
 
 @imports("aten.clamp_min", "aten.clamp_max", "aten.clamp", "aten.clip")
 def clamp(ctx: CallContext) -> Item:
-    """Between numbers, either of which may be absent."""
+    """Clamp to numbers; one bound may be absent."""
     given = {n: ctx.number(n, 0) for n in ("min", "max") if ctx.has(n)}
     return ctx.apply("aten.clamp", x=ctx.value("self"), **given)
 
 
 @imports("aten.clamp.Tensor", "aten.clamp_min.Tensor", "aten.clamp_max.Tensor")
 def clamp_tensor(ctx: CallContext) -> Item:
-    """Between tensors, either of which may be absent."""
+    """Clamp to tensors; one bound may be absent."""
     x: Item = ctx.value("self")
     if ctx.has("min") and ctx.has("max") and ctx.target == "aten.clamp.Tensor":
         names = ctx.applier.library.arg_names("aten.clamp.Tensor")
@@ -93,7 +93,7 @@ def clamp_tensor(ctx: CallContext) -> Item:
 @imports("aten.where.ScalarSelf", "aten.where.ScalarOther", "aten.where.Scalar",
          "aten.where.self")  # fmt: skip
 def where(ctx: CallContext) -> Item:
-    """The elements of one or the other."""
+    """Select by a condition, with both operands of the result's type."""
     condition = ctx.cast(ctx.value("condition"), np.dtype(np.bool_))
     a, b = (ctx.cast(ctx.args[n], ctx.out_dtype()) for n in ("self", "other"))
     return ctx.apply("aten.where.self", condition=condition, a=a, b=b)
@@ -101,7 +101,7 @@ def where(ctx: CallContext) -> Item:
 
 @imports("aten.masked_fill.Tensor", "aten.masked_fill.Scalar")
 def masked_fill(ctx: CallContext) -> Item:
-    """A number where the mask says so."""
+    """A value where the mask is true."""
     x, mask, value = ctx.value("self"), ctx.value("mask"), ctx.args["value"]
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.reshape(-1)[0].item()
@@ -114,7 +114,7 @@ def masked_fill(ctx: CallContext) -> Item:
 
 @imports("aten.pow.Tensor_Scalar")
 def power(ctx: CallContext) -> Item:
-    """Whole numbers stay whole."""
+    """Integer bases give integers."""
     x, exponent = ctx.value("self"), ctx.number("exponent", 2)
     if ctx.out_dtype().kind in "iu":
         return ctx.apply("aten.pow.Tensor_Tensor", a=x, b=ctx.filled(exponent, ()))
@@ -123,6 +123,6 @@ def power(ctx: CallContext) -> Item:
 
 @imports("aten.isin.Tensor_Scalar")
 def isin(ctx: CallContext) -> Item:
-    """Whether it is that number."""
+    """Comparison with a single value."""
     op = "aten.ne.Tensor" if ctx.flag("invert") else "aten.eq.Tensor"
     return ctx.apply(op, a=ctx.value("elements"), b=ctx.args["test_element"])

@@ -1,4 +1,4 @@
-"""Indexing by tensors."""
+"""Import rules of indexing by tensors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spirloom.torch.context import CallContext
 from spirloom.torch.rules.registry import imports
 from spirloom.torch.values import Item
 
-MAX_INDICES = 3  # indices that the operators take
+MAX_INDICES = 3  # maximum number of index tensors of the operators
 
 
 @imports("aten.index.Tensor", "aten._unsafe_index.Tensor")
@@ -24,15 +24,15 @@ def index(ctx: CallContext) -> Item:
     if not given:
         return x
     if isinstance(x, np.ndarray) and all(isinstance(i, np.ndarray) for i in given):
-        return _known(ctx, x)
-    x, dim, moved = _together(ctx, x, dims)
+        return _constant_result(ctx, x)
+    x, dim, moved = _adjacent(ctx, x, dims)
     if len(given) > MAX_INDICES and dim == 0:
-        index = _points(ctx, given)
+        index = _index_rows(ctx, given)
         return ctx.applier.apply("spirloom.gather_nd", {"x": x, "index": index}, ctx.dtypes,
                                  ctx.shapes)[0]  # fmt: skip
     _check_count(given)
     indices = {f"index{i}": value for i, value in enumerate(given)}
-    result = ctx.applier.apply("spirloom.index",
+    result = ctx.applier.apply("spirloom.index_nd",
                                {"x": x, **indices, "dim": dim}, ctx.dtypes, ())[0]  # fmt: skip
     assert not moved or dim == 0
     return ctx.reshaped(result, ctx.shape())
@@ -41,24 +41,24 @@ def index(ctx: CallContext) -> Item:
 def _check_count(given: list[Value]) -> None:
     if len(given) > MAX_INDICES:
         raise Unsupported(
-            f"it has {len(given)} indices, of which {MAX_INDICES} are supported behind "
-            "other dimensions"
+            f"it has {len(given)} indices after other dimensions; at most {MAX_INDICES} are "
+            "supported"
         )
 
 
-def _known(ctx: CallContext, x: np.ndarray[Item, Item]) -> Value:
-    places = tuple(slice(None) if i is None else i for i in ctx.args["indices"])
+def _constant_result(ctx: CallContext, x: np.ndarray[Item, Item]) -> Value:
+    indices = tuple(slice(None) if i is None else i for i in ctx.args["indices"])
     try:
-        return np.asarray(x[places])
+        return np.asarray(x[indices])
     except IndexError as error:
-        raise Unsupported(f"its constant inputs do not fit: {error}") from error
+        raise Unsupported(f"its constant inputs do not match: {error}") from error
 
 
 def _indices(ctx: CallContext, x: Value) -> tuple[list[int], list[Value]]:
-    """The dimensions that are indexed, and by what."""
+    """The indexed dimensions and their index tensors."""
     items = ctx.args.get("indices")
     if not isinstance(items, tuple):
-        raise Unsupported("its indices are no list of tensors")
+        raise Unsupported("its indices are not a list of tensors")
     dims = [i for i, item in enumerate(items) if item is not None]
     given = [items[i] for i in dims]
     for item in given:
@@ -67,24 +67,24 @@ def _indices(ctx: CallContext, x: Value) -> tuple[list[int], list[Value]]:
         )
         if boolean and not (isinstance(x, np.ndarray) and isinstance(item, np.ndarray)):
             raise Unsupported(
-                "it takes the elements where a mask is true: how many they are depends on the data"
+                "it selects the elements where a mask is true: their number depends on the data"
             )
     return dims, given
 
 
-def _points(ctx: CallContext, given: list[Value]) -> Value:
-    """Several indices as rows of one tensor."""
+def _index_rows(ctx: CallContext, given: list[Value]) -> Value:
+    """The index tuples as rows of one tensor."""
     shape = np.broadcast_shapes(*(value.shape for value in given))
     parts = []
     for value in given:
         index = ctx.cast(value, np.dtype(np.int64))
-        wide = index if index.shape == shape else ctx.inner("aten.expand", index, shape)
-        parts.append(ctx.reshaped(wide, (*shape, 1)))
+        expanded = index if index.shape == shape else ctx.inner("aten.expand", index, shape)
+        parts.append(ctx.reshaped(expanded, (*shape, 1)))
     return ctx.inner("aten.cat", tuple(parts), dim=len(shape))
 
 
-def _together(ctx: CallContext, x: Value, dims: list[int]) -> tuple[Value, int, bool]:
-    """Indexed dimensions that are apart come first, as in NumPy and torch."""
+def _adjacent(ctx: CallContext, x: Value, dims: list[int]) -> tuple[Value, int, bool]:
+    """Permutes nonadjacent indexed dimensions to the front, as NumPy and torch do."""
     if dims == list(range(dims[0], dims[0] + len(dims))):
         return x, dims[0], False
     rest = [d for d in range(len(x.shape)) if d not in dims]
@@ -93,7 +93,7 @@ def _together(ctx: CallContext, x: Value, dims: list[int]) -> tuple[Value, int, 
 
 @imports("aten.index_put", "aten._unsafe_index_put")
 def index_put(ctx: CallContext) -> Item:
-    """x with elements put at places."""
+    """x with elements replaced at indices."""
     x, values = ctx.value("self"), ctx.value("values")
     masked = _masked(ctx, x)
     if masked is not None:
@@ -101,7 +101,7 @@ def index_put(ctx: CallContext) -> Item:
     dims, given = _indices(ctx, x)
     if not given:
         return ctx.cast(values, ctx.out_dtype())
-    moved_x, dim, moved = _together(ctx, x, dims)
+    moved_x, dim, moved = _adjacent(ctx, x, dims)
     points = np.broadcast_shapes(*(value.shape for value in given))
     inner = moved_x.shape[dim + len(dims) :]
     wanted = (*moved_x.shape[:dim], *points, *inner)
@@ -113,9 +113,9 @@ def index_put(ctx: CallContext) -> Item:
     if many:
         reduce = "sum" if ctx.flag("accumulate") else "none"
         op = "spirloom.scatter_nd"
-        args = {"index": _points(ctx, given), "reduce": reduce}
+        args = {"index": _index_rows(ctx, given), "reduce": reduce}
     elif len(given) == 1 and len(points) == 1 and not ctx.flag("accumulate"):
-        op = "aten.index_copy"  # which a cache can be updated by in place
+        op = "aten.index_copy"  # updates a KV cache in place
         args = {"index": given[0], "dim": dim}
     else:
         _check_count(given)
@@ -130,7 +130,7 @@ def index_put(ctx: CallContext) -> Item:
 
 
 def _masked(ctx: CallContext, x: Value) -> Value | None:
-    """x[mask] = number, which is a choice; None for other calls."""
+    """x[mask] = scalar as a `where`; None for other calls."""
     items = ctx.args.get("indices")
     values = ctx.value("values")
     if not isinstance(items, tuple) or len(items) != 1 or prod(values.shape) != 1:
@@ -144,7 +144,7 @@ def _masked(ctx: CallContext, x: Value) -> Value | None:
 
 @imports("aten.index_select", "aten.gather")
 def pick(ctx: CallContext) -> Item:
-    """Elements along a dimension."""
+    """Selects elements along a dimension."""
     x = ctx.value("self")
     dim = ctx.axis("dim", len(x.shape))
     return ctx.apply(ctx.target, x=x, dim=dim, index=ctx.value("index"))
@@ -152,12 +152,12 @@ def pick(ctx: CallContext) -> Item:
 
 @imports("aten.scatter.value", "aten.scatter.src")
 def scatter(ctx: CallContext) -> Item:
-    """Elements put along a dimension: of torch's, as many as there are indices."""
+    """Writes elements along a dimension, one for each index."""
     x, index = ctx.value("self"), ctx.value("index")
     dim = ctx.axis("dim", len(x.shape))
     if ctx.target == "aten.scatter.value":
-        number = ctx.cast(ctx.args["value"], ctx.out_dtype())
-        src = ctx.inner("aten.expand", number, index.shape)
+        value = ctx.cast(ctx.args["value"], ctx.out_dtype())
+        src = ctx.inner("aten.expand", value, index.shape)
     else:
         src = ctx.value("src")
     return ctx.apply("aten.scatter.src", x=x, dim=dim, index=index, src=src)

@@ -7,19 +7,19 @@ import numpy as np
 from spirloom.builder import Value
 from spirloom.errors import Unsupported
 from spirloom.torch.context import CallContext
-from spirloom.torch.rules.registry import Several, imports
+from spirloom.torch.rules.registry import Results, imports
 from spirloom.torch.values import Item
 
 _WINDOWS = [f"aten.{kind}_pool{rank}d" for kind in ("max", "avg") for rank in (1, 2, 3)]
-_WITH_PLACES = [f"aten.max_pool{rank}d_with_indices" for rank in (1, 2, 3)]
+_WITH_INDICES = [f"aten.max_pool{rank}d_with_indices" for rank in (1, 2, 3)]
 _KINDS = ("adaptive_max", "adaptive_avg", "_adaptive_avg")
 _ADAPTIVE = [f"aten.{kind}_pool{rank}d" for kind in _KINDS
              for rank in (1, 2, 3) if (kind, rank) != ("_adaptive_avg", 1)]  # fmt: skip
 
 
-@imports(*_WINDOWS, *_WITH_PLACES)
+@imports(*_WINDOWS, *_WITH_INDICES)
 def pool(ctx: CallContext) -> Item:
-    """Of each window its greatest element, or the mean."""
+    """Maximum or average of each window."""
     x = ctx.value("self")
     rank = _rank(ctx)
     batched = x if len(x.shape) == rank + 2 else ctx.reshaped(x, (1, *x.shape))
@@ -37,12 +37,12 @@ def pool(ctx: CallContext) -> Item:
         if ctx.has("divisor_override"):
             given["divisor_override"] = ctx.integer("divisor_override")
     results = ctx.applier.apply(ctx.target, {"x": batched, **given}, ctx.dtypes, ())
-    return _several(ctx, results)
+    return _unbatched(ctx, results)
 
 
 @imports(*_ADAPTIVE)
 def adaptive(ctx: CallContext) -> Item:
-    """Windows that share out the input."""
+    """Adaptive pooling, by the output size."""
     x = ctx.value("self")
     rank = _rank(ctx)
     batched = x if len(x.shape) == rank + 2 else ctx.reshaped(x, (1, *x.shape))
@@ -51,28 +51,30 @@ def adaptive(ctx: CallContext) -> Item:
         op = op.replace("adaptive", "_adaptive")
     size = ctx.shape()[-rank:]
     results = ctx.applier.apply(op, {"x": batched, "output_size": size}, ctx.dtypes, ())
-    return _several(ctx, results)
+    return _unbatched(ctx, results)
 
 
 def _rank(ctx: CallContext) -> int:
     rank = int(ctx.target.partition("pool")[2][0])
     if len(ctx.value("self").shape) not in (rank + 1, rank + 2):
-        raise Unsupported(f"{ctx.value('self')} is neither a batch nor an example")
+        raise Unsupported(f"its input {ctx.value('self')} must have rank {rank + 1} or {rank + 2}")
     return rank
 
 
-def _several(ctx: CallContext, results: tuple[Item, ...]) -> Item:
-    return Several(ctx.reshaped(result, ctx.shape()) for result in results)
+def _unbatched(ctx: CallContext, results: tuple[Item, ...]) -> Item:
+    return Results(ctx.reshaped(result, ctx.shape()) for result in results)
 
 
 _NEAREST = [f"aten.{n}{rank}d" for n in ("upsample_nearest", "_upsample_nearest_exact")
             for rank in (1, 2, 3)]  # fmt: skip
-_SMOOTH = [f"aten.upsample_{n}" for n in ("linear1d", "bilinear2d", "trilinear3d", "bicubic2d")]
+_INTERPOLATING = [f"aten.upsample_{name}" for name in
+                  ("linear1d", "bilinear2d", "trilinear3d", "bicubic2d")]  # fmt: skip
+_UPSAMPLE = [*_NEAREST, *_INTERPOLATING]
 
 
-@imports(*(f"{name}{form}" for name in (*_NEAREST, *_SMOOTH) for form in ("", ".vec")))
+@imports(*_UPSAMPLE, *(f"{name}.vec" for name in _UPSAMPLE))
 def upsample(ctx: CallContext) -> Item:
-    """To a size."""
+    """Resizing to the output size."""
     x = ctx.value("input") if "input" in ctx.args else ctx.value("self")
     size = ctx.shape()[2:]
     given: dict[str, object] = {"output_size": size}
@@ -85,7 +87,7 @@ def upsample(ctx: CallContext) -> Item:
 
 
 def _factors(ctx: CallContext, op: str) -> dict[str, object]:
-    """What torch divides places by, where the program names it: not always the sizes' ratio."""
+    """The scale factors that the program states; they may differ from the ratio of the sizes."""
     names = [n for n in ctx.applier.library.arg_names(op) if n.startswith("scales")]
     listed = ctx.args.get("scale_factors")
     given = listed if isinstance(listed, tuple) else [ctx.args.get(name) for name in names]
@@ -102,7 +104,7 @@ _TRANSPOSED = {1: "aten.conv_transpose1d", 2: "aten.conv_transpose2d.input",
          "aten.conv3d.padding", "aten.convolution", "aten.conv_transpose1d",
          "aten.conv_transpose2d.input", "aten.conv_transpose3d.input")  # fmt: skip
 def convolution(ctx: CallContext) -> Item:
-    """Of one to three dimensions; torch also takes a single example without its batch."""
+    """Convolutions of 1 to 3 dimensions. torch also accepts inputs without a batch dimension."""
     x, weight = ctx.value("input"), ctx.value("weight")
     rank = len(weight.shape) - 2
     if rank not in _PLAIN:
@@ -111,14 +113,14 @@ def convolution(ctx: CallContext) -> Item:
     if single:
         x = ctx.reshaped(x, (1, *x.shape))
     transposed = ctx.flag("transposed") or "transpose" in ctx.target
-    given: dict[str, object] = {"stride": _each(ctx, "stride", 1, rank)}
-    dilation = _each(ctx, "dilation", 1, rank)
+    given: dict[str, object] = {"stride": _per_dimension(ctx, "stride", 1, rank)}
+    dilation = _per_dimension(ctx, "dilation", 1, rank)
     if ctx.text("padding") == "same":
         x, given["padding"] = _same_padded(ctx, x, weight, dilation)
     else:
-        given["padding"] = _each(ctx, "padding", 0, rank)
+        given["padding"] = _per_dimension(ctx, "padding", 0, rank)
     if transposed:
-        given["output_padding"] = _each(ctx, "output_padding", 0, rank)
+        given["output_padding"] = _per_dimension(ctx, "output_padding", 0, rank)
     op = (_TRANSPOSED if transposed else _PLAIN)[rank]
     result = ctx.applier.apply(
         op,
@@ -130,8 +132,8 @@ def convolution(ctx: CallContext) -> Item:
     return ctx.reshaped(result, ctx.shape())
 
 
-def _each(ctx: CallContext, name: str, default: int, rank: int) -> tuple[int, ...]:
-    """A number for each dimension."""
+def _per_dimension(ctx: CallContext, name: str, default: int, rank: int) -> tuple[int, ...]:
+    """One value per spatial dimension."""
     if ctx.text(name) == "valid":
         return (0,) * rank
     found = ctx.integers(name) or (default,)
@@ -141,7 +143,7 @@ def _each(ctx: CallContext, name: str, default: int, rank: int) -> tuple[int, ..
 def _same_padded(
     ctx: CallContext, x: Value, weight: Value, dilation: tuple[int, ...]
 ) -> tuple[Value, tuple[int, ...]]:
-    """Padding that keeps the size: of even kernels, one more at the end."""
+    """Padding "same"; even kernels need one more element at the end."""
     totals = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:], strict=True)]
     odd = [total % 2 for total in totals]
     if any(odd):
@@ -153,14 +155,14 @@ def _same_padded(
 @imports("aten._native_batch_norm_legit_no_training", "aten.batch_norm",
          "aten.native_batch_norm", "aten.cudnn_batch_norm")  # fmt: skip
 def batch_norm(ctx: CallContext) -> Item:
-    """By the running statistics."""
+    """Normalization by the running statistics."""
     if ctx.flag("training"):
-        raise Unsupported("it trains: call eval() on the module before exporting it")
+        raise Unsupported("it is in training mode; call eval() on the module before exporting")
     x = ctx.value("input")
     if not ctx.has("running_mean"):
-        raise Unsupported("it keeps no running statistics, so that each batch has its own")
+        raise Unsupported("it has no running statistics (track_running_stats=False)")
     shape = x.shape
-    if len(shape) == 2 or len(shape) == 3:  # as an image of one row
+    if len(shape) == 2 or len(shape) == 3:  # as an image with a height of 1
         x = ctx.reshaped(x, (*shape, *(1,) * (4 - len(shape))))
     parts = {n: ctx.args.get(n) for n in ("weight", "bias", "running_mean", "running_var")}
     y = ctx.applier.apply(
@@ -169,14 +171,14 @@ def batch_norm(ctx: CallContext) -> Item:
         ctx.dtypes[:1],
         (),
     )[0]
-    return Several((ctx.reshaped(y, shape),))
+    return Results((ctx.reshaped(y, shape),))
 
 
 @imports("aten.instance_norm")
 def instance_norm(ctx: CallContext) -> Item:
-    """Each channel of each example by its own statistics."""
+    """Normalization of each channel and example by its own statistics."""
     if not ctx.flag("use_input_stats", True):
-        raise Unsupported("it takes running statistics; only those of the input are supported")
+        raise Unsupported("it uses running statistics; only those of the input are supported")
     given = {"weight": ctx.args.get("weight"), "bias": ctx.args.get("bias")}
     return ctx.apply(
         "aten.instance_norm", x=ctx.value("input"), **given, eps=ctx.number("eps", 1e-5)
@@ -185,7 +187,7 @@ def instance_norm(ctx: CallContext) -> Item:
 
 @imports("aten.group_norm", "aten.native_group_norm")
 def group_norm(ctx: CallContext) -> Item:
-    """The first result; torch's others serve training."""
+    """The first result. The others are for training."""
     groups = ctx.integer("num_groups" if ctx.has("num_groups") else "group")
     given: dict[str, object] = {
         "x": ctx.value("input"),
@@ -195,12 +197,12 @@ def group_norm(ctx: CallContext) -> Item:
         "eps": ctx.number("eps", 1e-5),
     }
     y = ctx.applier.apply("aten.native_group_norm", given, ctx.dtypes[:1], ctx.shapes[:1])[0]
-    return Several((y,))
+    return Results((y,))
 
 
 @imports("aten.layer_norm", "aten.native_layer_norm")
 def layer_norm(ctx: CallContext) -> Item:
-    """The first result; torch's others serve training."""
+    """The first result. The others are for training."""
     y = ctx.applier.apply(
         "aten.native_layer_norm",
         {"x": ctx.value("input"), "normalized_shape": ctx.integers("normalized_shape"),
@@ -209,18 +211,18 @@ def layer_norm(ctx: CallContext) -> Item:
         ctx.dtypes[:1],
         ctx.shapes[:1],
     )[0]  # fmt: skip
-    return Several((y,))
+    return Results((y,))
 
 
 @imports("aten.rms_norm", "aten._fused_rms_norm")
 def rms_norm(ctx: CallContext) -> Item:
-    """Without an eps, that of the type."""
+    """RMS norm; eps defaults to that of the element type."""
     x = ctx.value("input")
     given: dict[str, object] = {"x": x, "normalized_shape": ctx.integers("normalized_shape"),
                                 "weight": ctx.args.get("weight")}  # fmt: skip
     eps = ctx.args.get("eps")
     given["eps"] = float(np.finfo(ctx.out_dtype()).eps) if eps is None else eps
-    return Several((ctx.applier.apply("aten.rms_norm", given, ctx.dtypes[:1], ctx.shapes[:1])[0],))
+    return Results((ctx.applier.apply("aten.rms_norm", given, ctx.dtypes[:1], ctx.shapes[:1])[0],))
 
 
 _SOFTMAX = {
@@ -235,7 +237,7 @@ _SOFTMAX = {
 
 @imports(*_SOFTMAX)
 def softmax(ctx: CallContext) -> Item:
-    """In the type of the result."""
+    """Softmax in the type of the result."""
     x = ctx.cast(ctx.value("self"), ctx.out_dtype())
     op = _SOFTMAX[ctx.target]
     dim = ctx.axis("dim", len(x.shape))
@@ -246,15 +248,15 @@ def softmax(ctx: CallContext) -> Item:
 
 @imports("aten.scaled_dot_product_attention")
 def attention(ctx: CallContext) -> Item:
-    """Heads that are shared need no flag; a mask of bools becomes one of numbers to add."""
+    """Attention; grouped-query attention needs no flag. A boolean mask becomes an additive one."""
     if ctx.number("dropout_p", 0) > 0:
-        raise Unsupported("it draws random numbers: call eval() on the module before exporting it")
+        raise Unsupported("it generates random values; call eval() on the module before exporting")
     query, key, value = (ctx.value(n) for n in ("query", "key", "value"))
     shape = query.shape
     mask: Item = ctx.args.get("attn_mask")
     causal = ctx.flag("is_causal")
     if mask is not None:
-        mask = _additive(ctx, mask)
+        mask = _additive_mask(ctx, mask)
     if len(shape) == 2:
         query, key, value = (ctx.reshaped(x, (1, *x.shape)) for x in (query, key, value))
     given = {"query": query, "key": key, "value": value, "attn_mask": mask, "is_causal": causal}
@@ -264,23 +266,23 @@ def attention(ctx: CallContext) -> Item:
     return ctx.reshaped(found, ctx.shape())
 
 
-def _additive(ctx: CallContext, mask: Value) -> Value:
-    """Of bools: 0 where attention is allowed, and what makes nothing of a score elsewhere."""
+def _additive_mask(ctx: CallContext, mask: Value) -> Value:
+    """The additive mask of a boolean one: 0 where attention is allowed, otherwise -inf."""
     if isinstance(mask, np.ndarray):
         if mask.dtype == np.bool_:
             mask = np.where(mask, 0, -np.inf)
         return mask.astype(ctx.out_dtype())
     if str(mask.dtype) != "b8":
         return ctx.cast(mask, ctx.out_dtype())
-    zero, least = (ctx.filled(v, ()) for v in (0, -np.inf))
+    zero, minus_inf = (ctx.filled(v, ()) for v in (0, -np.inf))
     return ctx.applier.apply(
-        "aten.where.self", {"condition": mask, "a": zero, "b": least}, [ctx.out_dtype()], ()
+        "aten.where.self", {"condition": mask, "a": zero, "b": minus_inf}, [ctx.out_dtype()], ()
     )[0]
 
 
 @imports("aten.pad")
 def pad(ctx: CallContext) -> Item:
-    """Constant or mirrored."""
+    """Padding by a constant, reflection or replication."""
     x, amounts = ctx.value("self"), ctx.integers("pad")
     if ctx.text("mode", "constant") == "constant":
         return ctx.apply("aten.constant_pad_nd", x=x, pad=amounts, value=ctx.number("value", 0))
@@ -289,7 +291,7 @@ def pad(ctx: CallContext) -> Item:
 
 @imports("aten.prelu", "aten._prelu_kernel")
 def prelu(ctx: CallContext) -> Item:
-    """A slope for each channel."""
+    """PReLU with a slope per channel."""
     x, weight = ctx.value("self"), ctx.value("weight")
     if ctx.target == "aten.prelu" and len(x.shape) > 1:
         weight = ctx.reshaped(weight, (weight.shape[0], *(1,) * (len(x.shape) - 2)))
@@ -298,7 +300,7 @@ def prelu(ctx: CallContext) -> Item:
 
 @imports("aten.embedding")
 def embedding(ctx: CallContext) -> Item:
-    """Rows of a table; what torch says of padding serves training."""
+    """Embedding lookup. `padding_idx` is for training."""
     names = ctx.applier.library.arg_names("aten.embedding")
     return ctx.apply(
         "aten.embedding", **{names[0]: ctx.value("weight"), names[1]: ctx.value("indices")}
@@ -307,6 +309,6 @@ def embedding(ctx: CallContext) -> Item:
 
 @imports("aten.linear")
 def linear(ctx: CallContext) -> Item:
-    """The weight may be computed."""
+    """A linear layer, also with a computed weight."""
     return ctx.apply("aten.linear", x=ctx.value("input"), weight=ctx.value("weight"),
                      bias=ctx.args.get("bias"))  # fmt: skip

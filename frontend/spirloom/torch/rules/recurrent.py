@@ -1,4 +1,4 @@
-"""RNN, GRU and LSTM: one product for the input of all steps, then an operator per direction."""
+"""RNN, GRU and LSTM: one GEMM for the inputs of all steps, then one operator per direction."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 from spirloom.builder import Value
 from spirloom.errors import Unsupported
 from spirloom.torch.context import CallContext
-from spirloom.torch.rules.registry import Several, imports
+from spirloom.torch.rules.registry import Results, imports
 from spirloom.torch.values import Item
 
-# The numbers of lib/squash.glsl.j2.
+# The activation codes of lib/rnn_activations.glsl.j2.
 _SIGMOID, _TANH, _RELU = 0, 1, 2
 
 
@@ -33,52 +33,53 @@ _CELLS = {
 
 @imports(*_CELLS)
 def recurrent(ctx: CallContext) -> Item:
-    """The layers one after the other, each in one direction or in both."""
+    """The stacked layers, each unidirectional or bidirectional."""
     cell = _CELLS[ctx.target]
     if ctx.flag("train") and ctx.number("dropout", 0) > 0:
-        raise Unsupported("it draws random numbers: call eval() on the module before exporting it")
+        raise Unsupported("it generates random values; call eval() on the module before exporting")
     x = ctx.value("input")
     if ctx.flag("batch_first"):
         x = ctx.permuted(x, (1, 0, 2))
     states = ctx.values("hx") if cell.states == 2 else [ctx.value("hx")]
     params = ctx.values("params")
     directions = 2 if ctx.flag("bidirectional") else 1
-    each = 4 if ctx.flag("has_biases") else 2
-    last: list[list[Value]] = []
+    params_per_direction = 4 if ctx.flag("has_biases") else 2
+    final_states: list[list[Value]] = []
     for layer in range(ctx.integer("num_layers")):
-        found = []
+        layer_results = []
         for d in range(directions):
-            place = layer * directions + d
-            own = params[place * each : (place + 1) * each]
-            begin = [_state(ctx, state, place) for state in states]
-            found.append(_direction(ctx, cell, x, own, begin, d == 1))
-        parts = tuple(results[0] for results in found)
+            index = layer * directions + d
+            first = index * params_per_direction
+            weights = params[first : first + params_per_direction]
+            initial = [_state(ctx, state, index) for state in states]
+            layer_results.append(_direction(ctx, cell, x, weights, initial, d == 1))
+        parts = tuple(results[0] for results in layer_results)
         x = parts[0] if len(parts) == 1 else ctx.inner("aten.cat", parts, dim=2)
-        last += [results[1:] for results in found]
+        final_states += [results[1:] for results in layer_results]
     y = ctx.permuted(x, (1, 0, 2)) if ctx.flag("batch_first") else x
-    ends = [_stacked(ctx, [one[k] for one in last]) for k in range(cell.states)]
-    return Several((y, *ends))
+    stacked = [_stacked(ctx, [one[k] for one in final_states]) for k in range(cell.states)]
+    return Results((y, *stacked))
 
 
 def _direction(
-    ctx: CallContext, cell: _Cell, x: Value, own: Sequence[Value], begin: Sequence[Item],
+    ctx: CallContext, cell: _Cell, x: Value, weights: Sequence[Value], initial: Sequence[Item],
     reverse: bool,
 ) -> list[Value]:  # fmt: skip
-    """All steps' results, and the last states."""
-    w, r, *biases = own
-    of_input, of_state = biases or (None, None)
-    given = ctx.inner("aten.linear", x, w, of_input)
-    args = {"x": given, "weight": r, "bias": of_state, "h0": begin[0], "reverse": reverse}
+    """The outputs of all steps, and the final states."""
+    w, r, *biases = weights
+    input_bias, state_bias = biases or (None, None)
+    projected = ctx.inner("aten.linear", x, w, input_bias)
+    args = {"x": projected, "weight": r, "bias": state_bias, "h0": initial[0], "reverse": reverse}
     if cell.states == 2:
-        args["c0"] = begin[1]
+        args["c0"] = initial[1]
     return list(ctx.applier.apply(cell.op, {**args, **cell.options}, (), ()))
 
 
-def _state(ctx: CallContext, state: Value, place: int) -> Item:
-    """What one direction begins with; None for zeros."""
+def _state(ctx: CallContext, state: Value, index: int) -> Item:
+    """The initial state of one direction; None for zeros."""
     if isinstance(state, np.ndarray):
-        return state[place] if state.any() else None
-    return ctx.inner("aten.select.int", state, dim=0, index=place)
+        return state[index] if state.any() else None
+    return ctx.inner("aten.select.int", state, dim=0, index=index)
 
 
 def _stacked(ctx: CallContext, states: Sequence[Value]) -> Value:

@@ -1,4 +1,4 @@
-"""Reductions, over some dimensions or all."""
+"""Import rules of reductions, over some or all dimensions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from spirloom.builder import Value
 from spirloom.torch.context import CallContext
-from spirloom.torch.rules.registry import Several, imports
+from spirloom.torch.rules.registry import Results, imports
 from spirloom.torch.values import Item
 
 _ALL = {
@@ -35,9 +35,9 @@ _ALL = {
 
 @imports(*_ALL)
 def reduced(ctx: CallContext) -> Item:
-    """Over dims, none of them meaning all."""
+    """Reduction over `dim`; empty: all dimensions."""
     x = _input(ctx)
-    if not x.shape:  # of one element, each of these is it or a fact about it
+    if not x.shape:  # the operators require at least one dimension
         x = ctx.reshaped(x, (1,))
     dims = ctx.integers("dim") or tuple(range(len(x.shape)))
     keep = ctx.flag("keepdim")
@@ -47,20 +47,20 @@ def reduced(ctx: CallContext) -> Item:
 
 
 def _input(ctx: CallContext) -> Value:
-    """In the type that the call asks to compute in."""
+    """The input, cast to the call's `dtype` if given."""
     x = ctx.value("self")
-    wanted = ctx.dtype()
-    return x if wanted is None else ctx.cast(x, wanted)
+    dtype = ctx.dtype()
+    return x if dtype is None else ctx.cast(x, dtype)
 
 
 @imports("aten.var", "aten.var.dim", "aten.var.correction", "aten.std", "aten.std.dim",
          "aten.std.correction")  # fmt: skip
-def spread(ctx: CallContext) -> Item:
+def variance(ctx: CallContext) -> Item:
     """Variance or standard deviation."""
-    return _spread(ctx, f"{'.'.join(ctx.target.split('.')[:2])}.correction", ctx.shape())
+    return _variance(ctx, f"{'.'.join(ctx.target.split('.')[:2])}.correction", ctx.shape())
 
 
-def _spread(ctx: CallContext, op: str, shape: tuple[int, ...]) -> Value:
+def _variance(ctx: CallContext, op: str, shape: tuple[int, ...]) -> Value:
     x = ctx.value("self")
     dims = ctx.integers("dim") or tuple(range(len(x.shape)))
     correction = ctx.number("correction", float(ctx.flag("unbiased", True)))
@@ -75,17 +75,17 @@ def _spread(ctx: CallContext, op: str, shape: tuple[int, ...]) -> Value:
 
 @imports("aten.var_mean", "aten.var_mean.dim", "aten.var_mean.correction")
 def var_mean(ctx: CallContext) -> Item:
-    """Both."""
+    """Variance and mean."""
     x = ctx.value("self")
     dims = ctx.integers("dim") or tuple(range(len(x.shape)))
-    variance = _spread(ctx, "aten.var.correction", ctx.shape())
+    var = _variance(ctx, "aten.var.correction", ctx.shape())
     mean = ctx.inner("aten.mean.dim", x, dim=dims, keepdim=ctx.flag("keepdim"))
-    return Several((variance, ctx.reshaped(mean, ctx.shape())))
+    return Results((var, ctx.reshaped(mean, ctx.shape())))
 
 
 @imports("aten.argmax", "aten.argmin")
-def place(ctx: CallContext) -> Item:
-    """Along a dimension, or of all elements in their order."""
+def arg_extremum(ctx: CallContext) -> Item:
+    """Index of the extremum along `dim`; without `dim`, over the flattened tensor."""
     x = ctx.value("self")
     dim, keep = ctx.args.get("dim"), ctx.flag("keepdim")
     if dim is None:
@@ -98,7 +98,7 @@ def place(ctx: CallContext) -> Item:
 
 @imports("aten.linalg_vector_norm", "aten.norm.ScalarOpt_dim", "aten.norm.Scalar")
 def norm(ctx: CallContext) -> Item:
-    """Over dims, none of them meaning all."""
+    """Vector norm over `dim`; empty: all dimensions."""
     x = _input(ctx)
     order = ctx.number("ord", ctx.number("p", 2))
     dims = ctx.integers("dim") or tuple(range(len(x.shape)))
@@ -112,8 +112,8 @@ def norm(ctx: CallContext) -> Item:
 
 
 @imports("aten.max.dim", "aten.min.dim")
-def extreme(ctx: CallContext) -> Item:
-    """The extreme of each row, and its place."""
+def extremum(ctx: CallContext) -> Item:
+    """The extremum along a dimension, and its index."""
     x = ctx.value("self")
     dim = ctx.axis("dim", len(x.shape))
-    return Several(ctx.apply_all(ctx.target, x=x, dim=dim, keepdim=ctx.flag("keepdim")))
+    return Results(ctx.apply_all(ctx.target, x=x, dim=dim, keepdim=ctx.flag("keepdim")))

@@ -1,4 +1,4 @@
-"""The registry of import rules: the function that builds each torch operator."""
+"""The registry of import rules: the function that imports each torch operator."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spirloom.torch.values import Item
 
 
 class NoOperator(Unsupported):
-    """A call of what neither a spec nor a rule is for."""
+    """A call of an operator that has neither a spec nor a rule."""
 
     def __init__(self, target: str) -> None:
         if target.startswith("aten."):
@@ -20,27 +20,27 @@ class NoOperator(Unsupported):
             )
         else:
             message = (
-                "there is no operator of that name: give the folder of its spec with --spec-dir "
+                "there is no operator of that name; pass the directory of its spec with --spec-dir "
                 "DIR, or decompose it before saving with exported.run_decompositions()"
             )
         super().__init__(message)
 
 
-class Unknown(Exception):
-    """A value that a call which cannot be imported would have given."""
+class MissingValue(Exception):
+    """A value of a call that cannot be imported."""
 
 
-# Gives the result, or a tuple of the results of an operator with several (a list is one result).
+# Returns the result; a tuple for a list, Results for several results.
 ImportRule = Callable[[CallContext], Item]
 RULES: dict[str, ImportRule] = {}
 
 
-class Several(tuple[Item, ...]):
-    """The results of an operator that has several."""
+class Results(tuple[Item, ...]):
+    """The results of an operator with several results."""
 
 
 def imports(*targets: str) -> Callable[[ImportRule], ImportRule]:
-    """Registers the decorated function for operators by torch's names, overload included."""
+    """Registers the decorated function for operators by torch's names, including overloads."""
 
     def register(function: ImportRule) -> ImportRule:
         for target in targets:

@@ -16,7 +16,7 @@ from spirloom.torch.context import CallContext
 from spirloom.torch.rules.registry import imports
 from spirloom.torch.values import Item
 
-_NUMBERS: dict[str, Callable[..., Any]] = {
+_SCALAR_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "operator.add": operator.add,
     "operator.and_": operator.and_,
     "operator.eq": operator.eq,
@@ -46,39 +46,37 @@ _NUMBERS: dict[str, Callable[..., Any]] = {
 }
 
 
-@imports(*_NUMBERS)
-def number(ctx: CallContext) -> Item:
-    """Python's own arithmetic."""
+@imports(*_SCALAR_FUNCTIONS)
+def scalar_function(ctx: CallContext) -> Item:
+    """Arithmetic of Python numbers, evaluated at import."""
     values = list(ctx.args.values())
     if not all(isinstance(value, int | float) for value in values):
-        raise Unsupported("it depends on numbers that import does not know")
+        raise Unsupported("it depends on numbers that are unknown at import")
     try:
-        return _NUMBERS[ctx.target](*values)
+        return _SCALAR_FUNCTIONS[ctx.target](*values)
     except (ArithmeticError, TypeError, ValueError) as error:
         raise Unsupported(f"it cannot be computed: {error}") from error
 
 
 @imports("aten.sym_size.int")
 def size(ctx: CallContext) -> Item:
-    """One size of a tensor."""
+    """The size of a dimension."""
     shape = ctx.value("self").shape
     return shape[ctx.axis("dim", len(shape))]
 
 
 @imports("aten.sym_numel")
 def count(ctx: CallContext) -> Item:
-    """How many elements it has."""
+    """The number of elements."""
     return math.prod(ctx.value("self").shape)
 
 
 @imports("aten.item", "aten._local_scalar_dense", "aten.Bool.Tensor")
 def item(ctx: CallContext) -> Item:
-    """The number in a constant."""
+    """The value of a constant scalar."""
     x = ctx.value("self")
     if not isinstance(x, np.ndarray) or x.size != 1:
-        raise Unsupported(
-            "it makes a number of what a tensor holds, which is known only when the graph runs"
-        )
+        raise Unsupported("it converts a tensor to a number, which is known only at run time")
     return x.reshape(-1)[0].item()
 
 
@@ -87,8 +85,8 @@ def item(ctx: CallContext) -> Item:
     "aten.sym_constrain_range_for_size", "aten._assert_async", "aten._assert_async.msg",
     "torch._check", "aten.sym_constrain_range_for_size.default",
 )  # fmt: skip
-def nothing(ctx: CallContext) -> Item:
-    """A check that the program makes of itself."""
+def assertion(ctx: CallContext) -> Item:
+    """Ignored: an assertion of the program."""
     return None
 
 
@@ -98,16 +96,16 @@ def nothing(ctx: CallContext) -> Item:
     "aten.resolve_conj", "aten.resolve_neg", "aten.conj", "aten.requires_grad_", "aten.real",
     "aten.alias_copy", "aten.detach_copy",
 )  # fmt: skip
-def same(ctx: CallContext) -> Item:
-    """The argument itself."""
+def identity(ctx: CallContext) -> Item:
+    """The argument, unchanged."""
     return ctx.value("self")
 
 
 @imports("aten.dropout", "aten.feature_dropout", "aten.alpha_dropout")
 def dropout(ctx: CallContext) -> Item:
-    """Nothing, where it does not train."""
+    """The identity in evaluation mode."""
     if ctx.flag("train", True) and ctx.number("p", 0.5) > 0:
-        raise Unsupported("it draws random numbers: call eval() on the module before exporting it")
+        raise Unsupported("it generates random values; call eval() on the module before exporting")
     return ctx.value("input")
 
 
@@ -117,13 +115,13 @@ def dropout(ctx: CallContext) -> Item:
     "aten._reshape_copy", "aten.ravel", "aten.atleast_1d", "aten.atleast_2d", "aten.atleast_3d",
 )  # fmt: skip
 def view(ctx: CallContext) -> Item:
-    """The same elements in the shape that the program states."""
+    """A view with the shape that the program states."""
     return ctx.reshaped(ctx.value("self"), ctx.shape())
 
 
 @imports("aten.transpose.int", "aten.swapaxes", "aten.swapdims", "aten.transpose_copy.int")
 def transpose(ctx: CallContext) -> Item:
-    """Two dimensions in each other's place."""
+    """Two dimensions swapped."""
     x = ctx.value("self")
     rank = len(x.shape)
     names = [a.name for a in ctx.call.arguments[1:3]]
@@ -136,7 +134,7 @@ def transpose(ctx: CallContext) -> Item:
 
 @imports("aten.t", "aten.numpy_T", "aten.mT", "aten.adjoint", "aten.t_copy")
 def transposed(ctx: CallContext) -> Item:
-    """The last two dimensions, or all of them, the other way round."""
+    """The last two dimensions swapped, or all reversed."""
     x = ctx.value("self")
     dims = list(range(len(x.shape)))
     if ctx.target == "aten.numpy_T" or len(dims) < 2:
@@ -146,22 +144,23 @@ def transposed(ctx: CallContext) -> Item:
 
 @imports("aten.movedim.int", "aten.movedim.intlist")
 def movedim(ctx: CallContext) -> Item:
-    """Dimensions moved to other places."""
+    """Dimensions moved to other positions."""
     x = ctx.value("self")
-    order = np.moveaxis(np.empty((1,) * len(x.shape)), ctx.integers("source"),
-                        ctx.integers("destination"))  # fmt: skip
-    del order
-    source = [d % len(x.shape) for d in ctx.integers("source")]
-    places = [d % len(x.shape) for d in ctx.integers("destination")]
-    rest = [d for d in range(len(x.shape)) if d not in source]
-    for place, dim in sorted(zip(places, source, strict=True)):
-        rest.insert(place, dim)
-    return ctx.permuted(x, rest)
+    dims = ctx.integers("source"), ctx.integers("destination")
+    try:
+        np.moveaxis(np.empty((1,) * len(x.shape)), *dims)
+    except ValueError as error:
+        raise Unsupported(f"its dimensions are invalid: {error}") from error
+    source, destination = ([d % len(x.shape) for d in ds] for ds in dims)
+    order = [d for d in range(len(x.shape)) if d not in source]
+    for index, dim in sorted(zip(destination, source, strict=True)):
+        order.insert(index, dim)
+    return ctx.permuted(x, order)
 
 
 @imports("aten.expand", "aten.expand_as", "aten.broadcast_to")
 def expand(ctx: CallContext) -> Item:
-    """Repeated to the shape that the program states."""
+    """Broadcast to the shape that the program states."""
     x = ctx.value("self")
     if isinstance(x, np.ndarray):
         return ctx.expanded(x)
@@ -169,8 +168,8 @@ def expand(ctx: CallContext) -> Item:
 
 
 @imports("aten.slice.Tensor", "aten.slice_copy.Tensor")
-def cut(ctx: CallContext) -> Item:
-    """A part of a dimension."""
+def slice_(ctx: CallContext) -> Item:
+    """A slice of a dimension."""
     x = ctx.value("self")
     dim = ctx.axis("dim", len(x.shape), 0)
     start, end, step = _range(ctx, ctx.size(x, dim))
@@ -179,7 +178,7 @@ def cut(ctx: CallContext) -> Item:
 
 @imports("aten.slice_scatter")
 def slice_scatter(ctx: CallContext) -> Item:
-    """A part of a dimension replaced."""
+    """x with a slice of a dimension replaced."""
     x = ctx.value("self")
     dim = ctx.axis("dim", len(x.shape), 0)
     start, end, step = _range(ctx, ctx.size(x, dim))
@@ -189,7 +188,7 @@ def slice_scatter(ctx: CallContext) -> Item:
 
 
 def _range(ctx: CallContext, size: int) -> tuple[int, int, int]:
-    """start, end and step within a size."""
+    """start, end and step, clamped to a size."""
     step = ctx.integer("step", 1)
     if step < 1:
         raise Unsupported(f"its argument 'step' ({step}) is not positive")
@@ -199,7 +198,7 @@ def _range(ctx: CallContext, size: int) -> tuple[int, int, int]:
 
 @imports("aten.narrow")
 def narrow(ctx: CallContext) -> Item:
-    """A part of a dimension, by its length."""
+    """A slice of a dimension by its length."""
     x = ctx.value("self")
     dim = ctx.axis("dim", len(x.shape))
     start = ctx.integer("start") % max(ctx.size(x, dim), 1)
@@ -210,7 +209,7 @@ def narrow(ctx: CallContext) -> Item:
          "aten.unsafe_split.Tensor", "aten.split_with_sizes_copy", "aten.split_copy.Tensor",
          "aten.unsafe_chunk", "aten.tensor_split.sections")  # fmt: skip
 def split(ctx: CallContext) -> Item:
-    """Parts of a dimension, one after the other."""
+    """Consecutive slices of a dimension."""
     x = ctx.value("self")
     dim = ctx.axis("dim", len(x.shape), 0)
     parts, start = [], 0
@@ -236,7 +235,7 @@ def _sizes(ctx: CallContext, total: int) -> list[int]:
 
 @imports("aten.unbind.int", "aten.unbind_copy.int")
 def unbind(ctx: CallContext) -> Item:
-    """Every place of a dimension."""
+    """The slices at all indices of a dimension."""
     x = ctx.value("self")
     dim = ctx.axis("dim", len(x.shape), 0)
     return tuple(_selected(ctx, x, dim, i) for i in range(ctx.size(x, dim)))
@@ -250,7 +249,7 @@ def _selected(ctx: CallContext, x: Value, dim: int, index: int) -> Value:
 
 @imports("aten.stack")
 def stack(ctx: CallContext) -> Item:
-    """Joined along a new dimension."""
+    """Concatenation along a new dimension."""
     shape = ctx.shape()
     dim = ctx.axis("dim", len(shape), 0)
     parts = ctx.values("tensors")
@@ -260,7 +259,7 @@ def stack(ctx: CallContext) -> Item:
 
 @imports("aten.cat")
 def cat(ctx: CallContext) -> Item:
-    """Joined; torch takes empty tensors of rank 1 for nothing."""
+    """Concatenation; torch ignores empty tensors of rank 1."""
     rank = len(ctx.shape())
     parts = [p for p in ctx.values("tensors") if len(p.shape) == rank]
     dim = ctx.axis("dim", rank, 0)
@@ -273,13 +272,13 @@ def cat(ctx: CallContext) -> Item:
     "aten._to_copy", "aten.to.dtype", "aten.to.dtype_layout", "aten.to.other", "aten.type_as",
 )  # fmt: skip
 def cast(ctx: CallContext) -> Item:
-    """In the element type that the program states."""
+    """Cast to the element type that the program states."""
     return ctx.cast(ctx.value("self"), ctx.out_dtype())
 
 
 @imports("aten.copy")
 def copied(ctx: CallContext) -> Item:
-    """The second tensor in the shape and type of the first."""
+    """The second tensor, with the shape and type of the first."""
     src = ctx.cast(ctx.value("src"), ctx.out_dtype())
     if src.shape == ctx.shape():
         return src
@@ -290,7 +289,7 @@ def copied(ctx: CallContext) -> Item:
 
 @imports("aten.repeat", "aten.tile")
 def repeat(ctx: CallContext) -> Item:
-    """Repeated along dimensions, new ones in front included."""
+    """Repetition along dimensions, including new leading ones."""
     x = ctx.value("self")
     repeats = ctx.integers("repeats" if ctx.has("repeats") else "dims")
     repeats = (1,) * (len(x.shape) - len(repeats)) + repeats
@@ -301,7 +300,7 @@ def repeat(ctx: CallContext) -> Item:
 
 @imports("aten.flatten.using_ints", "aten.unsqueeze", "aten.squeeze.dims")
 def reshaped(ctx: CallContext) -> Item:
-    """Views that have operators of their own here; of what is known, other arrays."""
+    """Views with operators of their own; constants are reshaped."""
     x = ctx.value("self")
     if isinstance(x, np.ndarray) or x.shape == ctx.shape():
         return ctx.reshaped(x, ctx.shape())

@@ -1,6 +1,6 @@
-/* Spirloom as a backend of ExecuTorch's: linking or loading libspirloom_executorch.so registers it
- * as "VulkanBackend", for what ExecuTorch's own partitioner exports, and as "SpirloomBackend", for
- * what Spirloom's does; a program needs to call nothing. */
+/* Spirloom as an ExecuTorch backend. Linking or loading libspirloom_executorch.so registers
+ * "VulkanBackend", for programs of ExecuTorch's Vulkan partitioner, and "SpirloomBackend", for
+ * programs of Spirloom's partitioner. No call is required. */
 #ifndef SPIRLOOM_EXECUTORCH_H_
 #define SPIRLOOM_EXECUTORCH_H_
 
@@ -14,12 +14,13 @@
 extern "C" {
 #endif
 
-/* The whole message of the error that the last load or run of a delegate on this thread ended with,
- * of which ExecuTorch's callers get a number and its log the lines. Empty if it ended well. Valid
- * until the next. */
+/* The complete error message of the last load or run of a delegate on this thread. ExecuTorch
+ * itself returns only an error code and logs the message. Empty if that call succeeded. Valid until
+ * the next load or run on this thread. */
 SPIRLOOM_EXECUTORCH_API const char* spirloom_executorch_last_error(void);
 
-/* Whether the backend of that name is this library's: not if another had taken it before. */
+/* Whether this library registered the backend of that name; 0 if another library had registered it
+ * before. */
 SPIRLOOM_EXECUTORCH_API int spirloom_executorch_is_registered(const char* name);
 
 #ifdef __cplusplus

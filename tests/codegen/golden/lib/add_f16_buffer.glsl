@@ -16,23 +16,23 @@ layout(push_constant, std430) uniform PushBlock {
   float alpha;
 };
 
-// The number of this invocation in a 1-D grid, which the runtime folds into y when it is long. Whole vectors are read by
-// fewer words than their members.
+// Index of this invocation in a 1-D grid; the runtime folds long grids into y. Reading whole
+// builtin vectors takes fewer SPIR-V words than reading components.
 int flat_index() {
   uvec3 id = gl_GlobalInvocationID;
   uvec3 groups = gl_NumWorkGroups;
   return int(id.x + id.y * groups.x * gl_WorkGroupSize.x);
 }
 
-// The same of this workgroup.
-int workgroup_number() { return int(gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x); }
+// Index of this workgroup in a 1-D grid.
+int workgroup_index() { return int(gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x); }
 
 #define IVEC4(v) ivec4(v[0], v[1], v[2], v[3])
 
-// a / b for a >= 0 and b > 0. Software devices divide integers one lane at a time, floats all at once: an estimate, a second
-// one of what is left, and the last unit. The factor of 1 - 2^-20 outweighs the roundings, 5.5 of 2^-23 at most, so that no
-// estimate is too great and each is short by at most 2^-19 of itself and a unit. Parameters are `const`, so that modules may keep
-// the function (compiler/division.h).
+// a / b for a >= 0 and b > 0. Software devices vectorize float but not integer division: two float
+// estimates and a correction by one. The factor 1 - 2^-20 exceeds the rounding errors (at most 5.5
+// * 2^-23), so that estimates are never too large and at most 2^-19 of their value and 1 too small.
+// Parameters are `const`, so that modules may keep the function (compiler/spirv/division.h).
 int divide(const int a, const int b) {
   float inverse = 0.99999904632568359375 / float(b);
   int quotient = int(float(a) * inverse);
@@ -40,85 +40,87 @@ int divide(const int a, const int b) {
   return quotient + (a - quotient * b >= b ? 1 : 0);
 }
 
-// The innermost coordinate of `rest` in a shape whose last size is `size`; leaves the outer ones in `rest`.
-int take(inout int rest, int size) {
+// Innermost coordinate of the linear index `rest`, where `size` is the innermost size; leaves the
+// outer index in `rest`.
+int unravel(inout int rest, int size) {
   int outer = divide(rest, size);
-  int coordinate = rest - outer * size;
+  int coord = rest - outer * size;
   rest = outer;
-  return coordinate;
+  return coord;
 }
 
-// Sizes and positions of tensors padded to 4 dims are (n, c, h, w), outermost first.
-int blocks_of(int count) { return (count + 3) / 4; }
+// Sizes and coordinates of tensors padded to 4 dimensions are (n, c, h, w), outermost first.
+int channel_blocks(int count) { return (count + 3) / 4; }
 
 int dense_index(ivec4 nchw, ivec4 sizes) {
   return ((nchw.x * sizes.y + nchw.y) * sizes.z + nchw.z) * sizes.w + nchw.w;
 }
 
-ivec4 dense_position(int i, ivec4 sizes) {
-  int w = take(i, sizes.w);
-  int h = take(i, sizes.z);
-  int c = take(i, sizes.y);
+ivec4 dense_coord(int i, ivec4 sizes) {
+  int w = unravel(i, sizes.w);
+  int h = unravel(i, sizes.z);
+  int c = unravel(i, sizes.y);
   return ivec4(i, c, h, w);
 }
 
-// Number `i` of the texels of a tensor: the position of its first channel, and its place in the image.
+// Coordinate of the first channel of texel `i`.
 ivec4 texel_nchw(int i, ivec4 sizes) {
-  ivec4 position = dense_position(i, ivec4(sizes.x, blocks_of(sizes.y), sizes.zw));
+  ivec4 position = dense_coord(i, ivec4(sizes.x, channel_blocks(sizes.y), sizes.zw));
   return position * ivec4(1, 4, 1, 1);
 }
 
-int texel_count(ivec4 sizes) { return sizes.x * blocks_of(sizes.y) * sizes.z * sizes.w; }
+int texel_count(ivec4 sizes) { return sizes.x * channel_blocks(sizes.y) * sizes.z * sizes.w; }
 
-ivec3 texel_place(ivec4 nchw, ivec4 sizes) {
-  return ivec3(nchw.w, nchw.z, nchw.x * blocks_of(sizes.y) + nchw.y / 4);
+ivec3 texel_coord(ivec4 nchw, ivec4 sizes) {
+  return ivec3(nchw.w, nchw.z, nchw.x * channel_blocks(sizes.y) + nchw.y / 4);
 }
 
-// Image stores and packHalf2x16() may cut a half's bits off (AMD's drivers do); this rounds to nearest even beforehand, as stores to buffers
-// do, what is of a normal half's size. NaN is seen in its bits: where halves were just read, LLVM would compare those, one by one.
-vec4 round_to_half(vec4 value) {
+// Rounds to nearest even fp16, as buffer stores do, in the range of normal fp16 values: image
+// stores and packHalf2x16() may truncate (AMD drivers). NaN is tested by its bits, as LLVM would
+// compare freshly loaded fp16 values one by one.
+vec4 round_to_f16(vec4 value) {
   uvec4 bits = floatBitsToUint(value);
   uvec4 rounded = (bits + 0xfffu + ((bits >> 13u) & 1u)) & 0xffffe000u;
   uvec4 beyond = (bits & 0x7fffffffu) - 0x38800000u;
   return uintBitsToFloat(mix(rounded, bits, greaterThan(beyond, uvec4(0x7f800000u - 0x38800000u))));
 }
 layout(set = 0, binding = 0, std430) readonly buffer a_block { uvec4 a_data[]; };
-struct a_Eight { uvec4 halves; };
-a_Eight a_load8(int i) { return a_Eight(a_data[i]); }
-void a_open8(a_Eight eight, out vec4 low, out vec4 high) {
-  low = vec4(unpackHalf2x16(eight.halves.x), unpackHalf2x16(eight.halves.y));
-  high = vec4(unpackHalf2x16(eight.halves.z), unpackHalf2x16(eight.halves.w));
+struct a_Packed8 { uvec4 f16_words; };
+a_Packed8 a_load8_packed(int i) { return a_Packed8(a_data[i]); }
+void a_unpack8(a_Packed8 packed8, out vec4 low, out vec4 high) {
+  low = vec4(unpackHalf2x16(packed8.f16_words.x), unpackHalf2x16(packed8.f16_words.y));
+  high = vec4(unpackHalf2x16(packed8.f16_words.z), unpackHalf2x16(packed8.f16_words.w));
 }
-layout(set = 0, binding = 0, std430) readonly buffer a_fours { uvec2 a_wide[]; };
-vec4 a_at4(int i) {
-  uvec2 halves = a_wide[i];
-  return vec4(unpackHalf2x16(halves.x), unpackHalf2x16(halves.y));
+layout(set = 0, binding = 0, std430) readonly buffer a_vec4s { uvec2 a_vec4_data[]; };
+vec4 a_load4(int i) {
+  uvec2 f16_words = a_vec4_data[i];
+  return vec4(unpackHalf2x16(f16_words.x), unpackHalf2x16(f16_words.y));
 }
 layout(set = 0, binding = 1, std430) readonly buffer b_block { uvec4 b_data[]; };
-struct b_Eight { uvec4 halves; };
-b_Eight b_load8(int i) { return b_Eight(b_data[i]); }
-void b_open8(b_Eight eight, out vec4 low, out vec4 high) {
-  low = vec4(unpackHalf2x16(eight.halves.x), unpackHalf2x16(eight.halves.y));
-  high = vec4(unpackHalf2x16(eight.halves.z), unpackHalf2x16(eight.halves.w));
+struct b_Packed8 { uvec4 f16_words; };
+b_Packed8 b_load8_packed(int i) { return b_Packed8(b_data[i]); }
+void b_unpack8(b_Packed8 packed8, out vec4 low, out vec4 high) {
+  low = vec4(unpackHalf2x16(packed8.f16_words.x), unpackHalf2x16(packed8.f16_words.y));
+  high = vec4(unpackHalf2x16(packed8.f16_words.z), unpackHalf2x16(packed8.f16_words.w));
 }
-layout(set = 0, binding = 1, std430) readonly buffer b_fours { uvec2 b_wide[]; };
-vec4 b_at4(int i) {
-  uvec2 halves = b_wide[i];
-  return vec4(unpackHalf2x16(halves.x), unpackHalf2x16(halves.y));
+layout(set = 0, binding = 1, std430) readonly buffer b_vec4s { uvec2 b_vec4_data[]; };
+vec4 b_load4(int i) {
+  uvec2 f16_words = b_vec4_data[i];
+  return vec4(unpackHalf2x16(f16_words.x), unpackHalf2x16(f16_words.y));
 }
 layout(set = 0, binding = 2, std430) writeonly buffer y_block { uvec4 y_data[]; };
-void y_put8(int i, vec4 low, vec4 high) {
+void y_store8(int i, vec4 low, vec4 high) {
   y_data[i] = uvec4(packHalf2x16(low.xy), packHalf2x16(low.zw), packHalf2x16(high.xy), packHalf2x16(high.zw));
 }
-void a_at8(int i, out vec4 low, out vec4 high) { a_open8(a_load8(i), low, high); }
-void b_at8(int i, out vec4 low, out vec4 high) { b_open8(b_load8(i), low, high); }
+void a_load8(int i, out vec4 low, out vec4 high) { a_unpack8(a_load8_packed(i), low, high); }
+void b_load8(int i, out vec4 low, out vec4 high) { b_unpack8(b_load8_packed(i), low, high); }
 #define INF uintBitsToFloat(0x7f800000u)
 #define NOT_A_NUMBER uintBitsToFloat(0x7fc00000u)
 
 // Bools compare and multiply as 0 and 1.
-float number(float v) { return v; }
-int number(int v) { return v; }
-int number(bool v) { return int(v); }
+float to_number(float v) { return v; }
+int to_number(int v) { return v; }
+int to_number(bool v) { return int(v); }
 
 int maximum(int a, int b) { return max(a, b); }
 int minimum(int a, int b) { return min(a, b); }
@@ -127,7 +129,7 @@ bool minimum(bool a, bool b) { return a && b; }
 int relu(int v) { return max(v, 0); }
 
 // log(1 + v) for v >= 0 without cancellation near 0.
-float log_1_plus(float v) { return v < 1e-4 ? v * (1.0 - 0.5 * v) : log(1.0 + v); }
+float log1p_nonnegative(float v) { return v < 1e-4 ? v * (1.0 - 0.5 * v) : log(1.0 + v); }
 
 bool less(float a, float b) { return a < b; }
 bvec4 less(vec4 a, vec4 b) { return lessThan(a, b); }
@@ -136,26 +138,26 @@ bvec4 less(vec4 a, vec4 b) { return lessThan(a, b); }
 float maximum(float a, float b) { return mix(mix(b, a, less(b, a)), a, isnan(a)); }
 float minimum(float a, float b) { return mix(mix(b, a, less(a, b)), a, isnan(a)); }
 
-// isnan(), because drivers turn a mere comparison into a maximum that drops NaN.
+// isnan(), because drivers rewrite a plain comparison as a maximum that drops NaN.
 float relu(float v) { return mix(max(v, float(0.0)), v, isnan(v)); }
 float hardsigmoid(float v) { return minimum(maximum(v + 3.0, float(0.0)), float(6.0)) / 6.0; }
 float sigmoid(float v) { return 1.0 / (1.0 + exp(-v)); }
 
 // exp(v) - 1 without cancellation near 0.
-float exp_minus_1(float v) {
+float precise_expm1(float v) {
   float series = v * (1.0 + v * (0.5 + v * (1.0 / 6.0 + v * (1.0 / 24.0 + v * (1.0 / 120.0 + v / 720.0)))));
   return mix(exp(v) - 1.0, series, less(abs(v), float(0.25)));
 }
 
-// Neither overflows nor loses digits near 0. It is +-1, as the nearest float is, whatever the device's division gives: of 1 - 1 times a
-// great number an ulp would be left.
-float tangent_h(float v) {
-  float e = exp_minus_1(-2.0 * abs(v));
+// No overflow, no cancellation near 0. Returns exactly +-1 where the nearest float is +-1,
+// independent of the precision of the device's division.
+float precise_tanh(float v) {
+  float e = precise_expm1(-2.0 * abs(v));
   float r = e / (2.0 + e);
   return mix(mix(-r, r, less(v, float(0.0))), sign(v), less(float(9.02), abs(v)));
 }
 
-// Rational minimax approximation, a few ulp; +-1 where the nearest float is, as tangent_h.
+// Rational minimax approximation, a few ulp; exactly +-1 where the nearest float is +-1.
 float erf(float v) {
   float s = v * v;
   float p = float(-2.72614225801306e-10);
@@ -177,26 +179,26 @@ float erf(float v) {
 vec4 maximum(vec4 a, vec4 b) { return mix(mix(b, a, less(b, a)), a, isnan(a)); }
 vec4 minimum(vec4 a, vec4 b) { return mix(mix(b, a, less(a, b)), a, isnan(a)); }
 
-// isnan(), because drivers turn a mere comparison into a maximum that drops NaN.
+// isnan(), because drivers rewrite a plain comparison as a maximum that drops NaN.
 vec4 relu(vec4 v) { return mix(max(v, vec4(0.0)), v, isnan(v)); }
 vec4 hardsigmoid(vec4 v) { return minimum(maximum(v + 3.0, vec4(0.0)), vec4(6.0)) / 6.0; }
 vec4 sigmoid(vec4 v) { return 1.0 / (1.0 + exp(-v)); }
 
 // exp(v) - 1 without cancellation near 0.
-vec4 exp_minus_1(vec4 v) {
+vec4 precise_expm1(vec4 v) {
   vec4 series = v * (1.0 + v * (0.5 + v * (1.0 / 6.0 + v * (1.0 / 24.0 + v * (1.0 / 120.0 + v / 720.0)))));
   return mix(exp(v) - 1.0, series, less(abs(v), vec4(0.25)));
 }
 
-// Neither overflows nor loses digits near 0. It is +-1, as the nearest float is, whatever the device's division gives: of 1 - 1 times a
-// great number an ulp would be left.
-vec4 tangent_h(vec4 v) {
-  vec4 e = exp_minus_1(-2.0 * abs(v));
+// No overflow, no cancellation near 0. Returns exactly +-1 where the nearest float is +-1,
+// independent of the precision of the device's division.
+vec4 precise_tanh(vec4 v) {
+  vec4 e = precise_expm1(-2.0 * abs(v));
   vec4 r = e / (2.0 + e);
   return mix(mix(-r, r, less(v, vec4(0.0))), sign(v), less(vec4(9.02), abs(v)));
 }
 
-// Rational minimax approximation, a few ulp; +-1 where the nearest float is, as tangent_h.
+// Rational minimax approximation, a few ulp; exactly +-1 where the nearest float is +-1.
 vec4 erf(vec4 v) {
   vec4 s = v * v;
   vec4 p = vec4(-2.72614225801306e-10);
@@ -214,7 +216,7 @@ vec4 erf(vec4 v) {
   return mix(v * p / q, sign(v), less(vec4(3.92), abs(v)));
 }
 
-int power(int a, int b) {
+int precise_pow(int a, int b) {
   if (b < 0) return a == 1 ? 1 : a == -1 ? 1 - 2 * (b & 1) : 0;
   int result = 1;
   for (; b > 0; b >>= 1) {
@@ -224,8 +226,8 @@ int power(int a, int b) {
   return result;
 }
 
-// GLSL's pow is undefined for negative bases and loses digits for small integral exponents.
-float power(float a, float b) {
+// GLSL's pow is undefined for negative bases and loses precision for small integral exponents.
+float precise_pow(float a, float b) {
   if (b == 0.0 || a == 1.0) return 1.0;
   if (isnan(a) || isnan(b)) return NOT_A_NUMBER;
   bool integral = floor(b) == b;
@@ -239,7 +241,7 @@ float power(float a, float b) {
     return b < 0.0 ? 1.0 / result : result;
   }
   if (isinf(b)) return abs(a) == 1.0 ? 1.0 : (abs(a) > 1.0) == (b > 0.0) ? INF : 0.0;
-  // Of the floats beyond 2^24 every one is even.
+  // All floats beyond 2^24 are even.
   bool odd = integral && abs(b) < 16777216.0 && (int(b) & 1) != 0;
   float sign_of = a < 0.0 && odd ? -1.0 : 1.0;
   if (a == 0.0) return b < 0.0 ? INF : 0.0;
@@ -254,7 +256,7 @@ float activate(float v) {
     case 4: return hardsigmoid(v);
     case 5: return sigmoid(v);
     case 6: return v * sigmoid(v);
-    case 7: return tangent_h(v);
+    case 7: return precise_tanh(v);
     case 8: return mix(v * act_min, v, less(float(0.0), v));
     case 9: return 0.5 * v * (1.0 + erf(v * 0.70710678118654752));
   }
@@ -266,101 +268,101 @@ vec4 activate(vec4 v) {
     case 4: return hardsigmoid(v);
     case 5: return sigmoid(v);
     case 6: return v * sigmoid(v);
-    case 7: return tangent_h(v);
+    case 7: return precise_tanh(v);
     case 8: return mix(v * act_min, v, less(vec4(0.0), v));
     case 9: return 0.5 * v * (1.0 + erf(v * 0.70710678118654752));
   }
   return mix(min(max(v, vec4(act_min)), vec4(act_max)), v, isnan(v));
 }
 
-// Integers take the activations that do not leave them: none here, see the op's checks.
+// Integer outputs have no fused activation (the specs check it).
 int activate(int v) { return v; }
 ivec4 activate(ivec4 v) { return v; }
-// Where the operand has y's element i.
+// Index of the operand's element for element i of y.
 int a_index(int i) {
   if (A_READ == 1) return i;
   int index = 0;
   if (A_READ == 0) {
-    for (int d = 7; i > 0; d--) index += take(i, y_shape[d]) * a_strides[d];
+    for (int d = 7; i > 0; d--) index += unravel(i, y_shape[d]) * a_strides[d];
     return index;
   }
-  take(i, runs[0]);
-  return A_ONCE ? i : take(i, runs[1]);
+  unravel(i, runs[0]);
+  return A_ONCE ? i : unravel(i, runs[1]);
 }
 
-// For y's elements 4 i .. 4 i + 3: one read for all, or four.
-vec4 a_spread4(int i) {
+// For elements 4 i to 4 i + 3 of y: one vec4 load, or four.
+vec4 a_broadcast4(int i) {
   vec4 value;
   int lanes = A_READ == 0 || A_READ == 4 ? 1 : 4;
   for (int lane = 0; lane < 4; lane += lanes) {
     int index = a_index(min(4 * i + lane, n - 1));
-    vec4 found = a_at4(index / 4);
-    float one = found[index % 4];
+    vec4 loaded = a_load4(index / 4);
+    float element = loaded[index % 4];
     if (lanes == 1) {
-      value[lane] = one;
+      value[lane] = element;
     } else {
-      value = A_READ == 2 ? vec4(one) : found;
+      value = A_READ == 2 ? vec4(element) : loaded;
     }
   }
   return value;
 }
 
-// For y's elements 8 i .. 8 i + 7.
-void a_spread8(int i, out vec4 low, out vec4 high) {
+// For elements 8 i to 8 i + 7 of y.
+void a_broadcast8(int i, out vec4 low, out vec4 high) {
   if (A_READ == 1) {
-    a_at8(i, low, high);
+    a_load8(i, low, high);
   } else {
-    vec4 parts[2];
-    for (int part = 0; part < 2; part++) parts[part] = a_spread4(2 * i + part);
-    low = parts[0];
-    high = parts[1];
+    vec4 values[2];
+    for (int k = 0; k < 2; k++) values[k] = a_broadcast4(2 * i + k);
+    low = values[0];
+    high = values[1];
   }
 }
-// Where the operand has y's element i.
+// Index of the operand's element for element i of y.
 int b_index(int i) {
   if (B_READ == 1) return i;
   int index = 0;
   if (B_READ == 0) {
-    for (int d = 7; i > 0; d--) index += take(i, y_shape[d]) * b_strides[d];
+    for (int d = 7; i > 0; d--) index += unravel(i, y_shape[d]) * b_strides[d];
     return index;
   }
-  take(i, runs[2]);
-  return B_ONCE ? i : take(i, runs[3]);
+  unravel(i, runs[2]);
+  return B_ONCE ? i : unravel(i, runs[3]);
 }
 
-// For y's elements 4 i .. 4 i + 3: one read for all, or four.
-vec4 b_spread4(int i) {
+// For elements 4 i to 4 i + 3 of y: one vec4 load, or four.
+vec4 b_broadcast4(int i) {
   vec4 value;
   int lanes = B_READ == 0 || B_READ == 4 ? 1 : 4;
   for (int lane = 0; lane < 4; lane += lanes) {
     int index = b_index(min(4 * i + lane, n - 1));
-    vec4 found = b_at4(index / 4);
-    float one = found[index % 4];
+    vec4 loaded = b_load4(index / 4);
+    float element = loaded[index % 4];
     if (lanes == 1) {
-      value[lane] = one;
+      value[lane] = element;
     } else {
-      value = B_READ == 2 ? vec4(one) : found;
+      value = B_READ == 2 ? vec4(element) : loaded;
     }
   }
   return value;
 }
 
-// For y's elements 8 i .. 8 i + 7.
-void b_spread8(int i, out vec4 low, out vec4 high) {
+// For elements 8 i to 8 i + 7 of y.
+void b_broadcast8(int i, out vec4 low, out vec4 high) {
   if (B_READ == 1) {
-    b_at8(i, low, high);
+    b_load8(i, low, high);
   } else {
-    vec4 parts[2];
-    for (int part = 0; part < 2; part++) parts[part] = b_spread4(2 * i + part);
-    low = parts[0];
-    high = parts[1];
+    vec4 values[2];
+    for (int k = 0; k < 2; k++) values[k] = b_broadcast4(2 * i + k);
+    low = values[0];
+    high = values[1];
   }
 }
   if (8 * i >= n) return;
   vec4 y[2];
   vec4 a[2];
-  a_spread8(i, a[0], a[1]);
+  a_broadcast8(i, a[0], a[1]);
   vec4 b[2];
-  b_spread8(i, b[0], b[1]);
-  for (int part = 0; part < 2; part++) y[part] = round_to_half(four(a[part], b[part]));
-  y_put8(i, y[0], y[1]);
+  b_broadcast8(i, b[0], b[1]);
+  for (int k = 0; k < 2; k++) y[k] = round_to_f16(apply4(a[k], b[k]));
+  y_store8(i, y[0], y[1]);

@@ -16,23 +16,23 @@ layout(push_constant, std430) uniform PushBlock {
   float alpha;
 };
 
-// The number of this invocation in a 1-D grid, which the runtime folds into y when it is long. Whole vectors are read by
-// fewer words than their members.
+// Index of this invocation in a 1-D grid; the runtime folds long grids into y. Reading whole
+// builtin vectors takes fewer SPIR-V words than reading components.
 int flat_index() {
   uvec3 id = gl_GlobalInvocationID;
   uvec3 groups = gl_NumWorkGroups;
   return int(id.x + id.y * groups.x * gl_WorkGroupSize.x);
 }
 
-// The same of this workgroup.
-int workgroup_number() { return int(gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x); }
+// Index of this workgroup in a 1-D grid.
+int workgroup_index() { return int(gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x); }
 
 #define IVEC4(v) ivec4(v[0], v[1], v[2], v[3])
 
-// a / b for a >= 0 and b > 0. Software devices divide integers one lane at a time, floats all at once: an estimate, a second
-// one of what is left, and the last unit. The factor of 1 - 2^-20 outweighs the roundings, 5.5 of 2^-23 at most, so that no
-// estimate is too great and each is short by at most 2^-19 of itself and a unit. Parameters are `const`, so that modules may keep
-// the function (compiler/division.h).
+// a / b for a >= 0 and b > 0. Software devices vectorize float but not integer division: two float
+// estimates and a correction by one. The factor 1 - 2^-20 exceeds the rounding errors (at most 5.5
+// * 2^-23), so that estimates are never too large and at most 2^-19 of their value and 1 too small.
+// Parameters are `const`, so that modules may keep the function (compiler/spirv/division.h).
 int divide(const int a, const int b) {
   float inverse = 0.99999904632568359375 / float(b);
   int quotient = int(float(a) * inverse);
@@ -40,71 +40,72 @@ int divide(const int a, const int b) {
   return quotient + (a - quotient * b >= b ? 1 : 0);
 }
 
-// The innermost coordinate of `rest` in a shape whose last size is `size`; leaves the outer ones in `rest`.
-int take(inout int rest, int size) {
+// Innermost coordinate of the linear index `rest`, where `size` is the innermost size; leaves the
+// outer index in `rest`.
+int unravel(inout int rest, int size) {
   int outer = divide(rest, size);
-  int coordinate = rest - outer * size;
+  int coord = rest - outer * size;
   rest = outer;
-  return coordinate;
+  return coord;
 }
 
-// Sizes and positions of tensors padded to 4 dims are (n, c, h, w), outermost first.
-int blocks_of(int count) { return (count + 3) / 4; }
+// Sizes and coordinates of tensors padded to 4 dimensions are (n, c, h, w), outermost first.
+int channel_blocks(int count) { return (count + 3) / 4; }
 
 int dense_index(ivec4 nchw, ivec4 sizes) {
   return ((nchw.x * sizes.y + nchw.y) * sizes.z + nchw.z) * sizes.w + nchw.w;
 }
 
-ivec4 dense_position(int i, ivec4 sizes) {
-  int w = take(i, sizes.w);
-  int h = take(i, sizes.z);
-  int c = take(i, sizes.y);
+ivec4 dense_coord(int i, ivec4 sizes) {
+  int w = unravel(i, sizes.w);
+  int h = unravel(i, sizes.z);
+  int c = unravel(i, sizes.y);
   return ivec4(i, c, h, w);
 }
 
-// Number `i` of the texels of a tensor: the position of its first channel, and its place in the image.
+// Coordinate of the first channel of texel `i`.
 ivec4 texel_nchw(int i, ivec4 sizes) {
-  ivec4 position = dense_position(i, ivec4(sizes.x, blocks_of(sizes.y), sizes.zw));
+  ivec4 position = dense_coord(i, ivec4(sizes.x, channel_blocks(sizes.y), sizes.zw));
   return position * ivec4(1, 4, 1, 1);
 }
 
-int texel_count(ivec4 sizes) { return sizes.x * blocks_of(sizes.y) * sizes.z * sizes.w; }
+int texel_count(ivec4 sizes) { return sizes.x * channel_blocks(sizes.y) * sizes.z * sizes.w; }
 
-ivec3 texel_place(ivec4 nchw, ivec4 sizes) {
-  return ivec3(nchw.w, nchw.z, nchw.x * blocks_of(sizes.y) + nchw.y / 4);
+ivec3 texel_coord(ivec4 nchw, ivec4 sizes) {
+  return ivec3(nchw.w, nchw.z, nchw.x * channel_blocks(sizes.y) + nchw.y / 4);
 }
 
 layout(set = 0, binding = 0) uniform texture2DArray a_image;
-vec4 a_texel(ivec3 place) {
-  vec4 texel = texelFetch(a_image, place, 0);
+vec4 a_texel(ivec3 coord) {
+  vec4 texel = texelFetch(a_image, coord, 0);
   return vec4(texel);
 }
 float a_nchw(ivec4 nchw, ivec4 sizes) {
-  return a_texel(texel_place(nchw, sizes))[nchw.y & 3];
+  return a_texel(texel_coord(nchw, sizes))[nchw.y & 3];
 }
-float a_flat(int i, ivec4 sizes) { return a_nchw(dense_position(i, sizes), sizes); }
+float a_flat(int i, ivec4 sizes) { return a_nchw(dense_coord(i, sizes), sizes); }
 layout(set = 0, binding = 1) uniform texture2DArray b_image;
-vec4 b_texel(ivec3 place) {
-  vec4 texel = texelFetch(b_image, place, 0);
+vec4 b_texel(ivec3 coord) {
+  vec4 texel = texelFetch(b_image, coord, 0);
   return vec4(texel);
 }
 float b_nchw(ivec4 nchw, ivec4 sizes) {
-  return b_texel(texel_place(nchw, sizes))[nchw.y & 3];
+  return b_texel(texel_coord(nchw, sizes))[nchw.y & 3];
 }
-float b_flat(int i, ivec4 sizes) { return b_nchw(dense_position(i, sizes), sizes); }
+float b_flat(int i, ivec4 sizes) { return b_nchw(dense_coord(i, sizes), sizes); }
 layout(set = 0, binding = 2, rgba32f) uniform writeonly image2DArray y_image;
-// Lanes at or beyond `channels` are written as zero. 8-bit integers wrap, as stores to buffers do.
-void y_put_texel(ivec3 place, vec4 value, int channels) {
+// Channels at or beyond `channels` are stored as zero. 8-bit integers wrap, as in buffer stores.
+void y_store_texel(ivec3 coord, vec4 value, int channels) {
   bvec4 used = lessThan(ivec4(0, 1, 2, 3), ivec4(channels));
-  imageStore(y_image, place, mix(vec4(0), vec4(value), used));
+  imageStore(y_image, coord, mix(vec4(0), vec4(value), used));
 }
 #define INF uintBitsToFloat(0x7f800000u)
 #define NOT_A_NUMBER uintBitsToFloat(0x7fc00000u)
 
 // Bools compare and multiply as 0 and 1.
-float number(float v) { return v; }
-int number(int v) { return v; }
-int number(bool v) { return int(v); }
+float to_number(float v) { return v; }
+int to_number(int v) { return v; }
+int to_number(bool v) { return int(v); }
 
 int maximum(int a, int b) { return max(a, b); }
 int minimum(int a, int b) { return min(a, b); }
@@ -113,7 +114,7 @@ bool minimum(bool a, bool b) { return a && b; }
 int relu(int v) { return max(v, 0); }
 
 // log(1 + v) for v >= 0 without cancellation near 0.
-float log_1_plus(float v) { return v < 1e-4 ? v * (1.0 - 0.5 * v) : log(1.0 + v); }
+float log1p_nonnegative(float v) { return v < 1e-4 ? v * (1.0 - 0.5 * v) : log(1.0 + v); }
 
 bool less(float a, float b) { return a < b; }
 bvec4 less(vec4 a, vec4 b) { return lessThan(a, b); }
@@ -122,26 +123,26 @@ bvec4 less(vec4 a, vec4 b) { return lessThan(a, b); }
 float maximum(float a, float b) { return mix(mix(b, a, less(b, a)), a, isnan(a)); }
 float minimum(float a, float b) { return mix(mix(b, a, less(a, b)), a, isnan(a)); }
 
-// isnan(), because drivers turn a mere comparison into a maximum that drops NaN.
+// isnan(), because drivers rewrite a plain comparison as a maximum that drops NaN.
 float relu(float v) { return mix(max(v, float(0.0)), v, isnan(v)); }
 float hardsigmoid(float v) { return minimum(maximum(v + 3.0, float(0.0)), float(6.0)) / 6.0; }
 float sigmoid(float v) { return 1.0 / (1.0 + exp(-v)); }
 
 // exp(v) - 1 without cancellation near 0.
-float exp_minus_1(float v) {
+float precise_expm1(float v) {
   float series = v * (1.0 + v * (0.5 + v * (1.0 / 6.0 + v * (1.0 / 24.0 + v * (1.0 / 120.0 + v / 720.0)))));
   return mix(exp(v) - 1.0, series, less(abs(v), float(0.25)));
 }
 
-// Neither overflows nor loses digits near 0. It is +-1, as the nearest float is, whatever the device's division gives: of 1 - 1 times a
-// great number an ulp would be left.
-float tangent_h(float v) {
-  float e = exp_minus_1(-2.0 * abs(v));
+// No overflow, no cancellation near 0. Returns exactly +-1 where the nearest float is +-1,
+// independent of the precision of the device's division.
+float precise_tanh(float v) {
+  float e = precise_expm1(-2.0 * abs(v));
   float r = e / (2.0 + e);
   return mix(mix(-r, r, less(v, float(0.0))), sign(v), less(float(9.02), abs(v)));
 }
 
-// Rational minimax approximation, a few ulp; +-1 where the nearest float is, as tangent_h.
+// Rational minimax approximation, a few ulp; exactly +-1 where the nearest float is +-1.
 float erf(float v) {
   float s = v * v;
   float p = float(-2.72614225801306e-10);
@@ -163,26 +164,26 @@ float erf(float v) {
 vec4 maximum(vec4 a, vec4 b) { return mix(mix(b, a, less(b, a)), a, isnan(a)); }
 vec4 minimum(vec4 a, vec4 b) { return mix(mix(b, a, less(a, b)), a, isnan(a)); }
 
-// isnan(), because drivers turn a mere comparison into a maximum that drops NaN.
+// isnan(), because drivers rewrite a plain comparison as a maximum that drops NaN.
 vec4 relu(vec4 v) { return mix(max(v, vec4(0.0)), v, isnan(v)); }
 vec4 hardsigmoid(vec4 v) { return minimum(maximum(v + 3.0, vec4(0.0)), vec4(6.0)) / 6.0; }
 vec4 sigmoid(vec4 v) { return 1.0 / (1.0 + exp(-v)); }
 
 // exp(v) - 1 without cancellation near 0.
-vec4 exp_minus_1(vec4 v) {
+vec4 precise_expm1(vec4 v) {
   vec4 series = v * (1.0 + v * (0.5 + v * (1.0 / 6.0 + v * (1.0 / 24.0 + v * (1.0 / 120.0 + v / 720.0)))));
   return mix(exp(v) - 1.0, series, less(abs(v), vec4(0.25)));
 }
 
-// Neither overflows nor loses digits near 0. It is +-1, as the nearest float is, whatever the device's division gives: of 1 - 1 times a
-// great number an ulp would be left.
-vec4 tangent_h(vec4 v) {
-  vec4 e = exp_minus_1(-2.0 * abs(v));
+// No overflow, no cancellation near 0. Returns exactly +-1 where the nearest float is +-1,
+// independent of the precision of the device's division.
+vec4 precise_tanh(vec4 v) {
+  vec4 e = precise_expm1(-2.0 * abs(v));
   vec4 r = e / (2.0 + e);
   return mix(mix(-r, r, less(v, vec4(0.0))), sign(v), less(vec4(9.02), abs(v)));
 }
 
-// Rational minimax approximation, a few ulp; +-1 where the nearest float is, as tangent_h.
+// Rational minimax approximation, a few ulp; exactly +-1 where the nearest float is +-1.
 vec4 erf(vec4 v) {
   vec4 s = v * v;
   vec4 p = vec4(-2.72614225801306e-10);
@@ -200,7 +201,7 @@ vec4 erf(vec4 v) {
   return mix(v * p / q, sign(v), less(vec4(3.92), abs(v)));
 }
 
-int power(int a, int b) {
+int precise_pow(int a, int b) {
   if (b < 0) return a == 1 ? 1 : a == -1 ? 1 - 2 * (b & 1) : 0;
   int result = 1;
   for (; b > 0; b >>= 1) {
@@ -210,8 +211,8 @@ int power(int a, int b) {
   return result;
 }
 
-// GLSL's pow is undefined for negative bases and loses digits for small integral exponents.
-float power(float a, float b) {
+// GLSL's pow is undefined for negative bases and loses precision for small integral exponents.
+float precise_pow(float a, float b) {
   if (b == 0.0 || a == 1.0) return 1.0;
   if (isnan(a) || isnan(b)) return NOT_A_NUMBER;
   bool integral = floor(b) == b;
@@ -225,7 +226,7 @@ float power(float a, float b) {
     return b < 0.0 ? 1.0 / result : result;
   }
   if (isinf(b)) return abs(a) == 1.0 ? 1.0 : (abs(a) > 1.0) == (b > 0.0) ? INF : 0.0;
-  // Of the floats beyond 2^24 every one is even.
+  // All floats beyond 2^24 are even.
   bool odd = integral && abs(b) < 16777216.0 && (int(b) & 1) != 0;
   float sign_of = a < 0.0 && odd ? -1.0 : 1.0;
   if (a == 0.0) return b < 0.0 ? INF : 0.0;
@@ -240,7 +241,7 @@ float activate(float v) {
     case 4: return hardsigmoid(v);
     case 5: return sigmoid(v);
     case 6: return v * sigmoid(v);
-    case 7: return tangent_h(v);
+    case 7: return precise_tanh(v);
     case 8: return mix(v * act_min, v, less(float(0.0), v));
     case 9: return 0.5 * v * (1.0 + erf(v * 0.70710678118654752));
   }
@@ -252,25 +253,25 @@ vec4 activate(vec4 v) {
     case 4: return hardsigmoid(v);
     case 5: return sigmoid(v);
     case 6: return v * sigmoid(v);
-    case 7: return tangent_h(v);
+    case 7: return precise_tanh(v);
     case 8: return mix(v * act_min, v, less(vec4(0.0), v));
     case 9: return 0.5 * v * (1.0 + erf(v * 0.70710678118654752));
   }
   return mix(min(max(v, vec4(act_min)), vec4(act_max)), v, isnan(v));
 }
 
-// Integers take the activations that do not leave them: none here, see the op's checks.
+// Integer outputs have no fused activation (the specs check it).
 int activate(int v) { return v; }
 ivec4 activate(ivec4 v) { return v; }
-vec4 a_lanes(ivec4 nchw, int channels) {
+vec4 a_broadcast_texel(ivec4 nchw, int channels) {
   ivec4 varies = ivec4(notEqual(ivec4(a_strides[4], a_strides[5], a_strides[6], a_strides[7]), ivec4(0)));
   ivec4 sizes = ivec4(1, varies.y != 0 ? channels : 1, 1, 1);
-  vec4 texel = a_texel(texel_place(nchw * varies, sizes));
+  vec4 texel = a_texel(texel_coord(nchw * varies, sizes));
   return varies.y != 0 || channels == 1 ? texel : vec4(texel.x);
 }
-vec4 b_lanes(ivec4 nchw, int channels) {
+vec4 b_broadcast_texel(ivec4 nchw, int channels) {
   ivec4 varies = ivec4(notEqual(ivec4(b_strides[4], b_strides[5], b_strides[6], b_strides[7]), ivec4(0)));
   ivec4 sizes = ivec4(1, varies.y != 0 ? channels : 1, 1, 1);
-  vec4 texel = b_texel(texel_place(nchw * varies, sizes));
+  vec4 texel = b_texel(texel_coord(nchw * varies, sizes));
   return varies.y != 0 || channels == 1 ? texel : vec4(texel.x);
 }

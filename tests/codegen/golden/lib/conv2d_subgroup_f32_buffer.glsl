@@ -1,7 +1,7 @@
 layout(local_size_x = 8, local_size_y = 1, local_size_z = 1) in;
 layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;
 layout(constant_id = 3) const int ACTIVATION = 1;
-layout(constant_id = 4) const bool WHOLE = false;
+layout(constant_id = 4) const bool ALIGNED_4 = false;
 layout(push_constant, std430) uniform PushBlock {
   float act_min;
   float act_max;
@@ -16,23 +16,23 @@ layout(push_constant, std430) uniform PushBlock {
   int group_in;
 };
 
-// The number of this invocation in a 1-D grid, which the runtime folds into y when it is long. Whole vectors are read by
-// fewer words than their members.
+// Index of this invocation in a 1-D grid; the runtime folds long grids into y. Reading whole
+// builtin vectors takes fewer SPIR-V words than reading components.
 int flat_index() {
   uvec3 id = gl_GlobalInvocationID;
   uvec3 groups = gl_NumWorkGroups;
   return int(id.x + id.y * groups.x * gl_WorkGroupSize.x);
 }
 
-// The same of this workgroup.
-int workgroup_number() { return int(gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x); }
+// Index of this workgroup in a 1-D grid.
+int workgroup_index() { return int(gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x); }
 
 #define IVEC4(v) ivec4(v[0], v[1], v[2], v[3])
 
-// a / b for a >= 0 and b > 0. Software devices divide integers one lane at a time, floats all at once: an estimate, a second
-// one of what is left, and the last unit. The factor of 1 - 2^-20 outweighs the roundings, 5.5 of 2^-23 at most, so that no
-// estimate is too great and each is short by at most 2^-19 of itself and a unit. Parameters are `const`, so that modules may keep
-// the function (compiler/division.h).
+// a / b for a >= 0 and b > 0. Software devices vectorize float but not integer division: two float
+// estimates and a correction by one. The factor 1 - 2^-20 exceeds the rounding errors (at most 5.5
+// * 2^-23), so that estimates are never too large and at most 2^-19 of their value and 1 too small.
+// Parameters are `const`, so that modules may keep the function (compiler/spirv/division.h).
 int divide(const int a, const int b) {
   float inverse = 0.99999904632568359375 / float(b);
   int quotient = int(float(a) * inverse);
@@ -40,75 +40,76 @@ int divide(const int a, const int b) {
   return quotient + (a - quotient * b >= b ? 1 : 0);
 }
 
-// The innermost coordinate of `rest` in a shape whose last size is `size`; leaves the outer ones in `rest`.
-int take(inout int rest, int size) {
+// Innermost coordinate of the linear index `rest`, where `size` is the innermost size; leaves the
+// outer index in `rest`.
+int unravel(inout int rest, int size) {
   int outer = divide(rest, size);
-  int coordinate = rest - outer * size;
+  int coord = rest - outer * size;
   rest = outer;
-  return coordinate;
+  return coord;
 }
 
-// Sizes and positions of tensors padded to 4 dims are (n, c, h, w), outermost first.
-int blocks_of(int count) { return (count + 3) / 4; }
+// Sizes and coordinates of tensors padded to 4 dimensions are (n, c, h, w), outermost first.
+int channel_blocks(int count) { return (count + 3) / 4; }
 
 int dense_index(ivec4 nchw, ivec4 sizes) {
   return ((nchw.x * sizes.y + nchw.y) * sizes.z + nchw.z) * sizes.w + nchw.w;
 }
 
-ivec4 dense_position(int i, ivec4 sizes) {
-  int w = take(i, sizes.w);
-  int h = take(i, sizes.z);
-  int c = take(i, sizes.y);
+ivec4 dense_coord(int i, ivec4 sizes) {
+  int w = unravel(i, sizes.w);
+  int h = unravel(i, sizes.z);
+  int c = unravel(i, sizes.y);
   return ivec4(i, c, h, w);
 }
 
-// Number `i` of the texels of a tensor: the position of its first channel, and its place in the image.
+// Coordinate of the first channel of texel `i`.
 ivec4 texel_nchw(int i, ivec4 sizes) {
-  ivec4 position = dense_position(i, ivec4(sizes.x, blocks_of(sizes.y), sizes.zw));
+  ivec4 position = dense_coord(i, ivec4(sizes.x, channel_blocks(sizes.y), sizes.zw));
   return position * ivec4(1, 4, 1, 1);
 }
 
-int texel_count(ivec4 sizes) { return sizes.x * blocks_of(sizes.y) * sizes.z * sizes.w; }
+int texel_count(ivec4 sizes) { return sizes.x * channel_blocks(sizes.y) * sizes.z * sizes.w; }
 
-ivec3 texel_place(ivec4 nchw, ivec4 sizes) {
-  return ivec3(nchw.w, nchw.z, nchw.x * blocks_of(sizes.y) + nchw.y / 4);
+ivec3 texel_coord(ivec4 nchw, ivec4 sizes) {
+  return ivec3(nchw.w, nchw.z, nchw.x * channel_blocks(sizes.y) + nchw.y / 4);
 }
 
 layout(set = 0, binding = 0, std430) readonly buffer x_block {
   float x_data[];
 };
-float x_at(int i) { return float(x_data[i]); }
-float x_nchw(ivec4 nchw, ivec4 sizes) { return x_at(dense_index(nchw, sizes)); }
-float x_flat(int i, ivec4 sizes) { return x_at(i); }
+float x_load(int i) { return float(x_data[i]); }
+float x_nchw(ivec4 nchw, ivec4 sizes) { return x_load(dense_index(nchw, sizes)); }
+float x_flat(int i, ivec4 sizes) { return x_load(i); }
 layout(set = 0, binding = 1, std430) readonly buffer weight_block {
   vec4 weight_data[];
 };
-vec4 weight_at4(int i) { return vec4(weight_data[i]); }
+vec4 weight_load4(int i) { return vec4(weight_data[i]); }
 layout(set = 0, binding = 2, std430) readonly buffer bias_block {
   float bias_data[];
 };
-float bias_at(int i) { return float(bias_data[i]); }
-float bias_nchw(ivec4 nchw, ivec4 sizes) { return bias_at(dense_index(nchw, sizes)); }
-float bias_flat(int i, ivec4 sizes) { return bias_at(i); }
+float bias_load(int i) { return float(bias_data[i]); }
+float bias_nchw(ivec4 nchw, ivec4 sizes) { return bias_load(dense_index(nchw, sizes)); }
+float bias_flat(int i, ivec4 sizes) { return bias_load(i); }
 layout(set = 0, binding = 3, std430) readonly buffer addend_block {
   float addend_data[];
 };
-float addend_at(int i) { return float(addend_data[i]); }
-float addend_nchw(ivec4 nchw, ivec4 sizes) { return addend_at(dense_index(nchw, sizes)); }
-float addend_flat(int i, ivec4 sizes) { return addend_at(i); }
+float addend_load(int i) { return float(addend_data[i]); }
+float addend_nchw(ivec4 nchw, ivec4 sizes) { return addend_load(dense_index(nchw, sizes)); }
+float addend_flat(int i, ivec4 sizes) { return addend_load(i); }
 layout(set = 0, binding = 4, std430) writeonly buffer y_block {
   float y_data[];
 };
-void y_put(int i, float value) { y_data[i] = float(value); }
-layout(set = 0, binding = 4, std430) writeonly buffer y_fours { vec4 y_wide[]; };
-void y_put4(int i, vec4 value) { y_wide[i] = vec4(value); }
+void y_store(int i, float value) { y_data[i] = float(value); }
+layout(set = 0, binding = 4, std430) writeonly buffer y_vec4s { vec4 y_vec4_data[]; };
+void y_store4(int i, vec4 value) { y_vec4_data[i] = vec4(value); }
 #define INF uintBitsToFloat(0x7f800000u)
 #define NOT_A_NUMBER uintBitsToFloat(0x7fc00000u)
 
 // Bools compare and multiply as 0 and 1.
-float number(float v) { return v; }
-int number(int v) { return v; }
-int number(bool v) { return int(v); }
+float to_number(float v) { return v; }
+int to_number(int v) { return v; }
+int to_number(bool v) { return int(v); }
 
 int maximum(int a, int b) { return max(a, b); }
 int minimum(int a, int b) { return min(a, b); }
@@ -117,7 +118,7 @@ bool minimum(bool a, bool b) { return a && b; }
 int relu(int v) { return max(v, 0); }
 
 // log(1 + v) for v >= 0 without cancellation near 0.
-float log_1_plus(float v) { return v < 1e-4 ? v * (1.0 - 0.5 * v) : log(1.0 + v); }
+float log1p_nonnegative(float v) { return v < 1e-4 ? v * (1.0 - 0.5 * v) : log(1.0 + v); }
 
 bool less(float a, float b) { return a < b; }
 bvec4 less(vec4 a, vec4 b) { return lessThan(a, b); }
@@ -126,26 +127,26 @@ bvec4 less(vec4 a, vec4 b) { return lessThan(a, b); }
 float maximum(float a, float b) { return mix(mix(b, a, less(b, a)), a, isnan(a)); }
 float minimum(float a, float b) { return mix(mix(b, a, less(a, b)), a, isnan(a)); }
 
-// isnan(), because drivers turn a mere comparison into a maximum that drops NaN.
+// isnan(), because drivers rewrite a plain comparison as a maximum that drops NaN.
 float relu(float v) { return mix(max(v, float(0.0)), v, isnan(v)); }
 float hardsigmoid(float v) { return minimum(maximum(v + 3.0, float(0.0)), float(6.0)) / 6.0; }
 float sigmoid(float v) { return 1.0 / (1.0 + exp(-v)); }
 
 // exp(v) - 1 without cancellation near 0.
-float exp_minus_1(float v) {
+float precise_expm1(float v) {
   float series = v * (1.0 + v * (0.5 + v * (1.0 / 6.0 + v * (1.0 / 24.0 + v * (1.0 / 120.0 + v / 720.0)))));
   return mix(exp(v) - 1.0, series, less(abs(v), float(0.25)));
 }
 
-// Neither overflows nor loses digits near 0. It is +-1, as the nearest float is, whatever the device's division gives: of 1 - 1 times a
-// great number an ulp would be left.
-float tangent_h(float v) {
-  float e = exp_minus_1(-2.0 * abs(v));
+// No overflow, no cancellation near 0. Returns exactly +-1 where the nearest float is +-1,
+// independent of the precision of the device's division.
+float precise_tanh(float v) {
+  float e = precise_expm1(-2.0 * abs(v));
   float r = e / (2.0 + e);
   return mix(mix(-r, r, less(v, float(0.0))), sign(v), less(float(9.02), abs(v)));
 }
 
-// Rational minimax approximation, a few ulp; +-1 where the nearest float is, as tangent_h.
+// Rational minimax approximation, a few ulp; exactly +-1 where the nearest float is +-1.
 float erf(float v) {
   float s = v * v;
   float p = float(-2.72614225801306e-10);
@@ -167,26 +168,26 @@ float erf(float v) {
 vec4 maximum(vec4 a, vec4 b) { return mix(mix(b, a, less(b, a)), a, isnan(a)); }
 vec4 minimum(vec4 a, vec4 b) { return mix(mix(b, a, less(a, b)), a, isnan(a)); }
 
-// isnan(), because drivers turn a mere comparison into a maximum that drops NaN.
+// isnan(), because drivers rewrite a plain comparison as a maximum that drops NaN.
 vec4 relu(vec4 v) { return mix(max(v, vec4(0.0)), v, isnan(v)); }
 vec4 hardsigmoid(vec4 v) { return minimum(maximum(v + 3.0, vec4(0.0)), vec4(6.0)) / 6.0; }
 vec4 sigmoid(vec4 v) { return 1.0 / (1.0 + exp(-v)); }
 
 // exp(v) - 1 without cancellation near 0.
-vec4 exp_minus_1(vec4 v) {
+vec4 precise_expm1(vec4 v) {
   vec4 series = v * (1.0 + v * (0.5 + v * (1.0 / 6.0 + v * (1.0 / 24.0 + v * (1.0 / 120.0 + v / 720.0)))));
   return mix(exp(v) - 1.0, series, less(abs(v), vec4(0.25)));
 }
 
-// Neither overflows nor loses digits near 0. It is +-1, as the nearest float is, whatever the device's division gives: of 1 - 1 times a
-// great number an ulp would be left.
-vec4 tangent_h(vec4 v) {
-  vec4 e = exp_minus_1(-2.0 * abs(v));
+// No overflow, no cancellation near 0. Returns exactly +-1 where the nearest float is +-1,
+// independent of the precision of the device's division.
+vec4 precise_tanh(vec4 v) {
+  vec4 e = precise_expm1(-2.0 * abs(v));
   vec4 r = e / (2.0 + e);
   return mix(mix(-r, r, less(v, vec4(0.0))), sign(v), less(vec4(9.02), abs(v)));
 }
 
-// Rational minimax approximation, a few ulp; +-1 where the nearest float is, as tangent_h.
+// Rational minimax approximation, a few ulp; exactly +-1 where the nearest float is +-1.
 vec4 erf(vec4 v) {
   vec4 s = v * v;
   vec4 p = vec4(-2.72614225801306e-10);
@@ -204,7 +205,7 @@ vec4 erf(vec4 v) {
   return mix(v * p / q, sign(v), less(vec4(3.92), abs(v)));
 }
 
-int power(int a, int b) {
+int precise_pow(int a, int b) {
   if (b < 0) return a == 1 ? 1 : a == -1 ? 1 - 2 * (b & 1) : 0;
   int result = 1;
   for (; b > 0; b >>= 1) {
@@ -214,8 +215,8 @@ int power(int a, int b) {
   return result;
 }
 
-// GLSL's pow is undefined for negative bases and loses digits for small integral exponents.
-float power(float a, float b) {
+// GLSL's pow is undefined for negative bases and loses precision for small integral exponents.
+float precise_pow(float a, float b) {
   if (b == 0.0 || a == 1.0) return 1.0;
   if (isnan(a) || isnan(b)) return NOT_A_NUMBER;
   bool integral = floor(b) == b;
@@ -229,7 +230,7 @@ float power(float a, float b) {
     return b < 0.0 ? 1.0 / result : result;
   }
   if (isinf(b)) return abs(a) == 1.0 ? 1.0 : (abs(a) > 1.0) == (b > 0.0) ? INF : 0.0;
-  // Of the floats beyond 2^24 every one is even.
+  // All floats beyond 2^24 are even.
   bool odd = integral && abs(b) < 16777216.0 && (int(b) & 1) != 0;
   float sign_of = a < 0.0 && odd ? -1.0 : 1.0;
   if (a == 0.0) return b < 0.0 ? INF : 0.0;
@@ -244,7 +245,7 @@ float activate(float v) {
     case 4: return hardsigmoid(v);
     case 5: return sigmoid(v);
     case 6: return v * sigmoid(v);
-    case 7: return tangent_h(v);
+    case 7: return precise_tanh(v);
     case 8: return mix(v * act_min, v, less(float(0.0), v));
     case 9: return 0.5 * v * (1.0 + erf(v * 0.70710678118654752));
   }
@@ -256,109 +257,110 @@ vec4 activate(vec4 v) {
     case 4: return hardsigmoid(v);
     case 5: return sigmoid(v);
     case 6: return v * sigmoid(v);
-    case 7: return tangent_h(v);
+    case 7: return precise_tanh(v);
     case 8: return mix(v * act_min, v, less(vec4(0.0), v));
     case 9: return 0.5 * v * (1.0 + erf(v * 0.70710678118654752));
   }
   return mix(min(max(v, vec4(act_min)), vec4(act_max)), v, isnan(v));
 }
 
-// Integers take the activations that do not leave them: none here, see the op's checks.
+// Integer outputs have no fused activation (the specs check it).
 int activate(int v) { return v; }
 ivec4 activate(ivec4 v) { return v; }
 
 float finish(float value, int i) {
-  if (has_addend != 0) value += addend_at(i);
+  if (has_addend != 0) value += addend_load(i);
   return activate(value);
 }
 
 vec4 finish4(vec4 value, ivec4 i) {
-  if (has_addend != 0) value += vec4(addend_at(i.x), addend_at(i.y), addend_at(i.z), addend_at(i.w));
+  if (has_addend != 0) value += vec4(addend_load(i.x), addend_load(i.y), addend_load(i.z), addend_load(i.w));
   return activate(value);
 }
 
 int cluster_lane() { return int(gl_SubgroupInvocationID & 7u); }
 
-// The number of this cluster in a 1-D grid, which the runtime folds into y when it is long.
-int cluster_number() { return flat_index() / 8; }
+// Index of this cluster in a 1-D grid; the runtime folds long grids into y.
+int cluster_index() { return flat_index() / 8; }
 
-// `value` as lane `lane` of the cluster has it.
+// Value of lane `lane` of the cluster.
 vec4 from_lane(vec4 value, uint lane) { return subgroupShuffle(value, (gl_SubgroupInvocationID & ~7u) + lane); }
 float from_lane(float value, uint lane) { return subgroupShuffle(value, (gl_SubgroupInvocationID & ~7u) + lane); }
 
 
 float cluster_sum(float v) {
-  [[unroll]] for (uint apart = 1u; apart < 8u; apart *= 2u) {
+  [[unroll]] for (uint distance = 1u; distance < 8u; distance *= 2u) {
     float a = v;
-    float b = subgroupShuffleXor(v, apart);
+    float b = subgroupShuffleXor(v, distance);
     v = a + b;
   }
 
   return v;
 }
 
-float cluster_greatest(float v) {
-  [[unroll]] for (uint apart = 1u; apart < 8u; apart *= 2u) {
+float cluster_max(float v) {
+  [[unroll]] for (uint distance = 1u; distance < 8u; distance *= 2u) {
     float a = v;
-    float b = subgroupShuffleXor(v, apart);
+    float b = subgroupShuffleXor(v, distance);
     v = max(a, b);
   }
 
   return v;
 }
-ivec3 pixel_at(int i, ivec4 sizes) {
-  int column = take(i, sizes.w);
-  int row = take(i, sizes.z);
+ivec3 pixel_coord(int i, ivec4 sizes) {
+  int column = unravel(i, sizes.w);
+  int row = unravel(i, sizes.z);
   return ivec3(i, row, column);
 }
 
-ivec3 next_pixel(ivec3 pixel, ivec4 sizes) {
+ivec3 next_pixel_coord(ivec3 pixel, ivec4 sizes) {
   pixel.z++;
   if (pixel.z == sizes.w) pixel.yz = ivec2(pixel.y + 1, 0);
   if (pixel.y == sizes.z) pixel.xy = ivec2(pixel.x + 1, 0);
   return pixel;
 }
 
-// Of channel 0 of a pixel of y.
-int index_of(ivec3 pixel, ivec4 sizes) {
+// Dense index of channel 0 of a pixel of y.
+int pixel_index(ivec3 pixel, ivec4 sizes) {
   return (pixel.x * sizes.y * sizes.z + pixel.y) * sizes.w + pixel.z;
 }
 
 vec4 bias_of(int channel) {
   vec4 value = vec4(0.0);
   if (has_bias == 0) return value;
-  for (int lane = 0; lane < min(4, y_sizes[1] - channel); lane++) value[lane] = bias_at(channel + lane);
+  for (int lane = 0; lane < min(4, y_sizes[1] - channel); lane++) value[lane] = bias_load(channel + lane);
   return value;
 }
 
-// Writes the four channels from `channel` of a pixel, if there are such, with all that ends a layer.
+// Adds the bias, applies the epilogue and stores channels `channel` to `channel` + 3 of a pixel, as
+// far as they exist.
 void store(ivec3 pixel, int channel, vec4 value) {
   ivec4 sizes = IVEC4(y_sizes);
   if (pixel.x >= sizes.x || channel >= sizes.y) return;
   value += bias_of(channel);
   int plane = sizes.z * sizes.w;
-  int first = index_of(pixel, sizes) + channel * plane;
+  int first = pixel_index(pixel, sizes) + channel * plane;
   int channels = min(4, sizes.y - channel);
   value = finish4(value, first + min(ivec4(0, 1, 2, 3), ivec4(channels - 1)) * plane);
-  for (int lane = 0; lane < channels; lane++) y_put(first + lane * plane, value[lane]);
+  for (int lane = 0; lane < channels; lane++) y_store(first + lane * plane, value[lane]);
 }
     for (int c = 0; c < group_in; c += 4) {
-      int step0 = min(c + 0, group_in - 1) * x_step;
-      vec4 v0 = vec4(x_at(x0 + step0), x_at(x1 + step0), x_at(x2 + step0), x_at(x3 + step0));
+      int step0 = min(c + 0, group_in - 1) * x_stride;
+      vec4 v0 = vec4(x_load(x0 + step0), x_load(x1 + step0), x_load(x2 + step0), x_load(x3 + step0));
       v0 = c + 0 < group_in ? mix(vec4(0.0), v0, inside) : vec4(0.0);
-      int step1 = min(c + 1, group_in - 1) * x_step;
-      vec4 v1 = vec4(x_at(x0 + step1), x_at(x1 + step1), x_at(x2 + step1), x_at(x3 + step1));
+      int step1 = min(c + 1, group_in - 1) * x_stride;
+      vec4 v1 = vec4(x_load(x0 + step1), x_load(x1 + step1), x_load(x2 + step1), x_load(x3 + step1));
       v1 = c + 1 < group_in ? mix(vec4(0.0), v1, inside) : vec4(0.0);
-      int step2 = min(c + 2, group_in - 1) * x_step;
-      vec4 v2 = vec4(x_at(x0 + step2), x_at(x1 + step2), x_at(x2 + step2), x_at(x3 + step2));
+      int step2 = min(c + 2, group_in - 1) * x_stride;
+      vec4 v2 = vec4(x_load(x0 + step2), x_load(x1 + step2), x_load(x2 + step2), x_load(x3 + step2));
       v2 = c + 2 < group_in ? mix(vec4(0.0), v2, inside) : vec4(0.0);
-      int step3 = min(c + 3, group_in - 1) * x_step;
-      vec4 v3 = vec4(x_at(x0 + step3), x_at(x1 + step3), x_at(x2 + step3), x_at(x3 + step3));
+      int step3 = min(c + 3, group_in - 1) * x_stride;
+      vec4 v3 = vec4(x_load(x0 + step3), x_load(x1 + step3), x_load(x2 + step3), x_load(x3 + step3));
       v3 = c + 3 < group_in ? mix(vec4(0.0), v3, inside) : vec4(0.0);
-      vec4 weights0 = weight_at4(w0 + c);
-      vec4 weights2 = weight_at4(w2 + c);
-      vec4 weights4 = weight_at4(w4 + c);
-      vec4 weights6 = weight_at4(w6 + c);
+      vec4 weights0 = weight_load4(w0 + c);
+      vec4 weights2 = weight_load4(w2 + c);
+      vec4 weights4 = weight_load4(w4 + c);
+      vec4 weights6 = weight_load4(w6 + c);
       {
         vec4 sum0 = sums[0];
         vec4 sum1 = sums[1];

@@ -1,6 +1,5 @@
-// Templates edited while a program is built already: for writing kernels, not for users. The target
-// spirloom::dev (CMake option SPIRLOOM_DEV_TEMPLATES) runs the code generator and the shader
-// compiler of the build that made it, where they lie.
+// Compiles templates at run time, for kernel development. The target spirloom::dev (CMake option
+// SPIRLOOM_DEV_TEMPLATES) runs the code generator and the shader compiler of its build tree.
 #ifndef SPIRLOOM_DEV_TEMPLATES_H_
 #define SPIRLOOM_DEV_TEMPLATES_H_
 
@@ -12,20 +11,20 @@
 namespace spirloom {
 
 struct DevTemplateOptions {
-  // A folder of templates that take the place of Spirloom's own of the same name: copies of those
-  // that are edited, with the YAML files beside them.
-  std::string folder;
-  // A graph file (.slg): the library holds the operators that it can need, all of them Spirloom's.
+  // A directory of edited copies of Spirloom's templates, each with its YAML file. They replace the
+  // templates of the same name.
+  std::string directory;
+  // A graph file (.slg). The library contains the operators that it requires.
   std::string model;
-  // Where generated files stay, so that a next call makes only what changed. Empty:
+  // The directory of generated files, for incremental compilation. Empty:
   // $XDG_CACHE_HOME/spirloom/dev-templates or ~/.cache/spirloom/dev-templates.
-  std::string work_folder = {};
+  std::string work_directory = {};
 };
 
-// The model's operators made anew of the templates as they are now: a library that overrides others
-// (RuntimeOptions::libraries). Fails with kInvalidArgument for a mistake in a template, the message
-// being that of a build ("templates/unary.glsl.j2:12: error: …"), and with kNotFound when a folder
-// or file or the tools are not there. Runs take their turns, within a process and among processes.
+// Compiles the operators of the model with the current templates to a library that overrides others
+// (RuntimeOptions::libraries). Fails with kInvalidArgument for an error in a template, with the
+// message of a build ("templates/unary.glsl.j2:12: error: …"), and with kNotFound for a missing
+// directory, file or tool. Concurrent calls, also from other processes, run one after another.
 Result<ShaderLibrary> CompileDevTemplates(const DevTemplateOptions& options);
 
 }  // namespace spirloom

@@ -1,1 +1,0 @@
-"""The expression language of specs: parsed once, evaluated in Python, encoded for the runtime."""

@@ -1,0 +1,211 @@
+#include "compiler/checks/divergence.h"
+
+#define SPV_ENABLE_UTILITY_CODE  // spv::HasResultAndType
+#include <spirv/unified1/GLSL.std.450.h>
+
+#include <algorithm>
+#include <optional>
+#include <spirv/unified1/spirv.hpp>
+#include <utility>
+
+namespace spirloom::compiler {
+namespace {
+
+// The words of an instruction that are operand ids: [begin, end).
+struct IdOperands {
+  size_t begin;
+  size_t end;
+};
+
+// The operands of an instruction whose result is uniform if its operands are; nullopt for
+// others.
+std::optional<IdOperands> PureOperands(const Instruction& in) {
+  const size_t all = in.words.size();
+  switch (in.opcode) {
+    case spv::OpCompositeExtract:
+      return IdOperands{3, 4};
+    case spv::OpCompositeInsert:
+    case spv::OpVectorShuffle:
+      return IdOperands{3, 5};
+    case spv::OpExtInst: {
+      const uint32_t function = in.Word(4);
+      const bool writes = function == GLSLstd450Modf || function == GLSLstd450Frexp;
+      return writes ? std::nullopt : std::optional(IdOperands{5, all});
+    }
+    case spv::OpArrayLength:
+      return IdOperands{3, 4};
+    // Functions that are not inlined are pure (uniformity.cpp).
+    case spv::OpFunctionCall:
+      return IdOperands{4, all};
+    case spv::OpAccessChain:
+    case spv::OpInBoundsAccessChain:
+    case spv::OpVectorExtractDynamic:
+    case spv::OpVectorInsertDynamic:
+    case spv::OpCompositeConstruct:
+    case spv::OpCopyObject:
+    case spv::OpCopyLogical:
+    case spv::OpTranspose:
+    case spv::OpImageQuerySize:
+    case spv::OpImageQuerySizeLod:
+      return IdOperands{3, all};
+    default:
+      break;
+  }
+  const bool arithmetic = (in.opcode >= spv::OpConvertFToU && in.opcode <= spv::OpBitcast) ||
+                          (in.opcode >= spv::OpSNegate && in.opcode <= spv::OpSMulExtended) ||
+                          (in.opcode >= spv::OpAny && in.opcode <= spv::OpFUnordGreaterThanEqual) ||
+                          (in.opcode >= spv::OpShiftRightLogical && in.opcode <= spv::OpBitCount);
+  return arithmetic ? std::optional(IdOperands{3, all}) : std::nullopt;
+}
+
+// Whether word 2 is a result id.
+bool HasResult(const Instruction& in) {
+  bool result = false;
+  bool type = false;
+  spv::HasResultAndType(static_cast<spv::Op>(in.opcode), &result, &type);
+  return result && type;
+}
+
+bool IsUniformBuiltIn(std::optional<uint32_t> builtin) {
+  return builtin == spv::BuiltInWorkgroupId || builtin == spv::BuiltInNumWorkgroups ||
+         builtin == spv::BuiltInWorkgroupSize;
+}
+
+// Whether the block is declared `readonly`: no invocation writes it while the kernel runs.
+bool IsReadOnly(const SpirvIndex& index, const Instruction& variable) {
+  const uint32_t block = index.Definition(variable.Word(1)).Word(3);
+  return index.Decoration(variable.Word(2), spv::DecorationNonWritable).has_value() ||
+         index.MemberDecoration(block, 0, spv::DecorationNonWritable).has_value();
+}
+
+}  // namespace
+
+Divergence::Memory Divergence::MemoryOf(const SpirvIndex& index, const Instruction& variable) {
+  switch (variable.Word(3)) {
+    case spv::StorageClassPushConstant:
+    case spv::StorageClassUniformConstant:
+      return Memory::kUniform;
+    case spv::StorageClassInput:
+      return IsUniformBuiltIn(index.Decoration(variable.Word(2), spv::DecorationBuiltIn))
+                 ? Memory::kUniform
+                 : Memory::kDivergent;
+    case spv::StorageClassFunction:
+    case spv::StorageClassPrivate:
+      return Memory::kPrivate;
+    case spv::StorageClassStorageBuffer:
+    case spv::StorageClassUniform:
+      return IsReadOnly(index, variable) ? Memory::kUniform : Memory::kDivergent;
+    default:
+      return Memory::kDivergent;
+  }
+}
+
+Divergence::Divergence(const SpirvIndex& index, const ControlFlow& flow)
+    : index_(index), flow_(flow) {
+  for (const Instruction& variable : index.variables()) AddVariable(variable);
+  while (std::exchange(changed_, false)) {
+    for (size_t block = 0; block < flow.blocks().size(); ++block) {
+      PropagateToBlock(block);
+      for (const Instruction& in : flow.blocks()[block].instructions) Propagate(in, block);
+    }
+  }
+}
+
+bool Divergence::IsPure(const Instruction& in) { return PureOperands(in).has_value(); }
+
+bool Divergence::BranchDiverges(size_t block) const {
+  const Block& source = flow_.blocks()[block];
+  return source.successors.size() > 1 && values_.contains(source.terminator().Word(1));
+}
+
+void Divergence::AddVariable(const Instruction& variable) {
+  memory_[variable.Word(2)] = MemoryOf(index_, variable);
+  roots_[variable.Word(2)] = variable.Word(2);
+}
+
+void Divergence::PropagateToBlock(size_t block_index) {
+  const Block& block = flow_.blocks()[block_index];
+  const auto diverges = [this](size_t branch) {
+    return BlockDiverges(branch) || BranchDiverges(branch);
+  };
+  if (!block.can_exit || std::ranges::any_of(block.depends_on, diverges)) Add(blocks_, block_index);
+}
+
+void Divergence::Propagate(const Instruction& in, size_t block) {
+  switch (in.opcode) {
+    case spv::OpVariable:
+      return AddVariable(in);
+    case spv::OpPhi:
+      if (PhiDiverges(in)) Add(values_, in.Word(2));
+      return;
+    case spv::OpLoad:
+      if (LoadDiverges(in.Word(3))) Add(values_, in.Word(2));
+      return;
+    case spv::OpStore:
+      if (BlockDiverges(block) || values_.contains(in.Word(1)) || values_.contains(in.Word(2))) {
+        MarkDivergent(in.Word(1));
+      }
+      return;
+    case spv::OpAccessChain:
+    case spv::OpInBoundsAccessChain:
+      if (const auto root = roots_.find(in.Word(3)); root != roots_.end()) {
+        roots_[in.Word(2)] = root->second;
+      }
+      return PropagateOperands(in);
+    // Memory operands are literals, which must not be mistaken for ids.
+    case spv::OpCooperativeMatrixLoadNV:
+      Add(values_, in.Word(2));
+      return;
+    case spv::OpCooperativeMatrixStoreNV:
+      return MarkDivergent(in.Word(1));
+    case spv::OpLine:
+    case spv::OpNoLine:
+    case spv::OpSelectionMerge:
+    case spv::OpLoopMerge:
+    case spv::OpBranch:
+    case spv::OpBranchConditional:
+    case spv::OpSwitch:
+      return;
+    default:
+      return PropagateOperands(in);
+  }
+}
+
+void Divergence::PropagateOperands(const Instruction& in) {
+  if (const std::optional<IdOperands> ids = PureOperands(in)) {
+    const auto operands = in.words.subspan(ids->begin, ids->end - ids->begin);
+    if (std::ranges::any_of(operands, [this](uint32_t id) { return values_.contains(id); })) {
+      Add(values_, in.Word(2));
+    }
+    return;
+  }
+  // Other instructions may return or write divergent values. Treating literals as ids only makes
+  // the result more conservative.
+  if (HasResult(in)) Add(values_, in.Word(2));
+  for (const uint32_t word : in.words.subspan(1)) MarkDivergent(word);
+}
+
+bool Divergence::PhiDiverges(const Instruction& phi) const {
+  for (size_t i = 3; i + 1 < phi.words.size(); i += 2) {
+    const size_t source = flow_.BlockOf(phi.Word(i + 1));
+    if (values_.contains(phi.Word(i)) || BlockDiverges(source) || BranchDiverges(source)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool Divergence::LoadDiverges(uint32_t pointer) const {
+  const auto root = roots_.find(pointer);
+  return root == roots_.end() || values_.contains(pointer) ||
+         divergent_variables_.contains(root->second) ||
+         memory_.at(root->second) == Memory::kDivergent;
+}
+
+void Divergence::MarkDivergent(uint32_t pointer) {
+  const auto root = roots_.find(pointer);
+  if (root == roots_.end() || memory_.at(root->second) == Memory::kUniform) return;
+  Add(divergent_variables_, root->second);
+}
+
+}  // namespace spirloom::compiler

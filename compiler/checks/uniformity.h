@@ -1,0 +1,26 @@
+// Finds barriers that not all invocations of a workgroup reach.
+#ifndef SPIRLOOM_COMPILER_CHECKS_UNIFORMITY_H_
+#define SPIRLOOM_COMPILER_CHECKS_UNIFORMITY_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace spirloom::compiler {
+
+// A control barrier in divergent control flow. Positions are "file:line" from line information, or
+// empty without it.
+struct DivergentBarrier {
+  std::string where;
+  std::string condition;  // position of the divergent branch
+};
+
+// Finds all of them. Conservative: only constants, push constants, read-only buffers at uniform
+// indices, gl_WorkGroupID, gl_NumWorkGroups and values computed from these in uniform control flow
+// count as uniform.
+std::vector<DivergentBarrier> FindDivergentBarriers(std::span<const uint32_t> module);
+
+}  // namespace spirloom::compiler
+
+#endif  // SPIRLOOM_COMPILER_CHECKS_UNIFORMITY_H_

@@ -1,0 +1,112 @@
+#include "compiler/driver/compile_variant.h"
+
+#include <utility>
+
+#include "compiler/checks/check.h"
+#include "compiler/checks/reflect.h"
+#include "compiler/checks/uniformity.h"
+#include "compiler/glsl/glsl_to_spirv.h"
+#include "compiler/spirv/bfloat16_operands.h"
+#include "compiler/spirv/cooperative_matrix.h"
+#include "compiler/spirv/optimize.h"
+#include "runtime/pack/capability.h"
+
+namespace spirloom::compiler {
+namespace {
+
+CompiledVariant Failure(const Variant& variant, std::string message) {
+  CompiledVariant result;
+  result.errors.push_back({variant.at, std::move(message), variant.id});
+  return result;
+}
+
+// Errors of glslang: the errors of a portable variant, or the reason to skip another variant.
+CompiledVariant GlslFailure(const Variant& variant, const std::vector<GlslError>& errors) {
+  CompiledVariant result;
+  if (!variant.portable) {
+    result.skip_reason = errors.front().where + ": " + errors.front().message;
+    return result;
+  }
+  for (const GlslError& error : errors)
+    result.errors.push_back({error.where, error.message, variant.id});
+  return result;
+}
+
+// Returns an error for each barrier in divergent control flow. The optimized module has no line
+// information, so it is compiled again with it if there are errors.
+std::vector<Diagnostic> CheckBarriers(const Variant& variant, std::string_view glsl,
+                                      std::span<const uint32_t> optimized) {
+  std::vector<DivergentBarrier> found = FindDivergentBarriers(optimized);
+  if (found.empty()) return {};
+  const GlslResult parsed = GlslToSpirv(glsl, variant.source, variant.target, /*lines=*/true);
+  const auto with_lines = Optimize(parsed.words, variant.target, /*keep_lines=*/true);
+  if (with_lines.ok()) {
+    std::vector<DivergentBarrier> located = FindDivergentBarriers(*with_lines);
+    if (!located.empty()) found = std::move(located);
+  }
+  std::vector<Diagnostic> errors;
+  for (const DivergentBarrier& barrier : found) {
+    const std::string condition =
+        barrier.condition.empty() ? "" : " (the condition at " + barrier.condition + ")";
+    errors.push_back({barrier.where.empty() ? variant.at : barrier.where,
+                      "Some invocations of a workgroup may not reach this barrier" + condition +
+                          ". Move it to uniform control flow, or let the condition depend only on "
+                          "constants, push "
+                          "constants and gl_WorkGroupID.",
+                      variant.id});
+  }
+  return errors;
+}
+
+// Converts the matrices of the optimized module to the extensions that devices support.
+Result<std::vector<uint32_t>> Finalize(const Variant& variant,
+                                       std::span<const uint32_t> optimized) {
+  Result<std::vector<uint32_t>> finished = WithKhrMatrices(optimized);
+  const bool bfloat16 =
+      (variant.needs & pack::CapabilityBit(pack::Capability::kBFloat16Matrix)) != 0;
+  return finished.ok() && bfloat16 ? WithBFloat16Operands(*finished) : std::move(finished);
+}
+
+}  // namespace
+
+CompiledVariant CompileVariant(const Variant& variant, std::string_view glsl, TimeTrace* trace,
+                               size_t thread) {
+  const auto time = [&](const char* phase) { return PhaseTimer(trace, thread, phase, variant.id); };
+  GlslResult parsed;
+  {
+    const PhaseTimer timer = time("parse");
+    parsed = GlslToSpirv(glsl, variant.source, variant.target);
+  }
+  if (!parsed.errors.empty()) return GlslFailure(variant, parsed.errors);
+
+  Result<std::vector<uint32_t>> optimized = std::vector<uint32_t>();
+  {
+    const PhaseTimer timer = time("optimize");
+    optimized = Optimize(parsed.words, variant.target);
+  }
+  if (!optimized.ok()) return Failure(variant, optimized.status().message());
+  {
+    const PhaseTimer timer = time("validate");
+    const Status status = Validate(*optimized, variant.target);
+    if (!status.ok())
+      return Failure(variant, "The module is not valid SPIR-V: " + status.message());
+  }
+  const PhaseTimer timer = time("check");
+  const Result<std::vector<uint32_t>> declared = WithKhrMatrices(parsed.words);
+  Result<std::vector<uint32_t>> finished = Finalize(variant, *optimized);
+  if (!declared.ok()) return Failure(variant, declared.status().message());
+  if (!finished.ok()) return Failure(variant, finished.status().message());
+  const Result<Reflection> before = Reflect(*declared);
+  const Result<Reflection> after = Reflect(*finished);
+  if (!before.ok()) return Failure(variant, before.status().message());
+  if (!after.ok()) return Failure(variant, after.status().message());
+  CompiledVariant result;
+  result.errors = CheckVariant(variant, *before, *after);
+  for (Diagnostic& error : CheckBarriers(variant, glsl, *optimized)) {
+    result.errors.push_back(std::move(error));
+  }
+  if (result.errors.empty()) result.words = std::move(finished).value();
+  return result;
+}
+
+}  // namespace spirloom::compiler

@@ -1,0 +1,234 @@
+"""Attention, decomposed into matmul, masking and softmax; RoPE; KV caches."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..indexing.indexing import cache_update
+from ..normalization.normalization import rms_norm
+from ..reduction.reduction import safe_softmax
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+def scaled_dot_product_attention(
+    query: Array,
+    key: Array,
+    value: Array,
+    attn_mask: Array | None,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float,
+) -> Array:
+    """softmax(query · keyᵀ · scale + mask) · value; GQA repeats the KV heads."""
+    if query.size == 0:
+        return np.zeros((*query.shape[:-1], value.shape[-1]))
+    gqa_group = query.shape[-3] // key.shape[-3]
+    key, value = (np.repeat(v, gqa_group, axis=-3) for v in (key, value))
+    scores = query @ key.swapaxes(-1, -2) * (scale or 1 / np.sqrt(query.shape[-1]))
+    if attn_mask is not None:
+        scores = scores + attn_mask
+    if is_causal:
+        visible = np.tri(scores.shape[-2], scores.shape[-1], dtype=np.bool_)
+        scores = np.where(visible, scores, -np.inf)
+    return np.asarray(safe_softmax(scores, -1) @ value)
+
+
+def _strided_rows(x: Array, outer: list[int], size: int, strides: list[int]) -> Array:
+    """Contiguous rows [*outer, size] of x; `strides`: [offset, stride of each outer dim]."""
+    first, *outer_strides = strides
+    offsets = sum(s * i for s, i in zip(outer_strides, np.indices(outer), strict=True))
+    return np.asarray(x.reshape(-1)[(first + np.asarray(offsets))[..., None] + np.arange(size)])
+
+
+def strided_attention(
+    query: Array,
+    key: Array,
+    value: Array,
+    attn_mask: Array | None,
+    batches: int,
+    heads: int,
+    kv_heads: int,
+    queries: int,
+    keys: int,
+    depth: int,
+    width: int,
+    query_strides: list[int],
+    key_strides: list[int],
+    value_strides: list[int],
+    order: list[int],
+    is_causal: bool,
+    scale: float,
+) -> Array:
+    """Attention of strided rows; `order` permutes batch, head and row of the result."""
+    y = scaled_dot_product_attention(
+        _strided_rows(query, [batches, heads, queries], depth, query_strides),
+        _strided_rows(key, [batches, kv_heads, keys], depth, key_strides),
+        _strided_rows(value, [batches, kv_heads, keys], width, value_strides),
+        attn_mask,
+        0.0,
+        is_causal,
+        scale,
+    )
+    return y.transpose(*order, 3)
+
+
+def rotary_embedding(x: Array, cos: Array, sin: Array, interleaved: bool) -> Array:
+    """Rotates pairs of elements: multiplies them, as complex numbers, by cos + i sin."""
+    first, second = (x[..., ::2], x[..., 1::2]) if interleaved else np.split(x, 2, axis=-1)
+    rotated = (first + 1j * second) * (cos + 1j * sin)
+    if interleaved:
+        pairs = np.stack([rotated.real, rotated.imag], axis=-1)
+        return np.asarray(pairs.reshape(x.shape))
+    return np.asarray(np.concatenate([rotated.real, rotated.imag], axis=-1))
+
+
+def _row_positions(positions: Indices, count: int) -> Indices:
+    """One position per row; a single position is that of the first of consecutive rows."""
+    return np.asarray(positions if len(positions) == count else positions[0] + np.arange(count))
+
+
+def rotary_at_positions(
+    x: Array, cos: Array, sin: Array, positions: Indices, dim: int, interleaved: bool
+) -> Array:
+    """RoPE along `dim`, with the rows of the cos and sin tables at the positions."""
+    x = np.moveaxis(x, dim, -2)
+    at = np.clip(_row_positions(positions, x.shape[-2]), 0, len(cos) - 1)
+    return np.moveaxis(rotary_embedding(x, cos[at], sin[at], interleaved), -2, dim)
+
+
+def rotary_cache(
+    x: Array,
+    keys: Array,
+    values: Array,
+    cos: Array,
+    sin: Array,
+    position: Indices,
+    query_norm: Array | None,
+    key_norm: Array | None,
+    eps: float,
+    interleaved: bool,
+) -> tuple[Array, ...]:
+    """RMS norm and RoPE of the heads of Q and K; K and V are written to the KV cache."""
+    kv_heads, depth = keys.shape[2:]
+    heads = x.reshape(*x.shape[:2], x.shape[2] // depth, depth)
+    query_heads = heads.shape[2] - 2 * kv_heads
+    query, key, value = np.split(heads, [query_heads, query_heads + kv_heads], 2)
+    if query_norm is not None and key_norm is not None:
+        query = rms_norm(query, [depth], query_norm, eps)
+        key = rms_norm(key, [depth], key_norm, eps)
+    query, key = (rotary_at_positions(t, cos, sin, position, 1, interleaved) for t in (query, key))
+    return (
+        query,
+        cache_update(keys, key, position, 1, False),
+        cache_update(values, value, position, 1, False),
+    )
+
+
+def _scores_over_cache(
+    query: Array,
+    keys: Array,
+    positions: Indices,
+    heads_first: bool,
+    window: int,
+    scale: float,
+    softcap: float,
+) -> Array:
+    """Scores [batch, head, query, key]; -inf for keys after the query or outside the window."""
+    if not heads_first:
+        query, keys = query.swapaxes(1, 2), keys.swapaxes(1, 2)
+    keys = np.repeat(keys, query.shape[1] // keys.shape[1], axis=1)
+    scores = query @ keys.swapaxes(-1, -2) * (scale or 1 / np.sqrt(query.shape[-1]))
+    if softcap:
+        scores = softcap * np.tanh(scores / softcap)
+    at = _row_positions(positions, query.shape[2])[:, None]
+    row = np.arange(keys.shape[2])
+    visible = (row <= at) & ((row > at - window) | (window == 0))
+    return np.where(visible, scores, -np.inf)
+
+
+def _repeated_values(values: Array, heads: int, heads_first: bool) -> Array:
+    values = values if heads_first else values.swapaxes(1, 2)
+    return np.repeat(values, heads // values.shape[1], axis=1)
+
+
+def cached_attention(
+    query: Array,
+    keys: Array,
+    values: Array,
+    positions: Indices,
+    heads_first: bool,
+    window: int,
+    scale: float,
+    softcap: float,
+) -> Array:
+    """softmax(scores) · values over the KV cache rows that are visible to each query."""
+    scores = _scores_over_cache(query, keys, positions, heads_first, window, scale, softcap)
+    y = safe_softmax(scores, -1) @ _repeated_values(values, scores.shape[1], heads_first)
+    return np.asarray(y if heads_first else y.swapaxes(1, 2))
+
+
+def decode_attention(
+    x: Array,
+    keys: Array,
+    values: Array,
+    cos: Array,
+    sin: Array,
+    position: Indices,
+    query_norm: Array | None,
+    key_norm: Array | None,
+    eps: float,
+    interleaved: bool,
+    window: int,
+    scale: float,
+    softcap: float,
+) -> tuple[Array, ...]:
+    """`rotary_cache` of one row, then `cached_attention` of its query."""
+    query, keys, values = rotary_cache(
+        x, keys, values, cos, sin, position, query_norm, key_norm, eps, interleaved
+    )
+    y = cached_attention(query, keys, values, position, False, window, scale, softcap)
+    return y, keys, values
+
+
+def cached_attention_split_kv(
+    query: Array,
+    keys: Array,
+    values: Array,
+    positions: Indices,
+    heads_first: bool,
+    window: int,
+    scale: float,
+    softcap: float,
+    splits: int,
+) -> tuple[Array, ...]:
+    """Per split of the keys: unnormalized output, maximum score and sum of exponentials."""
+    scores = _scores_over_cache(query, keys, positions, heads_first, window, scale, softcap)
+    values = _repeated_values(values, scores.shape[1], heads_first)
+    split_of_row = _split_indices(scores, positions, window, splits)
+    partials: list[tuple[Array, ...]] = []
+    for split in range(splits):
+        own = np.where(split_of_row == split, scores, -np.inf)
+        top = own.max(-1)
+        weights = np.exp(own - np.where(np.isinf(top), 0, top)[..., None])
+        partials.append((weights @ values, top, weights.sum(-1)))
+    y, row_max, row_sum = (np.stack(each, axis=3) for each in zip(*partials, strict=True))
+    return tuple(a if heads_first else a.swapaxes(1, 2) for a in (y, row_max, row_sum))
+
+
+def _split_indices(scores: Array, positions: Indices, window: int, splits: int) -> Indices:
+    """The split of each cache row, [query, row]. All but the last have at least 16 rows."""
+    queries, rows = scores.shape[-2:]
+    at = positions[0] + np.arange(queries) if len(positions) == 1 else positions
+    begin = np.maximum(at - window + 1, 0) if window > 0 else np.zeros_like(at)
+    visible = np.maximum(np.minimum(at, rows - 1) + 1 - begin, 0)
+    size = np.maximum(-(-visible // splits), 16)
+    return np.asarray((np.arange(rows) - begin[:, None]) // size[:, None])
+
+
+def combine_split_kv(partials: Array, row_max: Array, row_sum: Array, dtype: str) -> Array:
+    """Rescales the splits to the global maximum, adds them and divides by the sum; 0 if empty."""
+    top = row_max.max(-1, keepdims=True)
+    weights = np.exp(row_max - np.where(np.isinf(top), 0, top))
+    total = (weights * row_sum).sum(-1)[..., None]
+    return np.asarray((weights[..., None] * partials).sum(-2) / np.where(total == 0, 1, total))

@@ -1,0 +1,81 @@
+"""Normalization."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def layer_norm(
+    x: Array, normalized_shape: list[int], weight: Array | None, bias: Array | None, eps: float
+) -> Array:
+    """Layer norm over the last dims, with the biased variance."""
+    dims = tuple(range(x.ndim - len(normalized_shape), x.ndim))
+    y = (x - x.mean(axis=dims, keepdims=True)) / np.sqrt(x.var(axis=dims, keepdims=True) + eps)
+    if weight is not None:
+        y = y * weight
+    return np.asarray(y if bias is None else y + bias)
+
+
+def batch_norm(
+    x: Array,
+    weight: Array | None,
+    bias: Array | None,
+    running_mean: Array,
+    running_var: Array,
+    eps: float,
+) -> Array:
+    """Batch norm per channel (dim 1), with the running statistics."""
+
+    def per_channel(v: Array) -> Array:
+        return v.reshape(-1, *[1] * (x.ndim - 2))
+
+    y = (x - per_channel(running_mean)) / np.sqrt(per_channel(running_var) + eps)
+    if weight is not None:
+        y = y * per_channel(weight)
+    return np.asarray(y if bias is None else y + per_channel(bias))
+
+
+def group_norm(x: Array, weight: Array | None, bias: Array | None, group: int, eps: float) -> Array:
+    """Group norm per image, with the biased variance."""
+    if x.size == 0:
+        return x
+    rows = x.reshape(x.shape[0], group, -1)
+    rows = (rows - rows.mean(axis=2, keepdims=True)) / np.sqrt(
+        rows.var(axis=2, keepdims=True) + eps
+    )
+    y = rows.reshape(x.shape)
+    per_channel = (-1, *[1] * (x.ndim - 2))
+    if weight is not None:
+        y = y * weight.reshape(per_channel)
+    return y if bias is None else y + bias.reshape(per_channel)
+
+
+def rms_norm(x: Array, normalized_shape: list[int], weight: Array | None, eps: float) -> Array:
+    """RMS norm over the last dims."""
+    dims = tuple(range(x.ndim - len(normalized_shape), x.ndim))
+    y = x / np.sqrt((x * x).mean(axis=dims, keepdims=True) + eps)
+    return np.asarray(y if weight is None else y * weight)
+
+
+def instance_norm(
+    x: Array,
+    weight: Array | None,
+    bias: Array | None,
+    running_mean: None,
+    running_var: None,
+    use_input_stats: bool,
+    eps: float,
+) -> Array:
+    """Instance norm: group norm with one channel per group."""
+    return group_norm(x, weight, bias, x.shape[1], eps)
+
+
+def local_response_norm(
+    x: Array, size: int, before: int, alpha: float, beta: float, k: float
+) -> Array:
+    """Local response norm over `size` channels, `before` of them below the current one."""
+    squares = np.zeros((x.shape[0], x.shape[1] + size - 1, *x.shape[2:]))
+    squares[:, before : before + x.shape[1]] = x * x
+    mean = sum(squares[:, d : d + x.shape[1]] for d in range(size)) / size
+    return np.asarray(x / (k + alpha * mean) ** beta)

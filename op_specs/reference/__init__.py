@@ -1,1 +1,0 @@
-"""The operators' references: NumPy in float64, apart from the kernels' formulas."""

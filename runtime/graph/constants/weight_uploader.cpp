@@ -1,0 +1,269 @@
+#include "runtime/graph/constants/weight_uploader.h"
+
+#include <algorithm>
+#include <cassert>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "runtime/graph/constants/constant_folding_plan.h"
+#include "runtime/graph/constants/staging_upload.h"
+#include "runtime/graph/record/recorder.h"
+#include "runtime/vulkan/command_buffer.h"
+
+namespace spirloom::graph {
+namespace {
+
+// States up to this size in bytes are host-visible, so that the host reads them between runs (e.g.
+// a token) without a staging copy and a submission.
+constexpr uint64_t kMaxMappedStateBytes = uint64_t{64} << 10;
+
+class WeightUploader {
+ public:
+  WeightUploader(const WeightUploadInputs& inputs, TensorStore& store)
+      : inputs_(inputs),
+        store_(store),
+        temporaries_(TensorStore::Extending(store)),
+        folding_(PlanConstantFolding(inputs.plan, inputs.dispatches)) {}
+
+  Result<WeightUploadResult> Run() {
+    AdoptPooled();
+    RemoveUnusedDispatches(inputs_.plan, folding_);
+    FindLastUses();
+    SPIRLOOM_TRY(AllocatePersistent());
+    SPIRLOOM_TRY(UploadPersistent());
+    size_t begin = 0;
+    while (begin < folding_.dispatches.size()) {
+      const size_t end = BatchEnd(begin);
+      assert(end > begin);
+      SPIRLOOM_TRY(RunBatch(begin, end));
+      begin = end;
+    }
+    for (uint32_t root : folding_.persistent) {
+      inputs_.pool.Add(ids_[root], store_.Share(root));
+    }
+    DropTemporaries();
+    return std::move(result_);
+  }
+
+ private:
+  uint32_t Root(uint32_t tensor) const { return inputs_.plan.Root(tensor); }
+  const PlanTensor& TensorAt(uint32_t tensor) const { return inputs_.plan.tensors[tensor]; }
+  bool IsConstant(uint32_t tensor) const {
+    return tensor != kNoTensor && TensorAt(Root(tensor)).is_constant;
+  }
+
+  // Shares persistent constants that are on the device already.
+  void AdoptPooled() {
+    ids_ = inputs_.pool.Identify(inputs_.plan, inputs_.state_set);
+    std::erase_if(folding_.persistent, [&](uint32_t root) {
+      std::shared_ptr<TensorResource> resource = inputs_.pool.Find(ids_[root]);
+      if (resource == nullptr) return false;
+      if (resource->image) result_.initialized.insert(resource->image->handle());
+      store_.Adopt(root, std::move(resource));
+      return true;
+    });
+  }
+
+  void FindLastUses() {
+    last_use_.resize(inputs_.plan.tensors.size());
+    for (size_t i = 0; i < folding_.dispatches.size(); ++i) {
+      for (uint32_t tensor : folding_.dispatches[i]->tensors) {
+        if (tensor != kNoTensor) last_use_[Root(tensor)] = i;
+      }
+    }
+  }
+
+  bool IsState(uint32_t root) const { return TensorAt(root).state >= 0; }
+  bool IsRaw(uint32_t root) const { return TensorAt(root).constant >= 0 || IsState(root); }
+
+  // Returns the initial bytes; empty for a state that is zero-initialized.
+  std::span<const std::byte> BytesOf(uint32_t root) const {
+    if (TensorAt(root).constant < 0) return {};
+    return inputs_.graph.constants[static_cast<size_t>(TensorAt(root).constant)];
+  }
+
+  Status AllocatePersistent() {
+    std::vector<uint32_t> raw;
+    std::vector<uint32_t> computed;
+    std::vector<uint32_t> states;
+    std::vector<uint32_t> small_states;
+    for (uint32_t root : folding_.persistent) {
+      if (IsState(root)) {
+        (TensorAt(root).size <= kMaxMappedStateBytes ? small_states : states).push_back(root);
+      } else {
+        (IsRaw(root) ? raw : computed).push_back(root);
+      }
+    }
+    const vulkan::MemoryUse raw_use =
+        inputs_.host_maps_constants ? vulkan::MemoryUse::kUpload : vulkan::MemoryUse::kDevice;
+    SPIRLOOM_TRY_ASSIGN(const AllocatedBytes raw_bytes, store_.Allocate(raw, raw_use));
+    SPIRLOOM_TRY_ASSIGN(const AllocatedBytes computed_bytes,
+                        store_.Allocate(computed, vulkan::MemoryUse::kDevice));
+    SPIRLOOM_TRY_ASSIGN(
+        const AllocatedBytes state_bytes,
+        store_.Allocate(states, inputs_.host_maps_constants ? vulkan::MemoryUse::kReadback
+                                                            : vulkan::MemoryUse::kDevice));
+    SPIRLOOM_TRY_ASSIGN(const AllocatedBytes small_bytes,
+                        store_.Allocate(small_states, vulkan::MemoryUse::kShared));
+    result_.state_bytes = state_bytes.planned + small_bytes.planned;
+    result_.constant_bytes = raw_bytes.planned + computed_bytes.planned;
+    return Status();
+  }
+
+  Status UploadPersistent() {
+    const RecorderResources resources = ResourcesFor(store_);
+    StagingUpload upload(inputs_.device, resources, StagingSize(), inputs_.graph.is_mapped);
+    for (uint32_t root : folding_.persistent) {
+      const TensorResource* resource = store_.Find(root);
+      if (!IsRaw(root) || resource == nullptr) continue;
+      const std::byte* data = BytesOf(root).data();
+      const auto size = static_cast<size_t>(TensorAt(root).size);
+      if (std::byte* mapped = resource->buffer->mapped(); mapped != nullptr) {
+        StagingUpload::Fill(mapped, data, size, inputs_.graph.is_mapped);
+      } else {
+        SPIRLOOM_TRY(upload.Add(root, data, size));
+      }
+    }
+    return upload.Flush();
+  }
+
+  uint64_t StagingSize() const {
+    uint64_t total = 0;
+    for (uint32_t root : folding_.persistent) {
+      if (IsRaw(root)) total += StagingUpload::StagedSize(TensorAt(root).size);
+    }
+    return std::min(total, inputs_.batch_bytes);
+  }
+
+  RecorderResources ResourcesFor(const TensorStore& store) const {
+    return {inputs_.plan, store, inputs_.pipeline, inputs_.dummy};
+  }
+
+  // Returns the end of the batch that starts at dispatch `begin`. A batch contains complete nodes
+  // whose raw constants are within `batch_bytes` (at least one node).
+  size_t BatchEnd(size_t begin) const {
+    std::set<uint32_t> raw;
+    uint64_t bytes = 0;
+    size_t end = begin;
+    while (end < folding_.dispatches.size()) {
+      const Dispatch& dispatch = *folding_.dispatches[end];
+      for (uint32_t tensor : dispatch.tensors) {
+        if (IsConstant(tensor) && IsRaw(Root(tensor)) && raw.insert(Root(tensor)).second) {
+          bytes += TensorAt(Root(tensor)).size;
+        }
+      }
+      const bool first_of_node =
+          end == begin || folding_.dispatches[end - 1]->node != dispatch.node;
+      if (end > begin && first_of_node && bytes > inputs_.batch_bytes) break;
+      ++end;
+    }
+    return end;
+  }
+
+  // Tensors of a batch without memory, by lifetime.
+  struct BatchTensors {
+    std::set<uint32_t> raw;  // from the file
+    std::set<uint32_t> batch_only;
+    std::set<uint32_t> carried;  // also used by a later batch
+  };
+
+  BatchTensors FindBatchTensors(size_t begin, size_t end) const {
+    BatchTensors found;
+    for (size_t i = begin; i < end; ++i) {
+      for (uint32_t tensor : folding_.dispatches[i]->tensors) {
+        if (tensor == kNoTensor || temporaries_.Find(tensor) != nullptr) continue;
+        const uint32_t root = Root(tensor);
+        if (TensorAt(root).size == 0) continue;
+        const bool needed_later = last_use_[root] >= end;
+        if (IsRaw(root)) {
+          found.raw.insert(root);
+        } else {
+          (needed_later ? found.carried : found.batch_only).insert(root);
+        }
+      }
+    }
+    return found;
+  }
+
+  Status RunBatch(size_t begin, size_t end) {
+    const BatchTensors tensors = FindBatchTensors(begin, end);
+    SPIRLOOM_TRY(
+        temporaries_.Allocate(ToVector(tensors.carried), vulkan::MemoryUse::kDevice).status());
+    TensorStore batch = TensorStore::Extending(temporaries_);
+    SPIRLOOM_TRY(batch.Allocate(ToVector(tensors.raw), vulkan::MemoryUse::kUpload).status());
+    SPIRLOOM_TRY(batch.Allocate(ToVector(tensors.batch_only), vulkan::MemoryUse::kDevice).status());
+    for (uint32_t root : tensors.raw) {
+      const std::span<const std::byte> bytes = BytesOf(root);
+      StagingUpload::Fill(batch.Find(root)->buffer->mapped(), bytes.data(), bytes.size(),
+                          inputs_.graph.is_mapped);
+    }
+    return Dispatches(begin, end, batch);
+  }
+
+  static std::vector<uint32_t> ToVector(const std::set<uint32_t>& tensors) {
+    return {tensors.begin(), tensors.end()};
+  }
+
+  Status Dispatches(size_t begin, size_t end, const TensorStore& batch) {
+    std::vector<Dispatch> dispatches;
+    for (size_t i = begin; i < end; ++i) dispatches.push_back(Dispatch(*folding_.dispatches[i]));
+    const RecorderResources resources = ResourcesFor(batch);
+    SPIRLOOM_TRY_ASSIGN(DescriptorSets sets,
+                        MakeDescriptorSets(inputs_.device, dispatches, resources));
+    SPIRLOOM_TRY_ASSIGN(vulkan::CommandBuffer commands,
+                        vulkan::CommandBuffer::Create(inputs_.device));
+    SPIRLOOM_TRY(commands.Begin());
+    Recorder recorder(commands, resources, dispatches, sets.sets, result_.initialized);
+    recorder.AddDispatches();
+    recorder.Finish();
+    SPIRLOOM_TRY(commands.End());
+    SPIRLOOM_TRY(inputs_.device.SubmitAndWait(commands.handle()));
+    RecordInitializedImages(recorder);
+    return Status();
+  }
+
+  // Only for images that outlive the batch: other handles may be reused.
+  void RecordInitializedImages(const Recorder& recorder) {
+    const auto add = [&](const TensorResource* resource) {
+      if (resource == nullptr || !resource->image) return;
+      const VkImage image = resource->image->handle();
+      if (recorder.initialized().contains(image)) result_.initialized.insert(image);
+    };
+    for (const Dispatch* dispatch : folding_.dispatches) {
+      for (uint32_t tensor : dispatch->tensors) {
+        if (tensor != kNoTensor) add(temporaries_.Find(tensor));
+      }
+    }
+  }
+
+  // Temporary images are destroyed here and their handles may be reused, so only images of the
+  // store remain in the result.
+  void DropTemporaries() {
+    std::unordered_set<VkImage> stored;
+    for (uint32_t root = 0; root < ids_.size(); ++root) {
+      if (ids_[root] == ConstantPool::kNoId) continue;
+      const TensorResource* resource = store_.Find(root);
+      if (resource != nullptr && resource->image) stored.insert(resource->image->handle());
+    }
+    std::erase_if(result_.initialized, [&](VkImage image) { return !stored.contains(image); });
+  }
+
+  const WeightUploadInputs& inputs_;
+  TensorStore& store_;
+  TensorStore temporaries_;       // computed constants used by a later batch
+  ConstantFoldingPlan folding_;   // without pooled constants
+  std::vector<uint32_t> ids_;     // by tensor: ids in inputs_.pool
+  std::vector<size_t> last_use_;  // by tensor: index of the last dispatch that binds it
+  WeightUploadResult result_;
+};
+
+}  // namespace
+
+Result<WeightUploadResult> UploadWeights(const WeightUploadInputs& inputs, TensorStore& store) {
+  Result<WeightUploadResult> result = WeightUploader(inputs, store).Run();
+  if (!result.ok()) return std::move(result).status().While("preparing the model's constants");
+  return result;
+}
+
+}  // namespace spirloom::graph

@@ -1,0 +1,1 @@
+"""The expression language of specs: parsed and type-checked, then evaluated or encoded."""

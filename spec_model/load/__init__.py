@@ -1,0 +1,1 @@
+"""Specs and the defaults of templates, checked and loaded as a Library."""

@@ -1,0 +1,82 @@
+"""Exit codes and messages of programs whose output is closed or full, or that run out of memory."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stdout, suppress
+from functools import wraps
+from typing import Any, ParamSpec
+
+P = ParamSpec("P")
+
+# The exit code that a shell reports for a program terminated by SIGPIPE.
+EXIT_CODE = 141
+
+
+class _Unwritable(Exception):
+    """Standard output cannot be written."""
+
+
+class _Output:
+    """Standard output; its errors are distinguishable from errors of other files."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        if self._stream is None:
+            raise _Unwritable("it is closed")
+        return int(self._guarded("write", text))
+
+    def flush(self) -> None:
+        if self._stream is not None:
+            self._guarded("flush")
+
+    def _guarded(self, method: str, *args: str) -> Any:
+        try:
+            return getattr(self._stream, method)(*args)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise _Unwritable(error.strerror or str(error)) from error
+
+
+def handle_output_errors(main: Callable[P, int]) -> Callable[P, int]:
+    """Wraps the main function of a program.
+
+    Returns EXIT_CODE if standard output is a closed pipe, as in `… | head`. Returns 1 and prints a
+    message if standard output cannot be written or memory is exhausted.
+    """
+
+    @wraps(main)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> int:
+        output: Any = _Output(sys.stdout)
+        try:
+            with redirect_stdout(output):
+                try:
+                    return main(*args, **kwargs)
+                finally:
+                    output.flush()
+        except BrokenPipeError:
+            _discard_output()
+            return EXIT_CODE
+        except _Unwritable as error:
+            message = f"Standard output cannot be written: {error}."
+            _discard_output()
+        except MemoryError:
+            message = "Out of memory."
+        print(f"error: {message}", file=sys.stderr)
+        return 1
+
+    return wrapper
+
+
+def _discard_output() -> None:
+    """Redirects the buffered rest, which the interpreter flushes at exit, to the null device."""
+    with suppress(AttributeError, OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,55 @@
+"""The typed contents of specs: signatures, kernels, variants and test cases."""
+
+from spec_model.spec.case import CaseValue, Domain, TensorCase, TestCase, Tolerance
+from spec_model.spec.kernel import (
+    Axis,
+    AxisValue,
+    BoundTensor,
+    Constant,
+    Kernel,
+    Operand,
+    Pack,
+    PushMember,
+    Variant,
+)
+from spec_model.spec.signature import (
+    Arg,
+    ArgType,
+    CallArg,
+    Check,
+    DTypeOf,
+    Exactly,
+    ExecutorchMapping,
+    Let,
+    Output,
+    ShapeOf,
+    dtype_source,
+)
+
+__all__ = [
+    "Arg",
+    "ArgType",
+    "Axis",
+    "AxisValue",
+    "BoundTensor",
+    "CallArg",
+    "CaseValue",
+    "Check",
+    "Constant",
+    "DTypeOf",
+    "Domain",
+    "Exactly",
+    "ExecutorchMapping",
+    "Kernel",
+    "Let",
+    "Operand",
+    "Output",
+    "Pack",
+    "PushMember",
+    "ShapeOf",
+    "TensorCase",
+    "TestCase",
+    "Tolerance",
+    "Variant",
+    "dtype_source",
+]

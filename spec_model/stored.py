@@ -1,0 +1,98 @@
+"""Loaded operators stored in a file: reading it requires neither PyYAML nor the specs.
+
+`python3 -m spec_model.stored --spec-dir DIR --template-dir DIR --out FILE` writes it. It is a
+pickle in an installed package, and as trusted as the modules of the package.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pickle
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+
+from spec_model.expr import operations
+from spec_model.expr.types import Operation
+from spec_model.library import without_test_kernels
+from spec_model.load.loader import load_library
+from spec_model.op import Op
+from spec_model.templates import Directory
+
+
+class _Pickler(pickle.Pickler):
+    """Stores the operations of expressions, which contain functions, by index."""
+
+    def __init__(self, file: BytesIO) -> None:
+        super().__init__(file, protocol=5)
+        self._indices = {id(operation): i for i, operation in enumerate(_operations())}
+
+    def persistent_id(self, value: object) -> int | None:
+        """The index of an operation; None for other values."""
+        return self._indices[id(value)] if isinstance(value, Operation) else None
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, file: BytesIO) -> None:
+        super().__init__(file)
+        self._operations = list(_operations())
+
+    def persistent_load(self, index: int) -> Operation:
+        """The operation with an index."""
+        return self._operations[index]
+
+
+def _operations() -> Iterator[Operation]:
+    """Every operation of the language, in an order determined by the source."""
+    seen: set[int] = set()
+    for name in sorted(vars(operations)):
+        for operation in _within(getattr(operations, name)):
+            if id(operation) not in seen:
+                seen.add(id(operation))
+                yield operation
+
+
+def _within(value: object) -> Iterator[Operation]:
+    if isinstance(value, Operation):
+        yield value
+    elif isinstance(value, operations.Signature):
+        yield value.operation
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _within(item)
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _within(item)
+
+
+def store(ops: Mapping[str, Op], path: Path) -> None:
+    """Writes the operators, without tests and references."""
+    file = BytesIO()
+    _Pickler(file).dump({name: _untested(op) for name, op in ops.items()})
+    path.write_bytes(file.getvalue())
+
+
+def _untested(op: Op) -> Op:
+    nowhere = replace(op.reference, directory=Directory(Path(), ""), files=())
+    return replace(op, tests=(), reference=nowhere)
+
+
+def load(path: Path) -> dict[str, Op]:
+    """The operators of the file, by name. They have no tests, and their references cannot run."""
+    ops: dict[str, Op] = _Unpickler(BytesIO(path.read_bytes())).load()
+    return ops
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--spec-dir", type=Path, required=True)
+    parser.add_argument("--template-dir", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    arguments = parser.parse_args()
+    library = load_library([arguments.spec_dir], [arguments.template_dir])
+    store(without_test_kernels(library).ops, arguments.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,283 @@
+#version 450
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_EXT_shader_16bit_storage : require
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+#extension GL_KHR_memory_scope_semantics : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_NV_cooperative_matrix : require
+layout(set = 0, binding = 1, std430) readonly buffer left_vec8s { uvec4 left_data[]; };
+layout(set = 0, binding = 2, std430) readonly buffer right_vec8s { uvec4 right_data[]; };
+
+// Eight fp16 values each: the left and right tiles of a step, later 16 rows of each subgroup tile
+// of y. Rows are padded by one vec8 against bank conflicts.
+shared uvec4 tiles[1184];
+
+int batch = workgroup_index();
+int row, column;  // origin of the tile
+int left_start, right_start;  // offsets of the batch's matrices
+
+int right_index(int k, int c) {
+  return right_start + k * columns + column + c;
+}
+
+// Loads a step element by element, with zeros outside the operands.
+void load_step(int first_k) {
+  for (int i = int(gl_LocalInvocationID.x); i < 512; i += 128) {
+    uvec4 packed = uvec4(0);
+    int left_row = row + i / 4;
+    int k = first_k + i % 4 * 8;
+    int count = left_row < row_count ? min(depth - k, 8) : 0;
+    for (int e = 0; e < count; e++) packed[e / 2] |= packHalf2x16(vec2(a_load(left_start + left_row * depth + k + e), 0.0)) << (e % 2 * 16);
+    tiles[i / 4 * 5 + i % 4] = packed;
+  }
+  for (int i = int(gl_LocalInvocationID.x); i < 512; i += 128) {
+    uvec4 packed = uvec4(0);
+    int k = first_k + i / 16;
+    int c = i % 16 * 8;
+    int count = k < depth ? min(columns - column - c, 8) : 0;
+    for (int e = 0; e < count; e++) packed[e / 2] |= packHalf2x16(vec2(b_load(right_index(k, c + e)), 0.0)) << (e % 2 * 16);
+    tiles[640 + i / 16 * 17 + i % 16] = packed;
+  }
+}
+
+// Columns that this invocation stores: `count` (0 to 4) from y_column on, clipped to y.
+int y_column, count;
+
+void begin_column(int tile_column) {
+  y_column = column + tile_column;
+  count = batch < batches ? min(columns - y_column, 4) : 0;
+}
+
+bool is_inside(int tile_row) { return count > 0 && row + tile_row < row_count; }
+int output_index(int tile_row) { return (batch * row_count + row + tile_row) * columns + y_column; }
+
+// The addend as packed fp16.
+#define EpilogueOperands uvec2
+EpilogueOperands load_epilogue(int tile_row) {
+  uvec2 packed = uvec2(0);
+  if (is_inside(tile_row)) {
+    for (int c = 0; c < count; c++) packed[c / 2] |= packHalf2x16(vec2(addend_load(ivec3(batch, row + tile_row, y_column + c)), 0.0)) << (c % 2 * 16);
+  }
+  return packed;
+}
+
+void store_row4(vec4 v, int tile_row, EpilogueOperands epilogue) {
+  if (!is_inside(tile_row)) return;
+  v = alpha * v + beta * vec4(unpackHalf2x16(epilogue.x), unpackHalf2x16(epilogue.y));
+  if (ALIGNED_4) {
+    y_store4(output_index(tile_row) / 4, v);
+  } else {
+    for (int c = 0; c < count; c++) y_store(output_index(tile_row) + c, v[c]);
+  }
+}
+
+void main() {
+  int lane = int(gl_LocalInvocationID.x);
+  int row_blocks = (row_count + 127) / 128;
+  int column_blocks = (columns + 127) / 128;
+  int block = unravel(batch, row_blocks * column_blocks);
+  // Swizzled tile order, bands of 8 tile rows: concurrent workgroups share operand tiles in the
+  // cache.
+  int band = block / (8 * column_blocks);
+  int band_rows = min(8, row_blocks - 8 * band);
+  block -= 8 * band * column_blocks;
+  row = (8 * band + block % band_rows) * 128;
+  column = block / band_rows * 128;
+  int product = min(batch, batches - 1);
+  ivec2 matrix = ivec2(product);
+  left_start = matrix.x * row_count * depth;
+  right_start = matrix.y * depth * columns;
+  // This invocation's rows and columns of each complete step, clamped to the operands.
+  int left_row0 = left_start + min(row + lane / 4 + 0, row_count - 1) * depth + lane % 4 * 8;
+  uvec4 left0 = uvec4(0);
+  int left_row1 = left_start + min(row + lane / 4 + 32, row_count - 1) * depth + lane % 4 * 8;
+  uvec4 left1 = uvec4(0);
+  int left_row2 = left_start + min(row + lane / 4 + 64, row_count - 1) * depth + lane % 4 * 8;
+  uvec4 left2 = uvec4(0);
+  int left_row3 = left_start + min(row + lane / 4 + 96, row_count - 1) * depth + lane % 4 * 8;
+  uvec4 left3 = uvec4(0);
+  int right_k = lane / 16;
+  int right_column = min(column + lane % 16 * 8, columns - 8) - column;
+  uvec4 right0 = uvec4(0);
+  uvec4 right1 = uvec4(0);
+  uvec4 right2 = uvec4(0);
+  uvec4 right3 = uvec4(0);
+  int aligned_depth = ALIGNED_8 ? depth / 32 * 32 : 0;
+  if (aligned_depth > 0) {
+      left0 = left_data[(left_row0 + 0) / 8];
+      left1 = left_data[(left_row1 + 0) / 8];
+      left2 = left_data[(left_row2 + 0) / 8];
+      left3 = left_data[(left_row3 + 0) / 8];
+      right0 = right_data[right_index(0 + right_k + 0, right_column) / 8];
+      right1 = right_data[right_index(0 + right_k + 8, right_column) / 8];
+      right2 = right_data[right_index(0 + right_k + 16, right_column) / 8];
+      right3 = right_data[right_index(0 + right_k + 24, right_column) / 8];
+
+  }
+  for (int k = 0; k < aligned_depth; k += 32) {
+    barrier();
+    tiles[(lane / 4 + 0) * 5 + lane % 4] = left0;
+    tiles[(lane / 4 + 32) * 5 + lane % 4] = left1;
+    tiles[(lane / 4 + 64) * 5 + lane % 4] = left2;
+    tiles[(lane / 4 + 96) * 5 + lane % 4] = left3;
+    tiles[640 + (lane / 16 + 0) * 17 + lane % 16] = right0;
+    tiles[640 + (lane / 16 + 8) * 17 + lane % 16] = right1;
+    tiles[640 + (lane / 16 + 16) * 17 + lane % 16] = right2;
+    tiles[640 + (lane / 16 + 24) * 17 + lane % 16] = right3;
+    barrier();
+    if (k + 32 < aligned_depth) {
+      left0 = left_data[(left_row0 + k + 32) / 8];
+      left1 = left_data[(left_row1 + k + 32) / 8];
+      left2 = left_data[(left_row2 + k + 32) / 8];
+      left3 = left_data[(left_row3 + k + 32) / 8];
+      right0 = right_data[right_index(k + 32 + right_k + 0, right_column) / 8];
+      right1 = right_data[right_index(k + 32 + right_k + 8, right_column) / 8];
+      right2 = right_data[right_index(k + 32 + right_k + 16, right_column) / 8];
+      right3 = right_data[right_index(k + 32 + right_k + 24, right_column) / 8];
+
+    }
+    {
+      CoopMatA a0;
+      coopmat_load_a(a0, (0 + subgroup_row) * 5 + (0) * 2, 5);
+      CoopMatA a1;
+      coopmat_load_a(a1, (16 + subgroup_row) * 5 + (0) * 2, 5);
+      CoopMatA a2;
+      coopmat_load_a(a2, (32 + subgroup_row) * 5 + (0) * 2, 5);
+      CoopMatA a3;
+      coopmat_load_a(a3, (48 + subgroup_row) * 5 + (0) * 2, 5);
+      CoopMatB b0;
+      coopmat_load_b(b0, 640 + (0) * 272 + (0 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_0, a0, b0);
+      coopmat_multiply_add(sum1_0, a1, b0);
+      coopmat_multiply_add(sum2_0, a2, b0);
+      coopmat_multiply_add(sum3_0, a3, b0);
+      CoopMatB b1;
+      coopmat_load_b(b1, 640 + (0) * 272 + (16 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_1, a0, b1);
+      coopmat_multiply_add(sum1_1, a1, b1);
+      coopmat_multiply_add(sum2_1, a2, b1);
+      coopmat_multiply_add(sum3_1, a3, b1);
+      CoopMatB b2;
+      coopmat_load_b(b2, 640 + (0) * 272 + (32 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_2, a0, b2);
+      coopmat_multiply_add(sum1_2, a1, b2);
+      coopmat_multiply_add(sum2_2, a2, b2);
+      coopmat_multiply_add(sum3_2, a3, b2);
+      CoopMatB b3;
+      coopmat_load_b(b3, 640 + (0) * 272 + (48 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_3, a0, b3);
+      coopmat_multiply_add(sum1_3, a1, b3);
+      coopmat_multiply_add(sum2_3, a2, b3);
+      coopmat_multiply_add(sum3_3, a3, b3);
+    }
+    {
+      CoopMatA a0;
+      coopmat_load_a(a0, (0 + subgroup_row) * 5 + (1) * 2, 5);
+      CoopMatA a1;
+      coopmat_load_a(a1, (16 + subgroup_row) * 5 + (1) * 2, 5);
+      CoopMatA a2;
+      coopmat_load_a(a2, (32 + subgroup_row) * 5 + (1) * 2, 5);
+      CoopMatA a3;
+      coopmat_load_a(a3, (48 + subgroup_row) * 5 + (1) * 2, 5);
+      CoopMatB b0;
+      coopmat_load_b(b0, 640 + (1) * 272 + (0 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_0, a0, b0);
+      coopmat_multiply_add(sum1_0, a1, b0);
+      coopmat_multiply_add(sum2_0, a2, b0);
+      coopmat_multiply_add(sum3_0, a3, b0);
+      CoopMatB b1;
+      coopmat_load_b(b1, 640 + (1) * 272 + (16 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_1, a0, b1);
+      coopmat_multiply_add(sum1_1, a1, b1);
+      coopmat_multiply_add(sum2_1, a2, b1);
+      coopmat_multiply_add(sum3_1, a3, b1);
+      CoopMatB b2;
+      coopmat_load_b(b2, 640 + (1) * 272 + (32 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_2, a0, b2);
+      coopmat_multiply_add(sum1_2, a1, b2);
+      coopmat_multiply_add(sum2_2, a2, b2);
+      coopmat_multiply_add(sum3_2, a3, b2);
+      CoopMatB b3;
+      coopmat_load_b(b3, 640 + (1) * 272 + (48 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_3, a0, b3);
+      coopmat_multiply_add(sum1_3, a1, b3);
+      coopmat_multiply_add(sum2_3, a2, b3);
+      coopmat_multiply_add(sum3_3, a3, b3);
+    }
+  }
+  for (int k = aligned_depth; k < depth; k += 32) {
+    barrier();
+    load_step(k);
+    barrier();
+    {
+      CoopMatA a0;
+      coopmat_load_a(a0, (0 + subgroup_row) * 5 + (0) * 2, 5);
+      CoopMatA a1;
+      coopmat_load_a(a1, (16 + subgroup_row) * 5 + (0) * 2, 5);
+      CoopMatA a2;
+      coopmat_load_a(a2, (32 + subgroup_row) * 5 + (0) * 2, 5);
+      CoopMatA a3;
+      coopmat_load_a(a3, (48 + subgroup_row) * 5 + (0) * 2, 5);
+      CoopMatB b0;
+      coopmat_load_b(b0, 640 + (0) * 272 + (0 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_0, a0, b0);
+      coopmat_multiply_add(sum1_0, a1, b0);
+      coopmat_multiply_add(sum2_0, a2, b0);
+      coopmat_multiply_add(sum3_0, a3, b0);
+      CoopMatB b1;
+      coopmat_load_b(b1, 640 + (0) * 272 + (16 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_1, a0, b1);
+      coopmat_multiply_add(sum1_1, a1, b1);
+      coopmat_multiply_add(sum2_1, a2, b1);
+      coopmat_multiply_add(sum3_1, a3, b1);
+      CoopMatB b2;
+      coopmat_load_b(b2, 640 + (0) * 272 + (32 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_2, a0, b2);
+      coopmat_multiply_add(sum1_2, a1, b2);
+      coopmat_multiply_add(sum2_2, a2, b2);
+      coopmat_multiply_add(sum3_2, a3, b2);
+      CoopMatB b3;
+      coopmat_load_b(b3, 640 + (0) * 272 + (48 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_3, a0, b3);
+      coopmat_multiply_add(sum1_3, a1, b3);
+      coopmat_multiply_add(sum2_3, a2, b3);
+      coopmat_multiply_add(sum3_3, a3, b3);
+    }
+    {
+      CoopMatA a0;
+      coopmat_load_a(a0, (0 + subgroup_row) * 5 + (1) * 2, 5);
+      CoopMatA a1;
+      coopmat_load_a(a1, (16 + subgroup_row) * 5 + (1) * 2, 5);
+      CoopMatA a2;
+      coopmat_load_a(a2, (32 + subgroup_row) * 5 + (1) * 2, 5);
+      CoopMatA a3;
+      coopmat_load_a(a3, (48 + subgroup_row) * 5 + (1) * 2, 5);
+      CoopMatB b0;
+      coopmat_load_b(b0, 640 + (1) * 272 + (0 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_0, a0, b0);
+      coopmat_multiply_add(sum1_0, a1, b0);
+      coopmat_multiply_add(sum2_0, a2, b0);
+      coopmat_multiply_add(sum3_0, a3, b0);
+      CoopMatB b1;
+      coopmat_load_b(b1, 640 + (1) * 272 + (16 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_1, a0, b1);
+      coopmat_multiply_add(sum1_1, a1, b1);
+      coopmat_multiply_add(sum2_1, a2, b1);
+      coopmat_multiply_add(sum3_1, a3, b1);
+      CoopMatB b2;
+      coopmat_load_b(b2, 640 + (1) * 272 + (32 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_2, a0, b2);
+      coopmat_multiply_add(sum1_2, a1, b2);
+      coopmat_multiply_add(sum2_2, a2, b2);
+      coopmat_multiply_add(sum3_2, a3, b2);
+      CoopMatB b3;
+      coopmat_load_b(b3, 640 + (1) * 272 + (48 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_3, a0, b3);
+      coopmat_multiply_add(sum1_3, a1, b3);
+      coopmat_multiply_add(sum2_3, a2, b3);
+      coopmat_multiply_add(sum3_3, a3, b3);
+    }
+  }
+}

@@ -1,0 +1,138 @@
+#version 450
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+  
+shared float partial[512];  // [row][column of the lane][lane]
+shared vec4 normalized_row[RMS_NORM_VEC4S];
+
+// Weight row of the invocation's column `c`.
+int column_of(int first, int c) {
+  int column = first + c % 1 * 16 + int(gl_LocalInvocationID.x) % 16;
+  return min(column, columns - 1) + c / 1 * columns;
+}
+
+void main() {
+  int lane = int(gl_LocalInvocationID.x);
+  int first = 16 * workgroup_index();
+  bool inside = first < columns;
+  int steps = depth / STEP;
+  int row0 = min(0, row_count - 1) * depth / 8;
+  int column0 = column_of(inside ? first : 0, 0);
+  int weights0 = column0 / 32 * steps * 32 + column0 % 32;
+  ivec4 words0;
+  int group0;
+  scales_Packed scale0;
+  float sum00 = 0.0;
+  int column1 = column_of(inside ? first : 0, 1);
+  int weights1 = column1 / 32 * steps * 32 + column1 % 32;
+  ivec4 words1;
+  int group1;
+  scales_Packed scale1;
+  float sum01 = 0.0;
+  if (lane / 16 < steps) {
+    words0 = weight_load4(weights0 + (lane / 16) * 32);
+    words1 = weight_load4(weights1 + (lane / 16) * 32);
+    group0 = group_index((lane / 16) * STEP, column0);
+    scale0 = scales_load_packed(group0);
+    group1 = group_index((lane / 16) * STEP, column1);
+    scale1 = scales_load_packed(group1);
+  }
+
+  if (HAS_RMS_NORM) {
+    float squares = 0.0;
+      int vec8_index0 = min(lane + 0, depth / 8 - 1);
+    vec4 low0, high0, low_norm0, high_norm0;
+    x_load8(vec8_index0, low0, high0);
+    rms_weight_load8(vec8_index0, low_norm0, high_norm0);
+    if (lane + 0 < depth / 8) squares += dot(low0, low0) + dot(high0, high0);
+      int vec8_index1 = min(lane + 256, depth / 8 - 1);
+    vec4 low1, high1, low_norm1, high_norm1;
+    x_load8(vec8_index1, low1, high1);
+    rms_weight_load8(vec8_index1, low_norm1, high_norm1);
+    if (lane + 256 < depth / 8) squares += dot(low1, low1) + dot(high1, high1);
+    partial[gl_LocalInvocationID.x] = squares;
+    barrier();
+    if (int(gl_LocalInvocationID.x) < 16) {
+      [[unroll]] for (int i = 1; i < 16; i++) squares += partial[int(gl_LocalInvocationID.x) + 16 * i];
+      partial[gl_LocalInvocationID.x] = squares;
+    }
+    barrier();
+    squares = partial[0];
+    [[unroll]] for (int i = 1; i < 16; i++) squares += partial[i];
+    float scale = inversesqrt(squares / float(depth) + rms_eps_load(0));
+    barrier();
+
+    if (lane + 0 < depth / 8) {
+      vec4 low = low0 * low_norm0 * scale;
+      vec4 high = high0 * high_norm0 * scale;
+      normalized_row[2 * vec8_index0] = low;
+      normalized_row[2 * vec8_index0 + 1] = high;
+    }
+    if (lane + 256 < depth / 8) {
+      vec4 low = low1 * low_norm1 * scale;
+      vec4 high = high1 * high_norm1 * scale;
+      normalized_row[2 * vec8_index1] = low;
+      normalized_row[2 * vec8_index1 + 1] = high;
+    }
+    barrier();
+  }
+  for (int step = lane / 16; step < steps; step += 16) {
+    float zero0 = zero_point_of(group0);
+    float dot00 = 0.0;
+    float zero1 = zero_point_of(group1);
+    float dot01 = 0.0;
+    float x_sum0 = 0.0;  // sum of x, for the offsets
+    {
+      vec4 low0 = unpack_values(words0, 2 * 0, zero0);
+      vec4 high0 = unpack_values(words0, 2 * 0 + 1, zero0);
+      vec4 low1 = unpack_values(words1, 2 * 0, zero1);
+      vec4 high1 = unpack_values(words1, 2 * 0 + 1, zero1);
+      vec4 x_low, x_high;
+      int vec8_index = step * (STEP / 8) + 0;
+      if (HAS_RMS_NORM) {
+        x_low = normalized_row[2 * vec8_index];
+        x_high = normalized_row[2 * vec8_index + 1];
+      } else {
+        x_load8(row0 + vec8_index, x_low, x_high);
+      }
+      if (HAS_OFFSETS) x_sum0 += dot(x_low, vec4(1.0)) + dot(x_high, vec4(1.0));
+      // Scalar fma, one instruction each; dot() of four and its addition take five.
+      [[unroll]] for (int e = 0; e < 4; e++) dot00 += x_low[e] * low0[e];
+      [[unroll]] for (int e = 0; e < 4; e++) dot00 += x_high[e] * high0[e];
+      [[unroll]] for (int e = 0; e < 4; e++) dot01 += x_low[e] * low1[e];
+      [[unroll]] for (int e = 0; e < 4; e++) dot01 += x_high[e] * high1[e];
+    }
+
+    float factor0 = scales_unpack(scale0, group0);
+    sum00 += factor0 * dot00;
+    if (HAS_OFFSETS) sum00 += offset_of(group0) * x_sum0;
+    float factor1 = scales_unpack(scale1, group1);
+    sum01 += factor1 * dot01;
+    if (HAS_OFFSETS) sum01 += offset_of(group1) * x_sum0;
+  if (step + 16 < steps) {
+    words0 = weight_load4(weights0 + (step + 16) * 32);
+    words1 = weight_load4(weights1 + (step + 16) * 32);
+    group0 = group_index((step + 16) * STEP, column0);
+    scale0 = scales_load_packed(group0);
+    group1 = group_index((step + 16) * STEP, column1);
+    scale1 = scales_load_packed(group1);
+  }
+
+  }
+  partial[0 + lane] = sum00;
+  partial[256 + lane] = sum01;
+  barrier();
+  int row = lane / 16;
+  int column = first + lane % 16;
+  if (row >= row_count || row >= 1 || column >= columns) return;
+  int first_partial = (2 * row + lane % 16 / 16) * 256 + lane % 16;
+  float sum = 0.0;
+  for (int s = 0; s < 16; s++) sum += partial[first_partial + 16 * s];
+  int i = row * columns + column;
+  float value = finish(sum + (has_bias != 0 ? bias_load(column) : 0.0), i);
+  float second_sum = 0.0;
+  for (int s = 0; s < 16; s++) second_sum += partial[first_partial + 256 + 16 * s];
+  value *= second_sum + (has_bias != 0 ? bias_load(columns + column) : 0.0);
+  y_store(i, value);
+}

@@ -1,0 +1,273 @@
+"""The modules of the C++ and Python code, and the modules that each may include or import.
+
+  python3 -m tests.layering.layers      # prints the modules and their dependencies
+
+A module is a directory; a key that ends in /** also covers its subdirectories. Every directory with
+sources must be in MODULES.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+_PUBLIC = ("runtime/include/spirloom",)
+_BASE = (*_PUBLIC, "runtime/base")
+_PACK = (*_BASE, "runtime/pack")
+_OPS = (*_PACK, "runtime/ops")
+_SESSION = (*_OPS, "runtime/vulkan", "runtime/session")
+_GRAPH = (*_SESSION, "runtime/graph/file", "runtime/graph/plan", "runtime/graph/memory")
+_CHECKS = (*_PACK, "compiler/base", "compiler/manifest", "compiler/spirv")
+_DELEGATE = "integrations/executorch"
+
+_CORE = ("frontend/spirloom", "spec_model/**")  # graphs, graph files, shapes
+_PASSES = (*_CORE, "frontend/spirloom/passes", "frontend/spirloom/varying")
+_FAMILY = (*_PASSES, "frontend/spirloom/family")
+_TORCH = (*_PASSES, "frontend/spirloom/torch", "frontend/spirloom/torch/rules")
+_SEGMENTS = ("frontend/spirloom/partition", "frontend/spirloom/runtime")
+_ONNX = (
+    *_PASSES,
+    "frontend/spirloom/onnx",
+    "frontend/spirloom/onnx/constant_folding",
+    "frontend/spirloom/onnx/ops",
+    "frontend/spirloom/onnx/partition",
+)
+
+ANY = "*"  # instead of modules: all modules
+
+# Each module with the modules that it may include or import.
+MODULES: dict[str, tuple[str, ...]] = {
+    # The runtime.
+    "runtime/include/spirloom": (),
+    "runtime/base": _PUBLIC,
+    "runtime/pack": _BASE,
+    "runtime/vulkan": _PACK,
+    "runtime/ops": _PACK,
+    "runtime/session": (*_OPS, "runtime/vulkan"),
+    "runtime/graph/file": _OPS,
+    "runtime/graph/plan": (*_SESSION, "runtime/graph/file"),
+    "runtime/graph/memory": (*_SESSION, "runtime/graph/file", "runtime/graph/plan"),
+    "runtime/graph/record": _GRAPH,
+    "runtime/graph/constants": (*_GRAPH, "runtime/graph/record"),
+    "runtime/graph/model": (*_GRAPH, "runtime/graph/record", "runtime/graph/constants"),
+    "runtime/c": _BASE,
+    # Language models.
+    "llm/tokenizer": _BASE,
+    "llm/model": (*_BASE, "llm/tokenizer"),
+    "llm/spirloom-llm": (*_BASE, "llm/tokenizer", "llm/model"),
+    # The shader compiler.
+    "compiler/base": _PACK,
+    "compiler/manifest": (*_PACK, "compiler/base"),
+    "compiler/glsl": (*_BASE, "compiler/base"),
+    "compiler/spirv": (*_PACK, "compiler/base"),
+    "compiler/checks": _CHECKS,
+    "compiler/pack": (*_CHECKS, "compiler/glsl", "compiler/checks"),
+    "compiler/driver": (*_CHECKS, "compiler/glsl", "compiler/checks", "compiler/pack"),
+    # The tools.
+    "tools/common": _PUBLIC,
+    "tools/dev-templates/include/spirloom": _PUBLIC,
+    "tools/dev-templates": (*_BASE, "tools/dev-templates/include/spirloom"),
+    "tools/peaks": (*_BASE, "runtime/vulkan", "tools/common"),
+    "tools/spirloom-ops": (*_OPS, "tools/common"),
+    "tools/spirloom-run": (
+        *_BASE,
+        "tools/common",
+        "tools/dev-templates/include/spirloom",
+        "tools/peaks",
+    ),
+    # The ExecuTorch backends.
+    f"{_DELEGATE}/include/spirloom": (),
+    f"{_DELEGATE}/blob": _BASE,
+    f"{_DELEGATE}/names": _PACK,
+    f"{_DELEGATE}/lower": (
+        *_BASE,
+        f"{_DELEGATE}/blob",
+        f"{_DELEGATE}/names",
+    ),
+    f"{_DELEGATE}/backend": (
+        *_BASE,
+        f"{_DELEGATE}/include/spirloom",
+        f"{_DELEGATE}/blob",
+        f"{_DELEGATE}/names",
+        f"{_DELEGATE}/lower",
+    ),
+    # The code generator. Importers read specs with spec_model; only generation uses codegen.
+    "spec_model/**": (),
+    "codegen/**": ("spec_model/**",),
+    "op_specs/**": (),
+    # The Python package. Its top directory contains the core and the entry points over the rest.
+    "frontend/spirloom": (
+        *_TORCH,
+        "codegen/**",
+        "frontend/spirloom/llm",
+        "frontend/spirloom/onnx",
+        "frontend/spirloom/pte",
+        "frontend/spirloom/runtime",
+    ),
+    "frontend/spirloom/runtime": ("frontend/spirloom",),
+    "frontend/spirloom/varying": _CORE,
+    "frontend/spirloom/passes": (*_PASSES, "frontend/spirloom/passes/attention"),
+    "frontend/spirloom/passes/attention": _PASSES,
+    "frontend/spirloom/partition": _CORE,
+    "frontend/spirloom/family": _PASSES,
+    "frontend/spirloom/hf": _FAMILY,
+    "frontend/spirloom/gguf": (*_FAMILY, "frontend/spirloom/hf"),
+    "frontend/spirloom/llm": ("frontend/spirloom/family", "frontend/spirloom/runtime"),
+    "frontend/spirloom/serve": (
+        "frontend/spirloom",
+        "frontend/spirloom/llm",
+        "frontend/spirloom/runtime",
+    ),
+    "frontend/spirloom/onnx": _ONNX,
+    "frontend/spirloom/onnx/constant_folding": _ONNX,
+    "frontend/spirloom/onnx/ops": _ONNX,
+    "frontend/spirloom/onnx/partition": (*_ONNX, *_SEGMENTS),
+    "frontend/spirloom/torch": (*_TORCH, *_SEGMENTS),
+    "frontend/spirloom/torch/rules": _TORCH,
+    "frontend/spirloom/pte": _TORCH,
+    "frontend/spirloom/executorch": (*_TORCH, *_SEGMENTS),
+    "frontend/spirloom/casegen": _CORE,
+    "frontend/spirloom/new_op": _CORE,
+    "frontend/spirloom/commands": (ANY,),
+    # Development tools and clients.
+    "tools": ("spec_model/**",),
+    "tools/device_cases": ("benchmarks/**",),
+    "tools/docs": ("frontend/spirloom", "codegen/**"),
+    "tools/sweep": (ANY,),
+    "benchmarks/**": (ANY,),
+    "examples/**": (ANY,),
+    "tests/**": (ANY,),
+}
+
+_SUFFIXES = (".h", ".cpp", ".c")
+_CPP_ROOTS = ("runtime", "compiler", "llm", "tools", "integrations")
+_PYTHON_ROOTS = ("spec_model", "codegen", "op_specs", "frontend", "tools")
+_CLIENT_ROOTS = ("benchmarks", "examples", "tests")  # Python only
+# Directories that "spirloom/x.h" may be in.
+_INCLUDE_DIRECTORIES = (
+    "runtime/include",
+    "tools/dev-templates/include",
+    "integrations/executorch/include",
+)
+_INCLUDE = re.compile(r'^\s*#include "([^"]+)"', re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """An include or an import; `target` is the path of the file or directory."""
+
+    file: str
+    line: int
+    target: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {module_of(self.file)} uses {self.target}"
+
+
+def module_of(path: str) -> str | None:
+    """The key of MODULES for the directory of a file; None if the table does not cover it."""
+    directory = Path(path).parent
+    if str(directory) in MODULES:
+        return str(directory)
+    ancestors = (f"{ancestor}/**" for ancestor in (directory, *directory.parents))
+    return next((key for key in ancestors if key in MODULES), None)
+
+
+def _files(roots: tuple[str, ...], suffixes: tuple[str, ...]) -> list[str]:
+    found = (file for root in roots for file in (ROOT / root).rglob("*"))
+    return sorted(str(file.relative_to(ROOT)) for file in found if file.suffix in suffixes)
+
+
+@cache
+def sources() -> tuple[str, ...]:
+    """The C++ and Python files that the table covers, as paths from the root."""
+    return (*_files(_CPP_ROOTS, _SUFFIXES), *_files((*_PYTHON_ROOTS, *_CLIENT_ROOTS), (".py",)))
+
+
+def _included_file(name: str) -> str | None:
+    """The file of an include; None if it is generated."""
+    if not name.startswith("spirloom/"):
+        return name if (ROOT / name).is_file() else None
+    paths = (f"{directory}/{name}" for directory in _INCLUDE_DIRECTORIES)
+    return next((path for path in paths if (ROOT / path).is_file()), None)
+
+
+def _includes(file: str, text: str) -> Iterator[Dependency]:
+    for match in _INCLUDE.finditer(text):
+        target = _included_file(match[1])
+        if target is not None:
+            yield Dependency(file, text.count("\n", 0, match.start(1)) + 1, target)
+
+
+def _python_file(name: str) -> str | None:
+    """The file of a module or package of the repository; None for other packages."""
+    path = "/".join(name.split("."))
+    for base in ("", "frontend/"):
+        for candidate in (f"{base}{path}.py", f"{base}{path}/__init__.py"):
+            if (ROOT / candidate).is_file():
+                return candidate
+        if (ROOT / base / path).is_dir() and path != "spirloom":
+            return f"{base}{path}/__init__.py"
+    return None
+
+
+def _imported_names(node: ast.AST, package: tuple[str, ...]) -> Iterator[str]:
+    """The modules of an import, each with the imported name if that is a module itself."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        above = package[: len(package) - node.level + 1] if node.level else ()
+        base = ".".join((*above, *((node.module,) if node.module else ())))
+        for alias in node.names:
+            submodule = f"{base}.{alias.name}"
+            yield submodule if _python_file(submodule) else base
+
+
+def _imports(file: str, text: str) -> Iterator[Dependency]:
+    package = Path(file.removeprefix("frontend/")).parent.parts
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for name in _imported_names(node, package):
+                target = _python_file(name)
+                if target is not None:
+                    yield Dependency(file, node.lineno, target)
+
+
+@cache
+def dependencies() -> tuple[Dependency, ...]:
+    """All includes and imports of files of the repository, except generated ones."""
+    found: list[Dependency] = []
+    for file in sources():
+        read = _imports if file.endswith(".py") else _includes
+        found += read(file, (ROOT / file).read_text())
+    return tuple(found)
+
+
+def is_allowed(dependency: Dependency) -> bool:
+    here, there = module_of(dependency.file), module_of(dependency.target)
+    if here is None or there is None:
+        return False
+    return here == there or there in MODULES[here] or ANY in MODULES[here]
+
+
+def table() -> str:
+    """A line for each module: the number of its files and its dependencies, with their counts."""
+    files = Counter(module_of(file) for file in sources())
+    edges = Counter((module_of(found.file), module_of(found.target)) for found in dependencies())
+    lines = []
+    for module in MODULES:
+        others = (f"{other} {edges[module, other]}" for other in MODULES if other != module)
+        used = ", ".join(other for other in others if not other.endswith(" 0"))
+        lines.append(f"{module:40} {files[module]:3} files -> {used or 'none'}")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(table())

@@ -1,0 +1,44 @@
+"""PyTorch's counterparts of operators whose arguments differ, as functions of the spec's args."""
+
+from __future__ import annotations
+
+from tests.reference.counterparts import (
+    indexing,
+    kv_cache,
+    layers,
+    pointwise,
+    quantized,
+    reductions,
+    resampling,
+)
+
+COUNTERPARTS = (
+    pointwise.COUNTERPARTS
+    | reductions.COUNTERPARTS
+    | layers.COUNTERPARTS
+    | indexing.COUNTERPARTS
+    | resampling.COUNTERPARTS
+    | quantized.COUNTERPARTS
+    | kv_cache.COUNTERPARTS
+)
+
+# Operators without a counterpart in PyTorch, and the reason. Other tests cover them.
+NO_COUNTERPART = {
+    "spirloom.choose_qparams": "an operator of torchao; tests/torch/test_quantized.py compares it",
+    "spirloom.copy": "copies between storages, which PyTorch does not have",
+    "spirloom.gru_layer": "part of a layer; the importer's tests compare layers with torch.nn",
+    "spirloom.lstm_layer": "as spirloom.gru_layer",
+    "spirloom.pack_channels": "a weight layout of Spirloom's kernels",
+    "spirloom.pack_column_tiles": "a weight layout of Spirloom's kernels",
+    "spirloom.pack_conv2d_weight": "a weight layout of Spirloom's kernels",
+    "spirloom.pack_filters": "a weight layout of Spirloom's kernels",
+    "spirloom.pack_linear_weight": "a weight layout of Spirloom's kernels",
+    "spirloom.pack_quantized": "a weight layout of Spirloom's kernels",
+    "spirloom.pack_quantized_activations": "a weight layout of Spirloom's kernels",
+    "spirloom.pack_recurrent_weight": "a weight layout of Spirloom's kernels",
+    "spirloom.pack_row_tiles": "a weight layout of Spirloom's kernels",
+    "spirloom.rnn_layer": "as spirloom.gru_layer",
+    "spirloom.winograd_input": "a step of the Winograd convolution, which is compared end to end",
+    "spirloom.winograd_gemm": "as spirloom.winograd_input",
+    "spirloom.winograd_weight": "as spirloom.winograd_input",
+}

@@ -1,0 +1,182 @@
+"""KV cache updates, attention over the cache, and sampling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from op_specs.sampling import sampling
+from tests.reference.counterparts.layers import COUNTERPARTS as LAYERS
+from tests.reference.counterparts.reductions import safe_softmax
+
+
+def _row_positions(positions: Any, count: int) -> Any:
+    """One position per row; a single position is that of the first row."""
+    positions = positions.long()
+    return positions if len(positions) == count else positions + torch.arange(count)
+
+
+def _cache_update(cache: Any, src: Any, positions: Any, dim: int, ring: bool) -> Any:
+    y = cache.clone()
+    rows = _row_positions(positions, src.shape[dim]).tolist()
+    for position, row in zip(rows, src.unbind(dim), strict=True):
+        slot = position % cache.shape[dim] if ring and position >= 0 else position
+        if 0 <= slot < cache.shape[dim]:
+            y.select(dim, slot).copy_(row)
+    return y
+
+
+def _rotary_at_positions(
+    x: Any, cos: Any, sin: Any, positions: Any, dim: int, interleaved: bool
+) -> Any:
+    at = _row_positions(positions, x.shape[dim]).clamp(0, len(cos) - 1)
+    shape = [1] * x.ndim
+    shape[dim], shape[-1] = x.shape[dim], -1
+    angles = (t[at].reshape(shape).expand(*x.shape[:-1], -1) for t in (cos, sin))
+    return LAYERS["spirloom.rotary_embedding"](x, *angles, interleaved)
+
+
+def _rotary_cache(
+    x: Any, keys: Any, values: Any, cos: Any, sin: Any, position: Any,
+    query_norm: Any, key_norm: Any, eps: float, interleaved: bool,
+) -> Any:  # fmt: skip
+    cached, depth = keys.shape[2:]
+    heads = x.reshape(*x.shape[:2], x.shape[2] // depth, depth)
+    query, key, value = heads.split([heads.shape[2] - 2 * cached, cached, cached], 2)
+    if query_norm is not None:
+        query = LAYERS["aten.rms_norm"](query, [depth], query_norm, eps)
+        key = LAYERS["aten.rms_norm"](key, [depth], key_norm, eps)
+    if x.numel():  # PyTorch has no empty complex tensors
+        query, key = (
+            _rotary_at_positions(t, cos, sin, position, 1, interleaved) for t in (query, key)
+        )
+    caches = (_cache_update(c, t, position, 1, False) for c, t in ((keys, key), (values, value)))
+    return query, *caches
+
+
+def _masked(scores: Any, top_k: int, top_p: float) -> Any:
+    """Masks by top-k and top-p as transformers' warpers do, except that it keeps ties."""
+    if 0 < top_k < len(scores):
+        minimum = scores.topk(top_k).values[-1]
+        scores = scores.masked_fill(scores < minimum, -torch.inf)
+    if top_p < 1:
+        order = scores.argsort(stable=True)
+        cumulative = scores[order].softmax(-1).cumsum(-1)
+        masked = cumulative <= 1 - top_p
+        masked[-1] = False
+        scores = scores.masked_fill(scores < scores[order[~masked]].min(), -torch.inf)
+    return scores
+
+
+def _sample_token(
+    scores: Any, temperature: Any, top_k: Any, top_p: Any, seed: Any, position: Any
+) -> Any:
+    """Masked by PyTorch; the noise is the reference's, since PyTorch's CPU generator differs."""
+    if temperature[0] <= 0:
+        return scores.argmax(-1)
+    chosen = []
+    for row, row_scores in enumerate(scores.double() / temperature[0]):
+        noise = sampling.gumbel_noise(len(row_scores), int(position[0]) + row, int(seed[0]))
+        masked = _masked(row_scores, int(top_k[0]), float(top_p[0]))
+        chosen.append((masked + torch.from_numpy(noise)).argmax(-1))
+    return torch.stack(chosen) if chosen else scores.new_zeros(0, dtype=torch.int64)
+
+
+def _visible(positions: Any, rows: int, window: int) -> Any:
+    row, position = torch.arange(rows), positions[:, None]
+    return (row <= position) & ((row > position - window) if window else True)
+
+
+def _masked_scores(
+    q: Any,
+    k: Any,
+    v: Any,
+    positions: Any,
+    heads_first: bool,
+    window: int,
+    scale: float,
+    softcap: float,
+) -> tuple[Any, Any]:
+    """Scores, -inf for masked keys, and values, both in the layout [batch, head, row, …]."""
+    if not heads_first:
+        q, k, v = (t.transpose(1, 2) for t in (q, k, v))
+    k, v = (t.repeat_interleave(q.shape[1] // k.shape[1], 1) for t in (k, v))
+    visible = _visible(_row_positions(positions, q.shape[2]), k.shape[2], window)
+    q, k, v = (t.double() for t in (q, k, v))  # f16 if only the output is f32
+    scores = q @ k.transpose(-1, -2) * (scale or q.shape[-1] ** -0.5)
+    if softcap:
+        scores = (scores / softcap).tanh() * softcap
+    return scores.masked_fill(~visible, -torch.inf), v
+
+
+def _cached_attention(
+    q: Any,
+    k: Any,
+    v: Any,
+    positions: Any,
+    heads_first: bool,
+    window: int,
+    scale: float,
+    softcap: float,
+) -> Any:
+    scores, v = _masked_scores(q, k, v, positions, heads_first, window, scale, softcap)
+    y = safe_softmax(scores, -1) @ v
+    return y if heads_first else y.transpose(1, 2)
+
+
+def _decode_attention(
+    x: Any, keys: Any, values: Any, cos: Any, sin: Any, position: Any,
+    query_norm: Any, key_norm: Any, eps: float, interleaved: bool,
+    window: int, scale: float, softcap: float,
+) -> Any:  # fmt: skip
+    query, keys, values = _rotary_cache(
+        x, keys, values, cos, sin, position, query_norm, key_norm, eps, interleaved
+    )
+    y = _cached_attention(query, keys, values, position, False, window, scale, softcap)
+    return y, keys, values
+
+
+def _attention_split_kv(
+    q: Any,
+    k: Any,
+    v: Any,
+    positions: Any,
+    heads_first: bool,
+    window: int,
+    scale: float,
+    softcap: float,
+    parts: int,
+) -> Any:
+    scores, v = _masked_scores(q, k, v, positions, heads_first, window, scale, softcap)
+    rank = (scores > -torch.inf).cumsum(-1) - 1  # of a key among those visible to a query
+    visible = rank[..., -1:] + 1
+    size = (visible + parts - 1).div(parts, rounding_mode="floor").clamp_min(16)
+    partial = []
+    for part in range(parts):
+        others = rank.div(size, rounding_mode="floor") != part
+        part_scores = scores.masked_fill(others, -torch.inf)
+        top = part_scores.amax(-1)
+        weights = (part_scores - top.nan_to_num(neginf=0.0)[..., None]).exp()
+        partial.append((weights @ v, top, weights.sum(-1)))
+    stacked = [torch.stack(parts, 3) for parts in zip(*partial, strict=True)]
+    return tuple(t if heads_first else t.transpose(1, 2) for t in stacked)
+
+
+def _combine_split_kv(parts: Any, tops: Any, sums: Any, dtype: str) -> Any:
+    """The weights of the parts are a softmax over tops + log(sums)."""
+    weights = (tops + sums.log()).softmax(-1).nan_to_num(0.0)
+    return (weights[..., None] * (parts / sums.clamp_min(1e-30)[..., None])).sum(-2)
+
+
+COUNTERPARTS: dict[str, Callable[..., Any]] = {
+    "spirloom.cache_update": _cache_update,
+    "spirloom.rotary_at_positions": _rotary_at_positions,
+    "spirloom.rotary_cache": _rotary_cache,
+    "spirloom.sample_token": _sample_token,
+    "spirloom.cached_attention": _cached_attention,
+    "spirloom.cached_attention_split_kv": _attention_split_kv,
+    "spirloom.decode_attention": _decode_attention,
+    "spirloom.combine_split_kv": _combine_split_kv,
+}

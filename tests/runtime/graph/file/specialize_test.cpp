@@ -1,0 +1,128 @@
+// Graphs with dynamic sizes: symbols in files, solving, and specialization.
+#include "runtime/graph/file/specialize.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/graph/file/graph_loader.h"
+#include "tests/support/graph_file_builder.h"
+#include "tests/value_of.h"
+
+namespace spirloom::graph {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+SizeExpr SymbolSize(uint32_t symbol) { return {{{1, {symbol}}}, 1}; }
+
+// y = view(x, [batch * seq, 3]), with x of [batch, seq, 3] and z of [(seq + 1) / 2].
+FileGraph ViewGraph() {
+  FileGraph file;
+  file.symbols = {{"batch", 1, 4}, {"seq", 2, 10}};
+  file.sizes = {SymbolSize(0), SymbolSize(1), {{{1, {0, 1}}}, 1}, {{{1, {1}}, {1, {}}}, 2}};
+  const uint32_t x = file.AddTensor("x", {4, 10, 3});
+  file.tensors[x].sizes = {1, 2, 0};
+  const uint32_t z = file.AddTensor("z", {5});
+  file.tensors[z].sizes = {4};
+  const uint32_t y = file.AddTensor("y", {40, 3});
+  Arg size = IntsArg({40, 3});
+  size.sizes = {3, 0};
+  file.nodes.push_back({"aten.view", {TensorArg(x), size}, {y}, "v"});
+  file.inputs = {x, z};
+  file.outputs = {y};
+  return file;
+}
+
+Graph Parsed(const FileGraph& file) {
+  static std::vector<std::byte> bytes;
+  bytes = file.Write();
+  return ValueOf(ParseGraph(bytes));
+}
+
+std::string ErrorOf(const FileGraph& file) { return ParseGraph(file.Write()).status().message(); }
+
+TEST(Sizes, AreSolvedAndSpecialized) {
+  const Graph graph = Parsed(ViewGraph());
+  const std::vector<Shape> shapes{{3, 7, 3}, {4}};
+  const Result<std::vector<int64_t>> values = SolveSymbols(graph, shapes);
+  ASSERT_TRUE(values.ok()) << values.status().message();
+  EXPECT_THAT(*values, ElementsAre(3, 7));
+  const Result<Graph> specialized = Specialize(graph, *values);
+  ASSERT_TRUE(specialized.ok()) << specialized.status().message();
+  EXPECT_EQ(specialized->tensors[0].shape, (Shape{3, 7, 3}));
+  EXPECT_EQ(specialized->tensors[0].size, 3u * 7 * 3 * 4);
+  EXPECT_EQ(specialized->tensors[1].shape, (Shape{4}));
+  EXPECT_THAT(specialized->nodes[0].args[1].ints, ElementsAre(21, 3));
+  EXPECT_TRUE(specialized->tensors[2].inferred);
+  EXPECT_FALSE(specialized->tensors[0].inferred);
+  EXPECT_THAT(DescribeDims(graph, graph.tensors[1]), ElementsAre("(seq + 1)/2"));
+}
+
+TEST(Sizes, OutsideTheBoundsAreErrors) {
+  const Graph graph = Parsed(ViewGraph());
+  const auto error = [&](std::vector<Shape> shapes) {
+    const Status status = SolveSymbols(graph, shapes).status();
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+    return status.message();
+  };
+  EXPECT_EQ(error({{5, 7, 3}, {4}}),
+            "Dimension 0 (5) of input 'x' is outside the bounds of 'batch' (1 to 4). Import the "
+            "model with other bounds: --dim batch=MIN..MAX.");
+  EXPECT_TRUE(SolveSymbols(graph, std::vector<Shape>{{5, 7, 3}, {4}}, true).ok());
+  EXPECT_THAT(error({{1, 1, 3}, {1}}), HasSubstr("(1) of input 'x' is outside the bounds of "
+                                                 "'seq' (2 to "));
+  EXPECT_EQ(error({{1, 7, 4}, {4}}), "Dimension 2 (4) of input 'x' differs from the model's (3).");
+  EXPECT_EQ(error({{1, 7, 3}, {5}}),
+            "Dimension 0 (5) of input 'z' differs from the model's (4, (seq + 1)/2).");
+  EXPECT_EQ(error({{1, 7}, {5}}), "Input 'x' has rank 2; expected 3.");
+  EXPECT_EQ(error({{1, 7, 3}}), "Number of shapes is 1; expected 2, one per input.");
+}
+
+TEST(Sizes, OfOneSymbolMustBeEqual) {
+  FileGraph file = ViewGraph();
+  const uint32_t w = file.AddTensor("w", {10});
+  file.tensors[w].sizes = {2};
+  file.inputs.push_back(w);
+  const std::vector<Shape> shapes{{1, 7, 3}, {4}, {8}};
+  EXPECT_EQ(SolveSymbols(Parsed(file), shapes).status().message(),
+            "Dimension 0 (8) of input 'w' is 'seq', which is 7 in another input dimension.");
+}
+
+TEST(Sizes, OfInvalidFilesAreErrors) {
+  FileGraph file = ViewGraph();
+  file.symbols[1].name = "batch";
+  EXPECT_THAT(ErrorOf(file), HasSubstr("Name 'batch' is used by two symbols."));
+  file = ViewGraph();
+  file.symbols[0].min = 5;
+  EXPECT_THAT(ErrorOf(file),
+              HasSubstr("Symbol 'batch' has the bounds 5 and 4; expected 0 <= min <= max"));
+  file = ViewGraph();
+  file.symbols[0].max = int64_t{1} << 31;
+  EXPECT_THAT(ErrorOf(file), HasSubstr("expected 0 <= min <= max <= 2147483647."));
+  file = ViewGraph();
+  file.sizes[2].terms[0].symbols = {0, 2};
+  EXPECT_THAT(ErrorOf(file), HasSubstr("Symbol index (2) is out of range of 2 symbols."));
+  file = ViewGraph();
+  file.sizes[2].divisor = 0;
+  EXPECT_THAT(ErrorOf(file), HasSubstr("Divisor (0) is less than 1."));
+  file = ViewGraph();
+  file.sizes[2].terms[0].factor = INT64_MAX;
+  EXPECT_THAT(ErrorOf(file), HasSubstr("overflows int64."));
+  file = ViewGraph();
+  file.tensors[0].sizes = {1, 9, 0};
+  EXPECT_THAT(ErrorOf(file), HasSubstr("Size index (9) is out of range of 4 sizes."));
+  file = ViewGraph();
+  file.tensors[0].sizes = {1, 2};
+  EXPECT_THAT(ErrorOf(file), HasSubstr("Number of sizes is 2; expected 3."));
+  file = ViewGraph();
+  file.nodes[0].args[1].sizes = {1, 0};
+  EXPECT_THAT(ErrorOf(file), HasSubstr("Value 0 is 40; expected 4, the value of its size "
+                                       "expression at the maximum of all symbols."));
+  file = ViewGraph();
+  file.tensors[0].sizes = {0, 2, 0};
+  EXPECT_THAT(ErrorOf(file), HasSubstr("Symbol 'batch' is not the size of any input dimension."));
+}
+
+}  // namespace
+}  // namespace spirloom::graph

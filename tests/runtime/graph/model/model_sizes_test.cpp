@@ -1,0 +1,207 @@
+// Models with dynamic sizes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "tests/support/model_fixture.h"
+#include "tests/value_of.h"
+
+namespace spirloom {
+namespace {
+
+using graph::FileGraph;
+using graph::IntArg;
+using graph::IntsArg;
+using graph::NoneArg;
+using graph::TensorArg;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// y = x w^T + table[:batch], flattened, with x of [batch, 6].
+FileGraph Resizable(uint64_t batch, bool dynamic) {
+  FileGraph file;
+  if (dynamic) file.symbols = {{"batch", 1, static_cast<int64_t>(batch)}};
+  file.sizes = {{{{1, {0}}}, 1}, {{{6, {0}}}, 1}};
+  const auto set_sizes = [&](uint32_t tensor, std::vector<uint32_t> sizes) {
+    if (dynamic) file.tensors[tensor].sizes = std::move(sizes);
+    return tensor;
+  };
+  const uint32_t x = set_sizes(AddInput(file, "x", {batch, 6}), {1, 0});
+  Floats weight(36);
+  for (size_t i = 0; i < 36; ++i) weight[i] = static_cast<float>(i % 5) - 2;
+  const uint32_t w = file.AddConstant("w", {6, 6}, 0, weight);
+  Floats rows(8 * 6);
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i);
+  const uint32_t table = file.AddConstant("table", {8, 6}, 0, rows);
+  const uint32_t product = AddNode(file, "aten.linear", LinearArgs(x, w, NoneArg()), {batch, 6});
+  graph::Arg end = IntArg(static_cast<int64_t>(batch));
+  graph::Arg size = IntsArg({static_cast<int64_t>(6 * batch)});
+  if (dynamic) {
+    end.sizes = {1};
+    size.sizes = {2};
+  } else {
+    file.sizes.clear();
+  }
+  const uint32_t slice =
+      AddNode(file, "aten.slice.Tensor", {TensorArg(table), IntArg(0), IntArg(0), end, IntArg(1)},
+              {batch, 6});
+  const uint32_t sum = AddNode(file, "aten.add.Tensor", AddArgs(product, slice), {batch, 6});
+  file.outputs = {AddNode(file, "aten.view", {TensorArg(sum), size}, {6 * batch})};
+  return file;
+}
+
+Floats Ramp(size_t count) {
+  Floats values(count);
+  for (size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i % 7) - 3;
+  return values;
+}
+
+TEST_F(ModelTest, ResultsEqualThoseOfAGraphOfFixedSize) {
+  for (Storage storage : kStorages) {
+    Result<Model> model = Load(Resizable(8, /*dynamic=*/true), storage);
+    ASSERT_TRUE(model.ok()) << model.status().message();
+    ASSERT_EQ(model->symbols().size(), 1u);
+    EXPECT_THAT(model->inputs()[0].dims, ElementsAre("batch", "6"));
+    EXPECT_EQ(model->inputs()[0].shape, (Shape{8, 6}));
+    for (int64_t size : {8, 3, 1, 7, 5, 8, 2, 6, 4, 1}) {
+      const auto batch = static_cast<uint64_t>(size);
+      const Status resized = model->Resize(std::vector<Shape>{{size, 6}});
+      ASSERT_TRUE(resized.ok()) << resized.message();
+      EXPECT_EQ(model->inputs()[0].shape, (Shape{size, 6}));
+      EXPECT_EQ(model->outputs()[0].shape, (Shape{6 * size}));
+      const Floats x = Ramp(6 * batch);
+      auto expected = LoadAndRun(Resizable(batch, /*dynamic=*/false), {x}, storage);
+      auto outputs = RunModel(*model, {x});
+      ASSERT_TRUE(expected.ok() && outputs.ok());
+      EXPECT_EQ(*outputs, *expected) << "batch " << batch;
+    }
+  }
+}
+
+TEST_F(ModelTest, SizesShareMemoryWeightsAndPipelines) {
+  for (Storage storage : kStorages) {
+    Result<Model> model = Load(Resizable(8, /*dynamic=*/true), storage);
+    ASSERT_TRUE(model.ok());
+    const uint64_t weights = model->stats().constant_bytes;
+    const uint64_t first_pipelines = Counters().pipelines;
+    const auto resize = [&](int64_t batch) {
+      const Status status = model->Resize(std::vector<Shape>{{batch, 6}});
+      ASSERT_TRUE(status.ok()) << status.message();
+      ASSERT_TRUE(model->Run().ok());
+    };
+    resize(5);
+    // New: the pipeline of the slice, and a scalar instead of a vec4 copy.
+    EXPECT_LE(Counters().pipelines, first_pipelines + 2) << "weights are packed again";
+    EXPECT_LE(model->stats().constant_bytes, 2 * weights) << "more than another slice of the table";
+    const uint64_t allocations = Counters().memory_allocations;
+    const uint64_t recordings = Counters().recordings;
+    const uint64_t pipelines = Counters().pipelines;
+    for (int64_t batch : {8, 5, 8, 5}) resize(batch);
+    EXPECT_EQ(Counters().memory_allocations, allocations);
+    EXPECT_EQ(Counters().recordings, recordings);
+    EXPECT_EQ(Counters().pipelines, pipelines);
+  }
+}
+
+TEST_F(ModelTest, TimesAreThoseOfTheSizesOfTheLastRun) {
+  ModelOptions options;
+  options.max_cached_shapes = 2;
+  options.profile = true;
+  Result<Model> model =
+      Model::LoadFromMemory(*runtime_, Resizable(8, /*dynamic=*/true).Write(), options);
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  const auto resize = [&](int64_t batch) {
+    const Status status = model->Resize(std::vector<Shape>{{batch, 6}});
+    ASSERT_TRUE(status.ok()) << status.message();
+  };
+  resize(5);
+  Result<PendingRun> run = model->Submit();
+  ASSERT_TRUE(run.ok() && run->Wait().ok());
+  const auto ran = model->Profile();
+  ASSERT_TRUE(ran.ok()) << ran.status().message();
+  const uint64_t gpu_time = ValueOf(model->GpuTime());
+
+  resize(3);
+  const auto after = model->Profile();
+  ASSERT_TRUE(after.ok()) << after.status().message();
+  ASSERT_EQ(after->size(), ran->size());
+  for (size_t i = 0; i < ran->size(); ++i) {
+    EXPECT_EQ(after->at(i).gpu_ns, ran->at(i).gpu_ns);
+    EXPECT_EQ(after->at(i).grid[0], ran->at(i).grid[0]);
+  }
+  EXPECT_EQ(ValueOf(model->GpuTime()), gpu_time);
+  std::vector<std::byte> y(model->outputs()[0].size);
+  const std::vector<std::span<std::byte>> outputs{y};
+  Status unavailable = run->Wait(outputs);
+  EXPECT_EQ(unavailable.code(), StatusCode::kBusy);
+  EXPECT_EQ(unavailable.message(),
+            "The results of run 1 are not available after Resize(). Read them before.");
+  EXPECT_TRUE(run->Wait().ok());
+
+  resize(4);
+  unavailable = model->Profile().status();
+  EXPECT_EQ(unavailable.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(unavailable.message(),
+            "The times of run 1 are not available: its shapes are not among the 2 cached ones. "
+            "Read them before Resize(), or raise ModelOptions::max_cached_shapes.");
+  EXPECT_EQ(model->GpuTime().status().message(), unavailable.message());
+}
+
+TEST_F(ModelTest, OnlyTheLastSizesAreCached) {
+  ModelOptions options;
+  options.max_cached_shapes = 2;
+  Result<Model> model =
+      Model::LoadFromMemory(*runtime_, Resizable(8, /*dynamic=*/true).Write(), options);
+  ASSERT_TRUE(model.ok());
+  const auto records = [&](int64_t batch) {
+    const uint64_t before = Counters().recordings;
+    EXPECT_TRUE(model->Resize(std::vector<Shape>{{batch, 6}}).ok());
+    EXPECT_TRUE(model->Run().ok());
+    return Counters().recordings > before;
+  };
+  EXPECT_FALSE(records(8));
+  EXPECT_TRUE(records(3));
+  EXPECT_FALSE(records(8));
+  EXPECT_TRUE(records(4));
+  EXPECT_TRUE(records(3));
+}
+
+TEST_F(ModelTest, AcceptsSizesAboveTheMaximumIfAllowed) {
+  ModelOptions options;
+  options.allow_exceeding_max = true;
+  Result<Model> model =
+      Model::LoadFromMemory(*runtime_, Resizable(4, /*dynamic=*/true).Write(), options);
+  ASSERT_TRUE(model.ok());
+  Result<Model> larger = Load(Resizable(8, /*dynamic=*/true));
+  ASSERT_TRUE(larger.ok()) << larger.status().message();
+  for (const int64_t batch : {8, 4, 8}) {
+    ASSERT_TRUE(model->Resize(std::vector<Shape>{{batch, 6}}).ok());
+    ASSERT_TRUE(larger->Resize(std::vector<Shape>{{batch, 6}}).ok());
+    const auto input = Ramp(static_cast<size_t>(batch) * 6);
+    EXPECT_EQ(ValueOf(RunModel(*model, {input})), ValueOf(RunModel(*larger, {input})));
+  }
+}
+
+TEST_F(ModelTest, RejectedSizesLeaveTheModelUnchanged) {
+  Result<Model> model = Load(Resizable(4, /*dynamic=*/true));
+  ASSERT_TRUE(model.ok());
+  EXPECT_THAT(model->Resize(std::vector<Shape>{{5, 6}}).message(),
+              HasSubstr("Dimension 0 (5) of input 'x' is outside the bounds of 'batch' (1 to 4)."));
+  EXPECT_THAT(model->Resize(std::vector<Shape>{{0, 6}}).message(),
+              HasSubstr("(0) of input 'x' is outside the bounds of 'batch' (1 to 4)."));
+  EXPECT_EQ(model->inputs()[0].shape, (Shape{4, 6}));
+  EXPECT_TRUE(RunModel(*model, {Ramp(24)}).ok());
+  PendingRun run = ValueOf(model->Submit());
+  EXPECT_EQ(model->Resize(std::vector<Shape>{{2, 6}}).code(), StatusCode::kBusy);
+  ASSERT_TRUE(run.Wait().ok());
+  Result<Model> fixed = Load(Resizable(4, /*dynamic=*/false));
+  ASSERT_TRUE(fixed.ok());
+  EXPECT_TRUE(fixed->Resize(std::vector<Shape>{{4, 6}}).ok());
+  EXPECT_EQ(fixed->Resize(std::vector<Shape>{{3, 6}}).message(),
+            "Shape 0 is [3, 6]; expected [4, 6]. The model has no dynamic shapes. Import it with "
+            "--dim NAME=MIN..MAX.\n - While resizing the model.");
+}
+
+}  // namespace
+}  // namespace spirloom

@@ -1,0 +1,186 @@
+// GPU times of complete runs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+#include "runtime/graph/file/graph_loader.h"
+#include "tests/support/model_fixture.h"
+#include "tests/value_of.h"
+
+namespace spirloom {
+namespace {
+
+using graph::FileGraph;
+using graph::IntArg;
+using graph::NoneArg;
+using graph::TensorArg;
+using ::testing::Each;
+using ::testing::Field;
+using ::testing::HasSubstr;
+
+constexpr int kRuns = 5;  // the minimum over these is compared
+
+// Applies `layers` times x = x w^T, with w of 256 x 256.
+FileGraph Matmuls(int layers) {
+  constexpr uint64_t kSide = 256;
+  FileGraph file;
+  const Floats ones(kSide * kSide, 1.0f / kSide);
+  const uint32_t w = file.AddConstant("w", {kSide, kSide}, 0, ones);
+  uint32_t t = AddInput(file, "x", {kSide, kSide});
+  for (int i = 0; i < layers; ++i) {
+    t = AddNode(file, "aten.linear", LinearArgs(t, w, NoneArg()), {kSide, kSide});
+  }
+  file.outputs = {t};
+  return file;
+}
+
+// A state x = x w^T.
+FileGraph Recurrent() {
+  FileGraph file = Matmuls(1);
+  file.states = {{file.inputs[0], file.outputs[0]}};
+  file.inputs.clear();
+  file.outputs.clear();
+  return file;
+}
+
+template <typename Call>
+uint64_t HostNanoseconds(const Call& call) {
+  const auto start = std::chrono::steady_clock::now();
+  call();
+  return static_cast<uint64_t>(
+      std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
+}
+
+class ModelTimesTest : public ModelTest {
+ protected:
+  void SetUp() override {
+    ModelTest::SetUp();
+    if (IsSkipped()) return;
+    if (runtime_->state()->device->physical().timestamp_valid_bits == 0) {
+      GTEST_SKIP() << "The device has no timestamps.";
+    }
+  }
+
+  static Model LoadTimed(const FileGraph& file, Storage storage = Storage::kAuto) {
+    ModelOptions options;
+    options.storage = storage;
+    options.time_runs = true;
+    return ValueOf(Model::LoadFromMemory(*runtime_, file.Write(), options));
+  }
+
+  static uint64_t MinGpuTime(Model& model) {
+    uint64_t min = UINT64_MAX;
+    for (int i = 0; i < kRuns; ++i) {
+      EXPECT_TRUE(model.Run().ok());
+      min = std::min(min, ValueOf(model.GpuTime()));
+    }
+    return min;
+  }
+};
+
+TEST_F(ModelTimesTest, TheGpuTimeIsLessThanTheHostTime) {
+  for (Storage storage : kStorages) {
+    Model model = LoadTimed(Matmuls(4), storage);
+    EXPECT_EQ(ValueOf(model.GpuTime()), 0u) << "before the first run";
+    for (int i = 0; i < 3; ++i) {
+      const uint64_t host = HostNanoseconds([&] { ASSERT_TRUE(model.Run().ok()); });
+      const uint64_t gpu = ValueOf(model.GpuTime());
+      EXPECT_GT(gpu, 0u);
+      EXPECT_LE(gpu, host);
+      EXPECT_EQ(ValueOf(model.GpuTime()), gpu) << "repeated";
+    }
+    EXPECT_THAT(ValueOf(model.Profile()), Each(Field(&DispatchProfile::gpu_ns, 0u)))
+        << "dispatches have no times without ModelOptions::profile";
+  }
+}
+
+TEST_F(ModelTimesTest, AllDispatchesAreIncluded) {
+  Model one = LoadTimed(Matmuls(1)), many = LoadTimed(Matmuls(16));
+  EXPECT_GT(MinGpuTime(many), 2 * MinGpuTime(one));
+}
+
+TEST_F(ModelTimesTest, ProfilingIncludesTheGpuTimeOfTheRun) {
+  for (const bool time_runs : {false, true}) {
+    ModelOptions options;
+    options.profile = true;
+    options.time_runs = time_runs;
+    Model model = ValueOf(Model::LoadFromMemory(*runtime_, Matmuls(4).Write(), options));
+    ASSERT_TRUE(model.Run().ok());
+    const uint64_t gpu = ValueOf(model.GpuTime());
+    uint64_t end = 0;
+    for (const DispatchProfile& dispatch : ValueOf(model.Profile())) {
+      EXPECT_GT(dispatch.gpu_ns, 0u);
+      EXPECT_GE(gpu, dispatch.start_ns + dispatch.gpu_ns);
+      end = dispatch.start_ns + dispatch.gpu_ns;
+    }
+    EXPECT_EQ(gpu, end);
+  }
+}
+
+// 16 MiB are copied to the device; the kernels read 3 elements.
+TEST_F(ModelTimesTest, CopiesOfInputsAreNotIncluded) {
+  FileGraph file;
+  constexpr uint64_t kCount = 4 << 20;
+  const uint32_t x = AddInput(file, "x", {kCount});
+  const uint32_t first = AddNode(file, "aten.slice.Tensor",
+                                 {TensorArg(x), IntArg(0), IntArg(0), IntArg(3), IntArg(1)}, {3});
+  file.outputs = {AddNode(file, "aten.relu", {TensorArg(first)}, {3})};
+  const std::vector<std::byte> bytes = file.Write();
+  const graph::Graph graph = ValueOf(graph::ParseGraph(bytes));
+  ModelOptions options;
+  options.time_runs = true;
+  const auto state = ValueOf(
+      internal::BuildModel(runtime_->state(), graph, options, internal::HostAccess::kStaged));
+  const Floats x_values(kCount, 1);
+  Floats y_values(3);
+  const std::vector<std::span<const std::byte>> inputs{std::as_bytes(std::span(x_values))};
+  const std::vector<std::span<std::byte>> outputs{std::as_writable_bytes(std::span(y_values))};
+  uint64_t gpu = UINT64_MAX, host = UINT64_MAX;
+  for (int i = 0; i < kRuns; ++i) {
+    host = std::min(host, HostNanoseconds([&] {
+                      ASSERT_TRUE(internal::RunModel(*state, inputs, outputs).ok());
+                    }));
+    gpu = std::min(gpu, ValueOf(internal::ReadGpuTime(*state)));
+  }
+  EXPECT_GT(gpu, 0u);
+  EXPECT_LT(gpu, host / 8);
+}
+
+TEST_F(ModelTimesTest, RepeatedRunsReportTheTimeOfTheLastRun) {
+  constexpr size_t kSteps = 20;
+  Model model = LoadTimed(Recurrent());
+  uint64_t gpu = UINT64_MAX, host = UINT64_MAX;
+  for (int i = 0; i < kRuns; ++i) {
+    host = std::min(host, HostNanoseconds([&] {
+                      ASSERT_TRUE(ValueOf(model.SubmitRepeated(kSteps)).Wait().ok());
+                    }));
+    gpu = std::min(gpu, ValueOf(model.GpuTime()));
+  }
+  EXPECT_GT(gpu, 0u);
+  EXPECT_LT(gpu, host / 4);
+}
+
+TEST_F(ModelTimesTest, ARunWithoutDispatchesTakesNoTime) {
+  FileGraph file;
+  const uint32_t x = AddInput(file, "x", {0, 3});
+  file.outputs = {AddNode(file, "aten.relu", {TensorArg(x)}, {0, 3})};
+  Model model = LoadTimed(file);
+  ASSERT_EQ(model.stats().dispatches, 0u);
+  ASSERT_TRUE(model.Run().ok());
+  EXPECT_EQ(ValueOf(model.GpuTime()), 0u);
+}
+
+TEST_F(ModelTimesTest, TimesMustBeEnabledAtLoad) {
+  Model model = ValueOf(Load(SmallGraph()));
+  ASSERT_TRUE(model.Run().ok());
+  const Status status = model.GpuTime().status();
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("GPU times require ModelOptions::time_runs"));
+}
+
+}  // namespace
+}  // namespace spirloom

@@ -1,0 +1,28 @@
+// A small library of ops with placeholder shaders, for tests of planning (op_specs/).
+//
+//   test.add(a, b)            any storage; f32 only
+//   test.sum(x)               buffer only; two kernels
+//   test.cast(x)              any storage to any storage
+//   test.view(x, shape)       a view; its kernel is buffer only
+//   test.slice(x, …)          a view if the step is 1
+//   test.overflowing_view(x)  a view with an offset beyond the end of x
+//   test.concat(tensors)      any storage
+//   test.update(x, part)      updates x in place; buffer only
+//   test.linear(x, w)         w is packed by test.pack, in a buffer
+//   test.pack(w)              buffer only
+//   test.optional(x, bias)    bias is optional; buffer only
+//   test.int8(x)              requires Vulkan 1.2 and 8-bit storage; buffer only
+//   spirloom.copy             any storage to any storage; f32 only
+#ifndef SPIRLOOM_TESTS_SUPPORT_FAKE_LIBRARY_FAKE_LIBRARY_H_
+#define SPIRLOOM_TESTS_SUPPORT_FAKE_LIBRARY_FAKE_LIBRARY_H_
+
+#include "runtime/ops/op_index.h"
+
+namespace spirloom::testing {
+
+// An index of the ops above, with static storage duration.
+const ops::OpIndex& FakeIndex();
+
+}  // namespace spirloom::testing
+
+#endif  // SPIRLOOM_TESTS_SUPPORT_FAKE_LIBRARY_FAKE_LIBRARY_H_

@@ -1,0 +1,91 @@
+"""Models with dynamic shapes on the device equal models with fixed shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from spirloom.cli import main
+
+from tests.frontend.varying_models import (
+    export_convolutional,
+    export_language,
+)
+from tests.tools.programs import Program
+
+STORAGES = ("buffer", "texture3d")
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Contains language.onnx and images.onnx, and graphs of both with dynamic shapes."""
+    path = tmp_path_factory.mktemp("dynamic")
+    import_graph(export_language(path / "language.onnx"), "dynamic", batch="1..8", seq="1..40")
+    import_graph(
+        export_convolutional(path / "images.onnx"), "dynamic", batch="1..8", height="9..30"
+    )
+    yield path
+
+
+def import_graph(model: Path, name: str, **dims: object) -> Path:
+    graph = model.with_name(f"{model.stem}_{name}.slg")
+    flags = [f"--dim={dim}={size}" for dim, size in dims.items()]
+    assert main(["import", str(model), "-o", str(graph), *flags]) == 0
+    return graph
+
+
+def run(program: Program, graph: Path, x: np.ndarray, storage: str) -> np.ndarray:  # type: ignore[type-arg]
+    np.save(graph.with_name("x.npy"), x)
+    done = program(
+        graph, "--input", f"x={graph.with_name('x.npy')}", "--output-dir", graph.parent,
+        "--storage", storage, "--validation", "--repeat", "1",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return np.asarray(np.load(graph.with_name("y.npy")))
+
+
+def expect_equal(
+    program: Program, model: Path, sizes: Mapping[str, int], x: object, storage: str
+) -> None:
+    graph = model.with_name(f"{model.stem}_dynamic.slg")
+    x = np.asarray(x)
+    fixed = import_graph(model, "fixed", **sizes)
+    np.testing.assert_array_equal(
+        run(program, graph, x, storage), run(program, fixed, x, storage), f"{sizes} in {storage}"
+    )
+
+
+@pytest.mark.parametrize(("batch", "seq"), [(1, 1), (2, 13), (5, 40), (8, 40), (3, 7)])
+def test_language_models(spirloom_run: Program, directory: Path, batch: int, seq: int) -> None:
+    tokens = np.random.default_rng(batch).integers(0, 50, (batch, seq), dtype=np.int32)
+    sizes = {"batch": batch, "seq": seq}
+    for storage in STORAGES:
+        expect_equal(spirloom_run, directory / "language.onnx", sizes, tokens, storage)
+
+
+@pytest.mark.parametrize(("batch", "height"), [*((n, 9 + 3 * n) for n in range(1, 8)), (8, 30)])
+def test_images(spirloom_run: Program, directory: Path, batch: int, height: int) -> None:
+    x = np.random.default_rng(batch).standard_normal((batch, 3, height, 16), dtype=np.float32)
+    sizes = {"batch": batch, "height": height}
+    for storage in STORAGES:
+        expect_equal(spirloom_run, directory / "images.onnx", sizes, x, storage)
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ((9, 3, 9, 16), "(9) of input 'x' is outside the bounds of 'batch' ("),
+        ((1, 3, 8, 16), "(8) of input 'x' is outside the bounds of 'height' (9 to "),
+        ((1, 3, 9, 15), "Dimension 3 (15) of input 'x' differs from the model's (16)"),
+        ((3, 9, 16), "Input 'x' has rank 3; expected 4"),
+    ],
+)
+def test_invalid_shapes_are_rejected(
+    spirloom_run: Program, directory: Path, shape: tuple[int, ...], message: str
+) -> None:
+    np.save(directory / "x.npy", np.zeros(shape, dtype=np.float32))
+    done = spirloom_run(directory / "images_dynamic.slg", "--input", f"x={directory / 'x.npy'}")
+    assert done.returncode == 2
+    assert message in done.stderr
