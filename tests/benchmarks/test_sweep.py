@@ -103,11 +103,11 @@ def test_packed_weights_and_absent_tensors(tmp_path: Path) -> None:
         ({"kernel": "huge"}, CALL, "no kernel 'huge'; the spec has: mm_subgroup_aligned, "),
         ({"params": {"quods": [1]}, "keys": {}}, CALL, "Param 'quods' is unknown"),
         ({"keys": {"grid": "{tile} * 64"}}, CALL, "--key grid: error: '{tile} \\* 64' cannot be"),
-        ({}, "70x36 36x68", "names one dtype.* names 0"),
-        ({}, "70x36 37x68 f32", "This is no call of aten.mm: "),
-        ({}, "70x36 36x68 5 f32", "no tensor left for '5'"),
-        ({}, "70x36 36x68 i32", "has none of: i32"),
-        ({}, "70x0 0x68 f32", "No version can compute this"),
+        ({}, "70x36 36x68", "Expected one dtype, .*; found 0"),
+        ({}, "70x36 37x68 f32", "Invalid call of aten.mm: "),
+        ({}, "70x36 36x68 5 f32", "has no further tensor argument for '5'"),
+        ({}, "70x36 36x68 i32", "has no variant for the dtypes of the calls: i32"),
+        ({}, "70x0 0x68 f32", "No version supports this call"),
     ],
 )
 def test_invalid_requests_are_reported(
