@@ -135,12 +135,12 @@ void WidenOutput(EValue& value, std::span<const std::byte> scratch) {
   Widen(*TypeOf(tensor.scalar_type()), scratch, bytes);
 }
 
-Status SetInt(EValue& value, int64_t value) {
-  if (!value.isTensor()) {
-    value = EValue(value);
+Status SetInt(EValue& target, int64_t value) {
+  if (!target.isTensor()) {
+    target = EValue(value);
     return Status();
   }
-  Tensor& tensor = value.toTensor();
+  Tensor& tensor = target.toTensor();
   if (tensor.numel() == 1 && tensor.scalar_type() == ScalarType::Long) {
     *tensor.mutable_data_ptr<int64_t>() = value;
   } else if (tensor.numel() == 1 && tensor.scalar_type() == ScalarType::Int) {

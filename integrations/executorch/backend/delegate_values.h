@@ -36,7 +36,7 @@ Result<std::span<std::byte>> OutputBytes(EValue& value, const IoSpec& spec, cons
 void WidenOutput(EValue& value, std::span<const std::byte> scratch);
 
 // Stores an int output.
-Status SetInt(EValue& value, int64_t value);
+Status SetInt(EValue& target, int64_t value);
 
 }  // namespace spirloom::delegate
 

@@ -42,10 +42,10 @@ Status CheckElements(std::span<const std::byte> bytes, const TensorInfo& input) 
   for (size_t i = 0; i < bytes.size() / sizeof(Int); ++i) {
     Int value;
     std::memcpy(&value, bytes.data() + i * sizeof(Int), sizeof(Int));
-    if (value >= input.min && value <= input.upper_bound) continue;
+    if (value >= input.min && value <= input.max) continue;
     return Error(StatusCode::kInvalidArgument,
                  {"Element ", i, " (", static_cast<int64_t>(value), ") of input ",
-                  Quote(input.name), " is not between ", input.min, " and ", input.upper_bound,
+                  Quote(input.name), " is not between ", input.min, " and ", input.max,
                   ", the bounds that it was exported with (compile option 'ranges')."});
   }
   return Status();
@@ -55,13 +55,13 @@ Status CheckElements(std::span<const std::byte> bytes, const TensorInfo& input) 
 Status CheckBounds(std::span<const std::byte> bytes, const TensorInfo& input) {
   switch (input.dtype) {
     case DType::kI32:
-      if (input.min <= INT32_MIN && input.upper_bound >= INT32_MAX) return Status();
+      if (input.min <= INT32_MIN && input.max >= INT32_MAX) return Status();
       return CheckElements<int32_t>(bytes, input);
     case DType::kI8:
-      if (input.min <= INT8_MIN && input.upper_bound >= INT8_MAX) return Status();
+      if (input.min <= INT8_MIN && input.max >= INT8_MAX) return Status();
       return CheckElements<int8_t>(bytes, input);
     case DType::kU8:
-      if (input.min <= 0 && input.upper_bound >= UINT8_MAX) return Status();
+      if (input.min <= 0 && input.max >= UINT8_MAX) return Status();
       return CheckElements<uint8_t>(bytes, input);
     default:
       return Status();
