@@ -1,6 +1,5 @@
 #include "compiler/checks/divergence.h"
 
-#define SPV_ENABLE_UTILITY_CODE  // spv::HasResultAndType
 #include <spirv/unified1/GLSL.std.450.h>
 
 #include <algorithm>

@@ -47,9 +47,6 @@ bool HasPossessiveInterval(std::string_view pattern) {
   return false;
 }
 
-struct FreeCode {
-  void operator()(pcre2_code* code) const { pcre2_code_free(code); }
-};
 struct FreeMatch {
   void operator()(pcre2_match_data* match) const { pcre2_match_data_free(match); }
 };
@@ -66,7 +63,10 @@ std::string MessageOf(int code) {
 }  // namespace
 
 struct Regex::Code {
-  std::unique_ptr<pcre2_code, FreeCode> code;
+  struct Free {
+    void operator()(pcre2_code* code) const { pcre2_code_free(code); }
+  };
+  std::unique_ptr<pcre2_code, Free> code;
 };
 
 Result<Regex> Regex::Compile(std::string_view pattern) {

@@ -44,7 +44,9 @@ constexpr std::array<TypeName, 15> kTypes{{{"<f4", DType::kF32},
                                            {"<u2", DType::kI32, WideType::kUint16},
                                            {"<f8", DType::kF32, WideType::kFloat64}}};
 
-Status Invalid(std::string message) { return Status(StatusCode::kInvalidFile, std::move(message)); }
+Status InvalidNpy(std::string message) {
+  return Status(StatusCode::kInvalidFile, std::move(message));
+}
 
 struct Header {
   std::optional<std::string> descr;
@@ -77,7 +79,7 @@ class HeaderParser {
 
  private:
   static Status Malformed(const std::string& why) {
-    return Invalid("The .npy header is malformed: " + why + ".");
+    return InvalidNpy("The .npy header is malformed: " + why + ".");
   }
 
   void SkipSpace() {
@@ -166,17 +168,17 @@ struct Sections {
 Result<Sections> Split(std::span<const std::byte> file) {
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
   if (!text.starts_with(kMagic))
-    return Invalid("The file is not a .npy file: it does not begin with the magic string.");
+    return InvalidNpy("The file is not a .npy file: it does not begin with the magic string.");
   const size_t version_at = kMagic.size();
-  if (file.size() < version_at + 2) return Invalid("The .npy file is truncated in its header.");
+  if (file.size() < version_at + 2) return InvalidNpy("The .npy file is truncated in its header.");
   const int version = std::to_integer<int>(file[version_at]);
   if (version < 1 || version > 3) {
-    return Invalid("The .npy version (" + std::to_string(version) + ") is not 1, 2 or 3.");
+    return InvalidNpy("The .npy version (" + std::to_string(version) + ") is not 1, 2 or 3.");
   }
   const size_t length_at = version_at + 2;
   const size_t length_bytes = version == 1 ? 2 : 4;
   if (file.size() < length_at + length_bytes) {
-    return Invalid("The .npy file is truncated in its header.");
+    return InvalidNpy("The .npy file is truncated in its header.");
   }
   size_t length = 0;
   for (size_t i = 0; i < length_bytes; ++i) {
@@ -184,7 +186,7 @@ Result<Sections> Split(std::span<const std::byte> file) {
   }
   const size_t header_at = length_at + length_bytes;
   if (length > file.size() - header_at) {
-    return Invalid("The .npy file is truncated in its header.");
+    return InvalidNpy("The .npy file is truncated in its header.");
   }
   return Sections{text.substr(header_at, length), header_at + length};
 }
@@ -195,9 +197,9 @@ Result<TypeName> FindType(const std::string& descr) {
   }
   const std::string quoted = Quote(descr);
   if (!descr.empty() && descr[0] == '>') {
-    return Invalid("Element type " + quoted + " is big-endian; save the array little-endian.");
+    return InvalidNpy("Element type " + quoted + " is big-endian; save the array little-endian.");
   }
-  return Invalid("Element type " + quoted + " is not a float, integer or bool type.");
+  return InvalidNpy("Element type " + quoted + " is not a float, integer or bool type.");
 }
 
 Result<size_t> ByteSize(size_t element_size, const Shape& shape) {
@@ -206,7 +208,7 @@ Result<size_t> ByteSize(size_t element_size, const Shape& shape) {
   for (int64_t dim : shape) {
     const auto count = static_cast<uint64_t>(dim);
     if (count != 0 && size > kMaxBytes / count) {
-      return Invalid("Shape " + ToString(shape) + " has too many elements.");
+      return InvalidNpy("Shape " + ToString(shape) + " has too many elements.");
     }
     size *= count;
   }
@@ -223,15 +225,16 @@ Result<Array> ParseNpy(std::span<const std::byte> file) {
   array.dtype = type.dtype;
   array.shape = std::move(*header.shape);
   if (*header.fortran_order && array.shape.size() > 1) {
-    return Invalid("The array is column-major (Fortran order); save numpy.ascontiguousarray(x).");
+    return InvalidNpy(
+        "The array is column-major (Fortran order); save numpy.ascontiguousarray(x).");
   }
   const size_t element_size = type.wide ? ElementSize(*type.wide) : ElementSize(type.dtype);
   SPIRLOOM_TRY_ASSIGN(const size_t size, ByteSize(element_size, array.shape));
   const std::span<const std::byte> data = file.subspan(sections.data);
   if (data.size() != size) {
-    return Invalid("The .npy file contains " + std::to_string(data.size()) +
-                   " bytes of elements; " + *header.descr + " " + ToString(array.shape) +
-                   " requires " + std::to_string(size) + ".");
+    return InvalidNpy("The .npy file contains " + std::to_string(data.size()) +
+                      " bytes of elements; " + *header.descr + " " + ToString(array.shape) +
+                      " requires " + std::to_string(size) + ".");
   }
   if (type.wide) {
     SPIRLOOM_TRY_ASSIGN(array.bytes, Narrowed(data, *type.wide));
