@@ -33,9 +33,9 @@ SIZES = {
 }
 
 
-def read(folder: Path, model_type: str, context: int | None = None, **told: Any) -> Config:
+def read(folder: Path, model_type: str, context: int | None = None, **overrides: Any) -> Config:
     path = folder / "config.json"
-    path.write_text(json.dumps({**SIZES, "model_type": model_type, **told}))
+    path.write_text(json.dumps({**SIZES, "model_type": model_type, **overrides}))
     return read_config(path, context)
 
 
@@ -194,12 +194,12 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("model_type", "told", "message"), REFUSED)
+@pytest.mark.parametrize(("model_type", "overrides", "message"), REFUSED)
 def test_what_is_refused(
-    model_type: str, told: dict[str, Any], message: str, tmp_path: Path
+    model_type: str, overrides: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ImportFailure, match=message):
-        read(tmp_path, model_type, **told)
+        read(tmp_path, model_type, **overrides)
 
 
 def test_scores_of_the_largest_gemma(tmp_path: Path) -> None:

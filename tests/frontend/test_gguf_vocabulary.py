@@ -62,11 +62,11 @@ def test_texts_begin_with_a_space_unless_told() -> None:
     assert prepended not in tokenizer(add_space_prefix=False)["normalizer"]["normalizers"]
 
 
-@pytest.mark.parametrize(("told", "adds"), [(None, True), (True, True), (False, False)])
-def test_texts_begin_with_the_first_token_unless_told(told: bool | None, adds: bool) -> None:
-    assert facts(add_bos_token=told)["add_bos"] is adds
+@pytest.mark.parametrize(("add_bos_token", "adds"), [(None, True), (True, True), (False, False)])
+def test_texts_begin_with_bos_unless_disabled(add_bos_token: bool | None, adds: bool) -> None:
+    assert facts(add_bos_token=add_bos_token)["add_bos"] is adds
     bytes_ = {"model": "gpt2", "merges": ["a b"], "scores": None}
-    assert facts(add_bos_token=told, **bytes_)["add_bos"] is (told is True)
+    assert facts(add_bos_token=add_bos_token, **bytes_)["add_bos"] is (add_bos_token is True)
 
 
 @pytest.mark.parametrize(

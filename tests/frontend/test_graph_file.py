@@ -12,13 +12,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import spec_model.graph_file
 from spirloom import graph_file, graph_reader, inspect
 from spirloom.errors import ImportFailure
 from spirloom.interval import Interval
 from spirloom.ir import DType, Graph, Node, State, Storage, Tensor, constant
 from spirloom.ops import OpLibrary
 from spirloom_schema.FormatVersion import FormatVersion
+
+import spec_model.graph_file
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -35,7 +36,7 @@ def small_graph() -> Graph:
 
 
 def test_the_format_version_is_that_of_the_schema() -> None:
-    assert spec_model.graph_file.VERSION == FormatVersion.Current
+    assert FormatVersion.Current == spec_model.graph_file.VERSION
 
 
 def test_round_trip(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""move_rows: a permutation of rows moves across a linear layer if it can merge with copies."""
+"""move_row_permutations: permutations of rows move across linear layers to merge with copies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from spirloom.builder import Builder
 from spirloom.ir import DType, Graph, Tensor
 from spirloom.ops import OpLibrary
-from spirloom.passes.permutations import move_rows
+from spirloom.passes.permutations import move_row_permutations
 
 from tests.frontend import reference_run
 from tests.frontend.models import ops, random
@@ -28,7 +28,7 @@ def moved(library: OpLibrary, make: Make, *shape: int) -> Graph:
         y.name = f"y{i}"
     inputs = {"x": random(*shape)}
     before = reference_run.run(graph, inputs)
-    move_rows(graph, library)
+    move_row_permutations(graph, library)
     after = reference_run.run(graph, inputs)
     for one, two in zip(before.values(), after.values(), strict=True):
         np.testing.assert_allclose(one, two, rtol=1e-6, atol=1e-6)

@@ -265,7 +265,7 @@ CASES = {
         shape=(3, 9, 12),
     ),
     "chain": Case(
-        "fuse-chains",
+        "fuse-elementwise",
         lambda: Parallel(
             Calls(lambda x: 2 / (1 + torch.exp(-x * 0.5).sqrt())),
             Calls(lambda x: torch.maximum(3 - x, x.mean((2, 3), keepdim=True)).abs().log()),
@@ -340,12 +340,14 @@ CASES = {
         shape=(2, 7, 8),
     ),
     "swiglu": Case(
-        "fuse-gates",
+        "fuse-gated-activations",
         lambda: Calls(lambda x: nn.functional.silu(x) * x.tanh()),
         "aten.silu",
         "spirloom.swiglu",
     ),
-    "softsign": Case("fuse-gates", lambda: Calls(lambda x: x / (1 + x.abs())), "aten.abs"),
+    "softsign": Case(
+        "fuse-gated-activations", lambda: Calls(lambda x: x / (1 + x.abs())), "aten.abs"
+    ),
     "permutations": Case(
         "move-permutations",
         lambda: Parallel(
@@ -363,6 +365,6 @@ CASES = {
         "spirloom.strided_attention",
         shape=(2, 7, 16),
     ),
-    "rows": Case("move-rows", RowsFirst, "aten.permute", shape=(2, 7, 16)),
+    "rows": Case("move-row-permutations", RowsFirst, "aten.permute", shape=(2, 7, 16)),
     "views": Case("simplify-views", lambda: Calls(rearranged), "aten.view"),
 }

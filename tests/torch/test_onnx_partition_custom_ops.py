@@ -151,5 +151,7 @@ def test_a_host_that_fails_is_named(tmp_path: Path) -> None:
     loaded = spirloom.onnx.load(saved(model(None), tmp_path), host=failing)
     with pytest.raises(Unsupported, match="failed: ValueError: no magic today$"):
         loaded(X)
-    with pytest.raises(ImportFailure, match="no host 'abacus'. The hosts are: onnxruntime, reference"):
+    with pytest.raises(
+        ImportFailure, match="no host 'abacus'. The hosts are: onnxruntime, reference"
+    ):
         spirloom.onnx.load(saved(model(None), tmp_path), host="abacus")

@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection
 
 from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
-from spirloom.passes.activation_patterns import fuse_gates, fuse_gelu, fuse_patterns
+from spirloom.passes.activation_patterns import fuse_gated_activations, fuse_gelu, fuse_patterns
 from spirloom.passes.attention.decomposed import fuse_attention, simplify_attention
 from spirloom.passes.attention.rotary_embedding import fuse_rotary
 from spirloom.passes.attention.strided import stride_attention
 from spirloom.passes.cleanup import merge_constants, remove_dead_nodes, simplify_views
 from spirloom.passes.data_movement import fold_copies
-from spirloom.passes.elementwise_fusion import fuse_chains
+from spirloom.passes.elementwise_fusion import fuse_elementwise
 from spirloom.passes.fp16 import to_fp16
 from spirloom.passes.integer_layers import fuse_integers
 from spirloom.passes.large_weights import LARGEST_WEIGHT, split_weights, tie_tables
@@ -24,7 +24,7 @@ from spirloom.passes.layer_fusion import (
     fuse_residuals,
 )
 from spirloom.passes.normalization import fuse_layer_norm, fuse_rms_norm
-from spirloom.passes.permutations import move_permutations, move_rows
+from spirloom.passes.permutations import move_permutations, move_row_permutations
 from spirloom.passes.weight_quantization import Quantization, fuse_quantized, quantize_weights
 from spirloom.terminal import Report, silent
 
@@ -43,12 +43,12 @@ OPTIMIZATIONS: dict[str, Callable[[Graph, OpLibrary], None]] = {
     "fuse-attention": fuse_attention,
     "simplify-attention": simplify_attention,
     "move-permutations": move_permutations,
-    "fuse-gates": fuse_gates,
+    "fuse-gated-activations": fuse_gated_activations,
     "fuse-bias": fuse_bias,
-    "move-rows": move_rows,
+    "move-row-permutations": move_row_permutations,
     "fuse-residuals": fuse_residuals,
     "fuse-activations": fuse_activations,
-    "fuse-chains": fuse_chains,
+    "fuse-elementwise": fuse_elementwise,
     "stride-attention": stride_attention,
     "fold-copies": fold_copies,
 }

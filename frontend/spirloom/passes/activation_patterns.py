@@ -163,7 +163,7 @@ def _function(library: OpLibrary, matcher: Matcher, value: Tensor) -> Node | Non
 SWIGLU, SOFTSIGN = "spirloom.swiglu", "spirloom.softsign"
 
 
-def fuse_gates(graph: Graph, library: OpLibrary) -> None:
+def fuse_gated_activations(graph: Graph, library: OpLibrary) -> None:
     """Replaces the last node of each pattern with one call. Runs before layers absorb the silu."""
     matcher = Matcher(graph)
     for node in graph.nodes:

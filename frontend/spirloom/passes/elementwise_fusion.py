@@ -27,7 +27,7 @@ class _Chain:
         return library.complete(CHAIN, {"x": self.x, "steps": self.steps, **given})
 
 
-def fuse_chains(graph: Graph, library: OpLibrary) -> None:
+def fuse_elementwise(graph: Graph, library: OpLibrary) -> None:
     """Fuses, for example, relu(x * a + b) into one call, if nothing else reads the intermediate
     results.
     """

@@ -121,7 +121,7 @@ def _inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
 LINEAR = "aten.linear"
 
 
-def move_rows(graph: Graph, library: OpLibrary) -> None:
+def move_row_permutations(graph: Graph, library: OpLibrary) -> None:
     """Rewrites permute(linear(copy(x))) to linear(permute(copy(x))), and moves a permutation of the
     rows of a linear layer's input to its output where only copies read that.
 
