@@ -18,6 +18,7 @@ from spec_model.expr.types import Operation
 from spec_model.library import without_test_kernels
 from spec_model.load.loader import load_library
 from spec_model.op import Op
+from spec_model.reference import Reference
 from spec_model.templates import Directory
 
 
@@ -67,21 +68,31 @@ def _within(value: object) -> Iterator[Operation]:
 
 
 def store(ops: Mapping[str, Op], path: Path) -> None:
-    """Writes the operators, without tests and references."""
+    """Writes the operators without tests, and references with paths relative to the specs."""
     file = BytesIO()
-    _Pickler(file).dump({name: _untested(op) for name, op in ops.items()})
+    _Pickler(file).dump({name: _without_paths(op) for name, op in ops.items()})
     path.write_bytes(file.getvalue())
 
 
-def _untested(op: Op) -> Op:
-    nowhere = replace(op.reference, directory=Directory(Path(), ""), files=())
-    return replace(op, tests=(), reference=nowhere)
+def _without_paths(op: Op) -> Op:
+    root = op.reference.directory.path
+    files = tuple(file.relative_to(root) for file in op.reference.files)
+    return replace(op, tests=(), reference=_moved(op.reference, Directory(Path(), ""), files))
 
 
-def load(path: Path) -> dict[str, Op]:
-    """The operators of the file, by name. They have no tests, and their references cannot run."""
+def load(path: Path, specs: Path) -> dict[str, Op]:
+    """The operators of the file, by name, without tests. Their references run the modules of
+    `specs`, a copy of the directory of specs that they were stored from."""
     ops: dict[str, Op] = _Unpickler(BytesIO(path.read_bytes())).load()
+    directory = Directory(specs, specs.name)
+    for name, op in ops.items():
+        files = tuple(specs / file for file in op.reference.files)
+        ops[name] = replace(op, reference=_moved(op.reference, directory, files))
     return ops
+
+
+def _moved(reference: Reference, directory: Directory, files: tuple[Path, ...]) -> Reference:
+    return replace(reference, directory=directory, files=files, _compiled=[])
 
 
 def main() -> None:

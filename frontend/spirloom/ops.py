@@ -42,7 +42,7 @@ class OpLibrary:
         self._ops: Mapping[str, Op]
         own = (tuple(spec_dirs), tuple(template_dirs)) == (OWN_SPECS, OWN_TEMPLATES)
         if own and STORED.exists():
-            self._ops = stored.load(STORED)
+            self._ops = stored.load(STORED, OWN_SPECS[0])
         else:
             self._ops = _loaded(spec_dirs, template_dirs)
         self._serving = {

@@ -32,6 +32,21 @@ print(f"{(found.argmax(axis=1) == labels).mean():.2%} {np.abs(found - logits).ma
 print([name for name in ("onnx", "yaml", "jinja2", "flatbuffers") if name in sys.modules])
 """
 
+# y = x + a * b, with constants a and b.
+WRITE_CONSTANT_SUM = """
+import sys
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper, save
+
+a, b = (numpy_helper.from_array(np.array(v, np.float32), n)
+        for n, v in (("a", [1, 2, 3]), ("b", [4, 5, 6])))
+nodes = [helper.make_node("Mul", ["a", "b"], ["c"]), helper.make_node("Add", ["x", "c"], ["y"])]
+x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, [3]) for n in "xy")
+graph = helper.make_graph(nodes, "sum", [x], [y], [a, b])
+opset = helper.make_opsetid("", 17)
+save(helper.make_model(graph, opset_imports=[opset], ir_version=8), sys.argv[1])
+"""
+
 
 def call(directory: Path, *command: str | Path, code: int = 0) -> str:
     """The output of a command in `directory`, without access to the repository."""
@@ -103,6 +118,15 @@ def test_the_commands(bare: Path, importing: Path, graph: Path, tmp_path: Path) 
         tmp_path, bare / "spirloom", "import", DIGITS / "digits.onnx", "-o", "x.slg", code=1
     )
     assert "pip install 'spirloom[onnx]'" in output
+
+
+def test_constants_are_folded_at_import(bare: Path, importing: Path, tmp_path: Path) -> None:
+    """The package contains the references that compute constants."""
+    call(tmp_path, importing / "python3", "-c", WRITE_CONSTANT_SUM, "sum.onnx")
+    call(tmp_path, importing / "spirloom", "import", "sum.onnx", "-o", "sum.slg")
+    assert "aten.mul" not in call(tmp_path, importing / "spirloom", "inspect", "sum.slg")
+    run = "import numpy, spirloom; print(*spirloom.load('sum.slg')(numpy.ones(3, 'f'))[0])"
+    assert call(tmp_path, bare / "python3", "-c", run).split() == ["5.0", "11.0", "19.0"]
 
 
 def test_an_exported_program_needs_neither_pytorch_nor_onnx(reading: Path, tmp_path: Path) -> None:
