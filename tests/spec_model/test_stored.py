@@ -50,7 +50,7 @@ def test_their_references_compute(library: Library, ops: dict[str, Op]) -> None:
     assert ops["aten.relu"].reference({"x": x})[0].tolist() == [[1.0, 0.0, 3.0]]
     op = ops["aten.linear"]
     types = {"x": TensorType(x.shape, DType.F32), "weight": TensorType(weight.shape, DType.F32)}
-    args = {**op.complete(types), "x": x, "weight": weight}
+    args: dict[str, object] = {**op.complete(types), "x": x, "weight": weight}
     (found,) = op.reference(args)
     np.testing.assert_array_equal(found, x @ weight.T)
     assert op.reference.directory.path == ROOT / "op_specs"
