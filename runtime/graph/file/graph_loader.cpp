@@ -50,6 +50,28 @@ Result<const schema::Graph*> Verify(std::span<const std::byte> buffer) {
   return graph;
 }
 
+// Reads a method of `source`, a verified FlatBuffer in the first `graph_bytes` bytes of `file`.
+Result<Graph> GraphOf(const schema::Graph& source, size_t graph_bytes,
+                      std::span<const std::byte> file,
+                      std::optional<std::span<const std::byte>> constants_file,
+                      std::string_view method) {
+  std::span<const std::byte> constants;
+  SPIRLOOM_TRY_ASSIGN(const std::string name, ConstantsFileName(source));
+  if (!name.empty()) {
+    if (!constants_file.has_value()) {
+      return Error(StatusCode::kInvalidArgument,
+                   {"The graph has its constants in the file ", Quote(name),
+                    ". Load it from a file, not from memory."});
+    }
+    SPIRLOOM_TRY_ASSIGN(constants, ConstantSection(source, name, *constants_file));
+  } else {
+    const size_t start =
+        (graph_bytes + kConstantAlignment - 1) / kConstantAlignment * kConstantAlignment;
+    if (start < file.size()) constants = file.subspan(start);
+  }
+  return ReadGraph(source, method, graph_bytes, constants);
+}
+
 }  // namespace
 
 Result<Graph> ParseGraph(std::span<const std::byte> file,
@@ -64,21 +86,7 @@ Result<Graph> ParseGraph(std::span<const std::byte> file,
     buffer = std::as_bytes(std::span(aligned)).first(buffer.size());
   }
   SPIRLOOM_TRY_ASSIGN(const schema::Graph* source, Verify(buffer));
-  std::span<const std::byte> constants;
-  SPIRLOOM_TRY_ASSIGN(const std::string name, ConstantsFileName(*source));
-  if (!name.empty()) {
-    if (!constants_file.has_value()) {
-      return Error(StatusCode::kInvalidArgument,
-                   {"The graph has its constants in the file ", Quote(name),
-                    ". Load it from a file, not from memory."});
-    }
-    SPIRLOOM_TRY_ASSIGN(constants, ConstantSection(*source, name, *constants_file));
-  } else {
-    const size_t start =
-        (buffer.size() + kConstantAlignment - 1) / kConstantAlignment * kConstantAlignment;
-    if (start < file.size()) constants = file.subspan(start);
-  }
-  return ReadGraph(*source, method, buffer.size(), constants);
+  return GraphOf(*source, buffer.size(), file, constants_file, method);
 }
 
 Result<LoadedGraph> LoadGraphFile(const std::string& path, std::string_view method) {
@@ -99,7 +107,7 @@ Result<LoadedGraph> LoadGraphFile(const std::string& path, std::string_view meth
     constants_file = std::move(opened).value();
     constants = constants_file->bytes();
   }
-  Result<Graph> graph = ParseGraph(file.bytes(), constants, method);
+  Result<Graph> graph = GraphOf(**source, buffer->size(), file.bytes(), constants, method);
   if (!graph.ok()) return std::move(graph).status().While(context);
   graph->is_mapped = true;
   return LoadedGraph{std::move(file), std::move(constants_file), std::move(graph).value()};

@@ -100,7 +100,13 @@ TEST_F(ModelTimesTest, TheGpuTimeIsLessThanTheHostTime) {
 
 TEST_F(ModelTimesTest, AllDispatchesAreIncluded) {
   Model one = LoadTimed(Matmuls(1)), many = LoadTimed(Matmuls(16));
-  EXPECT_GT(MinGpuTime(many), 2 * MinGpuTime(one));
+  const uint64_t many_ns = MinGpuTime(many);
+  uint64_t one_ns = MinGpuTime(one);
+  // Other processes can delay each run; the minimum of more runs approaches the undisturbed time.
+  for (int i = 0; i < 20 && many_ns <= 2 * one_ns; ++i) {
+    one_ns = std::min(one_ns, MinGpuTime(one));
+  }
+  EXPECT_GT(many_ns, 2 * one_ns);
 }
 
 TEST_F(ModelTimesTest, ProfilingIncludesTheGpuTimeOfTheRun) {
