@@ -64,7 +64,7 @@ std::string MessageOf(int code) {
 
 struct Regex::Code {
   struct Free {
-    void operator()(pcre2_code* code) const { pcre2_code_free(code); }
+    void operator()(pcre2_code* compiled) const { pcre2_code_free(compiled); }
   };
   std::unique_ptr<pcre2_code, Free> code;
 };
