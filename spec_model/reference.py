@@ -134,13 +134,12 @@ def _check_function(scalar: Scalar, node: ast.Attribute, path: Path | None) -> N
 def _find_module(
     scalar: Scalar, node: ast.Name, directory: Directory, args: tuple[str, ...]
 ) -> Path:
-    name = f"{node.id}.py"
-    found = sorted((*directory.path.glob(name), *directory.path.glob(f"*/{name}")))
+    found = directory.named(f"{node.id}.py")
     if not found:
         message = f"Name '{node.id}' is neither an arg ({one_of(args)}), np, nor a module"
         raise SpecError.at(scalar.at(node.col_offset), f"{message} in {directory.name}.")
     if len(found) > 1:
-        paths = " and ".join(path.relative_to(directory.path).as_posix() for path in found)
+        paths = " and ".join(directory.relative(path) for path in found)
         message = f"Module '{node.id}' is ambiguous in {directory.name}: {paths}; rename one."
         raise SpecError.at(scalar.at(node.col_offset), message)
     return found[0]

@@ -26,6 +26,22 @@ class Directory:
         """A file of the directory."""
         return SourceFile(self.path / relative, f"{self.name}/{relative}")
 
+    def relative(self, path: Path) -> str:
+        """The path of a file in the directory."""
+        return path.relative_to(self.path).as_posix()
+
+    def named(self, name: str) -> list[Path]:
+        """The files of this name in the directory and its families (subdirectories)."""
+        return [file for level in self._levels() if (file := level / name).is_file()]
+
+    def ending(self, suffix: str) -> list[Path]:
+        """The files with this suffix in the directory and its families, sorted."""
+        files = (file for level in self._levels() for file in level.iterdir())
+        return sorted(file for file in files if file.name.endswith(suffix))
+
+    def _levels(self) -> list[Path]:
+        return [self.path, *sorted(path for path in self.path.iterdir() if path.is_dir())]
+
 
 @dataclass(slots=True)
 class Templates:
@@ -130,14 +146,12 @@ def _paths_in(directory: Directory, name: str) -> list[str]:
         return [name]
     if "/" in name:
         return []
-    found = (path for path in directory.path.glob(f"*/{name}") if path.parent.name != "lib")
-    return sorted(path.relative_to(directory.path).as_posix() for path in found)
+    return [directory.relative(path) for path in directory.named(name) if path.parent.name != "lib"]
 
 
 def _templates_of(directory: Directory) -> list[Path]:
     """The templates of kernels, in the directory and its family directories."""
-    files = (*directory.path.glob(f"*{_SUFFIX}"), *directory.path.glob(f"*/*{_SUFFIX}"))
-    return [path for path in files if path.parent.name != "lib"]
+    return [path for path in directory.ending(_SUFFIX) if path.parent.name != "lib"]
 
 
 PACKAGE = Path(__file__).resolve().parent  # of the spec model: an input of everything generated

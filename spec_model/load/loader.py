@@ -64,9 +64,9 @@ _KEYS = (
 def load_directories(spec_directories: Iterable[Directory], templates: Templates) -> Library:
     """Loads every `*.yaml` of the directories and their subdirectories. Reports all errors."""
     specs = [
-        (directory, directory.file(path.relative_to(directory.path).as_posix()))
+        (directory, directory.file(directory.relative(path)))
         for directory in spec_directories
-        for path in sorted((*directory.path.glob("*.yaml"), *directory.path.glob("*/*.yaml")))
+        for path in directory.ending(".yaml")
     ]
     ops: list[Op] = []
     errors = ErrorList()

@@ -78,7 +78,7 @@ def inputs_of(library: Library) -> set[Path]:
 
 def references_of(op: Op) -> list[Path]:
     """The modules that a reference may import."""
-    return sorted(op.reference.directory.path.rglob("*.py")) if op.reference.files else []
+    return op.reference.directory.ending(".py") if op.reference.files else []
 
 
 def generators() -> list[Path]:
