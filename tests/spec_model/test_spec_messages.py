@@ -167,6 +167,12 @@ ERRORS = [
         "Template 'binry.glsl.j2' is not one of: binary.glsl.j2.",
     ),
     (
+        "binary.glsl.j2",
+        "'*.glsl.j2'",
+        "10:14",
+        "Template '*.glsl.j2' is not one of: binary.glsl.j2.",
+    ),
+    (
         "{expr: a + b * alpha}",
         "{expr: a + b, exp: 1}",
         "12:25",
