@@ -106,6 +106,9 @@ def test_templates_without_system_messages() -> None:
         ("{{ raise_exception('never') }}", r"it refuses the conversation \(never\)"),
         ("{{ 1 // 0 }}", "it fails"),
         ("x" * (1 << 21), "more than 1048576 characters"),
+        ("{{ 'x' * 10**10 }}", "requires more than .* 1024 MiB"),
+        ("{{ 'x'.center(10**10) }}", "requires more than .* 1024 MiB"),
+        ("{{ '%1000000000d' % 1 }}", "requires more than .* 1024 MiB"),
     ],
 )
 def test_other_templates_are_refused(template: str, message: str) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import struct
 import subprocess
 import sys
+import zipfile
 from math import inf
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from spirloom.ops import OpError, OpLibrary
 
 from tests.frontend.models import model, node, random
 from tests.frontend.test_cli import external, run, saved, small_network
+from tests.llm.model_directory import write_model_directory
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -230,3 +233,55 @@ def test_scalars_must_be_representable(library: OpLibrary) -> None:
         with pytest.raises(OpError, match=f"{value} is not representable in {dtype.long_name}"):
             build.scalar(value, dtype)
     assert build.scalar(3.0, DType.I8).data == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("config.json", b"[" * 100_000, "is not valid JSON"),
+        ("config.json", b'{"model_type": "llama", "hidden_size": Infinity', "is not valid JSON"),
+        ("model.safetensors.index.json", b"[" * 100_000, "is not valid JSON"),
+        ("model.safetensors", struct.pack("<Q", 100_000) + b"[" * 100_000, "is not valid JSON"),
+        (
+            "model.safetensors",
+            struct.pack("<Q", 70)
+            + b'{"w": {"dtype": "F32", "shape": [Infinity], "data_offsets": [0, 4]}}  '
+            + bytes(4),
+            "cannot convert float infinity",
+        ),
+    ],
+)
+def test_damaged_files_of_model_directories(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: bytes, message: str
+) -> None:
+    write_model_directory(tmp_path / "tiny", "llama3", 64)
+    (tmp_path / "tiny" / name).write_bytes(content)
+    code, _, err = run(capsys, "import", str(tmp_path / "tiny"), "-o", str(tmp_path / "m.slg"))
+    assert code == 1 and message in err and name in err, err
+
+
+def test_compressed_members_of_program_archives(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = ROOT / "tests/fuzz/corpus/torch_import/convolutions.pt2"
+    with zipfile.ZipFile(program) as source:
+        members = {name: source.read(name) for name in source.namelist()}
+    weight = next(name for name in members if "/data/weights/weight" in name)
+
+    def failure(**changes: bytes) -> str:
+        path = tmp_path / "changed.pt2"
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, data in members.items():
+                how = zipfile.ZIP_LZMA if name == weight else zipfile.ZIP_STORED
+                archive.writestr(name, changes.get("weight", data) if name == weight else data, how)
+        if "damage" in changes:
+            data = bytearray(path.read_bytes())
+            begin = data.index(weight.encode()) + len(weight) + 12
+            data[begin : begin + 8] = changes["damage"]
+            path.write_bytes(data)
+        code, _, err = run(capsys, "import", str(path), "-o", str(tmp_path / "m.slg"))
+        return err if code else ""
+
+    assert failure() == "", "compressed weights are read"
+    assert "cannot read" in failure(damage=b"\xff" * 8)
+    assert "bytes; the maximum is" in failure(weight=bytes(64 << 20))

@@ -329,13 +329,14 @@ def test_the_queue_is_bounded_and_shut_down_ends_all(monkeypatch: pytest.MonkeyP
             yield "b"
 
         first = waits.run(text())
-        assert await anext(first) == "a"
-        waits.check_capacity()
+        with waits.admitted(), waits.admitted():
+            with pytest.raises(RequestError, match="1 requests are already waiting") as error:
+                waits.admitted().__enter__()
+            assert error.value.status == 503
+        with waits.admitted():
+            assert await anext(first) == "a"
         second = asyncio.ensure_future(anext(waits.run(text())))
         await asyncio.sleep(0)
-        with pytest.raises(RequestError, match="1 requests are already waiting") as error:
-            waits.check_capacity()
-        assert error.value.status == 503
         waits.shut_down()
         go_on.set()
         for ending in (anext(first), second, anext(waits.run(text()))):

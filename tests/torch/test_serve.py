@@ -24,6 +24,7 @@ import spirloom
 import uvicorn
 from spirloom.cli import main
 from spirloom.runtime import DeviceLost
+from spirloom.serve import server as server_module
 from spirloom.serve.app import make_app
 from spirloom.serve.request_queue import RequestQueue
 from spirloom.serve.server import address, listen
@@ -207,12 +208,15 @@ def test_malformed_requests(server: Server) -> None:
     for body, status, message in (
         (b"{", 400, "The request body is not valid JSON"),
         (b"[]", 400, "The request is a list; expected an object."),
-        (b'{"prompt": "' + b"a" * (8 << 20) + b'"}', 413, "The request body exceeds 8388608 by"),
+        (b'{"prompt": "' + b"a" * (8 << 20) + b'"}', 413, "The request body exceeds "),
+        (b'{"prompt": "' + b"a" * 50000 + b'"}', 400, "The prompt has 50000 characters; more"),
+        (b'{"user": ' + b"[" * 500 + b"]" * 500 + b"}", 400, "has more than 100 nested levels"),
         (None, 405, "GET /v1/completions: Method Not Allowed."),
     ):
         found, answer = status_of(url, body)
         assert found == status and message in answer["error"]["message"]
     assert status_of(f"{server.url}/nothing", None)[0] == 404
+    assert status_of(server.url, None)[0] == 404, "no redirect to the request's Host"
     assert status_of(url, b'{"prompt": "It"}')[0] == 200, "the server continues"
 
 
@@ -222,6 +226,9 @@ def test_an_api_key_is_required(server: Server) -> None:
             complete(server.client(key))
         assert error.value.code == "invalid_api_key"
     assert status_of(f"{server.url}/models", None, "")[0] == 401
+    lower = {"Authorization": f"bearer {KEY}"}
+    with urllib.request.urlopen(urllib.request.Request(f"{server.url}/models", None, lower)) as ok:
+        assert ok.status == 200
     health = server.url.removesuffix("/v1") + "/health"
     assert status_of(health, None, "") == (200, {"status": "ok"})
 
@@ -285,6 +292,35 @@ def test_ctrl_c_ends_it() -> None:
         assert own.process.wait(60) == 0
 
 
+def test_unfinished_requests_do_not_keep_it_alive() -> None:
+    head = f"POST /v1/completions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {KEY}\r\n"
+    with serving(MODEL) as own:
+        host, _, port = own.url.removeprefix("http://").removesuffix("/v1").partition(":")
+        with socket.create_connection((host, int(port))) as connection:
+            connection.sendall(f"{head}Content-Length: 100\r\n\r\n{{".encode())
+            assert status_of(f"{own.url}/models", None)[0] == 200
+            own.process.terminate()
+            own.process.wait(60)
+
+
+def test_small_responses_are_sent_at_once() -> None:
+    with listen("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_a_request_head_must_arrive_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "_HEAD_SECONDS", 0.2)
+    with served(Letters()) as client:
+        port = client.base_url.port
+        with socket.create_connection(("localhost", port)) as connection:
+            connection.sendall(b"GET /health HT")
+            connection.settimeout(30)
+            assert connection.recv(1) == b"", "closed"
+        assert status_of(f"http://localhost:{port}/health", None)[0] == 200
+
+
 def test_errors_at_startup(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
@@ -303,6 +339,7 @@ class Letters:
     """A model that generates `a` until `fails` is set; one token per letter."""
 
     context = 1 << 30
+    max_prompt_length = None
 
     def __init__(self) -> None:
         self.fails, self.ended, self.tokenizer = threading.Event(), threading.Event(), self
@@ -331,7 +368,10 @@ def served(llm: Any) -> Iterator[openai.OpenAI]:
     queue = RequestQueue()
     app = make_app(llm, queue, "letters")
     with listen("localhost", 0) as listening:
-        running = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_level="warning"))
+        config = uvicorn.Config(
+            app, http=server_module._Protocol, lifespan="off", log_level="warning"
+        )
+        running = uvicorn.Server(config)
         thread = threading.Thread(target=running.run, args=([listening],))
         thread.start()
         url = f"{address(listening)}/v1"

@@ -7,16 +7,15 @@ several turns.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from spirloom.errors import ImportFailure
+from spirloom.family.template_renderer import RenderError, TemplateRenderer
 
 Message = dict[str, str]
 Render = Callable[[Sequence[Message], bool], str]
 
-_MAX_TEMPLATE = 1 << 20
 # Contents of the probe messages.
 _MARKS = tuple(f"Zq{word}qZ" for word in ("one", "two", "three", "four", "five"))
 
@@ -33,7 +32,14 @@ def chat_pieces(template: str, tokens: Mapping[str, str]) -> dict[str, Any]:
 
     Raises ImportFailure for a template that is not such a concatenation.
     """
-    render = _renderer(template, tokens)
+    try:
+        with TemplateRenderer(template, tokens) as renderer:
+            return _verified_pieces(renderer.render)
+    except RenderError as error:
+        raise ImportFailure(str(error)) from error
+
+
+def _verified_pieces(render: Render) -> dict[str, Any]:
     pieces = _pieces(render)
     pieces["system"] = _system(render, pieces["user"]["before"])
     for trim in (False, True):
@@ -52,41 +58,6 @@ def expand(pieces: Mapping[str, Any], messages: Sequence[Message], generate: boo
         text += affixes["before"] + (content.strip() if pieces["trim"] else content)
         text += affixes["after"]
     return f"{text}{pieces['generate']}" if generate else text
-
-
-def _renderer(template: str, tokens: Mapping[str, str]) -> Render:
-    """Renders as transformers does, without `strftime_now`, the date of the import."""
-    from jinja2 import TemplateError
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-    def fail(message: str) -> None:
-        raise TemplateError(message)
-
-    def to_json(value: object, **options: Any) -> str:
-        return json.dumps(value, ensure_ascii=False, **options)
-
-    if len(template) > _MAX_TEMPLATE:
-        raise ImportFailure(f"it has more than {_MAX_TEMPLATE} characters")
-    environment = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
-    )
-    environment.filters["tojson"] = to_json
-    environment.globals["raise_exception"] = fail
-    try:
-        compiled = environment.from_string(template)
-    except (TemplateError, RecursionError) as error:
-        raise ImportFailure(f"it is not a valid template ({error})") from error
-
-    def render(messages: Sequence[Message], generate: bool) -> str:
-        given = [dict(message) for message in messages]
-        try:
-            return compiled.render(messages=given, add_generation_prompt=generate, **tokens)
-        except (TemplateError, RecursionError) as error:
-            raise ImportFailure(f"it refuses the conversation ({error})") from error
-        except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
-            raise ImportFailure(f"it fails ({error})") from error
-
-    return render
 
 
 def _conversation(*roles: str, blanks: str = "") -> list[Message]:
@@ -129,7 +100,7 @@ def _system(render: Render, user_before: str) -> dict[str, str] | None:
     try:
         before, after, _ = _between(render(_conversation("system", "user"), False), 2)
         return {"before": before, "after": _without(after, "", user_before)}
-    except ImportFailure:
+    except (ImportFailure, RenderError):
         return None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,6 +24,7 @@ from spirloom.family.rope import (
     with_no_rope_layers,
     yarn,
 )
+from spirloom.hf.json_files import parse_object, read_bytes
 from spirloom.ir import Array
 
 _TANH = "gelu_pytorch_tanh"
@@ -186,13 +186,12 @@ def read_config(path: Path, context: int | None = None) -> Config:
 
     Raises ImportFailure for an invalid file and for an unsupported family.
     """
+    if not path.exists():
+        raise ImportFailure(f"Cannot read {path.parent}: the directory has no config.json.")
+    content = parse_object(read_bytes(path), str(path))
     try:
-        return _config(json.loads(path.read_text(encoding="utf-8")), context)
-    except FileNotFoundError as error:
-        raise ImportFailure(
-            f"Cannot read {path.parent}: the directory has no config.json."
-        ) from error
-    except (OSError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
+        return _config(content, context)
+    except (ValueError, TypeError, AttributeError, ArithmeticError) as error:
         raise ImportFailure(f"Cannot read {path}: {error}.") from error
     except KeyError as error:
         raise ImportFailure(f"{path} has no key {error}.") from error

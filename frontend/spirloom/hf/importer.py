@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import mmap
 import struct
 from collections.abc import Callable, Mapping
@@ -16,6 +15,7 @@ from spirloom.bfloat16 import from_bfloat16
 from spirloom.errors import ImportFailure
 from spirloom.family import LanguageOptions, import_methods
 from spirloom.hf.config import read_config
+from spirloom.hf.json_files import parse_object, read_bytes
 from spirloom.hf.text_metadata import attachments_of
 from spirloom.ir import Array, Graph
 
@@ -42,13 +42,7 @@ def _header(path: Path, data: mmap.mmap) -> tuple[Mapping[str, Any], int]:
     size = struct.unpack_from("<Q", data)[0] if len(data) >= 8 else len(data) + 1
     if size > min(len(data) - 8, _MAX_HEADER_BYTES):
         raise ImportFailure(f"{path} has {len(data)} bytes, but its header needs {size}.")
-    try:
-        header = json.loads(data[8 : 8 + size])
-    except ValueError as error:
-        raise ImportFailure(f"The header of {path} is not valid JSON: {error}.") from error
-    if not isinstance(header, dict):
-        raise ImportFailure(f"The header of {path} is not a JSON object.")
-    return header, 8 + size
+    return parse_object(data[8 : 8 + size], f"The header of {path}"), 8 + size
 
 
 def _tensor(path: Path, name: str, entry: Any, content: Array) -> Array:
@@ -59,7 +53,7 @@ def _tensor(path: Path, name: str, entry: Any, content: Array) -> Array:
         if min(shape, default=0) < 0 or not 0 <= begin <= end <= len(content):
             raise ValueError("its offsets are outside the file")
         values = content[begin:end].view(dtype).reshape(shape)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ImportFailure(f"Tensor {name!r} of {path} cannot be read: {error}.") from error
     if entry["dtype"] == "BF16":
         return from_bfloat16(values)
@@ -108,9 +102,10 @@ def _files(directory: Path) -> list[Path]:
     index = directory / "model.safetensors.index.json"
     if not index.exists():
         return [directory / "model.safetensors"]
+    content = parse_object(read_bytes(index), str(index))
     try:
-        names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        names = sorted(set(content["weight_map"].values()))
+    except (KeyError, TypeError, AttributeError) as error:
         raise ImportFailure(f"Cannot read {index}: {error}.") from error
     bad = [name for name in names if not isinstance(name, str) or Path(name).name != name]
     if bad:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from spec_model.files import open_regular
 from spirloom.errors import ImportFailure
 from spirloom.family.text_metadata import TEXT_METADATA, TOKENIZER, encode_text_metadata
-
-_MAX_BYTES = 128 << 20
+from spirloom.hf.json_files import parse_object, read_bytes
 
 
 def attachments_of(directory: Path, log: Callable[[str], None]) -> dict[str, bytes]:
@@ -22,7 +19,7 @@ def attachments_of(directory: Path, log: Callable[[str], None]) -> dict[str, byt
     found = {}
     tokenizer: Mapping[str, Any] = {}
     if (directory / TOKENIZER).exists():
-        found[TOKENIZER] = _bytes(directory / TOKENIZER)
+        found[TOKENIZER] = read_bytes(directory / TOKENIZER)
         tokenizer = _json(directory / TOKENIZER)
     else:
         log(f"{directory} has no {TOKENIZER}. The graph file accepts and returns token ids only.")
@@ -103,7 +100,7 @@ def _template(directory: Path, settings: Mapping[str, Any]) -> str | None:
     path = directory / "chat_template.jinja"
     if path.exists():
         try:
-            return _bytes(path).decode()
+            return read_bytes(path).decode()
         except UnicodeDecodeError as error:
             raise ImportFailure(f"Cannot read {path}: {error}.") from error
     given = settings.get("chat_template")
@@ -113,25 +110,6 @@ def _template(directory: Path, settings: Mapping[str, Any]) -> str | None:
     return given if isinstance(given, str) else None
 
 
-def _bytes(path: Path) -> bytes:
-    try:
-        with open_regular(path) as stream:
-            data = stream.read(_MAX_BYTES + 1)
-    except OSError as error:
-        raise ImportFailure(f"Cannot read {path}: {error.strerror}.") from error
-    if len(data) > _MAX_BYTES:
-        raise ImportFailure(f"{path} exceeds {_MAX_BYTES} bytes.")
-    return data
-
-
 def _json(path: Path) -> Mapping[str, Any]:
     """The JSON object of a file; empty if the file does not exist."""
-    if not path.exists():
-        return {}
-    try:
-        found = json.loads(_bytes(path))
-    except (ValueError, RecursionError) as error:
-        raise ImportFailure(f"{path} is not valid JSON: {error}.") from error
-    if not isinstance(found, dict):
-        raise ImportFailure(f"{path} is not a JSON object.")
-    return found
+    return parse_object(read_bytes(path), str(path)) if path.exists() else {}

@@ -5,7 +5,7 @@ See docs/tutorials/language-model.md.
 
 from __future__ import annotations
 
-from spirloom.llm.language_model import LLM, Sampling
+from spirloom.llm.language_model import LLM, ContextExceeded, Sampling
 from spirloom.llm.text import Tokenizer
 
-__all__ = ["LLM", "Sampling", "Tokenizer"]
+__all__ = ["LLM", "ContextExceeded", "Sampling", "Tokenizer"]

@@ -18,6 +18,7 @@ from spirloom.llm.text import (
     StreamDecoder,
     TextMetadata,
     Tokenizer,
+    max_token_length,
     parse_tokenizer,
     read_text_metadata,
     read_tokenizer,
@@ -63,6 +64,10 @@ class Sampling:
             "top_p": np.array([self.top_p], np.float32),
             "seed": np.array([seed], np.int32),
         }
+
+
+class ContextExceeded(InvalidArgument):
+    """A prompt that does not fit the context, alone or with the requested tokens."""
 
 
 # Decode steps are submitted in batches, because the device is idle between submissions. The time
@@ -130,6 +135,13 @@ class LLM:
             self._tokenizer = self._load_tokenizer()
         return self._tokenizer
 
+    @property
+    def max_prompt_length(self) -> int | None:
+        """The number of characters above which no prompt fits the context; None if the tokenizer
+        is an object of the caller. Raises SpirloomError if the tokenizer cannot be read."""
+        longest = max_token_length(self.tokenizer)
+        return None if longest is None else self._context * longest
+
     def generate(
         self,
         prompt: str,
@@ -168,13 +180,13 @@ class LLM:
 
     def encode(self, prompt: str) -> list[int]:
         """The prompt tokens of generate(), including BOS if the model requires it. Uses no device.
-        Raises SpirloomError.
+        Raises ContextExceeded for more than `max_prompt_length` characters, and SpirloomError.
         """
-        return [*self._bos(), *self.tokenizer.encode(prompt)]
+        return [*self._bos(), *self._encode(prompt)]
 
     def encode_chat(self, messages: Sequence[Mapping[str, str]]) -> list[int]:
         """The prompt tokens of chat(). Uses no device. Raises the errors of chat()."""
-        return list(self.tokenizer.encode(self._metadata.conversation(messages)))
+        return list(self._encode(self._metadata.conversation(messages)))
 
     def generate_tokens(
         self,
@@ -196,7 +208,7 @@ class LLM:
                 "does not match the model."
             )
         if len(prompt) + tokens > self._context:
-            raise InvalidArgument(
+            raise ContextExceeded(
                 f"A prompt of {len(prompt)} tokens and {tokens} new tokens exceed the context of "
                 f"{self._context}. Request fewer, or import the model with a larger --context."
             )
@@ -220,6 +232,16 @@ class LLM:
                 "that has one, or pass tokenizer=."
             )
         return parse_tokenizer(data, f"The {TOKENIZER} in {self._name}")
+
+    def _encode(self, text: str) -> Sequence[int]:
+        """Checks the length first: tokenizing takes seconds and gigabytes for long texts."""
+        limit = self.max_prompt_length
+        if limit is not None and len(text) > limit:
+            raise ContextExceeded(
+                f"The prompt has {len(text)} characters; more than {limit} never fit the context "
+                f"of {self._context} tokens."
+            )
+        return self.tokenizer.encode(text)
 
     def _bos(self) -> list[int]:
         adds_bos = not self._tokenizer_argument or isinstance(

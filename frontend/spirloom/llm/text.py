@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -139,6 +140,16 @@ class _Library:
 
     def decode(self, tokens: Sequence[int]) -> str:
         return str(self._tokenizer.decode(list(tokens)))
+
+    @cached_property
+    def max_token_length(self) -> int:
+        """The number of characters of the vocabulary's longest token."""
+        return max(map(len, self._tokenizer.get_vocab(with_added_tokens=True)), default=0)
+
+
+def max_token_length(tokenizer: Tokenizer) -> int | None:
+    """The characters that one token represents at most; None for a tokenizer of the caller."""
+    return tokenizer.max_token_length if isinstance(tokenizer, _Library) else None
 
 
 class StreamDecoder:

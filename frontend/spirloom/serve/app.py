@@ -6,7 +6,7 @@ import asyncio
 import hmac
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
-from contextlib import aclosing
+from contextlib import ExitStack, aclosing
 from typing import Any, TypeVar
 
 from starlette.applications import Starlette
@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from spirloom.errors import SpirloomError
 from spirloom.llm import LLM
 from spirloom.serve.request_queue import RequestQueue
-from spirloom.serve.requests import Options, Prompt, read_chat, read_completion
+from spirloom.serve.requests import MAX_PROMPTS, Options, Prompt, read_chat, read_completion
 from spirloom.serve.responses import (
     CHAT,
     COMPLETION,
@@ -33,19 +33,37 @@ from spirloom.serve.responses import (
 )
 from spirloom.serve.validation import Fields, RequestError, parse, quoted, request_errors
 
-# A prompt of 128K token ids is a seventh of this.
-MAX_BODY = 8 << 20
+_MAX_BODY = 8 << 20
+_BODY_SECONDS = 60
 
 T = TypeVar("T")
 
 
-async def read_body(request: Request) -> bytes:
-    """Reads the request body. Raises RequestError if it exceeds MAX_BODY."""
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_BODY:
-            raise RequestError(f"The request body exceeds {MAX_BODY} bytes.", status=413)
+def max_body(llm: LLM) -> int:
+    """The size in bytes of the largest request that can fit the context: a prompt of which every
+    byte is escaped, or MAX_PROMPTS prompts of token ids."""
+    text = llm.max_prompt_length
+    if text is None:
+        return _MAX_BODY
+    return min(_MAX_BODY, (64 << 10) + 6 * text + 8 * MAX_PROMPTS * llm.context)
+
+
+async def read_body(request: Request, limit: int) -> bytes:
+    """Reads the request body. Raises RequestError if it exceeds `limit` bytes, or _BODY_SECONDS."""
+    body, size = bytearray(), 0
+    try:
+        async with asyncio.timeout(_BODY_SECONDS):
+            async for chunk in request.stream():
+                size += len(chunk)
+                if size <= limit:
+                    body += chunk
+                elif size > 2 * _MAX_BODY:  # a client that still sends misses the response
+                    break
+    except TimeoutError as error:
+        message = f"The request body did not arrive within {_BODY_SECONDS} seconds."
+        raise RequestError(message, status=408) from error
+    if size > limit:
+        raise RequestError(f"The request body exceeds {limit} bytes.", status=413)
     return bytes(body)
 
 
@@ -70,14 +88,20 @@ async def run_unless_disconnected(request: Request, work: Coroutine[Any, Any, T]
 
 
 class Events(StreamingResponse):  # type: ignore[misc]
-    """Server-sent events of an asynchronous generator. Closes it when the client disconnects."""
+    """Server-sent events of an asynchronous generator. Closes it when the client disconnects, and
+    `resources` at the end."""
 
     media_type = "text/event-stream"
 
+    def __init__(self, events: AsyncGenerator[str, None], resources: ExitStack) -> None:
+        super().__init__(events, headers={"Cache-Control": "no-cache"})
+        self._resources = resources
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         generator: Any = self.body_iterator
-        async with aclosing(generator):
-            await super().__call__(scope, receive, send)
+        with self._resources:
+            async with aclosing(generator):
+                await super().__call__(scope, receive, send)
 
 
 class ApiKeyMiddleware:
@@ -85,11 +109,12 @@ class ApiKeyMiddleware:
 
     def __init__(self, app: ASGIApp, key: str) -> None:
         self._app = app
-        self._expected = f"Bearer {key}".encode()
+        self._key = key.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        received = Headers(scope=scope).get("authorization", "")
-        if not hmac.compare_digest(received.encode("latin-1"), self._expected):
+        scheme, _, key = Headers(scope=scope).get("authorization", "").partition(" ")
+        given = key.strip().encode("latin-1")
+        if scheme.lower() != "bearer" or not hmac.compare_digest(given, self._key):
             raise RequestError(
                 "The request requires the server's API key: Authorization: Bearer KEY.",
                 code="invalid_api_key",
@@ -115,7 +140,7 @@ def make_app(llm: LLM, queue: RequestQueue, name: str, key: str | None = None) -
         Route("/models/{name:path}", service.one_model),
     ]
     guards = [] if key is None else [Middleware(ApiKeyMiddleware, key=key)]
-    return Starlette(
+    app = Starlette(
         routes=[Route("/health", service.health), Mount("/v1", routes=routes, middleware=guards)],
         exception_handlers={
             RequestError: _error_response,
@@ -125,6 +150,8 @@ def make_app(llm: LLM, queue: RequestQueue, name: str, key: str | None = None) -
             Exception: _internal_error,
         },
     )
+    app.router.redirect_slashes = False  # redirects repeat the request's Host, whatever it is
+    return app
 
 
 class _Service:
@@ -134,6 +161,7 @@ class _Service:
         self._llm = llm
         self._queue = queue
         self._name = name
+        self._max_body = max_body(llm)
         self._loaded = int(time.time())
 
     async def complete(self, request: Request) -> Response:
@@ -157,13 +185,14 @@ class _Service:
     async def _answer(
         self, request: Request, form: ResponseFormat, prepare: Callable[[Fields], Prepared]
     ) -> Response:
-        self._queue.check_capacity()
-        body = await read_body(request)
-        options, replies = await asyncio.to_thread(lambda: prepare(parse(body)))
-        answer = Answer(form, self._name, options.include_usage)
-        if options.stream:
-            return Events(self._events(answer, replies), headers={"Cache-Control": "no-cache"})
-        return await run_unless_disconnected(request, self._response(answer, replies))
+        with ExitStack() as resources:
+            resources.enter_context(self._queue.admitted())
+            body = await read_body(request, self._max_body)
+            options, replies = await self._queue.prepare(lambda: prepare(parse(body)))
+            answer = Answer(form, self._name, options.include_usage)
+            if options.stream:
+                return Events(self._events(answer, replies), resources.pop_all())
+            return await run_unless_disconnected(request, self._response(answer, replies))
 
     async def _response(self, answer: Answer, replies: Sequence[Reply]) -> Response:
         texts = []
@@ -190,7 +219,8 @@ class _Service:
     def _prepare_completion(self, fields: Fields) -> Prepared:
         request = read_completion(fields)
         self._check_model(request.options.model)
-        prompts = [self._tokens(prompt) for prompt in request.prompts]
+        with request_errors("prompt"):
+            prompts = [self._tokens(prompt) for prompt in request.prompts]
         return self._replies(request.options, "prompt", prompts, _DEFAULT_COMPLETION_TOKENS)
 
     def _prepare_chat(self, fields: Fields) -> Prepared:
@@ -215,8 +245,7 @@ class _Service:
         for prompt in prompts:
             room = max(1, self._llm.context - len(prompt))
             tokens = min(room, default_tokens) if options.tokens is None else options.tokens
-            too_long = len(prompt) + tokens > self._llm.context
-            with request_errors(param, "context_length_exceeded" if too_long else None):
+            with request_errors(param):
                 reply = Reply(self._llm, prompt, tokens, options.sampling, options.stop)
             replies.append(reply)
         return options, replies

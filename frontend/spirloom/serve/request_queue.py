@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from threading import Event
+from typing import TypeVar
 
 from spirloom.runtime.errors import DeviceLost
 from spirloom.serve.validation import RequestError
 
 MAX_WAITING = 64
+
+T = TypeVar("T")
 
 
 class RequestQueue:
@@ -19,19 +22,32 @@ class RequestQueue:
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, "spirloom-serve")
-        self._active = 0
+        self._preparation = ThreadPoolExecutor(1, "spirloom-prepare")
+        self._admitted = 0
         self._shutting_down = Event()
         self.failure: str | None = None
         """The error after which all requests fail, such as a lost device."""
 
-    def check_capacity(self) -> None:
-        """Raises RequestError if MAX_WAITING requests are waiting."""
-        if self._active > MAX_WAITING:
+    @contextmanager
+    def admitted(self) -> Iterator[None]:
+        """Counts a request until it is answered. Raises RequestError if MAX_WAITING requests are
+        waiting behind one."""
+        if self._admitted > MAX_WAITING:
             raise RequestError(
                 f"{MAX_WAITING} requests are already waiting for the model. Try again later.",
                 code="queue_full",
                 status=503,
             )
+        self._admitted += 1
+        try:
+            yield
+        finally:
+            self._admitted -= 1
+
+    async def prepare(self, work: Callable[[], T]) -> T:
+        """Returns the result of `work`, such as tokenization, after the preparations before it: one
+        at a time bounds the memory and leaves the processor to generation."""
+        return await asyncio.get_running_loop().run_in_executor(self._preparation, work)
 
     async def run(self, text: Iterable[str]) -> AsyncGenerator[str, None]:
         """Yields the non-empty pieces of a text, generated after the requests before it. Closing
@@ -56,7 +72,6 @@ class RequestQueue:
         self._check_open()
         task = self._thread.submit(generate)
         task.add_done_callback(lambda _: put(None))
-        self._active += 1
         try:
             while (piece := await pieces.get()) is not None:
                 yield piece
@@ -66,7 +81,6 @@ class RequestQueue:
             self.failure = str(error)
             raise
         finally:
-            self._active -= 1
             abandoned.set()
             task.cancel()
 
@@ -75,9 +89,10 @@ class RequestQueue:
         self._shutting_down.set()
 
     def close(self) -> None:
-        """Shuts down and waits for the worker thread."""
+        """Shuts down and waits for the worker threads."""
         self.shut_down()
-        self._thread.shutdown(cancel_futures=True)
+        for executor in (self._preparation, self._thread):
+            executor.shutdown(cancel_futures=True)
 
     def _check_open(self) -> None:
         if self._shutting_down.is_set():

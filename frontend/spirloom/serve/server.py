@@ -5,14 +5,23 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import threading
+from asyncio import TimerHandle, Transport
 from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
 
+import h11
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from spirloom.runtime.errors import InvalidArgument
+
+# Requests on more connections are answered with 503.
+_MAX_CONNECTIONS = 512
+_HEAD_SECONDS = 10
+_SHUTDOWN_SECONDS = 5
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -23,7 +32,10 @@ def listen(host: str, port: int) -> socket.socket:
         kind, _, _, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        return socket.create_server(address[:2], family=kind)
+        listening = socket.create_server(address[:2], family=kind)
+        # Accepted connections inherit it: each token is sent at once.
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listening
     except (OSError, UnicodeError) as error:
         reason = _reason(error)
         raise InvalidArgument(f"Cannot listen on {host}, port {port}: {reason}.") from error
@@ -45,9 +57,15 @@ def address(listening: socket.socket) -> str:
 def run(
     app: ASGIApp, listening: socket.socket, shut_down: Callable[[], None], *, access_log: bool
 ) -> None:
-    """Serves until Ctrl-C or SIGTERM, which call `shut_down` to end the requests in progress."""
+    """Serves until Ctrl-C or SIGTERM, which call `shut_down` to end the requests in progress and
+    close the connections that remain after _SHUTDOWN_SECONDS."""
     config = uvicorn.Config(
-        app, lifespan="off", access_log=access_log, log_level="info" if access_log else "warning"
+        app,
+        http=_Protocol,
+        lifespan="off",
+        limit_concurrency=_MAX_CONNECTIONS,
+        access_log=access_log,
+        log_level="info" if access_log else "warning",
     )
     with suppress(KeyboardInterrupt):  # newer releases of uvicorn raise it after the shutdown
         _Server(config, shut_down).run(sockets=[listening])
@@ -63,3 +81,38 @@ class _Server(uvicorn.Server):  # type: ignore[misc]
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self._shutting_down()
         super().handle_exit(signal.Signals(sig), frame)
+        timer = threading.Timer(_SHUTDOWN_SECONDS, self._force_exit)
+        timer.daemon = True
+        timer.start()
+
+    def _force_exit(self) -> None:
+        self.force_exit = True
+
+
+class _Protocol(H11Protocol):  # type: ignore[misc]
+    """Closes a connection on which a request's head does not arrive within _HEAD_SECONDS."""
+
+    _timer: TimerHandle | None = None
+
+    def connection_made(self, transport: Transport) -> None:
+        super().connection_made(transport)
+        self._watch_head()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch_head()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._cancel_timer()
+        super().connection_lost(error)
+
+    def _watch_head(self) -> None:
+        if self.conn.their_state is not h11.IDLE:
+            self._cancel_timer()
+        elif self._timer is None:
+            self._timer = self.loop.call_later(_HEAD_SECONDS, self.transport.close)
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from spirloom.llm import ContextExceeded
 from spirloom.runtime.errors import InvalidArgument, Unsupported
 from spirloom.terminal import shown
 
@@ -29,12 +30,14 @@ class RequestError(Exception):
 
 
 @contextmanager
-def request_errors(param: str, code: str | None = None) -> Iterator[None]:
+def request_errors(param: str) -> Iterator[None]:
     """Converts InvalidArgument and Unsupported to a RequestError for the field `param`."""
     try:
         yield
+    except ContextExceeded as error:
+        raise RequestError(str(error), param=param, code="context_length_exceeded") from error
     except (InvalidArgument, Unsupported) as error:
-        raise RequestError(str(error), param=param, code=code) from error
+        raise RequestError(str(error), param=param) from error
 
 
 _TYPES = {
@@ -47,6 +50,7 @@ _TYPES = {
     type(None): "null",
 }
 _MAX_QUOTED = 60  # characters of a value in a message
+_MAX_DEPTH = 100  # nested objects and lists of a request
 
 
 class Fields:
@@ -138,11 +142,27 @@ def quoted(value: object) -> str:
 def parse(body: bytes) -> Fields:
     """Parses the request body, a JSON object. Raises RequestError."""
     try:
-        return Fields(json.loads(body, parse_constant=_no_constant))
+        value = json.loads(body, parse_constant=_no_constant)
+        _check_depth(value)
+        return Fields(value)
     except (ValueError, RecursionError) as error:
         raise RequestError(
             f"The request body is not valid JSON: {error}.", code="invalid_json"
         ) from error
+
+
+def _check_depth(value: object) -> None:
+    level = [value]
+    for _ in range(_MAX_DEPTH):
+        level = [
+            item
+            for each in level
+            if isinstance(each, dict | list)
+            for item in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return
+    raise ValueError(f"it has more than {_MAX_DEPTH} nested levels")
 
 
 def _no_constant(name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 import mmap
 import struct
 import zipfile
@@ -120,8 +121,10 @@ def _member(path: Json, archive: Archive) -> str:
     return next((name for name in names if archive.has(name)), names[0])
 
 
-# Maximum size of a JSON member, decompressed.
-MAX_JSON = 1 << 30
+# Maximum size of a compressed member: torch.export.save does not compress, and trained weights
+# hardly shrink, so that a larger one is an attempt to exhaust the memory.
+_MAX_INFLATION = 16
+_MAX_SMALL_MEMBER = 1 << 20
 # A member of archives in the format before PyTorch 2.9.
 LEGACY_MEMBER = "serialized_exported_program.json"
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
@@ -148,6 +151,7 @@ class Archive:
             self._bytes = mmap.mmap(self._stream.fileno(), 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError) as error:
             raise ImportFailure(f"Cannot read {path}: {_reason(error)}.") from error
+        self._max_inflated = _MAX_INFLATION * len(self._bytes) + _MAX_SMALL_MEMBER
         self._members: dict[str, zipfile.ZipInfo] = {}
         for info in self._zip.infolist():
             top, _, name = info.filename.partition("/")
@@ -164,7 +168,7 @@ class Archive:
     def json(self, name: str) -> Any:
         """Parses a JSON member."""
         try:
-            return json.loads(self._read(name, MAX_JSON))
+            return json.loads(self._read(name, self._max_inflated))
         except (ValueError, RecursionError) as error:
             raise ImportFailure(f"{self.path}: {name} is not JSON: {error}.") from error
 
@@ -176,7 +180,7 @@ class Archive:
         """A member's bytes, mapped if the member is not compressed."""
         info = self._member(name)
         if info.compress_type != zipfile.ZIP_STORED:
-            return np.frombuffer(self._read(name, len(self._bytes) * 1024), np.uint8)
+            return np.frombuffer(self._read(name, self._max_inflated), np.uint8)
         begin = info.header_offset
         header = self._bytes[begin : begin + _LOCAL_HEADER.size]
         if len(header) < _LOCAL_HEADER.size or header[:4] != b"PK\x03\x04":
@@ -198,8 +202,8 @@ class Archive:
             )
         try:
             return self._zip.read(info)
-        except (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError,
-                RuntimeError) as error:  # fmt: skip
+        except (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile,
+                NotImplementedError, RuntimeError) as error:  # fmt: skip
             raise ImportFailure(f"{self.path}: cannot read {name}: {_reason(error)}.") from error
 
     def _member(self, name: str) -> zipfile.ZipInfo:
