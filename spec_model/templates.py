@@ -156,6 +156,7 @@ def _templates_of(directory: Directory) -> list[Path]:
 
 PACKAGE = Path(__file__).resolve().parent  # of the spec model: an input of everything generated
 ROOT = PACKAGE.parent
+BUILTIN_SPECS, BUILTIN_TEMPLATES = ROOT / "op_specs", ROOT / "templates" / "glsl"
 
 
 def open_templates(directories: Iterable[str | Path], root: Path = ROOT) -> Templates:

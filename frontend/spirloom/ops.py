@@ -12,7 +12,7 @@ import numpy as np
 
 from spec_model import EvalError, Op, SpecError, TensorType, load_library, stored
 from spec_model.spec import Arg, ExecutorchMapping
-from spec_model.templates import ROOT
+from spec_model.templates import BUILTIN_SPECS, BUILTIN_TEMPLATES, ROOT
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Array, DType, Node, Storage, Tensor
 from spirloom.value_bounds import narrow_type
@@ -30,7 +30,7 @@ class OpError(Exception):
     """A call that no operator supports. The message gives the reason."""
 
 
-OWN_SPECS, OWN_TEMPLATES = (ROOT / "op_specs",), (ROOT / "templates" / "glsl",)
+OWN_SPECS, OWN_TEMPLATES = (BUILTIN_SPECS,), (BUILTIN_TEMPLATES,)
 
 
 class OpLibrary:

@@ -16,12 +16,20 @@ from spec_model.load.checks import check_inserted_calls, check_lets, unused_lets
 from spec_model.load.defaults import completed, special_optional_args
 from spec_model.load.executorch import check_executorch, load_executorch
 from spec_model.load.kernels import load_kernel
-from spec_model.load.operands import link_packs
+from spec_model.load.operands import builtin_packing_ops, link_packs
 from spec_model.load.signature import Signature, load_signature
 from spec_model.op import Op
 from spec_model.reference import load_reference
 from spec_model.spec import Kernel, TestCase, Variant
-from spec_model.templates import ROOT, Directory, Templates, named_directory, open_templates
+from spec_model.templates import (
+    BUILTIN_SPECS,
+    BUILTIN_TEMPLATES,
+    ROOT,
+    Directory,
+    Templates,
+    named_directory,
+    open_templates,
+)
 from spec_model.yaml_reader import Mapping as YamlMapping
 from spec_model.yaml_reader import Node, Scalar, SourceFile, read_text, read_yaml
 
@@ -79,12 +87,14 @@ def load_directories(spec_directories: Iterable[Directory], templates: Templates
     with errors:
         check_inserted_calls(ops)
     errors.raise_any()
-    ops = sorted(_expanded(ops, errors), key=lambda op: op.name)
+    builtin = _builtin_packing_ops(ops)
+    ops = sorted(_expanded(ops, builtin.values(), errors), key=lambda op: op.name)
     errors.raise_any()
     variants = sorted((v for op in ops for v in op.variants), key=lambda v: v.key)
     _check_ids(variants)
     by_name = {op.name: op for op in ops}
-    return Library(by_name, tuple(variants), tuple(spec for _, spec in specs), templates)
+    files = (*(spec for _, spec in specs), *builtin)
+    return Library(by_name, tuple(variants), files, templates)
 
 
 def load_op(spec: SourceFile, directory: Directory, templates: Templates) -> Op:
@@ -250,11 +260,34 @@ def _check_unique(ops: Sequence[Op]) -> None:
     errors.raise_any()
 
 
-def _expanded(ops: Sequence[Op], errors: ErrorList) -> Iterator[Op]:
-    """The ops with kernel indices in order of name, linked packing calls, and variants."""
+def _builtin_packing_ops(ops: Sequence[Op]) -> dict[SourceFile, Op]:
+    """Spirloom's own packing ops that kernels of other libraries use, by their specs."""
+    directory = Directory(BUILTIN_SPECS, BUILTIN_SPECS.name)
+    known = {op.name for op in ops}
+    packs = (
+        operand.pack.op
+        for op in ops
+        for kernel in op.kernels
+        for operand in kernel.operands
+        if operand.pack is not None
+    )
+    specs = builtin_packing_ops()
+    templates = open_templates([BUILTIN_TEMPLATES])
+    found = {}
+    for name in dict.fromkeys(pack for pack in packs if pack not in known and pack in specs):
+        spec = directory.file(directory.relative(specs[name]))
+        found[spec] = load_op(spec, directory, templates)
+    return found
+
+
+def _expanded(ops: Sequence[Op], packing_ops: Iterable[Op], errors: ErrorList) -> Iterator[Op]:
+    """The ops with kernel indices in order of name, linked packing calls, and variants.
+
+    `packing_ops`: packing ops of other libraries.
+    """
     names = sorted(kernel.name for op in ops for kernel in op.kernels)
     indices = {name: index for index, name in enumerate(names)}
-    by_name = {op.name: op for op in ops}
+    by_name = {op.name: op for op in (*packing_ops, *ops)}
     for op in ops:
         with errors:
             kernels = tuple(

@@ -6,6 +6,7 @@ import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as Map
+from pathlib import Path
 
 from spec_model.errors import SpecError, one_of
 from spec_model.expr import operations as ops
@@ -16,6 +17,7 @@ from spec_model.load.axes import Axes
 from spec_model.load.signature import Signature
 from spec_model.op import Op
 from spec_model.spec import Arg, ArgType, Kernel, Operand, Output, Pack
+from spec_model.templates import BUILTIN_SPECS, Directory
 from spec_model.vocabulary import MAX_BINDINGS, Access, DType, Storage
 from spec_model.yaml_reader import Mapping, Node, Scalar
 
@@ -221,6 +223,12 @@ _KINDS = {
 }
 
 
+def builtin_packing_ops() -> dict[str, Path]:
+    """The specs of Spirloom's own packing ops, by op name."""
+    specs = Directory(BUILTIN_SPECS, BUILTIN_SPECS.name).ending(".yaml")
+    return {f"spirloom.{spec.stem}": spec for spec in specs if spec.stem.startswith("pack_")}
+
+
 def link_packs(kernel: Kernel, by_name: Map[str, Op]) -> Kernel:
     """The kernel with the args of its packing calls converted, and defaults added."""
     if all(operand.pack is None for operand in kernel.operands):
@@ -235,7 +243,8 @@ def _link(operand: Operand, by_name: Map[str, Op]) -> Operand:
         return operand
     op = by_name.get(pack.op)
     if op is None:
-        known = one_of(sorted(name for name in by_name if ".pack_" in name))
+        own = {name for name in by_name if ".pack_" in name}
+        known = one_of(sorted(own | set(builtin_packing_ops())))
         message = f"Packing op '{pack.op}' is not one of: {known}."
         raise SpecError.at(pack.position, message)
     if len(pack.args) > len(op.args) or len(op.outputs) != 1:

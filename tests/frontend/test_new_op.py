@@ -7,15 +7,16 @@ from pathlib import Path
 import pytest
 from spirloom.cli import main
 from spirloom.new_op.scaffold import scaffold, write
-from spirloom.new_op.target import OWN_SPECS, OWN_TEMPLATES, find_target
+from spirloom.new_op.target import find_target
 
 from codegen.generate import render_all
 from spec_model import Library, load_library
+from spec_model.templates import BUILTIN_SPECS, BUILTIN_TEMPLATES
 
 
 @pytest.fixture(scope="module")
 def own() -> Library:
-    return load_library([OWN_SPECS], [OWN_TEMPLATES])
+    return load_library([BUILTIN_SPECS], [BUILTIN_TEMPLATES])
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def test_copies_of_all_operators_are_valid(
         write(scaffold(target, own_template).files)
     specs = sorted(tmp_path.glob("*/op_specs"))
     templates = sorted(tmp_path.glob("*/templates"))
-    made = load_library([OWN_SPECS, *specs], [OWN_TEMPLATES, *templates], tmp_path)
+    made = load_library([BUILTIN_SPECS, *specs], [BUILTIN_TEMPLATES, *templates], tmp_path)
     assert len(made.ops) == 2 * len(own.ops)
     assert len(render_all(made)) > len(own.variants)
     # arguments that its most general kernel does not support
@@ -79,8 +80,8 @@ def test_added_arguments(project: Path, own: Library, like: str) -> None:
     added = ["slope: float = 0.5", "steps: int[2] = 3", "alpha: number=2.0", "way: str = up"]
     options = [word for text in added for word in ("--arg", text)]
     assert main(["new-op", "made", "--like", like, *options]) == 0
-    templates = [OWN_TEMPLATES, *(path for path in [project / "templates"] if path.is_dir())]
-    made = load_library([OWN_SPECS, project / "op_specs"], templates, project)
+    templates = [BUILTIN_TEMPLATES, *(path for path in [project / "templates"] if path.is_dir())]
+    made = load_library([BUILTIN_SPECS, project / "op_specs"], templates, project)
     render_all(made)
     args = {arg.name: arg.default for arg in made.ops["custom.made"].args}
     old = next(op for op in own.ops.values() if op.short_name == like)
@@ -108,9 +109,9 @@ def test_copies_of_project_operators(project: Path) -> None:
 
 
 def test_directories_in_the_repository() -> None:
-    target = find_target("snake", "relu", None, None, OWN_SPECS)
-    assert (target.op, target.spec) == ("spirloom.snake", OWN_SPECS / "elementwise/snake.yaml")
-    assert target.template == OWN_TEMPLATES / "elementwise/snake.glsl.j2"
+    target = find_target("snake", "relu", None, None, BUILTIN_SPECS)
+    assert (target.op, target.spec) == ("spirloom.snake", BUILTIN_SPECS / "elementwise/snake.yaml")
+    assert target.template == BUILTIN_TEMPLATES / "elementwise/snake.glsl.j2"
 
 
 @pytest.mark.parametrize(
@@ -155,3 +156,16 @@ def test_the_most_general_kernel_is_copied(own: Library, project: Path) -> None:
     (text,) = (text for path, text in files.items() if path.suffix == ".yaml")
     assert "start: TYPE(0)" in text
     assert "cumsum_i32acc" not in text and "[i8, u8, b8]" not in text
+
+
+def test_packing_operators_of_other_libraries(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A project's kernel may use Spirloom's packing operators, which its library does not have."""
+    assert main(["new-op", "custom.w8", "--like", "linear_w8"]) == 0
+    assert main(["new-op", "custom.other", "--like", "relu"]) == 0
+    made = load_library([project / "op_specs"], [BUILTIN_TEMPLATES, project / "templates"], project)
+    assert list(made.ops) == ["custom.other", "custom.w8"]
+    packs = {o.pack.op for kernel in made.kernels for o in kernel.operands if o.pack}
+    assert packs == {"spirloom.pack_quantized"}
+    assert len(render_all(made)) == len(made.variants)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from spec_model.errors import one_of
+from spec_model.load.operands import builtin_packing_ops
 from tests.codegen.small_project import Project
 
 ADD = "op_specs/add.yaml"
@@ -260,7 +262,7 @@ ERRORS = [
         "{alpha: alpha}",
         '{alpha: alpha}\n  tensors: {b: {pack: "spirloom.pack_x(b)"}}',
         "14:24",
-        "Packing op 'spirloom.pack_x' is not one of: (none).",
+        f"Packing op 'spirloom.pack_x' is not one of: {one_of(builtin_packing_ops())}.",
     ),
     (
         "{alpha: alpha}",

@@ -12,11 +12,9 @@ from pathlib import Path
 from spec_model import Arg, Kernel, Library, Op, SpecError, load_library
 from spec_model.errors import Position
 from spec_model.load.signature import load_arg
-from spec_model.templates import ROOT
+from spec_model.templates import BUILTIN_SPECS, BUILTIN_TEMPLATES, ROOT
 from spec_model.yaml_reader import Entry, Scalar
 from spirloom.errors import ImportFailure
-
-OWN_SPECS, OWN_TEMPLATES = ROOT / "op_specs", ROOT / "templates" / "glsl"
 
 _NAME = re.compile(r"((?P<namespace>[A-Za-z_]\w*)\.)?(?P<stem>[a-z][a-z0-9_]*)(\.\w+)?", re.ASCII)
 
@@ -85,8 +83,8 @@ def find_target(
     """
     root = directory.resolve()
     inside = spec_dir is None and template_dir is None and root.is_relative_to(ROOT)
-    specs = OWN_SPECS if inside else root / (spec_dir or "op_specs")
-    templates = OWN_TEMPLATES if inside else root / (template_dir or "templates")
+    specs = BUILTIN_SPECS if inside else root / (spec_dir or "op_specs")
+    templates = BUILTIN_TEMPLATES if inside else root / (template_dir or "templates")
     libraries = _libraries(specs, templates, root)
     match = _NAME.fullmatch(name)
     if match is None:
@@ -136,8 +134,8 @@ def _libraries(specs: Path, templates: Path, root: Path) -> list[Library]:
     """The built-in operators, and those of the project, if any."""
     try:
         libraries = [_own_library()]
-        if specs.is_dir() and specs.resolve() != OWN_SPECS:
-            directories = [OWN_TEMPLATES, *([templates] if templates.is_dir() else [])]
+        if specs.is_dir() and specs.resolve() != BUILTIN_SPECS:
+            directories = [BUILTIN_TEMPLATES, *([templates] if templates.is_dir() else [])]
             libraries.append(load_library([specs], directories, root))
     except SpecError as error:
         raise ImportFailure(str(error)) from error
@@ -146,7 +144,7 @@ def _libraries(specs: Path, templates: Path, root: Path) -> list[Library]:
 
 @cache
 def _own_library() -> Library:
-    return load_library([OWN_SPECS], [OWN_TEMPLATES])
+    return load_library([BUILTIN_SPECS], [BUILTIN_TEMPLATES])
 
 
 def _check_new(op: str, stem: str, library: Library) -> None:
