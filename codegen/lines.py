@@ -41,7 +41,8 @@ class _Filter:
         self._at_start = True  # the output is at the start of a line
         self._anchor = True  # the next line requires a directive
         self._next_line = 1  # the line number that the compiler assigns next
-        self._captures = 0  # count of open bodies without directives
+        # Of each open body without directives: whether its tag is at the start of a line.
+        self._captures: list[bool] = []
         self._tag: list[Token] = []
 
     def run(self, stream: TokenStream) -> Iterator[Token]:
@@ -71,9 +72,9 @@ class _Filter:
         if not words:
             return
         if words[0].startswith("end") and words[0][3:] in _CAPTURES:
-            self._captures -= 1
+            self._at_start = self._captures.pop() if self._captures else self._at_start
         elif words[0] in _CAPTURES and not any(t.type == TOKEN_ASSIGN for t in self._tag[:4]):
-            self._captures += 1
+            self._captures.append(self._at_start)
 
     def _data(self, token: Token) -> Iterator[Token]:
         line, text = token.lineno, token.value
@@ -94,5 +95,5 @@ class _Filter:
         self._next_line = line + text.count("\n")
 
     def _directive(self, line: int) -> Iterator[Token]:
-        if self._captures == 0:
+        if not self._captures:
             yield Token(line, TOKEN_DATA, f'#line {line} "{self._file}"\n')

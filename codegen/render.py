@@ -13,6 +13,7 @@ from typing import Any
 import jinja2
 
 from codegen.lines import LineDirectives
+from codegen.params import Params
 from codegen.shader import Shader, shader_of, unused_members
 from spec_model.errors import Position, SpecError
 from spec_model.spec import Variant
@@ -82,13 +83,17 @@ class _Environment(jinja2.Environment):
 class Renderer:
     """Renders variants from the templates of several directories."""
 
-    def __init__(self, templates: Templates) -> None:
+    def __init__(self, templates: Templates, *, locate_params: bool = True) -> None:
+        """`locate_params`: `#line` directives around params, which break lines."""
         self._templates = templates
+        self._locate_params = locate_params
+        self._params = Params()
         self._sources: dict[str, str] = {}  # by name in messages
         self._environment = _Environment(
             loader=jinja2.FunctionLoader(self._load),
             extensions=[LineDirectives],
             undefined=_Undefined,
+            finalize=self._finalize,
             trim_blocks=True,
             lstrip_blocks=True,
             keep_trailing_newline=True,
@@ -100,7 +105,8 @@ class Renderer:
         """The GLSL. Errors in templates raise one of TEMPLATE_ERRORS."""
         self._environment.used.clear()
         template = self._environment.get_template(shader.template)
-        text = shader.header + template.render(shader.context)
+        self._params = Params()
+        text = self._params.place(shader.header + template.render(shader.context))
         digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
         return Rendered(shader, text, digest, frozenset(self._environment.used))
 
@@ -124,6 +130,9 @@ class Renderer:
             words = _QUOTED.findall(str(error))
             position = self._position(error.__traceback__, words[0] if words else "", variant)
             raise SpecError.at(position, f"{_sentence(error)} {_note(variant)}") from None
+
+    def _finalize(self, value: object) -> object:
+        return self._params.mark(value) if self._locate_params else value
 
     def _load(self, name: str) -> tuple[str, str, Callable[[], bool]] | None:
         source = self._templates.find(name)

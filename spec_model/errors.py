@@ -27,6 +27,19 @@ class Position:
         return Position(self.file, self.line, self.column + columns)
 
 
+class LocatedText(str):
+    """A string from a file, and its position there."""
+
+    position: Position
+
+    @classmethod
+    def at(cls, position: Position, text: str) -> LocatedText:
+        """The text with its position."""
+        found = cls(text)
+        found.position = position
+        return found
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Diagnostic:
     """One error at a position."""

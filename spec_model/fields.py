@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
-from spec_model.errors import SpecError, one_of
+from spec_model.errors import LocatedText, SpecError, one_of
 from spec_model.vocabulary import Storage
 from spec_model.yaml_reader import Entry, Mapping, Node, Scalar, Sequence, describe
 
@@ -157,7 +157,7 @@ def check_name(scalar: Scalar, what: str, *, lower: bool = False) -> str:
 
 
 def plain(node: Node) -> object:
-    """The node as Python values, for templates."""
+    """The node as Python values, for templates. Strings are LocatedText."""
     if isinstance(node, Mapping):
         return {entry.key.text: plain(entry.value) for entry in node.entries}
     if isinstance(node, Sequence):
@@ -167,7 +167,7 @@ def plain(node: Node) -> object:
 
 def _plain_scalar(scalar: Scalar) -> object:
     if scalar.quoted:
-        return scalar.text
+        return LocatedText.at(scalar.position, scalar.text)
     if scalar.is_null:
         return None
     if scalar.text in ("true", "false"):
@@ -176,7 +176,7 @@ def _plain_scalar(scalar: Scalar) -> object:
         return int(scalar.text)
     if re.fullmatch(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][-+]?[0-9]+)?", scalar.text):
         return float(scalar.text)
-    return scalar.text
+    return LocatedText.at(scalar.position, scalar.text)
 
 
 TEXTURE = "texture"

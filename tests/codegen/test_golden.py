@@ -41,7 +41,7 @@ def library() -> Library:
 @cache
 def renderer() -> Renderer:
     """Renders the repository's operators."""
-    return Renderer(library().templates)
+    return Renderer(library().templates, locate_params=False)
 
 
 @cache

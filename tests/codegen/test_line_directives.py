@@ -87,3 +87,30 @@ def test_no_directive_inside_a_line_or_a_continued_macro(project: Project) -> No
     text = project.glsl("add_f32_buffer")
     assert "#define M(a) \\\n  (a + \\\n  1)\n" in text
     assert "float y = f(1\n);" in text
+
+
+SPEC = "op_specs/add.yaml"
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ("at1 {{ expr }} at1\nat2\n", [(TEMPLATE, 1, "at1 "), (SPEC, 12, "a + b"),
+                                      (TEMPLATE, 1, " at1"), (TEMPLATE, 2, "at2")]),
+        ("{% macro m(x) -%}\nf({{ x }})\n{%- endmacro %}\nat {{ m(expr) }};\nat5\n",
+         [(TEMPLATE, 4, "at f("), (SPEC, 12, "a + b"), (TEMPLATE, 4, ");"), (TEMPLATE, 5, "at5")]),
+        ("{{ expr }}\nat2\n", [(SPEC, 12, "a + b"), (TEMPLATE, 2, "at2")]),
+        # Line breaks would change the meaning.
+        ("#define A {{ expr }}\n", [(TEMPLATE, 1, "#define A a + b")]),
+        ("#define A \\\n  {{ expr }}\n", [(TEMPLATE, 1, "#define A \\"), (TEMPLATE, 2, "  a + b")]),
+        ("x // {{ expr }}\n", [(TEMPLATE, 1, "x // a + b")]),
+        ("x{{ expr }}y\n", [(TEMPLATE, 1, "xa + by")]),
+    ],
+)  # fmt: skip
+def test_params_have_the_line_of_the_spec(
+    project: Project, template: str, expected: list[tuple[str, int, str]]
+) -> None:
+    project.spec("a + b * alpha}", "a + b}")
+    project.write(TEMPLATE, template)
+    found = numbered(project.glsl("add_f32_buffer"))
+    assert [row for row in found if row[2].strip()] == expected
