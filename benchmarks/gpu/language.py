@@ -87,7 +87,7 @@ class Repeating:
         if not self._is_int4:
             return _repeated(self._floats * scale, name, shape)
         scales = np.full((rows, depth // GROUP), scale / np.float16(8), np.float32)
-        return QuantizedMatrix(_repeated(self._int4_values, name, shape), scales, None)
+        return QuantizedMatrix.of(_repeated(self._int4_values, name, shape), scales, None)
 
     def _shape(self, name: str) -> tuple[int, ...]:
         layer = name.removesuffix(".weight").rpartition(".")[2]

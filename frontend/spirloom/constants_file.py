@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from mmap import MADV_DONTNEED, mmap
 from pathlib import Path
 from typing import IO, Any
@@ -13,6 +13,7 @@ from typing import IO, Any
 import numpy as np
 
 from spec_model.flatbuffer import MalformedBuffer
+from spirloom.deferred import Deferred
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array
 
@@ -36,51 +37,62 @@ def release_pages(array: Array) -> None:
 
 
 ALIGNMENT = 64
+BLOCK_BYTES = 4 << 20  # computed and written at once
 DIGEST_BYTES = 16
 _MAGIC = b"SLGDATA1"
 _FOOTER = struct.Struct(f"<8sQ{DIGEST_BYTES}s32x")
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """Constants in file order, each padded to the alignment, and the digest of all these bytes."""
+def write_section(arrays: Iterable[Array | Deferred], stream: IO[bytes]) -> tuple[int, bytes]:
+    """Writes constants in file order, each padded to the alignment. Returns the number of bytes and
+    the digest of all these bytes.
 
-    arrays: tuple[Array, ...]
-    digest: bytes
+    A second thread writes and digests a block while the next one is computed.
+    """
+    digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
+    size = 0
 
-    @classmethod
-    def of(cls, arrays: Iterable[Array]) -> Section:
-        """The section of these constants."""
-        parts = tuple(arrays)
-        digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
-        for array in parts:
-            digest.update(bytes_of(array))
-            digest.update(_padding(array))
+    def put(data: Any) -> None:
+        digest.update(data)
+        stream.write(data)
+
+    with ThreadPoolExecutor(1) as writer:
+        pending: Future[None] | None = None
+        for array in arrays:
+            for block in _blocks(array):
+                if pending is not None:
+                    pending.result()
+                pending = writer.submit(put, block)
+            size += array.nbytes + -array.nbytes % ALIGNMENT
+        if pending is not None:
+            pending.result()
+    return size, digest.digest()
+
+
+def write_constants_file(arrays: Iterable[Array | Deferred], stream: IO[bytes]) -> bytes:
+    """Writes the section as a file of its own and returns its digest. The trailer is at the end, so
+    that a truncated copy is detected.
+    """
+    size, digest = write_section(arrays, stream)
+    stream.write(_FOOTER.pack(_MAGIC, size, digest))
+    return digest
+
+
+def _blocks(array: Array | Deferred) -> Iterator[Any]:
+    """The bytes of an array and its padding. Mapped pages are released after their use."""
+    if isinstance(array, Deferred):
+        yield from map(bytes_of, array.blocks(BLOCK_BYTES))
+    else:
+        data = bytes_of(array)
+        for start in range(0, len(data), BLOCK_BYTES):
+            yield data[start : start + BLOCK_BYTES]
             release_pages(array)
-        return cls(parts, digest.digest())
-
-    def write(self, stream: IO[bytes]) -> int:
-        """Writes the bytes and returns their number."""
-        size = 0
-        for array in self.arrays:
-            size += stream.write(bytes_of(array)) + stream.write(_padding(array))
-            release_pages(array)
-        return size
-
-    def write_file(self, stream: IO[bytes]) -> None:
-        """Writes the bytes as a file of their own. The trailer is at the end, so that a truncated
-        copy is detected.
-        """
-        stream.write(_FOOTER.pack(_MAGIC, self.write(stream), self.digest))
+    yield b"\0" * (-array.nbytes % ALIGNMENT)
 
 
 def bytes_of(array: Array) -> Any:
     """The elements in memory order."""
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-
-
-def _padding(array: Array) -> bytes:
-    return b"\0" * (-array.nbytes % ALIGNMENT)
 
 
 def digest_of(section: Array) -> bytes:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 import flatbuffers
 import numpy as np
@@ -13,7 +13,14 @@ import numpy as np
 from spec_model.files import replaced_together
 from spec_model.graph_file import IDENTIFIER, INFERRED, VERSION
 from spirloom import schema_bindings as fb
-from spirloom.constants_file import ALIGNMENT, Section, bytes_of, release_pages
+from spirloom.constants_file import (
+    ALIGNMENT,
+    DIGEST_BYTES,
+    write_constants_file,
+    write_section,
+)
+from spirloom.deferred import Deferred
+from spirloom.equal_constants import EqualConstants
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Array, DType, Graph, Node, State, Storage, Tensor
 from spirloom.sizes import SizeExpr, Symbol, Varying
@@ -92,10 +99,8 @@ STORAGES: tuple[Storage | None, ...] = (None, *Storage)
 
 def to_bytes(*methods: Graph) -> bytes:
     """A complete .slg file, constants included. Several methods must have names."""
-    header, section = _encode(methods, None)
     stream = io.BytesIO()
-    stream.write(header)
-    section.write(stream)
+    _Encoder(methods).write(stream)
     return stream.getvalue()
 
 
@@ -108,36 +113,51 @@ def save(graph: Graph | Sequence[Graph], path: Path, external_data: bool = False
     """
     data_path = path.with_name(path.name + ".data")
     methods = (graph,) if isinstance(graph, Graph) else tuple(graph)
-    header, section = _encode(methods, data_path.name if external_data else None)
+    encoder = _Encoder(methods, data_path.name if external_data else None)
     try:
         with replaced_together([data_path, path] if external_data else [path]) as streams:
-            if external_data:
-                section.write_file(streams[0])
-            streams[-1].write(header)
-            if not external_data:
-                section.write(streams[-1])
+            encoder.write(*reversed(streams))
     except OSError as error:
         raise ImportFailure(
             f"Cannot write {error.filename or path}: {error.strerror or error}."
         ) from error
 
 
-def _encode(methods: Sequence[Graph], constants_file: str | None) -> tuple[bytes, Section]:
-    """The padded FlatBuffer, and the constants."""
-    check_methods(methods)
-    pool = _ConstantPool()
-    root, *others = [_graph(method, pool) for method in methods]
-    root.methods = others or None
-    root.attachments = [_attachment(*each) for each in attachments_of(methods).items()] or None
-    root.version = VERSION
-    root.constants = pool.entries
-    root.constantsFile = constants_file
-    section = Section.of(pool.arrays)
-    root.constantsDigest = section.digest
-    builder = flatbuffers.Builder(1 << 16)
-    builder.FinishSizePrefixed(root.Pack(builder), file_identifier=IDENTIFIER)
-    header = bytes(builder.Output())
-    return header + b"\0" * (-len(header) % ALIGNMENT), section
+class _Encoder:
+    """The FlatBuffer of a file, without the digest of the constants, which follow it."""
+
+    def __init__(self, methods: Sequence[Graph], constants_file: str | None = None) -> None:
+        check_methods(methods)
+        pool = _ConstantPool()
+        root, *others = [_graph(method, pool) for method in methods]
+        root.methods = others or None
+        root.attachments = [_attachment(*each) for each in attachments_of(methods).items()] or None
+        root.version = VERSION
+        root.constants = pool.entries
+        root.constantsFile = constants_file
+        self._root, self._arrays = root, pool.arrays
+
+    def write(self, stream: IO[bytes], constants: IO[bytes] | None = None) -> None:
+        """Writes the graph, and the constants after it or to their own file. Constants are read
+        once: the digest replaces zeros in the graph when they are written.
+        """
+        if constants is not None:
+            stream.write(self._header(write_constants_file(self._arrays, constants)))
+            return
+        placeholder = self._header(bytes(DIGEST_BYTES))
+        stream.write(placeholder)
+        _, digest = write_section(self._arrays, stream)
+        header = self._header(digest)
+        assert len(header) == len(placeholder)
+        stream.seek(0)
+        stream.write(header)
+
+    def _header(self, digest: bytes) -> bytes:
+        self._root.constantsDigest = digest
+        builder = flatbuffers.Builder(1 << 16)
+        builder.FinishSizePrefixed(self._root.Pack(builder), file_identifier=IDENTIFIER)
+        header = bytes(builder.Output())
+        return header + b"\0" * (-len(header) % ALIGNMENT)
 
 
 def _graph(graph: Graph, pool: _ConstantPool) -> fb.GraphT:
@@ -147,7 +167,7 @@ def _graph(graph: Graph, pool: _ConstantPool) -> fb.GraphT:
     sizes = _SizePool(graph.symbols)
     root = fb.GraphT()
     root.name = graph.name or None
-    root.tensors = [_tensor(t, -1 if t.data is None else pool.add(t.data), sizes) for t in tensors]
+    root.tensors = [_tensor(tensor, pool, sizes) for tensor in tensors]
     root.states = [_state(state, index, pool) for state in graph.states] or None
     root.nodes = [_node(node, graph.source_of(node), index, sizes) for node in graph.nodes]
     root.inputs = [index[t] for t in graph.inputs]
@@ -163,22 +183,20 @@ class _ConstantPool:
 
     def __init__(self) -> None:
         self.entries: list[fb.ConstantT] = []
-        self.arrays: list[Array] = []
-        self._seen: dict[bytes, int] = {}
+        self.arrays: list[Array | Deferred] = []
+        self._equal: EqualConstants[int] = EqualConstants()
         self._end = 0
 
-    def add(self, data: Array) -> int:
-        digest = hashlib.blake2b(bytes_of(data), digest_size=32).digest()
-        release_pages(data)
-        if digest not in self._seen:
+    def add(self, values: Array | Deferred) -> int:
+        index = self._equal.setdefault(values, len(self.entries))
+        if index == len(self.entries):
             entry = fb.ConstantT()
             entry.offset = self._end
-            entry.size = data.nbytes
-            self._end += data.nbytes + -data.nbytes % ALIGNMENT
-            self._seen[digest] = len(self.entries)
+            entry.size = values.nbytes
+            self._end += values.nbytes + -values.nbytes % ALIGNMENT
             self.entries.append(entry)
-            self.arrays.append(data)
-        return self._seen[digest]
+            self.arrays.append(values)
+        return index
 
 
 class _SizePool:
@@ -225,13 +243,13 @@ def _symbol(symbol: Symbol) -> fb.SymbolT:
     return result
 
 
-def _tensor(tensor: Tensor, constant: int, sizes: _SizePool) -> fb.TensorT:
+def _tensor(tensor: Tensor, pool: _ConstantPool, sizes: _SizePool) -> fb.TensorT:
     result = fb.TensorT()
     result.name = tensor.name
     result.dtype = tensor.dtype.code
     result.shape = list(tensor.shape)
     result.storage = STORAGES.index(tensor.storage)
-    result.constant = constant
+    result.constant = -1 if tensor.values is None else pool.add(tensor.values)
     result.sizes = sizes.of(tensor.shape)
     if tensor.bounds is not None:
         result.min, result.max = int(tensor.bounds.low), int(tensor.bounds.high)

@@ -50,7 +50,7 @@ def plan_memory(graph: Graph, library: OpLibrary) -> MemoryPlan:
                 first, _ = lifetimes.get(root, (index, index))
                 lifetimes[root] = (first, index)
     blocks = _allocate(lifetimes)
-    constants = {id(t.data): t.size for t in graph.tensors() if t.data is not None}
+    constants = {id(t.values): t.size for t in graph.tensors() if t.is_constant}
     return MemoryPlan(
         constants=sum(constants.values()),
         inputs_outputs=sum(t.size for t in {*graph.inputs, *graph.outputs}),
@@ -98,7 +98,7 @@ def describe(graph: Graph, library: OpLibrary) -> dict[str, Any]:
     """The description as JSON values. Sizes are in bytes."""
     plan = plan_memory(graph, library)
     ops = Counter(node.op for node in graph.nodes)
-    constants = {id(t.data): t for t in graph.tensors() if t.data is not None}
+    constants = {id(t.values): t for t in graph.tensors() if t.is_constant}
     parameters = sum(t.size // t.dtype.numpy.itemsize for t in constants.values())
     return {
         **({"method": graph.name} if graph.name else {}),
@@ -183,7 +183,7 @@ def _node_lines(graph: Graph, plan: MemoryPlan) -> list[str]:
 
 def summary(graph: Graph) -> str:
     """One line: the number of nodes, parameters and bytes."""
-    constants = {id(t.data): t for t in graph.tensors() if t.data is not None}.values()
+    constants = {id(t.values): t for t in graph.tensors() if t.is_constant}.values()
     elements = sum(t.size // t.dtype.numpy.itemsize for t in constants)
     size = bytes_text(sum(t.size for t in constants))
     sizes = "".join(f", {shown(str(symbol))}" for symbol in graph.symbols)

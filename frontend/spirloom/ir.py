@@ -1,7 +1,7 @@
 """A graph in memory: importers build it, passes rewrite it, and graph_file stores it.
 
 Tensors and nodes are compared by identity. A tensor is produced by at most one node. A tensor with
-`data` is a constant. Nodes are in topological order. A graph with symbols has the shapes of its
+`values` is a constant. Nodes are in topological order. A graph with symbols has the shapes of its
 maximum sizes. Symbolic ints of shapes and arguments are `Varying`.
 """
 
@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spec_model.vocabulary import MAX_RANK, DType, Storage
+from spirloom.deferred import Deferred
 from spirloom.interval import Interval
 from spirloom.sizes import Symbol
 
@@ -43,16 +44,31 @@ MAX_ELEMENTS = 1 << 48
 class Tensor:
     """A value of a graph. `name` is a hint, except for inputs and outputs.
 
-    `storage` is the requested storage (None: chosen by the runtime). `bounds` are the bounds of an
-    input's elements that the graph relies on (None: the full range of the dtype).
+    `values` are the elements of a constant. `storage` is the requested storage (None: chosen by the
+    runtime). `bounds` are the bounds of an input's elements that the graph relies on (None: the
+    full range of the dtype).
     """
 
     name: str
     dtype: DType
     shape: tuple[int, ...]
-    data: Array | None = None
+    values: Array | Deferred | None = None
     storage: Storage | None = None
     bounds: Interval | None = None
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the elements are known, without reading them."""
+        return self.values is not None
+
+    @property
+    def data(self) -> Array | None:
+        """The elements of a constant; deferred ones are computed at each access."""
+        return self.values.array() if isinstance(self.values, Deferred) else self.values
+
+    @data.setter
+    def data(self, values: Array | None) -> None:
+        self.values = values
 
     @property
     def size(self) -> int:
@@ -175,9 +191,11 @@ def is_possible(shape: Sequence[int]) -> bool:
     return small and len(shape) <= MAX_RANK and min(shape, default=0) >= 0
 
 
-def constant(name: str, values: Array) -> Tensor:
+def constant(name: str, values: Array | Deferred) -> Tensor:
     """A constant tensor of an array of a supported dtype."""
     dtype = DType.of(values.dtype)
     assert dtype is not None, f"there is no DType for {values.dtype}"
+    if isinstance(values, Deferred):
+        return Tensor(name, dtype, values.shape, values)
     data = np.ascontiguousarray(values, dtype=dtype.numpy).reshape(values.shape)
     return Tensor(name, dtype, tuple(values.shape), data)

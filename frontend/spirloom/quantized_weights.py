@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spirloom.bfloat16 import bytes_of
+from spirloom.deferred import Deferred
 from spirloom.ir import Array, DType, Tensor, constant
 
 # Kernels read groups in 32-bit words.
@@ -16,28 +17,38 @@ _MULTIPLE = 4
 
 @dataclass(frozen=True, slots=True)
 class QuantizedMatrix:
-    """A weight: int8 [rows, depth]. Each group of elements in a row has a scale and, optionally, a
-    zero point and an offset, all stored as [rows, groups]. value = (code - zero point) * scale +
-    offset.
+    """A weight of [rows, depth] codes: int8, or with 4 `bits` packed by pack_int4, uint8 [rows,
+    depth / 2]. Each group of elements in a row has a scale and, optionally, a zero point and an
+    offset, all stored as [rows, groups]. value = (code - zero point) * scale + offset.
     """
 
-    values: Array
+    codes: Array | Deferred
     scales: Array
     zeros: Array | None = None
     offsets: Array | None = None
+    bits: int = 8
+
+    @classmethod
+    def of(
+        cls, values: Array, scales: Array, zeros: Array | None = None, offsets: Array | None = None
+    ) -> QuantizedMatrix:
+        """Of int8 values [rows, depth]: with 4 bits if the values fit."""
+        even = values.shape[1] % 2 == 0
+        if even and values.size > 0 and values.min() >= -8 and values.max() <= 7:
+            return cls(pack_int4(values), scales, zeros, offsets, 4)
+        return cls(values, scales, zeros, offsets)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and depth."""
+        rows, columns = self.codes.shape
+        return rows, columns * 8 // self.bits
 
     @property
     def group(self) -> int:
         """The number of elements of a group."""
         groups = max(self.scales.shape[1], 1)
-        return int(self.values.shape[1] // groups)
-
-    @property
-    def bits(self) -> int:
-        """The bits that a code needs: 4 or 8."""
-        even = self.values.shape[1] % 2 == 0
-        small = even and self.values.size > 0 and self.values.min() >= -8 and self.values.max() <= 7
-        return 4 if small else 8
+        return int(self.shape[1] // groups)
 
     @property
     def kind(self) -> str:
@@ -47,12 +58,18 @@ class QuantizedMatrix:
     def rows(self, index: slice | Array) -> QuantizedMatrix:
         """A subset of the rows."""
         zeros, offsets = (None if t is None else t[index] for t in (self.zeros, self.offsets))
-        return QuantizedMatrix(self.values[index], self.scales[index], zeros, offsets)
+        codes = rows_of(self.codes, index)
+        return QuantizedMatrix(codes, self.scales[index], zeros, offsets, self.bits)
+
+    def values(self) -> Array:
+        """The codes as int8 [rows, depth]."""
+        codes = self.codes.array() if isinstance(self.codes, Deferred) else self.codes
+        return unpack_int4(codes) if self.bits == 4 else codes
 
     def floats(self) -> Array:
         """The dequantized matrix, float32 [rows, depth]."""
-        rows, depth = self.values.shape
-        groups = self.values.astype(np.float32).reshape(rows, -1, self.group)
+        rows, depth = self.shape
+        groups = self.values().astype(np.float32).reshape(rows, -1, self.group)
         if self.zeros is not None:
             groups -= self.zeros[..., None]
         groups *= self.scales.astype(np.float32)[..., None]
@@ -62,10 +79,9 @@ class QuantizedMatrix:
 
     def arguments(self, name: str, dtype: DType = DType.F32) -> dict[str, Tensor | int | None]:
         """The arguments of a layer with `bits`-bit weights and an input x of `dtype`."""
-        values = pack_int4(self.values) if self.bits == 4 else self.values
         scales = fp16_if_exact(self.scales.T)
         return {
-            "weight": constant(name, np.ascontiguousarray(values)),
+            "weight": constant(name, self.codes),
             "scales": constant(f"{name}.scales", scales),
             "group": self.group,
             "zeros": None if self.zeros is None else constant(f"{name}.zeros", self.zeros.T),
@@ -125,13 +141,28 @@ def from_codes(values: Array, scale: Array, zero: Array) -> QuantizedMatrix | No
         return None
     repeats = rows // blocks
     zeros = np.repeat(zero, repeats, axis=0).astype(np.int8) if zero.any() else None
-    return QuantizedMatrix(wide.astype(np.int8), np.repeat(scale, repeats, axis=0), zeros)
+    return QuantizedMatrix.of(wide.astype(np.int8), np.repeat(scale, repeats, axis=0), zeros)
+
+
+def rows_of(stored: Array | Deferred, index: slice | Array) -> Array | Deferred:
+    """A range of the rows, or the rows of these numbers."""
+    if not isinstance(stored, Deferred):
+        return stored[index]
+    if isinstance(index, slice):
+        return stored.rows(*index.indices(len(stored))[:2])
+    return stored.reordered(index)
 
 
 def pack_int4(values: Array) -> Array:
-    """Packs two int4 values per byte, the first in the low nibble."""
+    """Packs two int4 values per byte, the first in the low nibble, plus 8 each."""
     nibbles = (values + 8).astype(np.uint8)
     return np.asarray(nibbles[:, 0::2] | nibbles[:, 1::2] << 4)
+
+
+def unpack_int4(packed: Array) -> Array:
+    """The int8 values that pack_int4() packed."""
+    nibbles = np.stack([packed & 15, packed >> 4], axis=-1)
+    return nibbles.reshape(len(packed), -1).astype(np.int8) - np.int8(8)
 
 
 def fp16_if_exact(scales: Array) -> Array:
@@ -161,7 +192,9 @@ def quantize_matrix(weight: Array, bits: int, group: int) -> QuantizedMatrix:
     with np.errstate(divide="ignore", invalid="ignore"):
         codes = np.where(scales == 0, 0, np.rint(wide / scales))
     values = np.clip(codes, -8 if bits == 4 else -127, 7 if bits == 4 else 127)
-    return QuantizedMatrix(values.reshape(rows, depth).astype(np.int8), scales[..., 0], None)
+    codes = values.reshape(rows, depth).astype(np.int8)
+    packed = pack_int4(codes) if bits == 4 and depth % 2 == 0 else codes
+    return QuantizedMatrix(packed, scales[..., 0], bits=4 if packed is not codes else 8)
 
 
 def fp16_scales(scales: Array) -> Array:

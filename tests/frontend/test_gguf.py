@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import random
 import struct
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from spirloom import graph_file
+from spirloom import constants_file, graph_file
 from spirloom.errors import ImportFailure
 from spirloom.gguf import import_gguf
 from spirloom.gguf.file import GgufFile
@@ -22,6 +23,7 @@ from spirloom.passes.weight_quantization import Quantization
 from tests.frontend.gguf_writer import (
     ARRAY,
     BOOL,
+    F16,
     F32,
     I32,
     Q4_0,
@@ -31,6 +33,7 @@ from tests.frontend.gguf_writer import (
     WORDS,
     Written,
     file_bytes,
+    packed,
     tiny_metadata,
     tiny_tensors,
     tiny_weights,
@@ -140,6 +143,31 @@ def test_quantized_weights_keep_their_bytes(
     }
     elements = sum(values.size for values in tiny_weights().values() if values.ndim > 1)
     assert sum(t.size for t in constants) == bytes_each * elements, "a tied table is stored once"
+
+
+@pytest.mark.parametrize("kind", [Q4_0, Q8_0, F16])
+def test_weights_are_not_held_in_memory(
+    kind: int, library: OpLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The peak of an import is below the size of the file."""
+    inner, hidden = 1 << 17, SIZES["embedding_length"]
+    metadata = tiny_metadata() | {"llama.feed_forward_length": inner}
+    weights = np.random.default_rng(2).normal(0, 0.3, (inner, hidden)).astype(np.float32)
+    content = packed(weights, kind)
+    large = {"ffn_gate": (inner, hidden), "ffn_up": (inner, hidden), "ffn_down": (hidden, inner)}
+    tensors = tiny_tensors(kind) | {
+        f"blk.0.{name}.weight": Written(shape, kind, content) for name, shape in large.items()
+    }
+    path = saved(tmp_path, metadata, tensors)
+    del weights, content, tensors
+    monkeypatch.setattr(constants_file, "BLOCK_BYTES", 1 << 18)
+    tracemalloc.start()
+    try:
+        graph_file.save(import_gguf(path, library=library), tmp_path / "model.slg")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < path.stat().st_size
 
 
 def wrong_tensor(name: str, **changed: Any) -> dict[str, Written]:

@@ -66,7 +66,7 @@ def _layer(i: int, values: Array, kind: str) -> tuple[str, dict[str, object]]:
     if kind != "int4":
         return "aten.linear", {"weight": constant(f"w{i}", values.astype(np.float16))}
     scales = np.full((FEATURES, FEATURES // GROUP), 1 + i / 1024, np.float32)
-    return "spirloom.linear_w4", {**QuantizedMatrix(values, scales).arguments(f"w{i}")}
+    return "spirloom.linear_w4", {**QuantizedMatrix.of(values, scales).arguments(f"w{i}")}
 
 
 @pytest.mark.parametrize(("kind", "layers"), [("f16", 25), ("int4", 88), ("tied", 21)])

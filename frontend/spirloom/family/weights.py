@@ -9,14 +9,15 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from spirloom.deferred import Deferred, concatenated
 from spirloom.errors import ImportFailure
 from spirloom.family.config import Config
 from spirloom.ir import Array, DType, Tensor, constant
 from spirloom.passes.weight_quantization import Quantization
-from spirloom.quantized_weights import QuantizedMatrix, QuantizedWeight, fp16_scales
+from spirloom.quantized_weights import QuantizedMatrix, QuantizedWeight, fp16_scales, rows_of
 
 # A tensor of a source: floats, or an integer matrix with scales.
-StoredTensor = Array | QuantizedMatrix
+StoredTensor = Array | Deferred | QuantizedMatrix
 Shape = tuple[int, ...]
 
 
@@ -37,10 +38,10 @@ class Matrix:
     """The weight of a linear layer or embedding: a float `tensor` (`kind` ""), or a quantized
     matrix of a `kind`, whose operators accept `arguments`."""
 
-    def __init__(self, name: str, stored: Array | QuantizedWeight, dtype: DType) -> None:
+    def __init__(self, name: str, stored: Array | Deferred | QuantizedWeight, dtype: DType) -> None:
         self.kind = ""
-        if isinstance(stored, np.ndarray):
-            self.tensor = constant(name, stored.astype(dtype.numpy, copy=False))
+        if isinstance(stored, np.ndarray | Deferred):
+            self.tensor = constant(name, _converted(stored, dtype))
             return
         if isinstance(stored, QuantizedMatrix) and dtype is DType.F16:
             # The fast fp16 kernels require fp16 scales.
@@ -107,17 +108,16 @@ class Weights:
             or not how.fits(stored.shape)
         ):
             return Matrix(name, stored, self.dtype)
-        return Matrix(name, how.rounded(stored), self.dtype)
+        return Matrix(name, how.rounded(_floats(stored)), self.dtype)
 
     def _floats(self, name: str, shape: Shape) -> Array:
-        stored = self._read(name, shape)
-        return stored.floats() if isinstance(stored, QuantizedMatrix) else stored
+        return _floats(self._read(name, shape))
 
     def _read(self, name: str, shape: Shape) -> StoredTensor:
         if not self._source.has(name):
             raise ImportFailure(f"The model has no tensor {self._source.name_in_file(name)!r}.")
         stored = self._source.read(name)
-        found = stored.values.shape if isinstance(stored, QuantizedMatrix) else stored.shape
+        found = stored.shape
         if found != shape:
             raise ImportFailure(
                 f"Tensor {self._source.name_in_file(name)!r} has shape {list(found)}; expected "
@@ -139,15 +139,26 @@ def _concatenated(parts: list[StoredTensor]) -> StoredTensor:
         return parts[0]
     quantized = [part for part in parts if isinstance(part, QuantizedMatrix)]
     if len(quantized) != len(parts):
-        return np.concatenate([part for part in parts if not isinstance(part, QuantizedMatrix)])
+        return concatenated([part for part in parts if not isinstance(part, QuantizedMatrix)])
     zeros = [part.zeros for part in quantized if part.zeros is not None]
     offsets = [part.offsets for part in quantized if part.offsets is not None]
     return QuantizedMatrix(
-        np.concatenate([part.values for part in quantized]),
+        concatenated([part.codes for part in quantized]),
         np.concatenate([part.scales for part in quantized]),
         np.concatenate(zeros) if zeros else None,
         np.concatenate(offsets) if offsets else None,
+        quantized[0].bits,
     )
+
+
+def _converted(stored: Array | Deferred, dtype: DType) -> Array | Deferred:
+    """Floats of `dtype`. Matrices are converted when they are read."""
+    if stored.dtype == dtype.numpy:
+        return stored
+    if isinstance(stored, np.ndarray) and stored.ndim < 2:
+        return stored.astype(dtype.numpy)
+    deferred = stored if isinstance(stored, Deferred) else Deferred.of(stored)
+    return deferred.map(str(dtype), lambda rows: rows.astype(dtype.numpy))
 
 
 _QKV, _GATE_UP = "self_attn.qkv_proj", "mlp.gate_up_proj"
@@ -244,7 +255,7 @@ def _column_order(config: Config) -> Array | None:
 
 
 def _part_of(stored: StoredTensor, part: _FusedPart, name_in_file: str) -> StoredTensor:
-    rows = len(stored.values if isinstance(stored, QuantizedMatrix) else stored)
+    rows = stored.shape[0]
     if rows != part.fused_rows:
         raise ImportFailure(
             f"Tensor {name_in_file!r} has {rows} rows; expected {part.fused_rows} by the model's "
@@ -254,7 +265,7 @@ def _part_of(stored: StoredTensor, part: _FusedPart, name_in_file: str) -> Store
 
 
 def _reordered(stored: StoredTensor, order: Array, name_in_file: str) -> StoredTensor:
-    rows = len(stored.values if isinstance(stored, QuantizedMatrix) else stored)
+    rows = stored.shape[0]
     if rows % len(order):
         raise ImportFailure(
             f"Tensor {name_in_file!r} has {rows} rows, which is not a multiple of the head size, "
@@ -265,8 +276,10 @@ def _reordered(stored: StoredTensor, order: Array, name_in_file: str) -> StoredT
 
 
 def _rows(stored: StoredTensor, index: slice | Array) -> StoredTensor:
-    return stored.rows(index) if isinstance(stored, QuantizedMatrix) else stored[index]
+    return stored.rows(index) if isinstance(stored, QuantizedMatrix) else rows_of(stored, index)
 
 
 def _floats(stored: StoredTensor) -> Array:
-    return stored.floats() if isinstance(stored, QuantizedMatrix) else stored
+    if isinstance(stored, QuantizedMatrix):
+        return stored.floats()
+    return stored.array() if isinstance(stored, Deferred) else stored

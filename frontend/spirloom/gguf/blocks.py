@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from spirloom.bfloat16 import from_bfloat16
+from spirloom.constants_file import release_pages
+from spirloom.deferred import Deferred
 from spirloom.ir import Array
 from spirloom.quantized_weights import QuantizedMatrix
 
@@ -22,20 +24,34 @@ _NAMES = {
 
 
 @dataclass(frozen=True, slots=True)
+class Scales:
+    """Float32 [row, group]; a matrix's values are codes * scales + offsets."""
+
+    scales: Array
+    offsets: Array | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Block:
     """A type whose blocks have `elements` elements in `size` bytes.
 
-    `read` decodes blocks, uint8 [row, block, byte], into floats or a quantized matrix
-    [row, element].
+    `read` decodes blocks, uint8 [row, block, byte], into floats [row, element], or into the codes
+    of a QuantizedMatrix of `bits` bits, whose scales `scales` decodes.
     """
 
     elements: int
     size: int
-    read: Callable[[Array], Array | QuantizedMatrix]
+    read: Callable[[Array], Array]
+    bits: int = 0
+    scales: Callable[[Array], Scales] | None = None
 
     def row_bytes(self, width: int) -> int:
         """The bytes of a row of `width` elements, a multiple of the block's."""
         return width // self.elements * self.size
+
+    def split(self, rows: Array) -> Array:
+        """Rows of bytes as blocks."""
+        return rows.reshape(len(rows), rows.shape[1] // self.size, self.size)
 
 
 def type_name(kind: int) -> str:
@@ -46,7 +62,30 @@ def type_name(kind: int) -> str:
 def decode_rows(kind: int, rows: Array) -> Array | QuantizedMatrix:
     """Decodes rows of bytes into floats or a quantized matrix, [row, element]."""
     block = BLOCKS[kind]
-    return block.read(rows.reshape(len(rows), -1, block.size))
+    blocks = block.split(rows)
+    if block.scales is None:
+        return block.read(blocks)
+    found = block.scales(blocks)
+    return QuantizedMatrix(block.read(blocks), found.scales, None, found.offsets, block.bits)
+
+
+def deferred_rows(kind: int, rows: Array) -> Deferred | QuantizedMatrix:
+    """As decode_rows(), of mapped rows that are decoded when they are read; scales at once."""
+    block = BLOCKS[kind]
+
+    def read(part: Array) -> Array:
+        decoded = block.read(block.split(part))
+        # Views of the mapping would read the file again.
+        decoded = decoded if decoded.flags.owndata else decoded.copy()
+        release_pages(rows)
+        return decoded
+
+    deferred = Deferred.of(rows).map("decoded", read)
+    if block.scales is None:
+        return deferred
+    found = block.scales(block.split(rows))
+    release_pages(rows)
+    return QuantizedMatrix(deferred, found.scales, None, found.offsets, block.bits)
 
 
 def _flat(values: Array) -> Array:
@@ -68,81 +107,96 @@ def _fp16(blocks: Array, at: int) -> Array:
     return values.astype(np.float32)
 
 
-def _q4_0(blocks: Array) -> QuantizedMatrix:
+def _fp16_scale(blocks: Array) -> Scales:
+    """A scale at the start of each block."""
+    return Scales(_fp16(blocks, 0))
+
+
+def _packed_nibbles(blocks: Array, width: int) -> Array:
+    """Bytes of which runs of `width` have elements in their low nibbles, followed by as many in
+    their high ones, packed as by pack_int4() [row, byte]."""
+    pairs = np.ascontiguousarray(blocks).view("<u2").reshape(len(blocks), -1, width // 2)
+    packed = np.empty((*pairs.shape[:2], 2, width // 2), np.uint8)
+    packed[:, :, 0] = pairs & 0x0F | pairs >> 4 & 0xF0
+    packed[:, :, 1] = pairs >> 4 & 0x0F | pairs >> 8 & 0xF0
+    return _flat(packed.reshape(len(blocks), -1))
+
+
+def _q4_0(blocks: Array) -> Array:
     """An fp16 scale, then 16 bytes: byte j has elements j and j + 16, each with bias 8."""
-    packed = blocks[:, :, 2:]
-    biased = np.concatenate([packed & 15, packed >> 4], axis=2)
-    return QuantizedMatrix(_flat(biased.astype(np.int8) - 8), _fp16(blocks, 0))
+    return _packed_nibbles(blocks[:, :, 2:], 16)
 
 
-def _q5_0(blocks: Array) -> QuantizedMatrix:
+def _q5_0(blocks: Array) -> Array:
     """An fp16 scale, 4 bytes of the elements' fifth bits, then 16 bytes as in Q4_0; bias 16."""
     high = np.unpackbits(blocks[:, :, 2:6], axis=2, bitorder="little")
     packed = blocks[:, :, 6:]
     biased = np.concatenate([packed & 15, packed >> 4], axis=2) | high << 4
-    return QuantizedMatrix(_flat(biased.astype(np.int8) - 16), _fp16(blocks, 0))
+    return _flat(biased.astype(np.int8) - 16)
 
 
-def _q8_0(blocks: Array) -> QuantizedMatrix:
+def _q8_0(blocks: Array) -> Array:
     """An fp16 scale, then 32 int8 values."""
-    return QuantizedMatrix(_flat(blocks[:, :, 2:]).view(np.int8), _fp16(blocks, 0))
+    return _flat(np.ascontiguousarray(blocks[:, :, 2:])).view(np.int8)
 
 
-def _q6_k(blocks: Array) -> QuantizedMatrix:
+def _q6_k(blocks: Array) -> Array:
     """128 bytes of low 4 bits, 64 bytes of high 2 bits, 16 int8 scales of 16 elements each, and an
     fp16 scale of the block."""
     count = blocks.shape[:2]
     low, high = blocks[:, :, :128].reshape(*count, 2, 64), blocks[:, :, 128:192]
     high = high.reshape(*count, 2, 1, 32) >> np.array([0, 2, 4, 6], np.uint8)[:, None] & 3
     low = np.concatenate([low & 15, low >> 4], axis=3).reshape(*count, 2, 4, 32)
-    values = (low | high << 4).astype(np.int8) - 32
+    return _flat((low | high << 4).astype(np.int8) - 32)
+
+
+def _q6_k_scales(blocks: Array) -> Scales:
     scales = blocks[:, :, 192:208].view(np.int8).astype(np.float32)
-    return QuantizedMatrix(_flat(values), _flat(scales * _fp16(blocks, 208)[..., None]))
+    return Scales(_flat(scales * _fp16(blocks, 208)[..., None]))
 
 
-def _q4_k(blocks: Array) -> QuantizedMatrix:
-    """Scales and minima, then 4 bits per element."""
-    return _k_quant(blocks, _k_quant_nibbles(blocks[:, :, 16:]), 8)
+def _q4_k(blocks: Array) -> Array:
+    """Scales and minima, then 4 bits per element: runs of 32 bytes have a group in their low
+    nibbles, the next in their high ones."""
+    return _packed_nibbles(blocks[:, :, 16:], 32)
 
 
-def _q5_k(blocks: Array) -> QuantizedMatrix:
+def _q5_k(blocks: Array) -> Array:
     """Scales and minima, 32 bytes of fifth bits (bit i: group i), then low 4 bits."""
     high = blocks[:, :, None, 16:48] >> np.arange(8, dtype=np.uint8)[:, None] & 1
-    return _k_quant(blocks, np.bitwise_or(_k_quant_nibbles(blocks[:, :, 48:]), high << 4), 16)
+    runs = blocks[:, :, 48:].reshape(*blocks.shape[:2], 4, 32)
+    low = np.stack([runs & 15, runs >> 4], axis=3).reshape(*blocks.shape[:2], 8, 32)
+    steps = np.bitwise_or(low, high << 4).astype(np.int8) - np.int8(16)
+    return steps.reshape(len(steps), -1)
 
 
-def _k_quant_nibbles(packed: Array) -> Array:
-    """Unpacks 128 bytes: each run of 32 has a group in its low nibbles, the next in its high."""
-    runs = packed.reshape(*packed.shape[:2], 4, 32)
-    nibbles: Array = np.stack([runs & 15, runs >> 4], axis=3)
-    return nibbles.reshape(*packed.shape[:2], 8, 32)
+def _k_quant_scales(middle: int) -> Callable[[Array], Scales]:
+    """A block starts with two fp16 factors, of its scales and of its minima, then 8 scales and 8
+    minima of 6 bits each, of unsigned steps.
 
-
-def _k_quant(blocks: Array, steps: Array, middle: int) -> QuantizedMatrix:
-    """Unsigned `steps` [row, block, group, element]. A block starts with two fp16 factors, of its
-    scales and of its minima, then 8 scales and 8 minima of 6 bits each.
-
-    Values are steps minus `middle`, the center of their range; offsets are the float value of
+    Codes are steps minus `middle`, the center of their range; offsets are the float value of
     `middle`. These are smaller than the minima, so that rounding them has a smaller error.
     """
-    first, second, third = (blocks[:, :, at : at + 4] for at in (4, 8, 12))
-    scales = np.concatenate([first & 63, third & 15 | first >> 2 & 48], axis=2)
-    minima = np.concatenate([second & 63, third >> 4 | second >> 2 & 48], axis=2)
-    scales = scales.astype(np.float32) * _fp16(blocks, 0)[..., None]
-    minima = minima.astype(np.float32) * _fp16(blocks, 2)[..., None]
-    values = steps.astype(np.int8) - np.int8(middle)
-    offsets = _flat(middle * scales - minima)
-    return QuantizedMatrix(values.reshape(len(values), -1), _flat(scales), None, offsets)
+
+    def read(blocks: Array) -> Scales:
+        first, second, third = (blocks[:, :, at : at + 4] for at in (4, 8, 12))
+        scales = np.concatenate([first & 63, third & 15 | first >> 2 & 48], axis=2)
+        minima = np.concatenate([second & 63, third >> 4 | second >> 2 & 48], axis=2)
+        scales = scales.astype(np.float32) * _fp16(blocks, 0)[..., None]
+        minima = minima.astype(np.float32) * _fp16(blocks, 2)[..., None]
+        return Scales(_flat(scales), _flat(middle * scales - minima))
+
+    return read
 
 
 BLOCKS = {
     0: Block(1, 4, _floats("<f4")),
     1: Block(1, 2, _floats("<f2")),
-    2: Block(32, 18, _q4_0),
-    6: Block(32, 22, _q5_0),
-    8: Block(32, 34, _q8_0),
-    12: Block(256, 144, _q4_k),
-    13: Block(256, 176, _q5_k),
-    14: Block(256, 210, _q6_k),
+    2: Block(32, 18, _q4_0, 4, _fp16_scale),
+    6: Block(32, 22, _q5_0, 8, _fp16_scale),
+    8: Block(32, 34, _q8_0, 8, _fp16_scale),
+    12: Block(256, 144, _q4_k, 4, _k_quant_scales(8)),
+    13: Block(256, 176, _q5_k, 8, _k_quant_scales(16)),
+    14: Block(256, 210, _q6_k, 8, _q6_k_scales),
     30: Block(1, 2, _bfloat16),
 }

@@ -22,7 +22,7 @@ from spirloom.family.rope import (
     yarn,
 )
 from spirloom.family.weights import StoredTensor
-from spirloom.gguf.blocks import BLOCKS, decode_rows, type_name
+from spirloom.gguf.blocks import BLOCKS, decode_rows, deferred_rows, type_name
 from spirloom.gguf.file import GgufFile
 from spirloom.quantized_weights import QuantizedMatrix
 
@@ -118,10 +118,12 @@ def read_tensor(file: GgufFile, name: str) -> StoredTensor:
             f"{file.path}: tensor {name!r} has type {type_name(entry.kind)}; supported are: "
             f"{known}."
         )
-    stored = decode_rows(entry.kind, file.rows_of(name))
-    if isinstance(stored, QuantizedMatrix):
-        return stored if len(entry.shape) == 2 else stored.floats().reshape(entry.shape)
-    return stored.reshape(entry.shape)
+    rows = file.rows_of(name)
+    if len(entry.shape) == 2:
+        return deferred_rows(entry.kind, rows)
+    stored = decode_rows(entry.kind, rows)
+    floats = stored.floats() if isinstance(stored, QuantizedMatrix) else stored
+    return floats.reshape(entry.shape)
 
 
 # Supported values of `rope.scaling.type`.

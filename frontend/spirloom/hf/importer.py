@@ -12,6 +12,7 @@ import numpy as np
 
 from spec_model.files import open_regular
 from spirloom.bfloat16 import from_bfloat16
+from spirloom.deferred import Deferred
 from spirloom.errors import ImportFailure
 from spirloom.family import LanguageOptions, import_methods
 from spirloom.hf.config import read_config
@@ -24,8 +25,9 @@ _MAX_HEADER_BYTES = 100_000_000
 _DTYPES = {"F32": np.float32, "F16": np.float16, "BF16": np.uint16, "F64": np.float64}
 
 
-def read_tensors(path: Path) -> dict[str, Array]:
-    """Maps the float tensors of a safetensors file, by name; bfloat16 is converted to float32.
+def read_tensors(path: Path) -> dict[str, Array | Deferred]:
+    """Maps the float tensors of a safetensors file, by name; bfloat16 is converted to float32, that
+    of matrices when they are read.
     Raises ImportFailure."""
     try:
         with open_regular(path) as stream:
@@ -45,7 +47,7 @@ def _header(path: Path, data: mmap.mmap) -> tuple[Mapping[str, Any], int]:
     return parse_object(data[8 : 8 + size], f"The header of {path}"), 8 + size
 
 
-def _tensor(path: Path, name: str, entry: Any, content: Array) -> Array:
+def _tensor(path: Path, name: str, entry: Any, content: Array) -> Array | Deferred:
     try:
         dtype = np.dtype(_DTYPES[entry["dtype"]])
         shape = tuple(int(size) for size in entry["shape"])
@@ -55,9 +57,11 @@ def _tensor(path: Path, name: str, entry: Any, content: Array) -> Array:
         values = content[begin:end].view(dtype).reshape(shape)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ImportFailure(f"Tensor {name!r} of {path} cannot be read: {error}.") from error
-    if entry["dtype"] == "BF16":
+    if entry["dtype"] != "BF16":
+        return values
+    if values.ndim != 2:
         return from_bfloat16(values)
-    return values
+    return Deferred.of(values).map("float32", from_bfloat16)
 
 
 def import_directory(
@@ -81,7 +85,7 @@ class SafetensorsSource:
     """The mapped safetensors of a directory."""
 
     def __init__(self, directory: Path) -> None:
-        self._arrays: dict[str, Array] = {}
+        self._arrays: dict[str, Array | Deferred] = {}
         for path in _files(directory):
             self._arrays.update(read_tensors(path))
 
@@ -89,7 +93,7 @@ class SafetensorsSource:
         """Whether the tensor exists."""
         return name in self._arrays
 
-    def read(self, name: str) -> Array:
+    def read(self, name: str) -> Array | Deferred:
         """The tensor's floats."""
         return self._arrays[name]
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Hashable
 
-import numpy as np
-
-from spirloom.constants_file import bytes_of, release_pages
-from spirloom.ir import Array, Graph, Node, Tensor
+from spirloom.equal_constants import EqualConstants
+from spirloom.ir import Graph, Node, Tensor
 from spirloom.ops import OpLibrary
 from spirloom.passes.rewrite import replace_tensors
-
-_SAMPLES = 64  # elements of a constant
 
 
 def remove_dead_nodes(graph: Graph) -> None:
@@ -27,42 +22,16 @@ def remove_dead_nodes(graph: Graph) -> None:
 
 
 def merge_constants(graph: Graph) -> None:
-    """Merges constants of equal dtype, shape and bytes.
-
-    Full comparison reads the bytes only of constants whose samples are equal: most weights of a
-    large model differ in a few elements already.
-    """
-    alike: dict[Hashable, list[Tensor]] = {}
-    for tensor in graph.tensors():
-        if tensor.data is not None:
-            alike.setdefault((tensor.dtype, *_sample(tensor.data)), []).append(tensor)
+    """Merges constants of equal dtype, shape and bytes."""
+    first: dict[Hashable, EqualConstants[Tensor]] = {}
     mapping: dict[Tensor, Tensor] = {}
-    for tensors in alike.values():
-        first: dict[bytes, Tensor] = {}
-        for tensor in tensors if len(tensors) > 1 else ():
-            kept = first.setdefault(_digest(tensor), tensor)
+    for tensor in graph.tensors():
+        if tensor.values is not None:
+            equal = first.setdefault((tensor.dtype, tensor.shape), EqualConstants())
+            kept = equal.setdefault(tensor.values, tensor)
             if kept is not tensor:
                 mapping[tensor] = kept
     replace_tensors(graph, mapping)
-
-
-def _sample(data: Array) -> tuple[Hashable, ...]:
-    """A cheap key: equal for equal constants, and rarely equal for others."""
-    chosen = np.linspace(0, data.size - 1, min(data.size, _SAMPLES), dtype=np.intp)
-    return data.shape, _is_transposed(data), data.flat[chosen].tobytes()
-
-
-def _is_transposed(data: Array) -> bool:
-    return data.flags.f_contiguous and not data.flags.c_contiguous
-
-
-def _digest(tensor: Tensor) -> bytes:
-    assert tensor.data is not None
-    # In memory order, without a copy.
-    stored = tensor.data.T if _is_transposed(tensor.data) else tensor.data
-    digest = hashlib.blake2b(bytes_of(stored), digest_size=32).digest()
-    release_pages(tensor.data)
-    return digest
 
 
 VIEW, PERMUTE = "aten.view", "aten.permute"

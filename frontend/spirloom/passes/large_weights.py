@@ -10,6 +10,7 @@ from spirloom.ir import ArgValue, DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
 from spirloom.passes.layer_fusion import split_residual
 from spirloom.passes.weight_quantization import QUANTIZED_LINEARS
+from spirloom.quantized_weights import rows_of
 
 # The argument that holds the table.
 _TABLES = {
@@ -28,7 +29,7 @@ def table_of(library: OpLibrary, node: Node) -> Tensor | None:
     if node.op == "aten.index_select" and library.arg(node, "dim") != 0:
         return None
     table = library.arg(node, _TABLES[node.op])
-    return table if isinstance(table, Tensor) and table.data is not None else None
+    return table if isinstance(table, Tensor) and table.is_constant else None
 
 
 def split_table(library: OpLibrary, node: Node, counts: Sequence[int]) -> list[Node]:
@@ -80,8 +81,8 @@ def columns(value: Tensor, start: int, count: int, part: int) -> Tensor:
 
 def rows(value: Tensor, start: int, count: int, part: int) -> Tensor:
     """A slice of the rows of a constant."""
-    assert value.data is not None
-    return constant(f"{value.name}.{part}", value.data[start : start + count])
+    assert value.values is not None
+    return constant(f"{value.name}.{part}", rows_of(value.values, slice(start, start + count)))
 
 
 TIED, LINEAR = "spirloom.tied_embedding", "aten.linear"
@@ -156,10 +157,10 @@ def _feature_counts(library: OpLibrary, node: Node, largest: int) -> list[int] |
     if node.op not in _LAYERS:
         return None
     weight = library.arg(node, "weight")
-    if not isinstance(weight, Tensor) or weight.data is None or weight.size <= largest:
+    if not isinstance(weight, Tensor) or not weight.is_constant or weight.size <= largest:
         return None
     others = (value for value in _cut(library, node).values() if isinstance(value, Tensor))
-    if any(value.data is None for value in others):
+    if not all(value.is_constant for value in others):
         return None
     if node.op == "aten.convolution" and library.arg(node, "groups") != 1:
         return None

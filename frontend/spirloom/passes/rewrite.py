@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isclose
+from math import isclose, prod
 
 from spirloom.ir import ArgValue, DType, Graph, Node, Tensor
 from spirloom.ops import OpLibrary
@@ -73,7 +73,9 @@ def fused(first: Node, last: Node, args: tuple[ArgValue, ...]) -> Node:
 
 def scalar(value: object) -> float | None:
     """The value of a constant with one element."""
-    if isinstance(value, Tensor) and value.data is not None and value.data.size == 1:
+    if not isinstance(value, Tensor) or not value.is_constant or prod(value.shape) != 1:
+        return None
+    if value.data is not None:
         return float(value.data.reshape(-1)[0])
     return None
 
@@ -88,7 +90,7 @@ def split_scalar(node: Node) -> tuple[Tensor, float] | None:
     """Returns (x, c) for a commutative call with one constant scalar that does not broadcast x."""
     for x, c in (node.args[:2], node.args[1::-1]):
         value = scalar(c)
-        if value is not None and isinstance(x, Tensor) and x.data is None:
+        if value is not None and isinstance(x, Tensor) and not x.is_constant:
             return (x, value) if x.shape == node.outputs[0].shape else None
     return None
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from spirloom.deferred import Deferred
 from spirloom.errors import ImportFailure
 from spirloom.interval import Interval
 from spirloom.ir import ArgValue, Graph, Node, Tensor
@@ -86,13 +87,13 @@ class Comparison:
         if self._others.get(mine) is theirs:
             return
         known = mine in self._others
-        if (mine.dtype, len(mine.shape), mine.data is None) != (
+        if (mine.dtype, len(mine.shape), mine.is_constant) != (
             theirs.dtype,
             len(theirs.shape),
-            theirs.data is None,
-        ) or (known and mine.data is None):
+            theirs.is_constant,
+        ) or (known and not mine.is_constant):
             _refuse(what, f"has {theirs} where it has {mine} {here}")
-        if mine.data is not None:
+        if mine.is_constant:
             self._constants(mine, theirs, what, here)
         if known and self.shapes[mine][-1] != theirs.shape:
             _refuse(what, f"has {theirs} where it has {mine} {here}")
@@ -102,12 +103,19 @@ class Comparison:
 
     def _constants(self, mine: Tensor, theirs: Tensor, what: str, here: str) -> None:
         """A constant must be equal, or a prefix of the maximum-size constant in each dimension."""
+        if _identity(mine) == _identity(theirs):
+            return
         assert mine.data is not None and theirs.data is not None
         if all(b <= a for a, b in zip(mine.shape, theirs.shape, strict=True)):
             part = mine.data[tuple(slice(size) for size in theirs.shape)]
             if np.array_equal(part, theirs.data, equal_nan=part.dtype.kind == "f"):
                 return
         _refuse(what, f"has another constant of {theirs} {here}")
+
+
+def _identity(tensor: Tensor) -> Hashable:
+    values = tensor.values
+    return values.key if isinstance(values, Deferred) else id(values)
 
 
 def _refuse(what: str, how: str) -> None:
@@ -202,7 +210,7 @@ def _set_shapes(comparison: Comparison, fitter: Fitter, library: OpLibrary) -> N
     given = set(graph.given())
     for tensor, others in comparison.shapes.items():
         dims = _varying(tensor.shape, others, fitter)
-        expected = tensor.data is not None or tensor in given
+        expected = tensor.is_constant or tensor in given
         if expected and None in dims:
             raise ImportFailure(
                 "The model cannot vary in size: no formula of the sizes was found for the shape "
@@ -213,7 +221,7 @@ def _set_shapes(comparison: Comparison, fitter: Fitter, library: OpLibrary) -> N
             Varying(old, None) if new is None else new
             for old, new in zip(tensor.shape, dims, strict=True)
         )
-        if tensor.data is None:
+        if not tensor.is_constant:
             tensor.shape = shape
         elif any(isinstance(d, Varying) for d in shape):
             slices[tensor] = shape

@@ -59,7 +59,7 @@ class _Specializer:
         if tensor not in self._tensors:
             shape = self._ints(tensor.shape)
             self._tensors[tensor] = Tensor(
-                tensor.name, tensor.dtype, shape, tensor.data, tensor.storage, tensor.bounds
+                tensor.name, tensor.dtype, shape, tensor.values, tensor.storage, tensor.bounds
             )
         return self._tensors[tensor]
 
