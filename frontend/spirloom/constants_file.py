@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from mmap import MADV_DONTNEED, mmap
 from pathlib import Path
@@ -16,6 +16,7 @@ from spec_model.flatbuffer import MalformedBuffer
 from spirloom.deferred import Deferred
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array
+from spirloom.terminal import Report, bytes_text, silent
 
 MIN_MAPPED_BYTES = 1 << 16  # smaller arrays are not worth a system call
 
@@ -43,14 +44,16 @@ _MAGIC = b"SLGDATA1"
 _FOOTER = struct.Struct(f"<8sQ{DIGEST_BYTES}s32x")
 
 
-def write_section(arrays: Iterable[Array | Deferred], stream: IO[bytes]) -> tuple[int, bytes]:
+def write_section(
+    arrays: Sequence[Array | Deferred], stream: IO[bytes], report: Report = silent
+) -> tuple[int, bytes]:
     """Writes constants in file order, each padded to the alignment. Returns the number of bytes and
     the digest of all these bytes.
 
     A second thread writes and digests a block while the next one is computed.
     """
     digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
-    size = 0
+    size, written, total = 0, 0, sum(array.nbytes for array in arrays)
 
     def put(data: Any) -> None:
         digest.update(data)
@@ -63,17 +66,21 @@ def write_section(arrays: Iterable[Array | Deferred], stream: IO[bytes]) -> tupl
                 if pending is not None:
                     pending.result()
                 pending = writer.submit(put, block)
+                written += len(block)
+                report(f"writing {bytes_text(written)} of {bytes_text(total)}")
             size += array.nbytes + -array.nbytes % ALIGNMENT
         if pending is not None:
             pending.result()
     return size, digest.digest()
 
 
-def write_constants_file(arrays: Iterable[Array | Deferred], stream: IO[bytes]) -> bytes:
+def write_constants_file(
+    arrays: Sequence[Array | Deferred], stream: IO[bytes], report: Report = silent
+) -> bytes:
     """Writes the section as a file of its own and returns its digest. The trailer is at the end, so
     that a truncated copy is detected.
     """
-    size, digest = write_section(arrays, stream)
+    size, digest = write_section(arrays, stream, report)
     stream.write(_FOOTER.pack(_MAGIC, size, digest))
     return digest
 

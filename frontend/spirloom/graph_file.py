@@ -24,6 +24,7 @@ from spirloom.equal_constants import EqualConstants
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Array, DType, Graph, Node, State, Storage, Tensor
 from spirloom.sizes import SizeExpr, Symbol, Varying
+from spirloom.terminal import Report, silent
 
 # Limits per file, which the runtime checks too.
 MAX_ATTACHMENTS = 64
@@ -104,10 +105,16 @@ def to_bytes(*methods: Graph) -> bytes:
     return stream.getvalue()
 
 
-def save(graph: Graph | Sequence[Graph], path: Path, external_data: bool = False) -> None:
+def save(
+    graph: Graph | Sequence[Graph],
+    path: Path,
+    external_data: bool = False,
+    report: Report = silent,
+) -> None:
     """Writes the file and, with `external_data`, its constants to `<file name>.data` next to it.
 
-    `graph` is one graph, or several with names: the methods of the file. Files are written under
+    `graph` is one graph, or several with names: the methods of the file. `report` receives the
+    progress of writing. Files are written under
     temporary names and then renamed, so that no partial file is visible. A reader that finds one
     new and one old file detects this by the digest in both.
     """
@@ -116,7 +123,7 @@ def save(graph: Graph | Sequence[Graph], path: Path, external_data: bool = False
     encoder = _Encoder(methods, data_path.name if external_data else None)
     try:
         with replaced_together([data_path, path] if external_data else [path]) as streams:
-            encoder.write(*reversed(streams))
+            encoder.write(*reversed(streams), report=report)
     except OSError as error:
         raise ImportFailure(
             f"Cannot write {error.filename or path}: {error.strerror or error}."
@@ -137,16 +144,21 @@ class _Encoder:
         root.constantsFile = constants_file
         self._root, self._arrays = root, pool.arrays
 
-    def write(self, stream: IO[bytes], constants: IO[bytes] | None = None) -> None:
+    def write(
+        self,
+        stream: IO[bytes],
+        constants: IO[bytes] | None = None,
+        report: Report = silent,
+    ) -> None:
         """Writes the graph, and the constants after it or to their own file. Constants are read
         once: the digest replaces zeros in the graph when they are written.
         """
         if constants is not None:
-            stream.write(self._header(write_constants_file(self._arrays, constants)))
+            stream.write(self._header(write_constants_file(self._arrays, constants, report)))
             return
         placeholder = self._header(bytes(DIGEST_BYTES))
         stream.write(placeholder)
-        _, digest = write_section(self._arrays, stream)
+        _, digest = write_section(self._arrays, stream, report)
         header = self._header(digest)
         assert len(header) == len(placeholder)
         stream.seek(0)

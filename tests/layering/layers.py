@@ -119,7 +119,12 @@ MODULES: dict[str, tuple[str, ...]] = {
     "frontend/spirloom/family": _PASSES,
     "frontend/spirloom/hf": _FAMILY,
     "frontend/spirloom/gguf": (*_FAMILY, "frontend/spirloom/hf"),
-    "frontend/spirloom/llm": ("frontend/spirloom/family", "frontend/spirloom/runtime"),
+    "frontend/spirloom/llm": (
+        *_FAMILY,
+        "frontend/spirloom/gguf",
+        "frontend/spirloom/hf",
+        "frontend/spirloom/runtime",
+    ),
     "frontend/spirloom/serve": (
         "frontend/spirloom",
         "frontend/spirloom/llm",

@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 import spirloom
 from spirloom import graph_file, graph_reader
+from spirloom.cli import main
 from spirloom.gguf import import_gguf
 from spirloom.llm import Sampling
+from spirloom.llm.import_cache import imported
 from spirloom.llm.text import StreamDecoder
 from spirloom.runtime import FileMissing, InvalidArgument, InvalidFile, Unsupported
 
@@ -77,6 +79,44 @@ def test_greedy_tokens_have_the_maximum_logits(
     assert list(llm.generate_tokens(PROMPT, tokens=count, sampling=almost)) == expected[-count:]
     text = "".join(llm.generate(Letters().decode(PROMPT), tokens=count))
     assert text == Letters().decode(expected[len(PROMPT) :])
+
+
+def test_models_are_imported_on_first_use(
+    llm: spirloom.LLM,
+    runtime: spirloom.Runtime,
+    path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    source, expected = path.with_suffix(".gguf"), list(llm.generate_tokens(PROMPT, tokens=5))
+
+    def cached() -> list[Path]:
+        return sorted((tmp_path / "spirloom/models").glob("*.slg"))
+
+    def generated(**options: int) -> list[int]:
+        made = spirloom.LLM(source, tokenizer=Letters(), runtime=runtime, **options)
+        assert made.context == options.get("context", CONTEXT)
+        return list(made.generate_tokens(PROMPT, tokens=5))
+
+    assert generated() == expected
+    (first,) = cached()
+    written = first.stat().st_mtime_ns
+    assert generated() == expected and cached()[0].stat().st_mtime_ns == written
+    assert generated(context=16) == expected
+    assert len(cached()) == 2, "the options are part of the key"
+    copy = tmp_path / "copy.gguf"
+    copy.write_bytes(source.read_bytes())
+    assert imported(copy) == first, "the name is not"
+    changed = bytearray(copy.read_bytes())
+    changed[-1] ^= 1
+    copy.write_bytes(changed)
+    assert imported(copy) != first
+    with pytest.raises(InvalidArgument, match="whose context is set when it is imported"):
+        spirloom.LLM(path, runtime=runtime, context=16)
+    assert main(["run", str(source), "-p", "w1"]) == 1
+    assert "no attachment tokenizer.json" in capsys.readouterr().err
 
 
 def test_a_seed_repeats_a_text(llm: spirloom.LLM) -> None:

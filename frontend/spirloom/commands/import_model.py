@@ -128,8 +128,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     with Progress(str(arguments.model)) as progress:
         graphs = read(arguments, library, skipped, storage, progress)
-        progress("writing")
-        graph_file.save(graphs, arguments.output, arguments.external_data)
+        graph_file.save(graphs, arguments.output, arguments.external_data, progress)
     for graph in graphs if isinstance(graphs, list) else [graphs]:
         method = f" {graph.name}:" if graph.name else ""
         print(f"{arguments.output}:{method} {summary(graph)}")

@@ -86,7 +86,8 @@ def add_parser(commands: Any) -> None:
     """Adds the subcommand. spirloom-run parses its arguments, including --help."""
     parser = commands.add_parser(
         "run",
-        help="run a graph file on .npy inputs (spirloom-run), or check NET.bpte --check",
+        help="run a graph file on .npy inputs (spirloom-run), generate text with MODEL.gguf or a "
+        "model directory, or check NET.bpte --check",
         add_help=False,
         prefix_chars="\0",  # no options of this parser
     )
@@ -95,7 +96,11 @@ def add_parser(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Replaces the process with spirloom-run, except for --check."""
+    """Replaces the process with spirloom-run, except for --check and language models."""
+    from spirloom.commands.generate_text import generate, is_text_model
+
+    if is_text_model(arguments.arguments):
+        return generate(arguments.arguments)
     if "--check" not in arguments.arguments:
         return _exec_spirloom_run(arguments.arguments)
 

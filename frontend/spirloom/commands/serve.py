@@ -26,14 +26,27 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "serve",
         help="serve a language model over HTTP with the OpenAI API",
-        description="Serves a language model (.slg) at /v1/chat/completions, /v1/completions, "
+        description="Serves a language model at /v1/chat/completions, /v1/completions, "
         "/v1/models and /health, one request at a time. Requires starlette, uvicorn and "
         "tokenizers: pip install 'spirloom[serve]'. Supported parts of the OpenAI API: "
         "docs/how-to/serve.md.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", type=Path, metavar="MODEL.slg")
+    parser.add_argument(
+        "model",
+        type=Path,
+        metavar="MODEL",
+        help="a graph file (.slg), or a GGUF file or Hugging Face directory, which is imported on "
+        "first use",
+    )
+    parser.add_argument(
+        "--context",
+        type=int,
+        metavar="TOKENS",
+        help="rows of the KV caches of a model that is imported (default: the training context, at "
+        "most 4096)",
+    )
     parser.add_argument(
         "--host", default="127.0.0.1", help="address to listen on (default: %(default)s)"
     )
@@ -75,7 +88,13 @@ def run(arguments: argparse.Namespace) -> int:
         from spirloom.serve.request_queue import RequestQueue
 
         runtime = Runtime(arguments.device)
-        llm = LLM(arguments.model, tokenizer=arguments.tokenizer, runtime=runtime, reuse=True)
+        llm = LLM(
+            arguments.model,
+            tokenizer=arguments.tokenizer,
+            runtime=runtime,
+            reuse=True,
+            context=arguments.context,
+        )
         llm.encode("")  # fails now if the tokenizer cannot be read
         name, queue = arguments.name or arguments.model.stem, RequestQueue()
         app = make_app(llm, queue, name, arguments.api_key)

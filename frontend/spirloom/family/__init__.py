@@ -6,7 +6,7 @@ Independent of the input format. Weights have Hugging Face's names.
 from __future__ import annotations
 
 from spirloom.family.config import Config
-from spirloom.family.methods import LanguageOptions, import_methods, make_methods
+from spirloom.family.methods import LanguageOptions, context_of, import_methods, make_methods
 from spirloom.family.weights import RearrangedSource, StoredTensor, Weights, WeightSource
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "StoredTensor",
     "WeightSource",
     "Weights",
+    "context_of",
     "import_methods",
     "make_methods",
 ]

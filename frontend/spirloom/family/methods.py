@@ -28,18 +28,26 @@ _MAX_BYTES = (1 << 32) - 1  # maxStorageBufferRange has 32 bits
 class LanguageOptions(TypedDict, total=False):
     """Options that the importers of language models share.
 
-    `context`: rows of the KV caches (default: the training context). `max_prefill`: maximum tokens
+    `context`: rows of the KV caches (default: the training context, at most `max_context`).
+    `max_prefill`: maximum tokens
     of one `prefill` run (default: 512, at most the context). `dtype`: of float weights and of the
     caches (default: f32). `quantize`: of float weights. `max_binding`: maximum bytes of a weight
     that one kernel binds; larger weights are split. `library`: the operators.
     """
 
     context: int | None
+    max_context: int | None
     max_prefill: int | None
     dtype: DType
     quantize: Quantization | None
     max_binding: int
     library: OpLibrary | None
+
+
+def context_of(options: LanguageOptions, trained: int) -> int | None:
+    """The option `context`; by default `max_context` if the training context exceeds it."""
+    context, limit = options.get("context"), options.get("max_context")
+    return limit if context is None and limit is not None and limit < trained else context
 
 
 def import_methods(

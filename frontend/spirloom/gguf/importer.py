@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Unpack
 
-from spirloom.family import LanguageOptions, import_methods
+from spirloom.family import LanguageOptions, context_of, import_methods
 from spirloom.gguf.config import ARCHITECTURES, GgufSource, read_config
 from spirloom.gguf.file import GgufFile
 from spirloom.gguf.tokenizer import attachments_of
@@ -24,7 +24,8 @@ def import_gguf(
     ImportFailure.
     """
     file = GgufFile(path)
-    config = read_config(file, options.get("context"))
+    options["context"] = context_of(options, read_config(file).context)
+    config = read_config(file, options["context"])
     source = GgufSource(file, ARCHITECTURES[config.family])
     methods = import_methods(config, source, f"a GGUF file of {config.family}", **options)
     methods[0].attachments = attachments_of(file.metadata, log)

@@ -14,7 +14,7 @@ from spec_model.files import open_regular
 from spirloom.bfloat16 import from_bfloat16
 from spirloom.deferred import Deferred
 from spirloom.errors import ImportFailure
-from spirloom.family import LanguageOptions, import_methods
+from spirloom.family import LanguageOptions, context_of, import_methods
 from spirloom.hf.config import read_config
 from spirloom.hf.json_files import parse_object, read_bytes
 from spirloom.hf.text_metadata import attachments_of
@@ -73,7 +73,9 @@ def import_directory(
     """Imports a model directory. The first method has the tokenizer and the text metadata as
     attachments; `log` receives a line for each that is omitted. Raises ImportFailure.
     """
-    config = read_config(directory / "config.json", options.get("context"))
+    path = directory / "config.json"
+    options["context"] = context_of(options, read_config(path).context)
+    config = read_config(path, options["context"])
     source = SafetensorsSource(directory)
     origin = f"a directory of {config.family}"
     methods = import_methods(config, source, origin, **options)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spirloom.family.text_metadata import TEXT_METADATA, TOKENIZER
+from spirloom.llm.import_cache import imported, is_source
 from spirloom.llm.text import (
     StreamDecoder,
     TextMetadata,
@@ -78,7 +79,8 @@ _STATES = ("position", "token", "tokens", *Sampling().states())
 
 
 class LLM:
-    """A language model from a graph file with the methods `prefill` and `decode`.
+    """A language model from a graph file with the methods `prefill` and `decode`, or from a GGUF
+    file or a Hugging Face directory, which is imported on first use (`spirloom.llm.import_cache`).
 
     Generates one text at a time. `tokenizer`: a tokenizer or the path of a tokenizer.json (default:
     the file's), which is read on first use. A tokenizer object adds BOS itself, if required.
@@ -91,10 +93,19 @@ class LLM:
         tokenizer: Tokenizer | str | os.PathLike[str] | None = None,
         runtime: Runtime | None = None,
         reuse: bool = False,
+        context: int | None = None,
     ) -> None:
         """`reuse`: keeps the KV cache of the longest common prefix with the previous text. Rounding
-        may then differ, as with other prefill chunks. Raises SpirloomError.
+        may then differ, as with other prefill chunks. `context`: rows of the KV caches of a model
+        that is imported (default: the training context, at most 4096). Raises SpirloomError.
         """
+        if is_source(Path(model)):
+            model = imported(Path(model), context)
+        elif context is not None:
+            raise InvalidArgument(
+                f"{model} is a graph file, whose context is set when it is imported; context= is "
+                "for GGUF files and Hugging Face directories."
+            )
         self._prefill = load(model, runtime, method="prefill")
         self._decode = load(model, runtime, method="decode", share_with=self._prefill)
         states = {info.name: info for info in self._decode.states.infos}

@@ -1,0 +1,99 @@
+"""Imports GGUF files and Hugging Face directories on first use, into a cache keyed by content.
+
+The cache is `models/` in $XDG_CACHE_HOME/spirloom or ~/.cache/spirloom. Its files may be deleted at
+any time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from spec_model.files import open_regular
+from spirloom import __version__
+from spirloom.errors import ImportFailure
+from spirloom.terminal import Progress
+
+# KV caches of the training context, often 128K tokens, would take gigabytes.
+DEFAULT_CONTEXT = 4096
+
+_SAMPLES = 256
+_SAMPLE_BYTES = 4096
+
+
+def is_source(model: Path) -> bool:
+    """Whether a path is a model to import: a directory or a GGUF file."""
+    if model.suffix == ".slg" or not model.exists():
+        return False
+    from spirloom.gguf import is_gguf
+
+    return model.is_dir() or is_gguf(model)
+
+
+def imported(model: Path, context: int | None = None) -> Path:
+    """The graph file of a GGUF file or directory, which is written on first use. `context`: rows of
+    the KV caches (default: the training context, at most DEFAULT_CONTEXT). Raises ImportFailure.
+    """
+    # Loading a graph file needs none of the importers' packages.
+    from spirloom import graph_file
+    from spirloom.gguf import import_gguf
+    from spirloom.hf import import_directory
+
+    cache = _directory()
+    path = cache / f"{_key(model, context)}.slg"
+    if path.exists():
+        return path
+    read = import_directory if model.is_dir() else import_gguf
+    with Progress(f"{model}, importing to {path}") as progress:
+        progress("reading weights")
+        methods = read(
+            model,
+            log=lambda line: print(f"{model}: {line}", file=sys.stderr),
+            context=context,
+            max_context=DEFAULT_CONTEXT,
+        )
+        try:
+            cache.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ImportFailure(
+                f"Cannot create {cache}: {error.strerror}. Set XDG_CACHE_HOME to a writable "
+                "directory, or use spirloom import."
+            ) from error
+        graph_file.save(methods, path, report=progress)
+    return path
+
+
+def _directory() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "spirloom" / "models"
+
+
+def _key(model: Path, context: int | None) -> str:
+    """Of the release, the options, and samples of the content: reading all of it would take as long
+    as the import."""
+    digest = hashlib.blake2b(f"{__version__} {context}".encode(), digest_size=16)
+    try:
+        for path in sorted(model.iterdir()) if model.is_dir() else [model]:
+            if path.is_file():
+                digest.update(f"\0{path.name if model.is_dir() else ''}\0".encode())
+                for data in _samples(path):
+                    digest.update(data)
+    except OSError as error:
+        raise ImportFailure(f"Cannot read {model}: {error.strerror}.") from error
+    return digest.hexdigest()
+
+
+def _samples(path: Path) -> Iterator[bytes]:
+    """The file's size and its bytes: all of a small file; of a large one the beginning, which
+    describes the tensors, and evenly spaced parts."""
+    with open_regular(path) as stream:
+        size = stream.seek(0, os.SEEK_END)
+        yield str(size).encode()
+        stream.seek(0)
+        yield stream.read(_SAMPLES * _SAMPLE_BYTES)
+        for sample in range(1, _SAMPLES if size > _SAMPLES * _SAMPLE_BYTES else 0):
+            stream.seek(size * sample // _SAMPLES)
+            yield stream.read(_SAMPLE_BYTES)
