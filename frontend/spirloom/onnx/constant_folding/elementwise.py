@@ -134,9 +134,10 @@ def _cumsum(ctx: NodeContext, inputs: list[Array]) -> Array:
     ctx.check_size(inputs[0].shape, inputs[0].itemsize)
     reverse = bool(ctx.integer("reverse", 0))
     x = np.flip(inputs[0], axis) if reverse else inputs[0]
-    total = np.asarray(np.cumsum(x, axis=axis, dtype=x.dtype))
     if ctx.integer("exclusive", 0):
-        total = total - x
+        zero = np.zeros_like(np.take(x, [0] if x.shape[axis] else [], axis))
+        x = np.concatenate([zero, np.take(x, range(x.shape[axis] - 1), axis)], axis)
+    total = np.asarray(np.cumsum(x, axis=axis, dtype=x.dtype))
     return np.flip(total, axis) if reverse else total
 
 

@@ -27,6 +27,22 @@ class Window:
         """Whether both sides have equal padding."""
         return self.before == self.after
 
+    def reach(self, size: Sequence[int], ceil_mode: bool) -> tuple[int, ...]:
+        """The padding after each dim with which the last window of ONNX's output ends at the end.
+
+        With `ceil_mode`, the last window may be partial, but it starts before `after`.
+        """
+        ends = []
+        for n, k, s, d, before, after in zip(
+            size, self.kernel, self.stride, self.dilation, self.before, self.after, strict=True
+        ):
+            extent, padded = d * (k - 1) + 1, n + before + after
+            last = (padded - extent) // s
+            if ceil_mode:
+                last = min(-(-(padded - extent) // s), (n + before - 1) // s)
+            ends.append(last * s + extent - n - before)
+        return tuple(ends)
+
     def pad_evenly(self, build: Builder, x: Tensor, value: float) -> tuple[Tensor, tuple[int, ...]]:
         """x and its remaining padding. Asymmetric or negative padding is applied to x."""
         if self.symmetric and min(self.before) >= 0:

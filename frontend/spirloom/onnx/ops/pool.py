@@ -28,22 +28,20 @@ def max_pool(ctx: NodeContext) -> Tensor | list[Tensor]:
         x = ctx.build.emit("aten._to_copy", x=x, dtype=str(DType.F32))
     dims = len(x.shape) - 2
     window = read_window(ctx, pool_kernel(ctx, dims), x.shape[2:])
-    padding = window.before
     indices = ctx.uses_output(1)
-    if not _torch_pads(window):
-        if indices:
-            raise Unsupported(
-                "its output Indices requires symmetric padding of at most half the kernel size"
-            )
-        x, padding = ctx.build.pad(x, (0, 0, *window.before), (0, 0, *window.after), -inf), ()
+    if indices and not _torch_pads(window):
+        raise Unsupported(
+            "its output Indices requires symmetric padding of at most half the kernel size"
+        )
+    x, padding, ceil_mode = _padded(ctx, x, window, -inf)
     outputs = ctx.build.emit_all(
         f"aten.max_pool{dims}d{'_with_indices' if indices else ''}",
         x=x,
         kernel_size=window.kernel,
         stride=window.stride,
-        padding=padding or (0,) * dims,
+        padding=padding,
         dilation=window.dilation,
-        ceil_mode=bool(ctx.integer("ceil_mode", 0)),
+        ceil_mode=ceil_mode,
     )
     y = restore_rank(ctx, outputs[0])
     if dtype is not x.dtype:
@@ -81,22 +79,41 @@ def _torch_pads(window: Window) -> bool:
     return window.symmetric and all(0 <= 2 * p <= k for p, k in pairs)
 
 
+def _ceil_mode(ctx: NodeContext) -> bool:
+    """Whether output sizes round up. auto_pad SAME_* determines them, whatever the rounding."""
+    same = ctx.text("auto_pad", "NOTSET").startswith("SAME")
+    return bool(ctx.integer("ceil_mode", 0)) and not same
+
+
+def _padded(
+    ctx: NodeContext, x: Tensor, window: Window, value: float
+) -> tuple[Tensor, tuple[int, ...], bool]:
+    """x, its remaining padding, and whether the output size rounds up.
+
+    Padding that PyTorch's pools do not support is applied to x, up to the end of the last window.
+    """
+    ceil_mode = _ceil_mode(ctx)
+    if _torch_pads(window):
+        return x, window.before, ceil_mode
+    after = window.reach(x.shape[2:], ceil_mode)
+    padded = ctx.build.pad(x, (0, 0, *window.before), (0, 0, *after), value)
+    return padded, (0,) * len(window.before), False
+
+
 @converts("AveragePool")
 def average_pool(ctx: NodeContext) -> Tensor:
     x = at_least_planar(ctx, ctx.tensor(0))
     window = read_window(ctx, pool_kernel(ctx, len(x.shape) - 2), x.shape[2:])
     if max(window.dilation) > 1:
         raise Unsupported("dilations are not supported")
-    ceil_mode = bool(ctx.integer("ceil_mode", 0))
     count_pad = bool(ctx.integer("count_include_pad", 0))
+    padded, padding, ceil_mode = _padded(ctx, x, window, 0.0)
     if _torch_pads(window):
-        y = _average(ctx, x, window, window.before, ceil_mode, count_pad)
-        return restore_rank(ctx, y)
-    padded = ctx.build.pad(x, (0, 0, *window.before), (0, 0, *window.after), 0.0)
-    y = _average(ctx, padded, window, (0,) * len(window.kernel), ceil_mode, True)
-    if not count_pad:
-        ctx.check_size(y.shape[2:], np.dtype(np.float64).itemsize)
-        fraction = _covered_fraction(window, x.shape[2:], y.shape[2:])
+        return restore_rank(ctx, _average(ctx, x, window, padding, ceil_mode, count_pad))
+    y = _average(ctx, padded, window, padding, ceil_mode, True)
+    ctx.check_size(y.shape[2:], np.dtype(np.float64).itemsize)
+    fraction = _counted_fraction(window, x.shape[2:], y.shape[2:], count_pad)
+    if (fraction != 1).any():
         y = ctx.build.emit(
             "aten.div.Tensor", a=y, b=ctx.build.constant(fraction.astype(y.dtype.numpy))
         )
@@ -122,15 +139,18 @@ def _average(
     )
 
 
-def _covered_fraction(window: Window, size: tuple[int, ...], out: tuple[int, ...]) -> Array:
-    """For each output, the fraction of window elements that are not padding."""
+def _counted_fraction(
+    window: Window, size: tuple[int, ...], out: tuple[int, ...], count_pad: bool
+) -> Array:
+    """For each output, the fraction of window elements that the mean counts."""
     fractions = []
     for axis in range(len(size)):
         start = np.arange(out[axis]) * window.stride[axis] - window.before[axis]
+        first = -window.before[axis] if count_pad else 0
+        last = size[axis] + (window.after[axis] if count_pad else 0)
         stop = start + window.kernel[axis]
-        real = np.minimum(stop, size[axis]) - np.maximum(start, 0)
-        padded = np.minimum(stop, size[axis] + window.after[axis]) - start
-        fractions.append(real / padded)
+        counted = np.minimum(stop, last) - np.maximum(start, first)
+        fractions.append(counted / window.kernel[axis])
     return np.asarray(reduce(np.multiply.outer, fractions))[None, None]
 
 
@@ -152,10 +172,7 @@ def global_max_pool(ctx: NodeContext) -> Tensor:
 def lp_pool(ctx: NodeContext) -> Tensor:
     x, p = at_least_planar(ctx, ctx.tensor(0)), ctx.integer("p", 2)
     window = read_window(ctx, pool_kernel(ctx, len(x.shape) - 2), x.shape[2:])
-    padding = window.before
-    if not _torch_pads(window):
-        x = ctx.build.pad(x, (0, 0, *window.before), (0, 0, *window.after), 0.0)
-        padding = (0,) * len(padding)
+    x, padding, ceil_mode = _padded(ctx, x, window, 0.0)
     y = ctx.build.emit(
         "spirloom.lp_pool",
         x=x,
@@ -164,7 +181,7 @@ def lp_pool(ctx: NodeContext) -> Tensor:
         stride=window.stride,
         padding=padding,
         dilation=window.dilation,
-        ceil_mode=bool(ctx.integer("ceil_mode", 0)),
+        ceil_mode=ceil_mode,
     )
     return restore_rank(ctx, y)
 

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from math import prod
 
 import numpy as np
+from onnx import TensorProto
 
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, DType, Tensor
 from spirloom.onnx.constant_folding.registry import NotFolded, folds
 from spirloom.onnx.context import NodeContext
+from spirloom.onnx.dtypes import dtype_of, type_name
 from spirloom.onnx.registry import converts
 
 DEQUANTIZE, QUANTIZE = "spirloom.dequantize", "spirloom.quantize"
@@ -19,31 +21,54 @@ RANGES = {DType.U8: (0.0, 255.0), DType.I8: (-128.0, 127.0)}
 
 @converts("QuantizeLinear")
 def quantize_linear(ctx: NodeContext) -> Tensor:
-    scale, zero = known(ctx, 1), zero_point(ctx, 2, DType.U8)
-    x = ctx.tensor(0)
-    if scale is not None and zero is not None and scale.size == 1 and x.dtype is DType.F32:
+    x, dtype = ctx.tensor(0), _quantized_dtype(ctx)
+    if ctx.integer("precision", 0) not in (TensorProto.UNDEFINED, TensorProto.FLOAT):
+        raise Unsupported("its division is not in float32, which `precision` must be")
+    scale, zero = known(ctx, 1), zero_point(ctx, 2, dtype)
+    if scale is not None and zero is not None and scale.size == 1:
         return emit_quantize(ctx, x, scale, zero)
-    return _decomposed(ctx)
-
-
-def _decomposed(ctx: NodeContext) -> Tensor:
-    scale, zero = _along_axis(ctx, ctx.tensor(1)), ctx.optional_tensor(2)
+    points = ctx.optional_tensor(2)
     return quantize_decomposed(
-        ctx, ctx.tensor(0), scale, None if zero is None else _along_axis(ctx, zero)
+        ctx,
+        x,
+        _along_axis(ctx, ctx.tensor(1)),
+        None if points is None else _along_axis(ctx, points),
+        dtype,
     )
+
+
+def _quantized_dtype(ctx: NodeContext) -> DType:
+    """The dtype of the zero point, otherwise of the attribute, otherwise uint8."""
+    stated = ctx.integer("output_dtype", TensorProto.UNDEFINED)
+    if ctx.optional(2) is not None:
+        return ctx.tensor(2).dtype
+    found = DType.U8 if stated == TensorProto.UNDEFINED else dtype_of(stated)
+    if found not in RANGES:
+        raise Unsupported(f"{type_name(stated)} results are not supported; expected uint8 or int8")
+    return found
+
+
+def _float_dtype(ctx: NodeContext) -> DType:
+    """The dtype of the attribute, otherwise of the scale."""
+    stated = ctx.integer("output_dtype", TensorProto.UNDEFINED)
+    found = ctx.tensor(1).dtype if stated == TensorProto.UNDEFINED else dtype_of(stated)
+    if found not in (DType.F32, DType.F16):
+        raise Unsupported(f"{type_name(stated)} results are not supported")
+    return found
 
 
 @converts("DequantizeLinear")
 def dequantize_linear(ctx: NodeContext) -> Tensor:
     if is_weight(ctx.inputs[0]):
         return _weight(ctx)
-    x, scale = ctx.tensor(0), known(ctx, 1)
+    x, scale, dtype = ctx.tensor(0), known(ctx, 1), _float_dtype(ctx)
     points = zero_point(ctx, 2, x.dtype) if x.dtype in RANGES else None
     if scale is not None and points is not None and scale.size == 1:
-        return emit_dequantize(ctx, x, scale, points)
+        return emit_dequantize(ctx, x, scale, points, dtype=str(dtype))
     zero = ctx.optional_tensor(2)
     values = centered(ctx, ctx.tensor(0), None if zero is None else _along_axis(ctx, zero))
-    return ctx.build.mul(values, _along_axis(ctx, ctx.tensor(1)))
+    y = ctx.build.mul(values, floats(ctx, _along_axis(ctx, ctx.tensor(1))))
+    return y if dtype is y.dtype else ctx.build.emit("aten._to_copy", x=y, dtype=str(dtype))
 
 
 @folds("DequantizeLinear")
@@ -55,7 +80,7 @@ def _dequantized(ctx: NodeContext, inputs: list[Array]) -> Array:
     wide = inputs[0].astype(np.float32)
     if len(inputs) > 2:
         wide = wide - inputs[2].reshape(scale.shape).astype(np.float32)
-    return np.asarray(wide * scale)
+    return np.asarray(wide * scale.astype(np.float32)).astype(_float_dtype(ctx).numpy)
 
 
 def is_weight(x: object) -> bool:
@@ -103,27 +128,33 @@ def known(ctx: NodeContext, index: int) -> Array | None:
 
 
 def _weight(ctx: NodeContext) -> Tensor:
-    x, scale = ctx.tensor(0), ctx.tensor(1)
+    x, scale, dtype = ctx.tensor(0), floats(ctx, ctx.tensor(1)), _float_dtype(ctx)
     zero = ctx.constant(2)
     if zero is None:
         zero = np.zeros(scale.shape, np.int32)
     layout: dict[str, object] = {}
     if len(scale.shape) > 1 and prod(scale.shape) != 1:
         size = [d // max(n, 1) for d, n in zip(x.shape, scale.shape, strict=True)]
+        block = ctx.integer("block_size", 0)
+        if block not in (0, size[ctx.axis(ctx.integer("axis", 1), len(size))]):
+            raise Unsupported(f"its scale {scale} does not fit blocks of {block} elements of {x}")
         layout["block_size"] = tuple(size)
     elif prod(scale.shape) != 1:
         _axis_shape(ctx, x.shape, scale.shape)
         layout["axis"] = ctx.axis(ctx.integer("axis", 1), len(x.shape))
     points = ctx.build.constant(zero.astype(np.int32))
-    return ctx.build.emit(DEQUANTIZE, x=x, scale=scale, zero_point=points, **layout)
+    return ctx.build.emit(
+        DEQUANTIZE, x=x, scale=scale, zero_point=points, dtype=str(dtype), **layout
+    )
 
 
-def quantize_decomposed(ctx: NodeContext, x: Tensor, scale: Tensor, zero: Tensor | None) -> Tensor:
-    """Quantizes x by elementwise float operators."""
-    dtype = DType.U8 if zero is None else zero.dtype
+def quantize_decomposed(
+    ctx: NodeContext, x: Tensor, scale: Tensor, zero: Tensor | None, dtype: DType
+) -> Tensor:
+    """Quantizes x by elementwise float32 operators."""
     if dtype not in RANGES:
         raise Unsupported(f"{dtype.long_name} results are not supported; expected uint8 or int8")
-    scaled = ctx.build.emit("aten.div.Tensor", a=floats(ctx, x), b=scale)
+    scaled = ctx.build.emit("aten.div.Tensor", a=floats(ctx, x), b=floats(ctx, scale))
     rounded = ctx.build.emit("aten.round", x=scaled)
     if zero is not None:
         rounded = ctx.build.add(rounded, floats(ctx, zero))
@@ -147,7 +178,8 @@ def centered(ctx: NodeContext, x: Tensor, zero: Tensor | None) -> Tensor:
 
 
 def floats(ctx: NodeContext, x: Tensor) -> Tensor:
-    if x.dtype in (DType.F32, DType.F16):
+    """x in float32."""
+    if x.dtype is DType.F32:
         return x
     if x.data is not None:
         return ctx.build.constant(x.data.astype(np.float32))

@@ -187,7 +187,7 @@ class _IntegerLayer:
 def _rescaled(ctx: NodeContext, sums: Tensor, scale: Tensor) -> Tensor:
     """Requantizes sums with the given scale to the scale and zero point of inputs 6 and 7."""
     ratio = ctx.build.emit("aten.div.Tensor", a=ctx.tensor(6), b=scale)
-    return quantize_decomposed(ctx, sums, ratio, ctx.tensor(7))
+    return quantize_decomposed(ctx, sums, ratio, ctx.tensor(7), ctx.tensor(7).dtype)
 
 
 def _exact_sum(

@@ -71,12 +71,11 @@ def cumsum(ctx: NodeContext) -> Tensor:
     dim = ctx.axis(axis[0], len(x.shape))
     reverse = bool(ctx.integer("reverse", 0))
     along = ctx.build.emit("aten.flip", x=x, dims=(dim,)) if reverse else x
+    if ctx.integer("exclusive", 0):  # shifted by one element, which loses no digits
+        before = [int(d == dim) for d in range(len(x.shape))]
+        along = ctx.build.pad(along, before, [-n for n in before], 0.0)
     total = ctx.build.emit("aten.cumsum", x=along, dim=dim)
-    if reverse:
-        total = ctx.build.emit("aten.flip", x=total, dims=(dim,))
-    if ctx.integer("exclusive", 0):
-        total = ctx.build.emit("aten.sub.Tensor", a=total, b=x)
-    return total
+    return ctx.build.emit("aten.flip", x=total, dims=(dim,)) if reverse else total
 
 
 @converts("Trilu")

@@ -19,13 +19,16 @@ _MAX_SIZE = 1 << 24  # of an output dimension
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One resized dimension. `region` is the resized part, as fractions of the dimension."""
+    """One resized dimension. `region` is the resized part, as fractions of the dimension.
+    `stated`: the scale is the model's, not derived from a size.
+    """
 
     dim: int
     size: int
     out: int
     scale: float
     region: tuple[float, float]
+    stated: bool
 
     @property
     def unchanged(self) -> bool:
@@ -44,15 +47,18 @@ def read_axes(ctx: NodeContext, shape: tuple[int, ...]) -> list[Axis]:
     if sizes:
         pairs = [(n, n / shape[d]) for n, d in zip(sizes, dims, strict=False) if shape[d]]
     elif scales is not None:
-        factors = [float(s) for s in scales.reshape(-1)]
-        pairs = [(int(shape[d] * s), s) for s, d in zip(factors, dims, strict=False)]
+        # A size is computed in float32, as in ONNX's shape inference: 10 · 0.7 is 7.
+        factors = np.asarray(scales, np.float32).reshape(-1)
+        pairs = [
+            (int(np.float32(shape[d]) * s), float(s)) for s, d in zip(factors, dims, strict=False)
+        ]
     else:
         raise Unsupported("it has neither scales nor sizes")
     if len(pairs) != len(dims) or any(not 1 <= n < _MAX_SIZE or not s > 0 for n, s in pairs):
         raise Unsupported(f"its scales or sizes do not fit the shape {list(shape)}")
     regions = _regions(ctx, len(dims))
     return [
-        Axis(d, shape[d], n, s, region)
+        Axis(d, shape[d], n, s, region, stated=not sizes)
         for d, (n, s), region in zip(dims, pairs, regions, strict=True)
     ]
 
@@ -75,29 +81,32 @@ def coordinates_of(ctx: NodeContext) -> str:
 
 
 def positions(ctx: NodeContext, axis: Axis) -> Array:
-    """The input coordinate of each output element."""
+    """The input coordinate of each output element.
+
+    The nearest element depends on the last digit. Therefore, scales of the model, which are
+    float32, are divided in float32, as by ONNX Runtime.
+    """
     ctx.check_size([axis.out], np.dtype(np.float64).itemsize)
-    at = np.arange(axis.out, dtype=np.float64)
-    mode = coordinates_of(ctx)
-    centered = (at + 0.5) / axis.scale - 0.5
+    at = np.arange(axis.out, dtype=np.float32 if axis.stated else np.float64)
+    mode, scale = coordinates_of(ctx), at.dtype.type(axis.scale)
+    centered = (at + at.dtype.type(0.5)) / scale - at.dtype.type(0.5)
     if mode == "asymmetric":
-        return at / axis.scale
+        return at / scale
     if mode == "align_corners":
-        # Unlike PyTorch, ONNX uses the length before rounding down.
-        length = axis.scale * axis.size
-        return at * ((axis.size - 1) / (length - 1) if axis.out > 1 else 0)
+        return at * (axis.size - 1) / max(axis.out - 1, 1)
     if mode == "pytorch_half_pixel" and axis.out == 1:
         return at * 0
     if mode in ("half_pixel", "pytorch_half_pixel"):
         return centered
     if mode == "tf_half_pixel_for_nn":
-        return (at + 0.5) / axis.scale
+        return (at + at.dtype.type(0.5)) / scale
     if mode == "tf_crop_and_resize":
         start, end = axis.region
         fraction = at / (axis.out - 1) if axis.out > 1 else np.array([0.5])
         return (start + fraction * (end - start)) * (axis.size - 1)
     if mode == "half_pixel_symmetric":
-        return centered + axis.size / 2 * (1 - axis.out / (axis.scale * axis.size))
+        offset = axis.size / 2 * (1 - axis.out / (axis.scale * axis.size))
+        return centered + at.dtype.type(offset)
     raise Unsupported(f"coordinate_transformation_mode '{mode}' is not supported")
 
 
@@ -112,8 +121,8 @@ def outside(ctx: NodeContext, axis: Axis) -> Array:
 _ROUNDINGS: dict[str, Callable[[Array], Array]] = {
     "floor": np.floor,
     "ceil": np.ceil,
-    "round_prefer_floor": lambda p: np.asarray(np.ceil(p - 0.5)),
-    "round_prefer_ceil": lambda p: np.asarray(np.floor(p + 0.5)),
+    "round_prefer_floor": lambda p: np.asarray(np.ceil(p.astype(np.float64) - 0.5)),
+    "round_prefer_ceil": lambda p: np.asarray(np.floor(p.astype(np.float64) + 0.5)),
 }
 
 
@@ -177,7 +186,7 @@ def _interpolate(ctx: NodeContext, x: Tensor, axes: list[Axis], mode: str) -> Te
     op = f"aten.upsample_bi{mode}2d"
     if plain and _planar(x, axes):
         size = _planar_size(x, axes)
-        if coordinates == "align_corners" and exact:
+        if coordinates == "align_corners":
             return ctx.build.emit(op, x=x, output_size=size, align_corners=True)
         if half_pixel and exact:
             return ctx.build.emit(op, x=x, output_size=size, align_corners=False)
