@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnxruntime  # type: ignore[import]
@@ -26,9 +28,9 @@ def check(
     arrays: Arrays,
     constants: Arrays,
     tmp_path: Path,
+    attributes: Mapping[str, object],
     result: int = TensorProto.FLOAT,
     opset: int = 21,
-    **attributes: object,
 ) -> None:
     """Compares the output of one node. `names` are its inputs; `-` is an absent one."""
     inputs = ["" if name == "-" else name for name in names.split()]
@@ -62,8 +64,8 @@ def test_resize_by_scales(kind: str, mode: str, scale: float, tmp_path: Path) ->
     scales = np.array([1, 1, scale, scale], np.float32)
     options = {"nearest_mode": "floor"} if kind == "nearest" else {}
     check(
-        "Resize", "x - s", {"x": random(1, 2, 10, 5)}, {"s": scales}, tmp_path, opset=13,
-        mode=kind, coordinate_transformation_mode=mode, **options,
+        "Resize", "x - s", {"x": random(1, 2, 10, 5)}, {"s": scales}, tmp_path,
+        {"mode": kind, "coordinate_transformation_mode": mode, **options}, opset=13,
     )  # fmt: skip
 
 
@@ -72,8 +74,8 @@ def test_resize_with_antialiasing(tmp_path: Path) -> None:
         for sizes in ([1, 2, 3, 4], [1, 2, 1, 9]):
             check(
                 "Resize", "x - - n", {"x": random(1, 2, 8, 9)}, {"n": np.array(sizes)}, tmp_path,
-                opset=19, mode=mode, antialias=1,
-                coordinate_transformation_mode="pytorch_half_pixel",
+                {"mode": mode, "antialias": 1,
+                 "coordinate_transformation_mode": "pytorch_half_pixel"}, opset=19,
             )  # fmt: skip
 
 
@@ -96,14 +98,15 @@ def test_pools_that_round_up(
     """A window may start in the input or the padding before it, but not in that after it."""
     name, _, padding = op.partition(" ")
     extra = {"count_include_pad": 1} if padding else {}
-    check(name, "x", {"x": random(1, 2, *size)}, {}, tmp_path, opset=22, **attributes, **extra)
+    x = random(1, 2, *size)
+    check(name, "x", {"x": x}, {}, tmp_path, {**attributes, **extra}, opset=22)
 
 
 @pytest.mark.parametrize("zero", [np.int8, np.uint8, None])
 @pytest.mark.parametrize("kind", [np.float32, np.float16])
 @pytest.mark.parametrize("axis", [None, 1])
 def test_quantize(zero: type | None, kind: type, axis: int | None, tmp_path: Path) -> None:
-    x = (random(3, 4, 5) * 9).astype(kind)
+    x: Array = (random(3, 4, 5) * 9).astype(kind)
     count = [] if axis is None else [x.shape[axis]]
     constants: Arrays = {"s": np.full(count, 0.05, kind)}
     options = {} if axis is None else {"axis": axis}
@@ -111,14 +114,14 @@ def test_quantize(zero: type | None, kind: type, axis: int | None, tmp_path: Pat
         options["output_dtype"] = TensorProto.INT8
     else:
         constants["z"] = np.full(count, 7, zero)
-    kept = np.dtype(zero or np.int8)
+    kept: np.dtype[Any] = np.dtype(zero or np.int8)
     result = helper.np_dtype_to_tensor_dtype(kept)
     names = "x s" if zero is None else "x s z"
-    check("QuantizeLinear", names, {"x": x}, constants, tmp_path, result, **options)
+    check("QuantizeLinear", names, {"x": x}, constants, tmp_path, options, result)
     options.pop("output_dtype", None)
     given = {"x": np.arange(60).reshape(3, 4, 5).astype(kept)}
     floats = helper.np_dtype_to_tensor_dtype(np.dtype(kind))
-    check("DequantizeLinear", names, given, constants, tmp_path, floats, **options)
+    check("DequantizeLinear", names, given, constants, tmp_path, options, floats)
 
 
 @pytest.mark.parametrize("reverse", [0, 1])
@@ -127,5 +130,5 @@ def test_cumulative_sum(exclusive: int, reverse: int, tmp_path: Path) -> None:
     x = np.array([[1, 1e10, 3, np.inf], [2, -5, 7, 4]], np.float32)
     check(
         "CumSum", "x a", {"x": x}, {"a": np.array(1)}, tmp_path,
-        exclusive=exclusive, reverse=reverse,
+        {"exclusive": exclusive, "reverse": reverse},
     )  # fmt: skip

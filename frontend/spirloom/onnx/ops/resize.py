@@ -87,26 +87,26 @@ def positions(ctx: NodeContext, axis: Axis) -> Array:
     float32, are divided in float32, as by ONNX Runtime.
     """
     ctx.check_size([axis.out], np.dtype(np.float64).itemsize)
-    at = np.arange(axis.out, dtype=np.float32 if axis.stated else np.float64)
-    mode, scale = coordinates_of(ctx), at.dtype.type(axis.scale)
-    centered = (at + at.dtype.type(0.5)) / scale - at.dtype.type(0.5)
+    at: Array = np.arange(axis.out, dtype=np.float32 if axis.stated else np.float64)
+    mode, scale, half = coordinates_of(ctx), at.dtype.type(axis.scale), at.dtype.type(0.5)
+    centered: Array = (at + half) / scale - half
     if mode == "asymmetric":
-        return at / scale
+        return np.asarray(at / scale)
     if mode == "align_corners":
-        return at * (axis.size - 1) / max(axis.out - 1, 1)
+        return np.asarray(at * (axis.size - 1) / max(axis.out - 1, 1))
     if mode == "pytorch_half_pixel" and axis.out == 1:
         return at * 0
     if mode in ("half_pixel", "pytorch_half_pixel"):
         return centered
     if mode == "tf_half_pixel_for_nn":
-        return (at + at.dtype.type(0.5)) / scale
+        return np.asarray((at + half) / scale)
     if mode == "tf_crop_and_resize":
         start, end = axis.region
         fraction = at / (axis.out - 1) if axis.out > 1 else np.array([0.5])
         return (start + fraction * (end - start)) * (axis.size - 1)
     if mode == "half_pixel_symmetric":
         offset = axis.size / 2 * (1 - axis.out / (axis.scale * axis.size))
-        return centered + at.dtype.type(offset)
+        return np.asarray(centered + at.dtype.type(offset))
     raise Unsupported(f"coordinate_transformation_mode '{mode}' is not supported")
 
 
