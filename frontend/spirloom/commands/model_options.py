@@ -46,6 +46,11 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         help="replace an input by the constant in a NumPy file",
     )
     parser.add_argument(
+        "--ignore-stated-shapes",
+        action="store_true",
+        help="do not compare computed shapes with those that the model states (ONNX)",
+    )
+    parser.add_argument(
         "--float64-as-float32",
         action="store_true",
         help="accept rounding of float64 computation to float32",
@@ -99,7 +104,9 @@ def shapes_of(arguments: argparse.Namespace) -> Shapes:
     """The options for inputs of an ONNX model: sizes, shapes, bounds."""
     from spirloom.onnx.inputs import Shapes
 
-    return Shapes(_dims(arguments), _inputs(arguments), _ranges(arguments))
+    return Shapes(
+        _dims(arguments), _inputs(arguments), _ranges(arguments), arguments.ignore_stated_shapes
+    )
 
 
 def quantization_of(arguments: argparse.Namespace) -> Quantization | None:

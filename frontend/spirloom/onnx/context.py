@@ -35,6 +35,7 @@ class NodeContext:
         self._lifter = lifter
         self._used = used
         self._attributes = {a.name: a for a in node.attribute}
+        self.read: set[str] = set()  # names of attributes that were asked for
 
     def value(self, index: int) -> Value:
         """A required input."""
@@ -105,6 +106,7 @@ class NodeContext:
 
     def plain_attributes(self) -> dict[str, object]:
         """All attributes as Python values: bytes as str, lists as tuples."""
+        self.read.update(self._attributes)
         found = {n: onnx.helper.get_attribute_value(a) for n, a in self._attributes.items()}
         return {name: _plain(value) for name, value in found.items()}
 
@@ -121,13 +123,19 @@ class NodeContext:
         values = self._attribute(name, onnx.AttributeProto.STRINGS, [])
         return [bytes(value).decode(errors="replace") for value in values]
 
+    def without_effect(self, *names: str) -> None:
+        """Marks attributes that other attributes make irrelevant."""
+        self.read.update(names)
+
     def attribute(self, name: str) -> onnx.AttributeProto:
         """A required attribute of any type."""
+        self.read.add(name)
         if name not in self._attributes:
             raise Unsupported(f"its attribute '{name}' is missing")
         return self._attributes[name]
 
     def _attribute(self, name: str, kind: int, default: Any) -> Any:
+        self.read.add(name)
         attribute = self._attributes.get(name)
         if attribute is None:
             return default

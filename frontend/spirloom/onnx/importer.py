@@ -25,6 +25,8 @@ from spirloom.onnx.narrowing import Narrowing
 from spirloom.onnx.ops import register_converters
 from spirloom.onnx.opset_upgrade import check_arity, modern_inputs
 from spirloom.onnx.registry import CONVERTERS, converter_name
+from spirloom.onnx.stated_shapes import StatedShapes
+from spirloom.onnx.unread_attributes import refuse_unread
 from spirloom.onnx.values import UnknownValue, ValueOrList, Values
 from spirloom.ops import OpError, OpLibrary
 from spirloom.terminal import Report, silent
@@ -32,6 +34,8 @@ from spirloom.value_bounds import ValueRange, narrowed
 
 register_converters()
 register_evaluators()
+
+Results = Sequence[ValueOrList | None]
 
 # Limits for hostile models, whose functions may call each other.
 MAX_DEPTH = 32
@@ -101,6 +105,9 @@ class Importer:
         self._builder = Builder(library, self._graph, self._budget)
         self._lifter = Lifter()
         self._values = Values(model, self._graph.inputs, self._budget)
+        self._stated: StatedShapes | None = None
+        if not shapes.ignore_stated:
+            self._stated = StatedShapes(model, self._graph.inputs, self._values.inference)
         self.problems: list[tuple[NodeProto, str]] = []
         self._functions = Functions(model, self._opset)
         self._used = used_names(model.graph.node) | {info.name for info in model.graph.output}
@@ -137,6 +144,7 @@ class Importer:
         try:
             results = self._results(node, self._values.of(node.input))
             self._hold(results)
+            self._check_shapes(node, results)
         except (Unsupported, OpError) as error:
             problem = str(error)
         except MemoryError:
@@ -156,6 +164,11 @@ class Importer:
         for name in filter(None, node.output):
             self._values[name] = None
 
+    def _check_shapes(self, node: NodeProto, results: Iterable[ValueOrList | None]) -> None:
+        for name, value in zip(node.output, results, strict=False):
+            if self._stated and value is not None and not isinstance(value, tuple):
+                self._stated.check(name, value.shape)
+
     def _hold(self, results: Iterable[ValueOrList | None]) -> None:
         for result in results:
             if isinstance(result, tuple):
@@ -169,38 +182,43 @@ class Importer:
         has_spec = self._builder.library.has(f"{node.domain}.{node.op_type}")
         return known or has_spec or self._functions.defines(node)
 
-    def _results(
-        self, node: NodeProto, given: list[ValueOrList | None]
-    ) -> Sequence[ValueOrList | None]:
+    def _results(self, node: NodeProto, given: list[ValueOrList | None]) -> Results:
         ours = node.domain in reader.DEFAULT_DOMAINS
         if ours:
             check_arity(node, self._opset)
         if ours and values.handles(node.op_type, given):
             tensors = [None if isinstance(value, tuple) else value for value in given]
-            return [values.result(self._context(node, tensors), given)]
+            ctx = self._context(node, tensors)
+            return self._read_completely(ctx, [values.result(ctx, given)])
         inputs = values.only_values(given)
         if not ours:
             return self._foreign(node, inputs)
         inputs = modern_inputs(node, self._opset, inputs, self._builder)
         ctx = self._context(node, inputs)
         if node.op_type in CONTROL:
-            return CONTROL[node.op_type](ctx, self._run)
+            return self._read_completely(ctx, CONTROL[node.op_type](ctx, self._run))
         arrays = [i for i in inputs if i is not None and not isinstance(i, Tensor)]
         if node.op_type in EVALUATORS and not any(isinstance(i, Tensor) for i in inputs):
             try:
-                return fold(ctx, arrays)
+                return self._read_completely(ctx, fold(ctx, arrays))
             except NotFolded:
                 return self._converted(ctx)
         if node.op_type not in CONVERTERS:
             return self._call(node, inputs)
         return self._converted(ctx)
 
-    def _converted(self, ctx: NodeContext) -> Sequence[ValueOrList | None]:
+    def _converted(self, ctx: NodeContext) -> Results:
         result = CONVERTERS[converter_name(ctx.node)](ctx)
         results = [result] if isinstance(result, Tensor | np.ndarray) else list(result)
+        self._read_completely(ctx, results)
         return [*self._narrowing.follow(ctx, results)]
 
-    def _foreign(self, node: NodeProto, inputs: list[Value | None]) -> Sequence[ValueOrList | None]:
+    def _read_completely(self, ctx: NodeContext, results: Results) -> Results:
+        """The results. Raises Unsupported if an attribute with an effect was not read."""
+        refuse_unread(ctx.node, self._opset, ctx.read)
+        return results
+
+    def _foreign(self, node: NodeProto, inputs: list[Value | None]) -> Results:
         """The results of an operator of another domain: a function of the model, otherwise an
         operator spec of this name, otherwise a converter.
         """

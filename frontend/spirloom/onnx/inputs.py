@@ -155,11 +155,15 @@ def _constant_shape(name: str, graph: GraphProto) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Shapes:
-    """Options for inputs: sizes of named dimensions, complete shapes, bounds."""
+    """Options for inputs: sizes of named dimensions, complete shapes, bounds.
+
+    `ignore_stated`: shapes of other values that the model states are not compared.
+    """
 
     dims: Mapping[str, int] = field(default_factory=dict)
     inputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     ranges: Mapping[str, Interval] = field(default_factory=dict)
+    ignore_stated: bool = False
 
 
 def set_constant_inputs(model: ModelProto, fixed: Mapping[str, Array]) -> None:

@@ -32,15 +32,30 @@ class ModelInference:
     def __init__(self, model: ModelProto, inputs: list[Tensor]) -> None:
         self._model = model
         self._inputs = inputs
-        self._found: dict[str, Tensor] | None = None
+        self._found: dict[str, TypeProto.Tensor] | None = None
 
     def get(self, name: str) -> Tensor | None:
         """A tensor of the value's type, or None if it is unknown."""
+        kind, shape = self._types().get(name), self.shape_of(name)
+        dtype = None if kind is None else dtype_of(kind.elem_type)
+        sizes = [size for size in shape or () if size is not None]
+        if dtype is None or shape is None or len(sizes) != len(shape):
+            return None
+        return Tensor(name, dtype, tuple(sizes))
+
+    def shape_of(self, name: str) -> list[int | None] | None:
+        """The sizes, None for unknown ones, or None if the rank is unknown."""
+        kind = self._types().get(name)
+        if kind is None or not kind.HasField("shape"):
+            return None
+        return [int(d.dim_value) if d.dim_value > 0 else None for d in kind.shape.dim]
+
+    def _types(self) -> dict[str, TypeProto.Tensor]:
         if self._found is None:
             self._found = self._infer()
-        return self._found.get(name)
+        return self._found
 
-    def _infer(self) -> dict[str, Tensor]:
+    def _infer(self) -> dict[str, TypeProto.Tensor]:
         model = _with_input_shapes(self._model, self._inputs)
         inferred = ModelProto()
         try:
@@ -54,14 +69,8 @@ class ModelInference:
             inferred.ParseFromString(done.stdout)
         except (OSError, subprocess.SubprocessError, DecodeError, ValueError):
             return {}  # fewer problems can be reported
-        found = {}
-        for info in [*inferred.graph.value_info, *inferred.graph.output]:
-            kind = info.type.tensor_type
-            dtype = dtype_of(kind.elem_type)
-            shape = tuple(d.dim_value for d in kind.shape.dim)
-            if dtype is not None and kind.HasField("shape") and all(d > 0 for d in shape):
-                found[info.name] = Tensor(info.name, dtype, shape)
-        return found
+        infos = [*inferred.graph.value_info, *inferred.graph.output]
+        return {info.name: info.type.tensor_type for info in infos}
 
 
 def _with_input_shapes(model: ModelProto, inputs: list[Tensor]) -> ModelProto:

@@ -153,7 +153,7 @@ class Values:
 
     def __init__(self, model: ModelProto, inputs: list[Tensor], budget: Budget) -> None:
         self._budget = budget
-        self._inference = ModelInference(model, inputs)
+        self.inference = ModelInference(model, inputs)
         self._initializers: dict[str, TensorProto] = {}
         self._known: dict[str, ValueOrList | None] = {t.name: t for t in inputs}
         self.declare(model.graph.initializer)
@@ -173,7 +173,7 @@ class Values:
         if name not in self._known:
             self._known[name] = self._decoded(name)
         if self._known[name] is None:
-            self._known[name] = self._inference.get(name)
+            self._known[name] = self.inference.get(name)
         value = self._known[name]
         if value is None:
             raise UnknownValue

@@ -124,8 +124,10 @@ def _split(ctx: NodeContext, inputs: list[Array]) -> list[Array]:
 def split_sizes(ctx: NodeContext, length: int) -> list[int]:
     """The sizes of the outputs of a Split."""
     sizes = ctx.integers("split") if ctx.has("split") else ctx.constant_ints(1)
+    count = len(ctx.node.output)
+    if ctx.integer("num_outputs", count) != count:
+        raise Unsupported(f"its num_outputs is not {count}, the number of its outputs")
     if sizes is None:
-        count = len(ctx.node.output)
         size = -(-length // count)
         sizes = [max(min(size, length - i * size), 0) for i in range(count)]
     if sum(sizes) != length or any(s < 0 for s in sizes) or len(sizes) != len(ctx.node.output):

@@ -119,11 +119,11 @@ _REDUCTIONS: dict[str, Callable[..., Any]] = {
 
 @folds(*_REDUCTIONS)
 def _reduce(ctx: NodeContext, inputs: list[Array]) -> Array:
-    axes = ctx.axes_argument() or []
-    if not axes and ctx.integer("noop_with_empty_axes", 0):
+    axes, noop = ctx.axes_argument() or [], ctx.integer("noop_with_empty_axes", 0)
+    keep = bool(ctx.integer("keepdims", 1))
+    if noop and not axes:
         return inputs[0]
     dims = tuple(ctx.axes(axes, inputs[0].ndim)) if axes else None
-    keep = bool(ctx.integer("keepdims", 1))
     result = _REDUCTIONS[ctx.op_type](inputs[0], axis=dims, keepdims=keep)
     return np.asarray(result, dtype=inputs[0].dtype)
 

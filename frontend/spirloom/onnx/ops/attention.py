@@ -43,11 +43,10 @@ def attention(ctx: NodeContext) -> list[Tensor]:
         scale=ctx.number("scale", 0.0),
         softcap=ctx.number("softcap", 0.0),
     )
-    flat = len(ctx.tensor(0).shape) == 3
+    flat, mode = len(ctx.tensor(0).shape) == 3, ctx.integer("qk_matmul_output_mode", 0)
     if not ctx.uses_output(3):
         y = call.emit(ctx)
         return [from_heads(ctx, y) if flat else y, key, value]
-    mode = ctx.integer("qk_matmul_output_mode", 0)
     if mode not in (0, 3):
         raise Unsupported(
             f"qk_matmul_output_mode {mode} depends on the release of ONNX; 0 and 3 are supported"
@@ -57,10 +56,8 @@ def attention(ctx: NodeContext) -> list[Tensor]:
 
 
 def _to_heads(ctx: NodeContext, index: int, count: str) -> Tensor:
-    x = ctx.ranked(index, 3)
-    if len(x.shape) == 4:
-        return x
-    return to_heads(ctx, x, ctx.integer(count, 0))
+    x, heads = ctx.ranked(index, 3), ctx.integer(count, 0)
+    return x if len(x.shape) == 4 else to_heads(ctx, x, heads)
 
 
 def _mask(ctx: NodeContext, query: Tensor, keys: int) -> Tensor | None:
@@ -88,9 +85,11 @@ def rotary_embedding(ctx: NodeContext) -> Tensor:
 
 def _rotated(ctx: NodeContext, x: Tensor, rotary: RotaryEmbedding) -> Tensor:
     """RoPE of a tensor by heads, or of one that the attribute `num_heads` splits into heads."""
+    heads, angles = ctx.integer("num_heads", 0), 2 * rotary.cos.shape[-1]
+    if ctx.integer("rotary_embedding_dim", 0) not in (0, angles):
+        raise Unsupported(f"its rotary_embedding_dim is not {angles}, the size of its angles")
     if len(x.shape) == 4:
         return rotary.apply(ctx, x)
-    heads = ctx.integer("num_heads", 0)
     return from_heads(ctx, rotary.apply(ctx, to_heads(ctx, x, heads)))
 
 

@@ -71,6 +71,7 @@ def _padding(
     ctx: NodeContext, extent: Sequence[int], stride: Sequence[int], size: Sequence[int]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     mode = ctx.text("auto_pad", "NOTSET")
+    ctx.without_effect("pads")  # with another mode
     if mode == "VALID":
         return (0,) * len(size), (0,) * len(size)
     if mode == "NOTSET":

@@ -28,7 +28,7 @@ def max_pool(ctx: NodeContext) -> Tensor | list[Tensor]:
         x = ctx.build.emit("aten._to_copy", x=x, dtype=str(DType.F32))
     dims = len(x.shape) - 2
     window = read_window(ctx, pool_kernel(ctx, dims), x.shape[2:])
-    indices = ctx.uses_output(1)
+    indices, column_major = ctx.uses_output(1), ctx.integer("storage_order", 0)
     if indices and not _torch_pads(window):
         raise Unsupported(
             "its output Indices requires symmetric padding of at most half the kernel size"
@@ -48,7 +48,7 @@ def max_pool(ctx: NodeContext) -> Tensor | list[Tensor]:
         y = ctx.build.emit("aten._to_copy", x=y, dtype=str(dtype))
     if not indices:
         return y
-    index = _column_major(ctx, x, outputs[1]) if ctx.integer("storage_order", 0) else outputs[1]
+    index = _column_major(ctx, x, outputs[1]) if column_major else outputs[1]
     return [y, restore_rank(ctx, _flat_indices(ctx, x, index))]
 
 

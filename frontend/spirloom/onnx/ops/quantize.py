@@ -22,6 +22,7 @@ RANGES = {DType.U8: (0.0, 255.0), DType.I8: (-128.0, 127.0)}
 @converts("QuantizeLinear")
 def quantize_linear(ctx: NodeContext) -> Tensor:
     x, dtype = ctx.tensor(0), _quantized_dtype(ctx)
+    _read_layout(ctx)
     if ctx.integer("precision", 0) not in (TensorProto.UNDEFINED, TensorProto.FLOAT):
         raise Unsupported("its division is not in float32, which `precision` must be")
     scale, zero = known(ctx, 1), zero_point(ctx, 2, dtype)
@@ -35,6 +36,12 @@ def quantize_linear(ctx: NodeContext) -> Tensor:
         None if points is None else _along_axis(ctx, points),
         dtype,
     )
+
+
+def _read_layout(ctx: NodeContext) -> None:
+    """A single scale is for all elements, whatever the attributes."""
+    if prod(ctx.value(1).shape) == 1:
+        ctx.without_effect("axis", "block_size")
 
 
 def _quantized_dtype(ctx: NodeContext) -> DType:
@@ -59,6 +66,7 @@ def _float_dtype(ctx: NodeContext) -> DType:
 
 @converts("DequantizeLinear")
 def dequantize_linear(ctx: NodeContext) -> Tensor:
+    _read_layout(ctx)
     if is_weight(ctx.inputs[0]):
         return _weight(ctx)
     x, scale, dtype = ctx.tensor(0), known(ctx, 1), _float_dtype(ctx)
@@ -77,6 +85,7 @@ def _dequantized(ctx: NodeContext, inputs: list[Array]) -> Array:
         raise NotFolded
     scale = inputs[1].reshape(_axis_shape(ctx, inputs[0].shape, inputs[1].shape))
     ctx.check_size(inputs[0].shape, np.dtype(np.float32).itemsize)
+    _read_layout(ctx)
     wide = inputs[0].astype(np.float32)
     if len(inputs) > 2:
         wide = wide - inputs[2].reshape(scale.shape).astype(np.float32)

@@ -74,6 +74,9 @@ def _layer(ctx: NodeContext, cell: _Cell, own: Sequence[dict[str, object]]) -> l
     weights = [ctx.tensor(1), ctx.tensor(2)]
     if any(len(t.shape) != 3 or t.shape[0] != len(own) for t in weights) or len(x.shape) != 3:
         raise Unsupported(f"its input {x} and weights {weights[0]} and {weights[1]} do not match")
+    units = weights[1].shape[2]
+    if ctx.integer("hidden_size", units) != units:
+        raise Unsupported(f"its hidden_size is not {units}, the size in its weight {weights[1]}")
     biases, states, lengths = ctx.optional_tensor(3), _initial(ctx, 5), _lengths(ctx, x.shape[0])
     results = []
     for d, reverse in enumerate(_reversals(ctx)):

@@ -24,10 +24,9 @@ def plain(ctx: NodeContext) -> Tensor:
 @converts("ReduceL1", "ReduceL2")
 def norm(ctx: NodeContext) -> Tensor:
     x = ctx.tensor(0)
-    dims = _dims(ctx, x)
+    dims, keepdim = _dims(ctx, x), bool(ctx.integer("keepdims", 1))
     if not dims:
         return x
-    keepdim = bool(ctx.integer("keepdims", 1))
     order = 1.0 if ctx.op_type == "ReduceL1" else 2.0
     return ctx.build.emit("aten.linalg_vector_norm", x=x, dim=dims, keepdim=keepdim, ord=order)
 
@@ -92,7 +91,7 @@ def _reduce(ctx: NodeContext, op: str, x: Tensor) -> Tensor:
 
 def _dims(ctx: NodeContext, x: Tensor) -> list[int]:
     """The dims to reduce. Empty for a no-op."""
-    axes = ctx.axes_argument()
+    axes, noop = ctx.axes_argument(), ctx.integer("noop_with_empty_axes", 0)
     if axes:
         return ctx.axes(axes, len(x.shape))
-    return [] if ctx.integer("noop_with_empty_axes", 0) else list(range(len(x.shape)))
+    return [] if noop else list(range(len(x.shape)))

@@ -130,8 +130,11 @@ _ROUNDINGS: dict[str, Callable[[Array], Array]] = {
 def resize(ctx: NodeContext) -> Tensor:
     x, mode = ctx.tensor(0), ctx.text("mode", "nearest")
     axes = [a for a in read_axes(ctx, x.shape) if not a.unchanged]
+    if mode == "nearest" or not axes:
+        ctx.without_effect("antialias", "cubic_coeff_a", "exclude_outside")
     if mode == "nearest":
         return _extrapolated(ctx, _nearest(ctx, x, axes), axes)
+    ctx.without_effect("nearest_mode", *([] if mode == "cubic" else ["cubic_coeff_a"]))
     if mode not in ("linear", "bilinear", "cubic"):
         raise Unsupported(f"mode '{mode}' is not supported")
     y = _interpolate(ctx, x, axes, "cubic" if mode == "cubic" else "linear")

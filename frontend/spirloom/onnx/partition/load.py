@@ -47,6 +47,7 @@ def load(
     fixed: Mapping[str, Array] | None = None,
     fp16: bool = False,
     float64_as_float32: bool = False,
+    ignore_stated_shapes: bool = False,
     storage: StorageName = "auto",
     spec_dirs: Sequence[str | Path] = (),
     stay: Sequence[str] = (),
@@ -56,7 +57,7 @@ def load(
     """Loads an ONNX model. The device runs supported nodes, unless transfers cost more than they
     save; the host runs the others.
 
-    dims, shapes, ranges, fixed, fp16, float64_as_float32, spec_dirs
+    dims, shapes, ranges, fixed, fp16, float64_as_float32, ignore_stated_shapes, spec_dirs
              the options of `spirloom import`. `ranges` also accepts outputs of nodes on the host
     storage  the storage of tensors on the device, as for spirloom.load()
     stay     operators ("Softmax") and names of nodes to run on the host
@@ -72,9 +73,8 @@ def load(
     sizes = {name: tuple(shape) for name, shape in (shapes or {}).items()}
     intervals = {name: Interval(*bounds) for name, bounds in (ranges or {}).items()}
     library = OpLibrary.with_dirs([Path(directory) for directory in spec_dirs])
-    options = Options(
-        library, Shapes(dims or {}, sizes, intervals), fp16, stay=stay, costs=costs or Costs()
-    )
+    given = Shapes(dims or {}, sizes, intervals, ignore_stated_shapes)
+    options = Options(library, given, fp16, stay=stay, costs=costs or Costs())
 
     def make(graph: Graph) -> Model:
         device = runtime or default_runtime()

@@ -270,7 +270,8 @@ def _build(
     """Builds a segment. Returns the unsupported nodes, if any, with their reasons."""
     part = partitioned.model_of(segment)
     bounds = partitioned.support.bounds
-    shapes = Shapes(ranges={name: bounds[name] for name in segment.inputs if name in bounds})
+    ranges = {name: bounds[name] for name in segment.inputs if name in bounds}
+    shapes = Shapes(ranges=ranges, ignore_stated=options.shapes.ignore_stated)
     importer = Importer(path, part, options.library, shapes, options.constants_limit)
     keys = [key_of(node) for node in part.graph.node]
     try:
