@@ -54,7 +54,7 @@ def test_contradicted_shapes(
     imported(made, library, tmp_path, Shapes(ignore_stated=True))
 
 
-@pytest.mark.parametrize("shape", [[6, 4], [6, None], ["n", "m"], [0, 4]])
+@pytest.mark.parametrize("shape", [[6, 4], [6, None], ["n", "m"], [0, 4], [1, None, 1]])
 def test_open_and_equal_shapes(
     shape: list[int | str | None], library: OpLibrary, tmp_path: Path
 ) -> None:

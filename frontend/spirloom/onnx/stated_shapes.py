@@ -33,6 +33,8 @@ class StatedShapes:
         stated = self._stated.get(name)
         if stated is None or not _contradicts(stated, shape):
             return
+        if None in stated and len(stated) != len(shape):
+            return  # open dimensions are described by hand, in published models with wrong ranks
         inferred = self._inference.shape_of(name)
         if _contradicts(inferred, shape) or not _contradicts(inferred, stated):
             sizes = ", ".join("?" if size is None else str(size) for size in stated)
