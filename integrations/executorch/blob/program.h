@@ -32,7 +32,6 @@ struct TensorValue {
   ElementType staging_type{};        // at the delegate's inputs and outputs
   Shape shape;                       // upper bounds
   std::optional<uint32_t> constant;  // index into Program::constants
-  bool is_state = false;             // a mutable buffer
 };
 
 struct ValueList {

@@ -180,7 +180,6 @@ class Reader {
                           " requires ", size, "."});
     }
     tensor.constant = constant;
-    tensor.is_state = source.memory() >= 0;
     return Status();
   }
 

@@ -47,11 +47,6 @@ Result<uint32_t> ValueMap::TensorOf(uint32_t id) {
   const TensorValue* source = tensor(id);
   if (source == nullptr) return InvalidFile({DescribeValue(id), " is not a tensor."});
   if (const auto found = tensors_.find(id); found != tensors_.end()) return found->second;
-  if (source->is_state) {
-    return Error(
-        StatusCode::kUnsupported,
-        {DescribeValue(id), " is a mutable buffer (state), but no supported call updates it."});
-  }
   if (!source->constant.has_value()) {
     return InvalidFile({DescribeValue(id), " is read before it is defined."});
   }

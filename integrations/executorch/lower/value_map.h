@@ -49,8 +49,8 @@ class ValueMap {
   const Value& value(uint32_t id) const { return program_.values[id]; }
   const TensorValue* tensor(uint32_t id) const { return std::get_if<TensorValue>(&value(id)); }
 
-  // The graph's tensor of the value. Fails for an undefined value, for a state that no call writes,
-  // and for 64-bit constants out of 32-bit range.
+  // The graph's tensor of the value. Fails for an undefined value and for 64-bit constants out of
+  // 32-bit range.
   Result<uint32_t> TensorOf(uint32_t id);
   // A constant with one element.
   Result<uint32_t> ScalarOf(double value, DType dtype, const Shape& shape = {});
