@@ -69,8 +69,7 @@ TEST(Lowering, ConstantsWithMemoryAreNoStates) {
   ProgramBuilder builder = Unary("aten.relu");
   builder.AddConstant(0, 16, "weight");
   builder.named = std::vector<std::byte>(16);
-  const int32_t weight =
-      builder.AddTensor({4}, vk::ElementType::F32, /*constant=*/0, /*memory=*/1);
+  const int32_t weight = builder.AddTensor({4}, vk::ElementType::F32, /*constant=*/0, /*memory=*/1);
   const int32_t y = builder.AddTensor({4});
   builder.AddCall("aten.relu", {weight, y});
   builder.graph.outputs.push_back(static_cast<uint32_t>(y));

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from executorch.backends.vulkan.serialization.vulkan_graph_builder import VkGraphBuilder
 from executorch.backends.vulkan.serialization.vulkan_graph_schema import VkStorageType
 from torch.export import Dim
 
@@ -50,6 +51,35 @@ def test_two_programs_at_once() -> None:
 def test_fp16() -> None:
     net, x = Net(), torch.randn(1, 3, 16, 16)
     check(net, load(Lowered(net, (x,), force_fp16=True).buffer), (x,), 1e-2)
+
+
+class Capitalized(torch.nn.Module):  # type: ignore[misc]
+    """ExecuTorch plans memory for the constants of layers with such names, as InceptionV3 has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.Conv2d_1a_3x3 = torch.nn.Conv2d(3, 8, 3, bias=False)
+        self.norm = torch.nn.BatchNorm2d(8)
+        self.Mixed_5b = torch.nn.Conv2d(8, 4, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.Mixed_5b(torch.relu(self.norm(self.Conv2d_1a_3x3(x))))
+
+
+def test_constants_with_planned_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    planned: list[Any] = []
+    create = VkGraphBuilder.create_tensor_value
+
+    def record(builder: Any, spec: Any, constant: int = -1) -> int:
+        if constant >= 0 and spec.mem_obj_id is not None:
+            planned.append(spec)
+        return int(create(builder, spec, constant))
+
+    monkeypatch.setattr(VkGraphBuilder, "create_tensor_value", record)
+    net, x = Capitalized().eval(), torch.randn(1, 3, 8, 8)
+    program = Lowered(net, (x,))
+    assert planned
+    check(net, load(program.buffer), (x,))
 
 
 class Mlp(torch.nn.Module):  # type: ignore[misc]

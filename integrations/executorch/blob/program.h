@@ -59,6 +59,7 @@ struct Program {
   std::vector<uint32_t> inputs;
   std::vector<uint32_t> outputs;
   std::vector<std::span<const std::byte>> constants;  // point into the blob or named data
+  uint64_t bytes = 0;                                 // of the blob and the named data
 };
 
 // Returns the program's named data, which must outlive the Program; none if the name is unknown.

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cstring>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "integrations/executorch/blob/program.h"
@@ -42,17 +44,21 @@ Result<ElementType> ReadType(vk::ElementType type) {
   return InvalidFile({"Element type (", static_cast<int>(type), ") is not one of 0 to 7."});
 }
 
-// Size in bytes of the dense tensor.
+// Size in bytes of the dense tensor. Fails unless the product of any of its sizes, in an empty
+// tensor too, is at most kMaxElements.
 Result<uint64_t> DenseSize(const TensorValue& tensor) {
   uint64_t count = 1;
+  bool empty = false;
   for (const int64_t size : tensor.shape) {
-    count *= static_cast<uint64_t>(size);  // cannot overflow: both factors are below 2^32
+    empty = empty || size == 0;
+    // Cannot overflow: both factors are below 2^32.
+    count *= std::max<uint64_t>(static_cast<uint64_t>(size), 1);
     if (count > kMaxElements) {
       return Error(StatusCode::kUnsupported, {"A tensor of shape ", ToString(tensor.shape),
                                               " has more than ", kMaxElements, " elements."});
     }
   }
-  return count * ElementSize(tensor.type);
+  return empty ? 0 : count * ElementSize(tensor.type);
 }
 
 class Reader {
@@ -60,7 +66,9 @@ class Reader {
   Reader(const vk::Graph& source, std::span<const std::byte> region, const NamedData& named_data)
       : source_(source), region_(region), named_data_(named_data) {}
 
-  Result<Program> Read() && {
+  // `graph_bytes` is the size of the graph itself.
+  Result<Program> Read(size_t graph_bytes) && {
+    program_.bytes = graph_bytes + region_.size();
     SPIRLOOM_TRY(ReadConstants());
     SPIRLOOM_TRY(ReadValues());
     SPIRLOOM_TRY(ReadCalls());
@@ -88,6 +96,7 @@ class Reader {
                       ". If its data is in a .ptd file, load that file with the program."});
       }
       program_.constants.push_back(*data);
+      if (keys_.insert(key).second) program_.bytes += data->size();
       return Status();
     }
     const uint64_t offset = source.offset(), size = source.size();
@@ -247,6 +256,7 @@ class Reader {
   std::span<const std::byte> region_;
   const NamedData& named_data_;
   Program program_;
+  std::set<std::string_view> keys_;  // of named data
 };
 
 }  // namespace
@@ -277,7 +287,7 @@ Result<Program> ReadProgram(const BlobParts& parts, const NamedData& named_data)
   if (CountOf(graph.shaders()) > 0) {
     return Error(StatusCode::kUnsupported, {"The delegate contains custom shaders."});
   }
-  return Reader(graph, parts.constants, named_data).Read();
+  return Reader(graph, parts.constants, named_data).Read(parts.graph.size());
 }
 
 }  // namespace spirloom::delegate

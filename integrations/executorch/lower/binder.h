@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "integrations/executorch/blob/program.h"
@@ -79,6 +80,8 @@ class Binder {
   const NameTable& names_;
   ValueMap& values_;
   GraphWriter& graph_;
+  // Constants of MakeArange(): start, step, count, dtype.
+  std::map<std::tuple<double, double, int64_t, DType>, uint32_t> aranges_;
 };
 
 }  // namespace spirloom::delegate

@@ -1,4 +1,5 @@
 // Converts the values of a call to arguments of its node.
+#include <tuple>
 #include <utility>
 
 #include "integrations/executorch/lower/arguments.h"
@@ -127,13 +128,15 @@ Result<schema::ArgT> Binder::ToInts(const ArgInfo& arg, uint32_t id) {
 }
 
 Result<uint32_t> Binder::MakeArange(double start, double step, int64_t count, DType dtype) {
+  const auto key = std::tuple(start, step, count, dtype);
+  if (const auto found = aranges_.find(key); found != aranges_.end()) return found->second;
   const size_t size = spirloom::ElementSize(dtype);
-  std::vector<std::byte> bytes(static_cast<size_t>(count) * size);
+  SPIRLOOM_TRY_ASSIGN(const std::span bytes, graph_.Allocate(static_cast<size_t>(count) * size));
   for (int64_t i = 0; i < count; ++i) {
-    const auto element = std::span(bytes).subspan(static_cast<size_t>(i) * size, size);
+    const auto element = bytes.subspan(static_cast<size_t>(i) * size, size);
     SPIRLOOM_TRY(StoreScalar(start + static_cast<double>(i) * step, dtype, element));
   }
-  return graph_.AddConstant("", dtype, {count}, std::move(bytes));
+  return aranges_[key] = graph_.AddConstant("", dtype, {count}, bytes);
 }
 
 Result<uint32_t> Binder::SymIntScalar(const Call& call, const SymValue& sym, DType dtype) {

@@ -15,11 +15,6 @@ namespace {
 
 using NamedArgs = std::map<std::string, schema::ArgT>;
 
-std::vector<std::byte> BytesOf(std::span<const float> values) {
-  const auto bytes = std::as_bytes(values);
-  return {bytes.begin(), bytes.end()};
-}
-
 }  // namespace
 
 Status CallHandlers::Lower(const Call& call) {
@@ -148,9 +143,11 @@ Status CallHandlers::Split(const Call& call) {
   }
   int64_t start = 0;
   for (size_t i = 0; i < results.size(); ++i) {
-    const int64_t end = start + (*sizes)[i];
-    if (values_.tensor(results[i]) == nullptr || end < start) {
-      return InvalidFile({"Result ", i, " of a split is not a tensor or has a negative size."});
+    int64_t end = 0;
+    if (values_.tensor(results[i]) == nullptr || (*sizes)[i] < 0 ||
+        __builtin_add_overflow(start, (*sizes)[i], &end)) {
+      return InvalidFile({"Result ", i, " of a split is not a tensor, or its size (", (*sizes)[i],
+                          ") is not a size."});
     }
     const uint32_t part = values_.Declare(results[i]);
     NamedArgs named_args;
@@ -237,17 +234,16 @@ Status CallHandlers::GridPriors(const Call& call) {
     return InvalidFile({"The result of ", Quote(call.name), " has shape ", ToString(result->shape),
                         "; expected ", ToString(Shape{height * width, 2}), "."});
   }
-  std::vector<float> points;
-  for (int64_t h = 0; h < height; ++h) {
-    for (int64_t w = 0; w < width; ++w) {
-      for (const int64_t coordinate : {w, h}) {
-        points.push_back(static_cast<float>((static_cast<double>(coordinate) + *offset) *
-                                            static_cast<double>(*stride)));
-      }
-    }
+  const auto elements = static_cast<size_t>(height) * static_cast<size_t>(width) * 2;
+  SPIRLOOM_TRY_ASSIGN(const std::span bytes, graph_.Allocate(elements * sizeof(float)));
+  for (size_t i = 0; i < elements; ++i) {
+    const size_t point = i / 2, columns = static_cast<size_t>(width);
+    const size_t coordinate = i % 2 == 0 ? point % columns : point / columns;
+    const double value = (static_cast<double>(coordinate) + *offset) * static_cast<double>(*stride);
+    SPIRLOOM_TRY(StoreScalar(value, DType::kF32, bytes.subspan(i * sizeof(float), sizeof(float))));
   }
   values_.RequireFixedSizes(call.name);
-  const uint32_t grid = graph_.AddConstant("", DType::kF32, result->shape, BytesOf(points));
+  const uint32_t grid = graph_.AddConstant("", DType::kF32, result->shape, bytes);
   return values_.Define(ResultOf(call), grid);
 }
 

@@ -115,7 +115,8 @@ Status CallHandlers::ArangeDynamicStart(const Call& call, double step) {
   SPIRLOOM_TRY_ASSIGN(const SymValue start, values_.SymOf(call.args[0]));
   SPIRLOOM_TRY_ASSIGN(const SymValue end, values_.SymOf(call.args[1]));
   const int64_t max = end.upper_bound;
-  if (step < 1 || std::nearbyint(step) != step || max < 0 || max > kMaxTableSize) {
+  if (!(step >= 1 && step <= kMaxTableSize) || std::nearbyint(step) != step || max < 0 ||
+      max > kMaxTableSize) {
     return Error(
         StatusCode::kUnsupported,
         {"An arange with a dynamic start has step ", std::to_string(step), " and end ", max,

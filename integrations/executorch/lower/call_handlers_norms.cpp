@@ -69,8 +69,7 @@ Status CallHandlers::BatchNorm(const Call& call) {
     if (tensor == nullptr || std::ranges::find(tensor->shape, 0) == tensor->shape.end()) {
       return InvalidFile({DescribeValue(id), " is not an empty tensor."});
     }
-    const uint32_t empty =
-        graph_.AddConstant("", DeviceType(tensor->type), tensor->shape, std::vector<std::byte>());
+    const uint32_t empty = graph_.AddConstant("", DeviceType(tensor->type), tensor->shape, {});
     SPIRLOOM_TRY(values_.Define(id, empty));
   }
   return Status();

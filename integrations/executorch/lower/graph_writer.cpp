@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "runtime/base/error.h"
+
 namespace spirloom::delegate {
 namespace {
 
@@ -78,28 +80,36 @@ uint32_t GraphWriter::AddTensor(std::string name, DType dtype, const Shape& shap
   return static_cast<uint32_t>(shapes_.size() - 1);
 }
 
+int32_t GraphWriter::ConstantOf(std::span<const std::byte> bytes) {
+  const auto [found, is_new] = constant_of_.emplace(std::pair(bytes.data(), bytes.size()),
+                                                    static_cast<int32_t>(constants_.size()));
+  if (is_new) constants_.push_back(bytes);
+  return found->second;
+}
+
 uint32_t GraphWriter::AddConstant(std::string name, DType dtype, const Shape& shape,
                                   std::span<const std::byte> bytes) {
   const uint32_t tensor = AddTensor(std::move(name), dtype, shape);
-  graph_.tensors[tensor]->constant = static_cast<int32_t>(constants_.size());
-  constants_.push_back(bytes);
+  graph_.tensors[tensor]->constant = ConstantOf(bytes);
   return tensor;
 }
 
-uint32_t GraphWriter::AddConstant(std::string name, DType dtype, const Shape& shape,
-                                  std::vector<std::byte> bytes) {
-  buffers_.push_back(std::make_unique<std::vector<std::byte>>(std::move(bytes)));
-  return AddConstant(std::move(name), dtype, shape, std::span<const std::byte>(*buffers_.back()));
+Result<std::span<std::byte>> GraphWriter::Allocate(uint64_t bytes) {
+  if (bytes > budget_ - allocated_) {
+    return Error(StatusCode::kUnsupported,
+                 {"Constants that the program does not contain have ", allocated_, " + ", bytes,
+                  " bytes; a program of its size may have ", budget_, " bytes of them."});
+  }
+  allocated_ += bytes;
+  return std::span(buffers_.emplace_back(static_cast<size_t>(bytes)));
 }
 
-void GraphWriter::AddState(uint32_t tensor, uint32_t update, std::vector<std::byte> initial) {
+void GraphWriter::AddState(uint32_t tensor, uint32_t update, std::span<const std::byte> initial) {
   auto state = std::make_unique<schema::StateT>();
   state->tensor = tensor;
   state->update = update;
   if (std::ranges::any_of(initial, [](std::byte byte) { return byte != std::byte{0}; })) {
-    state->initial = static_cast<int32_t>(constants_.size());
-    buffers_.push_back(std::make_unique<std::vector<std::byte>>(std::move(initial)));
-    constants_.emplace_back(*buffers_.back());
+    state->initial = ConstantOf(initial);
   }
   graph_.states.push_back(std::move(state));
 }

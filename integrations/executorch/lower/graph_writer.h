@@ -4,13 +4,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "integrations/executorch/lower/sym_ints.h"
 #include "schema/graph_generated.h"
+#include "spirloom/status.h"
 #include "spirloom/types.h"
 
 namespace spirloom::delegate {
@@ -32,16 +35,19 @@ schema::ArgT TextArg(std::string value);
 // Methods return and accept indices into the file's vectors.
 class GraphWriter {
  public:
+  // `program_bytes` is the size of the program, which bounds the memory that Allocate() returns.
+  explicit GraphWriter(uint64_t program_bytes) : budget_(kFreeBytes + 2 * program_bytes) {}
+
   uint32_t AddTensor(std::string name, DType dtype, const Shape& shape);
-  // `bytes` must outlive Write().
+  // `bytes` must outlive Write(). Constants of the same bytes are stored once.
   uint32_t AddConstant(std::string name, DType dtype, const Shape& shape,
                        std::span<const std::byte> bytes);
-  // The writer owns `bytes`.
-  uint32_t AddConstant(std::string name, DType dtype, const Shape& shape,
-                       std::vector<std::byte> bytes);
-  // Makes `tensor` a state with these initial bytes, owned by the writer. `update` is its value
-  // after a run.
-  void AddState(uint32_t tensor, uint32_t update, std::vector<std::byte> initial);
+  // Zeroed bytes of the writer for a constant that the program does not contain. Fails with
+  // kUnsupported if all of them exceed the budget.
+  Result<std::span<std::byte>> Allocate(uint64_t bytes);
+  // Makes `tensor` a state with these initial bytes, which must outlive Write(). `update` is its
+  // value after a run.
+  void AddState(uint32_t tensor, uint32_t update, std::span<const std::byte> initial);
   void AddNode(std::string op, std::string name, std::vector<schema::ArgT> args,
                std::vector<uint32_t> outputs);
   void AddInput(uint32_t tensor) { graph_.inputs.push_back(tensor); }
@@ -63,12 +69,20 @@ class GraphWriter {
   std::vector<std::byte> Write() &&;
 
  private:
+  // The budget of an empty program. Enough for four tables of the maximum size.
+  static constexpr uint64_t kFreeBytes = uint64_t{16} << 20;
+
   std::vector<std::byte> Serialize();
+  // The index of the constant with these bytes.
+  int32_t ConstantOf(std::span<const std::byte> bytes);
 
   schema::GraphT graph_;
   std::vector<Shape> shapes_;
   std::vector<std::span<const std::byte>> constants_;
-  std::vector<std::unique_ptr<std::vector<std::byte>>> buffers_;
+  std::map<std::pair<const std::byte*, size_t>, int32_t> constant_of_;
+  std::vector<std::vector<std::byte>> buffers_;
+  uint64_t budget_;
+  uint64_t allocated_ = 0;
 };
 
 }  // namespace spirloom::delegate

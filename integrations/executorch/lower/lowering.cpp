@@ -18,6 +18,7 @@ class Lowering {
  public:
   Lowering(const Program& program, const NameTable& names)
       : program_(program),
+        graph_(program.bytes),
         values_(program, names, graph_),
         binder_(names, values_, graph_),
         handlers_(binder_, values_, graph_) {}

@@ -25,22 +25,23 @@ Status ValueMap::AddStates() {
 
 Status ValueMap::FinishStates() {
   for (const auto& [id, constant] : states_) {
-    const std::span bytes = BytesOf(*tensor(constant));
-    std::vector<std::byte> initial(bytes.begin(), bytes.end());
-    const ElementType type = tensor(constant)->type;
-    if (ElementSize(type) != spirloom::ElementSize(DeviceType(type))) {
-      initial.resize(bytes.size() / ElementSize(type) * spirloom::ElementSize(DeviceType(type)));
-      SPIRLOOM_TRY_WHILE(Narrow(type, bytes, initial), {"reading ", DescribeValue(constant)});
-    }
-    graph_.AddState(initial_tensors_.at(id), tensors_.at(id), std::move(initial));
+    SPIRLOOM_TRY_ASSIGN(const auto initial, DeviceBytesOf(constant, *tensor(constant)));
+    graph_.AddState(initial_tensors_.at(id), tensors_.at(id), initial);
   }
   return Status();
 }
 
-std::span<const std::byte> ValueMap::BytesOf(const TensorValue& constant) const {
+// The constant in the device's dtype.
+Result<std::span<const std::byte>> ValueMap::DeviceBytesOf(uint32_t id, const TensorValue& value) {
   size_t count = 1;
-  for (const int64_t size : constant.shape) count *= static_cast<size_t>(size);
-  return program_.constants[*constant.constant].first(count * ElementSize(constant.type));
+  for (const int64_t size : value.shape) count *= static_cast<size_t>(size);
+  const std::span bytes =
+      program_.constants[*value.constant].first(count * ElementSize(value.type));
+  const size_t size = spirloom::ElementSize(DeviceType(value.type));
+  if (ElementSize(value.type) == size) return bytes;
+  SPIRLOOM_TRY_ASSIGN(const std::span narrow, graph_.Allocate(count * size));
+  SPIRLOOM_TRY_WHILE(Narrow(value.type, bytes, narrow), {"reading ", DescribeValue(id)});
+  return std::span<const std::byte>(narrow);
 }
 
 Result<uint32_t> ValueMap::TensorOf(uint32_t id) {
@@ -50,27 +51,15 @@ Result<uint32_t> ValueMap::TensorOf(uint32_t id) {
   if (!source->constant.has_value()) {
     return InvalidFile({DescribeValue(id), " is read before it is defined."});
   }
-  SPIRLOOM_TRY_ASSIGN(const uint32_t constant, AddConstantTensor(id, *source));
-  tensors_[id] = constant;
-  return constant;
-}
-
-Result<uint32_t> ValueMap::AddConstantTensor(uint32_t id, const TensorValue& source) {
-  const std::span bytes = BytesOf(source);
-  const DType dtype = DeviceType(source.type);
-  if (ElementSize(source.type) == spirloom::ElementSize(dtype)) {
-    return graph_.AddConstant(DescribeValue(id), dtype, source.shape, bytes);
-  }
-  std::vector<std::byte> narrow(bytes.size() / ElementSize(source.type) *
-                                spirloom::ElementSize(dtype));
-  SPIRLOOM_TRY_WHILE(Narrow(source.type, bytes, narrow), {"reading ", DescribeValue(id)});
-  return graph_.AddConstant(DescribeValue(id), dtype, source.shape, std::move(narrow));
+  SPIRLOOM_TRY_ASSIGN(const auto bytes, DeviceBytesOf(id, *source));
+  return tensors_[id] =
+             graph_.AddConstant(DescribeValue(id), DeviceType(source->type), source->shape, bytes);
 }
 
 Result<uint32_t> ValueMap::ScalarOf(double value, DType dtype, const Shape& shape) {
-  std::vector<std::byte> bytes(spirloom::ElementSize(dtype));
+  SPIRLOOM_TRY_ASSIGN(const std::span bytes, graph_.Allocate(spirloom::ElementSize(dtype)));
   SPIRLOOM_TRY(StoreScalar(value, dtype, bytes));
-  return graph_.AddConstant("", dtype, shape, std::move(bytes));
+  return graph_.AddConstant("", dtype, shape, bytes);
 }
 
 uint32_t ValueMap::Declare(uint32_t id) {

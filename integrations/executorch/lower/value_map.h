@@ -14,6 +14,7 @@
 #include "integrations/executorch/lower/graph_writer.h"
 #include "integrations/executorch/lower/states.h"
 #include "integrations/executorch/lower/sym_ints.h"
+#include "integrations/executorch/lower/upper_bounds.h"
 #include "integrations/executorch/names/name_table.h"
 #include "spirloom/status.h"
 
@@ -36,7 +37,10 @@ struct InputElement {
 class ValueMap {
  public:
   ValueMap(const Program& program, const NameTable& names, GraphWriter& graph)
-      : program_(program), graph_(graph), states_(FindStates(program, names)) {}
+      : program_(program),
+        graph_(graph),
+        states_(FindStates(program, names)),
+        upper_bounds_(program) {}
 
   // Adds the program's inputs to the graph. Call first.
   Status AddInputs();
@@ -102,13 +106,13 @@ class ValueMap {
  private:
   Status AddTensorInput(size_t input, uint32_t id);
   uint32_t AddStep(SymStep step);
-  Result<uint32_t> AddConstantTensor(uint32_t id, const TensorValue& tensor);
-  std::span<const std::byte> BytesOf(const TensorValue& constant) const;
+  Result<std::span<const std::byte>> DeviceBytesOf(uint32_t id, const TensorValue& value);
   Result<uint32_t> InputOf(uint32_t id, const char* what) const;
 
   const Program& program_;
   GraphWriter& graph_;
-  std::map<uint32_t, uint32_t> states_;           // value → its initial constant
+  std::map<uint32_t, uint32_t> states_;  // value → its initial constant
+  UpperBounds upper_bounds_;
   std::map<uint32_t, uint32_t> initial_tensors_;  // state → its tensor before a run
   std::map<uint32_t, uint32_t> tensors_;          // value → tensor of the graph
   std::map<uint32_t, uint32_t> inputs_;           // tensor of the graph → input of the program

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "integrations/executorch/lower/upper_bounds.h"
 #include "integrations/executorch/lower/value_map.h"
 #include "runtime/base/error.h"
 
@@ -16,7 +15,7 @@ Status ValueMap::AddInputs() {
     }
     if (tensor(id) == nullptr) {
       const uint32_t step = AddStep({SymKind::kInput, static_cast<int64_t>(i), 0});
-      syms_[id] = {step, UpperBoundOf(program_, id), std::nullopt};
+      syms_[id] = {step, upper_bounds_.Of(id), std::nullopt};
       continue;
     }
     SPIRLOOM_TRY_WHILE(AddTensorInput(i, id), {"reading input ", i});

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "integrations/executorch/lower/upper_bounds.h"
 #include "integrations/executorch/lower/value_map.h"
 #include "runtime/base/error.h"
 
@@ -113,7 +112,7 @@ Result<SymValue> ValueMap::ElementSym(uint32_t id, int64_t dim, int64_t index, u
   SPIRLOOM_TRY_ASSIGN(const uint32_t input, InputOf(id, "An element"));
   SymValue element;
   element.step = AddStep({SymKind::kElement, input, index});
-  element.upper_bound = UpperBoundOf(program_, result);
+  element.upper_bound = upper_bounds_.Of(result);
   return element;
 }
 
