@@ -181,6 +181,9 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   }
   ProgramBuilder builder;
   vk::GetGraph(bytes)->UnPackTo(&builder.graph);
+  for (const auto& value : builder.graph.values) {
+    if (value->value.value == nullptr) value->value.Reset();  // a kind without a table
+  }
   Mutator(builder.graph, seed).Mutate();
   const std::vector<std::byte> blob =
       builder.Blob({parts->constants.begin(), parts->constants.end()});
