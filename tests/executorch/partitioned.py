@@ -26,8 +26,10 @@ class PartitionedProgram(Lowered):
     def __init__(
         self, module: torch.nn.Module, inputs: Inputs, dynamic_shapes: Any = None, **options: Any
     ) -> None:
+        if not isinstance(module, torch.fx.GraphModule):  # PT2E modules do not support eval()
+            module.eval()
         with torch.no_grad():
-            exported = torch.export.export(module.eval(), inputs, dynamic_shapes=dynamic_shapes)
+            exported = torch.export.export(module, inputs, dynamic_shapes=dynamic_shapes)
             self.manager = lowered(exported, **options).to_executorch()
         self.buffer = bytes(self.manager.buffer)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -14,6 +15,7 @@ from executorch.exir.backend.utils import tag_constant_data
 from torch.export import ExportedProgram
 
 from spirloom.executorch.backend import SpirloomBackend, graph_of, tag_states
+from spirloom.executorch.borders import Borders
 from spirloom.executorch.edge import calls_of, edge_operator_name, is_sym_int, part_of, read_edge
 from spirloom.executorch.options import CompileOptions
 from spirloom.ops import OpLibrary
@@ -22,7 +24,7 @@ from spirloom.torch.build import symbols_of
 from spirloom.torch.exported_program import is_part, size_of
 from spirloom.torch.options import Options, check_names
 from spirloom.torch.partition import network_of, plan_segments
-from spirloom.torch.program import Call, Program, Ref, output_names
+from spirloom.torch.program import Program, Ref, output_names
 from spirloom.torch.rules import handles
 from spirloom.torch.source_location import module_path
 from spirloom.torch.support_survey import Limits, Survey, input_names, survey
@@ -76,8 +78,6 @@ def _names(entry: str, path: str, kind: Any) -> bool:
 
 
 _SIZE = "a symbolic int, which ExecuTorch's runtime computes"
-# The dtypes of a delegate's inputs and outputs.
-_DELEGATE_DTYPES = frozenset({"bool", "uint8", "int8", "int32", "int64", "float16", "float32"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,25 +107,31 @@ def plan_placement(
     limits = Limits(options.buffer_limit, "the device")
     found = survey(program, library, chosen, sizes, limits)
     lists = NodeFilter(options, library)
-    known = {*program.metas, *sym_ints, *(item.name for item in program.inputs)}
-    reasons = [
-        _unsupported_value(program, call, known) or lists.reason(node)
-        for node, call in zip(nodes, program.calls, strict=True)
-    ]
-    unsupported = {i: reason for i, reason in enumerate(reasons) if reason}
+    borders = Borders(program, sym_ints)
+    blocked = {i: reason for i, node in enumerate(nodes) if (reason := lists.reason(node))}
 
     def make(segment: Segment) -> None:
+        borders.check(segment.inputs, segment.outputs)
         if build:
             part = part_of(program, segment.nodes, segment.inputs, segment.outputs, sym_ints)
             graph_of(part, library, options)
 
     _, plan, _ = plan_segments(
-        program, found, library, chosen, sizes, make, unsupported, options.costs, _network_of
+        program,
+        found,
+        library,
+        chosen,
+        sizes,
+        make,
+        blocked,
+        options.costs,
+        partial(_network_of, borders),
     )
     return _delegation_of(nodes, plan)
 
 
 def _network_of(
+    borders: Borders,
     program: Program,
     found: Survey,
     sizes: Mapping[str, int],
@@ -143,25 +149,16 @@ def _network_of(
         reason = _SIZE if is_size else node.reason
         nbytes = max(node.nbytes, 1.0)
         nodes.append(replace(node, reads=reads, known=False, reason=reason, nbytes=nbytes))
+    on_host = borders.on_host({i: node.reason for i, node in enumerate(nodes) if node.reason})
+    nodes = [replace(node, reason=on_host.get(i, "")) for i, node in enumerate(nodes)]
     written = {name for node in nodes for name in node.writes}
     outputs = [output.name for output in program.outputs if isinstance(output, Ref)]
     return replace(
         network,
         nodes=tuple(nodes),
+        groups=(*network.groups, *borders.groups(on_host)),
         outputs=tuple(dict.fromkeys(name for name in outputs if name in written)),
     )
-
-
-def _unsupported_value(program: Program, call: Call, known: Collection[str]) -> str:
-    """The reason if a delegate does not support an input or output of the call; "" if it does."""
-    for name in input_names(call):
-        if name not in known:
-            return f"'{name}' is a scalar, which is not a valid delegate input"
-    for name in (*input_names(call), *output_names(call)):
-        meta = program.metas.get(name)
-        if meta is not None and meta.dtype not in _DELEGATE_DTYPES:
-            return f"'{name}' is {meta.dtype}, which is not a valid dtype of delegate inputs"
-    return ""
 
 
 def _delegation_of(nodes: tuple[Any, ...], plan: Plan) -> Delegation:

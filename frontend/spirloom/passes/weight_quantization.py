@@ -11,8 +11,9 @@ import numpy as np
 
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array, DType, Graph, Node, Tensor
-from spirloom.ops import OpError, OpLibrary
+from spirloom.ops import OpLibrary
 from spirloom.passes.cleanup import remove_dead_nodes
+from spirloom.passes.dynamic_activations import fuse_dynamic_activations
 from spirloom.passes.rewrite import Matcher
 from spirloom.quantized_weights import (
     QuantizedMatrix,
@@ -25,16 +26,12 @@ from spirloom.quantized_weights import (
 
 LINEAR, EMBEDDING, DEQUANTIZE = "aten.linear", "aten.embedding", "spirloom.dequantize"
 GATED = "spirloom.gated_linear"
-QUANTIZE = "spirloom.quantize"
 _FLOATS = (DType.F32, DType.F16)
 # Layers with quantized weights that have the other arguments of aten.linear.
 QUANTIZED_LINEARS = tuple(
     f"spirloom.linear_{kind}" for kind in ("bf16", "w4", "w8", "a8w4", "a8w8")
 )
-# Weight-only layers, and the variant that also quantizes the activations to int8.
-_DYNAMIC = {f"spirloom.linear_w{bits}": f"spirloom.linear_a8w{bits}" for bits in (4, 8)}
 _PLAIN = ("x", "bias", "activation", "act_min", "act_max", "addend")
-_KEPT = (*_PLAIN, "weight", "scales", "group")
 _LAYER = (*_PLAIN, "rms_weight", "rms_eps")
 # For each layer, the prefix of the operator with quantized weights, and the arguments that it
 # keeps.
@@ -59,40 +56,8 @@ def fuse_quantized(graph: Graph, library: OpLibrary) -> None:
             continue
         assert isinstance(weight, Tensor)
         use_quantized_weight(library, node, matrix, weight.name)
-    for node in graph.nodes:
-        plain = node.op in _DYNAMIC and all(
-            library.arg(node, name) is None for name in ("zeros", "offsets", "rms_weight")
-        )
-        if plain:
-            _quantize_activations(library, matcher, node)
+    fuse_dynamic_activations(graph, library)
     remove_dead_nodes(graph)
-
-
-def _quantize_activations(library: OpLibrary, matcher: Matcher, node: Node) -> None:
-    """Fuses a layer of dequantize(quantize(x)), with one scale per row of x, into one call."""
-    back = matcher.producer(library.arg(node, "x"), DEQUANTIZE)
-    there = matcher.producer(back.args[0], QUANTIZE) if back is not None else None
-    if back is None or there is None:
-        return
-    x, scale, zero = (library.arg(there, name) for name in ("x", "scale", "zero_point"))
-    if not isinstance(x, Tensor) or not isinstance(scale, Tensor) or not isinstance(zero, Tensor):
-        return
-    ends = tuple(library.arg(there, name) for name in ("quant_min", "quant_max", "dtype"))
-    if ends != (-128, 127, "i8") or zero.dtype is not DType.I8 or x.dtype not in _FLOATS:
-        return
-    same = all(library.arg(back, name) is library.arg(there, name)
-               for name in ("scale", "zero_point"))  # fmt: skip
-    blocks = [library.arg(each, "block_size") for each in (there, back)]
-    if not same or any(b != (*[1] * (len(x.shape) - 1), x.shape[-1]) for b in blocks):
-        return
-    given = {name: library.arg(node, name) for name in _KEPT if name != "x"}
-    op = _DYNAMIC[node.op]
-    try:
-        args = library.complete(op, {**given, "x": x, "x_scale": scale, "x_zero": zero})
-        library.infer(op, args)
-    except OpError:  # unsupported group size: x is quantized by a separate node
-        return
-    node.op, node.args = op, args
 
 
 def use_quantized_weight(
