@@ -95,10 +95,16 @@ def read_calls(path: Path) -> list[Call]:
     """
     with open_regular(path) as stream:
         head = stream.read(12)
-        if len(head) < 12 or head[8:12] != IDENTIFIER:
-            raise MalformedBuffer(f"the identifier {IDENTIFIER.decode()} is missing")
-        size: int = struct.unpack_from("<I", head)[0]
-        buffer = head + stream.read(max(0, size - 8))
+        size = struct.unpack_from("<I", head)[0] if len(head) == 12 else 0
+        return calls_in(head + stream.read(max(0, size - 8)))
+
+
+def calls_in(data: bytes) -> list[Call]:
+    """The calls of a graph file in memory. The constants at its end may be absent."""
+    if len(data) < 12 or data[8:12] != IDENTIFIER:
+        raise MalformedBuffer(f"the identifier {IDENTIFIER.decode()} is missing")
+    size: int = struct.unpack_from("<I", data)[0]
+    buffer = data[: size + 4]
     if len(buffer) < size + 4:
         raise MalformedBuffer(
             f"it has {len(buffer)} bytes; its header requires at least {size + 4}"

@@ -15,6 +15,7 @@ from spirloom.errors import SpirloomError
 COMMANDS = (
     "spirloom.commands.import_model",
     "spirloom.commands.inspect_graph",
+    "spirloom.commands.extract_delegates",
     "spirloom.commands.partition_model",
     "spirloom.commands.list_ops",
     "spirloom.commands.make_cases",

@@ -49,6 +49,11 @@ def load_methods(path: Path, check: bool = False) -> list[Graph]:
         ) from error
 
 
+def read_methods(data: memoryview, label: str) -> list[Graph]:
+    """Reads the methods of a graph file in memory, with its constants. Raises MalformedBuffer."""
+    return _Reader(Path(label), data, is_file=False).graphs()
+
+
 def _map(path: Path) -> Any:
     with open_regular(path) as stream:
         if os.fstat(stream.fileno()).st_size == 0:
@@ -57,8 +62,9 @@ def _map(path: Path) -> Any:
 
 
 class _Reader:
-    def __init__(self, path: Path, data: Any) -> None:
+    def __init__(self, path: Path, data: Any, is_file: bool = True) -> None:
         self._path = path
+        self._is_file = is_file
         size = self._flatbuffer_size(data)
         self._buffer = bytes(data[: 4 + size])
         verify(self._buffer, 4, GRAPH_FIELDS)
@@ -84,6 +90,8 @@ class _Reader:
             raise MalformedBuffer(
                 f"it does not state the digest of its constants, which are in the file {name!r}"
             )
+        if not self._is_file:
+            raise MalformedBuffer(f"its constants are in the file {name!r}")
         if name in (".", "..") or "/" in name or "\\" in name or "\0" in name:
             raise MalformedBuffer(f"its constants file {name!r} is not a bare file name")
         file = self._path.with_name(name)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spec_model.expr.types import TensorType
-from spec_model.graph_file import Call
+from spec_model.graph_file import Call, calls_in
 from spec_model.spec import ArgType
 from spirloom.ir import Graph, Node
 from spirloom.ops import OpError, OpLibrary, argument_type
@@ -32,24 +32,27 @@ def import_calls(path: Path) -> list[Call]:
 
 
 def program_calls(path: Path) -> list[Call]:
-    """The calls of an ExecuTorch program: all methods as one graph each and, for the delegate
-    (which does not fuse or fold), as the program has them. Raises ImportFailure.
+    """The calls of an ExecuTorch program: all methods as one graph each and, for its delegates
+    (which do not fuse or fold), as the program has them. Raises ImportFailure.
     """
     from spirloom.pte.file import ProgramFile
     from spirloom.pte.importer import ProgramImporter
-    from spirloom.pte.method import instructions
+    from spirloom.pte.method import SPIRLOOM, instructions
     from spirloom.pte.reader import program_of
     from spirloom.torch.options import Options
 
     library, file = OpLibrary(), ProgramFile(path)
     found: list[Call] = []
     for method in filter(instructions, file.program["methods"]):
-        importer = ProgramImporter(program_of(file, method), library, Options(), {})
+        importer = ProgramImporter(program_of(file, method, library), library, Options(), {})
         graph = importer.run(silent)
         found += calls(graph)
         found += [call for each in importer.bound_calls for call in _bound_call(library, each)]
         optimize(graph, library)
         found += calls(graph)
+        for row in method["delegates"]:
+            if row["id"] == SPIRLOOM:
+                found += calls_in(bytes(file.delegate_data(row["processed"])))
     return found
 
 

@@ -15,6 +15,10 @@ _NAME = "libspirloom_executorch.so"
 _PACKAGE = Path(__file__).resolve().parents[1]  # the directory of `spirloom`
 
 
+class NotInstalled(Unavailable):
+    """The backend library, or ExecuTorch's runtime, is not on this machine."""
+
+
 class NativeBackend:
     """The opened library."""
 
@@ -25,7 +29,9 @@ class NativeBackend:
 
     @classmethod
     def load(cls, *names: str) -> NativeBackend:
-        """Opens both runtimes. Unavailable if that fails or if one of the names is taken."""
+        """Opens both runtimes. NotInstalled if one is missing; Unavailable if it cannot be opened
+        or if one of the names is taken.
+        """
         _open_runtime()
         path = library_path()
         try:
@@ -52,14 +58,14 @@ def candidates() -> list[Path]:
 
 
 def library_path() -> Path:
-    """SPIRLOOM_EXECUTORCH_LIBRARY, or the first existing candidate. Unavailable if none exists."""
+    """SPIRLOOM_EXECUTORCH_LIBRARY, or the first existing candidate. NotInstalled if none exists."""
     if named := os.environ.get(LIBRARY_VARIABLE):
         return Path(named)
     for path in candidates():
         if path.exists():
             return path
     paths = "".join(f"\n - {path}" for path in candidates())
-    raise Unavailable(
+    raise NotInstalled(
         f"{_NAME} was not found. Build it with -DSPIRLOOM_EXECUTORCH=ON "
         f"(docs/tutorials/executorch.md), or set {LIBRARY_VARIABLE} to its path. Searched:{paths}"
     )
@@ -73,7 +79,7 @@ def _open_runtime() -> None:
     library = next((path for path in libraries if path.exists()), None)
     if library is None:
         where = f" in {', '.join(map(str, packages))}" if packages else ""
-        raise Unavailable(
+        raise NotInstalled(
             f"libexecutorch.so was not found{where}. Install ExecuTorch: "
             "pip install executorch==1.5.1."
         )

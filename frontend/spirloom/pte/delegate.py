@@ -62,6 +62,14 @@ class DelegateReader:
         return self._graph["inputs"], self._graph["outputs"]
 
     @property
+    def input_metas(self) -> list[TensorMeta]:
+        """The types of the inputs. Raises Unsupported for an input that is not a tensor."""
+        values = [self._value(index) for index in self._graph["inputs"]]
+        if any(kind != "Tensor" for kind, _ in values):
+            raise Unsupported(f"{self._prefix} has a dynamic int input")
+        return [self._meta(row) for _, row in values]
+
+    @property
     def calls(self) -> list[Row]:
         """The calls, in order."""
         return list(self._graph["calls"])

@@ -11,8 +11,9 @@ from spirloom.errors import ImportFailure, Unsupported
 from spirloom.pte.delegate import DelegateReader
 from spirloom.pte.file import ProgramFile, program_dtype
 from spirloom.pte.flatbuffer import NOTHING, Member, Row
+from spirloom.pte.graph_delegate import graph_of
 from spirloom.pte.kernel_calls import ProgramDraft
-from spirloom.pte.method import VULKAN, constant_names, instructions, state_names
+from spirloom.pte.method import SPIRLOOM, VULKAN, constant_names, instructions, state_names
 from spirloom.terminal import bytes_text, shown
 
 _DYNAMISM = ("fixed", "bounded", "unbounded")
@@ -82,6 +83,8 @@ def _value(values: Sequence[Member], index: int) -> dict[str, Any]:
 def _delegate(file: ProgramFile, index: int, row: Row) -> dict[str, Any]:
     data = file.delegate_data(row["processed"])
     facts: dict[str, Any] = {"backend": row["id"], "bytes": len(data)}
+    if row["id"] == SPIRLOOM:
+        return {**facts, **_graph_facts(data, f"delegate {index}")}
     if row["id"] != VULKAN:
         return facts
     try:
@@ -94,6 +97,20 @@ def _delegate(file: ProgramFile, index: int, row: Row) -> dict[str, Any]:
     facts["constants"] = {"tensors": tensors, "bytes": size}
     facts["state"] = reader.states
     return facts
+
+
+def _graph_facts(data: memoryview, label: str) -> dict[str, Any]:
+    """The facts of a delegate that is a graph file."""
+    try:
+        graph = graph_of(data, label)
+    except Unsupported as error:
+        return {"problem": str(error)}
+    constants = [tensor for tensor in graph.tensors() if tensor.data is not None]
+    return {
+        "operators": _sorted(Counter(node.op for node in graph.nodes)),
+        "constants": {"tensors": len(constants), "bytes": sum(t.size for t in constants)},
+        "state": len(graph.states),
+    }
 
 
 def to_text(file: ProgramFile) -> str:

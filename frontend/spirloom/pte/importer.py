@@ -20,7 +20,13 @@ from spirloom.pte.delegate_binding import (
     mutated_args,
 )
 from spirloom.pte.file import ProgramFile
-from spirloom.pte.kernel_calls import DelegateCall, UnsupportedCall, by_target, without_copy
+from spirloom.pte.kernel_calls import (
+    DelegateCall,
+    GraphCall,
+    UnsupportedCall,
+    by_target,
+    without_copy,
+)
 from spirloom.pte.method import method_of
 from spirloom.pte.reader import program_of
 from spirloom.terminal import Report, silent
@@ -32,7 +38,7 @@ from spirloom.torch.options import Options
 from spirloom.torch.program import ArgValue, Call, Program, Ref
 from spirloom.torch.rules import RENAMES, RULES
 from spirloom.torch.rules.registry import MissingValue, Results
-from spirloom.torch.values import Item
+from spirloom.torch.values import Item, is_value
 
 NO_OPERATOR = "there is no operator for it"
 
@@ -46,7 +52,7 @@ def import_method(
     report: Report = silent,
 ) -> Graph:
     """The graph of a method; by default the only one, or `forward`. Raises ImportFailure."""
-    program = program_of(file, method_of(file, method))
+    program = program_of(file, method_of(file, method), library)
     symbols_of(program, options)  # rejects dim options: sizes are the program's maximum sizes
     graph = ProgramImporter(program, library, options, {}).run(report)
     optimize(graph, library, options.fp16, options.skip, report, options.quantize)
@@ -82,12 +88,15 @@ class ProgramImporter(Importer):
         names = (call.target, without_copy(call.target))
         rules = any(name in RULES or name in RENAMES or name in OWN_RULES for name in names)
         ops = any(self._library.serving(name) or self._library.executorch(name) for name in names)
-        return rules or ops or isinstance(call, UnsupportedCall)
+        return rules or ops or isinstance(call, GraphCall | UnsupportedCall)
 
     def _emitted(self, ctx: CallContext) -> Item:
         call = ctx.call
         if isinstance(call, UnsupportedCall):
             raise Unsupported(call.reason)
+        if isinstance(call, GraphCall):
+            args = {name: self._lifted(name, value) for name, value in ctx.args.items()}
+            return Results(self._applier.build.emit_all(call.target, **args))
         if isinstance(call, DelegateCall):
             self._record_mappings(ctx)
         if isinstance(call, DelegateCall) and ctx.target in OWN_RULES:
@@ -102,6 +111,12 @@ class ProgramImporter(Importer):
         if isinstance(call, DelegateCall):
             return self._emit_mapped(ctx)
         return self._emit_named(ctx)
+
+    def _lifted(self, name: str, value: Item) -> Item:
+        """An argument of a node with constants as tensors."""
+        if isinstance(value, tuple):
+            return tuple(self._lifted(name, item) for item in value)
+        return self._applier.tensor(value, name) if is_value(value) else value
 
     def _record_mappings(self, ctx: CallContext) -> None:
         args = list(ctx.args.values())

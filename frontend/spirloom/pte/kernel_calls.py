@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from spec_model.flatbuffer import MalformedBuffer
+from spirloom.interval import Interval
 from spirloom.ir import Array
 from spirloom.torch.program import Argument, ArgValue, Call, Input, Kind, Ref, Result, TensorMeta
 
@@ -56,6 +57,11 @@ class DelegateCall(Call):
 
 
 @dataclass(frozen=True, slots=True)
+class GraphCall(Call):
+    """A node of a delegate that is a graph file, by the names of its operator's spec."""
+
+
+@dataclass(frozen=True, slots=True)
 class UnsupportedCall(Call):
     """A call that cannot be imported, for `reason`."""
 
@@ -71,6 +77,7 @@ class ProgramDraft:
     metas: dict[str, TensorMeta] = field(default_factory=dict)
     weights: dict[str, Array] = field(default_factory=dict)
     updates: dict[str, Ref] = field(default_factory=dict)  # state → its value after a run
+    ranges: dict[str, Interval] = field(default_factory=dict)  # bounds on which delegates rely
 
     def add_weight(self, name: str, array: Array, dtype: str) -> None:
         """Adds a constant."""

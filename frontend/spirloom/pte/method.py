@@ -80,7 +80,7 @@ def _array(data: memoryview, row: Row, meta: TensorMeta, label: str) -> Array:
     return stored.transpose([order.index(d) for d in range(len(order))])
 
 
-VULKAN = "VulkanBackend"
+VULKAN, SPIRLOOM = "VulkanBackend", "SpirloomBackend"
 
 
 def method_of(file: ProgramFile, name: str | None) -> Row:

@@ -11,11 +11,14 @@ from math import prod
 
 from spec_model.flatbuffer import MalformedBuffer
 from spirloom.errors import ImportFailure, Unsupported
+from spirloom.ops import OpLibrary
 from spirloom.pte.delegate import DelegateReader, check_count
 from spirloom.pte.file import ProgramFile, program_dtype
 from spirloom.pte.flatbuffer import NOTHING, Member, Row
+from spirloom.pte.graph_delegate import GraphInliner
 from spirloom.pte.kernel_calls import Kernel, ProgramDraft, UnsupportedCall, arguments, kernels
 from spirloom.pte.method import (
+    SPIRLOOM,
     VULKAN,
     constant,
     initial_value,
@@ -42,10 +45,10 @@ from spirloom.torch.program import (
 _IGNORED_ARGUMENTS = frozenset({"layout", "device", "memory_format", "pin_memory", "dim_order"})
 
 
-def program_of(file: ProgramFile, method: Row) -> Program:
+def program_of(file: ProgramFile, method: Row, library: OpLibrary) -> Program:
     """Converts a method. Raises ImportFailure."""
     try:
-        return _Reader(file, method).read()
+        return _Reader(file, method, library).read()
     except MalformedBuffer as error:
         raise ImportFailure(f"{file.path} is damaged: {error}.") from None
     except Unsupported as error:
@@ -53,8 +56,9 @@ def program_of(file: ProgramFile, method: Row) -> Program:
 
 
 class _Reader:
-    def __init__(self, file: ProgramFile, method: Row) -> None:
+    def __init__(self, file: ProgramFile, method: Row, library: OpLibrary) -> None:
         self._file = file
+        self._library = library
         self._method = method
         self._values: list[Member | None] = [row["value"] for row in method["values"]]
         self._draft = ProgramDraft()
@@ -74,6 +78,7 @@ class _Reader:
         return Program(
             str(self._file.path), tuple(draft.inputs), outputs, tuple(draft.calls), draft.metas,
             weights=draft.weights, mutated=tuple(draft.updates), updates=draft.updates,
+            ranges=draft.ranges,
         )  # fmt: skip
 
     def _add_input(self, position: int, index: int) -> None:
@@ -168,12 +173,13 @@ class _Reader:
             )
         delegate = delegates[row["delegate"]]
         try:
-            if delegate["id"] != VULKAN:
+            if delegate["id"] not in (VULKAN, SPIRLOOM):
                 raise Unsupported(
-                    "delegates of this backend cannot be imported; export with ExecuTorch's "
-                    "VulkanPartitioner, or without a partitioner"
+                    "delegates of this backend cannot be imported; export with "
+                    "SpirloomPartitioner, ExecuTorch's VulkanPartitioner or no partitioner"
                 )
-            self._call_delegate(module, delegate, row["args"])
+            inline = self._call_delegate if delegate["id"] == VULKAN else self._call_graph
+            inline(module, delegate, row["args"])
         except Unsupported as error:
             new = [i for i in row["args"] if i not in self._names and not self._is_constant(i)]
             self._add_unsupported(delegate["id"], new, module, str(error))
@@ -185,6 +191,20 @@ class _Reader:
         check_count(module, len(args), len(inputs), len(outputs))
         values = [self._argument_value(index) for index in args[: len(inputs)]]
         for index, output in zip(args[len(inputs) :], reader.translate(values), strict=True):
+            self._convert(output, self._define(index), module)
+
+    def _call_graph(self, module: str, delegate: Row, args: Sequence[int]) -> None:
+        data = self._file.delegate_data(delegate["processed"])
+        inliner = GraphInliner(data, module, self._draft, self._library)
+        count = len(args) - inliner.outputs
+        if count < 0:
+            raise MalformedBuffer(
+                f"{module} has {inliner.outputs} outputs; the call passes {len(args)} values"
+            )
+        # Other values are sizes, which the shapes of the tensors determine.
+        tensors = [index for index in args[:count] if self._value(index)[0] == "Tensor"]
+        values = [self._argument_value(index) for index in tensors]
+        for index, output in zip(args[count:], inliner.translate(values), strict=True):
             self._convert(output, self._define(index), module)
 
     def _is_constant(self, index: int) -> bool:

@@ -7,10 +7,12 @@ from pathlib import Path
 
 from spirloom.errors import ImportFailure
 from spirloom.torch.archive import LEGACY_MEMBER, Archive, Json, Weights
+from spirloom.torch.conditional import inline_conditions
 from spirloom.torch.program import (
     BUFFER_MUTATION,
     Argument,
     ArgValue,
+    Branch,
     Call,
     IgnoredValue,
     Input,
@@ -32,7 +34,7 @@ from spirloom.torch.values import NAMES
 
 _KEYWORD = 2
 _NOT_FINITE = {"Infinity": inf, "-Infinity": -inf, "NaN": nan}
-_IGNORED = ("as_device", "as_layout", "as_memory_format", "as_graph", "as_custom_obj",
+_IGNORED = ("as_device", "as_layout", "as_memory_format", "as_custom_obj",
             "as_operator", "as_complex", "as_string_to_argument")  # fmt: skip
 
 
@@ -96,9 +98,24 @@ def _plain(kind: str, value: Json) -> PlainValue:
             return json_value(value)
         case "as_scalar_type":
             return TypeName(NAMES.get(value.integer(), f"with id {value.integer()}"))
+        case "as_graph":
+            return _branch(value.get("graph"))
         case _ if kind in _IGNORED:
             return IgnoredValue(kind)
     raise ImportFailure(f"{value.location}: {kind} is not supported.")
+
+
+def _branch(graph: Json) -> Branch:
+    """A branch of torch.cond."""
+    inputs = [argument(item) for item in graph.get("inputs").items()]
+    if not all(isinstance(item, Ref) for item in inputs):
+        raise ImportFailure(f"{graph.location}: an input of a branch is not a value.")
+    return Branch(
+        tuple(item.name for item in inputs if isinstance(item, Ref)),
+        tuple(argument(item) for item in graph.get("outputs").items()),
+        tuple(call_of(node) for node in graph.get("nodes").items()),
+        {name: meta_of(value) for name, value in graph.get("tensor_values").entries()},
+    )
 
 
 def json_value(value: Json) -> int | float | bool | str | None:
@@ -183,7 +200,7 @@ def read_archive(path: Path) -> Program:
     graph = module.get("graph")
     signature = module.get("signature")
     outputs = Outputs.of(map(_output, signature.get("output_specs").items()), str(path))
-    return Program(
+    program = Program(
         where=str(path),
         inputs=tuple(_input(spec) for spec in signature.get("input_specs").items()),
         outputs=outputs.outputs,
@@ -195,6 +212,7 @@ def read_archive(path: Path) -> Program:
         updates=outputs.updates,
         version=_version(model),
     )
+    return inline_conditions(program)
 
 
 def _version(model: Json) -> str:

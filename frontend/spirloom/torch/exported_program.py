@@ -9,9 +9,11 @@ from spirloom.bfloat16 import from_bfloat16
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array
 from spirloom.torch.archived_program import operator_name
+from spirloom.torch.conditional import inline_conditions
 from spirloom.torch.program import (
     Argument,
     ArgValue,
+    Branch,
     Call,
     IgnoredValue,
     Input,
@@ -42,7 +44,7 @@ def read_exported(exported: Any) -> Program:
     nodes = list(exported.graph.nodes)
     outputs = Outputs.of(map(_output, exported.graph_signature.output_specs), where)
     tensors = [n for n in nodes if n.op != "output" and is_tensor(n)]
-    return Program(
+    program = Program(
         where=where,
         inputs=tuple(_input(spec) for spec in exported.graph_signature.input_specs),
         outputs=outputs.outputs,
@@ -54,6 +56,7 @@ def read_exported(exported: Any) -> Program:
         updates=outputs.updates,
         version=release(str(torch.__version__)),
     )
+    return inline_conditions(program)
 
 
 class TensorWeights(Mapping[str, Array]):
@@ -176,10 +179,34 @@ def _plain(value: Any) -> PlainValue:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, torch.fx.Node):
-        return Ref(value.name)
+        branch = _submodule(value)
+        return Ref(value.name) if branch is None else _branch(branch)
     if isinstance(value, torch.dtype):
         return TypeName(_dtype(value))
     return IgnoredValue(type(value).__name__)
+
+
+def _submodule(node: Any) -> Any:
+    """The graph module that a node reads; None if it is another node."""
+    import torch
+
+    if node.op != "get_attr":
+        return None
+    found = getattr(node.graph.owning_module, node.target, None)
+    return found if isinstance(found, torch.fx.GraphModule) else None
+
+
+def _branch(module: Any) -> Branch:
+    """A branch of torch.cond."""
+    nodes = list(module.graph.nodes)
+    (output,) = (node for node in nodes if node.op == "output")
+    outputs = output.args[0] if isinstance(output.args[0], list | tuple) else output.args
+    return Branch(
+        tuple(node.name for node in nodes if node.op == "placeholder"),
+        tuple(_plain(value) for value in outputs),
+        tuple(call_of(n) for n in nodes if n.op == "call_function" and not is_part(n)),
+        {n.name: meta_of(n.meta["val"]) for n in nodes if n.op != "output" and is_tensor(n)},
+    )
 
 
 def _results(node: Any) -> tuple[Result, ...]:

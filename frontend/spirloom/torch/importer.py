@@ -16,6 +16,7 @@ from spirloom.ops import OpError, OpLibrary
 from spirloom.terminal import Report, silent
 from spirloom.torch.apply import Applier
 from spirloom.torch.argument_binding import bind_arguments
+from spirloom.torch.conditional import HIGHER_ORDER, refusal
 from spirloom.torch.context import CallContext
 from spirloom.torch.in_place import (
     out_of_place,
@@ -90,6 +91,7 @@ class Importer:
         self._applier = Applier(builder, Lifter(), self._narrowing)
         self._values: dict[str, Item] = {}
         self._missing: set[str] = set()
+        self._absent: dict[str, Call] = {}  # results that are not emitted, and their calls
         self._problems: list[tuple[Call, str]] = []
         self._modules = [call.module for call in program.calls]
 
@@ -109,7 +111,7 @@ class Importer:
         return self._graph
 
     def _declare_inputs(self) -> None:
-        ranges = index_ranges(self._program)
+        ranges = {**index_ranges(self._program), **self._program.ranges}
         for given in self._program.inputs:
             if given.kind is Kind.OTHER:
                 raise ImportFailure(
@@ -142,7 +144,8 @@ class Importer:
             self._values[name] = as_input(name, self._options.fixed[name], dtype, shape)
             return
         facts = input_facts(dtype, self._options.ranges.get(name, ranges.get(name)))
-        if (dtype.kind in "iu" and dtype != tensor.dtype.numpy) or name in self._options.ranges:
+        is_stated = name in self._options.ranges or name in self._program.ranges
+        if is_stated or (dtype.kind in "iu" and dtype != tensor.dtype.numpy):
             tensor.bounds = facts.bounds
         self._narrowing.declare(tensor, facts)
         self._graph.inputs.append(tensor)
@@ -159,7 +162,10 @@ class Importer:
         """The new value of a buffer."""
         try:
             update = self._applier.tensor(self._resolved(self._updates[state.name]), state.name)
-        except (Unsupported, OpError, MissingValue) as error:
+        except MissingValue as error:
+            reason = self._why_missing(str(error))
+            raise ImportFailure(f"Buffer '{state.name}': its update fails: {reason}.") from error
+        except (Unsupported, OpError) as error:
             raise ImportFailure(f"Buffer '{state.name}': its update fails: {error}.") from error
         if (update.dtype, update.shape) != (state.dtype, state.shape):
             raise ImportFailure(
@@ -205,10 +211,26 @@ class Importer:
 
     def _record_problem(self, call: Call, problem: Exception) -> None:
         """Records a call that cannot be imported. Calls that read its results are not recorded."""
-        if not isinstance(problem, MissingValue):
-            self._problems.append((call, str(problem)))
+        if isinstance(problem, MissingValue):
+            name = str(problem)
+            if name in self._missing and name not in self._absent:
+                return
+            problem = Unsupported(self._why_missing(name))
+        self._problems.append((call, str(problem)))
+
+    def _why_missing(self, name: str) -> str:
+        """Why a value that no recorded problem explains does not exist."""
+        if name not in self._absent:
+            return f"it reads '{name}', which is not a tensor or a number"
+        maker = self._absent[name]
+        return (
+            f"it is '{name}', a result of {maker.target} that Spirloom does not compute"
+            f"{location_suffix(maker.trace)}"
+        )
 
     def _results(self, call: Call) -> dict[str, Item]:
+        if call.target.startswith(HIGHER_ORDER):
+            raise Unsupported(refusal(call.target))
         target, location_suffix = out_of_place(call.target)
         if target == "aten.as_strided":
             refuse_strided_view(call, self._program, self._sizes)
@@ -229,7 +251,9 @@ class Importer:
             assert isinstance(written, Ref)
             found[written.name] = flat[0]
         # Results that are not emitted may be unused.
-        self._missing.update(name for name in names if name not in found)
+        absent = [name for name in names if name not in found]
+        self._missing.update(absent)
+        self._absent.update(dict.fromkeys(absent, call))
         return found
 
     def _emitted(self, ctx: CallContext) -> Item:
@@ -293,7 +317,10 @@ class Importer:
             if not is_value(value):
                 value = np.asarray(value)
             tensor = self._applier.tensor(value, name)
-        except (Unsupported, OpError, MissingValue, ValueError) as error:
+        except MissingValue as error:
+            reason = self._why_missing(str(error))
+            raise ImportFailure(f"Output '{name}' cannot be imported: {reason}.") from error
+        except (Unsupported, OpError, ValueError) as error:
             raise ImportFailure(f"Output '{name}' cannot be imported: {error}.") from error
         shared = tensor.data is not None or tensor in self._graph.given()
         if shared or tensor.name != name:

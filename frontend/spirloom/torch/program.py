@@ -9,8 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import prod
+from typing import Union
 
 from spirloom.errors import ImportFailure
+from spirloom.interval import Interval
 from spirloom.ir import Array
 
 MAX_TEXT = 10_000
@@ -118,7 +120,7 @@ class IgnoredValue:
     text: str
 
 
-PlainValue = Ref | TypeName | IgnoredValue | int | float | bool | str | None
+PlainValue = Union[Ref, TypeName, IgnoredValue, "Branch", int, float, bool, str, None]
 ArgValue = PlainValue | tuple[PlainValue, ...]
 # One result of a call: a value, a list of values, or None if unused.
 Result = str | tuple[str, ...] | None
@@ -152,6 +154,16 @@ class TensorMeta:
     shape: tuple[int | SizeExpr, ...]
     strides: tuple[int | SizeExpr, ...]
     storage_offset: int | SizeExpr = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A subgraph that is an argument of a call: a branch of torch.cond."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[ArgValue, ...]
+    calls: tuple[Call, ...]
+    metas: Mapping[str, TensorMeta]
 
 
 class Kind(StrEnum):
@@ -195,6 +207,7 @@ class Program:
 
     `mutated`: the buffers and inputs that it writes. `updates`: the new values of buffers, by their
     names in `weights`. `kept`: buffers that it does not change, but other programs of the file do.
+    `ranges`: bounds of the values of inputs.
     `where` names the program in messages; `version` is that of torch.
     """
 
@@ -208,6 +221,7 @@ class Program:
     mutated: tuple[str, ...] = ()
     updates: Mapping[str, Ref] = field(default_factory=dict)
     kept: frozenset[str] = frozenset()
+    ranges: Mapping[str, Interval] = field(default_factory=dict)
     version: str = ""
 
     def symbols_of(self, names: Iterable[str]) -> set[str]:

@@ -5,22 +5,37 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)', re.MULTILINE)
+_FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)(?P<rest>.*)', re.MULTILINE)
+# Files of PyTorch itself, and code that it generates.
+_OWN_FILE = re.compile(
+    r"^<eval_with_key>|[/\\]torch[/\\](nn|_higher_order_ops|_export|fx|functional\.py)"
+)
 
 
 def location_suffix(trace: str) -> str:
-    """The innermost frame, with the function, as a message's suffix; empty without a trace."""
-    lines = [line.strip() for line in trace.splitlines() if line.strip().startswith("File")]
-    return f" ({lines[-1].removeprefix('File ')})" if lines else ""
+    """The user's innermost frame, with the function, as a message's suffix; empty without a
+    trace.
+    """
+    frame = _innermost(trace)
+    return "" if frame is None else f' ("{frame["file"]}", line {frame["line"]}{frame["rest"]})'
 
 
 def short_location(trace: str) -> str:
-    """The innermost line for a graph file, e.g. llama/model.py:12, independent of the directory."""
-    frames = list(_FRAME.finditer(trace))
-    if not frames:
+    """The user's innermost line for a graph file, e.g. llama/model.py:12, independent of the
+    directory.
+    """
+    frame = _innermost(trace)
+    if frame is None:
         return ""
-    parts = re.split(r"[/\\]", frames[-1]["file"])
-    return f"{'/'.join(parts[-2:])}:{frames[-1]['line']}"
+    parts = re.split(r"[/\\]", frame["file"])
+    return f"{'/'.join(parts[-2:])}:{frame['line']}"
+
+
+def _innermost(trace: str) -> re.Match[str] | None:
+    """The innermost frame outside of PyTorch, if there is one."""
+    frames = list(_FRAME.finditer(trace))
+    outside = [frame for frame in frames if not _OWN_FILE.search(frame["file"])]
+    return next(reversed(outside or frames), None)
 
 
 # Torch's names of the root module; Dynamo uses the name of a variable.

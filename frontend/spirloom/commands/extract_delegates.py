@@ -1,0 +1,68 @@
+"""spirloom extract: writes the delegates of an ExecuTorch program as graph files."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from spirloom.errors import ImportFailure
+
+EPILOG = """\
+example:
+  spirloom extract resnet18.pte -o delegates     writes delegates/forward.0.slg, …
+  spirloom run delegates/forward.0.slg --random --profile
+
+A delegate of SpirloomBackend is written as it is stored, with its dynamic shapes. One of
+VulkanBackend is converted at its maximum sizes, without optimization passes.
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Adds the subcommand."""
+    parser = commands.add_parser(
+        "extract",
+        help="write the delegates of an ExecuTorch program as graph files",
+        description="Writes each delegate of an ExecuTorch program as the graph file "
+        "METHOD.INDEX.slg.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("program", type=Path, metavar="NET.pte", help="the .pte or .bpte")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="DIR",
+        help="the directory to write, which is created if necessary",
+    )  # fmt: skip
+    parser.add_argument(
+        "--spec-dir", type=Path, action="append", default=[], metavar="DIR",
+        help="a directory with further operator specs",
+    )  # fmt: skip
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Writes the files. Prints a summary of each."""
+    from spirloom.inspect import summary
+    from spirloom.ops import OpLibrary
+    from spirloom.pte.extract import delegates_of
+    from spirloom.pte.file import ProgramFile
+
+    file = ProgramFile(arguments.program)
+    found = list(delegates_of(file, OpLibrary.with_dirs(arguments.spec_dir)))
+    if not found:
+        raise ImportFailure(f"{file.path} has no delegates.")
+    try:
+        arguments.output.mkdir(parents=True, exist_ok=True)
+        for delegate in found:
+            path = arguments.output / f"{_bare(delegate.method)}.{delegate.index}.slg"
+            path.write_bytes(delegate.data)
+            print(f"{path}: {summary(delegate.graph)}")
+    except OSError as error:
+        name = error.filename or arguments.output
+        raise ImportFailure(f"Cannot write {name}: {error.strerror}.") from error
+    return 0
+
+
+def _bare(method: str) -> str:
+    """The name of a method as a part of a file name. Programs may contain any text."""
+    return "".join(c if c.isalnum() or c in "_-" else "_" for c in method)
