@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -147,9 +148,17 @@ def test_half_floats() -> None:
         token = next_token(expected)
 
 
-def test_a_prompt_of_several_tokens() -> None:
-    """An export with a dynamic number of tokens: prefill, then decode."""
+def test_a_prompt_of_several_tokens(tmp_path: Path) -> None:
+    """An export with a dynamic number of tokens: prefill, then decode. The imported graph has the
+    maximum number of tokens."""
     exported = export("f32", dynamic=True)
+    graph, module = imported(exported.program, tmp_path), copy.deepcopy(exported.eager)
+    prompt = torch.arange(CONTEXT - 1).view(1, -1)
+    for start in (1, 0):
+        with torch.no_grad():
+            expected = module(prompt, {"input_pos": torch.tensor([start])})
+        logits = torch.as_tensor(graph(prompt, torch.tensor([start]))[0])
+        assert (logits - expected).abs().max() <= 1e-4
     method = load(exported.program)
     position = 0
     for tokens in ([5, 9, 2, 44, 7], [3], [61], [12, 13]):

@@ -38,6 +38,11 @@ RUNTIME = (
         "build tree.",
     ),
     Variable(
+        "SPIRLOOM_SHADER_LIBRARIES",
+        "ExecuTorch: paths of the shader libraries (`.slpack`) of custom operators, separated by "
+        "colons, which the delegates use in addition to the backend's own.",
+    ),
+    Variable(
         "SPIRLOOM_API_KEY",
         "`spirloom serve`: the key that clients must send; other users of the machine cannot see "
         "it, in contrast to `--api-key`.",

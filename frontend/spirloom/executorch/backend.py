@@ -122,7 +122,7 @@ class SpirloomBackend(BackendDetails):  # type: ignore[misc]
     ) -> PreprocessResult:
         """Compiles the delegate. Raises ImportFailure, which lists the unsupported nodes."""
         options = CompileOptions.of_specs((spec.key, spec.value) for spec in compile_specs)
-        library = OpLibrary()
+        library = options.library()
         program = with_states(read_edge(edge_program, library), edge_program)
         graph, why = graph_of(program, library, options)
         if why:

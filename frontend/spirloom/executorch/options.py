@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from spirloom.interval import Interval
 from spirloom.ir import Storage
+from spirloom.ops import OpLibrary
 from spirloom.partition import Costs
 
 # ExecuTorch's portable kernels are scalar and single-threaded. Copies are cheap compared
@@ -17,6 +20,11 @@ from spirloom.partition import Costs
 PORTABLE = Costs(host_flops=1e9, host_bytes=2e9)
 # The minimum of maxStorageBufferRange that Vulkan guarantees.
 MIN_BUFFER_LIMIT = 1 << 27
+
+
+@cache
+def _library(directories: tuple[Path, ...]) -> OpLibrary:
+    return OpLibrary.with_dirs(directories)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +42,8 @@ class CompileOptions:
     costs                   of computation on host and device, and of transfers
     operator_allowlist      operators that may run on the device: names ("aten.relu") or torch.ops
     operator_blocklist      operators that run on the host
+    spec_dirs               directories with specs of further operators, for calls of their names
+                            (torch.library); a program that runs it opens their shader library
     nn_module_allowlist     modules that may run on the device: paths ("layers.0") or class names
     nn_module_blocklist     modules that run on the host
     """
@@ -47,6 +57,7 @@ class CompileOptions:
     costs: Costs = PORTABLE
     operator_allowlist: Collection[Any] | None = None
     operator_blocklist: Collection[Any] = ()
+    spec_dirs: Sequence[str | Path] = ()
     nn_module_allowlist: Collection[str] | None = None
     nn_module_blocklist: Collection[str] = ()
 
@@ -76,6 +87,8 @@ class CompileOptions:
         found = {"storage": self.storage.encode()}
         for name in ("force_fp16", "require_dynamic_shapes"):
             found[name] = bytes([getattr(self, name)])
+        if self.spec_dirs:
+            found["spec_dirs"] = json.dumps([str(path) for path in self.spec_dirs]).encode()
         if self.ranges:
             found["ranges"] = json.dumps(
                 {n: list(ends) for n, ends in self.ranges.items()}
@@ -90,11 +103,17 @@ class CompileOptions:
             match name:
                 case "storage":
                     options[name] = value.decode()
+                case "spec_dirs":
+                    options[name] = tuple(json.loads(value))
                 case "ranges":
                     options[name] = {n: tuple(ends) for n, ends in json.loads(value).items()}
                 case _:
                     options[name] = any(value)
         return cls.of(options)
+
+    def library(self) -> OpLibrary:
+        """The operators, with those of `spec_dirs`."""
+        return _library(tuple(Path(directory) for directory in self.spec_dirs))
 
     @property
     def fixed_storage(self) -> Storage | None:

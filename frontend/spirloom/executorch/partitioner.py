@@ -199,7 +199,7 @@ class SpirloomPartitioner(Partitioner):  # type: ignore[misc]
         self.options = CompileOptions.of({**(compile_options or {}), **options})
         specs = [CompileSpec(name, value) for name, value in self.options.specs().items()]
         self.delegation_spec = DelegationSpec(SpirloomBackend.__name__, specs)
-        self._library = OpLibrary()
+        self._library = self.options.library()
         self._preserved: WeakKeyDictionary[Any, list[Any]] = WeakKeyDictionary()
 
     def ops_to_not_decompose(

@@ -168,6 +168,43 @@ def select_symint(ctx: CallContext) -> Item:
     return ctx.inner("aten.slice.Tensor", x, 0, index, end)
 
 
+_ARITHMETIC = {
+    "operator.add": "aten.add.Tensor",
+    "operator.sub": "aten.sub.Tensor",
+    "operator.mul": "aten.mul.Tensor",
+}
+
+
+def int_arithmetic(ctx: CallContext) -> Item:
+    """Arithmetic of ints, of which some may be elements of inputs: tensors [1]."""
+    values = list(ctx.args.values())
+    if not any(isinstance(value, Tensor) for value in values):
+        return TORCH_RULES[ctx.target](ctx)
+    a, b = (_position(ctx, value) for value in values)
+    return ctx.build.emit(_ARITHMETIC[ctx.target], a=a, b=b)
+
+
+def slice_from(ctx: CallContext) -> Item:
+    """A slice. If its start is an element of an input, the slices at start, start + 1, …"""
+    start = ctx.args.get("start")
+    if not isinstance(start, Tensor):
+        return TORCH_RULES["aten.slice.Tensor"](ctx)
+    x = ctx.applier.tensor(ctx.value("self"), "x")
+    dim = ctx.axis("dim", len(x.shape), 0)
+    if ctx.integer("step", 1) != 1:
+        raise Unsupported("its start is known only at run time, and its step is not 1")
+    steps = np.arange(ctx.shape(len(x.shape))[dim], dtype=np.int32)
+    index = ctx.build.emit("aten.add.Tensor", a=start, b=_position(ctx, steps))
+    return ctx.build.emit("aten.index_select", x=x, dim=dim, index=index)
+
+
+def _position(ctx: CallContext, value: Item) -> Tensor:
+    """Ints as an int32 tensor of rank 1."""
+    if isinstance(value, Tensor):
+        return value
+    return ctx.applier.tensor(np.asarray(value, np.int32).reshape(-1), "position")
+
+
 def clamped_convolution(ctx: CallContext) -> Item:
     """A convolution followed by a clamp."""
     *values, low, high = ctx.args.values()
@@ -190,6 +227,8 @@ def pixel_shuffle(ctx: CallContext) -> Item:
 
 
 RULES: dict[str, ImportRule] = {
+    **dict.fromkeys(_ARITHMETIC, int_arithmetic),
+    "aten.slice_copy.Tensor": slice_from,
     "et_vk.prepack": prepacked,
     "et_vk.select_as_symint": select_symint,
     "et_vk.conv_with_clamp": clamped_convolution,

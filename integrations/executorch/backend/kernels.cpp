@@ -1,5 +1,11 @@
 #include "integrations/executorch/backend/kernels.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <utility>
+
 #ifdef SPIRLOOM_ADJACENT_KERNELS
 #include <dlfcn.h>
 
@@ -29,5 +35,18 @@ Result<ShaderLibrary> Kernels() {
 Result<ShaderLibrary> Kernels() { return AllShaders(); }
 
 #endif
+
+Result<std::vector<ShaderLibrary>> EnvironmentLibraries() {
+  const char* paths = std::getenv("SPIRLOOM_SHADER_LIBRARIES");
+  std::vector<ShaderLibrary> libraries;
+  for (std::string_view rest = paths == nullptr ? "" : paths; !rest.empty();) {
+    const std::string_view path = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(std::min(rest.size(), path.size() + 1));
+    if (path.empty()) continue;
+    SPIRLOOM_TRY_ASSIGN(ShaderLibrary library, ShaderLibrary::Open(std::string(path)));
+    libraries.push_back(std::move(library));
+  }
+  return libraries;
+}
 
 }  // namespace spirloom::delegate

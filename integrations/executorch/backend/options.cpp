@@ -33,8 +33,8 @@ constexpr std::array<std::string_view, 18> kExportOptions{"alias_buffer_mutation
                                                           "texture_limits_z"};
 
 // The same of spirloom.executorch.SpirloomPartitioner.
-constexpr std::array<std::string_view, 4> kGraphExportOptions{"force_fp16", "ranges",
-                                                              "require_dynamic_shapes", "storage"};
+constexpr std::array<std::string_view, 5> kGraphExportOptions{
+    "force_fp16", "ranges", "require_dynamic_shapes", "spec_dirs", "storage"};
 
 // The values are those of `storage` in vk_graph.fbs.
 Result<Storage> ReadStorage(const ::executorch::runtime::SizedBuffer& value) {

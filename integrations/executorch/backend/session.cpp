@@ -4,6 +4,7 @@
 #include <mutex>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "integrations/executorch/backend/kernels.h"
 #include "integrations/executorch/backend/report.h"
@@ -22,6 +23,8 @@ Result<Session*> MakeSession() {
   RuntimeOptions options;
   SPIRLOOM_TRY_ASSIGN(const ShaderLibrary kernels, Kernels());
   options.libraries = {&kernels};
+  SPIRLOOM_TRY_ASSIGN(const std::vector<ShaderLibrary> others, EnvironmentLibraries());
+  for (const ShaderLibrary& library : others) options.libraries.push_back(&library);
   options.log = LogToExecuTorch;
   SPIRLOOM_TRY_ASSIGN(Runtime runtime, Runtime::Create(options));
   return new Session{std::move(runtime), std::move(names)};
