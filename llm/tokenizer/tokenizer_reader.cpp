@@ -14,10 +14,10 @@ namespace {
 // Maximum number of unused token ids. Each occupies memory.
 constexpr size_t kMaxIdGaps = 65536;
 
+// Rejects an option that is not null, "" or 0. Json::empty() is false for every string.
 Status RejectOption(const Json& model, const char* key) {
   const Json* member = Member(model, key);
-  const bool off = member == nullptr || (member->is_string() && member->empty()) ||
-                   (member->is_number() && member->get<double>() == 0);
+  const bool off = member == nullptr || *member == "" || *member == 0;
   if (off) return Status();
   return Error(StatusCode::kUnsupported,
                {"The option ", Quote(key), " of the tokenizer's model is not supported."});

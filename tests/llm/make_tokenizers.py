@@ -50,6 +50,65 @@ TEXTS = (
     "\U0010ffff\ue000 \x00\x01",
 )
 
+# The published tokenizer.json of GPT-2 and Qwen 2.5, without their added tokens and vocabularies.
+# GPT-2's predates the members `type`, `byte_fallback` and `ignore_merges`.
+UNUSED = {"continuing_subword_prefix": "", "end_of_word_suffix": "", "fuse_unk": False}
+PUBLISHED: dict[str, dict[str, Any]] = {
+    "gpt2": {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "normalizer": None,
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True},
+        "post_processor": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False},
+        "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True},
+        "model": {"dropout": None, "unk_token": None, **UNUSED},
+    },
+    "qwen": {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "normalizer": {"type": "NFC"},
+        "pre_tokenizer": {
+            "type": "Sequence",
+            "pretokenizers": [
+                {
+                    "type": "Split",
+                    "pattern": {"Regex": QWEN},
+                    "behavior": "Isolated",
+                    "invert": False,
+                },
+                {
+                    "type": "ByteLevel",
+                    "add_prefix_space": False,
+                    "trim_offsets": False,
+                    "use_regex": False,
+                },
+            ],
+        },
+        "post_processor": {
+            "type": "ByteLevel",
+            "add_prefix_space": False,
+            "trim_offsets": False,
+            "use_regex": False,
+        },
+        "decoder": {
+            "type": "ByteLevel",
+            "add_prefix_space": False,
+            "trim_offsets": False,
+            "use_regex": False,
+        },
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": None,
+            **UNUSED,
+            "byte_fallback": False,
+            "ignore_merges": False,
+        },
+    },
+}
+
 
 def byte_level(pre: Any, normalizer: Any = None, ignore_merges: bool = False) -> Tokenizer:
     """Byte-level BPE, as in GPT-2, Llama 3 and Qwen."""
@@ -151,6 +210,16 @@ def random_texts(count: int, seed: int) -> list[str]:
     return ["".join(part() for _ in range(source.randrange(40))) for _ in range(count)]
 
 
+def file_content(name: str, tokenizer: Tokenizer) -> dict[str, Any]:
+    """The content of tokenizer.json: the trained vocabulary, with a published header if any."""
+    trained: dict[str, Any] = json.loads(tokenizer.to_str())
+    published = PUBLISHED.get(name)
+    if published is None:
+        return trained
+    model = {**published["model"], **{key: trained["model"][key] for key in ("vocab", "merges")}}
+    return {**published, "added_tokens": trained["added_tokens"], "model": model}
+
+
 def expected(tokenizer: Tokenizer, texts: Sequence[str]) -> list[dict[str, Any]]:
     """Tokens of texts and their decoded text, by Hugging Face's library."""
     rows = []
@@ -163,8 +232,10 @@ def expected(tokenizer: Tokenizer, texts: Sequence[str]) -> list[dict[str, Any]]
 def main() -> None:
     DIRECTORY.mkdir(exist_ok=True)
     for name, tokenizer in trained_tokenizers().items():
-        rows = expected(tokenizer, [*TEXTS, *random_texts(40, seed=1)])
-        content = {"tokenizer": json.loads(tokenizer.to_str()), "cases": rows}
+        file = file_content(name, tokenizer)
+        reread = Tokenizer.from_str(json.dumps(file))
+        rows = expected(reread, [*TEXTS, *random_texts(40, seed=1)])
+        content = {"tokenizer": file, "cases": rows}
         text = json.dumps(content, ensure_ascii=True, separators=(",", ":"))
         (DIRECTORY / f"{name}.json").write_text(text + "\n")
 
