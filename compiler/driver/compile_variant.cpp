@@ -8,6 +8,7 @@
 #include "compiler/glsl/glsl_to_spirv.h"
 #include "compiler/spirv/bfloat16_operands.h"
 #include "compiler/spirv/cooperative_matrix.h"
+#include "compiler/spirv/matrix_check.h"
 #include "compiler/spirv/optimize.h"
 #include "runtime/pack/capability.h"
 
@@ -58,13 +59,15 @@ std::vector<Diagnostic> CheckBarriers(const Variant& variant, std::string_view g
   return errors;
 }
 
-// Converts the matrices of the optimized module to the extensions that devices support.
+// Converts the matrices of the optimized, valid module to the extensions that devices support.
 Result<std::vector<uint32_t>> Finalize(const Variant& variant,
                                        std::span<const uint32_t> optimized) {
-  Result<std::vector<uint32_t>> finished = WithKhrMatrices(optimized);
-  const bool bfloat16 =
-      (variant.needs & pack::CapabilityBit(pack::Capability::kBFloat16Matrix)) != 0;
-  return finished.ok() && bfloat16 ? WithBFloat16Operands(*finished) : std::move(finished);
+  SPIRLOOM_TRY_ASSIGN(std::vector<uint32_t> finished, WithKhrMatrices(optimized));
+  if ((variant.needs & pack::CapabilityBit(pack::Capability::kBFloat16Matrix)) != 0) {
+    SPIRLOOM_TRY_ASSIGN(finished, WithBFloat16Operands(finished));
+  }
+  SPIRLOOM_TRY(CheckConvertedMatrices(optimized, finished));
+  return finished;
 }
 
 }  // namespace

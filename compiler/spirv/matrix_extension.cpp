@@ -1,8 +1,9 @@
 #include "compiler/spirv/matrix_extension.h"
 
+#include <algorithm>
 #include <map>
-#include <set>
 #include <spirv/unified1/spirv.hpp>
+#include <utility>
 
 #include "compiler/spirv/spirv_walker.h"
 
@@ -17,57 +18,62 @@ void Append(std::vector<uint32_t>& module, const Instruction& in) {
   module.insert(module.end(), in.words.begin(), in.words.end());
 }
 
-// The shared variables that matrix loads read, and those that stores write.
+struct SharedAccesses {
+  std::map<uint32_t, size_t> reads;  // number of instructions by variable
+  std::map<uint32_t, size_t> writes;
+};
+
 class SharedMemory {
  public:
-  explicit SharedMemory(std::span<const uint32_t> module) {
-    WalkSpirv(module, [this](const Instruction& in) {
-      Record(in);
+  static SharedAccesses Count(std::span<const uint32_t> module) {
+    SharedMemory memory;
+    WalkSpirv(module, [&memory](const Instruction& in) {
+      memory.Record(in);
       return true;
     });
-  }
-
-  bool IsLoadedButNeverStored() const {
-    for (const uint32_t variable : loaded_) {
-      if (!stored_.contains(variable)) return true;
-    }
-    return false;
+    return std::move(memory.accesses_);
   }
 
  private:
-  void Record(const Instruction& in) {
-    switch (in.opcode) {
-      case spv::OpVariable:
-        if (in.Word(3) == spv::StorageClassWorkgroup) root_[in.Word(2)] = in.Word(2);
-        break;
-      case spv::OpAccessChain:
-      case spv::OpInBoundsAccessChain:
-        if (const auto base = root_.find(in.Word(3)); base != root_.end()) {
-          root_[in.Word(2)] = base->second;
-        }
-        break;
-      case spv::OpCooperativeMatrixLoadNV:
-        Add(in.Word(3), loaded_);
-        break;
-      case spv::OpCooperativeMatrixStoreNV:
-      case spv::OpStore:
-        Add(in.Word(1), stored_);
-        break;
-      default:
-        break;
-    }
-  }
+  void Record(const Instruction& in);
 
-  void Add(uint32_t pointer, std::set<uint32_t>& variables) const {
-    if (const auto found = root_.find(pointer); found != root_.end()) {
-      variables.insert(found->second);
-    }
+  void Add(uint32_t pointer, std::map<uint32_t, size_t>& counts) const {
+    if (const auto found = root_.find(pointer); found != root_.end()) ++counts[found->second];
   }
 
   std::map<uint32_t, uint32_t> root_;  // pointer into a shared variable -> the variable
-  std::set<uint32_t> loaded_;
-  std::set<uint32_t> stored_;
+  SharedAccesses accesses_;
 };
+
+void SharedMemory::Record(const Instruction& in) {
+  switch (in.opcode) {
+    case spv::OpVariable:
+      if (in.Word(3) == spv::StorageClassWorkgroup) root_[in.Word(2)] = in.Word(2);
+      return;
+    case spv::OpAccessChain:
+    case spv::OpInBoundsAccessChain:
+    case spv::OpCopyObject:
+      if (const auto base = root_.find(in.Word(3)); base != root_.end()) {
+        root_[in.Word(2)] = base->second;
+      }
+      return;
+    case spv::OpLoad:
+    case spv::OpCooperativeMatrixLoadNV:
+      return Add(in.Word(3), accesses_.reads);
+    case spv::OpStore:
+    case spv::OpCooperativeMatrixStoreNV:
+    case spv::OpAtomicStore:
+      return Add(in.Word(1), accesses_.writes);
+    case spv::OpCopyMemory:
+      Add(in.Word(1), accesses_.writes);
+      return Add(in.Word(2), accesses_.reads);
+    default:
+      break;
+  }
+  if (in.opcode < spv::OpAtomicLoad || in.opcode > spv::OpAtomicXor) return;
+  Add(in.Word(3), accesses_.reads);
+  if (in.opcode != spv::OpAtomicLoad) Add(in.Word(3), accesses_.writes);
+}
 
 }  // namespace
 
@@ -94,8 +100,16 @@ std::vector<uint32_t> WithMatrixExtension(std::span<const uint32_t> module) {
   return out;
 }
 
-bool IsMissingSharedStores(std::span<const uint32_t> module) {
-  return SharedMemory(module).IsLoadedButNeverStored();
+bool LosesSharedWrites(std::span<const uint32_t> before, std::span<const uint32_t> after) {
+  const std::map<uint32_t, size_t> written = SharedMemory::Count(before).writes;
+  const SharedAccesses left = SharedMemory::Count(after);
+  const auto count = [](const std::map<uint32_t, size_t>& counts, uint32_t variable) {
+    const auto found = counts.find(variable);
+    return found == counts.end() ? 0 : found->second;
+  };
+  return std::ranges::any_of(left.reads, [&](const auto& read) {
+    return count(left.writes, read.first) != count(written, read.first);
+  });
 }
 
 }  // namespace spirloom::compiler

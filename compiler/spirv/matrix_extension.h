@@ -15,9 +15,11 @@ std::vector<uint32_t> WithoutMatrixExtension(std::span<const uint32_t> module);
 // Adds the OpExtension again.
 std::vector<uint32_t> WithMatrixExtension(std::span<const uint32_t> module);
 
-// Whether matrices are loaded from a shared variable without stores. The optimizer does not
-// recognize matrix loads, and removes stores to variables without ordinary loads.
-bool IsMissingSharedStores(std::span<const uint32_t> module);
+// Whether `after`, the result of dead-code elimination in `before`, has other numbers of writes to
+// a shared variable that it still reads. The optimizer does not recognize matrix loads, and removes
+// writes to variables without other reads. Reads need no such check: the optimizer removes them
+// only with their results, and Validate() rejects uses of a result that does not exist.
+bool LosesSharedWrites(std::span<const uint32_t> before, std::span<const uint32_t> after);
 
 }  // namespace spirloom::compiler
 

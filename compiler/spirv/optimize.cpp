@@ -1,8 +1,10 @@
 #include "compiler/spirv/optimize.h"
 
+#include <algorithm>
 #include <spirv-tools/libspirv.hpp>
 #include <spirv-tools/optimizer.hpp>
 #include <spirv/unified1/spirv.hpp>
+#include <string_view>
 
 #include "compiler/base/capabilities.h"
 #include "compiler/spirv/division.h"
@@ -14,8 +16,10 @@
 namespace spirloom::compiler {
 namespace {
 
+constexpr std::string_view kDeadCode = "--eliminate-dead-code-aggressive";
+
 struct Pass {
-  const char* flag;
+  std::string_view flag;
   // SPIRV-Tools 2023.1 crashes in this pass on modules with cooperative matrices.
   bool skip_for_cooperative_matrix = false;
   bool strips = false;  // removes names and line information
@@ -33,19 +37,19 @@ constexpr Pass kPasses[] = {
     {"--private-to-local"},
     {"--eliminate-local-single-block"},
     {"--eliminate-local-single-store"},
-    {"--eliminate-dead-code-aggressive"},
+    {kDeadCode},
     {"--scalar-replacement=100"},
     {"--convert-local-access-chains"},
     {"--eliminate-local-single-block"},
     {"--eliminate-local-single-store"},
-    {"--eliminate-dead-code-aggressive"},
+    {kDeadCode},
     {"--ssa-rewrite"},
     {"--ccp"},
-    {"--eliminate-dead-code-aggressive"},
+    {kDeadCode},
     {"--eliminate-dead-branches"},
     {"--redundancy-elimination"},
     {"--simplify-instructions", /*skip_for_cooperative_matrix=*/true},
-    {"--eliminate-dead-code-aggressive"},
+    {kDeadCode},
 };
 // With fewer divisions, inlining them makes a shorter module than a function.
 constexpr size_t kCalledDivisions = 2;
@@ -53,14 +57,14 @@ constexpr Pass kInlineDivisions[] = {
     {"--inline-entry-points-exhaustive"},
     {"--eliminate-dead-functions"},
     {"--eliminate-local-single-store"},
-    {"--eliminate-dead-code-aggressive"},
+    {kDeadCode},
     {"--simplify-instructions", /*skip_for_cooperative_matrix=*/true},
 };
 constexpr Pass kLastPasses[] = {
     {"--vector-dce"},
     {"--eliminate-dead-inserts"},
     {"--if-conversion"},
-    {"--eliminate-dead-code-aggressive"},
+    {kDeadCode},
     {"--merge-blocks"},
     {"--redundancy-elimination"},
     {"--simplify-instructions", /*skip_for_cooperative_matrix=*/true},
@@ -68,7 +72,7 @@ constexpr Pass kLastPasses[] = {
 // Runs after divisions have become calls again.
 constexpr Pass kFinish[] = {
     {"--eliminate-dead-functions"},
-    {"--eliminate-dead-code-aggressive"},
+    {kDeadCode},
     {"--compact-ids"},
 };
 
@@ -104,9 +108,9 @@ Result<std::vector<uint32_t>> Run(std::span<const Pass> passes, std::span<const 
   for (const Pass& pass : passes) {
     if (cooperative_matrix && pass.skip_for_cooperative_matrix) continue;
     if (keep_lines && pass.strips) continue;
-    if (!optimizer.RegisterPassFromFlag(pass.flag)) {
+    if (!optimizer.RegisterPassFromFlag(std::string(pass.flag))) {
       return Status(StatusCode::kInternal,
-                    std::string("SPIRV-Tools has no pass ") + pass.flag + ".");
+                    "SPIRV-Tools has no pass " + std::string(pass.flag) + ".");
     }
   }
   spvtools::OptimizerOptions options;
@@ -118,10 +122,30 @@ Result<std::vector<uint32_t>> Run(std::span<const Pass> passes, std::span<const 
   return optimized;
 }
 
+// Runs the passes as Run() does, for a module with matrices and without their extension. Sets
+// `lost` if dead-code elimination removes writes to shared memory that the module reads.
+Result<std::vector<uint32_t>> RunChecked(std::span<const Pass> passes,
+                                         std::span<const uint32_t> words, Target target,
+                                         bool keep_lines, bool& lost) {
+  std::vector<uint32_t> module(words.begin(), words.end());
+  while (!passes.empty()) {
+    const auto next = std::ranges::find(passes, kDeadCode, &Pass::flag);
+    const auto count = static_cast<size_t>(std::max<ptrdiff_t>(next - passes.begin(), 1));
+    SPIRLOOM_TRY_ASSIGN(std::vector<uint32_t> result,
+                        Run(passes.first(count), module, target, keep_lines));
+    lost = lost || (next == passes.begin() && LosesSharedWrites(module, result));
+    module = std::move(result);
+    passes = passes.subspan(count);
+  }
+  return module;
+}
+
+// `lost` is null unless the matrix extension was removed.
 Result<std::vector<uint32_t>> RunAll(std::span<const uint32_t> words, Target target,
-                                     bool keep_lines) {
+                                     bool keep_lines, bool* lost = nullptr) {
   const auto run = [&](std::span<const Pass> passes, std::span<const uint32_t> module) {
-    return Run(passes, module, target, keep_lines);
+    return lost == nullptr ? Run(passes, module, target, keep_lines)
+                           : RunChecked(passes, module, target, keep_lines, *lost);
   };
   Result<std::vector<uint32_t>> module = run(kPasses, DivisionsAsInstructions(words));
   if (module.ok() && CountDivisions(*module) < kCalledDivisions) {
@@ -137,8 +161,9 @@ Result<std::vector<uint32_t>> RunAll(std::span<const uint32_t> words, Target tar
 Result<std::vector<uint32_t>> Optimize(std::span<const uint32_t> words, Target target,
                                        bool keep_lines) {
   if (HasCooperativeMatrix(words)) {
-    const auto module = RunAll(WithoutMatrixExtension(words), target, keep_lines);
-    if (module.ok() && !IsMissingSharedStores(*module)) return WithMatrixExtension(*module);
+    bool lost = false;
+    const auto module = RunAll(WithoutMatrixExtension(words), target, keep_lines, &lost);
+    if (module.ok() && !lost) return WithMatrixExtension(*module);
   }
   return RunAll(words, target, keep_lines);
 }
@@ -156,7 +181,7 @@ std::string OptimizerVersion() {
   std::string version = spvSoftwareVersionDetailsString();
   const auto add = [&](std::span<const Pass> passes) {
     for (const Pass& pass : passes) {
-      version += std::string(" ") + pass.flag + (pass.skip_for_cooperative_matrix ? "?" : "");
+      version += " " + std::string(pass.flag) + (pass.skip_for_cooperative_matrix ? "?" : "");
     }
   };
   add(kPasses);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <span>
 #include <spirv/unified1/spirv.hpp>
 #include <string>
@@ -49,13 +50,31 @@ void main() {
   return parsed.words;
 }
 
-std::vector<uint32_t> WithoutStores(std::span<const uint32_t> module) {
+// Removes `count` stores to shared memory, from store `first` on.
+std::vector<uint32_t> WithoutStores(std::span<const uint32_t> module, size_t first, size_t count,
+                                    size_t* total = nullptr) {
   std::vector<uint32_t> out(module.begin(), module.begin() + pack::spirv::kHeaderWords);
-  WalkSpirv(module, [&out](const Instruction& in) {
-    if (in.opcode != spv::OpStore) out.insert(out.end(), in.words.begin(), in.words.end());
+  size_t stores = 0;
+  std::set<uint32_t> types;  // pointers to shared memory
+  std::set<uint32_t> pointers;
+  WalkSpirv(module, [&](const Instruction& in) {
+    if (in.opcode == spv::OpTypePointer && in.Word(2) == spv::StorageClassWorkgroup)
+      types.insert(in.Word(1));
+    if (in.opcode == spv::OpAccessChain && types.contains(in.Word(1))) pointers.insert(in.Word(2));
+    const bool shared = in.opcode == spv::OpStore && pointers.contains(in.Word(1));
+    const bool removed = shared && stores >= first && stores < first + count;
+    stores += shared ? 1 : 0;
+    if (!removed) out.insert(out.end(), in.words.begin(), in.words.end());
     return true;
   });
+  if (total != nullptr) *total = stores;
   return out;
+}
+
+size_t CountStores(std::span<const uint32_t> module) {
+  size_t total = 0;
+  WithoutStores(module, 0, 0, &total);
+  return total;
 }
 
 TEST(MatrixExtension, CanBeRemovedAndRestored) {
@@ -78,11 +97,44 @@ TEST(MatrixExtension, DeadCodeIsEliminated) {
 }
 
 TEST(MatrixExtension, StoresReadOnlyByMatrixLoadsAreKept) {
-  const std::vector<uint32_t> module = Product("");
-  EXPECT_FALSE(IsMissingSharedStores(module));
-  const auto optimized = ValueOf(Optimize(module, Target::kVulkan11));
-  EXPECT_FALSE(IsMissingSharedStores(optimized));
-  EXPECT_TRUE(IsMissingSharedStores(WithoutStores(optimized)));
+  const auto optimized = ValueOf(Optimize(Product(""), Target::kVulkan11));
+  EXPECT_EQ(CountStores(optimized), 1u);
+}
+
+TEST(MatrixExtension, EachLostStoreToSharedMemoryIsDetected) {
+  const auto module =
+      ValueOf(Optimize(Product("  tile[lane] = x[lane + 32];\n"), Target::kVulkan11));
+  ASSERT_EQ(CountStores(module), 2u);
+  EXPECT_FALSE(LosesSharedWrites(module, module));
+  for (const size_t removed : {0u, 1u}) {
+    EXPECT_TRUE(LosesSharedWrites(module, WithoutStores(module, removed, 1)));
+  }
+  EXPECT_TRUE(LosesSharedWrites(module, WithoutStores(module, 0, 2)));
+}
+
+TEST(MatrixExtension, LostAtomicsAreDetected) {
+  const auto module =
+      ValueOf(Optimize(Product("  atomicAdd(tile[lane].x, 1u);\n  y[lane] = float(tile[0].x);\n"),
+                       Target::kVulkan11));
+  std::vector<uint32_t> without(module.begin(), module.begin() + pack::spirv::kHeaderWords);
+  WalkSpirv(module, [&](const Instruction& in) {
+    if (in.opcode != spv::OpAtomicIAdd)
+      without.insert(without.end(), in.words.begin(), in.words.end());
+    return true;
+  });
+  ASSERT_LT(without.size(), module.size());
+  EXPECT_TRUE(LosesSharedWrites(module, without));
+}
+
+TEST(MatrixExtension, StoresThatNothingReadsMayGo) {
+  const auto module = ValueOf(Optimize(Product(""), Target::kVulkan11));
+  std::vector<uint32_t> unread(module.begin(), module.begin() + pack::spirv::kHeaderWords);
+  WalkSpirv(module, [&](const Instruction& in) {
+    const bool read = in.opcode == spv::OpCooperativeMatrixLoadNV;
+    if (!read) unread.insert(unread.end(), in.words.begin(), in.words.end());
+    return true;
+  });
+  EXPECT_FALSE(LosesSharedWrites(unread, WithoutStores(unread, 0, 1)));
 }
 
 }  // namespace
