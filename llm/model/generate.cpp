@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "runtime/base/error.h"
+
 namespace spirloom::llm {
 namespace {
 
@@ -41,6 +43,10 @@ const char* NameOf(StopReason reason) {
 Result<Reply> Generate(LanguageModel& model, const ChatConfig& config,
                        std::span<const int32_t> prompt, size_t max_tokens,
                        const std::function<void(int32_t)>& on_token) {
+  if (max_tokens == 0) {
+    return Error(StatusCode::kInvalidArgument,
+                 {"The maximum number of tokens is 0; expected at least 1."});
+  }
   Reply reply;
   reply.prompt_tokens = prompt.size();
   Clock::time_point start = Clock::now();

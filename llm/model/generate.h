@@ -26,9 +26,9 @@ struct Reply {
   double step_seconds = 0;   // time of all further tokens: decode
 };
 
-// Prefills `prompt` and generates up to `max_tokens` (> 0) tokens. `on_token` receives each token
-// as soon as its submission has finished. Afterwards the KV cache contains all tokens except the
-// last.
+// Prefills `prompt` and generates up to `max_tokens` tokens. `on_token` receives each token as
+// soon as its submission has finished. Fails with kInvalidArgument if `max_tokens` is 0. Afterwards
+// the KV cache contains all tokens except the last.
 Result<Reply> Generate(LanguageModel& model, const ChatConfig& config,
                        std::span<const int32_t> prompt, size_t max_tokens,
                        const std::function<void(int32_t)>& on_token);

@@ -29,6 +29,10 @@ Result<size_t> FindState(const Model& model, std::string_view name, DType dtype 
   return static_cast<size_t>(found - states.begin());
 }
 
+// The states besides the KV cache.
+constexpr std::string_view kSharedStates[] = {"position", "token", "tokens", "temperature",
+                                              "top_k",    "top_p", "seed"};
+
 // Writes a state of one element.
 template <typename T>
 Status SetState(Model& model, std::string_view name, T value) {
@@ -42,6 +46,7 @@ Status SetState(Model& model, std::string_view name, T value) {
 Result<LanguageModel> LanguageModel::Load(const Runtime& runtime, const std::string& path) {
   ModelOptions options;
   options.method = "prefill";
+  options.max_cached_shapes = 32;  // NextChunk() uses fewer
   SPIRLOOM_TRY_ASSIGN(Model prefill, Model::Load(runtime, path, options));
   options.method = "decode";
   options.share_with = &prefill;
@@ -58,7 +63,6 @@ Status LanguageModel::ReadSignature() {
     return NotALanguageModel(
         "'prefill' must have one int32 input [1, N] of tokens, and 'decode' no input");
   }
-  max_prefill_ = static_cast<size_t>(inputs[0].shape[1]);
   for (const Model* model : {&prefill_, &decode_}) {
     const std::span<const TensorInfo> outputs = model->outputs();
     if (outputs.size() != 1 || outputs[0].dtype != DType::kF32 || outputs[0].size == 0) {
@@ -74,7 +78,17 @@ Status LanguageModel::ReadSignature() {
   SPIRLOOM_TRY(SetSampling({}));
   SPIRLOOM_TRY_ASSIGN(tokens_state_, FindState(decode_, "tokens"));
   context_ = static_cast<size_t>(decode_.states()[tokens_state_].shape[0]);
+  prefill_limits_ = {.max_prefill = static_cast<size_t>(prefill_.inputs()[0].shape[1]),
+                     .context = context_,
+                     .can_pad = HasRowPerToken()};
   return Status();
+}
+
+bool LanguageModel::HasRowPerToken() const {
+  return std::ranges::all_of(decode_.states(), [this](const TensorInfo& state) {
+    return std::ranges::find(kSharedStates, state.name) != std::end(kSharedStates) ||
+           (state.shape.size() > 1 && state.shape[1] == static_cast<int64_t>(context_));
+  });
 }
 
 Status LanguageModel::CheckContext(size_t count) const {
@@ -98,22 +112,34 @@ Status LanguageModel::Prefill(std::span<const int32_t> tokens) {
                   " tokens. Use the tokenizer of this model."});
   }
   while (!tokens.empty()) {
-    const size_t count = std::min(tokens.size(), max_prefill_);
-    SPIRLOOM_TRY(PrefillChunk(tokens.first(count)));
-    tokens = tokens.subspan(count);
+    const PrefillChunk chunk = NextChunk(tokens.size(), position_, prefill_limits_);
+    SPIRLOOM_TRY(chunk.length == 0 ? RunDecode(tokens[0])
+                                   : RunPrefill(tokens.first(chunk.tokens), chunk.length));
+    tokens = tokens.subspan(chunk.tokens);
   }
+  steps_ = 1;
   return Status();
 }
 
-Status LanguageModel::PrefillChunk(std::span<const int32_t> tokens) {
-  const Shape shape = {1, static_cast<int64_t>(tokens.size())};
+Status LanguageModel::RunPrefill(std::span<const int32_t> tokens, size_t length) {
+  const Shape shape = {1, static_cast<int64_t>(length)};
   if (prefill_.inputs()[0].shape != shape) {
     SPIRLOOM_TRY(prefill_.Resize(std::span(&shape, 1)));
   }
-  std::memcpy(prefill_.InputBytes(0).data(), tokens.data(), tokens.size_bytes());
+  const std::span<std::byte> input = prefill_.InputBytes(0);
+  std::memcpy(input.data(), tokens.data(), tokens.size_bytes());
+  std::memset(input.data() + tokens.size_bytes(), 0, input.size() - tokens.size_bytes());
   SPIRLOOM_TRY(prefill_.Run());
   position_ += tokens.size();
-  steps_ = 1;
+  // The next run overwrites the rows of the padding.
+  if (tokens.size() == length) return Status();
+  return SetState(decode_, "position", static_cast<int32_t>(position_));
+}
+
+Status LanguageModel::RunDecode(int32_t token) {
+  SPIRLOOM_TRY(SetState(decode_, "token", token));
+  SPIRLOOM_TRY(decode_.Run());
+  ++position_;
   return Status();
 }
 
@@ -136,15 +162,15 @@ Status LanguageModel::Rewind(size_t position, int32_t next) {
 }
 
 Result<std::vector<int32_t>> LanguageModel::sampled() const {
-  std::vector<int32_t> tokens(context_ + 1);  // + 1: a full context has its last token in `token`
-  SPIRLOOM_TRY(
-      decode_.ReadState(tokens_state_, std::as_writable_bytes(std::span(tokens).first(context_))));
-  if (position_ == context_) {
-    SPIRLOOM_TRY(
-        decode_.ReadState(token_state_, std::as_writable_bytes(std::span(tokens).last(1))));
-  }
-  const std::span<const int32_t> last = std::span(tokens).first(position_ + 1).last(steps_);
-  return std::vector<int32_t>(last.begin(), last.end());
+  std::vector<int32_t> tokens(steps_);
+  // A full context has its last token only in `token`.
+  const size_t stored = position_ == context_ ? steps_ - 1 : steps_;
+  const size_t first = position_ + 1 - steps_;
+  SPIRLOOM_TRY(decode_.ReadState(tokens_state_, first * sizeof(int32_t),
+                                 std::as_writable_bytes(std::span(tokens).first(stored))));
+  SPIRLOOM_TRY(decode_.ReadState(token_state_, /*offset=*/0,
+                                 std::as_writable_bytes(std::span(tokens).subspan(stored))));
+  return tokens;
 }
 
 Status LanguageModel::SetSampling(const Sampling& sampling) {

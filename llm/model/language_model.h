@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "llm/model/prefill_chunks.h"
 #include "llm/model/sampling.h"
 #include "spirloom/model.h"
 #include "spirloom/runtime.h"
@@ -26,9 +27,9 @@ class LanguageModel {
   size_t position() const { return position_; }      // tokens in the KV cache
   size_t vocabulary() const { return vocabulary_; }  // number of token ids
 
-  // Appends tokens to the KV cache, in chunks of the maximum prefill length, and samples the next
-  // token. Fails with kInvalidArgument before any change if the context is too small or a token is
-  // outside the vocabulary.
+  // Appends tokens to the KV cache and samples the next token. Runs `prefill` on full chunks and on
+  // padded chunks of few lengths, and `decode` on a single last token. Fails with kInvalidArgument
+  // before any change if the context is too small or a token is outside the vocabulary.
   Status Prefill(std::span<const int32_t> tokens);
   // Appends the sampled token and samples the next one, `steps` times in one submission. Fails with
   // kInvalidArgument before any change if the context is too small.
@@ -48,14 +49,19 @@ class LanguageModel {
   LanguageModel(Model prefill, Model decode)
       : prefill_(std::move(prefill)), decode_(std::move(decode)) {}
   Status ReadSignature();
-  Status PrefillChunk(std::span<const int32_t> tokens);
+  // Whether every state of the KV cache has a row per token.
+  bool HasRowPerToken() const;
+  // Runs `prefill` on the tokens, padded to `length`.
+  Status RunPrefill(std::span<const int32_t> tokens, size_t length);
+  // Runs `decode` on a token of the prompt.
+  Status RunDecode(int32_t token);
   Status CheckContext(size_t count) const;
 
   Model prefill_;
   Model decode_;
   size_t context_ = 0;
   size_t vocabulary_ = 0;
-  size_t max_prefill_ = 0;  // tokens per run of `prefill`
+  PrefillLimits prefill_limits_;
   size_t position_ = 0;
   size_t steps_ = 1;  // steps of the last run
   size_t token_state_ = 0;

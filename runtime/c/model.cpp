@@ -209,6 +209,17 @@ spirloom_status spirloom_model_read_state(const spirloom_model* model, size_t i,
   });
 }
 
+spirloom_status spirloom_model_read_state_range(const spirloom_model* model, size_t i,
+                                                size_t offset, const spirloom_bytes* bytes,
+                                                spirloom_error** error) {
+  return c::Guarded(error, [&]() -> Status {
+    SPIRLOOM_TRY(
+        c::CheckPointers("spirloom_model_read_state_range", {{"model", model}, {"bytes", bytes}}));
+    SPIRLOOM_TRY(c::CheckArray("data", bytes->data, bytes->size));
+    return model->model.ReadState(i, offset, {static_cast<std::byte*>(bytes->data), bytes->size});
+  });
+}
+
 spirloom_status spirloom_model_write_state(spirloom_model* model, size_t i,
                                            const spirloom_const_bytes* bytes,
                                            spirloom_error** error) {

@@ -410,6 +410,12 @@ TEST_F(CModelTest, StatesPersistBetweenRuns) {
   ASSERT_EQ(Call(spirloom_model_write_state, model.get(), 0u, &in).message, "");
   ASSERT_EQ(Call(spirloom_model_run, model.get(), &in, 1u, &out, 1u).message, "");
   EXPECT_THAT(y, ElementsAre(2, 2));
+  float last = 0;
+  const spirloom_bytes range{&last, sizeof(last)};
+  ASSERT_EQ(Call(spirloom_model_read_state_range, model.get(), 0u, 4u, &range).message, "");
+  EXPECT_EQ(last, 2);
+  EXPECT_THAT(Call(spirloom_model_read_state_range, model.get(), 0u, 5u, &range).message,
+              HasSubstr("Range of 4 bytes from byte 5 on exceeds state 'total' of 8 bytes."));
   const spirloom_bytes nothing{nullptr, 8};
   EXPECT_NE(Call(spirloom_model_read_state, model.get(), 0u, &nothing).message, "");
   spirloom_load_stats stats = SPIRLOOM_INIT(spirloom_load_stats);

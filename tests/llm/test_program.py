@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import spirloom
-from spirloom.llm import Sampling, language_model
+from spirloom.llm import Sampling, language_model, prefill_chunks
 
 from tests.llm.conftest import CONTEXT, Program
 from tests.llm.model_directory import write_model_directory
@@ -23,6 +23,12 @@ def test_batched_steps_equal_python() -> None:
     found = dict(re.findall(r"constexpr \w+ (kMaxBatchedSteps|kBurstSeconds) = ([\d.]+);", text))
     assert int(found["kMaxBatchedSteps"]) == language_model.MAX_BATCHED_STEPS
     assert float(found["kBurstSeconds"]) == language_model.BURST_SECONDS
+
+
+def test_minimum_prefill_equals_python() -> None:
+    text = (Path(__file__).parents[2] / "llm" / "model" / "prefill_chunks.h").read_text()
+    (found,) = re.findall(r"constexpr size_t kMinPrefill = (\d+);", text)
+    assert int(found) == prefill_chunks.MIN_PREFILL
 
 
 def ids(llm: Program, model: Path, text: str) -> list[int]:

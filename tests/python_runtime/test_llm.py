@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 from collections.abc import Sequence
@@ -10,13 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 import spirloom
 from spirloom import graph_file, graph_reader
 from spirloom.cli import main
 from spirloom.gguf import import_gguf
-from spirloom.llm import Sampling
+from spirloom.llm import Sampling, language_model
 from spirloom.llm.import_cache import imported
+from spirloom.llm.prefill_chunks import Chunk, PrefillLimits, next_chunk
 from spirloom.llm.text import StreamDecoder
 from spirloom.runtime import FileMissing, InvalidArgument, InvalidFile, Unsupported
 
@@ -35,6 +38,21 @@ class Letters:
 
     def decode(self, tokens: Sequence[int]) -> str:
         return "".join(chr(ord("A") + token) for token in tokens)
+
+
+class Recorded:
+    """A model that records the lengths of its runs."""
+
+    def __init__(self, model: spirloom.Model, lengths: set[int]) -> None:
+        self._model = model
+        self._lengths = lengths
+
+    def __call__(self, tokens: npt.NDArray[np.int32]) -> Sequence[Any]:
+        self._lengths.add(tokens.shape[1])
+        return self._model(tokens)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
 
 
 class Bytes:
@@ -117,6 +135,41 @@ def test_models_are_imported_on_first_use(
         spirloom.LLM(path, runtime=runtime, context=16)
     assert main(["run", str(source), "-p", "w1"]) == 1
     assert "no attachment tokenizer.json" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("can_pad", [True, False])
+def test_prompts_of_all_lengths_have_few_prefill_shapes(
+    runtime: spirloom.Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, can_pad: bool
+) -> None:
+    """Compared with runs of one token each."""
+    (tmp_path / "m.gguf").write_bytes(file_bytes(tiny_metadata(), tiny_tensors()))
+    graph_file.save(import_gguf(tmp_path / "m.gguf", max_prefill=20), tmp_path / "m.slg")
+    llm = spirloom.LLM(tmp_path / "m.slg", runtime=runtime)
+    limits = dataclasses.replace(llm._limits, can_pad=can_pad)
+    monkeypatch.setattr(llm, "_limits", limits)
+    prompt = [(7 * i * i + 3) % 40 for i in range(CONTEXT)]
+    single, expected = runtime.load(tmp_path / "m.slg", method="prefill"), []
+    for token in prompt:
+        (scores,) = single(np.array([[token]], np.int32))
+        expected.append(int(scores[0].argmax()))
+    lengths: set[int] = set()
+    monkeypatch.setattr(llm, "_prefill", Recorded(llm._prefill, lengths))
+    for count in range(1, CONTEXT):
+        assert list(llm.generate_tokens(prompt[:count], tokens=1)) == [expected[count - 1]]
+    at_the_end = {2}  # padding would exceed the context
+    assert lengths == ({8, 16, 20} | at_the_end if can_pad else {2, 4, 8, 16, 20})
+
+
+def test_chunks_of_a_prompt() -> None:
+    limits = PrefillLimits(max_prefill=512, context=1024, can_pad=True)
+    assert next_chunk(700, 0, limits) == Chunk(512, 512)
+    assert next_chunk(188, 512, limits) == Chunk(187, 256)
+    assert next_chunk(1, 699, limits) == Chunk(1, 0)
+    assert next_chunk(64, 0, limits) == Chunk(64, 64)
+    assert next_chunk(3, 0, limits) == Chunk(2, 8)
+    assert next_chunk(20, 1000, limits) == Chunk(16, 16), "padding exceeds the context"
+    exact = dataclasses.replace(limits, can_pad=False)
+    assert next_chunk(188, 512, exact) == Chunk(128, 128)
 
 
 def test_a_seed_repeats_a_text(llm: spirloom.LLM) -> None:
@@ -227,21 +280,21 @@ def test_common_prefixes_of_prompts_are_reused(
     """The tokens are the same as without reuse."""
     reusing = spirloom.LLM(path, tokenizer=Letters(), runtime=runtime, reuse=True)
     read: list[int] = []
-    run = spirloom.Model.__call__
 
-    def recording(model: spirloom.Model, *inputs: Any, **named: Any) -> tuple[Any, ...]:
-        read.extend(inputs[0][0].tolist())
-        return run(model, *inputs, **named)
+    def recording(remaining: int, position: int, limits: PrefillLimits) -> Chunk:
+        chunk = next_chunk(remaining, position, limits)
+        read.extend(range(position, position + chunk.tokens))
+        return chunk
 
     def check(prompt: list[int], tokens: int, count: int, how: Sampling, unread: int) -> None:
         expected = list(llm.generate_tokens(prompt, tokens=tokens, sampling=how))[:count]
         with monkeypatch.context() as patched:
-            patched.setattr(spirloom.Model, "__call__", recording)
+            patched.setattr(language_model, "next_chunk", recording)
             found = list(
                 islice(reusing.generate_tokens(prompt, tokens=tokens, sampling=how), count)
             )
         assert found == expected, prompt
-        assert read == prompt[unread:]
+        assert read == list(range(unread, len(prompt)))
         read.clear()
 
     greedy, drawn = Sampling(), Sampling(temperature=2.0, seed=3)

@@ -68,12 +68,26 @@ def test_invalid_states_are_rejected(model: spirloom.Model) -> None:
         model.states["kept"] = np.ones((2, 2), np.float32)
 
 
+def test_rows_of_a_state(model: spirloom.Model) -> None:
+    model.states["kept"] = [[1, 2], [3, 4]]
+    assert model.states.rows("kept", 1, 2).tolist() == [[3, 4]]
+    assert model.states.rows("kept", 2, 2).shape == (0, 2)
+    assert model.states.rows("total", 1, 3).tolist() == [2, 3]
+    for begin, end in ((0, 3), (-1, 1), (2, 1)):
+        with pytest.raises(InvalidArgument, match=rf"Rows {begin} to {end} are not within the 2 "):
+            model.states.rows("kept", begin, end)
+    with pytest.raises(KeyError):
+        model.states.rows("other", 0, 1)
+
+
 def test_states_are_busy_during_a_run(model: spirloom.Model) -> None:
     run = model.submit(np.ones(3, np.float32))
     with pytest.raises(Busy):
         model.reset_states()
     with pytest.raises(Busy):
         model.states["total"]
+    with pytest.raises(Busy):
+        model.states.rows("total", 0, 1)
     run.result()
     assert model.states["total"].tolist() == (START + 1).tolist()
 

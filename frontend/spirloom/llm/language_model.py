@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from spirloom.family.text_metadata import TEXT_METADATA, TOKENIZER
 from spirloom.llm.import_cache import imported, is_source
+from spirloom.llm.prefill_chunks import PrefillLimits, next_chunk
 from spirloom.llm.text import (
     StreamDecoder,
     TextMetadata,
@@ -106,7 +107,7 @@ class LLM:
                 f"{model} is a graph file, whose context is set when it is imported; context= is "
                 "for GGUF files and Hugging Face directories."
             )
-        self._prefill = load(model, runtime, method="prefill")
+        self._prefill = load(model, runtime, method="prefill", max_cached_shapes=32)
         self._decode = load(model, runtime, method="decode", share_with=self._prefill)
         states = {info.name: info for info in self._decode.states.infos}
         missing = [name for name in _STATES if name not in states]
@@ -117,14 +118,17 @@ class LLM:
             )
         self._name = str(model)
         self._context = int(states["tokens"].shape[0])
-        self._reuse = reuse and all(
+        row_per_token = all(
             info.shape[1:2] == (self._context,)  # a row per token
             for name, info in states.items()
             if name not in _STATES
         )
+        self._reuse = reuse and row_per_token
         self._cached_tokens: list[int] = []  # tokens whose rows are in the KV caches
         symbols = self._prefill.symbols
-        self._chunk = symbols[0].max if symbols else 1
+        self._limits = PrefillLimits(
+            symbols[0].max if symbols else 1, self._context, can_pad=row_per_token
+        )
         attachments = self._prefill.attachments
         self._metadata = (
             read_text_metadata(attachments[TEXT_METADATA])
@@ -272,7 +276,7 @@ class LLM:
 
     def _prefill_prompt(self, prompt: Sequence[int], sampling: Sampling) -> None:
         """Resets the states, or keeps the rows of a common prefix, and prefills the rest of the
-        prompt in chunks. The last run samples the first new token.
+        prompt in chunks (next_chunk). The last run samples the first new token.
         """
         kept = self._common_prefix(prompt)
         self._cached_tokens = []
@@ -282,8 +286,19 @@ class LLM:
             self._prefill.reset_states()
         for name, value in sampling.states().items():
             self._prefill.states[name] = value
-        for start in range(kept, len(prompt), self._chunk):
-            self._prefill(np.array([prompt[start : start + self._chunk]], np.int32))
+        position = kept
+        while position < len(prompt):
+            chunk = next_chunk(len(prompt) - position, position, self._limits)
+            tokens = prompt[position : position + chunk.tokens]
+            position += chunk.tokens
+            if chunk.length == 0:
+                self._decode.states["token"] = np.array(tokens, np.int32)
+                self._decode()
+                continue
+            self._prefill(np.array([[*tokens, *[0] * (chunk.length - len(tokens))]], np.int32))
+            if chunk.length > chunk.tokens:
+                # The next run overwrites the rows of the padding.
+                self._decode.states["position"] = np.array([position], np.int32)
         self._cached_tokens = list(prompt)
 
     def _common_prefix(self, prompt: Sequence[int]) -> int:
@@ -299,7 +314,7 @@ class LLM:
         begin, end, known = len(prompt), len(prompt) + tokens, len(prompt) + 1
         batch = 1
         while True:
-            sampled = self._decode.states["tokens"][begin:known].tolist()
+            sampled = self._decode.states.rows("tokens", begin, known).tolist()
             self._cached_tokens += sampled[:-1]  # the next step writes the last token's rows
             yield from sampled
             if known == end:

@@ -263,6 +263,7 @@ FUNCTIONS: Mapping[str, tuple[Any, tuple[Any, ...]]] = {
     "model_state": (STATUS, (Pointer, Size, Pointer)),
     "model_reset_states": (STATUS, (Pointer,)),
     "model_read_state": (STATUS, (Pointer, Size, Pointer)),
+    "model_read_state_range": (STATUS, (Pointer, Size, Size, Pointer)),
     "model_write_state": (STATUS, (Pointer, Size, Pointer)),
     "model_run": (STATUS, (Pointer, Pointer, Size, Pointer, Size)),
     "model_input_bytes": (STATUS, (Pointer, Size, Pointer)),

@@ -78,6 +78,26 @@ class States(Mapping[str, Array]):
         self._copy("read", name, array)
         return array
 
+    def rows(self, name: str, begin: int, end: int) -> Array:
+        """Copies only the rows `begin` to `end` (exclusive) of a state's first dimension. Raises
+        InvalidArgument for a range beyond the state.
+        """
+        info = self.infos[self._indices[name]]
+        count = info.shape[0] if info.shape else 0
+        if not 0 <= begin <= end <= count:
+            raise InvalidArgument(
+                f"Rows {begin} to {end} are not within the {count} rows of state '{name}'."
+            )
+        array = np.empty((end - begin, *info.shape[1:]), info.dtype)
+        offset = begin * (info.nbytes // count) if count else 0
+        data = abi.Bytes(array.__array_interface__["data"][0], array.nbytes)
+        with self._calls() as handle:
+            index = self._indices[name]
+            self._native.call(
+                "model_read_state_range", handle.value, index, offset, ctypes.byref(data)
+            )
+        return array
+
     def __setitem__(self, name: str, value: object) -> None:
         if name not in self._indices:
             known = ", ".join(self._indices) or "none"

@@ -115,6 +115,10 @@ Status Model::ReadState(size_t i, std::span<std::byte> bytes) const {
   return Guarded([&] { return internal::ReadState(*state_, i, bytes); });
 }
 
+Status Model::ReadState(size_t i, size_t offset, std::span<std::byte> bytes) const {
+  return Guarded([&] { return internal::ReadState(*state_, i, offset, bytes); });
+}
+
 Status Model::WriteState(size_t i, std::span<const std::byte> bytes) {
   return Guarded([&] { return internal::WriteState(*state_, i, bytes); });
 }

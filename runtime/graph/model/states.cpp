@@ -73,16 +73,17 @@ Status Upload(const Buffer& buffer, std::span<const std::byte> bytes) {
                   });
 }
 
-Status Download(const Buffer& buffer, std::span<std::byte> bytes) {
+// Copies the bytes of `buffer` from `start` on.
+Status Download(const Buffer& buffer, size_t start, std::span<std::byte> bytes) {
   if (buffer.mapped() != nullptr) {
-    std::memcpy(bytes.data(), buffer.mapped(), bytes.size());
+    std::memcpy(bytes.data(), static_cast<const std::byte*>(buffer.mapped()) + start, bytes.size());
     return Status();
   }
   const vulkan::Device& device = buffer.device();
   return InPieces(device, MemoryUse::kReadback, bytes.size(),
                   [&](const Buffer& staging, size_t offset, size_t size) {
                     SPIRLOOM_TRY(OnDevice(device, [&](CommandBuffer& commands) {
-                      commands.CopyBuffer(buffer.handle(), buffer.offset() + offset,
+                      commands.CopyBuffer(buffer.handle(), buffer.offset() + start + offset,
                                           staging.handle(), staging.offset(), size);
                     }));
                     std::memcpy(bytes.data() + offset, staging.mapped(), size);
@@ -90,9 +91,8 @@ Status Download(const Buffer& buffer, std::span<std::byte> bytes) {
                   });
 }
 
-// Returns the resource of state i, which must have `size` bytes; null for an empty state.
-Result<std::shared_ptr<graph::TensorResource>> Find(const ModelState& state, size_t i,
-                                                    size_t size) {
+// Checks that state i can be accessed, and returns its description.
+Result<const TensorInfo*> FindInfo(const ModelState& state, size_t i) {
   SPIRLOOM_TRY(CheckIdle(state));
   if (state.parts->in_flight > 0) {
     return Error(StatusCode::kBusy,
@@ -104,12 +104,24 @@ Result<std::shared_ptr<graph::TensorResource>> Find(const ModelState& state, siz
         StatusCode::kInvalidArgument,
         {"State ", i, " does not exist. Number of states: ", recording.states.size(), "."});
   }
-  const TensorInfo& info = recording.state_infos[i];
-  if (size != info.size) {
-    return Error(StatusCode::kInvalidArgument, {"State ", graph::Quote(info.name), " has ",
-                                                info.size, " bytes, not ", size, "."});
-  }
+  return &recording.state_infos[i];
+}
+
+// Returns the resource of state i; null for an empty state.
+std::shared_ptr<graph::TensorResource> ResourceOf(const ModelState& state, size_t i) {
+  const Recording& recording = state.current();
   return recording.store->Share(recording.states[i]);
+}
+
+// Returns the resource of state i, which must have `size` bytes; null for an empty state.
+Result<std::shared_ptr<graph::TensorResource>> Find(const ModelState& state, size_t i,
+                                                    size_t size) {
+  SPIRLOOM_TRY_ASSIGN(const TensorInfo* info, FindInfo(state, i));
+  if (size != info->size) {
+    return Error(StatusCode::kInvalidArgument, {"State ", graph::Quote(info->name), " has ",
+                                                info->size, " bytes, not ", size, "."});
+  }
+  return ResourceOf(state, i);
 }
 
 }  // namespace
@@ -127,7 +139,18 @@ Status ResetStates(const ModelState& state) {
 
 Status ReadState(const ModelState& state, size_t i, std::span<std::byte> bytes) {
   SPIRLOOM_TRY_ASSIGN(const auto resource, Find(state, i, bytes.size()));
-  return resource == nullptr ? Status() : Download(*resource->buffer, bytes);
+  return resource == nullptr ? Status() : Download(*resource->buffer, /*start=*/0, bytes);
+}
+
+Status ReadState(const ModelState& state, size_t i, size_t offset, std::span<std::byte> bytes) {
+  SPIRLOOM_TRY_ASSIGN(const TensorInfo* info, FindInfo(state, i));
+  if (offset > info->size || bytes.size() > info->size - offset) {
+    return Error(StatusCode::kInvalidArgument,
+                 {"Range of ", bytes.size(), " bytes from byte ", offset, " on exceeds state ",
+                  graph::Quote(info->name), " of ", info->size, " bytes."});
+  }
+  if (bytes.empty()) return Status();
+  return Download(*ResourceOf(state, i)->buffer, offset, bytes);
 }
 
 Status WriteState(const ModelState& state, size_t i, std::span<const std::byte> bytes) {

@@ -13,6 +13,7 @@ namespace spirloom::internal {
 // Implement Model::ResetStates(), ReadState() and WriteState().
 Status ResetStates(const ModelState& state);
 Status ReadState(const ModelState& state, size_t i, std::span<std::byte> bytes);
+Status ReadState(const ModelState& state, size_t i, size_t offset, std::span<std::byte> bytes);
 Status WriteState(const ModelState& state, size_t i, std::span<const std::byte> bytes);
 
 }  // namespace spirloom::internal

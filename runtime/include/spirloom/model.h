@@ -255,6 +255,9 @@ class SPIRLOOM_API Model {
   // during a run.
   Status ReadState(size_t i, std::span<std::byte> bytes) const;
   Status WriteState(size_t i, std::span<const std::byte> bytes);
+  // Copies the bytes of state i from byte `offset` on to `bytes`, e.g. the new tokens of a long
+  // list. Fails like the above, and with kInvalidArgument for a range beyond the state.
+  Status ReadState(size_t i, size_t offset, std::span<std::byte> bytes) const;
 
   // The dispatches of the last run that was waited for, in order, also after a Resize(); before the
   // first run, all times are 0. Fails with kBusy during a run, and with kInvalidArgument if the

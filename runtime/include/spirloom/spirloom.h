@@ -659,6 +659,12 @@ SPIRLOOM_C_API spirloom_status spirloom_model_read_state(const spirloom_model* m
 SPIRLOOM_C_API spirloom_status spirloom_model_write_state(spirloom_model* model, size_t i,
                                                           const spirloom_const_bytes* bytes,
                                                           spirloom_error** error);
+// Copies `bytes->size` bytes of state `i` from byte `offset` on. Fails like the above, and with
+// SPIRLOOM_INVALID_ARGUMENT for a range beyond the state.
+SPIRLOOM_C_API spirloom_status spirloom_model_read_state_range(const spirloom_model* model,
+                                                               size_t i, size_t offset,
+                                                               const spirloom_bytes* bytes,
+                                                               spirloom_error** error);
 
 // ---- Profiles ----------------------------------------------------------------------------------
 

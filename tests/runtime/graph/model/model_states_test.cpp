@@ -222,6 +222,19 @@ TEST_F(ModelTest, RejectsAnUpdateOfDynamicSize) {
               HasSubstr("State 'last' is float32 [4, 3], but its update is float32 [2, 3]."));
 }
 
+TEST_F(ModelTest, PartsOfStates) {
+  const Model model = ValueOf(Load(Accumulator()));
+  float last = 0;
+  const auto bytes = std::as_writable_bytes(std::span(&last, 1));
+  ASSERT_TRUE(model.ReadState(0, 8, bytes).ok());
+  EXPECT_EQ(last, 30);
+  EXPECT_TRUE(model.ReadState(0, 12, bytes.first(0)).ok());
+  EXPECT_EQ(model.ReadState(0, 9, bytes).message(),
+            "Range of 4 bytes from byte 9 on exceeds state 'total' of 12 bytes.");
+  EXPECT_EQ(model.ReadState(0, SIZE_MAX, bytes).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(model.ReadState(1, 0, bytes).code(), StatusCode::kInvalidArgument);
+}
+
 TEST_F(ModelTest, StatesInUnmappedMemory) {
   for (const auto& file : {Accumulator(), Recurrent()}) {
     const std::vector<std::byte> bytes = file.Write();
@@ -242,6 +255,9 @@ TEST_F(ModelTest, StatesInUnmappedMemory) {
     ASSERT_TRUE(internal::RunModel(*state, inputs, outputs).ok());
     ASSERT_TRUE(read(values).ok());
     for (size_t i = 0; i < values.size(); ++i) EXPECT_EQ(values[i], start[i] + x[i]);
+    const auto last = std::as_writable_bytes(std::span(values)).first(sizeof(float));
+    ASSERT_TRUE(internal::ReadState(*state, 0, (values.size() - 1) * sizeof(float), last).ok());
+    EXPECT_EQ(values.front(), values.back());
     ASSERT_TRUE(
         internal::WriteState(*state, 0, std::as_bytes(std::span(y)).first(4 * start.size())).ok());
     ASSERT_TRUE(read(values).ok());
