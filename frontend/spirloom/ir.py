@@ -133,7 +133,8 @@ class Graph:
 
     `sources` maps node names to source lines of the model, where known. `name` is the method's name
     in a file with several. `attachments` are named bytes that the runtime does not interpret, such
-    as a tokenizer. The attachments of a file are on its first graph.
+    as a tokenizer. The attachments of a file are on its first graph. `float32` are the nodes that
+    the conversion to fp16 left in float32, with reasons; graph files do not contain it.
     """
 
     inputs: list[Tensor] = field(default_factory=list)
@@ -145,6 +146,7 @@ class Graph:
     states: list[State] = field(default_factory=list)
     name: str = ""
     attachments: dict[str, bytes] = field(default_factory=dict)
+    float32: dict[str, str] = field(default_factory=dict)
 
     def given(self) -> list[Tensor]:
         """The values at the start of a run: inputs, then states."""

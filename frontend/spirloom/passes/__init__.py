@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
+from spirloom.errors import ImportFailure
 from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
 from spirloom.passes.activation_patterns import fuse_gated_activations, fuse_gelu, fuse_patterns
@@ -65,14 +66,19 @@ def optimize(
     report: Report = silent,
     quantize: Quantization | None = None,
     sizes_vary: bool = False,
+    keep_float32: Collection[str] = (),
 ) -> None:
     """Applies every pass except those in `skip`, in place. `report` receives the name of each pass.
+
+    `keep_float32`: name patterns of nodes that stay float32 with `fp16`.
 
     With `sizes_vary`, the graph is one of several fixed-size graphs that will be merged into one
     with symbolic sizes. Passes in OF_ALL_SIZES are then left to `optimize_sizes`.
     """
     if quantize is not None:
         quantize.check(fp16)
+    if keep_float32 and not fp16:
+        raise ImportFailure("keep_float32 requires fp16.")
     report("merge-constants")
     merge_constants(graph)
     skip = {*skip, *OF_ALL_SIZES} if sizes_vary else skip
@@ -84,7 +90,7 @@ def optimize(
         report("quantize")
         quantize_weights(graph, library, quantize)
     report("finish")
-    finish(graph, library, fp16)
+    finish(graph, library, fp16, keep_float32=keep_float32)
 
 
 def optimize_sizes(graph: Graph, library: OpLibrary, skip: Collection[str] = ()) -> Graph:
@@ -98,14 +104,18 @@ def optimize_sizes(graph: Graph, library: OpLibrary, skip: Collection[str] = ())
 
 
 def finish(
-    graph: Graph, library: OpLibrary, fp16: bool = False, largest: int = LARGEST_WEIGHT
+    graph: Graph,
+    library: OpLibrary,
+    fp16: bool = False,
+    largest: int = LARGEST_WEIGHT,
+    keep_float32: Collection[str] = (),
 ) -> None:
     """Applies the passes that every graph file needs, optimized or not.
 
     Layers and embedding tables with a weight of more than `largest` bytes are split.
     """
     if fp16:
-        to_fp16(graph, library)
+        to_fp16(graph, library, keep_float32)
     split_weights(graph, library, largest)
     remove_dead_nodes(graph)
     merge_constants(graph)

@@ -27,6 +27,33 @@ class _Chain:
         return library.complete(CHAIN, {"x": self.x, "steps": self.steps, **given})
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One function of a fused call. `is_reversed`: the operand is its first argument."""
+
+    op: str
+    operand: Tensor | None
+    is_reversed: bool
+
+
+def chain_steps(library: OpLibrary, node: Node) -> tuple[Tensor, list[Step]]:
+    """The tensor and the functions of a call of CHAIN."""
+    functions = library.params(CHAIN)["functions"]
+    assert isinstance(functions, dict)
+    names = list(functions)
+    x, codes = library.arg(node, "x"), library.arg(node, "steps")
+    assert isinstance(x, Tensor) and isinstance(codes, tuple)
+    steps = []
+    for code in codes:
+        index, operand = divmod(code, 4) if isinstance(code, int) else (0, 0)
+        if index:
+            name = names[index - 1]
+            value = library.arg(node, _OPERANDS[operand - 1]) if operand else None
+            other = value if isinstance(value, Tensor) else None
+            steps.append(Step(name.removeprefix(_REVERSED), other, name.startswith(_REVERSED)))
+    return x, steps
+
+
 def fuse_elementwise(graph: Graph, library: OpLibrary) -> None:
     """Fuses, for example, relu(x * a + b) into one call, if nothing else reads the intermediate
     results.

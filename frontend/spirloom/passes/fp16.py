@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from spirloom.constants_file import release_pages
 from spirloom.ir import ArgValue, Array, DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpError, OpLibrary
+from spirloom.passes.float32_regions import float32_regions
+from spirloom.passes.fp16_rules import LARGEST, clamped_number
 from spirloom.passes.rewrite import COPY
 
+CLAMP, DEQUANTIZE = "aten.clamp", "spirloom.dequantize"
+NO_KERNEL = "there is no fp16 kernel"
 
-def to_fp16(graph: Graph, library: OpLibrary) -> None:
-    """Stores float32 tensors as float16. An operator without a float16 kernel stays float32."""
-    _Fp16Converter(graph, library).run()
+
+def to_fp16(graph: Graph, library: OpLibrary, keep: Collection[str] = ()) -> None:
+    """Stores float32 tensors as float16, except in the regions of float32_regions(). An operator
+    without a float16 kernel stays float32.
+
+    `graph.float32` receives the nodes that stay float32, with reasons.
+    """
+    _Fp16Converter(graph, library, keep).run()
 
 
 class _Fp16Converter:
-    def __init__(self, graph: Graph, library: OpLibrary) -> None:
+    def __init__(self, graph: Graph, library: OpLibrary, keep: Collection[str]) -> None:
         self._graph = graph
+        self._regions = float32_regions(graph, library, keep)
         self._library = library
         self._fp16: dict[Tensor, Tensor] = {}  # float32 tensor → its float16 copy
         self._ready = {t for t in graph.tensors() if t.data is not None} | set(graph.given())
@@ -33,14 +45,23 @@ class _Fp16Converter:
         self._graph.nodes = self._nodes
 
     def _convert(self, node: Node) -> None:
+        reason = self._regions.nodes.get(node)
+        if reason is not None:
+            self._graph.float32[node.name] = reason
+            self._keep(node)
+            return
         args = tuple(self._as_fp16(node, arg) for arg in node.args)
         outputs = tuple(self._fp16_output(t) for t in node.outputs)
         changed = any(a is not b for a, b in zip(outputs, node.outputs, strict=True)) or any(
             a is not b for a, b in zip(args, node.args, strict=True)
         )
         if changed and not self._computable(node.op, args, outputs):
+            self._graph.float32[node.name] = NO_KERNEL
             self._keep(node)
             return
+        if changed:
+            names = self._library.arg_names(node.op)
+            args = tuple(map(clamped_number, names, args))
         for full, fp16 in zip(node.outputs, outputs, strict=True):
             if fp16 is full:
                 self._ready.add(full)
@@ -67,7 +88,7 @@ class _Fp16Converter:
             return self._fp16_input(arg)
         if isinstance(arg, tuple) and arg and isinstance(arg[0], Tensor):
             return tuple(self._fp16_input(t) for t in arg if isinstance(t, Tensor))
-        if node.op == COPY and arg == "f32":
+        if arg == "f32" and node.op in (COPY, DEQUANTIZE):
             return "f16"
         return arg
 
@@ -80,9 +101,20 @@ class _Fp16Converter:
                 release_pages(tensor.data)
             else:
                 fp16 = Tensor(f"{tensor.name}.f16", DType.F16, tensor.shape)
-                self._copy(tensor, fp16)
+                self._copy(self._clamped(tensor), fp16)
                 self._fp16[tensor] = fp16
         return self._fp16[tensor]
+
+    def _clamped(self, tensor: Tensor) -> Tensor:
+        """The tensor, or a copy clamped to the range of float16 if constants beyond it cause its
+        values.
+        """
+        if tensor not in self._regions.clamped:
+            return tensor
+        clamped = Tensor(f"{tensor.name}.clamped", tensor.dtype, tensor.shape)
+        args = self._library.complete(CLAMP, {"x": tensor, "min": -LARGEST, "max": LARGEST})
+        self._nodes.append(Node(CLAMP, args, (clamped,), f"{clamped.name}.clamp"))
+        return clamped
 
     def _fp16_output(self, tensor: Tensor) -> Tensor:
         if tensor.dtype is not DType.F32:
@@ -109,11 +141,10 @@ class _Fp16Converter:
 
 def _rounded(values: Array) -> Array:
     """Values rounded to float16. Finite values beyond its range saturate."""
-    limit = np.finfo(np.float16).max
     with np.errstate(over="ignore"):
         fp16 = values.astype(np.float16, order="C")
     beyond = np.isinf(fp16)
     if beyond.any():
         beyond &= np.isfinite(values)
-        fp16[beyond] = np.copysign(limit, fp16[beyond])
+        fp16[beyond] = np.copysign(LARGEST, fp16[beyond])
     return fp16
