@@ -38,7 +38,7 @@ _FLOAT32 = {
 }  # fmt: skip
 
 
-class Autocast(TorchFunctionMode):
+class Autocast(TorchFunctionMode):  # type: ignore[misc]
     """torch.autocast with the operator lists of CUDA, on the CPU."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

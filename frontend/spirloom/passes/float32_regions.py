@@ -17,7 +17,7 @@ from spirloom.ops import OpLibrary
 from spirloom.passes.elementwise_fusion import CHAIN, Step, chain_steps
 from spirloom.passes.fp16_rules import (
     ANGLES,
-    MOVES,
+    EXACT,
     REDUCES,
     Reason,
     Role,
@@ -124,7 +124,7 @@ class _Finder:
             return _Readers(True, True, True, after.angle, True)
         match role:
             case Role.FOLLOWS | Role.GROWS | Role.INVERTS | Role.COMPRESSES:
-                gains = after.gains or (node.op not in MOVES and node.op != CHAIN)
+                gains = after.gains or node.op not in EXACT
                 return _Readers(after.all, after.any, gains, after.angle, after.sandwich)
             case Role.MULTIPLIES:
                 gains = after.angle or after.sandwich
@@ -177,7 +177,8 @@ class _Finder:
         state, reason = self._transferred(node, states)
         if not wide and reason is Reason.RANGE and not after.gains:
             return State.FP16, None  # fp16 readers would round a float32 result as the node does
-        if state is State.FP16 and (after.any if node.op in REDUCES else after.all):
+        demanded = after.any if node.op in REDUCES else after.all
+        if state is State.FP16 and demanded and node.op not in EXACT:
             return State.RANGE, Reason.FOLLOWS
         if state is State.FP16 and set(states) - {State.FP16, State.FITS}:
             return State.FP16, Reason.FOLLOWS

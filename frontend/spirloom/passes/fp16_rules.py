@@ -49,6 +49,10 @@ _MOVES = """
     repeat_interleave.self_int roll select.int select_scatter slice.Tensor slice_scatter
     squeeze.dims tril triu unfold unsqueeze view
 """
+_SELECTS = """
+    abs amax amin clamp.Tensor fmax fmin masked_fill.Scalar max.dim maximum max_pool1d max_pool2d
+    max_pool3d min.dim minimum neg relu sort topk where.self
+"""
 _REDUCES = "amax amin max.dim min.dim mean.dim adaptive_avg_pool1d _adaptive_avg_pool2d"
 _FOLLOWS = """
     _native_batch_norm_legit_no_training _adaptive_avg_pool3d adaptive_max_pool1d
@@ -94,8 +98,8 @@ ROLES = {f"aten.{name}": role for role, names in _TABLE.items() for name in name
     "spirloom.quantize": Role.READS,
     "spirloom.choose_qparams": Role.READS,
 }
-# Operators that only move elements: storing their result in fp16 rounds as storing their input.
-MOVES = frozenset(f"aten.{name}" for name in _MOVES.split())
+# Operators without rounding: their fp16 result for fp16 inputs is exact.
+EXACT = frozenset(f"aten.{name}" for name in f"{_MOVES} {_SELECTS}".split())
 # Reductions to few elements. Float32 results cost little.
 REDUCES = frozenset(f"aten.{name}" for name in _REDUCES.split())
 # Operators that need exact arguments: the fraction of a turn is left of an angle.
