@@ -24,7 +24,8 @@ examples:
   spirloom import Llama-3.2-1B -o llama.slg --context 4096 --fp16
   spirloom import Qwen3-0.6B-Q8_0.gguf -o qwen.slg --context 4096
 
-With --fp16, weights and computation are float16; inputs and outputs keep their dtypes.
+With --fp16, weights and computation are float16; inputs and outputs keep their dtypes. The nodes
+that stay float32 are listed with reasons.
 If nodes cannot be imported, all of them are listed and no file is written.
 """
 
@@ -53,7 +54,19 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, required=True, metavar="MODEL.slg", help="the file to write"
     )
-    parser.add_argument("--fp16", action="store_true", help="compute in float16")
+    parser.add_argument(
+        "--fp16",
+        action="store_true",
+        help="compute in float16, except where values may leave its range (docs/how-to/fp16.md)",
+    )
+    parser.add_argument(
+        "--keep-float32",
+        action="append",
+        default=[],
+        metavar="GLOB",
+        help="names of nodes that stay float32 with --fp16; a fused node also has the names of its "
+        "sources",
+    )
     parser.add_argument(
         "--quantize",
         metavar="INT4:GROUP|INT8|BF16",
@@ -113,6 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
     from spirloom.onnx.kv_cache import state_lines
     from spirloom.ops import OpLibrary
     from spirloom.passes import OPTIMIZATIONS
+    from spirloom.passes.fp16 import float32_lines
     from spirloom.terminal import Progress
 
     skipped = OPTIMIZATIONS if arguments.no_optimize else _skipped(arguments.skip_pass)
@@ -133,6 +147,8 @@ def run(arguments: argparse.Namespace) -> int:
         method = f" {graph.name}:" if graph.name else ""
         print(f"{arguments.output}:{method} {summary(graph)}")
         for line in state_lines(graph) if arguments.state else ():
+            print(f"  {line}")
+        for line in float32_lines(graph, arguments.keep_float32) if arguments.fp16 else ():
             print(f"  {line}")
     return 0
 

@@ -75,6 +75,8 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
 
 def check_options(arguments: argparse.Namespace) -> None:
     """Raises ImportFailure for malformed options, before any file is read."""
+    if arguments.keep_float32 and not arguments.fp16:
+        raise ImportFailure("--keep-float32 requires --fp16.")
     _dims(arguments)
     _ranges(arguments)
     _inputs(arguments)

@@ -58,7 +58,13 @@ def import_language_model(
 ) -> list[Graph]:
     """Imports the methods of a language model: a Hugging Face directory or a GGUF file."""
     from spirloom import gguf, hf
+    from spirloom.errors import ImportFailure
 
+    if arguments.keep_float32:
+        raise ImportFailure(
+            "--keep-float32 is for ONNX models and exported programs. The graph of a language "
+            "model is built for fp16; without --fp16 it computes in float32."
+        )
     report("reading weights")
     read = hf.import_directory if arguments.model.is_dir() else gguf.import_gguf
     return read(
@@ -136,6 +142,7 @@ def import_onnx(
             report,
             quantization_of(arguments),
             sizes_vary=bool(symbols),
+            keep_float32=arguments.keep_float32,
         )
         for tensor in graph.tensors():
             tensor.storage = storage
@@ -183,6 +190,7 @@ def _program_options(arguments: argparse.Namespace, skipped: Collection[str]) ->
     return replace(
         archive_options(arguments),
         fp16=arguments.fp16,
+        keep_float32=arguments.keep_float32,
         skip=skipped,
         quantize=quantization_of(arguments),
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from spirloom.errors import ImportFailure
 from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
 from spirloom.passes.activation_patterns import fuse_gated_activations, fuse_gelu, fuse_patterns
@@ -77,8 +76,6 @@ def optimize(
     """
     if quantize is not None:
         quantize.check(fp16)
-    if keep_float32 and not fp16:
-        raise ImportFailure("keep_float32 requires fp16.")
     report("merge-constants")
     merge_constants(graph)
     skip = {*skip, *OF_ALL_SIZES} if sizes_vary else skip

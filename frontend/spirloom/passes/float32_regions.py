@@ -56,6 +56,12 @@ def float32_regions(graph: Graph, library: OpLibrary, keep: Collection[str] = ()
     return _Finder(graph, library, keep).run()
 
 
+def matches(name: str, keep: Collection[str]) -> bool:
+    """Whether the user keeps a node in float32. A fused node also has the names of its sources."""
+    names = [name, *name.split(" + ")]
+    return any(fnmatchcase(each, glob) for glob in keep for each in names)
+
+
 @dataclass(slots=True)
 class _Readers:
     """The readers of a tensor."""
@@ -120,7 +126,7 @@ class _Finder:
                 return after
             return _Readers(integer, integer, integer, integer, integer)
         state, _ = self._transferred(node, [State.FP16] * len(list(_computed(node))))
-        if self._kept(node) or (state is not State.FP16 and after.gains):
+        if matches(node.name, self._keep) or (state is not State.FP16 and after.gains):
             return _Readers(True, True, True, after.angle, True)
         match role:
             case Role.FOLLOWS | Role.GROWS | Role.INVERTS | Role.COMPRESSES:
@@ -132,11 +138,6 @@ class _Finder:
             case Role.BOUNDS | Role.READS:
                 return _Readers(False, False, True, node.op in ANGLES, False)
         return _Readers(False, False, False, False, False)
-
-    def _kept(self, node: Node) -> bool:
-        """Whether the user keeps a node. A fused node also has the names of its sources."""
-        names = [node.name, *node.name.split(" + ")]
-        return any(fnmatchcase(name, glob) for glob in self._keep for name in names)
 
     def _decide(self, node: Node) -> None:
         read = list(_computed(node))
@@ -155,7 +156,7 @@ class _Finder:
         """The state of a node's results, and the reason if it stays float32."""
         role, after = role_of(node.op, self._library), self._after(node)
         wide = any(s is not State.FP16 for s in states)
-        if self._kept(node):
+        if matches(node.name, self._keep):
             return State.RANGE, Reason.OPTION
         if node.op == COPY:
             return self._cast(node, states, after)

@@ -7,12 +7,15 @@ from collections.abc import Collection
 import numpy as np
 
 from spirloom.constants_file import release_pages
+from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Array, DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpError, OpLibrary
-from spirloom.passes.float32_regions import float32_regions
-from spirloom.passes.fp16_rules import LARGEST, clamped_number
+from spirloom.passes.float32_regions import float32_regions, matches
+from spirloom.passes.fp16_rules import LARGEST, Reason, clamped_number
 from spirloom.passes.rewrite import COPY
+from spirloom.terminal import shown
 
+_MAX_NAMES = 3
 CLAMP, DEQUANTIZE = "aten.clamp", "spirloom.dequantize"
 NO_KERNEL = "there is no fp16 kernel"
 
@@ -24,6 +27,34 @@ def to_fp16(graph: Graph, library: OpLibrary, keep: Collection[str] = ()) -> Non
     `graph.float32` receives the nodes that stay float32, with reasons.
     """
     _Fp16Converter(graph, library, keep).run()
+
+
+def float32_patterns(keep: Collection[str], fp16: bool) -> tuple[str, ...]:
+    """The patterns of a `keep_float32` option. Raises ImportFailure."""
+    if isinstance(keep, str):
+        raise ImportFailure(f"keep_float32 must be a list of patterns, not the text '{keep}'.")
+    if keep and not fp16:
+        raise ImportFailure("keep_float32 requires fp16=True.")
+    return tuple(keep)
+
+
+def float32_lines(graph: Graph, keep: Collection[str] = ()) -> list[str]:
+    """Describes the nodes that stayed float32: a line per reason, with the first names. Also lists
+    the patterns of `keep` that match no node.
+    """
+    lines = []
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in graph.float32.items():
+        by_reason.setdefault(reason, []).append(name)
+    if by_reason:
+        lines.append(f"float32: {len(graph.float32)} of {len(graph.nodes)} nodes")
+    for reason, names in by_reason.items():
+        more = ", …" if len(names) > _MAX_NAMES else ""
+        first = ", ".join(map(shown, names[:_MAX_NAMES]))
+        lines.append(f"  {len(names)}: {reason}: {first}{more}")
+    kept = [name for name, reason in graph.float32.items() if reason == Reason.OPTION]
+    unused = (glob for glob in keep if not any(matches(name, [glob]) for name in kept))
+    return [*lines, *(f"--keep-float32 {glob}: no node has such a name" for glob in unused)]
 
 
 class _Fp16Converter:

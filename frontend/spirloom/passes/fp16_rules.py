@@ -27,7 +27,7 @@ class Role(StrEnum):
     BOUNDS = "fits fp16, and reads the dtype of its inputs"
     READS = "integers or bool, read from the dtype of the inputs"
     MULTIPLIES = "GEMM and convolution"
-    CASTS = "a change of dtype"
+    CASTS = "float values of integers, or the reverse"
     STORES = "fp16"
 
 
@@ -93,6 +93,8 @@ ROLES = {f"aten.{name}": role for role, names in _TABLE.items() for name in name
     COPY: Role.CASTS,
     CHAIN: Role.FOLLOWS,
     "spirloom.dequantize": Role.CASTS,
+    "spirloom.linear_i8": Role.CASTS,
+    "spirloom.convolution_i8": Role.CASTS,
     "spirloom.softsign": Role.BOUNDS,
     "spirloom.local_response_norm": Role.BOUNDS,
     "spirloom.quantize": Role.READS,

@@ -55,7 +55,15 @@ def import_method(
     program = program_of(file, method_of(file, method), library)
     symbols_of(program, options)  # rejects dim options: sizes are the program's maximum sizes
     graph = ProgramImporter(program, library, options, {}).run(report)
-    optimize(graph, library, options.fp16, options.skip, report, options.quantize)
+    optimize(
+        graph,
+        library,
+        options.fp16,
+        options.skip,
+        report,
+        options.quantize,
+        keep_float32=options.keep_float32,
+    )
     for tensor in graph.tensors():
         tensor.storage = storage
     return graph

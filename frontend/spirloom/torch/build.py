@@ -36,6 +36,7 @@ def build(
             report,
             options.quantize,
             sizes_vary=bool(symbols),
+            keep_float32=options.keep_float32,
         )
         for tensor in graph.tensors():
             tensor.storage = storage

@@ -60,6 +60,7 @@ def compile(
     dynamic_shapes: Any = None,
     ranges: Mapping[str, tuple[int, int]] | None = None,
     fp16: bool = False,
+    keep_float32: Sequence[str] = (),
     spec_dirs: Sequence[str | Path] = (),
     runtime: Runtime | None = None,
     storage: StorageName = "auto",
@@ -70,6 +71,8 @@ def compile(
     args, kwargs    example arguments
     dynamic_shapes  as of torch.export; other shapes are exported on first use
     ranges          bounds of int64 inputs, by name
+    fp16            compute in float16, except where docs/how-to/fp16.md describes
+    keep_float32    patterns of the names of nodes that stay float32 with fp16
     runtime         default: the runtime of spirloom.load()
     costs           of computation and transfers, for the partition
 
@@ -80,7 +83,7 @@ def compile(
 
     settings = CompileSettings(
         library=OpLibrary.with_dirs([Path(directory) for directory in spec_dirs]),
-        options=Options.of({}, ranges or {}, fp16),
+        options=Options.of({}, ranges or {}, fp16, keep_float32=keep_float32),
         runtime=runtime,
         storage=storage,
         costs=costs or Costs(),

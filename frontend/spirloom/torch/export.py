@@ -27,6 +27,7 @@ def export(
     dims: Mapping[str, int | tuple[int, int]] | None = None,
     ranges: Mapping[str, tuple[int, int]] | None = None,
     fp16: bool = False,
+    keep_float32: Sequence[str] = (),
     spec_dirs: Sequence[str | Path] = (),
     strip: bool = False,
     quantize: str = "",
@@ -34,7 +35,8 @@ def export(
     """The graph file (.slg) of a module called with these arguments; also written to `output`.
 
     `dynamic_shapes`: as of torch.export; its dynamic sizes stay dynamic, within its bounds or those
-    of `dims`. `ranges`: bounds of int64 inputs by name. `strip` omits the source lines of nodes.
+    of `dims`. `ranges`: bounds of int64 inputs by name. `keep_float32`: patterns of the names of
+    nodes that stay float32 with `fp16`. `strip` omits the source lines of nodes.
     `quantize`: a weight format as of `spirloom import --quantize`, "int4:32" or "bf16".
     Raises ImportFailure, which lists all nodes that cannot be imported.
     """
@@ -43,7 +45,7 @@ def export(
 
     library = OpLibrary.with_dirs([Path(directory) for directory in spec_dirs])
     exported = decompose(exported_of(module, args, kwargs, dynamic_shapes), library)
-    options = Options.of(dims or {}, ranges or {}, fp16, strip, quantize)
+    options = Options.of(dims or {}, ranges or {}, fp16, strip, quantize, keep_float32)
     graph = graph_of(program_of(exported), library, options)
     if output is not None:
         graph_file.save(graph, Path(output))
@@ -111,6 +113,7 @@ def export_methods(
     dims: Mapping[str, int | tuple[int, int]] | None = None,
     ranges: Mapping[str, tuple[int, int]] | None = None,
     fp16: bool = False,
+    keep_float32: Sequence[str] = (),
     spec_dirs: Sequence[str | Path] = (),
     strip: bool = False,
 ) -> bytes:
@@ -127,7 +130,7 @@ def export_methods(
         name: program_of(decompose(exported_method(module, name, args, shapes), library))
         for name, (args, shapes) in methods.items()
     }
-    graphs = graphs_of(programs, library, dims or {}, ranges or {}, fp16, strip)
+    graphs = graphs_of(programs, library, dims or {}, ranges or {}, fp16, strip, keep_float32)
     if output is not None:
         graph_file.save(graphs, Path(output))
     return graph_file.to_bytes(*graphs)
@@ -180,6 +183,7 @@ def graphs_of(
     ranges: Mapping[str, tuple[int, int]],
     fp16: bool,
     strip: bool,
+    keep_float32: Sequence[str] = (),
 ) -> list[Graph]:
     """The graphs of the programs, each with the options whose names it has."""
     states = frozenset(name for p in programs.values() for name in updates_of(p))
@@ -191,7 +195,7 @@ def graphs_of(
     for name, program in programs.items():
         own_dims = {key: value for key, value in dims.items() if key in known[name]}
         own_ranges = {key: value for key, value in ranges.items() if key in known[name]}
-        options = Options.of(own_dims, own_ranges, fp16, strip)
+        options = Options.of(own_dims, own_ranges, fp16, strip, keep_float32=keep_float32)
         graph = graph_of(replace(program, kept=states), library, options)
         graph.name = name
         graphs.append(graph)

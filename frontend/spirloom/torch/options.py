@@ -12,6 +12,7 @@ from spirloom.builder import DEFAULT_EXTRA
 from spirloom.errors import ImportFailure
 from spirloom.interval import Interval
 from spirloom.ir import Array
+from spirloom.passes.fp16 import float32_patterns
 from spirloom.passes.weight_quantization import Quantization
 from spirloom.sizes import Symbol
 
@@ -53,6 +54,7 @@ class Options:
     symbols: Mapping[str, Symbol] = field(default_factory=dict)
     ranges: Mapping[str, Interval] = field(default_factory=dict)
     fp16: bool = False
+    keep_float32: Collection[str] = ()  # names of nodes that fp16 leaves in float32
     skip: Collection[str] = ()
     float64_as_float32: bool = False
     constants_limit: int = DEFAULT_EXTRA
@@ -67,6 +69,7 @@ class Options:
         fp16: bool = False,
         strip: bool = False,
         quantize: str = "",
+        keep_float32: Collection[str] = (),
     ) -> Options:
         """From plain values; a dim is a size, or (min, max)."""
         bounds = {name: d for name, d in dims.items() if not isinstance(d, int)}
@@ -80,6 +83,7 @@ class Options:
             symbols={name: Symbol(name, *ends) for name, ends in bounds.items()},
             ranges={name: Interval(*ends) for name, ends in ranges.items()},
             fp16=fp16,
+            keep_float32=float32_patterns(keep_float32, fp16),
             strip=strip,
             quantize=Quantization.of(quantize) if quantize else None,
         )

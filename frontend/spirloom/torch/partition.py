@@ -130,12 +130,20 @@ def device_graph(
     chosen = Options(
         ranges={name: b for name, b in bounds.items() if b is not None},
         fp16=options.fp16,
+        keep_float32=options.keep_float32,
         skip=options.skip,
         float64_as_float32=options.float64_as_float32,
         constants_limit=options.constants_limit,
     )
     graph = import_program(part, library, chosen, sizes)
-    optimize(graph, library, fp16=options.fp16, skip=options.skip, sizes_vary=sizes_vary)
+    optimize(
+        graph,
+        library,
+        fp16=options.fp16,
+        skip=options.skip,
+        sizes_vary=sizes_vary,
+        keep_float32=options.keep_float32,
+    )
     return graph
 
 

@@ -31,6 +31,7 @@ from spirloom.onnx.partition.partitioner import (
 )
 from spirloom.ops import OpLibrary
 from spirloom.partition import Costs, Placement, Segment
+from spirloom.passes.fp16 import float32_patterns
 from spirloom.runtime import Model, Runtime, default_runtime
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def load(
     ranges: Mapping[str, tuple[int, int]] | None = None,
     fixed: Mapping[str, Array] | None = None,
     fp16: bool = False,
+    keep_float32: Sequence[str] = (),
     float64_as_float32: bool = False,
     ignore_stated_shapes: bool = False,
     storage: StorageName = "auto",
@@ -57,7 +59,8 @@ def load(
     """Loads an ONNX model. The device runs supported nodes, unless transfers cost more than they
     save; the host runs the others.
 
-    dims, shapes, ranges, fixed, fp16, float64_as_float32, ignore_stated_shapes, spec_dirs
+    dims, shapes, ranges, fixed, fp16, keep_float32, float64_as_float32, ignore_stated_shapes,
+    spec_dirs
              the options of `spirloom import`. `ranges` also accepts outputs of nodes on the host
     storage  the storage of tensors on the device, as for spirloom.load()
     stay     operators ("Softmax") and names of nodes to run on the host
@@ -73,8 +76,14 @@ def load(
     sizes = {name: tuple(shape) for name, shape in (shapes or {}).items()}
     intervals = {name: Interval(*bounds) for name, bounds in (ranges or {}).items()}
     library = OpLibrary.with_dirs([Path(directory) for directory in spec_dirs])
-    given = Shapes(dims or {}, sizes, intervals, ignore_stated_shapes)
-    options = Options(library, given, fp16, stay=stay, costs=costs or Costs())
+    options = Options(
+        library,
+        Shapes(dims or {}, sizes, intervals, ignore_stated_shapes),
+        fp16,
+        float32_patterns(keep_float32, fp16),
+        stay=stay,
+        costs=costs or Costs(),
+    )
 
     def make(graph: Graph) -> Model:
         device = runtime or default_runtime()

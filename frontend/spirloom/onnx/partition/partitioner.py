@@ -191,6 +191,7 @@ class Options:
     library: OpLibrary
     shapes: Shapes = field(default_factory=Shapes)
     fp16: bool = False
+    keep_float32: Collection[str] = ()  # names of nodes that fp16 leaves in float32
     constants_limit: int = DEFAULT_EXTRA
     stay: Collection[str] = ()  # operators and names of nodes to run on the host
     costs: Costs = field(default_factory=Costs)
@@ -276,7 +277,7 @@ def _build(
     keys = [key_of(node) for node in part.graph.node]
     try:
         graph = importer.run()
-        optimize(graph, options.library, fp16=options.fp16)
+        optimize(graph, options.library, options.fp16, keep_float32=options.keep_float32)
         partitioned.built[segment] = build(graph)
     except SpirloomError as error:
         if not isinstance(error, ImportFailure) and error.status is not Status.UNSUPPORTED:
