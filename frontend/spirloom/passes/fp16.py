@@ -11,7 +11,7 @@ from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Array, DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpError, OpLibrary
 from spirloom.passes.float32_regions import float32_regions, matches
-from spirloom.passes.fp16_rules import LARGEST, Reason, clamped_number
+from spirloom.passes.fp16_rules import SATURATED, Reason, clamped_number
 from spirloom.passes.rewrite import COPY
 from spirloom.terminal import shown
 
@@ -143,7 +143,7 @@ class _Fp16Converter:
         if tensor not in self._regions.clamped:
             return tensor
         clamped = Tensor(f"{tensor.name}.clamped", tensor.dtype, tensor.shape)
-        args = self._library.complete(CLAMP, {"x": tensor, "min": -LARGEST, "max": LARGEST})
+        args = self._library.complete(CLAMP, {"x": tensor, "min": -SATURATED, "max": SATURATED})
         self._nodes.append(Node(CLAMP, args, (clamped,), f"{clamped.name}.clamp"))
         return clamped
 
@@ -177,5 +177,5 @@ def _rounded(values: Array) -> Array:
     beyond = np.isinf(fp16)
     if beyond.any():
         beyond &= np.isfinite(values)
-        fp16[beyond] = np.copysign(LARGEST, fp16[beyond])
+        fp16[beyond] = np.copysign(SATURATED, fp16[beyond])
     return fp16

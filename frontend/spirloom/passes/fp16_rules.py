@@ -14,6 +14,8 @@ from spirloom.passes.elementwise_fusion import CHAIN
 from spirloom.passes.rewrite import ADD, COPY, DIV, MUL, SQUARE, SUB
 
 LARGEST = float(np.finfo(np.float16).max)
+# Finite values beyond the range become this value: masks still are finite after scores are added.
+SATURATED = 61440.0
 SMALLEST = float(np.finfo(np.float16).smallest_normal)
 
 
@@ -132,7 +134,8 @@ def reason_of_constant(op: str, tensor: Tensor) -> Reason | None:
     if tensor.data is None or op not in (*_SUMS, *_PRODUCTS, *_LIMITS):
         return None
     smallest, largest = _ends(tensor.data)
-    if op not in _LIMITS and largest > LARGEST:
+    mask = op in _SUMS and smallest == 0 and tensor.data.size > 1
+    if op not in _LIMITS and largest > LARGEST and not mask:
         return Reason.LARGE
     # A small factor of single elements, such as a layer scale, only makes these elements small.
     uniform = smallest == largest and (tensor.data.size == 1 or op not in _PRODUCTS)
@@ -147,8 +150,9 @@ def reason_of_number(name: str, value: ArgValue) -> Reason | None:
 
 def clamped_number(name: str, value: ArgValue) -> ArgValue:
     """A number argument of an fp16 call. Finite values of the result saturate as constants do."""
-    if name in _VALUES and isinstance(value, float) and np.isfinite(value):
-        return float(np.clip(value, -LARGEST, LARGEST))
+    beyond = isinstance(value, float) and LARGEST < abs(value) < np.inf
+    if name in _VALUES and isinstance(value, float) and beyond:
+        return float(np.copysign(SATURATED, value))
     return value
 
 
