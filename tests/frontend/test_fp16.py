@@ -166,6 +166,32 @@ def test_casts_of_the_model_are_kept(library: OpLibrary, tmp_path: Path) -> None
     assert set(dtypes(graph).values()) == {"f16"}
 
 
+def test_stored_fp16_values_are_no_part_in_float32(library: OpLibrary, tmp_path: Path) -> None:
+    """An fp16 table, as in compressed models, followed by a float32 network."""
+    nodes = [
+        node("Gather", "t i", "h"), node("Cast", "h", "f", to=FLOAT), node("MatMul", "f v"),
+    ]  # fmt: skip
+    constants = {"t": random(9, 4).astype(np.float16), "v": random(4, 4)}
+    made = model(nodes, {"i": (2,)}, constants, dtype=INT64)
+    made.graph.output[0].type.tensor_type.elem_type = FLOAT
+    assert set(dtypes(imported(made, library, tmp_path, fp16=True)).values()) == {"f16"}
+
+
+def test_a_network_with_integer_results(library: OpLibrary, tmp_path: Path) -> None:
+    """Images in and out: only the last layer may compute a value that becomes an integer."""
+    nodes = [
+        node("Cast", "x", "f", to=FLOAT), node("Conv", "f w", "c"), node("Relu", "c", "r"),
+        node("Conv", "r v", "d"), node("Relu", "d", "s"),
+        node("Cast", "s", "y", to=TensorProto.INT32),
+    ]  # fmt: skip
+    constants = {"w": random(4, 3, 3, 3), "v": random(3, 4, 1, 1)}
+    made = model(nodes, {"x": (1, 3, 8, 8)}, constants, dtype=TensorProto.UINT8)
+    made.graph.output[0].type.tensor_type.elem_type = TensorProto.INT32
+    graph = imported(made, library, tmp_path, fp16=True)
+    convolutions = [n for n in graph.nodes if n.op == "aten.convolution"]
+    assert [str(n.outputs[0].dtype) for n in convolutions] == ["f16", "f16"]
+
+
 def test_keep_float32(
     library: OpLibrary, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

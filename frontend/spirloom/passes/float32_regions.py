@@ -8,7 +8,7 @@ only at its borders.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from fnmatch import fnmatchcase
 
@@ -69,7 +69,8 @@ class _Readers:
     all: bool = True  # each of them stays float32 for its own reasons
     any: bool = False  # one of them does
     gains: bool = False  # one of them has a better result with a float32 operand
-    angle: bool = False  # the value becomes an angle or an integer, also through GEMMs
+    exact: bool = False  # the value becomes an angle or an integer
+    exact_product: bool = False  # the same, also through one GEMM
     sandwich: bool = True  # all stay float32, also through GEMMs
     count: int = 0
 
@@ -78,7 +79,8 @@ class _Readers:
         self.all &= other.all
         self.any |= other.any
         self.gains |= other.gains
-        self.angle |= other.angle
+        self.exact |= other.exact
+        self.exact_product |= other.exact_product
         self.sandwich &= other.sandwich
         self.count += 1
 
@@ -90,21 +92,29 @@ class _Finder:
         self._keep = keep
         self._readers: dict[Tensor, _Readers] = {}
         self._states: dict[Tensor, State] = {}
-        self._given = set(graph.given())
+        self._stored = set(graph.given())  # elements of inputs and constants
+        self._limits: dict[tuple[str, Tensor], Reason | None] = {}
         self._found = Regions()
 
     def run(self) -> Regions:
         for tensor in self._graph.results():
             self._reader(tensor).add(_Readers(all=False, sandwich=False, gains=True))
         for node in reversed(self._graph.nodes):
+            reader = self._as_reader(node)
             for tensor in _computed(node):
-                self._reader(tensor).add(self._as_reader(node))
+                self._reader(tensor).add(reader)
         for tensor in self._graph.given():
-            exact = self._reader(tensor).angle
+            exact = self._reader(tensor).exact_product
             self._states[tensor] = State.EXACT if exact else State.FP16
         for node in self._graph.nodes:
             self._decide(node)
         return self._found
+
+    def _limit(self, op: str, tensor: Tensor) -> Reason | None:
+        """reason_of_constant(), which reads each constant once."""
+        if (op, tensor) not in self._limits:
+            self._limits[op, tensor] = reason_of_constant(op, tensor)
+        return self._limits[op, tensor]
 
     def _reader(self, tensor: Tensor) -> _Readers:
         return self._readers.setdefault(tensor, _Readers())
@@ -124,22 +134,25 @@ class _Finder:
             integer = node.outputs[0].dtype not in (DType.F32, DType.F16)
             if node.outputs[0].dtype is DType.F32:
                 return after
-            return _Readers(integer, integer, integer, integer, integer)
+            return _Readers(integer, integer, integer, integer, integer, integer)
         state, _ = self._transferred(node, [State.FP16] * len(list(_computed(node))))
         if matches(node.name, self._keep) or (state is not State.FP16 and after.gains):
-            return _Readers(True, True, True, after.angle, True)
+            return _Readers(True, True, True, after.exact, after.exact_product, True)
         match role:
             case Role.FOLLOWS | Role.GROWS | Role.INVERTS | Role.COMPRESSES:
                 gains = after.gains or node.op not in EXACT
-                return _Readers(after.all, after.any, gains, after.angle, after.sandwich)
+                return replace(after, gains=gains)
             case Role.MULTIPLIES:
-                gains = after.angle or after.sandwich
-                return _Readers(False, False, gains, after.angle, after.sandwich)
+                gains = after.exact or after.sandwich
+                return _Readers(False, False, gains, False, after.exact, after.sandwich)
             case Role.BOUNDS | Role.READS:
-                return _Readers(False, False, True, node.op in ANGLES, False)
-        return _Readers(False, False, False, False, False)
+                exact = node.op in ANGLES
+                return _Readers(False, False, True, exact, exact, False)
+        return _Readers(all=False, sandwich=False)
 
     def _decide(self, node: Node) -> None:
+        if node.op in EXACT and all(t in self._stored or t.data is not None for t in node.inputs()):
+            self._stored.update(node.outputs)
         read = list(_computed(node))
         states = [self._states.get(t, State.FP16) for t in read]
         state, reason = self._decided(node, states)
@@ -163,14 +176,14 @@ class _Finder:
         if State.ISLAND in states:
             return State.ISLAND, Reason.ISLAND
         if role is Role.CASTS:
-            return (State.EXACT, Reason.EXACT) if after.angle else (State.FP16, None)
+            return (State.EXACT, Reason.EXACT) if after.exact_product else (State.FP16, None)
         if role in (Role.BOUNDS, Role.READS):
             # A logarithm of fp16 probabilities has lost those below its range.
             return (State.FITS, Reason.FOLLOWS) if wide or after.any else (State.FP16, None)
         if role is Role.STORES:
             return State.FP16, None
         if role is Role.MULTIPLIES:
-            if after.angle and State.EXACT in states:
+            if after.exact and State.EXACT in states:
                 return State.EXACT, Reason.EXACT
             if after.sandwich and {State.EXACT, State.RANGE} & set(states):
                 return State.RANGE, Reason.FOLLOWS
@@ -196,10 +209,10 @@ class _Finder:
             state = states[0] if states else State.FP16
             return state, Reason.FOLLOWS if state is not State.FP16 else None
         if source.dtype is DType.F16:
-            outside = source in self._given or source.data is not None
-            return (State.FP16, None) if outside else (State.ISLAND, Reason.ISLAND)
+            stored = source in self._stored or source.data is not None
+            return (State.FP16, None) if stored else (State.ISLAND, Reason.ISLAND)
         # Integers of 8 bits are exact in fp16; sums of their products are not.
-        if source.dtype is DType.I32 or after.angle:
+        if source.dtype is DType.I32 or after.exact_product:
             return State.EXACT, Reason.EXACT
         return State.FP16, None
 
@@ -211,7 +224,7 @@ class _Finder:
             return self._chain(node, states)
         named = zip(self._library.arg_names(node.op), node.args, strict=True)
         for reason in (
-            *(reason_of_constant(node.op, t) for t in node.inputs()),
+            *(self._limit(node.op, t) for t in node.inputs()),
             *(reason_of_number(name, value) for name, value in named),
         ):
             if reason is not None:
@@ -238,7 +251,7 @@ class _Finder:
         value, cause = by_tensor.get(x, State.FP16), None
         rounded = False  # whether fp16 operands would change a constant
         for index, step in enumerate(steps):
-            limit = None if step.operand is None else reason_of_constant(step.op, step.operand)
+            limit = None if step.operand is None else self._limit(step.op, step.operand)
             if limit is not None:
                 value, cause, rounded = State.RANGE, limit, True
                 continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection
 
 import numpy as np
@@ -15,6 +16,7 @@ from spirloom.passes.fp16_rules import SATURATED, Reason, clamped_number
 from spirloom.passes.rewrite import COPY
 from spirloom.terminal import shown
 
+LOGGER = logging.getLogger("spirloom")
 _MAX_NAMES = 3
 CLAMP, DEQUANTIZE = "aten.clamp", "spirloom.dequantize"
 NO_KERNEL = "there is no fp16 kernel"
@@ -24,9 +26,12 @@ def to_fp16(graph: Graph, library: OpLibrary, keep: Collection[str] = ()) -> Non
     """Stores float32 tensors as float16, except in the regions of float32_regions(). An operator
     without a float16 kernel stays float32.
 
-    `graph.float32` receives the nodes that stay float32, with reasons.
+    `graph.float32` receives the nodes that stay float32, with reasons. `keep`: name patterns of
+    nodes that stay float32.
     """
     _Fp16Converter(graph, library, keep).run()
+    for line in float32_lines(graph, keep):
+        LOGGER.info("%s", line)
 
 
 def float32_patterns(keep: Collection[str], fp16: bool) -> tuple[str, ...]:

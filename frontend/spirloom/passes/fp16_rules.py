@@ -46,9 +46,9 @@ class Reason(StrEnum):
 
 
 _MOVES = """
-    as_strided cat channel_shuffle constant_pad_nd diag_embed diagonal expand flatten.using_ints
-    flip gather im2col index_select pad permute pixel_shuffle pixel_unshuffle repeat
-    repeat_interleave.self_int roll select.int select_scatter slice.Tensor slice_scatter
+    as_strided cat channel_shuffle constant_pad_nd diag_embed diagonal embedding expand
+    flatten.using_ints flip gather im2col index_select pad permute pixel_shuffle pixel_unshuffle
+    repeat repeat_interleave.self_int roll select.int select_scatter slice.Tensor slice_scatter
     squeeze.dims tril triu unfold unsqueeze view
 """
 _SELECTS = """
