@@ -29,26 +29,19 @@ _IMPORT = re.compile(r"^(\s*)(from|import) (codegen|spec_model)\b", re.MULTILINE
 
 
 def copy_package(source: Path, target: Path) -> None:
-    """Copies the modules of a package, and renames imports of codegen and spec_model."""
-    for path in sorted(source.rglob("kernels.txt")):
-        copy_to(target / path.relative_to(source), path)
-    for path in sorted(source.rglob("*.py")):
-        copy = target / path.relative_to(source)
-        copy.parent.mkdir(parents=True, exist_ok=True)
+    """Copies the files of a package, and renames imports of codegen and spec_model."""
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in target.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        copy.write_text(_IMPORT.sub(r"\1\2 spirloom._\3", text), encoding="utf-8")
+        path.write_text(_IMPORT.sub(r"\1\2 spirloom._\3", text), encoding="utf-8")
 
 
 def copy_data(directory: str, pattern: str, target: Path) -> None:
     """Copies the matching files unchanged."""
     for path in sorted((ROOT / directory).rglob(pattern)):
-        copy_to(target / path.relative_to(ROOT), path)
-
-
-def copy_to(copy: Path, path: Path) -> None:
-    """Copies a file unchanged, and creates its directory."""
-    copy.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(path, copy)
+        copy = target / path.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, copy)
 
 
 def store_operators(out: Path) -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 from spirloom.ir import ArgValue, Array, DType, Graph, Tensor
+from spirloom.ops import OWN_SPECS, OWN_TEMPLATES
 
 from spec_model import load_library
 
-ROOT = Path(__file__).resolve().parents[2]
-LIBRARY = load_library([ROOT / "op_specs"], [ROOT / "templates" / "glsl"])
+LIBRARY = load_library(OWN_SPECS, OWN_TEMPLATES)
 OPS = LIBRARY.ops
 
 

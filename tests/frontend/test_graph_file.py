@@ -20,9 +20,7 @@ from spirloom.ir import DType, Graph, Node, State, Storage, Tensor, constant
 from spirloom.ops import OpLibrary
 from spirloom_schema.FormatVersion import FormatVersion
 
-import spec_model.graph_file
-
-ROOT = Path(__file__).resolve().parent.parent.parent
+from spec_model import graph_file as call_reader
 
 
 def small_graph() -> Graph:
@@ -44,7 +42,7 @@ def digest_of_constants(graph: Graph) -> bytes:
 
 
 def test_the_format_version_is_that_of_the_schema() -> None:
-    assert FormatVersion.Current == spec_model.graph_file.VERSION
+    assert FormatVersion.Current == call_reader.VERSION
 
 
 def test_round_trip(tmp_path: Path) -> None:
@@ -236,7 +234,7 @@ graph_file.save(other_graph(), pathlib.Path(sys.argv[1]), external_data=True)
 
 
 def save_elsewhere(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'frontend'}"}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", program, *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 

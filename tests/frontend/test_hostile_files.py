@@ -16,13 +16,11 @@ import pytest
 from onnx import TensorProto, helper
 from spirloom.builder import Builder
 from spirloom.ir import DType, Graph
-from spirloom.ops import OpError, OpLibrary
+from spirloom.ops import OWN_SPECS, OWN_TEMPLATES, OpError, OpLibrary
 
 from tests.frontend.models import model, node, random
 from tests.frontend.test_cli import external, run, saved, small_network
 from tests.llm.model_directory import write_model_directory
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_external_data_within_functions_is_checked_too(
@@ -145,7 +143,7 @@ def test_special_files_are_not_overwritten(
     code, stdout, err = run(capsys, "import", path, "-o", str(target), "--dim", "batch=1")
     assert (code, stdout) == (1, "")
     assert err == f"spirloom: error: Cannot write {target}: it is not a regular file.\n"
-    specs = ("--spec-dir", str(ROOT / "op_specs"), "--template-dir", str(ROOT / "templates/glsl"))
+    specs = ("--spec-dir", str(OWN_SPECS[0]), "--template-dir", str(OWN_TEMPLATES[0]))
     code, stdout, err = run(capsys, "cases", *specs, "--op", "aten.relu", "--out", str(target))
     assert (code, err) == (
         1,

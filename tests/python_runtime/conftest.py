@@ -1,4 +1,4 @@
-"""Fixtures of the Python runtime tests: a build's library, a runtime, small graphs."""
+"""Options and fixtures of the Python runtime tests: a runtime, small graphs."""
 
 from __future__ import annotations
 
@@ -13,19 +13,17 @@ from spirloom.ir import DType, Graph, Node, Tensor
 from spirloom.runtime.native import LIBRARY_VARIABLE, SHADERS_VARIABLE
 from spirloom.sizes import SizeExpr, Symbol, Varying
 
-ROOT = Path(__file__).resolve().parents[2]
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("spirloom")
-    build = ROOT / "build/release"
-    group.addoption("--library", type=Path, default=build / "runtime/c/libspirloom.so.1")
-    group.addoption("--shaders", type=Path, default=build / "generated/shaders.slpack")
+    group.addoption("--library", type=Path, help="libspirloom (default: found by the package)")
+    group.addoption("--shaders", type=Path, help="its shaders (default: found by the package)")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    os.environ[LIBRARY_VARIABLE] = str(config.getoption("--library"))
-    os.environ[SHADERS_VARIABLE] = str(config.getoption("--shaders"))
+    for variable, option in ((LIBRARY_VARIABLE, "--library"), (SHADERS_VARIABLE, "--shaders")):
+        if path := config.getoption(option):
+            os.environ[variable] = str(path)
 
 
 @pytest.fixture(scope="session")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from spirloom.ops import OWN_SPECS, OWN_TEMPLATES
 
 from spec_model import load_library
 
-_ROOT = Path(__file__).resolve().parents[2]
-LIBRARY = load_library([_ROOT / "op_specs"], [_ROOT / "templates" / "glsl"])
+LIBRARY = load_library(OWN_SPECS, OWN_TEMPLATES)

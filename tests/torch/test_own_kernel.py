@@ -11,13 +11,14 @@ import pytest
 import spirloom
 import torch
 from spirloom import graph_file
-from spirloom.ops import OpLibrary
+from spirloom.ops import OWN_TEMPLATES, OpLibrary
 from spirloom.runtime import Runtime
 from spirloom.torch import decompose, program_of
 from spirloom.torch.archived_program import read_archive
 from spirloom.torch.build import build
 from spirloom.torch.options import Options
 
+from codegen import cli
 from tests.torch.archives import needs_archives
 from tests.tutorial import document
 
@@ -71,14 +72,14 @@ def kernels(project: Path) -> Path:
     pack = out / "shaders.slpack"
     template_dirs: list[str | Path] = [
         "--template-dir",
-        ROOT / "templates" / "glsl",
+        OWN_TEMPLATES[0],
         "--template-dir",
         "templates",
     ]
     generate: list[str | Path] = [
         sys.executable,
         "-m",
-        "codegen",
+        str(cli.__package__),
         "generate",
         "--spec-dir",
         "op_specs",

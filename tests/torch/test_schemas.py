@@ -6,17 +6,16 @@ As a program, prints the differences. Requires PyTorch 2.13, which has all of th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from spirloom.ops import OWN_SPECS, OWN_TEMPLATES
 from spirloom.torch.argument_binding import arg_for, changes_nothing
 
 from spec_model import Arg, ArgType, Op, load_library
 
-_ROOT = Path(__file__).resolve().parents[2]
-LIBRARY = load_library([_ROOT / "op_specs"], [_ROOT / "templates" / "glsl"])
+LIBRARY = load_library(OWN_SPECS, OWN_TEMPLATES)
 
 # Accepted differences of specs from the schema, with reasons.
 DIFFERENCES = {
