@@ -36,12 +36,15 @@ def test_python(exported: Path) -> None:
 
 
 def test_cpp(exported: Path, tmp_path: Path) -> None:
+    """Built against the installed package."""
+    prefix, directory = tmp_path / "installed", tmp_path / "build"
+    call("cmake", "--install", ROOT / "build/release", "--prefix", prefix)
     call(
-        "cmake", "-S", EXAMPLE, "-B", tmp_path, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
-        f"-Dspirloom_DIR={ROOT / 'build/release'}", f"-Dexecutorch_DIR={PACKAGE}",
+        "cmake", "-S", EXAMPLE, "-B", directory, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+        f"-DCMAKE_PREFIX_PATH={prefix}", f"-Dexecutorch_DIR={PACKAGE}",
     )  # fmt: skip
-    call("cmake", "--build", tmp_path)
-    program = tmp_path / "spirloom_executorch_example"
+    call("cmake", "--build", directory)
+    program = directory / "spirloom_executorch_example"
     assert "from PyTorch" in call(program, exported)
     (exported / "net.pte").write_bytes((exported / "net.pte").read_bytes().replace(b"SLG", b"SLH"))
     assert "ExecuTorch's error" in call(program, exported, code=1)

@@ -88,6 +88,12 @@ def test_c_example(prefix: Path, tmp_path: Path) -> None:
     assert read == "scan 0: digit 2\nscan 1: digit 5\n"
 
 
+def test_every_example_is_built_against_the_package() -> None:
+    """Here, or with ExecuTorch in tests/executorch/test_example.py."""
+    projects = {path.parent.name for path in (ROOT / "examples").glob("*/CMakeLists.txt")}
+    assert projects == {"minimal", "c", "executorch"}
+
+
 def test_c_program_with_the_shared_library(prefix: Path, model: Path, tmp_path: Path) -> None:
     build(ROOT / "tests/package/c_shared", tmp_path, prefix)
     shaders = prefix / "share/spirloom/shaders_all.slpack"
