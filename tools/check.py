@@ -1,5 +1,5 @@
 """Implements `./dev check`: format, lint, types, generated files, Clang, 32-bit host, all operator
-cases, all faults, sanitizers, fuzzing, oldest PyTorch, all ExecuTorch tests.
+cases, all faults, sanitizers, fuzzing, oldest PyTorch, pretrained models, all ExecuTorch tests.
 
 Runs all steps, or those on the command line (`./dev check format lint`), also after a failure. The
 exit code is 1 if a step failed.
@@ -129,6 +129,11 @@ def check_oldest_torch() -> bool:
     return run("./dev", "test-torch", "--oldest")
 
 
+def check_pretrained() -> bool:
+    """Pretrained models in float32 and float16, with the wheel."""
+    return run("./dev", "test-torch", "tests/pretrained", "--pretrained-all")
+
+
 def check_executorch() -> bool:
     """The ExecuTorch backend: ExecuTorch's tests, and all operator cases."""
     return run("./dev", "test-executorch", "--peer", "--suite-all")
@@ -146,6 +151,7 @@ STEPS: dict[str, Callable[[], bool]] = {
     "sanitizers": check_sanitizers,
     "fuzz": check_fuzz,
     "oldest_torch": check_oldest_torch,
+    "pretrained": check_pretrained,
     "executorch": check_executorch,
 }
 

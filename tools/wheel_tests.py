@@ -1,7 +1,7 @@
 """Tests the wheel, and runs the Python tests with it installed (`./dev test-torch`).
 
-The environment contains the wheel and the packages of another environment. The tests run from a
-copy outside the repository: `spirloom` is the wheel's, and the copied tests import the code
+The environment contains the wheel, and the packages of the one that runs this module. The tests run
+from a copy outside the repository: `spirloom` is the wheel's, and the copied tests import the code
 generator, the spec model and the references under the names that these have in the wheel. From the
 build come only the programs that the wheel does not contain. tests/wheel/installed.py checks this.
 """
@@ -18,14 +18,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "build/dist"
-COPIED = ("docs", "examples", "llm/model", "runtime/include", "tests", "pyproject.toml")
 SUITES = ("torch", "python_runtime", "fusion", "frontend", "llm", "pretrained")
 
-# Programs that tests run, but the wheel does not contain.
+# Tests, the files that they read, and the programs of the build that they run.
+COPIED = ("docs", "examples", "llm/model", "runtime/include", "tests", "pyproject.toml")
 PROGRAMS = ("spirloom-llm", "spirloom-shaderc")
-
-# Tests of the repository itself, each with the reason.
-TREE_ONLY: dict[str, str] = {}
 
 _IMPORT = re.compile(r"^(\s*)(from|import) (codegen|spec_model|op_specs)\b", re.MULTILINE)
 _INSTALLED = {
@@ -51,25 +48,22 @@ def site_packages(environment: Path) -> Path:
     return Path(sysconfig.get_path("purelib", "venv", {"base": str(environment)}))
 
 
-def make_environment(directory: Path, wheel: Path, packages: Path) -> Path:
-    """The bin directory of a new environment with the wheel and the packages of another one.
+def make_environment(directory: Path, wheel: Path) -> Path:
+    """The bin directory of a new environment with the wheel and the packages of this one.
 
-    A path in a .pth file is searched for packages, but .pth files in it are not read: those of the
-    other environment may name the repository.
+    A path in a .pth file is searched for packages, but the .pth files in it are not read: one of
+    them names the repository.
     """
-    subprocess.run(
-        [packages / "bin/python", "-m", "venv", "--without-pip", directory], check=True
-    )
-    python = directory / "bin/python"
-    pip = [packages / "bin/python", "-m", "pip", "--python", python, "install", "--quiet"]
-    subprocess.run([*pip, "--no-deps", wheel], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", directory], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", str(directory / "bin/python")]
+    subprocess.run([*pip, "install", "--quiet", "--no-deps", str(wheel)], check=True)
     paths = site_packages(directory) / "packages.pth"
-    paths.write_text(f"{site_packages(packages)}\n", encoding="utf-8")
+    paths.write_text(f"{site_packages(Path(sys.prefix))}\n", encoding="utf-8")
     return directory / "bin"
 
 
 def copy_tests(directory: Path, programs: Path) -> None:
-    """Copies the tests and their data, and links the programs as a build does."""
+    """Copies the tests and their files, and links programs and models where a build has them."""
     for name in COPIED:
         if (ROOT / name).is_dir():
             ignored = shutil.ignore_patterns("__pycache__")
@@ -87,10 +81,10 @@ def copy_tests(directory: Path, programs: Path) -> None:
     (directory / "build/pretrained").symlink_to(ROOT / "build/pretrained")
 
 
-def run_tests(python: Path, directory: Path, arguments: list[str]) -> int:
-    """The exit code of pytest for the copied tests; the suites, unless arguments name others."""
+def run_tests(python: Path, directory: Path, suites: list[str], arguments: list[str]) -> int:
+    """The exit code of pytest for the copied tests: the suites, unless arguments are paths."""
     named = any((ROOT / argument.partition("::")[0]).exists() for argument in arguments)
-    suites = [] if named else [f"tests/{suite}" for suite in SUITES]
+    paths = [] if named else [f"tests/{suite}" for suite in suites]
     settings = {
         key: value
         for key, value in os.environ.items()
@@ -98,10 +92,8 @@ def run_tests(python: Path, directory: Path, arguments: list[str]) -> int:
     }
     # One thread of PyTorch for each process of pytest.
     settings |= {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [python, "-m", "pytest", "-q", "-p", "tests.wheel.installed"]
-    command += ["-n", str(os.cpu_count() or 1)]
-    command += [part for test in TREE_ONLY for part in ("--deselect", test)]
-    command += [*suites, *arguments]
+    command = [str(python), "-m", "pytest", "-q", "-p", "tests.wheel.installed"]
+    command += ["-n", str(os.cpu_count() or 1), *paths, *arguments]
     return subprocess.run(command, cwd=directory, env=settings, check=False).returncode
 
 
@@ -109,20 +101,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--wheel", type=Path, help="the wheel (default: built by tools/wheel.py)")
     parser.add_argument(
-        "--packages", type=Path, default=ROOT / ".venv-torch", help="environment of packages"
+        "--suite", action="append", choices=SUITES, help="a suite to run (default: all)"
     )
     arguments, others = parser.parse_known_args()
     wheel = arguments.wheel.resolve() if arguments.wheel else build_wheel()
-    if not others:
+    if not others and not arguments.suite:
         command = [sys.executable, "-m", "pytest", "-q", "tests/wheel", "--wheel", wheel]
         if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
             return 1
     with tempfile.TemporaryDirectory(prefix="spirloom-wheel-") as scratch:
-        programs = make_environment(Path(scratch) / "env", wheel, arguments.packages.resolve())
+        programs = make_environment(Path(scratch) / "env", wheel)
         copy = Path(scratch) / "copy"
         copy.mkdir()
         copy_tests(copy, programs)
-        return run_tests(programs / "python", copy, others)
+        return run_tests(programs / "python", copy, arguments.suite or list(SUITES), others)
 
 
 if __name__ == "__main__":

@@ -52,15 +52,15 @@ def metadata(file: str, key: str) -> str:
     import onnx
 
     properties = onnx.load(MODELS / file, load_external_data=False).metadata_props
-    return next(p.value for p in properties if p.key == key)
+    return next(str(p.value) for p in properties if p.key == key)
 
 
 def recognition(file: str) -> Case:
     """PaddleOCR's text recognition."""
 
     def text(outputs: Outputs) -> str:
-        characters = ["", *metadata(file, "character").split("\n"), " "]
-        return ctc(*outputs.values(), characters)
+        (scores,) = outputs.values()
+        return ctc(scores, ["", *metadata(file, "character").split("\n"), " "])
 
     return Case(
         file,
@@ -93,7 +93,8 @@ def captcha(file: str, charset: str, tolerance: float = 5e-5) -> Case:
     def text(outputs: Outputs) -> str:
         names: dict[str, list[str]] = {}
         exec((MODELS / "ddddocr/charsets.py").read_text(encoding="utf-8"), names)
-        return ctc(*outputs.values(), names[charset])
+        (scores,) = outputs.values()
+        return ctc(scores, names[charset])
 
     return Case(
         file,
@@ -165,7 +166,9 @@ def diacritized(outputs: Outputs) -> str:
     table = json.loads((MODELS / "piper/tashkeel/target_id_map.json").read_text(encoding="utf-8"))
     marks = {number: mark for mark, number in table.items()}
     predicted = outputs["predictions"][0]
-    return "".join(c + marks[int(i)].replace("_", "") for c, i in zip(ARABIC, predicted, strict=True))
+    return "".join(
+        c + marks[int(i)].replace("_", "") for c, i in zip(ARABIC, predicted, strict=True)
+    )
 
 
 def speech() -> dict[str, Array]:

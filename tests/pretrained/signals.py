@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
-
 from spirloom.ir import Array
 
 SPEECH_RATE = 16000
@@ -14,7 +13,7 @@ def text_image(text: str, height: int, width: int, size: int, left: int = 8) -> 
     """Black text on white, uint8 [height, width, 3], vertically centered."""
     image = Image.new("RGB", (width, height), "white")
     place = (left, height // 2)
-    font = ImageFont.load_default(size)
+    font = ImageFont.load_default(size)  # type: ignore[call-arg]
     ImageDraw.Draw(image).text(place, text, fill="black", font=font, anchor="lm")
     return np.asarray(image)
 
@@ -61,7 +60,8 @@ def vowels(seconds: float) -> Array:
         sound += part * (np.sin(2 * np.pi * 2 * time) * (1 if formants[0] == 730 else -1) > 0)
     speaking = (time % 1.0 > 0.3) & (time % 1.0 < 0.9)
     noise = 0.002 * rng.standard_normal(len(time))
-    return (0.2 * sound / np.abs(sound).max() * speaking + noise).astype(np.float32)
+    sound = 0.2 * sound / np.abs(sound).max() * speaking
+    return np.asarray(sound + noise, np.float32)
 
 
 def speech_frames(audio: Array, samples: int = 512, context: int = 64) -> Array:
@@ -81,4 +81,4 @@ def chord(samples: int, rate: int, *pitches: int) -> Array:
         for harmonic in range(1, 6):
             sound += np.sin(2 * np.pi * harmonic * frequency * time) / harmonic**1.5
     sound *= (time > 0.1 * time[-1]) * np.exp(-time)
-    return (0.3 * sound / np.abs(sound).max()).astype(np.float32)
+    return np.asarray(0.3 * sound / np.abs(sound).max(), np.float32)
