@@ -9,7 +9,7 @@ from spirloom.torch.rules import RENAMES, RULES
 
 LIBRARY = OpLibrary()
 # The release that introduced an operator, if later than the oldest supported one.
-LATER = {"aten._fused_rms_norm": "2.8"}
+LATER = {"aten._fused_rms_norm": "2.8", "aten._grouped_mm": "2.8"}
 ATEN = sorted(name for name in {*RENAMES, *RULES} if name.startswith("aten."))
 
 

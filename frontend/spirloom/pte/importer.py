@@ -160,7 +160,7 @@ class ProgramImporter(Importer):
             op = self._library.serving(target) or (None if rename is None else rename.op)
             if op is not None and self._library.has(op):
                 args = argument_binding.bind_arguments(
-                    ctx.call, ctx.args, self._library.args(op), ctx.out_or_none()
+                    ctx.call, ctx.args, self._library.args(op), ctx.out_or_none(), ctx.cast
                 )
                 fixed = {} if rename is None else rename.fixed
                 return Results(ctx.apply_all(op, **args, **fixed))

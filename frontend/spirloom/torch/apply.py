@@ -19,6 +19,13 @@ from spirloom.value_bounds import narrow_type
 Types = Sequence[np.dtype[Any] | None]
 Shapes = Sequence[tuple[int, ...] | None]
 
+# Operators that torch computes in float32 if an operand is a scalar and the other one is float16.
+_FLOAT32_SCALARS = frozenset({
+    "aten.mul.Tensor", "aten.div.Tensor", "aten.div.Tensor_mode", "aten.floor_divide",
+})  # fmt: skip
+_FLOAT16, _FLOAT32 = np.dtype(np.float16), np.dtype(np.float32)
+_FLOAT16_MAX, _FLOAT16_MIN = 65504.0, 2.0**-14  # the finite and the normal ones
+
 
 class Applier:
     """Appends calls to a graph and checks results against the program's types and shapes."""
@@ -50,6 +57,9 @@ class Applier:
         problem: Exception | None = None
         for common in attempts:
             try:
+                if common == _FLOAT16 and op in _FLOAT32_SCALARS and _exceeds_float16(args):
+                    results = self._with(op, specs, args, _FLOAT32, [_FLOAT32], shapes)
+                    return (self.cast(results[0], _FLOAT16),)
                 return self._with(op, specs, args, common, dtypes, shapes)
             except OpError as error:
                 problem = problem or error
@@ -186,6 +196,17 @@ class Applier:
 def _follows(arg: Arg) -> bool:
     """Whether a tensor argument has the type of the call."""
     return arg.type.is_tensor and arg.dtype is None and not arg.any_dtype
+
+
+def _exceeds_float16(args: Mapping[str, object]) -> bool:
+    """Whether a scalar among the arguments overflows in float16, or loses more bits than the
+    rounding of a result."""
+    for value in args.values():
+        if isinstance(value, int | float) or (isinstance(value, np.ndarray) and value.ndim == 0):
+            size = abs(float(value))
+            if _FLOAT16_MAX < size < np.inf or 0 < size < _FLOAT16_MIN:
+                return True
+    return False
 
 
 def _cast_array(value: Item, dtype: np.dtype[Any]) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,9 +65,16 @@ def changes_nothing(name: str, value: object) -> bool:
 
 
 def bind_arguments(
-    call: Call, values: Mapping[str, Item], args: Sequence[Arg], dtype: np.dtype[Any] | None
+    call: Call,
+    values: Mapping[str, Item],
+    args: Sequence[Arg],
+    dtype: np.dtype[Any] | None,
+    cast: Callable[[Item, np.dtype[Any]], Item],
 ) -> dict[str, Item]:
-    """The arguments by the spec's names. Raises Unsupported for one that the spec does not have."""
+    """The arguments by the spec's names. Raises Unsupported for one that the spec does not have.
+
+    `cast` converts the first tensor to the type that the call computes in, if it states one.
+    """
     found: dict[str, Item] = {}
     for position, argument in enumerate(call.arguments):
         value = values[argument.name]
@@ -77,20 +84,9 @@ def bind_arguments(
             found[arg.name] = value
         elif argument.name == "dtype" and value is not None:
             first = next(iter(found))
-            found[first] = _cast(found[first], value)
+            found[first] = cast(found[first], value)
         elif value is not None and not changes_nothing(argument.name, value):
             raise Unsupported(f"its argument '{argument.name}' ({value}) is not supported")
     if any(arg.name == "dtype" for arg in args):
         found["dtype"] = dtype
     return found
-
-
-def _cast(value: Item, dtype: np.dtype[Any]) -> Item:
-    """Casts constants; tensors must already have the type. Import rules cast tensors."""
-    if getattr(value, "dtype", None) is not None and str(dtype) == str(value.dtype):
-        return value
-    if isinstance(value, np.ndarray):
-        return value.astype(dtype)
-    if str(getattr(value, "dtype", "")) == {"float32": "f32", "float16": "f16"}.get(str(dtype)):
-        return value
-    raise Unsupported(f"it computes in {dtype}, which is not the type of its tensors")

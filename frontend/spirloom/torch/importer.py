@@ -263,7 +263,9 @@ class Importer:
         op = self._library.serving(ctx.target) or (None if rename is None else rename.op)
         if op is None or not self._library.has(op):
             raise NoOperator(ctx.target)
-        given = bind_arguments(ctx.call, ctx.args, self._library.args(op), ctx.out_or_none())
+        given = bind_arguments(
+            ctx.call, ctx.args, self._library.args(op), ctx.out_or_none(), ctx.cast
+        )
         return Results(ctx.apply_all(op, **given, **({} if rename is None else rename.fixed)))
 
     def _shape(self, meta: TensorMeta) -> tuple[int, ...] | None:

@@ -12,13 +12,17 @@ from spirloom.torch.rules.registry import RULES
 __all__ = ["RENAMES", "RULES", "Rename", "handles"]
 
 _MODULES = (
+    "attention",
     "creation",
     "elementwise",
+    "grouped",
     "indexing",
     "layers",
     "quantized",
     "recurrent",
     "reductions",
+    "resize",
+    "search",
     "shapes",
 )
 

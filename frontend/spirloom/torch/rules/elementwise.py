@@ -70,6 +70,29 @@ def rsub(ctx: CallContext) -> Item:
     return ctx.apply("aten.sub.Tensor", a=ctx.args["other"], b=ctx.value("self"))
 
 
+@imports("aten.add.Tensor", "aten.add.Scalar")
+def add(ctx: CallContext) -> Item:
+    """self + alpha * other; the disjunction of bools."""
+    a, b, alpha = ctx.args["self"], ctx.args["other"], ctx.number("alpha", 1)
+    if ctx.out_or_none() != np.bool_:
+        return ctx.apply("aten.add.Tensor", a=a, b=b, alpha=alpha)
+    return ctx.apply("aten.logical_or", a=a, b=b) if alpha else ctx.value("self")
+
+
+@imports("aten.round.decimals")
+def rounded(ctx: CallContext) -> Item:
+    """Rounding to decimal places; negative: to a power of ten."""
+    x, decimals = ctx.value("self"), ctx.integer("decimals", 0)
+    if decimals == 0 or ctx.out_dtype().kind != "f":
+        return ctx.apply("aten.round", x=x)
+    power = ctx.filled(10.0 ** abs(decimals), ())
+    scale, unscale = "aten.mul.Tensor", "aten.div.Tensor"
+    if decimals < 0:
+        scale, unscale = unscale, scale
+    scaled = ctx.apply("aten.round", x=ctx.apply(scale, a=x, b=power))
+    return ctx.apply(unscale, a=scaled, b=power)
+
+
 @imports("aten.clamp_min", "aten.clamp_max", "aten.clamp", "aten.clip")
 def clamp(ctx: CallContext) -> Item:
     """Clamp to numbers; one bound may be absent."""

@@ -1,4 +1,4 @@
-"""Import rules of layers: convolution, pooling, resizing, normalization, attention."""
+"""Import rules of layers: convolution, pooling, normalization."""
 
 from __future__ import annotations
 
@@ -63,36 +63,6 @@ def _rank(ctx: CallContext) -> int:
 
 def _unbatched(ctx: CallContext, results: tuple[Item, ...]) -> Item:
     return Results(ctx.reshaped(result, ctx.shape()) for result in results)
-
-
-_NEAREST = [f"aten.{n}{rank}d" for n in ("upsample_nearest", "_upsample_nearest_exact")
-            for rank in (1, 2, 3)]  # fmt: skip
-_INTERPOLATING = [f"aten.upsample_{name}" for name in
-                  ("linear1d", "bilinear2d", "trilinear3d", "bicubic2d")]  # fmt: skip
-_UPSAMPLE = [*_NEAREST, *_INTERPOLATING]
-
-
-@imports(*_UPSAMPLE, *(f"{name}.vec" for name in _UPSAMPLE))
-def upsample(ctx: CallContext) -> Item:
-    """Resizing to the output size."""
-    x = ctx.value("input") if "input" in ctx.args else ctx.value("self")
-    size = ctx.shape()[2:]
-    given: dict[str, object] = {"output_size": size}
-    if "nearest" not in ctx.target:
-        given["align_corners"] = ctx.flag("align_corners")
-    op = ctx.target.removesuffix(".vec")
-    if not ctx.flag("align_corners"):
-        given |= _factors(ctx, op)
-    return ctx.apply(op, x=x, **given)
-
-
-def _factors(ctx: CallContext, op: str) -> dict[str, object]:
-    """The scale factors that the program states; they may differ from the ratio of the sizes."""
-    names = [n for n in ctx.applier.library.arg_names(op) if n.startswith("scales")]
-    listed = ctx.args.get("scale_factors")
-    given = listed if isinstance(listed, tuple) else [ctx.args.get(name) for name in names]
-    pairs = zip(names, given, strict=False)
-    return {name: float(factor) for name, factor in pairs if isinstance(factor, int | float)}
 
 
 _PLAIN = {1: "aten.conv1d", 2: "aten.convolution", 3: "aten.conv3d"}
@@ -244,40 +214,6 @@ def softmax(ctx: CallContext) -> Item:
     if not x.shape:
         return ctx.filled(0 if op == "aten._log_softmax" else 1)
     return ctx.apply(op, x=x, dim=dim)
-
-
-@imports("aten.scaled_dot_product_attention")
-def attention(ctx: CallContext) -> Item:
-    """Attention; grouped-query attention needs no flag. A boolean mask becomes an additive one."""
-    if ctx.number("dropout_p", 0) > 0:
-        raise Unsupported("it generates random values; call eval() on the module before exporting")
-    query, key, value = (ctx.value(n) for n in ("query", "key", "value"))
-    shape = query.shape
-    mask: Item = ctx.args.get("attn_mask")
-    causal = ctx.flag("is_causal")
-    if mask is not None:
-        mask = _additive_mask(ctx, mask)
-    if len(shape) == 2:
-        query, key, value = (ctx.reshaped(x, (1, *x.shape)) for x in (query, key, value))
-    given = {"query": query, "key": key, "value": value, "attn_mask": mask, "is_causal": causal}
-    found = ctx.applier.apply(
-        ctx.target, {**given, "scale": ctx.number("scale", 0.0)}, ctx.dtypes, ()
-    )[0]
-    return ctx.reshaped(found, ctx.shape())
-
-
-def _additive_mask(ctx: CallContext, mask: Value) -> Value:
-    """The additive mask of a boolean one: 0 where attention is allowed, otherwise -inf."""
-    if isinstance(mask, np.ndarray):
-        if mask.dtype == np.bool_:
-            mask = np.where(mask, 0, -np.inf)
-        return mask.astype(ctx.out_dtype())
-    if str(mask.dtype) != "b8":
-        return ctx.cast(mask, ctx.out_dtype())
-    zero, minus_inf = (ctx.filled(v, ()) for v in (0, -np.inf))
-    return ctx.applier.apply(
-        "aten.where.self", {"condition": mask, "a": zero, "b": minus_inf}, [ctx.out_dtype()], ()
-    )[0]
 
 
 @imports("aten.pad")

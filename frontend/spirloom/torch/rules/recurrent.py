@@ -43,7 +43,8 @@ def recurrent(ctx: CallContext) -> Item:
     states = ctx.values("hx") if cell.states == 2 else [ctx.value("hx")]
     params = ctx.values("params")
     directions = 2 if ctx.flag("bidirectional") else 1
-    params_per_direction = 4 if ctx.flag("has_biases") else 2
+    projected = cell.states == 2 and states[0].shape[-1] != states[1].shape[-1]
+    params_per_direction = (4 if ctx.flag("has_biases") else 2) + projected
     final_states: list[list[Value]] = []
     for layer in range(ctx.integer("num_layers")):
         layer_results = []
@@ -52,7 +53,8 @@ def recurrent(ctx: CallContext) -> Item:
             first = index * params_per_direction
             weights = params[first : first + params_per_direction]
             initial = [_state(ctx, state, index) for state in states]
-            layer_results.append(_direction(ctx, cell, x, weights, initial, d == 1))
+            made = _projecting if projected else _direction
+            layer_results.append(made(ctx, cell, x, weights, initial, d == 1))
         parts = tuple(results[0] for results in layer_results)
         x = parts[0] if len(parts) == 1 else ctx.inner("aten.cat", parts, dim=2)
         final_states += [results[1:] for results in layer_results]
@@ -68,11 +70,48 @@ def _direction(
     """The outputs of all steps, and the final states."""
     w, r, *biases = weights
     input_bias, state_bias = biases or (None, None)
-    projected = ctx.inner("aten.linear", x, w, input_bias)
-    args = {"x": projected, "weight": r, "bias": state_bias, "h0": initial[0], "reverse": reverse}
+    inputs = ctx.inner("aten.linear", x, w, input_bias)
+    return _steps(ctx, cell, inputs, r, state_bias, initial, reverse)
+
+
+def _steps(
+    ctx: CallContext, cell: _Cell, inputs: Value, weight: Value, bias: Item,
+    initial: Sequence[Item], reverse: bool,
+) -> list[Value]:  # fmt: skip
+    """The same, with the input's part of the gates computed."""
+    args = {"x": inputs, "weight": weight, "bias": bias, "h0": initial[0], "reverse": reverse}
     if cell.states == 2:
         args["c0"] = initial[1]
     return list(ctx.applier.apply(cell.op, {**args, **cell.options}, (), ()))
+
+
+def _projecting(
+    ctx: CallContext, cell: _Cell, x: Value, weights: Sequence[Value], initial: Sequence[Item],
+    reverse: bool,
+) -> list[Value]:  # fmt: skip
+    """An LSTM with `proj_size`: an LSTM without, whose weight includes the projection of the
+    previous step, and whose outputs are projected. The initial state, which is a projected one, is
+    added to the first step's input."""
+    w, r, *biases, projection = weights
+    input_bias, state_bias = biases or (None, None)
+    inputs = ctx.inner("aten.linear", x, w, input_bias)
+    h0, c0 = initial
+    if h0 is not None:
+        first = ctx.reshaped(ctx.inner("aten.linear", h0, r), (1, *inputs.shape[1:]))
+        inputs = _added_to_first_step(ctx, inputs, first, reverse)
+    combined = ctx.inner("aten.mm", r, projection)
+    y, h, c = _steps(ctx, cell, inputs, combined, state_bias, [None, c0], reverse)
+    return [ctx.inner("aten.linear", y, projection), ctx.inner("aten.linear", h, projection), c]
+
+
+def _added_to_first_step(ctx: CallContext, x: Value, addend: Value, reverse: bool) -> Value:
+    steps = x.shape[0]
+    at, rest = (steps - 1, (0, steps - 1)) if reverse else (0, (1, steps))
+    sum_of_first = ctx.inner("aten.add.Tensor", ctx.sliced(x, 0, at, at + 1), addend)
+    if steps == 1:
+        return sum_of_first
+    parts = [sum_of_first, ctx.sliced(x, 0, *rest)]
+    return ctx.inner("aten.cat", tuple(reversed(parts) if reverse else parts), dim=0)
 
 
 def _state(ctx: CallContext, state: Value, index: int) -> Item:
