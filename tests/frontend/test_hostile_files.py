@@ -261,7 +261,7 @@ def test_damaged_files_of_model_directories(
 def test_compressed_members_of_program_archives(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    program = ROOT / "tests/fuzz/corpus/torch_import/convolutions.pt2"
+    program = Path(__file__).parents[1] / "fuzz/corpus/torch_import/convolutions.pt2"
     with zipfile.ZipFile(program) as source:
         members = {name: source.read(name) for name in source.namelist()}
     weight = next(name for name in members if "/data/weights/weight" in name)

@@ -34,8 +34,8 @@ class Pool(torch.nn.Module):  # type: ignore[misc]
         if self.average:
             y: torch.Tensor = functional.avg_pool2d(x, 3, stride=1, padding=1)
             return y
-        y = functional.max_pool2d(x, 3, stride=2)
-        return y
+        pooled: torch.Tensor = functional.max_pool2d(x, 3, stride=2)
+        return pooled
 
 
 class Branches(torch.nn.Module):  # type: ignore[misc]
