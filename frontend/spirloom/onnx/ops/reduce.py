@@ -26,7 +26,7 @@ def norm(ctx: NodeContext) -> Tensor:
     x = ctx.tensor(0)
     dims, keepdim = _dims(ctx, x), bool(ctx.integer("keepdims", 1))
     if not dims:
-        return x
+        return ctx.build.emit("aten.abs", x=x)
     order = 1.0 if ctx.op_type == "ReduceL1" else 2.0
     return ctx.build.emit("aten.linalg_vector_norm", x=x, dim=dims, keepdim=keepdim, ord=order)
 
