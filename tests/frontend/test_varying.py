@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx import NodeProto, TensorProto, ValueInfoProto, helper
 from spirloom import graph_file, graph_reader
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array, Graph
@@ -17,9 +19,10 @@ from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
 from spirloom.ops import OpLibrary
 from spirloom.passes import optimize, optimize_sizes
-from spirloom.sizes import Symbol, Varying
+from spirloom.sizes import SizeExpr, Symbol, Varying
 from spirloom.varying.generalize import generalize
-from spirloom.varying.size_fit import Fitter, SizeReader, points
+from spirloom.varying.size_fit import Fitter, points
+from spirloom.varying.size_reader import SizeReader
 from spirloom.varying.specialize import specialize
 
 from codegen.select.select import Selectors, select
@@ -43,7 +46,10 @@ def varying(path: Path, library: OpLibrary, symbols: Sequence[Symbol]) -> Graph:
     def make(sizes: Mapping[str, int]) -> Graph:
         return fixed(path, library, sizes, sizes_vary=True)
 
-    return optimize_sizes(generalize(make, symbols, library), library)
+    def plain(sizes: Mapping[str, int]) -> Graph:
+        return import_model(path, library, Shapes(sizes))
+
+    return optimize_sizes(generalize(make, symbols, library, plain), library)
 
 
 def written(folder: Path, nodes: Sequence[object], **arguments: object) -> Path:
@@ -200,6 +206,39 @@ def test_selections_serve_every_size(library: OpLibrary, tmp_path: Path) -> None
         assert set(needed.variants) <= set(kept.variants), sizes
 
 
+def fitted(symbols: Sequence[Symbol], value: Callable[[Mapping[str, int]], int]) -> SizeExpr | None:
+    """The expression found when points are added as by `generalize`."""
+    chosen: list[Mapping[str, int]] = [*points(symbols)]
+    for _ in range(20):
+        fitter, values = Fitter(symbols, chosen), [value(point) for point in chosen]
+        more = fitter.open_points([values])
+        if not more:
+            return fitter.fit(values)
+        chosen += more
+    return None
+
+
+@pytest.mark.parametrize(("low", "high"), [(32, 320), (33, 320), (1, 64), (1600, 48000), (1, 9)])
+def test_divisions_are_right_everywhere(low: int, high: int) -> None:
+    """Formulas of convolutions, pools and frames: right at every size, or not found."""
+    random = np.random.default_rng(low)
+    missing = []
+    for divisor in (2, 3, 4, 16, 32, 50, 160, 256, 441, 512):
+        for factor in (1, 1, 3, -1):
+            offset = int(random.integers(-divisor, 2 * divisor)) + (high if factor < 0 else 0)
+
+            def value(point: Mapping[str, int], call: tuple[int, ...]) -> int:
+                return (call[0] * point["n"] + call[1]) // call[2]
+
+            call = factor, offset, divisor
+            expr = fitted([Symbol("n", low, high)], partial(value, call=call))
+            missing += [call] if expr is None else []
+            if expr is not None:
+                sizes = range(max(low, min(3, high - 2)), high + 1)
+                assert all(expr.value({"n": n}) == value({"n": n}, call) for n in sizes), call
+    assert not [call for call in missing if abs(call[0]) == 1 and call[2] <= high - low]
+
+
 @pytest.mark.parametrize(
     ("function", "text"),
     [
@@ -213,10 +252,8 @@ def test_selections_serve_every_size(library: OpLibrary, tmp_path: Path) -> None
     ],
 )
 def test_fits(function: object, text: str) -> None:
-    chosen = points([BATCH, SEQ])
     assert callable(function)
-    numbers = [function(p["batch"], p["seq"]) for p in chosen]
-    found = Fitter([BATCH, SEQ], chosen).fit(numbers)
+    found = fitted([BATCH, SEQ], lambda p: function(p["batch"], p["seq"]))
     assert str(found) == text
     assert found is not None
     for sizes in grid([BATCH, SEQ], range(1, 9), range(1, 41)):
@@ -234,3 +271,66 @@ def test_symbolic_ints_have_their_maximum_value() -> None:
     assert expr is not None
     value = Varying(16, expr)
     assert value == 16 and value + 1 == 17 and str(value) == "2*batch"
+
+
+def sliced_to(divisor: int) -> list[NodeProto]:
+    """The sum of the first n / divisor elements."""
+    return [
+        node("Shape", "x", "s"),
+        node("Div", "s divisor", "m"),
+        node("Slice", "x zero m", "part"),
+        node("ReduceSum", "part", keepdims=0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("divisor", "low", "high"), [(16, 32, 320), (16, 33, 320), (160, 800, 8000)]
+)
+def test_divisions(divisor: int, low: int, high: int, library: OpLibrary, tmp_path: Path) -> None:
+    path = written(
+        tmp_path, sliced_to(divisor), inputs={"x": ["n"]},
+        constants={"divisor": np.array([divisor]), "zero": np.array([0])},
+    )  # fmt: skip
+    graph = varying(path, library, [Symbol("n", low, high)])
+    for n in (low, low + 1, *range(high // 2, high // 2 + divisor + 1), high - 1, high):
+        special = specialize(graph, {"n": n}, library)
+        (part,) = special.nodes[-1].inputs()
+        assert part.shape == (n // divisor,)
+
+
+@pytest.mark.parametrize("minimum", [1, 2])
+def test_formulas_that_change_below_the_small_sizes(
+    minimum: int, library: OpLibrary, tmp_path: Path
+) -> None:
+    """x is padded to at least three rows: right from three on, refused below."""
+    path = written(
+        tmp_path,
+        [node("Shape", "x", "s"), node("Gather", "s zero", "n", axis=0),
+         node("Sub", "three n", "d"), node("Max", "d zero", "m"),
+         node("Concat", "zero zero m zero", "pads", axis=0), node("Pad", "x pads")],
+        inputs={"x": ["n", 4]},
+        constants={"zero": np.array([0]), "three": np.array([3])},
+    )  # fmt: skip
+    with pytest.raises(ImportFailure, match=rf"at the minimum, n={minimum}, output 'y' is .*3, 4"):
+        varying(path, library, [Symbol("n", minimum, 64)])
+    graph = varying(path, library, [Symbol("n", 3, 64)])
+    agree(path, library, graph, {"n": 3})
+
+
+def test_branches_at_small_sizes(library: OpLibrary, tmp_path: Path) -> None:
+    """If n > 2, x is negated, otherwise it is kept."""
+    kept = helper.make_graph([node("Identity", "x", "a")], "then", [], [info("a")])
+    negated = helper.make_graph([node("Neg", "x", "b")], "else", [], [info("b")])
+    path = written(
+        tmp_path,
+        [node("Size", "x", "n"), node("Less", "n three", "small"),
+         helper.make_node("If", ["small"], ["y"], then_branch=kept, else_branch=negated)],
+        inputs={"x": ["n"]},
+        constants={"three": np.array(3)},
+    )  # fmt: skip
+    with pytest.raises(ImportFailure, match=r"at the minimum, n=1"):
+        varying(path, library, [Symbol("n", 1, 64)])
+
+
+def info(name: str) -> ValueInfoProto:
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, None)

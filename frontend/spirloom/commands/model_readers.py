@@ -120,17 +120,19 @@ def import_onnx(
 
     growing: dict[str, str] = {}
 
-    def make(sizes: Mapping[str, int]) -> Graph:
-        sized = replace(shapes, dims={**shapes.dims, **sizes})
-        graph = import_model(
+    def plain(sizes: Mapping[str, int]) -> Graph:
+        return import_model(
             arguments.model,
             library,
-            sized,
+            replace(shapes, dims={**shapes.dims, **sizes}),
             fixed,
             arguments.float64_as_float32,
             max(arguments.constants_limit, 0) << 20,
             report,
         )
+
+    def make(sizes: Mapping[str, int]) -> Graph:
+        graph = plain(sizes)
         growing.update(make_states(graph, state_pairs(arguments.state, graph)))
         if not symbols:
             refuse_growing(graph, growing)
@@ -151,7 +153,8 @@ def import_onnx(
     symbols = symbols_of(arguments)
     if not symbols:
         return make({})
-    graph = preallocate_caches(generalize(make, symbols, library), growing, library)
+    made = generalize(make, symbols, library, plain)
+    graph = preallocate_caches(made, growing, library)
     return optimize_sizes(graph, library, skipped)
 
 

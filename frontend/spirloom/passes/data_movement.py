@@ -10,7 +10,7 @@ from spirloom.ir import ArgValue, Graph, Node, Tensor
 from spirloom.ops import OpError, OpLibrary
 from spirloom.passes.rewrite import Matcher, fused_name
 from spirloom.sizes import Varying, at, inferred_size
-from spirloom.varying.size_fit import Fitter, points
+from spirloom.varying.size_fit import Fitter, dense_points
 
 # A size, and the stride between its elements in the source.
 Dim = tuple[int, int]
@@ -138,7 +138,7 @@ class Moves:
 
     def __init__(self, graph: Graph, library: OpLibrary) -> None:
         self._library = library
-        chosen = points(graph.symbols)
+        chosen = dense_points(graph.symbols)
         self._fitter = Fitter(graph.symbols, chosen)
         # Formulas are not fitted to the last point, where models may have a different structure.
         self.points: list[Sizes] = [*chosen, {s.name: s.min for s in graph.symbols}]

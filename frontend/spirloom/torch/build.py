@@ -26,8 +26,11 @@ def build(
     """The optimized graph of a program; `report` receives the progress. Raises ImportFailure."""
     sizes, symbols = symbols_of(program, options)
 
+    def plain(chosen: Mapping[str, int]) -> Graph:
+        return import_program(program, library, options, {**sizes, **chosen}, report)
+
     def make(chosen: Mapping[str, int]) -> Graph:
-        graph = import_program(program, library, options, {**sizes, **chosen}, report)
+        graph = plain(chosen)
         optimize(
             graph,
             library,
@@ -44,7 +47,7 @@ def build(
 
     if not symbols:
         return make({})
-    return optimize_sizes(generalize(make, symbols, library), library, options.skip)
+    return optimize_sizes(generalize(make, symbols, library, plain), library, options.skip)
 
 
 def symbols_of(program: Program, options: Options) -> tuple[dict[str, int], list[Symbol]]:

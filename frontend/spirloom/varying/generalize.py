@@ -13,8 +13,12 @@ from spirloom.interval import Interval
 from spirloom.ir import ArgValue, Graph, Node, Tensor
 from spirloom.ops import OpLibrary
 from spirloom.sizes import Symbol, Varying
+from spirloom.varying.minimum import check_minimum
 from spirloom.varying.size_fit import Fitter, points
 from spirloom.varying.specialize import Sizes, sizes_text, specialize
+
+# Points beyond those of `points`, which decide between formulas.
+MAX_POINTS = 40
 
 
 @dataclass(slots=True)
@@ -57,6 +61,13 @@ class Comparison:
             self._pair(mine, theirs, f"output '{mine.name}'", here)
         for one, two in zip(self.graph.states, other.states, strict=True):
             self._pair(one.update, two.update, f"the update of state '{one.tensor.name}'", here)
+
+    def rows(self) -> Iterator[list[int]]:
+        """The values of each varying int at all points."""
+        for tensor, shapes in self.shapes.items():
+            yield from map(list, zip(tensor.shape, *shapes, strict=True))
+        for (node, index), others in self.ints.items():
+            yield from map(list, zip(_int_values(node.args[index]) or (), *others, strict=True))
 
     def _nodes(self, own: Node, node: Node, here: str) -> None:
         what = f"node '{own.name}' ({own.op})"
@@ -150,9 +161,13 @@ def _both(a: Interval | None, b: Interval | None) -> Interval | None:
 
 
 def generalize(
-    make: Callable[[Sizes], Graph], symbols: Sequence[Symbol], library: OpLibrary
+    make: Callable[[Sizes], Graph],
+    symbols: Sequence[Symbol],
+    library: OpLibrary,
+    plain: Callable[[Sizes], Graph] | None = None,
 ) -> Graph:
-    """One graph for all sizes within the symbols' bounds. `make` returns the graph at fixed sizes.
+    """One graph for all sizes within the symbols' bounds. `make` returns the graph at fixed sizes,
+    `plain` that before any pass, for models that can depend on sizes in any way.
 
     Raises ImportFailure, which names the node, for a node that cannot vary.
     """
@@ -160,13 +175,23 @@ def generalize(
     comparison = Comparison(make(chosen[0]), chosen[0])
     for sizes in chosen[1:]:
         comparison.add(make(sizes), sizes)
+    fitter = Fitter(symbols, chosen)
+    while (more := fitter.open_points(comparison.rows())) and len(chosen) < MAX_POINTS:
+        for sizes in more:
+            comparison.add(make(sizes), sizes)
+        chosen += more
+        fitter = Fitter(symbols, chosen)
     graph = comparison.graph
     graph.symbols = tuple(symbols)
-    fitter = Fitter(symbols, chosen)
     _set_arguments(comparison, fitter)
     _set_shapes(comparison, fitter, library)
-    for sizes in [*chosen, {s.name: s.min for s in symbols}]:
+    for sizes in chosen:
         specialize(graph, sizes, library)
+    smallest = {s.name: s.min for s in symbols}
+    special = specialize(graph, smallest, library)
+    if plain is not None and smallest not in chosen:
+        small = {s.name: min(point[s.name] for point in chosen) for s in symbols}
+        check_minimum(special, plain(smallest), plain(small), smallest, small)
     return graph
 
 

@@ -1,20 +1,20 @@
-"""Size expressions: fitted to values at sample sizes, and read from graph files."""
+"""Size expressions fitted to values at sample sizes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, combinations_with_replacement
-from math import gcd, prod
-from typing import Any
+from math import prod
 
 import numpy as np
 
-from spec_model.flatbuffer import MalformedBuffer
-from spec_model.graph_file import INFERRED
-from spirloom.sizes import SizeExpr, Symbol, Term, Varying
+from spirloom.sizes import SizeExpr, Symbol
+from spirloom.varying.floor_fit import FloorFit, floor_fit
 
 # Sample sizes per symbol. Smaller ranges are sampled completely.
 COUNT = 5
+_CONSECUTIVE = 12
 
 
 def points(symbols: Sequence[Symbol]) -> list[dict[str, int]]:
@@ -30,6 +30,16 @@ def points(symbols: Sequence[Symbol]) -> list[dict[str, int]]:
         chosen.append(
             {s.name: sizes[step % len(sizes)] for s, sizes in zip(symbols, lists, strict=True)}
         )
+    return [point for i, point in enumerate(chosen) if point not in chosen[:i]]
+
+
+def dense_points(symbols: Sequence[Symbol]) -> list[dict[str, int]]:
+    """`points` and consecutive sizes at both ends of each range, for values that are cheap."""
+    chosen, greatest = points(symbols), {symbol.name: symbol.max for symbol in symbols}
+    for symbol in symbols:
+        sizes = range(_sizes(symbol)[-1], symbol.max + 1)
+        ends = dict.fromkeys([*sizes[:_CONSECUTIVE], *sizes[-_CONSECUTIVE:]])
+        chosen += [{**greatest, symbol.name: size} for size in ends]
     return [point for i, point in enumerate(chosen) if point not in chosen[:i]]
 
 
@@ -52,7 +62,6 @@ Names = tuple[str, ...]
 
 MAX_DEGREE = 3
 MAX_TERMS = 3
-MAX_DIVISOR = 64
 
 
 class Fitter:
@@ -60,28 +69,59 @@ class Fitter:
 
     def __init__(self, symbols: Sequence[Symbol], points: Sequence[Sizes]) -> None:
         self._points = points
+        self._symbols = symbols
         self._names = [symbol.name for symbol in symbols]
         ranges = [symbol.max - symbol.min + 1 for symbol in symbols]
         # An expression is accepted if a further point confirms it, or if there is no other point.
         self._spare = 0 if prod(ranges) == len(points) else 1
         self._supports = list(self._all_supports())
-        self._found: dict[tuple[int, ...], SizeExpr | None] = {}
+        self._found: dict[tuple[int, ...], SizeExpr | FloorFit | None] = {}
 
     def fit(self, samples: Sequence[int]) -> SizeExpr | None:
-        """The simplest expression with these values at the points, if there is one."""
-        key = tuple(samples)
-        if key not in self._found:
-            self._found[key] = self._search(key)
-        return self._found[key]
+        """The simplest expression with these values at the points, if there is one.
 
-    def _search(self, samples: tuple[int, ...]) -> SizeExpr | None:
+        A division is accepted only if the points determine it.
+        """
+        found = self._candidate(tuple(samples))
+        return found.expr if isinstance(found, FloorFit) else found
+
+    def open_points(self, rows: Iterable[Sequence[int]]) -> list[Sizes]:
+        """Further points that confirm or refute the divisions found for the values of each row."""
+        found = [self._candidate(tuple(row)) for row in rows]
+        fits = {fit for fit in found if isinstance(fit, FloorFit)}
+        greatest = {symbol.name: symbol.max for symbol in self._symbols}
+        chosen: list[Sizes] = []
+        for name in self._names:
+            wanted = [want for fit in fits if fit.name == name for want in fit.open_sizes]
+            votes = Counter(pair for want in wanted for pair in want)
+            while wanted:  # points that serve many formulas first
+                pair = max((p for want in wanted for p in want), key=lambda p: votes[p])
+                chosen += [{**greatest, name: size} for size in pair]
+                wanted = [want for want in wanted if pair not in want]
+        fresh = [point for point in chosen if point not in self._points]
+        return [point for i, point in enumerate(fresh) if point not in fresh[:i]]
+
+    def _candidate(self, samples: tuple[int, ...]) -> SizeExpr | FloorFit | None:
+        if samples not in self._found:
+            self._found[samples] = self._search(samples)
+        return self._found[samples]
+
+    def _search(self, samples: tuple[int, ...]) -> SizeExpr | FloorFit | None:
         for support in self._supports:
             if len(support) + self._spare > len(self._points):
                 continue
             found = self._sum(support, samples)
             if found is not None:
                 return found
-        return next((f for name in self._names if (f := self._floored(name, samples))), None)
+        floors = (self._floored(symbol, samples) for symbol in self._symbols)
+        return next((floor for floor in floors if floor is not None), None)
+
+    def _floored(self, symbol: Symbol, samples: tuple[int, ...]) -> FloorFit | None:
+        known: dict[int, int] = {}
+        for point, value in zip(self._points, samples, strict=True):
+            if known.setdefault(point[symbol.name], value) != value:
+                return None  # another symbol changes it
+        return floor_fit(symbol, known)
 
     def _all_supports(self) -> Iterator[tuple[Names, ...]]:
         """Sets of products, the simplest first."""
@@ -105,93 +145,6 @@ class Fitter:
         terms = sorted(zip(factors, support, strict=True), key=lambda term: not term[1])
         return self._confirmed(SizeExpr(tuple(terms)), samples) if all(factors) else None
 
-    def _floored(self, name: str, samples: tuple[int, ...]) -> SizeExpr | None:
-        """(factor · size + offset) / divisor, where the points determine the offset uniquely."""
-        first, last = self._extremes(name)
-        sizes = [point[name] for point in self._points]
-        if sizes[first] == sizes[last]:
-            return None
-        slope = (samples[last] - samples[first]) / (sizes[last] - sizes[first])
-        for divisor in range(2, MAX_DIVISOR + 1):
-            for factor in {int(slope * divisor), int(slope * divisor) + 1}:
-                if gcd(factor, divisor) != 1:
-                    continue
-                pairs = list(zip(sizes, samples, strict=True))
-                low = max(divisor * n - factor * s for s, n in pairs)
-                high = min(divisor * (n + 1) - factor * s - 1 for s, n in pairs)
-                if low == high:
-                    constant = ((low, ()),) if low else ()
-                    return SizeExpr(((factor, (name,)), *constant), divisor)
-        return None
-
-    def _extremes(self, name: str) -> tuple[int, int]:
-        order = sorted(range(len(self._points)), key=lambda i: self._points[i][name])
-        return order[0], order[-1]
-
     def _confirmed(self, expr: SizeExpr, samples: tuple[int, ...]) -> SizeExpr | None:
         values = (expr.value(point) for point in self._points)
         return expr if all(a == b for a, b in zip(values, samples, strict=True)) else None
-
-
-MAX_SIZE = (1 << 31) - 1
-MAX_FACTORS = 4
-
-
-class SizeReader:
-    """The symbols and expressions of a graph file's root table, checked."""
-
-    def __init__(self, root: Any) -> None:
-        self.symbols = tuple(_symbol(i, entry) for i, entry in enumerate(root.symbols or []))
-        self._greatest = {symbol.name: symbol.max for symbol in self.symbols}
-        if len(self._greatest) != len(self.symbols):
-            raise MalformedBuffer("two of its symbols have one name")
-        self._exprs = [self._expr(i, entry) for i, entry in enumerate(root.sizes or [])]
-
-    def varying(
-        self, ints: tuple[int, ...], sizes: Any, what: str, may_be_inferred: bool = False
-    ) -> tuple[int, ...]:
-        """The ints, with symbolic ones as Varying. `sizes` is the accompanying field."""
-        entries = [] if sizes is None else [int(entry) for entry in sizes]
-        if not entries:
-            return ints
-        known = [entry for entry in entries if entry != INFERRED or not may_be_inferred]
-        if len(entries) != len(ints) or max(known, default=0) > len(self._exprs):
-            raise MalformedBuffer(f"{what} has the sizes {entries} for {list(ints)}")
-        return tuple(
-            self._one(value, entry, what) for value, entry in zip(ints, entries, strict=True)
-        )
-
-    def _one(self, value: int, entry: int, what: str) -> int:
-        if entry == 0:
-            return value
-        if entry == INFERRED:
-            return Varying(value, None)
-        expr = self._exprs[entry - 1]
-        if expr.value(self._greatest) != value:
-            raise MalformedBuffer(f"{what} has {value}, but {expr} is its maximum")
-        return Varying(value, expr)
-
-    def _expr(self, index: int, entry: Any) -> SizeExpr:
-        terms: list[Term] = []
-        for term in entry.terms or []:
-            indices = [] if term.symbols is None else [int(position) for position in term.symbols]
-            if len(indices) > MAX_FACTORS or max(indices, default=0) >= max(len(self.symbols), 1):
-                raise MalformedBuffer(f"size {index} multiplies the symbols {indices}")
-            terms.append(
-                (int(term.factor), tuple(self.symbols[position].name for position in indices))
-            )
-        if entry.divisor < 1:
-            raise MalformedBuffer(f"size {index} is divided by {entry.divisor}")
-        return SizeExpr(tuple(terms), int(entry.divisor))
-
-
-def _symbol(index: int, entry: Any) -> Symbol:
-    try:
-        name = "" if entry.name is None else entry.name.decode()
-    except UnicodeDecodeError as error:
-        raise MalformedBuffer(f"the name {entry.name!r} is not UTF-8") from error
-    if not name or not 0 <= entry.min <= entry.max <= MAX_SIZE:
-        raise MalformedBuffer(
-            f"symbol {index} ({name!r}) has the bounds {entry.min} and {entry.max}"
-        )
-    return Symbol(name, int(entry.min), int(entry.max))

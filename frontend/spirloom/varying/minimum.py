@@ -1,0 +1,84 @@
+"""Compares what a model computes at its minimum sizes with larger sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import zip_longest
+
+import numpy as np
+
+from spirloom.errors import ImportFailure
+from spirloom.ir import ArgValue, Graph, Node, Tensor
+from spirloom.varying.specialize import Sizes, sizes_text
+
+# Operators that only rearrange or repeat elements. At sizes of 1 and 2, an importer and the passes
+# omit, merge and move them.
+_REARRANGING = frozenset((
+    "aten._to_copy",
+    "aten.cat",
+    "aten.clone",
+    "aten.expand",
+    "aten.permute",
+    "aten.repeat",
+    "aten.select.int",
+    "aten.slice.Tensor",
+    "aten.view",
+))  # fmt: skip
+_SMALL = 16  # elements of a constant that is compared
+
+
+def check_minimum(
+    graph: Graph, smallest: Graph, small: Graph, sizes: Sizes, small_sizes: Sizes
+) -> None:
+    """Raises ImportFailure unless a model computes the same at its minimum sizes.
+
+    graph     the symbolic graph at the minimum sizes
+    smallest  the graph that was imported at these sizes, before any pass
+    small     the graph of the smallest sizes that formulas were derived from, before any pass
+    """
+    stated = {tensor.name: tensor for tensor in graph.outputs}
+    for tensor in smallest.outputs:
+        by_formula = stated.get(tensor.name, tensor)
+        if by_formula.shape != tensor.shape:
+            what = f"output '{tensor.name}' is {tensor}, and {by_formula} by its formula"
+            _refuse(what, sizes, small_sizes)
+    for node, other in zip_longest(_computing(smallest), _computing(small)):
+        if node is None or other is None or not _same(node, other):
+            _refuse(f"{_text(node)} takes the place of {_text(other)}", sizes, small_sizes)
+
+
+def _text(node: Node | None) -> str:
+    return "nothing" if node is None else f"node '{node.name}' ({node.op})"
+
+
+def _refuse(what: str, sizes: Sizes, small_sizes: Sizes) -> None:
+    raise ImportFailure(
+        f"The model cannot vary in size: at the minimum, {sizes_text(sizes)}, {what}, not as at "
+        f"{sizes_text(small_sizes)}. Raise the minimum, or import it with fixed sizes."
+    )
+
+
+def _computing(graph: Graph) -> Iterator[Node]:
+    return (node for node in graph.nodes if node.op not in _REARRANGING)
+
+
+def _same(a: Node, b: Node) -> bool:
+    """Whether two nodes compute the same, apart from sizes and layout of their tensors."""
+    return a.op == b.op and all(map(_same_arg, a.args, b.args))
+
+
+def _same_arg(a: ArgValue, b: ArgValue) -> bool:
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return a.dtype is b.dtype and _same_values(a, b)
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return all(map(_same_arg, a, b))
+    if isinstance(a, bool) or isinstance(b, bool):
+        return a == b
+    return (isinstance(a, int) and isinstance(b, int)) or a == b
+
+
+def _same_values(a: Tensor, b: Tensor) -> bool:
+    """Whether the elements of a small constant occur in that of larger sizes."""
+    if a.data is None or b.data is None or max(a.data.size, b.data.size) > _SMALL:
+        return True
+    return bool(np.isin(a.data, b.data).all()) or bool(np.isnan(a.data).any())

@@ -1,0 +1,72 @@
+"""Size expressions read from graph files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spec_model.flatbuffer import MalformedBuffer
+from spec_model.graph_file import INFERRED
+from spirloom.sizes import SizeExpr, Symbol, Term, Varying
+
+MAX_SIZE = (1 << 31) - 1
+MAX_FACTORS = 4
+
+
+class SizeReader:
+    """The symbols and expressions of a graph file's root table, checked."""
+
+    def __init__(self, root: Any) -> None:
+        self.symbols = tuple(_symbol(i, entry) for i, entry in enumerate(root.symbols or []))
+        self._greatest = {symbol.name: symbol.max for symbol in self.symbols}
+        if len(self._greatest) != len(self.symbols):
+            raise MalformedBuffer("two of its symbols have one name")
+        self._exprs = [self._expr(i, entry) for i, entry in enumerate(root.sizes or [])]
+
+    def varying(
+        self, ints: tuple[int, ...], sizes: Any, what: str, may_be_inferred: bool = False
+    ) -> tuple[int, ...]:
+        """The ints, with symbolic ones as Varying. `sizes` is the accompanying field."""
+        entries = [] if sizes is None else [int(entry) for entry in sizes]
+        if not entries:
+            return ints
+        known = [entry for entry in entries if entry != INFERRED or not may_be_inferred]
+        if len(entries) != len(ints) or max(known, default=0) > len(self._exprs):
+            raise MalformedBuffer(f"{what} has the sizes {entries} for {list(ints)}")
+        return tuple(
+            self._one(value, entry, what) for value, entry in zip(ints, entries, strict=True)
+        )
+
+    def _one(self, value: int, entry: int, what: str) -> int:
+        if entry == 0:
+            return value
+        if entry == INFERRED:
+            return Varying(value, None)
+        expr = self._exprs[entry - 1]
+        if expr.value(self._greatest) != value:
+            raise MalformedBuffer(f"{what} has {value}, but {expr} is its maximum")
+        return Varying(value, expr)
+
+    def _expr(self, index: int, entry: Any) -> SizeExpr:
+        terms: list[Term] = []
+        for term in entry.terms or []:
+            indices = [] if term.symbols is None else [int(position) for position in term.symbols]
+            if len(indices) > MAX_FACTORS or max(indices, default=0) >= max(len(self.symbols), 1):
+                raise MalformedBuffer(f"size {index} multiplies the symbols {indices}")
+            terms.append(
+                (int(term.factor), tuple(self.symbols[position].name for position in indices))
+            )
+        if entry.divisor < 1:
+            raise MalformedBuffer(f"size {index} is divided by {entry.divisor}")
+        return SizeExpr(tuple(terms), int(entry.divisor))
+
+
+def _symbol(index: int, entry: Any) -> Symbol:
+    try:
+        name = "" if entry.name is None else entry.name.decode()
+    except UnicodeDecodeError as error:
+        raise MalformedBuffer(f"the name {entry.name!r} is not UTF-8") from error
+    if not name or not 0 <= entry.min <= entry.max <= MAX_SIZE:
+        raise MalformedBuffer(
+            f"symbol {index} ({name!r}) has the bounds {entry.min} and {entry.max}"
+        )
+    return Symbol(name, int(entry.min), int(entry.max))
