@@ -62,8 +62,9 @@ class NodeProblem:
 
 
 class NodesUnsupported(ImportFailure):
-    """A model with nodes that cannot be imported: all of them."""
+    """A model with nodes that cannot be imported: all of them, and a remedy."""
 
-    def __init__(self, message: str, problems: tuple[NodeProblem, ...]) -> None:
-        super().__init__(message, *(f"  {problem}" for problem in problems))
+    def __init__(self, message: str, problems: tuple[NodeProblem, ...], remedy: str = "") -> None:
+        lines = [message, *(f"  {problem}" for problem in problems), remedy]
+        super().__init__(*filter(None, lines))
         self.problems = problems

@@ -34,7 +34,14 @@ def test_shape_is_set(library: OpLibrary, tmp_path: Path) -> None:
     ("shape", "shapes", "message"),
     [
         (("n", "m"), Shapes(), "leaves input dimensions open. Set them with --dim n=N --dim m=N."),
-        ((None, 3), Shapes(), "Set them with --shape x=N,N,…"),
+        ((None, 3), Shapes(), "Set them with --dim x.0=N. MIN..MAX instead of N"),
+        (("?", -1), Shapes(), "Set them with --dim x.0=N --dim x.1=N."),
+        (None, Shapes(), "Set them with --shape x=N,N,…"),
+        (
+            ("n", 3),
+            Shapes(dims={"n": 2}, inputs={"x": (2, 3)}),
+            "--dim n has no effect: --shape sets all dimensions of its inputs.",
+        ),
         ((2, 3), Shapes(dims={"n": 1}), "--dim names no dimension of an input: n. The named"),
         ((2, 3), Shapes(inputs={"z": (1,)}), "--shape names no input: z. The inputs are: x."),
         ((2, 3), Shapes(inputs={"x": (1,)}), "--shape x has 1 dimensions; the input has 2."),

@@ -43,8 +43,9 @@ def partitioned(
 ) -> Partitioned[Graph]:
     path = folder / "model.onnx"
     path.write_bytes(made.SerializeToString())
-    options = Options(library, shapes or Shapes(), stay=stay, costs=costs)
-    return partition_model(path, read(path), options, lambda graph: graph)
+    read_model, remaining = read(path, shapes or Shapes())
+    options = Options(library, remaining, stay=stay, costs=costs)
+    return partition_model(path, read_model, options, lambda graph: graph)
 
 
 def reasons(found: Partitioned[Graph]) -> Mapping[str, str]:
@@ -212,7 +213,8 @@ def test_damaged_models(seed: int, tmp_path: Path, library: OpLibrary) -> None:
         path = tmp_path / "model.onnx"
         path.write_bytes(bytes(damaged))
         try:
-            partition_model(path, read(path), Options(library), lambda graph: graph)
+            read_model, shapes = read(path, Shapes())
+            partition_model(path, read_model, Options(library, shapes), lambda graph: graph)
         except ImportFailure as error:
             assert str(error)
 

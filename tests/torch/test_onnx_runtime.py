@@ -31,10 +31,12 @@ def check(
     attributes: Mapping[str, object],
     result: int = TensorProto.FLOAT,
     opset: int = 21,
+    tolerance: float = 1e-5,
 ) -> None:
     """Compares the output of one node. `names` are its inputs; `-` is an absent one."""
     inputs = ["" if name == "-" else name for name in names.split()]
-    node = helper.make_node(op, inputs, ["y"], **attributes)
+    domain, _, op = op.rpartition(".")
+    node = helper.make_node(op, inputs, ["y"], domain=domain, **attributes)
     graph = helper.make_graph(
         [node],
         op,
@@ -45,14 +47,14 @@ def check(
         [helper.make_tensor_value_info("y", result, None)],
         [numpy_helper.from_array(value, name) for name, value in constants.items()],
     )
-    opsets = [helper.make_opsetid("", opset)]
+    opsets = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=9)
     (expected,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, arrays)
     path = tmp_path / "model.onnx"
     path.write_bytes(model.SerializeToString())
     found = reference_run.run(import_model(path, LIBRARY, Shapes()), arrays)["y"]
     assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
-    tolerance = 1e-3 if expected.dtype == np.float16 else 1e-5
+    tolerance = 1e-3 if expected.dtype == np.float16 else tolerance
     np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
 
 
@@ -131,4 +133,78 @@ def test_cumulative_sum(exclusive: int, reverse: int, tmp_path: Path) -> None:
     check(
         "CumSum", "x a", {"x": x}, {"a": np.array(1)}, tmp_path,
         {"exclusive": exclusive, "reverse": reverse},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["edge", "reflect", "wrap", "constant"])
+@pytest.mark.parametrize("pads", [[-1, 2, 0, -2], [1, -1, -2, 3], [-2, -1, 0, 0]], ids=str)
+def test_negative_pads(mode: str, pads: list[int], tmp_path: Path) -> None:
+    given = {"x": random(6, 7)}
+    check("Pad", "x p", given, {"p": np.array(pads)}, tmp_path, {"mode": mode}, opset=19)
+
+
+def scaled(scale: float, zero: int, names: str = "s z", kind: type = np.uint8) -> Arrays:
+    """A scale and a zero point, by these names."""
+    return dict(zip(names.split(), (np.float32(scale), np.array(zero, kind)), strict=True))
+
+
+BYTES: Arrays = {
+    "a": np.random.default_rng(0).integers(0, 256, (2, 3, 4, 5)).astype(np.uint8),
+    "b": np.random.default_rng(1).integers(0, 256, (2, 3, 4, 5)).astype(np.uint8),
+}
+SCALES = scaled(0.03, 120, "sa za") | scaled(0.05, 90, "sb zb") | scaled(0.07, 100, "sy zy")
+
+
+@pytest.mark.parametrize(
+    ("op", "names", "attributes"),
+    [
+        ("QLinearAdd", "a sa za b sb zb sy zy", {}),
+        ("QLinearMul", "a sa za b sb zb sy zy", {}),
+        ("QLinearSigmoid", "a sa za sy zy", {}),
+        ("QLinearLeakyRelu", "a sa za sy zy", {"alpha": 0.1}),
+        ("QLinearGlobalAveragePool", "a sa za sy zy", {}),
+        ("QLinearConcat", "sy zy a sa za b sb zb", {"axis": 1}),
+    ],
+)
+def test_runtime_quantized(
+    op: str, names: str, attributes: dict[str, object], tmp_path: Path
+) -> None:
+    used = names.split()
+    check(
+        f"com.microsoft.{op}", names, {n: v for n, v in BYTES.items() if n in used},
+        {n: v for n, v in SCALES.items() if n in used}, tmp_path, attributes, TensorProto.UINT8,
+        opset=17, tolerance=1,
+    )  # fmt: skip
+
+
+def test_matmul_integer_to_float(tmp_path: Path) -> None:
+    x = np.arange(24).reshape(4, 6).astype(np.uint8)
+    w = np.arange(-15, 15).reshape(6, 5).astype(np.int8)
+    columns = np.linspace(0.01, 0.05, 5).astype(np.float32)
+    constants = {"w": w, "ws": columns, "b": random(5)} | scaled(0.03, 12, "xs xz")
+    constants["wz"] = np.zeros(5, np.int8)
+    check(
+        "com.microsoft.MatMulIntegerToFloat", "x w xs ws xz wz b", {"x": x}, constants, tmp_path,
+        {}, opset=17,
+    )  # fmt: skip
+
+
+def test_dynamic_quantization(tmp_path: Path) -> None:
+    """The results agree within the error of ONNX Runtime's 8-bit activations."""
+    weight = np.random.default_rng(2).integers(-100, 100, (6, 5)).astype(np.int8)
+    constants: Arrays = {"w": weight, "b": random(5)} | scaled(0.01, 3, "s z", np.int8)
+    check(
+        "com.microsoft.DynamicQuantizeMatMul", "x w s z b", {"x": random(4, 6)}, constants,
+        tmp_path, {}, opset=17, tolerance=0.02,
+    )  # fmt: skip
+    gates: Arrays = {
+        "w": np.random.default_rng(3).integers(-100, 100, (2, 6, 12)).astype(np.int8),
+        "r": np.random.default_rng(4).integers(-100, 100, (2, 3, 12)).astype(np.int8),
+        "b": random(2, 24),
+        "ws": np.array([0.01, 0.02], np.float32), "wz": np.array([0, 0], np.int8),
+        "rs": np.array([0.02, 0.01], np.float32), "rz": np.array([0, 0], np.int8),
+    }  # fmt: skip
+    check(
+        "com.microsoft.DynamicQuantizeLSTM", "x w r b - - - - ws wz rs rz", {"x": random(7, 2, 6)},
+        gates, tmp_path, {"hidden_size": 3, "direction": "bidirectional"}, opset=17, tolerance=0.05,
     )  # fmt: skip

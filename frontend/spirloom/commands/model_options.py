@@ -26,7 +26,8 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=N",
-        help="the size of an open dimension; MIN..MAX keeps it symbolic",
+        help="the size of an open dimension; MIN..MAX keeps it symbolic; the name of another one "
+        "makes both equal (ONNX). INPUT.AXIS is a dimension without a name",
     )
     parser.add_argument(
         "--shape", action="append", default=[], metavar="INPUT=N,N,…", help="the shape of an input"
@@ -42,8 +43,8 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         "--constant-input",
         action="append",
         default=[],
-        metavar="INPUT=FILE.npy",
-        help="replace an input by the constant in a NumPy file",
+        metavar="INPUT=VALUE|FILE.npy",
+        help="replace an input by a constant: a number, a list such as [1,2], or a NumPy file",
     )
     parser.add_argument(
         "--ignore-stated-shapes",
@@ -92,6 +93,8 @@ def archive_options(arguments: argparse.Namespace) -> Options:
             "--shape is for ONNX models. An exported program has the sizes of its export, except "
             "for dynamic dimensions, which --dim sets."
         )
+    for name, other in _ties(arguments).items():
+        raise ImportFailure(f"--dim {name}={other}: equal dimensions are for ONNX models.")
     return Options(
         sizes=_dims(arguments),
         symbols={symbol.name: symbol for symbol in symbols_of(arguments)},
@@ -107,7 +110,11 @@ def shapes_of(arguments: argparse.Namespace) -> Shapes:
     from spirloom.onnx.inputs import Shapes
 
     return Shapes(
-        _dims(arguments), _inputs(arguments), _ranges(arguments), arguments.ignore_stated_shapes
+        _dims(arguments),
+        _inputs(arguments),
+        _ranges(arguments),
+        arguments.ignore_stated_shapes,
+        _ties(arguments),
     )
 
 
@@ -124,12 +131,23 @@ def quantization_of(arguments: argparse.Namespace) -> Quantization | None:
 
 def _dims(arguments: argparse.Namespace) -> dict[str, int]:
     dims = {
-        name: _sizes(text, "--dim") for name, text in map(_pair, arguments.dim) if ".." not in text
+        name: _sizes(text, "--dim")
+        for name, text in map(_pair, arguments.dim)
+        if ".." not in text and not _is_name(text)
     }
     for name, sizes in dims.items():
         if len(sizes) != 1:
             raise ImportFailure(f"--dim {name} must be one size, not {len(sizes)}.")
     return {name: sizes[0] for name, sizes in dims.items()}
+
+
+def _ties(arguments: argparse.Namespace) -> dict[str, str]:
+    return {name: text for name, text in map(_pair, arguments.dim) if _is_name(text)}
+
+
+def _is_name(text: str) -> bool:
+    """Whether the text is the name of a dimension, not a size or a range."""
+    return ".." not in text and (text[:1].isalpha() or text[:1] == "_")
 
 
 def _inputs(arguments: argparse.Namespace) -> dict[str, tuple[int, ...]]:
@@ -177,11 +195,15 @@ def _range(text: str) -> Interval:
 
 
 def arrays_of(texts: Sequence[str]) -> dict[str, Array]:
-    """Arrays by name, from options of the form NAME=FILE.npy."""
+    """Arrays by name, from options of the form NAME=VALUE or NAME=FILE.npy."""
     import numpy as np
 
     arrays = {}
     for name, file in map(_pair, texts):
+        literal = _literal(file)
+        if literal is not None:
+            arrays[name] = literal
+            continue
         try:
             with open_regular(Path(file)) as stream:
                 loaded = np.load(stream, allow_pickle=False)
@@ -192,6 +214,19 @@ def arrays_of(texts: Sequence[str]) -> dict[str, Array]:
             raise ImportFailure(f"{file} has several arrays. Use a .npy file, which has one.")
         arrays[name] = loaded
     return arrays
+
+
+def _literal(text: str) -> Array | None:
+    """The array of a number or a list of numbers. None for other texts."""
+    import json
+
+    import numpy as np
+
+    try:
+        made = np.array(json.loads(text))
+    except (ValueError, OverflowError, RecursionError):
+        return None
+    return made if made.dtype.kind in "biuf" else None
 
 
 def _sizes(text: str, option: str) -> tuple[int, ...]:

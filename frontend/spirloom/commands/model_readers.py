@@ -124,7 +124,7 @@ def import_onnx(
         return import_model(
             arguments.model,
             library,
-            replace(shapes, dims={**shapes.dims, **sizes}),
+            shapes.with_dims(sizes),
             fixed,
             arguments.float64_as_float32,
             max(arguments.constants_limit, 0) << 20,

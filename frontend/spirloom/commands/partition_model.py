@@ -83,9 +83,9 @@ def _of_onnx(arguments: argparse.Namespace, library: OpLibrary) -> Report:
             f"--dim {symbol.name} must be one size: an ONNX model is partitioned for fixed sizes. "
             f"Use --dim {symbol.name}={symbol.max}."
         )
-    shapes, fixed = shapes_of(arguments), arrays_of(arguments.constant_input)
+    shapes, fixed = shapes_of(arguments).with_dims({}), arrays_of(arguments.constant_input)
     limit = max(arguments.constants_limit, 0) << 20
-    model = read(arguments.model, fixed, arguments.float64_as_float32)
+    model, shapes = read(arguments.model, shapes, fixed, arguments.float64_as_float32)
     options = Options(library, shapes, constants_limit=limit)
     return partition_model(arguments.model, model, options, lambda graph: None).report
 

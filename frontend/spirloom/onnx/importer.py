@@ -15,13 +15,15 @@ from spirloom.ir import Array, Graph, Tensor
 from spirloom.onnx import reader, registry, values
 from spirloom.onnx.constant_folding import register_evaluators
 from spirloom.onnx.constant_folding.registry import EVALUATORS, NotFolded, fold
+from spirloom.onnx.constant_inputs import set_constant_inputs, single_values
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.control_flow import CONTROL
 from spirloom.onnx.dtypes import to_float32
 from spirloom.onnx.external_data import external_bytes
 from spirloom.onnx.functions import Functions, own_copy, used_names
-from spirloom.onnx.inputs import Shapes, read_inputs, set_constant_inputs
+from spirloom.onnx.inputs import Shapes, read_inputs
 from spirloom.onnx.narrowing import Narrowing
+from spirloom.onnx.open_dims import name_open_dims
 from spirloom.onnx.ops import register_converters
 from spirloom.onnx.opset_upgrade import check_arity, modern_inputs
 from spirloom.onnx.registry import CONVERTERS, converter_name
@@ -60,19 +62,26 @@ def import_model(
                         times the size of the model
     report              receives the progress
     """
-    model = read(path, fixed, float64_as_float32)
+    model, shapes = read(path, shapes, fixed, float64_as_float32)
     return Importer(path, model, library, shapes, constants_limit, report).run()
 
 
 def read(
-    path: Path, fixed: Mapping[str, Array] | None = None, float64_as_float32: bool = False
-) -> ModelProto:
-    """An ONNX file, checked, with the options for inputs and float64. Raises ImportFailure."""
+    path: Path,
+    shapes: Shapes,
+    fixed: Mapping[str, Array] | None = None,
+    float64_as_float32: bool = False,
+) -> tuple[ModelProto, Shapes]:
+    """An ONNX file, checked, with the options for inputs and float64, and the options that remain.
+    Raises ImportFailure.
+    """
     model = reader.read_model(path)
-    set_constant_inputs(model, fixed or {})
+    name_open_dims(model.graph)
+    single, shapes = single_values(model.graph, shapes)
+    set_constant_inputs(model, {**single, **(fixed or {})})
     if float64_as_float32:
         to_float32(model)
-    return model
+    return model, shapes
 
 
 def supported_ops() -> list[str]:
@@ -268,7 +277,7 @@ class Importer:
     def _unsupported(self) -> NodesUnsupported:
         problems = tuple(_problem(node, reason) for node, reason in self.problems)
         first = f"{self._path}: {len(problems)} of {self._count} nodes cannot be imported:"
-        return NodesUnsupported(first, problems)
+        return NodesUnsupported(first, problems, _ON_THE_HOST)
 
     def _output(self, info: ValueInfoProto) -> Tensor:
         """The tensor of an output: computed by a node, not shared, with the name of the output."""
@@ -287,6 +296,12 @@ class Importer:
             tensor = self._builder.emit("aten._to_copy", x=tensor, dtype=str(tensor.dtype))
             tensor.name = info.name
         return tensor
+
+
+_ON_THE_HOST = (
+    "spirloom.onnx.load (Python) runs such nodes on the host and the others on the device; "
+    "spirloom partition reports which."
+)
 
 
 def _problem(node: NodeProto, reason: str) -> NodeProblem:

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, numpy_helper
+from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto
 
 from spirloom import interval
 from spirloom.errors import ImportFailure, Unsupported
 from spirloom.interval import EVERYTHING, Interval
-from spirloom.ir import MAX_RANK, Array, DType, Tensor
+from spirloom.ir import MAX_RANK, DType, Tensor
 from spirloom.onnx.dtypes import numpy_type, type_name
 from spirloom.value_bounds import ValueRange, exact_interval, is_wide, narrow_type
 
@@ -157,57 +157,27 @@ def _constant_shape(name: str, graph: GraphProto) -> list[int]:
 class Shapes:
     """Options for inputs: sizes of named dimensions, complete shapes, bounds.
 
-    `ignore_stated`: shapes of other values that the model states are not compared.
+    `ignore_stated`: shapes of other values that the model states are not compared. `ties`: for a
+    dimension, the one that it equals.
     """
 
     dims: Mapping[str, int] = field(default_factory=dict)
     inputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     ranges: Mapping[str, Interval] = field(default_factory=dict)
     ignore_stated: bool = False
+    ties: Mapping[str, str] = field(default_factory=dict)
 
-
-def set_constant_inputs(model: ModelProto, fixed: Mapping[str, Array]) -> None:
-    """Converts inputs to constants, in place. Raises ImportFailure for unknown or wrong ones."""
-    infos = {info.name: info for info in model.graph.input}
-    unknown = sorted(set(fixed) - set(infos))
-    if unknown:
-        raise ImportFailure(
-            f"--constant-input names no input: {', '.join(unknown)}. "
-            f"The inputs are: {', '.join(infos)}."
-        )
-    kept = [t for t in model.graph.initializer if t.name not in fixed]
-    del model.graph.initializer[:]
-    model.graph.initializer.extend(kept)
-    for name, value in fixed.items():
-        typed = _of_input(infos[name], value)
-        model.graph.initializer.append(numpy_helper.from_array(typed, name))
-
-
-def _of_input(info: ValueInfoProto, value: Array) -> Array:
-    """The value in the input's element type and shape."""
-    kind = info.type.tensor_type
-    try:
-        dtype = numpy_type(kind.elem_type)
-    except Unsupported as error:
-        raise ImportFailure(f"Input '{info.name}' cannot be a constant: {error}.") from error
-    typed = value.astype(dtype)
-    if not np.array_equal(typed, value, equal_nan=dtype.kind == "f"):
-        raise ImportFailure(
-            f"--constant-input {info.name} has elements that the input's type, {dtype}, cannot "
-            "represent."
-        )
-    dims = kind.shape.dim
-    fits = len(dims) == value.ndim and all(
-        not d.HasField("dim_value") or d.dim_value == n
-        for d, n in zip(dims, value.shape, strict=True)
-    )
-    if kind.HasField("shape") and not fits:
-        stated = [d.dim_value if d.HasField("dim_value") else d.dim_param or "?" for d in dims]
-        raise ImportFailure(
-            f"--constant-input {info.name} has the shape {list(value.shape)}; the input has "
-            f"{stated}."
-        )
-    return typed
+    def with_dims(self, sizes: Mapping[str, int]) -> Shapes:
+        """These options with the sizes of further dimensions, and of those that equal them."""
+        dims = {**self.dims, **sizes}
+        for name, other in self.ties.items():
+            if other not in dims:
+                raise ImportFailure(
+                    f"--dim {name}={other}: '{other}' has no size. Set it with --dim {other}=N or "
+                    f"--dim {other}=MIN..MAX."
+                )
+            dims[name] = dims[other]
+        return replace(self, dims=dims, ties={})
 
 
 def read_inputs(
@@ -255,30 +225,35 @@ def _read_input(
 def _check_dims(infos: list[ValueInfoProto], path: Path, shapes: Shapes) -> None:
     """Raises ImportFailure with all dimensions without a size, or with all unknown names."""
     named: dict[str, bool] = {}  # dimension → whether an input without --shape has it
-    unnamed = []
+    shapeless = []
     for info in infos:
         given = info.name in shapes.inputs
         kind = info.type.tensor_type
         if not kind.HasField("shape") and not given:
-            unnamed.append(info.name)
+            shapeless.append(info.name)
         for dim in kind.shape.dim:
             if dim.dim_param:
                 named[dim.dim_param] = named.get(dim.dim_param, False) or not given
-            elif not dim.HasField("dim_value") and not given:
-                unnamed.append(info.name)
     unknown = [name for name in shapes.dims if name not in named]
     if unknown:
         raise ImportFailure(
             f"--dim names no dimension of an input: {', '.join(unknown)}. "
             f"The named dimensions are: {', '.join(named) or 'none'}."
         )
+    unused = [name for name in shapes.dims if not named[name]]
+    if unused:
+        raise ImportFailure(
+            f"--dim {unused[0]} has no effect: --shape sets all dimensions of its inputs. Use "
+            "--dim for each dimension instead."
+        )
     flags = [
         f"--dim {name}=N" for name, open_ in named.items() if open_ and name not in shapes.dims
     ]
-    flags += [f"--shape {name}=N,N,…" for name in dict.fromkeys(unnamed)]
+    flags += [f"--shape {name}=N,N,…" for name in dict.fromkeys(shapeless)]
     if flags:
         raise ImportFailure(
-            f"{path} leaves input dimensions open. Set them with {' '.join(flags)}."
+            f"{path} leaves input dimensions open. Set them with {' '.join(flags)}. MIN..MAX "
+            "instead of N keeps a dimension dynamic; --dim NAME=OTHER makes two equal."
         )
 
 

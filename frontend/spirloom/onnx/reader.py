@@ -41,8 +41,8 @@ MIN_OPSET = 1
 MAX_OPSET = 23
 DEFAULT_DOMAINS = ("", "ai.onnx")
 
+RUNTIME_DOMAIN = "com.microsoft"
 # Operators that ONNX Runtime writes in the default domain.
-_RUNTIME_DOMAIN = "com.microsoft"
 _RUNTIME_OPS = ("SimplifiedLayerNormalization",)
 
 # The limit of Protocol Buffers.
@@ -113,9 +113,9 @@ def _name_domains(model: ModelProto) -> None:
     """Sets the domain of ONNX Runtime's operators, in place."""
     nodes = [n for n in model.graph.node if n.op_type in _RUNTIME_OPS]
     for node in nodes:
-        node.domain = _RUNTIME_DOMAIN
-    if nodes and all(o.domain != _RUNTIME_DOMAIN for o in model.opset_import):
-        model.opset_import.add(domain=_RUNTIME_DOMAIN, version=1)
+        node.domain = RUNTIME_DOMAIN
+    if nodes and all(o.domain != RUNTIME_DOMAIN for o in model.opset_import):
+        model.opset_import.add(domain=RUNTIME_DOMAIN, version=1)
 
 
 def _text_is_valid(message: Message) -> bool:
@@ -133,12 +133,16 @@ def _check(model: ModelProto, path: Path, opset: int) -> None:
     known = opset <= onnx.defs.onnx_opset_version() and model.ir_version <= onnx.IR_VERSION
     if not known or model.ByteSize() > _CHECKER_LIMIT:
         return
-    # The checker requires shapes of inputs and outputs. The importer does not.
+    # The checker requires shapes of inputs and outputs, and types. The importer does not.
     infos = [*model.graph.input, *model.graph.output]
     shapeless = [i for i in infos if not i.type.tensor_type.HasField("shape")]
     for info in shapeless:
         if info.type.HasField("tensor_type"):
             info.type.tensor_type.shape.SetInParent()
+    untyped = [info for info in model.graph.output if not info.type.WhichOneof("value")]
+    for info in untyped:
+        info.type.tensor_type.elem_type = TensorProto.FLOAT
+        info.type.tensor_type.shape.SetInParent()
     external = [t for t in messages(model) if is_external(t)]
     sizes = [tuple(tensor.dims) for tensor in external]
     for tensor in external:  # already checked: empty for ONNX's checker
@@ -155,3 +159,5 @@ def _check(model: ModelProto, path: Path, opset: int) -> None:
         for info in shapeless:
             if info.type.HasField("tensor_type"):
                 info.type.tensor_type.ClearField("shape")
+        for info in untyped:  # the type is that of the computed value
+            info.ClearField("type")

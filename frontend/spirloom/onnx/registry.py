@@ -8,7 +8,7 @@ from onnx import NodeProto
 
 from spirloom.builder import Value
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.reader import DEFAULT_DOMAINS
+from spirloom.onnx.reader import DEFAULT_DOMAINS, RUNTIME_DOMAIN
 
 Converter = Callable[[NodeContext], Value | Sequence[Value]]
 
@@ -67,6 +67,8 @@ def reason(node: NodeProto) -> str:
     """Why there is no converter for a node."""
     if node.domain in _BY_DOMAIN:
         return _BY_DOMAIN[node.domain]
+    if node.domain == RUNTIME_DOMAIN:
+        return "there is no converter for this operator of ONNX Runtime"
     if node.domain not in DEFAULT_DOMAINS:
         return f"the operator domain '{node.domain}' is unknown"
     return _BY_OPERATOR.get(node.op_type, "there is no converter for it")

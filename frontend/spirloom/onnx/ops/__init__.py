@@ -20,6 +20,7 @@ _MODULES = (
     "recurrent",
     "reduce",
     "resize",
+    "runtime_quantized",
     "shape",
 )
 

@@ -109,8 +109,11 @@ def pad(ctx: NodeContext) -> Tensor:
     if mode == "constant":
         return ctx.build.pad(x, before, after, _pad_value(ctx))
     modes = {"reflect": "reflect", "edge": "replicate", "wrap": "circular"}
-    if mode not in modes or min(before + after, default=0) < 0:
-        raise Unsupported(f"mode '{mode}' with pads {pads} is not supported")
+    if mode not in modes:
+        raise Unsupported(f"mode '{mode}' is not supported")
+    cropped = [min(n, 0) for n in before], [min(n, 0) for n in after]
+    x = ctx.build.pad(x, *cropped, 0.0)
+    before, after = [max(n, 0) for n in before], [max(n, 0) for n in after]
     if not any(before + after):
         return x
     margin = {"reflect": 1, "edge": -max(before + after, default=0), "wrap": 0}[mode]

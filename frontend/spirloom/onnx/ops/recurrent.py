@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isclose
 
+import numpy as np
+
 from spirloom.errors import Unsupported
 from spirloom.ir import Tensor
 from spirloom.onnx.context import NodeContext
@@ -25,6 +27,12 @@ _ACTIVATIONS = {
 _ALPHAS = {"HardSigmoid": 0.2, "Elu": 1.0, "LeakyRelu": 0.01}
 _BETAS = {"HardSigmoid": 0.5}
 
+_OPERATORS = {
+    "DynamicQuantizeLSTM": "spirloom.lstm_layer",
+    "GRU": "spirloom.gru_layer",
+    "LSTM": "spirloom.lstm_layer",
+    "RNN": "spirloom.rnn_layer",
+}
 _DIRECTIONS = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}
 
 
@@ -49,8 +57,30 @@ def gru(ctx: NodeContext) -> list[Tensor]:
     return _layer(ctx, cell, [{"reset_first": reset_first} for _ in _reversals(ctx)])
 
 
+@converts("com.microsoft.DynamicQuantizeLSTM")
+def dynamic_quantize_lstm(ctx: NodeContext) -> list[Tensor]:
+    """With 8-bit weights and float activations, which are not quantized at each step: more exact
+    than the operator, within its quantization error.
+    """
+    return lstm(ctx, [_dequantized(ctx, 1, 8), _dequantized(ctx, 2, 10)])
+
+
+def _dequantized(ctx: NodeContext, index: int, scale_index: int) -> Tensor:
+    """The weight [direction, column, row] as floats [direction, row, column]."""
+    weight, scale = ctx.constant(index), ctx.constant(scale_index)
+    if weight is None or scale is None or weight.ndim != 3 or scale.ndim not in (1, 2):
+        raise Unsupported("its weights and scales must be constants, as its shapes state")
+    zero = ctx.constant(scale_index + 1)
+    shape = [*scale.shape, *[1] * (2 - scale.ndim)]
+    scale = scale.reshape(shape)[:, None]
+    zero = np.zeros_like(scale) if zero is None else zero.reshape(shape)[:, None]
+    ctx.check_size(weight.shape, np.dtype(np.float32).itemsize)
+    floats = (weight.astype(np.float32) - zero.astype(np.float32)) * scale.astype(np.float32)
+    return ctx.build.constant(np.ascontiguousarray(floats.transpose(0, 2, 1)))
+
+
 @converts("LSTM")
-def lstm(ctx: NodeContext) -> list[Tensor]:
+def lstm(ctx: NodeContext, weights: Sequence[Tensor] = ()) -> list[Tensor]:
     activations = {"gate_activation": "Sigmoid"}
     activations |= {"cell_activation": "Tanh", "hidden_activation": "Tanh"}
     cells, peepholes = _initial(ctx, 6), ctx.optional_tensor(7)
@@ -65,13 +95,20 @@ def lstm(ctx: NodeContext) -> list[Tensor]:
         }
         for d in range(len(_reversals(ctx)))
     ]
-    return _layer(ctx, _Cell((0, 2, 3, 1), activations), own)
+    return _layer(ctx, _Cell((0, 2, 3, 1), activations), own, weights)
 
 
-def _layer(ctx: NodeContext, cell: _Cell, own: Sequence[dict[str, object]]) -> list[Tensor]:
-    """The node's outputs. `own` are the cell-specific arguments of each direction."""
+def _layer(
+    ctx: NodeContext,
+    cell: _Cell,
+    own: Sequence[dict[str, object]],
+    weights: Sequence[Tensor] = (),
+) -> list[Tensor]:
+    """The node's outputs. `own` are the cell-specific arguments of each direction, `weights` those
+    of inputs and state if they are not the node's.
+    """
     x = ctx.build.permute(ctx.tensor(0), [1, 0, 2]) if _batch_first(ctx) else ctx.tensor(0)
-    weights = [ctx.tensor(1), ctx.tensor(2)]
+    weights = weights or [ctx.tensor(1), ctx.tensor(2)]
     if any(len(t.shape) != 3 or t.shape[0] != len(own) for t in weights) or len(x.shape) != 3:
         raise Unsupported(f"its input {x} and weights {weights[0]} and {weights[1]} do not match")
     units = weights[1].shape[2]
@@ -84,7 +121,7 @@ def _layer(ctx: NodeContext, cell: _Cell, own: Sequence[dict[str, object]]) -> l
         of_input, of_state = (None, None) if biases is None else _biases(ctx, biases, d, cell)
         results.append(
             ctx.build.emit_all(
-                f"spirloom.{ctx.op_type.lower()}_layer",
+                _OPERATORS[ctx.op_type],
                 x=ctx.build.emit("aten.linear", x=x, weight=w, bias=of_input),
                 weight=r,
                 bias=of_state,

@@ -76,9 +76,11 @@ def load(
     sizes = {name: tuple(shape) for name, shape in (shapes or {}).items()}
     intervals = {name: Interval(*bounds) for name, bounds in (ranges or {}).items()}
     library = OpLibrary.with_dirs([Path(directory) for directory in spec_dirs])
+    given = Shapes(dims or {}, sizes, intervals, ignore_stated_shapes)
+    model, given = read(path, given, fixed, float64_as_float32)
     options = Options(
         library,
-        Shapes(dims or {}, sizes, intervals, ignore_stated_shapes),
+        given,
         fp16,
         float32_patterns(keep_float32, fp16),
         stay=stay,
@@ -89,7 +91,6 @@ def load(
         device = runtime or default_runtime()
         return device.load(graph_file.to_bytes(graph), storage=storage)
 
-    model = read(path, fixed, float64_as_float32)
     partitioned = partition_model(path, model, options, make)
     return _assembled(path, partitioned, host_of(host))
 
