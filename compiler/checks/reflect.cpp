@@ -213,35 +213,60 @@ void ReflectWorkgroup(const SpirvIndex& index, Reflection& reflection) {
   }
 }
 
-// The size of a type in bytes, without padding.
-uint64_t SizeOf(const SpirvIndex& index, uint32_t type_id) {
+// Size and alignment of a type in bytes.
+struct Layout {
+  uint64_t size = 0;
+  uint64_t alignment = 1;
+};
+
+uint64_t AlignUp(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+// Appends a member.
+void Append(Layout& whole, const Layout& member) {
+  whole.size = AlignUp(whole.size, member.alignment) + member.size;
+  whole.alignment = std::max(whole.alignment, member.alignment);
+}
+
+// The layout of std430, which bounds the memory that drivers assign to shared variables.
+Layout LayoutOf(const SpirvIndex& index, uint32_t type_id) {
   const Instruction type = index.Definition(type_id);
   switch (type.opcode) {
     case spv::OpTypeBool:
-      return 4;
+      return {4, 4};
     case spv::OpTypeInt:
     case spv::OpTypeFloat:
-      return type.Word(2) / 8;
-    case spv::OpTypeVector:
+      return {type.Word(2) / 8, type.Word(2) / 8};
+    case spv::OpTypeVector: {
+      const uint64_t component = LayoutOf(index, type.Word(2)).size;
+      const uint64_t count = type.Word(3);
+      return {component * count, component * (count == 3 ? 4 : count)};
+    }
     case spv::OpTypeMatrix:
-      return type.Word(3) * SizeOf(index, type.Word(2));
-    case spv::OpTypeArray:
-      return index.ConstantValue(type.Word(3)) * SizeOf(index, type.Word(2));
+    case spv::OpTypeArray: {
+      const Layout element = LayoutOf(index, type.Word(2));
+      const uint64_t count =
+          type.opcode == spv::OpTypeMatrix ? type.Word(3) : index.ConstantValue(type.Word(3));
+      return {count * AlignUp(element.size, element.alignment), element.alignment};
+    }
     case spv::OpTypeStruct: {
-      uint64_t size = 0;
-      for (size_t i = 2; i < type.words.size(); ++i) size += SizeOf(index, type.Word(i));
-      return size;
+      Layout whole;
+      for (size_t i = 2; i < type.words.size(); ++i) Append(whole, LayoutOf(index, type.Word(i)));
+      return {AlignUp(whole.size, whole.alignment), whole.alignment};
     }
     default:
-      return 0;
+      return {};
   }
 }
 
 void ReflectShared(const SpirvIndex& index, Reflection& reflection) {
+  Layout whole;
   for (const Instruction& variable : index.variables()) {
     if (variable.Word(3) != spv::StorageClassWorkgroup) continue;
-    reflection.shared_bytes += SizeOf(index, index.Definition(variable.Word(1)).Word(3));
+    Append(whole, LayoutOf(index, index.Definition(variable.Word(1)).Word(3)));
   }
+  reflection.shared_bytes = whole.size;
 }
 
 // Whether the module uses shared memory, subgroup operations, or built-in variables that depend on

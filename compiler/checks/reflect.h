@@ -50,7 +50,7 @@ struct Reflection {
   std::array<uint32_t, 3> workgroup = {1, 1, 1};         // defaults
   std::array<std::optional<uint32_t>, 3> workgroup_ids;  // specialization ids
   bool depends_on_workgroup = false;   // results may depend on the size of the workgroup
-  uint64_t shared_bytes = 0;           // shared memory, without padding
+  uint64_t shared_bytes = 0;           // shared memory, with padding as in std430
   std::vector<uint32_t> capabilities;  // sorted
 };
 

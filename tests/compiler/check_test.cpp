@@ -203,6 +203,14 @@ TEST_F(CheckTest, SharedMemoryAboveTheVulkanLimit) {
       "shared_memory_32k.   (scale_f32_buffer)\n");
 }
 
+// An element of 12 bytes occupies 16: 1025 elements exceed 16 KiB.
+TEST_F(CheckTest, SharedMemoryIncludesPadding) {
+  GlslParts parts;
+  parts.functions = "shared vec3 cells[1025];\n";
+  parts.body = "cells[i].x = x_data[i]; y_data[i] = cells[i + 1].y * SCALE;";
+  EXPECT_THAT(ErrorOf(parts), HasSubstr("The shared variables (16400 bytes) exceed the"));
+}
+
 TEST_F(CheckTest, SharedMemoryAboveTheLimitOfNeeds) {
   const nlohmann::json needs = {{"needs", {"shared_memory_32k"}}};
   AddVariant("scale_f32_buffer", SharedFloats(8192).Text()).merge_patch(needs);

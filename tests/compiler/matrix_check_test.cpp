@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"StoreOfAnotherObject", khr::kOpStore, 2, 1, "is not the one before"},
         Damage{"OperandsOfMulAdd", khr::kOpMulAdd, 3, 4, "is not the one before"},
         Damage{"AnotherInstruction", spv::OpStore, 2, 1, "an instruction without matrices differs"},
-        Damage{"RepeatedConstant", spv::OpConstant, 3, 2, "differs"}),
+        Damage{"UseIsNoUse", spv::OpConstant, 3, 2, "its use is not matrix A"}),
     [](const auto& test) { return std::string(test.param.name); });
 
 // The uses of A and B exchanged: each instruction alone is plausible.
