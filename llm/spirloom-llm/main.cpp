@@ -3,6 +3,7 @@
 
 #include "llm/spirloom-llm/options.h"
 #include "llm/spirloom-llm/session.h"
+#include "runtime/base/guarded.h"
 
 namespace {
 
@@ -22,9 +23,7 @@ int ExitCodeOf(spirloom::StatusCode code) {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int Main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // let write() return EFBIG instead
   const spirloom::llm::ParseResult parsed = spirloom::llm::ParseCommandLine(argc, argv);
   if (!parsed.options) return parsed.exit_code;
@@ -38,4 +37,16 @@ int main(int argc, char** argv) {
     return spirloom::llm::kUsage;
   }
   return spirloom::llm::kSuccess;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return Main(argc, argv);
+  } catch (...) {  // out of memory, e.g. for a large input file
+    const spirloom::Status status = spirloom::StatusOfException();
+    std::fprintf(stderr, "spirloom-llm: %s\n", status.message().c_str());
+    return ExitCodeOf(status.code());
+  }
 }

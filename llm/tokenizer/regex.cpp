@@ -35,6 +35,17 @@ std::string WithUnicodeWhitespace(std::string_view pattern) {
   return result;
 }
 
+// Matches from `start` on. Interprets the pattern if the stack of the JIT code is too small.
+int Match(const pcre2_code* code, std::string_view text, size_t start, pcre2_match_data* match,
+          pcre2_match_context* context) {
+  const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
+  const int count =
+      pcre2_match(code, subject, text.size(), start, PCRE2_NO_UTF_CHECK, match, context);
+  if (count != PCRE2_ERROR_JIT_STACKLIMIT) return count;
+  return pcre2_match(code, subject, text.size(), start, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, match,
+                     context);
+}
+
 // Returns true for an interval with a plus, e.g. {1,3}+: possessive in PCRE2, a repeated interval
 // in Oniguruma.
 bool HasPossessiveInterval(std::string_view pattern) {
@@ -87,6 +98,7 @@ Result<Regex> Regex::Compile(std::string_view pattern) {
   }
   auto code = std::make_shared<Code>();
   code->code.reset(compiled);
+  (void)pcre2_jit_compile(compiled, PCRE2_JIT_COMPLETE);  // else matches are interpreted
   return Regex(std::move(code));
 }
 
@@ -102,8 +114,7 @@ Result<std::vector<Range>> Regex::FindAll(std::string_view text) const {
   std::vector<Range> found;
   size_t start = 0;
   while (start < text.size()) {
-    const int count = pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(),
-                                  start, PCRE2_NO_UTF_CHECK, match.get(), context.get());
+    const int count = Match(code, text, start, match.get(), context.get());
     if (count == PCRE2_ERROR_NOMATCH) break;
     if (count < 0) {
       return InvalidFile({"Matching a regular expression of the tokenizer on a text of ",
