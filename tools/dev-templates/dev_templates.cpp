@@ -64,13 +64,24 @@ Result<fs::path> ResolvePath(const std::string& path, const char* what) {
                                            "' cannot be found: " + error.message() + ".");
 }
 
+// The entries of a directory; those that were found before an error.
+std::vector<fs::path> EntriesOf(const fs::path& directory) {
+  std::vector<fs::path> entries;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    entries.push_back(entry->path());
+  }
+  return entries;
+}
+
 // The YAML file `name` of a built-in template, which is in the directory of a family. Empty if
 // there is none.
 fs::path BuiltInDefaults(const std::string& name) {
   std::error_code error;
   const fs::path templates = fs::path(dev::kRoot) / "templates/glsl";
-  for (const fs::directory_entry& family : fs::directory_iterator(templates, error)) {
-    const fs::path path = family.path() / name;
+  for (const fs::path& family : EntriesOf(templates)) {
+    const fs::path path = family / name;
     if (fs::exists(path, error)) return path;
   }
   return {};
@@ -79,14 +90,14 @@ fs::path BuiltInDefaults(const std::string& name) {
 // Each template requires the YAML file with its defaults in the same directory.
 Status CheckDefaults(const fs::path& templates) {
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(templates, error)) {
-    const std::string file = entry.path().filename();
+  for (const fs::path& entry : EntriesOf(templates)) {
+    const std::string file = entry.filename();
     constexpr std::string_view kSuffix = ".glsl.j2";
     if (!file.ends_with(kSuffix)) continue;
     const std::string defaults = file.substr(0, file.size() - kSuffix.size()) + ".yaml";
     const fs::path built = BuiltInDefaults(defaults);
     if (built.empty() || fs::exists(templates / defaults, error)) continue;
-    return {StatusCode::kInvalidArgument, "'" + entry.path().string() +
+    return {StatusCode::kInvalidArgument, "'" + entry.string() +
                                               "' has no YAML file with its defaults. Copy '" +
                                               built.string() + "' to the same directory."};
   }

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <system_error>
 
+#include "runtime/base/guarded.h"
 #include "spirloom/library.h"
 #include "tools/spirloom-ops/arguments.h"
 #include "tools/spirloom-ops/catalog.h"
@@ -55,4 +56,11 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace spirloom::tools
 
-int main(int argc, char** argv) { return spirloom::tools::Main(argc, argv); }
+int main(int argc, char** argv) {
+  try {
+    return spirloom::tools::Main(argc, argv);
+  } catch (...) {
+    std::fprintf(stderr, "spirloom-ops: %s\n", spirloom::StatusOfException().message().c_str());
+    return 1;
+  }
+}

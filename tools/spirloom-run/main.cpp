@@ -1,6 +1,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "runtime/base/guarded.h"
 #include "tools/spirloom-run/options.h"
 #include "tools/spirloom-run/session.h"
 
@@ -22,9 +23,7 @@ int ExitCodeOf(spirloom::StatusCode code) {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int Main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // report the file size limit (ulimit -f) as an error
   const spirloom::run::ParseResult parsed = spirloom::run::ParseCommandLine(argc, argv);
   if (!parsed.options) return parsed.exit_code;
@@ -38,4 +37,16 @@ int main(int argc, char** argv) {
     return spirloom::run::kUsage;
   }
   return spirloom::run::kSuccess;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return Main(argc, argv);
+  } catch (...) {  // out of memory, e.g. for a large input file
+    const spirloom::Status status = spirloom::StatusOfException();
+    std::fprintf(stderr, "spirloom-run: %s\n", status.message().c_str());
+    return ExitCodeOf(status.code());
+  }
 }

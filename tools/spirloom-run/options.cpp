@@ -118,7 +118,8 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
                  "Kernel to use for all calls that it supports; repeat for more")
       ->type_name("NAME");
   app.add_flag("--tune", options.tune,
-               "Measure the kernels of each call, use the fastest, and cache the results");
+               "Measure the kernels of each call that has no cached result, use the fastest, and "
+               "cache the results");
   AddLibraryOptions(app, options);
   AddLimitOptions(app, options);
   app.add_option(
@@ -137,18 +138,19 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
   app.add_flag("--validation", options.validation,
                "Enable the Vulkan validation layers; any message fails the run");
   app.add_flag("--list-devices", options.list_devices, "List the devices and exit");
-  CLI::Option* peaks = app.add_flag(
+  app.add_flag(
       "--peaks", options.peaks,
       "Print the device's peaks (memory bandwidth, arithmetic throughput, dispatch latency) and "
       "exit; measured once and cached in --cache-dir");
   app.add_flag("--remeasure", options.remeasure,
-               "With --peaks: ignore the cached values and measure again")
-      ->needs(peaks);
+               "With --peaks or --tune: ignore the cached results and measure again");
   try {
     app.parse(argc, argv);
     for (const std::string& input : inputs) options.inputs.push_back(SplitInput(input));
     if (*random) options.random = seed;
     options.storage = storages.at(storage);
+    if (options.remeasure && !options.peaks && !options.tune)
+      throw CLI::RequiresError("--remeasure", "--peaks or --tune");
     if (options.model.empty() && !options.list_devices && !options.peaks)
       throw CLI::RequiredError("model");
   } catch (const CLI::ParseError& error) {

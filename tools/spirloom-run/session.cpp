@@ -120,6 +120,7 @@ ModelOptions ModelOptionsOf(const Options& options, std::vector<TunedCall>& tune
   model.max_dispatches = options.max_dispatches;
   model.max_device_bytes = options.max_device_bytes;
   model.tune = options.tune ? KernelAutotuner() : nullptr;
+  model.retune = options.remeasure;
   model.on_tuned = [&tuned, terminal = isatty(STDERR_FILENO) != 0](const TunedCall& call,
                                                                    size_t done, size_t total) {
     tuned.push_back(call);
