@@ -9,6 +9,7 @@ namespace spirloom::vulkan {
 namespace {
 
 constexpr auto kShapeType = static_cast<VkStructureType>(1000506001);
+constexpr auto kPropertiesType = static_cast<VkStructureType>(1000506002);
 // VkComponentTypeKHR and VkScopeKHR.
 constexpr uint32_t kFloat16 = 0;
 constexpr uint32_t kFloat32 = 1;
@@ -40,12 +41,12 @@ std::vector<CooperativeMatrixShape> ShapesOf(const Instance& instance, VkPhysica
 }  // namespace
 
 uint64_t MatrixCapabilities(std::span<const CooperativeMatrixShape> shapes,
-                            const VkPhysicalDeviceLimits& limits,
+                            VkShaderStageFlags stages, const VkPhysicalDeviceLimits& limits,
                             const VkPhysicalDeviceSubgroupSizeControlProperties& subgroups) {
   const auto supports = [shapes](uint32_t type) {
     return std::ranges::any_of(shapes, [=](const auto& shape) { return IsUsable(shape, type); });
   };
-  const bool usable = supports(kFloat16) &&
+  const bool usable = supports(kFloat16) && (stages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
                       limits.maxComputeSharedMemorySize >= pack::kSharedBytes32k &&
                       subgroups.minSubgroupSize <= pack::kMatrixSubgroupSize &&
                       subgroups.maxSubgroupSize >= pack::kMatrixSubgroupSize &&
@@ -58,11 +59,15 @@ uint64_t MatrixCapabilities(std::span<const CooperativeMatrixShape> shapes,
 uint64_t MatrixCapabilities(const Instance& instance, VkPhysicalDevice device) {
   VkPhysicalDeviceSubgroupSizeControlProperties subgroups{};
   subgroups.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES;
+  CooperativeMatrixProperties matrices{};
+  matrices.sType = kPropertiesType;
+  subgroups.pNext = &matrices;
   VkPhysicalDeviceProperties2 properties{};
   properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
   properties.pNext = &subgroups;
   instance.fn().vkGetPhysicalDeviceProperties2(device, &properties);
-  return MatrixCapabilities(ShapesOf(instance, device), properties.properties.limits, subgroups);
+  return MatrixCapabilities(ShapesOf(instance, device), matrices.stages,
+                            properties.properties.limits, subgroups);
 }
 
 }  // namespace spirloom::vulkan

@@ -41,10 +41,18 @@ struct CooperativeMatrixShape {
   uint32_t scope;
 };
 
-// Returns kCooperativeMatrix and kBFloat16Matrix (bits, pack::Capability) if the shapes, limits and
-// subgroup sizes of a device support them; kBFloat16Matrix only together with kCooperativeMatrix.
+// VkPhysicalDeviceCooperativeMatrixPropertiesKHR.
+struct CooperativeMatrixProperties {
+  VkStructureType sType;
+  void* pNext;
+  VkShaderStageFlags stages;  // cooperativeMatrixSupportedStages
+};
+
+// Returns kCooperativeMatrix and kBFloat16Matrix (bits, pack::Capability) if the shapes, shader
+// stages, limits and subgroup sizes of a device support them; kBFloat16Matrix only together with
+// kCooperativeMatrix.
 uint64_t MatrixCapabilities(std::span<const CooperativeMatrixShape> shapes,
-                            const VkPhysicalDeviceLimits& limits,
+                            VkShaderStageFlags stages, const VkPhysicalDeviceLimits& limits,
                             const VkPhysicalDeviceSubgroupSizeControlProperties& subgroups);
 
 // Queries a device that has the extension and VK_EXT_subgroup_size_control, and returns its

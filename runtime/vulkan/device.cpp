@@ -154,7 +154,8 @@ Status Device::Initialize(VkDevice handle, bool import_host_memory) {
 
 Device::~Device() {
   if (handle_ == VK_NULL_HANDLE || adopted_ || abandoned_) return;
-  if (functions_.vkDestroyDevice == nullptr) return;
+  // Null if the driver lacks them, which made loading the table fail.
+  if (functions_.vkDestroyDevice == nullptr || functions_.vkDeviceWaitIdle == nullptr) return;
   functions_.vkDeviceWaitIdle(handle_);
   functions_.vkDestroyDevice(handle_, allocator());
 }

@@ -8,7 +8,7 @@
 namespace spirloom::vulkan {
 namespace {
 
-// Every other attempt doubles the pause: half a second in total.
+// Every other attempt doubles the pause: 510 ms in total.
 constexpr int kAttempts = 16;
 
 }  // namespace

@@ -222,6 +222,8 @@ void FeatureChain::DisableUnrequested() {
   storage8_.storagePushConstant8 = VK_FALSE;
   float16_int8_.shaderFloat16 = kept(float16_int8_.shaderFloat16, Capability::kShaderFloat16);
   float16_int8_.shaderInt8 = kept(float16_int8_.shaderInt8, Capability::kShaderInt8);
+  memory_model_.vulkanMemoryModelDeviceScope = VK_FALSE;
+  memory_model_.vulkanMemoryModelAvailabilityVisibilityChains = VK_FALSE;
   cooperative_matrix_.cooperativeMatrixRobustBufferAccess = VK_FALSE;
   bfloat16_.shaderBFloat16DotProduct = VK_FALSE;
 }

@@ -38,8 +38,8 @@ Result<bool> Fence::WaitFor(uint64_t nanoseconds) const {
   const VkResult result =
       device.fn().vkWaitForFences(device.handle(), /*fenceCount=*/1, &fence, VK_TRUE, nanoseconds);
   if (result == VK_TIMEOUT) return false;
-  SPIRLOOM_TRY(device.Check(result, "vkWaitForFences"));
-  return true;
+  if (result == VK_SUCCESS || device.DrainQueue(result)) return true;
+  return device.Check(result, "vkWaitForFences");
 }
 
 Result<bool> Fence::IsSignaled() const {

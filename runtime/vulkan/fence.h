@@ -16,7 +16,8 @@ class Fence {
   Status Reset();
   // Waits without timeout for the submission. Fails with kDeviceLost.
   Status Wait() const;
-  // Waits for at most `nanoseconds`. Returns whether the submission has completed.
+  // Waits for at most `nanoseconds`. Returns whether the submission has completed. After an error
+  // of the driver it waits without timeout, like Wait().
   Result<bool> WaitFor(uint64_t nanoseconds) const;
 
   // Returns whether the fence is signaled. Fails with kDeviceLost.

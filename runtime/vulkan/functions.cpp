@@ -16,19 +16,21 @@ constexpr char kInstanceNames[] = SPIRLOOM_INSTANCE_FUNCTIONS(SPIRLOOM_NAME);
 constexpr char kDeviceNames[] = SPIRLOOM_DEVICE_FUNCTIONS(SPIRLOOM_NAME);
 #undef SPIRLOOM_NAME
 
-// Fills `table`, which has a pointer for each name.
+// Fills `table`, which has a pointer for each name. Loads all functions that exist also on failure,
+// as destructors need them.
 template <typename Get, typename Object>
 Status LoadTable(Get get, Object object, const char* name, void* table) {
+  Status status;
   for (auto* slot = static_cast<std::byte*>(table); *name != '\0';
        slot += sizeof(PFN_vkVoidFunction)) {
     const PFN_vkVoidFunction function = get(object, name);
-    if (function == nullptr) {
-      return Error(StatusCode::kUnavailable, {"The Vulkan driver has no function ", name, "."});
+    if (function == nullptr && status.ok()) {
+      status = Error(StatusCode::kUnavailable, {"The Vulkan driver has no function ", name, "."});
     }
     std::memcpy(slot, &function, sizeof(function));
     name += std::string_view(name).size() + 1;
   }
-  return {};
+  return status;
 }
 
 }  // namespace

@@ -18,7 +18,7 @@
   X(vkGetPhysicalDeviceProperties2)           \
   X(vkGetPhysicalDeviceQueueFamilyProperties)
 
-// The last three are only used by tests.
+// The last two are only used by tests.
 #define SPIRLOOM_DEVICE_FUNCTIONS(X) \
   X(vkAllocateCommandBuffers)        \
   X(vkAllocateDescriptorSets)        \
@@ -30,6 +30,7 @@
   X(vkCmdBindPipeline)               \
   X(vkCmdCopyBuffer)                 \
   X(vkCmdDispatch)                   \
+  X(vkCmdFillBuffer)                 \
   X(vkCmdPipelineBarrier)            \
   X(vkCmdPushConstants)              \
   X(vkCmdResetQueryPool)             \
@@ -77,8 +78,7 @@
   X(vkUpdateDescriptorSets)          \
   X(vkWaitForFences)                 \
   X(vkCmdCopyBufferToImage)          \
-  X(vkCmdCopyImageToBuffer)          \
-  X(vkCmdFillBuffer)
+  X(vkCmdCopyImageToBuffer)
 
 namespace spirloom::vulkan {
 

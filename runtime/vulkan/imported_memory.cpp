@@ -30,6 +30,16 @@ Status Check(const Device& device, std::span<std::byte> bytes) {
                 " (minImportedHostPointerAlignment)."});
 }
 
+// The memory types (bits) whose host accesses need no flush or invalidation.
+uint32_t CoherentTypes(const VkPhysicalDeviceMemoryProperties& memory) {
+  uint32_t types = 0;
+  for (uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
+    const VkMemoryPropertyFlags flags = memory.memoryTypes[i].propertyFlags;
+    if ((flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0) types |= 1u << i;
+  }
+  return types;
+}
+
 }  // namespace
 
 Result<ImportedMemory> ImportedMemory::Create(const Device& device, std::span<std::byte> bytes) {
@@ -56,10 +66,11 @@ Result<ImportedMemory> ImportedMemory::Create(const Device& device, std::span<st
   SPIRLOOM_TRY(ToStatus(
       device.host_pointer_properties()(device.handle(), kHostMemory, bytes.data(), &properties),
       "vkGetMemoryHostPointerPropertiesEXT"));
-  const uint32_t types = needs.memoryTypeBits & properties.memoryTypeBits;
+  const uint32_t types =
+      needs.memoryTypeBits & properties.memoryTypeBits & CoherentTypes(device.physical().memory);
   if (types == 0 || needs.size > bytes.size()) {
     return Error(StatusCode::kUnsupported,
-                 {"The device cannot create a buffer on this host memory."});
+                 {"The device cannot create a coherent buffer on this host memory."});
   }
   VkImportMemoryHostPointerInfoEXT pointer{};
   pointer.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT;

@@ -160,6 +160,11 @@ void QueryProperties2(const InstanceFunctions& fn, PhysicalDevice& device) {
       device.HasExtension(VK_KHR_MAINTENANCE_4_EXTENSION_NAME)) {
     link(maintenance4, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES);
   }
+  VkPhysicalDeviceSubgroupSizeControlProperties subgroup_sizes{};
+  if (device.api_version >= VK_API_VERSION_1_3 ||
+      device.HasExtension(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) {
+    link(subgroup_sizes, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES);
+  }
   VkPhysicalDevicePCIBusInfoPropertiesEXT pci{};
   const bool has_pci = device.HasExtension(VK_EXT_PCI_BUS_INFO_EXTENSION_NAME);
   if (has_pci) link(pci, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PCI_BUS_INFO_PROPERTIES_EXT);
@@ -173,6 +178,7 @@ void QueryProperties2(const InstanceFunctions& fn, PhysicalDevice& device) {
   device.max_buffer_size = std::min(maintenance4.maxBufferSize, device.max_memory_allocation_size);
   device.host_pointer_alignment = host.minImportedHostPointerAlignment;
   device.subgroup_size = subgroup.subgroupSize;
+  device.max_workgroup_subgroups = subgroup_sizes.maxComputeWorkgroupSubgroups;
   device.capabilities |= SubgroupCapabilities(subgroup);
   if (driver.sType != 0) device.info.driver = Concat({driver.driverName, " ", driver.driverInfo});
   device.info.uuid = Concat({"uuid:", Hex(id.deviceUUID)});

@@ -32,6 +32,8 @@ struct PhysicalDevice {
   // Bit i: pack::Capability i.
   uint64_t capabilities = 0;
   uint32_t subgroup_size = 0;
+  // Maximum subgroups per workgroup of pipelines with a required subgroup size.
+  uint32_t max_workgroup_subgroups = 0;
   // A compute queue family, preferably without graphics; absent if there is none.
   std::optional<uint32_t> queue_family;
   std::vector<VkQueueFamilyProperties> queue_families;

@@ -58,7 +58,12 @@ Status CheckWorkgroup(const Device& device, const PipelineDesc& desc) {
          limits.maxComputeWorkGroupSize[1], " x ", limits.maxComputeWorkGroupSize[2], ", ",
          limits.maxComputeWorkGroupInvocations, " invocations)."});
   }
-  return {};
+  const uint64_t subgroups = device.physical().max_workgroup_subgroups;
+  if (desc.subgroup_size == 0 || product <= desc.subgroup_size * subgroups) return {};
+  return Error(
+      StatusCode::kUnsupported,
+      {"The workgroup of ", product, " invocations has more subgroups of ", desc.subgroup_size,
+       " than the device allows (maxComputeWorkgroupSubgroups: ", subgroups, ")."});
 }
 
 }  // namespace

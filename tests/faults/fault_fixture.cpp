@@ -22,6 +22,8 @@ using graph::NoneArg;
 constexpr int64_t kMaxBatch = 4;
 constexpr int64_t kWidth = 6;
 
+}  // namespace
+
 std::vector<std::byte> GraphFile() {
   FileGraph file;
   file.symbols = {{"batch", 1, kMaxBatch}};
@@ -41,6 +43,8 @@ std::vector<std::byte> GraphFile() {
   file.states = {{state, update, /*initial=*/1}};
   return file.Write();
 }
+
+namespace {
 
 // The input and output data of one run.
 class Exchange {

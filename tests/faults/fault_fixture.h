@@ -2,6 +2,7 @@
 #ifndef SPIRLOOM_TESTS_FAULTS_FAULT_FIXTURE_H_
 #define SPIRLOOM_TESTS_FAULTS_FAULT_FIXTURE_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ struct Use {
 
 // Creates a runtime with the pipeline cache in `cache_dir`.
 Result<Runtime> MakeRuntime(const std::string& cache_dir = "none", bool validation = false);
+
+// The graph file of UseModel(): one input, one output, one state, and a dynamic batch.
+std::vector<std::byte> GraphFile();
 
 // Loads y = relu(x w^T) + x. For two sizes of x: resizes, runs, submits, waits and profiles.
 // Returns the elements of all y.

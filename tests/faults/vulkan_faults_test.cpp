@@ -10,6 +10,7 @@
 
 #include "runtime/session/runtime_state.h"
 #include "tests/faults/fault_fixture.h"
+#include "tests/value_of.h"
 
 namespace spirloom::faults {
 namespace {
@@ -172,6 +173,21 @@ TEST_F(VulkanFaultsTest, WaitsAreRetried) {
   EXPECT_STREQ(Faults().clear(), "vkWaitForFences");
   ASSERT_TRUE(used.ok()) << used.status().message();
   EXPECT_EQ(*used, *expected);
+}
+
+// The same for a wait with a timeout.
+TEST_F(VulkanFaultsTest, WaitsWithTimeoutAreRetried) {
+  ASSERT_NO_FATAL_FAILURE(Restart());
+  Model model = ValueOf(Model::LoadFromMemory(*runtime_, GraphFile()));
+  for (int run = 0; run < 2; ++run) {  // the second one finds no run in flight
+    PendingRun pending = ValueOf(model.Submit());
+    if (run == 0) Faults().set({.first = 1, .count = 1, .only = "vkWaitForFences"});
+    const Result<bool> ended = pending.WaitFor(std::chrono::minutes(1));
+    const char* failed = Faults().clear();
+    EXPECT_EQ(failed != nullptr, run == 0);
+    ASSERT_TRUE(ended.ok()) << ended.status().message();
+    EXPECT_TRUE(*ended);
+  }
 }
 
 // All waits fail: objects that the GPU may still use are leaked, including the device.

@@ -238,12 +238,13 @@ TEST(CooperativeMatrix, RequiresAShapeAndASubgroupSize) {
   subgroups.minSubgroupSize = 32;
   subgroups.maxSubgroupSize = 64;
   subgroups.requiredSubgroupSizeStages = VK_SHADER_STAGE_COMPUTE_BIT;
+  VkShaderStageFlags stages = VK_SHADER_STAGE_COMPUTE_BIT;
   const auto is_supported = [&] {
-    return MatrixCapabilities({&shape, 1}, limits, subgroups) ==
+    return MatrixCapabilities({&shape, 1}, stages, limits, subgroups) ==
            pack::CapabilityBit(pack::Capability::kCooperativeMatrix);
   };
   EXPECT_TRUE(is_supported());
-  EXPECT_EQ(MatrixCapabilities({}, limits, subgroups), 0U);
+  EXPECT_EQ(MatrixCapabilities({}, stages, limits, subgroups), 0U);
   const auto fails_with = [&](auto& value, auto other) {
     const auto original = std::exchange(value, other);
     const bool supported = is_supported();
@@ -256,6 +257,7 @@ TEST(CooperativeMatrix, RequiresAShapeAndASubgroupSize) {
   EXPECT_TRUE(fails_with(shape.c_type, 0));
   EXPECT_TRUE(fails_with(shape.scope, 2));
   EXPECT_TRUE(fails_with(shape.saturating, VK_TRUE));
+  EXPECT_TRUE(fails_with(stages, VK_SHADER_STAGE_FRAGMENT_BIT));
   EXPECT_TRUE(fails_with(limits.maxComputeSharedMemorySize, 16384));
   EXPECT_TRUE(fails_with(subgroups.minSubgroupSize, 64));
   EXPECT_TRUE(fails_with(subgroups.maxSubgroupSize, 16));
@@ -277,7 +279,7 @@ TEST(CooperativeMatrix, SupportsBFloat16InAdditionToFloat16) {
   subgroups.minSubgroupSize = subgroups.maxSubgroupSize = 32;
   subgroups.requiredSubgroupSizeStages = VK_SHADER_STAGE_COMPUTE_BIT;
   const auto capabilities = [&](std::vector<CooperativeMatrixShape> shapes) {
-    return MatrixCapabilities(shapes, limits, subgroups);
+    return MatrixCapabilities(shapes, VK_SHADER_STAGE_COMPUTE_BIT, limits, subgroups);
   };
   constexpr uint64_t kFloat16 = pack::CapabilityBit(pack::Capability::kCooperativeMatrix);
   constexpr uint64_t kBoth = kFloat16 | pack::CapabilityBit(pack::Capability::kBFloat16Matrix);
