@@ -5,6 +5,17 @@
 #include <stdexcept>
 
 namespace spirloom {
+namespace {
+
+Status Internal(const char* what) noexcept {
+  try {
+    return {StatusCode::kInternal, std::string("An exception was thrown: ") + what + "."};
+  } catch (...) {
+    return Status::OutOfMemory();
+  }
+}
+
+}  // namespace
 
 Status StatusOfException() noexcept {
   try {
@@ -14,13 +25,9 @@ Status StatusOfException() noexcept {
   } catch (const std::length_error&) {
     return Status::OutOfMemory();
   } catch (const std::exception& error) {
-    try {
-      return {StatusCode::kInternal, std::string("An exception was thrown: ") + error.what() + "."};
-    } catch (...) {
-      return Status::OutOfMemory();
-    }
+    return Internal(error.what());
   } catch (...) {  // of the application's callback, without further information
-    return Status::OutOfMemory();
+    return Internal("unknown type");
   }
 }
 

@@ -12,7 +12,8 @@ namespace spirloom {
 Status StatusOfException() noexcept;
 
 // Returns the result of `function` (a Status or Result), or the Status of an exception. Wraps all
-// public functions that allocate.
+// public functions that allocate and return a Status or Result. Those that return a list, e.g.
+// Runtime::operator_names(), throw std::bad_alloc.
 template <typename Function>
 auto Guarded(const Function& function) noexcept -> decltype(function()) {
   try {

@@ -1,8 +1,36 @@
 #include "runtime/graph/memory/memory_arena.h"
 
 #include <cassert>
+#include <utility>
 
 namespace spirloom::graph {
+namespace {
+
+// Bytes of a budget, released by the destructor also if an exception is thrown.
+class Reservation {
+ public:
+  Reservation(std::shared_ptr<MemoryBudget> budget, uint64_t size)
+      : budget_(std::move(budget)), size_(size) {}
+  Reservation(Reservation&& other) noexcept
+      : budget_(std::move(other.budget_)), size_(other.size_) {}
+  Reservation& operator=(Reservation&&) = delete;
+  ~Reservation() {
+    if (budget_ != nullptr) budget_->Release(size_);
+  }
+
+ private:
+  std::shared_ptr<MemoryBudget> budget_;
+  uint64_t size_;
+};
+
+struct ReservedMemory {
+  ReservedMemory(Reservation used_reservation, vulkan::DeviceMemory used_memory)
+      : reservation(std::move(used_reservation)), memory(std::move(used_memory)) {}
+  Reservation reservation;
+  vulkan::DeviceMemory memory;  // destroyed first
+};
+
+}  // namespace
 
 Result<std::shared_ptr<vulkan::DeviceMemory>> MemoryArena::Block(uint32_t type, uint32_t type_bits,
                                                                  size_t index, uint64_t size) {
@@ -11,16 +39,12 @@ Result<std::shared_ptr<vulkan::DeviceMemory>> MemoryArena::Block(uint32_t type, 
     return block;
   }
   SPIRLOOM_TRY(budget_->Reserve(size));
-  auto memory = vulkan::DeviceMemory::Create(*device_, size, type_bits, use_);
-  if (!memory.ok()) {
-    budget_->Release(size);
-    return std::move(memory).status();
-  }
-  block = {new vulkan::DeviceMemory(std::move(memory).value()),
-           [budget = budget_, size](vulkan::DeviceMemory* freed) {
-             delete freed;
-             budget->Release(size);
-           }};
+  Reservation reservation(budget_, size);
+  SPIRLOOM_TRY_ASSIGN(vulkan::DeviceMemory memory,
+                      vulkan::DeviceMemory::Create(*device_, size, type_bits, use_));
+  auto reserved = std::make_shared<ReservedMemory>(std::move(reservation), std::move(memory));
+  vulkan::DeviceMemory* const address = &reserved->memory;
+  block = {std::move(reserved), address};
   assert((type_bits >> block->type() & 1) != 0);
   return block;
 }

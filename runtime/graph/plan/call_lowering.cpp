@@ -48,9 +48,9 @@ Result<bool> CallLowering::CanCompute(OpCall& call, Storage storage) {
 
 std::string_view CallLowering::TunedKernel(const ops::OpInfo& op, const std::vector<Arg>& args,
                                            Storage storage) const {
-  if (tuned_.empty() || op.kernels.size() < 2) return {};
-  const auto found = tuned_.find(CallText(op, args, plan_.tensors, storage));
-  return found == tuned_.end() ? std::string_view() : std::string_view(found->second);
+  if (tuned_ == nullptr || tuned_->empty() || op.kernels.size() < 2) return {};
+  const auto found = tuned_->find(CallText(op, args, plan_.tensors, storage));
+  return found == tuned_->end() ? std::string_view() : std::string_view(found->second);
 }
 
 Result<CallLowering::NodeChoice> CallLowering::ChooseStorage(

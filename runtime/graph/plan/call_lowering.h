@@ -28,7 +28,7 @@ class CallLowering {
   // `kernels` and `tuned` (kernel by CallText()) are the preferences of ChooseKernel(). The limit
   // `max_dispatches` is for all nodes together.
   CallLowering(const ops::OpIndex& index, const DeviceTraits& device,
-               const std::vector<std::string>& kernels, const session::TunedKernels& tuned,
+               const std::vector<std::string>& kernels, const session::TunedKernels* tuned,
                uint64_t max_dispatches)
       : index_(index),
         device_(device),
@@ -110,7 +110,7 @@ class CallLowering {
   const ops::OpIndex& index_;
   const DeviceTraits& device_;
   const std::vector<std::string>& kernels_;
-  const session::TunedKernels& tuned_;
+  const session::TunedKernels* tuned_;  // may be null
   const uint64_t max_dispatches_;
   Plan plan_;
   MissingList missing_;

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/graph/plan/in_place_updates.h"
+#include "runtime/graph/plan/alias_index.h"
 
 namespace spirloom::graph {
 namespace {
@@ -35,8 +35,11 @@ Concatenation ConcatenationOf(const Plan& plan, const PlanNode& node) {
   const PlanTensor& whole = plan.tensors[concat.whole];
   for (size_t i = 0; i < concat.parts.size(); ++i) {
     const int64_t element = i < node.dispatches.size() ? node.dispatches[i].concat_offset : -1;
-    const uint64_t offset = static_cast<uint64_t>(element) * ElementSize(whole.desc.dtype);
-    const bool fits = element >= 0 && concat.parts[i] != kNoTensor && offset <= whole.size &&
+    const uint64_t element_size = ElementSize(whole.desc.dtype);
+    // The element comes from a formula of the library: the product may overflow.
+    const bool within = element >= 0 && static_cast<uint64_t>(element) <= whole.size / element_size;
+    const uint64_t offset = within ? static_cast<uint64_t>(element) * element_size : 0;
+    const bool fits = within && concat.parts[i] != kNoTensor &&
                       plan.tensors[concat.parts[i]].size <= whole.size - offset;
     concat.offsets.push_back(fits ? offset : kNoOffset);
   }
@@ -60,10 +63,11 @@ bool IsAlreadyConcatenated(const Plan& plan, const Concatenation& concat) {
   return root.is_temporary() || root.output >= 0;
 }
 
-void Apply(Plan& plan, const Concatenation& concat, PlanNode& node, const DeviceTraits& device) {
+void Apply(Plan& plan, AliasIndex& aliases, const Concatenation& concat, PlanNode& node,
+           const DeviceTraits& device) {
   if (IsAlreadyConcatenated(plan, concat)) {
     const PlanTensor& first = plan.tensors[concat.parts[0]];
-    AliasTo(plan, concat.whole, first.alias_of, first.alias_offset);
+    aliases.AliasTo(concat.whole, first.alias_of, first.alias_offset);
     node.in_place.assign(concat.parts.size(), true);
     return;
   }
@@ -72,7 +76,7 @@ void Apply(Plan& plan, const Concatenation& concat, PlanNode& node, const Device
     if (concat.offsets[i] == kNoOffset || !CanBeAliased(plan.tensors[concat.parts[i]])) continue;
     const uint64_t offset = plan.tensors[concat.whole].alias_offset + concat.offsets[i];
     if (offset % device.buffer_offset_alignment != 0) continue;
-    AliasTo(plan, concat.parts[i], plan.Root(concat.whole), offset);
+    aliases.AliasTo(concat.parts[i], plan.Root(concat.whole), offset);
     node.in_place[i] = true;
   }
 }
@@ -80,12 +84,13 @@ void Apply(Plan& plan, const Concatenation& concat, PlanNode& node, const Device
 }  // namespace
 
 void ElideConcats(Plan& plan, const DeviceTraits& device) {
+  AliasIndex aliases(plan);
   // Backwards, so that nested concatenations see the final location of their output.
   for (size_t i = plan.nodes.size(); i-- > 0;) {
     PlanNode& node = plan.nodes[i];
     if (node.op == nullptr || node.is_constant || node.kernel->concat_offset.empty()) continue;
     if (plan.tensors[node.outputs[0]].storage() != Storage::kBuffer) continue;
-    Apply(plan, ConcatenationOf(plan, node), node, device);
+    Apply(plan, aliases, ConcatenationOf(plan, node), node, device);
     if (std::ranges::find(node.in_place, false) == node.in_place.end()) ++plan.aliased_views;
   }
 }

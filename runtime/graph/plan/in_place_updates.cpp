@@ -1,7 +1,8 @@
 #include "runtime/graph/plan/in_place_updates.h"
 
-#include <cassert>
 #include <vector>
+
+#include "runtime/graph/plan/alias_index.h"
 
 namespace spirloom::graph {
 namespace {
@@ -16,7 +17,8 @@ ops::Access AccessOf(const PlanNode& node, size_t k) {
 // tracks how later nodes use each root.
 class UpdateInPlacePass {
  public:
-  explicit UpdateInPlacePass(Plan& plan) : plan_(plan), later_(plan.tensors.size()) {}
+  UpdateInPlacePass(Plan& plan, AliasIndex& aliases)
+      : plan_(plan), aliases_(aliases), later_(plan.tensors.size()) {}
 
   void Run() {
     for (size_t i = plan_.nodes.size(); i-- > 0;) {
@@ -58,7 +60,7 @@ class UpdateInPlacePass {
         plan_.tensors[root].size != copy.size) {
       return false;
     }
-    AliasTo(plan_, target, root, 0);
+    aliases_.AliasTo(target, root, 0);
     later_[root] = later_[target];
     return true;
   }
@@ -74,6 +76,7 @@ class UpdateInPlacePass {
   }
 
   Plan& plan_;
+  AliasIndex& aliases_;
   std::vector<LaterUses> later_;  // indexed by root
 };
 
@@ -97,7 +100,7 @@ bool IsReadWithUpdate(const Plan& plan, uint32_t state, uint32_t update) {
   return false;
 }
 
-void AliasStateUpdates(Plan& plan) {
+void AliasStateUpdates(Plan& plan, AliasIndex& aliases) {
   for (const PlanNode& node : plan.nodes) {
     if (node.op != nullptr || plan.tensors[node.operands[1][0]].state < 0) continue;
     const uint32_t state = node.operands[1][0];
@@ -105,29 +108,17 @@ void AliasStateUpdates(Plan& plan) {
     const PlanTensor& source = plan.tensors[update];
     if (source.is_temporary() && source.size == plan.tensors[state].size &&
         !IsReadWithUpdate(plan, state, update)) {
-      AliasTo(plan, update, state, 0);
+      aliases.AliasTo(update, state, 0);
     }
   }
 }
 
 }  // namespace
 
-void AliasTo(Plan& plan, uint32_t part, uint32_t root, uint64_t offset) {
-  assert(plan.tensors[part].alias_of == kNoTensor && plan.tensors[part].is_temporary());
-  assert(plan.tensors[root].alias_of == kNoTensor);
-  assert(offset + plan.tensors[part].size <= plan.tensors[root].size);
-  plan.tensors[part].alias_of = root;
-  plan.tensors[part].alias_offset = offset;
-  for (PlanTensor& tensor : plan.tensors) {
-    if (tensor.alias_of != part) continue;
-    tensor.alias_of = root;
-    tensor.alias_offset += offset;
-  }
-}
-
 void UpdateInPlace(Plan& plan) {
-  UpdateInPlacePass(plan).Run();
-  AliasStateUpdates(plan);
+  AliasIndex aliases(plan);
+  UpdateInPlacePass(plan, aliases).Run();
+  AliasStateUpdates(plan, aliases);
 }
 
 }  // namespace spirloom::graph

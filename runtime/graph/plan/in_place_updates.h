@@ -2,14 +2,9 @@
 #ifndef SPIRLOOM_RUNTIME_GRAPH_PLAN_IN_PLACE_UPDATES_H_
 #define SPIRLOOM_RUNTIME_GRAPH_PLAN_IN_PLACE_UPDATES_H_
 
-#include <cstdint>
-
 #include "runtime/graph/plan/plan.h"
 
 namespace spirloom::graph {
-
-// Aliases `part`, a temporary root, and its own aliases to `root` at `offset` bytes.
-void AliasTo(Plan& plan, uint32_t part, uint32_t root, uint64_t offset);
 
 // Must run after ElideConcats(). Aliases
 //   the output of an in-place operator to the updated tensor, if that has no later use;

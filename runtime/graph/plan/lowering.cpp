@@ -25,7 +25,7 @@ class Lowering {
         index_(index),
         device_(device),
         storage_(options.storage == Storage::kAuto ? Storage::kBuffer : options.storage),
-        calls_(index, device, options.kernels, options.tuned, options.max_dispatches),
+        calls_(index, device, options.kernels, options.tuned.get(), options.max_dispatches),
         plan_tensor_(graph.tensors.size(), kNoTensor),
         is_result_(graph.tensors.size()) {
     for (uint32_t output : graph.outputs) is_result_[output] = true;

@@ -3,6 +3,7 @@
 #ifndef SPIRLOOM_RUNTIME_GRAPH_PLAN_LOWERING_H_
 #define SPIRLOOM_RUNTIME_GRAPH_PLAN_LOWERING_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,9 @@ namespace spirloom::graph {
 struct LoweringOptions {
   Storage storage = Storage::kAuto;       // of tensors without a declared storage; kAuto = buffer
   std::vector<std::string> kernels = {};  // preferred kernels
-  session::TunedKernels tuned = {};       // then: fastest kernel by CallText()
-  uint64_t max_dispatches = UINT64_MAX;   // all nodes together
+  // Then: the fastest kernel by CallText(), or null.
+  std::shared_ptr<const session::TunedKernels> tuned = nullptr;
+  uint64_t max_dispatches = UINT64_MAX;  // all nodes together
 };
 
 // Lowers `graph` for the device. Fails with

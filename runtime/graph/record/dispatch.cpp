@@ -177,6 +177,14 @@ Result<std::array<uint32_t, 3>> GroupCounts(const std::array<int64_t, 3>& invoca
   if (flat && device.max_group_count[0] > 0 && groups[0] > device.max_group_count[0]) {
     groups[1] = (groups[0] + device.max_group_count[0] - 1) / device.max_group_count[0];
     groups[0] = (groups[0] + groups[1] - 1) / groups[1];
+    // Kernels compare the index of an invocation with the size as int. Folding adds invocations.
+    if (groups[0] * groups[1] * workgroup[0] > uint64_t{1} << 31) {
+      return Error(
+          StatusCode::kUnsupported,
+          {"Grid of ", invocations[0], " invocations exceeds 2^31 after it is divided into ",
+           groups[1], " rows, because the device's maxComputeWorkGroupCount is ",
+           device.max_group_count[0], "."});
+    }
   }
   std::array<uint32_t, 3> counts{};
   for (size_t i = 0; i < 3; ++i) {

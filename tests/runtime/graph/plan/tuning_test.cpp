@@ -76,7 +76,8 @@ TEST(CallText, ContainsArgumentsOfAllKinds) {
 
 TEST_F(TuningTest, UsesTheTunedKernelUnlessAKernelIsSelected) {
   EXPECT_THAT(KernelsOf(LowerWith({})), ElementsAre("sum", "pack", "linear"));
-  const session::TunedKernels tuned{{kSumText, "sum_sg32"}};
+  const auto tuned =
+      std::make_shared<const session::TunedKernels>(session::TunedKernels{{kSumText, "sum_sg32"}});
   EXPECT_THAT(KernelsOf(LowerWith({.tuned = tuned})), ElementsAre("sum_sg32", "pack", "linear"));
   EXPECT_THAT(KernelsOf(LowerWith({.kernels = {"sum"}, .tuned = tuned})),
               ElementsAre("sum", "pack", "linear"));
@@ -90,7 +91,9 @@ TEST_F(TuningTest, UnknownKernelsAndCallsAreIgnored) {
                                                {{kSumText, "linear"}},
                                                {{"unknown call", "sum_sg32"}}};
   for (const session::TunedKernels& tuned : all) {
-    EXPECT_THAT(KernelsOf(LowerWith({.tuned = tuned})), ElementsAre("sum", "pack", "linear"))
+    EXPECT_THAT(
+        KernelsOf(LowerWith({.tuned = std::make_shared<const session::TunedKernels>(tuned)})),
+        ElementsAre("sum", "pack", "linear"))
         << tuned.begin()->first << ": " << tuned.begin()->second;
   }
 }

@@ -32,6 +32,21 @@ TEST(GroupCounts, LongGridsContinueInY) {
   EXPECT_EQ(*exact, (Extent{65535, 1, 1}));
 }
 
+// Kernels compute the index of an invocation as int.
+TEST(GroupCounts, DividedGridsHaveIndicesBelow2To31) {
+  constexpr int64_t kMax = INT32_MAX;
+  const auto counts = GroupCounts({kMax - 100'000, 1, 1}, {256, 1, 1}, DeviceTraits());
+  ASSERT_TRUE(counts.ok());
+  EXPECT_GT((*counts)[1], 1u);
+  DeviceTraits device;
+  device.max_group_count = {60000, 60000, 60000};
+  EXPECT_THAT(GroupCounts({kMax, 1, 1}, {256, 1, 1}, device).status().message(),
+              HasSubstr("Grid of 2147483647 invocations exceeds 2^31 after it is divided into 140 "
+                        "rows, because the device's maxComputeWorkGroupCount is 60000."));
+  device.max_group_count = {INT32_MAX, 1, 1};
+  EXPECT_TRUE(GroupCounts({kMax, 1, 1}, {256, 1, 1}, device).ok()) << "not divided";
+}
+
 TEST(GroupCounts, RejectsGridsBeyondTheDeviceLimits) {
   const Status tall = GroupCounts({1, 70000, 1}, {1, 1, 1}, DeviceTraits()).status();
   EXPECT_EQ(tall.code(), StatusCode::kUnsupported);
