@@ -92,7 +92,7 @@ spirloom_status spirloom_model_submit_with(spirloom_model* model,
     SPIRLOOM_TRY_ASSIGN(const auto signal, ReadPoints("signal", given.signal, given.signal_count));
     SPIRLOOM_TRY_ASSIGN(PendingRun submitted,
                         model->model.Submit({.wait = wait, .signal = signal}));
-    *run = new spirloom_pending_run{std::move(submitted)};
+    *run = new spirloom_pending_run{std::move(submitted), model->model.outputs().size()};
     return Status();
   });
 }

@@ -1,6 +1,7 @@
 #include "runtime/c/error.h"
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "runtime/base/error.h"
@@ -51,6 +52,13 @@ Status CheckPointers(const char* function, std::initializer_list<Argument> argum
                  {"The argument `", argument.name, "` of ", function, "() is NULL."});
   }
   return Status();
+}
+
+Status CheckCount(const char* what, size_t count, size_t expected) {
+  if (count == expected) return Status();
+  return Error(StatusCode::kInvalidArgument,
+               {"Number of ", what, "s is ", count, "; the model has ", expected,
+                what == std::string_view("shape") ? " inputs." : "."});
 }
 
 Status CheckArray(const char* name, const void* array, size_t count) {

@@ -44,6 +44,10 @@ struct Argument {
 // Fails with kInvalidArgument, the name and `function` if an argument is null.
 Status CheckPointers(const char* function, std::initializer_list<Argument> arguments);
 
+// Fails with kInvalidArgument unless `count`, of inputs, outputs or shapes, is that of the model.
+// `what` is the singular. Call it before the array is read.
+Status CheckCount(const char* what, size_t count, size_t expected);
+
 // Fails with kInvalidArgument if the array is null and `count` is not 0.
 Status CheckArray(const char* name, const void* array, size_t count);
 

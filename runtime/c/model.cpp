@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "runtime/base/error.h"
 #include "runtime/c/enums.h"
 #include "runtime/c/error.h"
 #include "runtime/c/model_options.h"
@@ -49,6 +50,26 @@ spirloom_tensor_info Info(const TensorInfo& info, const char* const* dims) {
           .max = info.max};
 }
 
+std::span<const std::byte> Bytes(const void* file, size_t size) {
+  return {static_cast<const std::byte*>(file), size};
+}
+
+// Implements `function`, which loads a file from memory by load(options).
+template <typename Load>
+spirloom_status LoadBytes(const char* function, const spirloom_runtime* runtime, const void* file,
+                          const spirloom_model_options* options, spirloom_model** model,
+                          spirloom_error** error, const Load& load) {
+  return c::Guarded(error, [&]() -> Status {
+    SPIRLOOM_TRY(
+        c::CheckPointers(function, {{"runtime", runtime}, {"file", file}, {"model", model}}));
+    *model = nullptr;
+    SPIRLOOM_TRY_ASSIGN(const ModelOptions given, c::ReadModelOptions(options));
+    SPIRLOOM_TRY_ASSIGN(Model loaded, load(given));
+    *model = new spirloom_model(std::move(loaded));
+    return Status();
+  });
+}
+
 }  // namespace
 
 spirloom_status spirloom_model_load(const spirloom_runtime* runtime, const char* path,
@@ -68,17 +89,22 @@ spirloom_status spirloom_model_load(const spirloom_runtime* runtime, const char*
 spirloom_status spirloom_model_load_from_memory(const spirloom_runtime* runtime, const void* file,
                                                 size_t size, const spirloom_model_options* options,
                                                 spirloom_model** model, spirloom_error** error) {
-  return c::Guarded(error, [&]() -> Status {
-    SPIRLOOM_TRY(c::CheckPointers("spirloom_model_load_from_memory",
-                                  {{"runtime", runtime}, {"file", file}, {"model", model}}));
-    *model = nullptr;
-    SPIRLOOM_TRY_ASSIGN(const ModelOptions given, c::ReadModelOptions(options));
-    SPIRLOOM_TRY_ASSIGN(Model loaded,
-                        Model::LoadFromMemory(runtime->runtime,
-                                              {static_cast<const std::byte*>(file), size}, given));
-    *model = new spirloom_model(std::move(loaded));
-    return Status();
-  });
+  return LoadBytes("spirloom_model_load_from_memory", runtime, file, options, model, error,
+                   [&](const ModelOptions& given) {
+                     return Model::LoadFromMemory(runtime->runtime, Bytes(file, size), given);
+                   });
+}
+
+spirloom_status spirloom_model_load_from_borrowed_memory(const spirloom_runtime* runtime,
+                                                         const void* file, size_t size,
+                                                         const spirloom_model_options* options,
+                                                         spirloom_model** model,
+                                                         spirloom_error** error) {
+  return LoadBytes("spirloom_model_load_from_borrowed_memory", runtime, file, options, model, error,
+                   [&](const ModelOptions& given) {
+                     return Model::LoadFromMemory(runtime->runtime, /*owner=*/nullptr,
+                                                  Bytes(file, size), given);
+                   });
 }
 
 size_t spirloom_model_method_count(const spirloom_model* model) {
@@ -92,25 +118,6 @@ const char* spirloom_model_method_name(const spirloom_model* model, size_t i) {
 
 const char* spirloom_model_method(const spirloom_model* model) {
   return model == nullptr ? "" : model->model.method().c_str();
-}
-
-size_t spirloom_model_attachment_count(const spirloom_model* model) {
-  return model == nullptr ? 0 : model->model.attachments().size();
-}
-
-spirloom_status spirloom_model_attachment(const spirloom_model* model, size_t i,
-                                          spirloom_attachment_info* info, spirloom_error** error) {
-  return c::Guarded(error, [&]() -> Status {
-    SPIRLOOM_TRY(c::CheckPointers("spirloom_model_attachment", {{"model", model}, {"info", info}}));
-    SPIRLOOM_TRY(c::CheckIndex("attachments", i, model->model.attachments().size()));
-    const spirloom::Attachment& attachment = model->model.attachments()[i];
-    return c::Write<spirloom_attachment_info>("spirloom_attachment_info",
-                                              {.struct_size = sizeof(spirloom_attachment_info),
-                                               .name = attachment.name.c_str(),
-                                               .data = attachment.data.data(),
-                                               .size = attachment.data.size()},
-                                              info);
-  });
 }
 
 void spirloom_model_destroy(spirloom_model* model) { delete model; }
@@ -167,8 +174,14 @@ spirloom_status spirloom_model_resize(spirloom_model* model, const spirloom_shap
   return c::Guarded(error, [&]() -> Status {
     SPIRLOOM_TRY(c::CheckPointers("spirloom_model_resize", {{"model", model}}));
     SPIRLOOM_TRY(c::CheckArray("shapes", shapes, shape_count));
+    SPIRLOOM_TRY(c::CheckCount("shape", shape_count, model->model.inputs().size()));
     std::vector<spirloom::Shape> given;
     for (const spirloom_shape& shape : std::span(shapes, shape_count)) {
+      if (shape.rank > spirloom::kMaxRank) {
+        return spirloom::Error(spirloom::StatusCode::kInvalidArgument,
+                               {"Rank (", shape.rank, ") of shape ", given.size(), " exceeds ",
+                                spirloom::kMaxRank, "."});
+      }
       SPIRLOOM_TRY(c::CheckArray("sizes", shape.sizes, shape.rank));
       given.emplace_back(shape.sizes, shape.sizes + shape.rank);
     }

@@ -7,6 +7,7 @@
 
 struct spirloom_pending_run {
   spirloom::PendingRun run;
+  size_t output_count;  // of the model
 };
 
 #endif  // SPIRLOOM_RUNTIME_C_PENDING_RUN_H_

@@ -18,13 +18,16 @@ namespace {
 // Without `inputs`, the run reads the input bytes.
 Result<PendingRun> Submit(spirloom::Model& model, const spirloom_const_bytes* inputs,
                           size_t count) {
-  SPIRLOOM_TRY_ASSIGN(const c::InputSpans spans, c::ReadInputs(inputs, count));
-  return inputs == nullptr ? model.Submit() : model.Submit(spans);
+  if (inputs == nullptr && count == 0) return model.Submit();
+  SPIRLOOM_TRY_ASSIGN(const c::InputSpans spans,
+                      c::ReadInputs(inputs, count, model.inputs().size()));
+  return model.Submit(spans);
 }
 
-Status Wait(PendingRun& run, const spirloom_bytes* outputs, size_t count) {
-  SPIRLOOM_TRY_ASSIGN(const c::OutputSpans spans, c::ReadOutputs(outputs, count));
-  return outputs == nullptr ? run.Wait() : run.Wait(spans);
+Status Wait(PendingRun& run, const spirloom_bytes* outputs, size_t count, size_t expected) {
+  if (outputs == nullptr && count == 0) return run.Wait();
+  SPIRLOOM_TRY_ASSIGN(const c::OutputSpans spans, c::ReadOutputs(outputs, count, expected));
+  return run.Wait(spans);
 }
 
 }  // namespace
@@ -35,12 +38,14 @@ spirloom_status spirloom_model_run(spirloom_model* model, const spirloom_const_b
   return c::Guarded(error, [&]() -> Status {
     SPIRLOOM_TRY(c::CheckPointers("spirloom_model_run", {{"model", model}}));
     if (inputs != nullptr && outputs != nullptr) {  // check the outputs before the run
-      SPIRLOOM_TRY_ASSIGN(const c::InputSpans in, c::ReadInputs(inputs, input_count));
-      SPIRLOOM_TRY_ASSIGN(const c::OutputSpans out, c::ReadOutputs(outputs, output_count));
+      SPIRLOOM_TRY_ASSIGN(const c::InputSpans in,
+                          c::ReadInputs(inputs, input_count, model->model.inputs().size()));
+      SPIRLOOM_TRY_ASSIGN(const c::OutputSpans out,
+                          c::ReadOutputs(outputs, output_count, model->model.outputs().size()));
       return model->model.Run(in, out);
     }
     SPIRLOOM_TRY_ASSIGN(PendingRun run, Submit(model->model, inputs, input_count));
-    return Wait(run, outputs, output_count);
+    return Wait(run, outputs, output_count, model->model.outputs().size());
   });
 }
 
@@ -77,7 +82,7 @@ spirloom_status spirloom_model_submit(spirloom_model* model, const spirloom_cons
     SPIRLOOM_TRY(c::CheckPointers("spirloom_model_submit", {{"model", model}, {"run", run}}));
     *run = nullptr;
     SPIRLOOM_TRY_ASSIGN(PendingRun submitted, Submit(model->model, inputs, input_count));
-    *run = new spirloom_pending_run{std::move(submitted)};
+    *run = new spirloom_pending_run{std::move(submitted), model->model.outputs().size()};
     return Status();
   });
 }
@@ -89,7 +94,7 @@ spirloom_status spirloom_model_submit_repeated(spirloom_model* model, size_t cou
         c::CheckPointers("spirloom_model_submit_repeated", {{"model", model}, {"run", run}}));
     *run = nullptr;
     SPIRLOOM_TRY_ASSIGN(PendingRun submitted, model->model.SubmitRepeated(count));
-    *run = new spirloom_pending_run{std::move(submitted)};
+    *run = new spirloom_pending_run{std::move(submitted), model->model.outputs().size()};
     return Status();
   });
 }
@@ -110,7 +115,7 @@ spirloom_status spirloom_pending_run_wait(spirloom_pending_run* run, const spirl
                                           size_t output_count, spirloom_error** error) {
   return c::Guarded(error, [&]() -> Status {
     SPIRLOOM_TRY(c::CheckPointers("spirloom_pending_run_wait", {{"run", run}}));
-    return Wait(run->run, outputs, output_count);
+    return Wait(run->run, outputs, output_count, run->output_count);
   });
 }
 

@@ -4,8 +4,9 @@
 
 namespace spirloom::c {
 
-Result<InputSpans> ReadInputs(const spirloom_const_bytes* inputs, size_t count) {
+Result<InputSpans> ReadInputs(const spirloom_const_bytes* inputs, size_t count, size_t expected) {
   SPIRLOOM_TRY(CheckArray("inputs", inputs, count));
+  SPIRLOOM_TRY(CheckCount("input", count, expected));
   InputSpans spans;
   for (const spirloom_const_bytes& bytes : std::span(inputs, count)) {
     SPIRLOOM_TRY(CheckBytes("inputs", spans.size(), bytes.data, bytes.size));
@@ -14,8 +15,9 @@ Result<InputSpans> ReadInputs(const spirloom_const_bytes* inputs, size_t count) 
   return spans;
 }
 
-Result<OutputSpans> ReadOutputs(const spirloom_bytes* outputs, size_t count) {
+Result<OutputSpans> ReadOutputs(const spirloom_bytes* outputs, size_t count, size_t expected) {
   SPIRLOOM_TRY(CheckArray("outputs", outputs, count));
+  SPIRLOOM_TRY(CheckCount("output", count, expected));
   OutputSpans spans;
   for (const spirloom_bytes& bytes : std::span(outputs, count)) {
     SPIRLOOM_TRY(CheckBytes("outputs", spans.size(), bytes.data, bytes.size));

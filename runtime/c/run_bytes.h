@@ -12,9 +12,10 @@ namespace spirloom::c {
 using InputSpans = std::vector<std::span<const std::byte>>;
 using OutputSpans = std::vector<std::span<std::byte>>;
 
-// Convert inputs and outputs of runs. Fail with kInvalidArgument for unexpected NULL pointers.
-Result<InputSpans> ReadInputs(const spirloom_const_bytes* inputs, size_t count);
-Result<OutputSpans> ReadOutputs(const spirloom_bytes* outputs, size_t count);
+// Convert inputs and outputs of runs. Fail with kInvalidArgument for another count than `expected`,
+// that of the model, and for unexpected NULL pointers.
+Result<InputSpans> ReadInputs(const spirloom_const_bytes* inputs, size_t count, size_t expected);
+Result<OutputSpans> ReadOutputs(const spirloom_bytes* outputs, size_t count, size_t expected);
 
 }  // namespace spirloom::c
 

@@ -16,7 +16,15 @@ size_t StructSize(const void* sized) {
   return size;
 }
 
+// No version of a struct is longer. A larger size is that of an uninitialized struct.
+constexpr size_t kMaxStructSize = 4096;
+
 Status CheckSize(const char* type, size_t given, size_t min) {
+  if (given > kMaxStructSize) {
+    return Error(StatusCode::kInvalidArgument,
+                 {"struct_size (", given, ") of the ", type, " exceeds ", kMaxStructSize,
+                  ". Initialize it with SPIRLOOM_INIT(", type, ")."});
+  }
   if (given >= min) return Status();
   return Error(StatusCode::kInvalidArgument, {"struct_size (", given, ") of the ", type,
                                               " is less than that of its first version (", min,

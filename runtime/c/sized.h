@@ -15,12 +15,13 @@ template <typename T>
 inline constexpr size_t kFirstSize = sizeof(T);
 
 // Reads the caller's struct at `from` into `size` bytes at `to`; members that the caller's struct
-// lacks are not modified. Fails with kInvalidArgument if it has less than `min` bytes, with
-// kUnsupported if it is of a later version and sets unknown members.
+// lacks are not modified. Fails with kInvalidArgument if it has less than `min` or more than
+// 4096 bytes, with kUnsupported if it is of a later version and sets unknown members.
 Status ReadSized(const char* type, const void* from, void* to, size_t size, size_t min);
 
 // Writes `size` bytes at `from` to the caller's struct at `to`, up to its size. Does not modify
-// struct_size; zeroes unknown members. Fails with kInvalidArgument if it has less than `min` bytes.
+// struct_size; zeroes unknown members. Fails with kInvalidArgument if it has less than `min` or
+// more than 4096 bytes.
 Status WriteSized(const char* type, const void* from, void* to, size_t size, size_t min);
 
 template <typename T>

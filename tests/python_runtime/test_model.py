@@ -86,6 +86,44 @@ def test_calls_resize_the_model(batches: spirloom.Model) -> None:
     assert batches.outputs[0].shape == (5, 3)
 
 
+def test_integers_are_not_truncated(
+    runtime: spirloom.Runtime, batches: spirloom.Model, tmp_path: Path
+) -> None:
+    shapes: list[Any] = [[(3.9, 3)], [("3", 3)], [5]]
+    for shape in shapes:
+        with pytest.raises(WrongType, match="is not"):
+            batches.resize(shape)
+    for size in (2**64 + 3, -1):
+        with pytest.raises(InvalidArgument, match=rf"The size {size} of shape \[{size}, 3\] is"):
+            batches.resize([(size, 3)])
+    batches.resize([(np.int32(3), 3)])
+    for steps in (0, 65537, 2**64 + 2):
+        with pytest.raises(InvalidArgument, match=rf"steps \({steps}\) must be 1 … 65536"):
+            batches.submit_repeated(steps)
+    for options in ({"max_dispatches": 2**64 + 1}, {"max_cached_shapes": -1}):
+        with pytest.raises(InvalidArgument, match="is out of range"):
+            runtime.load(relu_graph(), **options)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match=r"memory_limit \(\d+\) is out of range"):
+        spirloom.Runtime(memory_limit=2**64 + 1)
+
+
+def test_names_and_paths_without_nul(runtime: spirloom.Runtime, tmp_path: Path) -> None:
+    (tmp_path / "a.slg").write_bytes(relu_graph())
+    path = str(tmp_path / "a.slg")
+    for load in (
+        lambda: runtime.load(path + "\0b"),
+        lambda: runtime.load(path, method="\0"),
+        lambda: runtime.load(path, kernels=["unary\0"]),
+        lambda: spirloom.Runtime("llvmpipe\0"),
+        lambda: spirloom.Runtime(cache_dir="none\0"),
+        lambda: spirloom.Runtime(libraries=["a\0"]),
+    ):
+        with pytest.raises(InvalidArgument, match="contains a NUL character"):
+            load()
+    with pytest.raises(WrongType, match="The file is a int; expected a path, bytes or an open fi"):
+        runtime.load(5)  # type: ignore[arg-type]
+
+
 def test_static_shapes_are_checked(relu: spirloom.Model) -> None:
     with pytest.raises(InvalidArgument, match=r"Shape 0 is \[6\]; expected"):
         relu(np.zeros(6, np.float32))

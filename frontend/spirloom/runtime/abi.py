@@ -5,9 +5,12 @@ Declares only the functions that the package uses. A test compares them with the
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import Any, Self
+
+from spirloom.runtime.errors import InvalidArgument
 
 ABI_VERSION = 1
 
@@ -56,6 +59,14 @@ class Shape(ctypes.Structure):
     _fields_ = (("sizes", Pointer), ("rank", Size))
 
 
+def c_text(text: str | bytes | os.PathLike[str], what: str) -> bytes:
+    """The text as a C string. InvalidArgument if it contains NUL, which would end it."""
+    encoded = os.fsencode(text)
+    if b"\0" in encoded:
+        raise InvalidArgument(f"The {what} {os.fsdecode(encoded)!r} contains a NUL character.")
+    return encoded
+
+
 def bytes_array(pairs: Iterable[tuple[int | None, int]]) -> ctypes.Array[Bytes]:
     """An array of spirloom_bytes from addresses and sizes."""
     items = [Bytes(data, size) for data, size in pairs]
@@ -73,8 +84,13 @@ class Sized(ctypes.Structure):
 
     @classmethod
     def new(cls, **members: Any) -> Self:
-        """Sets the size and the given members; others are zero."""
-        return cls(struct_size=ctypes.sizeof(cls), **members)
+        """Sets the size and the given members; others are zero. InvalidArgument for an integer
+        that a member cannot hold, which ctypes would truncate."""
+        made = cls(struct_size=ctypes.sizeof(cls), **members)
+        for name, value in members.items():
+            if isinstance(value, int) and getattr(made, name) not in (value, None):
+                raise InvalidArgument(f"{name} ({value}) is out of range.")
+        return made
 
 
 class DeviceInfo(Sized):
@@ -152,6 +168,8 @@ class ModelOptions(Sized):
         ("share_with", Pointer),
         ("separate_states", Count64),
         ("time_runs", Count64),
+        ("allow_exceeding_max", Count64),
+        ("retune", Count64),
     )
 
 
@@ -244,7 +262,7 @@ FUNCTIONS: Mapping[str, tuple[Any, tuple[Any, ...]]] = {
     "runtime_memory": (STATUS, (Pointer, Pointer)),
     "kernel_autotuner": (Pointer, ()),
     "model_load": (STATUS, (Pointer, Text, Pointer, Pointer)),
-    "model_load_from_memory": (STATUS, (Pointer, Pointer, Size, Pointer, Pointer)),
+    "model_load_from_borrowed_memory": (STATUS, (Pointer, Pointer, Size, Pointer, Pointer)),
     "model_method_count": (Size, (Pointer,)),
     "model_method_name": (Text, (Pointer, Size)),
     "model_method": (Text, (Pointer,)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import operator
 import sys
 from collections.abc import Mapping, Sequence
 from math import prod
@@ -176,6 +177,14 @@ def index_of(kind: str, infos: Sequence[Named], which: int | str) -> int:
         known = ", ".join(names)
         raise InvalidArgument(f"The model has no {kind} {which!r}; it has: {known}.")
     return index
+
+
+def integer(value: object, what: str) -> int:
+    """The value as an int. WrongType for another type, also for a float."""
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise WrongType(f"{what} ({value!r}) is not an integer.") from None
 
 
 def outputs_to_fill(infos: Sequence[TensorInfo], given: Sequence[object]) -> list[Array]:

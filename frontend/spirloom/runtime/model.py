@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NoReturn, Self
 
@@ -16,13 +16,14 @@ from spirloom.runtime.arrays import (
     Inputs,
     in_order,
     index_of,
+    integer,
     is_torch,
     outputs_to_fill,
     to_array,
     to_torch,
     values_of,
 )
-from spirloom.runtime.errors import Busy, InvalidArgument
+from spirloom.runtime.errors import Busy, InvalidArgument, WrongType
 from spirloom.runtime.execution import Ownership, PendingRun
 from spirloom.runtime.memory import SharedArrays, States
 from spirloom.runtime.native import Handle, Native
@@ -34,6 +35,8 @@ from spirloom.runtime.tensors import (
     read_symbols,
     read_tensors,
 )
+
+MAX_STEPS = 65536  # of submit_repeated(), as Model::SubmitRepeated() allows
 
 
 class Model:
@@ -151,11 +154,12 @@ class Model:
         """Submits `steps` consecutive runs at once. Inputs are those in input_memory().
 
         Data passes from one run to the next in states. The outputs are those of the last run.
-        Otherwise like a call. InvalidArgument for fewer than 1 step, and for several steps of a
-        model without states.
+        Otherwise like a call. InvalidArgument for fewer than 1 or more than 65536 steps, and for
+        several steps of a model without states.
         """
-        if steps < 1:
-            raise InvalidArgument(f"steps ({steps}) must be at least 1.")
+        steps = integer(steps, "steps")
+        if not 1 <= steps <= MAX_STEPS:
+            raise InvalidArgument(f"steps ({steps}) must be 1 … {MAX_STEPS}.")
         with self.claimed() as handle:
             pending = self._native.make(
                 "model_submit_repeated", "pending_run_destroy", handle.value, steps
@@ -195,7 +199,7 @@ class Model:
         Raises InvalidArgument for invalid shapes and then leaves the model unchanged.
         """
         with self.claimed() as handle:
-            self._resize(handle, [tuple(map(int, s)) for s in values_of(self._inputs, shapes)])
+            self._resize(handle, list(map(_shape, values_of(self._inputs, shapes))))
 
     def profile(self, inputs: Inputs | None = None, *, runs: int = 10, warmup: int = 1) -> Profile:
         """GPU time per dispatch: of `runs` runs after `warmup` runs, or of the last run.
@@ -205,6 +209,7 @@ class Model:
         """
         if inputs is None:
             return merged("forward", [self._last_run()])
+        runs, warmup = integer(runs, "runs"), integer(warmup, "warmup")
         if runs < 1:
             raise InvalidArgument(f"runs ({runs}) must be at least 1.")
         for _ in range(warmup):
@@ -334,3 +339,14 @@ class Model:
     def _last_run(self) -> tuple[ProfileRow, ...]:
         with self.claimed() as handle:
             return last_run(self._native, handle)
+
+
+def _shape(given: object) -> tuple[int, ...]:
+    """The sizes of a shape. InvalidArgument for sizes that are not integers of 64 bits."""
+    if not isinstance(given, Iterable):
+        raise WrongType(f"The shape {given!r} is not a sequence of integers.")
+    sizes = tuple(integer(size, "The size") for size in given)
+    for size in sizes:
+        if not 0 <= size < 1 << 63:
+            raise InvalidArgument(f"The size {size} of shape {list(sizes)} is not in 0 … 2^63 - 1.")
+    return sizes

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Generic, Literal, Self, TypedDi
 
 from spirloom.runtime import abi
 from spirloom.runtime.device import Device, device_of
-from spirloom.runtime.errors import FileMissing, InvalidArgument, NotFound
+from spirloom.runtime.errors import FileMissing, InvalidArgument, NotFound, WrongType
 from spirloom.runtime.native import Handle, Native, native
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class LoadOptions(TypedDict, total=False):
     storage: StorageName  # storage of tensors for which the graph sets none; "auto": buffer
     profile: bool  # times each dispatch, for Model.profile()
     kernels: Sequence[str]  # names of kernels to prefer for the calls that they support
-    tune: bool  # benchmarks the kernels first, which takes seconds, and caches the result
+    tune: bool  # benchmarks kernels without a cached result first, which takes seconds
     max_cached_shapes: int  # number of input shapes with a cached execution plan; 0: 8
     max_dispatches: int  # limit per run; 0: derived from the file's size
     max_device_bytes: int  # limit of device memory; 0: derived from the file's size
@@ -94,6 +94,8 @@ class LoadOptions(TypedDict, total=False):
     share_with: Model | None
     separate_states: bool  # with share_with: does not share the states
     time_runs: bool  # times each run on the device, for Model.gpu_time()
+    allow_exceeding_max: bool  # accepts sizes beyond the maximum of a symbol
+    retune: bool  # with tune: benchmarks again what a cached result exists for
 
 
 def native_options(library: Native, given: LoadOptions) -> tuple[abi.ModelOptions, object]:
@@ -106,12 +108,12 @@ def native_options(library: Native, given: LoadOptions) -> tuple[abi.ModelOption
     if unknown:
         known = ", ".join(LoadOptions.__annotations__)
         raise TypeError(f"load() has no option '{unknown[0]}'; its options are: {known}.")
-    names = [name.encode() for name in members.pop("kernels", ())]
+    names = [abi.c_text(name, "kernel name") for name in members.pop("kernels", ())]
     kernels = (ctypes.c_char_p * max(len(names), 1))(*names)
     tune = library.function("kernel_autotuner")() if members.pop("tune", False) else None
     storage = _storage(members.pop("storage", "auto"))
     if "method" in members:
-        members["method"] = members["method"].encode()
+        members["method"] = abi.c_text(members["method"], "method name")
     address = ctypes.addressof(kernels)
     pointers = {"kernels": address, "kernel_count": len(names), "tune": tune}
     return abi.ModelOptions.new(storage=storage, **pointers, **members), kernels
@@ -176,8 +178,8 @@ class Runtime:
             import_host_memory=import_host_memory,
             libraries=ctypes.addressof(array),
             library_count=len(opened),
-            device=None if device is None else str(device).encode(),
-            cache_dir=None if cache_dir is None else os.fsencode(cache_dir),
+            device=None if device is None else abi.c_text(str(device), "device"),
+            cache_dir=None if cache_dir is None else abi.c_text(cache_dir, "path"),
             log=ctypes.cast(log_function, ctypes.c_void_p),
             threads=threads,
             memory_limit=memory_limit,
@@ -199,6 +201,10 @@ class Runtime:
         native_form, keep_alive = native_options(self._native, options)
         runtime = self._alive()
         if not isinstance(file, str | os.PathLike | bytes | bytearray | memoryview):
+            if not hasattr(file, "read"):
+                raise WrongType(
+                    f"The file is a {type(file).__name__}; expected a path, bytes or an open file."
+                )
             file = file.read()
 
         def load() -> Handle:
@@ -261,7 +267,7 @@ def _libraries(
 
 def _open(library: Native, path: str | os.PathLike[str]) -> Handle:
     try:
-        return library.make("library_open", "library_destroy", os.fsencode(path))
+        return library.make("library_open", "library_destroy", abi.c_text(path, "path"))
     except NotFound as error:
         raise FileMissing(str(error)) from None
 
@@ -271,13 +277,15 @@ def _load(library: Native, runtime: Handle, file: Any, options: Any, keep_alive:
     pointer = ctypes.byref(options)
     if isinstance(file, str | os.PathLike):
         try:
-            path = os.fsencode(file)
+            path = abi.c_text(file, "path")
             return library.make("model_load", "model_destroy", runtime.value, path, pointer)
         except NotFound as error:
             raise error if Path(file).exists() else FileMissing(str(error)) from None
     data = bytes(file)
     arguments = (runtime.value, data, len(data), pointer)
-    return library.make("model_load_from_memory", "model_destroy", *arguments)
+    model = library.make("model_load_from_borrowed_memory", "model_destroy", *arguments)
+    model.keeps = data
+    return model
 
 
 _lock = threading.Lock()

@@ -20,19 +20,11 @@ uint64_t NanosecondsSince(Clock::time_point start) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
 }
 
-// A graph and the bytes of its constants.
+// A graph, and the owner of the bytes of its constants.
 struct OwnedGraph {
-  std::vector<std::byte> file;
+  std::shared_ptr<const void> owner;
   graph::Graph graph;
 };
-
-Result<std::shared_ptr<const graph::Graph>> ParseCopy(std::span<const std::byte> file,
-                                                      const std::string& method) {
-  auto owned = std::make_shared<OwnedGraph>();
-  owned->file.assign(file.begin(), file.end());
-  SPIRLOOM_TRY_ASSIGN(owned->graph, graph::ParseGraph(owned->file, std::nullopt, method));
-  return std::shared_ptr<const graph::Graph>(owned, &owned->graph);
-}
 
 // A graph with symbols is kept, with its constants, for later Resize() calls.
 Result<std::shared_ptr<internal::ModelState>> Build(const Runtime& runtime,
@@ -63,18 +55,36 @@ Result<Model> Model::Load(const Runtime& runtime, const std::string& path,
   });
 }
 
+Result<Model> Model::LoadFromMemory(const Runtime& runtime, std::shared_ptr<const void> owner,
+                                    std::span<const std::byte> file, const ModelOptions& options) {
+  return Guarded([&]() -> Result<Model> {
+    const Clock::time_point start = Clock::now();
+    auto owned = std::make_shared<OwnedGraph>();
+    owned->owner = std::move(owner);
+    SPIRLOOM_TRY_ASSIGN(owned->graph, graph::ParseGraph(file, std::nullopt, options.method));
+    SPIRLOOM_TRY_ASSIGN(
+        std::shared_ptr<internal::ModelState> state,
+        Build(runtime, {owned, &owned->graph}, options, SharedWith(options), start));
+    return Model(std::move(state));
+  });
+}
+
+Result<Model> Model::LoadFromMemory(const Runtime& runtime, std::vector<std::byte>&& file,
+                                    const ModelOptions& options) {
+  return Guarded([&]() -> Result<Model> {
+    auto owned = std::make_shared<const std::vector<std::byte>>(std::move(file));
+    const std::span<const std::byte> bytes = *owned;
+    return LoadFromMemory(runtime, std::move(owned), bytes, options);
+  });
+}
+
 Result<Model> Model::LoadFromMemory(const Runtime& runtime, std::span<const std::byte> file,
                                     const ModelOptions& options) {
   return Guarded([&]() -> Result<Model> {
-    const Clock::time_point start = Clock::now();
-    SPIRLOOM_TRY_ASSIGN(graph::Graph parsed, graph::ParseGraph(file, std::nullopt, options.method));
-    auto graph = std::make_shared<const graph::Graph>(std::move(parsed));
-    if (!graph->symbols.empty()) {
-      SPIRLOOM_TRY_ASSIGN(graph, ParseCopy(file, options.method));
-    }
-    SPIRLOOM_TRY_ASSIGN(std::shared_ptr<internal::ModelState> state,
-                        Build(runtime, std::move(graph), options, SharedWith(options), start));
-    return Model(std::move(state));
+    SPIRLOOM_TRY_ASSIGN(const graph::Graph parsed,
+                        graph::ParseGraph(file, std::nullopt, options.method));
+    if (parsed.symbols.empty()) return LoadFromMemory(runtime, /*owner=*/nullptr, file, options);
+    return LoadFromMemory(runtime, std::vector<std::byte>(file.begin(), file.end()), options);
   });
 }
 

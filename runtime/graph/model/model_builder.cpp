@@ -1,7 +1,10 @@
 // Builds and resizes models.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/base/error.h"
 #include "runtime/graph/file/specialize.h"
@@ -24,9 +27,33 @@ Status CheckFixedShapes(const ModelState& state, std::span<const Shape> shapes) 
   return Status();
 }
 
+// Identifies the constants of a file: their digest, which the file declares, and a hash of their
+// sizes and of the first and last bytes of each. Empty for a file without digest.
+std::vector<uint8_t> IdentityOf(const graph::Graph& graph) {
+  if (graph.digest.empty()) return {};
+  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  const auto add = [&hash](std::span<const std::byte> bytes) {
+    for (const std::byte byte : bytes) {
+      hash = (hash ^ std::to_integer<uint64_t>(byte)) * 0x100000001b3;
+    }
+  };
+  for (const std::span<const std::byte> constant : graph.constants) {
+    const uint64_t size = constant.size();
+    const size_t sample = std::min<size_t>(constant.size(), 64);
+    add(std::as_bytes(std::span(&size, 1)));
+    add(constant.first(sample));
+    add(constant.last(sample));
+  }
+  std::vector<uint8_t> identity = graph.digest;
+  for (int shift = 0; shift < 64; shift += 8) {
+    identity.push_back(static_cast<uint8_t>(hash >> shift));
+  }
+  return identity;
+}
+
 Status CheckSharing(const ModelState& share_with, const RuntimeState& runtime,
-                    const graph::Graph& graph) {
-  const bool same_file = !graph.digest.empty() && share_with.digest == graph.digest;
+                    const std::vector<uint8_t>& identity) {
+  const bool same_file = !identity.empty() && share_with.identity == identity;
   if (same_file && share_with.runtime.get() == &runtime) return Status();
   return Error(
       StatusCode::kInvalidArgument,
@@ -59,13 +86,14 @@ Result<std::unique_ptr<ModelState>> BuildModel(std::shared_ptr<RuntimeState> run
     traits.properties = *properties;
     traits.large_grid = 1;
   }
-  if (share_with != nullptr) SPIRLOOM_TRY(CheckSharing(*share_with, *runtime, graph));
+  std::vector<uint8_t> identity = IdentityOf(graph);
+  if (share_with != nullptr) SPIRLOOM_TRY(CheckSharing(*share_with, *runtime, identity));
   auto state = std::make_unique<ModelState>(std::move(runtime), options, access, watch, traits,
                                             LimitsFor(graph, options),
                                             share_with == nullptr ? nullptr : share_with->parts);
   state->method = graph.name;
   state->methods = graph.methods;
-  state->digest = graph.digest;
+  state->identity = std::move(identity);
   state->attachments = graph.attachments;
   state->state_set = share_with == nullptr || options.separate_states ? state->parts->state_sets++
                                                                       : share_with->state_set;

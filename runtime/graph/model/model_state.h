@@ -135,7 +135,7 @@ struct ModelState {
              const graph::DeviceTraits& used_traits, const graph::Limits& used_limits,
              std::shared_ptr<SharedParts> used_parts)
       : runtime(std::move(used_runtime)),
-        options(used_options),
+        options(WithoutSharing(used_options)),
         access(host_access),
         watch(used_watch),
         traits(used_traits),
@@ -163,7 +163,7 @@ struct ModelState {
   uint64_t state_set = 0;            // index of its set of states in `parts`
   std::string method;                // name of the method
   std::vector<std::string> methods;  // all methods of the file
-  std::vector<uint8_t> digest;       // digest of the constants
+  std::vector<uint8_t> identity;     // of the constants; empty if unknown
   std::shared_ptr<const std::vector<Attachment>> attachments;  // attachments of the file
   std::vector<std::vector<std::byte>> initial_states;          // empty: zeros
   std::shared_ptr<const graph::Graph> graph;                   // null without symbols
@@ -191,6 +191,11 @@ struct ModelState {
   std::vector<VkCommandBuffer> commands;  // command buffers of the next submission
 
  private:
+  // The other model may be destroyed first.
+  static ModelOptions WithoutSharing(ModelOptions options) {
+    options.share_with = nullptr;
+    return options;
+  }
   static const Binding* Find(const std::vector<Binding>& bindings, size_t i) {
     return i < bindings.size() && bindings[i].buffer != VK_NULL_HANDLE ? &bindings[i] : nullptr;
   }

@@ -51,7 +51,7 @@ class RecordingBuilder {
     }
     const graph::LoweringOptions lowering{.storage = state_.options.storage,
                                           .kernels = state_.options.kernels,
-                                          .tuned = *state_.runtime->tuning->kernels(),
+                                          .tuned = state_.runtime->tuning->kernels(),
                                           .max_dispatches = state_.limits.dispatches};
     SPIRLOOM_TRY_ASSIGN(plan_,
                         graph::Lower(graph_, state_.runtime->index, state_.traits, lowering));

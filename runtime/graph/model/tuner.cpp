@@ -71,7 +71,8 @@ class KernelTuning {
   KernelTuning(std::shared_ptr<RuntimeState> runtime, const ModelOptions& options)
       : runtime_(std::move(runtime)),
         options_(options),
-        traits_(graph::DeviceTraits::Of(*runtime_->device)) {}
+        traits_(graph::DeviceTraits::Of(*runtime_->device)),
+        measured_(runtime_->tuning->kernels()) {}
 
   Status Run(const graph::Graph& graph) {
     SPIRLOOM_TRY(vulkan::TimestampPool::Create(*runtime_->device, /*count=*/1).status());
@@ -96,6 +97,16 @@ class KernelTuning {
     return std::ranges::find(options_.kernels, kernel.name) != options_.kernels.end();
   }
 
+  // Whether the store has a result for the call that can be used.
+  bool IsMeasured(const std::string& call, std::span<const KernelChoice> kernels) const {
+    if (options_.retune) return false;
+    const auto found = measured_->find(call);
+    return found != measured_->end() &&
+           std::ranges::any_of(kernels, [&](const KernelChoice& choice) {
+             return found->second == choice.kernel->name;
+           });
+  }
+
   Result<std::vector<TunableCall>> FindCalls() const {
     std::vector<TunableCall> calls;
     std::set<std::string> seen;
@@ -104,7 +115,8 @@ class KernelTuning {
       std::string text = graph::CallText(*node.op->op, node.args, plan_.tensors, node.storage);
       if (!seen.insert(text).second) continue;
       SPIRLOOM_TRY_ASSIGN(std::vector<KernelChoice> kernels, KernelsOf(node));
-      if (kernels.size() > 1) calls.push_back({std::move(text), &node, std::move(kernels)});
+      if (kernels.size() < 2 || IsMeasured(text, kernels)) continue;
+      calls.push_back({std::move(text), &node, std::move(kernels)});
     }
     return calls;
   }
@@ -173,6 +185,7 @@ class KernelTuning {
   const std::shared_ptr<RuntimeState> runtime_;
   const ModelOptions& options_;
   const graph::DeviceTraits traits_;
+  const std::shared_ptr<const session::TunedKernels> measured_;  // before this tuning
   graph::Limits limits_;
   graph::Plan plan_;
 };

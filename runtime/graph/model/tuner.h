@@ -17,10 +17,11 @@ struct Tuner {
                  const ModelOptions& options);
 };
 
-// Measures every distinct nonconstant call of `graph` that several kernels support, and adds the
-// fastest kernels to the tuning store of the runtime. The symbols of `graph` must have values.
-// Skips calls whose kernel `options` names, and kernels that exceed the device memory. Fails with
-// kUnsupported if the device has no timestamps, with kDeviceLost, and as graph::Lower() does.
+// Measures every distinct nonconstant call of `graph` that several kernels support and whose result
+// the tuning store of the runtime lacks (ModelOptions::retune: all), and adds the fastest kernels
+// to the store. The symbols of `graph` must have values. Skips calls whose kernel `options` names,
+// and kernels that exceed the device memory. Fails with kUnsupported if the device has no
+// timestamps, with kDeviceLost, and as graph::Lower() does.
 Status TuneKernels(const std::shared_ptr<RuntimeState>& runtime, const graph::Graph& graph,
                    const ModelOptions& options);
 

@@ -72,11 +72,13 @@ struct ModelOptions {
   // `profile` implies it.
   bool time_runs = false;
   // Load(), and Resize() to new shapes, measures all kernels of each call on synthetic data and
-  // uses the fastest. Later loads on the runtime's device use the results too: in this process, and
-  // through RuntimeOptions::cache_dir in other processes (docs/how-to/tune.md). Takes seconds;
-  // other work on the device distorts the results. Fails with kUnsupported on a device without
-  // timestamps.
+  // uses the fastest. Later loads on the runtime's device use the results and do not measure these
+  // calls again: in this process, and through RuntimeOptions::cache_dir in other processes
+  // (docs/how-to/tune.md). Takes seconds; other work on the device distorts the results. Fails with
+  // kUnsupported on a device without timestamps.
   const internal::Tuner* tune = nullptr;  // KernelAutotuner(), or null
+  // With `tune`: measures calls again that have been measured before.
+  bool retune = false;
   // Called for each tuned call, `done` of `total`, on the loading thread.
   std::function<void(const TunedCall& call, size_t done, size_t total)> on_tuned = {};
   // Number of input shapes for which the model keeps commands and descriptors (LRU).
@@ -164,11 +166,24 @@ class SPIRLOOM_API Model {
   // file does not exist or the libraries lack operators (the message lists every missing operator,
   // dtype and storage), kUnsupported if the device lacks a feature, kOutOfMemory, kPermission if
   // the file is not readable.
+  //
+  // A model with symbols reads constants from the mapped file in later Resize() calls, so do not
+  // modify or truncate the file while the model exists (that would raise SIGBUS or change weights
+  // silently). To replace a file, write another one and rename() it, as spirloom import does.
   static Result<Model> Load(const Runtime& runtime, const std::string& path,
                             const ModelOptions& options = {});
-  // Loads a graph file from memory, which may be freed afterwards. Fails for a graph with external
-  // constants.
+  // Loads a graph file from memory, which may be freed afterwards: a model with symbols copies it,
+  // for later Resize() calls. Fails for a graph with external constants.
   static Result<Model> LoadFromMemory(const Runtime& runtime, std::span<const std::byte> file,
+                                      const ModelOptions& options = {});
+  // Loads without a copy. Takes ownership of `file`; frees it on failure, and at the end of loading
+  // if the model has no symbols.
+  static Result<Model> LoadFromMemory(const Runtime& runtime, std::vector<std::byte>&& file,
+                                      const ModelOptions& options = {});
+  // Loads without a copy from memory of the application, e.g. a mapped asset. `owner` is released
+  // when the model no longer reads `file`, which must not change before.
+  static Result<Model> LoadFromMemory(const Runtime& runtime, std::shared_ptr<const void> owner,
+                                      std::span<const std::byte> file,
                                       const ModelOptions& options = {});
 
   Model(Model&&) noexcept;

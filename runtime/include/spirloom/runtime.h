@@ -61,6 +61,7 @@ struct DeviceInfo {
 SPIRLOOM_API Result<std::vector<DeviceInfo>> ListDevices();
 
 // All features that DeviceInfo::features can contain. A device lacks those that it does not list.
+// Throws std::bad_alloc.
 SPIRLOOM_API std::vector<std::string> KnownFeatures();
 
 // Calls work(i) once for each i < count, on the application's threads, and returns when all calls
@@ -133,7 +134,8 @@ class SPIRLOOM_API Runtime {
 
   // The selected or adopted device; `features` are those enabled for kernels.
   const DeviceInfo& device() const;
-  // The operators of the libraries in alphabetical order, e.g. "aten.add.Tensor".
+  // The operators of the libraries in alphabetical order, e.g. "aten.add.Tensor". Throws
+  // std::bad_alloc.
   std::vector<std::string> operator_names() const;
   // Number of validation messages so far; 0 without validation.
   uint64_t validation_message_count() const;

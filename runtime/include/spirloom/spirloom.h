@@ -449,19 +449,29 @@ typedef struct spirloom_model_options {
   // If not 0, records two GPU timestamps per run, before the first and after the last dispatch, for
   // spirloom_model_gpu_time(). `profile` implies it.
   uint64_t time_runs;
+  // If not 0, spirloom_model_resize() accepts sizes beyond a symbol's declared maximum, which then
+  // only determines the initial allocation.
+  uint64_t allow_exceeding_max;
+  // If not 0, `tune` measures calls again that have been measured before.
+  uint64_t retune;
 } spirloom_model_options;
 
 // Loads the graph file at `path`. `options` may be NULL. Fails with SPIRLOOM_INVALID_FILE for a
 // malformed file, SPIRLOOM_NOT_FOUND if the file does not exist or the libraries lack operators
 // (the message lists every missing operator, dtype and storage), SPIRLOOM_UNSUPPORTED if the device
-// lacks a feature, SPIRLOOM_OUT_OF_MEMORY.
+// lacks a feature, SPIRLOOM_OUT_OF_MEMORY. A model with symbols reads the mapped file in later
+// resizes: do not modify or truncate it while the model exists; replace it by rename().
 SPIRLOOM_C_API spirloom_status spirloom_model_load(const spirloom_runtime* runtime,
                                                    const char* path,
                                                    const spirloom_model_options* options,
                                                    spirloom_model** model, spirloom_error** error);
-// Loads a graph file from `size` bytes in memory, which may be freed afterwards. Fails for a graph
-// with external constants.
+// Loads a graph file from `size` bytes in memory, which may be freed afterwards: a model with
+// symbols copies it, for later resizes. Fails for a graph with external constants.
 SPIRLOOM_C_API spirloom_status spirloom_model_load_from_memory(
+    const spirloom_runtime* runtime, const void* file, size_t size,
+    const spirloom_model_options* options, spirloom_model** model, spirloom_error** error);
+// Loads without a copy: `file` must stay valid and unchanged until the model is destroyed.
+SPIRLOOM_C_API spirloom_status spirloom_model_load_from_borrowed_memory(
     const spirloom_runtime* runtime, const void* file, size_t size,
     const spirloom_model_options* options, spirloom_model** model, spirloom_error** error);
 // The names of the methods of the model's file, "" if `i` is out of range, and the method of the
@@ -485,6 +495,19 @@ SPIRLOOM_C_API size_t spirloom_model_attachment_count(const spirloom_model* mode
 SPIRLOOM_C_API spirloom_status spirloom_model_attachment(const spirloom_model* model, size_t i,
                                                          spirloom_attachment_info* info,
                                                          spirloom_error** error);
+
+// The attachments of a graph file, without a device.
+typedef struct spirloom_attachments spirloom_attachments;
+// Reads the attachments of the file at `path`. Fails like spirloom_model_load().
+SPIRLOOM_C_API spirloom_status spirloom_attachments_read(const char* path,
+                                                         spirloom_attachments** attachments,
+                                                         spirloom_error** error);
+SPIRLOOM_C_API void spirloom_attachments_destroy(spirloom_attachments* attachments);
+SPIRLOOM_C_API size_t spirloom_attachments_count(const spirloom_attachments* attachments);
+// Fills `info`, whose pointers are valid as long as the attachments.
+SPIRLOOM_C_API spirloom_status spirloom_attachments_get(const spirloom_attachments* attachments,
+                                                        size_t i, spirloom_attachment_info* info,
+                                                        spirloom_error** error);
 
 // A run in flight continues; its spirloom_pending_run remains usable.
 SPIRLOOM_C_API void spirloom_model_destroy(spirloom_model* model);

@@ -142,6 +142,10 @@ TEST_F(MethodsTest, RejectsSharingWithAnotherFile) {
   EXPECT_THAT(LoadMethod(other, "", &many).status().message(),
               HasSubstr("Load both models from the same file in the same runtime."));
   other = TwoMethods();
+  other.constant_section[0] = std::byte{1};  // other constants with an equal digest
+  EXPECT_THAT(LoadMethod(other, "", &many).status().message(),
+              HasSubstr("Load both models from the same file in the same runtime."));
+  other = TwoMethods();
   other.constants_digest.reset();
   EXPECT_EQ(LoadMethod(other, "", &many).status().code(), StatusCode::kInvalidArgument);
 }

@@ -143,6 +143,19 @@ TEST_F(TunedModelTest, MeasuresEachDistinctCallOnce) {
   EXPECT_TRUE(calls[0].kernel == calls[0].default_kernel || calls[0].ns < calls[0].default_ns);
 }
 
+TEST_F(TunedModelTest, MeasuresOnlyCallsThatTheStoreLacks) {
+  const std::vector<TunedCall> calls = Tune();
+  ASSERT_THAT(calls, SizeIs(1));
+  EXPECT_THAT(Tune(), IsEmpty()) << "in the same runtime";
+  Restart();
+  EXPECT_THAT(Tune(), IsEmpty()) << "from the file";
+  ModelOptions again;
+  again.retune = true;
+  EXPECT_THAT(Tune(again), SizeIs(1));
+  WriteFile(session::FormatTuning({{calls[0].call, "no_such"}}));
+  EXPECT_THAT(Tune(), SizeIs(1)) << "a kernel that does not exist";
+}
+
 TEST_F(TunedModelTest, TunedModelsComputeEqualResults) {
   for (Storage storage : {Storage::kBuffer, Storage::kTexture3D, Storage::kTexture2D}) {
     ModelOptions options;
