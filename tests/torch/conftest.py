@@ -16,6 +16,7 @@ ROOT = HERE.parents[1]
 # Packages that modules need without importing them.
 NEEDS = {
     "test_compile_networks.py": {"transformers"},
+    "test_fp16_policy.py": {"transformers"},
     "test_networks.py": {"transformers", "onnxscript"},
     "test_onnx_partition_exports.py": {"onnxscript"},
 }

@@ -56,6 +56,7 @@ class Autocast(TorchFunctionMode):  # type: ignore[misc]
 # Errors are relative to the largest value. Results that are stored in fp16 twice have this error.
 _ROUNDING = 2.0**-10
 _FACTOR = 1.5
+_LIMIT = 1e-2  # where PyTorch's fp16 and autocast are both wrong
 
 
 def errors(case: Case) -> tuple[float, float, float]:
@@ -88,5 +89,5 @@ def _error(found: Any, expected: Any) -> float:
 def test_no_worse_than_pytorch(name: str) -> None:
     ours, half, autocast = errors(CASES[name])
     print(f"| {name} | {half:.1e} | {autocast:.1e} | {ours:.1e} |")
-    assert ours <= max(half, _ROUNDING)
+    assert ours <= min(max(half, _ROUNDING), _LIMIT)
     assert ours <= _FACTOR * max(autocast, _ROUNDING)
