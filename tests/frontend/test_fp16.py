@@ -12,7 +12,10 @@ from onnx import TensorProto, helper
 from spirloom.cli import main
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array, DType, Graph
+from spirloom.onnx.partition.load import load
+from spirloom.onnx.partition.partitioner import Options, partition_model
 from spirloom.ops import OpLibrary
+from spirloom.partition import Costs
 from spirloom.passes.fp16 import float32_lines, float32_patterns, to_fp16
 from spirloom.passes.fp16_rules import ROLES, Reason
 
@@ -210,6 +213,28 @@ def test_keep_float32(
     assert "--keep-float32 Gemm*: no node has such a name" in lines
     assert main([*command, "*"]) == 1
     assert "--keep-float32 requires --fp16" in capsys.readouterr().err
+
+
+def test_keep_float32_of_a_partition(library: OpLibrary, tmp_path: Path) -> None:
+    made = model([node("MatMul", "x w")], {"x": (64, 256)}, {"w": random(256, 256)})
+    path = tmp_path / "model.onnx"
+    path.write_bytes(made.SerializeToString())
+    graphs: list[Graph] = []
+    options = Options(
+        library, fp16=True, keep_float32=["MatMul*"], costs=Costs(transfer_bytes=1e15)
+    )
+    partition_model(path, made, options, graphs.append)
+    assert [set(graph.float32.values()) for graph in graphs] == [{Reason.OPTION}]
+    with pytest.raises(ImportFailure, match="requires fp16"):
+        load(path, keep_float32=["MatMul*"])
+
+
+def test_keep_float32_is_not_for_language_models(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["import", str(tmp_path), "-o", str(tmp_path / "x.slg"), "--fp16"]
+    assert main([*command, "--keep-float32", "*"]) == 1
+    assert "--keep-float32 is for ONNX models and exported programs" in capsys.readouterr().err
 
 
 def test_the_report_names_reasons() -> None:

@@ -1,4 +1,4 @@
-"""The error of --fp16 beside that of PyTorch's fp16 and of autocast, on networks that plain fp16
+"""The error of --fp16 next to that of PyTorch's fp16 and of autocast, on networks that plain fp16
 computes wrongly.
 """
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import spirloom
 import torch
 from spirloom.ops import OpLibrary
 from spirloom.torch.export import decompose, exported_of, graph_of, program_of
@@ -15,7 +16,7 @@ from spirloom.torch.options import Options
 from torch.overrides import TorchFunctionMode
 
 from tests.frontend import reference_run
-from tests.torch.fp16_networks import CASES, Case
+from tests.torch.fp16_networks import CASES, Case, Layer
 
 LIBRARY = OpLibrary()
 
@@ -91,3 +92,12 @@ def test_no_worse_than_pytorch(name: str) -> None:
     print(f"| {name} | {half:.1e} | {autocast:.1e} | {ours:.1e} |")
     assert ours <= min(max(half, _ROUNDING), _LIMIT)
     assert ours <= _FACTOR * max(autocast, _ROUNDING)
+
+
+def test_keep_float32(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", "spirloom"):
+        spirloom.torch.export(
+            Layer(torch.relu), (torch.ones(1, 64),), fp16=True, keep_float32=["linear*", "x*"]
+        )
+    assert "1: --keep-float32: linear" in caplog.text
+    assert "--keep-float32 x*: no node has such a name" in caplog.text

@@ -30,8 +30,6 @@ def to_fp16(graph: Graph, library: OpLibrary, keep: Collection[str] = ()) -> Non
     nodes that stay float32.
     """
     _Fp16Converter(graph, library, keep).run()
-    for line in float32_lines(graph, keep):
-        LOGGER.info("%s", line)
 
 
 def float32_patterns(keep: Collection[str], fp16: bool) -> tuple[str, ...]:
@@ -60,6 +58,12 @@ def float32_lines(graph: Graph, keep: Collection[str] = ()) -> list[str]:
     kept = [name for name, reason in graph.float32.items() if reason == Reason.OPTION]
     unused = (glob for glob in keep if not any(matches(name, [glob]) for name in kept))
     return [*lines, *(f"--keep-float32 {glob}: no node has such a name" for glob in unused)]
+
+
+def log_float32(graph: Graph, keep: Collection[str]) -> None:
+    """Logs float32_lines() at level INFO."""
+    for line in float32_lines(graph, keep):
+        LOGGER.info("%s", line)
 
 
 class _Fp16Converter:

@@ -8,6 +8,7 @@ from spirloom.errors import ImportFailure
 from spirloom.ir import Graph, Storage
 from spirloom.ops import OpLibrary
 from spirloom.passes import optimize, optimize_sizes
+from spirloom.passes.fp16 import log_float32
 from spirloom.sizes import Symbol
 from spirloom.terminal import Report, silent
 from spirloom.torch.importer import import_program
@@ -45,9 +46,9 @@ def build(
             tensor.storage = storage
         return graph
 
-    if not symbols:
-        return make({})
-    return optimize_sizes(generalize(make, symbols, library, plain), library, options.skip)
+    graph = generalize(make, symbols, library, plain) if symbols else make({})
+    log_float32(graph, options.keep_float32)
+    return optimize_sizes(graph, library, options.skip) if symbols else graph
 
 
 def symbols_of(program: Program, options: Options) -> tuple[dict[str, int], list[Symbol]]:

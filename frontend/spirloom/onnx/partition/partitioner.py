@@ -37,6 +37,7 @@ from spirloom.partition import (
 )
 from spirloom.partition.network import Access, pattern_groups
 from spirloom.passes import optimize
+from spirloom.passes.fp16 import log_float32
 
 # Metadata of torch.onnx with the nested modules of a node, outermost first, then the node's name.
 _SCOPES = "pkg.torch.onnx.name_scopes"
@@ -278,6 +279,7 @@ def _build(
     try:
         graph = importer.run()
         optimize(graph, options.library, options.fp16, keep_float32=options.keep_float32)
+        log_float32(graph, ())
         partitioned.built[segment] = build(graph)
     except SpirloomError as error:
         if not isinstance(error, ImportFailure) and error.status is not Status.UNSUPPORTED:
