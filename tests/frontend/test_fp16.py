@@ -169,6 +169,18 @@ def test_casts_of_the_model_are_kept(library: OpLibrary, tmp_path: Path) -> None
     assert set(dtypes(graph).values()) == {"f16"}
 
 
+def test_integers_and_fp16_of_the_model_are_not_listed(library: OpLibrary, tmp_path: Path) -> None:
+    made = model([node("Add", "i c")], {"i": (2,)}, {"c": np.array([100000], np.int32)})
+    for info in (*made.graph.input, *made.graph.output):
+        info.type.tensor_type.elem_type = TensorProto.INT32
+    assert not imported(made, library, tmp_path, fp16=True).float32
+    nodes = [node("Add", "x e", "s"), node("Exp", "s")]
+    epsilon = np.array(1e-6, np.float16)
+    made = model(nodes, {"x": (2,)}, {"e": epsilon}, dtype=HALF)
+    graph = imported(made, library, tmp_path, fp16=True)
+    assert set(dtypes(graph).values()) == {"f16"} and not graph.float32
+
+
 def test_stored_fp16_values_are_no_part_in_float32(library: OpLibrary, tmp_path: Path) -> None:
     """An fp16 table, as in compressed models, followed by a float32 network."""
     nodes = [

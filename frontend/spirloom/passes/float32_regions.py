@@ -153,6 +153,8 @@ class _Finder:
     def _decide(self, node: Node) -> None:
         if node.op in EXACT and all(t in self._stored or t.data is not None for t in node.inputs()):
             self._stored.update(node.outputs)
+        if all(t.dtype is not DType.F32 for t in (*node.inputs(), *node.outputs)):
+            return  # integers, or fp16 in the model
         read = list(_computed(node))
         states = [self._states.get(t, State.FP16) for t in read]
         state, reason = self._decided(node, states)

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from spirloom.ir import ArgValue, Array, Tensor
+from spirloom.ir import ArgValue, Array, DType, Tensor
 from spirloom.ops import OpLibrary
 from spirloom.passes.elementwise_fusion import CHAIN
 from spirloom.passes.rewrite import ADD, COPY, DIV, MUL, SQUARE, SUB
@@ -131,7 +131,11 @@ def squares(op: str, args: tuple[ArgValue, ...]) -> bool:
 
 def reason_of_constant(op: str, tensor: Tensor) -> Reason | None:
     """Why an operator that reads a constant stays float32."""
-    if tensor.data is None or op not in (*_SUMS, *_PRODUCTS, *_LIMITS):
+    if (
+        tensor.dtype is not DType.F32
+        or tensor.data is None
+        or op not in (*_SUMS, *_PRODUCTS, *_LIMITS)
+    ):
         return None
     smallest, largest = _ends(tensor.data)
     mask = op in _SUMS and smallest == 0 and tensor.data.size > 1
@@ -144,14 +148,14 @@ def reason_of_constant(op: str, tensor: Tensor) -> Reason | None:
 
 def reason_of_number(name: str, value: ArgValue) -> Reason | None:
     """Why a call with a number argument stays float32."""
-    small = name in ("min", "max", "min_val", "max_val") and isinstance(value, float)
-    return Reason.EPSILON if small and 0 < abs(float(str(value))) < SMALLEST else None
+    if name not in ("min", "max", "min_val", "max_val") or not isinstance(value, float):
+        return None
+    return Reason.EPSILON if 0 < abs(value) < SMALLEST else None
 
 
 def clamped_number(name: str, value: ArgValue) -> ArgValue:
     """A number argument of an fp16 call. Finite values of the result saturate as constants do."""
-    beyond = isinstance(value, float) and LARGEST < abs(value) < np.inf
-    if name in _VALUES and isinstance(value, float) and beyond:
+    if name in _VALUES and isinstance(value, float) and LARGEST < abs(value) < np.inf:
         return float(np.copysign(SATURATED, value))
     return value
 
