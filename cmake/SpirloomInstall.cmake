@@ -22,6 +22,14 @@ if(TARGET spirloom_executorch)
 endif()
 if(TARGET spirloom-llm)
   list(APPEND targets spirloom-llm)
+  if(NOT BUILD_SHARED_LIBS)  # spirloom_llm uses internals, which a shared runtime does not export
+    list(APPEND targets spirloom_llm)
+    string(APPEND SPIRLOOM_PACKAGE_TARGETS " llm")
+    set(headers "${CMAKE_INSTALL_INCLUDEDIR}/spirloom-llm")
+    install(DIRECTORY llm/include/spirloom DESTINATION "${headers}")
+    install(DIRECTORY llm/model llm/tokenizer DESTINATION "${headers}/llm"
+      FILES_MATCHING PATTERN "*.h")
+  endif()
 endif()
 list(REMOVE_DUPLICATES targets)
 if(NOT SPIRLOOM_SHADERC)
@@ -41,7 +49,7 @@ install(DIRECTORY integrations/executorch/blob DESTINATION "${share}/integration
   FILES_MATCHING PATTERN "*.fbs")
 install(FILES
   cmake/SpirloomEmbed.cmake cmake/SpirloomExports.cmake cmake/SpirloomFind.cmake cmake/exports.map
-  cmake/SpirloomPython.cmake
+  cmake/SpirloomLlm.cmake cmake/SpirloomPython.cmake
   cmake/SpirloomRuntimeDependencies.cmake cmake/SpirloomSelection.cmake
   cmake/SpirloomShaderLibrary.cmake cmake/embed.S.in cmake/embed_as_array.cmake cmake/library.cpp.in
   DESTINATION "${share}/cmake")

@@ -18,8 +18,8 @@ function(spirloom_find_optional_library target header library package)
   find_library(SPIRLOOM_${stem}_LIBRARY ${library})
   mark_as_advanced(SPIRLOOM_${stem}_INCLUDE SPIRLOOM_${stem}_LIBRARY)
   if(NOT SPIRLOOM_${stem}_INCLUDE OR NOT SPIRLOOM_${stem}_LIBRARY)
-    message(STATUS "spirloom-llm is not built: ${header} was not found. On Debian and Ubuntu: "
-                   "apt-get install ${package}")
+    message(STATUS "Language models are not available: ${header} was not found. On Debian and "
+                   "Ubuntu: apt-get install ${package}")
     return()
   endif()
   add_library(${target} INTERFACE IMPORTED GLOBAL)

@@ -4,7 +4,7 @@
 #include <iostream>
 #include <string>
 
-#include "llm/spirloom-llm/attachment.h"
+#include "llm/model/attachment.h"
 #include "llm/tokenizer/json_fields.h"
 #include "llm/tokenizer/tokenizer.h"
 #include "runtime/base/error.h"

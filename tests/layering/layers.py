@@ -61,6 +61,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     # Language models.
     "llm/tokenizer": _BASE,
     "llm/model": (*_BASE, "llm/tokenizer"),
+    "llm/include/spirloom": ("llm/tokenizer", "llm/model"),
     "llm/spirloom-llm": (*_BASE, "llm/tokenizer", "llm/model"),
     # The shader compiler.
     "compiler/base": _PACK,

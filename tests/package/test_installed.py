@@ -11,6 +11,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from tests.llm.model_directory import write_model_directory
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -88,10 +90,22 @@ def test_c_example(prefix: Path, tmp_path: Path) -> None:
     assert read == "scan 0: digit 2\nscan 1: digit 5\n"
 
 
+def test_language_model_example(prefix: Path, tmp_path: Path) -> None:
+    """It completes a text as the installed spirloom-llm does."""
+    write_model_directory(tmp_path / "tiny", "llama3", context=96)
+    model = tmp_path / "tiny.slg"
+    run(prefix / "bin/spirloom", "import", tmp_path / "tiny", "-o", model)
+    build(ROOT / "examples/llm", tmp_path / "build", prefix, f"-DLLM_MODEL={model}")
+    text = "The quick brown fox"
+    read = run(tmp_path / "build/spirloom_llm_example", model, text)
+    assert read == run(prefix / "bin/spirloom-llm", model, "--prompt", text, "--tokens", "32")
+    assert len(read) > 32
+
+
 def test_every_example_is_built_against_the_package() -> None:
     """Here, or with ExecuTorch in tests/executorch/test_example.py."""
     projects = {path.parent.name for path in (ROOT / "examples").glob("*/CMakeLists.txt")}
-    assert projects == {"minimal", "c", "executorch"}
+    assert projects == {"minimal", "c", "llm", "executorch"}
 
 
 def test_c_program_with_the_shared_library(prefix: Path, model: Path, tmp_path: Path) -> None:

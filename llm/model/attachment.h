@@ -1,6 +1,6 @@
 // Attachments of a language model's graph file.
-#ifndef SPIRLOOM_LLM_SPIRLOOM_LLM_ATTACHMENT_H_
-#define SPIRLOOM_LLM_SPIRLOOM_LLM_ATTACHMENT_H_
+#ifndef SPIRLOOM_LLM_MODEL_ATTACHMENT_H_
+#define SPIRLOOM_LLM_MODEL_ATTACHMENT_H_
 
 #include <span>
 #include <string_view>
@@ -19,4 +19,4 @@ Result<std::string_view> FindAttachment(std::span<const Attachment> attachments,
 
 }  // namespace spirloom::llm
 
-#endif  // SPIRLOOM_LLM_SPIRLOOM_LLM_ATTACHMENT_H_
+#endif  // SPIRLOOM_LLM_MODEL_ATTACHMENT_H_

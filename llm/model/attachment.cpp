@@ -1,4 +1,4 @@
-#include "llm/spirloom-llm/attachment.h"
+#include "llm/model/attachment.h"
 
 #include <algorithm>
 
