@@ -112,6 +112,16 @@ def test_streamed_speech(name: str, tmp_path: Path) -> None:
     assert min(wanted) < 0.1 < 0.9 < max(wanted)
 
 
+def test_recordings_of_any_length(tmp_path: Path) -> None:
+    """One import with a range of sizes."""
+    case = CASES["silero_v6"]
+    model = imported(case.path, tmp_path, "--dim", "seq_len=1..100")
+    inputs = case.inputs()
+    for frames in (1, 7, len(inputs["input"])):
+        part = inputs | {"input": inputs["input"][:frames]}
+        assert_close(run(model, part), expected(case.path, part), case.tolerance)
+
+
 def test_nodes_without_a_converter_run_on_the_host(tmp_path: Path) -> None:
     """`spirloom.onnx.load` runs any model that ONNX Runtime runs: here with an LSTM of integers."""
     case = CASES["ddddocr_common_old"]
