@@ -77,7 +77,9 @@ def test_its_name_and_size(wheel: Path) -> None:
 
 
 def test_content(wheel: Path) -> None:
-    """Two top-level packages, no imports of other packages, no build paths."""
+    """Two top-level packages, all files of the front end, no imports of other packages, no build
+    paths.
+    """
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         sources = [name for name in names if name.endswith(".py")]
@@ -89,6 +91,9 @@ def test_content(wheel: Path) -> None:
         "spirloom",
         "spirloom_schema",
     }
+    files = (path for path in (ROOT / "frontend/spirloom").rglob("*") if path.is_file())
+    front_end = {str(f.relative_to(ROOT / "frontend")) for f in files if f.suffix != ".pyc"}
+    assert front_end - set(names) == set()
     assert wrong == []
     assert not [name for name in names if "__pycache__" in name]
 
