@@ -1,5 +1,6 @@
 """Implements `./dev check`: format, lint, types, generated files, Clang, 32-bit host, all operator
-cases, all faults, sanitizers, fuzzing, oldest PyTorch, pretrained models, all ExecuTorch tests.
+cases, all faults, sanitizers, fuzzing, oldest PyTorch, pretrained models, real networks, all
+ExecuTorch tests.
 
 Runs all steps, or those on the command line (`./dev check format lint`), also after a failure. The
 exit code is 1 if a step failed.
@@ -134,6 +135,13 @@ def check_pretrained() -> bool:
     return run("./dev", "test-torch", "tests/pretrained", "--pretrained-all")
 
 
+def check_real_networks() -> bool:
+    """Networks of real depth and width by each importer of PyTorch, all of them."""
+    command = ["./dev", "test-torch", "tests/torch/test_real_networks.py"]
+    settings = os.environ | {"SPIRLOOM_REAL_NETWORKS": "all"}
+    return subprocess.run(command, cwd=ROOT, env=settings, check=False).returncode == 0
+
+
 def check_executorch() -> bool:
     """The ExecuTorch backend: ExecuTorch's tests, and all operator cases."""
     return run("./dev", "test-executorch", "--peer", "--suite-all")
@@ -152,6 +160,7 @@ STEPS: dict[str, Callable[[], bool]] = {
     "fuzz": check_fuzz,
     "oldest_torch": check_oldest_torch,
     "pretrained": check_pretrained,
+    "real_networks": check_real_networks,
     "executorch": check_executorch,
 }
 

@@ -19,6 +19,7 @@ NEEDS = {
     "test_fp16_policy.py": {"transformers"},
     "test_networks.py": {"transformers", "onnxscript"},
     "test_onnx_partition_exports.py": {"onnxscript"},
+    "test_real_networks.py": {"onnxscript"},
 }
 
 

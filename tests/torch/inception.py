@@ -32,10 +32,10 @@ class Pool(torch.nn.Module):  # type: ignore[misc]
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         if self.average:
-            y: torch.Tensor = functional.avg_pool2d(x, 3, stride=1, padding=1)
-            return y
-        pooled: torch.Tensor = functional.max_pool2d(x, 3, stride=2)
-        return pooled
+            x = functional.avg_pool2d(x, 3, stride=1, padding=1)
+        else:
+            x = functional.max_pool2d(x, 3, stride=2)
+        return x
 
 
 class Branches(torch.nn.Module):  # type: ignore[misc]

@@ -20,10 +20,14 @@ VOCABULARY = 1000
 
 @dataclass(frozen=True)
 class RealNetwork:
-    """A module and its arguments, and the bounds of its integer inputs."""
+    """A module and its arguments, and the bounds of its integer inputs.
+
+    `torchscript`: whether torch.onnx.export(dynamo=False) supports its operators.
+    """
 
     make: Callable[[], tuple[torch.nn.Module, Tensors]]
     ranges: dict[str, tuple[int, int]] = field(default_factory=dict)
+    torchscript: bool = True
 
 
 class First(torch.nn.Module):  # type: ignore[misc]
@@ -97,13 +101,13 @@ def whisper() -> tuple[torch.nn.Module, Tensors]:
 
 
 def sam() -> tuple[torch.nn.Module, Tensors]:
-    """SAM with the ViT-B encoder, on an image of 256 x 256, and its mask decoder."""
-    vision = {"image_size": 256}
-    prompt = {"image_size": 256, "image_embedding_size": 16}
+    """SAM with the ViT-B encoder, on an image of 128 x 128, and its mask decoder."""
+    vision = {"image_size": 128}
+    prompt = {"image_size": 128, "image_embedding_size": 8}
     config = hf.SamConfig(vision_config=vision, prompt_encoder_config=prompt)
     inputs = {
-        "pixel_values": image(256, batch=1),
-        "input_points": torch.tensor([[[[100.0, 80.0], [200.0, 150.0]]]]),
+        "pixel_values": image(128, batch=1),
+        "input_points": torch.tensor([[[[50.0, 40.0], [100.0, 75.0]]]]),
     }
     model = hf.SamModel(config)
     for name, weight in model.named_parameters():
@@ -172,8 +176,8 @@ class VaeDecoder(torch.nn.Module):  # type: ignore[misc]
 
 
 REAL_NETWORKS: dict[str, RealNetwork] = {
-    "llama": RealNetwork(llama),
-    "gpt2": RealNetwork(gpt2),
+    "llama": RealNetwork(llama, torchscript=False),  # lacks aten::diff
+    "gpt2": RealNetwork(gpt2, torchscript=False),
     "bert": RealNetwork(bert, {"attention_mask": (0, 1)}),
     "vit": RealNetwork(vit),
     "t5": RealNetwork(t5),
