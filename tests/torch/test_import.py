@@ -83,8 +83,8 @@ def test_nodes_have_the_lines_of_their_source(tmp_path: Path) -> None:
     export(Block(), (torch.ones(2, 4),), output=written)
     graph = graph_reader.load(written)
     locations = {graph.source_of(node) for node in graph.nodes}
-    assert len(locations) == 2
-    assert all(re.fullmatch(r"torch/test_import.py:\d+", line) for line in locations)
+    assert len(locations) == 1  # also of the linear layers: the line that calls them
+    assert all(re.fullmatch(r"torch/test_import.py:\d+", p or "") for p in locations)
     assert "at torch/test_import.py:" in to_text(graph, LIBRARY, nodes=True)
     rows = spirloom.load(written, profile=True).profile({"x": np.ones((2, 4), np.float32)})
     assert any("at torch/test_import.py:" in row.node for row in rows)
@@ -180,6 +180,31 @@ def test_an_input_may_be_a_constant() -> None:
         build(program, LIBRARY, Options(fixed={"other": mask}))
 
 
+def test_numbers_of_the_signature_become_constants_with_a_warning(tmp_path: Path) -> None:
+    module = Function(lambda x, factor, flag, none: x * factor + flag)
+    args = (torch.ones(2), 3.5, True, None)
+    with pytest.warns(UserWarning, match="is the Python number") as caught:
+        data = export(module, args)
+    found = [str(warning.message) for warning in caught if "Python number" in str(warning.message)]
+    assert [re.sub("'.*'", "''", text).split(":")[0] for text in found] == [
+        "Input '' is the Python number 3.5",
+        "Input '' is the Python number True",
+    ]
+    (path := tmp_path / "net.slg").write_bytes(data)
+    assert len(graph_reader.load(path).inputs) == 1
+
+
+def test_the_message_about_an_unknown_operator_names_a_remedy_that_helps(tmp_path: Path) -> None:
+    """Programs in process are decomposed already; an archive may not be."""
+    exported = torch.export.export(Function(torch.special.airy_ai), (torch.ones(2),), strict=False)
+    with pytest.raises(ImportFailure, match="no operator for it") as caught:
+        export(exported)
+    assert "decompos" not in str(caught.value)
+    torch.export.save(exported, tmp_path / "net.pt2")
+    with pytest.raises(ImportFailure, match=r"spirloom.torch.decompose\(exported\)"):
+        build(read_archive(tmp_path / "net.pt2"), LIBRARY, Options())
+
+
 def test_symbols_are_those_of_the_program() -> None:
     dims = ({0: torch.export.Dim("batch", min=1, max=6)},)
     graph = graph_of(Block(), torch.ones(2, 4), dynamic_shapes=dims)
@@ -210,6 +235,27 @@ def test_possible_integer_overflow_is_refused() -> None:
     program = program_of(decompose(torch.export.export(Function(lambda x: x * x), (ids,)), LIBRARY))
     (name,) = (given.name for given in program.inputs)
     build(program, LIBRARY, Options.of({}, {name: (0, 100)}))
+
+
+TABLE = torch.arange(36.0).view(12, 3)
+UNPROVEN = {
+    "sum": lambda x: x + 1,
+    "product": lambda x: x * 2,
+    "count": lambda x: x.sum(),
+    "positions": lambda x: x.cumsum(0) - 1,
+    "embedding": lambda x: torch.nn.functional.embedding(x + 1, TABLE),
+}
+
+
+@pytest.mark.parametrize("name", UNPROVEN)
+def test_int64_results_may_be_assumed_to_be_int32(name: str) -> None:
+    """The message names the switch; with it, results are those of PyTorch."""
+    module, ids = Function(UNPROVEN[name]), torch.tensor([1, 0, 10, 4])
+    with pytest.raises(ImportFailure, match=r"--assume-int32 \(assume_int32=True in Python\)"):
+        export(module, (ids,))
+    model = spirloom.load(export(module, (ids,), assume_int32=True))
+    (found,) = model(ids.numpy().astype(np.int32))
+    np.testing.assert_array_equal(found, module(ids).numpy())
 
 
 def damaged(path: Path, change: Any, tmp_path: Path) -> Path:

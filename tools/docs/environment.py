@@ -70,6 +70,11 @@ TESTS = (
         "selection.",
     ),
     Variable(
+        "SPIRLOOM_REAL_NETWORKS",
+        "`tests/torch/test_real_networks.py`: `all`, or names of networks separated by commas; by "
+        "default a daily sample.",
+    ),
+    Variable(
         "SPIRLOOM_BUILD",
         "Tests and benchmarks in Python: the build directory. Default: `build/release`.",
     ),

@@ -57,6 +57,11 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         help="accept rounding of float64 computation to float32",
     )
     parser.add_argument(
+        "--assume-int32",
+        action="store_true",
+        help="assume that the results of int64 operators fit in int32",
+    )
+    parser.add_argument(
         "--constants-limit",
         type=int,
         default=1024,
@@ -100,6 +105,7 @@ def archive_options(arguments: argparse.Namespace) -> Options:
         symbols={symbol.name: symbol for symbol in symbols_of(arguments)},
         ranges=_ranges(arguments),
         float64_as_float32=arguments.float64_as_float32,
+        assume_int32=arguments.assume_int32,
         constants_limit=max(arguments.constants_limit, 0) << 20,
         fixed=arrays_of(arguments.constant_input),
     )

@@ -211,6 +211,7 @@ def read_archive(path: Path) -> Program:
         mutated=outputs.mutated,
         updates=outputs.updates,
         version=_version(model),
+        saved=True,
     )
     return inline_conditions(program)
 

@@ -61,6 +61,7 @@ def compile(
     ranges: Mapping[str, tuple[int, int]] | None = None,
     fp16: bool = False,
     keep_float32: Sequence[str] = (),
+    assume_int32: bool = False,
     spec_dirs: Sequence[str | Path] = (),
     runtime: Runtime | None = None,
     storage: StorageName = "auto",
@@ -73,6 +74,7 @@ def compile(
     ranges          bounds of int64 inputs, by name
     fp16            compute in float16, except where docs/how-to/fp16.md describes
     keep_float32    patterns of the names of nodes that stay float32 with fp16
+    assume_int32    whether all results of int64 operators fit in int32
     runtime         default: the runtime of spirloom.load()
     costs           of computation and transfers, for the partition
 
@@ -83,7 +85,9 @@ def compile(
 
     settings = CompileSettings(
         library=OpLibrary.with_dirs([Path(directory) for directory in spec_dirs]),
-        options=Options.of({}, ranges or {}, fp16, keep_float32=keep_float32),
+        options=Options.of(
+            {}, ranges or {}, fp16, keep_float32=keep_float32, assume_int32=assume_int32
+        ),
         runtime=runtime,
         storage=storage,
         costs=costs or Costs(),

@@ -28,8 +28,8 @@ __all__ = ["reports", "spirloom"]
 def spirloom(module: Any, inputs: Sequence[Any], **keywords: Any) -> Callable[..., Any]:
     """Compiles a graph of Dynamo. Graphs that require gradients run in torch.
 
-    `options=` of torch.compile may have `fp16`, `keep_float32`, and `ranges` of int64 inputs
-    by name.
+    `options=` of torch.compile may have `fp16`, `keep_float32`, `assume_int32`, and `ranges` of
+    int64 inputs by name.
     """
     if wants_gradients([*inputs, *module.parameters()]):
         warn_once()
@@ -42,6 +42,7 @@ def spirloom(module: Any, inputs: Sequence[Any], **keywords: Any) -> Callable[..
             chosen.get("ranges", {}),
             bool(chosen.get("fp16")),
             keep_float32=chosen.get("keep_float32", ()),
+            assume_int32=bool(chosen.get("assume_int32")),
         ),
     )
     preserving, decompositions = _decompositions()

@@ -31,6 +31,7 @@ def export(
     spec_dirs: Sequence[str | Path] = (),
     strip: bool = False,
     quantize: str = "",
+    assume_int32: bool = False,
 ) -> bytes:
     """The graph file (.slg) of a module called with these arguments; also written to `output`.
 
@@ -38,6 +39,7 @@ def export(
     of `dims`. `ranges`: bounds of int64 inputs by name. `keep_float32`: patterns of the names of
     nodes that stay float32 with `fp16`. `strip` omits the source lines of nodes.
     `quantize`: a weight format as of `spirloom import --quantize`, "int4:32" or "bf16".
+    `assume_int32`: results of int64 operators fit in int32, also where `ranges` do not prove it.
     Raises ImportFailure, which lists all nodes that cannot be imported.
     """
     from spirloom import graph_file
@@ -45,7 +47,9 @@ def export(
 
     library = OpLibrary.with_dirs([Path(directory) for directory in spec_dirs])
     exported = decompose(exported_of(module, args, kwargs, dynamic_shapes), library)
-    options = Options.of(dims or {}, ranges or {}, fp16, strip, quantize, keep_float32)
+    options = Options.of(
+        dims or {}, ranges or {}, fp16, strip, quantize, keep_float32, assume_int32
+    )
     graph = graph_of(program_of(exported), library, options)
     if output is not None:
         graph_file.save(graph, Path(output))
@@ -116,6 +120,7 @@ def export_methods(
     keep_float32: Sequence[str] = (),
     spec_dirs: Sequence[str | Path] = (),
     strip: bool = False,
+    assume_int32: bool = False,
 ) -> bytes:
     """The graph file of several methods of a module, with shared weights and states.
 
@@ -130,7 +135,9 @@ def export_methods(
         name: program_of(decompose(exported_method(module, name, args, shapes), library))
         for name, (args, shapes) in methods.items()
     }
-    graphs = graphs_of(programs, library, dims or {}, ranges or {}, fp16, strip, keep_float32)
+    graphs = graphs_of(
+        programs, library, dims or {}, ranges or {}, fp16, strip, keep_float32, assume_int32
+    )
     if output is not None:
         graph_file.save(graphs, Path(output))
     return graph_file.to_bytes(*graphs)
@@ -184,6 +191,7 @@ def graphs_of(
     fp16: bool,
     strip: bool,
     keep_float32: Sequence[str] = (),
+    assume_int32: bool = False,
 ) -> list[Graph]:
     """The graphs of the programs, each with the options whose names it has."""
     states = frozenset(name for p in programs.values() for name in updates_of(p))
@@ -195,7 +203,14 @@ def graphs_of(
     for name, program in programs.items():
         own_dims = {key: value for key, value in dims.items() if key in known[name]}
         own_ranges = {key: value for key, value in ranges.items() if key in known[name]}
-        options = Options.of(own_dims, own_ranges, fp16, strip, keep_float32=keep_float32)
+        options = Options.of(
+            own_dims,
+            own_ranges,
+            fp16,
+            strip,
+            keep_float32=keep_float32,
+            assume_int32=assume_int32,
+        )
         graph = graph_of(replace(program, kept=states), library, options)
         graph.name = name
         graphs.append(graph)

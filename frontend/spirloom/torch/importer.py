@@ -26,7 +26,7 @@ from spirloom.torch.in_place import (
     updates_of,
 )
 from spirloom.torch.narrowing import Narrowing, index_ranges, input_facts
-from spirloom.torch.options import Options, as_input, check_names
+from spirloom.torch.options import Options, as_input, check_names, warn_of_constant
 from spirloom.torch.program import (
     ArgValue,
     Call,
@@ -86,7 +86,7 @@ class Importer:
         self._budget = Budget(
             sum(w.nbytes for w in _used_weights(program, self._updates)), options.constants_limit
         )
-        self._narrowing = Narrowing(options.float64_as_float32)
+        self._narrowing = Narrowing(options.float64_as_float32, options.assume_int32)
         builder = Builder(library, self._graph, self._budget)
         self._applier = Applier(builder, Lifter(), self._narrowing)
         self._values: dict[str, Item] = {}
@@ -126,6 +126,8 @@ class Importer:
                     self._values[given.name] = self._resolved(given.fixed)
                 except InvalidSize as error:
                     raise ImportFailure(f"Input '{given.name}': {error}.") from error
+                if isinstance(given.fixed, bool | int | float):
+                    warn_of_constant(given.name, given.fixed)
             else:
                 self._declare_input(given.name, self._program.metas[given.name], ranges)
         known = {tensor.name for tensor in self._graph.given()}
@@ -262,7 +264,7 @@ class Importer:
         rename = RENAMES.get(ctx.target)
         op = self._library.serving(ctx.target) or (None if rename is None else rename.op)
         if op is None or not self._library.has(op):
-            raise NoOperator(ctx.target)
+            raise NoOperator(ctx.target, self._program.saved)
         given = bind_arguments(
             ctx.call, ctx.args, self._library.args(op), ctx.out_or_none(), ctx.cast
         )

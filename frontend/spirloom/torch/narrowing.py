@@ -14,7 +14,13 @@ from spirloom.interval import EVERYTHING, Interval
 from spirloom.ir import DType, Tensor
 from spirloom.torch.bounds import VALUE_SELECTING, bounds_of
 from spirloom.torch.program import Kind, Program, Ref, SizeExpr
-from spirloom.value_bounds import ValueRange, known_of, narrow_type, reason_against
+from spirloom.value_bounds import (
+    ValueRange,
+    exact_interval,
+    known_of,
+    narrow_type,
+    reason_against,
+)
 
 # Operators with an index: the arguments of table and index, and the indexed dimension.
 _INDEX_OPERANDS = {"aten.embedding": ("weight", "indices", 0)}
@@ -53,9 +59,10 @@ def index_ranges(program: Program) -> dict[str, Interval]:
 class Narrowing:
     """The types and value ranges of a graph's tensors during import."""
 
-    def __init__(self, float64_as_float32: bool = False) -> None:
+    def __init__(self, float64_as_float32: bool = False, assume_int32: bool = False) -> None:
         self._facts: dict[Tensor, ValueRange] = {}
         self._float64_as_float32 = float64_as_float32
+        self._assume_int32 = assume_int32
 
     def declare(self, tensor: Tensor, facts: ValueRange) -> None:
         """Sets the type and the value range of an input."""
@@ -94,6 +101,9 @@ class Narrowing:
             if dtype is None:
                 dtype = self._like(args, tensor.dtype)
             facts = known_of(tensor.dtype, dtype, bounds)
+            if self._assume_int32 and facts.dtype.kind in "iu" and not facts.exact:
+                limits = exact_interval(facts.dtype)
+                facts = ValueRange(facts.dtype, facts.bounds.clamped(limits.low, limits.high))
             if not facts.exact and not self._allows_float64(op, dtype):
                 raise Unsupported(reason_against(tensor.name, tensor.dtype, facts))
             self._facts[tensor] = facts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -46,6 +47,15 @@ def as_input(name: str, array: Array, dtype: np.dtype[Any], shape: tuple[int, ..
     return converted
 
 
+def warn_of_constant(name: str, value: bool | int | float) -> None:
+    """Warns that the graph has no input for an argument that is a Python number."""
+    warnings.warn(
+        f"Input '{name}' is the Python number {value}: the graph contains it as a constant, and "
+        "has no such input. Pass a tensor to export an input.",
+        stacklevel=2,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """Sizes and bounds of symbols, value bounds of inputs, and precision, by name."""
@@ -57,6 +67,7 @@ class Options:
     keep_float32: Collection[str] = ()  # names of nodes that fp16 leaves in float32
     skip: Collection[str] = ()
     float64_as_float32: bool = False
+    assume_int32: bool = False  # results of int64 operators fit in int32
     constants_limit: int = DEFAULT_EXTRA
     fixed: Mapping[str, Array] = field(default_factory=dict)  # values of constant inputs
     strip: bool = False  # omit source lines
@@ -70,6 +81,7 @@ class Options:
         strip: bool = False,
         quantize: str = "",
         keep_float32: Collection[str] = (),
+        assume_int32: bool = False,
     ) -> Options:
         """From plain values; a dim is a size, or (min, max)."""
         bounds = {name: d for name, d in dims.items() if not isinstance(d, int)}
@@ -86,4 +98,5 @@ class Options:
             keep_float32=float32_patterns(keep_float32, fp16),
             strip=strip,
             quantize=Quantization.of(quantize) if quantize else None,
+            assume_int32=assume_int32,
         )

@@ -133,6 +133,7 @@ def device_graph(
         keep_float32=options.keep_float32,
         skip=options.skip,
         float64_as_float32=options.float64_as_float32,
+        assume_int32=options.assume_int32,
         constants_limit=options.constants_limit,
     )
     graph = import_program(part, library, chosen, sizes)

@@ -207,8 +207,8 @@ class Program:
 
     `mutated`: the buffers and inputs that it writes. `updates`: the new values of buffers, by their
     names in `weights`. `kept`: buffers that it does not change, but other programs of the file do.
-    `ranges`: bounds of the values of inputs.
-    `where` names the program in messages; `version` is that of torch.
+    `ranges`: bounds of the values of inputs. `where` names the program in messages; `version` is
+    that of torch. `saved`: it is an archive.
     """
 
     where: str
@@ -223,6 +223,7 @@ class Program:
     kept: frozenset[str] = frozenset()
     ranges: Mapping[str, Interval] = field(default_factory=dict)
     version: str = ""
+    saved: bool = False
 
     def symbols_of(self, names: Iterable[str]) -> set[str]:
         """The symbols in the shapes of these values."""

@@ -5,37 +5,34 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)(?P<rest>.*)', re.MULTILINE)
-# Files of PyTorch itself, and code that it generates.
-_OWN_FILE = re.compile(
-    r"^<eval_with_key>|[/\\]torch[/\\](nn|_higher_order_ops|_export|fx|functional\.py)"
+_FRAME = re.compile(r'^\s*File (?P<all>"(?P<file>[^"]+)", line (?P<line>\d+).*)$', re.MULTILINE)
+# Files of PyTorch itself, such as torch/nn/modules/linear.py, and code that it generates.
+_TORCH = re.compile(
+    r"^<eval_with_key>|[/\\](site|dist)-packages[/\\]torch[/\\]"
+    r"|[/\\]torch[/\\](nn|_higher_order_ops|_export|fx|functional\.py)"
 )
 
 
+def _frame(trace: str) -> re.Match[str] | None:
+    """The innermost frame outside of torch; of torch, if there is no other."""
+    frames = list(_FRAME.finditer(trace))
+    outside = [frame for frame in frames if not _TORCH.search(frame["file"])]
+    return next(reversed(outside or frames), None)
+
+
 def location_suffix(trace: str) -> str:
-    """The user's innermost frame, with the function, as a message's suffix; empty without a
-    trace.
-    """
-    frame = _innermost(trace)
-    return "" if frame is None else f' ("{frame["file"]}", line {frame["line"]}{frame["rest"]})'
+    """The frame, with the function, as a message's suffix; empty without a trace."""
+    frame = _frame(trace)
+    return "" if frame is None else f" ({frame['all'].rstrip()})"
 
 
 def short_location(trace: str) -> str:
-    """The user's innermost line for a graph file, e.g. llama/model.py:12, independent of the
-    directory.
-    """
-    frame = _innermost(trace)
+    """The line for a graph file, e.g. llama/model.py:12, independent of the directory."""
+    frame = _frame(trace)
     if frame is None:
         return ""
     parts = re.split(r"[/\\]", frame["file"])
     return f"{'/'.join(parts[-2:])}:{frame['line']}"
-
-
-def _innermost(trace: str) -> re.Match[str] | None:
-    """The innermost frame outside of PyTorch, if there is one."""
-    frames = list(_FRAME.finditer(trace))
-    outside = [frame for frame in frames if not _OWN_FILE.search(frame["file"])]
-    return next(reversed(outside or frames), None)
 
 
 # Torch's names of the root module; Dynamo uses the name of a variable.

@@ -12,17 +12,23 @@ from spirloom.torch.values import Item
 class NoOperator(Unsupported):
     """A call of an operator that has neither a spec nor a rule."""
 
-    def __init__(self, target: str) -> None:
+    def __init__(self, target: str, saved: bool) -> None:
+        """`saved`: the program is an archive, which may contain operators that PyTorch can
+        decompose; programs in process are decomposed."""
         if target.startswith("aten."):
-            message = (
-                "there is no operator for it; decompose it before saving: "
-                "spirloom.torch.decompose(exported), or exported.run_decompositions()"
-            )
+            message = "there is no operator for it (docs/reference/pytorch-operators.md)"
+            if saved:
+                message += (
+                    "; if PyTorch can decompose it, call spirloom.torch.decompose(exported), or "
+                    "exported.run_decompositions(), before saving"
+                )
         else:
             message = (
                 "there is no operator of that name; pass the directory of its spec with --spec-dir "
-                "DIR, or decompose it before saving with exported.run_decompositions()"
+                "DIR (spec_dirs= in Python)"
             )
+            if saved:
+                message += ", or call exported.run_decompositions() before saving"
         super().__init__(message)
 
 
