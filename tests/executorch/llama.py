@@ -32,10 +32,13 @@ class Exported:
     kernels: list[str]  # operators that run in ExecuTorch's kernels
 
 
-def export(mode: str, *, dynamic: bool = False, fp16: bool = False) -> Exported:
+def export(
+    mode: str, *, dynamic: bool = False, fp16: bool = False, partitioner: Any = None
+) -> Exported:
     """Two layers with a KV cache, for one token per run, or with `dynamic` for several.
 
-    mode  "f32", or a quantization mode of ExecuTorch: "4w", "8da4w"
+    mode         "f32", or a quantization mode of ExecuTorch: "4w", "8da4w"
+    partitioner  by default that of export_llama --vulkan
     """
     torch.manual_seed(0)
     args = ModelArgs(
@@ -61,7 +64,8 @@ def export(mode: str, *, dynamic: bool = False, fp16: bool = False) -> Exported:
         manager = manager.export()
         manager.run_canonical_optimizations()
         edge = manager.pt2e_quantize([]).export_to_edge()
-        done = edge.to_backend([get_vulkan_partitioner("fp32", dynamic, fp16)]).to_executorch()
+        chosen = partitioner or get_vulkan_partitioner("fp32", dynamic, fp16)
+        done = edge.to_backend([chosen]).to_executorch()
     plan = done.export_program.executorch_program.execution_plan[0]
     return Exported(
         eager,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import random
 import re
@@ -226,3 +227,20 @@ def test_scalar_constants_are_known() -> None:
     program = PartitionedProgram(module, (x,))
     assert program.delegates == 1
     check(module, load(program.buffer), (x,))
+
+
+def test_bfloat16() -> None:
+    """Inputs and outputs are bfloat16; the delegate computes in float32."""
+    torch.manual_seed(0)
+    net, inputs = Mlp().bfloat16().eval(), (torch.randn(5, 6).bfloat16(),)
+    shapes = ({0: Dim("batch", min=1, max=9)},)
+    program = PartitionedProgram(net, inputs, shapes)
+    assert (program.delegates, program.kernels) == (1, [])
+    method = load(program.buffer)
+    for batch in (5, 9, 1):
+        x = torch.randn(batch, 6).bfloat16()
+        (y,) = run(method, (x,))
+        with torch.no_grad():
+            exact = copy.deepcopy(net).float()(x.float())
+        assert y.dtype == torch.bfloat16
+        assert (y.float() - exact).abs().max() <= 2**-8

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import spirloom.executorch
 import torch
 from executorch.backends.vulkan.quantizer import vulkan_quantizer
 from executorch.backends.xnnpack.quantizer import xnnpack_quantizer
@@ -18,7 +19,7 @@ from torchao.quantization.pt2e.quantize_pt2e import (
 )
 
 from tests.executorch.partitioned import PartitionedProgram, lowered
-from tests.executorch.programs import Inputs, check, load
+from tests.executorch.programs import Inputs, check, load, run
 from tests.executorch.test_static_int8 import Residual
 
 
@@ -115,14 +116,20 @@ def test_scales_of_float64_stay_with_their_readers() -> None:
     assert sum("quantize_per_tensor.tensor" in name for name in called) == 4
 
 
-def test_convolutions_static() -> None:
+def test_static_quantization_by_samples() -> None:
+    """Quantized on several samples, a module is close to the original on each."""
     torch.manual_seed(0)
-    inputs = (torch.randn(1, 3, 15, 18),)
-    module = quantized(Residual(), inputs, xnnpack(is_per_channel=True))
-    program = PartitionedProgram(module, inputs)
-    assert (program.delegates, program.kernels) == (1, [])
-    assert b"spirloom.convolution_i8" in program.payloads[0]
-    check(module, load(program.buffer), inputs, 2e-2)
+    module, samples = Residual().eval(), [(torch.randn(1, 3, 15, 18),) for _ in range(4)]
+    program = lowered(spirloom.executorch.quantize(module, samples)).to_executorch()
+    (delegate,) = program.executorch_program.execution_plan[0].delegates
+    assert delegate.id == "SpirloomBackend"
+    method = load(bytes(program.buffer))
+    for sample in samples:
+        (y,) = run(method, sample)
+        expected = module(*sample).detach()
+        assert (y - expected).abs().max() < 0.05 * expected.abs().max()
+    with pytest.raises(ValueError, match="`samples` is empty"):
+        spirloom.executorch.quantize(module, [])
 
 
 def test_quantization_aware_training() -> None:

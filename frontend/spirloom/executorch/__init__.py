@@ -17,12 +17,13 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
+from spirloom.executorch.calibration import quantize
 from spirloom.executorch.native import NativeBackend, NotInstalled
 
 if TYPE_CHECKING:
     from spirloom.executorch.partitioner import SpirloomPartitioner
 
-__all__ = ["BACKENDS", "SpirloomPartitioner", "last_error", "register"]
+__all__ = ["BACKENDS", "SpirloomPartitioner", "last_error", "quantize", "register"]
 
 BACKENDS = ("VulkanBackend", "SpirloomBackend")  # names in ExecuTorch's registry
 

@@ -9,7 +9,7 @@ from spirloom.torch.program import ArgValue, Call, Program, Ref, output_names
 from spirloom.torch.support_survey import input_names
 
 # The dtypes of a delegate's inputs and outputs.
-_DTYPES = frozenset({"bool", "uint8", "int8", "int32", "int64", "float16", "float32"})
+_DTYPES = frozenset({"bool", "uint8", "int8", "int32", "int64", "float16", "bfloat16", "float32"})
 
 
 class Borders:

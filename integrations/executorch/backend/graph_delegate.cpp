@@ -82,7 +82,9 @@ GraphDelegate::GraphDelegate(Model model)
       inputs_(IoSpecsOf(model_.inputs())),
       outputs_(IoSpecsOf(model_.outputs())),
       in_scratch_(inputs_.size()),
-      out_scratch_(outputs_.size()) {}
+      out_scratch_(outputs_.size()),
+      in_f32_(inputs_.size()),
+      out_f32_(outputs_.size()) {}
 
 Status GraphDelegate::Execute(std::span<EValue* const> values) {
   const size_t input_count = values.size() - std::min(values.size(), outputs_.size());
@@ -95,6 +97,9 @@ Status GraphDelegate::Execute(std::span<EValue* const> values) {
                  {"The call passes ", values.size(), " values with ", inputs.size(),
                   " input tensors; the delegate has ", inputs_.size(), " inputs and ",
                   outputs_.size(), " outputs."});
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (IsBfloat16(*inputs[i])) inputs[i] = &in_f32_[i].From(*inputs[i]);
   }
   SPIRLOOM_TRY(Resize(inputs));
   return Run(inputs, values.subspan(input_count));
@@ -121,14 +126,22 @@ Status GraphDelegate::Run(std::span<EValue* const> inputs, std::span<EValue* con
     in.push_back(*bytes);
   }
   std::vector<std::span<std::byte>> out;
+  std::vector<EValue*> targets(outputs.begin(), outputs.end());
   for (size_t i = 0; i < outputs.size(); ++i) {
+    const Shape& shape = model_.outputs()[i].shape;
+    if (IsBfloat16(*outputs[i])) {
+      SPIRLOOM_TRY_ASSIGN(targets[i], out_f32_[i].For(*outputs[i], shape));
+    }
     Result<std::span<std::byte>> bytes =
-        OutputBytes(*outputs[i], outputs_[i], model_.outputs()[i].shape, out_scratch_[i]);
+        OutputBytes(*targets[i], outputs_[i], shape, out_scratch_[i]);
     if (!bytes.ok()) return std::move(bytes).status().While(Concat({"writing output ", i}));
     out.push_back(*bytes);
   }
   SPIRLOOM_TRY(model_.Run(in, out));
-  for (size_t i = 0; i < outputs.size(); ++i) WidenOutput(*outputs[i], out_scratch_[i]);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    WidenOutput(*targets[i], out_scratch_[i]);
+    if (IsBfloat16(*outputs[i])) out_f32_[i].StoreTo(*outputs[i]);
+  }
   return Status();
 }
 
