@@ -1,6 +1,6 @@
 """Generates the programs for tests without ExecuTorch and for fuzzing of their import.
 
-python -m tests.executorch.make_programs
+python -m tests.executorch.make_programs [NAME…]
 
 NAME.npz contains the inputs and PyTorch's results; for networks with mutable buffers, the output of
 each of several runs.
@@ -8,7 +8,8 @@ each of several runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from executorch.devtools.bundled_program.serialize import (
 )
 from executorch.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
 from executorch.exir.passes.init_mutable_pass import InitializedMutableBufferPass
+from spirloom.executorch import SpirloomPartitioner
 from torch import Tensor, nn
 
 CORPUS = Path(__file__).resolve().parents[1] / "fuzz/corpus/pte_import"
@@ -83,11 +85,12 @@ class Counter(nn.Module):  # type: ignore[misc]
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A module, its inputs, and whether it is lowered with ExecuTorch's VulkanPartitioner."""
+    """A module, its inputs, and the partitioner that it is lowered with, if any."""
 
     module: Callable[[], nn.Module]
     inputs: Callable[[], tuple[Tensor, ...]]
     delegated: bool = True
+    partitioner: Callable[[dict[str, Any]], Any] = VulkanPartitioner
     bundled: bool = False
     store_initial_values: bool = False  # of mutable buffers
     runs: int = 1  # with the same input; results differ with mutable buffers
@@ -117,6 +120,15 @@ NETWORKS = {
     "state_in_delegate": Network(
         lambda: Counter(5.0), _floats(4), runs=3, options={"alias_buffer_mutations": True}
     ),
+    "graphs": Network(
+        Islands,
+        _floats(2, 6),
+        partitioner=SpirloomPartitioner,
+        options={"operator_blocklist": ["aten.cumsum"]},
+    ),
+    "graph_state": Network(
+        lambda: Counter(5.0), _floats(4), runs=3, partitioner=SpirloomPartitioner
+    ),
     "cases": Network(Islands, _floats(2, 6), bundled=True),
 }
 
@@ -124,7 +136,7 @@ NETWORKS = {
 def lowered(network: Network, module: nn.Module, inputs: tuple[Tensor, ...]) -> Any:
     """Lowers a module to an ExecuTorch program."""
     exported = torch.export.export(module, inputs)
-    partitioner = [VulkanPartitioner(network.options)] if network.delegated else []
+    partitioner = [network.partitioner(network.options)] if network.delegated else []
     edge = to_edge_transform_and_lower(exported, partitioner=partitioner)
     # Without this pass, ExecuTorch does not store initial values of mutable buffers.
     passes = [InitializedMutableBufferPass([""])] if network.store_initial_values else []
@@ -140,10 +152,11 @@ def bundled(manager: Any, module: nn.Module, network: Network) -> bytes:
     return bytes(serialize_from_bundled_program_to_flatbuffer(bundle))
 
 
-def main() -> None:
-    """Writes all programs."""
+def main(names: Sequence[str]) -> None:
+    """Writes these programs, or all."""
     CORPUS.mkdir(parents=True, exist_ok=True)
-    for name, network in NETWORKS.items():
+    for name in names or NETWORKS:
+        network = NETWORKS[name]
         torch.manual_seed(0)
         module, inputs = network.module().eval(), network.inputs()
         with torch.no_grad():
@@ -158,4 +171,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

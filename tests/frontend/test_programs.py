@@ -26,7 +26,7 @@ from tests.frontend.models import ops
 
 FOLDER = Path(__file__).resolve().parents[1] / "fuzz/corpus/pte_import"
 RUNNING = ["islands", "kernels", "convolutions", "convolution_kernels", "decoder",
-           "decoder_kernels", "half", "cases"]  # fmt: skip
+           "decoder_kernels", "half", "graphs", "cases"]  # fmt: skip
 STATE = FOLDER / "state.pte"
 # A copy in the file: its number of arguments, the state, the sum, a flag, the state, inputs,
 # outputs.
@@ -101,7 +101,7 @@ def test_other_delegates_are_refused_by_name(library: OpLibrary, tmp_path: Path)
         imported(path, library)
 
 
-@pytest.mark.parametrize("name", ["state", "first_value", "state_in_delegate"])
+@pytest.mark.parametrize("name", ["state", "first_value", "state_in_delegate", "graph_state"])
 def test_buffers_that_runs_change_are_states(library: OpLibrary, name: str) -> None:
     """The file contains PyTorch's results of three runs."""
     graph = imported(path_of(name), library)
