@@ -60,11 +60,20 @@ def test_results_match_pytorch(options: dict[str, Any], tmp_path: Path) -> None:
     )
 
 
-def test_dynamic_shapes_become_the_maximum(tmp_path: Path) -> None:
-    net = Mlp()
-    shapes = ({0: Dim("batch", min=1, max=9)},)
-    graph = imported(PartitionedProgram(net, (torch.randn(5, 6),), shapes), tmp_path)
-    check(net, spirloom.load(graph_file.to_bytes(graph)), (torch.randn(9, 6),))
+@pytest.fixture(scope="module")
+def dynamic(tmp_path_factory: pytest.TempPathFactory) -> tuple[Mlp, PartitionedProgram, Path]:
+    """A module, its program with a batch of 1 to 9, and the file."""
+    torch.manual_seed(0)
+    net, shapes = Mlp(), ({0: Dim("batch", min=1, max=9)},)
+    program = PartitionedProgram(net, (torch.randn(5, 6),), shapes)
+    path = tmp_path_factory.mktemp("dynamic") / "net.pte"
+    path.write_bytes(program.buffer)
+    return net, program, path
+
+
+def test_dynamic_shapes_become_the_maximum(dynamic: tuple[Mlp, PartitionedProgram, Path]) -> None:
+    graph = import_method(ProgramFile(dynamic[2]), LIBRARY, Options())
+    check(dynamic[0], spirloom.load(graph_file.to_bytes(graph)), (torch.randn(9, 6),))
 
 
 def test_bounds_of_indices(tmp_path: Path) -> None:
@@ -127,36 +136,32 @@ def test_delegates_are_extracted(
     torch.testing.assert_close(torch.as_tensor(result), net(x), rtol=1e-5, atol=1e-5)
 
 
-def test_a_dynamic_delegate_is_extracted_as_it_is(tmp_path: Path) -> None:
-    shapes = ({0: Dim("batch", min=1, max=9)},)
-    program = PartitionedProgram(Mlp(), (torch.randn(5, 6),), shapes)
-    (tmp_path / "net.pte").write_bytes(program.buffer)
-    assert main(["extract", str(tmp_path / "net.pte"), "-o", str(tmp_path)]) == 0
-    assert (tmp_path / "forward.0.slg").read_bytes() == program.payloads[0]
+def test_a_dynamic_delegate_is_extracted_as_it_is(
+    dynamic: tuple[Mlp, PartitionedProgram, Path], tmp_path: Path
+) -> None:
+    assert main(["extract", str(dynamic[2]), "-o", str(tmp_path)]) == 0
+    assert (tmp_path / "forward.0.slg").read_bytes() == dynamic[1].payloads[0]
 
 
-def test_description(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    program = PartitionedProgram(Mlp(), (torch.randn(5, 6),))
-    (tmp_path / "net.pte").write_bytes(program.buffer)
-    assert main(["inspect", str(tmp_path / "net.pte")]) == 0
+def test_description(
+    dynamic: tuple[Mlp, PartitionedProgram, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["inspect", str(dynamic[2])]) == 0
     text = capsys.readouterr().out
     assert "SpirloomBackend" in text and "   2  aten.linear" in text and "4 constants" in text
 
 
-def test_selection_by_a_program(tmp_path: Path) -> None:
+def test_selection_by_a_program(dynamic: tuple[Mlp, PartitionedProgram, Path]) -> None:
     """The delegate's calls at several sizes, as of a graph file, and those of the import."""
-    shapes = ({0: Dim("batch", min=1, max=9)},)
-    program = PartitionedProgram(Mlp(), (torch.randn(5, 6),), shapes)
-    (tmp_path / "net.pte").write_bytes(program.buffer)
-    calls = read_model_calls(tmp_path / "net.pte")
+    calls = read_model_calls(dynamic[2])
     assert {call.op for call in calls} == {"aten.linear", "aten.gelu"}
     inputs = [call.args[0] for call in calls]
     rows = {x.shape[0] for x in inputs if isinstance(x, TensorType)}
     assert {1, 9} <= rows
 
 
-def test_damaged_payloads(tmp_path: Path) -> None:
-    program = PartitionedProgram(Mlp(), (torch.randn(5, 6),))
+def test_damaged_payloads(dynamic: tuple[Mlp, PartitionedProgram, Path], tmp_path: Path) -> None:
+    _, program, _ = dynamic
     (payload,) = program.payloads
     start = program.buffer.index(payload)
     chance = random.Random(1)
