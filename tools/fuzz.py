@@ -22,6 +22,7 @@ WORK = ROOT / "build" / "fuzz"
 class Target:
     description: str
     max_bytes: int = 4096  # size of an input; small inputs run faster
+    oracle: bool = False  # of tests/oracles, in the environment of `./dev test-torch`
 
 
 # The source of each target is tests/fuzz/fuzz_NAME.cpp.
@@ -39,13 +40,16 @@ NATIVE = {
     "tokenizer": Target("tokenizers (tokenizer.json) and encoding"),
 }
 
-# Modules of tests/fuzz with the options --minutes and --findings.
+# Modules of tests/fuzz, or tests/oracles, with the options --minutes and --findings.
 PYTHON = {
     "gguf_import": Target("import of GGUF language models"),
     "onnx_import": Target("import of ONNX models"),
     "pte_import": Target("import of ExecuTorch programs (.pte, .bpte)"),
     "torch_import": Target("import of PyTorch exported programs (.pt2)"),
     "op_specs": Target("code generation from operator specs and templates"),
+    "onnx_nodes": Target("ONNX nodes compared with ONNX Runtime", oracle=True),
+    "torch_calls": Target("calls of ATen operators compared with PyTorch", oracle=True),
+    "passes": Target("graphs compared with the same graphs without optimization", oracle=True),
 }
 
 
@@ -101,8 +105,13 @@ def run_native(name: str, minutes: float) -> bool:
 
 def run_python(name: str, minutes: float) -> bool:
     findings = WORK / name / "findings"
-    python = ROOT / ".venv" / "bin" / "python"
-    command = [str(python), "-m", f"tests.fuzz.{name}", "--minutes", str(minutes)]
+    oracle = TARGETS[name].oracle
+    python = ROOT / (".venv-torch" if oracle else ".venv") / "bin" / "python"
+    if not python.exists():
+        print(f"{name}: {python} does not exist; ./dev test-torch makes it.")
+        return False
+    module = f"tests.{'oracles' if oracle else 'fuzz'}.{name}"
+    command = [str(python), "-m", module, "--minutes", str(minutes)]
     command += ["--findings", str(findings)]
     return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
 

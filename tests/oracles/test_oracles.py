@@ -1,0 +1,40 @@
+"""A daily sample of the oracles; `./dev fuzz onnx_nodes 30` runs one for 30 minutes."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz import campaign
+from tests.oracles import onnx_nodes, passes, torch_calls
+
+# Target and number of inputs.
+TARGETS = {
+    "onnx_nodes": (onnx_nodes.TARGET, 400),
+    "passes": (passes.TARGET, 60),
+    "torch_calls": (torch_calls.TARGET, 40),
+}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_results_equal_those_of_the_oracle(name: str, tmp_path: Path) -> None:
+    target, count = TARGETS[name]
+    seed = datetime.date.today().toordinal()
+    result = campaign.campaign(target, seed, count, keep=tmp_path)
+    assert not result.findings, f"seed {seed}: {result}"
+    assert result.accepted > count / 3
+
+
+def test_differences_are_findings() -> None:
+    """An oracle that accepts everything would find nothing."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(onnx_nodes.reference_run, "run", _wrong(onnx_nodes.reference_run.run))
+        for target in (onnx_nodes.TARGET, torch_calls.TARGET):
+            assert campaign.campaign(target, seed=1, count=4).findings
+
+
+def _wrong(run):  # type: ignore[no-untyped-def]
+    return lambda *given: {name: array + 1 if array.dtype.kind in "fi" else ~array
+                           for name, array in run(*given).items()}  # fmt: skip
