@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "build/dist"
-SUITES = ("torch", "python_runtime", "fusion", "frontend", "llm", "pretrained")
+SUITES = ("torch", "python_runtime", "fusion", "frontend", "llm", "pretrained", "oracles")
 
 # Tests, the files that they read, and the programs of the build that they run.
 COPIED = ("docs", "examples", "llm/model", "runtime/include", "tests", "pyproject.toml")

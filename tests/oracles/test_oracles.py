@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from spirloom.ir import Array
 
 from tests.fuzz import campaign
 from tests.oracles import onnx_nodes, passes, torch_calls
@@ -35,6 +38,9 @@ def test_differences_are_findings() -> None:
             assert campaign.campaign(target, seed=1, count=4).findings
 
 
-def _wrong(run):  # type: ignore[no-untyped-def]
-    return lambda *given: {name: array + 1 if array.dtype.kind in "fi" else ~array
-                           for name, array in run(*given).items()}  # fmt: skip
+def _wrong(run: Callable[..., dict[str, Array]]) -> Callable[..., dict[str, Array]]:
+    def changed(*given: Any) -> dict[str, Array]:
+        found = run(*given)
+        return {n: a + 1 if a.dtype.kind in "fi" else ~a for n, a in found.items()}
+
+    return changed
