@@ -96,7 +96,8 @@ def test_integers_are_not_truncated(
     for size in (2**64 + 3, -1):
         with pytest.raises(InvalidArgument, match=rf"The size {size} of shape \[{size}, 3\] is"):
             batches.resize([(size, 3)])
-    batches.resize([(np.int32(3), 3)])
+    numpy_sizes: list[Any] = [(np.int32(3), 3)]
+    batches.resize(numpy_sizes)
     for steps in (0, 65537, 2**64 + 2):
         with pytest.raises(InvalidArgument, match=rf"steps \({steps}\) must be 1 … 65536"):
             batches.submit_repeated(steps)
