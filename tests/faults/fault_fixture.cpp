@@ -154,6 +154,7 @@ Result<std::vector<float>> UseModel(const Runtime& runtime, const Use& use) {
   options.storage = use.storage;
   options.profile = true;
   if (use.tune) options.tune = KernelAutotuner();
+  options.retune = true;
   if (use.staged) {  // internal functions, which do not catch exceptions as the public API does
     return Guarded([&] { return UseStaged(runtime, options); });
   }
