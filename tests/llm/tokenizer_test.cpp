@@ -147,6 +147,13 @@ INSTANTIATE_TEST_SUITE_P(
         Rejected{"/added_tokens/0/id", 1 << 30, "has the id 1073741824"},
         Rejected{"/added_tokens/0/content", "", "has no valid id or no text"}));
 
+// Long matches, for which the stack of JIT code can be too small.
+TEST(Tokenizer, EncodesLongRunsOfWhitespace) {
+  const Tokenizer tokenizer = ValueOf(Tokenizer::Parse(Fixture("llama3")["tokenizer"].dump()));
+  const std::string text = "a" + std::string(1 << 20, ' ') + "b";
+  EXPECT_EQ(tokenizer.Decode(ValueOf(tokenizer.Encode(text))), text);
+}
+
 // Nested quantifiers: a text of n characters without a match takes 2^n steps.
 TEST(Tokenizer, LimitsTheStepsOfARegex) {
   Json json = Fixture("gpt2")["tokenizer"];
