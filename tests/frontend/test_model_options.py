@@ -119,3 +119,18 @@ def test_operators_of_onnx_runtime(tmp_path: Path, capsys: pytest.CaptureFixture
     code, err = run(made, tmp_path, capsys)
     reason = "com.microsoft.Inverse, Inverse_y: there is no converter for this operator of ONNX"
     assert code == 1 and reason in err and "spirloom.onnx.load (Python)" in err
+
+
+def test_assumed_int32(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """ids * ids + 1, of int64 ids without bounds."""
+    nodes = [node("Mul", "ids ids", "m"), node("Add", "m one")]
+    made = model(nodes, {"ids": [3]}, {"one": np.array([1])}, dtype=TensorProto.INT64)
+    code, err = run(made, tmp_path, capsys)
+    assert code == 1 and "--assume-int32 accepts all of int32, and --constant-input ids=" in err
+    code, err = run(made, tmp_path, capsys, "--range", "ids=0..100000")
+    assert code == 1 and "or assume that all values fit with --assume-int32" in err
+    assert run(made, tmp_path, capsys, "--assume-int32") == (0, "")
+    assert str(imported(tmp_path).inputs[0].dtype) == "i32"
+    options = ["--assume-int32", "--range", "ids=0..100000"]
+    assert run(made, tmp_path, capsys, *options) == (0, "")
+    assert str(imported(tmp_path).inputs[0].bounds) == "0..100000"

@@ -75,7 +75,7 @@ def test_shapes_of_other_inputs(library: OpLibrary, tmp_path: Path) -> None:
 
 def contrib(op: str, names: str, shapes: dict[str, list[int]], **attributes: float) -> ModelProto:
     """A model of one operator of ONNX Runtime."""
-    call = node(op, names, **attributes)
+    call = helper.make_node(op, names.split(), ["y"], op, **attributes)
     call.domain = "com.microsoft"
     made = model([call], dict(shapes))
     made.opset_import.append(helper.make_opsetid("com.microsoft", 1))

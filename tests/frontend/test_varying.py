@@ -251,8 +251,7 @@ def test_divisions_are_right_everywhere(low: int, high: int) -> None:
         (lambda b, s: s - 3, "seq + -3"),
     ],
 )
-def test_fits(function: object, text: str) -> None:
-    assert callable(function)
+def test_fits(function: Callable[[int, int], int], text: str) -> None:
     found = fitted([BATCH, SEQ], lambda p: function(p["batch"], p["seq"]))
     assert str(found) == text
     assert found is not None

@@ -145,7 +145,8 @@ def test_negative_pads(mode: str, pads: list[int], tmp_path: Path) -> None:
 
 def scaled(scale: float, zero: int, names: str = "s z", kind: type = np.uint8) -> Arrays:
     """A scale and a zero point, by these names."""
-    return dict(zip(names.split(), (np.float32(scale), np.array(zero, kind)), strict=True))
+    values: list[Array] = [np.array(scale, np.float32), np.array(zero, kind)]
+    return dict(zip(names.split(), values, strict=True))
 
 
 BYTES: Arrays = {
@@ -181,7 +182,8 @@ def test_matmul_integer_to_float(tmp_path: Path) -> None:
     x = np.arange(24).reshape(4, 6).astype(np.uint8)
     w = np.arange(-15, 15).reshape(6, 5).astype(np.int8)
     columns = np.linspace(0.01, 0.05, 5).astype(np.float32)
-    constants = {"w": w, "ws": columns, "b": random(5)} | scaled(0.03, 12, "xs xz")
+    constants: Arrays = {"w": w, "ws": columns, "b": random(5)}
+    constants |= scaled(0.03, 12, "xs xz")
     constants["wz"] = np.zeros(5, np.int8)
     check(
         "com.microsoft.MatMulIntegerToFloat", "x w xs ws xz wz b", {"x": x}, constants, tmp_path,
@@ -208,3 +210,15 @@ def test_dynamic_quantization(tmp_path: Path) -> None:
         "com.microsoft.DynamicQuantizeLSTM", "x w r b - - - - ws wz rs rz", {"x": random(7, 2, 6)},
         gates, tmp_path, {"hidden_size": 3, "direction": "bidirectional"}, opset=17, tolerance=0.05,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("keepdims", [0, 1])
+def test_reductions(keepdims: int, tmp_path: Path) -> None:
+    """Means of integers round toward zero; the maximum of no element is -inf."""
+    x = np.array([[-7, 2, 3], [8, 9, -1]], np.int32)
+    options = {"keepdims": keepdims}
+    check("ReduceMean", "x a", {"x": x}, {"a": np.array([1])}, tmp_path, options,
+          TensorProto.INT32, opset=18)  # fmt: skip
+    for op in ("ReduceMax", "ReduceMin"):
+        empty: Arrays = {"x": np.zeros((2, 0, 3), np.float32)}
+        check(op, "x a", empty, {"a": np.array([1])}, tmp_path, options, opset=20)

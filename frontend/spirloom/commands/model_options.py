@@ -121,6 +121,7 @@ def shapes_of(arguments: argparse.Namespace) -> Shapes:
         _ranges(arguments),
         arguments.ignore_stated_shapes,
         _ties(arguments),
+        arguments.assume_int32,
     )
 
 

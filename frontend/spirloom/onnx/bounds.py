@@ -217,7 +217,7 @@ def _round(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
     return [interval.rounded(x[0])]
 
 
-@bounds("ReduceSum")
+@bounds("ReduceMean", "ReduceSum")  # of integers: the sum is computed first
 def _sum_reduction(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
     return [x[0] * Interval(0, prod(ctx.value(0).shape))]
 

@@ -109,7 +109,7 @@ class Importer:
         self._graph = Graph(producer=f"spirloom {__version__} from ONNX opset {self._opset}")
         inputs = self._read_inputs(shapes)
         self._graph.inputs = [tensor for tensor, _ in inputs]
-        self._narrowing = Narrowing(dict(inputs))
+        self._narrowing = Narrowing(dict(inputs), shapes.assume_int32)
         self._budget = Budget(model.ByteSize() + external_bytes(model), constants_limit)
         self._builder = Builder(library, self._graph, self._budget)
         self._lifter = Lifter()

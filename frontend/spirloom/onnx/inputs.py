@@ -61,7 +61,9 @@ _VALUE_PRESERVING = (
 _SHAPE_ONLY = ("Shape", "Size")
 
 
-def input_range(info: ValueInfoProto, graph: GraphProto, stated: Interval | None) -> ValueRange:
+def input_range(
+    info: ValueInfoProto, graph: GraphProto, stated: Interval | None, assume_int32: bool = False
+) -> ValueRange:
     """The range of an input. `stated` are the bounds of --range. Raises ImportFailure."""
     if not info.type.HasField("tensor_type"):
         raise ImportFailure(f"Input '{info.name}' is not a tensor; only tensors are supported.")
@@ -93,10 +95,14 @@ def input_range(info: ValueInfoProto, graph: GraphProto, stated: Interval | None
     if own.within(limits):
         return ValueRange(dtype, own)
     found = list(_uses_as_index(info.name, graph))
+    if not found and assume_int32:
+        return ValueRange(dtype, limits)
     if not found:
         raise ImportFailure(
             f"{what}, which is not supported and cannot be narrowed exactly: its uses imply no "
-            f"bounds. Set them with --range {info.name}=LOW..HIGH, or export an int32 input."
+            f"bounds. Set them with --range {info.name}=LOW..HIGH, or export an int32 input. "
+            f"--assume-int32 accepts all of int32, and --constant-input {info.name}=VALUE makes it "
+            "a constant."
         )
     return ValueRange(dtype, Interval(max(i.low for i in found), min(i.high for i in found)))
 
@@ -158,7 +164,7 @@ class Shapes:
     """Options for inputs: sizes of named dimensions, complete shapes, bounds.
 
     `ignore_stated`: shapes of other values that the model states are not compared. `ties`: for a
-    dimension, the one that it equals.
+    dimension, the one that it equals. `assume_int32`: the values of wider integers fit in int32.
     """
 
     dims: Mapping[str, int] = field(default_factory=dict)
@@ -166,6 +172,7 @@ class Shapes:
     ranges: Mapping[str, Interval] = field(default_factory=dict)
     ignore_stated: bool = False
     ties: Mapping[str, str] = field(default_factory=dict)
+    assume_int32: bool = False
 
     def with_dims(self, sizes: Mapping[str, int]) -> Shapes:
         """These options with the sizes of further dimensions, and of those that equal them."""
@@ -216,7 +223,7 @@ def own_inputs(graph: GraphProto) -> list[ValueInfoProto]:
 def _read_input(
     info: ValueInfoProto, graph: GraphProto, shapes: Shapes
 ) -> tuple[Tensor, ValueRange]:
-    found = input_range(info, graph, shapes.ranges.get(info.name))
+    found = input_range(info, graph, shapes.ranges.get(info.name), shapes.assume_int32)
     dtype = narrow_type(found.dtype)
     bounds = None if found.bounds == interval.of_type(dtype.numpy) else found.bounds
     return Tensor(info.name, dtype, _shape(info, shapes), bounds=bounds), found

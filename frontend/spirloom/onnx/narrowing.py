@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -18,7 +19,7 @@ from spirloom.ir import DType, Tensor
 from spirloom.onnx.bounds import SELECTING, bounds_of
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import numpy_type
-from spirloom.value_bounds import ValueRange, is_wide, known_of, reason_against
+from spirloom.value_bounds import ValueRange, exact_interval, is_wide, known_of, reason_against
 
 _FIXED = {
     "tensor(double)": np.float64,
@@ -68,8 +69,9 @@ _REARRANGING = ("aten.cat", "aten.select.int", "aten.slice.Tensor", "aten.view")
 class Narrowing:
     """The value ranges of the tensors of a graph during import."""
 
-    def __init__(self, inputs: Mapping[Tensor, ValueRange]) -> None:
+    def __init__(self, inputs: Mapping[Tensor, ValueRange], assume_int32: bool = False) -> None:
         self._ranges = dict(inputs)
+        self._assume_int32 = assume_int32
 
     def declare(self, tensor: Tensor, values: ValueRange) -> None:
         """Sets the range of a tensor that no node computes."""
@@ -93,6 +95,10 @@ class Narrowing:
         for i, value in enumerate(results):
             if isinstance(value, Tensor):
                 found = known_of(value.dtype, output_type(ctx, i, types), bounds[i])
+                if self._assume_int32 and found.dtype.kind in "iu" and not found.exact:
+                    limits = exact_interval(found.dtype)
+                    fitting = found.bounds.clamped(limits.low, limits.high)
+                    found = ValueRange(found.dtype, replace(fitting, integral=True))
                 if not found.exact and not _same_floats(ctx, inputs, value.dtype):
                     name = ctx.node.output[i] if i < len(ctx.node.output) else ""
                     raise Unsupported(reason_against(name, value.dtype, found))

@@ -171,7 +171,7 @@ def generalize(
 
     Raises ImportFailure, which names the node, for a node that cannot vary.
     """
-    chosen = points(symbols)
+    chosen: list[Sizes] = [*points(symbols)]
     comparison = Comparison(make(chosen[0]), chosen[0])
     for sizes in chosen[1:]:
         comparison.add(make(sizes), sizes)

@@ -47,14 +47,15 @@ class _Cell:
 @converts("RNN")
 def rnn(ctx: NodeContext) -> list[Tensor]:
     cell = _Cell((0,), {"activation": "Tanh"})
-    return _layer(ctx, cell, [{} for _ in _reversals(ctx)])
+    return _layer(ctx, cell, [{} for _ in _reversals(ctx)], [ctx.tensor(1), ctx.tensor(2)])
 
 
 @converts("GRU")
 def gru(ctx: NodeContext) -> list[Tensor]:
     cell = _Cell((1, 0, 2), {"gate_activation": "Sigmoid", "cell_activation": "Tanh"})
     reset_first = not ctx.integer("linear_before_reset", 0)
-    return _layer(ctx, cell, [{"reset_first": reset_first} for _ in _reversals(ctx)])
+    own: list[dict[str, object]] = [{"reset_first": reset_first} for _ in _reversals(ctx)]
+    return _layer(ctx, cell, own, [ctx.tensor(1), ctx.tensor(2)])
 
 
 @converts("com.microsoft.DynamicQuantizeLSTM")
@@ -62,7 +63,7 @@ def dynamic_quantize_lstm(ctx: NodeContext) -> list[Tensor]:
     """With 8-bit weights and float activations, which are not quantized at each step: more exact
     than the operator, within its quantization error.
     """
-    return lstm(ctx, [_dequantized(ctx, 1, 8), _dequantized(ctx, 2, 10)])
+    return _lstm(ctx, [_dequantized(ctx, 1, 8), _dequantized(ctx, 2, 10)])
 
 
 def _dequantized(ctx: NodeContext, index: int, scale_index: int) -> Tensor:
@@ -80,7 +81,11 @@ def _dequantized(ctx: NodeContext, index: int, scale_index: int) -> Tensor:
 
 
 @converts("LSTM")
-def lstm(ctx: NodeContext, weights: Sequence[Tensor] = ()) -> list[Tensor]:
+def lstm(ctx: NodeContext) -> list[Tensor]:
+    return _lstm(ctx, [ctx.tensor(1), ctx.tensor(2)])
+
+
+def _lstm(ctx: NodeContext, weights: Sequence[Tensor]) -> list[Tensor]:
     activations = {"gate_activation": "Sigmoid"}
     activations |= {"cell_activation": "Tanh", "hidden_activation": "Tanh"}
     cells, peepholes = _initial(ctx, 6), ctx.optional_tensor(7)
@@ -102,13 +107,12 @@ def _layer(
     ctx: NodeContext,
     cell: _Cell,
     own: Sequence[dict[str, object]],
-    weights: Sequence[Tensor] = (),
+    weights: Sequence[Tensor],
 ) -> list[Tensor]:
     """The node's outputs. `own` are the cell-specific arguments of each direction, `weights` those
-    of inputs and state if they are not the node's.
+    of inputs and state.
     """
     x = ctx.build.permute(ctx.tensor(0), [1, 0, 2]) if _batch_first(ctx) else ctx.tensor(0)
-    weights = weights or [ctx.tensor(1), ctx.tensor(2)]
     if any(len(t.shape) != 3 or t.shape[0] != len(own) for t in weights) or len(x.shape) != 3:
         raise Unsupported(f"its input {x} and weights {weights[0]} and {weights[1]} do not match")
     units = weights[1].shape[2]

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from math import inf, prod
+
+import numpy as np
+
+from spirloom.builder import Value
 from spirloom.errors import Unsupported
 from spirloom.ir import DType, Tensor
 from spirloom.onnx.context import NodeContext
@@ -14,11 +19,34 @@ _PLAIN = {
     "ReduceProd": "aten.prod.dim_int",
     "ReduceSum": "aten.sum.dim_IntList",
 }
+# Of an empty dimension.
+_OF_NOTHING = {"ReduceMax": -inf, "ReduceMin": inf}
 
 
 @converts(*_PLAIN)
-def plain(ctx: NodeContext) -> Tensor:
-    return _reduce(ctx, _PLAIN[ctx.op_type], ctx.tensor(0))
+def plain(ctx: NodeContext) -> Value:
+    x = ctx.tensor(0)
+    if ctx.op_type == "ReduceMean" and not x.dtype.is_float:
+        return _integer_mean(ctx, x)
+    if ctx.op_type in _OF_NOTHING and x.dtype.is_float:
+        dims, keepdim = _dims(ctx, x), bool(ctx.integer("keepdims", 1))
+        if not all(x.shape[d] for d in dims):
+            sizes = [
+                1 if d in dims else n for d, n in enumerate(x.shape) if keepdim or d not in dims
+            ]
+            ctx.check_size(sizes, x.dtype.numpy.itemsize)
+            return np.full(sizes, _OF_NOTHING[ctx.op_type], x.dtype.numpy)
+    return _reduce(ctx, _PLAIN[ctx.op_type], x)
+
+
+def _integer_mean(ctx: NodeContext, x: Tensor) -> Tensor:
+    """The sum divided by the count, rounded toward zero."""
+    count = prod(x.shape[d] for d in _dims(ctx, x))
+    if not count:
+        raise Unsupported(f"the mean of no element of {x} is undefined")
+    total = _reduce(ctx, "aten.sum.dim_IntList", x)
+    divisor = ctx.build.scalar(count, total.dtype)
+    return ctx.build.emit("aten.div.Tensor_mode", a=total, b=divisor, rounding_mode="trunc")
 
 
 @converts("ReduceL1", "ReduceL2")

@@ -97,11 +97,10 @@ def _weight(ctx: NodeContext, index: int, scale_index: int, zero_index: int) -> 
     count = max(scale.size, zero.size)
     if count not in (1, ctx.tensor(index).shape[-1]):
         raise Unsupported(f"its {count} scales do not fit the weight {ctx.tensor(index)}")
-    flat = [np.broadcast_to(each.reshape(-1), (count,)) for each in (scale, zero)]
-    layout = {"axis": len(ctx.tensor(index).shape) - 1} if count > 1 else {}
-    if count == 1:
-        flat = [each.reshape(()) for each in flat]
-    return emit_dequantize(ctx, ctx.tensor(index), *flat, **layout)
+    x, shape = ctx.tensor(index), (count,) if count > 1 else ()
+    scale, zero = (np.broadcast_to(each.reshape(-1), (count,)) for each in (scale, zero))
+    axis = len(x.shape) - 1 if count > 1 else 0
+    return emit_dequantize(ctx, x, scale.reshape(shape), zero.reshape(shape), axis=axis)
 
 
 def _with_bias(ctx: NodeContext, y: Tensor, index: int) -> Tensor:

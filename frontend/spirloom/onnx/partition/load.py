@@ -50,6 +50,7 @@ def load(
     keep_float32: Sequence[str] = (),
     float64_as_float32: bool = False,
     ignore_stated_shapes: bool = False,
+    assume_int32: bool = False,
     storage: StorageName = "auto",
     spec_dirs: Sequence[str | Path] = (),
     stay: Sequence[str] = (),
@@ -60,7 +61,7 @@ def load(
     save; the host runs the others.
 
     dims, shapes, ranges, fixed, fp16, keep_float32, float64_as_float32, ignore_stated_shapes,
-    spec_dirs
+    assume_int32, spec_dirs
              the options of `spirloom import`. `ranges` also accepts outputs of nodes on the host
     storage  the storage of tensors on the device, as for spirloom.load()
     stay     operators ("Softmax") and names of nodes to run on the host
@@ -76,7 +77,7 @@ def load(
     sizes = {name: tuple(shape) for name, shape in (shapes or {}).items()}
     intervals = {name: Interval(*bounds) for name, bounds in (ranges or {}).items()}
     library = OpLibrary.with_dirs([Path(directory) for directory in spec_dirs])
-    given = Shapes(dims or {}, sizes, intervals, ignore_stated_shapes)
+    given = Shapes(dims or {}, sizes, intervals, ignore_stated_shapes, assume_int32=assume_int32)
     model, given = read(path, given, fixed, float64_as_float32)
     options = Options(
         library,

@@ -156,7 +156,7 @@ class SupportImporter(Importer):
         constants_limit: int = DEFAULT_EXTRA,
     ) -> None:
         self._blocked: dict[str, str] = {}  # values that the device cannot read → why
-        self._ranges = shapes.ranges
+        self._ranges, self._assume_int32 = shapes.ranges, shapes.assume_int32
         super().__init__(path, model, library, _input_shapes(shapes, model), constants_limit)
         self._forced = forced
         self._nested = False
@@ -244,7 +244,9 @@ class SupportImporter(Importer):
         shape = tuple(size for size in sizes if size is not None)
         info = ValueInfoProto(name=name, type=kind)
         try:
-            values = input_range(info, self._model.graph, self._ranges.get(name))
+            values = input_range(
+                info, self._model.graph, self._ranges.get(name), self._assume_int32
+            )
             tensor = Tensor(name, narrow_type(dtype), shape)
         except (ImportFailure, Unsupported) as error:
             if name in self._ranges:
@@ -253,7 +255,7 @@ class SupportImporter(Importer):
                 return f"it reads '{name}' of the unsupported dtype {dtype}"
             return (
                 f"it reads '{name}' of dtype {dtype}, whose uses imply no bounds. Set them with "
-                f"--range {name}=LOW..HIGH"
+                f"--range {name}=LOW..HIGH or --assume-int32"
             )
         self._narrowing.declare(tensor, values)
         self._values[name] = tensor

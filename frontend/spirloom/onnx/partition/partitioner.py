@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -273,7 +273,7 @@ def _build(
     part = partitioned.model_of(segment)
     bounds = partitioned.support.bounds
     ranges = {name: bounds[name] for name in segment.inputs if name in bounds}
-    shapes = Shapes(ranges=ranges, ignore_stated=options.shapes.ignore_stated)
+    shapes = replace(options.shapes, dims={}, inputs={}, ranges=ranges)
     importer = Importer(path, part, options.library, shapes, options.constants_limit)
     keys = [key_of(node) for node in part.graph.node]
     try:
