@@ -32,7 +32,7 @@ class Case:
     options: tuple[str, ...] = ()
     answer: Callable[[Outputs], object] = len
     expected: object = None  # the answer, where the inputs determine it
-    tolerance: float = 5e-5  # of the greatest magnitude of an output
+    tolerance: float = 5e-5  # of the maximum magnitude of an output
 
     @property
     def path(self) -> Path:
@@ -127,7 +127,7 @@ def captcha_boxes() -> dict[str, Array]:
 
 
 def best_anchor(scores: Array) -> list[int]:
-    """The index of the greatest score."""
+    """The index of the maximum score."""
     return [int(i) for i in np.unravel_index(scores.argmax(), scores.shape)]
 
 

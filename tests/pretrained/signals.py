@@ -12,9 +12,9 @@ SPEECH_RATE = 16000
 def text_image(text: str, height: int, width: int, size: int, left: int = 8) -> Array:
     """Black text on white, uint8 [height, width, 3], vertically centered."""
     image = Image.new("RGB", (width, height), "white")
-    place = (left, height // 2)
+    position = (left, height // 2)
     font = ImageFont.load_default(size)  # type: ignore[call-arg]
-    ImageDraw.Draw(image).text(place, text, fill="black", font=font, anchor="lm")
+    ImageDraw.Draw(image).text(position, text, fill="black", font=font, anchor="lm")
     return np.asarray(image)
 
 

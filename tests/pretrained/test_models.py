@@ -58,7 +58,7 @@ def run(model: spirloom.Model, inputs: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def assert_close(found: Mapping[str, Array], wanted: Mapping[str, Array], tolerance: float) -> None:
-    """Each element differs by at most `tolerance` of the output's greatest magnitude."""
+    """Each element differs by at most `tolerance` of the output's maximum magnitude."""
     assert found.keys() == wanted.keys()
     for name, reference in wanted.items():
         assert found[name].shape == reference.shape, name
