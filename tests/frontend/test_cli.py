@@ -210,7 +210,7 @@ def test_bad_usage_exits_with_2(
 
 
 @pytest.mark.parametrize(
-    "command", ["", "import", "inspect", "partition", "ops", "cases", "new-op", "serve"]
+    "command", ["", "import", "inspect", "partition", "extract", "ops", "cases", "new-op", "serve"]
 )
 def test_help(capsys: pytest.CaptureFixture[str], command: str) -> None:
     with pytest.raises(SystemExit) as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from spirloom import graph_reader
 from spirloom.cli import main
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array, Graph
@@ -212,3 +213,30 @@ def test_what_a_program_selects() -> None:
     names = {v.id for v in kept}
     assert {"cumsum_f32_buffer", "relu_f32_buffer", "softmax_f32_buffer"} <= names
     assert not [name for name in names if "conv" in name or "_f16_" in name]
+
+
+@pytest.mark.parametrize("name", ["graphs", "islands"])
+def test_delegates_are_extracted(
+    library: OpLibrary, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One after the other, with the kernel between them, they compute the program's result."""
+    assert main(["extract", str(path_of(name)), "-o", str(tmp_path / "new/out")]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
+    first, last = (graph_reader.load(tmp_path / f"new/out/forward.{i}.slg") for i in (0, 1))
+    with np.load(FOLDER / f"{name}.npz") as stored:
+        arrays = dict(stored)
+    (x,) = reference_run.run(first, {first.inputs[0].name: arrays["input0"]}).values()
+    (y,) = reference_run.run(last, {last.inputs[0].name: np.cumsum(x, 1)}).values()
+    np.testing.assert_allclose(y, arrays["output0"], rtol=1e-5, atol=1e-5)
+
+
+def test_messages_of_extract(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def error(path: Path, output: Path = tmp_path) -> str:
+        assert main(["extract", str(path), "-o", str(output)]) == 1
+        return capsys.readouterr().err
+
+    assert "has no delegates" in error(path_of("kernels"))
+    other = changed(path_of("islands"), b"VulkanBackend", b"XnnpacBackend", tmp_path)
+    assert "delegate 0 of 'forward': its backend is XnnpacBackend" in error(other)
+    (tmp_path / "file").write_bytes(b"")
+    assert "Cannot write" in error(path_of("graphs"), tmp_path / "file")
