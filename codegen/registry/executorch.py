@@ -10,13 +10,22 @@ import struct
 from collections.abc import Mapping
 
 from codegen.registry.encoding import many, text, varint, zigzag
-from spec_model.expr.types import Value
+from spec_model.expr.types import Literal, Value
 from spec_model.library import Library
 from spec_model.op import Op
-from spec_model.spec import Arg, ArgType, CallArg, DTypeOf, Exactly, ExecutorchMapping, ShapeOf
+from spec_model.spec import (
+    Arg,
+    ArgType,
+    CallArg,
+    DTypeOf,
+    Exactly,
+    ExecutorchMapping,
+    Output,
+    ShapeOf,
+)
 from spec_model.vocabulary import DType
 
-_FORMAT = "spirloom-executorch-3"
+_FORMAT = "spirloom-executorch-4"
 
 # The values of delegate::ArgType.
 _TYPES = {kind: value for value, kind in enumerate(ArgType)}
@@ -41,8 +50,13 @@ def executorch_bytes(library: Library) -> bytes:
 
 
 def _op(op: Op) -> bytes:
-    outputs = varint(len(op.outputs))
-    return text(op.name) + many(_arg(arg, op) for arg in op.args) + outputs
+    return text(op.name) + many(_arg(arg, op) for arg in op.args) + many(map(_output, op.outputs))
+
+
+def _output(output: Output) -> bytes:
+    """The dtype if the spec fixes it."""
+    fixed = output.dtype.value if isinstance(output.dtype, Literal) else None
+    return varint(fixed.code + 1 if isinstance(fixed, DType) else 0)
 
 
 def _arg(arg: Arg, op: Op) -> bytes:

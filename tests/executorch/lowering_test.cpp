@@ -256,6 +256,41 @@ TEST(Lowering, SlicesADynamicArangeFromAConstant) {
   EXPECT_EQ(graph.sizes[graph.nodes[0].args[3].sizes[0]].divisor, 3);
 }
 
+// (code - zero) * scale = code * scale + offset
+TEST(Lowering, ConvertsZeroPointsOfInt4TablesToOffsets) {
+  ProgramBuilder builder;
+  builder.named = std::vector<std::byte>(64);
+  builder.AddConstant(0, 64, "data");
+  const int32_t table = builder.AddTensor({4, 16}, vk::ElementType::U8, 0);
+  const int32_t scales = builder.AddTensor({4, 2}, vk::ElementType::F32, 0);
+  const int32_t zeros = builder.AddTensor({4, 2}, vk::ElementType::F32, 0);
+  const int32_t index = builder.AddTensor({3}, vk::ElementType::I32);
+  const int32_t y = builder.AddTensor({3, 32});
+  builder.AddCall("quantized_decomposed.embedding_4bit.dtype",
+                  {table, scales, zeros, builder.AddInt(-8), builder.AddInt(7), index, y});
+  builder.graph.inputs = {static_cast<uint32_t>(index)};
+  builder.graph.outputs = {static_cast<uint32_t>(y)};
+  EXPECT_THAT(OpsOf(GraphOf(builder)),
+              ElementsAre("aten.mul.Tensor", "aten.neg", "spirloom.embedding_w4"));
+}
+
+// The op computes scales in fp32; the output is converted to the declared fp16.
+TEST(Lowering, ComputesScalesOfHalfPrecisionProgramsInFp32) {
+  ProgramBuilder builder;
+  const int32_t x = builder.AddTensor({4, 8}, vk::ElementType::F16);
+  const int32_t scale = builder.AddTensor({1}, vk::ElementType::F16);
+  const int32_t zero = builder.AddTensor({1}, vk::ElementType::I32);
+  builder.AddCall("quantized_decomposed.choose_qparams.tensor",
+                  {x, builder.AddInt(-128), builder.AddInt(127), builder.AddDouble(1e-7),
+                   builder.AddNull(), builder.AddList({scale, zero})});
+  builder.graph.inputs = {static_cast<uint32_t>(x)};
+  builder.graph.outputs = {static_cast<uint32_t>(scale)};
+  const graph::Graph graph = GraphOf(builder);
+  ASSERT_THAT(OpsOf(graph), ElementsAre("spirloom.choose_qparams", "aten._to_copy"));
+  EXPECT_EQ(graph.tensors[graph.nodes[0].outputs[0]].dtype, DType::kF32);
+  EXPECT_EQ(graph.tensors[graph.outputs[0]].dtype, DType::kF16);
+}
+
 TEST(Lowering, ComputesStatisticsOfANormIfTheyAreRead) {
   ProgramBuilder builder;
   const int32_t x = builder.AddTensor({2, 6}), y = builder.AddTensor({2, 6});

@@ -30,6 +30,12 @@ TEST(NameTable, FindsMappingsOfSpecs) {
   EXPECT_EQ(op.args[3].default_value, Constant(1.1920928955078125e-7));
 }
 
+TEST(NameTable, ContainsTheFixedDTypesOfOutputs) {
+  const NameTable names = AllNames();
+  EXPECT_THAT(names.FindOp("spirloom.choose_qparams")->outputs,
+              testing::ElementsAre(DType::kF32, std::nullopt));
+}
+
 TEST(NameTable, DistinguishesMappingsByRank) {
   const NameTable names = AllNames();
   const auto found = names.Find("aten.convolution");

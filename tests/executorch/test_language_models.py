@@ -136,15 +136,17 @@ def test_tokens_of_an_export(mode: str, tmp_path: Path) -> None:
     assert STEPS < CONTEXT
 
 
-def test_half_floats() -> None:
-    exported = export("f32", fp16=True)
+@pytest.mark.parametrize(("mode", "tolerance"), [("f32", 2e-2), ("8da4w", 5e-2)])
+def test_half_floats(mode: str, tolerance: float) -> None:
+    exported = export(mode, fp16=True)
+    assert exported.delegates == 1
     method = load(exported.program)
     token = torch.tensor([[7]])
     for step in range(4):
         position = torch.tensor([step])
         with torch.no_grad():
             expected = exported.eager(token, {"input_pos": position})
-        assert (run(method, (token, position))[0] - expected).abs().max() <= 2e-2
+        assert (run(method, (token, position))[0] - expected).abs().max() <= tolerance
         token = next_token(expected)
 
 

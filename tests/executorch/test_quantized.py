@@ -75,13 +75,14 @@ def test_layers(op: str, rows: int, tmp_path: Path) -> None:
     assert [n.op for n in graph.nodes].count(f"spirloom.{op}") == 2
 
 
-def test_table(tmp_path: Path) -> None:
+@pytest.mark.parametrize("fp16", [False, True])
+def test_table(fp16: bool, tmp_path: Path) -> None:
     config = IntxWeightOnlyConfig(torch.int4, PerGroup(32))
     module = quantized(Table(), config, torch.nn.Embedding)
     inputs = (torch.tensor([[1, 49, 7]], dtype=torch.int64),)
-    program = Lowered(module, inputs)
+    program = Lowered(module, inputs, force_fp16=fp16)
     assert "et_vk.embedding_q4gsw" in program.names
-    check(module, load(program.buffer), inputs)
+    check(module, load(program.buffer), inputs, 2e-3 if fp16 else 1e-5)
     (tmp_path / "table.pte").write_bytes(program.buffer)
     graph = import_method(ProgramFile(tmp_path / "table.pte"), OpLibrary(), Options())
     assert "spirloom.embedding_w4" in [n.op for n in graph.nodes]

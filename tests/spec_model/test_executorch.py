@@ -54,7 +54,7 @@ def test_bindings_from_tensors(project: Project) -> None:
     name = names(project)[0]
     assert name.bindings == (("sizes", ShapeOf("y", 2)), ("kind", DTypeOf("a")))
     data = executorch_bytes(project.load())
-    assert data.startswith(b"\x15spirloom-executorch-3\0\1\x0faten.add.Tensor\0")
+    assert data.startswith(b"\x15spirloom-executorch-4\0\1\x0faten.add.Tensor\0")
     assert b"\3x.y\0" in data and b"\x0faten.add.Tensor\0\0\0\0\0\0" in data
 
 

@@ -175,18 +175,28 @@ Result<std::vector<uint32_t>> Binder::DeclareResults(const OpInfo& op, const Cal
                                                      uint32_t first) {
   const std::vector<uint32_t> results = Results(call);
   std::vector<uint32_t> outputs;
-  if (results.size() < first + op.outputs) {
+  if (results.size() < first + op.outputs.size()) {
     return InvalidFile({"The call has ", results.size(), " results; ", op.name, " computes ",
-                        first + op.outputs, "."});
+                        first + op.outputs.size(), "."});
   }
-  for (size_t i = first; i < first + op.outputs; ++i) {
+  for (size_t i = first; i < first + op.outputs.size(); ++i) {
     if (values_.tensor(results[i]) == nullptr) {
       return InvalidFile({DescribeValue(results[i]), ", a result, is not a tensor."});
     }
-    outputs.push_back(values_.Declare(results[i]));
+    outputs.push_back(DeclareResult(results[i], op.outputs[i - first]));
     SPIRLOOM_TRY(values_.Define(results[i], outputs.back()));
   }
   return outputs;
+}
+
+// In programs of fp16, an op may still compute fp32: scales for example.
+uint32_t Binder::DeclareResult(uint32_t id, std::optional<DType> fixed) {
+  const TensorValue& value = *values_.tensor(id);
+  const DType declared = DeviceType(value.type);
+  if (!fixed || *fixed == declared || !IsFloat(*fixed) || !IsFloat(declared)) {
+    return values_.Declare(id);
+  }
+  return graph_.AddTensor(DescribeValue(id), *fixed, value.shape);
 }
 
 Result<std::vector<uint32_t>> Binder::DeclareMutation(const OpMapping& mapping, const Call& call) {

@@ -74,6 +74,8 @@ class Binder {
                                 const std::vector<schema::ArgT>& args);
   Result<schema::ArgT> ValueArg(const ArgInfo& arg, const Constant& value);
   Result<std::vector<uint32_t>> DeclareResults(const OpInfo& op, const Call& call, uint32_t first);
+  // The tensor of a result, in the dtype that the op fixes if both are floats.
+  uint32_t DeclareResult(uint32_t id, std::optional<DType> fixed);
   // Declares the next value of the state that the call updates in place.
   Result<std::vector<uint32_t>> DeclareMutation(const OpMapping& mapping, const Call& call);
 

@@ -12,8 +12,6 @@ namespace {
 
 using NamedArgs = std::map<std::string, schema::ArgT>;
 
-bool IsFloat(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF16; }
-
 bool IsInt(const Value& value) {
   return std::holds_alternative<int64_t>(value) || std::holds_alternative<SymIntValue>(value);
 }

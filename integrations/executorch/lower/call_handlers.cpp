@@ -47,6 +47,13 @@ Status CallHandlers::Lower(const Call& call) {
       Row{"aten.index.Tensor", &CallHandlers::Index},
       Row{"et_vk.conv_with_clamp", &CallHandlers::ClampedConvolution},
       Row{"et_vk.q8ta_pixel_shuffle", &CallHandlers::PixelShuffle},
+      Row{"et_vk.linear_qcs4w", &CallHandlers::LinearPacked4},
+      Row{"et_vk.linear_q8ta_q8csw", &CallHandlers::LinearToFloats},
+      Row{"quantized_decomposed.embedding_4bit.dtype", &CallHandlers::Embedding4},
+      Row{"quantized_decomposed.choose_qparams_per_token_asymmetric",
+          &CallHandlers::ChooseQParamsPerToken},
+      Row{"et_vk.apply_rotary_emb_hf", &CallHandlers::RotaryHf},
+      Row{"et_vk.apply_rotary_emb_interleaved", &CallHandlers::RotaryInterleaved},
       Row{"aten.arange.start_step", &CallHandlers::Arange},
       Row{"aten.slice_copy.Tensor", &CallHandlers::Slice},
       Row{"aten.clamp", &CallHandlers::Clamp},
@@ -69,6 +76,13 @@ Status CallHandlers::RequireArgs(const Call& call, size_t args) const {
   if (ArgsOf(call).size() >= args) return Status();
   return InvalidFile(
       {Quote(call.name), " has ", ArgsOf(call).size(), " arguments; expected ", args, "."});
+}
+
+Result<uint32_t> CallHandlers::Compute(const Call& call, std::string_view op, DType dtype,
+                                       const Shape& shape, NamedArgs named_args) {
+  const uint32_t result = graph_.AddTensor("", dtype, shape);
+  SPIRLOOM_TRY(binder_.Add(call, op, std::move(named_args), {result}));
+  return result;
 }
 
 Status CallHandlers::DefineAsCopyOf(const Call& call, size_t arg) {

@@ -3,6 +3,12 @@
 #ifndef SPIRLOOM_INTEGRATIONS_EXECUTORCH_LOWER_CALL_HANDLERS_H_
 #define SPIRLOOM_INTEGRATIONS_EXECUTORCH_LOWER_CALL_HANDLERS_H_
 
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "integrations/executorch/lower/binder.h"
 #include "integrations/executorch/lower/graph_writer.h"
 #include "integrations/executorch/lower/value_map.h"
@@ -42,6 +48,18 @@ class CallHandlers {
   Status Index(const Call& call);
   Status ClampedConvolution(const Call& call);
   Status PixelShuffle(const Call& call);
+  Status LinearPacked4(const Call& call);
+  Status LinearToFloats(const Call& call);
+  Status Embedding4(const Call& call);
+  Status ChooseQParamsPerToken(const Call& call);
+  Status RotaryHf(const Call& call);
+  Status RotaryInterleaved(const Call& call);
+  Result<uint32_t> RotaryTable(const Call& call, uint32_t id);
+  Result<uint32_t> Rotate(const Call& call, uint32_t x, uint32_t cos, uint32_t sin,
+                          uint32_t positions);
+  // Adds a node and returns its result, a new tensor.
+  Result<uint32_t> Compute(const Call& call, std::string_view op, DType dtype, const Shape& shape,
+                           std::map<std::string, schema::ArgT> named_args);
   Status Compare(const Call& call);
   Status Arange(const Call& call);
   Status Slice(const Call& call);
@@ -61,6 +79,7 @@ class CallHandlers {
   Binder& binder_;
   ValueMap& values_;
   GraphWriter& graph_;
+  std::map<uint32_t, uint32_t> rotary_tables_;  // value → tensor of RotaryTable()
 };
 
 }  // namespace spirloom::delegate

@@ -31,8 +31,6 @@ std::optional<std::pair<int64_t, int64_t>> FractionOf(double value) {
   return std::nullopt;
 }
 
-bool IsFloat(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF16; }
-
 }  // namespace
 
 // clamp(x, min, max) with a symbolic bound: minimum(maximum(x, min), max).

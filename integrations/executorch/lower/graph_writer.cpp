@@ -80,7 +80,7 @@ uint32_t GraphWriter::AddTensor(std::string name, DType dtype, const Shape& shap
   return static_cast<uint32_t>(shapes_.size() - 1);
 }
 
-int32_t GraphWriter::ConstantOf(std::span<const std::byte> bytes) {
+int32_t GraphWriter::IndexOf(std::span<const std::byte> bytes) {
   const auto [found, is_new] = constant_of_.emplace(std::pair(bytes.data(), bytes.size()),
                                                     static_cast<int32_t>(constants_.size()));
   if (is_new) constants_.push_back(bytes);
@@ -90,7 +90,7 @@ int32_t GraphWriter::ConstantOf(std::span<const std::byte> bytes) {
 uint32_t GraphWriter::AddConstant(std::string name, DType dtype, const Shape& shape,
                                   std::span<const std::byte> bytes) {
   const uint32_t tensor = AddTensor(std::move(name), dtype, shape);
-  graph_.tensors[tensor]->constant = ConstantOf(bytes);
+  graph_.tensors[tensor]->constant = IndexOf(bytes);
   return tensor;
 }
 
@@ -109,7 +109,7 @@ void GraphWriter::AddState(uint32_t tensor, uint32_t update, std::span<const std
   state->tensor = tensor;
   state->update = update;
   if (std::ranges::any_of(initial, [](std::byte byte) { return byte != std::byte{0}; })) {
-    state->initial = ConstantOf(initial);
+    state->initial = IndexOf(initial);
   }
   graph_.states.push_back(std::move(state));
 }
@@ -153,6 +153,12 @@ void GraphWriter::SetSizes(uint32_t tensor, std::vector<uint32_t> entries) {
 
 DType GraphWriter::dtype(uint32_t tensor) const {
   return static_cast<DType>(graph_.tensors[tensor]->dtype);
+}
+
+std::optional<std::span<const std::byte>> GraphWriter::ConstantOf(uint32_t tensor) const {
+  const int32_t constant = graph_.tensors[tensor]->constant;
+  if (constant < 0) return std::nullopt;
+  return constants_[static_cast<size_t>(constant)];
 }
 
 bool GraphWriter::is_computed(uint32_t tensor) const {

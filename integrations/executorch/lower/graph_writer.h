@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -62,6 +63,8 @@ class GraphWriter {
 
   DType dtype(uint32_t tensor) const;
   const Shape& shape(uint32_t tensor) const { return shapes_[tensor]; }
+  // The bytes of a constant tensor; none for other tensors.
+  std::optional<std::span<const std::byte>> ConstantOf(uint32_t tensor) const;
   // Whether a node computes it.
   bool is_computed(uint32_t tensor) const;
 
@@ -74,7 +77,7 @@ class GraphWriter {
 
   std::vector<std::byte> Serialize();
   // The index of the constant with these bytes.
-  int32_t ConstantOf(std::span<const std::byte> bytes);
+  int32_t IndexOf(std::span<const std::byte> bytes);
 
   schema::GraphT graph_;
   std::vector<Shape> shapes_;

@@ -76,7 +76,7 @@ class Lowering {
     const uint32_t id = program_.outputs[i];
     if (IsPoisoned(id)) return;
     IoSpec spec = IoSpecOf(id);
-    Status status = spec.is_tensor ? AddTensorOutput(i, id) : FindStep(id, spec);
+    Status status = spec.is_tensor ? AddTensorOutput(i, id, spec) : FindStep(id, spec);
     if (!status.ok()) AddProblem(status.message(), Concat({" (output ", i, ")"}));
     lowered.outputs.push_back(std::move(spec));
   }
@@ -89,10 +89,14 @@ class Lowering {
 
   // A graph output must be computed by a node and be distinct from inputs, constants and other
   // outputs. Otherwise a copy is added.
-  Status AddTensorOutput(size_t i, uint32_t id) {
+  Status AddTensorOutput(size_t i, uint32_t id, IoSpec& spec) {
     const TensorValue& source = *values_.tensor(id);
     SPIRLOOM_TRY_ASSIGN(const uint32_t computed, values_.TensorOf(id));
-    const DType dtype = DeviceType(source.staging_type);
+    // Floats declared as integers, which only call handlers define, are floats in the program too.
+    if (IsFloat(graph_.dtype(computed)) && !IsFloat(DeviceType(spec.type))) {
+      spec.type = ElementType::kF32;
+    }
+    const DType dtype = DeviceType(spec.type);
     if (dtype == graph_.dtype(computed) && graph_.is_computed(computed) &&
         returned_.insert(computed).second) {
       graph_.AddOutput(computed);

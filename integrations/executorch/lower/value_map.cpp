@@ -56,6 +56,16 @@ Result<uint32_t> ValueMap::TensorOf(uint32_t id) {
              graph_.AddConstant(DescribeValue(id), DeviceType(source->type), source->shape, bytes);
 }
 
+Result<std::optional<std::span<const std::byte>>> ValueMap::ConstantOf(uint32_t id) {
+  if (const auto found = tensors_.find(id); found != tensors_.end()) {
+    return graph_.ConstantOf(found->second);
+  }
+  const TensorValue* source = tensor(id);
+  if (source == nullptr || !source->constant) return std::optional<std::span<const std::byte>>();
+  SPIRLOOM_TRY_ASSIGN(const auto bytes, DeviceBytesOf(id, *source));
+  return std::optional(bytes);
+}
+
 Result<uint32_t> ValueMap::ScalarOf(double value, DType dtype, const Shape& shape) {
   SPIRLOOM_TRY_ASSIGN(const std::span bytes, graph_.Allocate(spirloom::ElementSize(dtype)));
   SPIRLOOM_TRY(StoreScalar(value, dtype, bytes));

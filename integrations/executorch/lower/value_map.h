@@ -56,6 +56,8 @@ class ValueMap {
   // The graph's tensor of the value. Fails for an undefined value and for 64-bit constants out of
   // 32-bit range.
   Result<uint32_t> TensorOf(uint32_t id);
+  // The bytes, in the device's dtype, of a value that is constant.
+  Result<std::optional<std::span<const std::byte>>> ConstantOf(uint32_t id);
   // A constant with one element.
   Result<uint32_t> ScalarOf(double value, DType dtype, const Shape& shape = {});
   // Adds the tensor of a value that a node computes.

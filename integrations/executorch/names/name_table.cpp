@@ -9,7 +9,7 @@
 namespace spirloom::delegate {
 namespace {
 
-constexpr std::string_view kFormat = "spirloom-executorch-3";
+constexpr std::string_view kFormat = "spirloom-executorch-4";
 constexpr uint64_t kArgTypes = 8, kCallArgKinds = 4, kArgBindingKinds = 3, kDefaultKinds = 3;
 constexpr uint64_t kDTypes = 6;
 constexpr uint64_t kMaxRankBound = 16, kMaxParts = 9, kMaxResults = 9;
@@ -28,7 +28,12 @@ class Reader {
     for (uint64_t i = 0; i < count && in_.ok(); ++i) {
       op.args.push_back(ReadArg(static_cast<uint32_t>(i)));
     }
-    op.outputs = static_cast<uint32_t>(in_.Below(256));
+    const uint64_t outputs = in_.Varint();
+    for (uint64_t i = 0; i < outputs && in_.ok(); ++i) {
+      const uint64_t dtype = in_.Below(kDTypes + 1);
+      op.outputs.push_back(dtype == 0 ? std::nullopt
+                                      : std::optional(static_cast<DType>(dtype - 1)));
+    }
     return op;
   }
 
@@ -97,7 +102,7 @@ class Reader {
     }
     binding.of_output = in_.Below(2) != 0;
     binding.tensor =
-        static_cast<uint32_t>(in_.Below(binding.of_output ? op.outputs : op.args.size()));
+        static_cast<uint32_t>(in_.Below(binding.of_output ? op.outputs.size() : op.args.size()));
     if (binding.kind == ArgBindingKind::kShapeOf) {
       binding.first = static_cast<uint32_t>(in_.Below(kMaxRankBound));
     }

@@ -38,7 +38,7 @@ struct ArgInfo {
 struct OpInfo {
   std::string name;
   std::vector<ArgInfo> args;
-  uint32_t outputs = 0;
+  std::vector<std::optional<DType>> outputs;  // the dtype of each, if the spec fixes it
 };
 
 enum class CallArgKind : uint8_t { kIgnored, kArg, kExact, kList };
