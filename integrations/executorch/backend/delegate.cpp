@@ -16,7 +16,8 @@ Result<std::unique_ptr<Delegate>> Delegate::Load(const Session& session,
   SPIRLOOM_TRY_ASSIGN(const BlobParts parts, SplitBlob(blob));
   SPIRLOOM_TRY_ASSIGN(const Program program, ReadProgram(parts, named_data));
   SPIRLOOM_TRY_ASSIGN(Lowered lowered, Lower(program, session.names));
-  SPIRLOOM_TRY_ASSIGN(Model model, Model::LoadFromMemory(session.runtime, lowered.graph, options));
+  SPIRLOOM_TRY_ASSIGN(Model model,
+                      Model::LoadFromMemory(session.runtime, std::move(lowered.graph), options));
   lowered.graph = {};
   return std::unique_ptr<Delegate>(new Delegate(std::move(model), std::move(lowered)));
 }
@@ -115,7 +116,7 @@ Status Delegate::Run(std::span<EValue* const> inputs, std::span<EValue* const> o
   }
   SPIRLOOM_TRY(model_.Run(in, out));
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (lowered_.outputs[i].is_tensor) WidenOutput(*outputs[i], out_scratch_[i]);
+    if (lowered_.outputs[i].is_tensor) FinishOutput(*outputs[i], out_scratch_[i]);
   }
   return Status();
 }

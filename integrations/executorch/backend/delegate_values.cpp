@@ -3,9 +3,12 @@
 #include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
 
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "integrations/executorch/lower/narrow.h"
 #include "runtime/base/error.h"
@@ -41,7 +44,7 @@ std::optional<ElementType> TypeOf(ScalarType type) {
 }
 
 // Whether the tensor has 64-bit elements, which must be converted. Fails unless the value is a
-// dense tensor whose dtype corresponds to `spec.type`.
+// tensor whose dtype corresponds to `spec.type`.
 Result<bool> Is64Bit(const EValue& value, const IoSpec& spec) {
   if (!value.isTensor()) {
     return Error(StatusCode::kInvalidArgument,
@@ -56,13 +59,51 @@ Result<bool> Is64Bit(const EValue& value, const IoSpec& spec) {
                        : Concat({"number ", static_cast<int>(tensor.scalar_type())}),
                   "; the delegate expects ", Name(spec.type), "."});
   }
-  const auto order = tensor.dim_order();
-  if (!::executorch::runtime::is_contiguous_dim_order(order.data(), order.size())) {
-    return Error(
-        StatusCode::kUnsupported,
-        {"The tensor has a non-default dim order; only contiguous tensors are supported."});
-  }
   return ElementSize(*type) != spirloom::ElementSize(DeviceType(*type));
+}
+
+// Whether the elements are in row-major order in memory, unlike those of channels_last.
+bool IsRowMajor(const Tensor& tensor) {
+  const auto order = tensor.dim_order();
+  return ::executorch::runtime::is_contiguous_dim_order(order.data(), order.size());
+}
+
+// Copies all elements between row-major memory and the tensor's memory, in `direction`.
+enum class Direction : uint8_t { kFromTensor, kToTensor };
+template <typename Element>
+void CopyElements(const Tensor& tensor, Direction direction, std::byte* row_major,
+                  std::byte* memory) {
+  const auto sizes = tensor.sizes();
+  const auto strides = tensor.strides();
+  const size_t rank = sizes.size();
+  std::vector<SizesType> index(rank, 0);
+  size_t offset = 0;  // in `memory`, in elements
+  for (ssize_t i = 0; i < tensor.numel(); ++i) {
+    std::byte* dense = row_major + static_cast<size_t>(i) * sizeof(Element);
+    std::byte* strided = memory + offset * sizeof(Element);
+    const bool reads = direction == Direction::kFromTensor;
+    std::memcpy(reads ? dense : strided, reads ? strided : dense, sizeof(Element));
+    for (size_t d = rank; d-- > 0;) {
+      offset += static_cast<size_t>(strides[d]);
+      if (++index[d] < sizes[d]) break;
+      offset -= static_cast<size_t>(strides[d]) * static_cast<size_t>(sizes[d]);
+      index[d] = 0;
+    }
+  }
+}
+
+void CopyElements(const Tensor& tensor, Direction direction, std::byte* row_major,
+                  std::byte* memory) {
+  switch (tensor.element_size()) {
+    case 1:
+      return CopyElements<uint8_t>(tensor, direction, row_major, memory);
+    case 2:
+      return CopyElements<uint16_t>(tensor, direction, row_major, memory);
+    case 4:
+      return CopyElements<uint32_t>(tensor, direction, row_major, memory);
+    default:
+      return CopyElements<uint64_t>(tensor, direction, row_major, memory);
+  }
 }
 
 Shape SizesOf(const Tensor& tensor) {
@@ -102,10 +143,21 @@ Result<std::span<const std::byte>> InputBytes(const EValue& value, const IoSpec&
                                               std::vector<std::byte>& scratch) {
   SPIRLOOM_TRY_ASSIGN(const bool is_64_bit, Is64Bit(value, spec));
   const Tensor& tensor = value.toTensor();
-  const std::span bytes(static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes());
-  if (!is_64_bit) return bytes;
-  scratch.resize(bytes.size() / 2);
-  SPIRLOOM_TRY(Narrow(*TypeOf(tensor.scalar_type()), bytes, scratch));
+  std::span bytes(static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes());
+  std::vector<std::byte> row_major;
+  if (!IsRowMajor(tensor)) {
+    row_major.resize(bytes.size());
+    CopyElements(tensor, Direction::kFromTensor, row_major.data(),
+                 const_cast<std::byte*>(bytes.data()));
+    bytes = row_major;
+  }
+  if (is_64_bit) {
+    scratch.resize(bytes.size() / 2);
+    SPIRLOOM_TRY(Narrow(*TypeOf(tensor.scalar_type()), bytes, scratch));
+    return std::span<const std::byte>(scratch);
+  }
+  if (row_major.empty()) return bytes;
+  scratch = std::move(row_major);
   return std::span<const std::byte>(scratch);
 }
 
@@ -123,16 +175,22 @@ Result<std::span<std::byte>> OutputBytes(EValue& value, const IoSpec& spec, cons
     }
   }
   const std::span bytes(static_cast<std::byte*>(tensor.mutable_data_ptr()), tensor.nbytes());
-  if (!is_64_bit) return bytes;
-  scratch.resize(bytes.size() / 2);
-  return std::span<std::byte>(scratch);
+  scratch.resize(is_64_bit ? bytes.size() / 2 : IsRowMajor(tensor) ? 0 : bytes.size());
+  return scratch.empty() ? bytes : std::span<std::byte>(scratch);
 }
 
-void WidenOutput(EValue& value, std::span<const std::byte> scratch) {
+void FinishOutput(EValue& value, std::span<std::byte> scratch) {
   if (scratch.empty()) return;
   Tensor& tensor = value.toTensor();
   const std::span bytes(static_cast<std::byte*>(tensor.mutable_data_ptr()), tensor.nbytes());
-  Widen(*TypeOf(tensor.scalar_type()), scratch, bytes);
+  if (scratch.size() == bytes.size()) {
+    return CopyElements(tensor, Direction::kToTensor, scratch.data(), bytes.data());
+  }
+  const ElementType type = *TypeOf(tensor.scalar_type());
+  if (IsRowMajor(tensor)) return Widen(type, scratch, bytes);
+  std::vector<std::byte> row_major(bytes.size());
+  Widen(type, scratch, row_major);
+  CopyElements(tensor, Direction::kToTensor, row_major.data(), bytes.data());
 }
 
 Status SetInt(EValue& target, int64_t value) {

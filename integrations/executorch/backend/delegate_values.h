@@ -25,15 +25,16 @@ Result<Shape> ShapeOf(const EValue& value, const IoSpec& spec);
 // int.
 Result<int64_t> IntAt(const EValue& value, int64_t i);
 
-// The model's input data: the tensor's own bytes, or `scratch` with its 64-bit elements narrowed.
+// The model's input data: the tensor's own bytes, or `scratch` with its elements in row-major order
+// and 64-bit ones narrowed.
 Result<std::span<const std::byte>> InputBytes(const EValue& value, const IoSpec& spec,
                                               std::vector<std::byte>& scratch);
 
 // Resizes an output tensor and returns the memory for the model's output: the tensor's own, or
-// `scratch`, whose elements WidenOutput() converts to 64 bits afterwards.
+// `scratch`, whose elements FinishOutput() stores in the tensor's dtype and dim order afterwards.
 Result<std::span<std::byte>> OutputBytes(EValue& value, const IoSpec& spec, const Shape& shape,
                                          std::vector<std::byte>& scratch);
-void WidenOutput(EValue& value, std::span<const std::byte> scratch);
+void FinishOutput(EValue& value, std::span<std::byte> scratch);
 
 // Stores an int output.
 Status SetInt(EValue& target, int64_t value);

@@ -139,7 +139,7 @@ Status GraphDelegate::Run(std::span<EValue* const> inputs, std::span<EValue* con
   }
   SPIRLOOM_TRY(model_.Run(in, out));
   for (size_t i = 0; i < outputs.size(); ++i) {
-    WidenOutput(*targets[i], out_scratch_[i]);
+    FinishOutput(*targets[i], out_scratch_[i]);
     if (IsBfloat16(*outputs[i])) out_f32_[i].StoreTo(*outputs[i]);
   }
   return Status();
