@@ -39,9 +39,10 @@ class DataMap {
 Result<std::unique_ptr<Delegate>> Load(et::BackendInitContext& context,
                                        const et::FreeableBuffer& blob,
                                        et::ArrayRef<et::CompileSpec> compile_specs) {
-  SPIRLOOM_TRY(CheckRuntimeSpecs(context.runtime_specs()));
-  SPIRLOOM_TRY_ASSIGN(const ModelOptions options, ReadCompileSpecs(compile_specs));
-  SPIRLOOM_TRY_ASSIGN(const Session* session, SharedSession());
+  SPIRLOOM_TRY_ASSIGN(const BackendOptions backend, ReadRuntimeSpecs(context.runtime_specs()));
+  SPIRLOOM_TRY_ASSIGN(ModelOptions options, ReadCompileSpecs(compile_specs));
+  backend.ApplyTo(options);
+  SPIRLOOM_TRY_ASSIGN(const Session* session, SharedSession(backend.session));
   DataMap data(context.get_named_data_map());
   const std::span bytes(static_cast<const std::byte*>(blob.data()), blob.size());
   const NamedData find = [&](std::string_view key) { return data.Find(key); };

@@ -81,7 +81,9 @@ class DelegateBackend final : public ::executorch::runtime::BackendInterface {
   Error set_option(
       ::executorch::runtime::BackendOptionContext&,
       const ::executorch::runtime::Span<::executorch::runtime::BackendOption>& options) override {
-    const Status status = CheckRuntimeSpecs({options.data(), options.size()});
+    const Status status = CatchExceptions([&]() -> Status {
+      return SetDefaultOptions({options.data(), options.size()});
+    });
     return status.ok() ? Error::Ok : Report(status);
   }
 

@@ -11,10 +11,9 @@
 namespace spirloom::delegate {
 
 // Logs one event per dispatch of a run that started at `start` (ExecuTorch's clock), with GPU
-// times. An event is identified by the delegate debug id of its call. Dispatches without one
-// (copies of inputs, graphs of SpirloomPartitioner) use the name of the graph node, which the
-// exporter's debug_handle_map maps to ExecuTorch's handles. The metadata is the name of the kernel
-// variant.
+// times. An event has the name of its graph node: "<operator> #<delegate debug id>" for a program
+// of VulkanPartitioner; for one of SpirloomPartitioner, the exporter's debug_handle_map maps it to
+// ExecuTorch's handles. The metadata is the name of the kernel variant.
 void LogEvents(::executorch::runtime::EventTracer& tracer, et_timestamp_t start,
                std::span<const DispatchProfile> dispatches);
 

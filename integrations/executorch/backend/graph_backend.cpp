@@ -20,11 +20,13 @@ namespace et = ::executorch::runtime;
 Result<std::unique_ptr<GraphDelegate>> LoadGraph(et::BackendInitContext& context,
                                                  const et::FreeableBuffer& file,
                                                  et::ArrayRef<et::CompileSpec> compile_specs) {
-  SPIRLOOM_TRY(CheckRuntimeSpecs(context.runtime_specs()));
+  SPIRLOOM_TRY_ASSIGN(const BackendOptions backend, ReadRuntimeSpecs(context.runtime_specs()));
   SPIRLOOM_TRY(CheckGraphSpecs(compile_specs));
-  SPIRLOOM_TRY_ASSIGN(const Session* session, SharedSession());
+  SPIRLOOM_TRY_ASSIGN(const Session* session, SharedSession(backend.session));
+  ModelOptions chosen;
+  backend.ApplyTo(chosen);
   const std::span bytes(static_cast<const std::byte*>(file.data()), file.size());
-  return LoadWithProfiling(context, ModelOptions(), [&](const ModelOptions& options) {
+  return LoadWithProfiling(context, chosen, [&](const ModelOptions& options) {
     return GraphDelegate::Load(*session, bytes, options);
   });
 }

@@ -3,12 +3,19 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <mutex>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 
 #include "runtime/base/error.h"
 
 namespace spirloom::delegate {
 namespace {
+
+using ::executorch::runtime::BackendOption;
+using Specs = ::executorch::runtime::Span<const BackendOption>;
 
 constexpr std::string_view kStorage = "storage_type_override";
 
@@ -51,6 +58,70 @@ Status UnknownOption(std::string_view key) {
   return Error(StatusCode::kUnsupported, {"The compile option ", Quote(key), " is unknown."});
 }
 
+// The process's default options.
+class Defaults {
+ public:
+  static BackendOptions Get() {
+    const std::lock_guard lock(mutex_);
+    return options_;
+  }
+  static void Set(BackendOptions options) {
+    const std::lock_guard lock(mutex_);
+    options_ = std::move(options);
+  }
+
+ private:
+  static inline std::mutex mutex_;
+  static inline BackendOptions options_;
+};
+
+template <typename Value>
+Status ReadValue(const BackendOption& option, const char* expected, Value& value) {
+  if (const auto* given = std::get_if<Value>(&option.value)) {
+    value = *given;
+    return Status();
+  }
+  return Error(StatusCode::kInvalidArgument,
+               {"The backend option ", Quote(option.key), " is not ", expected, "."});
+}
+
+Status ReadText(const BackendOption& option, std::string& text) {
+  std::array<char, ::executorch::runtime::kMaxOptionValueLength> value{};
+  SPIRLOOM_TRY(ReadValue(option, "a string", value));
+  text.assign(value.begin(), std::ranges::find(value, '\0'));
+  return Status();
+}
+
+Status ReadOption(const BackendOption& option, BackendOptions& options) {
+  const std::string_view key = option.key;
+  if (key == "device") return ReadText(option, options.session.device);
+  if (key == "autotune") return ReadValue(option, "a bool", options.autotune);
+  if (key == "memory_limit_mib") {
+    int limit = 0;
+    SPIRLOOM_TRY(ReadValue(option, "an int", limit));
+    if (limit < 0) {
+      return Error(StatusCode::kInvalidArgument,
+                   {"The backend option 'memory_limit_mib' (", limit, ") is negative."});
+    }
+    options.session.memory_limit = static_cast<uint64_t>(limit) << 20;
+    return Status();
+  }
+  if (key == "libraries") {
+    std::string paths;
+    SPIRLOOM_TRY(ReadText(option, paths));
+    options.session.libraries.clear();
+    for (std::string_view rest = paths; !rest.empty();) {
+      const std::string_view path = rest.substr(0, rest.find(':'));
+      rest.remove_prefix(std::min(rest.size(), path.size() + 1));
+      if (!path.empty()) options.session.libraries.emplace_back(path);
+    }
+    return Status();
+  }
+  return Error(StatusCode::kUnsupported,
+               {"The backend option ", Quote(key),
+                " is unknown; the options are autotune, device, libraries and memory_limit_mib."});
+}
+
 }  // namespace
 
 Result<ModelOptions> ReadCompileSpecs(
@@ -76,11 +147,20 @@ Status CheckGraphSpecs(::executorch::runtime::ArrayRef<::executorch::runtime::Co
   return Status();
 }
 
-Status CheckRuntimeSpecs(
-    ::executorch::runtime::Span<const ::executorch::runtime::BackendOption> options) {
-  if (options.empty()) return Status();
-  return Error(StatusCode::kUnsupported, {"The backend option ", Quote(options[0].key),
-                                          " is unknown; the backend has no options."});
+void BackendOptions::ApplyTo(ModelOptions& options) const {
+  if (autotune) options.tune = KernelAutotuner();
+}
+
+Result<BackendOptions> ReadRuntimeSpecs(Specs specs) {
+  BackendOptions options = Defaults::Get();
+  for (const BackendOption& spec : specs) SPIRLOOM_TRY(ReadOption(spec, options));
+  return options;
+}
+
+Status SetDefaultOptions(Specs specs) {
+  SPIRLOOM_TRY_ASSIGN(BackendOptions options, ReadRuntimeSpecs(specs));
+  Defaults::Set(std::move(options));
+  return Status();
 }
 
 }  // namespace spirloom::delegate

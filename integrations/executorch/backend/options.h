@@ -5,6 +5,7 @@
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/backend/options.h>
 
+#include "integrations/executorch/backend/session.h"
 #include "spirloom/model.h"
 #include "spirloom/status.h"
 
@@ -20,9 +21,23 @@ Result<ModelOptions> ReadCompileSpecs(
 // kUnsupported for an unknown option.
 Status CheckGraphSpecs(::executorch::runtime::ArrayRef<::executorch::runtime::CompileSpec> specs);
 
-// Fails with kUnsupported if there is any option: the backends have no runtime options.
-Status CheckRuntimeSpecs(
-    ::executorch::runtime::Span<const ::executorch::runtime::BackendOption> options);
+// The options of the program that loads a delegate (docs/reference/executorch.md).
+struct BackendOptions {
+  SessionOptions session;
+  bool autotune = false;
+
+  // Sets ModelOptions::tune.
+  void ApplyTo(ModelOptions& options) const;
+};
+
+// The process's defaults, changed by `specs`. Fails with kUnsupported for an unknown option and
+// with kInvalidArgument for a value of another type.
+Result<BackendOptions> ReadRuntimeSpecs(
+    ::executorch::runtime::Span<const ::executorch::runtime::BackendOption> specs);
+
+// Changes the process's defaults, for later loads. Fails as ReadRuntimeSpecs(). Thread-safe.
+Status SetDefaultOptions(
+    ::executorch::runtime::Span<const ::executorch::runtime::BackendOption> specs);
 
 }  // namespace spirloom::delegate
 

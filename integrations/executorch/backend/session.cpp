@@ -1,8 +1,11 @@
 #include "integrations/executorch/backend/session.h"
 
 #include <cstdint>
+#include <list>
+#include <map>
 #include <mutex>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,15 +19,22 @@ extern "C" const uint64_t spirloom_executorch_names_size;
 namespace spirloom::delegate {
 namespace {
 
-Result<Session*> MakeSession() {
+Result<Session*> MakeSession(const SessionOptions& wanted) {
   const std::span bytes(spirloom_executorch_names,
                         static_cast<size_t>(spirloom_executorch_names_size));
   SPIRLOOM_TRY_ASSIGN(NameTable names, NameTable::Read(std::as_bytes(bytes)));
   RuntimeOptions options;
   SPIRLOOM_TRY_ASSIGN(const ShaderLibrary kernels, Kernels());
   options.libraries = {&kernels};
-  SPIRLOOM_TRY_ASSIGN(const std::vector<ShaderLibrary> others, EnvironmentLibraries());
-  for (const ShaderLibrary& library : others) options.libraries.push_back(&library);
+  SPIRLOOM_TRY_ASSIGN(const std::vector<ShaderLibrary> environment, EnvironmentLibraries());
+  for (const ShaderLibrary& library : environment) options.libraries.push_back(&library);
+  std::list<ShaderLibrary> others;
+  for (const std::string& path : wanted.libraries) {
+    SPIRLOOM_TRY_ASSIGN(ShaderLibrary library, ShaderLibrary::Open(path));
+    options.libraries.push_back(&others.emplace_back(std::move(library)));
+  }
+  options.device = wanted.device;
+  options.memory_limit = wanted.memory_limit;
   options.log = LogToExecuTorch;
   SPIRLOOM_TRY_ASSIGN(Runtime runtime, Runtime::Create(options));
   return new Session{std::move(runtime), std::move(names)};
@@ -32,13 +42,14 @@ Result<Session*> MakeSession() {
 
 }  // namespace
 
-Result<const Session*> SharedSession() {
+Result<const Session*> SharedSession(const SessionOptions& options) {
   static std::mutex mutex;
   // Never destroyed: delegates may outlive static destruction at process exit.
-  static Session* session = nullptr;
+  static auto& sessions = *new std::map<SessionOptions, const Session*>;
   const std::lock_guard lock(mutex);
+  const Session*& session = sessions[options];
   if (session == nullptr) {
-    SPIRLOOM_TRY_ASSIGN(session, MakeSession());
+    SPIRLOOM_TRY_ASSIGN(session, MakeSession(options));
   }
   return session;
 }
