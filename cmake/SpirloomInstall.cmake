@@ -20,6 +20,9 @@ if(TARGET spirloom_executorch)
   install(FILES integrations/executorch/include/spirloom/executorch.h
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/spirloom")
 endif()
+if(TARGET spirloom_executor_runner)
+  list(APPEND targets spirloom_executor_runner)
+endif()
 if(TARGET spirloom-llm)
   list(APPEND targets spirloom-llm)
   if(NOT BUILD_SHARED_LIBS)  # spirloom_llm uses internals, which a shared runtime does not export
