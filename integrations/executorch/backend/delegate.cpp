@@ -18,7 +18,6 @@ Result<std::unique_ptr<Delegate>> Delegate::Load(const Session& session,
   SPIRLOOM_TRY_ASSIGN(Lowered lowered, Lower(program, session.names));
   SPIRLOOM_TRY_ASSIGN(Model model,
                       Model::LoadFromMemory(session.runtime, std::move(lowered.graph), options));
-  lowered.graph = {};
   return std::unique_ptr<Delegate>(new Delegate(std::move(model), std::move(lowered)));
 }
 
