@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import cast
+from typing import Generic, TypeVar, cast
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from spec_model.spec import Arg, ExecutorchMapping
 from spec_model.templates import BUILTIN_SPECS, BUILTIN_TEMPLATES, ROOT
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Array, DType, Node, Storage, Tensor
+from spirloom.sizes import Varying
 from spirloom.value_bounds import narrow_type
 
 STORED = ROOT / "ops.pickle"  # The built-in operators in a wheel (cmake/make_package.py)
@@ -33,6 +34,27 @@ class OpError(Exception):
 OWN_SPECS, OWN_TEMPLATES = (BUILTIN_SPECS,), (BUILTIN_TEMPLATES,)
 
 
+_Outputs = tuple[tuple[tuple[int, ...], DType], ...]
+_Movement = tuple[tuple[int, ...], tuple[int, ...], int]
+_MAX_MEMOS = 10_000
+T = TypeVar("T")
+
+
+class _Memo(Generic[T]):
+    """Results by operator and argument types."""
+
+    def __init__(self) -> None:
+        self._found: dict[object, T] = {}
+
+    def of(self, op: str, types: Sequence[object], compute: Callable[[], T]) -> T:
+        key = op, _typed(tuple(types))
+        if key not in self._found:
+            if len(self._found) >= _MAX_MEMOS:
+                self._found.clear()
+            self._found[key] = compute()
+        return self._found[key]
+
+
 class OpLibrary:
     """The operators of spec directories. By default the built-in ones."""
 
@@ -48,6 +70,9 @@ class OpLibrary:
         self._serving = {
             name: op.name for op in self._ops.values() for name in (op.name, *op.overloads)
         }
+        # Networks repeat calls of equal types.
+        self._inferred = _Memo[_Outputs]()
+        self._movements = _Memo[_Movement | None]()
 
     @classmethod
     def with_dirs(cls, directories: Sequence[Path]) -> OpLibrary:
@@ -168,19 +193,21 @@ class OpLibrary:
         """Shape and dtype of each output. Raises OpError if the call is invalid or has no
         kernel.
         """
+        types = [argument_type(value) for value in args]
+        return list(self._inferred.of(op, types, lambda: self._infer(op, args, types)))
+
+    def _infer(self, op: str, args: Sequence[ArgValue], types: Sequence[object]) -> _Outputs:
         spec = self._spec(op)
-        values = {
-            arg.name: argument_type(value) for arg, value in zip(spec.args, args, strict=True)
-        }
+        values = {arg.name: value for arg, value in zip(spec.args, types, strict=True)}
         try:
             outputs = spec.infer(values)
-            kernels = [spec.select(values, storage) for storage in Storage]
+            has_kernel = any(spec.select(values, storage) for storage in Storage)
         except EvalError as error:
             raise OpError(f"{op} cannot compute it: {error}") from error
-        if not any(kernels):
+        if not has_kernel:
             given = ", ".join(str(arg) for arg in args if isinstance(arg, Tensor))
             raise OpError(f"{op} has no kernel for {given}")
-        return [(tuple(o.shape), o.dtype) for o in outputs]
+        return tuple((tuple(o.shape), o.dtype) for o in outputs)
 
     def supports(self, op: str, args: Sequence[ArgValue]) -> bool:
         """Whether the call is valid and has a kernel."""
@@ -190,21 +217,23 @@ class OpLibrary:
             return False
         return True
 
-    def movement(
-        self, op: str, args: Sequence[ArgValue]
-    ) -> tuple[tuple[int, ...], tuple[int, ...], int] | None:
+    def movement(self, op: str, args: Sequence[ArgValue]) -> _Movement | None:
         """(sizes, strides, begin) of a valid call that only moves elements: the result element with
         coordinates p is the source element at begin + sum(p[d] * strides[d]).
 
         None for other operators. The source is the first argument.
         """
+        types = [argument_type(value) for value in args]
+        return self._movements.of(op, types, lambda: self._movement(op, types))
+
+    def _movement(self, op: str, types: Sequence[object]) -> _Movement | None:
         spec = self._ops.get(op)
         if spec is None or all(kernel.template != _MOVING for kernel in spec.kernels):
             return None
-        given = zip(spec.args, args, strict=True)
-        values = spec.values({arg.name: argument_type(value) for arg, value in given})
+        given = zip(spec.args, types, strict=True)
+        values = spec.values({arg.name: value for arg, value in given})
         found = (values[name] for name in (_SPLIT, _SOURCE_STRIDES, _BEGIN))
-        return cast("tuple[tuple[int, ...], tuple[int, ...], int]", tuple(found))
+        return cast(_Movement, tuple(found))
 
     def params(self, op: str) -> Mapping[str, object]:
         """The parameters that the spec passes to the template of an operator's first kernel."""
@@ -244,6 +273,17 @@ def argument_type(value: object) -> object:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return tuple(argument_type(v) for v in value)
     return value
+
+
+def _typed(value: object) -> object:
+    """The value as a key: 1, 1.0 and True differ."""
+    if isinstance(value, list | tuple):
+        return tuple(map(_typed, value))
+    if isinstance(value, TensorType):
+        return _typed(value.shape), value.dtype, value.present
+    if isinstance(value, Varying):
+        return value, value.expr
+    return type(value), value
 
 
 def _reference_argument(value: object) -> object:

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "llm/model/attachment.h"
 #include "llm/model/chat_config.h"
 #include "llm/model/generate.h"
 #include "llm/model/language_model.h"
-#include "llm/model/attachment.h"
 #include "llm/spirloom-llm/report.h"
 #include "llm/spirloom-llm/tokenize.h"
 #include "llm/tokenizer/tokenizer.h"

@@ -385,3 +385,18 @@ def test_damaged_files_never_end_in_a_traceback(tmp_path: Path) -> None:
         except ImportFailure:
             refused += 1
     assert refused > 300
+
+
+def test_equal_constants_are_stored_once(tmp_path: Path) -> None:
+    """Also if their first bytes and sizes equal those of other constants."""
+    first = np.zeros(2048, np.float32)
+    other = first.copy()
+    other[-1] = 1
+    arrays = [first, other, first.copy(), other.reshape(2, 1024), np.zeros(0, np.float32)]
+    tensors = [constant(f"c{i}", array) for i, array in enumerate(arrays)]
+    path = tmp_path / "g.slg"
+    graph_file.save(Graph([], tensors, []), path)
+    for given, found in zip(tensors, graph_reader.load(path).outputs, strict=True):
+        assert given.data is not None and found.data is not None
+        np.testing.assert_array_equal(found.data, given.data)
+    assert path.stat().st_size < 3 * first.nbytes

@@ -56,11 +56,13 @@ def bounds_of(
 ) -> Sequence[Interval]:
     """The bounds of the outputs; EVERYTHING for an operator without a rule."""
     tensors = _tensors(args)
-    bounds = [of(tensor) for tensor in tensors]
     if op in _BOOLEAN_RESULTS:
         return [Interval(0, 1)] * count
     if op in ("aten.argmax", "aten.argmin"):
         return [interval.indices_of(prod(tensors[0].shape))] * count
+    # Bounds of constants require a pass over their elements.
+    needed = op in RULES or op in VALUE_SELECTING
+    bounds = [of(tensor) for tensor in tensors] if needed else []
     if op in RULES:
         found = list(RULES[op](args, bounds))
     elif op in VALUE_SELECTING and bounds:

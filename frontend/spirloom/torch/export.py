@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -59,9 +60,26 @@ def export(
 def decompose(exported: Any, library: OpLibrary | None = None) -> Any:
     """Decomposes the operators of an exported program that Spirloom does not support, if torch can.
 
-    An archive of the result by torch.export.save imports to the same bytes as in process.
+    An archive of the result by torch.export.save imports to the same bytes as in process. A program
+    that has nothing to decompose is returned unchanged: PyTorch would trace it several times.
     """
-    return exported.run_decompositions(decompositions(library or OpLibrary()))
+    library = library or OpLibrary()
+    if all(_is_plain(node, library) for node in exported.graph.nodes):
+        return exported
+    return exported.run_decompositions(decompositions(library))
+
+
+def _is_plain(node: Any, library: OpLibrary) -> bool:
+    """Whether a node is imported as it is: an operator with a rule or a spec, without mutations."""
+    import torch
+
+    from spirloom.torch.rules import handles
+
+    if node.op != "call_function" or node.target is operator.getitem:
+        return node.op in ("placeholder", "output", "call_function")
+    if not isinstance(node.target, torch._ops.OpOverload):
+        return False
+    return not node.target._schema.is_mutable and handles(_name(node.target), library)
 
 
 def decompositions(library: OpLibrary) -> Any:
