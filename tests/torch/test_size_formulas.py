@@ -1,0 +1,46 @@
+"""Formulas of dynamic sizes that change at small sizes: correct at every size, or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import spirloom
+import spirloom.torch
+import torch
+from spirloom.errors import ImportFailure
+from torch.nn import functional
+
+FORMULAS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "pad": lambda x: functional.pad(x, (0, 0, 0, torch.sym_max(3 - x.shape[0], 0))) * 2,
+    "min": lambda x: x[: torch.sym_min(x.shape[0], 2)] * 2,
+    "max": lambda x: x[:1].expand(torch.sym_max(x.shape[0], 3), 4) + 1,
+    "beyond": lambda x: x[: torch.sym_min(x.shape[0], 40)] * 2,
+}
+
+
+class Calling(torch.nn.Module):  # type: ignore[misc]
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return self.function(x)
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_sizes_where_a_formula_changes(name: str) -> None:
+    module = Calling(FORMULAS[name])
+    rows = torch.export.Dim("rows", min=1, max=64)
+    try:
+        data = spirloom.torch.export(module, (torch.ones(8, 4),), dynamic_shapes=({0: rows},))
+    except ImportFailure as error:
+        assert "rows" in str(error) or "size" in str(error)
+        return
+    model = spirloom.load(data)
+    for size in (1, 2, 3, 4, 39, 40, 41, 64):
+        x = torch.arange(4.0 * size).view(size, 4)
+        (found,) = model(x=x.numpy())
+        np.testing.assert_array_equal(found, module(x).numpy(), err_msg=f"{size} rows")
