@@ -17,7 +17,7 @@ FORMULAS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "pad": lambda x: functional.pad(x, (0, 0, 0, torch.sym_max(3 - x.shape[0], 0))) * 2,
     "min": lambda x: x[: torch.sym_min(x.shape[0], 2)] * 2,
     "max": lambda x: x[:1].expand(torch.sym_max(x.shape[0], 3), 4) + 1,
-    "beyond": lambda x: x[: torch.sym_min(x.shape[0], 40)] * 2,
+    "between": lambda x: functional.pad(x, (0, 0, 0, torch.sym_max(40 - x.shape[0], 0))) * 2,
 }
 
 
