@@ -131,7 +131,8 @@ def test_bounds_of_host_outputs(tmp_path: Path, library: OpLibrary) -> None:
     )  # fmt: skip
     found = partitioned(case.model(), tmp_path, library, ["ArgMax"])
     assert reasons(found)["Add_y"] == (
-        "it reads 'i' of dtype int64, whose uses imply no bounds. Set them with --range i=LOW..HIGH"
+        "it reads 'i' of dtype int64 from ArgMax on the host, and its uses imply no bounds. "
+        "Set them with --range i=LOW..HIGH or --assume-int32"
     )
     shapes = Shapes(ranges={"i": Interval(0, 31)})
     found = partitioned(case.model(), tmp_path, library, ["ArgMax"], shapes)

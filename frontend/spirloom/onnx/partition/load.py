@@ -60,9 +60,10 @@ def load(
     """Loads an ONNX model. The device runs supported nodes, unless transfers cost more than they
     save; the host runs the others.
 
-    dims, shapes, ranges, fixed, fp16, keep_float32, float64_as_float32, ignore_stated_shapes,
-    assume_int32, spec_dirs
+    dims, shapes, ranges, fixed, fp16, keep_float32, float64_as_float32, spec_dirs
              the options of `spirloom import`. `ranges` also accepts outputs of nodes on the host
+    ignore_stated_shapes, assume_int32
+             further options of `spirloom import`
     storage  the storage of tensors on the device, as for spirloom.load()
     stay     operators ("Softmax") and names of nodes to run on the host
     costs    the cost model of computation and transfers

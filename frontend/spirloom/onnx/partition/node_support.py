@@ -232,12 +232,16 @@ class SupportImporter(Importer):
         for name in outputs_of(node):
             self._values[name] = None
             kind = types.get(name)
-            self._blocked[name] = unsupported_reason(name, kind) or self._add_input(name, kind)
+            self._blocked[name] = unsupported_reason(name, kind) or self._add_input(
+                name, kind, node.op_type
+            )
             if not self._blocked[name]:
                 del self._blocked[name]
 
-    def _add_input(self, name: str, kind: TypeProto | None) -> str:
-        """Adds a value as an input of the graph. Returns the reason if that is not possible."""
+    def _add_input(self, name: str, kind: TypeProto | None, producer: str) -> str:
+        """Adds a value, of a producer on the host, as an input of the graph. Returns the reason if
+        that is not possible.
+        """
         assert kind is not None
         dtype, sizes = dtype_of(kind), sizes_of(kind)
         assert dtype is not None and sizes is not None
@@ -254,8 +258,8 @@ class SupportImporter(Importer):
             if dtype.kind == "f":
                 return f"it reads '{name}' of the unsupported dtype {dtype}"
             return (
-                f"it reads '{name}' of dtype {dtype}, whose uses imply no bounds. Set them with "
-                f"--range {name}=LOW..HIGH or --assume-int32"
+                f"it reads '{name}' of dtype {dtype} from {producer} on the host, and its uses "
+                f"imply no bounds. Set them with --range {name}=LOW..HIGH or --assume-int32"
             )
         self._narrowing.declare(tensor, values)
         self._values[name] = tensor
