@@ -84,6 +84,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "tools/peaks",
     ),
     # The ExecuTorch backends.
+    f"{_DELEGATE}/runner": (*_BASE, f"{_DELEGATE}/include/spirloom"),
     f"{_DELEGATE}/include/spirloom": (),
     f"{_DELEGATE}/blob": _BASE,
     f"{_DELEGATE}/names": _PACK,
