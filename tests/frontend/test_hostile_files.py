@@ -170,7 +170,7 @@ def test_names_are_escaped_in_output(tmp_path: Path, capsys: pytest.CaptureFixtu
     made.graph.node[0].op_type = evil
     made.ir_version = 99  # accepted by ONNX's checker
     code, _, err = run(capsys, "import", saved(made, tmp_path), "-o", str(tmp_path / "m.slg"))
-    assert code == 1 and len(err.splitlines()) == 2
+    assert code == 1 and len(err.splitlines()) == 3
     assert f"  {shown}, {shown}: there is no converter for it\n" in err
 
 
