@@ -326,3 +326,30 @@ def test_archives_of_old_releases(members: list[str], tmp_path: Path) -> None:
     assert is_archive(path)
     with pytest.raises(ImportFailure, match=r"PyTorch before 2.9. .* spirloom.torch.export"):
         read_archive(path)
+
+
+class Halving(torch.nn.Module):
+    """Convolutions that halve the size of images."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = torch.nn.Sequential(
+            *(torch.nn.Conv2d(3, 3, 3, stride=2, padding=1) for _ in range(2))
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layers(x).flatten(2)
+
+
+def test_inputs_whose_sizes_are_multiples_of_a_symbol() -> None:
+    torch.manual_seed(0)
+    module, size = Halving().eval(), 4 * torch.export.Dim("size", min=1, max=5)
+    shapes = ({2: size, 3: size},)
+    model = spirloom.load(export(module, (torch.randn(1, 3, 8, 8),), dynamic_shapes=shapes))
+    for side in (20, 4, 12):
+        x = torch.randn(1, 3, side, side)
+        with torch.no_grad():
+            wanted = module(x).numpy()
+        np.testing.assert_allclose(model(x.numpy())[0], wanted, rtol=1e-5, atol=1e-5)
+    with pytest.raises(ValueError, match=r"\(9\) of input 'x' is not '4\*\w+' for"):
+        model(np.zeros((1, 3, 9, 9), np.float32))

@@ -23,7 +23,7 @@ from spirloom.ops import OpLibrary
 from spirloom.sizes import Symbol
 from spirloom.torch.build import build, symbols_of
 from spirloom.torch.options import Options
-from spirloom.torch.program import Kind, Program, Ref, SizeExpr, node_name
+from spirloom.torch.program import Kind, Program, Ref, SizeExpr, is_linear, node_name
 
 _TAG = "delegation_tag"
 
@@ -95,13 +95,16 @@ def _dynamic_graph(make: Callable[..., Graph], symbols: Sequence[Symbol]) -> Gra
 
 
 def _check_specs(program: Program, symbols: Sequence[Symbol]) -> None:
-    """Checks that each symbol is a dimension of an input, from which the delegate determines it."""
+    """Checks that each symbol is a dimension of an input, or linear in it: the delegate determines
+    it from these.
+    """
     shapes = [program.metas[i.name].shape for i in program.inputs if i.name in program.metas
               and i.kind is Kind.USER]  # fmt: skip
-    determined = {size.symbol() for shape in shapes for size in shape if isinstance(size, SizeExpr)}
+    sizes = [size for shape in shapes for size in shape if isinstance(size, SizeExpr)]
+    determined = {symbol for size in sizes for symbol in size.symbols() if is_linear(size, symbol)}
     for symbol in symbols:
         if symbol.name not in determined:
-            raise ImportFailure(f"no input dimension is exactly the dynamic size {symbol.name}")
+            raise ImportFailure(f"no input dimension determines the dynamic size {symbol.name}")
 
 
 def names_in(program: Program) -> list[str]:

@@ -45,6 +45,18 @@ class SizeExpr:
         return _symbol(tree) if is_symbol and isinstance(tree, ast.Call) else None
 
 
+def is_linear(size: SizeExpr, symbol: str) -> bool:
+    """Whether a size is factor * symbol + offset, with factor >= 1 and no other symbols."""
+    if size.symbols() != {symbol}:
+        return False
+    try:
+        first, *values = (size.value({symbol: at}) for at in (2, 3, 4, 7, 12, 31))
+    except InvalidSize:
+        return False
+    factor = values[0] - first
+    return factor >= 1 and values == [first + factor * (at - 2) for at in (3, 4, 7, 12, 31)]
+
+
 def _parsed(text: str) -> ast.expr:
     try:
         if len(text) > MAX_TEXT:

@@ -17,10 +17,22 @@ std::string ToString(const SizeTerm& term, std::span<const Symbol> symbols) {
 
 }  // namespace
 
-std::optional<uint32_t> SizeExpr::AsSymbol() const {
-  const bool one =
-      divisor == 1 && terms.size() == 1 && terms[0].factor == 1 && terms[0].symbols.size() == 1;
-  return one ? std::optional(terms[0].symbols[0]) : std::nullopt;
+std::optional<LinearSize> SizeExpr::AsLinear() const {
+  std::optional<LinearSize> found;
+  ops::Eval eval;
+  int64_t offset = 0;
+  for (const SizeTerm& term : terms) {
+    if (term.symbols.empty()) {
+      offset = eval.Add(offset, term.factor);
+    } else if (found || term.symbols.size() != 1 || term.factor < 1) {
+      return std::nullopt;
+    } else {
+      found = LinearSize{term.symbols[0], term.factor, 0};
+    }
+  }
+  if (!found || divisor != 1 || !eval.ok()) return std::nullopt;
+  found->offset = offset;
+  return found;
 }
 
 Result<int64_t> Evaluate(const SizeExpr& size, std::span<const int64_t> values) {

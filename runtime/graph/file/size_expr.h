@@ -29,13 +29,20 @@ struct SizeTerm {
   std::vector<uint32_t> symbols;
 };
 
+// factor * symbol + offset, with factor >= 1: a size that determines the symbol.
+struct LinearSize {
+  uint32_t symbol = 0;
+  int64_t factor = 1;
+  int64_t offset = 0;
+};
+
 // The sum of the terms, divided by `divisor` >= 1 and rounded down.
 struct SizeExpr {
   std::vector<SizeTerm> terms;
   int64_t divisor = 1;
 
-  // Returns the symbol if the expression is a single symbol.
-  std::optional<uint32_t> AsSymbol() const;
+  // Returns the expression if it has one term with a symbol, no other symbols and no divisor.
+  std::optional<LinearSize> AsLinear() const;
 };
 
 // Evaluates the expression for values[i] of symbol i. Fails with kInvalidFile on overflow.

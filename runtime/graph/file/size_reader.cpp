@@ -131,13 +131,13 @@ Status CheckSymbolsOfInputs(const Graph& graph) {
         return InvalidFile(
             {DescribeTensor(graph, input), " is an input, but its size is inferred."});
       }
-      if (const auto symbol = graph.sizes[size].AsSymbol()) found[*symbol] = true;
+      if (const auto linear = graph.sizes[size].AsLinear()) found[linear->symbol] = true;
     }
   }
   for (uint32_t i = 0; i < graph.symbols.size(); ++i) {
     if (found[i]) continue;
-    return InvalidFile(
-        {"Symbol ", Quote(graph.symbols[i].name), " is not the size of any input dimension."});
+    return InvalidFile({"Symbol ", Quote(graph.symbols[i].name),
+                        " is not determined by the size of any input dimension."});
   }
   return Status();
 }

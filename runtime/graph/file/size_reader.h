@@ -34,8 +34,8 @@ class SizeReader {
   ReadBudget* budget_;
 };
 
-// Fails with kInvalidFile if a symbol is not the size of any input dimension, or if an input has an
-// inferred size.
+// Fails with kInvalidFile if no input dimension is a symbol, or linear in it
+// (SizeExpr::AsLinear()), or if an input has an inferred size.
 Status CheckSymbolsOfInputs(const Graph& graph);
 
 }  // namespace spirloom::graph

@@ -7,6 +7,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/graph/file/tensor_size.h"
+#include "runtime/ops/eval.h"
 
 namespace spirloom::graph {
 namespace {
@@ -26,22 +27,42 @@ uint32_t SizeAt(const std::vector<uint32_t>& sizes, size_t i) {
   return i < sizes.size() ? sizes[i] : kFixedSize;
 }
 
-Status SetSymbol(const Symbol& symbol, const std::string& dim, int64_t size,
-                 bool allow_exceeding_max, std::optional<int64_t>& value) {
-  if (size < symbol.min || (size > symbol.max && !allow_exceeding_max)) {
-    return InvalidArgument({dim, " is outside the bounds of ", Quote(symbol.name), " (", symbol.min,
-                            " to ", symbol.max, "). Import the model with other bounds: --dim ",
-                            symbol.name, "=MIN..MAX."});
+// The size of an input dimension that determines a symbol.
+struct SymbolDim {
+  LinearSize size;
+  std::string description;  // of the dimension
+  std::string expr;         // e.g. "seq", "32*width"
+
+  int64_t At(int64_t value) const {
+    ops::Eval eval;
+    return eval.Add(eval.Mul(size.factor, value), size.offset);
   }
-  if (value && *value != size) {
+};
+
+Status SetSymbol(const Symbol& symbol, const SymbolDim& dim, int64_t size, bool allow_exceeding_max,
+                 std::optional<int64_t>& value) {
+  ops::Eval eval;
+  const int64_t product = eval.Sub(size, dim.size.offset);
+  if (!eval.ok() || product % dim.size.factor != 0) {
     return InvalidArgument(
-        {dim, " is ", Quote(symbol.name), ", which is ", *value, " in another input dimension."});
+        {dim.description, " is not ", Quote(dim.expr), " for any ", Quote(symbol.name), "."});
   }
-  value = size;
+  const int64_t given = product / dim.size.factor;
+  if (given < symbol.min || (given > symbol.max && !allow_exceeding_max)) {
+    return InvalidArgument({dim.description, " is outside the bounds of ", Quote(dim.expr), " (",
+                            dim.At(symbol.min), " to ", dim.At(symbol.max),
+                            "). Import the model with other bounds: --dim ", symbol.name,
+                            "=MIN..MAX."});
+  }
+  if (value && *value != given) {
+    return InvalidArgument({dim.description, " is ", Quote(dim.expr), ", which is ", dim.At(*value),
+                            " in another input dimension."});
+  }
+  value = given;
   return Status();
 }
 
-// Sets the symbols that are input dimensions.
+// Sets the symbols that input dimensions determine.
 Status BindSymbols(const Graph& graph, const Tensor& input, const Shape& shape,
                    bool allow_exceeding_max, Values& values) {
   if (shape.size() != input.shape.size()) {
@@ -51,10 +72,12 @@ Status BindSymbols(const Graph& graph, const Tensor& input, const Shape& shape,
   for (size_t i = 0; i < shape.size(); ++i) {
     const uint32_t size = SizeAt(input.sizes, i);
     if (size == kFixedSize) continue;
-    const std::optional<uint32_t> symbol = graph.sizes[size].AsSymbol();
-    if (!symbol) continue;
-    SPIRLOOM_TRY(SetSymbol(graph.symbols[*symbol], DescribeDim(input, i, shape[i]), shape[i],
-                           allow_exceeding_max, values[*symbol]));
+    const std::optional<LinearSize> linear = graph.sizes[size].AsLinear();
+    if (!linear) continue;
+    const SymbolDim dim{*linear, DescribeDim(input, i, shape[i]),
+                        ToString(graph.sizes[size], graph.symbols)};
+    SPIRLOOM_TRY(SetSymbol(graph.symbols[linear->symbol], dim, shape[i], allow_exceeding_max,
+                           values[linear->symbol]));
   }
   return Status();
 }

@@ -89,6 +89,29 @@ TEST(Sizes, OfOneSymbolMustBeEqual) {
             "Dimension 0 (8) of input 'w' is 'seq', which is 7 in another input dimension.");
 }
 
+TEST(Sizes, ThatAreLinearDetermineTheirSymbol) {
+  FileGraph file;
+  file.symbols = {{"width", 1, 3}};
+  file.sizes = {{{{32, {0}}}, 1}, {{{2, {0}}, {1, {}}}, 1}};
+  const uint32_t x = file.AddTensor("x", {96, 7});
+  file.tensors[x].sizes = {1, 2};
+  const uint32_t y = file.AddTensor("y", {96, 7});
+  file.nodes.push_back({"aten.relu", {TensorArg(x)}, {y}, "r"});
+  file.inputs = {x};
+  file.outputs = {y};
+  const Graph graph = Parsed(file);
+  const auto solved = [&](Shape shape) { return SolveSymbols(graph, std::vector<Shape>{shape}); };
+  EXPECT_THAT(ValueOf(solved({64, 5})), ElementsAre(2));
+  EXPECT_EQ(solved({65, 5}).status().message(),
+            "Dimension 0 (65) of input 'x' is not '32*width' for any 'width'.");
+  EXPECT_THAT(solved({128, 9}).status().message(),
+              HasSubstr("Dimension 0 (128) of input 'x' is outside the bounds of '32*width' (32 to "
+                        "96)."));
+  EXPECT_EQ(solved({64, 7}).status().message(),
+            "Dimension 1 (7) of input 'x' is '2*width + 1', which is 5 in another input "
+            "dimension.");
+}
+
 TEST(Sizes, OfInvalidFilesAreErrors) {
   FileGraph file = ViewGraph();
   file.symbols[1].name = "batch";
@@ -121,7 +144,8 @@ TEST(Sizes, OfInvalidFilesAreErrors) {
                                        "expression at the maximum of all symbols."));
   file = ViewGraph();
   file.tensors[0].sizes = {0, 2, 0};
-  EXPECT_THAT(ErrorOf(file), HasSubstr("Symbol 'batch' is not the size of any input dimension."));
+  EXPECT_THAT(ErrorOf(file),
+              HasSubstr("Symbol 'batch' is not determined by the size of any input dimension."));
 }
 
 }  // namespace
