@@ -328,7 +328,7 @@ def test_archives_of_old_releases(members: list[str], tmp_path: Path) -> None:
         read_archive(path)
 
 
-class Halving(torch.nn.Module):
+class Halving(torch.nn.Module):  # type: ignore[misc]
     """Convolutions that halve the size of images."""
 
     def __init__(self) -> None:
