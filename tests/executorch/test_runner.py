@@ -40,9 +40,10 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", ["vulkan", "partitioned"])
 def test_runs_with_files_and_ones(directory: Path, name: str, tmp_path: Path) -> None:
-    for inputs, expected in ((["--inputs", directory / "x.bin"], "y"), ([], "one")):
+    cases: list[tuple[list[str], str]] = [(["--inputs", f"{directory}/x.bin"], "y"), ([], "one")]
+    for inputs, expected in cases:
         text = call(
-            f"--model_path={directory / name}.pte", *inputs,
+            f"--model_path={directory}/{name}.pte", *inputs,
             "--num_executions=3", "--output_file", tmp_path / "out",
         )  # fmt: skip
         assert "Model executed successfully 3 time(s) in " in text
