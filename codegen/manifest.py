@@ -61,5 +61,6 @@ def variant_row(variant: Variant) -> Json:
         "workgroup": list(kernel.workgroup),
         "needs": [need.value for need in variant.needs if need in kernel.needs],
         "may_need": [need.value for need in variant.needs if need not in kernel.needs],
+        "loop_iterations": kernel.loop_iterations is not None,
         "portable": kernel.portable,
     }

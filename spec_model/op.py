@@ -27,8 +27,14 @@ from spec_model.spec import (
     Variant,
     dtype_source,
 )
-from spec_model.vocabulary import MAX_RANK, DType, Storage
+from spec_model.vocabulary import MAX_RANK, UNLIMITED_ITERATIONS, DType, Storage
 
+# The device properties of a GPU.
+_GPU: dict[str, Value] = {
+    "is_cpu": False,
+    "subgroup_size": 32,
+    "max_loop_iterations": UNLIMITED_ITERATIONS,
+}
 _ABSENT = TensorType((), DType.F32, present=False)
 
 
@@ -116,7 +122,7 @@ class Op:
         if found is None:
             return None
         variant, values = found
-        values |= {"storage": Storage(storage), "i": i, "is_cpu": False, "subgroup_size": 32}
+        values |= {"storage": Storage(storage), "i": i, **_GPU}
         push = {m.name: _pushed(m, variant.dtype, values) for m in variant.kernel.push}
         grid = tuple(evaluate(size, values) for size in variant.kernel.grid)
         return push, cast("tuple[int, int, int]", grid)

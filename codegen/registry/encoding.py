@@ -90,7 +90,7 @@ MAX_LOOPS = 8
 
 _INDEXED = {Origin.ARG: "arg", Origin.OUTPUT: "output", Origin.LET: "let"}
 _SPECIAL = {"storage": "node_storage", "i": "dispatch"}
-_DEVICE = ("is_cpu", "subgroup_size")  # in the order of ops::DeviceProperties
+_DEVICE = ("is_cpu", "subgroup_size", "max_loop_iterations")  # in the order of ops::DeviceProperties
 
 
 def encode(expression: Expr, indices: Mapping[str, int], position: Position) -> bytes:

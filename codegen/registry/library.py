@@ -129,6 +129,7 @@ def kernel_bytes(kernel: Kernel, formulas: Formulas) -> bytes:
             varint(kernel.push_bytes),
             formulas.code(kernel.when),
             formulas.code(kernel.prefer),
+            formulas.code(kernel.loop_iterations),
             formulas.code(kernel.repeat),
             formulas.code(kernel.concat_offset),
             many(_axis(axis, formulas) for axis in kernel.axes),

@@ -36,6 +36,7 @@ class Fit:
     variant: Variant
     textures: Mapping[str, Sequence[TensorType]]  # operands in textures
     preferred: frozenset[int]  # indices in _DEVICES of the devices that prefer it
+    completed: frozenset[int]  # … and of those that complete its loops
 
     @property
     def possible(self) -> bool:
@@ -50,7 +51,8 @@ class Fit:
     def certain(self) -> bool:
         """Whether every device supports it."""
         fits = all(_sure_texture(t) for tensors in self.textures.values() for t in tensors)
-        return fits and not self.variant.needs and self.variant.kernel.portable
+        everywhere = len(self.completed) == len(_DEVICES)
+        return fits and everywhere and not self.variant.needs and self.variant.kernel.portable
 
     def precludes(self, later: Fit) -> bool:
         """Whether every device that supports `later`, which has a lower rank, selects this one.
@@ -86,7 +88,12 @@ def fits(op: Op, args: Mapping[str, object]) -> list[Fit]:
     """The variants that can compute the call, in order of preference. Fails if it is invalid."""
     values = op.values(args)
     found = [
-        Fit(variant, _textures(variant, values), _preferring(kernel, values))
+        Fit(
+            variant,
+            _textures(variant, values),
+            _preferring(kernel, values),
+            _completing(variant, values),
+        )
         for kernel in op.kernels
         if _may_hold(kernel.when, values)
         for variant in dispatched(op, op.variants_of(kernel))
@@ -124,7 +131,8 @@ def _reachable(found: Sequence[Fit]) -> list[Fit]:
     """The variants that some device selects, of variants with the same storage."""
     selected: set[str] = set()
     for device in range(len(_DEVICES)):
-        ranked = sorted(found, key=lambda fit: device not in fit.preferred)
+        able = [fit for fit in found if device in fit.completed]
+        ranked = sorted(able, key=lambda fit: device not in fit.preferred)
         selected |= {
             fit.variant.id
             for i, fit in enumerate(ranked)
@@ -138,6 +146,26 @@ def _preferring(kernel: Kernel, values: Mapping[str, Value]) -> frozenset[int]:
     return frozenset(
         i for i, facts in enumerate(_DEVICES) if _may_hold(kernel.prefer, {**values, **facts})
     )
+
+
+def _completing(variant: Variant, values: Mapping[str, Value]) -> frozenset[int]:
+    """The devices that complete the loops of the variant."""
+    iterations = variant.kernel.loop_iterations
+    if iterations is None:
+        return frozenset(range(len(_DEVICES)))
+    dispatch: dict[str, Value] = {**values, "storage": variant.storage}
+    return frozenset(
+        i for i, facts in enumerate(_DEVICES) if _completes(iterations, {**dispatch, **facts})
+    )
+
+
+def _completes(iterations: Expr, values: Mapping[str, Value]) -> bool:
+    try:
+        found, limit = evaluate(iterations, values), values["max_loop_iterations"]
+    except EvalError:
+        return True
+    assert isinstance(found, int) and isinstance(limit, int)
+    return found <= limit
 
 
 def _may_hold(condition: Expr | None, values: Mapping[str, Value]) -> bool:

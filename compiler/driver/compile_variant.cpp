@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "compiler/checks/check.h"
+#include "compiler/checks/loops.h"
 #include "compiler/checks/reflect.h"
 #include "compiler/checks/uniformity.h"
 #include "compiler/glsl/glsl_to_spirv.h"
@@ -33,14 +34,18 @@ CompiledVariant GlslFailure(const Variant& variant, const std::vector<GlslError>
   return result;
 }
 
-// Returns an error for each barrier in divergent control flow. The optimized module has no line
-// information, so it is compiled again with it if there are errors.
+// The optimized module has no line information; this is the variant's with it.
+Result<std::vector<uint32_t>> WithLines(const Variant& variant, std::string_view glsl) {
+  const GlslResult parsed = GlslToSpirv(glsl, variant.source, variant.target, /*lines=*/true);
+  return Optimize(parsed.words, variant.target, /*keep_lines=*/true);
+}
+
+// Returns an error for each barrier in divergent control flow.
 std::vector<Diagnostic> CheckBarriers(const Variant& variant, std::string_view glsl,
                                       std::span<const uint32_t> optimized) {
   std::vector<DivergentBarrier> found = FindDivergentBarriers(optimized);
   if (found.empty()) return {};
-  const GlslResult parsed = GlslToSpirv(glsl, variant.source, variant.target, /*lines=*/true);
-  const auto with_lines = Optimize(parsed.words, variant.target, /*keep_lines=*/true);
+  const Result<std::vector<uint32_t>> with_lines = WithLines(variant, glsl);
   if (with_lines.ok()) {
     std::vector<DivergentBarrier> located = FindDivergentBarriers(*with_lines);
     if (!located.empty()) found = std::move(located);
@@ -54,6 +59,29 @@ std::vector<Diagnostic> CheckBarriers(const Variant& variant, std::string_view g
                           ". Move it to uniform control flow, or let the condition depend only on "
                           "constants, push "
                           "constants and gl_WorkGroupID.",
+                      variant.id});
+  }
+  return errors;
+}
+
+// Returns an error for each loop without a bounded trip count, unless the spec declares the
+// iterations. Positions as in CheckBarriers().
+std::vector<Diagnostic> CheckLoops(const Variant& variant, std::string_view glsl,
+                                   std::span<const uint32_t> optimized) {
+  if (variant.loop_iterations) return {};
+  std::vector<std::string> found = FindUnboundedLoops(optimized);
+  if (found.empty()) return {};
+  const Result<std::vector<uint32_t>> with_lines = WithLines(variant, glsl);
+  if (with_lines.ok()) {
+    std::vector<std::string> located = FindUnboundedLoops(*with_lines);
+    if (!located.empty()) found = std::move(located);
+  }
+  std::vector<Diagnostic> errors;
+  for (const std::string& where : found) {
+    errors.push_back({where.empty() ? variant.at : where,
+                      "The trip count of this loop is not a constant. Declare the maximum "
+                      "iterations of an invocation, in all loops together, as `loop_iterations` of "
+                      "the kernel or its template's defaults: some drivers limit them.",
                       variant.id});
   }
   return errors;
@@ -106,6 +134,9 @@ CompiledVariant CompileVariant(const Variant& variant, std::string_view glsl, Ti
   CompiledVariant result;
   result.errors = CheckVariant(variant, *before, *after);
   for (Diagnostic& error : CheckBarriers(variant, glsl, *optimized)) {
+    result.errors.push_back(std::move(error));
+  }
+  for (Diagnostic& error : CheckLoops(variant, glsl, *optimized)) {
     result.errors.push_back(std::move(error));
   }
   if (result.errors.empty()) result.words = std::move(finished).value();

@@ -136,6 +136,7 @@ Variant ReadVariant(JsonReader& in, const nlohmann::json& json, const std::strin
     in.Fail(path + ".target: " + target.status().message());
   }
   variant.at = in.String(json, "at", path);
+  variant.loop_iterations = in.Bool(json, "loop_iterations", path);
   variant.portable = in.Bool(json, "portable", path);
   ReadBindings(in, json, path, variant);
   ReadPush(in, json, path, variant);

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr uint32_t kMagic = 0x43534c53;  // "SLSC"
 // Incremented when the checks or the entry format change.
-constexpr uint32_t kFormat = 5;
+constexpr uint32_t kFormat = 6;
 constexpr const char* kExtension = ".slc";
 
 enum class EntryKind : uint32_t { kModule = 0, kSkipped = 1 };
@@ -76,6 +76,7 @@ void AddInterface(Hasher& hasher, const Variant& variant) {
     hasher.Add(c.name).Add(ScalarTypeName(c.type)).Add(c.id);
   for (const uint16_t size : variant.workgroup) hasher.Add(size);
   hasher.Add(variant.needs).Add(variant.may_need).Add(uint64_t{variant.portable});
+  hasher.Add(uint64_t{variant.loop_iterations});
 }
 
 EntryHeader HeaderOf(const CacheKey& key, EntryKind kind, std::string_view payload) {

@@ -81,6 +81,7 @@ void SpirvIndex::Add(const Instruction& instruction) {
       spec_constants_.push_back(instruction);
       break;
     case spv::OpConstant:
+    case spv::OpSpecConstantOp:
     case spv::OpConstantComposite:
     case spv::OpSpecConstantComposite:
       Define(word(2), instruction);

@@ -40,7 +40,8 @@ spirloom_device_info DeviceView::Info() const {
           .api_version_number = info_.api_version_number,
           .driver_version_number = info_.driver_version_number,
           .vendor_id = info_.vendor_id,
-          .device_id = info_.device_id};
+          .device_id = info_.device_id,
+          .max_loop_iterations = info_.max_loop_iterations};
 }
 
 }  // namespace spirloom::c

@@ -78,6 +78,12 @@ bool CallFormulas::Prefer(const KernelInfo& kernel) {
   return kernel.prefer.empty() || evaluator_.Int(kernel.prefer) != 0;
 }
 
+int64_t CallFormulas::LoopIterations(const KernelInfo& kernel, Storage storage) {
+  if (kernel.loop_iterations.empty()) return 0;
+  evaluator_.SetDispatch(storage, /*i=*/0);
+  return evaluator_.Int(kernel.loop_iterations);
+}
+
 uint64_t CallFormulas::AxisCode(const AxisInfo& axis, Storage storage) {
   const auto value = static_cast<uint64_t>(axis.of.empty() ? static_cast<int64_t>(storage)
                                                            : evaluator_.Int(axis.of));

@@ -14,7 +14,8 @@ namespace spirloom::ops {
 
 // Evaluates the formulas of an op for one call. Total: for any contents of an untrusted graph file,
 // all functions return, and status() contains the first error. Kernels must belong to the op.
-// Refers to `op` and `call`. `device` is only used by Prefer(), Push(), Grid() and Constants().
+// Refers to `op` and `call`. `device` is only used by Prefer(), LoopIterations(), Push(), Grid() and
+// Constants().
 class CallFormulas {
  public:
   CallFormulas(const OpInfo& op, const Call& call, const DeviceProperties& device = {});
@@ -40,6 +41,8 @@ class CallFormulas {
   bool When(const KernelInfo& kernel);
   // Whether this kernel is preferred to those after it on the device.
   bool Prefer(const KernelInfo& kernel);
+  // Maximum iterations of an invocation in all loops together; 0 if they do not depend on the call.
+  int64_t LoopIterations(const KernelInfo& kernel, Storage storage);
   // The VariantRow::key of the call; `storage` is the node's.
   uint64_t VariantKey(const KernelInfo& kernel, Storage storage);
   // Number of dispatches of the call.

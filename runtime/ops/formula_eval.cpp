@@ -168,7 +168,7 @@ int64_t FormulaEvaluator::SpecialIntNode(Opcode code) {
     case Opcode::kDispatch:
       return dispatch_;
     case Opcode::kDevice:
-      return in_.Varint() == 0 ? int64_t{device_.is_cpu} : device_.subgroup_size;
+      return DeviceProperty(in_.Varint());
     case Opcode::kAnd:
     case Opcode::kOr:
       return Logic(code == Opcode::kAnd);
@@ -177,6 +177,11 @@ int64_t FormulaEvaluator::SpecialIntNode(Opcode code) {
     default:
       return 0;
   }
+}
+
+int64_t FormulaEvaluator::DeviceProperty(uint64_t index) const {
+  if (index == 0) return int64_t{device_.is_cpu};
+  return index == 1 ? device_.subgroup_size : device_.max_loop_iterations;
 }
 
 double FormulaEvaluator::FloatNode() {

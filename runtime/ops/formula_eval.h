@@ -49,6 +49,7 @@ class FormulaEvaluator {
   // Evaluates the node at the current position, of the given kind.
   int64_t IntNode();
   int64_t SpecialIntNode(Opcode code);
+  int64_t DeviceProperty(uint64_t index) const;
   int64_t IntOperation(Opcode code);
   int64_t Comparison(Opcode code);
   double FloatNode();

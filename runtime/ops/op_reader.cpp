@@ -127,6 +127,7 @@ KernelInfo OpReader::ReadKernel() {
   kernel.push_bytes = static_cast<uint32_t>(in_.Below(pack::kMaxPushBytes + 1));
   kernel.when = ReadOptional("when", ValueKind::kInt);
   kernel.prefer = ReadOptional("prefer", ValueKind::kInt);
+  kernel.loop_iterations = ReadOptional("loop_iterations", ValueKind::kInt);
   kernel.repeat = ReadOptional("repeat", ValueKind::kInt);
   kernel.concat_offset = ReadOptional("concat_offset", ValueKind::kInt);
   ReadMany(kernel.axes, kMaxAxes, "axes", &OpReader::ReadAxis);

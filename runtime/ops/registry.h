@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "runtime/ops/formula.h"
@@ -103,8 +104,13 @@ struct ConstantInfo {
 struct DeviceProperties {
   bool is_cpu = false;  // a software device
   int64_t subgroup_size = 1;
+  // Loop iterations after which a driver silently ends an invocation's loops, in all its loops
+  // together.
+  int64_t max_loop_iterations = kUnlimited;
+
+  static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 };
-inline constexpr size_t kDevicePropertyCount = 2;
+inline constexpr size_t kDevicePropertyCount = 3;
 
 // A kernel of an op: a shader with several variants, and the formulas of its dispatches.
 struct KernelInfo {
@@ -114,6 +120,8 @@ struct KernelInfo {
   uint32_t push_bytes = 0;
   Formula when;    // whether the kernel supports the call; empty: always
   Formula prefer;  // whether it is preferred to later kernels on the device; empty: always
+  // Maximum iterations of an invocation in all loops together; empty: few, for any shapes.
+  Formula loop_iterations;
   Formula repeat;  // number of dispatches of the call; empty: 1
   // Offset in the output, in elements, to which dispatch i copies the i-th tensor of its list
   // unchanged; -1: it does not copy.

@@ -129,6 +129,14 @@ uint64_t SharedMemoryCapabilities(const VkPhysicalDeviceLimits& limits) {
   return bits;
 }
 
+// No Vulkan property reports this limit. Mesa's llvmpipe decrements one counter per invocation at
+// the end of each iteration of each loop that it did not unroll (LP_MAX_TGSI_LOOP_ITERATIONS), and
+// leaves all loops when it is zero.
+uint32_t MaxLoopIterations(VkDriverId driver) {
+  constexpr uint32_t kLlvmpipe = 65535;
+  return driver == VK_DRIVER_ID_MESA_LLVMPIPE ? kLlvmpipe : 0;
+}
+
 std::string PciText(const VkPhysicalDevicePCIBusInfoPropertiesEXT& pci) {
   return Concat({"pci:", Hex(pci.pciDomain, 4), ":", Hex(pci.pciBus, 2), ":", Hex(pci.pciDevice, 2),
                  ".", Hex(pci.pciFunction, 1)});
@@ -180,6 +188,7 @@ void QueryProperties2(const InstanceFunctions& fn, PhysicalDevice& device) {
   device.subgroup_size = subgroup.subgroupSize;
   device.max_workgroup_subgroups = subgroup_sizes.maxComputeWorkgroupSubgroups;
   device.capabilities |= SubgroupCapabilities(subgroup);
+  device.max_loop_iterations = MaxLoopIterations(driver.driverID);
   if (driver.sType != 0) device.info.driver = Concat({driver.driverName, " ", driver.driverInfo});
   device.info.uuid = Concat({"uuid:", Hex(id.deviceUUID)});
   if (id.deviceLUIDValid == VK_TRUE) device.info.luid = Concat({"luid:", Hex(id.deviceLUID)});
@@ -199,6 +208,7 @@ void FillInfo(PhysicalDevice& device) {
   info.usable = device.api_version >= VK_API_VERSION_1_1 && device.queue_family;
   info.features = pack::CapabilityNames(device.capabilities);
   info.subgroup_size = device.subgroup_size;
+  info.max_loop_iterations = device.max_loop_iterations;
   info.max_storage_buffer_range = device.properties.limits.maxStorageBufferRange;
   info.max_image_dimension_3d = device.properties.limits.maxImageDimension3D;
   for (uint32_t i = 0; i < device.memory.memoryHeapCount; ++i) {

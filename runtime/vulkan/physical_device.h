@@ -34,6 +34,9 @@ struct PhysicalDevice {
   uint32_t subgroup_size = 0;
   // Maximum subgroups per workgroup of pipelines with a required subgroup size.
   uint32_t max_workgroup_subgroups = 0;
+  // Loop iterations of an invocation, in all loops together, after which the driver ends its loops
+  // without an error; 0: no limit.
+  uint32_t max_loop_iterations = 0;
   // A compute queue family, preferably without graphics; absent if there is none.
   std::optional<uint32_t> queue_family;
   std::vector<VkQueueFamilyProperties> queue_families;

@@ -50,7 +50,8 @@ def _of_kernels(kernels: Iterable[Kernel]) -> Iterator[Expr]:
         yield from (member.value for member in kernel.push)
         yield from (constant.value for constant in kernel.constants)
         yield from kernel.grid
-        optional = [kernel.when, kernel.prefer, kernel.repeat, kernel.concat_offset]
+        optional = [kernel.when, kernel.prefer, kernel.loop_iterations, kernel.repeat]
+        optional.append(kernel.concat_offset)
         optional += [axis.of for axis in kernel.axes]
         optional += [arg for x in kernel.operands if x.pack is not None for arg in x.pack.args]
         yield from (expression for expression in optional if expression is not None)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Collection, Iterable
+from math import prod
 
 from spec_model.errors import Position, SpecError, one_of
-from spec_model.fields import Fields, as_mapping, as_scalar
+from spec_model.fields import Fields, as_int, as_mapping, as_scalar
 from spec_model.templates import Templates, merge
 from spec_model.yaml_reader import Entry, Mapping, Node, Scalar, Sequence
 
@@ -70,6 +71,8 @@ def _shared_spec(fields: Fields, templates: Templates) -> Node | None:
 SIDECAR_KEYS = (
     "when",
     "prefer",
+    "loop_iterations",
+    "long_loops",
     "dtypes",
     "storages",
     "unsupported_storage",
@@ -106,6 +109,38 @@ def with_defaults(node: Node, templates: Templates) -> Mapping:
     merged = own.node
     for base in reversed([sidecar, *bases] if sidecar is not None else bases):
         merged = _merged(base, merged)
+    return merged
+
+
+def with_long_loops(
+    nodes: Iterable[Node], stem: Scalar, templates: Templates
+) -> list[tuple[Node, bool]]:
+    """The kernels, each after the kernel for long loops that its `long_loops` derives from it.
+    True: a derived kernel, which no device prefers."""
+    result: list[tuple[Node, bool]] = []
+    for node in nodes:
+        merged = with_defaults(node, templates)
+        overrides = merged.get("long_loops")
+        if overrides is not None and merged.get("test_only") is None:
+            changes = as_mapping(overrides, "'long_loops'")
+            result.append((_derived(as_mapping(node, "a kernel"), changes, stem), True))
+        result.append((node, False))
+    return result
+
+
+def _derived(node: Mapping, changes: Mapping, stem: Scalar) -> Mapping:
+    """The kernel with the changes, named for its workgroup."""
+    fields = Fields.of(changes, "'long_loops'", SIDECAR_KEYS)
+    sizes = [as_int(item, "a workgroup size") for item in fields.items("workgroup")]
+    base = Fields.of(node, "a kernel", KERNEL_KEYS).scalar("name") or stem
+    name = dataclasses.replace(base, text=f"{base.text}_wg{prod(sizes)}")
+    own = [e for e in node.entries if e.key.text not in ("name", "prefer")]
+    named = Mapping(node.position, (Entry(_scalar(node.position, "name"), name), *own))
+    merged = dataclasses.replace(merge(named, changes), position=node.position)
+    # `none` removes an entry of the kernel or of its defaults, not of both.
+    for key in ("push", "constants"):
+        if node.get(key) is not None and changes.get(key) is not None:
+            merged = without_removed(merged, key, [node])
     return merged
 
 

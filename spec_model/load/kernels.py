@@ -58,9 +58,10 @@ def load_kernel(
     signature: Signature,
     templates: Templates,
     special: Iterable[str] = (),
+    derived: bool = False,
 ) -> Kernel:
     """Reads one kernel. `stem`: the default name. `special`: args of `optional_args` of the op's
-    kernels."""
+    kernels. `derived`: by `long_loops` of another kernel."""
     own = Fields.of(node, "a kernel", KERNEL_KEYS)
     template = own.need_scalar("template")
     templates.need(template)
@@ -79,19 +80,23 @@ def load_kernel(
     name = own.scalar("name") or stem
     scope = signature.scope
     axes = load_axes(fields, signature)
-    placed = dataclasses.replace(scope, storages=True)
+    test_only = fields.flag("test_only", False)
+    never_preferred = derived or test_only
+    workgroup = _workgroup(fields, never_preferred)
+    size = Literal(Kind.INT, prod(workgroup))
+    placed = dataclasses.replace(scope, storages=True).with_value("workgroup_size", size)
     dispatch = _dispatch_scope(placed)
     constants = tuple(_constants(fields, _device_scope(placed)))
     launched = _with_values(_device_scope(dispatch), constants)
     push = tuple(_push(fields, launched, signature, axes))
     repeat = _optional(fields, "repeat", scope, Kind.INT)
-    test_only = fields.flag("test_only", False)
     prefer = _optional(fields, "prefer", _device_scope(scope), Kind.BOOL)
     return Kernel(
         name=check_name(name, "Kernel name", lower=True),
         template=template.text,
         when=_optional(fields, "when", scope, Kind.BOOL),
-        prefer=_NEVER if test_only else prefer,
+        prefer=_NEVER if never_preferred else prefer,
+        loop_iterations=_loop_iterations(fields, _device_scope(dispatch), [*constants, *push]),
         axes=axes.axes,
         where=axes.where,
         auto_inserted=axes.auto_inserted,
@@ -100,7 +105,7 @@ def load_kernel(
         params=_params(own, sidecar, template),
         push=push,
         constants=constants,
-        workgroup=_workgroup(fields),
+        workgroup=workgroup,
         grid=_grid(fields, _with_values(launched, push), own.node.position),
         repeat=repeat,
         concat_offset=_optional(fields, "concat_offset", dispatch, Kind.INT),
@@ -133,6 +138,20 @@ def _dispatch_scope(scope: Scope) -> Scope:
 def _optional(fields: Fields, key: str, scope: Scope, kind: Kind) -> Expr | None:
     scalar = fields.scalar(key)
     return None if scalar is None else parse(scalar, scope, kind)
+
+
+def _loop_iterations(
+    fields: Fields, scope: Scope, named: Iterable[Constant | PushMember]
+) -> Expr | None:
+    """The names of the template's loop conditions: its constants hide names of the spec."""
+    hidden = {each.name for each in named}
+    variables = {name: v for name, v in scope.variables.items() if name not in hidden}
+    scope = _with_values(dataclasses.replace(scope, variables=variables), named)
+    iterations = _optional(fields, "loop_iterations", scope, Kind.INT)
+    if iterations is not None and "i" in iterations.names:
+        message = "'loop_iterations' is the maximum over all dispatches; it cannot depend on 'i'."
+        raise SpecError.at(fields.need_scalar("loop_iterations").position, message)
+    return iterations
 
 
 def _params(own: Fields, sidecar: Mapping | None, template: Scalar) -> dict[str, object]:
@@ -206,7 +225,7 @@ def _constants(fields: Fields, scope: Scope) -> Iterator[Constant]:
         yield Constant(name, 3 + index, value.kind.value, default, value, entry.key.position)
 
 
-def _workgroup(fields: Fields) -> tuple[int, int, int]:
+def _workgroup(fields: Fields, is_optional: bool) -> tuple[int, int, int]:
     node = fields.get("workgroup")
     if node is None:
         return (64, 1, 1)
@@ -223,7 +242,7 @@ def _workgroup(fields: Fields) -> tuple[int, int, int]:
         )
         message += f"at most {MAX_INVOCATIONS} invocations."
         raise SpecError.at(node.position, message)
-    is_optional = fields.get("prefer") is not None or fields.flag("test_only", False)
+    is_optional = is_optional or fields.get("prefer") is not None
     if prod(sizes) > GUARANTEED_INVOCATIONS and not is_optional:
         message = f"The workgroup has {prod(sizes)} invocations; Vulkan guarantees "
         message += (

@@ -13,7 +13,7 @@ from spec_model.load.aliasing import load_in_place, load_view_of, load_view_offs
 from spec_model.load.axes import expand
 from spec_model.load.cases import load_case, load_domain, load_tolerance
 from spec_model.load.checks import check_inserted_calls, check_lets, unused_lets
-from spec_model.load.defaults import completed, special_optional_args
+from spec_model.load.defaults import completed, special_optional_args, with_long_loops
 from spec_model.load.executorch import check_executorch, load_executorch
 from spec_model.load.kernels import load_kernel
 from spec_model.load.operands import builtin_packing_ops, link_packs
@@ -188,7 +188,10 @@ def _kernels(
     if not nodes:
         raise SpecError.at(fields.need("kernels").position, "List of kernels is empty.")
     special = special_optional_args(nodes, templates) & {arg.name for arg in signature.args}
-    kernels = [load_kernel(node, stem, signature, templates, special) for node in nodes]
+    kernels = [
+        load_kernel(node, stem, signature, templates, special, derived)
+        for node, derived in with_long_loops(nodes, stem, templates)
+    ]
     if kernels[-1].prefer is not None:
         message = (
             f"Kernel '{kernels[-1].name}' is the last; "

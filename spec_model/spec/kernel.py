@@ -100,6 +100,7 @@ class Kernel:
     template: str
     when: Expr | None
     prefer: Expr | None  # whether a device prefers this kernel to the following ones
+    loop_iterations: Expr | None  # maximum of an invocation, in all loops together; None: few
     axes: tuple[Axis, ...]  # dtype, storage, then further ones
     where: Expr | None
     auto_inserted: Expr | None  # variants of calls that are inserted, not in graph files

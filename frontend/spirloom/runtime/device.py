@@ -29,6 +29,8 @@ class Device:
     max_storage_buffer_range: int
     max_image_dimension_3d: int
     subgroup_size: int  # invocations
+    # Loop iterations of an invocation after which the driver ends its loops; 0: no limit
+    max_loop_iterations: int
 
 
 def is_available() -> bool:
@@ -66,6 +68,7 @@ def device_of(info: Any) -> Device:
         max_storage_buffer_range=info.max_storage_buffer_range,
         max_image_dimension_3d=info.max_image_dimension_3d,
         subgroup_size=info.subgroup_size,
+        max_loop_iterations=info.max_loop_iterations,
     )
 
 

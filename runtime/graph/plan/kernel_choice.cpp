@@ -109,8 +109,23 @@ Result<KernelSearch> TryKernel(const ops::OpIndex& index, const ops::KernelInfo&
     search.missing_capabilities = Concat({variant->name, " requires ", missing_capabilities});
     return search;
   }
+  if (device.properties.max_loop_iterations != ops::DeviceProperties::kUnlimited) {
+    search.loop_iterations = formulas.LoopIterations(kernel, storage);
+    SPIRLOOM_TRY(formulas.status());
+    if (search.loop_iterations > device.properties.max_loop_iterations) {
+      search.failure = ChoiceFailure::kLoops;
+      return search;
+    }
+  }
   search.choice = {&kernel, *variant};
   return search;
+}
+
+// Whether `found` is reported rather than `reported`. The last kernel is the most general one, so of
+// equal failures the last is reported.
+bool IsReported(const KernelSearch& found, const KernelSearch& reported) {
+  if (found.failure != reported.failure) return found.failure > reported.failure;
+  return found.failure != ChoiceFailure::kLoops || found.loop_iterations < reported.loop_iterations;
 }
 
 enum class Rank : uint8_t { kNone, kPossible, kPreferred, kTuned, kNamed };
@@ -145,8 +160,7 @@ Result<KernelSearch> ChooseKernel(const ops::OpIndex& index, OpCall& call, Stora
   for (const ops::KernelInfo& kernel : call.op().kernels) {
     SPIRLOOM_TRY_ASSIGN(KernelSearch found, TryKernel(index, kernel, call, storage, device));
     if (found.choice.kernel == nullptr) {
-      // The last kernel is the most general one, so of equal failures the last is reported.
-      if (best == Rank::kNone && found.failure >= search.failure) search = std::move(found);
+      if (best == Rank::kNone && IsReported(found, search)) search = std::move(found);
       continue;
     }
     SPIRLOOM_TRY_ASSIGN(const Rank rank, RankOf(kernel, call.formulas(), preferences));

@@ -25,6 +25,7 @@ enum class ChoiceFailure : uint8_t {
   kWhen,     // no kernel with this storage supports the call
   kLibrary,  // the variant `missing_key` of the kernel `missing` is not in a library
   kDevice,   // the device does not support `missing_capabilities`
+  kLoops,    // the kernel's loops need `loop_iterations`, above the device's limit
 };
 
 struct KernelSearch {
@@ -33,6 +34,7 @@ struct KernelSearch {
   std::string missing_capabilities;
   const ops::KernelInfo* missing = nullptr;
   uint64_t missing_key = 0;
+  int64_t loop_iterations = 0;  // minimum over the kernels
 };
 
 // Kernels to prefer if they support a call. Holds references to the names.
@@ -47,8 +49,8 @@ struct KernelPreferences {
 Storage OperandStorage(const ops::OperandInfo& operand, const ops::TensorDesc& tensor,
                        Storage storage);
 
-// Candidates are the kernels that support `storage` and the call and whose variant is in a library
-// and supported by the device. Order of preference: named by the user, tuned, preferred for the
+// Candidates are the kernels that support `storage` and the call, whose variant is in a library and
+// supported by the device, and whose loops the device completes. Order of preference: named by the user, tuned, preferred for the
 // device
 // (`prefer` of the spec), first. Tensors with their own storage have it in their TensorDesc. Fails
 // with kInvalidFile if a formula fails, and with kInternal if registry and variant disagree.
