@@ -121,7 +121,8 @@ def with_long_loops(
     for node in nodes:
         merged = with_defaults(node, templates)
         overrides = merged.get("long_loops")
-        if overrides is not None and merged.get("test_only") is None:
+        is_removed = isinstance(overrides, Scalar) and overrides.text == "none"
+        if overrides is not None and not is_removed and merged.get("test_only") is None:
             changes = as_mapping(overrides, "'long_loops'")
             result.append((_derived(as_mapping(node, "a kernel"), changes, stem), True))
         result.append((node, False))
@@ -129,11 +130,12 @@ def with_long_loops(
 
 
 def _derived(node: Mapping, changes: Mapping, stem: Scalar) -> Mapping:
-    """The kernel with the changes, named for its workgroup."""
-    fields = Fields.of(changes, "'long_loops'", SIDECAR_KEYS)
+    """The kernel with the changes, named for its workgroup, or its dispatches without one."""
+    fields = Fields.of(changes, "'long_loops'", ("template", *SIDECAR_KEYS))
     sizes = [as_int(item, "a workgroup size") for item in fields.items("workgroup")]
     base = Fields.of(node, "a kernel", KERNEL_KEYS).scalar("name") or stem
-    name = dataclasses.replace(base, text=f"{base.text}_wg{prod(sizes)}")
+    suffix = f"wg{prod(sizes)}" if sizes else "repeat"
+    name = dataclasses.replace(base, text=f"{base.text}_{suffix}")
     own = [e for e in node.entries if e.key.text not in ("name", "prefer")]
     named = Mapping(node.position, (Entry(_scalar(node.position, "name"), name), *own))
     merged = dataclasses.replace(merge(named, changes), position=node.position)

@@ -55,6 +55,7 @@ FuzzedDevice DecodeDevice(std::span<const uint8_t, kDeviceBytes> data, const ops
   traits.capabilities = bytes.Word();
   traits.properties.is_cpu = bytes.Below(2) == 1;
   traits.properties.subgroup_size = int64_t{1} << bytes.Below(8);
+  if (bytes.Below(2) == 1) traits.properties.max_loop_iterations = int64_t{1} << bytes.Below(20);
   traits.vulkan_minor = static_cast<uint32_t>(1 + bytes.Below(4));
   traits.max_storage_buffer_range = bytes.AtLeast(traits.max_storage_buffer_range, 5);
   traits.buffer_offset_alignment = uint64_t{16} << bytes.Below(5);
