@@ -98,6 +98,7 @@ def test_manifest_row(project: Project) -> None:
         "workgroup": [64, 1, 1],
         "needs": ["subgroup_basic"],
         "may_need": [],
+        "loop_iterations": False,
         "portable": True,
     }
     assert rows["add_f16_buffer"]["needs"] == ["subgroup_basic"]

@@ -69,7 +69,10 @@ TEST(CacheKeyTest, IncludesAllInputsOfTheModule) {
   changed = variant;
   changed.portable = false;
   add(changed, "text", "version 1");
-  EXPECT_EQ(keys.size(), 10u);
+  changed = variant;
+  changed.loop_iterations = true;
+  add(changed, "text", "version 1");
+  EXPECT_EQ(keys.size(), 11u);
 
   // Positions in the spec, and the variant's key, are not part of the cache key.
   changed = variant;
@@ -77,7 +80,7 @@ TEST(CacheKeyTest, IncludesAllInputsOfTheModule) {
   changed.bindings[0].at = "a.yaml:9:1";
   changed.key = 77;
   add(changed, "text", "version 1");
-  EXPECT_EQ(keys.size(), 10u);
+  EXPECT_EQ(keys.size(), 11u);
 }
 
 TEST(CacheKeyTest, ToolVersionNamesToolsAndPasses) {

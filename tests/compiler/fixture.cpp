@@ -84,6 +84,7 @@ nlohmann::json& CompilerTest::AddVariant(const std::string& id, const std::strin
        {"workgroup", {64, 1, 1}},
        {"needs", nlohmann::json::array()},
        {"may_need", nlohmann::json::array()},
+       {"loop_iterations", false},
        {"portable", true}});
   return variants.back();
 }

@@ -96,6 +96,8 @@ TEST_F(ManifestTest, ErrorsNameTheElement) {
               HasSubstr("variants[1].may_need[0] is \"fp16\", not one of: "));
   EXPECT_EQ(VariantError([](json& v) { v["portable"] = 1; }),
             "variants[1].portable is not true or false.");
+  EXPECT_EQ(VariantError([](json& v) { v["loop_iterations"] = 1; }),
+            "variants[1].loop_iterations is not true or false.");
   EXPECT_THAT(
       VariantError([](json& v) { v["bindings"] = std::vector<json>(17, v["bindings"][0]); }),
       HasSubstr("has 17 elements; the maximum is 16."));

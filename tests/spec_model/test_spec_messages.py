@@ -40,7 +40,7 @@ ERRORS = [
         "kernel:\n  grids: 1\n",
         "10:3",
         "Key 'grids' is unknown in a kernel; known keys "
-        "are: name, template, extends, when, prefer, dtypes, storages, unsupported_storage, axes, "
+        "are: name, template, extends, when, prefer, loop_iterations, long_loops, dtypes, storages, unsupported_storage, axes, "
         "where, auto_inserted, tensors, optional_args, params, push, "
         "constants, workgroup, grid, repeat, concat_offset, needs, portable, test_only.",
     ),
@@ -395,7 +395,7 @@ def test_error_in_a_template_default_is_reported_there(project: Project) -> None
     project.edit("templates/glsl/binary.yaml", "n: numel(y)", "n: numel(z)")
     project.rejects(
         "templates/glsl/binary.yaml:3:12: error: Name 'z' is unknown here; known names are: a, b, "
-        "alpha, y, storage, i, is_cpu, subgroup_size."
+        "alpha, y, storage, i, is_cpu, subgroup_size, max_loop_iterations, workgroup_size."
     )
 
 

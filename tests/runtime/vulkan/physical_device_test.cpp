@@ -32,6 +32,7 @@ TEST_F(PhysicalDeviceTest, DescribesTheDevice) {
   EXPECT_GE(info.max_image_dimension_3d, 256U);
   EXPECT_GE(physical.max_memory_allocation_size, uint64_t{1} << 30);
   EXPECT_GE(info.subgroup_size, 1U);
+  EXPECT_EQ(info.max_loop_iterations, info.name.starts_with("llvmpipe") ? 65535U : 0U);
   EXPECT_GT(info.device_memory, 0U);
   EXPECT_EQ(info.features, pack::CapabilityNames(physical.capabilities));
   // Basic subgroup operations in compute shaders are mandatory.

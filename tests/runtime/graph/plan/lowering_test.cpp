@@ -96,6 +96,33 @@ TEST(Lowering, SelectedKernelsPrecedePreferredKernels) {
   EXPECT_THAT(nodes(subgroup32, {"no_such", "sum"}), ElementsAre("sum@buffer"));
 }
 
+TEST(Lowering, LoopsFitTheDevice) {
+  DeviceTraits device;
+  device.max_workgroup_invocations = device.max_workgroup[0] = 256;
+  const auto nodes = [&device](uint64_t size, Storage storage = Storage::kBuffer) {
+    Builder b;
+    const uint32_t x = b.Input("x", {size});
+    b.file.outputs = {b.Call("test.scan", {TensorArg(x)}, {size})};
+    Result<Plan> plan = LowerFile(b.file, storage, device);
+    return plan.ok() ? NodesOf(*plan) : std::vector{plan.status().message()};
+  };
+  EXPECT_THAT(nodes(1000), ElementsAre("scan@buffer"));
+  device.properties.max_loop_iterations = 200;
+  EXPECT_THAT(nodes(100), ElementsAre("scan_wg64@buffer"));  // preferred
+  EXPECT_THAT(nodes(200), ElementsAre("scan@buffer"));
+  EXPECT_THAT(nodes(201), ElementsAre("scan_wg64@buffer"));
+  // 64 * 199 elements need 200 iterations.
+  EXPECT_THAT(nodes(64 * 199), ElementsAre("scan_wg64@buffer"));
+  EXPECT_THAT(nodes(64 * 199 + 1), ElementsAre("scan_wg256@buffer"));
+  EXPECT_THAT(nodes(256 * 200 + 1),
+              ElementsAre(HasSubstr("The loops of test.scan need 201 iterations for this call; this "
+                                    "device's driver ends an invocation's loops after 200.")));
+  // Textures need more iterations.
+  EXPECT_THAT(nodes(50, Storage::kTexture3D),
+              ElementsAre("copy@buffer", "scan@texture3d", "copy@texture3d"));
+  EXPECT_THAT(nodes(51, Storage::kTexture3D), ElementsAre("scan_wg64@buffer"));
+}
+
 TEST(Lowering, TexturesAreCopiedInAndOutOnce) {
   Builder b;
   const uint32_t x = b.Input("x", {2, 3});
