@@ -26,6 +26,7 @@ from spec_model.expr.types import (
     Value,
     Variable,
 )
+from spec_model.load.signature import DEVICE_PROPERTIES
 from spec_model.op import Op
 from spec_model.spec import Let
 from spec_model.vocabulary import DType, Storage
@@ -90,7 +91,7 @@ MAX_LOOPS = 8
 
 _INDEXED = {Origin.ARG: "arg", Origin.OUTPUT: "output", Origin.LET: "let"}
 _SPECIAL = {"storage": "node_storage", "i": "dispatch"}
-_DEVICE = ("is_cpu", "subgroup_size", "max_loop_iterations")  # in the order of ops::DeviceProperties
+_DEVICE = tuple(DEVICE_PROPERTIES)  # in the order of ops::DeviceProperties
 
 
 def encode(expression: Expr, indices: Mapping[str, int], position: Position) -> bytes:

@@ -67,8 +67,8 @@ class LoopSearch {
     size_t block;
   };
 
-  // Whether the first branch of the loop, or one that repeats it, leaves it for `merge` on a bounded
-  // condition.
+  // Whether the first branch of the loop, or one that repeats it, leaves it for `merge` on a
+  // bounded condition.
   bool IsBounded(uint32_t merge) {
     size_t first = header_;
     while (flow_.blocks()[first].successors.size() == 1 &&
@@ -77,8 +77,8 @@ class LoopSearch {
     }
     if (BoundedExit(first, merge)) return true;
     const std::vector<size_t>& sources = flow_.blocks()[header_].predecessors;
-    return std::ranges::any_of(
-        sources, [&](size_t i) { return i >= header_ && BoundedExit(i, merge); });
+    return std::ranges::any_of(sources,
+                               [&](size_t i) { return i >= header_ && BoundedExit(i, merge); });
   }
 
   bool BoundedExit(size_t block, uint32_t merge) {
@@ -148,9 +148,9 @@ class LoopSearch {
       return true;
     }
     if (!Divergence::IsPure(in)) return false;
-    const std::span<const uint32_t> operands =
-        in.opcode == spv::OpCompositeExtract ? in.words.subspan(3, 1)
-                                             : in.words.subspan(FirstOperand(in));
+    const std::span<const uint32_t> operands = in.opcode == spv::OpCompositeExtract
+                                                   ? in.words.subspan(3, 1)
+                                                   : in.words.subspan(FirstOperand(in));
     const auto bounded = [this](uint32_t operand) { return Bounded(operand); };
     return IsMinimum(in) ? std::ranges::any_of(operands, bounded)
                          : std::ranges::all_of(operands, bounded);
@@ -200,9 +200,8 @@ std::vector<std::string> FindUnboundedLoops(std::span<const uint32_t> module) {
   const auto is_loop = [](const Instruction& in) { return in.opcode == spv::OpLoopMerge; };
   std::vector<std::string> found;
   for (auto begin = all.begin(); begin != all.end();) {
-    auto end = std::find_if(begin, all.end(), [](const Instruction& in) {
-      return in.opcode == spv::OpFunctionEnd;
-    });
+    auto end = std::find_if(begin, all.end(),
+                            [](const Instruction& in) { return in.opcode == spv::OpFunctionEnd; });
     if (std::any_of(begin, end, is_loop)) {
       const std::vector<std::string> loops = LoopSearch(*index, {begin, end}).Run();
       found.insert(found.end(), loops.begin(), loops.end());

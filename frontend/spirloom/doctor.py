@@ -172,11 +172,13 @@ def _listed(title: str, items: list[str]) -> list[str]:
 def _device(i: int, device: Report) -> list[str]:
     lacks = ", ".join(device["lacks"]) or "nothing"
     memory = device["device_memory"] >> 20
+    limit = device["max_loop_iterations"]
+    loops = f", loops to {limit} iterations" if limit else ""
     usable = "" if device["usable"] else "; not usable: Vulkan 1.1 and a compute queue are required"
     return [
         f"Device {i}    {device['name']} ({device['type']}), Vulkan {device['api_version']}, "
         f"{device['driver']}{usable}",
         f"            {memory} MiB, buffers to {device['max_storage_buffer_range'] >> 20} MiB, "
-        f"subgroups of {device['subgroup_size']}; lacks {lacks}",
+        f"subgroups of {device['subgroup_size']}{loops}; lacks {lacks}",
         f"            {device['uuid'] or 'no uuid'} {device['pci']}".rstrip(),
     ]

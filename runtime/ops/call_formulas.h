@@ -14,8 +14,8 @@ namespace spirloom::ops {
 
 // Evaluates the formulas of an op for one call. Total: for any contents of an untrusted graph file,
 // all functions return, and status() contains the first error. Kernels must belong to the op.
-// Refers to `op` and `call`. `device` is only used by Prefer(), LoopIterations(), Push(), Grid() and
-// Constants().
+// Refers to `op` and `call`. `device` is only used by Prefer(), LoopIterations(), Push(), Grid()
+// and Constants().
 class CallFormulas {
  public:
   CallFormulas(const OpInfo& op, const Call& call, const DeviceProperties& device = {});

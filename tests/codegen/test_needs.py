@@ -79,3 +79,27 @@ def test_without_guaranteed_textures(picks: Project) -> None:
     assert "small_f32_buffer" not in kernels(picks, (7, 256), Storage.TEXTURE3D)
     assert "small_f32_buffer" in kernels(picks, (7, 257), Storage.TEXTURE3D)
     assert all(id.endswith("buffer") for id in kernels(picks, (7, 1, 1, 1, 1), Storage.TEXTURE3D))
+
+
+LOOP_SPEC = """\
+# y = x
+op: test.pick
+args: {x: tensor}
+outputs: {y: like x}
+kernel:
+  name: pick
+  template: pick.glsl.j2
+  dtypes: [f32]
+  storages: [buffer]
+  unsupported_storage: {texture: not tested}
+  loop_iterations: x.shape[0]
+  long_loops: {workgroup: [256, 1, 1], loop_iterations: "x.shape[0] // workgroup_size"}
+reference: x
+tests: [{x: [2]}]
+"""
+
+
+def test_long_loops(picks: Project) -> None:
+    picks.write("op_specs/pick.yaml", LOOP_SPEC)
+    assert kernels(picks, (65535,), Storage.BUFFER) == ["f32_buffer"]
+    assert kernels(picks, (65536,), Storage.BUFFER) == ["wg256_f32_buffer", "f32_buffer"]

@@ -34,8 +34,9 @@ size_t CountUnbounded(const std::string& body) {
 TEST(Loops, ConstantsBoundTheTripCount) {
   EXPECT_EQ(CountUnbounded("for (int d = 7; d >= 0; d--) data[d] = n;"), 0u);
   EXPECT_EQ(CountUnbounded("for (int k = lane(); k < 64; k += 8) data[k] = n;"), 0u);
-  EXPECT_EQ(CountUnbounded("for (int k = lane(); k < 64; k += int(gl_WorkGroupSize.x)) data[k] = n;"),
-            0u);
+  EXPECT_EQ(
+      CountUnbounded("for (int k = lane(); k < 64; k += int(gl_WorkGroupSize.x)) data[k] = n;"),
+      0u);
   EXPECT_EQ(CountUnbounded("for (int d = int(gl_WorkGroupSize.x) / 2; d > 0; d /= 2) data[d] = n;"),
             0u);
   EXPECT_EQ(CountUnbounded("for (int k = 0; k < min(4, n); k++) data[k] = n;"), 0u);
@@ -62,8 +63,9 @@ using LoopsErrorTest = CompilerTest;
 
 TEST_F(LoopsErrorTest, IterationsMustBeDeclared) {
   GlslParts parts;
-  parts.body = "float sum = 0.0;\n  for (int k = 0; k < n; k++) sum += x_data[k];\n"
-               "  y_data[i] = sum * SCALE;";
+  parts.body =
+      "float sum = 0.0;\n  for (int k = 0; k < n; k++) sum += x_data[k];\n"
+      "  y_data[i] = sum * SCALE;";
   nlohmann::json& variant = AddVariant("scale_f32_buffer", parts.Text());
   EXPECT_THAT(CompileError(),
               StartsWith("templates/glsl/scale.glsl.j2:21: error: The trip count of this loop is "

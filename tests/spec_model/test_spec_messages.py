@@ -40,8 +40,9 @@ ERRORS = [
         "kernel:\n  grids: 1\n",
         "10:3",
         "Key 'grids' is unknown in a kernel; known keys "
-        "are: name, template, extends, when, prefer, loop_iterations, long_loops, dtypes, storages, unsupported_storage, axes, "
-        "where, auto_inserted, tensors, optional_args, params, push, "
+        "are: name, template, extends, when, prefer, loop_iterations, long_loops, dtypes, "
+        "storages, unsupported_storage, axes, where, auto_inserted, tensors, optional_args, "
+        "params, push, "
         "constants, workgroup, grid, repeat, concat_offset, needs, portable, test_only.",
     ),
     ("kernel:", "kernels:", "10:3", "A list is expected for 'kernels', not a map."),
@@ -56,6 +57,12 @@ ERRORS = [
         "  prefer: is_cpu and subgroup_size == a.rank\n  params: {expr",
         "10:3",
         "Kernel 'add' is the last; it must support every device, without 'prefer'.",
+    ),
+    (
+        "  params: {expr",
+        "  repeat: a.rank\n  loop_iterations: a.rank * i\n  params: {expr",
+        "13:20",
+        "'loop_iterations' is the maximum over all dispatches; it cannot depend on 'i'.",
     ),
     (
         "  params: {expr",

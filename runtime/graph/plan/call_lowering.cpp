@@ -184,7 +184,8 @@ Status CallLowering::ReportFailure(const OpCall& call, const KernelSearch& searc
       return Error(StatusCode::kUnsupported,
                    {"The loops of ", op.name, " need ", search.loop_iterations,
                     " iterations for this call; this device's driver ends an invocation's loops "
-                    "after ", device_.properties.max_loop_iterations,
+                    "after ",
+                    device_.properties.max_loop_iterations,
                     ". Use smaller tensors, or choose another device."});
     case ChoiceFailure::kNone:
     case ChoiceFailure::kStorage:

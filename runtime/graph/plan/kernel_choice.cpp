@@ -121,8 +121,8 @@ Result<KernelSearch> TryKernel(const ops::OpIndex& index, const ops::KernelInfo&
   return search;
 }
 
-// Whether `found` is reported rather than `reported`. The last kernel is the most general one, so of
-// equal failures the last is reported.
+// Whether `found` is reported rather than `reported`. The last kernel is the most general one, so
+// of equal failures the last is reported.
 bool IsReported(const KernelSearch& found, const KernelSearch& reported) {
   if (found.failure != reported.failure) return found.failure > reported.failure;
   return found.failure != ChoiceFailure::kLoops || found.loop_iterations < reported.loop_iterations;

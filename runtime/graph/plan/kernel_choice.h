@@ -50,8 +50,8 @@ Storage OperandStorage(const ops::OperandInfo& operand, const ops::TensorDesc& t
                        Storage storage);
 
 // Candidates are the kernels that support `storage` and the call, whose variant is in a library and
-// supported by the device, and whose loops the device completes. Order of preference: named by the user, tuned, preferred for the
-// device
+// supported by the device, and whose loops the device completes. Order of preference: named by the
+// user, tuned, preferred for the device
 // (`prefer` of the spec), first. Tensors with their own storage have it in their TensorDesc. Fails
 // with kInvalidFile if a formula fails, and with kInternal if registry and variant disagree.
 Result<KernelSearch> ChooseKernel(const ops::OpIndex& index, OpCall& call, Storage storage,

@@ -39,8 +39,8 @@ struct DeviceInfo {
   bool usable = false;                // false: below Vulkan 1.1 or without a compute queue
   std::vector<std::string> features;  // as in `needs` of op specs, e.g. "shader_float16"
   uint32_t subgroup_size = 0;
-  // Loop iterations of an invocation after which the driver ends its loops; 0: no limit. Kernels are
-  // selected accordingly.
+  // Loop iterations of an invocation after which the driver ends its loops; 0: no limit. Kernels
+  // are selected accordingly.
   uint32_t max_loop_iterations = 0;
   uint64_t max_storage_buffer_range = 0;
   uint32_t max_image_dimension_3d = 0;

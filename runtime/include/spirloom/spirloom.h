@@ -260,8 +260,8 @@ typedef struct spirloom_device_info {
   uint32_t driver_version_number;
   uint32_t vendor_id;
   uint32_t device_id;
-  // Loop iterations of an invocation after which the driver ends its loops; 0: no limit. Kernels are
-  // selected accordingly.
+  // Loop iterations of an invocation after which the driver ends its loops; 0: no limit. Kernels
+  // are selected accordingly.
   uint32_t max_loop_iterations;
 } spirloom_device_info;
 

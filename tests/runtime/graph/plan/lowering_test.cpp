@@ -114,9 +114,10 @@ TEST(Lowering, LoopsFitTheDevice) {
   // 64 * 199 elements need 200 iterations.
   EXPECT_THAT(nodes(64 * 199), ElementsAre("scan_wg64@buffer"));
   EXPECT_THAT(nodes(64 * 199 + 1), ElementsAre("scan_wg256@buffer"));
-  EXPECT_THAT(nodes(256 * 200 + 1),
-              ElementsAre(HasSubstr("The loops of test.scan need 201 iterations for this call; this "
-                                    "device's driver ends an invocation's loops after 200.")));
+  EXPECT_THAT(
+      nodes(256 * 200 + 1),
+      ElementsAre(HasSubstr("The loops of test.scan need 201 iterations for this call; this "
+                            "device's driver ends an invocation's loops after 200.")));
   // Textures need more iterations.
   EXPECT_THAT(nodes(50, Storage::kTexture3D),
               ElementsAre("copy@buffer", "scan@texture3d", "copy@texture3d"));
