@@ -16,6 +16,7 @@ from spec_model.expr.types import (
     Expr,
     Kind,
     ListOf,
+    Literal,
     Logic,
     Origin,
     Variable,
@@ -135,13 +136,14 @@ def follows_shapes(op: Op) -> bool:
     """Whether the plan of a call depends on shapes, apart from push constants and dispatch sizes.
 
     This is the case if the kernel, the count of dispatches or a specialization constant depends on
-    them. Shapes of packed weights are constant.
+    them. Shapes of packed weights are constant. Kernels that no device prefers do not count.
     """
     lets = {step.name: step.value for step in op.steps if isinstance(step, Let)}
     packed = packed_constants(op, op.kernels)
     return any(
         _reads_size(expression, lets, packed)
         for kernel in op.kernels
+        if not (isinstance(kernel.prefer, Literal) and not kernel.prefer.value)
         for expression in _plan_expressions(kernel)
     )
 
