@@ -99,40 +99,47 @@ class LoopSearch {
       return BoundedCondition(in.Word(3)) || BoundedCondition(in.Word(4));
     if (in.opcode == spv::OpSGreaterThan && IsHalved(in.Word(3))) return Bounded(in.Word(4));
     if (!IsLess(in.opcode)) return Bounded(id);
-    return Bounded(in.Word(4)) && (BoundedStep(in.Word(3)) || Bounded(in.Word(3)));
+    const bool is_variable = PhiOfLoop(in.Word(3)) != nullptr;
+    return Bounded(in.Word(4)) && (is_variable ? BoundedStep(in.Word(3)) : Bounded(in.Word(3)));
   }
 
-  // Whether `id` is a variable of this loop with a bounded step, whatever its initial value.
-  bool BoundedStep(uint32_t id) {
+  // The variable of this loop with this id, or null.
+  const Instruction* PhiOfLoop(uint32_t id) const {
     const auto found = definitions_.find(id);
-    if (found == definitions_.end() || found->second.in->opcode != spv::OpPhi ||
-        found->second.block != header_) {
-      return false;
-    }
-    const Instruction& phi = *found->second.in;
-    seen_.insert(id);
-    bool bounded = true;
+    const bool is_variable = found != definitions_.end() &&
+                             found->second.in->opcode == spv::OpPhi &&
+                             found->second.block == header_;
+    return is_variable ? found->second.in : nullptr;
+  }
+
+  // The ids of a variable's values after an iteration.
+  std::vector<uint32_t> NextValues(const Instruction& phi) const {
+    std::vector<uint32_t> values;
     for (size_t i = 3; i + 1 < phi.words.size(); i += 2) {
-      if (flow_.BlockOf(phi.Word(i + 1)) >= header_) bounded = bounded && Bounded(phi.Word(i));
+      if (flow_.BlockOf(phi.Word(i + 1)) >= header_) values.push_back(phi.Word(i));
     }
-    return bounded;
+    return values;
+  }
+
+  // Whether a variable of this loop has a bounded step, whatever its initial value.
+  bool BoundedStep(uint32_t id) {
+    seen_.insert(id);
+    return std::ranges::all_of(NextValues(*PhiOfLoop(id)),
+                               [this](uint32_t value) { return Bounded(value); });
   }
 
   // Whether the loop halves the variable, so that it is 0 after 32 iterations.
   bool IsHalved(uint32_t id) const {
-    const auto found = definitions_.find(id);
-    if (found == definitions_.end() || found->second.in->opcode != spv::OpPhi) return false;
-    const Instruction& phi = *found->second.in;
-    for (size_t i = 3; i + 1 < phi.words.size(); i += 2) {
-      if (flow_.BlockOf(phi.Word(i + 1)) < header_) continue;
-      const auto next = definitions_.find(phi.Word(i));
-      if (next == definitions_.end()) return false;
-      const Instruction& step = *next->second.in;
-      const bool shifts = step.opcode == spv::OpShiftRightArithmetic ||
-                          step.opcode == spv::OpShiftRightLogical || step.opcode == spv::OpSDiv;
-      if (!shifts || step.Word(3) != id || index_.ConstantValue(step.Word(4)) == 0) return false;
-    }
-    return found->second.block == header_;
+    const Instruction* phi = PhiOfLoop(id);
+    return phi != nullptr && std::ranges::all_of(NextValues(*phi), [&](uint32_t value) {
+             const auto next = definitions_.find(value);
+             if (next == definitions_.end()) return false;
+             const Instruction& step = *next->second.in;
+             const bool divides = step.opcode == spv::OpShiftRightArithmetic ||
+                                  step.opcode == spv::OpShiftRightLogical ||
+                                  step.opcode == spv::OpSDiv;
+             return divides && step.Word(3) == id && index_.ConstantValue(step.Word(4)) != 0;
+           });
   }
 
   // Whether the value depends only on constants, the workgroup size and variables of loops.

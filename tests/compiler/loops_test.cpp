@@ -68,7 +68,7 @@ TEST_F(LoopsErrorTest, IterationsMustBeDeclared) {
       "  y_data[i] = sum * SCALE;";
   nlohmann::json& variant = AddVariant("scale_f32_buffer", parts.Text());
   EXPECT_THAT(CompileError(),
-              StartsWith("templates/glsl/scale.glsl.j2:21: error: The trip count of this loop is "
+              StartsWith("templates/glsl/scale.glsl.j2:24: error: The trip count of this loop is "
                          "not a constant. Declare the maximum iterations of an invocation, in all "
                          "loops together, as `loop_iterations` of the kernel or its template's "
                          "defaults: some drivers limit them.   (scale_f32_buffer)"));
