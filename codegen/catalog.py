@@ -16,7 +16,6 @@ from spec_model.expr.types import (
     Expr,
     Kind,
     ListOf,
-    Literal,
     Logic,
     Origin,
     Variable,
@@ -143,7 +142,7 @@ def follows_shapes(op: Op) -> bool:
     return any(
         _reads_size(expression, lets, packed)
         for kernel in op.kernels
-        if not (isinstance(kernel.prefer, Literal) and not kernel.prefer.value)
+        if not (kernel.derived or kernel.test_only)
         for expression in _plan_expressions(kernel)
     )
 

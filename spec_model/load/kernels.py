@@ -111,6 +111,7 @@ def load_kernel(
         concat_offset=_optional(fields, "concat_offset", dispatch, Kind.INT),
         needs=frozenset(as_word(item, Capability, "Capability") for item in fields.items("needs")),
         portable=fields.flag("portable", True),
+        derived=derived,
         test_only=test_only,
         position=name.position if own.get("name") else own.node.position,
     )

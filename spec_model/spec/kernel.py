@@ -117,6 +117,7 @@ class Kernel:
     concat_offset: Expr | None
     needs: frozenset[Capability]
     portable: bool
+    derived: bool  # by `long_loops` of another kernel; never preferred
     test_only: bool  # never preferred, and only in libraries of tests
     position: Position
     index: int = 0  # in its library

@@ -68,7 +68,8 @@ def _entry(target: Target, template: str, old: _Spec, entry: Entry, span: range)
         case "kernel", Mapping() as kernel:
             yield from _kernel(template, old, kernel, range(span.start + 1, span.stop))
         case "kernels", Sequence(items=items):
-            chosen = target.like.kernels.index(general_kernel(target.like))
+            listed = [kernel for kernel in target.like.kernels if not kernel.derived]
+            chosen = listed.index(general_kernel(target.like))
             starts = [*(item.position.line - 1 for item in items), span.stop]
             kernel_span = range(starts[chosen], starts[chosen + 1])
             yield from _kernel(template, old, as_mapping(items[chosen], "a kernel"), kernel_span)
