@@ -123,7 +123,7 @@ def save(
     encoder = _Encoder(methods, data_path.name if external_data else None)
     try:
         with replaced_together([data_path, path] if external_data else [path]) as streams:
-            encoder.write(*reversed(streams), report=report)
+            encoder.write(streams[-1], streams[0] if external_data else None, report)
     except OSError as error:
         raise ImportFailure(
             f"Cannot write {error.filename or path}: {error.strerror or error}."

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from spirloom.errors import ImportFailure
-from spirloom.family import Config, RearrangedSource, StoredTensor
+from spirloom.family import Config, RearrangedSource, StoredTensor, floats_of
 from spirloom.family.config import FULL, LLAMA, SLIDING
 from spirloom.family.rope import RotaryEmbedding
 from spirloom.gguf.config import read_config as read_gguf
@@ -113,10 +113,9 @@ def test_fused_matrices_are_split() -> None:
     for stored in formats:
         source = RearrangedSource(Tensors(qkv_proj=stored), of)
         parts = [source.read(f"model.layers.0.self_attn.{each}_proj.weight") for each in "qkv"]
-        floats = [part if isinstance(part, np.ndarray) else part.floats() for part in parts]
+        floats = [floats_of(part) for part in parts]
         assert [len(part) for part in floats] == [64, 32, 32]
-        together = stored if isinstance(stored, np.ndarray) else stored.floats()
-        np.testing.assert_array_equal(np.concatenate(floats), together)
+        np.testing.assert_array_equal(np.concatenate(floats), floats_of(stored))
     short = RearrangedSource(Tensors(qkv_proj=whole[:120]), of)
     with pytest.raises(ImportFailure, match="qkv_proj.weight' has 120 rows; expected 128 by the"):
         short.read("model.layers.0.self_attn.k_proj.weight")

@@ -273,10 +273,10 @@ def test_compressed_members_of_program_archives(
                 how = zipfile.ZIP_LZMA if name == weight else zipfile.ZIP_STORED
                 archive.writestr(name, changes.get("weight", data) if name == weight else data, how)
         if "damage" in changes:
-            data = bytearray(path.read_bytes())
-            begin = data.index(weight.encode()) + len(weight) + 12
-            data[begin : begin + 8] = changes["damage"]
-            path.write_bytes(data)
+            content = bytearray(path.read_bytes())
+            begin = content.index(weight.encode()) + len(weight) + 12
+            content[begin : begin + 8] = changes["damage"]
+            path.write_bytes(content)
         code, _, err = run(capsys, "import", str(path), "-o", str(tmp_path / "m.slg"))
         return err if code else ""
 

@@ -166,7 +166,8 @@ def make(choose: random.Random) -> dict[str, bytes]:
             writer.add()
         except OpError:  # not computed by any operator, such as a rank that is too large
             continue
-    graph, used = writer.graph, set()
+    graph = writer.graph
+    used: set[Tensor] = set()
     for node in graph.nodes:
         used.update(node.inputs())
     graph.outputs = [t for node in graph.nodes for t in node.outputs if t not in used][-3:]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from spirloom.ir import Array
 
+from tests.frontend import reference_run
 from tests.fuzz import campaign
 from tests.oracles import onnx_nodes, passes, torch_calls
 
@@ -33,7 +34,7 @@ def test_results_equal_those_of_the_oracle(name: str, tmp_path: Path) -> None:
 def test_differences_are_findings() -> None:
     """An oracle that accepts everything would find nothing."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(onnx_nodes.reference_run, "run", _wrong(onnx_nodes.reference_run.run))
+        patch.setattr(reference_run, "run", _wrong(reference_run.run))
         for target in (onnx_nodes.TARGET, torch_calls.TARGET):
             assert campaign.campaign(target, seed=1, count=4).findings
 

@@ -113,9 +113,9 @@ def test_models_are_imported_on_first_use(
     def cached() -> list[Path]:
         return sorted((tmp_path / "spirloom/models").glob("*.slg"))
 
-    def generated(**options: int) -> list[int]:
-        made = spirloom.LLM(source, tokenizer=Letters(), runtime=runtime, **options)
-        assert made.context == options.get("context", CONTEXT)
+    def generated(context: int | None = None) -> list[int]:
+        made = spirloom.LLM(source, tokenizer=Letters(), runtime=runtime, context=context)
+        assert made.context == (context or CONTEXT)
         return list(made.generate_tokens(PROMPT, tokens=5))
 
     assert generated() == expected

@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from spirloom.family.config import Config
 from spirloom.family.methods import LanguageOptions, context_of, import_methods, make_methods
-from spirloom.family.weights import RearrangedSource, StoredTensor, Weights, WeightSource
+from spirloom.family.weights import (
+    RearrangedSource,
+    StoredTensor,
+    Weights,
+    WeightSource,
+    floats_of,
+)
 
 __all__ = [
     "Config",
@@ -17,6 +23,7 @@ __all__ = [
     "WeightSource",
     "Weights",
     "context_of",
+    "floats_of",
     "import_methods",
     "make_methods",
 ]

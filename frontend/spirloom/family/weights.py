@@ -108,10 +108,10 @@ class Weights:
             or not how.fits(stored.shape)
         ):
             return Matrix(name, stored, self.dtype)
-        return Matrix(name, how.rounded(_floats(stored)), self.dtype)
+        return Matrix(name, how.rounded(floats_of(stored)), self.dtype)
 
-    def _floats(self, name: str, shape: Shape) -> Array:
-        return _floats(self._read(name, shape))
+    def floats_of(self, name: str, shape: Shape) -> Array:
+        return floats_of(self._read(name, shape))
 
     def _read(self, name: str, shape: Shape) -> StoredTensor:
         if not self._source.has(name):
@@ -208,7 +208,7 @@ class RearrangedSource:
         if self._column_order is not None and any(part in name for part in _PERMUTED):
             stored = _reordered(stored, self._column_order, self.name_in_file(name))
         if self._offset and name.endswith("norm.weight"):
-            stored = _floats(stored).astype(np.float32) + np.float32(self._offset)
+            stored = floats_of(stored).astype(np.float32) + np.float32(self._offset)
         return stored
 
     def _stored_name(self, name: str) -> tuple[str, _FusedPart | None]:
@@ -279,7 +279,8 @@ def _rows(stored: StoredTensor, index: slice | Array) -> StoredTensor:
     return stored.rows(index) if isinstance(stored, QuantizedMatrix) else rows_of(stored, index)
 
 
-def _floats(stored: StoredTensor) -> Array:
+def floats_of(stored: StoredTensor) -> Array:
+    """The floats of a stored tensor, dequantized."""
     if isinstance(stored, QuantizedMatrix):
         return stored.floats()
     return stored.array() if isinstance(stored, Deferred) else stored

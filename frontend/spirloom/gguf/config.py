@@ -21,7 +21,7 @@ from spirloom.family.rope import (
     with_no_rope_layers,
     yarn,
 )
-from spirloom.family.weights import StoredTensor
+from spirloom.family.weights import StoredTensor, floats_of
 from spirloom.gguf.blocks import BLOCKS, decode_rows, deferred_rows, type_name
 from spirloom.gguf.file import GgufFile
 from spirloom.quantized_weights import QuantizedMatrix
@@ -226,8 +226,7 @@ class _ConfigReader:
         frequencies = rotation.frequencies
         for name in (ROPE_FACTORS, self._context_factors()):
             if name in self._file.tensors:
-                stored = read_tensor(self._file, name)
-                factors = stored.floats() if isinstance(stored, QuantizedMatrix) else stored
+                factors = floats_of(read_tensor(self._file, name))
                 frequencies = divide_by_factors(frequencies, factors, f"Tensor {name!r}")
         return replace(rotation, frequencies=frequencies)
 

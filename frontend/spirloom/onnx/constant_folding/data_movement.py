@@ -137,7 +137,7 @@ def split_sizes(ctx: NodeContext, length: int) -> list[int]:
 
 @folds("NonZero")
 def _non_zero(ctx: NodeContext, inputs: list[Array]) -> Array:
-    ctx.check_size([inputs[0].ndim, np.count_nonzero(inputs[0])], np.dtype(np.int64).itemsize)
+    ctx.check_size([inputs[0].ndim, int(np.count_nonzero(inputs[0]))], np.dtype(np.int64).itemsize)
     return np.array(np.nonzero(inputs[0]), dtype=np.int64)
 
 

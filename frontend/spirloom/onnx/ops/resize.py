@@ -226,7 +226,8 @@ def _weights(ctx: NodeContext, axis: Axis, mode: str) -> Array:
 
 def _kernel(distance: Array, mode: str, a: float) -> Array:
     if mode == "linear":
-        return np.maximum(1 - distance, 0)
+        triangle: Array = np.maximum(1 - distance, 0)
+        return triangle
     near = (a + 2) * distance**3 - (a + 3) * distance**2 + 1
     far = a * distance**3 - 5 * a * distance**2 + 8 * a * distance - 4 * a
     return np.where(distance <= 1, near, np.where(distance < 2, far, 0))

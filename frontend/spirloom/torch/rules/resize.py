@@ -42,7 +42,8 @@ def _factors(ctx: CallContext, op: str) -> dict[str, object]:
 
 
 def _triangle(x: Array) -> Array:
-    return np.maximum(1 - np.abs(x), 0)
+    found: Array = np.maximum(1 - np.abs(x), 0)
+    return found
 
 
 def _cubic(x: Array) -> Array:
@@ -95,4 +96,5 @@ def _filter_matrix(op: str, size: int, out: int, factor: Item, align_corners: bo
     weights = function((index - centers[:, None] + 0.5) / widening)
     weights = np.where((index >= first) & (index < end), weights, 0)
     total = weights.sum(axis=1, keepdims=True)
-    return np.divide(weights, total, where=total != 0, out=np.zeros_like(weights))
+    normalized: Array = np.divide(weights, total, where=total != 0, out=np.zeros_like(weights))
+    return normalized
