@@ -31,7 +31,7 @@ std::string Packed(const PackedOperand& operand) {
 std::string Packed(const PackedKernel& kernel) {
   std::string text =
       Text(kernel.name) + Integer(0) + Integer(2) + Integer(0);  // buffers, no push constants
-  text += std::string(5, '\0');  // no when, prefer, repeat, concat_offset, axes
+  text += std::string(6, '\0');  // no when, prefer, loop_iterations, repeat, concat_offset, axes
   text += Integer(kernel.operands.size());
   for (const PackedOperand& operand : kernel.operands) text += Packed(operand);
   text += std::string(2, '\0');  // no push constants, no specialization constants
