@@ -23,7 +23,7 @@ from pathlib import Path
 
 # runtime/pack/pack_format.h
 PACK_MAGIC = b"SLPK"
-PACK_VERSION = 7
+PACK_VERSION = 8
 _HEADER = struct.Struct("<4s I Q Q 8I 8x")
 _VARIANT = struct.Struct("<16x I I 40x")  # offset of the name, index of the module
 _MODULE = struct.Struct("<Q I I I 4x Q")
