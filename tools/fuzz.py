@@ -47,6 +47,8 @@ PYTHON = {
     "pte_import": Target("import of ExecuTorch programs (.pte, .bpte)"),
     "torch_import": Target("import of PyTorch exported programs (.pt2)"),
     "op_specs": Target("code generation from operator specs and templates"),
+    "attention": Target("spellings of attention compared with PyTorch", oracle=True),
+    "dynamic_sizes": Target("ONNX models at every size of a range", oracle=True),
     "onnx_nodes": Target("ONNX nodes compared with ONNX Runtime", oracle=True),
     "torch_calls": Target("calls of ATen operators compared with PyTorch", oracle=True),
     "passes": Target("graphs compared with the same graphs without optimization", oracle=True),

@@ -11,6 +11,7 @@ from spirloom.sizes import SizeExpr, Symbol
 
 MAX_DIVISOR = 1024  # above the hop sizes of audio models
 MAX_FACTOR = 16
+_CONSECUTIVE = 4  # sizes
 _MAX_PAIRS = 64  # alternatives of a wanted pair of sizes
 
 
@@ -31,7 +32,8 @@ def floor_fit(symbol: Symbol, known: Mapping[int, int]) -> FloorFit | None:
     """The division of the smallest factor with the values `known` by size, if there is one.
 
     It is determined if no other offset fits, and if the samples contain a step of the value, from
-    one size to the next, in each part of the symbol's range. A wrong slope would move one of them.
+    one size to the next, in each part of the symbol's range, and consecutive sizes at both ends. A
+    wrong slope would move one of the steps; a periodic value differs between consecutive sizes.
     """
     for factor, divisor, only in _slopes(known):
         offsets = _offsets(factor, divisor, known)
@@ -42,10 +44,17 @@ def floor_fit(symbol: Symbol, known: Mapping[int, int]) -> FloorFit | None:
         offset = min(offsets, key=abs)
         parts = 2 if only and abs(factor) == 1 else 8
         wanted = () if len(known) == len(step.sizes) else step.unseen_steps(offset, known, parts)
+        wanted += _unseen_ends(step.sizes, known)
         constant = ((offset, ()),) if offset else ()
         expr = SizeExpr(((factor, (symbol.name,)), *constant), divisor)
         return FloorFit(symbol.name, None if wanted else expr, wanted)
     return None
+
+
+def _unseen_ends(sizes: range, known: Mapping[int, int]) -> tuple[tuple[tuple[int, ...], ...], ...]:
+    """The consecutive sizes at both ends of the range, if one of them is not known."""
+    ends = (tuple(sizes[:_CONSECUTIVE]), tuple(sizes[-_CONSECUTIVE:]))
+    return tuple((end,) for end in ends if not all(size in known for size in end))
 
 
 def _slopes(known: Mapping[int, int]) -> Iterator[tuple[int, int, bool]]:

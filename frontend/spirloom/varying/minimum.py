@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import zip_longest
+from math import prod
 
 import numpy as np
 
@@ -38,13 +39,31 @@ def check_minimum(
     """
     stated = {tensor.name: tensor for tensor in graph.outputs}
     for tensor in smallest.outputs:
-        by_formula = stated.get(tensor.name, tensor)
-        if by_formula.shape != tensor.shape:
-            what = f"output '{tensor.name}' is {tensor}, and {by_formula} by its formula"
+        computed = stated.get(tensor.name, tensor)
+        if computed.shape != tensor.shape:
+            what = f"output '{tensor.name}' is {tensor}, and {computed} by its formula"
             _refuse(what, sizes, small_sizes)
     for node, other in zip_longest(_computing(smallest), _computing(small)):
         if node is None or other is None or not _same(node, other):
             _refuse(f"{_text(node)} takes the place of {_text(other)}", sizes, small_sizes)
+    by_formula = _element_counts(graph)
+    for (name, op), counts in _element_counts(smallest).items():
+        formula = by_formula.get((name, op), counts)
+        if formula != counts:
+            what = (
+                f"tensors of node '{name}' ({op}) have {counts} elements, and {formula} by formula"
+            )
+            _refuse(what, sizes, small_sizes)
+
+
+def _element_counts(graph: Graph) -> dict[tuple[str, str], list[int]]:
+    """The elements of the tensors of nodes that compute, by name and operator: passes do not change
+    them."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for node in _computing(graph):
+        tensors = (*node.inputs(), *node.outputs)
+        found.setdefault((node.name, node.op), []).extend(prod(t.shape) for t in tensors)
+    return found
 
 
 def _text(node: Node | None) -> str:
