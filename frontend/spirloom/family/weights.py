@@ -110,7 +110,7 @@ class Weights:
             return Matrix(name, stored, self.dtype)
         return Matrix(name, how.rounded(floats_of(stored)), self.dtype)
 
-    def floats_of(self, name: str, shape: Shape) -> Array:
+    def _floats(self, name: str, shape: Shape) -> Array:
         return floats_of(self._read(name, shape))
 
     def _read(self, name: str, shape: Shape) -> StoredTensor:
