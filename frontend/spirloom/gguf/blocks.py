@@ -166,7 +166,7 @@ def _q5_k(blocks: Array) -> Array:
     high = blocks[:, :, None, 16:48] >> np.arange(8, dtype=np.uint8)[:, None] & 1
     runs = blocks[:, :, 48:].reshape(*blocks.shape[:2], 4, 32)
     low = np.stack([runs & 15, runs >> 4], axis=3).reshape(*blocks.shape[:2], 8, 32)
-    steps = np.bitwise_or(low, high << 4).astype(np.int8) - np.int8(16)
+    steps: Array = np.bitwise_or(low, high << 4).astype(np.int8) - np.int8(16)
     return steps.reshape(len(steps), -1)
 
 
