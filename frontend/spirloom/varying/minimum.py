@@ -46,24 +46,31 @@ def check_minimum(
     for node, other in zip_longest(_computing(smallest), _computing(small)):
         if node is None or other is None or not _same(node, other):
             _refuse(f"{_text(node)} takes the place of {_text(other)}", sizes, small_sizes)
-    by_formula = _element_counts(graph)
-    for (name, op), counts in _element_counts(smallest).items():
-        formula = by_formula.get((name, op), counts)
-        if formula != counts:
-            what = (
-                f"tensors of node '{name}' ({op}) have {counts} elements, and {formula} by formula"
-            )
-            _refuse(what, sizes, small_sizes)
+    by_formula = _extents(graph)
+    for (name, op), extents in _extents(smallest).items():
+        formula = by_formula.get((name, op), extents)
+        if formula != extents:
+            what = f"node '{name}' ({op}) computes {_extents_text(extents)}"
+            _refuse(f"{what}, and by formula {_extents_text(formula)}", sizes, small_sizes)
 
 
-def _element_counts(graph: Graph) -> dict[tuple[str, str], list[int]]:
-    """The elements of the tensors of nodes that compute, by name and operator: passes do not change
-    them."""
-    found: dict[tuple[str, str], list[int]] = {}
+Extents = list[tuple[int, bool]]
+
+
+def _extents(graph: Graph) -> dict[tuple[str, str], Extents]:
+    """What no pass changes of the nodes that compute, by name and operator: the elements of each
+    output, and whether an input is empty."""
+    found: dict[tuple[str, str], Extents] = {}
     for node in _computing(graph):
-        tensors = (*node.inputs(), *node.outputs)
-        found.setdefault((node.name, node.op), []).extend(prod(t.shape) for t in tensors)
+        empty = any(0 in tensor.shape for tensor in node.inputs())
+        extents = found.setdefault((node.name, node.op), [])
+        extents.extend((prod(tensor.shape), empty) for tensor in node.outputs)
     return found
+
+
+def _extents_text(extents: Extents) -> str:
+    parts = (f"{n} elements{' of an empty tensor' if empty else ''}" for n, empty in extents)
+    return " and ".join(parts)
 
 
 def _text(node: Node | None) -> str:
