@@ -262,7 +262,7 @@ typedef struct spirloom_device_info {
   uint32_t device_id;
   // Loop iterations of an invocation after which the driver ends its loops; 0: no limit. Kernels
   // are selected accordingly.
-  uint32_t max_loop_iterations;
+  uint64_t max_loop_iterations;
 } spirloom_device_info;
 
 // A snapshot of the devices of this machine.
