@@ -346,7 +346,7 @@ def test_inputs_whose_sizes_are_multiples_of_a_symbol() -> None:
     module, size = Halving().eval(), 4 * torch.export.Dim("size", min=1, max=5)
     shapes = ({2: size, 3: size},)
     model = spirloom.load(export(module, (torch.randn(1, 3, 8, 8),), dynamic_shapes=shapes))
-    for side in (20, 4, 12):
+    for side in (20, 8, 12):
         x = torch.randn(1, 3, side, side)
         with torch.no_grad():
             wanted = module(x).numpy()
