@@ -57,7 +57,7 @@ struct Variant {
   uint64_t needs = 0;     // from the spec; bit i: pack::Capability i
   uint64_t may_need = 0;  // implied by dtypes; required only if the compiled module uses them
   bool loop_iterations = false;  // the spec declares the iterations of its loops
-  bool portable = true;   // false: skipped if glslang does not support it
+  bool portable = true;          // false: skipped if glslang does not support it
 };
 
 struct Manifest {
