@@ -194,7 +194,8 @@ CASES = {
         lambda outputs: best_anchor(outputs["537"]),
     ),
     "ddddocr_common": captcha("ddddocr/common.onnx", "CHARSET_BETA"),
-    "ddddocr_common_old": captcha("ddddocr/common_old.onnx", "CHARSET_OLD", 1e-3),
+    # Its LSTM has float activations here, quantized ones in ONNX Runtime.
+    "ddddocr_common_old": captcha("ddddocr/common_old.onnx", "CHARSET_OLD", 6e-3),
     "ddddocr_common_det": Case(
         "ddddocr/common_det.onnx",
         captcha_boxes,
