@@ -94,14 +94,17 @@ class Signal(nn.Module):  # type: ignore[misc]
 NETWORKS: dict[str, tuple[Callable[[], Any], dict[str, int]]] = {
     "convolutions": (
         Convolutions,
-        {"convolution_i8": 2, "max_pool2d": 1, "linear_i8": 1, "view": 1},
+        {"convolution_i8": 2, "max_pool2d": 1, "linear_i8": 1, "flatten.using_ints": 1},
     ),
     "relu": (lambda: InvertedResidual(nn.ReLU), {"convolution_i8": 4, "add_i8": 1}),
     "relu6": (
         lambda: InvertedResidual(nn.ReLU6),
         {"convolution_i8": 4, "add_i8": 1, "rescale_i8": 3},
     ),
-    "decoder": (Decoder, {"convolution_i8": 2, "average_pool_i8": 1, "linear_i8": 1, "view": 1}),
+    "decoder": (
+        Decoder,
+        {"convolution_i8": 2, "average_pool_i8": 1, "linear_i8": 1, "flatten.using_ints": 1},
+    ),
     "signal": (Signal, {"convolution_i8": 2, "select.int": 1}),
 }
 
