@@ -157,10 +157,10 @@ STEPS: dict[str, Callable[[], bool]] = {
     "cases": check_cases,
     "faults": check_faults,
     "sanitizers": check_sanitizers,
-    "fuzz": check_fuzz,
     "oldest_torch": check_oldest_torch,
     "pretrained": check_pretrained,
     "real_networks": check_real_networks,
+    "fuzz": check_fuzz,  # the oracles use the environment of the PyTorch tests
     "executorch": check_executorch,
 }
 

@@ -9,7 +9,6 @@ from spirloom import __version__
 from spirloom.errors import Unsupported
 from spirloom.ir import Graph, Storage, Tensor
 from spirloom.ops import OpLibrary
-from spirloom.passes import optimize
 from spirloom.pte.delegate_binding import RULES as OWN_RULES
 from spirloom.pte.delegate_binding import (
     BoundCall,
@@ -31,7 +30,7 @@ from spirloom.pte.method import method_of
 from spirloom.pte.reader import program_of
 from spirloom.terminal import Report, silent
 from spirloom.torch import argument_binding
-from spirloom.torch.build import symbols_of
+from spirloom.torch.build import optimize_program, symbols_of
 from spirloom.torch.context import CallContext
 from spirloom.torch.importer import Importer
 from spirloom.torch.options import Options
@@ -55,17 +54,7 @@ def import_method(
     program = program_of(file, method_of(file, method), library)
     symbols_of(program, options)  # rejects dim options: sizes are the program's maximum sizes
     graph = ProgramImporter(program, library, options, {}).run(report)
-    optimize(
-        graph,
-        library,
-        options.fp16,
-        options.skip,
-        report,
-        options.quantize,
-        keep_float32=options.keep_float32,
-    )
-    for tensor in graph.tensors():
-        tensor.storage = storage
+    optimize_program(graph, library, options, storage, report)
     return graph
 
 

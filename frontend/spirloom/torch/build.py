@@ -32,23 +32,35 @@ def build(
 
     def make(chosen: Mapping[str, int]) -> Graph:
         graph = plain(chosen)
-        optimize(
-            graph,
-            library,
-            options.fp16,
-            options.skip,
-            report,
-            options.quantize,
-            sizes_vary=bool(symbols),
-            keep_float32=options.keep_float32,
-        )
-        for tensor in graph.tensors():
-            tensor.storage = storage
+        optimize_program(graph, library, options, storage, report, sizes_vary=bool(symbols))
         return graph
 
     graph = generalize(make, symbols, library, plain) if symbols else make({})
     log_float32(graph, options.keep_float32)
     return optimize_sizes(graph, library, options.skip) if symbols else graph
+
+
+def optimize_program(
+    graph: Graph,
+    library: OpLibrary,
+    options: Options,
+    storage: Storage | None,
+    report: Report,
+    sizes_vary: bool = False,
+) -> None:
+    """Applies the passes and the storage that the options select, in place."""
+    optimize(
+        graph,
+        library,
+        options.fp16,
+        options.skip,
+        report,
+        options.quantize,
+        sizes_vary=sizes_vary,
+        keep_float32=options.keep_float32,
+    )
+    for tensor in graph.tensors():
+        tensor.storage = storage
 
 
 def symbols_of(program: Program, options: Options) -> tuple[dict[str, int], list[Symbol]]:
