@@ -258,10 +258,17 @@ NETWORKS: dict[str, Network] = {
 
 def make_network(name: str) -> tuple[torch.nn.Module, Tensors]:
     """The module of a network in eval mode, and its arguments; deterministic."""
+    return initialized(NETWORKS[name].make, std=0.1)
+
+
+def initialized(
+    make: Callable[[], tuple[torch.nn.Module, Tensors]], std: float
+) -> tuple[torch.nn.Module, Tensors]:
+    """A module in eval mode, and its arguments; deterministic. Parameters of zeros are random."""
     torch.manual_seed(0)
-    module, inputs = NETWORKS[name].make()
+    module, inputs = make()
     module = module.eval().requires_grad_(False)
     for parameter in module.parameters():
         if not parameter.any():  # zeros would hide errors of all previous layers
-            parameter.normal_(std=0.1)
+            parameter.normal_(std=std)
     return module, inputs

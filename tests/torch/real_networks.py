@@ -13,7 +13,7 @@ import torch
 import transformers as hf
 
 from tests.torch.inception import InceptionV3
-from tests.torch.networks import Named, Tensors, ids, image
+from tests.torch.networks import Named, Tensors, ids, image, initialized
 
 VOCABULARY = 1000
 
@@ -194,10 +194,4 @@ REAL_NETWORKS: dict[str, RealNetwork] = {
 
 def make_real_network(name: str) -> tuple[torch.nn.Module, Tensors]:
     """The module of a network in eval mode, and its arguments; deterministic."""
-    torch.manual_seed(0)
-    module, inputs = REAL_NETWORKS[name].make()
-    module = module.eval().requires_grad_(False)
-    for parameter in module.parameters():
-        if not parameter.any():  # zeros would hide errors of all previous layers
-            parameter.normal_(std=0.02)
-    return module, inputs
+    return initialized(REAL_NETWORKS[name].make, std=0.02)
