@@ -18,20 +18,19 @@ from spirloom.casegen.make import cases_of
 # The modules that cases depend on.
 GENERATORS = (
     "spec_model",
-    "spirloom_schema",
-    "spirloom.graph_file",
     "spirloom.bfloat16",
     "spirloom.casegen",
     "spirloom.constants_file",
+    "spirloom.deferred",
+    "spirloom.equal_constants",
     "spirloom.errors",
     "spirloom.graph_file",
     "spirloom.interval",
     "spirloom.ir",
-    "spirloom.constants_file",
-    "spirloom.graph_file",
     "spirloom.schema_bindings",
     "spirloom.sizes",
     "spirloom.terminal",
+    "spirloom_schema",
 )
 
 
