@@ -107,7 +107,6 @@ def test_times_complete_runs(spirloom_run: Program, add_model: AddModel) -> None
     assert done.returncode == 0, done.stderr
     values = json.loads(stats.read_text())
     assert 0 < values["gpu_min_ms"] <= values["gpu_median_ms"]
-    assert values["gpu_min_ms"] <= values["steady_min_ms"], "copies are excluded"
     assert f"GPU time min {values['gpu_min_ms']:.3f} ms" in done.stdout
     assert "add_f32_" not in done.stdout, "--profile was not specified"
     message = rejected(spirloom_run, *add_model.good, "--time-runs")
