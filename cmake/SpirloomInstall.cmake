@@ -47,7 +47,7 @@ install(DIRECTORY runtime/include/spirloom "${PROJECT_BINARY_DIR}/runtime/includ
 
 install(DIRECTORY codegen spec_model op_specs templates frontend schema DESTINATION "${share}"
   FILES_MATCHING PATTERN "*.py" PATTERN "*.yaml" PATTERN "*.j2" PATTERN "*.fbs" PATTERN "*.in"
-  PATTERN "kernels.txt" PATTERN "__pycache__" EXCLUDE)
+  PATTERN "*.inc" PATTERN "kernels.txt" PATTERN "__pycache__" EXCLUDE)
 install(DIRECTORY integrations/executorch/blob DESTINATION "${share}/integrations/executorch"
   FILES_MATCHING PATTERN "*.fbs")
 install(FILES

@@ -141,7 +141,8 @@ endfunction()
 # Returns the known inputs of the code generator (its depfile lists the others) and its directory
 # options. Directories are inputs, because their modification time changes with new files.
 function(_spirloom_shader_inputs inputs_out flags_out spec_dirs template_dirs)
-  file(GLOB_RECURSE inputs "${SPIRLOOM_ROOT}/codegen/*.py" "${SPIRLOOM_ROOT}/spec_model/*.py")
+  file(GLOB_RECURSE inputs "${SPIRLOOM_ROOT}/codegen/*.py" "${SPIRLOOM_ROOT}/spec_model/*.py"
+    "${SPIRLOOM_ROOT}/spec_model/*.inc")
   set(flags "")
   foreach(dir IN LISTS spec_dirs)
     file(REAL_PATH "${dir}" dir)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
+from spec_model.device_properties import GPU
 from spec_model.errors import Position
 from spec_model.expr import semantics
 from spec_model.expr.semantics import as_number, evaluate
@@ -27,14 +28,8 @@ from spec_model.spec import (
     Variant,
     dtype_source,
 )
-from spec_model.vocabulary import MAX_RANK, UNLIMITED_ITERATIONS, DType, Storage
+from spec_model.vocabulary import MAX_RANK, DType, Storage
 
-# The device properties of a GPU.
-_GPU: dict[str, Value] = {
-    "is_cpu": False,
-    "subgroup_size": 32,
-    "max_loop_iterations": UNLIMITED_ITERATIONS,
-}
 _ABSENT = TensorType((), DType.F32, present=False)
 
 
@@ -122,7 +117,7 @@ class Op:
         if found is None:
             return None
         variant, values = found
-        values |= {"storage": Storage(storage), "i": i, **_GPU}
+        values |= {"storage": Storage(storage), "i": i, **GPU}
         push = {m.name: _pushed(m, variant.dtype, values) for m in variant.kernel.push}
         grid = tuple(evaluate(size, values) for size in variant.kernel.grid)
         return push, cast("tuple[int, int, int]", grid)

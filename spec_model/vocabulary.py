@@ -197,8 +197,6 @@ MAX_CONSTANTS = 12
 MAX_INVOCATIONS = 1024
 GUARANTEED_INVOCATIONS = 128
 MAX_WORKGROUP_DEPTH = 64  # size in z
-# `max_loop_iterations` of a device without a limit: ops::DeviceProperties::kUnlimited
-UNLIMITED_ITERATIONS = 2**63 - 1
 MAX_PUSH_BYTES = 128
 MAX_AXES = 8  # 4 bits each in the lower half of a variant's key
 MAX_AXIS_VALUES = 15  # code 15 means "no such variant"

@@ -26,7 +26,6 @@ from spec_model.expr.types import (
     Value,
     Variable,
 )
-from spec_model.load.signature import DEVICE_PROPERTIES
 from spec_model.op import Op
 from spec_model.spec import Let
 from spec_model.vocabulary import DType, Storage
@@ -91,7 +90,6 @@ MAX_LOOPS = 8
 
 _INDEXED = {Origin.ARG: "arg", Origin.OUTPUT: "output", Origin.LET: "let"}
 _SPECIAL = {"storage": "node_storage", "i": "dispatch"}
-_DEVICE = tuple(DEVICE_PROPERTIES)  # in the order of ops::DeviceProperties
 
 
 def encode(expression: Expr, indices: Mapping[str, int], position: Position) -> bytes:
@@ -137,7 +135,7 @@ class _Encoder:
         if node.origin is Origin.SPECIAL:
             return _op(_SPECIAL[node.name])
         if node.origin is Origin.DEVICE:
-            return _op("device") + varint(_DEVICE.index(node.name))
+            return _op("device") + text(node.name)
         if node.origin is Origin.LOOP:
             return _op("loop") + varint(self._loops.index(node.name))
         return _op(_INDEXED[node.origin]) + varint(self._indices[node.name])

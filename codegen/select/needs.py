@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
 
 from codegen.select.filters import Filter
 from codegen.select.selection import dispatched
+from spec_model.device_properties import DEVICE_PROPERTIES
 from spec_model.expr.semantics import evaluate
-from spec_model.expr.types import EvalError, Expr, TensorType, Value
-from spec_model.load.signature import DEVICE_PROPERTIES
+from spec_model.expr.types import EvalError, Expr, TensorType, Value, names_of
 from spec_model.op import Op
 from spec_model.spec import Kernel, Variant
 from spec_model.vocabulary import Storage
@@ -22,11 +22,13 @@ _SURE_EXTENT = 256
 _SURE_BYTES = 1 << 30
 _TEXTURE_RANK = 4
 
-# All combinations of device properties that `prefer` can read.
+# The kinds of devices: all combinations of the properties with few values. The other properties
+# vary among the devices of a kind.
+_LISTED = {name: each.samples for name, each in DEVICE_PROPERTIES.items() if each.listed}
 _DEVICES: list[dict[str, Value]] = [
-    dict(zip(DEVICE_PROPERTIES, facts, strict=True))
-    for facts in product(*DEVICE_PROPERTIES.values())
+    dict(zip(_LISTED, facts, strict=True)) for facts in product(*_LISTED.values())
 ]
+_EVERY = frozenset(range(len(_DEVICES)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +37,11 @@ class Fit:
 
     variant: Variant
     textures: Mapping[str, Sequence[TensorType]]  # operands in textures
-    preferred: frozenset[int]  # indices in _DEVICES of the devices that prefer it
-    completed: frozenset[int]  # … and of those that complete its loops
+    # Indices in _DEVICES of the kinds of devices …
+    may_prefer: frozenset[int]  # … of which some prefer it
+    prefer: frozenset[int]  # … of which all prefer it
+    may_complete: frozenset[int]  # … of which some complete its loops
+    complete: frozenset[int]  # … of which all complete its loops
 
     @property
     def possible(self) -> bool:
@@ -51,7 +56,7 @@ class Fit:
     def certain(self) -> bool:
         """Whether every device supports it."""
         fits = all(_sure_texture(t) for tensors in self.textures.values() for t in tensors)
-        everywhere = len(self.completed) == len(_DEVICES)
+        everywhere = self.complete == _EVERY
         return fits and everywhere and not self.variant.needs and self.variant.kernel.portable
 
     def precludes(self, later: Fit) -> bool:
@@ -91,11 +96,12 @@ def fits(op: Op, args: Mapping[str, object]) -> list[Fit]:
         Fit(
             variant,
             _textures(variant, values),
-            _preferring(kernel, values),
-            _completing(variant, values),
+            *preferring,
+            *_completing(variant, values),
         )
         for kernel in op.kernels
         if _may_hold(kernel.when, values)
+        for preferring in [_preferring(kernel, values)]
         for variant in dispatched(op, op.variants_of(kernel))
         if _matches(variant, values)
     ]
@@ -131,31 +137,64 @@ def _reachable(found: Sequence[Fit]) -> list[Fit]:
     """The variants that some device selects, of variants with the same storage."""
     selected: set[str] = set()
     for device in range(len(_DEVICES)):
-        able = [fit for fit in found if device in fit.completed]
-        ranked = sorted(able, key=lambda fit: device not in fit.preferred)
+        sure = [(device not in fit.prefer, i) for i, fit in enumerate(found)]
         selected |= {
             fit.variant.id
-            for i, fit in enumerate(ranked)
-            if not any(better.precludes(fit) for better in ranked[:i])
+            for i, fit in enumerate(found)
+            if device in fit.may_complete
+            and not any(
+                device in better.complete
+                and sure[k] < (device not in fit.may_prefer, i)
+                and better.precludes(fit)
+                for k, better in enumerate(found)
+            )
         }
     return [fit for fit in found if fit.variant.id in selected]
 
 
-def _preferring(kernel: Kernel, values: Mapping[str, Value]) -> frozenset[int]:
-    """The devices that prefer the kernel to the following ones."""
-    return frozenset(
-        i for i, facts in enumerate(_DEVICES) if _may_hold(kernel.prefer, {**values, **facts})
-    )
+def _kinds(
+    expression: Expr | None, holds: Callable[[Expr, Mapping[str, Value]], bool]
+) -> tuple[frozenset[int], frozenset[int]]:
+    """The kinds of devices of which some, and of which all, have `holds`. `holds` is called with
+    the expression and the properties of a device.
+    """
+    if expression is None:
+        return _EVERY, _EVERY
+    used = names_of(expression) | {"max_loop_iterations"}
+    listed = [name for name in _LISTED if name in used]
+    varying = [name for name in DEVICE_PROPERTIES if name in used and name not in _LISTED]
+    samples = [
+        dict(zip(varying, values, strict=True))
+        for values in product(*(DEVICE_PROPERTIES[name].samples for name in varying))
+    ]
+    found: dict[tuple[Value, ...], set[bool]] = {}
+    some, every = set(), set()
+    for i, device in enumerate(_DEVICES):
+        key = tuple(device[name] for name in listed)
+        if key not in found:
+            found[key] = {holds(expression, {**device, **sample}) for sample in samples}
+        if True in found[key]:
+            some.add(i)
+        if False not in found[key]:
+            every.add(i)
+    return frozenset(some), frozenset(every)
 
 
-def _completing(variant: Variant, values: Mapping[str, Value]) -> frozenset[int]:
-    """The devices that complete the loops of the variant."""
-    iterations = variant.kernel.loop_iterations
-    if iterations is None:
-        return frozenset(range(len(_DEVICES)))
+def _preferring(
+    kernel: Kernel, values: Mapping[str, Value]
+) -> tuple[frozenset[int], frozenset[int]]:
+    """The kinds of devices of which some, and of which all, prefer the kernel to later ones."""
+    return _kinds(kernel.prefer, lambda prefer, device: _may_hold(prefer, {**values, **device}))
+
+
+def _completing(
+    variant: Variant, values: Mapping[str, Value]
+) -> tuple[frozenset[int], frozenset[int]]:
+    """The kinds of devices of which some, and of which all, complete the loops of the variant."""
     dispatch: dict[str, Value] = {**values, "storage": variant.storage}
-    return frozenset(
-        i for i, facts in enumerate(_DEVICES) if _completes(iterations, {**dispatch, **facts})
+    return _kinds(
+        variant.kernel.loop_iterations,
+        lambda iterations, device: _completes(iterations, {**dispatch, **device}),
     )
 
 

@@ -169,6 +169,12 @@ def _listed(title: str, items: list[str]) -> list[str]:
     return [f"{title:11} {item}" for item in items] or [f"{title:11} none"]
 
 
+def _selecting(device: Report) -> list[tuple[str, int]]:
+    """The properties that select kernels, without those of other lines."""
+    elsewhere = ("subgroup_size", "max_loop_iterations")
+    return [item for item in device["properties"].items() if item[0] not in elsewhere]
+
+
 def _device(i: int, device: Report) -> list[str]:
     lacks = ", ".join(device["lacks"]) or "nothing"
     memory = device["device_memory"] >> 20
@@ -180,5 +186,6 @@ def _device(i: int, device: Report) -> list[str]:
         f"{device['driver']}{usable}",
         f"            {memory} MiB, buffers to {device['max_storage_buffer_range'] >> 20} MiB, "
         f"subgroups of {device['subgroup_size']}{loops}; lacks {lacks}",
+        f"            {', '.join(f'{name} {value}' for name, value in _selecting(device))}",
         f"            {device['uuid'] or 'no uuid'} {device['pci']}".rstrip(),
     ]

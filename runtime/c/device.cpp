@@ -19,6 +19,7 @@ namespace spirloom::c {
 
 DeviceView::DeviceView(DeviceInfo info) : info_(std::move(info)) {
   for (const std::string& feature : info_.features) features_.push_back(feature.c_str());
+  for (const auto& [name, value] : info_.properties) properties_.push_back({name.c_str(), value});
 }
 
 spirloom_device_info DeviceView::Info() const {
@@ -41,7 +42,9 @@ spirloom_device_info DeviceView::Info() const {
           .driver_version_number = info_.driver_version_number,
           .vendor_id = info_.vendor_id,
           .device_id = info_.device_id,
-          .max_loop_iterations = info_.max_loop_iterations};
+          .max_loop_iterations = info_.max_loop_iterations,
+          .properties = properties_.data(),
+          .property_count = properties_.size()};
 }
 
 }  // namespace spirloom::c

@@ -22,6 +22,7 @@ class DeviceView {
  private:
   DeviceInfo info_;
   std::vector<const char*> features_;
+  std::vector<spirloom_device_property> properties_;
 };
 
 }  // namespace spirloom::c

@@ -36,7 +36,7 @@ enum class Opcode : uint8_t {
   kLoop,         // varint: index of an enclosing comprehension, 0: outermost
   kNodeStorage,  // the storage of the node
   kDispatch,     // index of the dispatch
-  kDevice,       // varint: member of DeviceProperties
+  kDevice,       // text: member of DeviceProperties
   kList,         // varint: size, then ints
   kAnd,          // left, counted right
   kOr,           // left, counted right

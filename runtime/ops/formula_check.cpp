@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/ops/eval.h"
 #include "runtime/pack/byte_reader.h"
+#include "runtime/pack/device_properties.h"
 
 namespace spirloom::ops {
 namespace {
@@ -96,8 +98,7 @@ class Checker {
         ReadIndex(loops_, "comprehension");
         return ValueKind::kInt;
       case Opcode::kDevice:
-        ReadIndex(kDevicePropertyCount, "device property");
-        return ValueKind::kInt;
+        return Device();
       case Opcode::kNodeStorage:
       case Opcode::kDispatch:
         return ValueKind::kInt;
@@ -128,6 +129,13 @@ class Checker {
     if (index < count) return static_cast<size_t>(index);
     Fail({kind, " ", index, " does not exist; there are ", count});
     return 0;
+  }
+
+  ValueKind Device() {
+    const std::string_view name = in_.Text();
+    if (going() && !pack::FindDeviceProperty(name))
+      Fail({"device property ", Quote(name), " is unknown"});
+    return ValueKind::kInt;
   }
 
   ValueKind Let(uint32_t depth) {

@@ -2,7 +2,10 @@
 // operations.
 #include "runtime/ops/formula_eval.h"
 
+#include <optional>
 #include <utility>
+
+#include "runtime/pack/device_properties.h"
 
 namespace spirloom::ops {
 namespace {
@@ -168,7 +171,7 @@ int64_t FormulaEvaluator::SpecialIntNode(Opcode code) {
     case Opcode::kDispatch:
       return dispatch_;
     case Opcode::kDevice:
-      return DeviceProperty(in_.Varint());
+      return DeviceProperty(in_.Text());
     case Opcode::kAnd:
     case Opcode::kOr:
       return Logic(code == Opcode::kAnd);
@@ -179,9 +182,9 @@ int64_t FormulaEvaluator::SpecialIntNode(Opcode code) {
   }
 }
 
-int64_t FormulaEvaluator::DeviceProperty(uint64_t index) const {
-  if (index == 0) return int64_t{device_.is_cpu};
-  return index == 1 ? device_.subgroup_size : device_.max_loop_iterations;
+int64_t FormulaEvaluator::DeviceProperty(std::string_view name) const {
+  const std::optional<size_t> index = pack::FindDeviceProperty(name);
+  return index ? pack::DevicePropertyValues(device_)[*index] : 0;
 }
 
 double FormulaEvaluator::FloatNode() {

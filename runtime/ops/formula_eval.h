@@ -15,7 +15,7 @@ namespace spirloom::ops {
 
 // Evaluates validated formulas (CheckFormula) of one op for one call. Lets are evaluated at their
 // first use and cached. Errors are set in `eval`. Refers to `eval`, `lets` and `call`; `device` has
-// the values of `is_cpu` and `subgroup_size`.
+// the values of device properties.
 class FormulaEvaluator {
  public:
   FormulaEvaluator(Eval& eval, std::span<const LetInfo> lets, const Call& call,
@@ -49,7 +49,7 @@ class FormulaEvaluator {
   // Evaluates the node at the current position, of the given kind.
   int64_t IntNode();
   int64_t SpecialIntNode(Opcode code);
-  int64_t DeviceProperty(uint64_t index) const;
+  int64_t DeviceProperty(std::string_view name) const;
   int64_t IntOperation(Opcode code);
   int64_t Comparison(Opcode code);
   double FloatNode();

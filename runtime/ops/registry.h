@@ -6,10 +6,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "runtime/ops/formula.h"
+#include "runtime/pack/device_properties.h"
 #include "spirloom/types.h"
 
 namespace spirloom::ops {
@@ -100,17 +100,7 @@ struct ConstantInfo {
   ValueKind kind{};  // kInt or kFloat
 };
 
-// Device properties that formulas can use.
-struct DeviceProperties {
-  bool is_cpu = false;  // a software device
-  int64_t subgroup_size = 1;
-  // Loop iterations after which a driver silently ends an invocation's loops, in all its loops
-  // together.
-  int64_t max_loop_iterations = kUnlimited;
-
-  static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
-};
-inline constexpr size_t kDevicePropertyCount = 3;
+using pack::DeviceProperties;
 
 // A kernel of an op: a shader with several variants, and the formulas of its dispatches.
 struct KernelInfo {

@@ -9,6 +9,7 @@
 #include "runtime/vulkan/cooperative_matrix.h"
 #include "runtime/vulkan/features.h"
 #include "runtime/vulkan/instance.h"
+#include "runtime/vulkan/kernel_properties.h"
 
 namespace spirloom::vulkan {
 namespace {
@@ -129,14 +130,6 @@ uint64_t SharedMemoryCapabilities(const VkPhysicalDeviceLimits& limits) {
   return bits;
 }
 
-// No Vulkan property reports this limit. Mesa's llvmpipe decrements one counter per invocation at
-// the end of each iteration of each loop that it did not unroll (LP_MAX_TGSI_LOOP_ITERATIONS), and
-// leaves all loops when it is zero.
-uint32_t MaxLoopIterations(VkDriverId driver) {
-  constexpr uint32_t kLlvmpipe = 65535;
-  return driver == VK_DRIVER_ID_MESA_LLVMPIPE ? kLlvmpipe : 0;
-}
-
 std::string PciText(const VkPhysicalDevicePCIBusInfoPropertiesEXT& pci) {
   return Concat({"pci:", Hex(pci.pciDomain, 4), ":", Hex(pci.pciBus, 2), ":", Hex(pci.pciDevice, 2),
                  ".", Hex(pci.pciFunction, 1)});
@@ -185,10 +178,10 @@ void QueryProperties2(const InstanceFunctions& fn, PhysicalDevice& device) {
   device.max_memory_allocation_size = maintenance3.maxMemoryAllocationSize;
   device.max_buffer_size = std::min(maintenance4.maxBufferSize, device.max_memory_allocation_size);
   device.host_pointer_alignment = host.minImportedHostPointerAlignment;
-  device.subgroup_size = subgroup.subgroupSize;
+  device.kernel_properties =
+      KernelProperties(fn, device, subgroup, subgroup_sizes, driver.driverID);
   device.max_workgroup_subgroups = subgroup_sizes.maxComputeWorkgroupSubgroups;
   device.capabilities |= SubgroupCapabilities(subgroup);
-  device.max_loop_iterations = MaxLoopIterations(driver.driverID);
   if (driver.sType != 0) device.info.driver = Concat({driver.driverName, " ", driver.driverInfo});
   device.info.uuid = Concat({"uuid:", Hex(id.deviceUUID)});
   if (id.deviceLUIDValid == VK_TRUE) device.info.luid = Concat({"luid:", Hex(id.deviceLUID)});
@@ -207,8 +200,13 @@ void FillInfo(PhysicalDevice& device) {
   info.driver_version_number = device.properties.driverVersion;
   info.usable = device.api_version >= VK_API_VERSION_1_1 && device.queue_family;
   info.features = pack::CapabilityNames(device.capabilities);
-  info.subgroup_size = device.subgroup_size;
-  info.max_loop_iterations = device.max_loop_iterations;
+  const pack::DeviceProperties& kernel = device.kernel_properties;
+  info.subgroup_size = static_cast<uint32_t>(kernel.subgroup_size);
+  if (kernel.max_loop_iterations != pack::DeviceProperties::kUnlimited)
+    info.max_loop_iterations = static_cast<uint32_t>(kernel.max_loop_iterations);
+  const auto values = pack::DevicePropertyValues(kernel);
+  for (size_t i = 0; i < values.size(); ++i)
+    info.properties.push_back({pack::kDevicePropertyNames[i], values[i]});
   info.max_storage_buffer_range = device.properties.limits.maxStorageBufferRange;
   info.max_image_dimension_3d = device.properties.limits.maxImageDimension3D;
   for (uint32_t i = 0; i < device.memory.memoryHeapCount; ++i) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/pack/device_properties.h"
 #include "runtime/vulkan/instance.h"
 #include "runtime/vulkan/texture_limits.h"
 #include "runtime/vulkan/vk.h"
@@ -31,12 +32,9 @@ struct PhysicalDevice {
   TextureLimits texture2d;
   // Bit i: pack::Capability i.
   uint64_t capabilities = 0;
-  uint32_t subgroup_size = 0;
+  pack::DeviceProperties kernel_properties;
   // Maximum subgroups per workgroup of pipelines with a required subgroup size.
   uint32_t max_workgroup_subgroups = 0;
-  // Loop iterations of an invocation, in all loops together, after which the driver ends its loops
-  // without an error; 0: no limit.
-  uint32_t max_loop_iterations = 0;
   // A compute queue family, preferably without graphics; absent if there is none.
   std::optional<uint32_t> queue_family;
   std::vector<VkQueueFamilyProperties> queue_families;

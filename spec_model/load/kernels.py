@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 from math import prod
 
+from spec_model.device_properties import DEVICE_PROPERTIES
 from spec_model.errors import Position, SpecError, one_of
 from spec_model.expr import operations as ops
 from spec_model.expr.check import parse
@@ -33,7 +34,7 @@ from spec_model.load.defaults import (
     without_unsupported,
 )
 from spec_model.load.operands import load_operands
-from spec_model.load.signature import DEVICE_PROPERTIES, Signature
+from spec_model.load.signature import Signature
 from spec_model.spec import ArgType, Axis, Constant, Kernel, PushMember
 from spec_model.templates import Templates
 from spec_model.vocabulary import (
@@ -118,8 +119,8 @@ def load_kernel(
 
 
 def _device_scope(scope: Scope) -> Scope:
-    for name, values in DEVICE_PROPERTIES.items():
-        kind = Kind.BOOL if isinstance(values[0], bool) else Kind.INT
+    for name, each in DEVICE_PROPERTIES.items():
+        kind = Kind.BOOL if each.is_bool else Kind.INT
         scope = scope.with_variable(Variable(kind, name, Origin.DEVICE))
     return scope
 

@@ -7,21 +7,16 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from spec_model.device_properties import DEVICE_PROPERTIES
 from spec_model.errors import SpecError, one_of
 from spec_model.expr import operations as ops
 from spec_model.expr.check import parse, parse_text
 from spec_model.expr.types import Apply, Expr, Kind, Literal, Origin, Scope, Value, Variable
 from spec_model.fields import Fields, as_scalar, check_name
 from spec_model.spec import Arg, ArgType, Check, Let, Output
-from spec_model.vocabulary import UNLIMITED_ITERATIONS, DType
+from spec_model.vocabulary import DType
 from spec_model.yaml_reader import Entry, Scalar
 
-# The device properties in expressions (ops::DeviceProperties), with the values of Vulkan devices.
-DEVICE_PROPERTIES: dict[str, tuple[Value, ...]] = {
-    "is_cpu": (False, True),
-    "subgroup_size": tuple(1 << i for i in range(8)),
-    "max_loop_iterations": (65535, UNLIMITED_ITERATIONS),
-}
 RESERVED = frozenset(
     {"storage", "i", "inf", "dtypes", "storages", "kernel", "np", *DEVICE_PROPERTIES}
 )

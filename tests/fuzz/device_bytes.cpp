@@ -68,6 +68,7 @@ FuzzedDevice DecodeDevice(std::span<const uint8_t, kDeviceBytes> data, const ops
   device.granularity = uint64_t{1} << bytes.Below(17);
   PreferKernels(bytes, index, device.options);
   device.symbol_choice = bytes.Word();
+  traits.properties.cores = int64_t{1} << bytes.Below(9);
   return device;
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from spec_model.device_properties import DEVICE_PROPERTIES
 from spec_model.errors import one_of
 from spec_model.load.operands import builtin_packing_ops
 from tests.codegen.small_project import Project
@@ -402,7 +403,7 @@ def test_error_in_a_template_default_is_reported_there(project: Project) -> None
     project.edit("templates/glsl/binary.yaml", "n: numel(y)", "n: numel(z)")
     project.rejects(
         "templates/glsl/binary.yaml:3:12: error: Name 'z' is unknown here; known names are: a, b, "
-        "alpha, y, storage, i, is_cpu, subgroup_size, max_loop_iterations, workgroup_size."
+        f"alpha, y, storage, i, {', '.join(DEVICE_PROPERTIES)}, workgroup_size."
     )
 
 

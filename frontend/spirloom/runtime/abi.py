@@ -93,6 +93,12 @@ class Sized(ctypes.Structure):
         return made
 
 
+class DeviceProperty(ctypes.Structure):
+    """spirloom_device_property."""
+
+    _fields_ = (("name", Text), ("value", Int))
+
+
 class DeviceInfo(Sized):
     """spirloom_device_info."""
 
@@ -117,6 +123,8 @@ class DeviceInfo(Sized):
         ("vendor_id", Count32),
         ("device_id", Count32),
         ("max_loop_iterations", Count64),
+        ("properties", Pointer),
+        ("property_count", Size),
     )
 
 

@@ -31,6 +31,7 @@ class Device:
     subgroup_size: int  # invocations
     # Loop iterations of an invocation after which the driver ends its loops; 0: no limit
     max_loop_iterations: int
+    properties: dict[str, int]  # those that select kernels: "cores"; bools are 0 or 1
 
 
 def is_available() -> bool:
@@ -69,7 +70,15 @@ def device_of(info: Any) -> Device:
         max_image_dimension_3d=info.max_image_dimension_3d,
         subgroup_size=info.subgroup_size,
         max_loop_iterations=info.max_loop_iterations,
+        properties=_properties(info.properties, info.property_count),
     )
+
+
+def _properties(pointer: int | None, count: int) -> dict[str, int]:
+    if not pointer:
+        return {}
+    array = (abi.DeviceProperty * count).from_address(pointer)
+    return {each.name.decode(errors="replace"): each.value for each in array}
 
 
 def known_features() -> tuple[str, ...]:

@@ -84,7 +84,7 @@ Result<std::unique_ptr<ModelState>> BuildModel(std::shared_ptr<RuntimeState> run
   graph::DeviceTraits traits = graph::DeviceTraits::Of(*runtime->device);
   if (properties != nullptr) {
     traits.properties = *properties;
-    traits.large_grid = 1;
+    traits.large_grid_per_core = 0;
   }
   std::vector<uint8_t> identity = IdentityOf(graph);
   if (share_with != nullptr) SPIRLOOM_TRY(CheckSharing(*share_with, *runtime, identity));

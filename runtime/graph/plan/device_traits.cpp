@@ -8,10 +8,7 @@ DeviceTraits DeviceTraits::Of(const vulkan::Device& device) {
   const VkPhysicalDeviceLimits& limits = device.limits();
   DeviceTraits traits;
   traits.capabilities = device.capabilities();
-  traits.properties.is_cpu = device.physical().properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
-  traits.properties.subgroup_size = device.physical().subgroup_size;
-  if (device.physical().max_loop_iterations != 0)
-    traits.properties.max_loop_iterations = device.physical().max_loop_iterations;
+  traits.properties = device.physical().kernel_properties;
   traits.vulkan_minor = device.physical().vulkan_minor();
   traits.max_storage_buffer_range = limits.maxStorageBufferRange;
   traits.buffer_offset_alignment =

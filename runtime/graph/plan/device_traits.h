@@ -24,12 +24,13 @@ struct DeviceTraits {
   std::array<uint64_t, 3> max_group_count{65535, 65535, 65535};
   std::array<uint32_t, 3> max_workgroup{128, 128, 64};
   uint32_t max_workgroup_invocations = 128;
-  int64_t large_grid = kLargeGrid;  // minimum invocations for large workgroups
+  // Minimum invocations per core for large workgroups: what a core runs at once.
+  int64_t large_grid_per_core = kLargeGridPerCore;
 
   static DeviceTraits Of(const vulkan::Device& device);
 
  private:
-  static constexpr int64_t kLargeGrid = 1 << 17;
+  static constexpr int64_t kLargeGridPerCore = 992;
   static constexpr uint64_t kMinImageBytes = 1073741824;
 };
 

@@ -127,7 +127,7 @@ class Builder {
                               kLargeWorkgroup <= device_.max_workgroup[0] &&
                               kLargeWorkgroup <= device_.max_workgroup_invocations;
     const auto is_large = [&](const DispatchValues& values) {
-      return values.invocations[0] >= device_.large_grid;
+      return values.invocations[0] >= device_.large_grid_per_core * device_.properties.cores;
     };
     const bool use_large = may_be_large && std::ranges::any_of(node.dispatches, is_large);
     return {use_large ? kLargeWorkgroup : row.workgroup[0], row.workgroup[1], row.workgroup[2]};

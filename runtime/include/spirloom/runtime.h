@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "spirloom/export.h"
@@ -45,6 +46,8 @@ struct DeviceInfo {
   uint64_t max_storage_buffer_range = 0;
   uint32_t max_image_dimension_3d = 0;
   uint64_t device_memory = 0;  // the largest device-local heap
+  // The properties that select kernels, by their names in op specs, e.g. "cores". Bools are 0 or 1.
+  std::vector<std::pair<std::string, int64_t>> properties;
 
   // VK_MAKE_API_VERSION(), the vendor's encoding of the driver version, and PCI ids.
   uint32_t vendor_id = 0;

@@ -235,6 +235,12 @@ SPIRLOOM_C_API void spirloom_library_set_overrides(spirloom_library* library, bo
 // True if this machine has a Vulkan loader and a device with Vulkan 1.1 and a compute queue.
 SPIRLOOM_C_API bool spirloom_is_available(void);
 
+// A property of a device that selects kernels.
+typedef struct spirloom_device_property {
+  const char* name;  // e.g. "cores"
+  int64_t value;
+} spirloom_device_property;
+
 // Properties of a device. Sizes in bytes. Pointers are valid as long as the object that was
 // queried.
 typedef struct spirloom_device_info {
@@ -263,6 +269,9 @@ typedef struct spirloom_device_info {
   // Loop iterations of an invocation after which the driver ends its loops; 0: no limit. Kernels
   // are selected accordingly.
   uint64_t max_loop_iterations;
+  // The properties that select kernels, by their names in op specs, e.g. "cores". Bools are 0 or 1.
+  const spirloom_device_property* properties;
+  size_t property_count;
 } spirloom_device_info;
 
 // A snapshot of the devices of this machine.
