@@ -23,7 +23,8 @@ from pathlib import Path
 
 # runtime/pack/pack_format.h
 PACK_MAGIC = b"SLPK"
-PACK_VERSION = 8
+PACK_VERSION = 9
+READABLE_VERSIONS = (8, PACK_VERSION)  # with the same tables of variants and modules
 _HEADER = struct.Struct("<4s I Q Q 8I 8x")
 _VARIANT = struct.Struct("<16x I I 40x")  # offset of the name, index of the module
 _MODULE = struct.Struct("<Q I I I 4x Q")
@@ -90,9 +91,10 @@ def pack_modules(data: bytes, source: str) -> Iterator[tuple[bytes, list[str]]]:
     _, version, _, _, variants, modules, variants_at, modules_at, strings_at, *_ = (
         _HEADER.unpack_from(data)
     )
-    if version != PACK_VERSION:
+    if version not in READABLE_VERSIONS:
         raise InvalidInputError(
-            f"{source} has version {version} of the pack format; expected {PACK_VERSION}."
+            f"{source} has version {version} of the pack format; expected "
+            f"{' or '.join(map(str, READABLE_VERSIONS))}."
         )
     names: dict[int, list[str]] = defaultdict(list)
     try:
