@@ -76,7 +76,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "tools/dev-templates/include/spirloom": _PUBLIC,
     "tools/dev-templates": (*_BASE, "tools/dev-templates/include/spirloom"),
     "tools/peaks": (*_BASE, "runtime/vulkan", "tools/common"),
-    "tools/spirloom-ops": (*_OPS, "tools/common"),
+    "tools/spirloom-ops": (*_GRAPH, "runtime/graph/record", "tools/common"),
     "tools/spirloom-run": (
         *_BASE,
         "tools/common",

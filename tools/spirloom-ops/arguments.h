@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace spirloom::tools {
 
@@ -10,8 +11,12 @@ namespace spirloom::tools {
 struct OpsArguments {
   bool json = false;
   std::string op_glob = "*";
-  std::string extract;  // a directory; empty: do not extract
-  std::string library;  // a .slpack file; empty: the built-in library
+  std::string extract;              // a directory; empty: do not extract
+  std::string library;              // a .slpack file; empty: the built-in library
+  std::vector<std::string> graphs;  // graph files whose kernels are selected; empty: list
+  std::string devices;              // a JSON file of devices; empty: `device`
+  std::string device;               // as RuntimeOptions::device
+  bool explain = false;             // with the considered kernels
 };
 
 // Parses the command line. Returns nullopt if help or an error was printed; the program then exits

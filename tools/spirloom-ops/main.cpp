@@ -1,6 +1,7 @@
 // spirloom-ops: lists the operators, kernels and variants of the built-in shader library or of a
-// file, with their sizes. Exit codes: 0 success; 1 unreadable library; 2 invalid command line,
-// filter without matches, or output that cannot be written.
+// file, with their sizes, or prints the kernels that devices select for graphs. Exit codes: 0
+// success; 1 unreadable library, graph or device; 2 invalid command line, filter without matches,
+// or output that cannot be written.
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -8,11 +9,15 @@
 #include <system_error>
 
 #include "runtime/base/guarded.h"
+#include "runtime/session/runtime_state.h"
 #include "spirloom/library.h"
+#include "spirloom/runtime.h"
 #include "tools/spirloom-ops/arguments.h"
 #include "tools/spirloom-ops/catalog.h"
+#include "tools/spirloom-ops/device_file.h"
 #include "tools/spirloom-ops/inventory.h"
 #include "tools/spirloom-ops/report.h"
+#include "tools/spirloom-ops/selection.h"
 
 namespace spirloom::tools {
 namespace {
@@ -28,6 +33,31 @@ Result<ShaderLibrary> OpenLibrary(const OpsArguments& arguments) {
   return ShaderLibrary::Open(arguments.library);
 }
 
+int Print(const std::string& text) {
+  if (std::fputs(text.c_str(), stdout) != EOF && std::fflush(stdout) == 0) return 0;
+  return Fail("Standard output cannot be written: " + std::generic_category().message(errno) + ".",
+              2);
+}
+
+// The devices of the command line.
+Result<std::vector<DescribedDevice>> Devices(const OpsArguments& arguments,
+                                             const ShaderLibrary& library) {
+  if (!arguments.devices.empty()) return ReadDevices(arguments.devices);
+  RuntimeOptions options;
+  options.libraries = {&library};
+  options.device = arguments.device;
+  options.cache_dir = "none";
+  SPIRLOOM_TRY_ASSIGN(const Runtime runtime, Runtime::Create(options));
+  return std::vector<DescribedDevice>{
+      {runtime.device().name, graph::DeviceTraits::Of(*runtime.state()->device)}};
+}
+
+Result<std::string> Select(const OpsArguments& arguments, const ShaderLibrary& library,
+                           const ops::OpIndex& index) {
+  SPIRLOOM_TRY_ASSIGN(const std::vector<DescribedDevice> devices, Devices(arguments, library));
+  return SelectionToJson(index, devices, arguments.graphs, arguments.explain);
+}
+
 int Main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // report the file size limit (ulimit -f) as an error
   int exit_code = 0;
@@ -38,6 +68,10 @@ int Main(int argc, char** argv) {
   const std::array<const ShaderLibrary*, 1> libraries = {&*library};
   const auto index = ops::OpIndex::Create(libraries);
   if (!index.ok()) return Fail(index.status().message(), 1);
+  if (!arguments->graphs.empty()) {
+    const auto selection = Select(*arguments, *library, *index);
+    return selection.ok() ? Print(*selection) : Fail(selection.status().message(), 1);
+  }
   const auto inventory = TakeInventory(*index, arguments->op_glob);
   if (inventory.empty()) return Fail("No op matches '" + arguments->op_glob + "'.", 2);
   if (!arguments->extract.empty()) {
@@ -45,12 +79,7 @@ int Main(int argc, char** argv) {
     if (!status.ok()) return Fail(status.message(), 2);
   }
   const std::string_view catalog = arguments->library.empty() ? Catalog() : "{}";
-  const std::string report = arguments->json ? ToJson(inventory, catalog) : ToTable(inventory);
-  if (std::fputs(report.c_str(), stdout) == EOF || std::fflush(stdout) != 0) {
-    return Fail(
-        "Standard output cannot be written: " + std::generic_category().message(errno) + ".", 2);
-  }
-  return 0;
+  return Print(arguments->json ? ToJson(inventory, catalog) : ToTable(inventory));
 }
 
 }  // namespace

@@ -59,8 +59,14 @@ Result<CallLowering::NodeChoice> CallLowering::ChooseStorage(
   for (const StorageChoice& choice : choices) {
     for (uint32_t output : call.outputs()) tensor(output).desc.storage = choice.output;
     const KernelPreferences preferences{kernels_, TunedKernel(call.op(), call.args(), choice.node)};
+    std::vector<KernelTrial> trials;
     SPIRLOOM_TRY_ASSIGN(KernelSearch search,
-                        ChooseKernel(index_, call, choice.node, device_, preferences));
+                        ChooseKernel(index_, call, choice.node, device_, preferences,
+                                     trials_ == nullptr ? nullptr : &trials));
+    if (trials_ != nullptr) {
+      trials_->push_back(
+          {node(), call.op().name, choice.node, search.choice.kernel, std::move(trials)});
+    }
     if (search.choice.kernel != nullptr) return NodeChoice{std::move(search), choice.node};
     if (search.failure > best.search.failure) best.search = std::move(search);
   }

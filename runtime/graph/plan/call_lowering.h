@@ -36,6 +36,9 @@ class CallLowering {
         tuned_(tuned),
         max_dispatches_(max_dispatches) {}
 
+  // Adds the kernels that are considered for each call to `trials`.
+  void TraceTo(std::vector<CallTrials>* trials) { trials_ = trials; }
+
   Plan& plan() { return plan_; }
   MissingList& missing() { return missing_; }
   PlanTensor& tensor(uint32_t index) { return plan_.tensors[index]; }
@@ -112,6 +115,7 @@ class CallLowering {
   const std::vector<std::string>& kernels_;
   const session::TunedKernels* tuned_;  // may be null
   const uint64_t max_dispatches_;
+  std::vector<CallTrials>* trials_ = nullptr;
   Plan plan_;
   MissingList missing_;
   const Node* node_ = nullptr;

@@ -149,8 +149,8 @@ Storage OperandStorage(const ops::OperandInfo& operand, const ops::TensorDesc& t
 }
 
 Result<KernelSearch> ChooseKernel(const ops::OpIndex& index, OpCall& call, Storage storage,
-                                  const DeviceTraits& device,
-                                  const KernelPreferences& preferences) {
+                                  const DeviceTraits& device, const KernelPreferences& preferences,
+                                  std::vector<KernelTrial>* trials) {
   KernelSearch search;
   search.failure = ChoiceFailure::kStorage;
   Rank best = Rank::kNone;
@@ -160,10 +160,12 @@ Result<KernelSearch> ChooseKernel(const ops::OpIndex& index, OpCall& call, Stora
   for (const ops::KernelInfo& kernel : call.op().kernels) {
     SPIRLOOM_TRY_ASSIGN(KernelSearch found, TryKernel(index, kernel, call, storage, device));
     if (found.choice.kernel == nullptr) {
+      if (trials != nullptr) trials->push_back({&kernel, found, false});
       if (best == Rank::kNone && IsReported(found, search)) search = std::move(found);
       continue;
     }
     SPIRLOOM_TRY_ASSIGN(const Rank rank, RankOf(kernel, call.formulas(), preferences));
+    if (trials != nullptr) trials->push_back({&kernel, found, rank >= Rank::kPreferred});
     if (rank <= best) continue;
     best = rank;
     search = std::move(found);

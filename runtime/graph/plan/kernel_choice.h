@@ -37,6 +37,23 @@ struct KernelSearch {
   int64_t loop_iterations = 0;  // minimum over the kernels
 };
 
+// A kernel that ChooseKernel() considered.
+struct KernelTrial {
+  const ops::KernelInfo* kernel = nullptr;
+  KernelSearch search;     // `choice` or `failure` of this kernel alone
+  bool preferred = false;  // by its `prefer`, by tuning or by name
+};
+
+// The kernels that were considered for a call, in order. Those after the chosen one are absent if
+// none of them can be better.
+struct CallTrials {
+  std::string node;  // its description
+  std::string op;
+  Storage storage = Storage::kBuffer;
+  const ops::KernelInfo* chosen = nullptr;  // null: none in this storage
+  std::vector<KernelTrial> trials;
+};
+
 // Kernels to prefer if they support a call. Holds references to the names.
 struct KernelPreferences {
   const std::vector<std::string>& named;  // selected by the user, unordered
@@ -53,9 +70,11 @@ Storage OperandStorage(const ops::OperandInfo& operand, const ops::TensorDesc& t
 // supported by the device, and whose loops the device completes. Order of preference: named by the
 // user, tuned, preferred for the device
 // (`prefer` of the spec), first. Tensors with their own storage have it in their TensorDesc. Fails
-// with kInvalidFile if a formula fails, and with kInternal if registry and variant disagree.
+// with kInvalidFile if a formula fails, and with kInternal if registry and variant disagree. Adds
+// the considered kernels to `trials`, if not null.
 Result<KernelSearch> ChooseKernel(const ops::OpIndex& index, OpCall& call, Storage storage,
-                                  const DeviceTraits& device, const KernelPreferences& preferences);
+                                  const DeviceTraits& device, const KernelPreferences& preferences,
+                                  std::vector<KernelTrial>* trials = nullptr);
 
 }  // namespace spirloom::graph
 

@@ -28,6 +28,7 @@ class Lowering {
         calls_(index, device, options.kernels, options.tuned.get(), options.max_dispatches),
         plan_tensor_(graph.tensors.size(), kNoTensor),
         is_result_(graph.tensors.size()) {
+    calls_.TraceTo(options.trials);
     for (uint32_t output : graph.outputs) is_result_[output] = true;
     for (uint32_t update : graph.updates) is_result_[update] = true;
   }

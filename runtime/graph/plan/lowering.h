@@ -9,6 +9,7 @@
 
 #include "runtime/graph/file/graph.h"
 #include "runtime/graph/plan/device_traits.h"
+#include "runtime/graph/plan/kernel_choice.h"
 #include "runtime/graph/plan/plan.h"
 #include "runtime/ops/op_index.h"
 #include "runtime/session/tuning_store.h"
@@ -22,6 +23,8 @@ struct LoweringOptions {
   // Then: the fastest kernel by CallText(), or null.
   std::shared_ptr<const session::TunedKernels> tuned = nullptr;
   uint64_t max_dispatches = UINT64_MAX;  // all nodes together
+  // Receives the kernels that are considered for each call; may be null.
+  std::vector<CallTrials>* trials = nullptr;
 };
 
 // Lowers `graph` for the device. Fails with

@@ -1,0 +1,133 @@
+#include "tools/spirloom-ops/selection.h"
+
+#include <deque>
+#include <nlohmann/json.hpp>
+
+#include "runtime/base/error.h"
+#include "runtime/graph/file/graph_loader.h"
+#include "runtime/graph/plan/lowering.h"
+#include "runtime/graph/record/dispatch.h"
+#include "runtime/pack/capability.h"
+
+namespace spirloom::tools {
+namespace {
+
+using nlohmann::ordered_json;
+
+const char* ResultOf(const graph::KernelTrial& trial, const graph::CallTrials& call) {
+  switch (trial.search.failure) {
+    case graph::ChoiceFailure::kNone:
+      return trial.kernel == call.chosen ? "taken" : "possible";
+    case graph::ChoiceFailure::kStorage:
+      return "storage";
+    case graph::ChoiceFailure::kWhen:
+      return "when";
+    case graph::ChoiceFailure::kLibrary:
+      return "library";
+    case graph::ChoiceFailure::kDevice:
+      return "device";
+    case graph::ChoiceFailure::kLoops:
+      return "loops";
+  }
+  return "";
+}
+
+// Why the kernel was not possible; empty for `when` and kernels that are possible.
+std::string ReasonOf(const graph::KernelTrial& trial, const graph::CallTrials& call,
+                     const graph::DeviceTraits& device) {
+  switch (trial.search.failure) {
+    case graph::ChoiceFailure::kStorage:
+      return (trial.kernel->storages >> static_cast<uint32_t>(call.storage) & 1) == 0
+                 ? Concat({"it does not support storage ", Name(call.storage)})
+                 : Concat({"a tensor does not fit a ", Name(call.storage), " of this device"});
+    case graph::ChoiceFailure::kLibrary:
+      return "no library has " + ops::DescribeKey(*trial.kernel, trial.search.missing_key);
+    case graph::ChoiceFailure::kDevice:
+      return trial.search.missing_capabilities;
+    case graph::ChoiceFailure::kLoops:
+      return Concat({"its loops need ", trial.search.loop_iterations,
+                     " iterations; the device ends them after ",
+                     device.properties.max_loop_iterations});
+    case graph::ChoiceFailure::kNone:
+    case graph::ChoiceFailure::kWhen:
+      break;
+  }
+  return {};
+}
+
+ordered_json ToJson(const graph::CallTrials& call, const graph::DeviceTraits& device,
+                    bool explain) {
+  ordered_json json = {{"node", call.node},
+                       {"op", call.op},
+                       {"storage", Name(call.storage)},
+                       {"kernel", call.chosen == nullptr ? "" : call.chosen->name}};
+  if (!explain) return json;
+  json["considered"] = ordered_json::array();
+  for (const graph::KernelTrial& trial : call.trials) {
+    json["considered"].push_back({{"kernel", trial.kernel->name},
+                                  {"result", ResultOf(trial, call)},
+                                  {"reason", ReasonOf(trial, call, device)},
+                                  {"preferred", trial.preferred}});
+  }
+  return json;
+}
+
+Result<ordered_json> Dispatches(const graph::Plan& plan, const graph::DeviceTraits& device) {
+  ordered_json dispatches = ordered_json::array();
+  SPIRLOOM_TRY_ASSIGN(const graph::DispatchList list, graph::BuildDispatches(plan, device));
+  for (const graph::Dispatch& dispatch : list.dispatches) {
+    if (dispatch.pipeline == graph::kBufferCopy) continue;
+    const graph::PlanNode& node = plan.nodes[dispatch.node];
+    dispatches.push_back({{"node", node.name},
+                          {"op", node.op->op->name},
+                          {"kernel", node.kernel->name},
+                          {"variant", std::string(node.variant.name)},
+                          {"needs", pack::CapabilityNames(node.variant.row->needs)},
+                          {"vulkan_minor", node.variant.row->vulkan_minor},
+                          {"workgroup", dispatch.workgroup},
+                          {"groups", dispatch.groups},
+                          {"push_bytes", dispatch.push.size()},
+                          {"subgroup_size", list.pipelines[dispatch.pipeline].subgroup_size}});
+  }
+  return dispatches;
+}
+
+ordered_json Select(const graph::Graph& graph, const ops::OpIndex& index,
+                    const graph::DeviceTraits& device, bool explain) {
+  ordered_json json = ordered_json::object();
+  std::vector<graph::CallTrials> trials;
+  graph::LoweringOptions options;
+  options.trials = &trials;
+  const auto plan = graph::Lower(graph, index, device, options);
+  json["calls"] = ordered_json::array();
+  for (const graph::CallTrials& call : trials)
+    json["calls"].push_back(ToJson(call, device, explain));
+  if (!plan.ok()) {
+    json["error"] = plan.status().message();
+    return json;
+  }
+  auto dispatches = Dispatches(*plan, device);
+  if (dispatches.ok()) {
+    json["dispatches"] = std::move(*dispatches);
+  } else {
+    json["error"] = dispatches.status().message();
+  }
+  return json;
+}
+
+}  // namespace
+
+Result<std::string> SelectionToJson(const ops::OpIndex& index,
+                                    const std::vector<DescribedDevice>& devices,
+                                    const std::vector<std::string>& graph_files, bool explain) {
+  ordered_json root = ordered_json::array();
+  for (const DescribedDevice& device : devices) root.push_back({{"device", device.name}});
+  for (const std::string& path : graph_files) {
+    SPIRLOOM_TRY_ASSIGN(const graph::LoadedGraph loaded, graph::LoadGraphFile(path));
+    for (size_t i = 0; i < devices.size(); ++i)
+      root[i]["graphs"].push_back(Select(loaded.graph, index, devices[i].traits, explain));
+  }
+  return root.dump() + "\n";
+}
+
+}  // namespace spirloom::tools
