@@ -14,7 +14,7 @@ from spec_model.expr.semantics import evaluate
 from spec_model.expr.types import EvalError, Expr, TensorType, Value, names_of
 from spec_model.op import Op
 from spec_model.spec import Kernel, Variant
-from spec_model.vocabulary import Storage
+from spec_model.vocabulary import Capability, Storage
 
 # Limits of images that every Vulkan device supports: the minimum of maxImageDimension3D and
 # maxImageArrayLayers, and maxResourceSize. For layered images this is conservative.
@@ -57,7 +57,7 @@ class Fit:
         """Whether every device supports it."""
         fits = all(_sure_texture(t) for tensors in self.textures.values() for t in tensors)
         everywhere = self.complete == _EVERY
-        return fits and everywhere and not self.variant.needs and self.variant.kernel.portable
+        return fits and everywhere and not _needs(self.variant) and self.variant.kernel.portable
 
     def precludes(self, later: Fit) -> bool:
         """Whether every device that supports `later`, which has a lower rank, selects this one.
@@ -68,10 +68,16 @@ class Fit:
         return (
             mine.kernel is not other.kernel
             and mine.kernel.portable
-            and set(mine.needs) <= set(other.needs)
+            and _needs(mine) <= _needs(other)
             and self.textures.keys() <= later.textures.keys()
             and _own_storages(mine) == _own_storages(other)
         )
+
+
+def _needs(variant: Variant) -> set[Capability]:
+    """The capabilities of the variant and of the packing of its operands."""
+    packs = (operand.pack for operand in variant.kernel.operands if operand.pack is not None)
+    return set(variant.needs).union(*(pack.needs for pack in packs))
 
 
 def _sure_texture(tensor: TensorType) -> bool:

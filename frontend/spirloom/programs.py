@@ -1,4 +1,4 @@
-"""Locates and runs spirloom-run, of the wheel or of a build of the repository."""
+"""Locates the C++ programs of the wheel or of a build of the repository, and runs spirloom-run."""
 
 from __future__ import annotations
 
@@ -18,12 +18,17 @@ def find_run() -> tuple[Path, list[str]]:
     packaged = PACKAGE / "_native/spirloom-run"
     if packaged.exists():
         return packaged, ["--library", str(packaged.parent / "shaders_all.slpack")]
+    return find_program("spirloom-run"), []
+
+
+def find_program(name: str) -> Path:
+    """The path of a program of a build or an installation."""
     files = find()
     above = [] if files is None else list(files.library.parents)
-    for program in (directory / "bin/spirloom-run" for directory in above[:4]):
+    for program in (directory / "bin" / name for directory in above[:4]):
         if program.exists():
-            return program, []
-    raise ImportFailure("spirloom-run was not found. Build it with `./dev build`.")
+            return program
+    raise ImportFailure(f"{name} was not found. Build it with `./dev build`.")
 
 
 def run_arguments(given: Sequence[str]) -> list[str]:

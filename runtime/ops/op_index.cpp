@@ -103,6 +103,14 @@ std::optional<Variant> OpIndex::FindVariant(const OpEntry& entry, uint64_t key) 
   return Variant{row, pack.Name(*row), pack.Module(*row)};
 }
 
+std::span<const pack::VariantRow> OpIndex::VariantsOf(const OpEntry& entry,
+                                                      const KernelInfo& kernel) const {
+  const std::span<const pack::VariantRow> rows = libraries_[entry.library].pack.variants();
+  const auto kernel_of = [](const pack::VariantRow& row) { return row.key >> 32; };
+  const auto found = std::ranges::equal_range(rows, uint64_t{kernel.index}, {}, kernel_of);
+  return {found.begin(), found.end()};
+}
+
 DType KeyDType(uint64_t key) { return static_cast<DType>(Axis(key, 0)); }
 
 Storage KeyStorage(uint64_t key) { return static_cast<Storage>(Axis(key, 1)); }

@@ -63,6 +63,9 @@ class OpIndex {
   // The variant of the entry's kernels with this key (CallFormulas::VariantKey), regardless of the
   // device; absent if it is not in the library.
   std::optional<Variant> FindVariant(const OpEntry& entry, uint64_t key) const;
+  // The variants of a kernel of the entry.
+  std::span<const pack::VariantRow> VariantsOf(const OpEntry& entry,
+                                               const KernelInfo& kernel) const;
 
  private:
   Status ResolveOverrides();

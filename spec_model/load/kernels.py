@@ -95,6 +95,7 @@ def load_kernel(
     return Kernel(
         name=check_name(name, "Kernel name", lower=True),
         template=template.text,
+        texts={key: _source_text(fields, key) for key in ("when", "prefer") if fields.get(key)},
         when=_optional(fields, "when", scope, Kind.BOOL),
         prefer=_NEVER if never_preferred else prefer,
         loop_iterations=_loop_iterations(fields, _device_scope(dispatch), [*constants, *push]),
@@ -116,6 +117,10 @@ def load_kernel(
         test_only=test_only,
         position=name.position if own.get("name") else own.node.position,
     )
+
+
+def _source_text(fields: Fields, key: str) -> str:
+    return " ".join(fields.need_scalar(key).text.split())
 
 
 def _device_scope(scope: Scope) -> Scope:

@@ -255,7 +255,9 @@ def _link(operand: Operand, by_name: Map[str, Op]) -> Operand:
         raise SpecError.at(pack.position, message)
     given = [*pack.args, *[None] * (len(op.args) - len(pack.args))]
     args = tuple(_argument(pack, arg, value) for arg, value in zip(op.args, given, strict=True))
-    return dataclasses.replace(operand, pack=dataclasses.replace(pack, args=args))
+    kernels = [each for each in op.kernels if not each.test_only]
+    needs = frozenset.intersection(*(each.needs for each in kernels)) if kernels else frozenset()
+    return dataclasses.replace(operand, pack=dataclasses.replace(pack, args=args, needs=needs))
 
 
 def _argument(pack: Pack, arg: Arg, given: Expr | None) -> Expr | None:

@@ -33,6 +33,7 @@ class Pack:
     op: str
     args: tuple[Expr | None, ...]  # in the order of the packing op's args; None: an absent tensor
     position: Position
+    needs: frozenset[Capability] = frozenset()  # of all kernels of the packing op
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,7 @@ class Kernel:
 
     name: str
     template: str
+    texts: Mapping[str, str]  # `when` and `prefer` as in the spec, for messages
     when: Expr | None
     prefer: Expr | None  # whether a device prefers this kernel to the following ones
     loop_iterations: Expr | None  # maximum of an invocation, in all loops together; None: few

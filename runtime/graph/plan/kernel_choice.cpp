@@ -75,6 +75,40 @@ std::string MissingCapabilities(const pack::VariantRow& row, const DeviceTraits&
   return spirloom::Join(names, ", ");
 }
 
+std::string MissingForPacking(const ops::OpIndex& index, const ops::KernelInfo& kernel,
+                              const DeviceTraits& device);
+
+// Returns the requirements of the kernel that the device does not meet in any of its variants;
+// empty if it supports one.
+std::string MissingForKernel(const ops::OpIndex& index, const ops::OpEntry& entry,
+                             const ops::KernelInfo& kernel, const DeviceTraits& device) {
+  std::string missing;
+  for (const pack::VariantRow& row : index.VariantsOf(entry, kernel)) {
+    missing = MissingCapabilities(row, device);
+    if (missing.empty()) return MissingForPacking(index, kernel, device);
+  }
+  return missing;
+}
+
+// Returns the requirements of the ops that pack the kernel's operands that the device does not meet
+// in any of their kernels; empty if it supports all of them. Libraries without these ops are
+// reported later. OpIndex rejects cycles.
+std::string MissingForPacking(const ops::OpIndex& index, const ops::KernelInfo& kernel,
+                              const DeviceTraits& device) {
+  for (const ops::OperandInfo& operand : kernel.operands) {
+    const ops::OpEntry* entry =
+        operand.pack_op == nullptr ? nullptr : index.FindOp(operand.pack_op);
+    if (entry == nullptr) continue;
+    std::string missing;
+    for (const ops::KernelInfo& packing : entry->op->kernels) {
+      missing = MissingForKernel(index, *entry, packing, device);
+      if (missing.empty()) break;
+    }
+    if (!missing.empty()) return Concat({missing, " (", operand.pack_op, ")"});
+  }
+  return {};
+}
+
 KernelSearch Failure(ChoiceFailure failure) {
   KernelSearch search;
   search.failure = failure;
@@ -103,7 +137,8 @@ Result<KernelSearch> TryKernel(const ops::OpIndex& index, const ops::KernelInfo&
     return search;
   }
   SPIRLOOM_TRY(CheckAgreement(kernel, *variant));
-  const std::string missing_capabilities = MissingCapabilities(*variant->row, device);
+  std::string missing_capabilities = MissingCapabilities(*variant->row, device);
+  if (missing_capabilities.empty()) missing_capabilities = MissingForPacking(index, kernel, device);
   if (!missing_capabilities.empty()) {
     search.failure = ChoiceFailure::kDevice;
     search.missing_capabilities = Concat({variant->name, " requires ", missing_capabilities});
