@@ -29,9 +29,10 @@ PAGE = ROOT / "generated" / "kernel_selection.md"
 _HEAD = """\
 # Kernel selection on described devices
 
-The kernel that each device of `frontend/spirloom/devices.yaml` selects for the calls of `benchmarks/selection.yaml`, with
-the workgroups of its dispatch; by the runtime's own selection (`spirloom-ops --select`). Kernels that pack operands are
-left out. `python3 -m benchmarks.selection` writes this page; `spirloom op explain` gives the reasons.
+The kernel that each device of `frontend/spirloom/devices.yaml` selects for the calls of
+`benchmarks/selection.yaml`, with the workgroups of its dispatch. It comes from the runtime's own
+selection (`spirloom-ops --select`); kernels that pack operands are left out. `spirloom op explain`
+gives the reasons, and `python3 -m benchmarks.selection` writes this page.
 """
 
 
@@ -78,7 +79,8 @@ def _run(ops: Library, row: Node) -> Run:
 def selections(calls: list[Call]) -> dict[str, list[Selection]]:
     """The selection for each call, by device."""
     graphs = [graph_file.to_bytes(call_graph(call.run)) for call in calls]
-    return select(graphs, read_devices())
+    found = select(graphs, read_devices())
+    return {device: each.graphs for device, each in found.items()}
 
 
 def page() -> str:

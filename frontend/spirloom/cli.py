@@ -20,6 +20,7 @@ COMMANDS = (
     "spirloom.commands.list_ops",
     "spirloom.commands.make_cases",
     "spirloom.commands.new_op",
+    "spirloom.commands.op",
     "spirloom.commands.run_graph",
     "spirloom.commands.serve",
     "spirloom.commands.compare_graphs",

@@ -64,12 +64,20 @@ class Selection:
     error: str
 
 
+@dataclass(frozen=True, slots=True)
+class DeviceSelections:
+    """A device's properties, with bools as 0 or 1, and its selection for each graph."""
+
+    properties: dict[str, int]
+    graphs: list[Selection]
+
+
 def select(
     graphs: Sequence[bytes],
     devices: Mapping[str, Mapping[str, Any]] | None = None,
     device: str = "",
     explain: bool = False,
-) -> dict[str, list[Selection]]:
+) -> dict[str, DeviceSelections]:
     """The selection for each graph file, by device: the described `devices`, or a device of this
     machine."""
     with tempfile.TemporaryDirectory(prefix="spirloom-") as scratch:
@@ -92,7 +100,9 @@ def select(
     if done.returncode != 0:
         raise ImportFailure(done.stderr.strip().removeprefix("spirloom-ops: error: "))
     return {
-        each["device"]: [_selection(graph) for graph in each["graphs"]]
+        each["device"]: DeviceSelections(
+            each["properties"], [_selection(graph) for graph in each["graphs"]]
+        )
         for each in json.loads(done.stdout)
     }
 

@@ -15,6 +15,13 @@ constexpr std::array<const char*, kCapabilityCount> kNames = {
 
 }  // namespace
 
+uint64_t SharedMemoryCapabilities(uint64_t bytes) {
+  uint64_t bits = 0;
+  if (bytes >= kSharedBytes32k) bits |= CapabilityBit(Capability::kSharedMemory32k);
+  if (bytes >= kSharedBytes48k) bits |= CapabilityBit(Capability::kSharedMemory48k);
+  return bits;
+}
+
 const char* CapabilityName(Capability capability) {
   const auto i = static_cast<size_t>(capability);
   return i < kNames.size() ? kNames[i] : "unknown";

@@ -18,6 +18,9 @@ constexpr uint64_t CapabilityBit(Capability capability) {
   return uint64_t{1} << static_cast<uint32_t>(capability);
 }
 
+// The capabilities of a device whose workgroups have at most `bytes` of shared memory.
+uint64_t SharedMemoryCapabilities(uint64_t bytes);
+
 // E.g. "storage_buffer_16bit".
 const char* CapabilityName(Capability capability);
 

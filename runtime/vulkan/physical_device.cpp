@@ -120,16 +120,6 @@ uint64_t SubgroupCapabilities(const VkPhysicalDeviceSubgroupProperties& subgroup
   return bits;
 }
 
-uint64_t SharedMemoryCapabilities(const VkPhysicalDeviceLimits& limits) {
-  uint64_t bits = 0;
-  const auto add = [&](uint32_t bytes, pack::Capability capability) {
-    if (limits.maxComputeSharedMemorySize >= bytes) bits |= pack::CapabilityBit(capability);
-  };
-  add(pack::kSharedBytes32k, pack::Capability::kSharedMemory32k);
-  add(pack::kSharedBytes48k, pack::Capability::kSharedMemory48k);
-  return bits;
-}
-
 std::string PciText(const VkPhysicalDevicePCIBusInfoPropertiesEXT& pci) {
   return Concat({"pci:", Hex(pci.pciDomain, 4), ":", Hex(pci.pciBus, 2), ":", Hex(pci.pciDevice, 2),
                  ".", Hex(pci.pciFunction, 1)});
@@ -237,7 +227,8 @@ Result<PhysicalDevice> DescribeDevice(const Instance& instance, VkPhysicalDevice
                         QueryTextureLimits(fn, handle, limits, Storage::kTexture2D));
     FeatureChain features(device.api_version, device.extensions, pack::kAllCapabilities);
     features.Query(fn, handle);
-    device.capabilities |= features.Capabilities() | SharedMemoryCapabilities(limits);
+    device.capabilities |=
+        features.Capabilities() | pack::SharedMemoryCapabilities(limits.maxComputeSharedMemorySize);
     constexpr uint64_t kMatrices = pack::CapabilityBit(pack::Capability::kCooperativeMatrix) |
                                    pack::CapabilityBit(pack::Capability::kBFloat16Matrix);
     if ((device.capabilities & kMatrices) != 0)

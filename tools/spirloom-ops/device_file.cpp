@@ -24,6 +24,8 @@ class DeviceReader {
     }
     graph::DeviceTraits& traits = device_.traits;
     traits.max_workgroup_invocations = static_cast<uint32_t>(traits.properties.max_workgroup);
+    traits.capabilities |=
+        pack::SharedMemoryCapabilities(static_cast<uint64_t>(traits.properties.shared_memory));
     traits.buffer_offset_alignment =
         std::max<uint64_t>(16, static_cast<uint64_t>(traits.properties.storage_alignment));
     return status_;
@@ -100,6 +102,7 @@ class DeviceReader {
       } else {
         Number(name, value, number);
       }
+      if (name == "cores" && number == 0) Fail(name, "is not a number of at least 1");
       if (!pack::SetDeviceProperty(device_.traits.properties, name, number))
         Fail(name, "is not a device property");
     }

@@ -8,6 +8,7 @@
 #include "runtime/graph/plan/lowering.h"
 #include "runtime/graph/record/dispatch.h"
 #include "runtime/pack/capability.h"
+#include "runtime/pack/device_properties.h"
 
 namespace spirloom::tools {
 namespace {
@@ -115,13 +116,21 @@ ordered_json Select(const graph::Graph& graph, const ops::OpIndex& index,
   return json;
 }
 
+ordered_json PropertiesOf(const graph::DeviceTraits& device) {
+  ordered_json json;
+  const auto values = pack::DevicePropertyValues(device.properties);
+  for (size_t i = 0; i < values.size(); ++i) json[pack::kDevicePropertyNames[i]] = values[i];
+  return json;
+}
+
 }  // namespace
 
 Result<std::string> SelectionToJson(const ops::OpIndex& index,
                                     const std::vector<DescribedDevice>& devices,
                                     const std::vector<std::string>& graph_files, bool explain) {
   ordered_json root = ordered_json::array();
-  for (const DescribedDevice& device : devices) root.push_back({{"device", device.name}});
+  for (const DescribedDevice& device : devices)
+    root.push_back({{"device", device.name}, {"properties", PropertiesOf(device.traits)}});
   for (const std::string& path : graph_files) {
     SPIRLOOM_TRY_ASSIGN(const graph::LoadedGraph loaded, graph::LoadGraphFile(path));
     for (size_t i = 0; i < devices.size(); ++i)

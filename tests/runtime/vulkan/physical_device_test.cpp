@@ -34,6 +34,12 @@ TEST_F(PhysicalDeviceTest, DescribesTheDevice) {
   EXPECT_GE(info.subgroup_size, 1U);
   EXPECT_EQ(info.max_loop_iterations, info.name.starts_with("llvmpipe") ? 65535U : 0U);
   EXPECT_GT(info.device_memory, 0U);
+  ASSERT_EQ(info.properties.size(), pack::kDevicePropertyNames.size());
+  for (size_t i = 0; i < info.properties.size(); ++i) {
+    EXPECT_EQ(info.properties[i].first, pack::kDevicePropertyNames[i]);
+  }
+  EXPECT_GE(physical.kernel_properties.cores, 1);
+  EXPECT_EQ(physical.kernel_properties.subgroup_size, info.subgroup_size);
   EXPECT_EQ(info.features, pack::CapabilityNames(physical.capabilities));
   // Basic subgroup operations in compute shaders are mandatory.
   EXPECT_NE(physical.capabilities & pack::CapabilityBit(pack::Capability::kSubgroupBasic), 0U);

@@ -96,6 +96,32 @@ TEST(Lowering, SelectedKernelsPrecedePreferredKernels) {
   EXPECT_THAT(nodes(subgroup32, {"no_such", "sum"}), ElementsAre("sum@buffer"));
 }
 
+TEST(Lowering, ReportsTheConsideredKernels) {
+  Builder b;
+  const uint32_t x = b.Input("x", {2, 3});
+  b.file.outputs = {b.Call("test.sum", {TensorArg(x)}, {2, 3})};
+  const std::vector<std::byte> bytes = b.file.Write();
+  const Graph graph = ValueOf(ParseGraph(bytes));
+  std::vector<CallTrials> trials;
+  LoweringOptions options;
+  options.trials = &trials;
+  const auto considered = [&](const DeviceTraits& device) {
+    trials.clear();
+    EXPECT_TRUE(Lower(graph, ::spirloom::testing::FakeIndex(), device, options).ok());
+    std::vector<std::string> names;
+    for (const KernelTrial& trial : trials.at(0).trials) {
+      names.push_back(std::string(trial.kernel->name) + (trial.preferred ? " preferred" : ""));
+    }
+    EXPECT_EQ(trials.at(0).op, "test.sum");
+    EXPECT_EQ(trials.at(0).chosen, trials.at(0).trials.back().kernel);
+    return names;
+  };
+  EXPECT_THAT(considered({}), ElementsAre("sum_sg32", "sum preferred"));
+  DeviceTraits subgroup32;
+  subgroup32.properties.subgroup_size = 32;
+  EXPECT_THAT(considered(subgroup32), ElementsAre("sum_sg32 preferred"));
+}
+
 TEST(Lowering, LoopsFitTheDevice) {
   DeviceTraits device;
   device.max_workgroup_invocations = device.max_workgroup[0] = 256;

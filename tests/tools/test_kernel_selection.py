@@ -1,0 +1,170 @@
+"""Kernel selection on described devices: spirloom-ops --select, and the page of its results."""
+
+from __future__ import annotations
+
+import json
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spirloom import graph_file
+from spirloom.casegen.call_graph import call_graph, runs_by_dtypes
+from spirloom.casegen.runs import Run
+from spirloom.described_devices import read_devices
+from spirloom.kernel_selection import Dispatch, Selection, select
+
+from benchmarks import selection
+from spec_model.op import Op
+from spec_model.vocabulary import MAX_PUSH_BYTES, Capability, Storage
+from tests.tools.programs import Program, ReluModel
+
+GUARANTEED_GROUPS = (65535, 65535, 65535)
+SHARED_MEMORY = {Capability.SHARED_MEMORY_32K: 32768, Capability.SHARED_MEMORY_48K: 49152}
+STORED = {Capability.STORAGE_BUFFER_8BIT, Capability.STORAGE_BUFFER_16BIT}  # of dtypes
+MATRIX_LANES = 32
+# Operators without a kernel for every device; a convolution that packs with one of them has others.
+PACKING_ONLY = ("spirloom.winograd_gemm",)
+
+
+def described(device: dict[str, Any]) -> dict[str, int]:
+    """The properties of a described device, with those that every device has."""
+    least = {"subgroup_size": 1, "max_workgroup": 128, "shared_memory": 16384, "cores": 8}
+    found = {**least, **device.get("properties", {})}
+    for name in ("min_subgroup_size", "max_subgroup_size"):
+        found.setdefault(name, found["subgroup_size"])
+    return found
+
+
+def capabilities(device: dict[str, Any]) -> set[str]:
+    shared = described(device)["shared_memory"]
+    return {*device["capabilities"], *(c for c, size in SHARED_MEMORY.items() if size <= shared)}
+
+
+DEVICES = read_devices()
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_descriptions_are_consistent(name: str) -> None:
+    device = DEVICES[name]
+    properties, found = described(device), capabilities(device)
+    low, high = properties["min_subgroup_size"], properties["max_subgroup_size"]
+    assert low <= properties["subgroup_size"] <= high
+    assert "subgroup_basic" in found
+    if "subgroup_shuffle" in found:
+        assert properties["subgroup_size"] >= 8
+    if "cooperative_matrix" in found:
+        assert low <= MATRIX_LANES <= high and "shared_memory_32k" in found
+    assert "bfloat16_matrix" not in found or "cooperative_matrix" in found
+    assert not (properties.get("is_cpu") and properties.get("integrated"))
+    assert max(device.get("max_workgroup", [128])) <= max(properties["max_workgroup"], 1024)
+
+
+def test_devices_are_of_many_kinds() -> None:
+    assert len(DEVICES) >= 20
+    cores = {described(device)["cores"] for device in DEVICES.values()}
+    assert min(cores) <= 2 and max(cores) >= 132
+
+
+@pytest.fixture(scope="module")
+def runs() -> list[Run]:
+    """The test calls of all operators, each in one of its dtypes, and those of the page."""
+    ops = selection.operators()
+    tests = [run for op in ops.ops.values() for run in _runs(op)]
+    return tests + [call.run for call in selection.read_calls(ops)]
+
+
+def _runs(op: Op) -> list[Run]:
+    found = []
+    for i, test in enumerate(op.tests):
+        each = runs_by_dtypes(op, test, Storage.BUFFER)
+        found += [each[i % len(each)]] if each else []
+    return found
+
+
+def test_every_device_can_run_its_kernels(runs: list[Run]) -> None:
+    problems = []
+    found = select([graph_file.to_bytes(call_graph(run)) for run in runs], DEVICES)
+    for name, each in found.items():
+        for run, selected in zip(runs, each.graphs, strict=True):
+            problems += [f"{name}, {run.id}: {p}" for p in _problems(DEVICES[name], run, selected)]
+    assert not problems, "\n".join(problems[:50])
+
+
+def _problems(device: dict[str, Any], run: Run, selected: Selection) -> list[str]:
+    if selected.error:
+        return [] if _is_expected(device, run, selected.error) else [selected.error]
+    return [problem for d in selected.dispatches for problem in _obstacles(device, d)]
+
+
+def _is_expected(device: dict[str, Any], run: Run, error: str) -> bool:
+    """Whether the device lacks a dtype of the call or the range of one of its buffers."""
+    lacks_dtypes = [str(each) for each in STORED - capabilities(device) if f"{each}" in error]
+    return bool(lacks_dtypes) or run.op.name in PACKING_ONLY or "maxStorageBufferRange" in error
+
+
+def _obstacles(device: dict[str, Any], dispatch: Dispatch) -> list[str]:
+    """Why the device cannot run the dispatch."""
+    properties = described(device)
+    limits = device.get("max_workgroup", (128, 128, 64))
+    groups = device.get("max_group_count", GUARANTEED_GROUPS)
+    low, high = properties["min_subgroup_size"], properties["max_subgroup_size"]
+    checks = {
+        "capabilities": set(dispatch.needs) <= capabilities(device),
+        "Vulkan version": dispatch.vulkan_minor <= device["vulkan_minor"],
+        "invocations": prod(dispatch.workgroup) <= properties["max_workgroup"],
+        "workgroup": all(a <= b for a, b in zip(dispatch.workgroup, limits, strict=True)),
+        "groups": all(a <= b for a, b in zip(dispatch.groups, groups, strict=True)),
+        "push constants": dispatch.push_bytes <= MAX_PUSH_BYTES,
+        "subgroups": dispatch.subgroup_size in (0, *range(low, high + 1)),
+    }
+    return [f"{dispatch.variant} exceeds its {what}" for what, holds in checks.items() if not holds]
+
+
+def test_the_page_is_current() -> None:
+    """python3 -m benchmarks.selection rewrites it."""
+    assert selection.PAGE.read_text(encoding="utf-8") == selection.page()
+
+
+def test_selects_on_this_machine(spirloom_ops: Program, tmp_path: Path) -> None:
+    ops = selection.operators()
+    run = next(selection.read_calls(ops)).run
+    path = tmp_path / "call.slg"
+    path.write_bytes(graph_file.to_bytes(call_graph(run)))
+    done = spirloom_ops("--select", path, "--explain")
+    assert done.returncode == 0, done.stderr
+    (device,) = json.loads(done.stdout)
+    assert device["properties"]["cores"] >= 1
+    (graph,) = device["graphs"]
+    (call,) = [call for call in graph["calls"] if call["op"] == run.op.name]
+    assert [k["kernel"] for k in call["considered"] if k["result"] == "taken"] == [call["kernel"]]
+    assert call["kernel"] in [dispatch["kernel"] for dispatch in graph["dispatches"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "is not a JSON list of devices."),
+        ('[{"name": "x", "colour": 1}]', "Device x: 'colour' is not a key of devices."),
+        ('[{"name": "x", "vulkan_minor": -1}]', "'vulkan_minor' is not a number of at least 0."),
+        ('[{"name": "x", "properties": {"speed": 1}}]', "'speed' is not a device property."),
+        ('[{"name": "x", "capabilities": ["magic"]}]', "'capabilities' has an unknown name."),
+        ('[{"name": "x", "max_workgroup": [1]}]', "'max_workgroup' is not a list of three number"),
+        ('[{"name": "x", "properties": {"cores": 0}}]', "'cores' is not a number of at least 1."),
+    ],
+)
+def test_invalid_descriptions(
+    spirloom_ops: Program, relu_model: ReluModel, tmp_path: Path, text: str, message: str
+) -> None:
+    devices = tmp_path / "devices.json"
+    devices.write_text(text)
+    done = spirloom_ops("--select", relu_model.path, "--devices", devices)
+    assert done.returncode == 1
+    assert message in done.stderr
+
+
+def test_missing_files(spirloom_ops: Program, relu_model: ReluModel, tmp_path: Path) -> None:
+    done = spirloom_ops("--select", relu_model.path, "--devices", tmp_path / "none.json")
+    assert done.returncode == 1 and "cannot be read" in done.stderr
+    done = spirloom_ops("--select", tmp_path / "none.slg")
+    assert done.returncode == 1 and "none.slg" in done.stderr
