@@ -11,16 +11,15 @@ from pathlib import Path
 
 from spirloom import graph_file
 from spirloom.casegen.call_graph import call_graph, run_in
+from spirloom.casegen.explain import builtin_operators
 from spirloom.casegen.runs import Run
 from spirloom.described_devices import read_devices
 from spirloom.kernel_selection import Dispatch, Selection, select
 
 from benchmarks.calls import ROOT
-from spec_model import Library, SpecError, load_library
+from spec_model import Library, SpecError
 from spec_model.fields import Fields, as_sequence, as_word
-from spec_model.library import without_test_kernels
 from spec_model.load.cases import load_case
-from spec_model.templates import BUILTIN_SPECS, BUILTIN_TEMPLATES
 from spec_model.vocabulary import DType, Storage
 from spec_model.yaml_reader import Node, SourceFile, read_yaml
 
@@ -47,11 +46,6 @@ class Call:
     def title(self) -> str:
         """The call, e.g. `aten.mm f16: a 512x512, b 512x512`."""
         return f"{self.run.op.name} {self.run.variant.dtype}: {self.run.case.replace('_', ' ')}"
-
-
-def operators() -> Library:
-    """The operators of the built-in library."""
-    return without_test_kernels(load_library([BUILTIN_SPECS], [BUILTIN_TEMPLATES]))
 
 
 def read_calls(ops: Library, table: Path = TABLE) -> Iterator[Call]:
@@ -85,7 +79,7 @@ def selections(calls: list[Call]) -> dict[str, list[Selection]]:
 
 def page() -> str:
     """The text of the page."""
-    calls = list(read_calls(operators()))
+    calls = list(read_calls(builtin_operators()))
     found = selections(calls)
     lines = [_HEAD]
     group = ""
@@ -107,7 +101,7 @@ def _result(call: Call, selection: Selection) -> tuple[str, str]:
     """The kernel and the workgroups of the call itself."""
     if selection.error:
         missing = selection.error.partition(" requires ")[2].partition(" (node")[0]
-        return f"not supported: requires {missing or selection.error}", ""
+        return f"not supported: {missing or selection.error.partition(chr(10))[0]}", ""
     own = [each for each in selection.dispatches if each.op == call.run.op.name]
     return (f"`{own[0].kernel}`", f" ({_groups(own)})") if own else ("a view", "")
 

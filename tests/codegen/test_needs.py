@@ -81,6 +81,68 @@ def test_without_guaranteed_textures(picks: Project) -> None:
     assert all(id.endswith("buffer") for id in kernels(picks, (7, 1, 1, 1, 1), Storage.TEXTURE3D))
 
 
+CORES_SPEC = """\
+# y = x
+op: test.pick
+args: {x: tensor}
+outputs: {y: like x}
+kernels:
+  - {name: pick_tiles, template: pick.glsl.j2, dtypes: [f32], prefer: "numel(x) >= 4 * cores"}
+  - {name: pick_never, template: pick.glsl.j2, dtypes: [f32], prefer: cores < 1}
+  - {name: pick_many, template: pick.glsl.j2, dtypes: [f32], prefer: "cores > 100 and not is_cpu"}
+  - name: pick_waves
+    template: pick.glsl.j2
+    dtypes: [f32]
+    prefer: ceil_div(numel(x), cores) % 2 == 0
+  - {name: pick_last, template: pick.glsl.j2, dtypes: [f32]}
+reference: x
+tests: [{x: [2]}]
+"""
+
+
+def test_properties_of_many_values(picks: Project) -> None:
+    """A rule that devices decide differently excludes neither its kernel nor the later ones."""
+    picks.write("op_specs/pick.yaml", CORES_SPEC)
+    last = ["many_f32_buffer", "waves_f32_buffer", "last_f32_buffer"]
+    assert kernels(picks, (64,), Storage.BUFFER) == ["tiles_f32_buffer", *last]
+    assert kernels(picks, (1 << 20,), Storage.BUFFER) == ["tiles_f32_buffer"]
+    assert kernels(picks, (3,), Storage.BUFFER) == last
+
+
+PACKING_SPEC = """\
+# y = x
+op: test.pack_x
+args: {x: tensor}
+outputs: {y: like x}
+kernel: {name: pack_x, template: pick.glsl.j2, dtypes: [f32], needs: [subgroup_shuffle]}
+reference: x
+tests: [{x: [2]}]
+"""
+PACKED_SPEC = """\
+# y = x
+op: test.pick
+args: {x: tensor}
+outputs: {y: like x}
+kernels:
+  - name: pick_packed
+    template: pick.glsl.j2
+    dtypes: [f32]
+    storages: [buffer]
+    unsupported_storage: {texture: not tested}
+    tensors: {x: {storage: buffer, pack: test.pack_x(x)}}
+  - {name: pick_last, template: pick.glsl.j2, dtypes: [f32]}
+reference: x
+tests: [{x: [2]}]
+"""
+
+
+def test_packing_that_needs_a_capability(picks: Project) -> None:
+    """Devices without it select a later kernel."""
+    picks.write("op_specs/pick.yaml", PACKED_SPEC)
+    picks.write("op_specs/pack_x.yaml", PACKING_SPEC)
+    assert kernels(picks, (2,), Storage.BUFFER) == ["packed_f32_buffer", "last_f32_buffer"]
+
+
 LOOP_SPEC = """\
 # y = x
 op: test.pick

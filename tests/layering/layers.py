@@ -47,7 +47,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     # The runtime.
     "runtime/include/spirloom": (),
     "runtime/base": _PUBLIC,
-    "runtime/pack": _BASE,
+    "runtime/pack": (*_BASE, "spec_model/**"),  # the table of device properties
     "runtime/vulkan": _PACK,
     "runtime/ops": _PACK,
     "runtime/session": (*_OPS, "runtime/vulkan"),

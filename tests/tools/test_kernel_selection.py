@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from spirloom import graph_file
 from spirloom.casegen.call_graph import call_graph, runs_by_dtypes
+from spirloom.casegen.explain import builtin_operators
 from spirloom.casegen.runs import Run
 from spirloom.described_devices import read_devices
 from spirloom.kernel_selection import Dispatch, Selection, select
@@ -69,7 +70,7 @@ def test_devices_are_of_many_kinds() -> None:
 @pytest.fixture(scope="module")
 def runs() -> list[Run]:
     """The test calls of all operators, each in one of its dtypes, and those of the page."""
-    ops = selection.operators()
+    ops = builtin_operators()
     tests = [run for op in ops.ops.values() for run in _runs(op)]
     return tests + [call.run for call in selection.read_calls(ops)]
 
@@ -127,7 +128,7 @@ def test_the_page_is_current() -> None:
 
 
 def test_selects_on_this_machine(spirloom_ops: Program, tmp_path: Path) -> None:
-    ops = selection.operators()
+    ops = builtin_operators()
     run = next(selection.read_calls(ops)).run
     path = tmp_path / "call.slg"
     path.write_bytes(graph_file.to_bytes(call_graph(run)))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
-from spec_model import EvalError, Op, SpecError, TensorType, load_library
+from spec_model import EvalError, Library, Op, SpecError, TensorType, load_library
 from spec_model.device_properties import DEVICE_PROPERTIES
 from spec_model.expr.types import Expr, Value
 from spec_model.library import without_test_kernels
@@ -41,8 +42,14 @@ def explain(name: str, arguments: str, dtype: str | None, storage: str, device: 
     return "\n\n".join(parts)
 
 
+@cache
+def builtin_operators() -> Library:
+    """The built-in operators with the kernels that are not only for tests."""
+    return without_test_kernels(load_library([BUILTIN_SPECS], [BUILTIN_TEMPLATES]))
+
+
 def _find(name: str) -> Op:
-    ops = without_test_kernels(load_library([BUILTIN_SPECS], [BUILTIN_TEMPLATES])).ops
+    ops = builtin_operators().ops
     found = ops.get(name) or next((op for op in ops.values() if op.short_name == name), None)
     if found is None:
         raise ImportFailure(f"Operator '{name}' has no spec. `spirloom ops` lists all operators.")
@@ -59,7 +66,8 @@ def _parse(op: Op, arguments: str) -> TestCase:
             root = read_yaml(SourceFile(path, _OPTION))
             return load_case(root.entries[0].value, op.args, {k.name: k for k in op.kernels})
         except SpecError as error:
-            raise ImportFailure("; ".join(d.message for d in error.diagnostics)) from None
+            messages = "; ".join(d.message for d in error.diagnostics)
+            raise ImportFailure(f"{_OPTION}: {messages}") from None
 
 
 def _with_absent(op: Op, text: str) -> str:
@@ -139,12 +147,15 @@ def _named(condition: Expr, values: Mapping[str, Value]) -> Iterator[str]:
     for name in sorted(condition.names):
         if name not in values:
             continue
-        value = values[name]
-        if isinstance(value, TensorType):
-            value = list(value.shape) if value.present else "none"
-        elif isinstance(value, tuple):
-            value = list(value)
-        yield f"{name} = {value}"
+        yield f"{name} = {_shown(values[name])}"
+
+
+def _shown(value: Value) -> str:
+    if isinstance(value, TensorType):
+        return str(list(value.shape)) if value.present else "none"
+    if isinstance(value, tuple):
+        return f"[{', '.join(_shown(item) for item in value)}]"
+    return str(value)
 
 
 def _device(properties: Mapping[str, int]) -> dict[str, Value]:
