@@ -28,6 +28,7 @@ from spec_model.spec import (
     Variant,
     dtype_source,
 )
+from spec_model.traits import Trait, names_of_traits
 from spec_model.vocabulary import MAX_RANK, DType, Storage
 
 _ABSENT = TensorType((), DType.F32, present=False)
@@ -45,6 +46,7 @@ class Op:
     name: str
     overloads: tuple[str, ...]  # further PyTorch overloads that it computes
     executorch: tuple[ExecutorchMapping, ...]  # ExecuTorch names that it computes
+    traits: Mapping[Trait, Expr | None]  # with the condition on calls; None: always
     short_name: str
     formula: str  # the spec's opening comment
     position: Position
@@ -67,6 +69,21 @@ class Op:
     def is_view(self) -> bool:
         """Whether it is always an alias in buffers, without a kernel."""
         return self.view_of is not None and self.view_offset is None
+
+    def has_trait(self, trait: Trait, args: Mapping[str, object] | None = None) -> bool:
+        """Whether every call has the trait, or the given call has it."""
+        if trait not in self.traits:
+            return False
+        condition = self.traits[trait]
+        if condition is None or args is None:
+            return condition is None
+        return bool(evaluate(condition, self.values(args)))
+
+    @property
+    def other_names(self) -> frozenset[str]:
+        """The names that the op uses outside of its checks, outputs and kernels."""
+        offset = frozenset[str]() if self.view_offset is None else self.view_offset.names
+        return offset | names_of_traits(self.traits)
 
     def infer(self, args: Mapping[str, object]) -> list[TensorType]:
         """The types of the outputs. Fails if the call is invalid."""

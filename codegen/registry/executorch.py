@@ -10,7 +10,7 @@ import struct
 from collections.abc import Mapping
 
 from codegen.registry.encoding import many, text, varint, zigzag
-from spec_model.expr.types import Literal, Value
+from spec_model.expr.types import Value
 from spec_model.library import Library
 from spec_model.op import Op
 from spec_model.spec import (
@@ -55,8 +55,8 @@ def _op(op: Op) -> bytes:
 
 def _output(output: Output) -> bytes:
     """The dtype if the spec fixes it."""
-    fixed = output.dtype.value if isinstance(output.dtype, Literal) else None
-    return varint(fixed.code + 1 if isinstance(fixed, DType) else 0)
+    fixed = output.fixed_dtype
+    return varint(0 if fixed is None else fixed.code + 1)
 
 
 def _arg(arg: Arg, op: Op) -> bytes:

@@ -13,18 +13,13 @@ import numpy as np
 from spec_model import EvalError, Op, SpecError, TensorType, load_library, stored
 from spec_model.spec import Arg, ExecutorchMapping
 from spec_model.templates import BUILTIN_SPECS, BUILTIN_TEMPLATES, ROOT
+from spec_model.traits import MOVEMENT, Trait
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Array, DType, Node, Storage, Tensor
 from spirloom.sizes import Varying
 from spirloom.value_bounds import narrow_type
 
 STORED = ROOT / "ops.pickle"  # The built-in operators in a wheel (cmake/make_package.py)
-
-# The templates of elementwise operators.
-_ELEMENTWISE = ("unary.glsl.j2", "binary.glsl.j2")
-# The template of operators that only move elements, and the names of its spec parameters.
-_MOVING = "strided_copy.glsl.j2"
-_SPLIT, _SOURCE_STRIDES, _BEGIN = "split", "source_strides", "begin"
 
 
 class OpError(Exception):
@@ -118,12 +113,30 @@ class OpLibrary:
         """Whether the operator's output shares the elements of an input."""
         return self._spec(op).view_of is not None
 
-    def is_elementwise(self, op: str) -> bool:
-        """Whether each element of the output depends only on the elements at its index (with
-        broadcasting).
-        """
-        kernels = self._ops[op].kernels if op in self._ops else ()
-        return bool(kernels) and all(k.template in _ELEMENTWISE for k in kernels)
+    def has_trait(self, op: str, trait: Trait, args: Mapping[str, object] | None = None) -> bool:
+        """Whether an operator has a trait in every call, or in the call with these arguments."""
+        if op not in self._ops:
+            return False
+        types = args and {name: argument_type(value) for name, value in args.items()}
+        return self._ops[op].has_trait(trait, types)
+
+    def returns_integers(self, op: str) -> bool:
+        """Whether all outputs have a fixed integer or bool dtype."""
+        return all(dtype and not dtype.is_float for dtype in self.output_dtypes(op))
+
+    def output_dtypes(self, op: str) -> list[DType | None]:
+        """The dtypes of an operator's outputs. None: it differs between calls."""
+        return [output.fixed_dtype for output in self._spec(op).outputs]
+
+    def value_tensors(self, op: str, args: Mapping[str, object]) -> list[Tensor]:
+        """The tensors of a call that have the operator's dtype: not its indices and conditions."""
+        found = []
+        for arg in self._spec(op).args:
+            value = args.get(arg.name)
+            if arg.type.is_tensor and arg.dtype is None and not arg.any_dtype:
+                items = value if isinstance(value, tuple) else (value,)
+                found += [item for item in items if isinstance(item, Tensor)]
+        return found
 
     def _spec(self, op: str) -> Op:
         if op not in self._ops:
@@ -228,11 +241,11 @@ class OpLibrary:
 
     def _movement(self, op: str, types: Sequence[object]) -> _Movement | None:
         spec = self._ops.get(op)
-        if spec is None or all(kernel.template != _MOVING for kernel in spec.kernels):
+        if spec is None or not spec.has_trait(Trait.MOVES_DATA):
             return None
         given = zip(spec.args, types, strict=True)
         values = spec.values({arg.name: value for arg, value in given})
-        found = (values[name] for name in (_SPLIT, _SOURCE_STRIDES, _BEGIN))
+        found = (values[name] for name in MOVEMENT)
         return cast(_Movement, tuple(found))
 
     def params(self, op: str) -> Mapping[str, object]:

@@ -15,11 +15,10 @@ def unused_lets(
     steps: Iterable[Let | Check],
     outputs: Iterable[Output],
     kernels: Iterable[Kernel],
-    view_offset: Expr | None,
+    used: frozenset[str] = frozenset(),
 ) -> list[Let]:
-    """The lets that are not used by any expression."""
+    """The lets that are not used by any expression. `used`: names used by other keys of the op."""
     steps = list(steps)
-    used = frozenset[str]() if view_offset is None else view_offset.names
     for expression in (*_of_steps(steps), *_of_outputs(outputs), *_of_kernels(kernels)):
         used |= expression.names
     return [step for step in steps if isinstance(step, Let) and step.name not in used]

@@ -12,23 +12,25 @@ from spec_model.fields import Fields, as_int, as_mapping, as_scalar
 from spec_model.templates import Templates, merge
 from spec_model.yaml_reader import Entry, Mapping, Node, Scalar, Sequence
 
-SPEC_KEYS = ("args", "let", "checks", "outputs", "domain")
+SPEC_KEYS = ("traits", "args", "let", "checks", "outputs", "domain")
+_JOINED = ("traits", "checks")  # lists of a template, then of the spec
 
 
 def completed(fields: Fields, templates: Templates) -> Fields:
-    """The spec merged over the `spec` of its first template that has one; checks of both apply."""
+    """The spec merged over the `spec` of its first template that has one; traits and checks of both
+    apply."""
     shared = _shared_spec(fields, templates)
     if shared is None:
         return fields
     base = Fields.of(shared, "the shared spec of a template", SPEC_KEYS)
     merged = merge(base.node, fields.node)
-    checks = base.items("checks") + fields.items("checks")
     entries = []
     for entry in merged.entries:
         if entry.key.text == "args" and isinstance(entry.value, Mapping):
             entry = Entry(entry.key, _in_own_order(entry.value, fields))
-        elif entry.key.text == "checks":
-            entry = Entry(entry.key, Sequence(entry.key.position, checks))
+        elif entry.key.text in _JOINED:
+            both = base.items(entry.key.text) + fields.items(entry.key.text)
+            entry = Entry(entry.key, Sequence(entry.key.position, both))
         elif entry.key.text == "let" and isinstance(entry.value, Mapping):
             entry = Entry(entry.key, _in_order_of_use(entry.value))
         entries.append(entry)

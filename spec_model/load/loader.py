@@ -18,6 +18,7 @@ from spec_model.load.executorch import check_executorch, load_executorch
 from spec_model.load.kernels import load_kernel
 from spec_model.load.operands import builtin_packing_ops, link_packs
 from spec_model.load.signature import Signature, load_signature
+from spec_model.load.traits import load_traits
 from spec_model.op import Op
 from spec_model.reference import load_reference
 from spec_model.spec import Kernel, TestCase, Variant
@@ -30,6 +31,7 @@ from spec_model.templates import (
     named_directory,
     open_templates,
 )
+from spec_model.traits import names_of_traits
 from spec_model.yaml_reader import Mapping as YamlMapping
 from spec_model.yaml_reader import Node, Scalar, SourceFile, read_text, read_yaml
 
@@ -52,6 +54,7 @@ _KEYS = (
     "op",
     "overloads",
     "executorch",
+    "traits",
     "args",
     "let",
     "checks",
@@ -107,7 +110,11 @@ def load_op(spec: SourceFile, directory: Directory, templates: Templates) -> Op:
     kernels = tuple(_kernels(fields, stem, signature, templates))
     fused_from, fused_at_least = _fused_from(fields)
     view_offset = load_view_offset(fields, signature)
-    check_lets(spec.name, unused_lets(signature.steps, signature.outputs, kernels, view_offset))
+    traits = load_traits(fields, signature)
+    used = names_of_traits(traits)
+    if view_offset is not None:
+        used |= view_offset.names
+    check_lets(spec.name, unused_lets(signature.steps, signature.outputs, kernels, used))
     op_name = fields.need_scalar("op")
     _check_op_name(op_name)
     overloads = _overloads(fields)
@@ -120,6 +127,7 @@ def load_op(spec: SourceFile, directory: Directory, templates: Templates) -> Op:
         name=op_name.text,
         overloads=overloads,
         executorch=load_executorch(fields, op_name, overloads, signature),
+        traits=traits,
         short_name=stem_text,
         formula=_formula(spec),
         position=op_name.position,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from spec_model.errors import Position
-from spec_model.expr.types import Expr, Value
+from spec_model.expr.types import Expr, Literal, Value
 from spec_model.vocabulary import DType
 
 
@@ -85,6 +85,12 @@ class Output:
     dtype: Expr
     index: int
     position: Position
+
+    @property
+    def fixed_dtype(self) -> DType | None:
+        """The dtype if it is the same in every call."""
+        value = self.dtype.value if isinstance(self.dtype, Literal) else None
+        return value if isinstance(value, DType) else None
 
 
 def argument_text(arg: Arg) -> str:

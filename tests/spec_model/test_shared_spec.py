@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spec_model.spec import Check
+from spec_model.traits import Trait
 from tests.codegen.small_project import Project
 
 OUTPUTS = """\
@@ -44,6 +45,13 @@ def test_checks_of_both_apply(shared: Project) -> None:
     assert texts == ["a.rank <= 4", "a.rank >= 1"]
 
 
+def test_traits_of_both_apply(shared: Project) -> None:
+    shared.edit("templates/glsl/binary.yaml", "  args:", "  traits: [elementwise]\n  args:")
+    shared.spec("kernel:", "traits: [may_overflow]\nkernel:")
+    op = shared.load().ops["aten.add.Tensor"]
+    assert list(op.traits) == [Trait.ELEMENTWISE, Trait.MAY_OVERFLOW]
+
+
 def test_a_spec_overrides_the_shared_spec(shared: Project) -> None:
     shared.spec("kernel:", "outputs: {y: {dtype: f32}}\nkernel:")
     (output,) = shared.load().ops["aten.add.Tensor"].outputs
@@ -62,7 +70,7 @@ def test_unknown_shared_keys(shared: Project) -> None:
     shared.edit("templates/glsl/binary.yaml", "  args:", "  arg:")
     shared.rejects(
         "templates/glsl/binary.yaml:2:3: error: Key 'arg' is unknown in the shared spec of a "
-        "template; known keys are: args, let, checks, outputs, domain."
+        "template; known keys are: traits, args, let, checks, outputs, domain."
     )
 
 

@@ -115,7 +115,7 @@ def _lets(target: Target, old: _Spec, lets: Mapping, span: range) -> Iterator[st
         for step in op.steps
         if isinstance(step, Let) or target.left_out.isdisjoint(step.condition.names)
     ]
-    while idle := unused_lets(steps, op.outputs, [kernel], op.view_offset):
+    while idle := unused_lets(steps, op.outputs, [kernel], op.other_names):
         steps = [step for step in steps if step not in idle]
     needed = {step.name for step in steps if isinstance(step, Let)}
     starts = [*(entry.key.position.line - 1 for entry in lets.entries), span.stop]

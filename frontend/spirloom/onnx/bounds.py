@@ -1,4 +1,8 @@
-"""Interval arithmetic of ONNX operators: output bounds from input bounds."""
+"""Interval arithmetic of ONNX operators: output bounds from input bounds.
+
+Operators without a rule have the bounds of the spec operators that they become, if these only
+select elements (narrowing.py).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from spirloom import interval
-from spirloom.interval import EVERYTHING, Interval, hull
+from spirloom.interval import EVERYTHING, Interval
 from spirloom.ir import Tensor
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import numpy_type
@@ -17,14 +21,6 @@ from spirloom.onnx.dtypes import numpy_type
 # Input bounds → output bounds. The last bound also applies to all further outputs.
 Rule = Callable[[NodeContext, Sequence[Interval]], Sequence[Interval]]
 RULES: dict[str, Rule] = {}
-
-# Operators whose output elements are input elements or constants, up to the sign.
-SELECTING = frozenset({
-    "Abs", "Compress", "Concat", "DepthToSpace", "Dropout", "Expand", "Flatten", "Gather",
-    "GatherElements", "GatherND", "Identity", "Max", "Min", "Neg", "Pad", "ReduceMax", "ReduceMin",
-    "Relu", "Reshape", "ReverseSequence", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile",
-    "TopK", "Transpose", "Trilu", "Unsqueeze", "Where",
-})  # fmt: skip
 
 
 def bounds(*op_types: str) -> Callable[[Rule], Rule]:
@@ -35,26 +31,6 @@ def bounds(*op_types: str) -> Callable[[Rule], Rule]:
         return rule
 
     return register
-
-
-@bounds(
-    "Compress", "DepthToSpace", "Dropout", "Expand", "Flatten", "Gather", "GatherElements",
-    "GatherND", "Identity", "ReduceMax", "ReduceMin", "Reshape", "ReverseSequence", "Slice",
-    "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze",
-)  # fmt: skip
-def _moved(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    """Elements of the first input."""
-    return [x[0]]
-
-
-@bounds("Concat")
-def _joined(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [hull(x)]
-
-
-@bounds("Where")
-def _where(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [x[1] | x[2]]
 
 
 @bounds("Scatter", "ScatterElements", "ScatterND")

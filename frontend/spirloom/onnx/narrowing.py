@@ -11,12 +11,13 @@ import numpy as np
 import onnx
 from onnx.defs import OpSchema, SchemaError
 
+from spec_model.traits import Trait
 from spirloom import interval
 from spirloom.builder import Value
 from spirloom.errors import Unsupported
-from spirloom.interval import EVERYTHING
+from spirloom.interval import EVERYTHING, Interval
 from spirloom.ir import DType, Tensor
-from spirloom.onnx.bounds import SELECTING, bounds_of
+from spirloom.onnx.bounds import RULES, bounds_of
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import numpy_type
 from spirloom.value_bounds import ValueRange, exact_interval, is_wide, known_of, reason_against
@@ -62,10 +63,6 @@ def _schema(op_type: str, opset: int) -> OpSchema | None:
         return None
 
 
-# Operators that control flow and sequences emit to split and concatenate values.
-_REARRANGING = ("aten.cat", "aten.select.int", "aten.slice.Tensor", "aten.view")
-
-
 class Narrowing:
     """The value ranges of the tensors of a graph during import."""
 
@@ -89,17 +86,19 @@ class Narrowing:
         """
         inputs = [None if v is None else self._of(ctx, v) for v in ctx.inputs]
         known = [EVERYTHING if given is None else given.bounds for given in inputs]
-        bounds = bounds_of(ctx, known, len(results))
+        bounds = list(bounds_of(ctx, known, len(results)))
         types = [None if given is None else given.dtype for given in inputs]
         followed: list[Value] = []
         for i, value in enumerate(results):
             if isinstance(value, Tensor):
+                if ctx.op_type not in RULES:
+                    bounds[i] = self._selected(ctx, value)
                 found = known_of(value.dtype, output_type(ctx, i, types), bounds[i])
                 if self._assume_int32 and found.dtype.kind in "iu" and not found.exact:
                     limits = exact_interval(found.dtype)
                     fitting = found.bounds.clamped(limits.low, limits.high)
                     found = ValueRange(found.dtype, replace(fitting, integral=True))
-                if not found.exact and not _same_floats(ctx, inputs, value.dtype):
+                if not found.exact and not self._same_floats(ctx, inputs, value):
                     name = ctx.node.output[i] if i < len(ctx.node.output) else ""
                     raise Unsupported(reason_against(name, value.dtype, found))
                 value = self._recorded(ctx, value, found)
@@ -119,9 +118,10 @@ class Narrowing:
         """The range of an input. Rearranged tensors have that of their operands."""
         if not isinstance(value, Tensor):
             return ValueRange(value.dtype, interval.of_array(value))
-        maker = ctx.build.makers.get(value)
-        if value not in self._ranges and maker is not None and maker.op in _REARRANGING:
-            parts = [self._of(ctx, part) for part in maker.inputs()]
+        is_new = value not in self._ranges
+        if is_new and (sources := self._sources(ctx, value, Trait.SELECTS)):
+            # Control flow and sequences split and concatenate values.
+            parts = [self._of(ctx, part) for part in sources]
             wide = [part.dtype for part in parts if is_wide(part.dtype)]
             dtype = wide[0] if wide else value.dtype.numpy
             self._ranges[value] = ValueRange(dtype, interval.hull(part.bounds for part in parts))
@@ -131,10 +131,38 @@ class Narrowing:
             self._ranges[value] = ValueRange(value.dtype.numpy, known)
         return self._ranges[value]
 
+    def _selected(self, ctx: NodeContext, value: Tensor) -> Interval:
+        """The bounds of a result by those of the tensors that its elements are from."""
+        if value in self._ranges or value.data is not None:
+            return self._of(ctx, value).bounds
+        sources = self._sources(ctx, value, Trait.SELECTS)
+        return interval.hull(self._selected(ctx, x) for x in sources) if sources else EVERYTHING
 
-def _same_floats(ctx: NodeContext, inputs: Sequence[ValueRange | None], ours: DType) -> bool:
-    """Whether a node only copies values that float32 already represents."""
-    first = inputs[0] if inputs else None
-    if ctx.op_type in ("Cast", "CastLike"):
-        return ours is DType.F32 and first is not None and first.dtype.kind == "f"
-    return ours is DType.F32 and ctx.op_type in SELECTING
+    def _same_floats(
+        self, ctx: NodeContext, inputs: Sequence[ValueRange | None], value: Tensor
+    ) -> bool:
+        """Whether a node only copies values that float32 already represents."""
+        first = inputs[0] if inputs else None
+        if value.dtype is not DType.F32:
+            return False
+        if ctx.op_type in ("Cast", "CastLike"):
+            return first is not None and first.dtype.kind == "f"
+        return self._copied(ctx, value)
+
+    def _copied(self, ctx: NodeContext, value: Tensor) -> bool:
+        if value in self._ranges or value.data is not None:
+            return True
+        sources = self._sources(ctx, value, Trait.EXACT)
+        return bool(sources) and all(self._copied(ctx, source) for source in sources)
+
+    def _sources(self, ctx: NodeContext, value: Tensor, trait: Trait) -> list[Tensor]:
+        """The tensors whose elements a call with the trait returns; none for other calls."""
+        maker, library = ctx.build.makers.get(value), ctx.build.library
+        if maker is None or library.output_dtypes(maker.op)[maker.outputs.index(value)]:
+            return []  # indices, or bools
+        args = dict(zip(library.arg_names(maker.op), maker.args, strict=True))
+        return (
+            library.value_tensors(maker.op, args)
+            if library.has_trait(maker.op, trait, args)
+            else []
+        )

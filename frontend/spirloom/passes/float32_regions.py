@@ -12,13 +12,11 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from fnmatch import fnmatchcase
 
+from spec_model.traits import Trait
 from spirloom.ir import DType, Graph, Node, Tensor
 from spirloom.ops import OpLibrary
 from spirloom.passes.elementwise_fusion import CHAIN, Step, chain_steps
 from spirloom.passes.fp16_rules import (
-    ANGLES,
-    EXACT,
-    REDUCES,
     Reason,
     Role,
     fits,
@@ -110,6 +108,9 @@ class _Finder:
             self._decide(node)
         return self._found
 
+    def _has(self, node: Node, trait: Trait) -> bool:
+        return self._library.has_trait(node.op, trait)
+
     def _limit(self, op: str, tensor: Tensor) -> Reason | None:
         """reason_of_constant(), which reads each constant once."""
         if (op, tensor) not in self._limits:
@@ -140,18 +141,20 @@ class _Finder:
             return _Readers(True, True, True, after.exact, after.exact_product, True)
         match role:
             case Role.FOLLOWS | Role.GROWS | Role.INVERTS | Role.COMPRESSES:
-                gains = after.gains or node.op not in EXACT
+                gains = after.gains or not self._has(node, Trait.EXACT)
                 return replace(after, gains=gains)
             case Role.MULTIPLIES:
                 gains = after.exact or after.sandwich
                 return _Readers(False, False, gains, False, after.exact, after.sandwich)
             case Role.BOUNDS | Role.READS:
-                exact = node.op in ANGLES
+                exact = self._has(node, Trait.PERIODIC)
                 return _Readers(False, False, True, exact, exact, False)
         return _Readers(all=False, sandwich=False)
 
     def _decide(self, node: Node) -> None:
-        if node.op in EXACT and all(t in self._stored or t.data is not None for t in node.inputs()):
+        if self._has(node, Trait.EXACT) and all(
+            t in self._stored or t.data is not None for t in node.inputs()
+        ):
             self._stored.update(node.outputs)
         if all(t.dtype is not DType.F32 for t in (*node.inputs(), *node.outputs)):
             return  # integers, or fp16 in the model
@@ -193,8 +196,8 @@ class _Finder:
         state, reason = self._transferred(node, states)
         if not wide and reason is Reason.RANGE and not after.gains:
             return State.FP16, None  # fp16 readers would round a float32 result as the node does
-        demanded = after.any if node.op in REDUCES else after.all
-        if state is State.FP16 and demanded and node.op not in EXACT:
+        demanded = after.any if self._has(node, Trait.REDUCES) else after.all
+        if state is State.FP16 and demanded and not self._has(node, Trait.EXACT):
             return State.RANGE, Reason.FOLLOWS
         if state is State.FP16 and set(states) - {State.FP16, State.FITS}:
             return State.FP16, Reason.FOLLOWS

@@ -1,5 +1,5 @@
-"""The rules by which --fp16 keeps computations in float32: one table of operators, and the limits
-of constants. docs/how-to/fp16.md describes them.
+"""The rules by which --fp16 keeps computations in float32: the roles of operators, by their traits,
+and the limits of constants. docs/how-to/fp16.md describes them.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from enum import StrEnum
 
 import numpy as np
 
+from spec_model.traits import Trait
 from spirloom.ir import ArgValue, Array, DType, Tensor
 from spirloom.ops import OpLibrary
-from spirloom.passes.elementwise_fusion import CHAIN
-from spirloom.passes.rewrite import ADD, COPY, DIV, MUL, SQUARE, SUB
+from spirloom.passes.rewrite import ADD, DIV, MUL, SQUARE, SUB
 
 LARGEST = float(np.finfo(np.float16).max)
 # Finite values beyond the range become this value: masks still are finite after scores are added.
@@ -45,69 +45,18 @@ class Reason(StrEnum):
     FOLLOWS = "between float32 nodes"
 
 
-_MOVES = """
-    as_strided cat channel_shuffle constant_pad_nd diag_embed diagonal embedding expand
-    flatten.using_ints flip gather im2col index_select pad permute pixel_shuffle pixel_unshuffle
-    repeat repeat_interleave.self_int roll select.int select_scatter slice.Tensor slice_scatter
-    squeeze.dims tril triu unfold unsqueeze view
-"""
-_SELECTS = """
-    abs amax amin clamp.Tensor fmax fmin masked_fill.Scalar max.dim maximum max_pool1d max_pool2d
-    max_pool3d min.dim minimum neg relu sort topk where.self
-"""
-_REDUCES = "amax amin max.dim min.dim mean.dim adaptive_avg_pool1d _adaptive_avg_pool2d"
-_FOLLOWS = """
-    _native_batch_norm_legit_no_training _adaptive_avg_pool3d adaptive_max_pool1d
-    adaptive_max_pool2d adaptive_max_pool3d avg_pool1d avg_pool2d avg_pool3d col2im cummax cummin
-    max_pool1d max_pool1d_with_indices max_pool2d max_pool2d_with_indices max_pool3d
-    max_pool3d_with_indices index_copy scatter.src sort topk upsample_bicubic2d
-    upsample_bilinear2d upsample_linear1d upsample_nearest1d upsample_nearest2d upsample_nearest3d
-    _upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d
-    upsample_trilinear3d
-"""
-_TABLE = {
-    Role.GROWS: """
-        cdist cosh cumprod cumsum exp exp2 expm1 hypot linalg_vector_norm nansum
-        pow.Tensor_Scalar pow.Tensor_Tensor prod.dim_int sinh square std.correction
-        sum.dim_IntList var.correction
-    """,
-    Role.INVERTS: "reciprocal rsqrt",
-    Role.COMPRESSES: """
-        log log10 log1p log2 logaddexp logaddexp2 logcumsumexp logit logsumexp _log_softmax
-        xlogy.Tensor
-    """,
-    Role.BOUNDS: """
-        acos asin atan atan2 cos erf erfc hardsigmoid instance_norm native_group_norm
-        native_layer_norm rms_norm _safe_softmax sigmoid sign sin sinc _softmax tan tanh
-    """,
-    Role.READS: """
-        all.dims any.dims argmax argmin count_nonzero.dim_IntList eq.Tensor ge.Tensor gt.Tensor
-        isfinite isinf isnan isneginf isposinf le.Tensor logical_and logical_not logical_or
-        logical_xor lt.Tensor ne.Tensor signbit
-    """,
-    Role.MULTIPLIES: """
-        addmm baddbmm bmm conv1d conv3d conv_transpose1d conv_transpose2d.input
-        conv_transpose3d.input convolution linear matmul mm
-    """,
-    Role.FOLLOWS: f"{_MOVES} {_REDUCES} {_FOLLOWS}",
+# The role of an operator is that of its first trait here.
+_ROLES = {
+    Trait.CASTS: Role.CASTS,
+    Trait.QUANTIZES: Role.READS,
+    Trait.MAY_OVERFLOW: Role.GROWS,
+    Trait.INVERTS: Role.INVERTS,
+    Trait.COMPRESSES: Role.COMPRESSES,
+    Trait.BOUNDED: Role.BOUNDS,
+    Trait.ACCUMULATES: Role.MULTIPLIES,
+    Trait.KEEPS_RANGE: Role.FOLLOWS,
+    Trait.ELEMENTWISE: Role.FOLLOWS,
 }
-ROLES = {f"aten.{name}": role for role, names in _TABLE.items() for name in names.split()} | {
-    COPY: Role.CASTS,
-    CHAIN: Role.FOLLOWS,
-    "spirloom.dequantize": Role.CASTS,
-    "spirloom.linear_i8": Role.CASTS,
-    "spirloom.convolution_i8": Role.CASTS,
-    "spirloom.softsign": Role.BOUNDS,
-    "spirloom.local_response_norm": Role.BOUNDS,
-    "spirloom.quantize": Role.READS,
-    "spirloom.choose_qparams": Role.READS,
-}
-# Operators without rounding: their fp16 result for fp16 inputs is exact.
-EXACT = frozenset(f"aten.{name}" for name in f"{_MOVES} {_SELECTS}".split())
-# Reductions to few elements. Float32 results cost little.
-REDUCES = frozenset(f"aten.{name}" for name in _REDUCES.split())
-# Operators that need exact arguments: the fraction of a turn is left of an angle.
-ANGLES = frozenset(("aten.sin", "aten.cos", "aten.tan"))
 
 _LIMITS = ("aten.maximum", "aten.minimum", "aten.fmax", "aten.fmin", "aten.clamp.Tensor")
 _SUMS = (ADD, SUB)
@@ -117,11 +66,11 @@ _VALUES = ("value", "fill_value", "min", "max", "min_val", "max_val", "act_min",
 
 
 def role_of(op: str, library: OpLibrary) -> Role:
-    """The role of an operator. Elementwise operators outside of the table follow their inputs."""
-    found = ROLES.get(op)
-    if found is not None:
-        return found
-    return Role.FOLLOWS if library.is_elementwise(op) else Role.STORES
+    """The role of an operator, by its traits."""
+    if library.has(op) and library.returns_integers(op):
+        return Role.READS
+    found = (role for trait, role in _ROLES.items() if library.has_trait(op, trait))
+    return next(found, Role.STORES)
 
 
 def squares(op: str, args: tuple[ArgValue, ...]) -> bool:

@@ -7,6 +7,7 @@ from math import prod
 
 import numpy as np
 
+from spec_model.traits import Trait
 from spirloom.ir import Graph, Node, Tensor, constant
 from spirloom.ops import OpError, OpLibrary
 from spirloom.passes.cleanup import PERMUTE, VIEW, remove_dead_nodes, simplify_views
@@ -36,7 +37,9 @@ class _Mover:
         """Moves permutations where possible. Returns whether any moved."""
         nodes: list[Node] = []
         for node in self._graph.nodes:
-            moved = self._moved(node) if self._library.is_elementwise(node.op) else None
+            moved = (
+                self._moved(node) if self._library.has_trait(node.op, Trait.ELEMENTWISE) else None
+            )
             if moved is None:
                 nodes.append(node)
             else:

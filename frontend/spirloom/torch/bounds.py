@@ -1,44 +1,22 @@
-"""Interval arithmetic for value bounds: the bounds of operators' results, by names of specs."""
+"""Interval arithmetic for value bounds: the bounds of operators' results, by names and traits of
+specs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import inf, prod
 
+from spec_model.traits import Trait
 from spirloom import interval
 from spirloom.interval import EVERYTHING, Interval, hull
-from spirloom.ir import Tensor
+from spirloom.ir import DType, Tensor
+from spirloom.ops import OpLibrary
 
 Args = Mapping[str, object]
 # Computes the bounds of the outputs from the arguments and the tensors' bounds, in order.
 Rule = Callable[[Args, Sequence[Interval]], Sequence[Interval]]
 RULES: dict[str, Rule] = {}
-
-# Operators whose results are values of their tensors, up to the sign.
-VALUE_SELECTING = frozenset({
-    "aten.abs", "aten.amax", "aten.amin", "aten.as_strided", "aten.cat", "aten.channel_shuffle",
-    "aten.clamp.Tensor", "aten.diagonal", "aten.embedding", "aten.expand",
-    "aten.flatten.using_ints", "aten.flip", "aten.gather", "spirloom.index_nd", "aten.index_copy",
-    "spirloom.index_put", "aten.index_select", "aten.max.dim", "aten.maximum", "aten.min.dim",
-    "aten.minimum", "aten.neg", "aten.permute", "aten.pixel_shuffle", "aten.pixel_unshuffle",
-    "aten.repeat", "aten.repeat_interleave.self_int", "aten.roll", "aten.select.int",
-    "aten.select_scatter", "aten.slice.Tensor", "aten.slice_scatter", "aten.sort",
-    "aten.squeeze.dims", "aten.topk", "aten.tril", "aten.triu", "aten.unfold", "aten.unsqueeze",
-    "aten.view", "aten.where.self", "spirloom.gather_nd",
-})  # fmt: skip
-_POOLS = [f"aten.{name}" for rank in (1, 2, 3)
-          for name in (f"adaptive_max_pool{rank}d", f"max_pool{rank}d_with_indices")]  # fmt: skip
-_WITH_INDICES = frozenset({"aten.max.dim", "aten.min.dim", "aten.sort", "aten.topk", "aten.cummax",
-                     "aten.cummin", *_POOLS})  # fmt: skip
-_VALUES_OF_FIRST = ("aten.embedding", "aten.gather", "spirloom.index_nd", "aten.index_select",
-          "spirloom.gather_nd")  # fmt: skip
-_BOOLEAN_RESULTS = frozenset(
-    f"aten.{name}" for name in (
-        "eq.Tensor", "ne.Tensor", "lt.Tensor", "le.Tensor", "gt.Tensor", "ge.Tensor", "logical_and",
-        "logical_or", "logical_xor", "logical_not", "any.dims", "all.dims", "isnan", "isinf",
-        "isfinite", "isneginf", "isposinf", "signbit", "one_hot",
-    )
-)  # fmt: skip
 
 
 def rule(*ops: str) -> Callable[[Rule], Rule]:
@@ -52,26 +30,27 @@ def rule(*ops: str) -> Callable[[Rule], Rule]:
 
 
 def bounds_of(
-    op: str, args: Args, of: Callable[[object], Interval], count: int
+    library: OpLibrary, op: str, args: Args, of: Callable[[object], Interval], count: int
 ) -> Sequence[Interval]:
-    """The bounds of the outputs; EVERYTHING for an operator without a rule."""
+    """The bounds of the outputs; EVERYTHING for an operator without a rule or a trait."""
     tensors = _tensors(args)
-    if op in _BOOLEAN_RESULTS:
-        return [Interval(0, 1)] * count
-    if op in ("aten.argmax", "aten.argmin"):
-        return [interval.indices_of(prod(tensors[0].shape))] * count
-    # Bounds of constants require a pass over their elements.
-    needed = op in RULES or op in VALUE_SELECTING
-    bounds = [of(tensor) for tensor in tensors] if needed else []
     if op in RULES:
-        found = list(RULES[op](args, bounds))
-    elif op in VALUE_SELECTING and bounds:
-        found = [bounds[0] if op in _VALUES_OF_FIRST else hull(bounds)]
+        found = list(RULES[op](args, [of(tensor) for tensor in tensors]))
+    elif library.has_trait(op, Trait.SELECTS, args):
+        # Bounds of constants require a pass over their elements.
+        values = [of(tensor) for tensor in library.value_tensors(op, args)]
+        found = [hull(values) if values else EVERYTHING]
     else:
         found = [EVERYTHING]
-    if op in _WITH_INDICES and count > 1:
-        return [found[0], interval.indices_of(prod(tensors[0].shape))]
-    return [found[min(i, len(found) - 1)] for i in range(count)]
+    dtypes = library.output_dtypes(op) if library.has(op) else []
+    indices = library.has_trait(op, Trait.RETURNS_INDICES)
+    bounds = [found[min(i, len(found) - 1)] for i in range(count)]
+    for i, dtype in enumerate(dtypes[:count]):
+        if dtype is DType.B8:
+            bounds[i] = Interval(0, 1)
+        elif dtype is DType.I32 and indices:
+            bounds[i] = interval.indices_of(prod(tensors[0].shape))
+    return bounds
 
 
 def _tensors(args: Args) -> list[Tensor]:
@@ -84,14 +63,9 @@ def _scalar(args: Args, name: str, default: float) -> float:
     return value if isinstance(value, int | float) else default
 
 
-@rule("aten.where.self")
-def _where(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [hull(x[1:])]
-
-
-@rule("spirloom.index_put", "aten.index_copy", "aten.select_scatter", "aten.slice_scatter")
-def _scatter(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [EVERYTHING if args.get("accumulate") else hull(x)]
+@rule("aten.one_hot")
+def _zero_or_one(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [Interval(0, 1)]
 
 
 @rule("aten.tril", "aten.triu")

@@ -86,7 +86,7 @@ class Importer:
         self._budget = Budget(
             sum(w.nbytes for w in _used_weights(program, self._updates)), options.constants_limit
         )
-        self._narrowing = Narrowing(options.float64_as_float32, options.assume_int32)
+        self._narrowing = Narrowing(library, options.float64_as_float32, options.assume_int32)
         builder = Builder(library, self._graph, self._budget)
         self._applier = Applier(builder, Lifter(), self._narrowing)
         self._values: dict[str, Item] = {}

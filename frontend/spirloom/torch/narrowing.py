@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from spec_model.traits import Trait
 from spirloom import interval
 from spirloom.builder import Builder
 from spirloom.errors import Unsupported
 from spirloom.interval import EVERYTHING, Interval
 from spirloom.ir import DType, Tensor
-from spirloom.torch.bounds import VALUE_SELECTING, bounds_of
+from spirloom.ops import OpLibrary
+from spirloom.torch.bounds import bounds_of
 from spirloom.torch.program import Kind, Program, Ref, SizeExpr
 from spirloom.value_bounds import (
     ValueRange,
@@ -59,7 +61,10 @@ def index_ranges(program: Program) -> dict[str, Interval]:
 class Narrowing:
     """The types and value ranges of a graph's tensors during import."""
 
-    def __init__(self, float64_as_float32: bool = False, assume_int32: bool = False) -> None:
+    def __init__(
+        self, library: OpLibrary, float64_as_float32: bool = False, assume_int32: bool = False
+    ) -> None:
+        self._library = library
         self._facts: dict[Tensor, ValueRange] = {}
         self._float64_as_float32 = float64_as_float32
         self._assume_int32 = assume_int32
@@ -95,7 +100,7 @@ class Narrowing:
     ) -> tuple[Tensor, ...]:
         """Derives the value ranges of a call's results. Raises Unsupported if a result may not be
         exact in its device type."""
-        found = bounds_of(op, args, self._bounds, len(results))
+        found = bounds_of(self._library, op, args, self._bounds, len(results))
         for i, (tensor, bounds) in enumerate(zip(results, found, strict=True)):
             dtype = dtypes[i] if i < len(dtypes) else None
             if dtype is None:
@@ -104,14 +109,14 @@ class Narrowing:
             if self._assume_int32 and facts.dtype.kind in "iu" and not facts.exact:
                 limits = exact_interval(facts.dtype)
                 facts = ValueRange(facts.dtype, facts.bounds.clamped(limits.low, limits.high))
-            if not facts.exact and not self._allows_float64(op, dtype):
+            if not facts.exact and not self._allows_float64(op, args, dtype):
                 raise Unsupported(reason_against(tensor.name, tensor.dtype, facts))
             self._facts[tensor] = facts
         return tuple(results)
 
-    def _allows_float64(self, op: str, dtype: np.dtype[Any]) -> bool:
+    def _allows_float64(self, op: str, args: Mapping[str, object], dtype: np.dtype[Any]) -> bool:
         """Whether a float64 result is allowed: copied only, or rounding is accepted."""
-        copies = op in VALUE_SELECTING or op == "aten._to_copy"
+        copies = self._library.has_trait(op, Trait.EXACT, args) or op == "aten._to_copy"
         return dtype.kind == "f" and (self._float64_as_float32 or copies)
 
     def _like(self, args: Mapping[str, object], ours: DType) -> np.dtype[Any]:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spec_model.traits import Trait
 from spirloom.ir import Array, Graph, Node, Tensor, constant
 from spirloom.ops import OpError, OpLibrary
 from spirloom.passes.attention.rotary_pairs import CAT, SLICE, UNSQUEEZE, Pairs, joined, pairs_of
 from spirloom.passes.cleanup import VIEW, remove_dead_nodes
-from spirloom.passes.rewrite import ADD, COPY, MUL, SUB, Matcher, fused_name
+from spirloom.passes.rewrite import ADD, MUL, SUB, Matcher, fused_name
 
 EXPAND, REPEAT = "aten.expand", "aten.repeat_interleave.self_int"
 _ROWS_KEPT = (VIEW, UNSQUEEZE, EXPAND)
@@ -73,7 +74,7 @@ class Angles:
         if node.op in _ROWS_KEPT and isinstance(x, Tensor):
             kept = bool(x.shape) and x.shape[-1] == table.shape[-1]
             return kept and self._is_double(x, interleaved, limit - 1)
-        if node.op != COPY and not self._library.is_elementwise(node.op):
+        if not self._library.has_trait(node.op, Trait.ELEMENTWISE):
             return False
         expanded = [t for t in node.inputs() if t.shape and t.shape[-1] != 1]
         return all(self._is_double(t, interleaved, limit - 1) for t in expanded)
