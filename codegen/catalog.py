@@ -49,6 +49,9 @@ class OpFacts:
     storages: tuple[str, ...]
     absent_storages: Mapping[str, str]  # storage → reason why no kernel supports it
     dynamic_shapes: DynamicShapes
+    traits: tuple[str, ...]
+    overloads: tuple[str, ...]
+    executorch: tuple[str, ...]
     onnx: tuple[str, ...]  # the ONNX operators that import as this one
     templates: tuple[str, ...]
     variants: int
@@ -70,7 +73,10 @@ def catalog(library: Library) -> list[OpFacts]:
             storages=tuple(_values(op, "storage")),
             absent_storages=_absent_storages(op),
             dynamic_shapes=DynamicShapes.NEW_PLAN if follows_shapes(op) else DynamicShapes.YES,
-            onnx=onnx.get(op.name, ()),
+            traits=op.trait_texts,
+            overloads=op.foreign_names["PyTorch"],
+            executorch=op.foreign_names["ExecuTorch"],
+            onnx=tuple(sorted({*onnx.get(op.name, ()), *op.foreign_names["ONNX"]})),
             templates=tuple(dict.fromkeys(kernel.template for kernel in op.kernels)),
             variants=len(op.variants),
             spec=op.position.file,

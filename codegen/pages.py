@@ -20,8 +20,9 @@ a binary, and [the spec language](spec-language.md) explains the terms.
 
 - *Shapes*: other input shapes change either only push constants and dispatch sizes (*dynamic*), or
   also the kernel, the number of dispatches or a specialization constant (*new plan*).
-- *ONNX*: the operators that become this one in a case of ONNX's test suite, views and casts aside
-  ([list](../../generated/onnx_operators.txt)). Other ONNX operators may use it as a part.
+- *Traits*: [what passes and importers assume](spec-language.md#traits).
+- *ONNX*: the operators that become this one by its spec or in a case of ONNX's test suite
+  ([list](../../generated/onnx_operators.txt)), views and casts aside. Others may use it as a part.
 - *Lines*: of the spec. [Templates](#templates) lists those of the templates.
 """
 _ROOT = "../.."  # from the page to the repository
@@ -54,7 +55,10 @@ def _section(op: OpFacts) -> str:
         f"- Dtypes: {', '.join(op.dtypes)}",
         f"- Storages: {', '.join(op.storages)}",
         f"- Shapes: {_SHAPES[op.dynamic_shapes]}",
-        *([f"- ONNX: {', '.join(op.onnx)}"] if op.onnx else []),
+        *_listed("Traits", map(_quoted, op.traits)),
+        *_listed("PyTorch overloads", map(_quoted, op.overloads)),
+        *_listed("ONNX", op.onnx),
+        *_listed("ExecuTorch", map(_quoted, op.executorch)),
         f"- Templates: {', '.join(name.removesuffix('.glsl.j2') for name in op.templates)}",
         f"- Variants: {op.variants}",
         f"- Spec: [{op.spec}]({_ROOT}/{op.spec}), {op.lines} lines",
@@ -71,6 +75,15 @@ def _description(formula: str) -> str:
     pieces = re.split(r"(`[^`]*`)", first)
     pieces[::2] = (re.sub(r"([\\*_<>\[\]])", r"\\\1", piece) for piece in pieces[::2])
     return "".join(pieces)
+
+
+def _listed(what: str, names: Iterable[str]) -> list[str]:
+    text = ", ".join(names)
+    return [f"- {what}: {text}"] if text else []
+
+
+def _quoted(name: str) -> str:
+    return f"`{name}`"
 
 
 def _absent(op: OpFacts) -> Iterator[str]:

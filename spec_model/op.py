@@ -21,6 +21,7 @@ from spec_model.spec import (
     ExecutorchMapping,
     Kernel,
     Let,
+    OnnxMapping,
     Output,
     PushMember,
     TestCase,
@@ -46,6 +47,7 @@ class Op:
     name: str
     overloads: tuple[str, ...]  # further PyTorch overloads that it computes
     executorch: tuple[ExecutorchMapping, ...]  # ExecuTorch names that it computes
+    onnx: tuple[OnnxMapping, ...]  # ONNX operators that it computes alone
     traits: Mapping[Trait, Expr | None]  # with the condition on calls; None: always
     short_name: str
     formula: str  # the spec's opening comment
@@ -78,6 +80,25 @@ class Op:
         if condition is None or args is None:
             return condition is None
         return bool(evaluate(condition, self.values(args)))
+
+    @property
+    def trait_texts(self) -> tuple[str, ...]:
+        """The traits, for people."""
+        return tuple(
+            str(trait) if condition is None else f"{trait} (some calls)"
+            for trait, condition in self.traits.items()
+        )
+
+    @property
+    def foreign_names(self) -> dict[str, tuple[str, ...]]:
+        """The names of the op in other formats, by format, without its own."""
+        executorch = dict.fromkeys(mapping.name for mapping in self.executorch)
+        torch = {self.name, *self.overloads}
+        return {
+            "PyTorch": self.overloads,
+            "ONNX": tuple(mapping.name for mapping in self.onnx),
+            "ExecuTorch": tuple(name for name in executorch if name not in torch),
+        }
 
     @property
     def other_names(self) -> frozenset[str]:

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar, cast
 import numpy as np
 
 from spec_model import EvalError, Op, SpecError, TensorType, load_library, stored
-from spec_model.spec import Arg, ExecutorchMapping
+from spec_model.spec import Arg, ExecutorchMapping, OnnxMapping
 from spec_model.templates import BUILTIN_SPECS, BUILTIN_TEMPLATES, ROOT
 from spec_model.traits import MOVEMENT, Trait
 from spirloom.errors import ImportFailure
@@ -65,6 +65,7 @@ class OpLibrary:
         self._serving = {
             name: op.name for op in self._ops.values() for name in (op.name, *op.overloads)
         }
+        self._onnx = {m.name: (op.name, m) for op in self._ops.values() for m in op.onnx}
         # Networks repeat calls of equal types.
         self._inferred = _Memo[_Outputs]()
         self._movements = _Memo[_Movement | None]()
@@ -109,6 +110,11 @@ class OpLibrary:
         """The mappings of a name of ExecuTorch delegates, each with its operator."""
         return [(op.name, f) for op in self._ops.values() for f in op.executorch if f.name == name]
 
+    @property
+    def onnx(self) -> Mapping[str, tuple[str, OnnxMapping]]:
+        """The ONNX operators that an operator computes alone: name → operator and mapping."""
+        return self._onnx
+
     def is_view(self, op: str) -> bool:
         """Whether the operator's output shares the elements of an input."""
         return self._spec(op).view_of is not None
@@ -119,6 +125,12 @@ class OpLibrary:
             return False
         types = args and {name: argument_type(value) for name, value in args.items()}
         return self._ops[op].has_trait(trait, types)
+
+    def facts(self, op: str) -> dict[str, tuple[str, ...]]:
+        """The traits of an operator, and its names in other formats, for people."""
+        spec = self._spec(op)
+        found = {"Traits": spec.trait_texts, **spec.foreign_names}
+        return {what: names for what, names in found.items() if names}
 
     def returns_integers(self, op: str) -> bool:
         """Whether all outputs have a fixed integer or bool dtype."""

@@ -16,6 +16,7 @@ from spec_model.load.checks import check_inserted_calls, check_lets, unused_lets
 from spec_model.load.defaults import completed, special_optional_args, with_long_loops
 from spec_model.load.executorch import check_executorch, load_executorch
 from spec_model.load.kernels import load_kernel
+from spec_model.load.onnx import check_onnx, load_onnx
 from spec_model.load.operands import builtin_packing_ops, link_packs
 from spec_model.load.signature import Signature, load_signature
 from spec_model.load.traits import load_traits
@@ -54,6 +55,7 @@ _KEYS = (
     "op",
     "overloads",
     "executorch",
+    "onnx",
     "traits",
     "args",
     "let",
@@ -87,6 +89,7 @@ def load_directories(spec_directories: Iterable[Directory], templates: Templates
     with errors:
         _check_unique(ops)
         check_executorch(ops)
+        check_onnx(ops)
     with errors:
         check_inserted_calls(ops)
     errors.raise_any()
@@ -127,6 +130,7 @@ def load_op(spec: SourceFile, directory: Directory, templates: Templates) -> Op:
         name=op_name.text,
         overloads=overloads,
         executorch=load_executorch(fields, op_name, overloads, signature),
+        onnx=load_onnx(fields, signature),
         traits=traits,
         short_name=stem_text,
         formula=_formula(spec),

@@ -131,6 +131,24 @@ class DTypeOf:
     tensor: str
 
 
+@dataclass(frozen=True, slots=True)
+class OnnxArg:
+    """The value of an argument: that of an ONNX attribute (default: `value`), or `value`."""
+
+    name: str
+    attribute: str  # empty: none
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class OnnxMapping:
+    """An ONNX operator that the op computes alone. Its inputs are the op's tensors, in order."""
+
+    name: str  # with its domain unless that is ONNX's
+    position: Position
+    args: tuple[OnnxArg, ...] = ()
+
+
 # The meaning of one argument: the arg of that name, the args that receive the elements of a list, a
 # required value, or None if it is ignored.
 CallArg = str | tuple[str, ...] | Exactly | None

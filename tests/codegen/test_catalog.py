@@ -26,6 +26,16 @@ def test_facts(project: Project) -> None:
     assert json.loads(catalog_text(project.load()))["aten.add.Tensor"]["dynamic_shapes"] == "yes"
 
 
+def test_traits_and_foreign_names(project: Project) -> None:
+    names = "overloads: [aten.add]\nexecutorch: [et.add]\nonnx: com.acme.Plus\n"
+    project.spec("args:", f"{names}traits:\n  - elementwise\n  - selects: alpha == 0\nargs:")
+    lines = op_table_text(project.load()).splitlines()
+    traits = "`elementwise`, `selects (some calls)`, `exact (some calls)`"
+    assert f"- Traits: {traits}, `keeps_range (some calls)`" in lines
+    assert {"- PyTorch overloads: `aten.add`", "- ExecuTorch: `et.add`"} <= set(lines)
+    assert "com.acme.Plus" in facts_of(project).onnx
+
+
 def test_signatures_have_the_syntax_of_specs(project: Project) -> None:
     project.spec("  b: tensor\n", "  b: tensor\n  c: tensor<i32>?\n  d: 'int[2] = 3'\n  e: int[]\n")
     project.spec("dtypes: [f32, f16]", "dtypes: [f32, f16]\n  tensors: {c: {storage: buffer}}")

@@ -270,7 +270,10 @@ def test_ops(capsys: pytest.CaptureFixture[str]) -> None:
     _, own, _ = run(capsys, "ops")
     _, foreign, _ = run(capsys, "ops", "--onnx")
     assert "aten.add.Tensor(a, b, alpha, activation, act_min, act_max)" in own.splitlines()
-    assert "Conv" in foreign.splitlines() and "NonZero (constant inputs)" in foreign.splitlines()
+    _, verbose, _ = run(capsys, "ops", "--verbose")
+    relu = verbose.partition("aten.relu(x)\n")[2].partition("\naten.")[0].splitlines()
+    assert relu == ["  Traits: elementwise, exact, keeps_range", "  ONNX: Relu"]
+    assert {"Conv", "Relu"} <= set(foreign.splitlines()) and "NonZero (constant inputs)" in foreign
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ ERRORS = [
         "op: aten",
         "opp: aten",
         "2:1",
-        "Key 'opp' is unknown in a spec; known keys are: op, overloads, executorch, traits, args, "
-        "let, checks, outputs, view_of, view_offset, in_place, fused_from, kernel, kernels, "
+        "Key 'opp' is unknown in a spec; known keys are: op, overloads, executorch, onnx, traits, "
+        "args, let, checks, outputs, view_of, view_offset, in_place, fused_from, kernel, kernels, "
         "reference, tests, domain, tolerance.",
     ),
     ("reference: a + alpha * b\n", "", "2:1", "Key 'reference' is missing from a spec."),
@@ -393,8 +393,8 @@ def test_errors_of_all_specs_are_reported_at_once(project: Project) -> None:
     with project.fails(
         f"{ADD}:11:12: error: DType 'f64' is not one of: f32, f16, i32, i8, u8, b8.",
         "op_specs/plus.yaml:2:1: error: Key 'operator' is unknown in a spec; known keys are: op, "
-        "overloads, executorch, traits, args, let, checks, outputs, view_of, view_offset, "
-        "in_place, fused_from, kernel, kernels, reference, tests, domain, tolerance.",
+        "overloads, executorch, onnx, traits, args, let, checks, outputs, view_of, "
+        "view_offset, in_place, fused_from, kernel, kernels, reference, tests, domain, tolerance.",
     ):
         project.load()
 

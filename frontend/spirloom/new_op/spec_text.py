@@ -60,7 +60,7 @@ def _entry(target: Target, template: str, old: _Spec, entry: Entry, span: range)
         case "checks", Sequence() as checks:
             yield "checks:"
             yield from _items(target, old, checks, span.stop)
-        case "overloads" | "executorch", _:
+        case "overloads" | "executorch" | "onnx", _:
             pass  # names of the old operator
         case "reference", _:
             yield f"# TODO: write {target.stem}.py, or a NumPy expression here"

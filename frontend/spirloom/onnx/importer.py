@@ -26,7 +26,7 @@ from spirloom.onnx.narrowing import Narrowing
 from spirloom.onnx.open_dims import name_open_dims
 from spirloom.onnx.ops import register_converters
 from spirloom.onnx.opset_upgrade import check_arity, modern_inputs
-from spirloom.onnx.registry import CONVERTERS, converter_name
+from spirloom.onnx.registry import CONVERTERS, Converter, converter_name, converter_of
 from spirloom.onnx.stated_shapes import StatedShapes
 from spirloom.onnx.unread_attributes import refuse_unread
 from spirloom.onnx.values import UnknownValue, ValueOrList, Values
@@ -84,10 +84,11 @@ def read(
     return model, shapes
 
 
-def supported_ops() -> list[str]:
+def supported_ops(library: OpLibrary) -> list[str]:
     """The supported ONNX operators, with restrictions in parentheses."""
-    folded = (f"{op} (constant inputs)" for op in set(EVALUATORS) - set(CONVERTERS))
-    return sorted([*CONVERTERS, *folded, *(f"{op} (constant conditions)" for op in CONTROL)])
+    converted = {*CONVERTERS, *library.onnx}
+    folded = (f"{op} (constant inputs)" for op in set(EVALUATORS) - converted)
+    return sorted([*converted, *folded, *(f"{op} (constant conditions)" for op in CONTROL)])
 
 
 class Importer:
@@ -187,7 +188,7 @@ class Importer:
 
     def _has_converter(self, node: NodeProto) -> bool:
         name = converter_name(node)
-        known = name in CONVERTERS or name in EVALUATORS or name in CONTROL
+        known = self._converter(node) is not None or name in EVALUATORS or name in CONTROL
         has_spec = self._builder.library.has(f"{node.domain}.{node.op_type}")
         return known or has_spec or self._functions.defines(node)
 
@@ -212,12 +213,17 @@ class Importer:
                 return self._read_completely(ctx, fold(ctx, arrays))
             except NotFolded:
                 return self._converted(ctx)
-        if node.op_type not in CONVERTERS:
+        if self._converter(node) is None:
             return self._call(node, inputs)
         return self._converted(ctx)
 
+    def _converter(self, node: NodeProto) -> Converter | None:
+        return converter_of(converter_name(node), self._builder.library)
+
     def _converted(self, ctx: NodeContext) -> Results:
-        result = CONVERTERS[converter_name(ctx.node)](ctx)
+        converter = self._converter(ctx.node)
+        assert converter is not None
+        result = converter(ctx)
         results = [result] if isinstance(result, Tensor | np.ndarray) else list(result)
         self._read_completely(ctx, results)
         return [*self._narrowing.follow(ctx, results)]
@@ -233,7 +239,7 @@ class Importer:
         """
         op = f"{node.domain}.{node.op_type}"
         has_spec = self._builder.library.has(op)
-        if self._functions.defines(node) or not (has_spec or converter_name(node) in CONVERTERS):
+        if self._functions.defines(node) or not (has_spec or self._converter(node)):
             return self._call(node, inputs)
         ctx = self._context(node, inputs)
         if not has_spec:

@@ -1,4 +1,4 @@
-"""The registry of ONNX converters, and the reasons why some operators have none."""
+"""The ONNX converters, of this package and of specs, and why some operators have none."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from collections.abc import Callable, Sequence
 
 from onnx import NodeProto
 
+from spec_model import ArgType
+from spec_model.spec import OnnxArg, OnnxMapping
 from spirloom.builder import Value
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.reader import DEFAULT_DOMAINS, RUNTIME_DOMAIN
+from spirloom.ops import OpLibrary
 
 Converter = Callable[[NodeContext], Value | Sequence[Value]]
 
@@ -35,6 +38,42 @@ def converts(*op_types: str) -> Callable[[Converter], Converter]:
         return converter
 
     return register
+
+
+def converter_of(name: str, library: OpLibrary) -> Converter | None:
+    """The converter of an operator by its key: a registered one, or that of a spec's `onnx`."""
+    if name in CONVERTERS or name not in library.onnx:
+        return CONVERTERS.get(name)
+    op, mapping = library.onnx[name]
+    return lambda ctx: _call(ctx, op, mapping)
+
+
+def _call(ctx: NodeContext, op: str, mapping: OnnxMapping) -> Sequence[Value]:
+    """The call of an operator whose arguments are those of the node."""
+    args: dict[str, object] = {}
+    declared = {arg.name: arg for arg in ctx.build.library.args(op)}
+    tensors = [arg for arg in declared.values() if arg.type.is_tensor]
+    for index, arg in enumerate(tensors):
+        args[arg.name] = ctx.tensor(index) if arg.required else ctx.optional_tensor(index)
+    for given in mapping.args:
+        args[given.name] = given.value
+        if given.attribute:
+            args[given.name] = _attribute(ctx, declared[given.name].type, given)
+    return ctx.build.emit_all(op, **args)
+
+
+def _attribute(ctx: NodeContext, kind: ArgType, given: OnnxArg) -> object:
+    name, default = given.attribute, given.value
+    match default:
+        case bool():
+            return bool(ctx.integer(name, default))
+        case int() if kind is ArgType.INT:
+            return ctx.integer(name, default)
+        case int() | float():
+            return ctx.number(name, default)
+        case str():
+            return ctx.text(name, default)
+    return ctx.integers(name) or default
 
 
 _SIZE = "its output size depends on the data; shapes must be known at import"

@@ -1,4 +1,4 @@
-"""Elementwise operators: activations with parameters, arithmetic, Pow."""
+"""Elementwise operators that are not one spec's `onnx`: activations with parameters, Pow."""
 
 from __future__ import annotations
 
@@ -13,12 +13,6 @@ from spirloom.onnx.context import NodeContext
 from spirloom.onnx.registry import converts
 
 
-@converts("ThresholdedRelu")
-def thresholded_relu(ctx: NodeContext) -> Tensor:
-    threshold = ctx.number("alpha", 1.0)
-    return ctx.build.emit("aten.threshold", x=ctx.tensor(0), threshold=threshold, value=0.0)
-
-
 @converts("Shrink")
 def shrink(ctx: NodeContext) -> Tensor:
     lambd, bias = ctx.number("lambd", 0.5), ctx.number("bias", 0.0)
@@ -26,17 +20,6 @@ def shrink(ctx: NodeContext) -> Tensor:
         raise Unsupported(f"its bias {bias} is neither 0 nor lambd, {lambd}")
     op = "aten.softshrink" if bias else "aten.hardshrink"
     return ctx.build.emit(op, x=ctx.tensor(0), lambd=lambd)
-
-
-@converts("LeakyRelu")
-def leaky_relu(ctx: NodeContext) -> Tensor:
-    slope = ctx.number("alpha", 0.01)
-    return ctx.build.emit("aten.leaky_relu", x=ctx.tensor(0), negative_slope=slope)
-
-
-@converts("Elu")
-def elu(ctx: NodeContext) -> Tensor:
-    return ctx.build.emit("aten.elu", x=ctx.tensor(0), alpha=ctx.number("alpha", 1.0))
 
 
 @converts("Selu")
@@ -48,11 +31,6 @@ def selu(ctx: NodeContext) -> Tensor:
     return ctx.build.mul(ctx.build.emit("aten.elu", x=ctx.tensor(0), alpha=alpha), gamma)
 
 
-@converts("Celu")
-def celu(ctx: NodeContext) -> Tensor:
-    return ctx.build.emit("aten.celu", x=ctx.tensor(0), alpha=ctx.number("alpha", 1.0))
-
-
 @converts("HardSigmoid")
 def hard_sigmoid(ctx: NodeContext) -> Tensor:
     alpha, beta = ctx.number("alpha", 0.2), ctx.number("beta", 0.5)
@@ -61,11 +39,6 @@ def hard_sigmoid(ctx: NodeContext) -> Tensor:
         return ctx.build.emit("aten.hardsigmoid", x=x)
     line = ctx.build.add(ctx.build.mul(x, alpha), ctx.build.scalar(beta, x.dtype))
     return ctx.build.emit("aten.clamp", x=line, min=0.0, max=1.0)
-
-
-@converts("Gelu")
-def gelu(ctx: NodeContext) -> Tensor:
-    return ctx.build.emit("aten.gelu", x=ctx.tensor(0), approximate=ctx.text("approximate", "none"))
 
 
 _FLOATS = (DType.F32, DType.F16)
@@ -137,70 +110,6 @@ def _float_power(ctx: NodeContext, x: Tensor, exponent: Value) -> Tensor:
     return ctx.build.view(y, np.broadcast_shapes(x.shape, exponent.shape))
 
 
-_UNARY = {
-    "Abs": "aten.abs",
-    "Acos": "aten.acos",
-    "Acosh": "aten.acosh",
-    "Asin": "aten.asin",
-    "Asinh": "aten.asinh",
-    "Atan": "aten.atan",
-    "Atanh": "aten.atanh",
-    "BitwiseNot": "aten.bitwise_not",
-    "Ceil": "aten.ceil",
-    "Cos": "aten.cos",
-    "Cosh": "aten.cosh",
-    "Erf": "aten.erf",
-    "Exp": "aten.exp",
-    "Floor": "aten.floor",
-    "HardSwish": "aten.hardswish",
-    "IsNaN": "aten.isnan",
-    "Log": "aten.log",
-    "Mish": "aten.mish",
-    "Neg": "aten.neg",
-    "Not": "aten.logical_not",
-    "Reciprocal": "aten.reciprocal",
-    "Relu": "aten.relu",
-    "Round": "aten.round",
-    "Sigmoid": "aten.sigmoid",
-    "Sign": "aten.sign",
-    "Sin": "aten.sin",
-    "Sinh": "aten.sinh",
-    "Softplus": "aten.softplus",
-    "Softsign": "spirloom.softsign",
-    "Sqrt": "aten.sqrt",
-    "Tan": "aten.tan",
-    "Tanh": "aten.tanh",
-}
-
-_BINARY = {
-    "Add": "aten.add.Tensor",
-    "Sub": "aten.sub.Tensor",
-    "Mul": "aten.mul.Tensor",
-    "Equal": "aten.eq.Tensor",
-    "Less": "aten.lt.Tensor",
-    "LessOrEqual": "aten.le.Tensor",
-    "Greater": "aten.gt.Tensor",
-    "GreaterOrEqual": "aten.ge.Tensor",
-    "And": "aten.logical_and",
-    "Or": "aten.logical_or",
-    "Xor": "aten.logical_xor",
-    "PRelu": "aten._prelu_kernel",
-    "BitwiseAnd": "aten.bitwise_and.Tensor",
-    "BitwiseOr": "aten.bitwise_or.Tensor",
-    "BitwiseXor": "aten.bitwise_xor.Tensor",
-}
-
-
-@converts(*_UNARY)
-def unary(ctx: NodeContext) -> Tensor:
-    return ctx.build.emit(_UNARY[ctx.op_type], x=ctx.tensor(0))
-
-
-@converts(*_BINARY)
-def binary(ctx: NodeContext) -> Tensor:
-    return ctx.build.emit(_BINARY[ctx.op_type], a=ctx.tensor(0), b=ctx.tensor(1))
-
-
 @converts("Div")
 def div(ctx: NodeContext) -> Tensor:
     a, b = ctx.tensor(0), ctx.tensor(1)
@@ -229,13 +138,6 @@ def variadic(ctx: NodeContext) -> Tensor:
     for i in range(1, len(ctx.inputs)):
         result = ctx.build.emit(op, a=result, b=ctx.tensor(i))
     return ctx.build.mul(result, 1 / len(ctx.inputs)) if ctx.op_type == "Mean" else result
-
-
-@converts("Where")
-def where(ctx: NodeContext) -> Tensor:
-    return ctx.build.emit(
-        "aten.where.self", condition=ctx.tensor(0), a=ctx.tensor(1), b=ctx.tensor(2)
-    )
 
 
 @converts("IsInf")
