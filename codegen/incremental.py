@@ -19,8 +19,11 @@ from typing import NamedTuple
 
 from codegen.output import Output, Request
 from codegen.render import TEMPLATE_ERRORS, Rendered, Renderer, glsl_digest, unused_in
+from codegen.shader import Shader
 from spec_model.files import write_atomically
+from spec_model.load.push import texts_in, used_scalars
 from spec_model.templates import Templates
+from spec_model.yaml_reader import read_text
 
 _CLOCK = 20_000_000  # ns: maximum delay of file times behind the clock
 
@@ -68,6 +71,8 @@ def regenerate(request: Request, templates: Templates) -> list[str] | None:
         return None  # the full run reports the error
     if request.selection is None and unused_in(rendered.values()):
         return None  # an error, unless other shaders use them
+    if any(_names_others(each.shader, templates) for each in rendered.values()):
+        return None  # the push constants change
     shaders = tuple(
         StoredShader.of(rendered[kept.id], kept.shader) if kept.id in rendered else kept
         for kept in state.shaders
@@ -185,3 +190,11 @@ def _render_again(state: State, edited: set[str], renderer: Renderer) -> dict[st
     """The shaders of edited templates, by id."""
     stale = [kept for kept in state.shaders if not kept.sources.isdisjoint(edited)]
     return {kept.id: renderer.fill(pickle.loads(kept.shader)) for kept in stale}
+
+
+def _names_others(shader: Shader, templates: Templates) -> bool:
+    """Whether the edited template names other arguments than those that are push constants."""
+    source = templates.find(shader.template)
+    assert source is not None
+    texts = (read_text(source), *texts_in(shader.context))
+    return used_scalars(texts, shader.pushable) != shader.implied

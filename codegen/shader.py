@@ -24,6 +24,8 @@ class Shader:
     context: Mapping[str, object]
     kernel: str
     own: frozenset[str]  # push constants and constants of the spec, not of defaults
+    pushable: frozenset[str]  # arguments that are push constants if the GLSL names them
+    implied: frozenset[str]  # those that it names
 
 
 def shader_of(variant: Variant) -> Shader:
@@ -37,6 +39,8 @@ def shader_of(variant: Variant) -> Shader:
         _context(variant),
         kernel.name,
         frozenset(member.name for member in own_members(kernel)),
+        kernel.pushable,
+        frozenset(member.name for member in kernel.push if member.implied),
     )
 
 
@@ -99,7 +103,8 @@ _NO_USE = re.compile(r"//[^\n]*|layout\(push_constant[^{]*\{[^}]*\};|layout\(con
 
 def own_members(kernel: Kernel) -> list[PushMember | Constant]:
     """The members declared in the spec. Members of a template may be unused."""
-    members: list[PushMember | Constant] = [*kernel.push, *kernel.constants]
+    push = [member for member in kernel.push if not member.implied]
+    members: list[PushMember | Constant] = [*push, *kernel.constants]
     return [each for each in members if each.position.file == kernel.position.file]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from math import prod
 
 from spec_model.device_properties import DEVICE_PROPERTIES
@@ -34,8 +34,9 @@ from spec_model.load.defaults import (
     without_unsupported,
 )
 from spec_model.load.operands import load_operands
+from spec_model.load.push import pushable_args, texts_in, used_scalars
 from spec_model.load.signature import Signature
-from spec_model.spec import ArgType, Axis, Constant, Kernel, PushMember
+from spec_model.spec import Arg, ArgType, Axis, Constant, Kernel, PushMember
 from spec_model.templates import Templates
 from spec_model.vocabulary import (
     CONTEXT_NAMES,
@@ -47,7 +48,7 @@ from spec_model.vocabulary import (
     Capability,
     DType,
 )
-from spec_model.yaml_reader import Mapping, Node, Scalar, Sequence
+from spec_model.yaml_reader import Mapping, Node, Scalar, Sequence, read_text
 
 _ONE = Literal(Kind.INT, 1)
 _NEVER = Literal(Kind.BOOL, False)
@@ -65,7 +66,7 @@ def load_kernel(
     kernels. `derived`: by `long_loops` of another kernel."""
     own = Fields.of(node, "a kernel", KERNEL_KEYS)
     template = own.need_scalar("template")
-    templates.need(template)
+    source = templates.need(template)
     sidecar = templates.sidecar(template.text)
     bases = templates.extended_by(own.node)
     if sidecar is not None:
@@ -89,7 +90,12 @@ def load_kernel(
     dispatch = _dispatch_scope(placed)
     constants = tuple(_constants(fields, _device_scope(placed)))
     launched = _with_values(_device_scope(dispatch), constants)
-    push = tuple(_push(fields, launched, signature, axes))
+    params = _params(own, sidecar, template)
+    named = {entry.key.text for key in ("push", "constants") for entry in fields.entries(key)}
+    pushable = pushable_args(signature.args) - named
+    glsl = (read_text(source), *texts_in(params))
+    implied = used_scalars(glsl, pushable)
+    push = tuple(_push(fields, launched, signature, axes, implied))
     repeat = _optional(fields, "repeat", scope, Kind.INT)
     prefer = _optional(fields, "prefer", _device_scope(scope), Kind.BOOL)
     return Kernel(
@@ -104,8 +110,9 @@ def load_kernel(
         auto_inserted=axes.auto_inserted,
         unsupported_storage=axes.unsupported_storage,
         operands=load_operands(fields, signature, axes, repeat is not None),
-        params=_params(own, sidecar, template),
+        params=params,
         push=push,
+        pushable=pushable,
         constants=constants,
         workgroup=workgroup,
         grid=_grid(fields, _with_values(launched, push), own.node.position),
@@ -188,27 +195,46 @@ def _params(own: Fields, sidecar: Mapping | None, template: Scalar) -> dict[str,
     return {**declared, **given}
 
 
-def _push(fields: Fields, scope: Scope, signature: Signature, axes: Axes) -> Iterator[PushMember]:
+def _push(
+    fields: Fields, scope: Scope, signature: Signature, axes: Axes, implied: Collection[str]
+) -> Iterator[PushMember]:
+    """The entries of `push`, then the implied arguments in their order."""
     offset = 0
-    for entry in fields.entries("push"):
-        name = check_glsl_name(entry.key, "Push constant")
-        if any(constant.key.text == name for constant in fields.entries("constants")):
+    args = (arg for arg in signature.args if arg.name in implied)
+    constants = {constant.key.text for constant in fields.entries("constants")}
+    members = (
+        *(
+            (entry.key, as_scalar(entry.value, f"push constant '{entry.key.text}'"))
+            for entry in fields.entries("push")
+        ),
+        *((_name_of(arg), _name_of(arg)) for arg in args),
+    )
+    for key, scalar in members:
+        name = check_glsl_name(key, "Push constant")
+        if name in constants:
             message = f"Push constant '{name}' is also a specialization constant; rename one."
-            raise SpecError.at(entry.key.position, message)
-        scalar = as_scalar(entry.value, f"push constant '{name}'")
+            raise SpecError.at(key.position, message)
         value = parse(scalar, scope, Kind.INT, Kind.FLOAT, Kind.BOOL, Kind.INTS)
         if value.kind is Kind.INTS and not value.length:
             message = f"The length of '{name}' is not constant; wrap it in pad_left(…, N, fill)"
             raise SpecError.at(scalar.position, message + " with a literal N.")
         kind, pushed = _pushed(value, signature, axes)
-        member = PushMember(name, kind, value.length, offset, value, pushed, entry.key.position)
+        is_implied = name in implied
+        member = PushMember(
+            name, kind, value.length, offset, value, pushed, key.position, is_implied
+        )
         offset += member.size
         if offset > MAX_PUSH_BYTES:
             message = (
                 f"Push constants up to '{name}' have {offset} bytes; the limit is {MAX_PUSH_BYTES}."
             )
-            raise SpecError.at(entry.key.position, message)
+            raise SpecError.at(key.position, message)
         yield member
+
+
+def _name_of(arg: Arg) -> Scalar:
+    """The name of an argument, at its position."""
+    return Scalar(arg.position, arg.name, quoted=False, one_line=False)
 
 
 def _pushed(value: Expr, signature: Signature, axes: Axes) -> tuple[str, Expr]:

@@ -68,6 +68,7 @@ class PushMember:
     value: Expr
     pushed: Expr  # written by the runtime: the value, or the bits of a number
     position: Position
+    implied: bool = False  # an argument that the GLSL names, without an entry in `push`
 
     def type_in(self, dtype: DType) -> str:
         """The GLSL type in variants of this dtype."""
@@ -110,6 +111,7 @@ class Kernel:
     operands: tuple[Operand, ...]  # index: the binding
     params: Mapping[str, object]
     push: tuple[PushMember, ...]
+    pushable: frozenset[str]  # arguments that are push constants if the GLSL names them
     constants: tuple[Constant, ...]
     workgroup: tuple[int, int, int]
     grid: tuple[Expr, Expr, Expr]

@@ -123,6 +123,17 @@ def test_changes_that_require_a_full_run(
     assert same_as_a_full_run(edited)
 
 
+def test_an_argument_that_a_template_begins_to_name(edited: Project) -> None:
+    edited.spec("  push: {alpha: alpha}\n", "")
+    edited.spec("expr: a + b * alpha", "expr: a + b")
+    settle(edited)
+    run(edited)
+    edited.edit(TEMPLATE, "void main", "float scaled(float v) { return alpha * v; }\nvoid main")
+    settle(edited)
+    run(edited)
+    assert same_as_a_full_run(edited)
+
+
 @pytest.mark.parametrize("text", ["{{ nonsense }}", "{% if %}", "{{ 1 // 0 }}"])
 def test_errors_are_reported_as_by_a_full_run(edited: Project, text: str) -> None:
     edited.edit(TEMPLATE, "void main", f"{text}\nvoid main")
