@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from collections.abc import Mapping as Map
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
 from spec_model.errors import LocatedText, SpecError, one_of
-from spec_model.vocabulary import Storage
+from spec_model.vocabulary import DTYPE_GROUPS, STORAGE_GROUPS, DType, Storage
 from spec_model.yaml_reader import Entry, Mapping, Node, Scalar, Sequence, describe
 
 _INT = re.compile(r"[-+]?[0-9]{1,18}")
@@ -132,17 +133,53 @@ def as_word(node: Node, words: type[Word], what: str) -> Word:
         raise SpecError.at(scalar.position, message) from None
 
 
-def as_words(node: Node, words: type[Word], what: str) -> tuple[Word, ...]:
-    """The node, which must be a list of distinct words."""
+def as_dtypes(node: Node) -> tuple[DType, ...]:
+    """The node, which must be a list of distinct dtypes or groups of them."""
+    return _as_words(node, DType, "DType", DTYPE_GROUPS)
+
+
+def as_storages(node: Node) -> tuple[Storage, ...]:
+    """The node, which must be a list of distinct storages or groups of them."""
+    return _as_words(node, Storage, "Storage", STORAGE_GROUPS)
+
+
+def named_storages(scalar: Scalar) -> tuple[Storage, ...]:
+    """The storages that one word denotes: one, or all textures."""
+    return _named(scalar, Storage, "Storage", STORAGE_GROUPS)
+
+
+def summary(storages: list[Storage]) -> list[str]:
+    """The shortest list of words for the storages."""
+    for name, group in STORAGE_GROUPS.items():
+        if all(storage in storages for storage in group):
+            return [*(str(x) for x in storages if x not in group), name]
+    return [str(storage) for storage in storages]
+
+
+def _as_words(
+    node: Node, words: type[Word], what: str, groups: Map[str, tuple[Word, ...]]
+) -> tuple[Word, ...]:
     result: list[Word] = []
     for item in as_sequence(node, f"{what}s").items:
-        word = as_word(item, words, what)
-        if word in result:
-            raise SpecError.at(item.position, f"{what} '{word}' is repeated.")
-        result.append(word)
+        for word in _named(as_scalar(item, what), words, what, groups):
+            if word in result:
+                raise SpecError.at(item.position, f"{what} '{word}' is repeated.")
+            result.append(word)
     if not result:
         raise SpecError.at(node.position, f"List of {what}s is empty.")
     return tuple(result)
+
+
+def _named(
+    scalar: Scalar, words: type[Word], what: str, groups: Map[str, tuple[Word, ...]]
+) -> tuple[Word, ...]:
+    """The words that one word denotes: itself, or a group."""
+    if scalar.text in groups:
+        return groups[scalar.text]
+    if scalar.text not in words.__members__.values():
+        message = f"{what} '{scalar.text}' is not one of: {one_of([*words, *groups])}."
+        raise SpecError.at(scalar.position, message)
+    return (words(scalar.text),)
 
 
 def check_name(scalar: Scalar, what: str, *, lower: bool = False) -> str:
@@ -177,37 +214,3 @@ def _plain_scalar(scalar: Scalar) -> object:
     if re.fullmatch(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][-+]?[0-9]+)?", scalar.text):
         return float(scalar.text)
     return LocatedText.at(scalar.position, scalar.text)
-
-
-TEXTURE = "texture"
-TEXTURES = tuple(storage for storage in Storage if storage.is_texture)
-
-
-def named_storages(scalar: Scalar) -> tuple[Storage, ...]:
-    """The storages that one word denotes: one, or all textures."""
-    if scalar.text == TEXTURE:
-        return TEXTURES
-    if scalar.text not in Storage.__members__.values():
-        message = f"Storage '{scalar.text}' is not one of: {one_of([*Storage, TEXTURE])}."
-        raise SpecError.at(scalar.position, message)
-    return (Storage(scalar.text),)
-
-
-def as_storages(node: Node) -> tuple[Storage, ...]:
-    """The node, which must be a list of distinct storages."""
-    result: list[Storage] = []
-    for item in as_sequence(node, "Storages").items:
-        for storage in named_storages(as_scalar(item, "a storage")):
-            if storage in result:
-                raise SpecError.at(item.position, f"Storage '{storage}' is repeated.")
-            result.append(storage)
-    if not result:
-        raise SpecError.at(node.position, "List of Storages is empty.")
-    return tuple(result)
-
-
-def summary(storages: list[Storage]) -> list[str]:
-    """The shortest list of words for the storages."""
-    if all(texture in storages for texture in TEXTURES):
-        return [*(str(x) for x in storages if not x.is_texture), TEXTURE]
-    return [str(storage) for storage in storages]

@@ -76,6 +76,18 @@ class Storage(StrEnum):
         return {Storage.TEXTURE3D: "3D", Storage.TEXTURE2D: "2DArray"}.get(self, "")
 
 
+# The names of several dtypes or storages, wherever these are listed.
+DTYPE_GROUPS: dict[str, tuple[DType, ...]] = {
+    "floats": tuple(dtype for dtype in DType if dtype.is_float),
+    "ints": (DType.I32, DType.I8, DType.U8),
+    "numbers": tuple(dtype for dtype in DType if dtype is not DType.B8),
+    "all": tuple(DType),
+}
+STORAGE_GROUPS: dict[str, tuple[Storage, ...]] = {
+    "texture": tuple(storage for storage in Storage if storage.is_texture)
+}
+
+
 class Access(StrEnum):
     """The access of a kernel to a tensor."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from codegen.select.filters import EVERYTHING, Filter, find, known_names, nearest
 from codegen.select.selection import Selection, dispatched
 from spec_model.errors import ErrorList, Position, SpecError
-from spec_model.fields import Fields, as_scalar, as_storages, as_words
+from spec_model.fields import Fields, as_dtypes, as_scalar, as_storages
 from spec_model.library import Library
 from spec_model.op import Op
 from spec_model.spec import Variant
@@ -45,7 +45,7 @@ def _entry(name: Scalar, node: Node) -> Entry:
     fields = Fields.of(node, f"the limits of '{name.text}'", ("dtypes", "storages"))
     dtypes, storages = fields.get("dtypes"), fields.get("storages")
     limit = Filter(
-        EVERYTHING.dtypes if dtypes is None else frozenset(as_words(dtypes, DType, "DType")),
+        EVERYTHING.dtypes if dtypes is None else frozenset(as_dtypes(dtypes)),
         EVERYTHING.storages if storages is None else frozenset(as_storages(storages)),
     )
     return Entry(name.text, name.position, limit)

@@ -12,20 +12,26 @@ from spec_model.expr.check import parse
 from spec_model.expr.semantics import evaluate
 from spec_model.expr.types import Apply, Expr, Kind, Literal, Origin, Scope, Variable
 from spec_model.fields import (
-    TEXTURE,
     Fields,
+    as_dtypes,
     as_int,
     as_mapping,
     as_scalar,
     as_storages,
-    as_words,
     check_name,
     named_storages,
     summary,
 )
 from spec_model.load.signature import RESERVED, Signature, variable_of
 from spec_model.spec import Arg, Axis, AxisValue, BoundTensor, Kernel, Operand, Variant
-from spec_model.vocabulary import MAX_AXES, MAX_AXIS_VALUES, Capability, DType, Storage
+from spec_model.vocabulary import (
+    MAX_AXES,
+    MAX_AXIS_VALUES,
+    STORAGE_GROUPS,
+    Capability,
+    DType,
+    Storage,
+)
 from spec_model.yaml_reader import Entry, Node, Scalar, Sequence
 
 
@@ -45,8 +51,7 @@ class Axes:
 
 def load_axes(fields: Fields, signature: Signature) -> Axes:
     """Reads dtypes, storages, unsupported_storage, axes, where and auto_inserted."""
-    fields.need("dtypes")
-    dtypes = as_words(fields.need("dtypes"), DType, "DType")
+    dtypes = as_dtypes(fields.need("dtypes"))
     storages_node = fields.get("storages")
     storages: tuple[Storage, ...] = tuple(Storage)
     if storages_node is not None:
@@ -148,10 +153,10 @@ def _axis(entry: Entry, scope: Scope) -> Axis:
 def _values(node: Node, name: str) -> tuple[tuple[AxisValue, ...], Kind]:
     first = node.items[0] if isinstance(node, Sequence) and node.items else None
     word = first.text if isinstance(first, Scalar) else ""
-    if word in (*Storage, TEXTURE):
+    if word in (*Storage, *STORAGE_GROUPS):
         return as_storages(node), Kind.STORAGE
     if not word.lstrip("-").isdigit():
-        return as_words(node, DType, "DType"), Kind.DTYPE
+        return as_dtypes(node), Kind.DTYPE
     assert isinstance(node, Sequence)
     ints = [as_int(item, f"a value of axis '{name}'") for item in node.items]
     for value, item in zip(ints, node.items, strict=True):

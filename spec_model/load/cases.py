@@ -10,12 +10,12 @@ from spec_model.errors import SpecError, one_of
 from spec_model.fields import (
     Fields,
     as_bool,
+    as_dtypes,
     as_float,
     as_int,
     as_scalar,
     as_sequence,
     as_storages,
-    as_words,
 )
 from spec_model.load.signature import scalar_value
 from spec_model.spec import (
@@ -65,7 +65,7 @@ def load_case(
     dtypes, storages = fields.get("dtypes"), fields.get("storages")
     return TestCase(
         args,
-        frozenset(as_words(dtypes, DType, "DType")) if dtypes else None,
+        frozenset(as_dtypes(dtypes)) if dtypes else None,
         frozenset(as_storages(storages)) if storages else None,
         kernel.text if kernel else None,
         node.position,

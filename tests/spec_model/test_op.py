@@ -24,6 +24,22 @@ def test_infer(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "dtypes"),
+    [
+        ("[floats]", "f32 f16"),
+        ("[ints, b8]", "i32 i8 u8 b8"),
+        ("[numbers]", "f32 f16 i32 i8 u8"),
+        ("[all]", "f32 f16 i32 i8 u8 b8"),
+        ("[i8, floats]", "i8 f32 f16"),
+    ],
+)
+def test_groups_of_dtypes(project: Project, words: str, dtypes: str) -> None:
+    project.spec("[f32, f16]", words)
+    (kernel,) = project.load().ops["aten.add.Tensor"].kernels
+    assert kernel.axes[0].values == tuple(map(DType, dtypes.split()))
+
+
+@pytest.mark.parametrize(
     ("args", "message"),
     [
         ({"a": tensor(2)}, "Argument 'b' of aten.add.Tensor is missing."),

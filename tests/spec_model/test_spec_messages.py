@@ -139,9 +139,10 @@ ERRORS = [
         "[f32, f16]",
         "[f32, fp16]",
         "11:17",
-        "DType 'fp16' is not one of: f32, f16, i32, i8, u8, b8.",
+        "DType 'fp16' is not one of: f32, f16, i32, i8, u8, b8, floats, ints, numbers, all.",
     ),
     ("[f32, f16]", "[f32, f32]", "11:17", "DType 'f32' is repeated."),
+    ("[f32, f16]", "[floats, f16]", "11:20", "DType 'f16' is repeated."),
     ("[f32, f16]", "[]", "11:11", "List of DTypes is empty."),
     (
         "[f32, f16]",
@@ -391,7 +392,8 @@ def test_errors_of_all_specs_are_reported_at_once(project: Project) -> None:
     project.write("op_specs/plus.yaml", text.replace("op:", "operator:"))
     project.spec("[f32, f16]", "[f64]")
     with project.fails(
-        f"{ADD}:11:12: error: DType 'f64' is not one of: f32, f16, i32, i8, u8, b8.",
+        f"{ADD}:11:12: error: DType 'f64' is not one of: f32, f16, i32, i8, u8, b8, floats, ints, "
+        "numbers, all.",
         "op_specs/plus.yaml:2:1: error: Key 'operator' is unknown in a spec; known keys are: op, "
         "overloads, executorch, onnx, traits, args, let, checks, outputs, view_of, "
         "view_offset, in_place, fused_from, kernel, kernels, reference, tests, domain, tolerance.",
