@@ -13,6 +13,7 @@ from spec_model.yaml_reader import Entry, Mapping, Scalar, Sequence, SourceFile,
 
 _SUFFIX = ".glsl.j2"
 _EXTENDS = "extends"
+_KERNELS = ".kernels.yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ class Templates:
 
     directories: Seq[Directory]
     _sidecars: dict[str, Mapping | None] = field(default_factory=dict)
+    _kernel_sets: dict[str, Mapping] = field(default_factory=dict)
     files: dict[str, SourceFile] = field(default_factory=dict)  # everything read so far
 
     def find(self, name: str) -> SourceFile | None:
@@ -84,6 +86,20 @@ class Templates:
                 )
                 raise SpecError.at(name.position, f"{message} Name it with its directory.")
         return source
+
+    def kernel_set(self, name: Scalar) -> Mapping:
+        """The file of a kernel set. Fails at the spec if it is missing."""
+        found = self._locate(name.text + _KERNELS)
+        if found is None:
+            sets = {p.name for f in self.directories for p in f.ending(_KERNELS)}
+            known = one_of(sorted(each.removesuffix(_KERNELS) for each in sets))
+            message = f"Kernel set '{name.text}' is not one of: {known}."
+            raise SpecError.at(name.position, message)
+        source = found[0].file(found[1])
+        self.files[source.name] = source
+        if source.name not in self._kernel_sets:
+            self._kernel_sets[source.name] = read_yaml(source)
+        return self._kernel_sets[source.name]
 
     def sidecar(self, template: str) -> Mapping | None:
         """The defaults of a template: `<algorithm>.yaml` in the template's directory.

@@ -15,6 +15,7 @@ from spec_model.load.cases import load_case, load_domain, load_tolerance
 from spec_model.load.checks import check_inserted_calls, check_lets, unused_lets
 from spec_model.load.defaults import completed, special_optional_args, with_long_loops
 from spec_model.load.executorch import check_executorch, load_executorch
+from spec_model.load.kernel_sets import naming_uses, with_kernel_sets
 from spec_model.load.kernels import load_kernel
 from spec_model.load.onnx import check_onnx, load_onnx
 from spec_model.load.operands import builtin_packing_ops, link_packs
@@ -105,10 +106,18 @@ def load_directories(spec_directories: Iterable[Directory], templates: Templates
 
 def load_op(spec: SourceFile, directory: Directory, templates: Templates) -> Op:
     """One spec, without kernel indices, packing ops and variants, which depend on other specs."""
-    fields = completed(Fields.of(read_yaml(spec), "a spec", _KEYS), templates)
-    stem_text = spec.path.stem
-    stem = Scalar(fields.node.position, stem_text, False, False)
+    written = Fields.of(read_yaml(spec), "a spec", _KEYS)
+    stem = Scalar(written.node.position, spec.path.stem, False, False)
     check_name(stem, "Spec file", lower=True)
+    node, uses = with_kernel_sets(written.node, stem, templates)
+    with naming_uses(uses):
+        fields = completed(Fields(node, written.what), templates)
+        return _load(fields, spec, stem, directory, templates)
+
+
+def _load(
+    fields: Fields, spec: SourceFile, stem: Scalar, directory: Directory, templates: Templates
+) -> Op:
     signature = load_signature(fields)
     kernels = tuple(_kernels(fields, stem, signature, templates))
     fused_from, fused_at_least = _fused_from(fields)
@@ -132,7 +141,7 @@ def load_op(spec: SourceFile, directory: Directory, templates: Templates) -> Op:
         executorch=load_executorch(fields, op_name, overloads, signature),
         onnx=load_onnx(fields, signature),
         traits=traits,
-        short_name=stem_text,
+        short_name=stem.text,
         formula=_formula(spec),
         position=op_name.position,
         args=signature.args,
@@ -261,17 +270,17 @@ def _check_unique(ops: Sequence[Op]) -> None:
     """Fails if two specs have the same op, file stem or kernel name."""
     errors = ErrorList()
     for what, claims in (
-        ("Op", [(name, op.position) for op in ops for name in (op.name, *op.overloads)]),
+        ("Op", [(name, op.position) for op in ops for name in {op.name, *op.overloads}]),
         ("Spec name", [(op.short_name, op.position) for op in ops]),
         ("Kernel", [(kernel.name, kernel.position) for op in ops for kernel in op.kernels]),
     ):
         first: dict[str, Position] = {}
         for name, position in claims:
-            known = first.setdefault(name, position)
-            if known is not position:
+            if name in first:
                 with errors:
-                    message = f"{what} '{name}' is also defined at {known}; rename one."
+                    message = f"{what} '{name}' is also defined at {first[name]}; rename one."
                     raise SpecError.at(position, message)
+            first.setdefault(name, position)
     errors.raise_any()
 
 

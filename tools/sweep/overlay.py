@@ -18,6 +18,9 @@ import yaml
 
 from spec_model import SpecError
 from spec_model.errors import Position
+from spec_model.load.single_spec import single_spec_text
+from spec_model.templates import BUILTIN_TEMPLATES, open_templates
+from spec_model.yaml_reader import SourceFile
 
 KEPT = "sweep_kept_"
 # Keys that refer to calls of the original operator, or that only one spec may contain.
@@ -55,7 +58,8 @@ def write_overlay(request: Request, specs: Path, directory: Path) -> list[Versio
     path = next(specs.glob(f"*/{request.op}.yaml"), None)
     if path is None:
         raise SpecError.at(Position(str(specs)), f"There is no spec of '{request.op}'.")
-    spec = yaml.safe_load(path.read_text(encoding="utf-8"))
+    source, templates = SourceFile(path, str(path)), open_templates([BUILTIN_TEMPLATES])
+    spec = yaml.safe_load(single_spec_text(source, request.op, templates))
     kernels = spec.pop("kernels", None) or [spec.pop("kernel")]
     base = _kernel(request, path, kernels)
     versions = list(versions_of(request))

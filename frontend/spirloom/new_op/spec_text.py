@@ -10,23 +10,21 @@ from spec_model.fields import as_mapping
 from spec_model.load.checks import unused_lets
 from spec_model.spec import Let
 from spec_model.spec.signature import argument_text
+from spec_model.yaml_parser import parse_yaml
 from spec_model.yaml_reader import (
     Entry,
     Mapping,
     Node,
     Scalar,
     Sequence,
-    SourceFile,
-    read_text,
-    read_yaml,
 )
 from spirloom.new_op.target import Target, general_kernel
 
 
 def spec_text(target: Target, template: str) -> str:
     """The new spec, with the most general kernel."""
-    source = SourceFile(target.like_spec, target.like_spec.name)
-    old = _Spec(read_text(source).splitlines(), read_yaml(source))
+    text = target.like_text
+    old = _Spec(text.splitlines(), as_mapping(parse_yaml(text, target.like_spec.name), "a spec"))
     lines = [f"# TODO: the formula, y = … (this is a copy of {target.like.name})"]
     for i, entry in enumerate(old.root.entries):
         lines += _entry(target, template, old, entry, old.span(i))

@@ -12,6 +12,7 @@ from pathlib import Path
 from spec_model import Arg, Kernel, Library, Op, SpecError, load_library
 from spec_model.errors import Position
 from spec_model.load.signature import load_arg
+from spec_model.load.single_spec import single_spec_text
 from spec_model.templates import BUILTIN_SPECS, BUILTIN_TEMPLATES, ROOT
 from spec_model.yaml_reader import Entry, Scalar
 from spirloom.errors import ImportFailure
@@ -27,6 +28,7 @@ class Target:
     stem: str  # of its files: snake
     like: Op
     like_spec: Path
+    like_text: str  # of its spec, without kernel sets
     like_template: Path  # of its last kernel
     spec_dir: Path
     template_dir: Path
@@ -103,6 +105,7 @@ def find_target(
         stem=match["stem"],
         like=found,
         like_spec=like_spec,
+        like_text=_spec_text(found, libraries),
         like_template=like_template,
         spec_dir=like_spec.parent if inside else specs,
         template_dir=like_template.parent if inside else templates,
@@ -168,6 +171,12 @@ def _find(like: str, libraries: Iterable[Library]) -> Op:
 def _spec_file(op: Op, libraries: Iterable[Library]) -> Path:
     files = {source.name: source.path for library in libraries for source in library.specs}
     return files[op.position.file]
+
+
+def _spec_text(op: Op, libraries: Iterable[Library]) -> str:
+    library = next(library for library in libraries if op.name in library.ops)
+    source = next(source for source in library.specs if source.name == op.position.file)
+    return single_spec_text(source, op.short_name, library.templates)
 
 
 def _template_file(op: Op, libraries: Iterable[Library]) -> Path:
