@@ -32,7 +32,7 @@ def completed(fields: Fields, templates: Templates) -> Fields:
             both = base.items(entry.key.text) + fields.items(entry.key.text)
             entry = Entry(entry.key, Sequence(entry.key.position, both))
         elif entry.key.text == "let" and isinstance(entry.value, Mapping):
-            entry = Entry(entry.key, _in_order_of_use(entry.value))
+            entry = Entry(entry.key, in_order_of_use(entry.value))
         entries.append(entry)
     return Fields(Mapping(fields.node.position, tuple(entries)), fields.what)
 
@@ -44,7 +44,7 @@ def _in_own_order(args: Mapping, own: Fields) -> Mapping:
     return Mapping(args.position, tuple(entries))
 
 
-def _in_order_of_use(lets: Mapping) -> Mapping:
+def in_order_of_use(lets: Mapping) -> Mapping:
     """Definitions in order of dependency: template and spec can use each other's."""
     waiting = list(lets.entries)
     ordered: list[Entry] = []

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from spec_model.errors import Diagnostic, ErrorList, Position, SpecError
-from spec_model.fields import Fields, as_int, as_scalar, as_sequence, check_name
+from spec_model.fields import Fields, as_int, as_scalar, as_sequence
 from spec_model.library import Library
 from spec_model.load.aliasing import load_in_place, load_view_of, load_view_offset
 from spec_model.load.axes import expand
@@ -19,6 +19,7 @@ from spec_model.load.kernel_sets import naming_uses, with_kernel_sets
 from spec_model.load.kernels import load_kernel
 from spec_model.load.onnx import check_onnx, load_onnx
 from spec_model.load.operands import builtin_packing_ops, link_packs
+from spec_model.load.operators import Declared, declared
 from spec_model.load.signature import Signature, load_signature
 from spec_model.load.traits import load_traits
 from spec_model.op import Op
@@ -86,7 +87,7 @@ def load_directories(spec_directories: Iterable[Directory], templates: Templates
     errors = ErrorList()
     for directory, spec in specs:
         with errors:
-            ops.append(load_op(spec, directory, templates))
+            ops += load_ops(spec, directory, templates)
     with errors:
         _check_unique(ops)
         check_executorch(ops)
@@ -104,15 +105,32 @@ def load_directories(spec_directories: Iterable[Directory], templates: Templates
     return Library(by_name, tuple(variants), files, templates)
 
 
-def load_op(spec: SourceFile, directory: Directory, templates: Templates) -> Op:
-    """One spec, without kernel indices, packing ops and variants, which depend on other specs."""
-    written = Fields.of(read_yaml(spec), "a spec", _KEYS)
-    stem = Scalar(written.node.position, spec.path.stem, False, False)
-    check_name(stem, "Spec file", lower=True)
-    node, uses = with_kernel_sets(written.node, stem, templates)
+def load_ops(spec: SourceFile, directory: Directory, templates: Templates) -> list[Op]:
+    """The ops of a spec, without kernel indices, packing ops and variants, which depend on other
+    specs."""
+    ops = []
+    for each in operators_of(spec):
+        try:
+            ops.append(_load_declared(each, spec, directory, templates))
+        except SpecError as error:
+            raise each.named(error) from None
+    return ops
+
+
+def operators_of(spec: SourceFile) -> Iterator[Declared]:
+    """The operators that a spec declares."""
+    return declared(read_yaml(spec), spec.path.stem, _KEYS, _formula(spec))
+
+
+def _load_declared(
+    each: Declared, spec: SourceFile, directory: Directory, templates: Templates
+) -> Op:
+    node, uses = with_kernel_sets(each.spec, each.name, templates)
     with naming_uses(uses):
-        fields = completed(Fields(node, written.what), templates)
-        return _load(fields, spec, stem, directory, templates)
+        fields = completed(Fields(node, "a spec"), templates)
+        op = _load(fields, spec, each.name, directory, templates)
+    position = each.name.position if each.is_one_of_several else op.position
+    return dataclasses.replace(op, position=position, formula=each.text(op.formula))
 
 
 def _load(
@@ -300,7 +318,7 @@ def _builtin_packing_ops(ops: Sequence[Op]) -> dict[SourceFile, Op]:
     found = {}
     for name in dict.fromkeys(pack for pack in packs if pack not in known and pack in specs):
         spec = directory.file(directory.relative(specs[name]))
-        found[spec] = load_op(spec, directory, templates)
+        (found[spec],) = load_ops(spec, directory, templates)
     return found
 
 

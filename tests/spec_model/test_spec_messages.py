@@ -20,7 +20,7 @@ ERRORS = [
         "2:1",
         "Key 'opp' is unknown in a spec; known keys are: op, overloads, executorch, onnx, traits, "
         "args, let, checks, outputs, view_of, view_offset, in_place, fused_from, kernel, kernels, "
-        "reference, tests, domain, tolerance.",
+        "reference, tests, domain, tolerance, for.",
     ),
     ("reference: a + alpha * b\n", "", "2:1", "Key 'reference' is missing from a spec."),
     (
@@ -396,7 +396,7 @@ def test_errors_of_all_specs_are_reported_at_once(project: Project) -> None:
         "numbers, all.",
         "op_specs/plus.yaml:2:1: error: Key 'operator' is unknown in a spec; known keys are: op, "
         "overloads, executorch, onnx, traits, args, let, checks, outputs, view_of, "
-        "view_offset, in_place, fused_from, kernel, kernels, reference, tests, domain, tolerance.",
+        "view_offset, in_place, fused_from, kernel, kernels, reference, tests, domain, tolerance, for.",
     ):
         project.load()
 

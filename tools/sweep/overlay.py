@@ -18,9 +18,8 @@ import yaml
 
 from spec_model import SpecError
 from spec_model.errors import Position
-from spec_model.load.single_spec import single_spec_text
-from spec_model.templates import BUILTIN_TEMPLATES, open_templates
-from spec_model.yaml_reader import SourceFile
+from spec_model.load.single_spec import find_spec, single_spec_text
+from spec_model.templates import BUILTIN_TEMPLATES, named_directory, open_templates
 
 KEPT = "sweep_kept_"
 # Keys that refer to calls of the original operator, or that only one spec may contain.
@@ -47,7 +46,7 @@ class Version:
 class Request:
     """`params`: name → values. `keys`: kernel key → text with {param} placeholders."""
 
-    op: str  # file name of the spec without .yaml
+    op: str  # short name
     kernel: str
     params: Mapping[str, Sequence[Any]]
     keys: Mapping[str, str]
@@ -55,13 +54,13 @@ class Request:
 
 def write_overlay(request: Request, specs: Path, directory: Path) -> list[Version]:
     """Writes the spec of the overlay. Raises SpecError for an unknown spec or kernel."""
-    path = next(specs.glob(f"*/{request.op}.yaml"), None)
-    if path is None:
+    source = find_spec(request.op, named_directory(specs))
+    if source is None:
         raise SpecError.at(Position(str(specs)), f"There is no spec of '{request.op}'.")
-    source, templates = SourceFile(path, str(path)), open_templates([BUILTIN_TEMPLATES])
+    templates = open_templates([BUILTIN_TEMPLATES])
     spec = yaml.safe_load(single_spec_text(source, request.op, templates))
     kernels = spec.pop("kernels", None) or [spec.pop("kernel")]
-    base = _kernel(request, path, kernels)
+    base = _kernel(request, source.path, kernels)
     versions = list(versions_of(request))
     spec = {key: value for key, value in spec.items() if key not in _NOT_COPIED}
     spec["op"] = f"sweep.{request.op}"

@@ -1,0 +1,164 @@
+"""The operators that a spec declares: one, or with `for` one for each of its entries.
+
+An entry of `for` is an operator's short name with values of the spec's variables and with keys of
+its own, merged over those of the spec. `$name` is the short name.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Collection, Iterator
+from collections.abc import Mapping as Map
+from dataclasses import dataclass
+
+from spec_model.errors import Diagnostic, Position, SpecError, one_of
+from spec_model.fields import Fields, as_mapping, as_scalar, check_name
+from spec_model.load.defaults import in_order_of_use
+from spec_model.templates import merge
+from spec_model.yaml_reader import Entry, Mapping, Node, Scalar, Sequence
+
+_FOR = "for"
+_NAME = "name"
+_ADDED = ("checks", "tests")  # lists of the spec and of an entry add up
+_VARIABLE = re.compile(r"\$(\w+)|\$\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """An operator of a spec: its keys, without `for` and variables."""
+
+    name: Scalar  # the short name
+    written: Mapping  # the file
+    spec: Mapping
+    values: Map[str, Node]  # of the variables
+
+    @property
+    def is_one_of_several(self) -> bool:
+        """Whether the spec has `for`."""
+        return _NAME in self.values
+
+    def text(self, text: str) -> str:
+        """The spec's comment for this operator."""
+        return _Values(self.values, self.name).text(text, self.name.position)
+
+    def named(self, error: SpecError) -> SpecError:
+        """The error with the operator's name."""
+        if not self.is_one_of_several:
+            return error
+        suffix = f" (For {self.name.text}.)"
+        return SpecError(Diagnostic(d.position, d.message + suffix) for d in error.diagnostics)
+
+
+def declared(root: Mapping, stem: str, keys: Collection[str], comment: str) -> Iterator[Declared]:
+    """The operators of a spec. `stem`: the file's name, and that of a single operator.
+
+    `keys`: those of an operator. `comment`: the file's opening comment.
+    """
+    file_name = Scalar(root.position, stem, quoted=False, one_line=False)
+    check_name(file_name, "Spec file", lower=True)
+    fields = Fields.of(root, "a spec", (*keys, _FOR))
+    if fields.get(_FOR) is None:
+        yield Declared(file_name, root, root, {})
+        return
+    body = Mapping(root.position, tuple(e for e in root.entries if e.key.text != _FOR))
+    used = {*_names(comment), *_variables(body)}
+    entries = fields.entries(_FOR)
+    if not entries:
+        raise SpecError.at(fields.need(_FOR).position, "'for' has no operator.")
+    for entry in entries:
+        yield dataclasses.replace(_operator(entry, body, used, keys), written=root)
+
+
+def _operator(entry: Entry, body: Mapping, used: set[str], keys: Collection[str]) -> Declared:
+    name = check_name(entry.key, "Operator", lower=True)
+    row = as_mapping(entry.value, f"operator '{name}'")
+    own = tuple(each for each in row.entries if each.key.text in keys)
+    used = used | {each for e in own for each in _variables(e.value)}
+    given = {e.key.text: e for e in row.entries if e.key.text not in keys}
+    for variable, value in given.items():
+        if variable not in used or variable == _NAME:
+            message = f"'{variable}' is neither a variable of the spec nor a key; variables are: "
+            names = one_of(sorted(used - {_NAME}))
+            raise SpecError.at(value.key.position, f"{message}{names}.")
+    values = {_NAME: entry.key, **{variable: e.value for variable, e in given.items()}}
+    spec = _Values(values, entry.key).mapping(_merged(body, Mapping(row.position, own)))
+    return Declared(entry.key, body, spec, values)
+
+
+def _merged(body: Mapping, own: Mapping) -> Mapping:
+    entries = []
+    for entry in merge(body, own).entries:
+        both = [each.get(entry.key.text) for each in (body, own)]
+        if entry.key.text in _ADDED and all(isinstance(node, Sequence) for node in both):
+            items = tuple(i for node in both if isinstance(node, Sequence) for i in node.items)
+            entry = Entry(entry.key, Sequence(entry.value.position, items))
+        elif entry.key.text == "let" and None not in both and isinstance(entry.value, Mapping):
+            entry = Entry(entry.key, in_order_of_use(entry.value))
+        entries.append(entry)
+    return Mapping(body.position, tuple(entries))
+
+
+def _names(text: str) -> Iterator[str]:
+    return (match[1] or match[2] for match in _VARIABLE.finditer(text))
+
+
+def _variables(node: Node) -> Iterator[str]:
+    if isinstance(node, Scalar):
+        yield from _names(node.text)
+    elif isinstance(node, Sequence):
+        for item in node.items:
+            yield from _variables(item)
+    else:
+        for entry in node.entries:
+            yield from (*_variables(entry.key), *_variables(entry.value))
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """Replaces variables by an operator's values. Unchanged nodes are kept."""
+
+    values: Map[str, Node]
+    name: Scalar
+
+    def mapping(self, node: Mapping) -> Mapping:
+        entries = tuple(map(self._entry, node.entries))
+        same = all(new is old for new, old in zip(entries, node.entries, strict=True))
+        return node if same else Mapping(node.position, entries)
+
+    def _entry(self, entry: Entry) -> Entry:
+        key, value = self._node(entry.key), self._node(entry.value)
+        if key is entry.key and value is entry.value:
+            return entry
+        return Entry(as_scalar(key, "a key"), value)
+
+    def _node(self, node: Node) -> Node:
+        if isinstance(node, Mapping):
+            return self.mapping(node)
+        if isinstance(node, Sequence):
+            items = tuple(map(self._node, node.items))
+            same = all(new is old for new, old in zip(items, node.items, strict=True))
+            return node if same else Sequence(node.position, items)
+        if "$" not in node.text:
+            return node
+        match = _VARIABLE.fullmatch(node.text)
+        if match is not None and not node.quoted:
+            return self._value(match, node.position)
+        return dataclasses.replace(node, text=self.text(node.text, node.position), one_line=False)
+
+    def text(self, text: str, position: Position) -> str:
+        """The text with the values of its variables, which must be scalars."""
+
+        def replaced(match: re.Match[str]) -> str:
+            value = self._value(match, position)
+            return as_scalar(value, f"variable '{match[1] or match[2]}' in a text").text
+
+        return _VARIABLE.sub(replaced, text)
+
+    def _value(self, match: re.Match[str], position: Position) -> Node:
+        name = match[1] or match[2]
+        if name not in self.values:
+            at = self.name.position
+            message = f"'{self.name.text}' ({at}) has no value of '${name}'."
+            raise SpecError.at(position, message)
+        return self.values[name]
