@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from spec_model.errors import SpecError, one_of
 from spec_model.expr import operations as ops
 from spec_model.expr.checker import Checker, Rule
+from spec_model.expr.functions import expanded
 from spec_model.expr.semantics import evaluate
 from spec_model.expr.types import (
     INT64_MAX,
@@ -286,12 +287,15 @@ def _conditional(checker: Checker, tree: ast.IfExp) -> Expr:
 
 def _call(checker: Checker, tree: ast.Call) -> Expr:
     name = tree.func.id if isinstance(tree.func, ast.Name) else None
-    if name is None or name not in ops.FUNCTIONS:
+    if name is None or name not in (*ops.FUNCTIONS, *checker.scope.functions):
         what = f"Function '{name}' is unknown" if name else "Only functions can be called"
-        raise checker.fail(tree.func, f"{what}; known functions are: {one_of(ops.FUNCTIONS)}.")
+        known = one_of([*ops.FUNCTIONS, *checker.scope.functions])
+        raise checker.fail(tree.func, f"{what}; known functions are: {known}.")
     if tree.keywords:
         raise checker.fail(tree.keywords[0], "Functions do not accept keyword arguments.")
     values = [checker.check(t) for t in tree.args]
+    if name in checker.scope.functions:
+        return expanded(checker, checker.scope.functions[name], tree, values, parse_tree)
     if name in ops.VARIADIC and len(values) > 1:
         return _variadic(checker, tree, name, values)
     for overload in ops.FUNCTIONS[name]:

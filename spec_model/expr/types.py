@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from spec_model.errors import Position
 from spec_model.vocabulary import DType, Storage
+from spec_model.yaml_nodes import Scalar
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 MAX_INTS = 64  # the maximum length of a list, as kMaxInts in runtime/ops/eval.h
@@ -176,6 +177,21 @@ def names_of(*expressions: Expr) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
+class Function:
+    """A function of a spec; `known` are the functions that it can call."""
+
+    name: str
+    parameters: tuple[str, ...]
+    body: Scalar
+    known: Mapping[str, Function]
+    position: Position
+    calls: list[Position] = field(default_factory=list)  # so far
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(self.parameters)})"
+
+
+@dataclass(frozen=True, slots=True)
 class Scope:
     """The names that an expression can use; `values` are names of other expressions. `storages`:
     whether `x.storage` is known."""
@@ -183,6 +199,11 @@ class Scope:
     variables: Mapping[str, Variable]
     storages: bool = False
     values: Mapping[str, Expr] = field(default_factory=dict)
+    functions: Mapping[str, Function] = field(default_factory=dict)
+
+    def with_function(self, function: Function) -> Scope:
+        """The scope with a further function."""
+        return replace(self, functions={**self.functions, function.name: function})
 
     def with_variable(self, variable: Variable) -> Scope:
         """The scope with a further variable."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
@@ -58,7 +59,7 @@ def load_axes(fields: Fields, signature: Signature) -> Axes:
         storages = as_storages(storages_node)
     unsupported_storage = _unsupported_storage(fields, storages, storages_node)
     entries = {entry.key.text: entry for entry in fields.entries("axes")}
-    scope = Scope(signature.scope.variables, storages=True)
+    scope = dataclasses.replace(signature.scope, storages=True)
     dtype_of = _dtype_or_storage_of(entries.pop("dtype", None), scope, Kind.DTYPE)
     storage_of = _dtype_or_storage_of(entries.pop("storage", None), scope, Kind.STORAGE)
     if dtype_of is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from spec_model.errors import ErrorList, SpecError
-from spec_model.expr.types import Expr
+from spec_model.expr.types import Expr, Function
 from spec_model.op import Op
 from spec_model.spec import Check, Kernel, Let, Operand, Output, Pack
 from spec_model.vocabulary import Storage
@@ -31,6 +31,16 @@ def check_lets(spec: str, lets: Sequence[Let]) -> None:
         if let.position.file == spec:
             with errors:
                 raise SpecError.at(let.position, f"'{let.name}' is not used; remove it.")
+    errors.raise_any()
+
+
+def check_functions(spec: str, functions: Iterable[Function]) -> None:
+    """Fails for functions of the file `spec` that no expression calls."""
+    errors = ErrorList()
+    for function in functions:
+        if function.position.file == spec and not function.calls:
+            with errors:
+                raise SpecError.at(function.position, f"{function} is not used; remove it.")
     errors.raise_any()
 
 

@@ -49,11 +49,16 @@ def in_order_of_use(lets: Mapping) -> Mapping:
     waiting = list(lets.entries)
     ordered: list[Entry] = []
     while waiting:
-        names = {entry.key.text for entry in waiting}
-        free = (e for e in waiting if not (_words(e.value) - {e.key.text}) & names)
+        names = {_defined(entry) for entry in waiting}
+        free = (e for e in waiting if not (_words(e.value) - {_defined(e)}) & names)
         ordered.append(next(free, waiting[0]))  # a cycle: reported later as an unknown name
         waiting.remove(ordered[-1])
     return Mapping(lets.position, tuple(ordered))
+
+
+def _defined(entry: Entry) -> str:
+    """The name of a definition, without the parameters of a function."""
+    return entry.key.text.partition("(")[0]
 
 
 def _words(node: Node) -> set[str]:

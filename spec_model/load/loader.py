@@ -12,7 +12,12 @@ from spec_model.library import Library
 from spec_model.load.aliasing import load_in_place, load_view_of, load_view_offset
 from spec_model.load.axes import expand
 from spec_model.load.cases import load_case, load_domain, load_tolerance
-from spec_model.load.checks import check_inserted_calls, check_lets, unused_lets
+from spec_model.load.checks import (
+    check_functions,
+    check_inserted_calls,
+    check_lets,
+    unused_lets,
+)
 from spec_model.load.defaults import completed, special_optional_args, with_long_loops
 from spec_model.load.executorch import check_executorch, load_executorch
 from spec_model.load.kernel_sets import naming_uses, with_kernel_sets
@@ -145,6 +150,7 @@ def _load(
     if view_offset is not None:
         used |= view_offset.names
     check_lets(spec.name, unused_lets(signature.steps, signature.outputs, kernels, used))
+    check_functions(spec.name, signature.scope.functions.values())
     op_name = fields.need_scalar("op")
     _check_op_name(op_name)
     overloads = _overloads(fields)

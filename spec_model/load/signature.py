@@ -11,7 +11,17 @@ from spec_model.device_properties import DEVICE_PROPERTIES
 from spec_model.errors import SpecError, one_of
 from spec_model.expr import operations as ops
 from spec_model.expr.check import parse, parse_text
-from spec_model.expr.types import Apply, Expr, Kind, Literal, Origin, Scope, Value, Variable
+from spec_model.expr.types import (
+    Apply,
+    Expr,
+    Function,
+    Kind,
+    Literal,
+    Origin,
+    Scope,
+    Value,
+    Variable,
+)
 from spec_model.fields import Fields, as_scalar, check_name
 from spec_model.spec import Arg, ArgType, Check, Let, Output
 from spec_model.vocabulary import DType
@@ -24,6 +34,7 @@ RESERVED = frozenset(
 _TYPE = re.compile(
     r"(?P<base>tensor|int|float|number|bool|str)(?P<dtype><\w+>)?(?P<list>\[\d*\])?(?P<optional>\?)?"
 )
+_SIGNATURE = re.compile(r"(?P<name>\w+)\((?P<parameters>[^()]*)\)")
 _KINDS = {
     ArgType.TENSOR: Kind.TENSOR,
     ArgType.TENSORS: Kind.TENSORS,
@@ -59,6 +70,10 @@ def load_signature(fields: Fields) -> Signature:
     scope = Scope({arg.name: variable_of(arg) for arg in args})
     lets: list[Let] = []
     for entry in fields.entries("let"):
+        function = _function(entry, scope)
+        if function is not None:
+            scope = scope.with_function(function)
+            continue
         name = _new_name(entry.key, scope)
         let = Let(name, parse(_text(entry), scope, *_VALUES), entry.key.position)
         variable = Variable(let.value.kind, let.name, Origin.LET, let.value.length)
@@ -90,6 +105,26 @@ def _new_name(scalar: Scalar, scope: Scope | None) -> str:
     if scope is not None and name in scope.variables:
         raise SpecError.at(scalar.position, f"Name '{name}' is in use; choose another.")
     return name
+
+
+def _function(entry: Entry, scope: Scope) -> Function | None:
+    """The function of an entry `NAME(PARAMETERS): EXPR` of `let`."""
+    match = _SIGNATURE.fullmatch(entry.key.text)
+    if match is None:
+        return None
+    name, *parameters = (
+        replace(entry.key, text=word.strip())
+        for word in (match["name"], *match["parameters"].split(","))
+    )
+    for word in (name, *parameters):
+        _new_name(word, scope)
+    if name.text in (*ops.FUNCTIONS, *scope.functions):
+        raise SpecError.at(name.position, f"Function '{name.text}' exists already; rename it.")
+    names = tuple(word.text for word in parameters)
+    repeated = next((word for word in names if names.count(word) > 1), None)
+    if repeated is not None:
+        raise SpecError.at(name.position, f"Parameter '{repeated}' is repeated.")
+    return Function(name.text, names, _text(entry), scope.functions, entry.key.position)
 
 
 def load_arg(entry: Entry, before: tuple[Arg, ...]) -> Arg:

@@ -20,6 +20,8 @@ from spec_model.yaml_reader import (
 )
 from spirloom.new_op.target import Target, general_kernel
 
+_FUNCTION = re.compile(r"  (\w+)\([^()]*\)")
+
 
 def spec_text(target: Target, template: str) -> str:
     """The new spec, with the most general kernel."""
@@ -28,7 +30,17 @@ def spec_text(target: Target, template: str) -> str:
     lines = [f"# TODO: the formula, y = … (this is a copy of {target.like.name})"]
     for i, entry in enumerate(old.root.entries):
         lines += _entry(target, template, old, entry, old.span(i))
-    return "\n".join(lines) + "\n"
+    return "\n".join(_without_unused_functions(lines)) + "\n"
+
+
+def _without_unused_functions(lines: list[str]) -> list[str]:
+    """The spec without functions of `let` that only other kernels call."""
+    for i, line in enumerate(lines):
+        match = _FUNCTION.match(line)
+        calls = re.compile(rf"\b{match[1]}\(") if match else None
+        if calls and not any(calls.search(other) for other in lines[:i] + lines[i + 1 :]):
+            return _without_unused_functions(lines[:i] + lines[i + 1 :])
+    return lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +129,11 @@ def _lets(target: Target, old: _Spec, lets: Mapping, span: range) -> Iterator[st
         steps = [step for step in steps if step not in idle]
     needed = {step.name for step in steps if isinstance(step, Let)}
     starts = [*(entry.key.position.line - 1 for entry in lets.entries), span.stop]
-    kept = [i for i, entry in enumerate(lets.entries) if entry.key.text in needed]
+    kept = [
+        i
+        for i, entry in enumerate(lets.entries)
+        if entry.key.text in needed or _FUNCTION.match(f"  {entry.key.text}")
+    ]
     if kept:
         yield from (line for _, line in old.text(range(span.start, starts[0])))
     for i in kept:
