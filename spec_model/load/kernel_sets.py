@@ -17,7 +17,7 @@ from spec_model.load.defaults import KERNEL_KEYS
 from spec_model.templates import Templates, merge
 from spec_model.yaml_reader import Entry, Mapping, Node, Scalar, Sequence
 
-USE_KEYS = ("use", "only", "omit", "with", "override")
+USE_KEYS = ("use", "prefix", "only", "omit", "with", "override")
 _SHARED_KEYS = tuple(key for key in KERNEL_KEYS if key != "name")
 
 
@@ -71,8 +71,9 @@ def _kernels(
     changes = fields.entries("override")
     for entry in changes:
         _matches(entry.key, name.text, used)
+    prefix = (fields.scalar("prefix") or stem).text
     for short, kernel in used.items():
-        merged = merge(_with_name(kernel, f"{stem.text}_{short}"), shared)
+        merged = merge(_with_name(kernel, f"{prefix}_{short}"), shared)
         for entry in changes:
             if fnmatchcase(short, entry.key.text):
                 merged = merge(merged, Fields.of(entry.value, "a kernel", KERNEL_KEYS).node)

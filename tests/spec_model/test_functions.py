@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from spec_model.expr.types import Expr, Kind, Literal
+from spec_model.spec import Let
 from tests.codegen.small_project import Project
 
 ADD = "op_specs/add.yaml"
@@ -15,6 +17,13 @@ def defined(project: Project, *lines: str) -> Project:
     project.spec("outputs:", LET.format("\n  ".join(lines)))
     project.spec("{alpha: alpha}", "{alpha: alpha, m: n}")
     return project
+
+
+def value(project: Project) -> Expr:
+    """The value of the only name of `let`."""
+    (step,) = project.load().ops["aten.add.Tensor"].steps
+    assert isinstance(step, Let)
+    return step.value
 
 
 @pytest.mark.parametrize(
@@ -31,17 +40,15 @@ def defined(project: Project, *lines: str) -> Project:
 )  # fmt: skip
 def test_a_call_is_its_expression(project: Project, function: str, call: str, same: str) -> None:
     defined(project, function, f'n: "{call}"')
-    kernel = project.load().ops["aten.add.Tensor"]
-    (expanded,) = (step for step in kernel.steps)
+    expanded = value(project)
     project.edit(ADD, f"  {function}\n", "")
     project.edit(ADD, call, same)
-    (written,) = (step for step in project.load().ops["aten.add.Tensor"].steps)
-    assert expanded.value == written.value
+    assert value(project) == expanded
 
 
 def test_functions_call_earlier_ones(project: Project) -> None:
     defined(project, "twice(v): v + v", "four(v): twice(twice(v))", "n: four(3)")
-    assert project.load().ops["aten.add.Tensor"].steps[0].value.value == 12
+    assert value(project) == Literal(Kind.INT, 12)
 
 
 def test_kernels_call_functions(project: Project) -> None:
@@ -57,7 +64,7 @@ def test_functions_of_a_template(project: Project) -> None:
         "push:\n  n: numel(y)",
         "spec:\n  let:\n    n: twice(a.rank)\n    twice(v): v + v\n    unused(v): v\npush:\n  n: n",
     )
-    assert str(project.load().ops["aten.add.Tensor"].kernels[0].push[0].value.name) == "n"
+    assert project.load().ops["aten.add.Tensor"].kernels[0].push[0].value.names == {"n"}
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,11 @@ def test_overrides_apply_in_order(sums: Project) -> None:
     assert [kernel.workgroup[0] for kernel in kernels] == [128, 32, 64]
 
 
+def test_the_prefix_of_names(sums: Project) -> None:
+    sums.spec("use: sums", "use: sums\n    prefix: plus")
+    assert names(sums) == ["plus_wide", "plus_wide_f16", "plus_naive"]
+
+
 def test_other_kernels_beside_a_set(sums: Project) -> None:
     own = "template: binary.glsl.j2\n    dtypes: [i32]\n    params: {expr: a}\n"
     sums.spec("kernels:\n", f"kernels:\n  - {own}")
@@ -116,8 +121,8 @@ def test_two_specs_share_a_set(sums: Project) -> None:
             "use: sums",
             "use: sums\n    when: a.rank > 1",
             "11:5",
-            "Key 'when' is unknown in a use of a kernel set; known keys are: use, only, omit, "
-            "with, override.",
+            "Key 'when' is unknown in a use of a kernel set; known keys are: use, prefix, "
+            "only, omit, with, override.",
         ),
         (
             "params: {expr",
