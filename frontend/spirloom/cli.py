@@ -43,6 +43,7 @@ examples:
   spirloom run mobilenet.slg --input x=x.npy                  run it
   spirloom serve llama.slg                                    serve the OpenAI API over HTTP
   spirloom compare mobilenet.slg half.slg --random            compare the outputs of two graphs
+  spirloom op show relu_f32_buffer                            print the GLSL of a kernel
   spirloom doctor                                             report the Vulkan environment
   spirloom COMMAND --help                                     help of one command
 """

@@ -144,7 +144,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "frontend/spirloom/new_op": _CORE,
     "frontend/spirloom/commands": (ANY,),
     # Development tools and clients.
-    "tools": ("spec_model/**",),
+    "tools": ("spec_model/**", "codegen/**"),
     "tools/device_cases": ("benchmarks/**",),
     "tools/docs": ("frontend/spirloom", "codegen/**"),
     "tools/sweep": (ANY,),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from codegen.shader_pack import PACK_VERSION
 from tools import compare_shaders
 
 HEADER = (0x07230203, 0x00010300, 0, 8, 0)
@@ -41,7 +42,7 @@ def pack(modules: dict[str, bytes]) -> bytes:
     header = struct.pack(
         "<4sIQQ8I8x",
         b"SLPK",
-        compare_shaders.PACK_VERSION,
+        PACK_VERSION,
         0,
         0,
         len(modules),

@@ -1,0 +1,72 @@
+"""Reads the SPIR-V modules of a shader pack (runtime/pack/pack_format.h)."""
+
+from __future__ import annotations
+
+import struct
+from collections import defaultdict
+from collections.abc import Iterator
+
+PACK_MAGIC = b"SLPK"
+PACK_VERSION = 9
+READABLE_VERSIONS = (8, PACK_VERSION)  # with the same tables of variants and modules
+_HEADER = struct.Struct("<4s I Q Q 8I 8x")
+_VARIANT = struct.Struct("<16x I I 40x")  # offset of the name, index of the module
+_MODULE = struct.Struct("<Q I I I 4x Q")
+_CODEC_RAW, _CODEC_ZSTD = 0, 1
+
+
+class InvalidInputError(Exception):
+    """A file that is not a readable pack or module. The message names it."""
+
+
+def pack_modules(data: bytes, source: str) -> Iterator[tuple[bytes, list[str]]]:
+    """Each module of a pack, with the ids of its variants. `source` names the pack in errors."""
+    if len(data) < _HEADER.size or data[:4] != PACK_MAGIC:
+        raise InvalidInputError(f"{source} is not a shader pack: it does not begin with 'SLPK'.")
+    _, version, _, _, variants, modules, variants_at, modules_at, strings_at, *_ = (
+        _HEADER.unpack_from(data)
+    )
+    if version not in READABLE_VERSIONS:
+        raise InvalidInputError(
+            f"{source} has version {version} of the pack format; expected "
+            f"{' or '.join(map(str, READABLE_VERSIONS))}."
+        )
+    names: dict[int, list[str]] = defaultdict(list)
+    try:
+        for i in range(variants):
+            name, module = _VARIANT.unpack_from(data, variants_at + i * _VARIANT.size)
+            begin = strings_at + name
+            names[module].append(data[begin : data.index(b"\0", begin)].decode())
+        for i in range(modules):
+            yield _module(data, modules_at + i * _MODULE.size, f"Module {i} of {source}"), names[i]
+    except (struct.error, ValueError) as error:
+        raise InvalidInputError(f"{source} is a damaged shader pack: {error}.") from None
+
+
+def module_of(data: bytes, variant: str, source: str) -> bytes | None:
+    """The module of a variant; None if the pack does not have the variant."""
+    return next((code for code, names in pack_modules(data, source) if variant in names), None)
+
+
+def _module(data: bytes, at: int, what: str) -> bytes:
+    offset, size, raw_size, codec, _ = _MODULE.unpack_from(data, at)
+    code = data[offset : offset + size]
+    if codec == _CODEC_ZSTD:
+        return _decompressed(code, raw_size, what)
+    if codec != _CODEC_RAW:
+        raise InvalidInputError(f"{what} has unknown codec {codec}.")
+    return code
+
+
+def _decompressed(data: bytes, size: int, what: str) -> bytes:
+    try:
+        import zstandard
+    except ImportError:
+        raise InvalidInputError(
+            f"{what} is compressed, and Python's zstandard is missing. Install "
+            "python3-zstandard, or read a pack that is built without COMPRESS."
+        ) from None
+    try:
+        return bytes(zstandard.ZstdDecompressor().decompress(data, max_output_size=size))
+    except zstandard.ZstdError as error:
+        raise InvalidInputError(f"{what} cannot be decompressed: {error}.") from None

@@ -1,0 +1,54 @@
+"""The GLSL of `spirloom op show` compiles to the module of the rendered GLSL."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Sequence
+from datetime import date
+from pathlib import Path
+
+from codegen.manifest import REGISTRY, glsl_path, manifest_text
+from codegen.readable import readable
+from codegen.registry import registry_bytes
+from codegen.render import Renderer
+from spec_model import Library, load_library
+from spec_model.spec import Variant
+from tools.compare_shaders import Modules, differences, read_modules
+
+ROOT = Path(__file__).resolve().parents[2]
+SHADERC = os.environ.get("SPIRLOOM_SHADERC", str(ROOT / "build/release/bin/spirloom-shaderc"))
+GOLDEN = ROOT / "tests/codegen/golden"
+DAYS = 100  # after which the sample of every day has been all variants
+
+
+def compiled(
+    library: Library, variants: Sequence[Variant], form: Callable[[str], str], out: Path
+) -> Modules:
+    """The modules of the variants, whose GLSL `form` changes."""
+    renderer = Renderer(library.templates)
+    for variant in variants:
+        path = out / glsl_path(variant)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(form(renderer.render(variant).text), encoding="utf-8")
+    (out / REGISTRY).write_bytes(registry_bytes(library, "test", overrides=False))
+    (out / "manifest.json").write_text(manifest_text("test", variants), encoding="utf-8")
+    files = ["--manifest", str(out / "manifest.json"), "--output", str(out / "test.slpack")]
+    done = subprocess.run([SHADERC, *files, "-q"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return read_modules(out / "test.slpack")
+
+
+def test_the_modules_are_equal(tmp_path: Path) -> None:
+    library = load_library([ROOT / "op_specs"], [ROOT / "templates/glsl"])
+    goldens = {path.stem for path in GOLDEN.rglob("*.glsl")}
+    today = date.today().toordinal() % DAYS
+    chosen = [
+        variant
+        for index, variant in enumerate(library.variants)
+        if variant.id in goldens or index % DAYS == today
+    ]
+    assert len(chosen) > len(library.variants) // DAYS
+    rendered = compiled(library, chosen, lambda text: text, tmp_path / "rendered")
+    shown = compiled(library, chosen, readable, tmp_path / "shown")
+    assert differences(rendered, shown) == []
