@@ -1,4 +1,4 @@
-"""The command line: generate, select, check, index."""
+"""The command line: generate, select, check, headers, index."""
 
 from __future__ import annotations
 
@@ -38,6 +38,12 @@ def _parser() -> argparse.ArgumentParser:
     check = commands.add_parser("check", help="parse, type-check and render without writing files")
     _add_inputs(check)
     check.set_defaults(run=_check)
+    headers = commands.add_parser(
+        "headers", help="check the interface in the templates' opening comments, or write it"
+    )
+    _add_inputs(headers)
+    headers.add_argument("--write", action="store_true", help="write it to all templates")
+    headers.set_defaults(run=_headers)
     index = commands.add_parser("index", help="write the index of variants for review")
     _add_inputs(index)
     index.add_argument("--out", type=Path, required=True, metavar="FILE")
@@ -176,9 +182,24 @@ def _select(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     from codegen.generate import render_all
+    from codegen.interface_comments import check_interfaces
     from spec_model.load.loader import load_library
 
-    render_all(load_library(options.spec_dir, options.template_dir, options.root))
+    library = load_library(options.spec_dir, options.template_dir, options.root)
+    check_interfaces(library)
+    render_all(library)
+    return 0
+
+
+def _headers(options: argparse.Namespace) -> int:
+    from codegen.interface_comments import check_interfaces, write_interfaces
+    from spec_model.load.loader import load_library
+
+    library = load_library(options.spec_dir, options.template_dir, options.root)
+    if options.write:
+        print(*write_interfaces(library), sep="\n")
+    else:
+        check_interfaces(library)
     return 0
 
 

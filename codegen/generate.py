@@ -7,6 +7,7 @@ from pathlib import Path
 
 from codegen.catalog import ONNX_OPERATORS, catalog_text
 from codegen.incremental import regenerate, save
+from codegen.interface_comments import check_interfaces, interfaces
 from codegen.manifest import REGISTRY, manifest_text
 from codegen.output import Output, Request
 from codegen.registry import executorch_bytes, registry_bytes
@@ -32,6 +33,8 @@ def generate(request: Request) -> list[str]:
 def _generate(request: Request) -> list[str]:
     started = time.time_ns()
     library = load_library(request.spec_dirs, request.template_dirs, request.root)
+    check_interfaces(library)
+    interface_of = {source.name: interface for source, interface in interfaces(library)}
     if request.test_kernels:
         library = ops_with_test_kernels(library)
     else:
@@ -52,7 +55,7 @@ def _generate(request: Request) -> list[str]:
     inputs = _inputs(request, library)
     if request.depfile is not None:
         write_depfile(request.depfile, request.out / "manifest.json", inputs)
-    save(request, started, inputs, library.templates, output.written, shaders)
+    save(request, started, inputs, library.templates, output.written, shaders, interface_of)
     return output.changed
 
 

@@ -17,9 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from codegen.interface_comments import Interface, check_interface
 from codegen.output import Output, Request
 from codegen.render import TEMPLATE_ERRORS, Rendered, Renderer, glsl_digest, unused_in
 from codegen.shader import Shader
+from spec_model.errors import SpecError
 from spec_model.files import write_atomically
 from spec_model.load.push import texts_in, used_scalars
 from spec_model.templates import Templates
@@ -51,6 +53,7 @@ class State:
     templates: Mapping[str, bytes]  # name → digest of its text
     products: Mapping[str, tuple[int, int]]  # file → bytes, time
     shaders: tuple[StoredShader, ...]
+    interfaces: Mapping[str, Interface]  # by the template's file
 
 
 def regenerate(request: Request, templates: Templates) -> list[str] | None:
@@ -65,6 +68,8 @@ def regenerate(request: Request, templates: Templates) -> list[str] | None:
     edited = {name for name, digest in digests.items() if digest != state.templates[name]}
     if not edited:
         return []
+    if not _interfaces_hold(state, edited, templates):
+        return None  # the full run reports the error
     try:
         rendered = _render_again(state, edited, Renderer(templates))
     except TEMPLATE_ERRORS:
@@ -84,7 +89,8 @@ def regenerate(request: Request, templates: Templates) -> list[str] | None:
     for shader in rendered.values():
         output.write(shader.shader.path, shader.text)
     output.write("glsl.digest", glsl_digest((kept.id, kept.digest) for kept in shaders))
-    _save(request, started, state.inputs, templates, state.products, shaders)
+    products, interfaces = state.products, state.interfaces
+    _save(request, started, state.inputs, templates, products, shaders, interfaces)
     return output.changed
 
 
@@ -95,12 +101,13 @@ def save(
     templates: Templates,
     products: Iterable[str],
     shaders: Iterable[Rendered],
+    interfaces: Mapping[str, Interface],
 ) -> None:
     """Stores the state of a full run, unless its inputs changed during the run."""
     if request.state is None:
         return
     kept = tuple(StoredShader.of(each, pickle.dumps(each.shader, protocol=5)) for each in shaders)
-    _save(request, started, inputs, templates, products, kept)
+    _save(request, started, inputs, templates, products, kept, interfaces)
 
 
 def _save(
@@ -110,6 +117,7 @@ def _save(
     templates: Templates,
     products: Iterable[str],
     shaders: tuple[StoredShader, ...],
+    interfaces: Mapping[str, Interface],
 ) -> None:
     assert request.state is not None
     names = sorted(frozenset().union(*(kept.sources for kept in shaders)))
@@ -122,6 +130,7 @@ def _save(
         {name: digest_of(path) for name, path in texts.items()},
         {name: _stamp(f"{request.out}/{name}") for name in sorted(products)},
         shaders,
+        interfaces,
     )
     if any(_stamp(path)[1] > started - _CLOCK for path in (*others, *texts.values())):
         request.state.unlink(missing_ok=True)
@@ -184,6 +193,17 @@ def _digests(templates: Templates, names: Iterable[str]) -> dict[str, bytes] | N
     if None in sources.values():
         return None
     return {name: digest_of(source.path) for name, source in sources.items() if source}
+
+
+def _interfaces_hold(state: State, edited: set[str], templates: Templates) -> bool:
+    for source in map(templates.find, edited):
+        interface = state.interfaces.get(source.name) if source else None
+        if source is not None and interface is not None:
+            try:
+                check_interface(read_text(source), source.name, interface)
+            except SpecError:
+                return False
+    return True
 
 
 def _render_again(state: State, edited: set[str], renderer: Renderer) -> dict[str, Rendered]:

@@ -10,6 +10,7 @@ from spirloom.new_op.scaffold import scaffold, write
 from spirloom.new_op.target import find_target
 
 from codegen.generate import render_all
+from codegen.interface_comments import check_interfaces
 from spec_model import Library, load_library
 from spec_model.templates import BUILTIN_SPECS, BUILTIN_TEMPLATES
 
@@ -43,6 +44,7 @@ def test_copies_of_all_operators_are_valid(
     made = load_library([BUILTIN_SPECS, *specs], [BUILTIN_TEMPLATES, *templates], tmp_path)
     assert len(made.ops) == 2 * len(own.ops)
     assert len(render_all(made)) > len(own.variants)
+    check_interfaces(made)
     # arguments that its most general kernel does not support
     for_others = {"aten.linear": {"rms_weight", "rms_eps"}}
     args = {

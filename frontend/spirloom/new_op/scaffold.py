@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
+from codegen.interface_comments import Interface, interface_of, with_interface
 from spec_model import Arg, ArgType
 from spec_model.files import replaced_together
+from spec_model.templates import BUILTIN_TEMPLATES, open_templates
 from spec_model.yaml_reader import Mapping, Scalar, SourceFile, read_yaml
 from spirloom.errors import ImportFailure
 from spirloom.new_op.spec_text import spec_text
-from spirloom.new_op.target import Target
+from spirloom.new_op.target import Target, general_kernel
 
 _HERE = Path(__file__).parent
 _SUFFIX = ".glsl.j2"
@@ -106,7 +108,17 @@ def _template(target: Target, sidecar: Path) -> str:
         source=target.like_template.name,
         sidecar=target.shown(sidecar),
     )
-    return f"{opening}{end}{notes}{rest}" if text.startswith("{#") else notes + text
+    copied = f"{opening}{end}{notes}{rest}" if text.startswith("{#") else notes + text
+    return with_interface(copied, _interface(target, sidecar))
+
+
+def _interface(target: Target, sidecar: Path) -> Interface:
+    """What the copied kernel declares, in the new files."""
+    general = general_kernel(target.like)
+    derived = [k for k in target.like.kernels if k.derived and k.template == general.template]
+    own = target.like_template.name.removesuffix(_SUFFIX) + ".yaml"
+    interface = interface_of([*derived, general], open_templates([BUILTIN_TEMPLATES]))
+    return interface.renamed({own: sidecar.name}, f"{target.stem}.yaml")
 
 
 def _filled(file: str, **values: str) -> str:
