@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from codegen.includes import OPENING, described_params
 from spec_model.errors import ErrorList, Position, SpecError
 from spec_model.library import Library
 from spec_model.spec import Kernel
@@ -28,10 +29,7 @@ _WIDTH = 100
 _SPEC = "spec "
 _KEYS = ("Bindings", "Push", "Constants")
 _LINE = re.compile(rf"({'|'.join(_KEYS)}): \S.*\n(?:  .*\n)*", re.MULTILINE)
-_OPENING = re.compile(r"\A\{#\s(?P<body>.*?)\s#\}\n", re.DOTALL)
 _COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
-_PARAMS = re.compile(r"^Params:\n(?P<lines>(?:  .*\n)*)", re.MULTILINE)
-_PARAM = re.compile(r"^  (?P<names>\w+(?:, \w+)*)(?:  |,?$)", re.MULTILINE)
 _ACCESSOR = re.compile(
     r"(?:\bt\.|\")(?P<quoted>\w+)|\b(?P<tensor>\w+?)_(?:load|store|texel|nchw|flat|data|unpack|broadcast)"
 )
@@ -179,7 +177,7 @@ def check_interfaces(library: Library) -> None:
 
 def check_interface(text: str, name: str, interface: Interface) -> None:
     """As check_interfaces(), for one template."""
-    opening = _OPENING.match(text)
+    opening = OPENING.match(text)
     body = opening["body"] + "\n" if opening else ""
     found = [match[0] for match in _LINE.finditer(body)]
     errors = ErrorList()
@@ -204,28 +202,25 @@ def _flat(lines: str) -> str:
 
 
 def _check_params(body: str, name: str, interface: Interface) -> None:
-    section = _PARAMS.search(body)
+    section = re.search(r"^Params:$", body, re.MULTILINE)
     if section is None:
         return
-    line = 2 + body.count("\n", 0, section.start())
-    described: dict[str, int] = {}
-    for match in _PARAM.finditer(section["lines"]):
-        at = line + 1 + section["lines"].count("\n", 0, match.start())
-        described |= {param: at for param in match["names"].split(", ")}
-    for param, at in described.items():
+    described = described_params(body)
+    for param, line in described.items():
         if param not in interface.params:
             known = ", ".join(sorted(interface.params)) or "none"
             message = f"Param '{param}' is described, but the template declares: {known}."
-            raise SpecError.at(Position(name, at, 3), message)
+            raise SpecError.at(Position(name, 2 + line, 3), message)
     missing = sorted(interface.params - set(described))
     if missing:
         message = f"Param '{missing[0]}' is not described; add a line for it below 'Params:'."
+        line = 2 + body.count("\n", 0, section.start())
         raise SpecError.at(Position(name, line, 1), message)
 
 
 def with_interface(text: str, interface: Interface) -> str:
     """The template with its lines, which end the opening comment."""
-    opening = _OPENING.match(text)
+    opening = OPENING.match(text)
     if opening is None:
         return f"{{#\n{interface.lines(text)}#}}\n{text}"
     body = _LINE.sub("", opening["body"] + "\n")

@@ -12,6 +12,7 @@ from typing import Any
 
 import jinja2
 
+from codegen.includes import IncludeParams
 from codegen.lines import LineDirectives
 from codegen.params import Params
 from codegen.shader import Shader, shader_of, unused_members
@@ -71,6 +72,10 @@ class _Environment(jinja2.Environment):
         super().__init__(**options)
         self.used: set[str] = set()
 
+    def absent(self, name: str) -> jinja2.Undefined:
+        """The value of a parameter that an include does not pass."""
+        return self.undefined(name=name)
+
     def get_template(
         self, name: str | jinja2.Template, *args: Any, **kwargs: Any
     ) -> jinja2.Template:
@@ -91,7 +96,7 @@ class Renderer:
         self._sources: dict[str, str] = {}  # by name in messages
         self._environment = _Environment(
             loader=jinja2.FunctionLoader(self._load),
-            extensions=[LineDirectives],
+            extensions=[LineDirectives, IncludeParams],
             undefined=_Undefined,
             finalize=self._finalize,
             trim_blocks=True,

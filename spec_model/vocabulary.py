@@ -198,7 +198,7 @@ COMMON_EXTENSIONS = (
 
 # Template variables other than params.
 CONTEXT_NAMES = frozenset(
-    {"variant", "dtype", "storage", "tensors", "t", "push", "constants", "workgroup"}
+    {"variant", "dtype", "storage", "tensors", "t", "push", "constants", "workgroup", "needs"}
 )
 
 MAX_RANK = 8

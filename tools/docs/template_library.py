@@ -23,7 +23,6 @@ _FUNCTION = re.compile(
     r"\((?P<arguments>[^;\n]*)\) \{",
     re.MULTILINE,
 )
-_SETTING = re.compile(r"\{%-?\s*set\s+(\w+)\s*=\s*(\w+)\s*\|\s*default\(([^%]*)\)\s*-?%\}")
 _INCLUDE = re.compile(r"\{%-?\s*(?:include|from|import|extends)\s+\"([^\"]+)\"")
 
 
@@ -114,9 +113,6 @@ def _section(template: Template, templates: list[Template]) -> str:
     parts = [f"## {template.name}\n"]
     if header := _HEADER.match(template.text):
         parts.append(comment_markdown(header[1]) + "\n")
-    if settings := list(_settings(template)):
-        parts.append("**Set before including:**\n")
-        parts.append(table(["Variable", "Default"], settings))
     if functions := list(_functions(template)):
         parts.append("**Functions and macros:**\n")
         parts.append(table(["Name", "Description"], functions))
@@ -127,11 +123,6 @@ def _section(template: Template, templates: list[Template]) -> str:
         parts.append(f"```yaml\n{text}```\n")
     parts.append(_example(template, templates))
     return "\n".join(parts)
-
-
-def _settings(template: Template) -> Iterator[list[str]]:
-    for name, source, default in _SETTING.findall(template.text):
-        yield [code(source), code(default) if name else ""]
 
 
 def _functions(template: Template) -> Iterator[list[str]]:
@@ -163,7 +154,8 @@ def _example(template: Template, templates: list[Template]) -> str:
         ),
         None,
     )
-    shown = _settings_before(lines, first)
+    last = next(i for i in range(first, len(lines)) if "%}" in lines[i])
+    shown = lines[first : last + 1]
     if called is not None and called != first:
         shown += ["…", lines[called].strip()]
     names = ", ".join(code(user.name) for user in users[:8])
@@ -172,11 +164,3 @@ def _example(template: Template, templates: list[Template]) -> str:
         f"**Example**, from `{users[0].name}`:\n\n```jinja\n" + "\n".join(shown) + "\n```\n\n"
         f"Included by {names}{more}.\n"
     )
-
-
-def _settings_before(lines: list[str], index: int) -> list[str]:
-    """The include at `index` with the `set` lines directly above it."""
-    start = index
-    while start > 0 and lines[start - 1].startswith("{% set "):
-        start -= 1
-    return lines[start : index + 1]

@@ -2,7 +2,7 @@
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_samplerless_texture_functions : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
-    
+
 shared vec4 partial[256];
 
 // Offset of this invocation's columns in the weight, in vec8s.

@@ -2,7 +2,7 @@
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_samplerless_texture_functions : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
-  
+
 shared float partial[512];  // [row][column of the lane][lane]
 shared vec4 normalized_row[RMS_NORM_VEC4S];
 
@@ -41,12 +41,12 @@ void main() {
 
   if (HAS_RMS_NORM) {
     float squares = 0.0;
-      int vec8_index0 = min(lane + 0, depth / 8 - 1);
+    int vec8_index0 = min(lane + 0, depth / 8 - 1);
     vec4 low0, high0, low_norm0, high_norm0;
     x_load8(vec8_index0, low0, high0);
     rms_weight_load8(vec8_index0, low_norm0, high_norm0);
     if (lane + 0 < depth / 8) squares += dot(low0, low0) + dot(high0, high0);
-      int vec8_index1 = min(lane + 256, depth / 8 - 1);
+    int vec8_index1 = min(lane + 256, depth / 8 - 1);
     vec4 low1, high1, low_norm1, high_norm1;
     x_load8(vec8_index1, low1, high1);
     rms_weight_load8(vec8_index1, low_norm1, high_norm1);

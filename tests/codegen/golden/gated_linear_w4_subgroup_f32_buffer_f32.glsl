@@ -4,9 +4,7 @@
 #extension GL_EXT_shader_8bit_storage : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
 #extension GL_KHR_shader_subgroup_shuffle : require
-  #line 33 "templates/glsl/lib/prelude.glsl.j2"
-layout(local_size_x = 8, local_size_y = 1, local_size_z = 1) in;
-layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;
+
 void main() {
   int row = cluster_index();
   int column = unravel(row, (columns + 7) / 8) * 8 + cluster_lane();
