@@ -100,10 +100,35 @@ def test_messages_of_cpp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert (message.text, message.kind) == ("Output … is declared as ….", "Busy")
 
 
-def test_every_file_of_the_template_library_has_a_comment() -> None:
+def test_the_template_library_is_described() -> None:
     library = [t for t in template_library.read_templates() if t.is_library]
     assert library
-    assert not [t.name for t in library if not t.text.lstrip().startswith("{#")]
+    assert [problem for t in library for problem in template_library.problems(t)] == []
+
+
+def test_what_the_comments_of_a_library_file_lack() -> None:
+    path = template_library.TEMPLATES / "lib/new.glsl.j2"
+    made = template_library.Template(path, "int f() { return 1; }\n")
+    assert list(template_library.problems(made)) == [
+        "templates/glsl/lib/new.glsl.j2:1: error: The file does not open with a comment that "
+        "describes it."
+    ]
+    text = (
+        "{#\nA file.\nProvides:\n  int f()\nExample:\n  f()\n#}\n"
+        "int f() { return 1; }\n\n"
+        "int {{ name }}_g() { return 1; }\n"
+        "// Described.\nint h() { return 1; }\n"
+        "{% macro m(a) %}\n{% endmacro %}\n"
+    )
+    made = template_library.Template(path, text)
+    assert list(template_library.problems(made)) == [
+        "templates/glsl/lib/new.glsl.j2:1: error: The opening comment has no 'Cost:' with lines "
+        "below it.",
+        "templates/glsl/lib/new.glsl.j2:10: error: 'NAME_g' is described neither in the opening "
+        "comment nor in a comment above it.",
+        "templates/glsl/lib/new.glsl.j2:13: error: 'm' is described neither in the opening "
+        "comment nor in a comment above it.",
+    ]
 
 
 def test_cmake_options_have_descriptions() -> None:

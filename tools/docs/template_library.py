@@ -13,7 +13,8 @@ TEMPLATES = ROOT / "templates" / "glsl"
 
 _HEADER = re.compile(r"\A\s*\{#-?\s*(.*?)\s*-?#\}", re.DOTALL)
 _COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
-_LABEL = re.compile(r"(?:Provides|Updates|Requires|Params|Example)\b.*:")
+_LABEL = re.compile(r"(?:Provides|Updates|Params|Requires|Cost|Example)\b.*:")
+_REQUIRED = ("Cost", "Example")
 _MACRO = re.compile(
     r"(?:\{#-?\s*((?:(?!#\}).)*?)\s*-?#\}\s*)?\{%-?\s*macro\s+(\w+)\(([^)]*)\)", re.DOTALL
 )
@@ -84,10 +85,34 @@ def _prose(line: str) -> str:
     return "".join(pieces)
 
 
+def problems(template: Template) -> Iterator[str]:
+    """What the comments of a library file lack: `FILE:LINE: error: …`."""
+    where = template.path.relative_to(ROOT)
+    header = _HEADER.match(template.text)
+    if header is None:
+        yield f"{where}:1: error: The file does not open with a comment that describes it."
+        return
+    for label in _REQUIRED:
+        if not re.search(rf"^{label}:$", header[1], re.MULTILINE):
+            yield f"{where}:1: error: The opening comment has no '{label}:' with lines below it."
+    for found in (*_FUNCTION.finditer(template.text), *_MACRO.finditer(template.text)):
+        macro = found.re is _MACRO
+        comment, name = (found[1], found[2]) if macro else (found["comment"], found["name"])
+        shown = re.sub(r"\{\{[^}]*\}\}", "NAME", name)
+        if shown != "NAME" and not comment and not re.search(rf"\b{shown}\b", header[1]):
+            line = 1 + template.text.count("\n", 0, found.start(2 if macro else "name"))
+            yield (
+                f"{where}:{line}: error: '{shown}' is described neither in the opening comment nor "
+                "in a comment above it."
+            )
+
+
 def write_pages(out: Path) -> None:
     """template-library.md: a section for each file of the library."""
     templates = read_templates()
     library = [template for template in templates if template.is_library]
+    if undescribed := [problem for template in library for problem in problems(template)]:
+        raise SystemExit("\n".join(undescribed))
     overview = table(
         ["File", "Contents"],
         ([f"[{code(t.name)}](#{_anchor(t)})", _summary(t)] for t in library),
