@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import product
 from types import TracebackType
 from typing import Any
 
@@ -85,6 +86,11 @@ class _Environment(jinja2.Environment):
         return template
 
 
+def unrolled(*counts: int) -> Iterable[tuple[int, ...]]:
+    """A function of templates: the indices of nested loops, the last one innermost."""
+    return product(*map(range, counts))
+
+
 class Renderer:
     """Renders variants from the templates of several directories."""
 
@@ -105,6 +111,7 @@ class Renderer:
             auto_reload=False,
             cache_size=-1,
         )
+        self._environment.globals["unrolled"] = unrolled
 
     def fill(self, shader: Shader) -> Rendered:
         """The GLSL. Errors in templates raise one of TEMPLATE_ERRORS."""

@@ -196,10 +196,13 @@ COMMON_EXTENSIONS = (
     "GL_GOOGLE_cpp_style_line_directive",
 )
 
-# Template variables other than params.
+# Names in templates other than params.
 CONTEXT_NAMES = frozenset(
-    {"variant", "dtype", "storage", "tensors", "t", "push", "constants", "workgroup", "needs"}
-)
+    {
+        "variant", "dtype", "storage", "tensors", "t", "push", "constants", "workgroup", "needs",
+        "unrolled",
+    }
+)  # fmt: skip
 
 MAX_RANK = 8
 MAX_BINDINGS = 16

@@ -7,7 +7,9 @@ import pytest
 from tests.codegen.small_project import Project
 
 TEMPLATE = "templates/glsl/binary.glsl.j2"
-_KNOWN = "constants, dtype, expr, needs, push, scale, storage, t, tensors, variant, workgroup"
+_KNOWN = (
+    "constants, dtype, expr, needs, push, scale, storage, t, tensors, unrolled, variant, workgroup"
+)
 
 ERRORS = [
     (

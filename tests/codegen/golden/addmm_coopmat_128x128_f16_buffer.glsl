@@ -18,60 +18,6 @@ int batch = workgroup_index();
 int row, column;  // origin of the tile
 int left_start, right_start;  // offsets of the batch's matrices
 
-int right_index(int k, int c) {
-  return right_start + k * columns + column + c;
-}
-
-// Loads a step element by element, with zeros outside the operands.
-void load_step(int first_k) {
-  for (int i = int(gl_LocalInvocationID.x); i < 512; i += 128) {
-    uvec4 packed = uvec4(0);
-    int left_row = row + i / 4;
-    int k = first_k + i % 4 * 8;
-    int count = left_row < row_count ? min(depth - k, 8) : 0;
-    for (int e = 0; e < count; e++) packed[e / 2] |= packHalf2x16(vec2(a_load(left_start + left_row * depth + k + e), 0.0)) << (e % 2 * 16);
-    tiles[i / 4 * 5 + i % 4] = packed;
-  }
-  for (int i = int(gl_LocalInvocationID.x); i < 512; i += 128) {
-    uvec4 packed = uvec4(0);
-    int k = first_k + i / 16;
-    int c = i % 16 * 8;
-    int count = k < depth ? min(columns - column - c, 8) : 0;
-    for (int e = 0; e < count; e++) packed[e / 2] |= packHalf2x16(vec2(b_load(right_index(k, c + e)), 0.0)) << (e % 2 * 16);
-    tiles[640 + i / 16 * 17 + i % 16] = packed;
-  }
-}
-
-// Columns that this invocation stores: `count` (0 to 4) from y_column on, clipped to y.
-int y_column, count;
-
-void begin_column(int tile_column) {
-  y_column = column + tile_column;
-  count = batch < batches ? min(columns - y_column, 4) : 0;
-}
-
-bool is_inside(int tile_row) { return count > 0 && row + tile_row < row_count; }
-int output_index(int tile_row) { return (batch * row_count + row + tile_row) * columns + y_column; }
-
-// The addend as packed fp16.
-#define EpilogueOperands uvec2
-EpilogueOperands load_epilogue(int tile_row) {
-  uvec2 packed = uvec2(0);
-  if (is_inside(tile_row)) {
-    for (int c = 0; c < count; c++) packed[c / 2] |= packHalf2x16(vec2(addend_load(ivec3(batch, row + tile_row, y_column + c)), 0.0)) << (c % 2 * 16);
-  }
-  return packed;
-}
-
-void store_row4(vec4 v, int tile_row, EpilogueOperands epilogue) {
-  if (!is_inside(tile_row)) return;
-  v = alpha * v + beta * vec4(unpackHalf2x16(epilogue.x), unpackHalf2x16(epilogue.y));
-  if (ALIGNED_4) {
-    y_store4(output_index(tile_row) / 4, v);
-  } else {
-    for (int c = 0; c < count; c++) y_store(output_index(tile_row) + c, v[c]);
-  }
-}
 
 void main() {
   int lane = int(gl_LocalInvocationID.x);
@@ -86,7 +32,7 @@ void main() {
   row = (8 * band + block % band_rows) * 128;
   column = block / band_rows * 128;
   int product = min(batch, batches - 1);
-  ivec2 matrix = ivec2(product);
+  ivec2 matrix = MATRICES_OF(product);
   left_start = matrix.x * row_count * depth;
   right_start = matrix.y * depth * columns;
   // This invocation's rows and columns of each complete step, clamped to the operands.
@@ -104,12 +50,13 @@ void main() {
   uvec4 right1 = uvec4(0);
   uvec4 right2 = uvec4(0);
   uvec4 right3 = uvec4(0);
-  int aligned_depth = ALIGNED_8 ? depth / 32 * 32 : 0;
+  int aligned_depth = ALIGNED_DEPTH;
   if (aligned_depth > 0) {
-      left0 = left_data[(left_row0 + 0) / 8];
-      left1 = left_data[(left_row1 + 0) / 8];
-      left2 = left_data[(left_row2 + 0) / 8];
-      left3 = left_data[(left_row3 + 0) / 8];
+      FETCH_LEFT(left0, high0, left_row0, 0)
+      FETCH_LEFT(left1, high1, left_row1, 0)
+      FETCH_LEFT(left2, high2, left_row2, 0)
+      FETCH_LEFT(left3, high3, left_row3, 0)
+      FETCH_RIGHT(0)
       right0 = right_data[right_index(0 + right_k + 0, right_column) / 8];
       right1 = right_data[right_index(0 + right_k + 8, right_column) / 8];
       right2 = right_data[right_index(0 + right_k + 16, right_column) / 8];
@@ -118,20 +65,22 @@ void main() {
   }
   for (int k = 0; k < aligned_depth; k += 32) {
     barrier();
-    tiles[(lane / 4 + 0) * 5 + lane % 4] = left0;
-    tiles[(lane / 4 + 32) * 5 + lane % 4] = left1;
-    tiles[(lane / 4 + 64) * 5 + lane % 4] = left2;
-    tiles[(lane / 4 + 96) * 5 + lane % 4] = left3;
+    tiles[(lane / 4 + 0) * 5 + lane % 4] = STORED_LEFT(left0, high0);
+    tiles[(lane / 4 + 32) * 5 + lane % 4] = STORED_LEFT(left1, high1);
+    tiles[(lane / 4 + 64) * 5 + lane % 4] = STORED_LEFT(left2, high2);
+    tiles[(lane / 4 + 96) * 5 + lane % 4] = STORED_LEFT(left3, high3);
+    CACHE_RIGHT()
     tiles[640 + (lane / 16 + 0) * 17 + lane % 16] = right0;
     tiles[640 + (lane / 16 + 8) * 17 + lane % 16] = right1;
     tiles[640 + (lane / 16 + 16) * 17 + lane % 16] = right2;
     tiles[640 + (lane / 16 + 24) * 17 + lane % 16] = right3;
     barrier();
     if (k + 32 < aligned_depth) {
-      left0 = left_data[(left_row0 + k + 32) / 8];
-      left1 = left_data[(left_row1 + k + 32) / 8];
-      left2 = left_data[(left_row2 + k + 32) / 8];
-      left3 = left_data[(left_row3 + k + 32) / 8];
+      FETCH_LEFT(left0, high0, left_row0, k + 32)
+      FETCH_LEFT(left1, high1, left_row1, k + 32)
+      FETCH_LEFT(left2, high2, left_row2, k + 32)
+      FETCH_LEFT(left3, high3, left_row3, k + 32)
+      FETCH_RIGHT(k + 32)
       right0 = right_data[right_index(k + 32 + right_k + 0, right_column) / 8];
       right1 = right_data[right_index(k + 32 + right_k + 8, right_column) / 8];
       right2 = right_data[right_index(k + 32 + right_k + 16, right_column) / 8];

@@ -6,7 +6,7 @@
 void store(ivec2 batch_row, int column, vec4 sum) {
   int first = (batch_row.x * row_count + batch_row.y) * columns;
   for (int lane = 0; lane < min(4, columns - column); lane++) {
-    y_store(first + column + lane, with_addend(sum[lane], ivec3(batch_row, column + lane)));
+    y_store(first + column + lane, FINISHED(sum[lane], batch_row.x, batch_row.y, column + lane, first + column + lane));
   }
 }
 
@@ -17,7 +17,7 @@ void main() {
   int column = unravel(batch, tiles) * 8;
   int row = unravel(batch, row_tiles) * 8;
   if (batch >= batches) return;
-  ivec2 matrix = ivec2(batch);
+  ivec2 matrix = MATRICES_OF(batch);
   int left0 = (matrix.x * row_count + min(row + 0, row_count - 1)) * depth;
   vec4 low0 = vec4(0);
   vec4 high0 = vec4(0);

@@ -27,7 +27,7 @@ void main() {
   int column = unravel(batch, tiles) * 32 + cluster_lane() * 4;
   int row = unravel(batch, row_tiles) * 32;
   int product = min(batch, batches - 1);
-  ivec2 matrix = ivec2(product);
+  ivec2 matrix = MATRICES_OF(product);
   int left_start = matrix.x * row_count * depth;
   int right_start = matrix.y * depth * columns;
   int lane_column = min(column, (columns + 3) / 4 * 4 - 4);
@@ -284,7 +284,7 @@ void main() {
   for (int r = 0; r < min(32, row_count - row); r++) {
     int first = (batch * row_count + row + r) * columns + column;
     for (int lane = 0; lane < min(4, columns - column); lane++) {
-      y_store(first + lane, with_addend(sums[r][lane], ivec3(batch, row + r, column + lane)));
+      y_store(first + lane, FINISHED(sums[r][lane], batch, row + r, column + lane, first + lane));
     }
   }
 }

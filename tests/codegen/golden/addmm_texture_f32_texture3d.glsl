@@ -9,7 +9,7 @@ float value(int i) {
   float sum = float(0);
   int batch = row;
   int batch_row = unravel(batch, row_count);
-  ivec2 matrix = ivec2(batch);
+  ivec2 matrix = MATRICES_OF(batch);
   ivec4 left = dense_coord((matrix.x * row_count + batch_row) * depth, IVEC4(a_sizes));
   ivec4 right = dense_coord(matrix.y * depth * columns + column, IVEC4(b_sizes));
   for (int k = 0; k < depth; k++) {
@@ -17,6 +17,6 @@ float value(int i) {
     right.z = k;
     sum += a_nchw(left, IVEC4(a_sizes)) * b_nchw(right, IVEC4(b_sizes));
   }
-  return with_addend(sum, ivec3(batch, batch_row, column));
+  return FINISHED(sum, batch, batch_row, column, i);
 }
 

@@ -36,7 +36,7 @@ void main() {
   int column = block / band_rows * 64;
   bool inside = batch < batches;
   int product = inside ? batch : 0;
-  ivec2 matrix = ivec2(product);
+  ivec2 matrix = MATRICES_OF(product);
   int left_start = matrix.x * row_count * depth;
   int right_start = matrix.y * depth * columns;
   // Loads per step: of left, 4 K indices of every 32th row from lane / 4 on;
@@ -113,6 +113,6 @@ void main() {
     int y_column = column;
     if (y_row >= row_count || y_column >= columns) continue;
     int first = (batch * row_count + y_row) * columns + y_column;
-    for (int c = 0; c < 4; c++) y_store(first + c, with_addend(v[c], ivec3(batch, y_row, y_column + c)));
+    for (int c = 0; c < 4; c++) y_store(first + c, FINISHED(v[c], batch, y_row, y_column + c, first + c));
   }
 }

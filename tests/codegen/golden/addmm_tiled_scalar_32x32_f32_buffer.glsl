@@ -25,7 +25,7 @@ void main() {
   int row = unravel(batch, (row_count + 31) / 32) * 32;
   bool inside = batch < batches;
   int product = inside ? batch : 0;
-  ivec2 matrix = ivec2(product);
+  ivec2 matrix = MATRICES_OF(product);
   int left_start = matrix.x * row_count * depth;
   int right_start = matrix.y * depth * columns;
   // Loads per step: 8 elements of a row of left, 8 of a row of right.
@@ -74,7 +74,7 @@ void main() {
     int y_column = column + i % 1 * 4;
     int first = (batch * row_count + y_row) * columns + y_column;
     for (int c = 0; c < (y_row < row_count ? min(4, columns - y_column) : 0); c++) {
-      y_store(first + c, with_addend(sums[i][c], ivec3(batch, y_row, y_column + c)));
+      y_store(first + c, FINISHED(sums[i][c], batch, y_row, y_column + c, first + c));
     }
   }
 }

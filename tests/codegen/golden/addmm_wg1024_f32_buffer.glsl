@@ -29,7 +29,7 @@ void main() {
   int batch = min(i, batches * row_count * columns - 1);
   int column = unravel(batch, columns);
   int row = unravel(batch, row_count);
-  ivec2 matrix = ivec2(batch);
+  ivec2 matrix = MATRICES_OF(batch);
   int left = (matrix.x * row_count + row) * depth;
   int right = matrix.y * depth * columns + column;
   int row_stride = columns;
@@ -38,5 +38,5 @@ void main() {
   for (int k = lane; k < depth; k += LANES) sum += a_load(left + k) * b_load(right + k * row_stride);
   sum = sum_lanes(sum);
   if (lane > 0 || i >= batches * row_count * columns) return;
-  y_store(i, with_addend(sum, ivec3(batch, row, column)));
+  y_store(i, FINISHED(sum, batch, row, column, i));
 }

@@ -1,0 +1,94 @@
+"""At most a third of a template's lines are Jinja control: what remains reads as GLSL.
+
+Control are the lines of `{% … %}` other than includes and imports; comments and blank lines do not
+count. `python3 -m tests.codegen.test_template_control` prints the share of every template.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+TEMPLATES = Path(__file__).resolve().parents[2] / "templates/glsl"
+LIMIT = 33  # percent
+# Templates above the limit, with their percentages. Entries may only shrink and disappear.
+EXCEPTIONS = {
+    "convolution/winograd_gemm.glsl.j2": 34,
+    "data_movement/copy.glsl.j2": 43,
+    "gemm/gemv_generic.glsl.j2": 35,
+    "gemm/gemv_quantized.glsl.j2": 39,
+    "gemm/matmul_coopmat.glsl.j2": 34,
+    "gemm/matmul_tiled.glsl.j2": 35,
+    "gemm/quantized_subgroup.glsl.j2": 38,
+    "lib/cooperative_map.glsl.j2": 38,
+    "lib/cooperative_rows.glsl.j2": 40,
+    "lib/coopmat_accumulators.glsl.j2": 55,
+    "lib/coopmat_multiply.glsl.j2": 61,
+    "lib/coopmat_store.glsl.j2": 43,
+    "lib/direct_tap.glsl.j2": 43,
+    "lib/epilogue.glsl.j2": 44,
+    "lib/gemm_epilogue.glsl.j2": 36,
+    "lib/map.glsl.j2": 41,
+    "lib/row_registers.glsl.j2": 62,
+    "lib/subgroup_tap.glsl.j2": 56,
+    "lib/vec4.glsl.j2": 37,
+    "lib/vec8.glsl.j2": 58,
+    "normalization/norm_row.glsl.j2": 36,
+}
+
+_COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
+_TAG = re.compile(r"\{%.*?%\}", re.DOTALL)
+_INCLUDE = re.compile(r"\{%\s*(?:include|import|from)\b")
+
+
+def control_percent(text: str) -> int:
+    """The share of control in the lines of a template, rounded down."""
+    code = _COMMENT.sub("", text)
+    control: set[int] = set()
+    for tag in _TAG.finditer(code):
+        if not _INCLUDE.match(tag[0]):
+            first = code.count("\n", 0, tag.start())
+            control.update(range(first, first + tag[0].count("\n") + 1))
+    lines = sum(bool(line.strip()) for line in code.split("\n"))
+    return 100 * len(control) // max(lines, 1)
+
+
+def percents() -> dict[str, int]:
+    """By template, the share of control."""
+    return {
+        path.relative_to(TEMPLATES).as_posix(): control_percent(path.read_text(encoding="utf-8"))
+        for path in sorted(TEMPLATES.rglob("*.glsl.j2"))
+    }
+
+
+@pytest.mark.parametrize("name", percents())
+def test_most_lines_are_glsl(name: str) -> None:
+    percent = percents()[name]
+    assert percent <= EXCEPTIONS.get(name, LIMIT), (
+        f"{percent} % of the lines of {name} are Jinja control. Let declarations depend on dtype, "
+        "storage and params (#define, a macro, a library file), so that the code below does not."
+    )
+
+
+def test_exceptions_only_shrink() -> None:
+    found = percents()
+    needed = {name: found.get(name, 0) for name in EXCEPTIONS if found.get(name, 0) > LIMIT}
+    assert needed == EXCEPTIONS, "lower or remove these exceptions"
+
+
+def test_what_counts() -> None:
+    text = (
+        "{#\nA comment with {% if x %}.\n#}\n"
+        '{% include "lib/a.glsl.j2" with\n   x=1 %}\n'
+        "{% set a = [\n  1,\n] %}\n"
+        "\n"
+        "int b;\nint {{ c }};\nint d{% if e %}[2]{% endif %};\nint f;\nint g;\n"
+    )
+    assert control_percent(text) == 40
+
+
+if __name__ == "__main__":
+    for template, share in sorted(percents().items(), key=lambda item: -item[1]):
+        print(f"{share:3} %  {template}")
