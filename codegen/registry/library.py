@@ -156,7 +156,7 @@ def _axis(axis: Axis, formulas: Formulas) -> bytes:
 def _operand(operand: Operand, formulas: Formulas) -> bytes:
     fixed = operand.storage.code if isinstance(operand.storage, Storage) else _AUTO
     values = (
-        operand.is_output,
+        operand.source.value,
         operand.index,
         _ACCESSES.index(operand.access),
         fixed,

@@ -79,3 +79,15 @@ def local_response_norm(
     squares[:, before : before + x.shape[1]] = x * x
     mean = sum(squares[:, d : d + x.shape[1]] for d in range(size)) / size
     return np.asarray(x / (k + alpha * mean) ** beta)
+
+
+def row_moments(x: Array, count: int, splits: int) -> Array:
+    """Mean and sum of squared deviations of each part of each row."""
+    length = -(-(-(-count // splits)) // 4) * 4
+    moments = np.zeros((x.size // count, splits, 2))
+    for row, values in enumerate(x.reshape(-1, count)):
+        for part in range(splits):
+            v = values[part * length : (part + 1) * length]
+            if v.size:
+                moments[row, part] = v.mean(), ((v - v.mean()) ** 2).sum()
+    return moments

@@ -72,6 +72,7 @@ Status CheckUpdating(const OpInfo& op, const KernelInfo& kernel, const OperandIn
     return InvalidFile(
         {"Operand '", operand.name, "' is an updated argument. Bind the output instead."});
   }
+  if (operand.source == OperandSource::kIntermediate) return Status();
   if (op.outputs[operand.index].updates < 0) return Status();
   constexpr uint32_t kBuffers = 1U << static_cast<uint32_t>(Storage::kBuffer);
   const bool follows = operand.storage == Storage::kAuto && !operand.own_storage;
@@ -82,7 +83,19 @@ Status CheckUpdating(const OpInfo& op, const KernelInfo& kernel, const OperandIn
       {"Operand '", operand.name, "' is an updated tensor; its storage must be buffer."});
 }
 
+Status CheckIntermediate(const OperandInfo& operand) {
+  if (operand.pack_op != nullptr && operand.storage == Storage::kBuffer && !operand.own_storage &&
+      operand.access == Access::kRead) {
+    return Status();
+  }
+  return InvalidFile(
+      {"Operand '", operand.name,
+       "' is an intermediate; it must be a buffer that an op computes and the kernel "
+       "only reads."});
+}
+
 Status CheckOperand(const OpInfo& op, const OperandInfo& operand) {
+  if (operand.source == OperandSource::kIntermediate) return CheckIntermediate(operand);
   const bool output = operand.source == OperandSource::kOutput;
   const size_t count = output ? op.outputs.size() : op.args.size();
   if (operand.index >= count) {

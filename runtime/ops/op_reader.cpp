@@ -149,7 +149,7 @@ AxisInfo OpReader::ReadAxis() {
 OperandInfo OpReader::ReadOperand() {
   OperandInfo operand;
   operand.name = in_.Text().data();
-  operand.source = in_.Below(2) != 0 ? OperandSource::kOutput : OperandSource::kArg;
+  operand.source = static_cast<OperandSource>(in_.Below(kOperandSourceCount));
   operand.index = static_cast<uint8_t>(in_.Below(kMaxItems));
   operand.access = static_cast<Access>(in_.Below(kAccessCount));
   operand.storage = static_cast<Storage>(in_.Below(kStorageCount));

@@ -37,7 +37,7 @@ class PackingDepth {
 Status CheckCopy(const OpInfo& op) {
   for (const KernelInfo& kernel : op.kernels) {
     for (const OperandInfo& operand : kernel.operands) {
-      if (operand.source == OperandSource::kOutput) continue;
+      if (operand.source != OperandSource::kArg) continue;
       if (operand.storage == Storage::kAuto && operand.pack_op == nullptr) continue;
       return InvalidFile({"The kernel '", kernel.name, "' of ", op.name, " requires '",
                           operand.name,

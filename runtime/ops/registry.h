@@ -49,9 +49,11 @@ struct OutputInfo {
   int32_t updates = -1;
 };
 
-// The tensor that a kernel binds: an argument, an element of a tensor list (OperandInfo::list), or
-// an output of the op.
-enum class OperandSource : uint8_t { kArg, kOutput };
+// The tensor that a kernel binds: an argument, an element of a tensor list (OperandInfo::list), an
+// output of the op, or a buffer that another op computes from the arguments before the kernel runs
+// (OperandInfo::pack_op).
+enum class OperandSource : uint8_t { kArg, kOutput, kIntermediate };
+inline constexpr size_t kOperandSourceCount = 3;
 
 enum class Access : uint8_t { kRead, kWrite, kReadWrite };
 
@@ -65,15 +67,15 @@ struct PackArgInfo {
 struct OperandInfo {
   const char* name = "";
   OperandSource source{};
-  uint8_t index = 0;  // of the argument or output
+  uint8_t index = 0;  // of the argument or output; 0 for an intermediate
   bool list = false;  // the argument is a tensor list; dispatch i binds element i
   Access access{};
   Storage storage = Storage::kAuto;  // kAuto: the node's storage; otherwise a fixed storage
   // The storage is a separate axis (`of: y.storage`): the tensor is bound in its current storage,
   // TensorDesc::storage. `storage` is then kAuto.
   bool own_storage = false;
-  // The packing op that converts the tensor to the layout this kernel reads, or null, and its
-  // arguments. It runs once at load time if its inputs are constant.
+  // The op that computes the intermediate or converts the argument to the layout that this kernel
+  // reads, or null, and its arguments. It runs once at load time if its inputs are constant.
   const char* pack_op = nullptr;
   std::vector<PackArgInfo> pack_args;
 };

@@ -9,7 +9,7 @@ from spec_model.expr.check import parse
 from spec_model.expr.types import Expr, Kind, Variable
 from spec_model.fields import Fields, as_scalar
 from spec_model.load.signature import Signature
-from spec_model.spec import Arg, ArgType, Kernel, Output
+from spec_model.spec import Arg, ArgType, Kernel, OperandSource, Output
 from spec_model.vocabulary import Storage
 from spec_model.yaml_reader import Entry, Mapping, Scalar
 
@@ -96,7 +96,7 @@ def _is_like(output: Output, scalar: Scalar, signature: Signature) -> bool:
 
 def _check_kernel(kernel: Kernel, name: str, arg: Arg) -> None:
     """Fails if a kernel binds the arg: the runtime aliases it with the output, or copies it."""
-    if any(not x.is_output and x.index == arg.index for x in kernel.operands):
+    if any(x.source is OperandSource.ARG and x.index == arg.index for x in kernel.operands):
         message = (
             f"Kernel '{kernel.name}' binds '{arg.name}', which the op updates in place: bind only "
             f"the output. Add 'tensors: {{{arg.name}: none}}'."

@@ -74,7 +74,7 @@ def load_kernel(
         Fields.of(sidecar, f"the defaults of template '{template.text}'", known)
         bases = [sidecar, *bases]
     merged = without_unsupported(with_defaults(node, templates), special)
-    for key in ("axes", "push", "constants"):
+    for key in ("axes", "push", "constants", "intermediates"):
         merged = without_removed(merged, key, bases)
     own_tensors = {arg.name for arg in signature.args} | {out.name for out in signature.outputs}
     merged = without_removed(merged, "tensors", bases, own_tensors)
@@ -109,7 +109,7 @@ def load_kernel(
         where=axes.where,
         auto_inserted=axes.auto_inserted,
         unsupported_storage=axes.unsupported_storage,
-        operands=load_operands(fields, signature, axes, repeat is not None),
+        operands=load_operands(fields, signature, axes, _device_scope(scope), repeat is not None),
         params=params,
         push=push,
         pushable=pushable,

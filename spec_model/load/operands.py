@@ -11,23 +11,24 @@ from pathlib import Path
 from spec_model.errors import SpecError, one_of
 from spec_model.expr import operations as ops
 from spec_model.expr.check import parse_text
-from spec_model.expr.types import Apply, Expr, Kind, Literal, Value, Variable
-from spec_model.fields import Fields, as_mapping, as_scalar, as_word
+from spec_model.expr.types import Apply, Expr, Kind, Literal, Scope, Value, Variable
+from spec_model.fields import Fields, as_mapping, as_scalar, as_word, check_name
 from spec_model.load.axes import Axes
 from spec_model.load.signature import Signature
 from spec_model.op import Op
-from spec_model.spec import Arg, ArgType, Kernel, Operand, Output, Pack
+from spec_model.spec import Arg, ArgType, Kernel, Operand, OperandSource, Output, Pack
 from spec_model.templates import BUILTIN_SPECS, Directory
 from spec_model.vocabulary import MAX_BINDINGS, Access, DType, Storage
 from spec_model.yaml_reader import Mapping, Node, Scalar
 
 _KEYS = ("dtype", "storage", "access", "pack")
+_INTERMEDIATE_KEYS = ("of", "dtype")
 
 
 def load_operands(
-    fields: Fields, signature: Signature, axes: Axes, repeats: bool
+    fields: Fields, signature: Signature, axes: Axes, device: Scope, repeats: bool
 ) -> tuple[Operand, ...]:
-    """The bound tensors, in order of binding: args, then outputs."""
+    """The bound tensors, in order of binding: args, outputs, then intermediates."""
     overrides = {entry.key.text: entry for entry in fields.entries("tensors")}
     tensors: list[Arg | Output] = [arg for arg in signature.args if arg.type.is_tensor]
     tensors += signature.outputs
@@ -55,10 +56,38 @@ def load_operands(
             raise SpecError.at(fields.node.position, message)
         operands.append(operand)
     _check_absent(operands, axes)
+    operands += _intermediates(fields, signature, axes, device)
     if len(operands) > MAX_BINDINGS:
         message = f"The kernel binds {len(operands)} tensors; the limit is {MAX_BINDINGS}."
         raise SpecError.at(fields.node.position, message)
     return tuple(operands)
+
+
+def _intermediates(
+    fields: Fields, signature: Signature, axes: Axes, device: Scope
+) -> Iterator[Operand]:
+    """Buffers that other operators compute before the kernel runs."""
+    taken = {tensor.name for tensor in (*signature.args, *signature.outputs)}
+    for entry in fields.entries("intermediates"):
+        name = check_name(entry.key, "Intermediate", lower=True)
+        if name in taken:
+            message = f"Intermediate '{name}' has the name of an argument or output."
+            raise SpecError.at(entry.key.position, message)
+        what = f"intermediate '{name}'"
+        own = Fields.of(as_mapping(entry.value, what), what, _INTERMEDIATE_KEYS)
+        own.need_scalar("of")
+        yield Operand(
+            name=name,
+            source=OperandSource.INTERMEDIATE,
+            index=0,
+            is_list=False,
+            optional=False,
+            access=Access.READ,
+            dtype=_stated_dtype(own, axes) or "dtype",
+            storage=Storage.BUFFER,
+            pack=_pack(own, "of", device),
+            position=entry.key.position,
+        )
 
 
 def _operand(
@@ -77,14 +106,14 @@ def _operand(
     storage = _storage(fields, axes)
     return Operand(
         name=tensor.name,
-        is_output=is_output,
+        source=OperandSource.OUTPUT if is_output else OperandSource.ARG,
         index=tensor.index,
         is_list=isinstance(tensor, Arg) and tensor.type.value == "tensor[]",
         optional=isinstance(tensor, Arg) and tensor.optional,
         access=access,
         dtype=_dtype(fields, tensor, signature, axes),
         storage=storage,
-        pack=_pack(fields, signature),
+        pack=_pack(fields, "pack", signature.scope),
         position=position,  # type: ignore[arg-type]
     )
 
@@ -134,9 +163,13 @@ def _storage(fields: Fields, axes: Axes) -> Storage | str:
 
 
 def _dtype(fields: Fields, tensor: Arg | Output, signature: Signature, axes: Axes) -> DType | str:
+    return _stated_dtype(fields, axes) or _default_dtype(tensor, signature)
+
+
+def _stated_dtype(fields: Fields, axes: Axes) -> DType | str | None:
     scalar = fields.scalar("dtype")
     if scalar is None:
-        return _default_dtype(tensor, signature)
+        return None
     axis = axes.named(scalar.text)
     if axis is not None and isinstance(axis.values[0], DType):
         return axis.name
@@ -167,28 +200,28 @@ def _dtype_sources(expression: Expr) -> Iterator[str]:
         yield expression.name
 
 
-def _pack(fields: Fields, signature: Signature) -> Pack | None:
-    node = fields.get("pack")
+def _pack(fields: Fields, key: str, scope: Scope) -> Pack | None:
+    node = fields.get(key)
     if node is None:
         return None
-    scalar = as_scalar(node, "'pack'")
+    scalar = as_scalar(node, f"'{key}'")
     match = re.fullmatch(r"\s*([\w.]+)\((.*)\)\s*", scalar.text)
     if match is None:
-        message = "'pack' must be a call of a packing op, such as spirloom.pack_x(weight, groups)."
+        message = f"'{key}' must be a call of an operator, such as spirloom.pack_x(weight, groups)."
         raise SpecError.at(scalar.position, message)
     return Pack(
-        match[1], tuple(_pack_args(scalar, match.start(2), match[2], signature)), scalar.position
+        match[1], tuple(_pack_args(scalar, match.start(2), match[2], scope)), scalar.position
     )
 
 
-def _pack_args(scalar: Scalar, offset: int, text: str, signature: Signature) -> Iterator[Expr]:
+def _pack_args(scalar: Scalar, offset: int, text: str, scope: Scope) -> Iterator[Expr]:
     start = 0
     for piece in split_args(text):
         at = Scalar(scalar.at(offset + start), piece, scalar.quoted, scalar.one_line)
         yield parse_text(
             piece,
             at,
-            signature.scope,
+            scope,
             Kind.TENSOR,
             Kind.INT,
             Kind.FLOAT,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 
 from spec_model.errors import Position
 from spec_model.expr.semantics import evaluate
@@ -36,13 +37,21 @@ class Pack:
     needs: frozenset[Capability] = frozenset()  # of all kernels of the packing op
 
 
+class OperandSource(Enum):
+    """What a kernel binds; the values are part of the registry's format."""
+
+    ARG = 0
+    OUTPUT = 1
+    INTERMEDIATE = 2  # the result of the operand's `pack`
+
+
 @dataclass(frozen=True, slots=True)
 class Operand:
     """A tensor that a kernel binds. `dtype` and `storage` are values or names of axes."""
 
     name: str
-    is_output: bool
-    index: int  # among the op's args or outputs
+    source: OperandSource
+    index: int  # among the op's args or outputs; 0 for an intermediate
     is_list: bool
     optional: bool
     access: Access
@@ -50,6 +59,11 @@ class Operand:
     storage: Storage | str
     pack: Pack | None
     position: Position
+
+    @property
+    def is_output(self) -> bool:
+        """Whether the kernel writes it."""
+        return self.source is OperandSource.OUTPUT
 
     @property
     def own_storage(self) -> bool:

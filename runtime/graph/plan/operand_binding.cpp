@@ -35,6 +35,11 @@ Status CallLowering::BindOperands(PlanNode& node, OpCall& call) {
       BindOutput(node, operand, call.outputs()[operand.index]);
       continue;
     }
+    if (operand.source == ops::OperandSource::kIntermediate) {
+      SPIRLOOM_TRY_ASSIGN(const uint32_t result, Pack(operand, call, operand.storage, node.name));
+      node.operands.back().push_back(result);
+      continue;
+    }
     for (uint32_t& tensor : bound[operand.index].tensors) {
       SPIRLOOM_TRY(BindInput(node, operand, call, tensor));
     }
@@ -94,7 +99,7 @@ Result<uint32_t> CallLowering::Pack(const ops::OperandInfo& operand, OpCall& cal
                                     const std::string& name) {
   const ops::OpEntry* op = index_.FindOp(operand.pack_op);
   if (op == nullptr) {
-    const DType dtype = call.call().args[operand.index].tensor->dtype;
+    const DType dtype = plan_.tensors[call.outputs()[0]].desc.dtype;
     missing_.AddOp(operand.pack_op, dtype, storage, node());
     return kNoTensor;
   }
