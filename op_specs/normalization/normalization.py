@@ -91,3 +91,17 @@ def row_moments(x: Array, count: int, splits: int) -> Array:
             if v.size:
                 moments[row, part] = v.mean(), ((v - v.mean()) ** 2).sum()
     return moments
+
+
+def softmax_parts(x: Array, count: int, splits: int) -> Array:
+    """Maximum and sum of exponentials of each part of each row."""
+    length = -(-count // splits)
+    parts = np.zeros((x.size // count, splits, 2))
+    parts[..., 0] = -np.inf
+    for row, values in enumerate(x.reshape(-1, count)):
+        for part in range(splits):
+            v = values[part * length : (part + 1) * length]
+            if v.size:
+                top = v.max()
+                parts[row, part] = top, np.exp(v - (0 if top == -np.inf else top)).sum()
+    return parts

@@ -114,3 +114,33 @@ def _merge_dims(x: Array, dim: list[int]) -> Array:
 def _reduced_shape(x: Array, dim: list[int], keepdim: bool) -> list[int]:
     dims = [d % x.ndim for d in dim] or list(range(x.ndim))
     return [1 if d in dims else n for d, n in enumerate(x.shape) if keepdim or d not in dims]
+
+
+def partial_reduce(x: Array, count: int, inner: int, splits: int, kind: str) -> Array:
+    """Reductions of the parts of the middle dimension of x as [outer, count, inner]."""
+    rows = x.reshape(-1, count, inner)
+    length = -(-count // splits)
+    start = {"min": np.inf, "max": -np.inf, "prod": 1}.get(kind, 0)
+    if kind in ("min", "max") and x.dtype.kind != "f":
+        limits = np.iinfo(np.int32)
+        start = limits.max if kind == "min" else limits.min
+    term = {"absolute": np.abs, "square": np.square}.get(kind, np.asarray)
+    reduce = {"min": np.min, "max": np.max, "prod": np.prod}.get(kind, np.sum)
+    y = np.full((rows.shape[0], splits, inner), start, dtype=x.dtype)
+    for part in range(splits):
+        values = rows[:, part * length : (part + 1) * length]
+        if values.size:
+            y[:, part] = reduce(term(values), axis=1)
+    return y
+
+
+def partial_argmax(x: Array, count: int, inner: int, splits: int, smallest: bool) -> Array:
+    """Index in its row of the best element of each part; an empty part has the last index."""
+    rows = x.reshape(-1, count, inner)
+    length = -(-count // splits)
+    y = np.full((rows.shape[0], splits, inner), count - 1)
+    for part in range(splits):
+        values = rows[:, part * length : (part + 1) * length]
+        if values.size:
+            y[:, part] = part * length + (np.argmin if smallest else np.argmax)(values, axis=1)
+    return y
