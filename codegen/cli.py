@@ -1,4 +1,4 @@
-"""The command line: generate, select, check, headers, index."""
+"""The command line: generate, select, check, headers, index, schema."""
 
 from __future__ import annotations
 
@@ -51,6 +51,9 @@ def _parser() -> argparse.ArgumentParser:
         "--operators", type=Path, metavar="FILE", help="also write the page of operators"
     )
     index.set_defaults(run=_index)
+    schema = commands.add_parser("schema", help="write the JSON Schema of specs, for editors")
+    schema.add_argument("--out", type=Path, required=True, metavar="FILE")
+    schema.set_defaults(run=_schema)
     return parser
 
 
@@ -214,4 +217,12 @@ def _index(options: argparse.Namespace) -> int:
     if options.operators is not None:
         text = op_table_text(without_test_kernels(library))
         Output(options.operators.parent).write(options.operators.name, text)
+    return 0
+
+
+def _schema(options: argparse.Namespace) -> int:
+    from codegen.output import Output
+    from spec_model.json_schema import schema_text
+
+    Output(options.out.parent).write(options.out.name, schema_text())
     return 0

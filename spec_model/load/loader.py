@@ -58,7 +58,8 @@ def load_library(
     )
 
 
-_KEYS = (
+EDITOR_COMMENT = "# yaml-language-server:"
+OPERATOR_KEYS = (
     "op",
     "overloads",
     "executorch",
@@ -124,7 +125,7 @@ def load_ops(spec: SourceFile, directory: Directory, templates: Templates) -> li
 
 def operators_of(spec: SourceFile) -> Iterator[Declared]:
     """The operators that a spec declares."""
-    return declared(read_yaml(spec), spec.path.stem, _KEYS, _formula(spec))
+    return declared(read_yaml(spec), spec.path.stem, OPERATOR_KEYS, _formula(spec))
 
 
 def _load_declared(
@@ -218,7 +219,8 @@ def _formula(spec: SourceFile) -> str:
     for line in read_text(spec).splitlines():
         if not line.startswith("#"):
             break
-        lines.append(line.lstrip("#").strip())
+        if not line.startswith(EDITOR_COMMENT):
+            lines.append(line.lstrip("#").strip())
     return " ".join(lines)
 
 

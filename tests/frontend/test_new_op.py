@@ -61,7 +61,11 @@ def test_templates_with_params_are_shared(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["new-op", "snake", "--like", "aten.celu"]) == 0
-    assert files_of(project) == ["op_specs/snake.py", "op_specs/snake.yaml"]
+    assert files_of(project) == [
+        "op_specs/snake.py",
+        "op_specs/snake.yaml",
+        "op_specs/spec.schema.json",
+    ]
     printed = capsys.readouterr().out
     assert printed.startswith("custom.snake, from aten.celu:\n  op_specs/snake.yaml: 4 TODO\n")
     assert "It shares the template unary.glsl.j2" in printed
@@ -74,7 +78,8 @@ def test_templates_with_params_are_shared(
 def test_arguments_of_shared_templates(project: Path, option: list[str], sidecar: str) -> None:
     assert main(["new-op", "most", "--like", "maximum", *option]) == 0
     lines = (project / "op_specs/most.yaml").read_text().splitlines()
-    assert lines[2] == f"# {sidecar} has: a: tensor, b: tensor"
+    assert lines[0] == "# yaml-language-server: $schema=spec.schema.json"
+    assert lines[3] == f"# {sidecar} has: a: tensor, b: tensor"
 
 
 @pytest.mark.parametrize("like", ["relu", "add", "softmax"])
@@ -114,6 +119,10 @@ def test_directories_in_the_repository() -> None:
     target = find_target("snake", "relu", None, None, BUILTIN_SPECS)
     assert (target.op, target.spec) == ("spirloom.snake", BUILTIN_SPECS / "elementwise/snake.yaml")
     assert target.template == BUILTIN_TEMPLATES / "elementwise/snake.glsl.j2"
+    made = scaffold(target, own_template=False)
+    assert target.schema not in made.files
+    line = "# yaml-language-server: $schema=../../schema/spec.schema.json\n"
+    assert made.files[target.spec].startswith(line)
 
 
 @pytest.mark.parametrize(

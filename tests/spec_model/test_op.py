@@ -16,6 +16,12 @@ def tensor(*shape: int, dtype: DType = F32) -> TensorType:
     return TensorType(shape, dtype)
 
 
+def test_the_comment_for_editors_is_not_the_formula(project: Project) -> None:
+    line = "# yaml-language-server: $schema=spec.schema.json\n"
+    project.spec("# y = a + alpha * b\n", f"{line}# y = a + alpha * b\n")
+    assert project.load().ops["aten.add.Tensor"].formula == "y = a + alpha * b"
+
+
 def test_infer(project: Project) -> None:
     op = project.load().ops["aten.add.Tensor"]
     assert op.infer({"a": tensor(2, 1, dtype=F16), "b": tensor(5, dtype=F16)}) == [

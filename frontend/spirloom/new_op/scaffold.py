@@ -10,6 +10,7 @@ from string import Template
 from codegen.interface_comments import Interface, interface_of, with_interface
 from spec_model import Arg, ArgType
 from spec_model.files import replaced_together
+from spec_model.json_schema import schema_text
 from spec_model.templates import BUILTIN_TEMPLATES, open_templates
 from spec_model.yaml_reader import Mapping, Scalar, SourceFile, read_yaml
 from spirloom.errors import ImportFailure
@@ -52,6 +53,8 @@ def scaffold(target: Target, own_template: bool) -> Scaffold:
         files[target.template] = _template(target, own_sidecar)
         if sidecar.is_file():
             files[own_sidecar] = sidecar.read_text(encoding="utf-8")
+    if not target.schema.exists():
+        files[target.schema] = schema_text()
     return Scaffold(files, shared)
 
 

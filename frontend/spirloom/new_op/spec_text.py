@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from spec_model.fields import as_mapping
 from spec_model.load.checks import unused_lets
+from spec_model.load.loader import EDITOR_COMMENT
 from spec_model.spec import Let
 from spec_model.spec.signature import argument_text
 from spec_model.yaml_parser import parse_yaml
@@ -27,7 +29,9 @@ def spec_text(target: Target, template: str) -> str:
     """The new spec, with the most general kernel."""
     text = target.like_text
     old = _Spec(text.splitlines(), as_mapping(parse_yaml(text, target.like_spec.name), "a spec"))
-    lines = [f"# TODO: the formula, y = … (this is a copy of {target.like.name})"]
+    schema = os.path.relpath(target.schema, target.spec_dir)
+    lines = [f"{EDITOR_COMMENT} $schema={schema}"]
+    lines += [f"# TODO: the formula, y = … (this is a copy of {target.like.name})"]
     for i, entry in enumerate(old.root.entries):
         lines += _entry(target, template, old, entry, old.span(i))
     return "\n".join(_without_unused_functions(lines)) + "\n"

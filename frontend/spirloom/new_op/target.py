@@ -62,6 +62,11 @@ class Target:
         return self.spec_dir / f"{self.stem}.yaml"
 
     @property
+    def schema(self) -> Path:
+        """The JSON Schema of specs, for editors: the repository's, or a copy next to the spec."""
+        return (ROOT / "schema" if self.inside else self.spec_dir) / "spec.schema.json"
+
+    @property
     def reference(self) -> Path:
         """The path of the new reference module."""
         return self.spec_dir / f"{self.stem}.py"
