@@ -40,6 +40,8 @@ class Declared:
 
     def text(self, text: str) -> str:
         """The spec's comment for this operator."""
+        if not self.is_one_of_several:
+            return text
         return _Values(self.values, self.name).text(text, self.name.position)
 
     def named(self, error: SpecError) -> SpecError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spec_model.load.kernel_sets import with_kernel_sets
-from spec_model.load.loader import operators_of
+from spec_model.load.loader import EDITOR_COMMENT, operators_of
 from spec_model.templates import Directory, Templates
 from spec_model.yaml_reader import Mapping, SourceFile, read_text
 from spec_model.yaml_text import entry_text
@@ -16,8 +16,9 @@ def single_spec_text(source: SourceFile, name: str, templates: Templates) -> str
     (op,) = (op for op in operators_of(source) if op.name.text == name)
     spec, _ = with_kernel_sets(op.spec, op.name, templates)
     lines = read_text(source).splitlines()
-    opening = op.written.entries[0].key.position.line - 1
-    return "\n".join([*map(op.text, lines[:opening]), *_lines(lines, op.written, spec)]) + "\n"
+    opening = lines[: op.written.entries[0].key.position.line - 1]
+    comment = [op.text(line) for line in opening if not line.startswith(EDITOR_COMMENT)]
+    return "\n".join([*comment, *_lines(lines, op.written, spec)]) + "\n"
 
 
 def _lines(lines: list[str], written: Mapping, spec: Mapping) -> Iterator[str]:

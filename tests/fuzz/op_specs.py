@@ -27,6 +27,8 @@ _OURS = (
     "elementwise/clamp",
     "elementwise/add",
     "elementwise/where",
+    "elementwise/bitwise",
+    "gemm/addmm",
     "normalization/softmax",
     "reduction/cumsum",
     "data_movement/cat",

@@ -131,6 +131,14 @@ def test_names_are_unique(compare: Project) -> None:
     )
 
 
+def test_a_comment_of_one_operator_has_no_variables(project: Project) -> None:
+    project.spec("# y = a + alpha * b\n", "# $schema, for 5$\n")
+    library = project.load()
+    assert library.ops["aten.add.Tensor"].formula == "$schema, for 5$"
+    text = single_spec_text(library.specs[0], "add", library.templates)
+    assert text == (project.root / "op_specs/add.yaml").read_text()
+
+
 def test_an_empty_for(compare: Project) -> None:
     compare.write(FILE, SPEC[: SPEC.index("  gt:")] + "  {}\n" + SPEC[SPEC.index("op: test") :])
     compare.rejects(f"{FILE}:3:3: error: 'for' has no operator.")
