@@ -23,7 +23,7 @@ from spec_model.load.executorch import check_executorch, load_executorch
 from spec_model.load.kernel_sets import naming_uses, with_kernel_sets
 from spec_model.load.kernels import load_kernel
 from spec_model.load.onnx import check_onnx, load_onnx
-from spec_model.load.operands import builtin_packing_ops, link_packs
+from spec_model.load.operands import builtin_ops, link_packs
 from spec_model.load.operators import Declared, declared
 from spec_model.load.signature import Signature, load_signature
 from spec_model.load.traits import load_traits
@@ -321,7 +321,7 @@ def _builtin_packing_ops(ops: Sequence[Op]) -> dict[SourceFile, Op]:
         for operand in kernel.operands
         if operand.pack is not None
     )
-    specs = builtin_packing_ops()
+    specs = builtin_ops()
     templates = open_templates([BUILTIN_TEMPLATES])
     found = {}
     for name in dict.fromkeys(pack for pack in packs if pack not in known and pack in specs):

@@ -6,6 +6,7 @@ import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as Map
+from functools import cache
 from pathlib import Path
 
 from spec_model.errors import SpecError, one_of
@@ -21,6 +22,7 @@ from spec_model.templates import BUILTIN_SPECS, Directory
 from spec_model.vocabulary import MAX_BINDINGS, Access, DType, Storage
 from spec_model.yaml_reader import Mapping, Node, Scalar
 
+_OP = re.compile(r"^op: *(\S+)", re.MULTILINE)
 _KEYS = ("dtype", "storage", "access", "pack")
 _INTERMEDIATE_KEYS = ("of", "dtype")
 
@@ -256,10 +258,12 @@ _KINDS = {
 }
 
 
-def builtin_packing_ops() -> dict[str, Path]:
-    """The specs of Spirloom's own packing ops, by op name."""
+@cache
+def builtin_ops() -> dict[str, Path]:
+    """The specs of Spirloom's own ops, by op name: any of them can be a packing op."""
     specs = Directory(BUILTIN_SPECS, BUILTIN_SPECS.name).ending(".yaml")
-    return {f"spirloom.{spec.stem}": spec for spec in specs if spec.stem.startswith("pack_")}
+    found = ((_OP.search(spec.read_text(encoding="utf-8")), spec) for spec in specs)
+    return {match[1]: spec for match, spec in found if match is not None}
 
 
 def link_packs(kernel: Kernel, by_name: Map[str, Op]) -> Kernel:
@@ -276,8 +280,7 @@ def _link(operand: Operand, by_name: Map[str, Op]) -> Operand:
         return operand
     op = by_name.get(pack.op)
     if op is None:
-        own = {name for name in by_name if ".pack_" in name}
-        known = one_of(sorted(own | set(builtin_packing_ops())))
+        known = one_of(sorted(x for x in {*by_name, *builtin_ops()} if ".pack_" in x))
         message = f"Packing op '{pack.op}' is not one of: {known}."
         raise SpecError.at(pack.position, message)
     if len(pack.args) > len(op.args) or len(op.outputs) != 1:

@@ -141,7 +141,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "frontend/spirloom/pte": _TORCH,
     "frontend/spirloom/executorch": (*_TORCH, *_SEGMENTS),
     "frontend/spirloom/casegen": _CORE,
-    "frontend/spirloom/new_op": (*_CORE, "codegen/**"),
+    "frontend/spirloom/new_op": (*_CORE, "codegen/**", "frontend/spirloom/casegen"),
     "frontend/spirloom/commands": (ANY,),
     # Development tools and clients.
     "tools": ("spec_model/**", "codegen/**"),

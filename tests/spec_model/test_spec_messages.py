@@ -6,10 +6,11 @@ import pytest
 
 from spec_model.device_properties import DEVICE_PROPERTIES
 from spec_model.errors import one_of
-from spec_model.load.operands import builtin_packing_ops
+from spec_model.load.operands import builtin_ops
 from tests.codegen.small_project import Project
 
 ADD = "op_specs/add.yaml"
+PACKING_OPS = sorted(name for name in builtin_ops() if ".pack_" in name)
 
 # (text of the spec, its replacement, position, message)
 ERRORS = [
@@ -271,7 +272,7 @@ ERRORS = [
         "{alpha: alpha}",
         '{alpha: alpha}\n  tensors: {b: {pack: "spirloom.pack_x(b)"}}',
         "14:24",
-        f"Packing op 'spirloom.pack_x' is not one of: {one_of(builtin_packing_ops())}.",
+        f"Packing op 'spirloom.pack_x' is not one of: {one_of(PACKING_OPS)}.",
     ),
     (
         "{alpha: alpha}",

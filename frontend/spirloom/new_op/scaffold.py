@@ -14,6 +14,7 @@ from spec_model.json_schema import schema_text
 from spec_model.templates import BUILTIN_TEMPLATES, open_templates
 from spec_model.yaml_reader import Mapping, Scalar, SourceFile, read_yaml
 from spirloom.errors import ImportFailure
+from spirloom.new_op.reference_text import copied_reference
 from spirloom.new_op.spec_text import spec_text
 from spirloom.new_op.target import Target, general_kernel
 
@@ -47,7 +48,7 @@ def scaffold(target: Target, own_template: bool) -> Scaffold:
     shared = not own_template and _has_required_params(sidecar)
     template = target.like_template.name if shared else target.template.name
     files = {target.spec: spec_text(target, template)}
-    files[target.reference] = _reference(target, None if shared else target.template)
+    files[target.reference] = _reference(target)
     if not shared:
         own_sidecar = target.template_dir / f"{target.stem}.yaml"
         files[target.template] = _template(target, own_sidecar)
@@ -84,17 +85,20 @@ def write(files: Map[Path, str]) -> None:
         raise ImportFailure(f"Cannot write {error.filename}: {error.strerror}.") from error
 
 
-def _reference(target: Target, template: Path | None) -> str:
+def _reference(target: Target) -> str:
     arrays = ", ".join(["Array"] * len(target.like.outputs))
+    copied = copied_reference(target.like.reference, target.stem)
     return _filled(
         "reference.py.in",
         op=target.op,
+        like=target.like.name,
         name=target.stem,
         parameters="".join(f"\n    {arg.name}: {_type(arg)}," for arg in target.args) + "\n",
         result=arrays if len(target.like.outputs) == 1 else f"tuple[{arrays}]",
-        reference=target.shown(target.reference),
-        spec=target.shown(target.spec),
-        template_note=f" and {target.shown(template)}" if template else "",
+        imports=copied.imports,
+        definitions=copied.definitions,
+        absent="".join(f"    {name} = None\n" for name in sorted(target.left_out)),
+        value=copied.result,
     )
 
 

@@ -20,6 +20,7 @@ from spec_model.yaml_reader import (
     Scalar,
     Sequence,
 )
+from spirloom.casegen.runs import run_of
 from spirloom.new_op.target import Target, general_kernel
 
 _FUNCTION = re.compile(r"  (\w+)\([^()]*\)")
@@ -77,7 +78,7 @@ def _entry(target: Target, template: str, old: _Spec, entry: Entry, span: range)
         case "overloads" | "executorch" | "onnx", _:
             pass  # names of the old operator
         case "reference", _:
-            yield f"# TODO: write {target.stem}.py, or a NumPy expression here"
+            yield f"# TODO: adapt {target.stem}.py, or write a NumPy expression here"
             yield f"reference: {target.stem}.{target.stem}"
         case "kernel", Mapping() as kernel:
             yield from _kernel(template, old, kernel, range(span.start + 1, span.stop))
@@ -175,8 +176,16 @@ def _items(target: Target, old: _Spec, items: Sequence, end: int) -> Iterator[st
 
 
 def _is_for_others(target: Target, item: Node) -> bool:
-    """Whether a case has a kernel, or a case or check has an omitted argument."""
-    if isinstance(item, Mapping):
-        return any(item.get(name) is not None for name in ("kernel", *target.left_out))
-    assert isinstance(item, Scalar)
-    return not target.left_out.isdisjoint(re.findall(r"\w+", item.text))
+    """Whether a case has a kernel, or only other kernels compute it, or a case or check has an
+    omitted argument.
+    """
+    if isinstance(item, Scalar):
+        return not target.left_out.isdisjoint(re.findall(r"\w+", item.text))
+    assert isinstance(item, Mapping)
+    if any(item.get(name) is not None for name in ("kernel", *target.left_out)):
+        return True
+    op = target.like
+    variants = op.variants_of(general_kernel(op))
+    line = item.position.line
+    cases = [case for case in op.tests if case.position.line == line and not case.shared]
+    return not any(run_of(op, "", case, variant) for case in cases for variant in variants)
