@@ -13,7 +13,8 @@ import pytest
 from tests.codegen import small_project
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-_RUNTIME = ["base/error", "base/text", "base/types", "base/status", "pack/byte_reader"]
+_RUNTIME = ["base/error", "base/text", "base/types", "base/status"]
+_RUNTIME += ["pack/byte_reader", "pack/device_properties"]
 _RUNTIME += ["ops/call_formulas", "ops/op_check", "ops/op_reader", "ops/registry_reader"]
 
 
