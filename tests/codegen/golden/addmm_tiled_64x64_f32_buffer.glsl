@@ -67,6 +67,7 @@ void main() {
   int left_stage = 0 * 544;
   int right_stage = 0 * 512;
   for (int k = 0; k < own_depth; k += 16) {
+    
     [[unroll]] for (int s = 0; s < 4; s++) {
       left_tile[left_stage + (left_k + s) * 17 + lane / 16 + 0][lane / 4 % 4] = left0[s];
       left_tile[left_stage + (left_k + s) * 17 + lane / 16 + 8][lane / 4 % 4] = left1[s];
@@ -107,6 +108,7 @@ void main() {
   sums[5] = sum5_0;
   sums[6] = sum6_0;
   sums[7] = sum7_0;
+  
   for (int i = 0; i < 8; i++) {
     vec4 v = sums[i];
     int y_row = row + i % 8 / 4 * 32 + row_vec4 * 4 + i % 4;

@@ -16,5 +16,6 @@ void main() {
   int plane = sizes.z * sizes.w;
   int first = dense_index(nchw, sizes);
   vec4 x = x_texel(texel_coord(nchw, sizes));
+  
   for (int lane = 0; lane < channels; lane++) y_store(first + lane * plane, convert(x[lane]));
 }

@@ -11,8 +11,8 @@ void main() {
   row *= 1;
   int steps = depth / STEP;
   int word_index = min(column, (columns + 31) / 32 * 32 - 1) / 32 * steps * 32 + column % 32;
-  int second = min(column, columns - 1) + columns;
-  int second_word_index = second / 32 * steps * 32 + second % 32;
+  IF_GATED(int second = min(column, columns - 1) + columns;)
+  IF_GATED(int second_word_index = second / 32 * steps * 32 + second % 32;)
   int row0 = min(row + 0, row_count - 1) * depth / 4 + cluster_lane() % 8;
   float sum0 = 0.0;
   float sum1 = 0.0;

@@ -344,19 +344,21 @@ void store(ivec3 pixel, int channel, vec4 value) {
   value = finish4(value, first + min(ivec4(0, 1, 2, 3), ivec4(channels - 1)) * plane);
   for (int lane = 0; lane < channels; lane++) y_store(first + lane * plane, value[lane]);
 }
+#define TAP_INPUT(step) vec4(x_load(x0 + step), x_load(x1 + step), x_load(x2 + step), x_load(x3 + step))
+#define TAP_MASKED(v) mix(vec4(0.0), v, inside)
     for (int c = 0; c < group_in; c += 4) {
       int step0 = min(c + 0, group_in - 1) * x_stride;
-      vec4 v0 = vec4(x_load(x0 + step0), x_load(x1 + step0), x_load(x2 + step0), x_load(x3 + step0));
-      v0 = c + 0 < group_in ? mix(vec4(0.0), v0, inside) : vec4(0.0);
+      vec4 v0 = TAP_INPUT(step0);
+      v0 = c + 0 < group_in ? TAP_MASKED(v0) : vec4(0.0);
       int step1 = min(c + 1, group_in - 1) * x_stride;
-      vec4 v1 = vec4(x_load(x0 + step1), x_load(x1 + step1), x_load(x2 + step1), x_load(x3 + step1));
-      v1 = c + 1 < group_in ? mix(vec4(0.0), v1, inside) : vec4(0.0);
+      vec4 v1 = TAP_INPUT(step1);
+      v1 = c + 1 < group_in ? TAP_MASKED(v1) : vec4(0.0);
       int step2 = min(c + 2, group_in - 1) * x_stride;
-      vec4 v2 = vec4(x_load(x0 + step2), x_load(x1 + step2), x_load(x2 + step2), x_load(x3 + step2));
-      v2 = c + 2 < group_in ? mix(vec4(0.0), v2, inside) : vec4(0.0);
+      vec4 v2 = TAP_INPUT(step2);
+      v2 = c + 2 < group_in ? TAP_MASKED(v2) : vec4(0.0);
       int step3 = min(c + 3, group_in - 1) * x_stride;
-      vec4 v3 = vec4(x_load(x0 + step3), x_load(x1 + step3), x_load(x2 + step3), x_load(x3 + step3));
-      v3 = c + 3 < group_in ? mix(vec4(0.0), v3, inside) : vec4(0.0);
+      vec4 v3 = TAP_INPUT(step3);
+      v3 = c + 3 < group_in ? TAP_MASKED(v3) : vec4(0.0);
       vec4 weights0 = weight_load4(w0 + c);
       vec4 weights2 = weight_load4(w2 + c);
       vec4 weights4 = weight_load4(w4 + c);
