@@ -21,6 +21,20 @@ class InvalidInputError(Exception):
 
 def pack_modules(data: bytes, source: str) -> Iterator[tuple[bytes, list[str]]]:
     """Each module of a pack, with the ids of its variants. `source` names the pack in errors."""
+    for at, what, names in _modules(data, source):
+        yield _module(data, at, what), names
+
+
+def module_of(data: bytes, variant: str, source: str) -> bytes | None:
+    """The module of a variant; None if the pack does not have the variant."""
+    for at, what, names in _modules(data, source):
+        if variant in names:
+            return _module(data, at, what)
+    return None
+
+
+def _modules(data: bytes, source: str) -> Iterator[tuple[int, str, list[str]]]:
+    """Of each module the offset of its row, its name in errors, and the ids of its variants."""
     if len(data) < _HEADER.size or data[:4] != PACK_MAGIC:
         raise InvalidInputError(f"{source} is not a shader pack: it does not begin with 'SLPK'.")
     _, version, _, _, variants, modules, variants_at, modules_at, strings_at, *_ = (
@@ -38,18 +52,16 @@ def pack_modules(data: bytes, source: str) -> Iterator[tuple[bytes, list[str]]]:
             begin = strings_at + name
             names[module].append(data[begin : data.index(b"\0", begin)].decode())
         for i in range(modules):
-            yield _module(data, modules_at + i * _MODULE.size, f"Module {i} of {source}"), names[i]
+            yield modules_at + i * _MODULE.size, f"Module {i} of {source}", names[i]
     except (struct.error, ValueError) as error:
         raise InvalidInputError(f"{source} is a damaged shader pack: {error}.") from None
 
 
-def module_of(data: bytes, variant: str, source: str) -> bytes | None:
-    """The module of a variant; None if the pack does not have the variant."""
-    return next((code for code, names in pack_modules(data, source) if variant in names), None)
-
-
 def _module(data: bytes, at: int, what: str) -> bytes:
-    offset, size, raw_size, codec, _ = _MODULE.unpack_from(data, at)
+    try:
+        offset, size, raw_size, codec, _ = _MODULE.unpack_from(data, at)
+    except struct.error as error:
+        raise InvalidInputError(f"{what} is damaged: {error}.") from None
     code = data[offset : offset + size]
     if codec == _CODEC_ZSTD:
         return _decompressed(code, raw_size, what)
@@ -64,7 +76,7 @@ def _decompressed(data: bytes, size: int, what: str) -> bytes:
     except ImportError:
         raise InvalidInputError(
             f"{what} is compressed, and Python's zstandard is missing. Install "
-            "python3-zstandard, or read a pack that is built without COMPRESS."
+            "python3-zstandard or zstandard of PyPI, or read a pack that is built without COMPRESS."
         ) from None
     try:
         return bytes(zstandard.ZstdDecompressor().decompress(data, max_output_size=size))
