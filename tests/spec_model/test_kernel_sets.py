@@ -85,7 +85,7 @@ def test_the_prefix_of_names(sums: Project) -> None:
     assert names(sums) == ["plus_wide", "plus_wide_f16", "plus_naive"]
 
 
-def test_other_kernels_beside_a_set(sums: Project) -> None:
+def test_a_set_among_other_kernels(sums: Project) -> None:
     own = "template: binary.glsl.j2\n    dtypes: [i32]\n    params: {expr: a}\n"
     sums.spec("kernels:\n", f"kernels:\n  - {own}")
     sums.spec("alpha: alpha}\n", f"alpha: alpha}}\n  - name: add_last\n    {own}")
