@@ -24,7 +24,7 @@ from spec_model.templates import BUILTIN_SPECS, BUILTIN_TEMPLATES, Templates
 from spec_model.vocabulary import Access
 from spec_model.yaml_reader import SourceFile, read_text
 
-COMMAND = "python3 -m codegen headers --write"
+COMMAND = "python3 -m codegen headers --write --spec-dir DIR"
 _WIDTH = 100
 _SPEC = "spec "
 _KEYS = ("Bindings", "Push", "Constants")

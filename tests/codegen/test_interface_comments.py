@@ -57,7 +57,7 @@ def test_stale_lines(commented: Project, old: str, new: str, line: int) -> None:
         f"{TEMPLATE}:{line}:1: error: The comment does not list what the specs of the template "
         f"declare. Replace '{' '.join(wrong.split())}' by 'Bindings: a, b, y (out) Push: int n "
         "(binary.yaml); float alpha (spec add.yaml)', with `./dev update` or `python3 -m codegen "
-        "headers --write`."
+        "headers --write --spec-dir DIR`."
     ):
         check_interfaces(commented.load())
     assert len(write_interfaces(commented.load())) == 1
