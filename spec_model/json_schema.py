@@ -12,6 +12,7 @@ from typing import Any
 from spec_model.load.defaults import KERNEL_KEYS, SIDECAR_KEYS, SPEC_KEYS
 from spec_model.load.kernel_sets import USE_KEYS
 from spec_model.load.loader import OPERATOR_KEYS
+from spec_model.traits import Trait
 from spec_model.vocabulary import DTYPE_GROUPS, STORAGE_GROUPS, Access, Capability, DType, Storage
 
 Schema = Mapping[str, Any]
@@ -111,6 +112,11 @@ _OPERATOR: dict[str, tuple[Schema, str]] = {
     "op": (_TEXT, "PyTorch's name (aten.add.Tensor) or Spirloom's (spirloom.copy)."),
     "overloads": (_NAMES, "Further PyTorch overloads that bind to the operator."),
     "executorch": (_list({"type": ["string", "object"]}), "Names in ExecuTorch's delegates."),
+    "onnx": ({}, "The ONNX operators that import as this one."),
+    "traits": (
+        _list({"anyOf": [{"enum": list(Trait)}, {"type": "object"}]}),
+        "What importers and graph passes may assume about the operator.",
+    ),
     "args": (_map(_TEXT), "Name → TYPE or TYPE = DEFAULT."),
     "let": (_map(_EXPR), "Name, or NAME(PARAMETERS), → expression."),
     "checks": (_list(_EXPR), "Conditions of a valid call."),

@@ -76,9 +76,10 @@ def test_a_view_of_a_buffer_has_no_kernel(library: Library) -> None:
     assert "view_f32_buffer" not in kept(library, "view", dtypes=["f32"])
 
 
-def test_f16_has_f32_only_at_inputs_and_outputs(library: Library) -> None:
+def test_f16_has_f32_only_at_inputs_outputs_and_in_partial_results(library: Library) -> None:
+    partial = ("cumprod_split_f16", "cumsum_split_f16", "partial_reduce_f16")
     two = kept(library, dtypes=["f16"], storages=["buffer", "texture3d"])
-    assert [id for id in two if "f32" in id] == [
+    assert [id for id in two if "f32" in id and not id.startswith(partial)] == [
         "copy_f32_buffer_texture3d",
         "copy_f32_texture3d_buffer",
         *(
@@ -89,7 +90,7 @@ def test_f16_has_f32_only_at_inputs_and_outputs(library: Library) -> None:
         ),
     ]
     buffers = kept(library, dtypes=["f16"], storages=["buffer"])
-    assert [id for id in buffers if "f32" in id] == [
+    assert [id for id in buffers if "f32" in id and not id.startswith(partial)] == [
         "to_copy_f16_buffer_f32_buffer",
         "to_copy_f32_buffer_f16_buffer",
     ]

@@ -43,7 +43,7 @@ ERRORS = [
         "10:3",
         "Key 'grids' is unknown in a kernel; known keys "
         "are: name, template, extends, when, prefer, loop_iterations, long_loops, dtypes, "
-        "storages, unsupported_storage, axes, where, auto_inserted, tensors, optional_args, "
+        "storages, unsupported_storage, axes, where, auto_inserted, tensors, intermediates, optional_args, "
         "params, push, "
         "constants, workgroup, grid, repeat, concat_offset, needs, portable, test_only.",
     ),
