@@ -7,6 +7,11 @@
 #include <cmath>
 #include <limits>
 #include <ostream>
+#include <string_view>
+#include <vector>
+
+#include "runtime/ops/formula_check.h"
+#include "runtime/ops/formula_eval.h"
 
 namespace spirloom::ops {
 
@@ -279,6 +284,32 @@ TEST(Eval, Bits) {
   EXPECT_FAILS(eval.IntBits(-(int64_t{1} << 31) - 1), "The value -2147483649 does not fit int32.");
   EXPECT_EQ(Eval::FloatBits(0.5), 0x3f000000U);
   EXPECT_EQ(Eval::FloatBits(1e300), 0x7f800000U);  // infinite
+}
+
+// The formula of a device property.
+std::vector<std::byte> PropertyFormula(std::string_view name) {
+  std::vector<std::byte> bytes = {static_cast<std::byte>(Opcode::kDevice),
+                                  static_cast<std::byte>(name.size())};
+  for (const char c : name) bytes.push_back(static_cast<std::byte>(c));
+  bytes.push_back(std::byte{0});
+  return bytes;
+}
+
+TEST(DeviceProperties, HaveTheirNamesInFormulas) {
+  DeviceProperties device;
+  device.cores = 7;
+  device.is_cpu = true;
+  Eval eval;
+  const Call call;
+  FormulaEvaluator evaluator(eval, {}, call, device);
+  for (const auto& [name, value] : {std::pair{"cores", 7}, {"is_cpu", 1}, {"integrated", 0}}) {
+    const std::vector<std::byte> formula = PropertyFormula(name);
+    EXPECT_TRUE(CheckFormula(formula, {}).ok()) << name;
+    EXPECT_EQ(evaluator.Int(formula), value) << name;
+  }
+  const std::vector<std::byte> unknown = PropertyFormula("speed");
+  EXPECT_EQ(CheckFormula(unknown, {}).status().message(),
+            "Byte 8 of a formula: device property 'speed' is unknown.");
 }
 
 }  // namespace
