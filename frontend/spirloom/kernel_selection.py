@@ -121,4 +121,7 @@ def _choice(call: dict[str, Any]) -> Choice:
 
 
 def _dispatch(members: dict[str, Any]) -> Dispatch:
-    return Dispatch(**{k: tuple(v) if isinstance(v, list) else v for k, v in members.items()})
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in members.items()
+    }
+    return Dispatch(**values)
