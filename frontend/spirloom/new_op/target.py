@@ -14,6 +14,7 @@ from spec_model.errors import Position
 from spec_model.load.signature import load_arg
 from spec_model.load.single_spec import single_spec_text
 from spec_model.templates import BUILTIN_SPECS, BUILTIN_TEMPLATES, ROOT
+from spec_model.vocabulary import Storage
 from spec_model.yaml_reader import Entry, Scalar
 from spirloom.errors import ImportFailure
 
@@ -192,13 +193,15 @@ def _template_file(op: Op, libraries: Iterable[Library]) -> Path:
 
 
 def general_kernel(op: Op) -> Kernel:
-    """The kernel for all calls on all devices. Ties: the one with most variants, then most float
-    variants.
+    """The kernel for all calls on all devices. Ties: one for buffers, then the one with most
+    variants, then most float variants.
     """
 
-    def worth(kernel: Kernel) -> tuple[bool, int, int]:
+    def worth(kernel: Kernel) -> tuple[bool, bool, int, int]:
         variants = op.variants_of(kernel)
         floats = sum(variant.dtype.is_float for variant in variants)
-        return (kernel.when is None and kernel.prefer is None, len(variants), floats)
+        in_buffers = any(variant.storage is Storage.BUFFER for variant in variants)
+        is_general = kernel.when is None and kernel.prefer is None
+        return (is_general, in_buffers, len(variants), floats)
 
     return max(reversed(op.kernels), key=worth)
