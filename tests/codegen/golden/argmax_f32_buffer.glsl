@@ -44,10 +44,12 @@ IndexedValue best_of(IndexedValue v) {
 int value(int i) {
   int within = unravel(i, inner);
   int first = i * count * inner + within;
-  IndexedValue best = IndexedValue(x_flat(first + lane_start() * inner, IVEC4(x_sizes)), lane_start());
+  int index = lane_start();
+  IndexedValue best = IndexedValue(x_flat(first + index * inner, IVEC4(x_sizes)), index);
   for (int k = lane_start() + lane_stride(); k < count; k += lane_stride()) {
-    TYPE v = x_flat(first + k * inner, IVEC4(x_sizes));
-    if (precedes(v, best.v)) best = IndexedValue(v, k);
+    index = k;
+    TYPE v = x_flat(first + index * inner, IVEC4(x_sizes));
+    if (precedes(v, best.v)) best = IndexedValue(v, index);
   }
   best = best_of(best);
   return best.index;

@@ -4,7 +4,6 @@
 #extension GL_GOOGLE_cpp_style_line_directive : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 
-
 void main() {
   ivec4 sizes = IVEC4(y_sizes);
   int plane = sizes.z * sizes.w;

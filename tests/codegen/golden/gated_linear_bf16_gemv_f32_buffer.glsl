@@ -4,7 +4,22 @@
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
 shared float partial[512];  // [row][column of the lane][lane]
+#define ZeroPoint float
+#define ZERO_POINT(g) zero_point_of(g)
+#define FACTOR(scale, g) scales_unpack(scale, g)
+#define STORE_NORMALIZED(i, low, high) \
+  normalized_row[2 * i] = low; \
+  normalized_row[2 * i + 1] = high;
+// The normalized row replaces x.
 shared vec4 normalized_row[RMS_NORM_VEC4S];
+#define ROW_LOAD_F16(row, i) (HAS_RMS_NORM ? normalized_row[i] : X_LOAD_F16(row + i))
+#define ROW_LOAD8(row, i, low, high) \
+  if (HAS_RMS_NORM) { \
+    low = normalized_row[2 * i]; \
+    high = normalized_row[2 * i + 1]; \
+  } else { \
+    x_load8(row + i, low, high); \
+  }
 
 // Weight row of the invocation's column `c`.
 int column_of(int first, int c) {
@@ -66,21 +81,19 @@ void main() {
     if (lane + 0 < depth / 8) {
       vec4 low = low0 * low_norm0 * scale;
       vec4 high = high0 * high_norm0 * scale;
-      normalized_row[2 * vec8_index0] = low;
-      normalized_row[2 * vec8_index0 + 1] = high;
+      STORE_NORMALIZED(vec8_index0, low, high)
     }
     if (lane + 256 < depth / 8) {
       vec4 low = low1 * low_norm1 * scale;
       vec4 high = high1 * high_norm1 * scale;
-      normalized_row[2 * vec8_index1] = low;
-      normalized_row[2 * vec8_index1 + 1] = high;
+      STORE_NORMALIZED(vec8_index1, low, high)
     }
     barrier();
   }
   for (int step = lane / 16; step < steps; step += 16) {
-    float zero0 = zero_point_of(group0);
+    ZeroPoint zero0 = ZERO_POINT(group0);
     float dot00 = 0.0;
-    float zero1 = zero_point_of(group1);
+    ZeroPoint zero1 = ZERO_POINT(group1);
     float dot01 = 0.0;
     float x_sum0 = 0.0;  // sum of x, for the offsets
     {
@@ -90,12 +103,7 @@ void main() {
       vec4 high1 = unpack_values(words1, 2 * 0 + 1, zero1);
       vec4 x_low, x_high;
       int vec8_index = step * (STEP / 8) + 0;
-      if (HAS_RMS_NORM) {
-        x_low = normalized_row[2 * vec8_index];
-        x_high = normalized_row[2 * vec8_index + 1];
-      } else {
-        x_load8(row0 + vec8_index, x_low, x_high);
-      }
+      ROW_LOAD8(row0, vec8_index, x_low, x_high)
       if (HAS_OFFSETS) x_sum0 += dot(x_low, vec4(1.0)) + dot(x_high, vec4(1.0));
       // Scalar fma, one instruction each; dot() of four and its addition take five.
       [[unroll]] for (int e = 0; e < 4; e++) dot00 += x_low[e] * low0[e];
@@ -104,10 +112,10 @@ void main() {
       [[unroll]] for (int e = 0; e < 4; e++) dot01 += x_high[e] * high1[e];
     }
 
-    float factor0 = scales_unpack(scale0, group0);
+    float factor0 = FACTOR(scale0, group0);
     sum00 += factor0 * dot00;
     if (HAS_OFFSETS) sum00 += offset_of(group0) * x_sum0;
-    float factor1 = scales_unpack(scale1, group1);
+    float factor1 = FACTOR(scale1, group1);
     sum01 += factor1 * dot01;
     if (HAS_OFFSETS) sum01 += offset_of(group1) * x_sum0;
   if (step + 16 < steps) {

@@ -5,6 +5,10 @@
 #extension GL_GOOGLE_cpp_style_line_directive : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 
+// Statements of gated layers, and of layers with a fused RMS norm.
+#define IF_GATED(statement) statement
+#define IF_RMS_NORM(statement) statement
+
 void main() {
   int row = cluster_index();
   int column = unravel(row, (columns + 7) / 8) * 8 + cluster_lane();
@@ -71,27 +75,27 @@ void main() {
     if (HAS_OFFSETS) second_scale = 1.0;  // offsets are already added, once for all rows
     {
       vec4 x = x_load4(row0 + step * 8);
-      if (HAS_RMS_NORM) x *= row_scale * rms_weight_load4(cluster_lane() % 8 + step * 8);
+      IF_RMS_NORM(if (HAS_RMS_NORM) x *= row_scale * rms_weight_load4(cluster_lane() % 8 + step * 8);)
       float partial = 0.0;
-      float second_partial = 0.0;
+      IF_GATED(float second_partial = 0.0;)
       partial += dot(from_lane(x, 0), vec4s0);
-      second_partial += dot(from_lane(x, 0), second_vec4s0);
+      IF_GATED(second_partial += dot(from_lane(x, 0), second_vec4s0);)
       partial += dot(from_lane(x, 1), vec4s1);
-      second_partial += dot(from_lane(x, 1), second_vec4s1);
+      IF_GATED(second_partial += dot(from_lane(x, 1), second_vec4s1);)
       partial += dot(from_lane(x, 2), vec4s2);
-      second_partial += dot(from_lane(x, 2), second_vec4s2);
+      IF_GATED(second_partial += dot(from_lane(x, 2), second_vec4s2);)
       partial += dot(from_lane(x, 3), vec4s3);
-      second_partial += dot(from_lane(x, 3), second_vec4s3);
+      IF_GATED(second_partial += dot(from_lane(x, 3), second_vec4s3);)
       partial += dot(from_lane(x, 4), vec4s4);
-      second_partial += dot(from_lane(x, 4), second_vec4s4);
+      IF_GATED(second_partial += dot(from_lane(x, 4), second_vec4s4);)
       partial += dot(from_lane(x, 5), vec4s5);
-      second_partial += dot(from_lane(x, 5), second_vec4s5);
+      IF_GATED(second_partial += dot(from_lane(x, 5), second_vec4s5);)
       partial += dot(from_lane(x, 6), vec4s6);
-      second_partial += dot(from_lane(x, 6), second_vec4s6);
+      IF_GATED(second_partial += dot(from_lane(x, 6), second_vec4s6);)
       partial += dot(from_lane(x, 7), vec4s7);
-      second_partial += dot(from_lane(x, 7), second_vec4s7);
+      IF_GATED(second_partial += dot(from_lane(x, 7), second_vec4s7);)
       sum0 += scale * partial;
-      sum1 += second_scale * second_partial;
+      IF_GATED(sum1 += second_scale * second_partial;)
     }
   }
   if (column >= columns) return;

@@ -1,0 +1,57 @@
+#version 450
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+
+#define TYPE float
+
+bool precedes(TYPE v, TYPE best) {
+  if (isnan(best)) return false;
+  if (isnan(v)) return true;
+  return v > best;
+}
+
+struct IndexedValue {
+  TYPE v;
+  int index;
+};
+
+IndexedValue better(IndexedValue a, IndexedValue b) {
+  return precedes(b.v, a.v) || !precedes(a.v, b.v) && b.index < a.index ? b : a;
+}
+shared IndexedValue best_of_partial[LANES];
+
+IndexedValue best_of(IndexedValue v) {
+  if (COOPERATIVE) {
+  int local_index = int(gl_LocalInvocationID.x);
+  barrier();
+  best_of_partial[local_index] = v;
+  barrier();
+  for (int distance = LANES / 2; distance > 0; distance /= 2) {
+    if (local_index < distance) {
+      IndexedValue a = best_of_partial[local_index];
+      IndexedValue b = best_of_partial[local_index + distance];
+      best_of_partial[local_index] = better(a, b);
+    }
+    barrier();
+  }
+  v = best_of_partial[0];
+
+  }
+  return v;
+}
+
+int value(int i) {
+  int within = unravel(i, inner);
+  int first = i * count * inner + within;
+  int index = candidates_load((i * splits + min(lane_start(), splits - 1)) * inner + within);
+  IndexedValue best = IndexedValue(x_flat(first + index * inner, IVEC4(x_sizes)), index);
+  for (int k = lane_start() + lane_stride(); k < splits; k += lane_stride()) {
+    index = candidates_load((i * splits + k) * inner + within);
+    TYPE v = x_flat(first + index * inner, IVEC4(x_sizes));
+    if (precedes(v, best.v)) best = IndexedValue(v, index);
+  }
+  best = best_of(best);
+  return best.index;
+}
+
