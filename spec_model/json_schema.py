@@ -88,6 +88,10 @@ _KERNEL: dict[str, tuple[Schema, str]] = {
     "where": (_EXPR, "Which combinations of axis values exist."),
     "auto_inserted": (_EXPR, "Variants for calls that the runtime or the importer inserts."),
     "tensors": (_map(_or_none(_TENSOR)), "Overrides of bound tensors; none: unbound."),
+    "intermediates": (
+        _map(_typed({"type": "object"})),
+        "Buffers that other operators compute before the kernel runs: of, a call, and dtype.",
+    ),
     "optional_args": (_NAMES, "The optional arguments that the kernel supports."),
     "params": (_typed({"type": "object"}), "Values for the template's variables."),
     "push": (_map(_EXPR), "Push constants, in order."),

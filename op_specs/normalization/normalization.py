@@ -83,7 +83,7 @@ def local_response_norm(
 
 def row_moments(x: Array, count: int, splits: int) -> Array:
     """Mean and sum of squared deviations of each part of each row."""
-    length = -(-(-(-count // splits)) // 4) * 4
+    length = (-(-count // splits) + 3) // 4 * 4
     moments = np.zeros((x.size // count, splits, 2))
     for row, values in enumerate(x.reshape(-1, count)):
         for part in range(splits):

@@ -107,8 +107,9 @@ std::span<const pack::VariantRow> OpIndex::VariantsOf(const OpEntry& entry,
                                                       const KernelInfo& kernel) const {
   const std::span<const pack::VariantRow> rows = libraries_[entry.library].pack.variants();
   const auto kernel_of = [](const pack::VariantRow& row) { return row.key >> 32; };
-  const auto found = std::ranges::equal_range(rows, uint64_t{kernel.index}, {}, kernel_of);
-  return {found.begin(), found.end()};
+  const uint64_t index = kernel.index;
+  return {std::ranges::lower_bound(rows, index, {}, kernel_of),
+          std::ranges::upper_bound(rows, index, {}, kernel_of)};
 }
 
 DType KeyDType(uint64_t key) { return static_cast<DType>(Axis(key, 0)); }

@@ -95,7 +95,7 @@ TEST_F(CArgumentsTest, SizesBeyondTheMaximumOnRequest) {
   const int64_t four = 4;
   const spirloom_shape shape{&four, 1};
   spirloom_model_options options = SPIRLOOM_INIT(spirloom_model_options);
-  for (const uint64_t allowed : {0, 1}) {
+  for (const uint64_t allowed : {uint64_t{0}, uint64_t{1}}) {
     options.allow_exceeding_max = allowed;
     const OwnedModel model = LoadModel(runtime_, graph, &options);
     EXPECT_EQ(Call(spirloom_model_resize, model.get(), &shape, size_t{1}).status,

@@ -43,8 +43,8 @@ ERRORS = [
         "10:3",
         "Key 'grids' is unknown in a kernel; known keys "
         "are: name, template, extends, when, prefer, loop_iterations, long_loops, dtypes, "
-        "storages, unsupported_storage, axes, where, auto_inserted, tensors, intermediates, optional_args, "
-        "params, push, "
+        "storages, unsupported_storage, axes, where, auto_inserted, tensors, intermediates, "
+        "optional_args, params, push, "
         "constants, workgroup, grid, repeat, concat_offset, needs, portable, test_only.",
     ),
     ("kernel:", "kernels:", "10:3", "A list is expected for 'kernels', not a map."),
@@ -396,8 +396,8 @@ def test_errors_of_all_specs_are_reported_at_once(project: Project) -> None:
         f"{ADD}:11:12: error: DType 'f64' is not one of: f32, f16, i32, i8, u8, b8, floats, ints, "
         "numbers, all.",
         "op_specs/plus.yaml:2:1: error: Key 'operator' is unknown in a spec; known keys are: op, "
-        "overloads, executorch, onnx, traits, args, let, checks, outputs, view_of, "
-        "view_offset, in_place, fused_from, kernel, kernels, reference, tests, domain, tolerance, for.",
+        "overloads, executorch, onnx, traits, args, let, checks, outputs, view_of, view_offset, "
+        "in_place, fused_from, kernel, kernels, reference, tests, domain, tolerance, for.",
     ):
         project.load()
 

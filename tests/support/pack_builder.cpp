@@ -20,8 +20,11 @@ std::string Integer(size_t value) { return std::string(1, static_cast<char>(valu
 std::string Text(const std::string& value) { return Integer(value.size()) + value + '\0'; }
 
 std::string Packed(const PackedOperand& operand) {
-  std::string text = Text(operand.name) + Integer(operand.output ? 1 : 0) + Integer(operand.index) +
-                     Integer(static_cast<size_t>(operand.access)) +
+  std::string text = Text(operand.name) +
+                     Integer(operand.intermediate ? 2
+                             : operand.output     ? 1
+                                                  : 0) +
+                     Integer(operand.index) + Integer(static_cast<size_t>(operand.access)) +
                      Integer(static_cast<size_t>(operand.storage)) + Integer(0) +
                      Text(operand.pack_op);
   if (operand.pack_op.empty()) return text;

@@ -49,6 +49,7 @@ struct PackedOperand {
   ops::Access access = ops::Access::kRead;
   Storage storage = Storage::kAuto;
   std::string pack_op = {};  // applied to the tensor
+  bool intermediate = false;
 };
 struct PackedKernel {
   std::string name;

@@ -170,14 +170,15 @@ def _replaced(line: str, value: object, text: str) -> str:
 def _items(target: Target, old: _Spec, items: Sequence, end: int) -> Iterator[str]:
     """The items of a list, without those for other kernels."""
     starts = [item.position.line - 1 for item in items.items]
-    for item, first, stop in zip(items.items, starts, [*starts[1:], end], strict=True):
-        if not _is_for_others(target, item):
+    spans = zip(items.items, starts, [*starts[1:], end], strict=True)
+    for index, (item, first, stop) in enumerate(spans):
+        if not _is_for_others(target, item, index):
             yield from (line for _, line in old.text(range(first, stop)))
 
 
-def _is_for_others(target: Target, item: Node) -> bool:
+def _is_for_others(target: Target, item: Node, index: int) -> bool:
     """Whether a case has a kernel, or only other kernels compute it, or a case or check has an
-    omitted argument.
+    omitted argument. `index`: of the case among those of the spec.
     """
     if isinstance(item, Scalar):
         return not target.left_out.isdisjoint(re.findall(r"\w+", item.text))
@@ -186,6 +187,5 @@ def _is_for_others(target: Target, item: Node) -> bool:
         return True
     op = target.like
     variants = op.variants_of(general_kernel(op))
-    line = item.position.line
-    cases = [case for case in op.tests if case.position.line == line and not case.shared]
-    return not any(run_of(op, "", case, variant) for case in cases for variant in variants)
+    case = [case for case in op.tests if not case.shared][index]
+    return not any(run_of(op, "", case, variant) for variant in variants)

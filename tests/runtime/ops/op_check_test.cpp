@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <functional>
 
 #include "runtime/ops/formula_check.h"
 #include "runtime/ops/op_index.h"
@@ -98,6 +99,26 @@ TEST(CheckOp, AnUpdatedArgumentIsBoundAsTheOutput) {
   op.updates = {1};
   op.view_of = 1;
   EXPECT_THAT(ErrorOf(op), StartsWith("A view must not update an argument."));
+}
+
+TEST(CheckOp, AnIntermediateIsABufferThatAnOpComputes) {
+  PackedOp op = ValidOp();
+  PackedOperand moments{
+      .name = "m", .storage = Storage::kBuffer, .pack_op = "test.pack", .intermediate = true};
+  op.kernels[0].operands.push_back(moments);
+  EXPECT_TRUE(Open({{op, ValidOp("test.pack")}}).ok());
+  for (const auto& change : std::vector<std::function<void(PackedOperand&)>>{
+           [](PackedOperand& m) { m.pack_op.clear(); },
+           [](PackedOperand& m) { m.storage = Storage::kAuto; },
+           [](PackedOperand& m) { m.access = Access::kWrite; }}) {
+    PackedOperand changed = moments;
+    change(changed);
+    op.kernels[0].operands.back() = changed;
+    EXPECT_THAT(ErrorOf(op), StartsWith("Operand 'm' is an intermediate; it must be a buffer"));
+  }
+  op.kernels[0].operands.back() = moments;
+  op.kernels[0].operands.back().pack_op = op.name;
+  EXPECT_THAT(ErrorOf(op), HasSubstr("requires itself to pack an operand"));
 }
 
 TEST(CheckOp, AllKernelsWriteAllOutputs) {
