@@ -35,6 +35,101 @@ def safe_softmax(x: Any, dim: int) -> Any:
     return torch.softmax(x.masked_fill(masked, 0), dim).masked_fill(masked, 0)
 
 
+def _in_double(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of a tensor in double precision, also if the tensor is float16."""
+    return lambda x, *args: function(x.double() if x.is_floating_point() else x, *args)
+
+
+def _parts(rows: Any, splits: int, length: int) -> list[Any]:
+    """The parts of [rows, count] or [outer, count, inner], empty ones included."""
+    return [rows[:, p * length : (p + 1) * length] for p in range(splits)]
+
+
+def _row_moments(x: Any, count: int, splits: int) -> Any:
+    length = (-(-count // splits) + 3) // 4 * 4
+    moments = [
+        torch.stack([part.mean(1), part.var(1, correction=0) * part.shape[1]], -1)
+        if part.numel()
+        else torch.zeros(x.numel() // count, 2, dtype=x.dtype)
+        for part in _parts(x.reshape(-1, count), splits, length)
+    ]
+    return torch.stack(moments, 1)
+
+
+def _softmax_parts(x: Any, count: int, splits: int) -> Any:
+    def part_of(part: Any) -> Any:
+        if not part.numel():
+            top = torch.full((len(part),), -torch.inf, dtype=x.dtype)
+            return torch.stack([top, torch.zeros_like(top)], -1)
+        top = part.amax(1)
+        sums = (part - top.nan_to_num(neginf=0.0)[:, None]).exp().sum(1)
+        return torch.stack([top, sums], -1)
+
+    rows = x.reshape(-1, count)
+    return torch.stack([part_of(part) for part in _parts(rows, splits, -(-count // splits))], 1)
+
+
+def _partial_reduce(x: Any, count: int, inner: int, splits: int, kind: str) -> Any:
+    integral = not x.is_floating_point()
+    limits = torch.iinfo(torch.int32) if integral else None
+    start = {
+        "min": limits.max if limits else torch.inf,
+        "max": limits.min if limits else -torch.inf,
+        "prod": 1,
+    }.get(kind, 0)
+    function = {"min": torch.amin, "max": torch.amax, "prod": torch.prod}.get(kind, torch.sum)
+    term = {"absolute": torch.abs, "square": torch.square}.get(kind, torch.clone)
+    rows = x.reshape(-1, count, inner)
+    results = [
+        function(term(part), 1).to(x.dtype)
+        if part.numel()
+        else torch.full((rows.shape[0], inner), start, dtype=x.dtype)
+        for part in _parts(rows, splits, -(-count // splits))
+    ]
+    return torch.stack(results, 1)
+
+
+def _partial_argmax(x: Any, count: int, inner: int, splits: int, smallest: bool) -> Any:
+    length = -(-count // splits)
+    rows = x.reshape(-1, count, inner)
+    function = torch.argmin if smallest else torch.argmax
+    results = [
+        function(part, 1) + p * length
+        if part.numel()
+        else torch.full((rows.shape[0], inner), count - 1)
+        for p, part in enumerate(_parts(rows, splits, length))
+    ]
+    return torch.stack(results, 1)
+
+
+def _top_of_lists(rows: Any, lists: Any, k: int, largest: bool) -> Any:
+    """Indices of the first k elements of each part of 1024; `count` where there are fewer."""
+    count = rows.shape[1]
+    padded = torch.cat([rows, rows.new_zeros(len(rows), 1)], 1)
+    results = []
+    for part in lists.split(1024, 1):
+        ascending = part.sort(1).values  # equal elements are ordered by index
+        values = padded.gather(1, ascending)
+        order = torch.sort(values, dim=1, descending=largest, stable=True).indices
+        in_order = ascending.gather(1, order)
+        missing = in_order == count
+        last = torch.sort(missing.to(torch.int8), dim=1, stable=True).indices
+        in_order = in_order.gather(1, last)
+        filler = torch.full((len(rows), max(k - part.shape[1], 0)), count)
+        results.append(torch.cat([in_order[:, :k], filler], 1))
+    return torch.cat(results, 1)
+
+
+def _topk_parts(x: Any, count: int, stride: int, k: int, largest: bool) -> Any:
+    rows = x.reshape(-1, count, stride).transpose(1, 2).reshape(-1, count)
+    return _top_of_lists(rows, torch.arange(count).repeat(len(rows), 1), k, largest)
+
+
+def _topk_parts_refined(x: Any, count: int, stride: int, k: int, largest: bool) -> Any:
+    rows = x.reshape(-1, count, stride).transpose(1, 2).reshape(-1, count)
+    return _top_of_lists(rows, _topk_parts(x, count, stride, k, largest), k, largest)
+
+
 COUNTERPARTS: dict[str, Callable[..., Any]] = {
     "aten._log_softmax": torch.log_softmax,
     "aten._safe_softmax": safe_softmax,
@@ -57,4 +152,10 @@ COUNTERPARTS: dict[str, Callable[..., Any]] = {
         y.narrow(dim, 0, k) for y in torch.sort(x, dim=dim, descending=largest, stable=True)
     ],
     "aten.var.correction": _moment(torch.var),
+    "spirloom.partial_argmax": _partial_argmax,
+    "spirloom.partial_reduce": _in_double(_partial_reduce),
+    "spirloom.row_moments": _in_double(_row_moments),
+    "spirloom.softmax_parts": _in_double(_softmax_parts),
+    "spirloom.topk_parts": _topk_parts,
+    "spirloom.topk_parts_refined": _topk_parts_refined,
 }
