@@ -124,13 +124,15 @@ def partial_reduce(x: Array, count: int, inner: int, splits: int, kind: str) -> 
     if kind in ("min", "max") and x.dtype.kind != "f":
         limits = np.iinfo(np.int32)
         start = limits.max if kind == "min" else limits.min
-    term = {"absolute": np.abs, "square": np.square}.get(kind, np.asarray)
-    reduce = {"min": np.min, "max": np.max, "prod": np.prod}.get(kind, np.sum)
+    if kind == "absolute":
+        rows = np.abs(rows)
+    elif kind == "square":
+        rows = np.square(rows)
     y = np.full((rows.shape[0], splits, inner), start, dtype=x.dtype)
     for part in range(splits):
         values = rows[:, part * length : (part + 1) * length]
         if values.size:
-            y[:, part] = reduce(term(values), axis=1)
+            y[:, part] = getattr(values, kind if kind in ("min", "max", "prod") else "sum")(axis=1)
     return y
 
 

@@ -69,7 +69,7 @@ def _intermediates(
     fields: Fields, signature: Signature, axes: Axes, device: Scope
 ) -> Iterator[Operand]:
     """Buffers that other operators compute before the kernel runs."""
-    taken = {tensor.name for tensor in (*signature.args, *signature.outputs)}
+    taken = {arg.name for arg in signature.args} | {out.name for out in signature.outputs}
     for entry in fields.entries("intermediates"):
         name = check_name(entry.key, "Intermediate", lower=True)
         if name in taken:

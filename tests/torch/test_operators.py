@@ -27,6 +27,7 @@ TRIED = 6
 
 _LAYOUT = "packs weights for our kernels"
 _STEP = "a step of Winograd's convolution, which the runtime inserts"
+_PARTIAL = "partial results of long rows, which the runtime inserts"
 _QUANTIZED = "imported from torchao in tests/torch/test_quantized.py"
 _STATIC = "imported from torchao in tests/torch/test_static_int8.py"
 _FAMILY = "part of language models: tests/torch/test_language_models.py"
@@ -66,13 +67,19 @@ UNREACHED = {
     "spirloom.pack_quantized_activations": _LAYOUT,
     "spirloom.pack_recurrent_weight": _LAYOUT,
     "spirloom.pack_row_tiles": _LAYOUT,
+    "spirloom.partial_argmax": _PARTIAL,
+    "spirloom.partial_reduce": _PARTIAL,
     "spirloom.quantize": _QUANTIZED,
     "spirloom.rescale_i8": _STATIC,
     "spirloom.rotary_at_positions": _FAMILY,
     "spirloom.rotary_cache": _FAMILY,
+    "spirloom.row_moments": _PARTIAL,
     "spirloom.sample_token": _FAMILY,
+    "spirloom.softmax_parts": _PARTIAL,
     "spirloom.strided_attention": "fused from slices in tests/torch/test_patterns.py",
     "spirloom.tied_embedding": _FAMILY,
+    "spirloom.topk_parts": _PARTIAL,
+    "spirloom.topk_parts_refined": _PARTIAL,
     "spirloom.winograd_input": _STEP,
     "spirloom.winograd_gemm": _STEP,
     "spirloom.winograd_weight": _STEP,
