@@ -191,7 +191,7 @@ def generalize(
     special = specialize(graph, smallest, library)
     if plain is not None and smallest not in chosen:
         small = {s.name: min(point[s.name] for point in chosen) for s in symbols}
-        check_minimum(special, plain(smallest), plain(small), smallest, small)
+        check_minimum(special, plain(smallest), plain(small), smallest, small, library)
     return graph
 
 

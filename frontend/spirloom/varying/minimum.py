@@ -8,8 +8,10 @@ from math import prod
 
 import numpy as np
 
+from spec_model.traits import Trait
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Graph, Node, Tensor
+from spirloom.ops import OpLibrary
 from spirloom.varying.specialize import Sizes, sizes_text
 
 # Operators that only rearrange or repeat elements. At sizes of 1 and 2, an importer and the passes
@@ -29,7 +31,12 @@ _SMALL = 16  # elements of a constant that is compared
 
 
 def check_minimum(
-    graph: Graph, smallest: Graph, small: Graph, sizes: Sizes, small_sizes: Sizes
+    graph: Graph,
+    smallest: Graph,
+    small: Graph,
+    sizes: Sizes,
+    small_sizes: Sizes,
+    library: OpLibrary,
 ) -> None:
     """Raises ImportFailure unless a model computes the same at its minimum sizes.
 
@@ -46,8 +53,8 @@ def check_minimum(
     for node, other in zip_longest(_computing(smallest), _computing(small)):
         if node is None or other is None or not _same(node, other):
             _refuse(f"{_text(node)} takes the place of {_text(other)}", sizes, small_sizes)
-    by_formula = _extents(graph)
-    for (name, op), extents in _extents(smallest).items():
+    by_formula = _extents(graph, library)
+    for (name, op), extents in _extents(smallest, library).items():
         formula = by_formula.get((name, op), extents)
         if formula != extents:
             what = f"node '{name}' ({op}) computes {_extents_text(extents)}"
@@ -57,14 +64,15 @@ def check_minimum(
 Extents = list[tuple[int, bool]]
 
 
-def _extents(graph: Graph) -> dict[tuple[str, str], Extents]:
+def _extents(graph: Graph, library: OpLibrary) -> dict[tuple[str, str], Extents]:
     """What no pass changes of the nodes that compute, by name and operator: the elements of each
-    output, and whether an input is empty."""
+    output and of each input of reductions, and whether an input is empty."""
     found: dict[tuple[str, str], Extents] = {}
     for node in _computing(graph):
         empty = any(0 in tensor.shape for tensor in node.inputs())
         extents = found.setdefault((node.name, node.op), [])
-        extents.extend((prod(tensor.shape), empty) for tensor in node.outputs)
+        reduced = list(node.inputs()) if library.has_trait(node.op, Trait.REDUCES) else []
+        extents.extend((prod(tensor.shape), empty) for tensor in (*node.outputs, *reduced))
     return found
 
 
