@@ -60,6 +60,7 @@ def _sizes(symbol: Symbol) -> list[int]:
 Sizes = Mapping[str, int]
 Names = tuple[str, ...]
 
+SMALL_RANGE = 32  # sizes of a symbol that are all compared if its formulas have divisions
 MAX_DEGREE = 3
 MAX_TERMS = 3
 
@@ -86,12 +87,18 @@ class Fitter:
         return found.expr if isinstance(found, FloorFit) else found
 
     def open_points(self, rows: Iterable[Sequence[int]]) -> list[Sizes]:
-        """Further points that confirm or refute the divisions found for the values of each row."""
+        """Further points that confirm or refute the divisions found for the values of each row: in
+        a small range, all sizes above the first point; else some."""
         found = [self._candidate(tuple(row)) for row in rows]
         fits = {fit for fit in found if isinstance(fit, FloorFit)}
         greatest = {symbol.name: symbol.max for symbol in self._symbols}
         chosen: list[Sizes] = []
-        for name in self._names:
+        for symbol in self._symbols:
+            name = symbol.name
+            if symbol.max - symbol.min < SMALL_RANGE and any(fit.name == name for fit in fits):
+                least = min(point[name] for point in self._points)
+                chosen += [{**greatest, name: size} for size in range(least, symbol.max + 1)]
+                continue
             wanted = [want for fit in fits if fit.name == name for want in fit.open_sizes]
             votes = Counter(pair for want in wanted for pair in want)
             while wanted:  # points that serve many formulas first
