@@ -28,7 +28,7 @@ class _Item:
     """A directive or a declaration at the top level, with the comment above it."""
 
     text: str
-    names: frozenset[str]  # what it declares; empty: it is always kept
+    names: frozenset[str]  # declared names; empty: it is always kept
     uses: frozenset[str]
 
 
@@ -107,7 +107,7 @@ def _names(code: str) -> Iterator[str]:
 
 
 def _without_nested(code: str) -> str:
-    """The code without what is in parentheses, brackets and braces."""
+    """The code without the text in parentheses, brackets and braces."""
     while True:
         code, count = re.subn(r"\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}", "", code)
         if not count:

@@ -49,7 +49,7 @@ DEVICE_PROPERTIES: dict[str, DeviceProperty] = {
     )
 }
 
-# The properties of a common GPU, for what is computed before a device is known.
+# The properties of a common GPU, used where no device is known.
 GPU: dict[str, int | bool] = {
     **{name: each.default for name, each in DEVICE_PROPERTIES.items()},
     **dict.fromkeys(("subgroup_size", "min_subgroup_size", "max_subgroup_size"), 32),
