@@ -21,7 +21,7 @@ std::string ReplyJson(const Reply& reply, const std::string& text, const Languag
                       const std::string& device) {
   const LoadStats& stats = model.decode().stats();
   const LoadStats& prefill = model.prefill().stats();
-  const nlohmann::ordered_json json = {
+  const nlohmann::ordered_json report = {
       {"text", text},
       {"tokens", reply.tokens},
       {"stop", NameOf(reply.stop)},
@@ -38,7 +38,8 @@ std::string ReplyJson(const Reply& reply, const std::string& text, const Languag
       {"state_bytes", prefill.state_bytes + stats.state_bytes},
       {"activation_bytes", std::max(prefill.planned_bytes, stats.planned_bytes)},
   };
-  return json.dump(2, ' ', /*ensure_ascii=*/false, nlohmann::json::error_handler_t::replace) + "\n";
+  return report.dump(2, ' ', /*ensure_ascii=*/false, nlohmann::json::error_handler_t::replace) +
+         "\n";
 }
 
 std::string ReplyStats(const Reply& reply, const LanguageModel& model, const std::string& device) {

@@ -58,19 +58,19 @@ std::string ReasonOf(const graph::KernelTrial& trial, const graph::CallTrials& c
 
 ordered_json ToJson(const graph::CallTrials& call, const graph::DeviceTraits& device,
                     bool explain) {
-  ordered_json json = {{"node", call.node},
-                       {"op", call.op},
-                       {"storage", Name(call.storage)},
-                       {"kernel", call.chosen == nullptr ? "" : call.chosen->name}};
-  if (!explain) return json;
-  json["considered"] = ordered_json::array();
+  ordered_json choice = {{"node", call.node},
+                         {"op", call.op},
+                         {"storage", Name(call.storage)},
+                         {"kernel", call.chosen == nullptr ? "" : call.chosen->name}};
+  if (!explain) return choice;
+  choice["considered"] = ordered_json::array();
   for (const graph::KernelTrial& trial : call.trials) {
-    json["considered"].push_back({{"kernel", trial.kernel->name},
-                                  {"result", ResultOf(trial, call)},
-                                  {"reason", ReasonOf(trial, call, device)},
-                                  {"preferred", trial.preferred}});
+    choice["considered"].push_back({{"kernel", trial.kernel->name},
+                                    {"result", ResultOf(trial, call)},
+                                    {"reason", ReasonOf(trial, call, device)},
+                                    {"preferred", trial.preferred}});
   }
-  return json;
+  return choice;
 }
 
 Result<ordered_json> Dispatches(const graph::Plan& plan, const graph::DeviceTraits& device) {
@@ -95,32 +95,32 @@ Result<ordered_json> Dispatches(const graph::Plan& plan, const graph::DeviceTrai
 
 ordered_json Select(const graph::Graph& graph, const ops::OpIndex& index,
                     const graph::DeviceTraits& device, bool explain) {
-  ordered_json json = ordered_json::object();
+  ordered_json selection = ordered_json::object();
   std::vector<graph::CallTrials> trials;
   graph::LoweringOptions options;
   options.trials = &trials;
   const auto plan = graph::Lower(graph, index, device, options);
-  json["calls"] = ordered_json::array();
+  selection["calls"] = ordered_json::array();
   for (const graph::CallTrials& call : trials)
-    json["calls"].push_back(ToJson(call, device, explain));
+    selection["calls"].push_back(ToJson(call, device, explain));
   if (!plan.ok()) {
-    json["error"] = plan.status().message();
-    return json;
+    selection["error"] = plan.status().message();
+    return selection;
   }
   auto dispatches = Dispatches(*plan, device);
   if (dispatches.ok()) {
-    json["dispatches"] = std::move(*dispatches);
+    selection["dispatches"] = std::move(*dispatches);
   } else {
-    json["error"] = dispatches.status().message();
+    selection["error"] = dispatches.status().message();
   }
-  return json;
+  return selection;
 }
 
 ordered_json PropertiesOf(const graph::DeviceTraits& device) {
-  ordered_json json;
+  ordered_json properties;
   const auto values = pack::DevicePropertyValues(device.properties);
-  for (size_t i = 0; i < values.size(); ++i) json[pack::kDevicePropertyNames[i]] = values[i];
-  return json;
+  for (size_t i = 0; i < values.size(); ++i) properties[pack::kDevicePropertyNames[i]] = values[i];
+  return properties;
 }
 
 }  // namespace
