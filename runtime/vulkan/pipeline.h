@@ -23,6 +23,7 @@ struct PipelineDesc {
   std::array<uint32_t, 3> workgroup{1, 1, 1};  // specialization constants 0, 1, 2
   std::vector<uint32_t> constants = {};        // bits of specialization constants 3, 4, …
   uint32_t subgroup_size = 0;  // required size of full subgroups; 0: the driver's default
+  VkPipelineCreateFlags flags = 0;
 };
 
 // A VkPipeline. Its layout belongs to the LayoutCache, which must outlive it.

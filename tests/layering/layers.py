@@ -76,6 +76,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "tools/dev-templates/include/spirloom": _PUBLIC,
     "tools/dev-templates": (*_BASE, "tools/dev-templates/include/spirloom"),
     "tools/peaks": (*_BASE, "runtime/vulkan", "tools/common"),
+    "tools/shader-stats": (*_BASE, "runtime/pack", "runtime/vulkan", "runtime/ops"),
     "tools/spirloom-ops": (*_GRAPH, "runtime/graph/record", "tools/common"),
     "tools/spirloom-run": (
         *_BASE,
@@ -148,6 +149,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "tools/device_cases": ("benchmarks/**",),
     "tools/docs": ("frontend/spirloom", "codegen/**"),
     "tools/sweep": (ANY,),
+    "tools/vendors": ("spec_model/**",),
     "benchmarks/**": (ANY,),
     "examples/**": (ANY,),
     "tests/**": (ANY,),

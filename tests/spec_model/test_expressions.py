@@ -6,6 +6,7 @@ import pytest
 
 from spec_model.errors import Position, SpecError
 from spec_model.expr.check import parse
+from spec_model.expr.partial import known_value
 from spec_model.expr.semantics import evaluate
 from spec_model.expr.types import EvalError, Expr, Kind
 from spec_model.yaml_reader import Scalar
@@ -41,6 +42,27 @@ def test_the_branch_not_taken_is_not_evaluated() -> None:
     assert evaluate(tree("v[n] if n < 3 else -1"), VALUES) == -1
     assert evaluate(tree("n < 3 and v[n] == 1"), VALUES) is False
     assert evaluate(tree("n > 3 or v[n] == 1"), VALUES) is True
+
+
+@pytest.mark.parametrize(("text", "value"), GOOD)
+def test_all_names_known_give_the_value(text: str, value: object) -> None:
+    known = known_value(tree(text), VALUES)
+    assert known in (None, value)  # None: a list display or a comprehension
+    assert known == value or "[" in text or "(" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("n < 9 and m < 9", None), ("n > 9 and m < 9", False), ("m < 9 and n > 9", False),
+        ("n < 9 or m < 9", True), ("n > 9 or m < 9", None), ("not (n > 9 and m < 9)", True),
+        ("1 if n < 9 else m", 1), ("m if n < 9 else 1", None), ("n + m", None), ("n // 0", None),
+    ],
+)  # fmt: skip
+def test_known_whatever_the_other_names_are(text: str, value: object) -> None:
+    known = known_value(tree(text), {"n": VALUES["n"]})
+    assert known == value
+    assert (known is None) == (value is None)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,87 @@
+"""The statistics of vendors' compilers: their table, its differences, and kernels that spill."""
+
+from pathlib import Path
+
+import pytest
+
+from spec_model import Library, load_library
+from tools.vendors.families import FAMILIES, Family, VendorError, compile_variants, parse
+from tools.vendors.spills import is_for_gpus, spilling
+from tools.vendors.table import difference, table
+
+ROOT = Path(__file__).resolve().parents[2]
+FAMILY = FAMILIES[0]
+HEADING = (
+    "op\tkernel\tvariant\tfailure\tSGPRs\tVGPRs\tSpilled SGPRs\tSpilled VGPRs\tLDS size"
+    "\tScratch size\tSubgroups per SIMD\tInstructions\tInverse Throughput"
+)
+
+
+def output(*rows: str) -> str:
+    """Output of spirloom-shader-stats."""
+    return "\n".join(["# Null hardware (RADV X), radv Mesa 1.2", HEADING, *rows]) + "\n"
+
+
+def row(kernel: str, variant: str, vgprs: int, spilled: int = 0, op: str = "aten.mm") -> str:
+    """A row of a compiled variant."""
+    return f"{op}\t{kernel}\t{variant}\t\t16\t{vgprs}\t0\t{spilled}\t512\t{64 * spilled}\t8\t40\t90"
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return load_library([ROOT / "op_specs"], [ROOT / "templates" / "glsl"])
+
+
+def text_of(*rows: str) -> str:
+    """The table of one family."""
+    return table({FAMILY: parse(output(*rows))})
+
+
+def test_the_table_has_a_row_per_variant() -> None:
+    missing = "aten.mm\tmm_b\tmm_b_f16_buffer\twithout cooperative_matrix"
+    lines = text_of(row("mm_a", "mm_a_f32_buffer", 24, 2), missing).splitlines()
+    assert lines[0].startswith("# radv Mesa 1.2.")
+    assert lines[1].split("\t")[:4] == ["variant", "lds", "polaris10.vgprs", "polaris10.spills"]
+    assert lines[2].split("\t") == ["mm_a_f32_buffer", "512", "24", "2", "128", "8", "40", "90"]
+    assert lines[3].split("\t") == ["mm_b_f16_buffer", *["-"] * 7]
+
+
+def test_differences_name_the_variant_and_both_values() -> None:
+    old = text_of(row("a", "a_f32", 24), row("b", "b_f32", 8))
+    new = text_of(row("a", "a_f32", 32), row("c", "c_f32", 8))
+    assert difference(old, new) == [
+        "a_f32: polaris10.vgprs 24 -> 32",
+        "b_f32: removed",
+        "c_f32: added",
+    ]
+    assert difference(old, old) == []
+
+
+def test_kernels_for_software_devices_may_spill(library: Library) -> None:
+    kernels = {kernel.name: kernel for kernel in library.ops["aten.mm"].kernels}
+    assert not is_for_gpus(kernels["mm_subgroup"])
+    assert is_for_gpus(kernels["mm_tiled_128x64"])  # `not is_cpu and` a condition on sizes
+    assert is_for_gpus(kernels["mm_tiled_scalar_32x32"])  # no condition
+    assert not is_for_gpus(kernels["mm_coopmat_64x64_emulated"])  # only in tests
+    compiled = parse(
+        output(
+            row("mm_subgroup", "mm_subgroup_f32_buffer", 132, 700),
+            row("mm_tiled_scalar_32x32", "mm_tiled_scalar_32x32_f32_buffer", 132, 3),
+            row("mm_tiled_128x64", "mm_tiled_128x64_f32_buffer", 100),
+        )
+    )
+    assert list(spilling(library, {FAMILY: compiled})) == [
+        (
+            FAMILY,
+            "mm_tiled_scalar_32x32",
+            "mm_tiled_scalar_32x32_f32_buffer: 3 spilled registers, 192 bytes of scratch",
+        )
+    ]
+
+
+def test_a_family_that_the_driver_lacks_is_an_error(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\necho 'error: No device matches' >&2\nexit 1\n", encoding="utf-8")
+    program.chmod(0o755)
+    with pytest.raises(VendorError, match="gfx9999: error: No device matches"):
+        compile_variants(program, Family("gfx9999", "none"))

@@ -1,0 +1,121 @@
+#include "tools/shader-stats/variant_statistics.h"
+
+#include <cstdio>
+#include <span>
+
+#include "runtime/base/error.h"
+#include "runtime/pack/capability.h"
+#include "runtime/pack/image_types.h"
+#include "runtime/vulkan/descriptors.h"
+#include "runtime/vulkan/pipeline.h"
+
+namespace spirloom::tools {
+namespace {
+
+// A variant to compile.
+struct Job {
+  ops::Variant variant;
+  uint32_t push_bytes;
+};
+
+std::string ValueOf(const VkPipelineExecutableStatisticKHR& statistic) {
+  char text[32];
+  switch (statistic.format) {
+    case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_BOOL32_KHR:
+      return statistic.value.b32 != VK_FALSE ? "1" : "0";
+    case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_INT64_KHR:
+      return std::to_string(statistic.value.i64);
+    case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_UINT64_KHR:
+      return std::to_string(statistic.value.u64);
+    default:
+      std::snprintf(text, sizeof text, "%.6g", statistic.value.f64);
+      return text;
+  }
+}
+
+// The statistics of a compute pipeline, which has one executable.
+Result<std::vector<std::pair<std::string, std::string>>> Query(const StatisticsDevice& device,
+                                                               VkPipeline pipeline) {
+  const VkDevice handle = device.device().handle();
+  VkPipelineInfoKHR info{};
+  info.sType = VK_STRUCTURE_TYPE_PIPELINE_INFO_KHR;
+  info.pipeline = pipeline;
+  uint32_t count = 0;
+  SPIRLOOM_TRY(
+      vulkan::ToStatus(device.executables()(handle, &info, &count, /*pProperties=*/nullptr),
+                       "vkGetPipelineExecutablePropertiesKHR"));
+  if (count != 1)
+    return Error(StatusCode::kInternal, {"The pipeline has ", count, " executables, not 1."});
+  VkPipelineExecutableInfoKHR executable{};
+  executable.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR;
+  executable.pipeline = pipeline;
+  SPIRLOOM_TRY(
+      vulkan::ToStatus(device.statistics()(handle, &executable, &count, /*pStatistics=*/nullptr),
+                       "vkGetPipelineExecutableStatisticsKHR"));
+  VkPipelineExecutableStatisticKHR empty{};
+  empty.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR;
+  std::vector<VkPipelineExecutableStatisticKHR> statistics(count, empty);
+  SPIRLOOM_TRY(vulkan::ToStatus(device.statistics()(handle, &executable, &count, statistics.data()),
+                                "vkGetPipelineExecutableStatisticsKHR"));
+  std::vector<std::pair<std::string, std::string>> values;
+  for (const VkPipelineExecutableStatisticKHR& statistic : statistics)
+    values.emplace_back(statistic.name, ValueOf(statistic));
+  return values;
+}
+
+Status Compile(const StatisticsDevice& device, vulkan::LayoutCache& layouts, const Job& job,
+               VariantStatistics& result) {
+  const pack::VariantRow& row = *job.variant.row;
+  vulkan::PipelineDesc desc;
+  desc.name = std::string(job.variant.name);
+  desc.module = job.variant.module;
+  desc.bindings = pack::BindingTypesOf(row);
+  desc.push_bytes = job.push_bytes;
+  desc.workgroup = {row.workgroup[0], row.workgroup[1], row.workgroup[2]};
+  desc.flags = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
+  SPIRLOOM_TRY_ASSIGN(const vulkan::ComputePipeline pipeline,
+                      vulkan::ComputePipeline::Create(device.device(), layouts,
+                                                      /*cache=*/VK_NULL_HANDLE, desc));
+  SPIRLOOM_TRY_ASSIGN(result.values, Query(device, pipeline.handle()));
+  return Status();
+}
+
+}  // namespace
+
+Result<std::vector<VariantStatistics>> CompileVariants(const StatisticsDevice& device,
+                                                       const ops::OpIndex& index) {
+  std::vector<Job> jobs;
+  std::vector<VariantStatistics> results;
+  for (const ops::OpEntry& entry : index.ops()) {
+    const pack::ShaderPack& pack = index.libraries()[entry.library].pack;
+    for (const ops::KernelInfo& kernel : entry.op->kernels) {
+      for (const pack::VariantRow& row : index.VariantsOf(entry, kernel)) {
+        jobs.push_back({{&row, pack.Name(row), pack.Module(row)}, row.push_bytes});
+        VariantStatistics& result = results.emplace_back();
+        result.op = entry.op->name;
+        result.kernel = kernel.name;
+        result.variant = std::string(pack.Name(row));
+      }
+    }
+  }
+  const uint64_t capabilities = device.device().capabilities();
+  vulkan::LayoutCache layouts(device.device());
+  SPIRLOOM_TRY(device.device().host().ParallelFor(jobs.size(), [&](size_t i) {
+    const uint64_t missing = jobs[i].variant.row->needs & ~capabilities;
+    if (missing != 0) {
+      results[i].failure = "without";
+      for (const std::string& name : pack::CapabilityNames(missing))
+        results[i].failure += ' ' + name;
+      return Status();
+    }
+    const Status status = Compile(device, layouts, jobs[i], results[i]);
+    if (!status.ok()) {
+      results[i].failure = status.message();
+      results[i].refused = true;
+    }
+    return Status();
+  }));
+  return results;
+}
+
+}  // namespace spirloom::tools

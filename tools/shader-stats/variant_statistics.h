@@ -1,0 +1,36 @@
+// The driver's statistics of compiled variants.
+#ifndef SPIRLOOM_TOOLS_SHADER_STATS_VARIANT_STATISTICS_H_
+#define SPIRLOOM_TOOLS_SHADER_STATS_VARIANT_STATISTICS_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/ops/op_index.h"
+#include "spirloom/status.h"
+#include "tools/shader-stats/statistics_device.h"
+
+namespace spirloom::tools {
+
+struct VariantStatistics {
+  std::string op;       // "aten.add.Tensor"
+  std::string kernel;   // "add"
+  std::string variant;  // "add_f32_buffer"
+  // Why it was not compiled: missing capabilities or the driver's error; empty: it was.
+  std::string failure;
+  // Whether the driver refused it. False for missing capabilities.
+  bool refused = false;
+  // In the driver's order, e.g. {"VGPRs", "24"}.
+  std::vector<std::pair<std::string, std::string>> values;
+};
+
+// Compiles all variants of the library on all cores, with the default values of their
+// specialization constants and their own workgroup sizes. Results are in the order of ops, kernels
+// and variants.
+Result<std::vector<VariantStatistics>> CompileVariants(const StatisticsDevice& device,
+                                                       const ops::OpIndex& index);
+
+}  // namespace spirloom::tools
+
+#endif  // SPIRLOOM_TOOLS_SHADER_STATS_VARIANT_STATISTICS_H_

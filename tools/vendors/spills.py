@@ -1,0 +1,45 @@
+"""Kernels that GPUs select must keep their values in registers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from spec_model import Kernel, Library
+from spec_model.expr.partial import known_value
+from tools.vendors.families import Compiled, Family
+from tools.vendors.table import values_of
+
+# Kernels that spill, by family, each with the reason why it stays as it is.
+_LIMIT = "Mesa 22.3 uses at most 132 registers on RDNA 3, where RDNA 2 fits the kernel into 168"
+KNOWN: Mapping[str, Mapping[str, str]] = {
+    "gfx1100": {
+        "cached_attention_tiled_d128": _LIMIT,
+        "linear_gemv_m8": _LIMIT,
+        "scaled_dot_product_attention_tiled_d128": _LIMIT,
+        "strided_attention_tiled_d128": _LIMIT,
+    },
+}
+
+
+def is_for_gpus(kernel: Kernel) -> bool:
+    """Whether any GPU can prefer the kernel."""
+    if kernel.test_only or kernel.derived:
+        return False
+    return kernel.prefer is None or known_value(kernel.prefer, {"is_cpu": False}) is not False
+
+
+def spilling(
+    library: Library, compiled: Mapping[Family, Compiled]
+) -> Iterator[tuple[Family, str, str]]:
+    """Each variant for GPUs that spills registers or uses scratch memory: family, kernel, text."""
+    kernels = {
+        (op.name, kernel.name): kernel for op in library.ops.values() for kernel in op.kernels
+    }
+    for family, each in compiled.items():
+        for variant, statistics in each.statistics.items():
+            if not statistics or not is_for_gpus(kernels[each.kernels[variant]]):
+                continue
+            values = values_of(statistics)
+            if values["spills"] or values["scratch"]:
+                text = f"{values['spills']} spilled registers, {values['scratch']} bytes of scratch"
+                yield family, each.kernels[variant][1], f"{variant}: {text}"

@@ -1,0 +1,72 @@
+"""generated/shader_stats.tsv: what the compilers of GPU vendors make of each variant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tools.vendors.families import Compiled, Family
+
+# The columns of a family, and the driver's statistics that they add up. (RADV names its columns
+# after the register files of AMD GPUs: VGPRs hold a value per invocation.)
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "vgprs": ("VGPRs",),
+    "spills": ("Spilled SGPRs", "Spilled VGPRs"),
+    "scratch": ("Scratch size",),
+    "waves": ("Subgroups per SIMD",),
+    "instructions": ("Instructions",),
+    "cycles": ("Inverse Throughput",),
+}
+
+
+def values_of(statistics: Mapping[str, str]) -> dict[str, int]:
+    """The columns of a variant."""
+    return {
+        column: sum(int(float(statistics[name])) for name in names)
+        for column, names in COLUMNS.items()
+    }
+
+
+def table(compiled: Mapping[Family, Compiled]) -> str:
+    """A row per variant, with the columns of each family; "-" if it was not compiled."""
+    heading = ["variant", "lds"]
+    drivers: dict[str, None] = {}
+    for family, each in compiled.items():
+        heading += [f"{family.name}.{column}" for column in COLUMNS]
+        drivers[each.driver.split(", ", 1)[1]] = None
+    none = ["-"] * len(COLUMNS)
+    lines = [
+        f"# {', '.join(drivers)}. lds: shared memory in bytes; cycles: issue cycles of a wave",
+        "\t".join(heading),
+    ]
+    first = next(iter(compiled.values()))
+    for variant in sorted(first.statistics):
+        every = [each.statistics[variant] for each in compiled.values()]
+        row = [variant, next((one["LDS size"] for one in every if one), "-")]
+        for one in every:
+            row += map(str, values_of(one).values()) if one else none
+        lines.append("\t".join(row))
+    return "\n".join(lines) + "\n"
+
+
+def difference(old: str, new: str) -> list[str]:
+    """The changed values, for messages: "add_f32_buffer: navi21.vgprs 8 -> 12"."""
+    before, after = _cells(old), _cells(new)
+    lines: list[str] = []
+    for variant in sorted(before.keys() | after.keys()):
+        if variant not in before or variant not in after:
+            lines.append(f"{variant}: {'added' if variant in after else 'removed'}")
+            continue
+        changed = [
+            f"{column} {value} -> {after[variant].get(column)}"
+            for column, value in before[variant].items()
+            if after[variant].get(column) != value
+        ]
+        if changed:
+            lines.append(f"{variant}: {', '.join(changed)}")
+    return lines
+
+
+def _cells(text: str) -> dict[str, dict[str, str]]:
+    _head, heading, *rows = text.splitlines()
+    names = heading.split("\t")[1:]
+    return {row.split("\t")[0]: dict(zip(names, row.split("\t")[1:], strict=True)) for row in rows}
