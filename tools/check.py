@@ -102,6 +102,11 @@ def check_cases() -> bool:
     return not any(results)
 
 
+def check_drivers() -> bool:
+    """All operator cases on a second Vulkan driver."""
+    return run("./dev", "test-drivers", "--all")
+
+
 def check_faults() -> bool:
     """Each Vulkan call fails once with each of its error codes."""
     environment = os.environ | {"SPIRLOOM_FAULTS": "all", "GALLIVM_PERF": "nopt"}
@@ -155,6 +160,7 @@ STEPS: dict[str, Callable[[], bool]] = {
     "clang": check_clang,
     "host_32_bit": check_host_32_bit,
     "cases": check_cases,
+    "drivers": check_drivers,
     "faults": check_faults,
     "sanitizers": check_sanitizers,
     "oldest_torch": check_oldest_torch,

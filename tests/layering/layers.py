@@ -149,6 +149,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "tools/device_cases": ("benchmarks/**",),
     "tools/docs": ("frontend/spirloom", "codegen/**"),
     "tools/sweep": (ANY,),
+    "tools/drivers": (),
     "tools/vendors": ("spec_model/**",),
     "benchmarks/**": (ANY,),
     "examples/**": (ANY,),

@@ -1,6 +1,7 @@
 #include "tests/ops/case_runner.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <span>
 #include <string_view>
@@ -81,7 +82,9 @@ CaseRunner::CaseRunner(Runtime runtime, const ops::OpIndex& index) : runtime_(st
   for (const ops::LoadedLibrary& loaded : index.libraries()) {
     if (&loaded != &index.libraries().front() && !loaded.overrides()) continue;
     for (const pack::VariantRow& row : loaded.pack.variants()) {
-      needs_.emplace(std::string(loaded.pack.Name(row)), row.needs);
+      requirements_.emplace(std::string(loaded.pack.Name(row)),
+                            Requirements{row.needs, uint64_t{row.workgroup[0]} * row.workgroup[1] *
+                                                        row.workgroup[2]});
     }
   }
 }
@@ -98,17 +101,37 @@ Result<CaseRunner> CaseRunner::Create(const std::vector<const ShaderLibrary*>& l
 
 std::string CaseRunner::ReasonToSkip(const schema::Case& test) const {
   if (test.variant() == nullptr) return "";
-  const auto variant = needs_.find(test.variant()->string_view());
-  if (variant == needs_.end()) {
+  const auto found = requirements_.find(test.variant()->string_view());
+  if (found == requirements_.end()) {
     return "Variant " + test.variant()->str() + " is not in this build.";
   }
-  const std::vector<std::string>& features = runtime_.device().features;
-  for (const std::string& need : pack::CapabilityNames(variant->second)) {
-    if (std::ranges::find(features, need) == features.end()) {
-      return runtime_.device().name + " lacks " + need + ".";
+  const Requirements& variant = found->second;
+  const DeviceInfo& device = runtime_.device();
+  for (const std::string& need : pack::CapabilityNames(variant.needs)) {
+    if (std::ranges::find(device.features, need) == device.features.end()) {
+      return device.name + " lacks " + need + ".";
     }
   }
+  const auto limit = std::ranges::find(device.properties, "max_workgroup",
+                                       &std::pair<std::string, int64_t>::first);
+  if (limit != device.properties.end() &&
+      variant.invocations > static_cast<uint64_t>(limit->second)) {
+    return device.name + " has workgroups of at most " + std::to_string(limit->second) +
+           " invocations.";
+  }
   return "";
+}
+
+bool CaseRunner::LacksStorage(const Status& status) const {
+  if (status.code() != StatusCode::kUnsupported) return false;
+  const std::vector<std::string>& features = runtime_.device().features;
+  return std::ranges::any_of(
+      std::array{pack::Capability::kStorageBuffer8Bit, pack::Capability::kStorageBuffer16Bit},
+      [&](pack::Capability capability) {
+        const std::string name = pack::CapabilityName(capability);
+        return std::ranges::find(features, name) == features.end() &&
+               status.message().find("requires " + name) != std::string::npos;
+      });
 }
 
 Status CaseRunner::Run(const schema::Case& test) const {
@@ -122,7 +145,7 @@ Status CaseRunner::Run(const schema::Case& test) const {
 
 std::set<std::string_view> CaseRunner::VariantNames() const {
   std::set<std::string_view> names;
-  for (const auto& [name, needs] : needs_) names.insert(name);
+  for (const auto& [name, requirements] : requirements_) names.insert(name);
   return names;
 }
 

@@ -24,9 +24,13 @@ class CaseRunner {
   // Fails without a device, or without the validation layer.
   static Result<CaseRunner> Create(const std::vector<const ShaderLibrary*>& libraries);
 
-  // The first reason why the case cannot run: a missing device feature, or a variant that this
-  // build does not contain. "" if there is none, or if the case names no variant.
+  // The first reason why the case cannot run: a variant that this build does not contain, or that
+  // exceeds a feature or limit of the device. "" if there is none, or if the case names no variant.
   std::string ReasonToSkip(const schema::Case& test) const;
+
+  // Whether a run failed because the device has no 8-bit or 16-bit storage, which another kernel of
+  // the case requires: that of a packing op, or the copy of a tensor between buffer and texture.
+  bool LacksStorage(const Status& status) const;
 
   // Runs the case. Fails with kUnsupported if the device lacks a feature, with kInternal if the
   // outputs differ from the expected ones, if the case's variant was not dispatched, or if the
@@ -37,10 +41,16 @@ class CaseRunner {
   std::set<std::string_view> VariantNames() const;
 
  private:
+  // What a variant requires of a device.
+  struct Requirements {
+    uint64_t needs;        // VariantRow::needs
+    uint64_t invocations;  // of a workgroup
+  };
+
   CaseRunner(Runtime runtime, const ops::OpIndex& index);
 
   Runtime runtime_;
-  std::map<std::string, uint64_t, std::less<>> needs_;  // variant id -> VariantRow::needs
+  std::map<std::string, Requirements, std::less<>> requirements_;  // by variant id
 };
 
 }  // namespace spirloom::testing

@@ -143,6 +143,14 @@ float relu(float v) { return mix(max(v, float(0.0)), v, isnan(v)); }
 float hardsigmoid(float v) { return minimum(maximum(v + 3.0, float(0.0)), float(6.0)) / 6.0; }
 float sigmoid(float v) { return 1.0 / (1.0 + exp(-v)); }
 
+// GLSL leaves log(v) undefined for v <= 0, and drivers may ignore infinities and NaN.
+float within_domain_of_log(float v, float result) {
+  float outside = mix(mix(float(-INF), float(NOT_A_NUMBER), less(v, float(0.0))), v, isnan(v));
+  return mix(outside, mix(v, result, less(v, float(INF))), less(float(0.0), v));
+}
+float precise_log(float v) { return within_domain_of_log(v, log(v)); }
+float precise_log2(float v) { return within_domain_of_log(v, log2(v)); }
+
 // exp(v) - 1 without cancellation near 0.
 float precise_expm1(float v) {
   float series = v * (1.0 + v * (0.5 + v * (1.0 / 6.0 + v * (1.0 / 24.0 + v * (1.0 / 120.0 + v / 720.0)))));
@@ -183,6 +191,14 @@ vec4 minimum(vec4 a, vec4 b) { return mix(mix(b, a, less(a, b)), a, isnan(a)); }
 vec4 relu(vec4 v) { return mix(max(v, vec4(0.0)), v, isnan(v)); }
 vec4 hardsigmoid(vec4 v) { return minimum(maximum(v + 3.0, vec4(0.0)), vec4(6.0)) / 6.0; }
 vec4 sigmoid(vec4 v) { return 1.0 / (1.0 + exp(-v)); }
+
+// GLSL leaves log(v) undefined for v <= 0, and drivers may ignore infinities and NaN.
+vec4 within_domain_of_log(vec4 v, vec4 result) {
+  vec4 outside = mix(mix(vec4(-INF), vec4(NOT_A_NUMBER), less(v, vec4(0.0))), v, isnan(v));
+  return mix(outside, mix(v, result, less(v, vec4(INF))), less(vec4(0.0), v));
+}
+vec4 precise_log(vec4 v) { return within_domain_of_log(v, log(v)); }
+vec4 precise_log2(vec4 v) { return within_domain_of_log(v, log2(v)); }
 
 // exp(v) - 1 without cancellation near 0.
 vec4 precise_expm1(vec4 v) {

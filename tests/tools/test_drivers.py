@@ -1,0 +1,61 @@
+"""Known failures of drivers, and the reading of the program's output."""
+
+from pathlib import Path
+
+import pytest
+
+from tools.drivers.cases import CrashError, run_cases
+from tools.drivers.known import Property, read, unknown, unused
+
+ROOT = Path(__file__).resolve().parents[2]
+OUTPUT = """\
+op_tests.cpp:42: Failure
+Value of: status.ok()
+aten.exp2: Output y: 4 of 210 elements are wrong
+[  FAILED  ] Op.exp2_f32_buffer/2x7_extremes (0 ms)
+[==========] 12 tests from 1 test suite ran. (8 ms total)
+[  PASSED  ] 8 tests.
+[  SKIPPED ] 3 tests.
+"""
+
+
+def program(directory: Path, output: str) -> Path:
+    """A program that prints the output in the first of its processes."""
+    path = directory / "op_tests"
+    path.write_text(
+        "#!/bin/sh\n"
+        'if [ "$GTEST_SHARD_INDEX" = 0 ]; then\n'
+        f"cat <<'END'\n{output}END\n"
+        "else echo '[==========] 0 tests from 1 test suite ran.'; fi\nexit 1\n",
+        encoding="utf-8",
+    )
+    path.chmod(0o755)
+    return path
+
+
+def test_cases_of_all_processes_are_counted(tmp_path: Path) -> None:
+    outcome = run_cases(program(tmp_path, OUTPUT), tmp_path / "icd.json", 1)
+    assert (outcome.passed, outcome.skipped) == (8, 3)
+    assert outcome.failures.keys() == {"exp2_f32_buffer/2x7_extremes"}
+    assert "4 of 210 elements are wrong" in outcome.failures["exp2_f32_buffer/2x7_extremes"]
+
+
+def test_a_crash_is_not_a_pass(tmp_path: Path) -> None:
+    crashing = program(tmp_path, "[  PASSED  ] 8 tests.\nSegmentation fault\n")
+    with pytest.raises(CrashError, match="Segmentation fault"):
+        run_cases(crashing, tmp_path / "icd.json", 1)
+
+
+def test_a_known_property_explains_only_its_cases() -> None:
+    properties = [Property("NaN", ("exp2_f32_*/*extremes*", "selu_*"))]
+    failures = ["exp2_f32_buffer/2x7_extremes", "exp2_f32_buffer/2x7"]
+    assert unknown(failures, properties) == ["exp2_f32_buffer/2x7"]
+    assert unused(properties) == ["selu_*"]
+
+
+def test_the_list_of_swiftshader_has_reasons() -> None:
+    properties = read(ROOT / "tests" / "drivers" / "swiftshader.yaml")
+    assert all(len(entry.because) > 40 and entry.cases for entry in properties)
+    assert all(
+        "*" in pattern and not pattern.startswith("*") for p in properties for pattern in p.cases
+    )

@@ -1,0 +1,5 @@
+"""Operator cases on other Vulkan drivers that run without a GPU.
+
+python3 -m tools.drivers            # the cases of today
+python3 -m tools.drivers --all
+"""

@@ -1,0 +1,70 @@
+"""Runs the operator cases on a driver."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+_FAILED = re.compile(r"^\[  FAILED  \] Op\.(\S+)", re.MULTILINE)
+_PASSED = re.compile(r"^\[  PASSED  \] (\d+) test", re.MULTILINE)
+_SKIPPED = re.compile(r"^\[  SKIPPED \] (\d+) test", re.MULTILINE)
+_RAN = re.compile(r"^\[==========\] \d+ tests? from .* ran", re.MULTILINE)
+
+
+class CrashError(Exception):
+    """The program ended before its last case. The message has the end of its output."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """The numbers of cases that passed and that the device cannot run, and the failed ones with
+    their messages.
+    """
+
+    passed: int
+    skipped: int
+    failures: dict[str, str]
+
+
+def run_cases(program: Path, driver: Path, part: int) -> Outcome:
+    """Runs one in `part` of the cases, another each day, in a process per core.
+
+    Raises CrashError.
+    """
+    processes = os.cpu_count() or 1
+    environment = os.environ | {
+        "VK_DRIVER_FILES": str(driver),
+        "VK_ICD_FILENAMES": str(driver),  # loaders before 1.3.207
+        "SPIRLOOM_CASE_SHARDS": str(part),
+        "GTEST_TOTAL_SHARDS": str(processes),
+    }
+    running = [
+        subprocess.Popen(
+            [program, "--gtest_brief=1", "--gtest_filter=Op.*"],
+            env=environment | {"GTEST_SHARD_INDEX": str(shard)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+        for shard in range(processes)
+    ]
+    total = Outcome(0, 0, {})
+    for process in running:
+        output, _ = process.communicate()
+        if not _RAN.search(output):
+            raise CrashError(f"{program.name} ended with {process.returncode}:\n{output[-2000:]}")
+        _add(total, output)
+    return total
+
+
+def _add(total: Outcome, output: str) -> None:
+    total.passed += sum(map(int, _PASSED.findall(output)))
+    total.skipped += sum(map(int, _SKIPPED.findall(output)[-1:]))
+    for block in re.split(r"^\S+: Failure$", output, flags=re.MULTILINE)[1:]:
+        name = _FAILED.search(block)
+        if name:
+            total.failures.setdefault(name[1], block[: name.start()].strip())
