@@ -29,6 +29,7 @@ from spec_model.spec import (
     Variant,
     dtype_source,
 )
+from spec_model.symbolic import Undecided, strict
 from spec_model.traits import Trait, names_of_traits
 from spec_model.vocabulary import MAX_RANK, DType, Storage
 
@@ -42,6 +43,11 @@ class Op:
     Args of a call are passed by name: TensorType for a tensor, None for an absent one, a sequence
     of TensorType for a list, and ints, floats, bools, strs or sequences of ints. Missing args have
     their default. An invalid call raises EvalError.
+
+    Ints and shapes may be symbolic. A check whose outcome differs between sizes is then left to the
+    runtime, which evaluates all checks at the sizes of a run. A kernel or a trait with a condition
+    whose outcome differs is not selected, or not present. A shape that has no formula raises
+    Undecided.
     """
 
     name: str
@@ -79,7 +85,8 @@ class Op:
         condition = self.traits[trait]
         if condition is None or args is None:
             return condition is None
-        return bool(evaluate(condition, self.values(args)))
+        with strict():
+            return _holds(condition, self.values(args))
 
     @property
     def trait_texts(self) -> tuple[str, ...]:
@@ -108,7 +115,8 @@ class Op:
 
     def infer(self, args: Mapping[str, object]) -> list[TensorType]:
         """The types of the outputs. Fails if the call is invalid."""
-        return self._infer(self._environment(args))
+        with strict():
+            return self._infer(self._environment(args))
 
     def select(
         self, args: Mapping[str, object], storage: Storage | str, outputs: Sequence[TensorType] = ()
@@ -118,13 +126,15 @@ class Op:
         Tensors without a storage have the node's. `outputs` can set the storages of outputs, for
         kernels that bind them in other storages (spirloom.copy).
         """
-        found = self._choose(args, Storage(storage), outputs)
+        with strict():
+            found = self._choose(args, Storage(storage), outputs)
         return None if found is None else found[0]
 
     def values(self, args: Mapping[str, object]) -> dict[str, Value]:
         """The values of all names in the kernels' formulas for a call. Fails if it is invalid."""
-        values = self._environment(args)
-        inferred = self._infer(values)
+        with strict():
+            values = self._environment(args)
+            inferred = self._infer(values)
         return values | {y.name: t for y, t in zip(self.outputs, inferred, strict=True)}
 
     def computes(
@@ -166,7 +176,7 @@ class Op:
         values, stored = self._call(args, storage, outputs)
         by_axes = {(v.kernel.name, *v.values.values()): v for v in self.variants}
         for kernel in self.kernels:
-            if kernel.when is not None and not evaluate(kernel.when, values):
+            if kernel.when is not None and not _holds(kernel.when, values):
                 continue
             variant = by_axes.get((kernel.name, *_axis_values(kernel, stored, storage)))
             if variant is not None:
@@ -199,14 +209,27 @@ class Op:
         self._check_dtypes(values)
         for step in self.steps:
             if isinstance(step, Let):
-                values[step.name] = _evaluate(step.value, values, step.position)
-            elif not _evaluate(step.condition, values, step.position):
+                self._define(step, values)
+            elif not self._passes(step, values):
                 raise EvalError(_broken(step, values))
         return [self._output(output, values) for output in self.outputs]
 
+    def _define(self, step: Let, values: dict[str, Value]) -> None:
+        """Sets a name, unless its value has no formula; then expressions that use it have none."""
+        try:
+            values[step.name] = _evaluate(step.value, values, step.position)
+        except Undecided:
+            values.pop(step.name, None)
+
+    def _passes(self, check: Check, values: Environment) -> bool:
+        try:
+            return bool(_evaluate(check.condition, values, check.position))
+        except Undecided:
+            return True  # the runtime evaluates it
+
     def _output(self, output: Output, values: Environment) -> TensorType:
         shape = cast("tuple[int, ...]", _evaluate(output.shape, values, output.position))
-        if len(shape) > MAX_RANK or any(size < 0 for size in shape):
+        if len(shape) > MAX_RANK or any(map(_is_negative, shape)):
             raise EvalError(f"Output {output.name} has the invalid shape {list(shape)}.")
         return TensorType(shape, cast(DType, _evaluate(output.dtype, values, output.position)))
 
@@ -222,6 +245,22 @@ class Op:
                 if tensor.present and wanted is not None and tensor.dtype is not wanted:
                     message = f"DType of {name} ({tensor.dtype}) is not {wanted}."
                     raise EvalError(message)
+
+
+def _holds(condition: Expr, values: Environment) -> bool:
+    """Whether a condition is true, for symbolic ints at all sizes."""
+    try:
+        return bool(evaluate(condition, values))
+    except Undecided:
+        return False
+
+
+def _is_negative(size: int) -> bool:
+    """Whether a size is negative, for a symbolic one at all sizes."""
+    try:
+        return size < 0
+    except Undecided:
+        return False
 
 
 def _evaluate(expression: Expr, values: Environment, at: Position) -> Value:

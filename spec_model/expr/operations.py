@@ -78,11 +78,11 @@ FUNCTIONS: dict[str, tuple[Signature, ...]] = {
 # `min(a, b, …)` and `max(a, b, …)`, folded from the left.
 VARIADIC: dict[str, dict[Kind, Operation]] = {
     "min": {
-        INT: Operation(min, "min"),
+        INT: Operation(semantics.smallest, "min"),
         FLOAT: Operation(semantics.smaller, "min_f"),
     },
     "max": {
-        INT: Operation(max, "max"),
+        INT: Operation(semantics.largest, "max"),
         FLOAT: Operation(semantics.larger, "max_f"),
     },
 }

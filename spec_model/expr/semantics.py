@@ -1,10 +1,15 @@
-"""The semantics of the language's operations, equal to runtime/ops/eval*.cpp; a test compares."""
+"""The semantics of the language's operations, equal to runtime/ops/eval*.cpp; a test compares.
+
+Ints may be symbolic. Then a condition must have the same outcome at all sizes, or not change the
+result; otherwise `evaluate` raises Undecided.
+"""
 
 from __future__ import annotations
 
 import math
 import struct
 from collections.abc import Iterable, Sequence
+from functools import reduce
 from typing import cast
 
 from spec_model.expr.types import (
@@ -24,6 +29,7 @@ from spec_model.expr.types import (
     Value,
     Variable,
 )
+from spec_model.symbolic import SizeError, SymInt, Undecided, maximum, minimum
 from spec_model.vocabulary import DType
 
 Ints = tuple[int, ...]
@@ -63,16 +69,25 @@ def neg(a: int) -> int:
 def floor_div(a: int, b: int) -> int:
     if b == 0:
         raise EvalError(f"{a} // {b} divides by zero.")
-    return _int64(a // b, a, "//", b)
+    return _int64(_quotient(a, b), a, "//", b)
+
+
+def _quotient(a: int, b: int) -> int:
+    try:
+        return a // b
+    except SizeError as error:
+        raise Undecided(f"{error}.") from None
 
 
 def mod(a: int, b: int) -> int:
     if b == 0:
         raise EvalError(f"{a} % {b} divides by zero.")
-    return a % b
+    return a - _quotient(a, b) * b if isinstance(b, SymInt) else a % b
 
 
 def ceil_div(a: int, b: int) -> int:
+    if isinstance(a, SymInt) or isinstance(b, SymInt):
+        return neg(floor_div(neg(a), b))
     return floor_div(a, b) + (a % b != 0)
 
 
@@ -81,7 +96,17 @@ def round_up(a: int, multiple: int) -> int:
 
 
 def abs_int(a: int) -> int:
+    if isinstance(a, SymInt):
+        return maximum(a, neg(a))
     return neg(a) if a < 0 else a
+
+
+def smallest(a: int, b: int) -> int:
+    return minimum(a, b) if isinstance(a, SymInt) or isinstance(b, SymInt) else min(a, b)
+
+
+def largest(a: int, b: int) -> int:
+    return maximum(a, b) if isinstance(a, SymInt) or isinstance(b, SymInt) else max(a, b)
 
 
 def to_int(a: float) -> int:
@@ -128,11 +153,11 @@ def to_dtype(name: str) -> DType:
 def index(v: Ints, i: int) -> int:
     if not -len(v) <= i < len(v):
         raise EvalError(f"Index ({i}) is out of range of a list of {len(v)}.")
-    return v[i]
+    return v[int(i)]
 
 
 def slice_of(v: Ints, begin: int, end: int) -> Ints:
-    return v[begin:end]
+    return v[int(begin) : int(end)]
 
 
 def concat(a: Ints, b: Ints) -> Ints:
@@ -146,7 +171,7 @@ def range_of(n: int) -> Ints:
 def fill(n: int, value: int) -> Ints:
     if n > MAX_INTS:
         raise EvalError(f"A list grows beyond {MAX_INTS} elements.")
-    return (value,) * max(n, 0)
+    return (value,) * max(int(n), 0)
 
 
 def prod(v: Ints) -> int:
@@ -166,19 +191,19 @@ def total(v: Ints) -> int:
 def min_of(v: Ints) -> int:
     if not v:
         raise EvalError("min() of an empty list.")
-    return min(v)
+    return reduce(smallest, v)
 
 
 def max_of(v: Ints) -> int:
     if not v:
         raise EvalError("max() of an empty list.")
-    return max(v)
+    return reduce(largest, v)
 
 
 def _padding(v: Ints, n: int, value: int) -> Ints:
     if len(v) > n:
         raise EvalError(f"A list of {len(v)} does not fit {n}.")
-    return fill(n - len(v), value)
+    return fill(int(n) - len(v), value)
 
 
 def pad_left(v: Ints, n: int, value: int) -> Ints:
@@ -191,7 +216,7 @@ def pad_right(v: Ints, n: int, value: int) -> Ints:
 
 def replace(v: Ints, i: int, value: int) -> Ints:
     index(v, i)
-    at = i % len(v)
+    at = int(i) % len(v)
     return (*v[:at], value, *v[at + 1 :])
 
 
@@ -199,12 +224,12 @@ def insert(v: Ints, i: int, value: int) -> Ints:
     """Inserts `value` before element i; i = len(v) appends, negative i counts from the end."""
     if not -len(v) <= i <= len(v):
         raise EvalError(f"Index ({i}) is out of range of a list of {len(v)}.")
-    at = i + len(v) if i < 0 else i
+    at = int(i) + len(v) if i < 0 else int(i)
     return ints((*v[:at], value, *v[at:]))
 
 
 def remove(v: Ints, indices: Ints) -> Ints:
-    removed = {i % len(v) for i in indices if index(v, i) is not None}
+    removed = {int(i) % len(v) for i in indices if index(v, i) is not None}
     return tuple(value for i, value in enumerate(v) if i not in removed)
 
 
@@ -232,10 +257,23 @@ def broadcast(a: Ints, b: Ints) -> Ints:
     rank = max(len(a), len(b))
     result = []
     for x, y in zip(pad_left(a, rank, 1), pad_left(b, rank, 1), strict=True):
+        if isinstance(x, SymInt) or isinstance(y, SymInt):
+            result.append(_broadcast_symbolic(x, y))
+            continue
         if x != y and x != 1 and y != 1:
             raise EvalError(f"Shapes {list(a)} and {list(b)} do not broadcast.")
         result.append(y if x == 1 else x)
     return tuple(result)
+
+
+def _broadcast_symbolic(x: int, y: int) -> int:
+    """The size of two that broadcast at all sizes of the symbols."""
+    for one, other in ((x, y), (y, x)):
+        if not isinstance(one, SymInt) and one == 1:
+            return other
+    if x == y:
+        return x
+    raise EvalError(f"Sizes {x} and {y} do not broadcast.")
 
 
 def strides(shape: Ints) -> Ints:
@@ -250,18 +288,24 @@ def strides(shape: Ints) -> Ints:
 def broadcast_strides(shape: Ints, out: Ints) -> Ints:
     missing = len(out) - len(shape)
     pairs = list(zip(shape, out[max(missing, 0) :], strict=False))
-    if missing < 0 or any(n not in (1, m) for n, m in pairs):
+    if missing < 0 or any(_broadcast_to(n, m) != m for n, m in pairs):
         raise EvalError(f"Shape {list(shape)} does not broadcast to {list(out)}.")
     dense = strides(shape)
     return (0,) * missing + tuple(
-        stride if n == m else 0 for (n, m), stride in zip(pairs, dense, strict=True)
+        0 if type(n) is int and n == 1 and not (type(m) is int and m == 1) else stride
+        for (n, m), stride in zip(pairs, dense, strict=True)
     )
+
+
+def _broadcast_to(n: int, m: int) -> int:
+    """The size that n broadcasts to, as far as m allows."""
+    return m if type(n) is int and n == 1 else n
 
 
 def at(tensors: Sequence[TensorType], i: int) -> TensorType:
     if not -len(tensors) <= i < len(tensors):
         raise EvalError(f"Index ({i}) is out of range of a list of {len(tensors)}.")
-    return tensors[i]
+    return tensors[int(i)]
 
 
 def alike(tensors: Sequence[TensorType], dim: int) -> bool:
@@ -273,7 +317,7 @@ def alike(tensors: Sequence[TensorType], dim: int) -> bool:
 
 def sum_dims(tensors: Sequence[TensorType], dim: int, count: int) -> int:
     result = 0
-    for k in range(count):
+    for k in range(int(count)):
         result = add(result, index(at(tensors, k).shape, dim))
     return result
 
@@ -299,7 +343,7 @@ def evaluate(expression: Expr, values: Environment) -> Value:
         case Literal():
             return expression.value
         case Variable():
-            return values[expression.name]
+            return _variable(expression.name, values)
         case Apply():
             return expression.operation.evaluate(
                 *(evaluate(x, values) for x in expression.operands)
@@ -307,15 +351,39 @@ def evaluate(expression: Expr, values: Environment) -> Value:
         case ListOf():
             return cast("tuple[int, ...]", tuple(evaluate(x, values) for x in expression.operands))
         case Logic():
-            left = bool(evaluate(expression.left, values))
-            return bool(evaluate(expression.right, values)) if left == expression.is_and else left
+            return _logic(expression, values)
         case Conditional():
-            chosen = (
-                expression.then if evaluate(expression.condition, values) else expression.otherwise
-            )
-            return evaluate(chosen, values)
+            return _conditional(expression, values)
         case Comprehension():
             return _comprehension(expression, values)
+
+
+def _variable(name: str, values: Environment) -> Value:
+    if name not in values:
+        raise Undecided(f"'{name}' has no formula for all sizes.")
+    return values[name]
+
+
+def _logic(expression: Logic, values: Environment) -> bool:
+    try:
+        left = bool(evaluate(expression.left, values))
+    except Undecided:
+        # The right side alone may decide.
+        if bool(evaluate(expression.right, values)) != expression.is_and:
+            return not expression.is_and
+        raise
+    return bool(evaluate(expression.right, values)) if left == expression.is_and else left
+
+
+def _conditional(expression: Conditional, values: Environment) -> Value:
+    try:
+        condition = evaluate(expression.condition, values)
+    except Undecided:
+        then, otherwise = (evaluate(x, values) for x in (expression.then, expression.otherwise))
+        if then == otherwise:
+            return then
+        raise
+    return evaluate(expression.then if condition else expression.otherwise, values)
 
 
 def _comprehension(loop: Comprehension, values: Environment) -> tuple[int, ...]:

@@ -6,6 +6,8 @@ import random
 import re
 import struct
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,8 @@ from codegen.registry.opcodes import OPCODES, OPERATIONS
 from spec_model.errors import Position, SpecError
 from spec_model.expr.check import parse
 from spec_model.expr.semantics import evaluate
-from spec_model.expr.types import EvalError, Expr, Value
+from spec_model.expr.types import EvalError, Expr, TensorType, Value
+from spec_model.symbolic import Symbol, at_sizes, strict, sym
 from spec_model.yaml_reader import Scalar
 from tests.codegen.random_expressions import expression
 from tests.spec_model.expression_cases import BAD, GOOD, SCOPE, VALUES
@@ -86,6 +89,58 @@ def test_runtime_and_python_agree(probe: Callable[[str, bytes], list[str]]) -> N
     values = [line for line in expected.values() if not line.startswith("error")]
     assert len(values) > 1500
     assert len(expected) - len(values) > 100
+
+
+def test_symbolic_values(probe: Callable[[str, bytes], list[str]]) -> None:
+    """An expression of symbolic ints has the runtime's value at the sizes of VALUES, or none."""
+    source = random.Random(21)
+    drawn = [expression(source, ["int", "bool", "ints"][i % 3]) for i in range(3000)]
+    nodes = {text: node for text in [*TEXTS, *drawn] if (node := tree(text)) is not None}
+    found: dict[str, str] = {}
+    with strict():
+        for text, node in nodes.items():
+            with suppress(EvalError):  # also Undecided
+                found[text] = line_of(at_values(evaluate(node, SYMBOLIC)))
+    data = b"".join(counted(encode(nodes[text], INDICES, AT)) for text in found)
+    lines = dict(zip(found, probe("values", data), strict=True))
+    valued = {text: line for text, line in lines.items() if not line.startswith("error")}
+    assert {text: found[text] for text in valued} == valued
+    assert len(valued) > 700
+
+
+# VALUES with symbolic ints, whose ranges contain the values.
+SIZES: dict[str, int] = {}
+
+
+def symbol(value: int) -> int:
+    """A symbol whose range contains the value."""
+    name = f"d{len(SIZES)}"
+    SIZES[name] = value
+    return sym(Symbol(name, value - 1, value + 2))
+
+
+def symbolic(value: Value) -> Value:
+    """The value with a symbol for each int."""
+    match value:
+        case bool() | float() | str():
+            return value
+        case int():
+            return symbol(value)
+        case TensorType():
+            return replace(value, shape=tuple(map(symbol, value.shape)))
+        case tuple():
+            return tuple(symbolic(item) for item in value)  # type: ignore[return-value]
+    return value
+
+
+SYMBOLIC = {name: symbolic(value) for name, value in VALUES.items()}
+
+
+def at_values(value: Value) -> Value:
+    """A symbolic value at SIZES."""
+    if isinstance(value, tuple):
+        return tuple(at_sizes(item, SIZES) for item in value if isinstance(item, int))
+    return at_sizes(value, SIZES) if isinstance(value, int) else value
 
 
 def test_both_have_the_same_opcodes() -> None:

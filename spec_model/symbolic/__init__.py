@@ -1,0 +1,23 @@
+"""Symbolic integers: polynomials over symbols with `//`, `%`, min, max, and proofs."""
+
+from spec_model.symbolic.expr import Size, SizeError, Symbol
+from spec_model.symbolic.guards import Guard, Guards, Undecided, general, known, strict
+from spec_model.symbolic.sym_int import SymInt, at_sizes, maximum, minimum, size_of, sym
+
+__all__ = [
+    "Guard",
+    "Guards",
+    "Size",
+    "SizeError",
+    "SymInt",
+    "Symbol",
+    "Undecided",
+    "at_sizes",
+    "general",
+    "known",
+    "maximum",
+    "minimum",
+    "size_of",
+    "strict",
+    "sym",
+]

@@ -1,0 +1,156 @@
+"""Comparisons of symbolic integers: proven, or decided as the code around them states.
+
+- `strict()`: a comparison that is not proven raises Undecided. Formulas of specs are evaluated so.
+- `general(guards)`: importers and passes ask "is it known at import?". An equality that is not
+  proven is false, so that code takes the path for all sizes. Of other comparisons, the outcome at
+  the maximum sizes is used and recorded in `guards`, which refuses it if other sizes have another
+  outcome.
+
+Without either, comparisons are strict.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from spec_model.expr.types import EvalError
+from spec_model.symbolic.bounds import sign, sizes_of
+from spec_model.symbolic.expr import Size, at_maximum
+
+
+class Undecided(EvalError):
+    """A comparison of symbolic integers has not the same outcome at all sizes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A comparison that a graph relies on: `difference` `relation` 0 is `outcome`.
+
+    `source` names the node of the model, and the code that compared.
+    """
+
+    difference: Size
+    relation: str
+    outcome: bool
+    source: str = ""
+
+    def __str__(self) -> str:
+        relation = self.relation if self.outcome else _OPPOSITE[self.relation]
+        return f"{self.difference} {relation} 0"
+
+    def counterexample(self) -> dict[str, int] | None:
+        """Sizes at which the comparison has another outcome, the corners of the ranges first. None
+        if there are none among those that are compared."""
+        symbols = sorted(self.difference.symbols, key=lambda symbol: symbol.name)
+        for at in ({s.name: s.min for s in symbols}, {s.name: s.max for s in symbols}):
+            if compared(self.relation, self.difference.value(at)) is not self.outcome:
+                return at
+        for i, sizes in enumerate(sizes_of(frozenset(symbols))):
+            if i >= _MAX_COMPARED:
+                break
+            if compared(self.relation, self.difference.value(sizes)) is not self.outcome:
+                return sizes
+        return None
+
+
+_MAX_COMPARED = 1 << 12
+_OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+
+
+@dataclass(slots=True)
+class Guards:
+    """The comparisons of one import that are not proven, and the node that is being imported."""
+
+    assumed: dict[Guard, None] = field(default_factory=dict)
+    node: str = ""
+
+    def assume(self, difference: Size, relation: str, outcome: bool) -> None:
+        """Records a comparison."""
+        self.assumed[Guard(difference, relation, outcome, f"{self.node} ({_caller()})")] = None
+
+
+def _caller() -> str:
+    """The line outside of this package that compares."""
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith(__package__):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}"
+
+
+_STRICT = Guards()
+_active: ContextVar[Guards] = ContextVar("guards", default=_STRICT)
+
+
+@contextmanager
+def strict() -> Iterator[None]:
+    """Within it, a comparison that is not proven raises Undecided."""
+    token = _active.set(_STRICT)
+    try:
+        yield
+    finally:
+        _active.reset(token)
+
+
+@contextmanager
+def general(guards: Guards) -> Iterator[Guards]:
+    """Within it, `guards` records comparisons that are not proven."""
+    token = _active.set(guards)
+    try:
+        yield guards
+    finally:
+        _active.reset(token)
+
+
+def compared(relation: str, difference: int) -> bool:
+    """Whether difference `relation` 0 holds."""
+    match relation:
+        case "==":
+            return difference == 0
+        case "!=":
+            return difference != 0
+        case "<":
+            return difference < 0
+        case "<=":
+            return difference <= 0
+        case ">":
+            return difference > 0
+    return difference >= 0
+
+
+def known(difference: Size, relation: str) -> bool | None:
+    """The outcome of difference `relation` 0 if it is the same at all sizes, else None."""
+    negative, zero, positive = sign(difference)
+    possible = [value for value, is_possible in ((-1, negative), (0, zero), (1, positive))
+                if is_possible]  # fmt: skip
+    outcomes = {compared(relation, value) for value in possible}
+    return outcomes.pop() if len(outcomes) == 1 else None
+
+
+def decide(difference: Size, relation: str) -> bool:
+    """The outcome of difference `relation` 0. Raises Undecided within `strict()`."""
+    found = known(difference, relation)
+    if found is not None:
+        return found
+    guards = _active.get()
+    if guards is _STRICT:
+        raise Undecided(f"{difference} {relation} 0 is true at some sizes and false at others.")
+    if relation in ("==", "!="):
+        return relation == "!="
+    outcome = compared(relation, at_maximum(difference))
+    guards.assume(difference, relation, outcome)
+    return outcome
+
+
+def fix(size: Size, what: str) -> int:
+    """The value at the maximum sizes, for code that requires an integer known at import. Records
+    an equality guard. Raises Undecided within `strict()`."""
+    guards = _active.get()
+    if guards is _STRICT:
+        raise Undecided(f"{what} of {size} is not supported.")
+    value = at_maximum(size)
+    guards.assume(size - value, "==", True)
+    return value
