@@ -9,6 +9,7 @@ import numpy as np
 
 from spirloom.ir import Array, DType, Graph, Node, Tensor, constant, is_possible
 from spirloom.ops import OpError, OpLibrary
+from spirloom.sizes import is_symbolic
 from spirloom.value_bounds import narrowed
 
 TIMES_THE_MODEL = 8
@@ -112,15 +113,20 @@ class Builder:
         """A reshaped view with the same elements."""
         if x.shape == tuple(size):
             return x
-        if x.data is not None and x.data.size == prod(size) and min(size, default=0) >= 0:
-            return self._held(constant(x.name, x.data.reshape(tuple(size))))
+        data = None if is_symbolic((*x.shape, *size)) else x.data
+        if data is not None and data.size == prod(size) and min(size, default=0) >= 0:
+            return self._held(constant(x.name, data.reshape(tuple(size))))
         return self.emit("aten.view", x=x, size=tuple(size))
 
     def permute(self, x: Tensor, dims: Sequence[int]) -> Tensor:
         """The dimensions of x in another order."""
         if list(dims) == list(range(len(x.shape))):
             return x
-        if x.data is not None and sorted(dims) == list(range(len(x.shape))):
+        if (
+            x.data is not None
+            and not is_symbolic(x.shape)
+            and sorted(dims) == list(range(len(x.shape)))
+        ):
             key = (x, tuple(dims))
             if key not in self._permuted:
                 self.budget.check(x.shape, x.data.itemsize)
@@ -151,7 +157,7 @@ class Builder:
             raise OpError(f"{x} has no dimension {dim}")
         if (start, end, step) == (0, x.shape[dim], 1):
             return x
-        if x.data is not None:
+        if x.data is not None and not is_symbolic((start, end, *x.shape)):
             part = x.data[(slice(None),) * dim + (slice(start, end, step),)]
             self.budget.check(part.shape, part.itemsize)
             return self._held(constant(x.name, part))
@@ -161,7 +167,7 @@ class Builder:
         """Concatenates tensors along a non-negative dimension."""
         if len(parts) == 1:
             return parts[0]
-        known = [part.data for part in parts if part.data is not None]
+        known = [p.data for p in parts if p.data is not None and not is_symbolic(p.shape)]
         if len(known) == len(parts):
             self.budget.check([sum(a.size for a in known)], known[0].itemsize)
             try:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from spec_model.symbolic import maximum
 from spec_model.vocabulary import MAX_RANK, DType, Storage
 from spirloom.deferred import Deferred
 from spirloom.interval import Interval
@@ -44,9 +45,10 @@ MAX_ELEMENTS = 1 << 48
 class Tensor:
     """A value of a graph. `name` is a hint, except for inputs and outputs.
 
-    `values` are the elements of a constant. `storage` is the requested storage (None: chosen by the
-    runtime). `bounds` are the bounds of an input's elements that the graph relies on (None: the
-    full range of the dtype).
+    `values` are the elements of a constant. With a symbolic shape, they have the maximum sizes, and
+    the constant of each size is their first elements along each dimension. `storage` is the
+    requested storage (None: chosen by the runtime). `bounds` are the bounds of an input's elements
+    that the graph relies on (None: the full range of the dtype).
     """
 
     name: str
@@ -189,15 +191,17 @@ def is_possible(shape: Sequence[int]) -> bool:
     """Whether a graph file may contain a tensor of this shape. The limit also applies to shapes
     with a zero.
     """
-    small = prod(d or 1 for d in shape) <= MAX_ELEMENTS
-    return small and len(shape) <= MAX_RANK and min(shape, default=0) >= 0
+    small = prod(maximum(d, 1) for d in shape) <= MAX_ELEMENTS
+    return small and len(shape) <= MAX_RANK and all(d >= 0 for d in shape)
 
 
-def constant(name: str, values: Array | Deferred) -> Tensor:
-    """A constant tensor of an array of a supported dtype."""
+def constant(name: str, values: Array | Deferred, shape: tuple[int, ...] | None = None) -> Tensor:
+    """A constant tensor of an array of a supported dtype. A symbolic `shape` has the array's shape
+    at the maximum sizes.
+    """
     dtype = DType.of(values.dtype)
     assert dtype is not None, f"there is no DType for {values.dtype}"
     if isinstance(values, Deferred):
         return Tensor(name, dtype, values.shape, values)
     data = np.ascontiguousarray(values, dtype=dtype.numpy).reshape(values.shape)
-    return Tensor(name, dtype, tuple(values.shape), data)
+    return Tensor(name, dtype, tuple(values.shape) if shape is None else shape, data)

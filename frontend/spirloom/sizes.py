@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import prod
 from typing import Self
 
+from spec_model.expr import semantics
+from spec_model.expr.types import EvalError
+from spec_model.symbolic import Size, Symbol, SymInt, size_of, strict
+from spec_model.symbolic.bounds import range_of
+from spec_model.symbolic.expr import Quotient, at_maximum
+from spirloom.errors import Unsupported
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
-    """A symbolic size with inclusive bounds."""
-
-    name: str
-    min: int
-    max: int
-
-    def __str__(self) -> str:
-        return f"{self.name} {self.min}..{self.max}"
+__all__ = [
+    "SizeExpr",
+    "SymInt",
+    "Symbol",
+    "Term",
+    "Varying",
+    "at",
+    "broadcast_shapes",
+    "expression",
+    "inferred_size",
+    "is_symbolic",
+    "maximum_shape",
+    "refuse_symbolic",
+    "upper",
+]
 
 
 # A factor and the symbols that it is multiplied with. A symbol may repeat.
@@ -71,7 +83,70 @@ def inferred_size(value: int) -> bool:
 
 def at(value: int, sizes: Mapping[str, int]) -> int:
     """An int of a graph at these sizes of the symbols."""
+    if isinstance(value, SymInt):
+        return value.size.value(sizes)
     if not isinstance(value, Varying):
         return value
     assert value.expr is not None, "the size is inferred"
     return value.expr.value(sizes)
+
+
+def is_symbolic(ints: Sequence[object]) -> bool:
+    """Whether one of the ints is symbolic."""
+    return any(isinstance(value, SymInt) for value in ints)
+
+
+def maximum_shape(shape: Sequence[int]) -> tuple[int, ...]:
+    """A shape at the maximum sizes of all symbols."""
+    return tuple(at_maximum(size_of(value)) for value in shape)
+
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that all broadcast to at all sizes. Raises Unsupported if there is none."""
+    try:
+        with strict():
+            return reduce(semantics.broadcast, shapes, ())
+    except EvalError as error:
+        raise Unsupported(f"shapes do not broadcast: {error}") from None
+
+
+def upper(value: int) -> int:
+    """An upper bound of an int at all sizes."""
+    return range_of(size_of(value)).high
+
+
+def refuse_symbolic(size: int) -> int:
+    """The size. Raises Unsupported if it is symbolic."""
+    if isinstance(size, SymInt):
+        raise Unsupported(f"it requires a fixed size, not {size}")
+    return size
+
+
+def expression(size: Size) -> SizeExpr | None:
+    """The form of an expression that graph files contain: a sum of products of symbols, divided.
+    None for other expressions.
+    """
+    parts = {atom for product in size.terms for atom in product if not isinstance(atom, Symbol)}
+    if not parts:
+        return SizeExpr(_terms(size))
+    if len(parts) > 1:
+        return None
+    (part,) = parts
+    if not isinstance(part, Quotient) or part.divisor is None or size.terms.get((part,)) != 1:
+        return None
+    if sum(part in product for product in size.terms) != 1:
+        return None
+    # x // d + y is (x + d y) // d.
+    whole = part.operands[0] + (size - Size.of(part)) * part.divisor
+    found = expression(whole)
+    if found is None or found.divisor != 1:
+        return None
+    return SizeExpr(found.terms, part.divisor)
+
+
+def _terms(size: Size) -> tuple[Term, ...]:
+    found: list[Term] = []
+    for product, factor in size.terms.items():
+        names = tuple(atom.name for atom in product if isinstance(atom, Symbol))
+        found.append((factor, names))
+    return tuple(found)

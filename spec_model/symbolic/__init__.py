@@ -1,7 +1,7 @@
 """Symbolic integers: polynomials over symbols with `//`, `%`, min, max, and proofs."""
 
 from spec_model.symbolic.expr import Size, SizeError, Symbol
-from spec_model.symbolic.guards import Guard, Guards, Undecided, general, known, strict
+from spec_model.symbolic.guards import Guard, Guards, Undecided, general, known, note, strict
 from spec_model.symbolic.sym_int import SymInt, at_sizes, maximum, minimum, size_of, sym
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "known",
     "maximum",
     "minimum",
+    "note",
     "size_of",
     "strict",
     "sym",

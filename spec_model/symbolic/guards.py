@@ -105,6 +105,11 @@ def general(guards: Guards) -> Iterator[Guards]:
         _active.reset(token)
 
 
+def note(node: str) -> None:
+    """Names the node that is being imported, for the sources of guards."""
+    _active.get().node = node
+
+
 def compared(relation: str, difference: int) -> bool:
     """Whether difference `relation` 0 holds."""
     match relation:

@@ -347,8 +347,8 @@ class Step:
         return self._weights.vectors(biases) if any(map(self._weights.has, biases)) else None
 
     def _view(self, x: Tensor, size: tuple[int, ...]) -> Tensor:
-        known = -int(np.prod(size)) if -1 in size else 1
-        elements = int(np.prod(x.shape))
+        known = -prod(size) if -1 in size else 1
+        elements = prod(x.shape)
         return self._build.view(x, [elements // known if n == -1 else n for n in size])
 
     def _state(self, name: str, dtype: DType, shape: tuple[int, ...]) -> State:

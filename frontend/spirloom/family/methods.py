@@ -16,7 +16,7 @@ from spirloom.passes import finish
 from spirloom.passes.large_weights import LARGEST_WEIGHT
 from spirloom.passes.weight_quantization import Quantization
 from spirloom.sizes import Symbol
-from spirloom.varying.generalize import generalize
+from spirloom.varying.open_graph import open_graph
 
 # Maximum tokens of one `prefill` run, by default.
 DEFAULT_MAX_PREFILL = 512
@@ -103,16 +103,23 @@ def make_methods(
             "maxStorageBufferRange. Set --max-binding, in MiB."
         )
 
-    def make(sizes: Mapping[str, int]) -> Graph:
+    def step(sizes: Mapping[str, int]) -> Graph:
         graph = Step(config, weights, library, rows, sizes.get("tokens", 0)).graph()
         graph.producer = f"spirloom {__version__} from {origin}"
+        return graph
+
+    def finished(graph: Graph) -> Graph:
         finish(graph, library, largest=max_binding)
         return graph
 
     try:
         symbol = Symbol("tokens", 1, tokens)
-        prefill = generalize(make, [symbol], library) if tokens > 1 else make({"tokens": 1})
-        decode = make({})
+        if tokens > 1:
+            # With one token, a step has other operators, which compute the same.
+            prefill = open_graph(step, finished, [symbol], library, compared_at={"tokens": 2})
+        else:
+            prefill = finished(step({"tokens": 1}))
+        decode = finished(step({}))
     except OpError as error:
         raise ImportFailure(f"The weights do not match the model's sizes: {error}.") from error
     prefill.name, decode.name = "prefill", "decode"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
+from spec_model.symbolic import note
 from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
 from spirloom.passes.activation_patterns import fuse_gated_activations, fuse_gelu, fuse_patterns
@@ -82,7 +83,9 @@ def optimize(
     for name, rewrite in OPTIMIZATIONS.items():
         if name not in skip:
             report(name)
+            note(f"pass '{name}'")
             rewrite(graph, library)
+    note("the passes")
     if quantize is not None:
         report("quantize")
         quantize_weights(graph, library, quantize)

@@ -13,6 +13,7 @@ from spirloom.ops import OpError, OpLibrary
 from spirloom.passes.cleanup import PERMUTE, VIEW, remove_dead_nodes, simplify_views
 from spirloom.passes.data_movement import Moved, Moves, call, joined
 from spirloom.passes.rewrite import Matcher
+from spirloom.sizes import maximum_shape
 
 
 def move_permutations(graph: Graph, library: OpLibrary) -> None:
@@ -106,8 +107,9 @@ def _before(tensor: Tensor, permute: Node | None, dims: tuple[int, ...]) -> Tens
         return tensor
     if tensor.data is None:
         return None
-    full = tensor.data.reshape((1,) * (len(dims) - tensor.data.ndim) + tensor.shape)
-    return constant(tensor.name, np.transpose(full, _inverse(dims)))
+    shape = (1,) * (len(dims) - len(tensor.shape)) + tensor.shape
+    full, order = tensor.data.reshape(maximum_shape(shape)), _inverse(dims)
+    return constant(tensor.name, np.transpose(full, order), tuple(shape[d] for d in order))
 
 
 def dims_of(permute: Node) -> tuple[int, ...]:

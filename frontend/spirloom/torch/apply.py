@@ -10,11 +10,14 @@ import numpy as np
 from spec_model.spec import Arg, ArgType
 from spirloom.builder import Builder, Lifter, Value
 from spirloom.errors import Unsupported
+from spirloom.interval import of_array
 from spirloom.ir import Array, Tensor
+from spirloom.leading_parts import keeps_leading_parts
 from spirloom.ops import OpError, OpLibrary
+from spirloom.sizes import SymInt, is_symbolic, maximum_shape
 from spirloom.torch.narrowing import Narrowing
 from spirloom.torch.values import Item, is_value, promoted
-from spirloom.value_bounds import narrow_type
+from spirloom.value_bounds import ValueRange, narrow_type, narrowed
 
 Types = Sequence[np.dtype[Any] | None]
 Shapes = Sequence[tuple[int, ...] | None]
@@ -98,7 +101,7 @@ class Applier:
     ) -> tuple[Value, ...]:
         cast = {a.name: self._converted(a, args[a.name], common) for a in specs if a.name in args}
         items = [i for v in cast.values() for i in (v if isinstance(v, tuple) else (v,))]
-        if not any(isinstance(item, Tensor) for item in items):
+        if not any(isinstance(item, Tensor) for item in items) and not _symbolic(cast):
             return self._computed(op, specs, cast, dtypes, shapes)
         name = self.build.name
         lifted = {key: self._lifted(value, name) for key, value in cast.items()}
@@ -107,11 +110,38 @@ class Applier:
         found = self.library.infer(op, values)[0][1]
         if wanted is not None and found is not wanted:
             raise OpError(f"{op} returns {found.long_name}; expected {wanted.long_name}")
-        results = self.build.emit_all(op, **lifted)
+        results = self._leading_parts(op, lifted, self.build.emit_all(op, **lifted))
         for result, shape in zip(results, shapes, strict=False):
             if shape is not None and result.shape != shape:
                 raise Unsupported(f"{op} returns {list(result.shape)}; expected {list(shape)}")
         return self._narrowing.follow(op, lifted, results, dtypes)
+
+    def leading_part(self, array: Array, shape: tuple[int, ...]) -> Tensor:
+        """A constant with a symbolic shape: the first elements of each dimension of an array."""
+        ours = narrowed(array)
+        tensor = Tensor(self.build.name, narrow_type(array.dtype), shape, ours)
+        self.build.budget.hold(ours)
+        self._narrowing.declare(tensor, ValueRange(array.dtype, of_array(array)))
+        return tensor
+
+    def _leading_parts(
+        self, op: str, args: Mapping[str, object], results: tuple[Tensor, ...]
+    ) -> tuple[Tensor, ...]:
+        """The results of a call, which has just been emitted. If they are the first elements of a
+        constant at all sizes, the call is removed, and they become constants.
+        """
+        tensors = [i for v in args.values() for i in (v if isinstance(v, tuple) else (v,))
+                   if isinstance(i, Tensor)]  # fmt: skip
+        (result, *more) = results
+        if more or not is_symbolic(result.shape) or not all(t.is_constant for t in tensors):
+            return results
+        if not keeps_leading_parts(self.library, op, args):
+            return results
+        (array,) = self.library.compute(op, {k: _at_maximum(v) for k, v in args.items()})
+        self.build.graph.nodes.pop()
+        result.values = array.astype(result.dtype.numpy)
+        self.build.budget.hold(result.values)
+        return results
 
     def _computed(
         self, op: str, specs: Sequence[Arg], args: dict[str, object], dtypes: Types, shapes: Shapes
@@ -152,7 +182,7 @@ class Applier:
                 fixed = np.dtype(np.int64)  # torch's index type
             own = value.dtype if is_value(value) else None
             return value if own is arg.dtype else self.cast(value, fixed)
-        return value if is_value(value) else np.asarray(value)
+        return value if is_value(value) else _cast_array(value, np.asarray(value).dtype)
 
     def cast(self, value: Item, dtype: np.dtype[Any]) -> Value:
         """Casts a value to a torch type."""
@@ -163,7 +193,10 @@ class Applier:
         ours = narrow_type(dtype)
         if ours is value.dtype:
             return self._narrowing.retyped(self.build, value, dtype)
-        results = self.build.emit_all("aten._to_copy", x=value, dtype=str(ours))
+        given = {"x": value, "dtype": str(ours)}
+        results = self._leading_parts(
+            "aten._to_copy", given, self.build.emit_all("aten._to_copy", **given)
+        )
         return self._narrowing.follow("aten._to_copy", {"x": value}, results, [dtype])[0]
 
     def _lifted(self, value: Any, name: str) -> Any:
@@ -193,6 +226,20 @@ class Applier:
         return dict(zip(names, args.values(), strict=False))
 
 
+def _symbolic(args: Mapping[str, object]) -> bool:
+    """Whether a shape or an int among the arguments is symbolic."""
+    return any(is_symbolic(v if isinstance(v, tuple) else (v,)) for v in args.values())
+
+
+def _at_maximum(value: object) -> object:
+    """An argument at the maximum sizes, with the arrays of constants."""
+    if isinstance(value, Tensor):
+        return value.data
+    if isinstance(value, tuple):
+        return tuple(map(_at_maximum, value))
+    return maximum_shape((value,))[0] if isinstance(value, SymInt) else value
+
+
 def _follows(arg: Arg) -> bool:
     """Whether a tensor argument has the type of the call."""
     return arg.type.is_tensor and arg.dtype is None and not arg.any_dtype
@@ -210,6 +257,8 @@ def _exceeds_float16(args: Mapping[str, object]) -> bool:
 
 
 def _cast_array(value: Item, dtype: np.dtype[Any]) -> Array:
+    if isinstance(value, SymInt):
+        raise Unsupported(f"it computes with a symbolic size, {value}")
     if not isinstance(value, np.ndarray | int | float):
         raise Unsupported(f"an argument is {type(value).__name__}; expected a tensor or a number")
     array = np.asarray(value)
@@ -234,7 +283,8 @@ def _shaped(arg: Arg, value: Any) -> Any:
             items *= arg.length
         if not all(isinstance(item, int) for item in items):
             raise Unsupported(f"its argument '{arg.name}' is not a list of integers")
-        return tuple(int(item) for item in items) if items or arg.length is None else None
+        ints = tuple(int(item) if isinstance(item, bool) else item for item in items)
+        return ints if ints or arg.length is None else None
     if arg.type is ArgType.INT and isinstance(value, bool):
         return int(value)
     if arg.type in (ArgType.FLOAT, ArgType.NUMBER) and isinstance(value, bool | int):

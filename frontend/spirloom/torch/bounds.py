@@ -12,6 +12,7 @@ from spirloom import interval
 from spirloom.interval import EVERYTHING, Interval, hull
 from spirloom.ir import DType, Tensor
 from spirloom.ops import OpLibrary
+from spirloom.sizes import upper
 
 Args = Mapping[str, object]
 # Computes the bounds of the outputs from the arguments and the tensors' bounds, in order.
@@ -49,7 +50,7 @@ def bounds_of(
         if dtype is DType.B8:
             bounds[i] = Interval(0, 1)
         elif dtype is DType.I32 and indices:
-            bounds[i] = interval.indices_of(prod(tensors[0].shape))
+            bounds[i] = interval.indices_of(upper(prod(tensors[0].shape)))
     return bounds
 
 
@@ -199,13 +200,13 @@ def _unit(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
 @rule("aten.sum.dim_IntList", "aten.nansum", "aten.count_nonzero.dim_IntList")
 def _total(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
     (first, *_) = _tensors(args)
-    return [x[0] * Interval(0, prod(first.shape))]
+    return [x[0] * Interval(0, upper(prod(first.shape)))]
 
 
 @rule("aten.count_nonzero.dim_IntList")
 def _count(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
     (first, *_) = _tensors(args)
-    return [Interval(0, prod(first.shape))]
+    return [Interval(0, upper(prod(first.shape)))]
 
 
 @rule("aten.cumsum")
@@ -213,13 +214,13 @@ def _running_total(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
     (first, *_) = _tensors(args)
     dim = args.get("dim")
     size = first.shape[dim] if isinstance(dim, int) and first.shape else 1
-    return [x[0] * Interval(0, size)]
+    return [x[0] * Interval(0, upper(size))]
 
 
 @rule("aten.matmul", "aten.mm", "aten.bmm")
 def _matrix_product(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
     (first, *_) = _tensors(args)
-    return [x[0] * x[1] * Interval(0, first.shape[-1])]
+    return [x[0] * x[1] * Interval(0, upper(first.shape[-1]))]
 
 
 @rule("aten.bitwise_and.Tensor", "aten.bitwise_or.Tensor", "aten.bitwise_xor.Tensor")

@@ -14,7 +14,7 @@ from spirloom.terminal import Report, silent
 from spirloom.torch.importer import import_program
 from spirloom.torch.options import Options
 from spirloom.torch.program import InvalidSize, Kind, Program, Range, SizeExpr
-from spirloom.varying.generalize import generalize
+from spirloom.varying.open_graph import open_graph
 
 
 def build(
@@ -30,12 +30,11 @@ def build(
     def plain(chosen: Mapping[str, int]) -> Graph:
         return import_program(program, library, options, {**sizes, **chosen}, report)
 
-    def make(chosen: Mapping[str, int]) -> Graph:
-        graph = plain(chosen)
+    def optimized(graph: Graph) -> Graph:
         optimize_program(graph, library, options, storage, report, sizes_vary=bool(symbols))
         return graph
 
-    graph = generalize(make, symbols, library, plain) if symbols else make({})
+    graph = open_graph(plain, optimized, symbols, library) if symbols else optimized(plain({}))
     log_float32(graph, options.keep_float32)
     return optimize_sizes(graph, library, options.skip) if symbols else graph
 

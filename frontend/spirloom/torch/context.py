@@ -11,6 +11,7 @@ import numpy as np
 from spirloom.builder import Builder, Value
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, Tensor
+from spirloom.sizes import is_symbolic, maximum_shape
 from spirloom.torch.apply import Applier
 from spirloom.torch.program import Call
 from spirloom.torch.values import Item, is_value
@@ -93,7 +94,7 @@ class CallContext:
             return int(found.reshape(-1)[0])
         if not isinstance(found, int):
             raise Unsupported(f"its argument '{name}' is not a constant integer")
-        return int(found)
+        return int(found) if isinstance(found, bool) else found
 
     def number(self, name: str, default: float) -> float:
         """A numeric argument."""
@@ -162,16 +163,22 @@ class CallContext:
         """Casts x to a torch type."""
         return self.applier.cast(x, dtype)
 
-    def filled(self, value: float | bool, shape: Sequence[int] | None = None) -> Array:
+    def filled(self, value: float | bool, shape: Sequence[int] | None = None) -> Value:
         """A constant of one value, of the result's type (and shape, by default)."""
         size = self.shape() if shape is None else tuple(shape)
         dtype = self.out_dtype()
-        self.build.budget.check(size, dtype.itemsize)
-        full = np.full(size, value, dtype)
-        return self.generated(full, "aten.full", size=size, value=float(value))
+        at_maximum = maximum_shape(size)
+        self.build.budget.check(at_maximum, dtype.itemsize)
+        full = np.full(at_maximum, value, dtype)
+        return self.generated(full, size, "aten.full", size=size, value=float(value))
 
-    def generated(self, array: Array, op: str, **args: object) -> Array:
-        """A constant, with the operator that generates it if it is an output of the graph."""
+    def generated(self, array: Array, shape: Sequence[int], op: str, **args: object) -> Value:
+        """A constant, with the operator that generates it if it is an output of the graph. With a
+        symbolic shape, `array` has the maximum sizes, and contains the constant of each size at its
+        beginning.
+        """
+        if is_symbolic(shape):
+            return self.applier.leading_part(array, tuple(shape))
         self.applier.generators[id(array)] = (array, op, args)
         return array
 
@@ -181,12 +188,16 @@ class CallContext:
             return x
         if isinstance(x, Tensor):
             return self.inner("aten.view", x, tuple(shape))
+        if is_symbolic(shape):
+            return self.inner("aten.view", x, tuple(shape))
         if x.size != prod(shape) or min(shape, default=0) < 0:
             raise Unsupported(f"{list(x.shape)} cannot be reshaped to {list(shape)}")
         return x.reshape(tuple(shape))
 
-    def expanded(self, x: Array) -> Array:
+    def expanded(self, x: Array) -> Value:
         """A constant broadcast to the shape of the result."""
+        if is_symbolic(self.shape()):
+            return self.apply("aten.expand", x=x, size=self.shape())
         try:
             return np.broadcast_to(x, self.shape())
         except ValueError:
@@ -207,7 +218,7 @@ class CallContext:
         """A slice of one dimension."""
         if (start, end, step) == (0, x.shape[dim], 1):
             return x
-        if isinstance(x, Tensor):
+        if isinstance(x, Tensor) or is_symbolic((start, end)):
             return self.inner("aten.slice.Tensor", x, dim=dim, start=start, end=end, step=step)
         if not 0 <= dim < x.ndim or step < 1:
             raise Unsupported(
@@ -221,4 +232,4 @@ def _integer(item: object, name: str) -> int:
         item = item.reshape(-1)[0].item()
     if not isinstance(item, int):
         raise Unsupported(f"its argument '{name}' has an item that is not a constant integer")
-    return int(item)
+    return int(item) if isinstance(item, bool) else item

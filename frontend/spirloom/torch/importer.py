@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from spec_model.symbolic import note
 from spirloom import __version__
 from spirloom.builder import Budget, Builder, Lifter
 from spirloom.errors import ImportFailure, NodeProblem, NodesUnsupported, Unsupported
@@ -183,6 +184,7 @@ class Importer:
         first = len(self._graph.nodes)
         self._applier.build.name = node_name(call, self._modules)
         source = "" if self._options.strip else short_location(call.trace)
+        note(f"node '{self._applier.build.name}' ({call.target}){location_suffix(call.trace)}")
         if source:
             self._graph.sources[self._applier.build.name] = source
         try:

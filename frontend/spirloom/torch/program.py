@@ -11,6 +11,7 @@ from enum import StrEnum
 from math import prod
 from typing import Union
 
+from spec_model.symbolic import maximum, minimum
 from spirloom.errors import ImportFailure
 from spirloom.interval import Interval
 from spirloom.ir import Array
@@ -30,7 +31,7 @@ class SizeExpr:
     text: str
 
     def value(self, sizes: Mapping[str, int]) -> int:
-        """The value for these sizes of the symbols. Raises InvalidSize."""
+        """The value for these sizes of the symbols, which may be symbolic. Raises InvalidSize."""
         return _value(_parsed(self.text), sizes, self.text)
 
     def symbols(self) -> set[str]:
@@ -97,11 +98,11 @@ def _applied(name: str, values: list[int], text: str) -> int:
         case "Mul", [_, *_]:
             return prod(values)
         case "Max", [_, *_]:
-            return max(values)
+            return maximum(*values)
         case "Min", [_, *_]:
-            return min(values)
+            return minimum(*values)
         case "Pow", [base, exponent] if 0 <= exponent <= MAX_EXPONENT:
-            return int(base**exponent)
+            return prod([base] * exponent)
         case (("FloorDiv" | "CleanDiv" | "IntTrueDiv"), [a, b]) if b > 0:
             return a // b
         case "CeilDiv", [a, b] if b > 0:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Graph, Node, State, Tensor
 from spirloom.ops import OpError, OpLibrary
-from spirloom.sizes import at, inferred_size
+from spirloom.sizes import at, inferred_size, is_symbolic
 
 Sizes = Mapping[str, int]
 
@@ -57,9 +57,11 @@ class _Specializer:
 
     def _tensor(self, tensor: Tensor) -> Tensor:
         if tensor not in self._tensors:
-            shape = self._ints(tensor.shape)
+            shape, values = self._ints(tensor.shape), tensor.values
+            if is_symbolic(tensor.shape) and tensor.data is not None:
+                values = tensor.data[tuple(map(slice, shape))]  # a leading part
             self._tensors[tensor] = Tensor(
-                tensor.name, tensor.dtype, shape, tensor.values, tensor.storage, tensor.bounds
+                tensor.name, tensor.dtype, shape, values, tensor.storage, tensor.bounds
             )
         return self._tensors[tensor]
 

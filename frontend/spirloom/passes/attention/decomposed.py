@@ -11,6 +11,7 @@ from spirloom.ir import Array, DType, Graph, Node, Tensor
 from spirloom.ops import OpError, OpLibrary
 from spirloom.passes.cleanup import VIEW, remove_dead_nodes
 from spirloom.passes.rewrite import ADD, DIV, MUL, Matcher, fused_name, scalar, split_scalar
+from spirloom.sizes import maximum_shape
 
 ATTENTION = "aten.scaled_dot_product_attention"
 EXPAND, UNSQUEEZE = "aten.expand", "aten.unsqueeze"
@@ -92,7 +93,8 @@ def _drop_mask(library: OpLibrary, node: Node) -> None:
         return
     query, key = (library.arg(node, name) for name in ("query", "key"))
     assert isinstance(query, Tensor) and isinstance(key, Tensor)
-    queries, keys = query.shape[-2], key.shape[-2]
+    # A constant of symbolic sizes is a part of that of the maximum sizes, as the triangle is.
+    queries, keys = maximum_shape((query.shape[-2], key.shape[-2]))
     shown = np.tri(queries, keys, dtype=np.bool_)
     if _shows(mask.data, shown, _HIDDEN[mask.dtype]):
         node.args = library.with_args(node, attn_mask=None, is_causal=True)

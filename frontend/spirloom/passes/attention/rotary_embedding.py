@@ -13,6 +13,7 @@ from spirloom.ops import OpError, OpLibrary
 from spirloom.passes.attention.rotary_pairs import CAT, SLICE, UNSQUEEZE, Pairs, joined, pairs_of
 from spirloom.passes.cleanup import VIEW, remove_dead_nodes
 from spirloom.passes.rewrite import ADD, MUL, SUB, Matcher, fused_name
+from spirloom.sizes import maximum_shape
 
 EXPAND, REPEAT = "aten.expand", "aten.repeat_interleave.self_int"
 _ROWS_KEPT = (VIEW, UNSQUEEZE, EXPAND)
@@ -49,7 +50,8 @@ class Angles:
         if not table.shape or table.shape[-1] % 2 or not self._is_double(table, interleaved):
             return None
         if table.data is not None:
-            return constant(table.name, _firsts(table.data, interleaved))
+            shape = (*table.shape[:-1], table.shape[-1] // 2)
+            return constant(table.name, _firsts(table.data, interleaved), shape)
         root = self._root(table)
         if (root, interleaved) not in self._cut:
             self._cut[root, interleaved] = self._firsts_of(root, interleaved)
@@ -97,7 +99,7 @@ class Angles:
         if x.shape == shape:
             return x
         if x.data is not None:
-            return constant(x.name, x.data.reshape(shape))
+            return constant(x.name, x.data.reshape(maximum_shape(shape)), shape)
         return self._emit(VIEW, {"x": x, "size": shape}, shape, x)
 
     def _emit(self, op: str, args: dict[str, object], shape: tuple[int, ...], x: Tensor) -> Tensor:

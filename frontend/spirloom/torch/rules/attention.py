@@ -8,6 +8,7 @@ import numpy as np
 
 from spirloom.builder import Value
 from spirloom.errors import Unsupported
+from spirloom.sizes import broadcast_shapes, is_symbolic
 from spirloom.torch.context import CallContext
 from spirloom.torch.rules.registry import imports
 from spirloom.torch.values import Item
@@ -65,14 +66,14 @@ def _heads(ctx: CallContext, counts: list[int]) -> list[int]:
 
 def _broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
     try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
+        return broadcast_shapes(*shapes)
+    except Unsupported:
         listed = [list(shape) for shape in shapes]
         raise Unsupported(f"its dimensions {listed} do not match") from None
 
 
 def _expanded(ctx: CallContext, x: Value, shape: tuple[int, ...]) -> Value:
-    if isinstance(x, np.ndarray):
+    if isinstance(x, np.ndarray) and not is_symbolic(shape):
         ctx.build.budget.check(shape, x.itemsize)
         return np.broadcast_to(x, shape)
     return ctx.inner("aten.expand", x, shape)
@@ -80,7 +81,7 @@ def _expanded(ctx: CallContext, x: Value, shape: tuple[int, ...]) -> Value:
 
 def _merged_mask(ctx: CallContext, mask: Value, batch: int) -> Value:
     """The mask of a query of rank 5 or more, whose leading dimensions are merged to `batch`."""
-    outer = np.broadcast_shapes(ctx.value("query").shape[:-3], mask.shape[:-3], ctx.shape()[:-3])
+    outer = broadcast_shapes(ctx.value("query").shape[:-3], mask.shape[:-3], ctx.shape()[:-3])
     mask = ctx.reshaped(mask, (*(1,) * (len(outer) + 3 - len(mask.shape)), *mask.shape))
     inner = mask.shape[len(outer) :]
     if prod(mask.shape[: len(outer)]) == 1:

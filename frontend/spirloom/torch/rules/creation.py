@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spirloom.errors import Unsupported
+from spirloom.sizes import SymInt, maximum_shape, refuse_symbolic
 from spirloom.torch.context import CallContext
 from spirloom.torch.rules.registry import imports
 from spirloom.torch.values import Item
@@ -31,6 +32,8 @@ def full(ctx: CallContext) -> Item:
     found = ctx.args.get(name)
     if isinstance(found, np.ndarray) and found.size == 1:
         found = found.reshape(-1)[0].item()
+    if isinstance(found, SymInt):
+        raise Unsupported(f"it fills with a symbolic size, {found}")
     if not isinstance(found, int | float):
         value = ctx.cast(ctx.value(name), ctx.out_dtype())
         return ctx.inner("aten.expand", value, ctx.shape())
@@ -40,7 +43,10 @@ def full(ctx: CallContext) -> Item:
 @imports("aten.scalar_tensor")
 def scalar_tensor(ctx: CallContext) -> Item:
     """A tensor of rank 0."""
-    return ctx.filled(ctx.number("s", 0))
+    value = ctx.number("s", 0)
+    if isinstance(value, SymInt):
+        raise Unsupported(f"it converts a symbolic size, {value}, to a tensor")
+    return ctx.filled(value)
 
 
 @imports("aten.arange", "aten.arange.start", "aten.arange.start_step")
@@ -48,31 +54,38 @@ def arange(ctx: CallContext) -> Item:
     """Equally spaced values by start and step."""
     (count,) = ctx.shape(rank=1)
     start, step = ctx.number("start", 0), ctx.number("step", 1)
+    if isinstance(start, SymInt) or isinstance(step, SymInt):
+        raise Unsupported("its first values depend on a symbolic size")
     if ctx.out_dtype().kind in "iu":
         start, step = int(start), int(step)  # integer arithmetic, as in torch
-    ctx.build.budget.check((count,), 8)
-    values = (start + np.arange(count) * step).astype(ctx.out_dtype())
-    end = start + count * step
-    return ctx.generated(values, "aten.arange.start_step", start=start, end=end, step=step)
+    (most,) = maximum_shape((count,))
+    ctx.build.budget.check((most,), 8)
+    values = (start + np.arange(most) * step).astype(ctx.out_dtype())
+    end = start + most * step
+    return ctx.generated(
+        values, (count,), "aten.arange.start_step", start=start, end=end, step=step
+    )
 
 
 @imports("aten.linspace")
 def linspace(ctx: CallContext) -> Item:
     """Equally spaced values between two bounds."""
     (count,) = ctx.shape(rank=1)
+    refuse_symbolic(count)
     ctx.build.budget.check((count,), 8)
     start, end = ctx.number("start", 0), ctx.number("end", 0)
     values = np.linspace(start, end, count).astype(ctx.out_dtype())
-    return ctx.generated(values, "aten.linspace", start=start, end=end, steps=count)
+    return ctx.generated(values, (count,), "aten.linspace", start=start, end=end, steps=count)
 
 
 @imports("aten.eye", "aten.eye.m")
 def eye(ctx: CallContext) -> Item:
     """The identity matrix."""
     rows, columns = ctx.shape(rank=2)
-    ctx.build.budget.check((rows, columns), 8)
-    values = np.eye(rows, columns, dtype=ctx.out_dtype())
-    return ctx.generated(values, "aten.eye.m", n=rows, m=columns)
+    most = maximum_shape((rows, columns))
+    ctx.build.budget.check(most, 8)
+    values = np.eye(*most, dtype=ctx.out_dtype())
+    return ctx.generated(values, (rows, columns), "aten.eye.m", n=rows, m=columns)
 
 
 @imports("aten.rand", "aten.randn", "aten.rand_like", "aten.randn_like", "aten.bernoulli.p",

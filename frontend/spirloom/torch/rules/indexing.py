@@ -9,6 +9,7 @@ import numpy as np
 from spirloom.builder import Value
 from spirloom.errors import Unsupported
 from spirloom.ir import Tensor
+from spirloom.sizes import broadcast_shapes
 from spirloom.torch.context import CallContext
 from spirloom.torch.rules.registry import imports
 from spirloom.torch.values import Item
@@ -74,7 +75,7 @@ def _indices(ctx: CallContext, x: Value) -> tuple[list[int], list[Value]]:
 
 def _index_rows(ctx: CallContext, given: list[Value]) -> Value:
     """The index tuples as rows of one tensor."""
-    shape = np.broadcast_shapes(*(value.shape for value in given))
+    shape = broadcast_shapes(*(value.shape for value in given))
     parts = []
     for value in given:
         index = ctx.cast(value, np.dtype(np.int64))
@@ -102,7 +103,7 @@ def index_put(ctx: CallContext) -> Item:
     if not given:
         return ctx.cast(values, ctx.out_dtype())
     moved_x, dim, moved = _adjacent(ctx, x, dims)
-    points = np.broadcast_shapes(*(value.shape for value in given))
+    points = broadcast_shapes(*(value.shape for value in given))
     inner = moved_x.shape[dim + len(dims) :]
     wanted = (*moved_x.shape[:dim], *points, *inner)
     src = ctx.cast(values, ctx.out_dtype())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
+from math import prod
 
 from spirloom.builder import Value
 from spirloom.torch.context import CallContext
@@ -89,7 +89,7 @@ def arg_extremum(ctx: CallContext) -> Item:
     x = ctx.value("self")
     dim, keep = ctx.args.get("dim"), ctx.flag("keepdim")
     if dim is None:
-        x, dim, keep = ctx.reshaped(x, (int(np.prod(x.shape)),)), 0, False
+        x, dim, keep = ctx.reshaped(x, (prod(x.shape),)), 0, False
     return ctx.reshaped(
         ctx.applier.apply(ctx.target, {"x": x, "dim": dim, "keepdim": keep}, ctx.dtypes, ())[0],
         ctx.shape(),

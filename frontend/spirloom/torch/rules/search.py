@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from spirloom.builder import Value
@@ -60,7 +62,7 @@ def histc(ctx: CallContext) -> Item:
         raise Unsupported("its bounds depend on the data; pass min and max, with min < max")
     bins = ctx.integer("bins", 100)
     x = ctx.value("self")
-    x = ctx.cast(ctx.reshaped(x, (int(np.prod(x.shape)), 1)), np.dtype(np.float32))
+    x = ctx.cast(ctx.reshaped(x, (prod(x.shape), 1)), np.dtype(np.float32))
     position = ctx.inner("aten.sub.Tensor", x, low)
     position = ctx.inner("aten.div.Tensor", position, high - low)
     position = ctx.inner("aten.mul.Tensor", position, bins)

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from spec_model.symbolic import maximum, minimum
 from spirloom.builder import Value
 from spirloom.errors import Unsupported
+from spirloom.sizes import refuse_symbolic
 from spirloom.torch.context import CallContext
 from spirloom.torch.rules.registry import imports
 from spirloom.torch.values import Item
@@ -38,8 +40,8 @@ _SCALAR_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "math.trunc": math.trunc,
     "torch.sym_float": float,
     "torch.sym_int": int,
-    "torch.sym_max": max,
-    "torch.sym_min": min,
+    "torch.sym_max": maximum,
+    "torch.sym_min": minimum,
     "torch.sym_not": operator.not_,
     "torch._sym_sqrt": math.sqrt,
     "builtins.round": round,
@@ -192,8 +194,15 @@ def _range(ctx: CallContext, size: int) -> tuple[int, int, int]:
     step = ctx.integer("step", 1)
     if step < 1:
         raise Unsupported(f"its argument 'step' ({step}) is not positive")
-    start, end, _ = slice(ctx.integer("start", 0), ctx.integer("end", size), step).indices(size)
-    return start, max(start, end), step
+    start, end = (_clamped(ctx.integer(*end), size) for end in (("start", 0), ("end", size)))
+    return start, maximum(start, end), step
+
+
+def _clamped(index: int, size: int) -> int:
+    """An index into a dimension; negative ones count from its end."""
+    if index < 0:
+        return maximum(index + size, 0)
+    return size if index > size else minimum(index, size)
 
 
 @imports("aten.narrow")
@@ -201,7 +210,8 @@ def narrow(ctx: CallContext) -> Item:
     """A slice of a dimension by its length."""
     x = ctx.value("self")
     dim = ctx.axis("dim", len(x.shape))
-    start = ctx.integer("start") % max(ctx.size(x, dim), 1)
+    start, size = ctx.integer("start"), ctx.size(x, dim)
+    start = start + size if start < 0 else start
     return ctx.sliced(x, dim, start, start + ctx.integer("length"))
 
 
@@ -213,7 +223,7 @@ def split(ctx: CallContext) -> Item:
     x = ctx.value("self")
     dim = ctx.axis("dim", len(x.shape), 0)
     parts, start = [], 0
-    for size in _sizes(ctx, ctx.size(x, dim)):
+    for size in _sizes(ctx, refuse_symbolic(ctx.size(x, dim))):
         parts.append(ctx.sliced(x, dim, start, start + size))
         start += size
     return tuple(parts)
@@ -238,7 +248,7 @@ def unbind(ctx: CallContext) -> Item:
     """The slices at all indices of a dimension."""
     x = ctx.value("self")
     dim = ctx.axis("dim", len(x.shape), 0)
-    return tuple(_selected(ctx, x, dim, i) for i in range(ctx.size(x, dim)))
+    return tuple(_selected(ctx, x, dim, i) for i in range(refuse_symbolic(ctx.size(x, dim))))
 
 
 def _selected(ctx: CallContext, x: Value, dim: int, index: int) -> Value:

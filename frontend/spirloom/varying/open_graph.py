@@ -1,0 +1,116 @@
+"""Imports a program of symbolic sizes once, and compares with an import at the minimum sizes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+
+from spec_model.expr.types import EvalError
+from spec_model.symbolic import Guards, SizeError, general, sym
+from spec_model.symbolic.expr import at_maximum
+from spirloom.errors import ImportFailure
+from spirloom.ir import ArgValue, Graph
+from spirloom.leading_parts import slice_constants
+from spirloom.ops import OpError, OpLibrary
+from spirloom.sizes import Symbol, SymInt, Varying, expression
+from spirloom.varying.generalize import generalize
+from spirloom.varying.minimum import check_minimum
+from spirloom.varying.specialize import specialize
+
+log = logging.getLogger("spirloom")
+
+Make = Callable[[Mapping[str, int]], Graph]
+
+
+class NotSymbolic(ImportFailure):
+    """The graph is not the same at all sizes, or has a size without a formula."""
+
+
+def open_graph(
+    plain: Make,
+    optimize: Callable[[Graph], Graph],
+    symbols: Sequence[Symbol],
+    library: OpLibrary,
+    compared_at: Mapping[str, int] | None = None,
+) -> Graph:
+    """The graph of all sizes within the symbols' bounds. `plain` imports it at sizes that may be
+    symbolic, `optimize` applies the passes, in place. The graph is compared with that of the sizes
+    `compared_at`, by default the minima.
+
+    Raises ImportFailure, which names the node, for a node that cannot vary.
+    """
+    smallest = {symbol.name: symbol.min for symbol in symbols}
+    try:
+        return _imported_once(plain, optimize, symbols, library, compared_at or smallest)
+    except (ImportFailure, EvalError, SizeError, OpError) as error:
+        log.info("Importing at several sizes: %s", error)
+    checked = plain if compared_at is None else None
+    return generalize(lambda sizes: optimize(plain(sizes)), symbols, library, checked)
+
+
+def _imported_once(
+    plain: Make,
+    optimize: Callable[[Graph], Graph],
+    symbols: Sequence[Symbol],
+    library: OpLibrary,
+    compared_at: Mapping[str, int],
+) -> Graph:
+    with general(Guards()) as guards:
+        graph = plain({symbol.name: sym(symbol) for symbol in symbols})
+        _refuse(guards)
+        raw = specialize(graph, compared_at, library)
+        optimize(graph)
+        _refuse(guards)
+        graph = settled(graph, library)
+    graph.symbols = tuple(symbols)
+    for sizes in _points(symbols):
+        specialize(graph, sizes, library)
+    special = specialize(graph, compared_at, library)
+    check_minimum(special, plain(compared_at), raw, compared_at, compared_at, library)
+    return graph
+
+
+def _points(symbols: Sequence[Symbol]) -> list[dict[str, int]]:
+    """Sizes at which shapes are inferred: both ends of all ranges, and their middles."""
+    ends = [(s.min, (s.min + s.max) // 2, s.max) for s in symbols]
+    return [{s.name: e[i] for s, e in zip(symbols, ends, strict=True)} for i in range(3)]
+
+
+def _refuse(guards: Guards) -> None:
+    """Raises NotSymbolic for a comparison with different outcomes at different sizes."""
+    for guard in guards.assumed:
+        sizes = guard.counterexample()
+        if sizes is not None:
+            at = ", ".join(f"{name}={size}" for name, size in sizes.items())
+            raise NotSymbolic(
+                f"The model cannot vary in size: {guard.source} relies on {guard}, which is false "
+                f"at {at}."
+            )
+    guards.assumed.clear()
+
+
+def settled(graph: Graph, library: OpLibrary) -> Graph:
+    """The graph with symbolic ints in the form of graph files, in place."""
+    slice_constants(graph, library)
+    for tensor in graph.tensors():
+        tensor.shape = tuple(map(_dimension, tensor.shape))
+    for node in graph.nodes:
+        node.args = tuple(_argument(arg, node.name) for arg in node.args)
+    return graph
+
+
+def _dimension(size: int) -> int:
+    return (
+        Varying(at_maximum(size.size), expression(size.size)) if isinstance(size, SymInt) else size
+    )
+
+
+def _argument(value: ArgValue, node: str) -> ArgValue:
+    if isinstance(value, SymInt):
+        found = expression(value.size)
+        if found is None:
+            raise NotSymbolic(f"Node '{node}': graph files have no form for the size {value}.")
+        return Varying(at_maximum(value.size), found)
+    if isinstance(value, tuple) and any(isinstance(item, SymInt) for item in value):
+        return tuple(_argument(item, node) for item in value)  # type: ignore[return-value]
+    return value
