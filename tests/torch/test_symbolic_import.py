@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import spirloom
 import torch
+from spirloom import graph_file
 from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
 from spirloom.torch.build import build
@@ -88,6 +90,21 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[[int, int], tuple[Size, 
     "repeat": (lambda x, y: x.repeat(2, 3) * y[0, 0], lambda n, m: ((n, 4), (m, 4))),
     "pad": (lambda x, y: functional.pad(x, (1, 2, 0, 3)) + y[0, 0], lambda n, m: ((n, 4), (m, 4))),
     "spans": (_spans, lambda n, m: ((n, 4), (m, 4))),
+    "mean": (lambda x, y: x.sum(0) / x.shape[0] + y[0], lambda n, m: ((n, 4), (m, 4))),
+    "scale": (lambda x, y: (x @ y.T) / y.shape[0] ** 0.5, lambda n, m: ((n, 4), (m, 4))),
+    "inverse": (
+        lambda x, y: x * (1.0 / (x.shape[0] - 1)) - 2 * y.shape[0],
+        lambda n, m: ((n, 4), (m, 4)),
+    ),
+    "product": (lambda x, y: x * (x.shape[0] * y.shape[0]), lambda n, m: ((n, 4), (m, 4))),
+    "mask": (
+        lambda x, y: x.masked_fill(torch.arange(9)[: x.shape[0], None] < y.shape[0], 0.0),
+        lambda n, m: ((n, 4), (m, 4)),
+    ),
+    "filled": (
+        lambda x, y: torch.full((y.shape[0],), x.shape[0], dtype=torch.float32) + x[0, 0],
+        lambda n, m: ((n, 4), (m, 4)),
+    ),
     "permute": (
         lambda x, y: x.permute(1, 0, 2).reshape(x.shape[1], -1)[:, 1:] + y[0, 0],
         lambda n, m: ((n, 3, 5), (m, 4)),
@@ -146,3 +163,14 @@ def test_convolutions() -> None:
     assert count == 2
     for n, m in product(range(5, 15), range(5, 12)):
         _check(graph, module, (torch.randn(n, m), torch.randn(2, 4)))
+
+
+def test_numbers_on_the_device() -> None:
+    """A mean and a scale by 1/sqrt(n), which are read from tables."""
+    module = Function(lambda x, y: (x.sum(0) / x.shape[0]) @ y.T / y.shape[0] ** 0.5)
+    graph, _ = _imported(module, ((5, 4), (3, 4)), ({0: N}, {0: M}))
+    model = spirloom.load(graph_file.to_bytes(graph))
+    for n, m in ((3, 6), (9, 2), (4, 5)):
+        x, y = torch.randn(n, 4), torch.randn(m, 4)
+        (found,) = model(x.numpy(), y.numpy())
+        np.testing.assert_allclose(found, module(x, y).numpy(), rtol=1e-4, atol=1e-5)

@@ -16,6 +16,7 @@ from spirloom.leading_parts import keeps_leading_parts
 from spirloom.ops import OpError, OpLibrary
 from spirloom.sizes import SymInt, is_symbolic, maximum_shape
 from spirloom.torch.narrowing import Narrowing
+from spirloom.torch.size_numbers import SizeNumber, size_number
 from spirloom.torch.values import Item, is_value, promoted
 from spirloom.value_bounds import ValueRange, narrow_type, narrowed
 
@@ -88,6 +89,10 @@ class Applier:
             return self._narrowing.dtype_of(item), len(item.shape)
         if isinstance(item, np.ndarray):
             return item.dtype, item.ndim
+        if isinstance(item, SizeNumber):
+            return item.kind, None
+        if isinstance(item, SymInt):
+            return np.dtype(np.int64), None
         return np.asarray(item).dtype, None
 
     def _with(
@@ -182,10 +187,14 @@ class Applier:
                 fixed = np.dtype(np.int64)  # torch's index type
             own = value.dtype if is_value(value) else None
             return value if own is arg.dtype else self.cast(value, fixed)
-        return value if is_value(value) else _cast_array(value, np.asarray(value).dtype)
+        if isinstance(value, SymInt | SizeNumber):
+            return self.number(value)
+        return value if is_value(value) else np.asarray(value)
 
     def cast(self, value: Item, dtype: np.dtype[Any]) -> Value:
         """Casts a value to a torch type."""
+        if isinstance(value, SymInt | SizeNumber):
+            return self.number(value, dtype)
         if not isinstance(value, Tensor):
             return _cast_array(value, dtype)
         if self._narrowing.dtype_of(value) == dtype:
@@ -198,6 +207,16 @@ class Applier:
             "aten._to_copy", given, self.build.emit_all("aten._to_copy", **given)
         )
         return self._narrowing.follow("aten._to_copy", {"x": value}, results, [dtype])[0]
+
+    def number(self, value: SymInt | SizeNumber, dtype: np.dtype[Any] | None = None) -> Tensor:
+        """A number that depends on sizes, as a tensor of rank 0."""
+        number = size_number(value) if isinstance(value, SymInt) else value
+        with np.errstate(all="ignore"):
+            table = np.asarray(number.values, number.kind).astype(dtype or number.kind)
+        ours = self._lifter.lift(self.build, table, f"{self.build.name}.sizes")
+        result = self.build.emit("aten.select.int", x=ours, dim=0, index=number.index)
+        self._narrowing.declare(result, ValueRange(table.dtype, of_array(table)))
+        return result
 
     def _lifted(self, value: Any, name: str) -> Any:
         if isinstance(value, np.ndarray):
@@ -257,8 +276,6 @@ def _exceeds_float16(args: Mapping[str, object]) -> bool:
 
 
 def _cast_array(value: Item, dtype: np.dtype[Any]) -> Array:
-    if isinstance(value, SymInt):
-        raise Unsupported(f"it computes with a symbolic size, {value}")
     if not isinstance(value, np.ndarray | int | float):
         raise Unsupported(f"an argument is {type(value).__name__}; expected a tensor or a number")
     array = np.asarray(value)

@@ -11,9 +11,10 @@ import numpy as np
 from spirloom.builder import Builder, Value
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, Tensor
-from spirloom.sizes import is_symbolic, maximum_shape
+from spirloom.sizes import SymInt, is_symbolic, maximum_shape
 from spirloom.torch.apply import Applier
 from spirloom.torch.program import Call
+from spirloom.torch.size_numbers import SizeNumber
 from spirloom.torch.values import Item, is_value
 
 
@@ -72,6 +73,8 @@ class CallContext:
     def value(self, name: str) -> Value:
         """A tensor or a constant array."""
         found = self.args.get(name)
+        if isinstance(found, SymInt | SizeNumber):
+            return self.applier.number(found)
         if isinstance(found, int | float):
             return np.asarray(found)
         if not is_value(found):

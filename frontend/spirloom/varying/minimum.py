@@ -93,7 +93,15 @@ def _refuse(what: str, sizes: Sizes, small_sizes: Sizes) -> None:
 
 
 def _computing(graph: Graph) -> Iterator[Node]:
-    return (node for node in graph.nodes if node.op not in _REARRANGING)
+    """The nodes that compute something of the inputs. Values of constants and sizes, which nodes of
+    a symbolic graph compute, are constants at fixed sizes."""
+    known: set[Tensor] = set()
+    for node in graph.nodes:
+        inputs = list(node.inputs())
+        if inputs and all(tensor.is_constant or tensor in known for tensor in inputs):
+            known.update(node.outputs)
+        elif node.op not in _REARRANGING:
+            yield node
 
 
 def _same(a: Node, b: Node) -> bool:

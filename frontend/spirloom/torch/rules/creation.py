@@ -8,6 +8,7 @@ from spirloom.errors import Unsupported
 from spirloom.sizes import SymInt, maximum_shape, refuse_symbolic
 from spirloom.torch.context import CallContext
 from spirloom.torch.rules.registry import imports
+from spirloom.torch.size_numbers import SizeNumber
 from spirloom.torch.values import Item
 
 
@@ -32,9 +33,7 @@ def full(ctx: CallContext) -> Item:
     found = ctx.args.get(name)
     if isinstance(found, np.ndarray) and found.size == 1:
         found = found.reshape(-1)[0].item()
-    if isinstance(found, SymInt):
-        raise Unsupported(f"it fills with a symbolic size, {found}")
-    if not isinstance(found, int | float):
+    if isinstance(found, SymInt) or not isinstance(found, int | float):
         value = ctx.cast(ctx.value(name), ctx.out_dtype())
         return ctx.inner("aten.expand", value, ctx.shape())
     return ctx.filled(found)
@@ -43,10 +42,10 @@ def full(ctx: CallContext) -> Item:
 @imports("aten.scalar_tensor")
 def scalar_tensor(ctx: CallContext) -> Item:
     """A tensor of rank 0."""
-    value = ctx.number("s", 0)
-    if isinstance(value, SymInt):
-        raise Unsupported(f"it converts a symbolic size, {value}, to a tensor")
-    return ctx.filled(value)
+    value = ctx.args.get("s", 0)
+    if isinstance(value, SymInt | SizeNumber):
+        return ctx.cast(ctx.value("s"), ctx.out_dtype())
+    return ctx.filled(ctx.number("s", 0))
 
 
 @imports("aten.arange", "aten.arange.start", "aten.arange.start_step")

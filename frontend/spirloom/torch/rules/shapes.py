@@ -13,9 +13,10 @@ import numpy as np
 from spec_model.symbolic import maximum, minimum
 from spirloom.builder import Value
 from spirloom.errors import Unsupported
-from spirloom.sizes import refuse_symbolic
+from spirloom.sizes import SymInt, refuse_symbolic
 from spirloom.torch.context import CallContext
 from spirloom.torch.rules.registry import imports
+from spirloom.torch.size_numbers import SizeNumber, applied
 from spirloom.torch.values import Item
 
 _SCALAR_FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -48,13 +49,21 @@ _SCALAR_FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
+# Functions whose results are floats.
+_OF_FLOATS = ("operator.truediv", "torch.sym_float", "torch._sym_sqrt")
+
+
 @imports(*_SCALAR_FUNCTIONS)
 def scalar_function(ctx: CallContext) -> Item:
     """Arithmetic of Python numbers, evaluated at import."""
     values = list(ctx.args.values())
-    if not all(isinstance(value, int | float) for value in values):
+    if not all(isinstance(value, int | float | SizeNumber) for value in values):
         raise Unsupported("it depends on numbers that are unknown at import")
+    is_float = any(isinstance(value, float) for value in values) or ctx.target in _OF_FLOATS
+    symbolic = any(isinstance(value, SymInt) for value in values)
     try:
+        if any(isinstance(value, SizeNumber) for value in values) or (symbolic and is_float):
+            return applied(_SCALAR_FUNCTIONS[ctx.target], values)
         return _SCALAR_FUNCTIONS[ctx.target](*values)
     except (ArithmeticError, TypeError, ValueError) as error:
         raise Unsupported(f"it cannot be computed: {error}") from error
