@@ -121,6 +121,7 @@ def _same_arg(a: ArgValue, b: ArgValue) -> bool:
 
 def _same_values(a: Tensor, b: Tensor) -> bool:
     """Whether the elements of a small constant occur in that of larger sizes."""
-    if a.data is None or b.data is None or max(a.data.size, b.data.size) > _SMALL:
+    if not (a.is_constant and b.is_constant) or max(prod(a.shape), prod(b.shape)) > _SMALL:
         return True
+    assert a.data is not None and b.data is not None
     return bool(np.isin(a.data, b.data).all()) or bool(np.isnan(a.data).any())
