@@ -23,7 +23,7 @@ from spec_model.symbolic.expr import (
 # The number of combinations of sizes that are compared one by one.
 MAX_SIZES = 1024
 # Cases of minima and maxima, and terms of an expression, that bounds are derived for.
-_MAX_CASES, _MAX_TERMS = 16, 256
+_MAX_CASES, _MAX_TERMS, _MAX_DEGREE = 16, 64, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def _range_of_atom(atom: Atom) -> Range:
 def _interval(size: Size, known: Ranges) -> Range:
     """Bounds by the substitutions x = low + t and x = high - t for each atom: then each product of
     the t is between zero and the product of their widths."""
-    if len(size.terms) > _MAX_TERMS:
+    if len(size.terms) > _MAX_TERMS or max(map(len, size.terms), default=0) > _MAX_DEGREE:
         return _plain(size, known)
     found: list[Range] = []
     for from_low in (True, False):

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import gcd, prod
 
+MAX_TERMS, MAX_DEGREE = 256, 16
+_MAX_TEXT = 10_000
+
 
 class SizeError(Exception):
     """An operation that symbolic integers do not support; the message is the reason."""
@@ -48,6 +51,8 @@ class _Part:
     __slots__ = ("_key", "operands", "text")
 
     def __init__(self, text: str, operands: tuple[Size, ...]) -> None:
+        if len(text) > _MAX_TEXT:
+            raise SizeError("an expression of sizes is too long")
         self.text = text
         self.operands = operands
         self._key = (type(self), operands)
@@ -204,11 +209,14 @@ class Size:
         return self + -_size(other)
 
     def __mul__(self, other: Size | int) -> Size:
+        """The product. Raises SizeError for more than MAX_TERMS terms or MAX_DEGREE factors."""
         result: dict[Product, int] = {}
         for a, x in self._terms.items():
             for b, y in _size(other).terms.items():
                 product = tuple(sorted(a + b, key=_text))
                 result[product] = result.get(product, 0) + x * y
+                if len(product) > MAX_DEGREE or len(result) > MAX_TERMS:
+                    raise SizeError("a product of sizes has too many terms")
         return Size(result)
 
 

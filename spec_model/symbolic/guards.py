@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from itertools import chain, islice
+from math import prod
 
 from spec_model.expr.types import EvalError
 from spec_model.symbolic.bounds import sign, sizes_of
@@ -42,18 +44,18 @@ class Guard:
         relation = self.relation if self.outcome else _OPPOSITE[self.relation]
         return f"{self.difference} {relation} 0"
 
-    def counterexample(self) -> dict[str, int] | None:
-        """Sizes at which the comparison has another outcome, the corners of the ranges first. None
-        if there are none among those that are compared."""
+    def refutation(self) -> str | None:
+        """Why the comparison may have another outcome: sizes at which it has, the ends of the
+        ranges first, or that there are too many sizes to compare. None if all sizes have this one.
+        """
         symbols = sorted(self.difference.symbols, key=lambda symbol: symbol.name)
-        for at in ({s.name: s.min for s in symbols}, {s.name: s.max for s in symbols}):
-            if compared(self.relation, self.difference.value(at)) is not self.outcome:
-                return at
-        for i, sizes in enumerate(sizes_of(frozenset(symbols))):
-            if i >= _MAX_COMPARED:
-                break
+        ends = ({s.name: s.min for s in symbols}, {s.name: s.max for s in symbols})
+        all_sizes = islice(sizes_of(frozenset(symbols)), _MAX_COMPARED)
+        for sizes in chain(ends, all_sizes):
             if compared(self.relation, self.difference.value(sizes)) is not self.outcome:
-                return sizes
+                return "is false at " + ", ".join(f"{n}={size}" for n, size in sizes.items())
+        if prod(symbol.max - symbol.min + 1 for symbol in symbols) > _MAX_COMPARED:
+            return "is not proven for all sizes"
         return None
 
 

@@ -148,6 +148,23 @@ class SymInt(int):
         return format(str(self.size), spec)
 
 
+def _by_value(name: str) -> Any:
+    """An operation of the plain values, which records equality guards."""
+
+    def operation(self: SymInt, *others: Any) -> Any:
+        values = [int(other) if isinstance(other, SymInt) else other for other in others]
+        return getattr(int(self), name)(*values)
+
+    return operation
+
+
+for _name in ("and", "or", "xor", "lshift", "rshift"):
+    setattr(SymInt, f"__{_name}__", _by_value(f"__{_name}__"))
+    setattr(SymInt, f"__r{_name}__", _by_value(f"__r{_name}__"))
+for _name in ("__invert__", "bit_length", "bit_count", "to_bytes"):
+    setattr(SymInt, _name, _by_value(_name))
+
+
 def size_of(value: int) -> Size:
     """The expression of an integer."""
     return value.size if isinstance(value, SymInt) else Size.of(int(value))

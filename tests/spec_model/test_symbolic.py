@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 
 from spec_model.expr.types import EvalError, TensorType
@@ -14,6 +15,7 @@ from spec_model.library import Library
 from spec_model.load.loader import load_library
 from spec_model.spec import Arg, ArgType
 from spec_model.symbolic import (
+    Guard,
     Guards,
     SizeError,
     Symbol,
@@ -166,7 +168,11 @@ def test_undecided_comparisons() -> None:
     (guard,) = guards.assumed
     assert str(guard) == "n - 5 >= 0"
     assert guard.source.startswith("pool (test_symbolic.py:")
-    assert guard.counterexample() == {"n": 1}
+    assert guard.refutation() == "is false at n=1"
+    small = sym(Symbol("k", 2, 9))
+    assert Guard(size_of(small - 2), ">=", True).refutation() is None
+    ends = BIG * BIG - 3 * BIG * OTHER + 2 * OTHER * OTHER + 10
+    assert Guard(size_of(ends), ">=", True).refutation() == "is not proven for all sizes"
 
 
 def test_a_lost_symbol_is_recorded() -> None:
@@ -175,6 +181,31 @@ def test_a_lost_symbol_is_recorded() -> None:
     with general(Guards()) as guards:
         assert int(BIG) == 1 << 20 and type(int(BIG)) is int
     assert [str(guard) for guard in guards.assumed] == ["n - 1048576 == 0"]
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [lambda n: n & 3, lambda n: 3 | n, lambda n: n << 1, lambda n: ~n, lambda n: n.bit_length(),
+     lambda n: float(n), lambda n: n / 2, lambda n: pow(n, 0.5), lambda n: np.asarray(n)],
+)  # fmt: skip
+def test_operations_that_need_a_value(operation: Callable[[int], object]) -> None:
+    small = sym(Symbol("n", 1, 5))
+    with general(Guards()) as guards:
+        operation(small)
+    assert [str(guard) for guard in guards.assumed] == ["n - 5 == 0"]
+
+
+def test_limits() -> None:
+    """Expressions of hostile files cannot grow without limit."""
+    total = sum((sym(Symbol(f"s{i}", 1, 9)) for i in range(20)), 0)
+    with pytest.raises(SizeError, match="too many terms"):
+        total**5
+    with pytest.raises(SizeError, match="too many terms"):
+        BIG**16 * BIG
+    with pytest.raises(SizeError, match="too long"):
+        value = total
+        for _ in range(9):
+            value = (value + value // 7) // 3 + value
 
 
 def test_a_divisor_that_may_be_zero() -> None:

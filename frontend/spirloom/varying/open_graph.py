@@ -79,12 +79,10 @@ def _points(symbols: Sequence[Symbol]) -> list[dict[str, int]]:
 def _refuse(guards: Guards) -> None:
     """Raises NotSymbolic for a comparison with different outcomes at different sizes."""
     for guard in guards.assumed:
-        sizes = guard.counterexample()
-        if sizes is not None:
-            at = ", ".join(f"{name}={size}" for name, size in sizes.items())
+        reason = guard.refutation()
+        if reason is not None:
             raise NotSymbolic(
-                f"The model cannot vary in size: {guard.source} relies on {guard}, which is false "
-                f"at {at}."
+                f"The model cannot vary in size: {guard.source} relies on {guard}, which {reason}."
             )
     guards.assumed.clear()
 
