@@ -50,6 +50,7 @@ PYTHON = {
     "attention": Target("spellings of attention compared with PyTorch", oracle=True),
     "dynamic_sizes": Target("ONNX models at every size of a range", oracle=True),
     "onnx_nodes": Target("ONNX nodes compared with ONNX Runtime", oracle=True),
+    "torch_sizes": Target("PyTorch functions at every size of two ranges", oracle=True),
     "torch_calls": Target("calls of ATen operators compared with PyTorch", oracle=True),
     "passes": Target("graphs compared with the same graphs without optimization", oracle=True),
 }

@@ -12,7 +12,7 @@ from spirloom.ir import Array
 
 from tests.frontend import reference_run
 from tests.fuzz import campaign
-from tests.oracles import attention, dynamic_sizes, onnx_nodes, passes, torch_calls
+from tests.oracles import attention, dynamic_sizes, onnx_nodes, passes, torch_calls, torch_sizes
 
 # Target and number of inputs.
 TARGETS = {
@@ -21,6 +21,7 @@ TARGETS = {
     "onnx_nodes": (onnx_nodes.TARGET, 400),
     "passes": (passes.TARGET, 60),
     "torch_calls": (torch_calls.TARGET, 40),
+    "torch_sizes": (torch_sizes.TARGET, 30),
 }
 
 
