@@ -21,7 +21,7 @@ TARGETS = {
     "onnx_nodes": (onnx_nodes.TARGET, 400),
     "passes": (passes.TARGET, 60),
     "torch_calls": (torch_calls.TARGET, 40),
-    "torch_sizes": (torch_sizes.TARGET, 30),
+    "torch_sizes": (torch_sizes.TARGET, 20),
 }
 
 

@@ -211,7 +211,7 @@ def _clamped(index: int, size: int) -> int:
     """An index into a dimension; negative ones count from its end."""
     if index < 0:
         return maximum(index + size, 0)
-    return size if index > size else minimum(index, size)
+    return minimum(index, size)
 
 
 @imports("aten.narrow")
