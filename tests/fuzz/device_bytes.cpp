@@ -29,8 +29,8 @@ class Bytes {
   size_t at_ = 0;
 };
 
-vulkan::TextureLimits TextureOf(Bytes& bytes, const vulkan::TextureLimits& min) {
-  vulkan::TextureLimits limits;
+graph::TextureLimits TextureOf(Bytes& bytes, const graph::TextureLimits& min) {
+  graph::TextureLimits limits;
   limits.width = bytes.AtLeast(min.width, 4);
   limits.height = bytes.AtLeast(min.height, 4);
   limits.depth = bytes.AtLeast(min.depth, 3);
@@ -38,7 +38,7 @@ vulkan::TextureLimits TextureOf(Bytes& bytes, const vulkan::TextureLimits& min) 
   return limits;
 }
 
-void PreferKernels(Bytes& bytes, const ops::OpIndex& index, graph::LoweringOptions& options) {
+void PreferKernels(Bytes& bytes, const ops::OpIndex& index, graph::CompileOptions& options) {
   const uint64_t choice = bytes.Word();
   if (choice == 0 || index.ops().empty()) return;
   const ops::OpInfo& op = *index.ops()[choice % index.ops().size()].op;

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/graph/plan/compile.h"
 #include "runtime/graph/plan/device_traits.h"
-#include "runtime/graph/plan/lowering.h"
 
 namespace spirloom::fuzz {
 
@@ -16,7 +16,7 @@ inline constexpr size_t kDeviceBytes = 32;
 
 struct FuzzedDevice {
   graph::DeviceTraits traits;
-  graph::LoweringOptions options;
+  graph::CompileOptions options;
   uint64_t max_block = 0;      // maximum size of a memory block in bytes
   uint64_t granularity = 1;    // bufferImageGranularity
   uint64_t symbol_choice = 0;  // selects the tested values of symbols within their bounds

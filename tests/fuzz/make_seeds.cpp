@@ -14,6 +14,7 @@
 #include "runtime/pack/image_types.h"
 #include "runtime/pack/shader_pack.h"
 #include "runtime/session/tuning_store.h"
+#include "runtime/vulkan/vk.h"
 #include "schema/cases_generated.h"
 #include "spirloom/library.h"
 #include "tests/fuzz/device_bytes.h"

@@ -1,11 +1,12 @@
 #include "tests/fuzz/plan_stages.h"
 
 #include <algorithm>
-#include <set>
+#include <string_view>
 #include <vector>
 
 #include "runtime/graph/constants/constant_folding_plan.h"
-#include "runtime/graph/plan/lowering.h"
+#include "runtime/graph/plan/compile.h"
+#include "runtime/graph/plan/verify_plan.h"
 #include "runtime/pack/image_types.h"
 #include "tests/fuzz/fuzzing.h"
 #include "tests/fuzz/memory_stages.h"
@@ -18,47 +19,7 @@ using graph::DispatchList;
 using graph::kBufferCopy;
 using graph::kNoTensor;
 using graph::Plan;
-using graph::PlanNode;
 using graph::PlanTensor;
-
-void CheckTensor(const Plan& plan, const PlanTensor& tensor, const graph::DeviceTraits& device) {
-  size_t count = 1;
-  for (int64_t dim : tensor.desc.shape) {
-    Require(dim >= 0, "no dimension is negative");
-    count *= static_cast<size_t>(dim);
-  }
-  Require(tensor.size == count * ElementSize(tensor.desc.dtype), "the size matches the shape");
-  Require(tensor.storage() != Storage::kAuto, "every tensor has a storage");
-  if (IsTexture(tensor.storage())) {
-    Require(FitsTexture(tensor.desc, tensor.storage(), device), "a texture fits the device");
-  }
-  if (tensor.alias_of == kNoTensor) return;
-  Require(tensor.alias_of < plan.tensors.size(), "an alias refers to a tensor");
-  const PlanTensor& root = plan.tensors[tensor.alias_of];
-  Require(root.alias_of == kNoTensor, "an alias refers to a root");
-  Require(root.storage() == tensor.storage(), "an alias has its root's storage");
-  Require(tensor.alias_offset <= root.size && tensor.size <= root.size - tensor.alias_offset,
-          "an alias is within its root");
-}
-
-void CheckNode(const Plan& plan, const PlanNode& node) {
-  for (const std::vector<uint32_t>& operand : node.operands) {
-    for (uint32_t tensor : operand) {
-      Require(tensor == kNoTensor || tensor < plan.tensors.size(), "operands are tensors");
-    }
-  }
-  for (uint32_t output : node.outputs) {
-    Require(output < plan.tensors.size(), "outputs are tensors");
-  }
-  if (node.op == nullptr) {
-    Require(
-        node.operands.size() == 2 && node.operands[0].size() == 1 && node.operands[1].size() == 1,
-        "a copy has a source and a target");
-    return;
-  }
-  Require(node.kernel != nullptr && node.variant.row != nullptr, "a call has a kernel");
-  Require(node.operands.size() == node.kernel->operands.size(), "every operand is bound");
-}
 
 // The bytes of a root that a binding makes accessible to a shader.
 struct Window {
@@ -139,23 +100,6 @@ class Written {
 
 }  // namespace
 
-void CheckPlan(const Plan& plan, const graph::DeviceTraits& device) {
-  for (const PlanTensor& tensor : plan.tensors) CheckTensor(plan, tensor, device);
-  for (const PlanNode& node : plan.nodes) CheckNode(plan, node);
-  for (uint32_t tensor : plan.inputs) Require(tensor < plan.tensors.size(), "inputs are tensors");
-  std::set<uint32_t> roots;
-  for (uint32_t tensor : plan.outputs) {
-    Require(tensor < plan.tensors.size(), "outputs are tensors");
-    Require(plan.tensors[tensor].storage() == Storage::kBuffer, "outputs are in buffers");
-    Require(roots.insert(plan.Root(tensor)).second, "outputs share no memory");
-  }
-  for (uint32_t tensor : plan.states) {
-    Require(tensor < plan.tensors.size() && plan.Root(tensor) == tensor, "states are roots");
-    Require(plan.tensors[tensor].storage() == Storage::kBuffer, "states are in buffers");
-    Require(roots.insert(tensor).second, "outputs and states share no memory");
-  }
-}
-
 void CheckDispatches(const Plan& plan, const DispatchList& list,
                      const graph::DeviceTraits& device) {
   for (const Dispatch& dispatch : list.dispatches) {
@@ -197,12 +141,16 @@ void CheckReadsFollowWrites(const Plan& plan, const DispatchList& list) {
 
 bool RunStages(const graph::Graph& graph, const ops::OpIndex& index, const FuzzedDevice& device,
                bool well_formed_ops) {
-  const auto plan = Lower(graph, index, device.traits, device.options);
+  graph::CompileOptions options = device.options;
+  options.after_pass = [&](std::string_view, const Plan& plan) {
+    const Status valid = VerifyPlan(plan, device.traits);
+    Require(valid.ok(), valid.message().c_str());
+  };
+  const auto plan = Compile(graph, index, device.traits, options);
   if (!plan.ok()) {
     Require(!plan.status().message().empty(), "an error has a message");
     return false;
   }
-  CheckPlan(*plan, device.traits);
   const auto list = BuildDispatches(*plan, device.traits);
   if (!list.ok()) {
     Require(!list.status().message().empty(), "an error has a message");

@@ -12,14 +12,14 @@
 
 namespace spirloom::fuzz {
 
-// Lowers the graph, elides concatenations, builds dispatches, plans memory and tracks barriers.
-// Aborts if a stage violates a postcondition. Returns whether every stage accepted the graph.
-// `well_formed_ops`: `index` was written by the generator, so kernels write their complete outputs.
+// Compiles the graph, verifies the plan after each pass, builds dispatches, plans memory and tracks
+// barriers. Aborts if a stage violates a postcondition. Returns whether every stage accepted the
+// graph. `well_formed_ops`: `index` was written by the generator, so kernels write their complete
+// outputs.
 bool RunStages(const graph::Graph& graph, const ops::OpIndex& index, const FuzzedDevice& device,
                bool well_formed_ops);
 
-// The checks of RunStages() on a plan and its dispatches.
-void CheckPlan(const graph::Plan& plan, const graph::DeviceTraits& device);
+// The checks of RunStages() on the dispatches of a plan.
 void CheckDispatches(const graph::Plan& plan, const graph::DispatchList& list,
                      const graph::DeviceTraits& device);
 // Checks that the host or an earlier dispatch has written all bytes that a dispatch reads.

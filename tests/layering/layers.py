@@ -52,7 +52,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "runtime/ops": _PACK,
     "runtime/session": (*_OPS, "runtime/vulkan"),
     "runtime/graph/file": _OPS,
-    "runtime/graph/plan": (*_SESSION, "runtime/graph/file"),
+    "runtime/graph/plan": (*_OPS, "runtime/session", "runtime/graph/file"),  # no Vulkan
     "runtime/graph/memory": (*_SESSION, "runtime/graph/file", "runtime/graph/plan"),
     "runtime/graph/record": _GRAPH,
     "runtime/graph/constants": (*_GRAPH, "runtime/graph/record"),
@@ -79,7 +79,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     "tools/shader-stats": (*_BASE, "runtime/pack", "runtime/vulkan", "runtime/ops"),
     "tools/spirloom-ops": (*_GRAPH, "runtime/graph/record", "tools/common"),
     "tools/spirloom-run": (
-        *_BASE,
+        *_GRAPH,
+        "runtime/graph/record",
         "tools/common",
         "tools/dev-templates/include/spirloom",
         "tools/peaks",

@@ -9,6 +9,7 @@
 
 #include "runtime/graph/file/graph_loader.h"
 #include "runtime/graph/model/model_state.h"
+#include "runtime/graph/record/traits_of_device.h"
 #include "tests/ops/case_data.h"
 
 namespace spirloom::testing {
@@ -17,7 +18,7 @@ namespace {
 Status Run(const Runtime& runtime, const schema::Case& test, const graph::Graph& graph,
            graph::TensorWatch* watch, CaseOutputs& outputs) {
   const ModelOptions options = OptionsOf(test);
-  ops::DeviceProperties properties = graph::DeviceTraits::Of(*runtime.state()->device).properties;
+  ops::DeviceProperties properties = graph::TraitsOf(*runtime.state()->device).properties;
   properties.is_cpu = !properties.is_cpu;
   SPIRLOOM_TRY_ASSIGN(
       const auto model,

@@ -14,6 +14,7 @@ add_executable(graph_test
   "${graph}/file/specialize_test.cpp"
   "${graph}/memory/memory_planner_test.cpp"
   "${graph}/plan/buffer_aliasing_test.cpp"
+  "${graph}/plan/compile_test.cpp"
   "${graph}/plan/lowering_errors_test.cpp"
   "${graph}/plan/lowering_test.cpp"
   "${graph}/plan/states_test.cpp"

@@ -303,3 +303,17 @@ def test_tunes_and_caches_the_results(spirloom_run: Program, add_model: AddModel
     np.testing.assert_array_equal(np.load(written), VALUES * 3)
     again = spirloom_run(*add_model.good, "--cache-dir", cache)
     assert again.returncode == 0, again.stderr
+
+
+def test_prints_the_plan_after_a_pass(spirloom_run: Program, add_model: AddModel) -> None:
+    plans = {}
+    for name in ("infer", "select-kernels", "update-in-place"):
+        done = spirloom_run(*add_model.good, f"--plan={name}")
+        assert done.returncode == 0, done.stderr
+        plans[name] = done.stdout
+    assert "add_f32_buffer" not in plans["infer"], "kernels are selected by the next pass"
+    for plan in (plans["select-kernels"], plans["update-in-place"]):
+        assert "add_f32_buffer" in plan
+        assert "%0, %1, %2" in plan
+    message = rejected(spirloom_run, *add_model.good, "--plan=fold")
+    assert "elide-concats" in message, "the names of the passes are listed"

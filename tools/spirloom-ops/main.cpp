@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "runtime/base/guarded.h"
+#include "runtime/graph/record/traits_of_device.h"
 #include "runtime/session/runtime_state.h"
 #include "spirloom/library.h"
 #include "spirloom/runtime.h"
@@ -49,7 +50,7 @@ Result<std::vector<DescribedDevice>> Devices(const OpsArguments& arguments,
   options.cache_dir = "none";
   SPIRLOOM_TRY_ASSIGN(const Runtime runtime, Runtime::Create(options));
   return std::vector<DescribedDevice>{
-      {runtime.device().name, graph::DeviceTraits::Of(*runtime.state()->device)}};
+      {runtime.device().name, graph::TraitsOf(*runtime.state()->device)}};
 }
 
 Result<std::string> Select(const OpsArguments& arguments, const ShaderLibrary& library,

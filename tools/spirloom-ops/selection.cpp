@@ -5,7 +5,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/graph/file/graph_loader.h"
-#include "runtime/graph/plan/lowering.h"
+#include "runtime/graph/plan/compile.h"
 #include "runtime/graph/record/dispatch.h"
 #include "runtime/pack/capability.h"
 #include "runtime/pack/device_properties.h"
@@ -97,9 +97,9 @@ ordered_json Select(const graph::Graph& graph, const ops::OpIndex& index,
                     const graph::DeviceTraits& device, bool explain) {
   ordered_json selection = ordered_json::object();
   std::vector<graph::CallTrials> trials;
-  graph::LoweringOptions options;
+  graph::CompileOptions options;
   options.trials = &trials;
-  const auto plan = graph::Lower(graph, index, device, options);
+  const auto plan = graph::Compile(graph, index, device, options);
   selection["calls"] = ordered_json::array();
   for (const graph::CallTrials& call : trials)
     selection["calls"].push_back(ToJson(call, device, explain));

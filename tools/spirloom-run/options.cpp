@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <map>
 
+#include "tools/spirloom-run/plan_passes.h"
+
 namespace spirloom::run {
 namespace {
 
@@ -134,7 +136,14 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
       ->option_text("FILE");
   app.add_option("--json", options.json, "Write times, memory and counts as JSON")
       ->option_text("FILE");
-  app.add_flag("--plan", options.plan, "Print the execution plan: dispatches, copies, memory");
+  constexpr const char* kDispatches = "dispatches";
+  std::vector<std::string> stages = PassNames();
+  stages.emplace_back(kDispatches);
+  std::string plan;
+  app.add_flag("--plan{dispatches}", plan,
+               "Print the execution plan: dispatches, copies, memory. --plan=PASS: print nodes and "
+               "tensors after a pass of the compiler")
+      ->check(CLI::IsMember(stages));
   app.add_flag("--validation", options.validation,
                "Enable the Vulkan validation layers; any message fails the run");
   app.add_flag("--list-devices", options.list_devices, "List the devices and exit");
@@ -149,6 +158,8 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
     for (const std::string& input : inputs) options.inputs.push_back(SplitInput(input));
     if (*random) options.random = seed;
     options.storage = storages.at(storage);
+    options.plan = plan == kDispatches;
+    if (!options.plan) options.plan_pass = plan;
     if (options.remeasure && !options.peaks && !options.tune)
       throw CLI::RequiresError("--remeasure", "--peaks or --tune");
     if (options.model.empty() && !options.list_devices && !options.peaks)

@@ -38,7 +38,8 @@ struct Options {
   uint64_t memory_limit = 0;
   bool profile = false;
   bool time_runs = false;
-  bool plan = false;
+  bool plan = false;      // print the dispatches and memory
+  std::string plan_pass;  // print the plan after this pass; empty: no
   bool validation = false;
   bool list_devices = false;
   bool peaks = false;

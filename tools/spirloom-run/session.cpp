@@ -16,6 +16,7 @@
 #include "tools/spirloom-run/libraries.h"
 #include "tools/spirloom-run/outputs.h"
 #include "tools/spirloom-run/peaks.h"
+#include "tools/spirloom-run/plan_passes.h"
 #include "tools/spirloom-run/profile_report.h"
 #include "tools/spirloom-run/stats_report.h"
 #include "tools/spirloom-run/text_output.h"
@@ -58,9 +59,11 @@ double CpuMilliseconds(std::clock_t time) {
   return static_cast<double>(time) * 1e3 / static_cast<double>(CLOCKS_PER_SEC);
 }
 
-std::vector<Shape> ShapesOf(std::span<const Array> arrays) {
+// The shapes of Arrays or TensorInfos.
+template <typename Tensors>
+std::vector<Shape> ShapesOf(const Tensors& tensors) {
   std::vector<Shape> shapes;
-  for (const Array& array : arrays) shapes.push_back(array.shape);
+  for (const auto& tensor : tensors) shapes.push_back(tensor.shape);
   return shapes;
 }
 
@@ -155,6 +158,11 @@ Status RunSession(const Options& options) {
   if (options.plan) {
     SPIRLOOM_TRY_ASSIGN(const std::vector<DispatchProfile> dispatches, model.Profile());
     Print(PlanReport(dispatches, model.stats()));
+  }
+  if (!options.plan_pass.empty()) {
+    SPIRLOOM_TRY_ASSIGN(const std::string plan,
+                        PlanAfterPass(runtime, options, ShapesOf(model.inputs())));
+    Print(plan);
   }
   if (!inputs.ok()) return std::move(inputs).status();
   Bindings bindings(std::move(inputs).value(), model.outputs());

@@ -9,6 +9,7 @@
 #include "runtime/base/error.h"
 #include "runtime/graph/file/specialize.h"
 #include "runtime/graph/model/model_state.h"
+#include "runtime/graph/record/traits_of_device.h"
 
 namespace spirloom::internal {
 namespace {
@@ -81,7 +82,7 @@ Result<std::unique_ptr<ModelState>> BuildModel(std::shared_ptr<RuntimeState> run
                                                const ops::DeviceProperties* properties,
                                                const ModelState* share_with) {
   SPIRLOOM_TRY(runtime->device->CheckAlive());
-  graph::DeviceTraits traits = graph::DeviceTraits::Of(*runtime->device);
+  graph::DeviceTraits traits = graph::TraitsOf(*runtime->device);
   if (properties != nullptr) {
     traits.properties = *properties;
     traits.large_grid_per_core = 0;

@@ -10,8 +10,8 @@
 #include "runtime/graph/model/host_interface.h"
 #include "runtime/graph/model/model_state.h"
 #include "runtime/graph/model/tuner.h"
+#include "runtime/graph/plan/compile.h"
 #include "runtime/graph/plan/device_traits.h"
-#include "runtime/graph/plan/lowering.h"
 
 namespace spirloom::internal {
 namespace {
@@ -49,12 +49,12 @@ class RecordingBuilder {
     if (const Tuner* tuner = state_.options.tune; tuner != nullptr) {
       SPIRLOOM_TRY(tuner->tune(state_.runtime, graph_, state_.options));
     }
-    const graph::LoweringOptions lowering{.storage = state_.options.storage,
-                                          .kernels = state_.options.kernels,
-                                          .tuned = state_.runtime->tuning->kernels(),
-                                          .max_dispatches = state_.limits.dispatches};
+    const graph::CompileOptions lowering{.storage = state_.options.storage,
+                                         .kernels = state_.options.kernels,
+                                         .tuned = state_.runtime->tuning->kernels(),
+                                         .max_dispatches = state_.limits.dispatches};
     SPIRLOOM_TRY_ASSIGN(plan_,
-                        graph::Lower(graph_, state_.runtime->index, state_.traits, lowering));
+                        graph::Compile(graph_, state_.runtime->index, state_.traits, lowering));
     if (plan_.fallbacks > 0) {
       device().host().Log(
           LogLevel::kInfo,

@@ -12,8 +12,9 @@
 #include "runtime/graph/model/model_state.h"
 #include "runtime/graph/plan/call_graph.h"
 #include "runtime/graph/plan/call_text.h"
+#include "runtime/graph/plan/compile.h"
 #include "runtime/graph/plan/kernel_choice.h"
-#include "runtime/graph/plan/lowering.h"
+#include "runtime/graph/record/traits_of_device.h"
 
 namespace spirloom::internal {
 namespace {
@@ -71,16 +72,16 @@ class KernelTuning {
   KernelTuning(std::shared_ptr<RuntimeState> runtime, const ModelOptions& options)
       : runtime_(std::move(runtime)),
         options_(options),
-        traits_(graph::DeviceTraits::Of(*runtime_->device)),
+        traits_(graph::TraitsOf(*runtime_->device)),
         measured_(runtime_->tuning->kernels()) {}
 
   Status Run(const graph::Graph& graph) {
     SPIRLOOM_TRY(vulkan::TimestampPool::Create(*runtime_->device, /*count=*/1).status());
     limits_ = LimitsFor(graph, options_);
-    const graph::LoweringOptions lowering{.storage = options_.storage,
-                                          .kernels = options_.kernels,
-                                          .max_dispatches = limits_.dispatches};
-    SPIRLOOM_TRY_ASSIGN(plan_, graph::Lower(graph, runtime_->index, traits_, lowering));
+    const graph::CompileOptions lowering{.storage = options_.storage,
+                                         .kernels = options_.kernels,
+                                         .max_dispatches = limits_.dispatches};
+    SPIRLOOM_TRY_ASSIGN(plan_, graph::Compile(graph, runtime_->index, traits_, lowering));
     SPIRLOOM_TRY_ASSIGN(const std::vector<TunableCall> calls, FindCalls());
     session::TunedKernels tuned;
     for (size_t i = 0; i < calls.size(); ++i) {

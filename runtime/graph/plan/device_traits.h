@@ -7,27 +7,33 @@
 
 #include "runtime/ops/eval.h"
 #include "runtime/ops/registry.h"
-#include "runtime/vulkan/device.h"
 
 namespace spirloom::graph {
 
-// A plain value, so that tests can plan for other devices. The defaults are the minimum limits that
-// Vulkan requires.
+// Size limits of the images of texture tensors. All 0: the device does not support them.
+struct TextureLimits {
+  uint64_t width = 0;  // texels
+  uint64_t height = 0;
+  uint64_t depth = 0;  // slices, or layers of a 2-D image
+  uint64_t bytes = 0;  // of one image
+};
+
+// Plain data, independent of Vulkan: a graph can be planned for a device that is only described.
+// TraitsOf() (runtime/graph/record/traits_of_device.h) returns those of an opened device. The
+// defaults are the minimum limits that Vulkan requires.
 struct DeviceTraits {
   uint64_t capabilities = 0;  // bit i: pack::Capability i
   ops::DeviceProperties properties;
   uint32_t vulkan_minor = 1;                      // the x of Vulkan 1.x
   uint64_t max_storage_buffer_range = 134217728;  // bytes
   uint64_t buffer_offset_alignment = 256;         // alignment of descriptor offsets
-  vulkan::TextureLimits texture3d{256, 256, 256, kMinImageBytes};
-  vulkan::TextureLimits texture2d{4096, 4096, 256, kMinImageBytes};
+  TextureLimits texture3d{256, 256, 256, kMinImageBytes};
+  TextureLimits texture2d{4096, 4096, 256, kMinImageBytes};
   std::array<uint64_t, 3> max_group_count{65535, 65535, 65535};
   std::array<uint32_t, 3> max_workgroup{128, 128, 64};
   uint32_t max_workgroup_invocations = 128;
   // Minimum invocations per core for large workgroups: what a core runs at once.
   int64_t large_grid_per_core = kLargeGridPerCore;
-
-  static DeviceTraits Of(const vulkan::Device& device);
 
  private:
   static constexpr int64_t kLargeGridPerCore = 992;

@@ -1,40 +1,69 @@
-// Lowers a graph to a plan: resolves operators, checks shapes, selects storages and kernels,
-// inserts layout copies and weight packing, and aliases views.
+// The first passes of Compile(): shape inference, and the selection of storages and kernels.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_PLAN_LOWERING_H_
 #define SPIRLOOM_RUNTIME_GRAPH_PLAN_LOWERING_H_
 
-#include <memory>
-#include <string>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "runtime/graph/file/graph.h"
+#include "runtime/graph/plan/call_lowering.h"
+#include "runtime/graph/plan/compile.h"
 #include "runtime/graph/plan/device_traits.h"
-#include "runtime/graph/plan/kernel_choice.h"
+#include "runtime/graph/plan/op_call.h"
 #include "runtime/graph/plan/plan.h"
 #include "runtime/ops/op_index.h"
-#include "runtime/session/tuning_store.h"
 #include "spirloom/status.h"
 
 namespace spirloom::graph {
 
-struct LoweringOptions {
-  Storage storage = Storage::kAuto;       // of tensors without a declared storage; kAuto = buffer
-  std::vector<std::string> kernels = {};  // preferred kernels
-  // Then: the fastest kernel by CallText(), or null.
-  std::shared_ptr<const session::TunedKernels> tuned = nullptr;
-  uint64_t max_dispatches = UINT64_MAX;  // all nodes together
-  // Receives the kernels that are considered for each call; may be null.
-  std::vector<CallTrials>* trials = nullptr;
-};
+// Lowers a graph to a plan: Infer(), then SelectKernels(). All arguments must outlive it.
+class Lowering {
+ public:
+  Lowering(const Graph& graph, const ops::OpIndex& index, const DeviceTraits& device,
+           const CompileOptions& options);
 
-// Lowers `graph` for the device. Fails with
-//   kNotFound and all missing operators and variants, with the selectors that add them;
-//   kUnsupported if no kernel supports a call, or the device does not support it;
-//   kInvalidFile and the node if arguments do not match the schema of the operator, or the declared
-//   shape or dtype of an output differs from the computed one.
-// The plan holds references to `index`.
-Result<Plan> Lower(const Graph& graph, const ops::OpIndex& index, const DeviceTraits& device,
-                   const LoweringOptions& options);
+  // Adds the tensors of the graph to the plan, all in buffers; resolves the operators, checks their
+  // arguments, and infers the shapes of their outputs. Collects missing operators, which
+  // SelectKernels() reports. Fails with kInvalidFile and the node.
+  Status Infer();
+  // Adds the nodes in order. The storage of a call depends on those of its arguments and on the
+  // kernels that exist, and the kernel on the storage, so both are selected per call, with the
+  // layout copies and packing nodes that the kernel requires. Then adds outputs and state updates.
+  Status SelectKernels();
+
+  Plan& plan() { return calls_.plan(); }
+
+ private:
+  Status CheckAddressable(const char* kind, uint32_t tensor);
+  uint32_t AddDeclared(uint32_t graph_tensor);
+  void AddSources();
+  Storage DeclaredStorage(const Node& node) const;
+  Storage RequestedStorage(const Node& node, const ops::OpInfo& op) const;
+  Status InferNode(size_t i);
+  Status LowerNode(const Node& node, OpCall& call);
+  void CountFallback(Storage chosen, Storage requested);
+  std::vector<Arg> PlanArgs(std::vector<Arg> args) const;
+  Storage SourceStorage(const std::vector<Arg>& args, Storage default_storage);
+  Status SetShape(uint32_t tensor, const ops::Ints& shape);
+  Status CheckOutputs(OpCall& call, const std::vector<uint32_t>& node_outputs);
+  Status AddOutput(size_t i);
+  Result<uint32_t> AddCopyOf(uint32_t tensor);
+  Status AddUpdates();
+  Result<uint32_t> UpdateOf(size_t i);
+
+  const Graph& graph_;
+  const ops::OpIndex& index_;
+  const DeviceTraits& device_;
+  const Storage storage_;
+  CallLowering calls_;
+  // Graph tensor -> plan tensor, in the storage of its producer.
+  std::vector<uint32_t> plan_tensor_;
+  std::vector<bool> is_result_;  // graph tensor -> whether it is an output or a new state value
+  std::deque<OpCall> inferred_;  // of nodes with a known operator, between the passes
+  std::deque<size_t> node_of_;   // their nodes
+};
 
 }  // namespace spirloom::graph
 

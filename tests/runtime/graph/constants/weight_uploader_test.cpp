@@ -6,8 +6,9 @@
 #include <unordered_set>
 
 #include "runtime/graph/file/graph_loader.h"
+#include "runtime/graph/plan/compile.h"
 #include "runtime/graph/plan/limits.h"
-#include "runtime/graph/plan/lowering.h"
+#include "runtime/graph/record/traits_of_device.h"
 #include "tests/support/model_fixture.h"
 #include "tests/value_of.h"
 
@@ -39,8 +40,8 @@ TEST_F(ModelTest, OnlyRemainingImagesAreInitialized) {
   const vulkan::Device& device = *runtime.device;
   const std::vector<std::byte> file = SumOfConstants().Write();
   const graph::Graph parsed = ValueOf(graph::ParseGraph(file));
-  const graph::DeviceTraits traits = graph::DeviceTraits::Of(device);
-  const graph::Plan plan = ValueOf(graph::Lower(
+  const graph::DeviceTraits traits = graph::TraitsOf(device);
+  const graph::Plan plan = ValueOf(graph::Compile(
       parsed, runtime.index, traits, {.storage = Storage::kTexture3D, .max_dispatches = 100}));
   const graph::DispatchList list = ValueOf(graph::BuildDispatches(plan, traits));
   graph::PipelinePool pool;

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "runtime/graph/file/graph_loader.h"
-#include "runtime/graph/plan/lowering.h"
+#include "runtime/graph/plan/compile.h"
 #include "runtime/graph/record/dispatch.h"
 #include "tests/support/fake_library/fake_library.h"
 #include "tests/support/graph_file_builder.h"
@@ -48,7 +48,7 @@ class Parts : public ::testing::Test {
     ASSERT_TRUE(graph.ok()) << graph.status().message();
     DeviceTraits device;
     device.buffer_offset_alignment = kAlignment;
-    Result<Plan> plan = graph::Lower(*graph, FakeIndex(), device, {.storage = storage});
+    Result<Plan> plan = graph::Compile(*graph, FakeIndex(), device, {.storage = storage});
     ASSERT_TRUE(plan.ok()) << plan.status().message();
     plan_ = std::move(plan).value();
     const Result<DispatchList> list = BuildDispatches(plan_, device);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/graph/file/graph_loader.h"
-#include "runtime/graph/plan/lowering.h"
+#include "runtime/graph/plan/compile.h"
 #include "tests/support/fake_library/fake_library.h"
 #include "tests/support/graph_file_builder.h"
 #include "tests/value_of.h"
@@ -26,8 +26,8 @@ inline Result<Plan> LowerFile(const FileGraph& file, Storage storage = Storage::
                               uint64_t max_dispatches = 100) {
   const std::vector<std::byte> bytes = file.Write();
   SPIRLOOM_TRY_ASSIGN(const Graph graph, ParseGraph(bytes));
-  return Lower(graph, FakeIndex(), device,
-               {.storage = storage, .kernels = kernels, .max_dispatches = max_dispatches});
+  return Compile(graph, FakeIndex(), device,
+                 {.storage = storage, .kernels = kernels, .max_dispatches = max_dispatches});
 }
 
 inline constexpr int kTexture2D = static_cast<int>(Storage::kTexture2D);

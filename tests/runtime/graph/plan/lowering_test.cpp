@@ -1,8 +1,7 @@
-#include "runtime/graph/plan/lowering.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/graph/plan/compile.h"
 #include "runtime/graph/plan/limits.h"
 #include "tests/runtime/graph/plan/lowering_fixture.h"
 
@@ -48,11 +47,11 @@ TEST(Lowering, ReportsTheConsideredKernels) {
   const std::vector<std::byte> bytes = b.file.Write();
   const Graph graph = ValueOf(ParseGraph(bytes));
   std::vector<CallTrials> trials;
-  LoweringOptions options;
+  CompileOptions options;
   options.trials = &trials;
   const auto considered = [&](const DeviceTraits& device) {
     trials.clear();
-    EXPECT_TRUE(Lower(graph, ::spirloom::testing::FakeIndex(), device, options).ok());
+    EXPECT_TRUE(Compile(graph, ::spirloom::testing::FakeIndex(), device, options).ok());
     std::vector<std::string> names;
     for (const KernelTrial& trial : trials.at(0).trials) {
       names.push_back(std::string(trial.kernel->name) + (trial.preferred ? " preferred" : ""));

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/graph/file/graph_loader.h"
-#include "runtime/graph/plan/lowering.h"
+#include "runtime/graph/plan/compile.h"
 #include "tests/support/fake_library/fake_library.h"
 #include "tests/support/graph_file_builder.h"
 
@@ -36,7 +36,7 @@ class StatesTest : public ::testing::Test {
     const std::vector<std::byte> bytes = file_.Write();
     const Result<Graph> graph = ParseGraph(bytes);
     if (!graph.ok()) return {graph.status().message()};
-    const Result<Plan> plan = Lower(*graph, FakeIndex(), {}, {.storage = storage});
+    const Result<Plan> plan = Compile(*graph, FakeIndex(), {}, {.storage = storage});
     if (!plan.ok()) return {plan.status().message()};
     std::vector<std::string> texts;
     for (const PlanNode& node : plan->nodes) {

@@ -5,7 +5,7 @@
 #include "runtime/graph/file/graph_loader.h"
 #include "runtime/graph/plan/call_graph.h"
 #include "runtime/graph/plan/call_text.h"
-#include "runtime/graph/plan/lowering.h"
+#include "runtime/graph/plan/compile.h"
 #include "tests/support/fake_library/fake_library.h"
 #include "tests/support/graph_file_builder.h"
 #include "tests/value_of.h"
@@ -34,9 +34,9 @@ class TuningTest : public ::testing::Test {
     bytes_ = file.Write();
   }
 
-  Plan LowerWith(const LoweringOptions& options) const {
+  Plan LowerWith(const CompileOptions& options) const {
     const Graph graph = ValueOf(ParseGraph(bytes_));
-    return ValueOf(Lower(graph, FakeIndex(), DeviceTraits(), options));
+    return ValueOf(Compile(graph, FakeIndex(), DeviceTraits(), options));
   }
 
   static std::vector<std::string> KernelsOf(const Plan& plan) {
@@ -104,7 +104,7 @@ TEST_F(TuningTest, TheGraphOfASingleCallContainsTheSameCall) {
     for (const PlanNode& source : plan.nodes) {
       if (source.is_constant || source.op->op->name == std::string("spirloom.copy")) continue;
       const CallGraph call = MakeCallGraph(plan, source);
-      Result<Plan> own = Lower(call.graph, FakeIndex(), DeviceTraits(), {});
+      Result<Plan> own = Compile(call.graph, FakeIndex(), DeviceTraits(), {});
       ASSERT_TRUE(own.ok()) << own.status().message();
       std::vector<std::string> texts;
       for (const PlanNode& node : own->nodes) {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/graph/file/graph_loader.h"
-#include "runtime/graph/plan/lowering.h"
+#include "runtime/graph/plan/compile.h"
 #include "tests/support/fake_library/fake_library.h"
 #include "tests/support/graph_file_builder.h"
 #include "tests/value_of.h"
@@ -68,7 +68,7 @@ Extent WorkgroupOf(int64_t count, const DeviceTraits& device) {
   file.nodes = {{"test.add", {TensorArg(0), TensorArg(0)}, {1}, "y"}};
   const std::vector<std::byte> bytes = file.Write();
   const Graph graph = ValueOf(ParseGraph(bytes));
-  const Plan plan = ValueOf(Lower(graph, ::spirloom::testing::FakeIndex(), device, {}));
+  const Plan plan = ValueOf(Compile(graph, ::spirloom::testing::FakeIndex(), device, {}));
   const DispatchList list = ValueOf(BuildDispatches(plan, device));
   EXPECT_EQ(list.pipelines.at(0).workgroup, list.dispatches.at(0).workgroup);
   return list.dispatches[0].workgroup;

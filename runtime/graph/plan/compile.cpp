@@ -1,0 +1,106 @@
+#include "runtime/graph/plan/compile.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#ifndef NDEBUG
+#include <cstdio>
+#include <cstdlib>
+
+#include "runtime/base/text.h"
+#include "runtime/graph/plan/verify_plan.h"
+#endif
+
+#include "runtime/graph/plan/concat_elision.h"
+#include "runtime/graph/plan/dead_nodes.h"
+#include "runtime/graph/plan/in_place_updates.h"
+#include "runtime/graph/plan/lowering.h"
+
+namespace spirloom::graph {
+namespace {
+
+constexpr std::string_view kInfer = "infer";
+constexpr std::string_view kSelectKernels = "select-kernels";
+constexpr std::string_view kRemoveDeadNodes = "remove-dead-nodes";
+constexpr std::string_view kElideConcats = "elide-concats";
+constexpr std::string_view kUpdateInPlace = "update-in-place";
+
+constexpr std::array kAfterInfer{kInfer};
+constexpr std::array kAfterSelectKernels{kSelectKernels};
+// A concatenation whose parts have other users is only elided once dead users are removed.
+constexpr std::array kAfterRemoveDeadNodes{kSelectKernels, kRemoveDeadNodes};
+// Aliases of parts of concatenations are uses of their output, which in-place updates must see.
+constexpr std::array kAfterElideConcats{kSelectKernels, kRemoveDeadNodes, kElideConcats};
+
+constexpr std::array kPasses{
+    PassInfo{
+        kInfer,
+        "Resolves operators, checks arguments, and infers the shapes and dtypes of all tensors.",
+        {}},
+    PassInfo{kSelectKernels,
+             "Selects the storage and the kernel of each call, and inserts the layout copies and "
+             "packing nodes that the kernel requires. Views become aliases.",
+             kAfterInfer},
+    PassInfo{kRemoveDeadNodes, "Removes nodes that no output or state depends on.",
+             kAfterSelectKernels},
+    PassInfo{kElideConcats, "Aliases the parts of concatenations to their outputs.",
+             kAfterRemoveDeadNodes},
+    PassInfo{kUpdateInPlace, "Aliases the results of in-place operators and state updates.",
+             kAfterElideConcats},
+};
+
+// Whether each pass is behind the passes that must precede it.
+constexpr bool AreInOrder(std::span<const PassInfo> passes) {
+  for (size_t i = 0; i < passes.size(); ++i) {
+    for (const std::string_view required : passes[i].after) {
+      const auto before = passes.first(i);
+      if (std::ranges::find(before, required, &PassInfo::name) == before.end()) return false;
+    }
+  }
+  return true;
+}
+static_assert(AreInOrder(kPasses));
+
+Status RunPass(std::string_view name, Lowering& lowering, const DeviceTraits& device) {
+  Plan& plan = lowering.plan();
+  if (name == kInfer) return lowering.Infer();
+  if (name == kSelectKernels) return lowering.SelectKernels();
+  if (name == kRemoveDeadNodes) {
+    RemoveDeadNodes(plan);
+  } else if (name == kElideConcats) {
+    ElideConcats(plan, device);
+  } else if (name == kUpdateInPlace) {
+    UpdateInPlace(plan);
+  }
+  return Status();
+}
+
+#ifndef NDEBUG
+void RequireValid(std::string_view pass, const Plan& plan, const DeviceTraits& device) {
+  const Status status = VerifyPlan(plan, device);
+  if (status.ok()) return;
+  std::fputs(Concat({"After the pass ", pass, ": ", status.message(), "\n"}).c_str(), stderr);
+  std::abort();
+}
+#endif
+
+}  // namespace
+
+std::span<const PassInfo> Passes() { return kPasses; }
+
+Result<Plan> Compile(const Graph& graph, const ops::OpIndex& index, const DeviceTraits& device,
+                     const CompileOptions& options) {
+  Lowering lowering(graph, index, device, options);
+  for (const PassInfo& pass : kPasses) {
+    SPIRLOOM_TRY(RunPass(pass.name, lowering, device));
+#ifndef NDEBUG
+    RequireValid(pass.name, lowering.plan(), device);
+#endif
+    if (options.after_pass) options.after_pass(pass.name, lowering.plan());
+  }
+  return std::move(lowering.plan());
+}
+
+}  // namespace spirloom::graph
