@@ -11,7 +11,7 @@ from pathlib import Path
 from spec_model.errors import Position, SpecError
 from spec_model.library import Library
 from spec_model.op import Op
-from spec_model.spec import BoundTensor, Variant
+from spec_model.spec import BoundTensor, OperandSource, Variant
 from spec_model.templates import PACKAGE
 from spec_model.vocabulary import DType, Storage
 
@@ -117,10 +117,16 @@ def _packing(library: Library, variant: Variant) -> Iterator[tuple[Op, list[Vari
 def _packers(op: Op, own: DType, packed: BoundTensor) -> list[Variant]:
     """The variants of a packing op that produce the packed tensor, if possible from the dtype
     `own` and in the tensor's storage."""
-    readers = [v for v in op.variants if v.tensors[0].dtype is own] or list(op.variants)
+    readers = [v for v in op.variants if _reads(v, own)] or list(op.variants)
     results = [(v, v.tensors[-1]) for v in readers]
     fit = [v for v, y in results if (y.dtype, y.storage) == (packed.dtype, packed.storage)]
     return fit or [v for v, y in results if y.dtype is packed.dtype]
+
+
+def _reads(variant: Variant, dtype: DType) -> bool:
+    """Whether the first argument has the dtype: the axis `dtype` if the kernel does not bind it."""
+    bound = variant.kernel.operands[0].source is OperandSource.ARG
+    return (variant.tensors[0].dtype if bound else variant.dtype) is dtype
 
 
 def _inserted(library: Library, kept: Iterable[Variant]) -> Iterator[tuple[Op, list[Variant]]]:

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..reduction.sorting import merge_runs, sort_runs
+
 Array = NDArray[Any]
 Indices = NDArray[np.int64]
 
@@ -134,3 +136,79 @@ def gather_nd(x: Array, index: Indices, batch_dims: int) -> Array:
     for p in np.ndindex(*lead):
         y[p] = x[(*p[:batch_dims], *index[p])]
     return y
+
+
+NO_TARGET = 2**31 - 1
+
+
+def _targets(indices: list[Indices], sizes: list[int], count: int, stride: int) -> Indices:
+    """The dense targets of points, [rows, count]; NO_TARGET where a coordinate is out of range."""
+    target = np.zeros(indices[0].size, np.int64)
+    valid = np.full(indices[0].size, True)
+    for index, size in zip(indices, sizes, strict=True):
+        at = index.ravel() + np.where(index.ravel() < 0, size, 0)
+        valid &= (at >= 0) & (at < size)
+        target = target * size + at
+    target = np.where(valid, target, NO_TARGET)
+    return np.moveaxis(target.reshape(-1, count, stride), 1, 2).reshape(-1, count)
+
+
+def _coordinates(
+    index0: Indices,
+    index1: Indices | None,
+    index2: Indices | None,
+    sizes: list[int],
+    packed: bool,
+) -> list[Indices]:
+    """One array of indices per coordinate."""
+    if packed:
+        return list(np.moveaxis(index0.reshape(-1, len(sizes)), 1, 0))
+    return [i for i in (index0, index1, index2) if i is not None][: len(sizes)]
+
+
+def last_points(
+    index0: Indices,
+    index1: Indices | None,
+    index2: Indices | None,
+    sizes: list[int],
+    count: int,
+    stride: int,
+    packed: bool,
+) -> Array:
+    """The last point of each row that updates a target, or -1."""
+    indices = _coordinates(index0, index1, index2, sizes, packed)
+    rows = _targets(indices, sizes, count, stride)
+    y = np.full((len(rows), int(np.prod(sizes))), -1)
+    for row, targets in enumerate(rows):
+        for k, target in enumerate(targets):
+            if target != NO_TARGET:
+                y[row, target] = k
+    return y
+
+
+def scatter_blocks(
+    index0: Indices,
+    index1: Indices | None,
+    index2: Indices | None,
+    sizes: list[int],
+    count: int,
+    stride: int,
+    packed: bool,
+) -> Array:
+    """Targets and points, sorted in blocks of 1024."""
+    indices = _coordinates(index0, index1, index2, sizes, packed)
+    return sort_runs(_targets(indices, sizes, count, stride), 1024)
+
+
+def scatter_order(
+    index0: Indices,
+    index1: Indices | None,
+    index2: Indices | None,
+    sizes: list[int],
+    count: int,
+    stride: int,
+    packed: bool,
+) -> Array:
+    """Targets and points, sorted, and those before the last merge."""
+    indices = _coordinates(index0, index1, index2, sizes, packed)
+    return merge_runs(_targets(indices, sizes, count, stride))

@@ -47,3 +47,38 @@ def _parts(rows: Array, lists: Array, k: int, largest: bool) -> Array:
             order = sort(values[own], 0, largest)[1][:k]
             y[row, part * k : part * k + len(order)] = own[order]
     return y
+
+
+def _keys(x: Array, count: int, stride: int, descending: bool) -> Array:
+    """The rows, as integers in the order of their elements: bits of floats, NaN last."""
+    rows = np.moveaxis(x.reshape(-1, count, stride), 1, 2).reshape(-1, count)
+    if np.issubdtype(x.dtype, np.floating):
+        bits = np.where(rows == 0, 0, rows).astype(np.float32).view(np.int32).astype(np.int64)
+        rows = np.where(np.isnan(rows), 2**31 - 1, np.where(bits < 0, bits ^ (2**31 - 1), bits))
+    return ~rows.astype(np.int64) if descending else rows.astype(np.int64)
+
+
+def sort_runs(keys: Array, run: int) -> Array:
+    """Keys of rows and their indices, [2, rows * count], sorted stably in runs."""
+    parts = [
+        begin + np.argsort(keys[:, begin : begin + run], axis=1, kind="stable")
+        for begin in range(0, keys.shape[1], run)
+    ]
+    order = np.concatenate(parts, axis=1)
+    return np.stack([np.take_along_axis(keys, order, axis=1).ravel(), order.ravel()])
+
+
+def merge_runs(keys: Array) -> Array:
+    """The sorted keys and indices, and those before the last merge: [2, 2, rows * count]."""
+    last = max((keys.shape[1] - 1).bit_length(), 12)
+    return np.stack([sort_runs(keys, 1 << last), sort_runs(keys, 1 << (last - 1))])
+
+
+def sort_blocks(x: Array, count: int, stride: int, descending: bool) -> Array:
+    """Keys and indices, sorted in blocks of 1024."""
+    return sort_runs(_keys(x, count, stride, descending), 1024)
+
+
+def sort_order(x: Array, count: int, stride: int, descending: bool) -> Array:
+    """Keys and indices, sorted, and those before the last merge."""
+    return merge_runs(_keys(x, count, stride, descending))

@@ -28,6 +28,7 @@ TRIED = 6
 _LAYOUT = "packs weights for our kernels"
 _STEP = "a step of Winograd's convolution, which the runtime inserts"
 _PARTIAL = "partial results of long rows, which the runtime inserts"
+_SCATTER = "sorted points of scatters, which the runtime inserts"
 _QUANTIZED = "imported from torchao in tests/torch/test_quantized.py"
 _STATIC = "imported from torchao in tests/torch/test_static_int8.py"
 _FAMILY = "part of language models: tests/torch/test_language_models.py"
@@ -67,6 +68,7 @@ UNREACHED = {
     "spirloom.pack_quantized_activations": _LAYOUT,
     "spirloom.pack_recurrent_weight": _LAYOUT,
     "spirloom.pack_row_tiles": _LAYOUT,
+    "spirloom.last_points": _SCATTER,
     "spirloom.partial_argmax": _PARTIAL,
     "spirloom.partial_reduce": _PARTIAL,
     "spirloom.quantize": _QUANTIZED,
@@ -75,7 +77,11 @@ UNREACHED = {
     "spirloom.rotary_cache": _FAMILY,
     "spirloom.row_moments": _PARTIAL,
     "spirloom.sample_token": _FAMILY,
+    "spirloom.scatter_blocks": _SCATTER,
+    "spirloom.scatter_order": _SCATTER,
     "spirloom.softmax_parts": _PARTIAL,
+    "spirloom.sort_blocks": _PARTIAL,
+    "spirloom.sort_order": _PARTIAL,
     "spirloom.strided_attention": "fused from slices in tests/torch/test_patterns.py",
     "spirloom.tied_embedding": _FAMILY,
     "spirloom.topk_parts": _PARTIAL,

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from tests.reference.counterparts.reductions import each
+from tests.reference.counterparts.reductions import each, merged_runs, sorted_runs
 
 
 def _nonnegative(index: Any, size: int) -> Any:
@@ -56,6 +56,29 @@ def _gather_nd(x: Any, index: Any, batch_dims: int) -> Any:
     return x[(*batch, *index.unbind(-1))]
 
 
+def _point_targets(
+    i: Any, j: Any, k: Any, sizes: list[int], count: int, stride: int, packed: bool
+) -> Any:
+    """The dense target of each point, one row per row of points; 2^31 - 1 if out of range."""
+    given = i.reshape(-1, len(sizes)).T if packed else [t.flatten() for t in (i, j, k)[: len(sizes)]]
+    inside = torch.ones_like(given[0], dtype=torch.bool)
+    target = torch.zeros_like(given[0])
+    for index, size in zip(given, sizes, strict=True):
+        inside &= (index >= -size) & (index < size)
+        target = target * size + index % size
+    target = torch.where(inside, target, torch.full_like(target, 2**31 - 1))
+    return target.reshape(-1, count, stride).transpose(1, 2).reshape(-1, count)
+
+
+def _last_points(i: Any, j: Any, k: Any, sizes: list[int], *rest: Any) -> Any:
+    """A maximum of points scattered to their targets; the last column is for those out of range."""
+    rows = _point_targets(i, j, k, sizes, *rest)
+    targets = math.prod(sizes)
+    points = torch.arange(rows.shape[1]).expand_as(rows)
+    y = torch.full((len(rows), targets + 1), -1, dtype=torch.int64)
+    return y.scatter_reduce(1, rows.clamp(max=targets), points, "amax")[:, :targets]
+
+
 COUNTERPARTS: dict[str, Callable[..., Any]] = {
     "aten.gather": lambda x, dim, index: torch.gather(x, dim, _nonnegative(index, x.shape[dim])),
     "spirloom.tied_embedding": lambda weight, index: weight[index],
@@ -76,5 +99,8 @@ COUNTERPARTS: dict[str, Callable[..., Any]] = {
     ),
     "aten.squeeze.dims": each(torch.squeeze),
     "spirloom.gather_nd": _gather_nd,
+    "spirloom.last_points": _last_points,
+    "spirloom.scatter_blocks": lambda *args: sorted_runs(_point_targets(*args), 1024),
+    "spirloom.scatter_order": lambda *args: merged_runs(_point_targets(*args)),
     "spirloom.scatter_nd": _scatter_nd,
 }

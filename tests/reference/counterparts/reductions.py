@@ -130,6 +130,33 @@ def _topk_parts_refined(x: Any, count: int, stride: int, k: int, largest: bool) 
     return _top_of_lists(rows, _topk_parts(x, count, stride, k, largest), k, largest)
 
 
+def sorted_runs(keys: Any, run: int) -> Any:
+    """Keys of rows and their indices, [2, rows * count], sorted stably in runs."""
+    parts = [torch.sort(part, dim=1, stable=True) for part in keys.split(run, 1)]
+    order = [part.indices + p * run for p, part in enumerate(parts)]
+    values = torch.cat([part.values for part in parts], 1)
+    return torch.stack([values.flatten(), torch.cat(order, 1).flatten()])
+
+
+def merged_runs(keys: Any) -> Any:
+    """The sorted keys and indices, and those before the last merge of at least two."""
+    run = 2048
+    while run < keys.shape[1] or run < 4096:
+        run *= 2
+    return torch.stack([sorted_runs(keys, run), sorted_runs(keys, run // 2)])
+
+
+def _sort_keys(x: Any, count: int, stride: int, descending: bool) -> Any:
+    """Integers in the order of x's elements, one row per sorted row."""
+    rows = x.reshape(-1, count, stride).transpose(1, 2).reshape(-1, count)
+    if rows.is_floating_point():
+        bits = (rows.float() + 0.0).view(torch.int32)  # -0 + 0 is 0
+        order = torch.where(bits < 0, bits ^ 0x7FFFFFFF, bits)
+        rows = torch.where(torch.isnan(rows), torch.full_like(order, 2**31 - 1), order)
+    keys = rows.long()
+    return -1 - keys if descending else keys
+
+
 COUNTERPARTS: dict[str, Callable[..., Any]] = {
     "aten._log_softmax": torch.log_softmax,
     "aten._safe_softmax": safe_softmax,
@@ -156,6 +183,8 @@ COUNTERPARTS: dict[str, Callable[..., Any]] = {
     "spirloom.partial_reduce": _in_double(_partial_reduce),
     "spirloom.row_moments": _in_double(_row_moments),
     "spirloom.softmax_parts": _in_double(_softmax_parts),
+    "spirloom.sort_blocks": lambda *args: sorted_runs(_sort_keys(*args), 1024),
+    "spirloom.sort_order": lambda *args: merged_runs(_sort_keys(*args)),
     "spirloom.topk_parts": _topk_parts,
     "spirloom.topk_parts_refined": _topk_parts_refined,
 }
