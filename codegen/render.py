@@ -17,6 +17,7 @@ from codegen.includes import IncludeParams
 from codegen.lines import LineDirectives
 from codegen.params import Params
 from codegen.shader import Shader, shader_of, unused_members
+from spec_model.activations import ACTIVATION_CODES, RNN_ACTIVATION_CODES
 from spec_model.errors import Position, SpecError
 from spec_model.spec import Variant
 from spec_model.templates import Templates
@@ -111,7 +112,11 @@ class Renderer:
             auto_reload=False,
             cache_size=-1,
         )
-        self._environment.globals["unrolled"] = unrolled
+        self._environment.globals |= {
+            "unrolled": unrolled,
+            "activations": ACTIVATION_CODES,
+            "rnn_activations": RNN_ACTIVATION_CODES,
+        }
 
     def fill(self, shader: Shader) -> Rendered:
         """The GLSL. Errors in templates raise one of TEMPLATE_ERRORS."""

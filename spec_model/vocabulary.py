@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
+
+from spec_model.capabilities import CAPABILITY_EXTENSIONS
+from spec_model.data_types import DATA_TYPES, DataType, DTypeGlsl, Kind
+from spec_model.table import rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -13,12 +16,19 @@ if TYPE_CHECKING:
 class DType(StrEnum):
     """Element types, in the order of their codes in the file formats."""
 
+    # Rows of data_types.inc: {id} = "{name}"
     F32 = "f32"
     F16 = "f16"
     I32 = "i32"
     I8 = "i8"
     U8 = "u8"
     B8 = "b8"
+    # End of rows.
+
+    @property
+    def row(self) -> DataType:
+        """Its row of the table."""
+        return DATA_TYPES[self]
 
     @property
     def code(self) -> int:
@@ -28,24 +38,22 @@ class DType(StrEnum):
     @property
     def glsl(self) -> DTypeGlsl:
         """Its names in GLSL."""
-        return _GLSL[self]
+        return self.row.glsl
 
     @property
     def is_float(self) -> bool:
-        """Whether it is a floating-point type."""
-        return self in (DType.F32, DType.F16)
+        """Whether its values are floating-point numbers."""
+        return self.row.kind in (Kind.FLOAT, Kind.STORED_FLOAT)
 
     @property
     def numpy(self) -> np.dtype[Any]:
         """The little-endian NumPy type that holds the same bytes."""
-        import numpy as np  # not required to generate shaders
-
-        return np.dtype(_NUMPY[self])
+        return self.row.numpy()
 
     @property
     def long_name(self) -> str:
         """The name for people: float32, bool, …"""
-        return self.numpy.name
+        return self.row.long_name
 
     @classmethod
     def of(cls, dtype: np.dtype[Any]) -> DType | None:
@@ -53,12 +61,19 @@ class DType(StrEnum):
         return next((known for known in cls if known.numpy == dtype.newbyteorder("<")), None)
 
 
+def dtypes_of(*kinds: Kind) -> tuple[DType, ...]:
+    """The dtypes of these kinds."""
+    return tuple(dtype for dtype in DType if dtype.row.kind in kinds)
+
+
 class Storage(StrEnum):
     """Storages of tensors, as spirloom::Storage without kAuto."""
 
+    # Rows of storages.inc from 1: {upper} = "{name}"
     BUFFER = "buffer"
     TEXTURE3D = "texture3d"
     TEXTURE2D = "texture2d"
+    # End of rows.
 
     @property
     def code(self) -> int:
@@ -68,20 +83,23 @@ class Storage(StrEnum):
     @property
     def is_texture(self) -> bool:
         """Whether its tensors are images."""
-        return self is not Storage.BUFFER
+        return self.image_shape != ""
 
     @property
     def image_shape(self) -> str:
         """The suffix of GLSL image types, `3D` in `texture3D`; empty for buffers."""
-        return {Storage.TEXTURE3D: "3D", Storage.TEXTURE2D: "2DArray"}.get(self, "")
+        return _IMAGE_SHAPES[self]
 
+
+_DTYPE_CODES = {dtype: code for code, dtype in enumerate(DType)}
+_IMAGE_SHAPES = {row["name"]: row["image"] for row in rows("storages.inc", "SPIRLOOM_STORAGE")}
 
 # The names of several dtypes or storages, wherever these are listed.
 DTYPE_GROUPS: dict[str, tuple[DType, ...]] = {
-    "floats": tuple(dtype for dtype in DType if dtype.is_float),
-    "ints": (DType.I32, DType.I8, DType.U8),
-    "numbers": tuple(dtype for dtype in DType if dtype is not DType.B8),
-    "all": tuple(DType),
+    "floats": dtypes_of(Kind.FLOAT),
+    "ints": dtypes_of(Kind.INT),
+    "numbers": dtypes_of(Kind.FLOAT, Kind.INT),
+    "all": dtypes_of(Kind.FLOAT, Kind.INT, Kind.BOOL),
 }
 STORAGE_GROUPS: dict[str, tuple[Storage, ...]] = {
     "texture": tuple(storage for storage in Storage if storage.is_texture)
@@ -107,8 +125,9 @@ class BindingType(StrEnum):
 
 
 class Capability(StrEnum):
-    """Device features and limits beyond Vulkan 1.1, in the order of pack_format.h."""
+    """Device features and limits beyond Vulkan 1.1, in the order of their bits in packs."""
 
+    # Rows of capabilities.inc: {upper} = "{name}"
     STORAGE_BUFFER_16BIT = "storage_buffer_16bit"
     STORAGE_BUFFER_8BIT = "storage_buffer_8bit"
     SHADER_FLOAT16 = "shader_float16"
@@ -125,69 +144,13 @@ class Capability(StrEnum):
     SHARED_MEMORY_32K = "shared_memory_32k"
     SHARED_MEMORY_48K = "shared_memory_48k"
     BFLOAT16_MATRIX = "bfloat16_matrix"
+    # End of rows.
 
     @property
     def extensions(self) -> tuple[str, ...]:
         """The GLSL extensions that declare it."""
-        return _EXTENSIONS[self]
+        return CAPABILITY_EXTENSIONS[self]
 
-
-@dataclass(frozen=True, slots=True)
-class DTypeGlsl:
-    """The GLSL names of a dtype: in buffers, in arithmetic, in texels."""
-
-    scalar: str  # an element of a storage buffer
-    type: str  # of arithmetic
-    vec4: str  # four of `type`
-    texel: str  # the result of a texture fetch
-    image_prefix: str  # "", "i" or "u" before the names of image types
-    image_format: str
-
-
-_GLSL = {
-    DType.F32: DTypeGlsl("float", "float", "vec4", "vec4", "", "rgba32f"),
-    DType.F16: DTypeGlsl("float16_t", "float", "vec4", "vec4", "", "rgba16f"),
-    DType.I32: DTypeGlsl("int", "int", "ivec4", "ivec4", "i", "rgba32i"),
-    DType.I8: DTypeGlsl("int8_t", "int", "ivec4", "ivec4", "i", "rgba8i"),
-    DType.U8: DTypeGlsl("uint8_t", "int", "ivec4", "uvec4", "u", "rgba8ui"),
-    DType.B8: DTypeGlsl("uint8_t", "bool", "bvec4", "uvec4", "u", "rgba8ui"),
-}
-
-_NUMPY = {
-    DType.F32: "<f4",
-    DType.F16: "<f2",
-    DType.I32: "<i4",
-    DType.I8: "i1",
-    DType.U8: "u1",
-    DType.B8: "?",
-}
-
-_DTYPE_CODES = {dtype: code for code, dtype in enumerate(DType)}
-
-_SUBGROUP = "GL_KHR_shader_subgroup_"
-_EXPLICIT = "GL_EXT_shader_explicit_arithmetic_types_"
-_EXTENSIONS: dict[Capability, tuple[str, ...]] = {
-    Capability.STORAGE_BUFFER_16BIT: ("GL_EXT_shader_16bit_storage",),
-    Capability.STORAGE_BUFFER_8BIT: ("GL_EXT_shader_8bit_storage",),
-    Capability.SHADER_FLOAT16: (_EXPLICIT + "float16",),
-    Capability.SHADER_INT8: (_EXPLICIT + "int8",),
-    Capability.SHADER_INT16: (_EXPLICIT + "int16",),
-    Capability.SHADER_INT64: (_EXPLICIT + "int64",),
-    Capability.SUBGROUP_BASIC: (_SUBGROUP + "basic",),
-    Capability.SUBGROUP_VOTE: (_SUBGROUP + "vote",),
-    Capability.SUBGROUP_ARITHMETIC: (_SUBGROUP + "arithmetic",),
-    Capability.SUBGROUP_BALLOT: (_SUBGROUP + "ballot",),
-    Capability.SUBGROUP_SHUFFLE: (_SUBGROUP + "shuffle",),
-    Capability.INTEGER_DOT_PRODUCT: ("GL_EXT_spirv_intrinsics",),
-    Capability.COOPERATIVE_MATRIX: (
-        "GL_KHR_memory_scope_semantics",
-        "GL_NV_cooperative_matrix",  # rewritten to KHR by the shader compiler
-    ),
-    Capability.SHARED_MEMORY_32K: (),
-    Capability.SHARED_MEMORY_48K: (),
-    # The GLSL declares fp16, which the shader compiler replaces by bfloat16.
-    Capability.BFLOAT16_MATRIX: (_EXPLICIT + "float16",),
-}
 
 # Required by every shader: `[[unroll]]`, texelFetch without samplers, and `#line N "file"`.
 COMMON_EXTENSIONS = (
@@ -200,7 +163,7 @@ COMMON_EXTENSIONS = (
 CONTEXT_NAMES = frozenset(
     {
         "variant", "dtype", "storage", "tensors", "t", "push", "constants", "workgroup", "needs",
-        "unrolled",
+        "unrolled", "activations", "rnn_activations",
     }
 )  # fmt: skip
 

@@ -29,13 +29,11 @@ std::string NeedNames(uint64_t needs) {
 }
 
 uint64_t WithImpliedNeeds(uint64_t needs) {
-  constexpr uint64_t kSubgroup =
-      CapabilityBit(Capability::kSubgroupVote) | CapabilityBit(Capability::kSubgroupArithmetic) |
-      CapabilityBit(Capability::kSubgroupBallot) | CapabilityBit(Capability::kSubgroupShuffle);
-  constexpr uint64_t kShared =
-      CapabilityBit(Capability::kCooperativeMatrix) | CapabilityBit(Capability::kSharedMemory48k);
-  if ((needs & kSubgroup) != 0) needs |= CapabilityBit(Capability::kSubgroupBasic);
-  if ((needs & kShared) != 0) needs |= CapabilityBit(Capability::kSharedMemory32k);
+#define SPIRLOOM_CAPABILITY(id, name, implies, ...)      \
+  if ((needs & CapabilityBit(Capability::k##id)) != 0) { \
+    needs |= CapabilityBit(Capability::k##implies);      \
+  }
+#include "spec_model/capabilities.inc"
   return needs;
 }
 
@@ -65,35 +63,12 @@ CapabilityNeed NeedOfSpirvCapability(uint32_t capability) {
     case spv::CapabilityImageQuery:
     case spv::CapabilityDerivativeControl:
       return {true, 0};
-    case spv::CapabilityStorageBuffer16BitAccess:
-      return need(Capability::kStorageBuffer16Bit);
-    case spv::CapabilityStorageBuffer8BitAccess:
-      return need(Capability::kStorageBuffer8Bit);
-    case spv::CapabilityFloat16:
-      return need(Capability::kShaderFloat16);
-    case spv::CapabilityInt8:
-      return need(Capability::kShaderInt8);
-    case spv::CapabilityInt16:
-      return need(Capability::kShaderInt16);
-    case spv::CapabilityInt64:
-      return need(Capability::kShaderInt64);
-    case spv::CapabilityGroupNonUniform:
-      return need(Capability::kSubgroupBasic);
-    case spv::CapabilityGroupNonUniformVote:
-      return need(Capability::kSubgroupVote);
-    case spv::CapabilityGroupNonUniformArithmetic:
-      return need(Capability::kSubgroupArithmetic);
-    case spv::CapabilityGroupNonUniformBallot:
-      return need(Capability::kSubgroupBallot);
-    case spv::CapabilityGroupNonUniformShuffle:
-      return need(Capability::kSubgroupShuffle);
-    case spv::CapabilityDotProductInputAll:
-    case spv::CapabilityDotProductInput4x8Bit:
-    case spv::CapabilityDotProductInput4x8BitPacked:
-    case spv::CapabilityDotProduct:
-      return need(Capability::kIntegerDotProduct);
+#define SPIRLOOM_SPIRV_CAPABILITY(id, spirv) \
+  case spv::Capability##spirv:               \
+    return need(Capability::k##id);
+#include "spec_model/capabilities.inc"
+    // Unknown to the distribution's headers.
     case kCooperativeMatrixKhr:
-    case spv::CapabilityVulkanMemoryModel:  // KHR matrices require it
       return need(Capability::kCooperativeMatrix);
     case kBFloat16TypeKhr:
     case kBFloat16CooperativeMatrixKhr:

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spec_model.activations import Activation
+
 Array = NDArray[np.float64]
 
 
@@ -28,29 +30,29 @@ def hardsigmoid(x: Array) -> Array:
 def activate(x: Array, activation: int, act_min: float, act_max: float) -> Array:
     """A fused activation, selected by its code."""
     match activation:
-        case 0:
+        case Activation.NONE:
             return x
-        case 1:
+        case Activation.RELU:
             return np.maximum(x, 0)
-        case 2:
+        case Activation.CLAMP:
             return np.clip(x, act_min, act_max)
-        case 3:
+        case Activation.HARDSWISH:
             return x * hardsigmoid(x)
-        case 4:
+        case Activation.HARDSIGMOID:
             return hardsigmoid(x)
-        case 5:
+        case Activation.SIGMOID:
             return sigmoid(x)
-        case 6:
+        case Activation.SILU:
             return x * sigmoid(x)
-        case 7:
+        case Activation.TANH:
             return np.tanh(x)
-        case 8:
+        case Activation.LEAKY_RELU:
             return np.where(x > 0, x, x * act_min)
-        case 9:
+        case Activation.GELU:
             return x * 0.5 * (1 + erf(x / math.sqrt(2)))
-        case 10:
+        case Activation.GELU_TANH:
             return gelu(x, "tanh")
-    raise ValueError(f"Activation code {activation} is not one of 0 to 10.")
+    raise ValueError(f"Activation code {activation} is not in the table.")
 
 
 def add(a: Array, b: Array, alpha: float, activation: int, act_min: float, act_max: float) -> Array:

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spec_model.activations import Activation
+
 from ..convolution import convolution_nd
 from ..pooling import pooling_nd
 
@@ -13,9 +15,9 @@ Array = NDArray[Any]
 
 
 def _activate(y: Array, activation: int, low: float, high: float) -> Array:
-    if activation == 1:
+    if activation == Activation.RELU:
         return np.maximum(y, 0)
-    return y if activation == 0 else np.clip(y, low, high)
+    return y if activation == Activation.NONE else np.clip(y, low, high)
 
 
 def _quantize(y: Array, scale: float, zero: int) -> Array:

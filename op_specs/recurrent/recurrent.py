@@ -5,20 +5,21 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from spec_model.activations import RnnActivation
+
 Array = NDArray[np.float64]
 Lengths = NDArray[np.int64] | None
 
-# Indexed by the activation codes of lib/rnn_activations.glsl.j2.
-ACTIVATIONS: tuple[Callable[[Array], Array], ...] = (
-    lambda v: 1 / (1 + np.exp(-v)),
-    np.tanh,
-    lambda v: np.maximum(v, 0),
-    lambda v: np.clip(0.2 * v + 0.5, 0, 1),
-    lambda v: v / (1 + np.abs(v)),
-    lambda v: np.logaddexp(0, v),
-    lambda v: np.where(v < 0, np.expm1(v), v),
-    lambda v: np.where(v < 0, 0.01 * v, v),
-)
+ACTIVATIONS: dict[int, Callable[[Array], Array]] = {
+    RnnActivation.SIGMOID: lambda v: 1 / (1 + np.exp(-v)),
+    RnnActivation.TANH: np.tanh,
+    RnnActivation.RELU: lambda v: np.maximum(v, 0),
+    RnnActivation.HARD_SIGMOID: lambda v: np.clip(0.2 * v + 0.5, 0, 1),
+    RnnActivation.SOFTSIGN: lambda v: v / (1 + np.abs(v)),
+    RnnActivation.SOFTPLUS: lambda v: np.logaddexp(0, v),
+    RnnActivation.ELU: lambda v: np.where(v < 0, np.expm1(v), v),
+    RnnActivation.LEAKY_RELU: lambda v: np.where(v < 0, 0.01 * v, v),
+}
 
 
 def _run(

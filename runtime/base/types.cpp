@@ -2,46 +2,49 @@
 
 #include <array>
 
+#include "runtime/base/data_types.h"
+
 namespace spirloom {
 namespace {
 
-struct DTypeInfo {
-  size_t size;
-  const char* short_name;
-  const char* long_name;
+// By value of Storage.
+constexpr std::array kStorageNames = {
+#define SPIRLOOM_STORAGE(id, name, ...) #name,
+#include "spec_model/storages.inc"
+#undef SPIRLOOM_STORAGE
 };
+#define SPIRLOOM_STORAGE(id, name, ...) \
+  static_assert(std::string_view(kStorageNames[static_cast<size_t>(Storage::k##id)]) == #name);
+#include "spec_model/storages.inc"
+#undef SPIRLOOM_STORAGE
 
-constexpr std::array<DTypeInfo, 6> kDTypes = {{{4, "f32", "float32"},
-                                               {2, "f16", "float16"},
-                                               {4, "i32", "int32"},
-                                               {1, "i8", "int8"},
-                                               {1, "u8", "uint8"},
-                                               {1, "b8", "bool"}}};
-constexpr DTypeInfo kUnknown = {0, "unknown", "unknown"};
+constexpr const char* kUnknown = "unknown";
 
-const DTypeInfo& Info(DType dtype) {
+const DTypeInfo* Find(DType dtype) {
   const auto i = static_cast<size_t>(dtype);
-  return i < kDTypes.size() ? kDTypes[i] : kUnknown;
+  return i < kDTypes.size() ? &kDTypes[i] : nullptr;
 }
 
 }  // namespace
 
-size_t ElementSize(DType dtype) { return Info(dtype).size; }
-const char* ShortName(DType dtype) { return Info(dtype).short_name; }
-const char* LongName(DType dtype) { return Info(dtype).long_name; }
+size_t ElementSize(DType dtype) {
+  const DTypeInfo* info = Find(dtype);
+  return info == nullptr ? 0 : info->size;
+}
+
+const char* ShortName(DType dtype) {
+  const DTypeInfo* info = Find(dtype);
+  return info == nullptr ? kUnknown : info->name;
+}
+
+const char* LongName(DType dtype) {
+  const DTypeInfo* info = Find(dtype);
+  return info == nullptr ? kUnknown : info->long_name;
+}
 
 const char* Name(Storage storage) {
-  switch (storage) {
-    case Storage::kAuto:
-      return "auto";
-    case Storage::kBuffer:
-      return "buffer";
-    case Storage::kTexture3D:
-      return "texture3d";
-    case Storage::kTexture2D:
-      return "texture2d";
-  }
-  return "unknown";
+  const auto i = static_cast<size_t>(storage);
+  return i < kStorageNames.size() ? kStorageNames[i] : kUnknown;
 }
 
 std::string ToString(const Shape& shape) {

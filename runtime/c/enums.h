@@ -22,8 +22,15 @@ constexpr std::optional<StatusCode> FromC(spirloom_status status) {
   return static_cast<StatusCode>(status);
 }
 constexpr std::optional<DType> FromC(spirloom_dtype dtype) {
-  if (static_cast<unsigned>(dtype) > SPIRLOOM_B8) return std::nullopt;
-  return static_cast<DType>(dtype);
+  switch (dtype) {
+#define SPIRLOOM_DTYPE(id, ...) \
+  case SPIRLOOM_##id:           \
+    return DType::k##id;
+#include "spec_model/data_types.inc"
+#undef SPIRLOOM_DTYPE
+    default:
+      return std::nullopt;
+  }
 }
 constexpr std::optional<Storage> FromC(spirloom_storage storage) {
   if (static_cast<unsigned>(storage) > SPIRLOOM_STORAGE_TEXTURE2D) return std::nullopt;
@@ -46,12 +53,9 @@ static_assert(ToC(LogLevel::kInfo) == SPIRLOOM_LOG_INFO);
 static_assert(ToC(LogLevel::kWarning) == SPIRLOOM_LOG_WARNING);
 static_assert(ToC(LogLevel::kError) == SPIRLOOM_LOG_ERROR);
 
-static_assert(ToC(DType::kF32) == SPIRLOOM_F32);
-static_assert(ToC(DType::kF16) == SPIRLOOM_F16);
-static_assert(ToC(DType::kI32) == SPIRLOOM_I32);
-static_assert(ToC(DType::kI8) == SPIRLOOM_I8);
-static_assert(ToC(DType::kU8) == SPIRLOOM_U8);
-static_assert(ToC(DType::kB8) == SPIRLOOM_B8);
+#define SPIRLOOM_DTYPE(id, ...) static_assert(ToC(DType::k##id) == SPIRLOOM_##id);
+#include "spec_model/data_types.inc"
+#undef SPIRLOOM_DTYPE
 
 static_assert(ToC(Storage::kAuto) == SPIRLOOM_STORAGE_AUTO);
 static_assert(ToC(Storage::kBuffer) == SPIRLOOM_STORAGE_BUFFER);

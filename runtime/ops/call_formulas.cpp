@@ -1,8 +1,10 @@
 #include "runtime/ops/call_formulas.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
+#include "runtime/base/data_types.h"
 #include "runtime/base/error.h"
 
 namespace spirloom::ops {
@@ -18,7 +20,7 @@ CallFormulas::CallFormulas(const OpInfo& op, const Call& call, const DevicePrope
 Status CallFormulas::status() const { return eval_.ok() ? Status() : InvalidFile({eval_.error()}); }
 
 DType CallFormulas::ToDType(int64_t value) {
-  if (value >= 0 && value <= static_cast<int64_t>(DType::kB8)) return static_cast<DType>(value);
+  if (const std::optional<DType> dtype = DTypeOfValue(value)) return *dtype;
   eval_.Fail({"Value ", value, " is not a dtype."});
   return DType::kF32;
 }

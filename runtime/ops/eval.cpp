@@ -1,8 +1,10 @@
 #include "runtime/ops/eval.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "runtime/base/data_types.h"
 #include "runtime/base/text.h"
 #include "runtime/ops/eval_text.h"
 
@@ -45,10 +47,7 @@ void Eval::CheckDType(const char* name, DType given, DType expected) {
 }
 
 DType Eval::ToDType(std::string_view name) {
-  for (const DType dtype :
-       {DType::kF32, DType::kF16, DType::kI32, DType::kI8, DType::kU8, DType::kB8}) {
-    if (name == ShortName(dtype)) return dtype;
-  }
+  if (const std::optional<DType> dtype = FindDType(name)) return *dtype;
   Fail({"'", name, "' is not a dtype."});
   return DType::kF32;
 }

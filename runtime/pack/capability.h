@@ -2,6 +2,7 @@
 #ifndef SPIRLOOM_RUNTIME_PACK_CAPABILITY_H_
 #define SPIRLOOM_RUNTIME_PACK_CAPABILITY_H_
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -10,7 +11,12 @@
 
 namespace spirloom::pack {
 
-inline constexpr uint32_t kCapabilityCount = 16;
+// The names in op specs, by bit.
+inline constexpr std::array kCapabilityNames = {
+#define SPIRLOOM_CAPABILITY(id, name, ...) #name,
+#include "spec_model/capabilities.inc"
+};
+inline constexpr uint32_t kCapabilityCount = kCapabilityNames.size();
 inline constexpr uint64_t kAllCapabilities = (uint64_t{1} << kCapabilityCount) - 1;
 
 // The bit of a capability in VariantRow::needs.

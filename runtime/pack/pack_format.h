@@ -56,25 +56,10 @@ enum class BindingType : uint8_t {
 };
 inline constexpr uint8_t kBindingTypeCount = 5;  // types in packs
 
-// Requirements of a module in addition to Vulkan 1.1; bits of VariantRow::needs. `needs` of op
-// specs contains these names in snake case without k: storage_buffer_16bit …
+// Requirements of a module in addition to Vulkan 1.1; bits of VariantRow::needs.
 enum class Capability : uint8_t {
-  kStorageBuffer16Bit = 0,
-  kStorageBuffer8Bit = 1,
-  kShaderFloat16 = 2,
-  kShaderInt8 = 3,
-  kShaderInt16 = 4,
-  kShaderInt64 = 5,
-  kSubgroupBasic = 6,
-  kSubgroupVote = 7,
-  kSubgroupArithmetic = 8,
-  kSubgroupBallot = 9,
-  kSubgroupShuffle = 10,
-  kIntegerDotProduct = 11,
-  kCooperativeMatrix = 12,
-  kSharedMemory32k = 13,
-  kSharedMemory48k = 14,
-  kBFloat16Matrix = 15,
+#define SPIRLOOM_CAPABILITY(id, ...) k##id,
+#include "spec_model/capabilities.inc"
 };
 
 // kCooperativeMatrix: 16 x 16 x 16 matrix multiply-accumulate of f16 operands with f32

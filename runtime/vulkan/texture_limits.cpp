@@ -3,21 +3,18 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/base/data_types.h"
+
 namespace spirloom::vulkan {
 
 VkFormat TexelFormat(DType dtype) {
   switch (dtype) {
-    case DType::kF32:
-      return VK_FORMAT_R32G32B32A32_SFLOAT;
-    case DType::kF16:
-      return VK_FORMAT_R16G16B16A16_SFLOAT;
-    case DType::kI32:
-      return VK_FORMAT_R32G32B32A32_SINT;
-    case DType::kI8:
-      return VK_FORMAT_R8G8B8A8_SINT;
-    case DType::kU8:
-    case DType::kB8:
-      return VK_FORMAT_R8G8B8A8_UINT;
+#define SPIRLOOM_DTYPE(id, name, long_name, kind, exponent, mantissa, c_type, min, max, numpy, \
+                       texel, ...)                                                             \
+  case DType::k##id:                                                                           \
+    return VK_FORMAT_##texel;
+#include "spec_model/data_types.inc"
+#undef SPIRLOOM_DTYPE
   }
   return VK_FORMAT_UNDEFINED;
 }
@@ -55,11 +52,11 @@ Result<TextureLimits> QueryTextureLimits(const InstanceFunctions& fn, VkPhysical
                                          const VkPhysicalDeviceLimits& device_limits,
                                          Storage storage) {
   TextureLimits limits = LimitsOf(device_limits, storage);
-  for (DType dtype : {DType::kF32, DType::kF16, DType::kI32, DType::kI8, DType::kU8, DType::kB8}) {
+  for (size_t i = 0; i < kDTypes.size(); ++i) {
     VkImageFormatProperties format{};
     const VkResult result = fn.vkGetPhysicalDeviceImageFormatProperties(
-        device, TexelFormat(dtype), ImageTypeOf(storage), kImageTiling, kImageUsage, /*flags=*/0,
-        &format);
+        device, TexelFormat(static_cast<DType>(i)), ImageTypeOf(storage), kImageTiling, kImageUsage,
+        /*flags=*/0, &format);
     SPIRLOOM_TRY_ASSIGN(const bool supported, IsSupported(result));
     if (!supported) return TextureLimits();
     const VkExtent3D& extent = format.maxExtent;

@@ -182,12 +182,8 @@ def _condition(fields: Fields, key: str, axes: list[Axis]) -> Expr | None:
     return parse(scalar, Scope(variables), Kind.BOOL)
 
 
-_BUFFER_NEEDS = {
-    DType.F16: Capability.STORAGE_BUFFER_16BIT,
-    DType.I8: Capability.STORAGE_BUFFER_8BIT,
-    DType.U8: Capability.STORAGE_BUFFER_8BIT,
-    DType.B8: Capability.STORAGE_BUFFER_8BIT,
-}
+# By the size of an element.
+_BUFFER_NEEDS = {1: Capability.STORAGE_BUFFER_8BIT, 2: Capability.STORAGE_BUFFER_16BIT}
 
 
 def expand(op: str, kernel: Kernel) -> list[Variant]:
@@ -235,7 +231,8 @@ def _bind(operand: Operand, binding: int, values: dict[str, AxisValue]) -> Bound
 def _capabilities(kernel: Kernel, tensors: tuple[BoundTensor, ...]) -> tuple[Capability, ...]:
     needs = set(kernel.needs)
     for tensor in tensors:
-        if tensor.storage is Storage.BUFFER and tensor.dtype in _BUFFER_NEEDS:
-            needs.add(_BUFFER_NEEDS[tensor.dtype])
+        size = tensor.dtype.row.bytes
+        if tensor.storage is Storage.BUFFER and size in _BUFFER_NEEDS:
+            needs.add(_BUFFER_NEEDS[size])
     order = list(Capability)
     return tuple(sorted(needs, key=order.index))

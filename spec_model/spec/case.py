@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
 
+from spec_model.data_types import Kind
 from spec_model.errors import Position
 from spec_model.expr.types import Value
-from spec_model.vocabulary import DType, Storage
+from spec_model.vocabulary import DType, Storage, dtypes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +31,7 @@ EVERYTHING = (-inf, inf)  # and NaN
 # Minimum and maximum; None: the ranges of the tests; a name: the range of that output's dtype.
 Limits = tuple[float, float] | str | None
 _HELD: Mapping[DType, tuple[float, float]] = {
-    DType.I32: (-(2**31), 2**31 - 1),
-    DType.I8: (-128, 127),
-    DType.U8: (0, 255),
+    dtype: (int(dtype.row.min), int(dtype.row.max)) for dtype in dtypes_of(Kind.INT)
 }  # other dtypes are not limited
 
 

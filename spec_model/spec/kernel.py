@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from spec_model.data_types import DTypeGlsl
 from spec_model.errors import Position
 from spec_model.expr.semantics import evaluate
 from spec_model.expr.types import Expr
-from spec_model.vocabulary import Access, BindingType, Capability, DType, DTypeGlsl, Storage
+from spec_model.vocabulary import Access, BindingType, Capability, DType, Storage
 
 AxisValue = DType | Storage | int
 

@@ -13,7 +13,7 @@ import pytest
 from tests.codegen import small_project
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-_RUNTIME = ["base/error", "base/text", "base/types", "base/status"]
+_RUNTIME = ["base/data_types", "base/error", "base/text", "base/types", "base/status"]
 _RUNTIME += ["pack/byte_reader", "pack/device_properties"]
 _RUNTIME += ["ops/call_formulas", "ops/op_check", "ops/op_reader", "ops/registry_reader"]
 

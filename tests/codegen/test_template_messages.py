@@ -8,7 +8,8 @@ from tests.codegen.small_project import Project
 
 TEMPLATE = "templates/glsl/binary.glsl.j2"
 _KNOWN = (
-    "constants, dtype, expr, needs, push, scale, storage, t, tensors, unrolled, variant, workgroup"
+    "activations, constants, dtype, expr, needs, push, rnn_activations, scale, storage, t, "
+    "tensors, unrolled, variant, workgroup"
 )
 
 ERRORS = [

@@ -15,7 +15,7 @@ def codes(schema: type) -> dict[str, int]:
 
 
 def test_dtypes_are_the_schemas() -> None:
-    assert {dtype.value: dtype.code for dtype in DType} == codes(SchemaDType)
+    assert {dtype.row.id.lower(): dtype.code for dtype in DType} == codes(SchemaDType)
     assert [dtype.code for dtype in DTYPES] == list(range(len(DTYPES)))
 
 

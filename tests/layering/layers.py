@@ -19,6 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 _PUBLIC = ("runtime/include/spirloom",)
+_TABLES = ("spec_model/**",)  # *.inc: data types, storages, capabilities, device properties
 _BASE = (*_PUBLIC, "runtime/base")
 _PACK = (*_BASE, "runtime/pack")
 _OPS = (*_PACK, "runtime/ops")
@@ -46,25 +47,25 @@ ANY = "*"  # instead of modules: all modules
 MODULES: dict[str, tuple[str, ...]] = {
     # The runtime.
     "runtime/include/spirloom": (),
-    "runtime/base": _PUBLIC,
-    "runtime/pack": (*_BASE, "spec_model/**"),  # the table of device properties
-    "runtime/vulkan": _PACK,
+    "runtime/base": (*_PUBLIC, *_TABLES),
+    "runtime/pack": (*_BASE, *_TABLES),
+    "runtime/vulkan": (*_PACK, *_TABLES),
     "runtime/ops": _PACK,
     "runtime/session": (*_OPS, "runtime/vulkan"),
-    "runtime/graph/file": _OPS,
+    "runtime/graph/file": (*_OPS, *_TABLES),
     "runtime/graph/plan": (*_OPS, "runtime/session", "runtime/graph/file"),  # no Vulkan
     "runtime/graph/memory": (*_SESSION, "runtime/graph/file", "runtime/graph/plan"),
     "runtime/graph/record": _GRAPH,
     "runtime/graph/constants": (*_GRAPH, "runtime/graph/record"),
     "runtime/graph/model": (*_GRAPH, "runtime/graph/record", "runtime/graph/constants"),
-    "runtime/c": _BASE,
+    "runtime/c": (*_BASE, *_TABLES),
     # Language models.
     "llm/tokenizer": _BASE,
     "llm/model": (*_BASE, "llm/tokenizer"),
     "llm/include/spirloom": ("llm/tokenizer", "llm/model"),
     "llm/spirloom-llm": (*_BASE, "llm/tokenizer", "llm/model"),
     # The shader compiler.
-    "compiler/base": _PACK,
+    "compiler/base": (*_PACK, *_TABLES),
     "compiler/manifest": (*_PACK, "compiler/base"),
     "compiler/glsl": (*_BASE, "compiler/base"),
     "compiler/spirv": (*_PACK, "compiler/base"),
@@ -72,7 +73,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "compiler/pack": (*_CHECKS, "compiler/glsl", "compiler/checks"),
     "compiler/driver": (*_CHECKS, "compiler/glsl", "compiler/checks", "compiler/pack"),
     # The tools.
-    "tools/common": _PUBLIC,
+    "tools/common": _BASE,
     "tools/dev-templates/include/spirloom": _PUBLIC,
     "tools/dev-templates": (*_BASE, "tools/dev-templates/include/spirloom"),
     "tools/peaks": (*_BASE, "runtime/vulkan", "tools/common"),
@@ -105,7 +106,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     # The code generator. Importers read specs with spec_model; only generation uses codegen.
     "spec_model/**": (),
     "codegen/**": ("spec_model/**",),
-    "op_specs/**": (),
+    "op_specs/**": _TABLES,  # dtypes and activations of references
     # The Python package. Its top directory contains the core and the entry points over the rest.
     "frontend/spirloom": (
         *_TORCH,

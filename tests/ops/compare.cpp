@@ -5,33 +5,10 @@
 #include <limits>
 #include <sstream>
 
+#include "runtime/base/elements.h"
+
 namespace spirloom::testing {
 namespace {
-
-template <typename T>
-T Load(std::span<const std::byte> bytes, size_t i) {
-  T value;
-  std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
-  return value;
-}
-
-// A double represents the values of all dtypes exactly.
-double Element(DType dtype, std::span<const std::byte> bytes, size_t i) {
-  switch (dtype) {
-    case DType::kF32:
-      return static_cast<double>(Load<float>(bytes, i));
-    case DType::kF16:
-      return Float16ToDouble(Load<uint16_t>(bytes, i));
-    case DType::kI32:
-      return Load<int32_t>(bytes, i);
-    case DType::kI8:
-      return Load<int8_t>(bytes, i);
-    case DType::kU8:
-    case DType::kB8:
-      return Load<uint8_t>(bytes, i);
-  }
-  return std::numeric_limits<double>::quiet_NaN();
-}
 
 // Vulkan allows a store to an fp16 image to round toward zero, so that an overflow gives the
 // maximum fp16 value instead of infinity.
@@ -66,30 +43,16 @@ std::string IndexText(size_t flat, const Shape& shape) {
 
 }  // namespace
 
-double Float16ToDouble(uint16_t bits) {
-  const int exponent = (bits >> 10) & 31;
-  const int fraction = bits & 1023;
-  double magnitude;
-  if (exponent == 31) {
-    magnitude = fraction == 0 ? std::numeric_limits<double>::infinity()
-                              : std::numeric_limits<double>::quiet_NaN();
-  } else if (exponent == 0) {
-    magnitude = std::ldexp(fraction, -24);
-  } else {
-    magnitude = std::ldexp(1024 + fraction, exponent - 25);
-  }
-  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
-}
-
 std::string Compare(DType dtype, const Shape& shape, std::span<const std::byte> computed,
                     std::span<const std::byte> expected, Tolerance tolerance) {
-  const size_t count = expected.size() / ElementSize(dtype);
+  const size_t size = ElementSize(dtype);
+  const size_t count = expected.size() / size;
   size_t wrong = 0;
   size_t worst = 0;
   double worst_excess = 0;
   for (size_t i = 0; i < count; ++i) {
-    const double y = Element(dtype, computed, i);
-    const double r = Element(dtype, expected, i);
+    const double y = LoadElement(dtype, computed.subspan(i * size, size));
+    const double r = LoadElement(dtype, expected.subspan(i * size, size));
     if (dtype == DType::kF16 && IsFloat16Overflow(y, r)) continue;
     const double excess = Excess(y, r, tolerance);
     if (excess <= 0) continue;
@@ -104,8 +67,9 @@ std::string Compare(DType dtype, const Shape& shape, std::span<const std::byte> 
   text.precision(9);
   text << wrong << " of " << count << " elements of " << ToString(shape)
        << " are wrong; the worst, " << IndexText(worst, shape) << ", is "
-       << Element(dtype, computed, worst) << ", expected " << Element(dtype, expected, worst)
-       << " (tolerance " << tolerance.atol << " + " << tolerance.rtol << " of it).";
+       << LoadElement(dtype, computed.subspan(worst * size, size)) << ", expected "
+       << LoadElement(dtype, expected.subspan(worst * size, size)) << " (tolerance "
+       << tolerance.atol << " + " << tolerance.rtol << " of it).";
   return text.str();
 }
 

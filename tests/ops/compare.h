@@ -19,9 +19,6 @@ struct Tolerance {
   bool signed_zero = false;  // whether 0 and -0 differ
 };
 
-// Converts an fp16 value.
-double Float16ToDouble(uint16_t bits);
-
 // Returns "" if all elements are equal within the tolerance. Otherwise returns the number of wrong
 // elements, and the index, values and tolerance of the worst one. Both spans are dense.
 std::string Compare(DType dtype, const Shape& shape, std::span<const std::byte> computed,

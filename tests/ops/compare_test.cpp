@@ -81,16 +81,5 @@ TEST(Compare, AcceptsTheMaximumFloat16ForInfinity) {
   EXPECT_NE(compare({0xFC00, 0x7C00}), "");
 }
 
-TEST(Float16ToDouble, ConvertsNormalSubnormalAndSpecialValues) {
-  EXPECT_EQ(Float16ToDouble(0x3C00), 1.0);
-  EXPECT_EQ(Float16ToDouble(0xC000), -2.0);
-  EXPECT_EQ(Float16ToDouble(0x7BFF), 65504.0);
-  EXPECT_EQ(Float16ToDouble(0x0001), std::ldexp(1.0, -24));
-  EXPECT_EQ(Float16ToDouble(0x0400), std::ldexp(1.0, -14));
-  EXPECT_EQ(Float16ToDouble(0xFC00), -std::numeric_limits<double>::infinity());
-  EXPECT_TRUE(std::isnan(Float16ToDouble(0x7E00)));
-  EXPECT_TRUE(std::signbit(Float16ToDouble(0x8000)));
-}
-
 }  // namespace
 }  // namespace spirloom::testing

@@ -73,7 +73,6 @@ def test_const_bytes_have_the_layout_of_bytes(header: Header) -> None:
     ("name", "prefix", "numbers"),
     [
         ("spirloom_status", "SPIRLOOM_", Status),
-        ("spirloom_dtype", "SPIRLOOM_", abi.DType),
         ("spirloom_storage", "SPIRLOOM_STORAGE_", abi.Storage),
     ],
 )

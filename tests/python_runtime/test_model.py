@@ -22,8 +22,10 @@ from spirloom.runtime import (
     WrongType,
     abi,
 )
-from spirloom.runtime.tensors import DTYPES
+from spirloom.runtime.native import native
+from spirloom.runtime.tensors import dtype_of
 
+from spec_model.vocabulary import DType
 from tests.python_runtime.conftest import batch_graph, maximum_graph, product_graph, relu_graph
 
 X = np.arange(-2, 3, dtype=np.float32)
@@ -55,7 +57,7 @@ def test_model_properties(batches: spirloom.Model) -> None:
 
 
 def test_every_dtype_is_known() -> None:
-    assert len(DTYPES) == 6
+    assert [dtype_of(native(), dtype.code) for dtype in DType] == [dtype.numpy for dtype in DType]
 
 
 def test_inputs_by_name_and_position(runtime: spirloom.Runtime) -> None:

@@ -16,8 +16,7 @@ from spec_model import Op
 from spec_model.vocabulary import Storage
 from tests.torch.torch_functions import TORCH_FUNCTIONS
 
-DTYPES = {"f32": torch.float32, "f16": torch.float16, "i32": torch.int32, "i8": torch.int8,
-          "u8": torch.uint8, "b8": torch.bool}  # fmt: skip
+DTYPES: dict[str, torch.dtype] = {dtype: getattr(torch, dtype.long_name) for dtype in DType}
 # Arguments of fused operations, which torch's operators do not have.
 _FUSED = ("rms_weight", "rms_eps", "activation", "act_min", "act_max", "addend")
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
+
+#include "runtime/base/data_types.h"
+#include "runtime/base/elements.h"
 
 namespace spirloom::tools {
 namespace {
@@ -23,20 +25,11 @@ bool IsBounded(const TensorInfo& input) {
 Bounds BoundsOf(const TensorInfo& input) {
   const bool bounded = IsBounded(input);
   const Bounds declared = {static_cast<double>(input.min), static_cast<double>(input.max)};
-  switch (input.dtype) {
-    case DType::kF32:
-    case DType::kF16:
-      return bounded ? declared : Bounds{-1, 1};
-    case DType::kI32:
-      return bounded ? declared : Bounds{0, 1};
-    case DType::kI8:
-      return {std::max(declared.min, -128.0), std::min(declared.max, 127.0)};
-    case DType::kU8:
-      return {std::max(declared.min, 0.0), std::min(declared.max, 255.0)};
-    case DType::kB8:
-      break;
-  }
-  return {0, 1};
+  const DTypeInfo& type = InfoOf(input.dtype);
+  if (type.IsFloat()) return bounded ? declared : Bounds{-1, 1};
+  // Unbounded integers of 32 bits are indices more often than data.
+  if (type.kind == DTypeKind::kBool || (!bounded && type.size == 4)) return {0, 1};
+  return {std::max(declared.min, type.min), std::min(declared.max, type.max)};
 }
 
 // A value in [0, 1). The distributions of the standard library differ between implementations.
@@ -53,50 +46,22 @@ double RandomInteger(Bounds bounds, std::mt19937_64& generator) {
   return std::min(bounds.min + std::floor(Fraction(generator) * count), bounds.max);
 }
 
-// An fp16 value from -1 to 1, a multiple of 1/1024.
-uint16_t RandomF16(std::mt19937_64& generator) {
-  const auto steps = static_cast<int>(RandomInteger({-1024, 1024}, generator));
-  if (steps == 0) return 0;
-  const int exponent = std::ilogb(std::abs(steps));
-  const int mantissa = (std::abs(steps) << (10 - exponent)) & 0x3ff;
-  return static_cast<uint16_t>((steps < 0 ? 0x8000 : 0) | ((exponent + 5) << 10) | mantissa);
-}
-
-template <typename Make>
-void Fill(std::span<std::byte> bytes, Make make) {
-  using T = decltype(make());
-  for (size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) {
-    const T value = make();
-    std::memcpy(bytes.data() + at, &value, sizeof(T));
-  }
-}
-
-template <typename T>
-void FillIntegers(std::span<std::byte> bytes, Bounds bounds, std::mt19937_64& generator) {
-  Fill(bytes, [&] { return static_cast<T>(RandomInteger(bounds, generator)); });
+// float32 from the bounds. Narrower floats from -1 to 1 in steps of 1/1024, a multiple of which
+// fp16 represents exactly.
+double RandomFloat(DType dtype, Bounds bounds, std::mt19937_64& generator) {
+  if (InfoOf(dtype).size == sizeof(float)) return RandomReal(bounds, generator);
+  return RandomInteger({-1024, 1024}, generator) / 1024;
 }
 
 }  // namespace
 
 void FillRandom(const TensorInfo& input, std::mt19937_64& generator, std::span<std::byte> bytes) {
   const Bounds bounds = BoundsOf(input);
-  switch (input.dtype) {
-    case DType::kF32:
-      Fill(bytes, [&] { return static_cast<float>(RandomReal(bounds, generator)); });
-      break;
-    case DType::kF16:
-      Fill(bytes, [&] { return RandomF16(generator); });
-      break;
-    case DType::kI32:
-      FillIntegers<int32_t>(bytes, bounds, generator);
-      break;
-    case DType::kI8:
-      FillIntegers<int8_t>(bytes, bounds, generator);
-      break;
-    case DType::kU8:
-    case DType::kB8:
-      FillIntegers<uint8_t>(bytes, bounds, generator);
-      break;
+  const DTypeInfo& type = InfoOf(input.dtype);
+  for (size_t at = 0; at + type.size <= bytes.size(); at += type.size) {
+    const double value = type.IsFloat() ? RandomFloat(input.dtype, bounds, generator)
+                                        : RandomInteger(bounds, generator);
+    StoreElement(input.dtype, value, bytes.subspan(at, type.size));
   }
 }
 

@@ -6,6 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "runtime/base/data_types.h"
+#include "runtime/base/elements.h"
+
 namespace spirloom::run {
 namespace {
 
@@ -56,23 +59,6 @@ Result<std::vector<std::byte>> RoundToFloat32(std::span<const std::byte> data) {
   return result;
 }
 
-template <typename T>
-Status Check(std::span<const std::byte> data, int64_t min, int64_t max) {
-  std::string error;
-  ForEach<T>(data, [&](size_t i, T value) {
-    // A comparison with NaN is false.
-    if (static_cast<double>(min) <= static_cast<double>(value) &&
-        static_cast<double>(value) <= static_cast<double>(max)) {
-      return true;
-    }
-    error = "Element " + std::to_string(i) + " (" + std::to_string(value) + ") is not between " +
-            std::to_string(min) + " and " + std::to_string(max) +
-            ", the bounds that the model was imported with (spirloom import --range).";
-    return false;
-  });
-  return error.empty() ? Status() : Status(StatusCode::kInvalidArgument, std::move(error));
-}
-
 }  // namespace
 
 size_t ElementSize(WideType type) {
@@ -112,18 +98,19 @@ Status CheckBounds(const Array& array, int64_t min, int64_t max) {
   constexpr auto kUnbounded =
       std::make_pair(std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max());
   if (std::make_pair(min, max) == kUnbounded) return Status();
-  switch (array.dtype) {
-    case DType::kF32:
-      return Check<float>(array.bytes, min, max);
-    case DType::kI32:
-      return Check<int32_t>(array.bytes, min, max);
-    case DType::kI8:
-      return Check<int8_t>(array.bytes, min, max);
-    case DType::kU8:
-      return Check<uint8_t>(array.bytes, min, max);
-    case DType::kF16:
-    case DType::kB8:
-      break;
+  const DTypeInfo& type = InfoOf(array.dtype);
+  if (type.kind == DTypeKind::kBool) return Status();
+  for (size_t i = 0; i < array.bytes.size() / type.size; ++i) {
+    const double value =
+        LoadElement(array.dtype, std::span(array.bytes).subspan(i * type.size, type.size));
+    // A comparison with NaN is false.
+    if (static_cast<double>(min) <= value && value <= static_cast<double>(max)) continue;
+    const std::string text =
+        type.IsFloat() ? std::to_string(value) : std::to_string(static_cast<int64_t>(value));
+    return Status(StatusCode::kInvalidArgument,
+                  "Element " + std::to_string(i) + " (" + text + ") is not between " +
+                      std::to_string(min) + " and " + std::to_string(max) +
+                      ", the bounds that the model was imported with (spirloom import --range).");
   }
   return Status();
 }

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/base/data_types.h"
 #include "runtime/base/file_writer.h"
 #include "runtime/base/mapped_file.h"
 #include "runtime/base/text.h"
@@ -22,27 +23,22 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr size_t kMaxRankRead = 32;  // limit of NumPy
 
 struct TypeName {
-  std::string_view descr;
   DType dtype;
   std::optional<WideType> wide = std::nullopt;  // the type in the file, if it differs from dtype
 };
 
-// WriteNpy() uses the first name of each dtype.
-constexpr std::array<TypeName, 15> kTypes{{{"<f4", DType::kF32},
-                                           {"<f2", DType::kF16},
-                                           {"<i4", DType::kI32},
-                                           {"|i1", DType::kI8},
-                                           {"|u1", DType::kU8},
-                                           {"|b1", DType::kB8},
-                                           {"<i1", DType::kI8},
-                                           {"<u1", DType::kU8},
-                                           {"<b1", DType::kB8},
-                                           {"<i8", DType::kI32, WideType::kInt64},
-                                           {"<u8", DType::kI32, WideType::kUint64},
-                                           {"<u4", DType::kI32, WideType::kUint32},
-                                           {"<i2", DType::kI32, WideType::kInt16},
-                                           {"<u2", DType::kI32, WideType::kUint16},
-                                           {"<f8", DType::kF32, WideType::kFloat64}}};
+struct WideName {
+  std::string_view descr;
+  TypeName type;
+};
+
+// The types that are narrowed.
+constexpr std::array<WideName, 6> kWideTypes{{{"<i8", {DType::kI32, WideType::kInt64}},
+                                              {"<u8", {DType::kI32, WideType::kUint64}},
+                                              {"<u4", {DType::kI32, WideType::kUint32}},
+                                              {"<i2", {DType::kI32, WideType::kInt16}},
+                                              {"<u2", {DType::kI32, WideType::kUint16}},
+                                              {"<f8", {DType::kF32, WideType::kFloat64}}}};
 
 Status InvalidNpy(std::string message) {
   return Status(StatusCode::kInvalidFile, std::move(message));
@@ -191,9 +187,19 @@ Result<Sections> Split(std::span<const std::byte> file) {
   return Sections{text.substr(header_at, length), header_at + length};
 }
 
+// Whether an element type is stored under this code. The byte order of one byte may be '<' too.
+bool IsDescr(const DTypeInfo& type, std::string_view descr) {
+  const std::string_view code = type.numpy;
+  return descr == code ||
+         (code[0] == '|' && descr.starts_with('<') && descr.substr(1) == code.substr(1));
+}
+
 Result<TypeName> FindType(const std::string& descr) {
-  for (const TypeName& type : kTypes) {
-    if (type.descr == descr) return type;
+  for (size_t i = 0; i < kDTypes.size(); ++i) {
+    if (IsDescr(kDTypes[i], descr)) return TypeName{static_cast<DType>(i)};
+  }
+  for (const WideName& wide : kWideTypes) {
+    if (wide.descr == descr) return wide.type;
   }
   const std::string quoted = Quote(descr);
   if (!descr.empty() && descr[0] == '>') {
@@ -252,10 +258,8 @@ Result<Array> ReadNpy(const std::string& path) {
 }
 
 Status WriteNpy(const std::string& path, const Array& array) {
-  const auto* type = std::find_if(kTypes.begin(), kTypes.end(),
-                                  [&](const TypeName& name) { return name.dtype == array.dtype; });
-  std::string header =
-      "{'descr': '" + std::string(type->descr) + "', 'fortran_order': False, 'shape': (";
+  std::string header = "{'descr': '" + std::string(InfoOf(array.dtype).numpy) +
+                       "', 'fortran_order': False, 'shape': (";
   for (size_t i = 0; i < array.shape.size(); ++i) {
     header += (i == 0 ? "" : ", ") + std::to_string(array.shape[i]);
   }

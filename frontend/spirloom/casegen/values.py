@@ -99,14 +99,12 @@ def _integers(random: np.random.Generator, shape: tuple[int, ...], dtype: DType)
     ]
 
 
-DEFAULT_RANGES: dict[DType, tuple[float, float]] = {
-    DType.F32: (-1, 1),
-    DType.F16: (-1, 1),
-    DType.I32: (-8, 8),
-    DType.I8: (-8, 8),
-    DType.U8: (0, 8),
-    DType.B8: (0, 1),
-}
+def _default_range(dtype: DType) -> tuple[float, float]:
+    limit = 1 if dtype.is_float else 8
+    return max(-limit, dtype.row.min), min(limit, dtype.row.max)
+
+
+DEFAULT_RANGES: dict[DType, tuple[float, float]] = {dtype: _default_range(dtype) for dtype in DType}
 
 
 class CaseError(Exception):

@@ -8,6 +8,7 @@ from math import prod
 
 import numpy as np
 
+from spec_model.activations import Activation
 from spirloom.builder import Builder
 from spirloom.errors import ImportFailure
 from spirloom.family.config import GELU_TANH, SILU, Config
@@ -20,8 +21,8 @@ from spirloom.quantized_weights import embedding_arguments
 # Decoding: maximum context of single-pass attention, one workgroup per head. Longer contexts are
 # split into SPLIT_KV parts (flash-decoding): more workgroups, three dispatches instead of one.
 _MAX_SINGLE_PASS, SPLIT_KV = 8192, 32
-# The activation codes of spirloom.gated_linear.
-_CODES = {SILU: 6, GELU_TANH: 10}
+# The activations of spirloom.gated_linear.
+_CODES = {SILU: Activation.SILU, GELU_TANH: Activation.GELU_TANH}
 
 
 @dataclass(slots=True)

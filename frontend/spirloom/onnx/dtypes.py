@@ -21,33 +21,22 @@ from spirloom.errors import Unsupported
 from spirloom.ir import Array, DType
 from spirloom.onnx.external_data import is_external, mapped
 
-_DTYPES = {
-    TensorProto.FLOAT: DType.F32,
-    TensorProto.FLOAT16: DType.F16,
-    TensorProto.INT32: DType.I32,
-    TensorProto.INT8: DType.I8,
-    TensorProto.UINT8: DType.U8,
-    TensorProto.BOOL: DType.B8,
-}
+_DTYPES: dict[int, DType] = {dtype.row.onnx: dtype for dtype in DType}
 
 # The equivalent in the onnx package depends on its version.
-_NUMPY: dict[int, type[np.generic]] = {
-    TensorProto.BOOL: np.bool_,
-    TensorProto.COMPLEX64: np.complex64,
-    TensorProto.COMPLEX128: np.complex128,
-    TensorProto.DOUBLE: np.float64,
-    TensorProto.FLOAT: np.float32,
-    TensorProto.FLOAT16: np.float16,
-    TensorProto.INT8: np.int8,
-    TensorProto.INT16: np.int16,
-    TensorProto.INT32: np.int32,
-    TensorProto.INT64: np.int64,
-    TensorProto.UINT8: np.uint8,
-    TensorProto.UINT16: np.uint16,
-    TensorProto.UINT32: np.uint32,
-    TensorProto.UINT64: np.uint64,
+_NUMPY: dict[int, np.dtype[Any]] = {
+    onnx_type: dtype.numpy for onnx_type, dtype in _DTYPES.items()
+} | {
+    TensorProto.COMPLEX64: np.dtype(np.complex64),
+    TensorProto.COMPLEX128: np.dtype(np.complex128),
+    TensorProto.DOUBLE: np.dtype(np.float64),
+    TensorProto.INT16: np.dtype(np.int16),
+    TensorProto.INT64: np.dtype(np.int64),
+    TensorProto.UINT16: np.dtype(np.uint16),
+    TensorProto.UINT32: np.dtype(np.uint32),
+    TensorProto.UINT64: np.dtype(np.uint64),
 }
-_ONNX = {np.dtype(known): onnx_type for onnx_type, known in _NUMPY.items()}
+_ONNX = {known: onnx_type for onnx_type, known in _NUMPY.items()}
 
 
 def dtype_of(onnx_type: int) -> DType | None:
@@ -68,12 +57,14 @@ def numpy_type(onnx_type: int) -> np.dtype[Any]:
     known = _NUMPY.get(onnx_type)
     if known is None:
         raise Unsupported(f"the element type {type_name(onnx_type)} is not supported")
-    return np.dtype(known)
+    return known
 
 
 def onnx_type(dtype: np.dtype[Any]) -> int:
     """The ONNX element type of a NumPy type. UNDEFINED if it has none."""
-    return _ONNX.get(dtype.newbyteorder("="), TensorProto.UNDEFINED)
+    known: int = _ONNX.get(dtype.newbyteorder("="), TensorProto.UNDEFINED)
+    return known
+    return known
 
 
 def array_of(tensor: TensorProto, what: str) -> Array:

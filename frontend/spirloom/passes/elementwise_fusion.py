@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from spec_model.activations import Activation
 from spirloom.ir import ArgValue, DType, Graph, Node, Tensor
 from spirloom.ops import OpError, OpLibrary
 from spirloom.passes.rewrite import Matcher, fused_name, replace_nodes
@@ -11,8 +12,8 @@ from spirloom.passes.rewrite import Matcher, fused_name, replace_nodes
 CHAIN = "spirloom.fused_elementwise"
 _OPERANDS = ("b", "c", "d")
 _REVERSED = "reversed "
-# The code of an op's built-in activation, and the function that it stands for.
-_ACTIVATIONS = {0: None, 1: "aten.relu"}
+# An op's built-in activation, and the function that it stands for.
+_ACTIVATIONS = {Activation.NONE: None, Activation.RELU: "aten.relu"}
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ class _Fuser:
             activation = self._library.arg(node, "activation")
             if not isinstance(activation, int) or activation not in _ACTIVATIONS:
                 return None
-            finish = _ACTIVATIONS[activation]
+            finish = _ACTIVATIONS[Activation(activation)]
             steps += [self._codes[finish]] if finish else []
         longer = _Chain(chain.x, (*chain.steps, *steps), operands, (*chain.nodes, node))
         if len(operands) > len(_OPERANDS):

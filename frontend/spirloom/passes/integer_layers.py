@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import inf, prod
 
+from spec_model.activations import Activation
 from spirloom.ir import ArgValue, Graph, Node, Tensor
 from spirloom.ops import OpError, OpLibrary
 from spirloom.passes.cleanup import remove_dead_nodes
@@ -255,10 +256,10 @@ class _Fusion:
 
     def _activation(self, node: Node) -> dict[str, object] | None:
         if node.op == _RELU:
-            return {"activation": 1}
+            return {"activation": Activation.RELU}
         if node.op not in CLAMPS:
             return None
         low, high = limits(self._library, node)
         if (low, high) == (0, inf):
-            return {"activation": 1}
-        return {"activation": 2, "act_min": low, "act_max": high}
+            return {"activation": Activation.RELU}
+        return {"activation": Activation.CLAMP, "act_min": low, "act_max": high}

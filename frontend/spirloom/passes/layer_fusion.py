@@ -6,6 +6,7 @@ from math import inf
 
 import numpy as np
 
+from spec_model.activations import ACTIVATION_OF_OP, Activation
 from spirloom.ir import ArgValue, Array, DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
 from spirloom.passes.cleanup import remove_dead_nodes
@@ -119,15 +120,6 @@ def _vector(value: object, channels: int, default: float) -> Array | None:
 
 
 _LINEAR = ("aten.linear", *QUANTIZED_LINEARS)
-# Activation codes of the template library (activation.glsl.j2).
-_RELU, _CLAMP = 1, 2
-_CODES = {
-    "aten.hardswish": 3,
-    "aten.hardsigmoid": 4,
-    "aten.sigmoid": 5,
-    "aten.silu": 6,
-    "aten.tanh": 7,
-}
 
 
 def fuse_activations(graph: Graph, library: OpLibrary) -> None:
@@ -162,18 +154,20 @@ def _accepts_activation(library: OpLibrary, layer: Node) -> bool:
 def _activation(library: OpLibrary, node: Node) -> tuple[int, float, float] | None:
     """The code and bounds of an activation. None for other nodes."""
     match node.op:
-        case "aten.relu":
-            return _RELU, 0.0, 0.0
         case "aten.clamp" | "aten.hardtanh":
             low, high = limits(library, node)
-            return (_RELU, 0.0, 0.0) if (low, high) == (0, inf) else (_CLAMP, low, high)
+            return (
+                (Activation.RELU, 0.0, 0.0)
+                if (low, high) == (0, inf)
+                else (Activation.CLAMP, low, high)
+            )
         case "aten.leaky_relu":
             slope = library.arg(node, "negative_slope")
             assert isinstance(slope, float)
-            return 8, slope, 0.0
+            return Activation.LEAKY_RELU, slope, 0.0
         case "aten.gelu" if library.arg(node, "approximate") == "none":
-            return 9, 0.0, 0.0
-    code = _CODES.get(node.op)
+            return Activation.GELU, 0.0, 0.0
+    code = ACTIVATION_OF_OP.get(node.op)
     return None if code is None else (code, 0.0, 0.0)
 
 

@@ -16,15 +16,14 @@ from spec_model.files import open_regular
 from spec_model.flatbuffer import MalformedBuffer
 from spirloom.bfloat16 import from_bfloat16
 from spirloom.errors import ImportFailure, Unsupported
-from spirloom.ir import Array, is_possible
+from spirloom.ir import Array, DType, is_possible
 from spirloom.pte.flatbuffer import NOTHING, Row, load, read
 from spirloom.torch.values import BFLOAT16, numpy_type
 
 # torch's ScalarType.
-_PROGRAM_DTYPES = {
-    0: "uint8", 1: "int8", 2: "int16", 3: "int32", 4: "int64", 5: "float16", 6: "float32",
-    7: "float64", 8: "complex32", 9: "complex64", 10: "complex128", 11: "bool", 15: "bfloat16",
-    27: "uint16",
+_PROGRAM_DTYPES = {dtype.row.scalar_type: dtype.long_name for dtype in DType} | {
+    2: "int16", 4: "int64", 7: "float64", 8: "complex32", 9: "complex64", 10: "complex128",
+    15: "bfloat16", 27: "uint16",
 }  # fmt: skip
 # ElementType of vk_graph.fbs.
 _DELEGATE_DTYPES = ("bool", "uint8", "int8", "int32", "float16", "float32", "float64", "int64")

@@ -25,24 +25,15 @@ Enum = ctypes.c_int
 Bool = ctypes.c_bool
 
 
-class DType(IntEnum):
-    """spirloom_dtype."""
-
-    F32 = 0
-    F16 = 1
-    I32 = 2
-    I8 = 3
-    U8 = 4
-    B8 = 5
-
-
 class Storage(IntEnum):
     """spirloom_storage."""
 
+    # Rows of storages.inc: {upper} = {code}
     AUTO = 0
     BUFFER = 1
     TEXTURE3D = 2
     TEXTURE2D = 3
+    # End of rows.
 
 
 class Bytes(ctypes.Structure):
@@ -250,6 +241,8 @@ STATUS = "status"
 FUNCTIONS: Mapping[str, tuple[Any, tuple[Any, ...]]] = {
     "abi_version": (Count32, ()),
     "version": (Text, ()),
+    "dtype_name": (Text, (Enum,)),
+    "dtype_size": (Size, (Enum,)),
     "error_message": (Text, (Pointer,)),
     "error_destroy": (None, (Pointer,)),
     "library_open": (STATUS, (Text, Pointer)),

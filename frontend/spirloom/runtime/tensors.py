@@ -24,14 +24,14 @@ def read_attachments(library: Native, model: Handle) -> dict[str, bytes]:
     return found
 
 
-DTYPES: dict[int, np.dtype[Any]] = {
-    abi.DType.F32: np.dtype(np.float32),
-    abi.DType.F16: np.dtype(np.float16),
-    abi.DType.I32: np.dtype(np.int32),
-    abi.DType.I8: np.dtype(np.int8),
-    abi.DType.U8: np.dtype(np.uint8),
-    abi.DType.B8: np.dtype(np.bool_),
-}
+def dtype_of(library: Native, value: int) -> np.dtype[Any]:
+    """The NumPy type of a spirloom_dtype, whose name is NumPy's. A type that NumPy does not have is
+    a structure with one field of that name, which contains the bytes."""
+    name: str = library.function("dtype_name")(value).decode()
+    try:
+        return np.dtype(name)
+    except TypeError:
+        return np.dtype([(name, f"u{library.function('dtype_size')(value)}")])
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def read_tensors(library: Native, model: Handle, kind: str) -> tuple[TensorInfo,
         tensors.append(
             TensorInfo(
                 name=info.name.decode(errors="replace"),
-                dtype=DTYPES[info.dtype],
+                dtype=dtype_of(library, info.dtype),
                 shape=_sizes(info.shape, info.rank),
                 dims=texts(info.dims, info.rank),
                 nbytes=info.size,

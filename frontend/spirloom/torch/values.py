@@ -13,22 +13,17 @@ from spirloom.ir import DType, Tensor
 from spirloom.value_bounds import narrow_type
 
 # Element types by their id in an archive, schema version 8.
-NAMES = {
-    1: "uint8",
-    2: "int8",
+NAMES = {dtype.row.export_id: dtype.long_name for dtype in DType} | {
     3: "int16",
-    4: "int32",
     5: "int64",
-    6: "float16",
-    7: "float32",
     8: "float64",
     9: "complex32",
     10: "complex64",
     11: "complex128",
-    12: "bool",
     13: "bfloat16",
     28: "uint16",
 }
+_OWN = {dtype.long_name: dtype for dtype in DType}
 # Archives store the bits of bfloat16; float32 represents all of its values.
 BFLOAT16 = "bfloat16"
 
@@ -39,7 +34,8 @@ def numpy_type(name: str) -> np.dtype[Any]:
         return np.dtype(np.float32)
     if name not in NAMES.values() or name.startswith("complex"):
         raise Unsupported(f"the element type {name} is not supported")
-    return np.dtype(name)
+    own = _OWN.get(name)
+    return np.dtype(name) if own is None else own.numpy
 
 
 def device_type(name: str) -> DType:

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/base/data_types.h"
+#include "runtime/base/elements.h"
 #include "runtime/base/error.h"
 
 namespace spirloom::delegate {
@@ -37,35 +39,21 @@ std::vector<IoSpec> IoSpecsOf(std::span<const TensorInfo> tensors) {
   return specs;
 }
 
-template <typename Int>
-Status CheckElements(std::span<const std::byte> bytes, const TensorInfo& input) {
-  for (size_t i = 0; i < bytes.size() / sizeof(Int); ++i) {
-    Int value;
-    std::memcpy(&value, bytes.data() + i * sizeof(Int), sizeof(Int));
-    if (value >= input.min && value <= input.max) continue;
+// The graph's results are undefined for input values out of its bounds.
+Status CheckBounds(std::span<const std::byte> bytes, const TensorInfo& input) {
+  const DTypeInfo& type = InfoOf(input.dtype);
+  const auto min = static_cast<double>(input.min);
+  const auto max = static_cast<double>(input.max);
+  if (type.kind != DTypeKind::kInt || (min <= type.min && max >= type.max)) return Status();
+  for (size_t i = 0; i < bytes.size() / type.size; ++i) {
+    const double value = LoadElement(input.dtype, bytes.subspan(i * type.size, type.size));
+    if (value >= min && value <= max) continue;
     return Error(StatusCode::kInvalidArgument,
                  {"Element ", i, " (", static_cast<int64_t>(value), ") of input ",
                   Quote(input.name), " is not between ", input.min, " and ", input.max,
                   ", the bounds that it was exported with (compile option 'ranges')."});
   }
   return Status();
-}
-
-// The graph's results are undefined for input values out of its bounds.
-Status CheckBounds(std::span<const std::byte> bytes, const TensorInfo& input) {
-  switch (input.dtype) {
-    case DType::kI32:
-      if (input.min <= INT32_MIN && input.max >= INT32_MAX) return Status();
-      return CheckElements<int32_t>(bytes, input);
-    case DType::kI8:
-      if (input.min <= INT8_MIN && input.max >= INT8_MAX) return Status();
-      return CheckElements<int8_t>(bytes, input);
-    case DType::kU8:
-      if (input.min <= 0 && input.max >= UINT8_MAX) return Status();
-      return CheckElements<uint8_t>(bytes, input);
-    default:
-      return Status();
-  }
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "integrations/executorch/blob/blob.h"
+#include "runtime/base/data_types.h"
 #include "spirloom/status.h"
 #include "spirloom/types.h"
 
@@ -24,7 +25,7 @@ enum class ElementType : int8_t { kBool, kU8, kI8, kI32, kF16, kF32, kF64, kI64 
 // The dtype on the device: 64-bit types become 32-bit types.
 DType DeviceType(ElementType type);
 size_t ElementSize(ElementType type);
-inline bool IsFloat(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF16; }
+inline bool IsFloat(DType dtype) { return InfoOf(dtype).IsFloat(); }
 // Returns e.g. "int64".
 const char* Name(ElementType type);
 

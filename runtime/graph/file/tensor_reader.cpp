@@ -1,21 +1,23 @@
 #include "runtime/graph/file/tensor_reader.h"
 
 #include <algorithm>
+#include <optional>
 
+#include "runtime/base/data_types.h"
 #include "runtime/base/error.h"
 #include "runtime/graph/file/tensor_size.h"
 
 namespace spirloom::graph {
 namespace {
 
-static_assert(static_cast<int>(schema::DType::F32) == static_cast<int>(DType::kF32));
-static_assert(static_cast<int>(schema::DType::B8) == static_cast<int>(DType::kB8));
-static_assert(static_cast<int>(schema::DType::MAX) == static_cast<int>(DType::kB8));
-static_assert(static_cast<int>(schema::Storage::Texture3D) ==
-              static_cast<int>(Storage::kTexture3D));
-static_assert(static_cast<int>(schema::Storage::Texture2D) ==
-              static_cast<int>(Storage::kTexture2D));
-static_assert(static_cast<int>(schema::Storage::MAX) == static_cast<int>(Storage::kTexture2D));
+#define SPIRLOOM_DTYPE(id, ...) \
+  static_assert(static_cast<int>(schema::DType::id) == static_cast<int>(DType::k##id));
+#include "spec_model/data_types.inc"
+#undef SPIRLOOM_DTYPE
+#define SPIRLOOM_STORAGE(id, ...) \
+  static_assert(static_cast<int>(schema::Storage::id) == static_cast<int>(Storage::k##id));
+#include "spec_model/storages.inc"
+#undef SPIRLOOM_STORAGE
 
 Status CheckConstant(uint64_t offset, uint64_t size, uint64_t section, size_t index) {
   if (offset % kConstantAlignment != 0) {
@@ -49,10 +51,12 @@ Status ReadShape(const schema::Tensor& source, Tensor& tensor) {
 }
 
 Status ReadTypes(const schema::Tensor& source, Tensor& tensor) {
-  if (source.dtype() > schema::DType::MAX) {
-    return InvalidFile({"DType is ", static_cast<int>(source.dtype()), "; expected 0 to 5."});
+  const std::optional<DType> dtype = DTypeOfValue(static_cast<int64_t>(source.dtype()));
+  if (!dtype) {
+    return InvalidFile({"DType is ", static_cast<int>(source.dtype()), "; expected 0 to ",
+                        kDTypes.size() - 1, "."});
   }
-  tensor.dtype = static_cast<DType>(source.dtype());
+  tensor.dtype = *dtype;
   if (source.storage() > schema::Storage::MAX) {
     return InvalidFile({"Storage is ", static_cast<int>(source.storage()), "; expected 0 to 3."});
   }

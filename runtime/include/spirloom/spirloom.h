@@ -143,12 +143,14 @@ SPIRLOOM_C_API const char* spirloom_error_message(const spirloom_error* error);
 
 // Element types.
 typedef enum spirloom_dtype {
-  SPIRLOOM_F32 = 0,
-  SPIRLOOM_F16 = 1,
-  SPIRLOOM_I32 = 2,
-  SPIRLOOM_I8 = 3,
-  SPIRLOOM_U8 = 4,
-  SPIRLOOM_B8 = 5,  // bool: a byte of 0 or 1
+  // Rows of data_types.inc: SPIRLOOM_{id} = {code},  // {long_name}: {description}
+  SPIRLOOM_F32 = 0,  // float32: IEEE single precision
+  SPIRLOOM_F16 = 1,  // float16: IEEE half precision
+  SPIRLOOM_I32 = 2,  // int32: signed, two's complement
+  SPIRLOOM_I8 = 3,   // int8: signed, two's complement
+  SPIRLOOM_U8 = 4,   // uint8: unsigned
+  SPIRLOOM_B8 = 5,   // bool: a byte of 0 or 1
+  // End of rows.
   SPIRLOOM_DTYPE_FORCE_32_BITS = 0x7fffffff
 } spirloom_dtype;
 
@@ -160,10 +162,12 @@ SPIRLOOM_C_API const char* spirloom_dtype_name(spirloom_dtype dtype);
 // The kind of device memory of a tensor (docs/explanation/architecture.md). Inputs and outputs are
 // dense bytes, independent of it.
 typedef enum spirloom_storage {
-  SPIRLOOM_STORAGE_AUTO = 0,  // a buffer, unless the graph file specifies another
-  SPIRLOOM_STORAGE_BUFFER = 1,
-  SPIRLOOM_STORAGE_TEXTURE3D = 2,
-  SPIRLOOM_STORAGE_TEXTURE2D = 3,
+  // Rows of storages.inc: SPIRLOOM_STORAGE_{upper} = {code},  // {description}
+  SPIRLOOM_STORAGE_AUTO = 0,       // a buffer, unless the graph file specifies another
+  SPIRLOOM_STORAGE_BUFFER = 1,     // dense, row-major
+  SPIRLOOM_STORAGE_TEXTURE3D = 2,  // a 3-D image of four channels per texel
+  SPIRLOOM_STORAGE_TEXTURE2D = 3,  // the same texels in a layered 2-D image
+  // End of rows.
   SPIRLOOM_STORAGE_FORCE_32_BITS = 0x7fffffff
 } spirloom_storage;
 

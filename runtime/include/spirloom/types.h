@@ -13,7 +13,16 @@
 namespace spirloom {
 
 // Element types. The values are part of the file formats.
-enum class DType : uint8_t { kF32 = 0, kF16 = 1, kI32 = 2, kI8 = 3, kU8 = 4, kB8 = 5 };
+enum class DType : uint8_t {
+  // Rows of data_types.inc: k{id} = {code},
+  kF32 = 0,
+  kF16 = 1,
+  kI32 = 2,
+  kI8 = 3,
+  kU8 = 4,
+  kB8 = 5,
+  // End of rows.
+};
 
 // The kind of device memory of a tensor. The values are part of the file formats.
 //   buffer:    dense, row-major (NCHW for images), any rank up to 8.
@@ -21,7 +30,14 @@ enum class DType : uint8_t { kF32 = 0, kF16 = 1, kI32 = 2, kI8 = 3, kU8 = 4, kB8
 //              texel (w, h, n * ceil(C / 4) + c / 4) contains channels c .. c + 3; components at or
 //              beyond C are zero.
 //   texture2d: the same texels in a layered 2-D image; the third coordinate is the layer.
-enum class Storage : uint8_t { kAuto = 0, kBuffer = 1, kTexture3D = 2, kTexture2D = 3 };
+enum class Storage : uint8_t {
+  // Rows of storages.inc: k{id} = {code},
+  kAuto = 0,
+  kBuffer = 1,
+  kTexture3D = 2,
+  kTexture2D = 3,
+  // End of rows.
+};
 
 // Whether tensors of this storage are images.
 constexpr bool IsTexture(Storage storage) {

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import torch
 
-DTYPES = {
+from spec_model.vocabulary import DType
+
+DTYPES: dict[str, torch.dtype] = {dtype: getattr(torch, dtype.long_name) for dtype in DType} | {
     "f32": torch.float64,  # references compute in double precision
-    "f16": torch.float16,
-    "i32": torch.int32,
-    "i8": torch.int8,
-    "u8": torch.uint8,
-    "b8": torch.bool,
 }

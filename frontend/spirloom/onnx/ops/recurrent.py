@@ -8,22 +8,12 @@ from math import isclose
 
 import numpy as np
 
+from spec_model.activations import ACTIVATION_OF_ONNX
 from spirloom.errors import Unsupported
 from spirloom.ir import Tensor
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.registry import converts
 
-# The ids of lib/rnn_activations.glsl.j2.
-_ACTIVATIONS = {
-    "Sigmoid": 0,
-    "Tanh": 1,
-    "Relu": 2,
-    "HardSigmoid": 3,
-    "Softsign": 4,
-    "Softplus": 5,
-    "Elu": 6,
-    "LeakyRelu": 7,
-}
 _ALPHAS = {"HardSigmoid": 0.2, "Elu": 1.0, "LeakyRelu": 0.01}
 _BETAS = {"HardSigmoid": 0.5}
 
@@ -202,10 +192,10 @@ def _activations(ctx: NodeContext, cell: _Cell, d: int) -> dict[str, object]:
         if len(values) != len(expected) or not all(map(_close, values, expected)):
             raise Unsupported(f"its activation_{parameter} {values} is not the default {expected}")
     own = given[d * len(cell.activations) : (d + 1) * len(cell.activations)]
-    unknown = [name for name in own if name not in _ACTIVATIONS]
+    unknown = [name for name in own if name not in ACTIVATION_OF_ONNX]
     if unknown or len(own) != len(cell.activations):
         raise Unsupported(f"its activations {given} are not supported")
-    return dict(zip(cell.activations, (_ACTIVATIONS[name] for name in own), strict=True))
+    return dict(zip(cell.activations, (ACTIVATION_OF_ONNX[name] for name in own), strict=True))
 
 
 def _close(a: float, b: float) -> bool:

@@ -7,14 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spec_model.activations import RnnActivation
 from spirloom.builder import Value
 from spirloom.errors import Unsupported
 from spirloom.torch.context import CallContext
 from spirloom.torch.rules.registry import Results, imports
 from spirloom.torch.values import Item
-
-# The activation codes of lib/rnn_activations.glsl.j2.
-_SIGMOID, _TANH, _RELU = 0, 1, 2
 
 
 class _Cell(NamedTuple):
@@ -24,10 +22,10 @@ class _Cell(NamedTuple):
 
 
 _CELLS = {
-    "aten.lstm.input": _Cell("spirloom.lstm_layer", 2, {"gate_activation": _SIGMOID}),
-    "aten.gru.input": _Cell("spirloom.gru_layer", 1, {"gate_activation": _SIGMOID}),
-    "aten.rnn_tanh.input": _Cell("spirloom.rnn_layer", 1, {"activation": _TANH}),
-    "aten.rnn_relu.input": _Cell("spirloom.rnn_layer", 1, {"activation": _RELU}),
+    "aten.lstm.input": _Cell("spirloom.lstm_layer", 2, {"gate_activation": RnnActivation.SIGMOID}),
+    "aten.gru.input": _Cell("spirloom.gru_layer", 1, {"gate_activation": RnnActivation.SIGMOID}),
+    "aten.rnn_tanh.input": _Cell("spirloom.rnn_layer", 1, {"activation": RnnActivation.TANH}),
+    "aten.rnn_relu.input": _Cell("spirloom.rnn_layer", 1, {"activation": RnnActivation.RELU}),
 }
 
 
