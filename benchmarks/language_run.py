@@ -23,7 +23,7 @@ class Session:
 
     def __init__(self, runtime: spirloom.Runtime, path: Path) -> None:
         self._prefill = runtime.load(path, method="prefill")
-        self._decode = runtime.load(path, method="decode", share_with=self._prefill)
+        self._decode = self._prefill.context("decode", share_states=True)
 
     def prefill(self, prompt: list[int]) -> int:
         """Resets the position, runs prefill, and returns the first generated token."""

@@ -48,10 +48,9 @@ Result<LanguageModel> LanguageModel::Load(const Runtime& runtime, const std::str
   options.method = "prefill";
   options.max_cached_shapes = 32;  // NextChunk() uses fewer
   SPIRLOOM_TRY_ASSIGN(Model prefill, Model::Load(runtime, path, options));
-  options.method = "decode";
-  options.share_with = &prefill;
-  SPIRLOOM_TRY_ASSIGN(Model decode, Model::Load(runtime, path, options));
-  LanguageModel model(std::move(prefill), std::move(decode));
+  Result<Model> decode = prefill.CreateContext({.method = "decode", .share_states = true});
+  if (!decode.ok()) return std::move(decode).status().While(Concat({"loading ", path}));
+  LanguageModel model(std::move(prefill), std::move(decode).value());
   SPIRLOOM_TRY_WHILE(model.ReadSignature(), {"loading ", path});
   return model;
 }

@@ -66,8 +66,6 @@ Result<ModelOptions> ReadModelOptions(const spirloom_model_options* options) {
   read.max_dispatches = given.max_dispatches;
   read.max_device_bytes = given.max_device_bytes;
   if (given.method != nullptr) read.method = given.method;
-  if (given.share_with != nullptr) read.share_with = &given.share_with->model;
-  read.separate_states = given.separate_states != 0;
   read.time_runs = given.time_runs != 0;
   read.allow_exceeding_max = given.allow_exceeding_max != 0;
   read.retune = given.retune != 0;

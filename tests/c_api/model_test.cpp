@@ -421,6 +421,26 @@ TEST_F(CModelTest, StatesPersistBetweenRuns) {
   spirloom_load_stats stats = SPIRLOOM_INIT(spirloom_load_stats);
   ASSERT_EQ(Call(spirloom_model_stats, model.get(), &stats).message, "");
   EXPECT_GE(stats.state_bytes, 8u);
+
+  spirloom_model* created = nullptr;
+  EXPECT_THAT(Call(spirloom_context_create, nullptr, nullptr, &created).message,
+              HasSubstr("`model` of spirloom_context_create() is NULL"));
+  spirloom_context_options options = SPIRLOOM_INIT(spirloom_context_options);
+  options.method = "none";
+  EXPECT_THAT(Call(spirloom_context_create, model.get(), &options, &created).message,
+              HasSubstr("The file has no method 'none'."));
+  EXPECT_EQ(created, nullptr);
+  ASSERT_EQ(Call(spirloom_context_create, model.get(), nullptr, &created).message, "");
+  const OwnedModel separate(created);
+  options.method = nullptr;
+  options.share_states = 1;
+  ASSERT_EQ(Call(spirloom_context_create, model.get(), &options, &created).message, "");
+  const OwnedModel sharing(created);
+  ASSERT_EQ(Call(spirloom_model_write_state, model.get(), 0u, &in).message, "");
+  ASSERT_EQ(Call(spirloom_model_read_state, sharing.get(), 0u, &kept).message, "");
+  EXPECT_THAT(state, ElementsAre(1, 1));
+  ASSERT_EQ(Call(spirloom_model_read_state, separate.get(), 0u, &kept).message, "");
+  EXPECT_THAT(state, ElementsAre(1, 2));
 }
 
 }  // namespace

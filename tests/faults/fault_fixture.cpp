@@ -9,7 +9,7 @@
 
 #include "runtime/base/guarded.h"
 #include "runtime/graph/file/graph_loader.h"
-#include "runtime/graph/model/model_state.h"
+#include "runtime/graph/model/execution_context.h"
 #include "runtime/graph/model/states.h"
 #include "tests/support/model_fixture.h"
 
@@ -104,16 +104,16 @@ Status UseSize(Model& model, int64_t batch, std::vector<float>& all) {
 
 Result<std::vector<float>> UseStaged(const Runtime& runtime, const ModelOptions& options) {
   const std::vector<std::byte> file = GraphFile();
-  SPIRLOOM_TRY_ASSIGN(graph::Graph parsed, graph::ParseGraph(file));
-  const auto graph = std::make_shared<const graph::Graph>(std::move(parsed));
-  SPIRLOOM_TRY_ASSIGN(
-      auto state, internal::BuildModel(runtime.state(), *graph, options,
-                                       internal::HostAccess{.direct = false, .piece_bytes = 64}));
-  state->graph = graph;
+  const graph::GraphSource source{/*owner=*/nullptr, file};
+  SPIRLOOM_TRY_ASSIGN(auto graph, source.Parse());
+  internal::DeviceConfig config = internal::DeviceConfig::Of(*runtime.state());
+  config.access = {.direct = false, .piece_bytes = 64};
+  SPIRLOOM_TRY_ASSIGN(auto state, internal::LoadContext(runtime.state(), source, std::move(graph),
+                                                        options, config));
   std::vector<float> all;
   for (const int64_t batch : {kMaxBatch, int64_t{2}}) {
     Exchange exchange(batch);
-    SPIRLOOM_TRY(internal::ResizeModel(*state, exchange.shapes()));
+    SPIRLOOM_TRY(internal::ResizeContext(*state, exchange.shapes()));
     SPIRLOOM_TRY(internal::RunModel(*state, exchange.inputs(), exchange.outputs()));
     exchange.AppendOutputTo(all);
     SPIRLOOM_TRY(UseState(

@@ -41,7 +41,7 @@ def ids(llm: Program, model: Path, text: str) -> list[int]:
 def greedy(model: Path, prompt: list[int], count: int) -> list[int]:
     """Greedy tokens of the methods, run from Python."""
     prefill = spirloom.load(model)
-    decode = spirloom.load(model, method="decode", share_with=prefill)
+    decode = prefill.context("decode", share_states=True)
     for begin in range(0, len(prompt), 8):
         prefill(np.array([prompt[begin : begin + 8]], np.int32))
     if count > 1:

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "runtime/graph/file/graph_loader.h"
-#include "runtime/graph/model/model_state.h"
-#include "runtime/graph/record/traits_of_device.h"
+#include "runtime/graph/model/execution_context.h"
 #include "tests/ops/case_data.h"
 
 namespace spirloom::testing {
@@ -18,13 +17,15 @@ namespace {
 Status Run(const Runtime& runtime, const schema::Case& test, const graph::Graph& graph,
            graph::TensorWatch* watch, CaseOutputs& outputs) {
   const ModelOptions options = OptionsOf(test);
-  ops::DeviceProperties properties = graph::TraitsOf(*runtime.state()->device).properties;
-  properties.is_cpu = !properties.is_cpu;
+  internal::DeviceConfig config = internal::DeviceConfig::Of(*runtime.state());
+  config.watch = watch;
+  config.traits.properties.is_cpu = !config.traits.properties.is_cpu;
+  config.traits.large_grid_per_core = 0;  // large workgroups for grids of any size
   SPIRLOOM_TRY_ASSIGN(
-      const auto model,
-      internal::BuildModel(runtime.state(), graph, options,
-                           internal::BestHostAccess(*runtime.state()), watch, &properties));
-  return internal::RunModel(*model, InputsOf(test), outputs.spans());
+      const auto context,
+      internal::LoadContext(runtime.state(), /*source=*/{},
+                            std::make_unique<const graph::Graph>(graph), options, config));
+  return internal::RunModel(*context, InputsOf(test), outputs.spans());
 }
 
 // Describes the first byte that differs between two results; "" if there is none.

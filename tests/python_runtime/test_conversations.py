@@ -29,11 +29,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def loaded(runtime: spirloom.Runtime, path: Path, other: spirloom.Model | None = None) -> Methods:
     """Both methods. With `other`, a second conversation that shares the weights of `other`."""
-    if other is None:
-        prefill = runtime.load(path, method="prefill")
-    else:
-        prefill = runtime.load(path, method="prefill", share_with=other, separate_states=True)
-    return prefill, runtime.load(path, method="decode", share_with=prefill)
+    prefill = runtime.load(path, method="prefill") if other is None else other.context()
+    return prefill, prefill.context("decode", share_states=True)
 
 
 def read(methods: Methods, prompt: list[int]) -> None:

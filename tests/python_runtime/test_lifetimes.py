@@ -17,7 +17,7 @@ import spirloom
 from spirloom import graph_file
 from spirloom.ir import DType, Graph, Node, Tensor
 from spirloom.runtime import Busy, InvalidArgument, Unsupported
-from spirloom.runtime.runtime import interruptible
+from spirloom.runtime.interruptible import interruptible
 
 from tests.python_runtime.conftest import relu_graph
 
@@ -179,7 +179,7 @@ def test_a_forked_process(runtime: spirloom.Runtime) -> None:
 
 INTERRUPTED = """
 import os, signal, threading, time
-from spirloom.runtime.runtime import interruptible
+from spirloom.runtime.interruptible import interruptible
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it for background jobs
 ended = threading.Event()

@@ -1,7 +1,8 @@
-"""Methods of one file, and copies of a model, that share weights."""
+"""Methods of one file, and contexts of a model, that share weights."""
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from spirloom import graph_file, inspect
 from spirloom.graph_reader import load_methods
 from spirloom.ir import DType, Graph, Node, State, Tensor, constant
 from spirloom.ops import OpLibrary
-from spirloom.runtime import InvalidArgument, NotFound
+from spirloom.runtime import NotFound
 
 LIBRARY = OpLibrary()
 
@@ -50,7 +51,7 @@ def test_methods_share_the_attachments(runtime: spirloom.Runtime, tmp_path: Path
 
 def test_methods_share_weights_and_states(runtime: spirloom.Runtime, file: Path) -> None:
     up = runtime.load(file)
-    down = runtime.load(file, method="down", share_with=up)
+    down = up.context("down", share_states=True)
     assert up.methods == down.methods == ("up", "down")
     assert (up.method, down.method) == ("up", "down")
     assert down.stats.constant_bytes == down.stats.state_bytes == 0
@@ -64,9 +65,9 @@ def test_methods_share_weights_and_states(runtime: spirloom.Runtime, file: Path)
     assert down(ones)[0].tolist() == [-1, -10, -100]
 
 
-def test_a_copy_has_separate_states(runtime: spirloom.Runtime, file: Path) -> None:
+def test_a_context_has_separate_states(runtime: spirloom.Runtime, file: Path) -> None:
     one = runtime.load(file)
-    two = runtime.load(file, share_with=one, separate_states=True)
+    two = one.context()
     ones = np.ones(3, np.float32)
     one(ones)
     assert two.states["total"].tolist() == [0, 0, 0]
@@ -74,20 +75,32 @@ def test_a_copy_has_separate_states(runtime: spirloom.Runtime, file: Path) -> No
     assert two(ones)[0].tolist() == one(ones)[0].tolist() == [2, 20, 200]
 
 
-def test_sharing_requires_one_file(runtime: spirloom.Runtime, file: Path, tmp_path: Path) -> None:
-    model = runtime.load(file)
+def test_unknown_methods_are_listed(runtime: spirloom.Runtime, file: Path) -> None:
     with pytest.raises(NotFound, match="no method 'left'. Methods: 'up', 'down'"):
         runtime.load(file, method="left")
-    other = method("up", 1)
-    other.nodes[0].replace_inputs(
-        {
-            t: constant("step", np.zeros(3, np.float32))
-            for t in other.nodes[0].inputs()
-            if t.data is not None
-        }
-    )
-    with pytest.raises(InvalidArgument, match="Load both models from the same file"):
-        runtime.load(graph_file.to_bytes(other), share_with=model)
+    with pytest.raises(NotFound, match="no method 'left'. Methods: 'up', 'down'"):
+        runtime.load(file).context("left")
+
+
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_contexts_run_on_several_threads(
+    runtime: spirloom.Runtime, file: Path, in_memory: bool
+) -> None:
+    model = runtime.load(file.read_bytes() if in_memory else file)
+    contexts = [model.context(name) for name in ("", "up", "down", "down")]
+    model.close()
+    ones = np.ones(3, np.float32)
+
+    def last(context: spirloom.Model) -> list[float]:
+        for _ in range(19):
+            context(ones)
+        values: list[float] = context(ones)[0].tolist()
+        return values
+
+    with ThreadPoolExecutor() as pool:
+        up, also_up, down, also_down = pool.map(last, contexts)
+    assert up == also_up == [20, 200, 2000]
+    assert down == also_down == [-20, -200, -2000]
 
 
 def test_inspect_shows_each(file: Path) -> None:

@@ -108,7 +108,7 @@ def test_tokens_match_a_numpy_implementation(
     llm = spirloom.LLM(MODEL, tokenizer=tokenizer, runtime=runtime)
     assert list(llm.generate_tokens(prompt, tokens=64)) == expected
     assert "".join(llm.generate(BEGINNING, tokens=64)) == tokenizer.decode(expected)
-    decode = runtime.load(MODEL, method="decode", share_with=prefill)
+    decode = prefill.context("decode", share_states=True)
     for chunks in ([1] * len(prompt), [len(prompt)], [3, 1, len(prompt) - 4]):
         prefill.reset_states()
         start = 0

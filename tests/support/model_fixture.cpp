@@ -33,6 +33,17 @@ uint32_t AddInput(FileGraph& file, const std::string& name, std::vector<uint64_t
   return x;
 }
 
+Result<std::shared_ptr<internal::ExecutionContext>> LoadContext(const Runtime& runtime,
+                                                                std::span<const std::byte> file,
+                                                                internal::HostAccess access,
+                                                                const ModelOptions& options) {
+  const graph::GraphSource source{/*owner=*/nullptr, file};
+  SPIRLOOM_TRY_ASSIGN(auto graph, source.Parse(options.method));
+  internal::DeviceConfig config = internal::DeviceConfig::Of(*runtime.state());
+  config.access = access;
+  return internal::LoadContext(runtime.state(), source, std::move(graph), options, config);
+}
+
 Result<std::vector<Floats>> RunModel(Model& model, const std::vector<Floats>& inputs) {
   std::vector<std::span<const std::byte>> input_spans;
   for (const Floats& input : inputs) input_spans.push_back(std::as_bytes(std::span(input)));

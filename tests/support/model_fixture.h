@@ -5,10 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "runtime/graph/model/model_state.h"
+#include "runtime/graph/model/execution_context.h"
 #include "runtime/session/runtime_state.h"
 #include "spirloom/model.h"
 #include "spirloom/runtime.h"
@@ -32,6 +33,13 @@ uint32_t AddInput(graph::FileGraph& file, const std::string& name, std::vector<u
 
 // y = relu(x + 2 w), with a constant w = [1, 2, 3] and x of [2, 3].
 graph::FileGraph SmallGraph();
+
+// Loads the first method of a graph file in memory, as on a device with this access to memory. The
+// bytes must outlive the context.
+Result<std::shared_ptr<internal::ExecutionContext>> LoadContext(const Runtime& runtime,
+                                                                std::span<const std::byte> file,
+                                                                internal::HostAccess access,
+                                                                const ModelOptions& options = {});
 
 // Runs the model and returns the outputs.
 Result<std::vector<Floats>> RunModel(Model& model, const std::vector<Floats>& inputs);

@@ -141,7 +141,7 @@ def check(model: Any, path: Path, count: int = 64) -> list[str]:
     graphs = import_gguf(path, context=128, max_prefill=16)
     data = graph_file.to_bytes(*graphs)
     prefill = spirloom.load(data)
-    decode = spirloom.load(data, method="decode", share_with=prefill)
+    decode = prefill.context("decode", share_states=True)
     (logits,) = prefill(np.array([PROMPT], np.int32))
     assert np.abs(logits[0] - scores.numpy()).max() <= 1e-4 * scores.abs().max()
     decode.submit_repeated(count - 1).result()

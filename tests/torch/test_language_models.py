@@ -170,7 +170,7 @@ def check_tokens(data: bytes, wanted: list[int], scores: Any) -> None:
     """Compares the logits of the prompt, and the generated tokens."""
     assert len(set(wanted)) > 4, "the model generates different tokens"
     prefill = spirloom.load(data)
-    decode = spirloom.load(data, method="decode", share_with=prefill)
+    decode = prefill.context("decode", share_states=True)
     for chunks in ([14], [5, 1, 8]):
         prefill.reset_states()
         begin = 0
@@ -316,7 +316,7 @@ def test_a_layer_is_five_dispatches(name: str, quantized: str, tmp_path: Path) -
         line = ["import", str(directory), "-o", str(output)]
         assert main([*line, "--quantize", quantized] if quantized else line) == 0
         prefill = spirloom.load(output)
-        decode = spirloom.load(output, method="decode", share_with=prefill)
+        decode = prefill.context("decode", share_states=True)
         counts.append(decode.stats.dispatches)
     assert counts[1] - counts[0] == LAYERS[name]
 
@@ -326,7 +326,7 @@ def test_tokens_are_sampled(tmp_path: Path) -> None:
     model = saved("llama", tmp_path)
     data = graph_file.to_bytes(*import_directory(tmp_path, max_prefill=16))
     prefill = spirloom.load(data)
-    decode = spirloom.load(data, method="decode", share_with=prefill)
+    decode = prefill.context("decode", share_states=True)
     how = {"temperature": 6.0, "top_k": 30, "top_p": 0.8, "seed": 5}
     for key, value in how.items():
         kind = prefill.states[key].dtype
@@ -356,7 +356,7 @@ def test_caches_are_neither_copied_nor_doubled(tmp_path: Path) -> None:
     saved("llama", tmp_path)
     data = graph_file.to_bytes(*import_directory(tmp_path, max_prefill=16))
     prefill = spirloom.load(data)
-    decode = spirloom.load(data, method="decode", share_with=prefill)
+    decode = prefill.context("decode", share_states=True)
     caches = 2 * 2 * 128 * 2 * 16 * 4
     assert caches <= prefill.stats.state_bytes < caches + 8192
     assert decode.stats.state_bytes == 0
@@ -376,7 +376,7 @@ def test_long_contexts_use_split_kv(
     assert any(n.op == "spirloom.combine_split_kv" for n in graphs[1].nodes)
     data = graph_file.to_bytes(*graphs)
     prefill = spirloom.load(data)
-    decode = spirloom.load(data, method="decode", share_with=prefill)
+    decode = prefill.context("decode", share_states=True)
     prefill(np.array([PROMPT], np.int32))
     decode.submit_repeated(19).result()
     assert decode.states["tokens"][14:34].tolist() == wanted

@@ -50,7 +50,7 @@ def test_methods_share_a_cache(tmp_path: Path) -> None:
     assert [[s.tensor.name for s in graph.states] for graph in graphs] == [["cache"]] * 3
     assert data.count(module.project.weight.detach().numpy().tobytes()) == 1
     prefill = spirloom.load(data)
-    decode, total = (spirloom.load(data, method=m, share_with=prefill) for m in ("decode", "total"))
+    decode, total = (prefill.context(m, share_states=True) for m in ("decode", "total"))
     x = torch.randn(6, 8)
     with torch.no_grad():
         wanted = module(x[:4], torch.arange(4))

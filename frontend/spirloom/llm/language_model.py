@@ -108,7 +108,7 @@ class LLM:
                 "for GGUF files and Hugging Face directories."
             )
         self._prefill = load(model, runtime, method="prefill", max_cached_shapes=32)
-        self._decode = load(model, runtime, method="decode", share_with=self._prefill)
+        self._decode = self._prefill.context("decode", share_states=True)
         states = {info.name: info for info in self._decode.states.infos}
         missing = [name for name in _STATES if name not in states]
         if missing:

@@ -165,12 +165,16 @@ class ModelOptions(Sized):
         ("max_dispatches", Count64),
         ("max_device_bytes", Count64),
         ("method", Text),
-        ("share_with", Pointer),
-        ("separate_states", Count64),
         ("time_runs", Count64),
         ("allow_exceeding_max", Count64),
         ("retune", Count64),
     )
+
+
+class ContextOptions(Sized):
+    """spirloom_context_options."""
+
+    _fields_ = (("struct_size", Size), ("method", Text), ("share_states", Count64))
 
 
 class AttachmentInfo(Sized):
@@ -265,6 +269,7 @@ FUNCTIONS: Mapping[str, tuple[Any, tuple[Any, ...]]] = {
     "kernel_autotuner": (Pointer, ()),
     "model_load": (STATUS, (Pointer, Text, Pointer, Pointer)),
     "model_load_from_borrowed_memory": (STATUS, (Pointer, Pointer, Size, Pointer, Pointer)),
+    "context_create": (STATUS, (Pointer, Pointer, Pointer)),
     "model_method_count": (Size, (Pointer,)),
     "model_method_name": (Text, (Pointer, Size)),
     "model_method": (Text, (Pointer,)),

@@ -44,7 +44,7 @@ class Ownership:
         if not self.lock.acquire(blocking=False):
             raise Busy(
                 "Another thread is using the model; only one call at a time is allowed. "
-                "Load the model once per thread, or serialize the calls."
+                "Create a context for each thread (Model.context()), or serialize the calls."
             )
         if self._handle is None:
             self.lock.release()

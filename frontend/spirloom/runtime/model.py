@@ -25,6 +25,7 @@ from spirloom.runtime.arrays import (
 )
 from spirloom.runtime.errors import Busy, InvalidArgument, WrongType
 from spirloom.runtime.execution import Ownership, PendingRun
+from spirloom.runtime.interruptible import interruptible
 from spirloom.runtime.memory import SharedArrays, States
 from spirloom.runtime.native import Handle, Native
 from spirloom.runtime.profile import LoadStats, Profile, ProfileRow, last_run, merged, read_stats
@@ -42,7 +43,7 @@ MAX_STEPS = 65536  # of submit_repeated(), as Model::SubmitRepeated() allows
 class Model:
     """A graph loaded on a device; created by Runtime.load() and spirloom.load().
 
-    Accepts one call at a time: a concurrent call fails with Busy. Different models run
+    Accepts one call at a time: a concurrent call fails with Busy. Different models and contexts run
     concurrently, and calls release the GIL. After a fork only the parent may use the model.
     """
 
@@ -94,6 +95,28 @@ class Model:
     def states(self) -> States:
         """The persistent tensors, such as a KV cache, by name: reading copies, assigning sets."""
         return States(self._native, self._state_infos, self.claimed)
+
+    def context(self, method: str = "", *, share_states: bool = False) -> Model:
+        """Another model over the same weights, with its own memory: both run at the same time.
+
+        method        name of the file's method; "": that of this model
+        share_states  shares the states of the same name with this model, for another method such as
+                      "decode" after "prefill"; both together then accept one call at a time
+
+        It has the options of this model and its maximum shapes. It may outlive this model. Raises
+        NotFound for an unknown method, OutOfMemory.
+        """
+        options = abi.ContextOptions.new(
+            method=abi.c_text(method, "method name"), share_states=int(share_states)
+        )
+        with self.claimed() as handle:
+            created = interruptible(
+                lambda: self._native.make(
+                    "context_create", "model_destroy", handle.value, ctypes.byref(options)
+                )
+            )
+        created.keeps = handle.keeps  # the bytes of the file
+        return Model(self._native, created, self if share_states else None)
 
     def reset_states(self) -> None:
         """Resets every state to its initial value."""

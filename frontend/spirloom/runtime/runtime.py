@@ -1,4 +1,4 @@
-"""Runtime: a device with its shader libraries, load options, logging and interruptible calls."""
+"""Runtime: a device with its shader libraries, load options, and logging."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import ctypes
 import logging
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Generic, Literal, Self, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Self, TypedDict, Unpack
 
 from spirloom.runtime import abi
 from spirloom.runtime.device import Device, device_of
 from spirloom.runtime.errors import FileMissing, InvalidArgument, NotFound, WrongType
+from spirloom.runtime.interruptible import interruptible
 from spirloom.runtime.native import Handle, Native, native
 
 if TYPE_CHECKING:
@@ -33,48 +34,6 @@ def _log(level: int, message: bytes, _data: int | None) -> None:
 log_function: Any = _LogFunction(_log)  # never freed: any thread of a driver may call it
 
 
-T = TypeVar("T")
-
-
-def interruptible(work: Callable[[], T]) -> T:
-    """Runs work() on another thread if this is the main thread, which then still handles signals.
-
-    After a KeyboardInterrupt the work continues in the background and its result is discarded.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        return work()
-    outcome = _Outcome(work)
-    thread = threading.Thread(target=outcome.find, name="spirloom load")
-    thread.start()
-    outcome.found.wait()
-    thread.join()
-    return outcome.get()
-
-
-class _Outcome(Generic[T]):
-    def __init__(self, work: Callable[[], T]) -> None:
-        self.found = threading.Event()
-        self._work = work
-        self._value: list[T] = []
-        self._error: BaseException | None = None
-
-    def find(self) -> None:
-        try:
-            self._value.append(self._work())
-        except BaseException as error:  # raised again in the calling thread
-            self._error = error
-        finally:
-            self.found.set()
-
-    def get(self) -> T:
-        if self._error is not None:
-            try:
-                raise self._error
-            finally:
-                self._error = None  # its traceback refers to this frame
-        return self._value.pop()
-
-
 StorageName = Literal["auto", "buffer", "texture3d", "texture2d"]
 
 
@@ -89,17 +48,13 @@ class LoadOptions(TypedDict, total=False):
     max_dispatches: int  # limit per run; 0: derived from the file's size
     max_device_bytes: int  # limit of device memory; 0: derived from the file's size
     method: str  # name of the file's method; "": the first
-    # A model of the same file and runtime. The weights and other device memory are shared with it,
-    # and states of the same name. Both together then accept one call at a time.
-    share_with: Model | None
-    separate_states: bool  # with share_with: does not share the states
     time_runs: bool  # times each run on the device, for Model.gpu_time()
     allow_exceeding_max: bool  # accepts sizes beyond the maximum of a symbol
     retune: bool  # with tune: benchmarks again what a cached result exists for
 
 
 def native_options(library: Native, given: LoadOptions) -> tuple[abi.ModelOptions, object]:
-    """Converts the options except `share_with`. The second object must outlive the first.
+    """Converts the options. The second object must outlive the first.
 
     Raises TypeError for an unknown option, InvalidArgument for an unknown storage.
     """
@@ -197,7 +152,6 @@ class Runtime:
         """
         from spirloom.runtime.model import Model
 
-        shares = options.pop("share_with", None)
         native_form, keep_alive = native_options(self._native, options)
         runtime = self._alive()
         if not isinstance(file, str | os.PathLike | bytes | bytearray | memoryview):
@@ -210,11 +164,7 @@ class Runtime:
         def load() -> Handle:
             return _load(self._native, runtime, file, native_form, keep_alive)
 
-        if shares is None:
-            return Model(self._native, interruptible(load))
-        with shares.claimed() as handle:
-            native_form.share_with = handle.value
-            return Model(self._native, interruptible(load), shares)
+        return Model(self._native, interruptible(load))
 
     @property
     def device(self) -> Device:

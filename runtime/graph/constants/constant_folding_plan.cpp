@@ -6,7 +6,6 @@ namespace spirloom::graph {
 
 ConstantFoldingPlan PlanConstantFolding(const Plan& plan, std::span<const Dispatch> dispatches) {
   ConstantFoldingPlan folding;
-  folding.persistent.insert(plan.states.begin(), plan.states.end());
   for (const Dispatch& dispatch : dispatches) {
     if (plan.nodes[dispatch.node].is_constant) {
       folding.dispatches.push_back(&dispatch);

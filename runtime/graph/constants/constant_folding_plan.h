@@ -12,7 +12,7 @@
 namespace spirloom::graph {
 
 struct ConstantFoldingPlan {
-  std::set<uint32_t> persistent;            // roots: constants that a run binds, and all states
+  std::set<uint32_t> persistent;            // roots: constants that a run binds
   std::vector<const Dispatch*> dispatches;  // dispatches of constant nodes, in order
 };
 

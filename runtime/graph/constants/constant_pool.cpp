@@ -45,16 +45,14 @@ void ConstantPool::RemoveExpired() {
   });
 }
 
-std::vector<uint32_t> ConstantPool::Identify(const Plan& plan, uint64_t state_set) {
+std::vector<uint32_t> ConstantPool::Identify(const Plan& plan) {
   ++plans_;
   RemoveExpired();
   std::vector<uint32_t> ids(plan.tensors.size(), kNoId);
   for (uint32_t i = 0; i < plan.tensors.size(); ++i) {
     const PlanTensor& tensor = plan.tensors[i];
-    if (tensor.constant < 0 && tensor.state < 0) continue;
-    const bool is_state = tensor.state >= 0;
-    ids[i] = IdOf(is_state ? Concat({"state ", state_set, " ", TypeOf(tensor), tensor.name})
-                           : Concat({"file ", tensor.constant, TypeOf(tensor)}));
+    if (tensor.constant < 0 || tensor.state >= 0) continue;
+    ids[i] = IdOf(Concat({"file ", tensor.constant, TypeOf(tensor)}));
   }
   for (const PlanNode& node : plan.nodes) {
     if (!node.is_constant) continue;

@@ -12,14 +12,13 @@
 
 namespace spirloom::graph {
 
-// Finds constants and states on the device that another plan of the same graph file uploaded. Holds
-// weak references: a constant is destroyed with the last store that owns it.
+// Finds constants on the device that another plan of the same graph file uploaded. Holds weak
+// references: a constant is destroyed with the last store that owns it.
 class ConstantPool {
  public:
   // Returns an id per tensor of `plan`. The id of a constant root identifies its bytes and layout
-  // in every plan of the file; the id of a state identifies its name in the state set. kNoId
-  // otherwise.
-  std::vector<uint32_t> Identify(const Plan& plan, uint64_t state_set = 0);
+  // in every plan of the file. kNoId otherwise.
+  std::vector<uint32_t> Identify(const Plan& plan);
   static constexpr uint32_t kNoId = UINT32_MAX;
 
   // Returns the resource with this id, or null.

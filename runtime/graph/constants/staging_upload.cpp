@@ -19,10 +19,6 @@ constexpr size_t kChunkBytes = size_t{4} << 20;
 uint64_t StagingUpload::StagedSize(uint64_t size) { return AlignUp(size, 16); }
 
 void StagingUpload::Fill(std::byte* target, const std::byte* data, size_t size, bool is_mapped) {
-  if (data == nullptr) {
-    std::memset(target, 0, size);
-    return;
-  }
   for (size_t done = 0; done < size; done += kChunkBytes) {
     const size_t chunk = std::min(kChunkBytes, size - done);
     std::memcpy(target + done, data + done, chunk);
@@ -41,7 +37,7 @@ Status StagingUpload::Add(uint32_t tensor, const std::byte* data, size_t total) 
     const size_t size =
         std::min<size_t>(total - done, static_cast<size_t>(staging_->size() - staged_));
     assert(size > 0);
-    Fill(staging_->mapped() + staged_, data == nullptr ? data : data + done, size, is_mapped_);
+    Fill(staging_->mapped() + staged_, data + done, size, is_mapped_);
     pieces_.push_back({tensor, done, staged_, size});
     done += size;
     // Aligns the next copy to 16 bytes.

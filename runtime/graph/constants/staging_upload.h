@@ -27,13 +27,13 @@ class StagingUpload {
         staging_size_(staging_size),
         is_mapped_(is_mapped) {}
 
-  // Copies `total` bytes (zeros if `data` is null) to the start of the tensor's buffer. Complete
+  // Copies `total` bytes to the start of the tensor's buffer. Complete
   // when Flush() has returned.
   Status Add(uint32_t tensor, const std::byte* data, size_t total);
   // Submits the collected copies and waits for them.
   Status Flush();
 
-  // Copies `size` bytes, or zeros if `data` is null. Releases the pages of a mapped file after
+  // Copies `size` bytes. Releases the pages of a mapped file after
   // copying, so that the data are not resident twice.
   static void Fill(std::byte* target, const std::byte* data, size_t size, bool is_mapped);
   // Returns the bytes that a tensor of `size` bytes occupies in the staging buffer.

@@ -14,10 +14,6 @@
 namespace spirloom::graph {
 namespace {
 
-// States up to this size in bytes are host-visible, so that the host reads them between runs (e.g.
-// a token) without a staging copy and a submission.
-constexpr uint64_t kMaxMappedStateBytes = uint64_t{64} << 10;
-
 class WeightUploader {
  public:
   WeightUploader(const WeightUploadInputs& inputs, TensorStore& store)
@@ -55,7 +51,7 @@ class WeightUploader {
 
   // Shares persistent constants that are on the device already.
   void AdoptPooled() {
-    ids_ = inputs_.pool.Identify(inputs_.plan, inputs_.state_set);
+    ids_ = inputs_.pool.Identify(inputs_.plan);
     std::erase_if(folding_.persistent, [&](uint32_t root) {
       std::shared_ptr<TensorResource> resource = inputs_.pool.Find(ids_[root]);
       if (resource == nullptr) return false;
@@ -74,39 +70,21 @@ class WeightUploader {
     }
   }
 
-  bool IsState(uint32_t root) const { return TensorAt(root).state >= 0; }
-  bool IsRaw(uint32_t root) const { return TensorAt(root).constant >= 0 || IsState(root); }
+  bool IsRaw(uint32_t root) const { return TensorAt(root).constant >= 0; }
 
-  // Returns the initial bytes; empty for a state that is zero-initialized.
   std::span<const std::byte> BytesOf(uint32_t root) const {
-    if (TensorAt(root).constant < 0) return {};
     return inputs_.graph.constants[static_cast<size_t>(TensorAt(root).constant)];
   }
 
   Status AllocatePersistent() {
     std::vector<uint32_t> raw;
     std::vector<uint32_t> computed;
-    std::vector<uint32_t> states;
-    std::vector<uint32_t> small_states;
-    for (uint32_t root : folding_.persistent) {
-      if (IsState(root)) {
-        (TensorAt(root).size <= kMaxMappedStateBytes ? small_states : states).push_back(root);
-      } else {
-        (IsRaw(root) ? raw : computed).push_back(root);
-      }
-    }
+    for (uint32_t root : folding_.persistent) (IsRaw(root) ? raw : computed).push_back(root);
     const vulkan::MemoryUse raw_use =
         inputs_.host_maps_constants ? vulkan::MemoryUse::kUpload : vulkan::MemoryUse::kDevice;
     SPIRLOOM_TRY_ASSIGN(const AllocatedBytes raw_bytes, store_.Allocate(raw, raw_use));
     SPIRLOOM_TRY_ASSIGN(const AllocatedBytes computed_bytes,
                         store_.Allocate(computed, vulkan::MemoryUse::kDevice));
-    SPIRLOOM_TRY_ASSIGN(
-        const AllocatedBytes state_bytes,
-        store_.Allocate(states, inputs_.host_maps_constants ? vulkan::MemoryUse::kReadback
-                                                            : vulkan::MemoryUse::kDevice));
-    SPIRLOOM_TRY_ASSIGN(const AllocatedBytes small_bytes,
-                        store_.Allocate(small_states, vulkan::MemoryUse::kShared));
-    result_.state_bytes = state_bytes.planned + small_bytes.planned;
     result_.constant_bytes = raw_bytes.planned + computed_bytes.planned;
     return Status();
   }

@@ -1,5 +1,5 @@
-// Uploads a plan's constants and states, and runs the nodes that depend only on constants (weight
-// packing, layout copies, casts).
+// Uploads a plan's constants, and runs the nodes that depend only on constants (weight packing,
+// layout copies, casts).
 #ifndef SPIRLOOM_RUNTIME_GRAPH_CONSTANTS_WEIGHT_UPLOADER_H_
 #define SPIRLOOM_RUNTIME_GRAPH_CONSTANTS_WEIGHT_UPLOADER_H_
 
@@ -27,20 +27,18 @@ struct WeightUploadInputs {
   const vulkan::Buffer& dummy;
   bool host_maps_constants;  // else constants are copied from staging buffers
   ConstantPool& pool;        // its constants are shared; the others are added to it
-  uint64_t state_set = 0;    // set of the states in `pool`
   // Maximum bytes of constants in host-visible memory at a time.
   uint64_t batch_bytes = uint64_t{16} << 20;
 };
 
 struct WeightUploadResult {
   uint64_t constant_bytes = 0;  // allocated for constants
-  uint64_t state_bytes = 0;     // allocated for states
   // Images of constants. Their layout is VK_IMAGE_LAYOUT_GENERAL.
   std::unordered_set<VkImage> initialized;
 };
 
-// Allocates and fills in `store` every constant that a run binds and every state that `inputs.pool`
-// does not contain. Intermediate constants are temporary, in batches of bounded size.
+// Allocates and fills in `store` every constant that a run binds and that `inputs.pool` does not
+// contain; adopts the others. Intermediate constants are temporary, in batches of bounded size.
 Result<WeightUploadResult> UploadWeights(const WeightUploadInputs& inputs, TensorStore& store);
 
 }  // namespace spirloom::graph

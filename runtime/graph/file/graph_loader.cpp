@@ -89,28 +89,51 @@ Result<Graph> ParseGraph(std::span<const std::byte> file,
   return GraphOf(*source, buffer.size(), file, constants_file, method);
 }
 
-Result<LoadedGraph> LoadGraphFile(const std::string& path, std::string_view method) {
+namespace {
+
+// Keeps a file mapped.
+Result<std::shared_ptr<const MappedFile>> Map(const std::string& path) {
   SPIRLOOM_TRY_ASSIGN(MappedFile file, MappedFile::Open(path));
-  const std::string context = Concat({"reading ", path});
-  Result<std::span<const std::byte>> buffer = FlatBufferOf(file.bytes());
-  if (!buffer.ok()) return std::move(buffer).status().While(context);
-  Result<const schema::Graph*> source = Verify(*buffer);
-  if (!source.ok()) return std::move(source).status().While(context);
-  std::optional<MappedFile> constants_file;
-  std::optional<std::span<const std::byte>> constants;
-  Result<std::string> name = ConstantsFileName(**source);
-  if (!name.ok()) return std::move(name).status().While(context);
-  if (!name->empty()) {
-    const std::string directory = path.substr(0, path.find_last_of('/') + 1);
-    Result<MappedFile> opened = MappedFile::Open(directory + *name);
-    if (!opened.ok()) return std::move(opened).status().While(context);
-    constants_file = std::move(opened).value();
-    constants = constants_file->bytes();
-  }
-  Result<Graph> graph = GraphOf(**source, buffer->size(), file.bytes(), constants, method);
-  if (!graph.ok()) return std::move(graph).status().While(context);
+  return std::make_shared<const MappedFile>(std::move(file));
+}
+
+// Maps the constants file of the graph file at `path`, unless it contains its constants.
+Status MapConstants(const std::string& path, GraphSource& source) {
+  SPIRLOOM_TRY_ASSIGN(const std::span<const std::byte> buffer, FlatBufferOf(source.file));
+  SPIRLOOM_TRY_ASSIGN(const schema::Graph* graph, Verify(buffer));
+  SPIRLOOM_TRY_ASSIGN(const std::string name, ConstantsFileName(*graph));
+  if (name.empty()) return Status();
+  SPIRLOOM_TRY_ASSIGN(auto constants, Map(path.substr(0, path.find_last_of('/') + 1) + name));
+  source.constants_file = constants->bytes();
+  source.owner =
+      std::make_shared<const std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>>(
+          std::move(source.owner), std::move(constants));
+  return Status();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<const Graph>> GraphSource::Parse(std::string_view method) const {
+  SPIRLOOM_TRY_ASSIGN(Graph graph, ParseGraph(file, constants_file, method));
+  graph.is_mapped = is_mapped;
+  return std::make_unique<const Graph>(std::move(graph));
+}
+
+Result<GraphSource> MapGraphFile(const std::string& path) {
+  SPIRLOOM_TRY_ASSIGN(auto file, Map(path));
+  GraphSource source{file, file->bytes()};
+  source.is_mapped = true;
+  Status status = MapConstants(path, source);
+  if (!status.ok()) return std::move(status).While(Concat({"reading ", path}));
+  return source;
+}
+
+Result<LoadedGraph> LoadGraphFile(const std::string& path, std::string_view method) {
+  SPIRLOOM_TRY_ASSIGN(GraphSource source, MapGraphFile(path));
+  Result<Graph> graph = ParseGraph(source.file, source.constants_file, method);
+  if (!graph.ok()) return std::move(graph).status().While(Concat({"reading ", path}));
   graph->is_mapped = true;
-  return LoadedGraph{std::move(file), std::move(constants_file), std::move(graph).value()};
+  return LoadedGraph{std::move(source), std::move(graph).value()};
 }
 
 }  // namespace spirloom::graph

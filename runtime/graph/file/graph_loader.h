@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,15 +28,28 @@ Result<Graph> ParseGraph(std::span<const std::byte> file,
                          std::optional<std::span<const std::byte>> constants_file = std::nullopt,
                          std::string_view method = {});
 
-// A graph and the mapped files that contain its constants.
+// A graph file whose methods can be parsed: the bytes, and their owner. Copies share the owner.
+struct GraphSource {
+  std::shared_ptr<const void> owner;  // null: the bytes outlive all users
+  std::span<const std::byte> file;    // empty: the file has been released
+  std::optional<std::span<const std::byte>> constants_file = {};
+  bool is_mapped = false;
+
+  // Parses a method as ParseGraph() does. The constants of the result are views into the source.
+  Result<std::unique_ptr<const Graph>> Parse(std::string_view method = {}) const;
+};
+
+// Maps the graph file at `path`, and its constants file in the same directory. Parse() checks the
+// contents.
+Result<GraphSource> MapGraphFile(const std::string& path);
+
+// A graph and the mapped file that contains its constants.
 struct LoadedGraph {
-  MappedFile file;
-  std::optional<MappedFile> constants_file;
+  GraphSource source;
   Graph graph;
 };
 
-// Maps and parses a method of the graph file at `path`, and its constants file in the same
-// directory.
+// Maps and parses a method of the graph file at `path`.
 Result<LoadedGraph> LoadGraphFile(const std::string& path, std::string_view method = {});
 
 }  // namespace spirloom::graph

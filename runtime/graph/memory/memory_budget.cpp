@@ -1,19 +1,44 @@
 #include "runtime/graph/memory/memory_budget.h"
 
+#include <cassert>
+
 #include "runtime/base/error.h"
 
 namespace spirloom::graph {
 
+uint64_t MemoryBudget::TotalLimit() const {
+  return limit_ > UINT64_MAX / contexts_ ? UINT64_MAX : limit_ * contexts_;
+}
+
 Status MemoryBudget::Reserve(uint64_t bytes) {
-  if (bytes <= limit_ - reserved_) {
+  const std::scoped_lock lock(mutex_);
+  const uint64_t limit = TotalLimit();
+  if (reserved_ <= limit && bytes <= limit - reserved_) {
     reserved_ += bytes;
     return Status();
   }
   return Error(StatusCode::kOutOfMemory,
                {"Device memory of the model (", reserved_, " bytes, ", bytes,
-                " more requested) exceeds the limit (", limit_,
+                " more requested) exceeds the limit (", limit,
                 " bytes), which depends on the file size. Raise ModelOptions::max_device_bytes for "
                 "trusted files."});
+}
+
+void MemoryBudget::Release(uint64_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  assert(bytes <= reserved_);
+  reserved_ -= bytes;
+}
+
+void MemoryBudget::AddContext() {
+  const std::scoped_lock lock(mutex_);
+  ++contexts_;
+}
+
+void MemoryBudget::RemoveContext() {
+  const std::scoped_lock lock(mutex_);
+  assert(contexts_ > 1);
+  --contexts_;
 }
 
 }  // namespace spirloom::graph

@@ -1,27 +1,33 @@
 #ifndef SPIRLOOM_RUNTIME_GRAPH_MEMORY_MEMORY_BUDGET_H_
 #define SPIRLOOM_RUNTIME_GRAPH_MEMORY_MEMORY_BUDGET_H_
 
-#include <cassert>
 #include <cstdint>
+#include <mutex>
 
 #include "spirloom/status.h"
 
 namespace spirloom::graph {
 
-// Limit and current size of the device memory of a model.
+// Limit and current size of the device memory of a model with its contexts. Thread-safe.
 class MemoryBudget {
  public:
   explicit MemoryBudget(uint64_t limit) : limit_(limit) {}
 
   // Reserves `bytes`. If the limit would be exceeded, fails with kOutOfMemory and reserves nothing.
   Status Reserve(uint64_t bytes);
-  void Release(uint64_t bytes) {
-    assert(bytes <= reserved_);
-    reserved_ -= bytes;
-  }
+  void Release(uint64_t bytes);
+
+  // The limit is for one context. Each call of AddContext(), until RemoveContext(), raises it by
+  // the limit of the constructor.
+  void AddContext();
+  void RemoveContext();
 
  private:
+  uint64_t TotalLimit() const;
+
   const uint64_t limit_;
+  std::mutex mutex_;
+  uint64_t contexts_ = 1;
   uint64_t reserved_ = 0;
 };
 

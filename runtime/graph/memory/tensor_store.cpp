@@ -212,7 +212,6 @@ std::shared_ptr<TensorResource> TensorStore::Share(uint32_t tensor) const {
 }
 
 const TensorResource* TensorStore::Find(uint32_t tensor) const {
-  assert(plan_ != nullptr);  // not after DetachPlan()
   const uint32_t root = plan_->Root(tensor);
   for (const TensorStore* store = this; store != nullptr; store = store->parent_) {
     if (auto found = store->resources_.find(root); found != store->resources_.end()) {

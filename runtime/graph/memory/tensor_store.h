@@ -62,11 +62,13 @@ struct AllocatedBytes {
 // them.
 class TensorStore {
  public:
-  // Allocations are charged to `budget`. `watch` may be null; it must outlive the store.
+  // Allocations are charged to `budget`. `plan` and `watch`, which may be null, must outlive the
+  // store.
   TensorStore(const vulkan::Device& device, const Plan& plan, std::shared_ptr<MemoryBudget> budget,
               TensorWatch* watch = nullptr)
       : TensorStore(device, plan, std::move(budget), watch, /*parent=*/nullptr) {}
   // Returns a store that also finds the tensors of `parent`, which must outlive it.
+  // Several threads may extend the same store.
   static TensorStore Extending(const TensorStore& parent) {
     return {*parent.device_, *parent.plan_, parent.budget_, parent.watch_, &parent};
   }
@@ -91,9 +93,6 @@ class TensorStore {
 
   // Returns the resource of `tensor`, which may be an alias. Null for empty tensors.
   const TensorResource* Find(uint32_t tensor) const;
-
-  // Call before the plan is destroyed. Find() must not be called afterwards.
-  void DetachPlan() { plan_ = nullptr; }
 
  private:
   TensorStore(const vulkan::Device& device, const Plan& plan, std::shared_ptr<MemoryBudget> budget,

@@ -9,11 +9,11 @@
 namespace spirloom::internal {
 namespace {
 
-Status Bind(ModelState& state, Side side, size_t i, Binding binding) {
-  SPIRLOOM_TRY(CheckIdle(state));
+Status Bind(ExecutionContext& context, Side side, size_t i, Binding binding) {
+  SPIRLOOM_TRY(CheckIdle(context));
   const bool inputs = side == Side::kInputs;
-  std::vector<Binding>& bindings = inputs ? state.input_bindings : state.output_bindings;
-  const size_t count = (inputs ? state.current().inputs : state.current().outputs).size();
+  std::vector<Binding>& bindings = inputs ? context.input_bindings : context.output_bindings;
+  const size_t count = (inputs ? context.current().inputs : context.current().outputs).size();
   if (i >= count) {
     return Error(StatusCode::kInvalidArgument,
                  {inputs ? "Input " : "Output ", i, " does not exist. Number of ",
@@ -21,11 +21,11 @@ Status Bind(ModelState& state, Side side, size_t i, Binding binding) {
   }
   bindings.resize(count);
   std::swap(bindings[i], binding);
-  ++state.binding_version;
-  Status status = UpdateCopies(state);
+  ++context.binding_version;
+  Status status = UpdateCopies(context);
   if (!status.ok()) {
     std::swap(bindings[i], binding);
-    ++state.binding_version;
+    ++context.binding_version;
   }
   return status;
 }
@@ -48,26 +48,26 @@ struct Semaphores {
 
 }  // namespace
 
-Status BindBuffer(ModelState& state, Side side, size_t i, const ExternalBuffer& buffer) {
-  if (buffer.buffer != VK_NULL_HANDLE && !state.runtime->device->adopted()) {
+Status BindBuffer(ExecutionContext& context, Side side, size_t i, const ExternalBuffer& buffer) {
+  if (buffer.buffer != VK_NULL_HANDLE && !context.model->runtime->device->adopted()) {
     return Error(StatusCode::kInvalidArgument,
                  {"Binding a VkBuffer requires a runtime on the application's device "
                   "(RuntimeOptions::adopt). This runtime created its own VkDevice."});
   }
-  return Bind(state, side, i, {nullptr, buffer.buffer, buffer.offset, buffer.size});
+  return Bind(context, side, i, {nullptr, buffer.buffer, buffer.offset, buffer.size});
 }
 
-Status BindMemory(ModelState& state, Side side, size_t i, std::span<std::byte> memory) {
-  if (memory.empty()) return Bind(state, side, i, {});
+Status BindMemory(ExecutionContext& context, Side side, size_t i, std::span<std::byte> memory) {
+  if (memory.empty()) return Bind(context, side, i, {});
   SPIRLOOM_TRY_ASSIGN(vulkan::ImportedMemory imported,
-                      vulkan::ImportedMemory::Create(*state.runtime->device, memory));
+                      vulkan::ImportedMemory::Create(*context.model->runtime->device, memory));
   auto shared = std::make_shared<const vulkan::ImportedMemory>(std::move(imported));
   const VkBuffer buffer = shared->buffer();
-  return Bind(state, side, i, {std::move(shared), buffer, /*offset=*/0, memory.size()});
+  return Bind(context, side, i, {std::move(shared), buffer, /*offset=*/0, memory.size()});
 }
 
-Status SubmitRun(ModelState& state, const SubmitOptions& options) {
-  const vulkan::Device& device = *state.runtime->device;
+Status SubmitRun(ExecutionContext& context, const SubmitOptions& options) {
+  const vulkan::Device& device = *context.model->runtime->device;
   const Semaphores wait(options.wait);
   const Semaphores signal(options.signal);
   if (wait.count() + signal.count() > 0 && !device.adopted()) {
@@ -97,7 +97,7 @@ Status SubmitRun(ModelState& state, const SubmitOptions& options) {
   info.pWaitDstStageMask = stages.data();
   info.signalSemaphoreCount = signal.count();
   info.pSignalSemaphores = signal.handles.data();
-  return SubmitRun(state, info);
+  return SubmitRun(context, info);
 }
 
 }  // namespace spirloom::internal

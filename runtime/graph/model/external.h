@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-#include "runtime/graph/model/model_state.h"
+#include "runtime/graph/model/execution_context.h"
 #include "spirloom/status.h"
 #include "spirloom/vulkan.h"
 
@@ -14,11 +14,11 @@ namespace spirloom::internal {
 enum class Side : uint8_t { kInputs, kOutputs };
 
 // Implement Model::BindInput() and BindOutput().
-Status BindBuffer(ModelState& state, Side side, size_t i, const ExternalBuffer& buffer);
-Status BindMemory(ModelState& state, Side side, size_t i, std::span<std::byte> memory);
+Status BindBuffer(ExecutionContext& context, Side side, size_t i, const ExternalBuffer& buffer);
+Status BindMemory(ExecutionContext& context, Side side, size_t i, std::span<std::byte> memory);
 
 // Implements Model::Submit() with semaphores.
-Status SubmitRun(ModelState& state, const SubmitOptions& options);
+Status SubmitRun(ExecutionContext& context, const SubmitOptions& options);
 
 }  // namespace spirloom::internal
 

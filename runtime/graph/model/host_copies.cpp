@@ -133,33 +133,35 @@ Status RecordSide(const vulkan::Device& device, const Interface& side, uint64_t 
   return Status();
 }
 
-Status RecordCopies(ModelState& state, Recording& recording) {
-  const vulkan::Device& device = *state.runtime->device;
-  const Interface inputs{true, recording.inputs, recording.input_infos, state.input_bindings,
-                         recording.staged_inputs.get()};
-  const Interface outputs{false, recording.outputs, recording.output_infos, state.output_bindings,
-                          recording.staged_outputs.get()};
-  SPIRLOOM_TRY(RecordSide(device, inputs, state.access.piece_bytes, recording.copies_in));
-  SPIRLOOM_TRY(RecordSide(device, outputs, state.access.piece_bytes, recording.copies_out));
-  while (state.fences.size() < recording.copies_out.pieces) {
+Status RecordCopies(ExecutionContext& context, RecordedGraph& recording) {
+  const vulkan::Device& device = *context.model->runtime->device;
+  const Interface inputs{true, recording.inputs, recording.compiled->input_infos,
+                         context.input_bindings, recording.staged_inputs.get()};
+  const Interface outputs{false, recording.outputs, recording.compiled->output_infos,
+                          context.output_bindings, recording.staged_outputs.get()};
+  SPIRLOOM_TRY(
+      RecordSide(device, inputs, context.model->config.access.piece_bytes, recording.copies_in));
+  SPIRLOOM_TRY(
+      RecordSide(device, outputs, context.model->config.access.piece_bytes, recording.copies_out));
+  while (context.fences.size() < recording.copies_out.pieces) {
     SPIRLOOM_TRY_ASSIGN(vulkan::Fence fence, vulkan::Fence::Create(device));
-    state.fences.push_back(std::move(fence));
+    context.fences.push_back(std::move(fence));
   }
-  recording.binding_version = state.binding_version;
+  recording.binding_version = context.binding_version;
   return Status();
 }
 
 }  // namespace
 
-Status MakeCopies(ModelState& state, Recording& recording) {
-  if (!state.input_bindings.empty() || !state.output_bindings.empty()) return Status();
-  return RecordCopies(state, recording);
+Status MakeCopies(ExecutionContext& context, RecordedGraph& recording) {
+  if (!context.input_bindings.empty() || !context.output_bindings.empty()) return Status();
+  return RecordCopies(context, recording);
 }
 
-Status UpdateCopies(ModelState& state) {
-  Recording& recording = state.recordings.front();
-  if (recording.binding_version == state.binding_version) return Status();
-  return RecordCopies(state, recording);
+Status UpdateCopies(ExecutionContext& context) {
+  RecordedGraph& recording = context.recordings.front();
+  if (recording.binding_version == context.binding_version) return Status();
+  return RecordCopies(context, recording);
 }
 
 }  // namespace spirloom::internal

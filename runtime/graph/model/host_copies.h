@@ -2,16 +2,16 @@
 #ifndef SPIRLOOM_RUNTIME_GRAPH_MODEL_HOST_COPIES_H_
 #define SPIRLOOM_RUNTIME_GRAPH_MODEL_HOST_COPIES_H_
 
-#include "runtime/graph/model/model_state.h"
+#include "runtime/graph/model/execution_context.h"
 #include "spirloom/status.h"
 
 namespace spirloom::internal {
 
 // Re-records the copies before and after the dispatches of the current recording if bindings have
 // changed. Fails with kInvalidArgument if a binding is smaller than its tensor.
-Status UpdateCopies(ModelState& state);
+Status UpdateCopies(ExecutionContext& context);
 // Records the copies of a new recording. With bindings, the next run does it.
-Status MakeCopies(ModelState& state, Recording& recording);
+Status MakeCopies(ExecutionContext& context, RecordedGraph& recording);
 
 }  // namespace spirloom::internal
 

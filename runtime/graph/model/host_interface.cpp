@@ -54,19 +54,20 @@ std::vector<HostTensor> MapTensors(const Plan& plan, const std::vector<uint32_t>
 
 }  // namespace
 
-Status AllocateInterface(const Plan& plan, ModelState& state, Recording& recording) {
+Status AllocateInterface(ExecutionContext& context, RecordedGraph& recording) {
+  const Plan& plan = recording.compiled->plan;
   graph::TensorStore& store = *recording.store;
-  SPIRLOOM_TRY(store.Allocate(Roots(plan, plan.inputs), state.input_memory).status());
-  SPIRLOOM_TRY(store.Allocate(Roots(plan, plan.outputs), state.output_memory).status());
-  if (!state.direct()) {
-    const vulkan::Device& device = *state.runtime->device;
-    const bool first = state.recordings.empty();
+  SPIRLOOM_TRY(store.Allocate(Roots(plan, plan.inputs), context.input_memory).status());
+  SPIRLOOM_TRY(store.Allocate(Roots(plan, plan.outputs), context.output_memory).status());
+  if (!context.direct()) {
+    const vulkan::Device& device = *context.model->runtime->device;
+    const bool first = context.recordings.empty();
     SPIRLOOM_TRY_ASSIGN(recording.staged_inputs,
                         Staging(plan, plan.inputs, device, MemoryUse::kUpload,
-                                first ? nullptr : state.current().staged_inputs));
+                                first ? nullptr : context.current().staged_inputs));
     SPIRLOOM_TRY_ASSIGN(recording.staged_outputs,
                         Staging(plan, plan.outputs, device, MemoryUse::kReadback,
-                                first ? nullptr : state.current().staged_outputs));
+                                first ? nullptr : context.current().staged_outputs));
   }
   recording.inputs = MapTensors(plan, plan.inputs, store, recording.staged_inputs);
   recording.outputs = MapTensors(plan, plan.outputs, store, recording.staged_outputs);

@@ -6,8 +6,8 @@
 #include "runtime/base/error.h"
 #include "runtime/base/guarded.h"
 #include "runtime/graph/file/graph_loader.h"
+#include "runtime/graph/model/execution_context.h"
 #include "runtime/graph/model/external.h"
-#include "runtime/graph/model/model_state.h"
 #include "runtime/graph/model/states.h"
 
 namespace spirloom {
@@ -15,30 +15,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-uint64_t NanosecondsSince(Clock::time_point start) {
-  return static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
-}
-
-// A graph, and the owner of the bytes of its constants.
-struct OwnedGraph {
-  std::shared_ptr<const void> owner;
-  graph::Graph graph;
-};
-
-// A graph with symbols is kept, with its constants, for later Resize() calls.
-Result<std::shared_ptr<internal::ModelState>> Build(const Runtime& runtime,
-                                                    std::shared_ptr<const graph::Graph> graph,
-                                                    const ModelOptions& options,
-                                                    const internal::ModelState* shares,
-                                                    Clock::time_point start) {
-  SPIRLOOM_TRY_ASSIGN(std::shared_ptr<internal::ModelState> state,
-                      internal::BuildModel(runtime.state(), *graph, options,
-                                           internal::BestHostAccess(*runtime.state()),
-                                           /*watch=*/nullptr, /*properties=*/nullptr, shares));
-  if (!graph->symbols.empty()) state->graph = std::move(graph);
-  state->recordings.front().stats.load_ns = NanosecondsSince(start);
-  return state;
+// Returns the first context of a method of `source`.
+Result<std::shared_ptr<internal::ExecutionContext>> LoadMethod(
+    const Runtime& runtime, const graph::GraphSource& source,
+    std::unique_ptr<const graph::Graph> graph, const ModelOptions& options,
+    Clock::time_point start) {
+  SPIRLOOM_TRY_ASSIGN(std::shared_ptr<internal::ExecutionContext> context,
+                      internal::LoadContext(runtime.state(), source, std::move(graph), options,
+                                            internal::DeviceConfig::Of(*runtime.state())));
+  context->recordings.front().stats.load_ns = internal::NanosecondsSince(start);
+  return context;
 }
 
 }  // namespace
@@ -47,11 +33,12 @@ Result<Model> Model::Load(const Runtime& runtime, const std::string& path,
                           const ModelOptions& options) {
   return Guarded([&]() -> Result<Model> {
     const Clock::time_point start = Clock::now();
-    SPIRLOOM_TRY_ASSIGN(graph::LoadedGraph file, graph::LoadGraphFile(path, options.method));
-    const auto loaded = std::make_shared<const graph::LoadedGraph>(std::move(file));
-    auto state = Build(runtime, {loaded, &loaded->graph}, options, SharedWith(options), start);
-    if (!state.ok()) return std::move(state).status().While(Concat({"loading ", path}));
-    return Model(std::move(state).value());
+    SPIRLOOM_TRY_ASSIGN(const graph::GraphSource source, graph::MapGraphFile(path));
+    auto graph = source.Parse(options.method);
+    if (!graph.ok()) return std::move(graph).status().While(Concat({"reading ", path}));
+    auto context = LoadMethod(runtime, source, std::move(graph).value(), options, start);
+    if (!context.ok()) return std::move(context).status().While(Concat({"loading ", path}));
+    return Model(std::move(context).value());
   });
 }
 
@@ -59,13 +46,11 @@ Result<Model> Model::LoadFromMemory(const Runtime& runtime, std::shared_ptr<cons
                                     std::span<const std::byte> file, const ModelOptions& options) {
   return Guarded([&]() -> Result<Model> {
     const Clock::time_point start = Clock::now();
-    auto owned = std::make_shared<OwnedGraph>();
-    owned->owner = std::move(owner);
-    SPIRLOOM_TRY_ASSIGN(owned->graph, graph::ParseGraph(file, std::nullopt, options.method));
-    SPIRLOOM_TRY_ASSIGN(
-        std::shared_ptr<internal::ModelState> state,
-        Build(runtime, {owned, &owned->graph}, options, SharedWith(options), start));
-    return Model(std::move(state));
+    const graph::GraphSource source{std::move(owner), file};
+    SPIRLOOM_TRY_ASSIGN(auto graph, source.Parse(options.method));
+    SPIRLOOM_TRY_ASSIGN(auto context,
+                        LoadMethod(runtime, source, std::move(graph), options, start));
+    return Model(std::move(context));
   });
 }
 
@@ -81,144 +66,159 @@ Result<Model> Model::LoadFromMemory(const Runtime& runtime, std::vector<std::byt
 Result<Model> Model::LoadFromMemory(const Runtime& runtime, std::span<const std::byte> file,
                                     const ModelOptions& options) {
   return Guarded([&]() -> Result<Model> {
-    SPIRLOOM_TRY_ASSIGN(const graph::Graph parsed,
+    SPIRLOOM_TRY_ASSIGN(const graph::Graph graph,
                         graph::ParseGraph(file, std::nullopt, options.method));
-    if (parsed.symbols.empty()) return LoadFromMemory(runtime, /*owner=*/nullptr, file, options);
+    if (!graph::Weights::IsFileNeededLater(graph))
+      return LoadFromMemory(runtime, /*owner=*/nullptr, file, options);
     return LoadFromMemory(runtime, std::vector<std::byte>(file.begin(), file.end()), options);
   });
 }
 
-Model::Model(std::shared_ptr<internal::ModelState> state) : state_(std::move(state)) {}
+Result<Model> Model::CreateContext(const ContextOptions& options) const {
+  return Guarded([&]() -> Result<Model> {
+    const Clock::time_point start = Clock::now();
+    std::shared_ptr<internal::Method> method = context_->method;
+    if (!options.method.empty() && options.method != method->name()) {
+      SPIRLOOM_TRY_ASSIGN(method, context_->model->FindMethod(options.method));
+    }
+    SPIRLOOM_TRY_ASSIGN(std::shared_ptr<internal::ExecutionContext> context,
+                        internal::CreateContext(context_->model, std::move(method),
+                                                options.share_states ? context_->memory : nullptr));
+    context->recordings.front().stats.load_ns = internal::NanosecondsSince(start);
+    return Model(std::move(context));
+  });
+}
+
+Model::Model(std::shared_ptr<internal::ExecutionContext> context) : context_(std::move(context)) {}
 Model::Model(Model&&) noexcept = default;
 Model& Model::operator=(Model&&) noexcept = default;
 Model::~Model() = default;
 
-std::span<const TensorInfo> Model::inputs() const { return state_->current().input_infos; }
-std::span<const TensorInfo> Model::outputs() const { return state_->current().output_infos; }
-const LoadStats& Model::stats() const { return state_->current().stats; }
+std::span<const TensorInfo> Model::inputs() const { return context_->compiled().input_infos; }
+std::span<const TensorInfo> Model::outputs() const { return context_->compiled().output_infos; }
+const LoadStats& Model::stats() const { return context_->current().stats; }
 
-const internal::ModelState* Model::SharedWith(const ModelOptions& options) {
-  return options.share_with == nullptr ? nullptr : options.share_with->state_.get();
-}
+const std::string& Model::method() const { return context_->method->name(); }
+std::span<const std::string> Model::methods() const { return context_->model->method_names; }
 
-const std::string& Model::method() const { return state_->method; }
-std::span<const std::string> Model::methods() const { return state_->methods; }
-
-std::span<const Attachment> Model::attachments() const { return *state_->attachments; }
+std::span<const Attachment> Model::attachments() const { return *context_->model->attachments; }
 
 Result<std::vector<Attachment>> Model::ReadAttachments(const std::string& path) {
   return Guarded([&]() -> Result<std::vector<Attachment>> {
-    SPIRLOOM_TRY_ASSIGN(const graph::LoadedGraph file, graph::LoadGraphFile(path));
-    return *file.graph.attachments;
+    SPIRLOOM_TRY_ASSIGN(const graph::GraphSource source, graph::MapGraphFile(path));
+    const auto graph = source.Parse();
+    if (!graph.ok()) return Status(graph.status()).While(Concat({"reading ", path}));
+    return *(*graph)->attachments;
   });
 }
 
-std::span<const SymbolInfo> Model::symbols() const { return state_->symbols; }
+std::span<const SymbolInfo> Model::symbols() const { return context_->method->symbols(); }
 
-std::span<const TensorInfo> Model::states() const { return state_->current().state_infos; }
+std::span<const TensorInfo> Model::states() const { return context_->compiled().state_infos; }
 
 Status Model::ResetStates() {
-  return Guarded([&] { return internal::ResetStates(*state_); });
+  return Guarded([&] { return internal::ResetStates(*context_); });
 }
 
 Status Model::ReadState(size_t i, std::span<std::byte> bytes) const {
-  return Guarded([&] { return internal::ReadState(*state_, i, bytes); });
+  return Guarded([&] { return internal::ReadState(*context_, i, bytes); });
 }
 
 Status Model::ReadState(size_t i, size_t offset, std::span<std::byte> bytes) const {
-  return Guarded([&] { return internal::ReadState(*state_, i, offset, bytes); });
+  return Guarded([&] { return internal::ReadState(*context_, i, offset, bytes); });
 }
 
 Status Model::WriteState(size_t i, std::span<const std::byte> bytes) {
-  return Guarded([&] { return internal::WriteState(*state_, i, bytes); });
+  return Guarded([&] { return internal::WriteState(*context_, i, bytes); });
 }
 
 Status Model::Resize(std::span<const Shape> shapes) {
   return Guarded([&]() -> Status {
     const Clock::time_point start = Clock::now();
-    SPIRLOOM_TRY(internal::ResizeModel(*state_, shapes).While("resizing the model"));
-    LoadStats& stats = state_->recordings.front().stats;
-    if (stats.load_ns == 0) stats.load_ns = NanosecondsSince(start);
+    SPIRLOOM_TRY(internal::ResizeContext(*context_, shapes).While("resizing the model"));
+    LoadStats& stats = context_->recordings.front().stats;
+    if (stats.load_ns == 0) stats.load_ns = internal::NanosecondsSince(start);
     return Status();
   });
 }
 
 Status Model::Run(std::span<const std::span<const std::byte>> inputs,
                   std::span<const std::span<std::byte>> outputs) {
-  return Guarded([&]() -> Status { return internal::RunModel(*state_, inputs, outputs); });
+  return Guarded([&]() -> Status { return internal::RunModel(*context_, inputs, outputs); });
 }
 
 std::span<std::byte> Model::InputBytes(size_t i) {
-  return {state_->current().inputs[i].data, state_->current().inputs[i].size};
+  return {context_->current().inputs[i].data, context_->current().inputs[i].size};
 }
 
 std::span<const std::byte> Model::OutputBytes(size_t i) const {
-  return {state_->current().outputs[i].data, state_->current().outputs[i].size};
+  return {context_->current().outputs[i].data, context_->current().outputs[i].size};
 }
 
 Status Model::Run() {
   return Guarded([&]() -> Status {
-    SPIRLOOM_TRY(internal::SubmitRun(*state_));
-    return internal::FinishRun(*state_, state_->submitted);
+    SPIRLOOM_TRY(internal::SubmitRun(*context_));
+    return internal::FinishRun(*context_, context_->submitted);
   });
 }
 
 Result<PendingRun> Model::Submit() {
   return Guarded([&]() -> Result<PendingRun> {
-    SPIRLOOM_TRY(internal::SubmitRun(*state_));
-    return PendingRun(state_, state_->submitted);
+    SPIRLOOM_TRY(internal::SubmitRun(*context_));
+    return PendingRun(context_, context_->submitted);
   });
 }
 
 Result<PendingRun> Model::Submit(std::span<const std::span<const std::byte>> inputs) {
   return Guarded([&]() -> Result<PendingRun> {
-    SPIRLOOM_TRY(internal::SubmitRun(*state_, inputs));
-    return PendingRun(state_, state_->submitted);
+    SPIRLOOM_TRY(internal::SubmitRun(*context_, inputs));
+    return PendingRun(context_, context_->submitted);
   });
 }
 
 Result<PendingRun> Model::SubmitRepeated(size_t steps) {
   return Guarded([&]() -> Result<PendingRun> {
-    SPIRLOOM_TRY(internal::SubmitRepeated(*state_, steps));
-    return PendingRun(state_, state_->submitted);
+    SPIRLOOM_TRY(internal::SubmitRepeated(*context_, steps));
+    return PendingRun(context_, context_->submitted);
   });
 }
 
 Result<PendingRun> Model::Submit(const SubmitOptions& options) {
   return Guarded([&]() -> Result<PendingRun> {
-    SPIRLOOM_TRY(internal::SubmitRun(*state_, options));
-    return PendingRun(state_, state_->submitted);
+    SPIRLOOM_TRY(internal::SubmitRun(*context_, options));
+    return PendingRun(context_, context_->submitted);
   });
 }
 
 Status Model::BindInput(size_t i, const ExternalBuffer& buffer) {
-  return Guarded([&] { return internal::BindBuffer(*state_, internal::Side::kInputs, i, buffer); });
+  return Guarded(
+      [&] { return internal::BindBuffer(*context_, internal::Side::kInputs, i, buffer); });
 }
 
 Status Model::BindOutput(size_t i, const ExternalBuffer& buffer) {
   return Guarded(
-      [&] { return internal::BindBuffer(*state_, internal::Side::kOutputs, i, buffer); });
+      [&] { return internal::BindBuffer(*context_, internal::Side::kOutputs, i, buffer); });
 }
 
 // The const_cast is safe: inputs are only read.
 Status Model::BindInput(size_t i, std::span<const std::byte> memory) {
   const std::span writable(const_cast<std::byte*>(memory.data()), memory.size());
   return Guarded(
-      [&] { return internal::BindMemory(*state_, internal::Side::kInputs, i, writable); });
+      [&] { return internal::BindMemory(*context_, internal::Side::kInputs, i, writable); });
 }
 
 Status Model::BindOutput(size_t i, std::span<std::byte> memory) {
   return Guarded(
-      [&] { return internal::BindMemory(*state_, internal::Side::kOutputs, i, memory); });
+      [&] { return internal::BindMemory(*context_, internal::Side::kOutputs, i, memory); });
 }
 
 Result<std::vector<DispatchProfile>> Model::Profile() const {
   return Guarded(
-      [&]() -> Result<std::vector<DispatchProfile>> { return internal::ReadProfile(*state_); });
+      [&]() -> Result<std::vector<DispatchProfile>> { return internal::ReadProfile(*context_); });
 }
 
 Result<uint64_t> Model::GpuTime() const {
-  return Guarded([&]() -> Result<uint64_t> { return internal::ReadGpuTime(*state_); });
+  return Guarded([&]() -> Result<uint64_t> { return internal::ReadGpuTime(*context_); });
 }
 
 }  // namespace spirloom

@@ -5,8 +5,8 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/guarded.h"
+#include "runtime/graph/model/execution_context.h"
 #include "runtime/graph/model/host_copies.h"
-#include "runtime/graph/model/model_state.h"
 #include "runtime/graph/model/submission.h"
 
 namespace spirloom::internal {
@@ -30,19 +30,21 @@ Status CheckSize(const char* kind, const TensorInfo& info, const Binding* bindin
                 info.size, " bytes (", LongName(info.dtype), " ", ToString(info.shape), ")."});
 }
 
-Status CheckInputs(const ModelState& state, std::span<const std::span<const std::byte>> inputs) {
-  SPIRLOOM_TRY(CheckCount("input", inputs.size(), state.current().input_infos.size()));
+Status CheckInputs(const ExecutionContext& context,
+                   std::span<const std::span<const std::byte>> inputs) {
+  SPIRLOOM_TRY(CheckCount("input", inputs.size(), context.compiled().input_infos.size()));
   for (size_t i = 0; i < inputs.size(); ++i) {
-    SPIRLOOM_TRY(CheckSize("input", state.current().input_infos[i], state.InputBinding(i),
+    SPIRLOOM_TRY(CheckSize("input", context.compiled().input_infos[i], context.InputBinding(i),
                            inputs[i].size()));
   }
   return Status();
 }
 
-Status CheckOutputs(const ModelState& state, std::span<const std::span<std::byte>> outputs) {
-  SPIRLOOM_TRY(CheckCount("output", outputs.size(), state.current().output_infos.size()));
+Status CheckOutputs(const ExecutionContext& context,
+                    std::span<const std::span<std::byte>> outputs) {
+  SPIRLOOM_TRY(CheckCount("output", outputs.size(), context.compiled().output_infos.size()));
   for (size_t i = 0; i < outputs.size(); ++i) {
-    SPIRLOOM_TRY(CheckSize("output", state.current().output_infos[i], state.OutputBinding(i),
+    SPIRLOOM_TRY(CheckSize("output", context.compiled().output_infos[i], context.OutputBinding(i),
                            outputs[i].size()));
   }
   return Status();
@@ -54,29 +56,30 @@ VkSubmitInfo NoSemaphores() {
   return info;
 }
 
-Status Complete(ModelState& state, Submission& submission, const VkSubmitInfo& info, size_t steps) {
+Status Complete(ExecutionContext& context, Submission& submission, const VkSubmitInfo& info,
+                size_t steps) {
   SPIRLOOM_TRY(submission.AddRun(info, steps));
-  ++state.submitted;
-  ++state.parts->in_flight;
-  state.ran = state.current().id;
+  ++context.submitted;
+  ++context.memory->in_flight;
+  context.ran = context.current().id;
   return Status();
 }
 
 // Returns the recording of the last run; null before the first run. Fails while a run is in flight,
 // or if the recording is no longer cached.
-Result<const Recording*> LastRecording(const ModelState& state) {
-  SPIRLOOM_TRY(state.runtime->device->CheckAlive());
-  if (state.finished != state.submitted) {
+Result<const RecordedGraph*> LastRecording(const ExecutionContext& context) {
+  SPIRLOOM_TRY(context.model->runtime->device->CheckAlive());
+  if (context.finished != context.submitted) {
     return Error(StatusCode::kBusy,
-                 {"Run ", state.submitted,
+                 {"Run ", context.submitted,
                   " of the model is in flight. Wait for it before reading its times."});
   }
-  if (state.finished == 0) return nullptr;
-  const auto found = std::ranges::find(state.recordings, state.ran, &Recording::id);
-  if (found == state.recordings.end()) {
-    return Error(StatusCode::kInvalidArgument, {"The times of run ", state.finished,
+  if (context.finished == 0) return nullptr;
+  const auto found = std::ranges::find(context.recordings, context.ran, &RecordedGraph::id);
+  if (found == context.recordings.end()) {
+    return Error(StatusCode::kInvalidArgument, {"The times of run ", context.finished,
                                                 " are not available: its shapes are not among the ",
-                                                state.options.max_cached_shapes,
+                                                context.model->options.max_cached_shapes,
                                                 " cached ones. Read them before Resize(), or raise "
                                                 "ModelOptions::max_cached_shapes."});
   }
@@ -85,87 +88,89 @@ Result<const Recording*> LastRecording(const ModelState& state) {
 
 }  // namespace
 
-Status CheckIdle(const ModelState& state) {
-  SPIRLOOM_TRY(state.runtime->device->CheckAlive());
-  if (state.submitted == state.finished) return Status();
+Status CheckIdle(const ExecutionContext& context) {
+  SPIRLOOM_TRY(context.model->runtime->device->CheckAlive());
+  if (context.submitted == context.finished) return Status();
   return Error(StatusCode::kBusy,
-               {"Run ", state.submitted,
-                " of the model is in flight. Wait for it, or load the model twice for concurrent "
-                "runs."});
+               {"Run ", context.submitted,
+                " of the model is in flight. Wait for it, or create a context for each "
+                "concurrent run."});
 }
 
-Status SubmitRun(ModelState& state) { return SubmitRun(state, NoSemaphores()); }
+Status SubmitRun(ExecutionContext& context) { return SubmitRun(context, NoSemaphores()); }
 
-Status SubmitRepeated(ModelState& state, size_t steps) {
+Status SubmitRepeated(ExecutionContext& context, size_t steps) {
   constexpr size_t kMaxSteps = 65536;
   if (steps == 0 || steps > kMaxSteps) {
     return Error(StatusCode::kInvalidArgument,
                  {"Number of steps is ", steps, "; expected 1 to ", kMaxSteps, "."});
   }
-  if (steps > 1 && state.current().states.empty()) {
+  if (steps > 1 && context.compiled().state_infos.empty()) {
     return Error(StatusCode::kInvalidArgument,
                  {"SubmitRepeated() with ", steps,
                   " steps requires a model with states; this model has none."});
   }
-  return SubmitRun(state, NoSemaphores(), steps);
+  return SubmitRun(context, NoSemaphores(), steps);
 }
 
-Status SubmitRun(ModelState& state, VkSubmitInfo info, size_t steps) {
-  SPIRLOOM_TRY(CheckIdle(state));
-  SPIRLOOM_TRY(UpdateCopies(state));
-  Submission submission(state);
+Status SubmitRun(ExecutionContext& context, VkSubmitInfo info, size_t steps) {
+  SPIRLOOM_TRY(CheckIdle(context));
+  SPIRLOOM_TRY(UpdateCopies(context));
+  Submission submission(context);
   submission.AddInputs();
-  return Complete(state, submission, info, steps);
+  return Complete(context, submission, info, steps);
 }
 
-Status SubmitRun(ModelState& state, std::span<const std::span<const std::byte>> inputs) {
-  SPIRLOOM_TRY(CheckIdle(state));
-  SPIRLOOM_TRY(CheckInputs(state, inputs));
-  SPIRLOOM_TRY(UpdateCopies(state));
-  Submission submission(state);
+Status SubmitRun(ExecutionContext& context, std::span<const std::span<const std::byte>> inputs) {
+  SPIRLOOM_TRY(CheckIdle(context));
+  SPIRLOOM_TRY(CheckInputs(context, inputs));
+  SPIRLOOM_TRY(UpdateCopies(context));
+  Submission submission(context);
   SPIRLOOM_TRY(submission.AddInputs(inputs));
-  return Complete(state, submission, NoSemaphores(), /*steps=*/1);
+  return Complete(context, submission, NoSemaphores(), /*steps=*/1);
 }
 
-Status FinishRun(ModelState& state, uint64_t run) {
-  assert(state.finished <= state.submitted && run <= state.submitted);
-  if (run > state.finished) {
-    state.finished = state.submitted;
-    --state.parts->in_flight;
-    state.last_run = Status::OutOfMemory();  // if the next line throws std::bad_alloc
-    state.last_run = state.last_fence().Wait();
+Status FinishRun(ExecutionContext& context, uint64_t run) {
+  assert(context.finished <= context.submitted && run <= context.submitted);
+  if (run > context.finished) {
+    context.finished = context.submitted;
+    --context.memory->in_flight;
+    context.last_run = Status::OutOfMemory();  // if the next line throws std::bad_alloc
+    context.last_run = context.last_fence().Wait();
   }
-  return run == state.finished ? state.last_run : Status();
+  return run == context.finished ? context.last_run : Status();
 }
 
-Status FinishRun(ModelState& state, uint64_t run, std::span<const std::span<std::byte>> outputs) {
-  if (run != state.submitted) {
+Status FinishRun(ExecutionContext& context, uint64_t run,
+                 std::span<const std::span<std::byte>> outputs) {
+  if (run != context.submitted) {
     return Error(StatusCode::kBusy, {"The results of run ", run, " were overwritten by run ",
-                                     state.submitted, ". Read them before the next run."});
+                                     context.submitted, ". Read them before the next run."});
   }
-  if (state.ran != state.current().id) {
+  if (context.ran != context.current().id) {
     return Error(StatusCode::kBusy, {"The results of run ", run,
                                      " are not available after Resize(). Read them before."});
   }
-  SPIRLOOM_TRY(CheckOutputs(state, outputs));
-  if (run == state.finished) SPIRLOOM_TRY(FinishRun(state, run));  // returns the status of the run
-  Status status = Guarded([&] { return TakeOutputs(state, outputs); });
-  SPIRLOOM_TRY(FinishRun(state, run));
+  SPIRLOOM_TRY(CheckOutputs(context, outputs));
+  if (run == context.finished)
+    SPIRLOOM_TRY(FinishRun(context, run));  // returns the status of the run
+  Status status = Guarded([&] { return TakeOutputs(context, outputs); });
+  SPIRLOOM_TRY(FinishRun(context, run));
   return status;
 }
 
-Status RunModel(ModelState& state, std::span<const std::span<const std::byte>> inputs,
+Status RunModel(ExecutionContext& context, std::span<const std::span<const std::byte>> inputs,
                 std::span<const std::span<std::byte>> outputs) {
-  SPIRLOOM_TRY(CheckOutputs(state, outputs));
-  SPIRLOOM_TRY(SubmitRun(state, inputs));
-  return FinishRun(state, state.submitted, outputs);
+  SPIRLOOM_TRY(CheckOutputs(context, outputs));
+  SPIRLOOM_TRY(SubmitRun(context, inputs));
+  return FinishRun(context, context.submitted, outputs);
 }
 
-Result<std::vector<DispatchProfile>> ReadProfile(const ModelState& state) {
-  SPIRLOOM_TRY_ASSIGN(const Recording* recording, LastRecording(state));
-  if (recording == nullptr) return state.current().profile;
-  std::vector<DispatchProfile> profile = recording->profile;
-  if (!state.options.profile || !recording->timestamps) return profile;
+Result<std::vector<DispatchProfile>> ReadProfile(const ExecutionContext& context) {
+  SPIRLOOM_TRY_ASSIGN(const RecordedGraph* recording, LastRecording(context));
+  if (recording == nullptr) return context.compiled().profile;
+  std::vector<DispatchProfile> profile = recording->compiled->profile;
+  if (!context.model->options.profile || !recording->timestamps) return profile;
   SPIRLOOM_TRY_ASSIGN(const std::vector<uint64_t> times,
                       recording->timestamps->Read(static_cast<uint32_t>(2 * profile.size())));
   for (size_t i = 0; i < profile.size(); ++i) {
@@ -175,12 +180,12 @@ Result<std::vector<DispatchProfile>> ReadProfile(const ModelState& state) {
   return profile;
 }
 
-Result<uint64_t> ReadGpuTime(const ModelState& state) {
-  if (!state.options.time_runs && !state.options.profile) {
+Result<uint64_t> ReadGpuTime(const ExecutionContext& context) {
+  if (!context.model->options.time_runs && !context.model->options.profile) {
     return Error(StatusCode::kInvalidArgument,
                  {"GPU times require ModelOptions::time_runs at loading."});
   }
-  SPIRLOOM_TRY_ASSIGN(const Recording* recording, LastRecording(state));
+  SPIRLOOM_TRY_ASSIGN(const RecordedGraph* recording, LastRecording(context));
   if (recording == nullptr || !recording->timestamps) return uint64_t{0};
   const vulkan::TimestampPool& timestamps = *recording->timestamps;
   SPIRLOOM_TRY_ASSIGN(const std::vector<uint64_t> times, timestamps.Read(timestamps.count()));

@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "runtime/base/error.h"
+#include "runtime/graph/file/tensor_size.h"
 #include "runtime/vulkan/command_buffer.h"
 
 namespace spirloom::internal {
@@ -12,6 +17,10 @@ namespace {
 using vulkan::Buffer;
 using vulkan::CommandBuffer;
 using vulkan::MemoryUse;
+
+// States up to this size in bytes are host-visible, so that the host reads them between runs (e.g.
+// a token) without a staging copy and a submission.
+constexpr uint64_t kMaxMappedStateBytes = uint64_t{64} << 10;
 
 // Maximum size in bytes of the staging buffer.
 constexpr size_t kPieceBytes = size_t{64} << 20;
@@ -35,14 +44,22 @@ Status OnDevice(const vulkan::Device& device, const Record& record) {
   return device.SubmitAndWait(commands.handle());
 }
 
-Status FillWithZeros(const Buffer& buffer) {
-  if (buffer.mapped() != nullptr) {
-    std::memset(buffer.mapped(), 0, static_cast<size_t>(buffer.size()));
-    return Status();
+// Fills the buffers with zeros, those that the host cannot map in one submission.
+Status FillWithZeros(const vulkan::Device& device, std::span<const Buffer* const> buffers) {
+  std::vector<const Buffer*> unmapped;
+  for (const Buffer* buffer : buffers) {
+    if (buffer->mapped() != nullptr) {
+      std::memset(buffer->mapped(), 0, static_cast<size_t>(buffer->size()));
+    } else {
+      unmapped.push_back(buffer);
+    }
   }
-  return OnDevice(buffer.device(), [&](const CommandBuffer& commands) {
-    buffer.device().fn().vkCmdFillBuffer(commands.handle(), buffer.handle(), buffer.offset(),
-                                         buffer.size(), /*data=*/0);
+  if (unmapped.empty()) return Status();
+  return OnDevice(device, [&](const CommandBuffer& commands) {
+    for (const Buffer* buffer : unmapped) {
+      device.fn().vkCmdFillBuffer(commands.handle(), buffer->handle(), buffer->offset(),
+                                  buffer->size(), /*data=*/0);
+    }
   });
 }
 
@@ -92,69 +109,118 @@ Status Download(const Buffer& buffer, size_t start, std::span<std::byte> bytes) 
 }
 
 // Checks that state i can be accessed, and returns its description.
-Result<const TensorInfo*> FindInfo(const ModelState& state, size_t i) {
-  SPIRLOOM_TRY(CheckIdle(state));
-  if (state.parts->in_flight > 0) {
+Result<const TensorInfo*> FindInfo(const ExecutionContext& context, size_t i) {
+  SPIRLOOM_TRY(CheckIdle(context));
+  if (context.memory->in_flight > 0) {
     return Error(StatusCode::kBusy,
                  {"A run of a model that shares the states is in flight. Wait for it."});
   }
-  const Recording& recording = state.current();
-  if (i >= recording.states.size()) {
-    return Error(
-        StatusCode::kInvalidArgument,
-        {"State ", i, " does not exist. Number of states: ", recording.states.size(), "."});
+  const std::vector<TensorInfo>& infos = context.compiled().state_infos;
+  if (i >= infos.size()) {
+    return Error(StatusCode::kInvalidArgument,
+                 {"State ", i, " does not exist. Number of states: ", infos.size(), "."});
   }
-  return &recording.state_infos[i];
+  return &infos[i];
 }
 
 // Returns the resource of state i; null for an empty state.
-std::shared_ptr<graph::TensorResource> ResourceOf(const ModelState& state, size_t i) {
-  const Recording& recording = state.current();
-  return recording.store->Share(recording.states[i]);
+std::shared_ptr<graph::TensorResource> ResourceOf(const ExecutionContext& context, size_t i) {
+  return context.current().store->Share(context.compiled().plan.states[i]);
 }
 
 // Returns the resource of state i, which must have `size` bytes; null for an empty state.
-Result<std::shared_ptr<graph::TensorResource>> Find(const ModelState& state, size_t i,
+Result<std::shared_ptr<graph::TensorResource>> Find(const ExecutionContext& context, size_t i,
                                                     size_t size) {
-  SPIRLOOM_TRY_ASSIGN(const TensorInfo* info, FindInfo(state, i));
+  SPIRLOOM_TRY_ASSIGN(const TensorInfo* info, FindInfo(context, i));
   if (size != info->size) {
     return Error(StatusCode::kInvalidArgument, {"State ", graph::Quote(info->name), " has ",
                                                 info->size, " bytes, not ", size, "."});
   }
-  return ResourceOf(state, i);
+  return ResourceOf(context, i);
+}
+
+// Identifies a state in a ContextMemory.
+std::string KeyOf(const graph::PlanTensor& tensor) {
+  return Concat({graph::Describe(tensor.desc), tensor.name});
+}
+
+// Sets states of `plan` to their initial values.
+Status Initialize(const ExecutionContext& context, const graph::Plan& plan,
+                  const graph::TensorStore& store, std::span<const size_t> states) {
+  std::vector<const Buffer*> zeros;
+  for (const size_t i : states) {
+    const auto resource = store.Share(plan.states[i]);
+    if (resource == nullptr) continue;
+    const std::vector<std::byte>& initial = context.method->initial_states()[i];
+    if (initial.empty()) {
+      zeros.push_back(&*resource->buffer);
+    } else {
+      SPIRLOOM_TRY(Upload(*resource->buffer, initial));
+    }
+  }
+  return FillWithZeros(context.device(), zeros);
 }
 
 }  // namespace
 
-Status ResetStates(const ModelState& state) {
-  for (size_t i = 0; i < state.initial_states.size(); ++i) {
-    SPIRLOOM_TRY_ASSIGN(const auto resource, Find(state, i, state.current().state_infos[i].size));
-    if (resource == nullptr) continue;
-    const std::vector<std::byte>& initial = state.initial_states[i];
-    SPIRLOOM_TRY(initial.empty() ? FillWithZeros(*resource->buffer)
-                                 : Upload(*resource->buffer, initial));
+Result<uint64_t> AllocateStates(ExecutionContext& context, RecordedGraph& recording) {
+  const graph::Plan& plan = recording.compiled->plan;
+  graph::TensorStore& store = *recording.store;
+  auto& known = context.memory->states;
+  std::erase_if(known, [](const auto& state) { return state.resource.expired(); });
+  std::vector<size_t> added;
+  std::vector<uint32_t> small, large;
+  for (size_t i = 0; i < plan.states.size(); ++i) {
+    const uint32_t tensor = plan.states[i];
+    const auto found =
+        std::ranges::find(known, KeyOf(plan.tensors[tensor]), &ContextMemory::State::key);
+    if (found != known.end()) {
+      store.Adopt(tensor, found->resource.lock());
+      continue;
+    }
+    added.push_back(i);
+    (plan.tensors[tensor].size <= kMaxMappedStateBytes ? small : large).push_back(tensor);
   }
-  return Status();
+  SPIRLOOM_TRY_ASSIGN(
+      const graph::AllocatedBytes large_bytes,
+      store.Allocate(large, context.direct() ? MemoryUse::kReadback : MemoryUse::kDevice));
+  SPIRLOOM_TRY_ASSIGN(const graph::AllocatedBytes small_bytes,
+                      store.Allocate(small, MemoryUse::kShared));
+  SPIRLOOM_TRY(Initialize(context, plan, store, added));
+  for (const size_t i : added) {
+    auto resource = store.Share(plan.states[i]);
+    if (resource != nullptr) known.push_back({KeyOf(plan.tensors[plan.states[i]]), resource});
+  }
+  return large_bytes.planned + small_bytes.planned;
 }
 
-Status ReadState(const ModelState& state, size_t i, std::span<std::byte> bytes) {
-  SPIRLOOM_TRY_ASSIGN(const auto resource, Find(state, i, bytes.size()));
+Status ResetStates(const ExecutionContext& context) {
+  const graph::Plan& plan = context.compiled().plan;
+  std::vector<size_t> all(plan.states.size());
+  std::iota(all.begin(), all.end(), size_t{0});
+  if (!all.empty()) SPIRLOOM_TRY(FindInfo(context, 0).status());
+  return Initialize(context, plan, *context.current().store, all);
+}
+
+Status ReadState(const ExecutionContext& context, size_t i, std::span<std::byte> bytes) {
+  SPIRLOOM_TRY_ASSIGN(const auto resource, Find(context, i, bytes.size()));
   return resource == nullptr ? Status() : Download(*resource->buffer, /*start=*/0, bytes);
 }
 
-Status ReadState(const ModelState& state, size_t i, size_t offset, std::span<std::byte> bytes) {
-  SPIRLOOM_TRY_ASSIGN(const TensorInfo* info, FindInfo(state, i));
+Status ReadState(const ExecutionContext& context, size_t i, size_t offset,
+                 std::span<std::byte> bytes) {
+  SPIRLOOM_TRY_ASSIGN(const TensorInfo* info, FindInfo(context, i));
   if (offset > info->size || bytes.size() > info->size - offset) {
     return Error(StatusCode::kInvalidArgument,
                  {"Range of ", bytes.size(), " bytes from byte ", offset, " on exceeds state ",
                   graph::Quote(info->name), " of ", info->size, " bytes."});
   }
   if (bytes.empty()) return Status();
-  return Download(*ResourceOf(state, i)->buffer, offset, bytes);
+  return Download(*ResourceOf(context, i)->buffer, offset, bytes);
 }
 
-Status WriteState(const ModelState& state, size_t i, std::span<const std::byte> bytes) {
-  SPIRLOOM_TRY_ASSIGN(const auto resource, Find(state, i, bytes.size()));
+Status WriteState(const ExecutionContext& context, size_t i, std::span<const std::byte> bytes) {
+  SPIRLOOM_TRY_ASSIGN(const auto resource, Find(context, i, bytes.size()));
   return resource == nullptr ? Status() : Upload(*resource->buffer, bytes);
 }
 

@@ -6,22 +6,22 @@
 
 namespace spirloom::internal {
 
-Submission::Submission(ModelState& state) : state_(state) { state.commands.clear(); }
+Submission::Submission(ExecutionContext& context) : context_(context) { context.commands.clear(); }
 
 Submission::~Submission() {
-  if (incomplete_) (void)state_.runtime->device->DrainQueue(VK_NOT_READY);
+  if (incomplete_) (void)context_.model->runtime->device->DrainQueue(VK_NOT_READY);
 }
 
 void Submission::Add(const vulkan::CommandBuffer& commands, size_t times) {
-  state_.commands.insert(state_.commands.end(), times, commands.handle());
+  context_.commands.insert(context_.commands.end(), times, commands.handle());
 }
 
 void Submission::AddInputs() {
-  for (const vulkan::CommandBuffer& piece : state_.current().copies_in.commands) Add(piece);
+  for (const vulkan::CommandBuffer& piece : context_.current().copies_in.commands) Add(piece);
 }
 
 Status Submission::AddInputs(std::span<const std::span<const std::byte>> inputs) {
-  const Recording& recording = state_.current();
+  const RecordedGraph& recording = context_.current();
   const Copies& copies = recording.copies_in;
   const auto copy = [&](size_t piece) -> Status {
     for (const Part& part : copies.parts) {
@@ -37,11 +37,12 @@ Status Submission::AddInputs(std::span<const std::span<const std::byte>> inputs)
     info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
     return Submit(info, VK_NULL_HANDLE);
   };
-  return state_.runtime->device->host().ParallelFor(copies.pieces, std::ref(copy), kCopyThreads);
+  return context_.model->runtime->device->host().ParallelFor(copies.pieces, std::ref(copy),
+                                                             kCopyThreads);
 }
 
 Status Submission::AddRun(VkSubmitInfo info, size_t steps) {
-  const Recording& recording = state_.current();
+  const RecordedGraph& recording = context_.current();
   const Copies& copies = recording.copies_out;
   if (recording.commands) Add(*recording.commands, steps);
   for (size_t i = 0; i < copies.pieces; ++i) {
@@ -49,29 +50,29 @@ Status Submission::AddRun(VkSubmitInfo info, size_t steps) {
     VkSubmitInfo part = info;
     if (i > 0) part.waitSemaphoreCount = 0;
     if (i + 1 < copies.pieces) part.signalSemaphoreCount = 0;
-    SPIRLOOM_TRY(state_.fences[i].Reset());
-    SPIRLOOM_TRY(Submit(part, state_.fences[i].handle()));
+    SPIRLOOM_TRY(context_.fences[i].Reset());
+    SPIRLOOM_TRY(Submit(part, context_.fences[i].handle()));
   }
   incomplete_ = false;
   return Status();
 }
 
 Status Submission::Submit(VkSubmitInfo info, VkFence fence) {
-  info.commandBufferCount = static_cast<uint32_t>(state_.commands.size());
-  info.pCommandBuffers = state_.commands.data();
-  SPIRLOOM_TRY(state_.runtime->device->Submit(info, fence));
+  info.commandBufferCount = static_cast<uint32_t>(context_.commands.size());
+  info.pCommandBuffers = context_.commands.data();
+  SPIRLOOM_TRY(context_.model->runtime->device->Submit(info, fence));
   incomplete_ = true;
-  state_.commands.clear();
+  context_.commands.clear();
   return Status();
 }
 
-Status TakeOutputs(const ModelState& state, std::span<const std::span<std::byte>> outputs) {
-  const Recording& recording = state.current();
+Status TakeOutputs(const ExecutionContext& context, std::span<const std::span<std::byte>> outputs) {
+  const RecordedGraph& recording = context.current();
   const Copies& copies = recording.copies_out;
   // Waits for the first piece here, so that the host's threads are not blocked during the run.
-  SPIRLOOM_TRY(state.fences.front().Wait());
+  SPIRLOOM_TRY(context.fences.front().Wait());
   const auto copy = [&](size_t piece) -> Status {
-    if (piece > 0) SPIRLOOM_TRY(state.fences[piece].Wait());
+    if (piece > 0) SPIRLOOM_TRY(context.fences[piece].Wait());
     for (const Part& part : copies.parts) {
       if (part.piece != piece || outputs[part.tensor].empty()) continue;  // empty: bound
       assert(part.offset + part.size <= outputs[part.tensor].size());
@@ -81,7 +82,8 @@ Status TakeOutputs(const ModelState& state, std::span<const std::span<std::byte>
     }
     return Status();
   };
-  return state.runtime->device->host().ParallelFor(copies.pieces, std::ref(copy), kCopyThreads);
+  return context.model->runtime->device->host().ParallelFor(copies.pieces, std::ref(copy),
+                                                            kCopyThreads);
 }
 
 }  // namespace spirloom::internal

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <span>
 
-#include "runtime/graph/model/model_state.h"
+#include "runtime/graph/model/execution_context.h"
 #include "spirloom/status.h"
 
 namespace spirloom::internal {
@@ -15,7 +15,7 @@ namespace spirloom::internal {
 // waits for submitted parts of an incomplete run.
 class Submission {
  public:
-  explicit Submission(ModelState& state);
+  explicit Submission(ExecutionContext& context);
   Submission(const Submission&) = delete;
   Submission& operator=(const Submission&) = delete;
   ~Submission();
@@ -35,7 +35,7 @@ class Submission {
   // Submits the commands added since the last submission.
   Status Submit(VkSubmitInfo info, VkFence fence);
 
-  ModelState& state_;
+  ExecutionContext& context_;
   std::mutex mutex_;
   size_t ready_ = 0;         // number of copied pieces of the inputs
   bool incomplete_ = false;  // only a part of the run has been submitted
@@ -43,7 +43,7 @@ class Submission {
 
 // Waits for each piece of the last submitted run and copies it to `outputs`, whose number and sizes
 // must be correct.
-Status TakeOutputs(const ModelState& state, std::span<const std::span<std::byte>> outputs);
+Status TakeOutputs(const ExecutionContext& context, std::span<const std::span<std::byte>> outputs);
 
 }  // namespace spirloom::internal
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/graph/model/model_state.h"
+#include "runtime/graph/model/execution_context.h"
 #include "runtime/graph/plan/call_graph.h"
 #include "runtime/graph/plan/call_text.h"
 #include "runtime/graph/plan/compile.h"
@@ -38,8 +38,8 @@ struct TunableCall {
 
 // Returns the total GPU time of the dispatches of the call in the last run; absent if `variant` is
 // not among them.
-Result<std::optional<uint64_t>> TimeOf(const ModelState& state, std::string_view variant) {
-  SPIRLOOM_TRY_ASSIGN(const std::vector<DispatchProfile> profile, ReadProfile(state));
+Result<std::optional<uint64_t>> TimeOf(const ExecutionContext& context, std::string_view variant) {
+  SPIRLOOM_TRY_ASSIGN(const std::vector<DispatchProfile> profile, ReadProfile(context));
   bool found = false;
   uint64_t time = 0;
   for (const DispatchProfile& dispatch : profile) {
@@ -51,16 +51,16 @@ Result<std::optional<uint64_t>> TimeOf(const ModelState& state, std::string_view
 }
 
 // Returns the minimum time of several runs. Inputs are zero, so that indices are in range.
-Result<std::optional<uint64_t>> MinTime(ModelState& state, std::string_view variant) {
-  for (const HostTensor& input : state.current().inputs) {
+Result<std::optional<uint64_t>> MinTime(ExecutionContext& context, std::string_view variant) {
+  for (const HostTensor& input : context.current().inputs) {
     std::fill_n(input.data, input.size, std::byte{0});
   }
   std::optional<uint64_t> min;
   const auto start = std::chrono::steady_clock::now();
   for (int run = 0; run < kMinRuns || std::chrono::steady_clock::now() - start < kMinTime; ++run) {
-    SPIRLOOM_TRY(SubmitRun(state));
-    SPIRLOOM_TRY(FinishRun(state, state.submitted));
-    SPIRLOOM_TRY_ASSIGN(const std::optional<uint64_t> time, TimeOf(state, variant));
+    SPIRLOOM_TRY(SubmitRun(context));
+    SPIRLOOM_TRY(FinishRun(context, context.submitted));
+    SPIRLOOM_TRY_ASSIGN(const std::optional<uint64_t> time, TimeOf(context, variant));
     if (!time) return time;
     min = std::min(min.value_or(*time), *time);
   }
@@ -169,18 +169,20 @@ class KernelTuning {
   // Returns nanoseconds, including the packing of nonconstant operands; absent if the call cannot
   // run alone with this kernel.
   Result<std::optional<uint64_t>> Measure(const PlanNode& node, const KernelChoice& choice) const {
-    const graph::CallGraph call = graph::MakeCallGraph(plan_, node);
+    graph::CallGraph call = graph::MakeCallGraph(plan_, node);
     ModelOptions options;
     options.storage = node.storage;
     options.kernels = {choice.kernel->name};
     options.profile = true;
     options.max_dispatches = limits_.dispatches;
     options.max_device_bytes = limits_.device_bytes;
-    auto state = BuildModel(runtime_, call.graph, options, BestHostAccess(*runtime_));
-    if (state.ok()) return MinTime(**state, choice.variant.name);
-    const StatusCode code = state.status().code();
+    auto context = LoadContext(runtime_, /*source=*/{},
+                               std::make_unique<const graph::Graph>(std::move(call.graph)), options,
+                               DeviceConfig::Of(*runtime_));
+    if (context.ok()) return MinTime(**context, choice.variant.name);
+    const StatusCode code = context.status().code();
     if (code == StatusCode::kOutOfMemory || code == StatusCode::kUnsupported) return {std::nullopt};
-    return std::move(state).status();
+    return std::move(context).status();
   }
 
   const std::shared_ptr<RuntimeState> runtime_;

@@ -21,7 +21,7 @@ struct Tuner {
 // the tuning store of the runtime lacks (ModelOptions::retune: all), and adds the fastest kernels
 // to the store. The symbols of `graph` must have values. Skips calls whose kernel `options` names,
 // and kernels that exceed the device memory. Fails with kUnsupported if the device has no
-// timestamps, with kDeviceLost, and as graph::Lower() does.
+// timestamps, with kDeviceLost, and as graph::Compile() does.
 Status TuneKernels(const std::shared_ptr<RuntimeState>& runtime, const graph::Graph& graph,
                    const ModelOptions& options);
 

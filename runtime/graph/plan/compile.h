@@ -35,7 +35,6 @@ struct CompileOptions {
 // A pass of Compile().
 struct PassInfo {
   std::string_view name;                    // e.g. "elide-concats"
-  std::string_view description;             // one sentence
   std::span<const std::string_view> after;  // passes that must precede it
 };
 

@@ -1,5 +1,5 @@
-// The lowered graph: nodes with their kernels, tensors with their storages. Built by Lower()
-// (lowering.h); read-only afterwards.
+// The compiled graph: nodes with their kernels, tensors with their storages. Built by Compile()
+// (compile.h); read-only afterwards.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_PLAN_PLAN_H_
 #define SPIRLOOM_RUNTIME_GRAPH_PLAN_PLAN_H_
 

@@ -9,6 +9,7 @@ Result<std::vector<SharedPipeline>> PipelinePool::Get(const vulkan::Device& devi
                                                       vulkan::LayoutCache& layouts,
                                                       VkPipelineCache cache,
                                                       std::span<const vulkan::PipelineDesc> descs) {
+  const std::scoped_lock lock(mutex_);
   std::vector<SharedPipeline> pipelines(descs.size());
   std::vector<vulkan::PipelineDesc> missing;
   for (size_t i = 0; i < descs.size(); ++i) {

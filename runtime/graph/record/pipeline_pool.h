@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace spirloom::graph {
 using SharedPipeline = std::shared_ptr<const vulkan::ComputePipeline>;
 
 // Finds existing pipelines. Holds weak references: a pipeline is destroyed with its last user.
+// Thread-safe.
 class PipelinePool {
  public:
   // Returns the pipelines of `descs`, in order. Missing ones are created in parallel.
@@ -26,6 +28,7 @@ class PipelinePool {
   size_t size() const { return pipelines_.size(); }
 
  private:
+  std::mutex mutex_;
   std::map<PipelineKey, std::weak_ptr<const vulkan::ComputePipeline>> pipelines_;
 };
 

@@ -19,6 +19,8 @@
 // - method: one of several functions in a graph file over the same constants and states, e.g.
 //   "prefill" and "decode".
 // - state: a tensor that persists between runs, e.g. a KV cache.
+// - context: what one run uses besides the weights. A Model is a context; CreateContext() adds
+// more.
 // - symbol: a dynamic dimension of the inputs, e.g. "batch", with a minimum and a maximum.
 #ifndef SPIRLOOM_MODEL_H_
 #define SPIRLOOM_MODEL_H_
@@ -56,8 +58,6 @@ struct TunedCall {
   uint64_t ns = 0;             // time of the selected kernel
 };
 
-class Model;
-
 struct ModelOptions {
   // Storage of tensors for which the graph file specifies none. kAuto selects buffers. `tune`
   // selects kernels and does not change storages.
@@ -93,11 +93,15 @@ struct ModelOptions {
   bool allow_exceeding_max = false;
   // The method of the file to load. Empty: the first one.
   std::string method = {};
-  // A model of the same file and runtime, or null. The new model shares its device objects: weights
-  // (also packed ones), pipelines, activation memory, and states of the same name unless the next
-  // member is true. Both then count as one model for thread safety. It need not outlive Load().
-  const Model* share_with = nullptr;
-  bool separate_states = false;
+};
+
+struct ContextOptions {
+  // The method of the file. Empty: that of the model.
+  std::string method = {};
+  // Shares the states of the same name and type, and the activation memory, with the model: their
+  // runs are executed in order, and both count as one model for thread safety. Otherwise the
+  // context has its own states, with their initial values.
+  bool share_states = false;
 };
 
 // For ModelOptions::tune. Only programs that call this function link the autotuner.
@@ -135,11 +139,11 @@ struct LoadStats {
   size_t barriers = 0;          // per run
   size_t layout_copies = 0;     // inserted dispatches that convert between storages
   size_t aliased_views = 0;     // nodes that became aliases
-  uint64_t constant_bytes = 0;  // constants on the device, after packing
+  uint64_t constant_bytes = 0;  // constants on the device, after packing, without shared ones
   uint64_t planned_bytes = 0;   // activation memory after planning
   uint64_t naive_bytes = 0;     // activation memory without reuse
   uint64_t live_bytes = 0;      // maximum of simultaneously live activations: no plan takes less
-  uint64_t state_bytes = 0;     // states
+  uint64_t state_bytes = 0;     // states, without shared ones
 };
 
 // One recorded dispatch.
@@ -154,12 +158,14 @@ struct DispatchProfile {
 };
 
 namespace internal {
-struct ModelState;
+struct ExecutionContext;
 }
 
-// Owns the device memory, pipelines and recorded commands of one method of a graph file; they are
-// destroyed with the Model and its PendingRuns. Thread safety: one call at a time per Model;
-// different Models are independent (docs/explanation/threading.md).
+// An execution context of one method of a graph file on a device: owns its states, activations,
+// inputs, outputs and recorded commands, and shares the weights, pipelines and plans with the other
+// contexts that CreateContext() returned. They are destroyed with the last Model and PendingRun
+// that uses them. Thread safety: one call at a time per Model; different Models are independent,
+// also those of one file (docs/explanation/threading.md).
 class SPIRLOOM_API Model {
  public:
   // Loads the graph file at `path`. Fails with kInvalidFile for a malformed file, kNotFound if the
@@ -167,17 +173,19 @@ class SPIRLOOM_API Model {
   // dtype and storage), kUnsupported if the device lacks a feature, kOutOfMemory, kPermission if
   // the file is not readable.
   //
-  // A model with symbols reads constants from the mapped file in later Resize() calls, so do not
-  // modify or truncate the file while the model exists (that would raise SIGBUS or change weights
-  // silently). To replace a file, write another one and rename() it, as spirloom import does.
+  // A model with symbols or several methods reads constants from the mapped file in later calls of
+  // Resize() and CreateContext(), so do not modify or truncate the file while the model exists
+  // (that would raise SIGBUS or change weights silently). To replace a file, write another one and
+  // rename() it, as spirloom import does.
   static Result<Model> Load(const Runtime& runtime, const std::string& path,
                             const ModelOptions& options = {});
-  // Loads a graph file from memory, which may be freed afterwards: a model with symbols copies it,
-  // for later Resize() calls. Fails for a graph with external constants.
+  // Loads a graph file from memory, which may be freed afterwards: a model with symbols or several
+  // methods copies it, for later calls of Resize() and CreateContext(). Fails for a graph with
+  // external constants.
   static Result<Model> LoadFromMemory(const Runtime& runtime, std::span<const std::byte> file,
                                       const ModelOptions& options = {});
   // Loads without a copy. Takes ownership of `file`; frees it on failure, and at the end of loading
-  // if the model has no symbols.
+  // if the model has no symbols and one method.
   static Result<Model> LoadFromMemory(const Runtime& runtime, std::vector<std::byte>&& file,
                                       const ModelOptions& options = {});
   // Loads without a copy from memory of the application, e.g. a mapped asset. `owner` is released
@@ -185,6 +193,12 @@ class SPIRLOOM_API Model {
   static Result<Model> LoadFromMemory(const Runtime& runtime, std::shared_ptr<const void> owner,
                                       std::span<const std::byte> file,
                                       const ModelOptions& options = {});
+
+  // Returns another context, which runs independently: N contexts are N runs in flight over one
+  // copy of the weights. It starts with the maximum shapes, and has the options of this model.
+  // Fails with kNotFound if the method does not exist, and like Load(). May be called on any
+  // thread, also during runs, unless it shares states.
+  Result<Model> CreateContext(const ContextOptions& options = {}) const;
 
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
@@ -234,8 +248,8 @@ class SPIRLOOM_API Model {
   // Runs the model once on InputBytes() and waits.
   Status Run();
 
-  // Starts a run and returns; copies `inputs` first, or reads InputBytes(). A model has at most one
-  // run in flight: fails with kBusy until the previous run has been waited for.
+  // Starts a run and returns; copies `inputs` first, or reads InputBytes(). A context has at most
+  // one run in flight: fails with kBusy until the previous run has been waited for.
   [[nodiscard]] Result<PendingRun> Submit();
   [[nodiscard]] Result<PendingRun> Submit(std::span<const std::span<const std::byte>> inputs);
 
@@ -288,9 +302,8 @@ class SPIRLOOM_API Model {
   Result<uint64_t> GpuTime() const;
 
  private:
-  explicit Model(std::shared_ptr<internal::ModelState> state);
-  static const internal::ModelState* SharedWith(const ModelOptions& options);
-  std::shared_ptr<internal::ModelState> state_;
+  explicit Model(std::shared_ptr<internal::ExecutionContext> context);
+  std::shared_ptr<internal::ExecutionContext> context_;
 };
 
 }  // namespace spirloom

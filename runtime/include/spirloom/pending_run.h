@@ -18,7 +18,7 @@
 namespace spirloom {
 
 namespace internal {
-struct ModelState;
+struct ExecutionContext;
 }
 
 // A submitted run. It keeps the model's memory alive and shares the thread safety of its Model. The
@@ -44,8 +44,8 @@ class SPIRLOOM_API PendingRun {
 
  private:
   friend class Model;
-  PendingRun(std::shared_ptr<internal::ModelState> state, uint64_t run);
-  std::shared_ptr<internal::ModelState> state_;  // null after a move
+  PendingRun(std::shared_ptr<internal::ExecutionContext> context, uint64_t run);
+  std::shared_ptr<internal::ExecutionContext> context_;  // null after a move
   uint64_t run_ = 0;
 };
 

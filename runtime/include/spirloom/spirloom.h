@@ -457,11 +457,6 @@ typedef struct spirloom_model_options {
   uint64_t max_device_bytes;
   // The method of the file to load. NULL or "": the first one.
   const char* method;
-  // NULL, or a model of the same file and runtime. The new model shares its device objects: weights
-  // (also packed ones), pipelines, activation memory, and states of the same name unless the next
-  // member is not 0. Both then count as one model for thread safety. It may be destroyed first.
-  const spirloom_model* share_with;
-  uint64_t separate_states;
   // If not 0, records two GPU timestamps per run, before the first and after the last dispatch, for
   // spirloom_model_gpu_time(). `profile` implies it.
   uint64_t time_runs;
@@ -475,21 +470,45 @@ typedef struct spirloom_model_options {
 // Loads the graph file at `path`. `options` may be NULL. Fails with SPIRLOOM_INVALID_FILE for a
 // malformed file, SPIRLOOM_NOT_FOUND if the file does not exist or the libraries lack operators
 // (the message lists every missing operator, dtype and storage), SPIRLOOM_UNSUPPORTED if the device
-// lacks a feature, SPIRLOOM_OUT_OF_MEMORY. A model with symbols reads the mapped file in later
-// resizes: do not modify or truncate it while the model exists; replace it by rename().
+// lacks a feature, SPIRLOOM_OUT_OF_MEMORY. A model with symbols or several methods reads the mapped
+// file in later resizes and contexts: do not modify or truncate it while the model exists; replace
+// it by rename().
 SPIRLOOM_C_API spirloom_status spirloom_model_load(const spirloom_runtime* runtime,
                                                    const char* path,
                                                    const spirloom_model_options* options,
                                                    spirloom_model** model, spirloom_error** error);
 // Loads a graph file from `size` bytes in memory, which may be freed afterwards: a model with
-// symbols copies it, for later resizes. Fails for a graph with external constants.
+// symbols or several methods copies it, for later resizes and contexts. Fails for a graph with
+// external constants.
 SPIRLOOM_C_API spirloom_status spirloom_model_load_from_memory(
     const spirloom_runtime* runtime, const void* file, size_t size,
     const spirloom_model_options* options, spirloom_model** model, spirloom_error** error);
-// Loads without a copy: `file` must stay valid and unchanged until the model is destroyed.
+// Loads without a copy: `file` must stay valid and unchanged until the model and its contexts are
+// destroyed.
 SPIRLOOM_C_API spirloom_status spirloom_model_load_from_borrowed_memory(
     const spirloom_runtime* runtime, const void* file, size_t size,
     const spirloom_model_options* options, spirloom_model** model, spirloom_error** error);
+
+typedef struct spirloom_context_options {
+  size_t struct_size;
+  // The method of the file. NULL or "": that of the model.
+  const char* method;
+  // If not 0, shares the states of the same name and type, and the activation memory, with the
+  // model: their runs are executed in order, and both count as one model for thread safety.
+  // Otherwise the context has its own states, with their initial values.
+  uint64_t share_states;
+} spirloom_context_options;
+
+// Creates another execution context of a model: a spirloom_model over the same weights, pipelines
+// and plans, which runs independently. N contexts are N runs in flight. It starts with the maximum
+// shapes and has the options of `model`, which may be destroyed first. `options` may be NULL. Fails
+// with SPIRLOOM_NOT_FOUND if the method does not exist, and like spirloom_model_load(). May be
+// called on any thread, also during runs, unless it shares states.
+SPIRLOOM_C_API spirloom_status spirloom_context_create(const spirloom_model* model,
+                                                       const spirloom_context_options* options,
+                                                       spirloom_model** context,
+                                                       spirloom_error** error);
+
 // The names of the methods of the model's file, "" if `i` is out of range, and the method of the
 // model. The only method of a file may have the name "". Names are valid as long as the model.
 SPIRLOOM_C_API size_t spirloom_model_method_count(const spirloom_model* model);

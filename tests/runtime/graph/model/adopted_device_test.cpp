@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "runtime/graph/file/graph_loader.h"
 #include "runtime/graph/model/external.h"
 #include "runtime/vulkan/features.h"
 #include "spirloom/vulkan.h"
@@ -186,9 +185,7 @@ TEST_F(AdoptedDeviceTest, CombinesBoundAndStagedTensors) {
   Result<Runtime> runtime = MakeRuntime(app().Adoptable());
   ASSERT_TRUE(runtime.ok());
   const std::vector<std::byte> file = SmallGraph().Write();
-  auto graph = graph::ParseGraph(file);
-  ASSERT_TRUE(graph.ok());
-  auto state = internal::BuildModel(runtime->state(), *graph, {}, internal::HostAccess::kStaged);
+  auto state = LoadContext(*runtime, file, internal::HostAccess::kStaged);
   ASSERT_TRUE(state.ok()) << state.status().message();
   const HostBuffer input = app().MakeBuffer(24);
   std::fill_n(input.floats(), 6, 5.0f);
@@ -211,10 +208,7 @@ TEST_F(AdoptedDeviceTest, CombinesBoundTensorsAndPieces) {
   const uint32_t z = AddInput(file, "z", {100});
   file.outputs = {AddNode(file, "aten.add.Tensor", AddArgs(x, z), {100}), x};
   const std::vector<std::byte> bytes = file.Write();
-  auto graph = graph::ParseGraph(bytes);
-  ASSERT_TRUE(graph.ok());
-  const internal::HostAccess access{.direct = false, .piece_bytes = 64};
-  auto state = internal::BuildModel(runtime->state(), *graph, {}, access);
+  auto state = LoadContext(*runtime, bytes, {.direct = false, .piece_bytes = 64});
   ASSERT_TRUE(state.ok()) << state.status().message();
   const HostBuffer input = app().MakeBuffer(400);
   const Floats fives(100, 5), ones(100, 1);

@@ -1,4 +1,4 @@
-// Methods of one file, and copies of a model, which share the weights.
+// Methods of one file, and contexts of a model, which share the weights.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,13 +52,14 @@ FileGraph TwoMethods() {
 
 class MethodsTest : public ModelTest {
  protected:
-  static Result<Model> LoadMethod(const FileGraph& file, const std::string& method = "",
-                                  const Model* share_with = nullptr, bool separate_states = false) {
+  static Result<Model> LoadMethod(const FileGraph& file, const std::string& method = "") {
     ModelOptions options;
     options.method = method;
-    options.share_with = share_with;
-    options.separate_states = separate_states;
     return Model::LoadFromMemory(*runtime_, file.Write(), options);
+  }
+  // Another method of the file, which shares the states.
+  static Result<Model> Sharing(const Model& model, const std::string& method) {
+    return model.CreateContext({.method = method, .share_states = true});
   }
   // The first element of y.
   static float First(Model& model, float x) {
@@ -73,7 +74,7 @@ TEST_F(MethodsTest, ShareWeightsAndStates) {
   EXPECT_THAT(many.methods(), ElementsAre("many", "one"));
   EXPECT_EQ(many.method(), "many");
   const uint64_t pipelines = Counters().pipelines;
-  Model one = ValueOf(LoadMethod(file, "one", &many));
+  Model one = ValueOf(Sharing(many, "one"));
   EXPECT_EQ(one.method(), "one");
   EXPECT_EQ(one.stats().state_bytes, 0u);  // shared with `many`
   EXPECT_LE(one.stats().constant_bytes, many.stats().constant_bytes);
@@ -82,7 +83,7 @@ TEST_F(MethodsTest, ShareWeightsAndStates) {
   EXPECT_EQ(First(many, 0), 6);
   ASSERT_TRUE(one.ResetStates().ok());
   EXPECT_EQ(First(many, 1), 4);
-  Model again = ValueOf(LoadMethod(file, "one", &many));
+  Model again = ValueOf(Sharing(many, "one"));
   EXPECT_EQ(again.stats().constant_bytes, 0u);
   EXPECT_LE(Counters().pipelines - pipelines, one.stats().pipelines);
   EXPECT_EQ(First(again, 1), 6);
@@ -93,23 +94,23 @@ TEST_F(MethodsTest, OutliveTheModelTheyShareWith) {
   Result<Model> one = Status(StatusCode::kInternal, "none");
   {
     Model many = ValueOf(LoadMethod(file));
-    one = LoadMethod(file, "one", &many);
+    one = Sharing(many, "one");
     ASSERT_TRUE(one.ok()) << one.status().message();
     EXPECT_EQ(First(many, 1), 4);
   }
   EXPECT_EQ(First(*one, 1), 6);
 }
 
-TEST_F(MethodsTest, CopiesHaveSeparateStates) {
+TEST_F(MethodsTest, ContextsHaveSeparateStates) {
   const FileGraph file = TwoMethods();
   Model first = ValueOf(LoadMethod(file));
   EXPECT_EQ(First(first, 1), 4);
-  Model second = ValueOf(LoadMethod(file, "", &first, true));
+  Model second = ValueOf(first.CreateContext());
   EXPECT_EQ(second.stats().constant_bytes, 0u);
   EXPECT_GT(second.stats().state_bytes, 0u);
   EXPECT_EQ(First(second, 0), 0);
   EXPECT_EQ(First(first, 1), 8);
-  Model one = ValueOf(LoadMethod(file, "one", &second));
+  Model one = ValueOf(Sharing(second, "one"));
   EXPECT_EQ(First(one, 1), 2);
   EXPECT_EQ(First(second, 0), 2);
 }
@@ -117,7 +118,7 @@ TEST_F(MethodsTest, CopiesHaveSeparateStates) {
 TEST_F(MethodsTest, RunsOfBothAreExecutedInOrder) {
   const FileGraph file = TwoMethods();
   Model many = ValueOf(LoadMethod(file));
-  Model one = ValueOf(LoadMethod(file, "one", &many));
+  Model one = ValueOf(Sharing(many, "one"));
   const Floats x(2 * kWidth, 1);
   const std::vector<std::span<const std::byte>> two_rows{std::as_bytes(std::span(x))};
   const std::vector<std::span<const std::byte>> one_row{two_rows[0].first(4 * kWidth)};
@@ -134,20 +135,14 @@ TEST_F(MethodsTest, RunsOfBothAreExecutedInOrder) {
   EXPECT_EQ(total[0], 18);
 }
 
-TEST_F(MethodsTest, RejectsSharingWithAnotherFile) {
-  const FileGraph file = TwoMethods();
-  Model many = ValueOf(LoadMethod(file));
-  FileGraph other = TwoMethods();
-  (*other.constants_digest)[0] = 7;
-  EXPECT_THAT(LoadMethod(other, "", &many).status().message(),
-              HasSubstr("Load both models from the same file in the same runtime."));
-  other = TwoMethods();
-  other.constant_section[0] = std::byte{1};  // other constants with an equal digest
-  EXPECT_THAT(LoadMethod(other, "", &many).status().message(),
-              HasSubstr("Load both models from the same file in the same runtime."));
-  other = TwoMethods();
-  other.constants_digest.reset();
-  EXPECT_EQ(LoadMethod(other, "", &many).status().code(), StatusCode::kInvalidArgument);
+TEST_F(MethodsTest, UnknownMethodsAreListed) {
+  const Model many = ValueOf(LoadMethod(TwoMethods()));
+  const Status status = many.CreateContext({.method = "two"}).status();
+  EXPECT_EQ(status.code(), StatusCode::kNotFound);
+  EXPECT_EQ(status.message(), "The file has no method 'two'. Methods: 'many', 'one'.");
+  const Model relu = ValueOf(Load(SmallGraph()));
+  EXPECT_EQ(relu.CreateContext({.method = "two"}).status().message(),
+            "The file has no method 'two'. Methods: ''.");
 }
 
 TEST_F(MethodsTest, StatesOfAnotherTypeAreSeparate) {
@@ -155,7 +150,7 @@ TEST_F(MethodsTest, StatesOfAnotherTypeAreSeparate) {
   file.methods[0].tensors[2].shape = {kWidth};
   file.methods[0].states[0].update = file.methods[0].states[0].tensor;
   Model many = ValueOf(LoadMethod(file));
-  Model one = ValueOf(LoadMethod(file, "one", &many));
+  Model one = ValueOf(Sharing(many, "one"));
   EXPECT_GT(one.stats().state_bytes, 0u);
 }
 

@@ -7,7 +7,6 @@
 #include <memory>
 #include <utility>
 
-#include "runtime/graph/file/graph_loader.h"
 #include "runtime/graph/model/states.h"
 #include "tests/support/model_fixture.h"
 #include "tests/value_of.h"
@@ -17,7 +16,7 @@ namespace {
 
 using graph::FileGraph;
 using graph::TensorArg;
-using internal::ModelState;
+using internal::ExecutionContext;
 
 // Much smaller than the tensors.
 constexpr internal::HostAccess kPieces{.direct = false, .piece_bytes = 64};
@@ -38,14 +37,10 @@ class PiecewiseModel {
  public:
   PiecewiseModel(const Runtime& runtime, const FileGraph& file,
                  internal::HostAccess access = kPieces, const ModelOptions& options = {})
-      : file_(file.Write()),
-        graph_(std::make_shared<const graph::Graph>(ValueOf(graph::ParseGraph(file_)))),
-        state_(ValueOf(internal::BuildModel(runtime.state(), *graph_, options, access))) {
-    if (!graph_->symbols.empty()) state_->graph = graph_;
-  }
+      : file_(file.Write()), context_(ValueOf(LoadContext(runtime, file_, access, options))) {}
 
-  ModelState& state() { return *state_; }
-  const internal::Recording& current() const { return state_->current(); }
+  ExecutionContext& context() { return *context_; }
+  const internal::RecordedGraph& current() const { return context_->current(); }
   const std::vector<std::byte>& input(size_t i) const { return inputs_[i]; }
   const std::vector<std::byte>& output(size_t i) const { return outputs_[i]; }
 
@@ -53,19 +48,19 @@ class PiecewiseModel {
   Status Submit(uint32_t seed) {
     inputs_.clear();
     for (size_t i = 0; i < current().inputs.size(); ++i) {
-      const size_t size = state_->InputBinding(i) == nullptr ? current().inputs[i].size : 0;
+      const size_t size = context_->InputBinding(i) == nullptr ? current().inputs[i].size : 0;
       inputs_.push_back(Bytes(size, seed + static_cast<uint32_t>(i)));
     }
     const std::vector<std::span<const std::byte>> spans(inputs_.begin(), inputs_.end());
-    return internal::SubmitRun(*state_, spans);
+    return internal::SubmitRun(*context_, spans);
   }
   Status Finish() {
     outputs_.clear();
     for (size_t i = 0; i < current().outputs.size(); ++i) {
-      outputs_.emplace_back(state_->OutputBinding(i) == nullptr ? current().outputs[i].size : 0);
+      outputs_.emplace_back(context_->OutputBinding(i) == nullptr ? current().outputs[i].size : 0);
     }
     const std::vector<std::span<std::byte>> spans(outputs_.begin(), outputs_.end());
-    return internal::FinishRun(*state_, state_->submitted, spans);
+    return internal::FinishRun(*context_, context_->submitted, spans);
   }
   Status Run(uint32_t seed) {
     SPIRLOOM_TRY(Submit(seed));
@@ -74,8 +69,7 @@ class PiecewiseModel {
 
  private:
   std::vector<std::byte> file_;
-  std::shared_ptr<const graph::Graph> graph_;
-  std::unique_ptr<ModelState> state_;
+  std::shared_ptr<ExecutionContext> context_;
   std::vector<std::vector<std::byte>> inputs_, outputs_;
 };
 
@@ -146,7 +140,7 @@ TEST_F(ModelTest, EachPieceIsOneSubmission) {
   for (uint32_t run = 0; run < 10; ++run) ASSERT_TRUE(model.Run(run).ok());
   EXPECT_EQ(Counters().submits, submits + 10 * (in - 1 + out));
   // With inputs in the staging buffer: one submission, and one per piece of the outputs.
-  ASSERT_TRUE(internal::SubmitRun(model.state()).ok());
+  ASSERT_TRUE(internal::SubmitRun(model.context()).ok());
   ASSERT_TRUE(model.Finish().ok());
   EXPECT_EQ(Counters().submits, submits + 10 * (in - 1 + out) + out);
   ExpectMirrored(model, 8);
@@ -158,7 +152,7 @@ TEST_F(ModelTest, PiecesCanBeReadRepeatedly) {
   PiecewiseModel model(*runtime_, Mirror());
   ASSERT_TRUE(model.Submit(5).ok());
   EXPECT_EQ(model.Submit(5).code(), StatusCode::kBusy);
-  ASSERT_TRUE(internal::FinishRun(model.state(), 1).ok());
+  ASSERT_TRUE(internal::FinishRun(model.context(), 1).ok());
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(model.Finish().ok());
     ExpectMirrored(model, 8);
@@ -176,7 +170,7 @@ TEST_F(ModelTest, PiecesOfDynamicSizes) {
   uint32_t seed = 0;
   for (const int64_t batch : {40, 1, 39, 2, 40, 17, 1}) {
     const std::vector<Shape> shapes{{batch, 7}};
-    ASSERT_TRUE(internal::ResizeModel(model.state(), shapes).ok());
+    ASSERT_TRUE(internal::ResizeContext(model.context(), shapes).ok());
     EXPECT_EQ(model.current().copies_out.pieces > 1, batch > 2);
     ASSERT_TRUE(model.Run(++seed).ok());
     EXPECT_EQ(model.output(0), model.input(0));
@@ -200,7 +194,7 @@ TEST_F(ModelTest, PiecesWithStates) {
     last = model.input(0);
   }
   std::vector<std::byte> read(last.size());
-  ASSERT_TRUE(internal::ReadState(model.state(), 0, read).ok());
+  ASSERT_TRUE(internal::ReadState(model.context(), 0, read).ok());
   EXPECT_EQ(read, last);
 }
 

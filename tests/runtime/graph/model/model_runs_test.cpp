@@ -80,8 +80,8 @@ TEST_F(ModelTest, SubmittedRunsCanBeWaitedFor) {
   Result<PendingRun> run = model->Submit(inputs);
   ASSERT_TRUE(run.ok());
   EXPECT_EQ(model->Submit().status().message(),
-            "Run 1 of the model is in flight. Wait for it, or load the model twice for concurrent "
-            "runs.");
+            "Run 1 of the model is in flight. Wait for it, or create a context for each concurrent "
+            "run.");
   EXPECT_EQ(model->Run().code(), StatusCode::kBusy);
   EXPECT_EQ(model->Profile().status().code(), StatusCode::kBusy);
   EXPECT_EQ(model->GpuTime().status().code(), StatusCode::kBusy);

@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "runtime/graph/file/graph_loader.h"
 #include "runtime/graph/model/states.h"
 #include "tests/support/model_fixture.h"
 #include "tests/value_of.h"
@@ -238,10 +237,8 @@ TEST_F(ModelTest, PartsOfStates) {
 TEST_F(ModelTest, StatesInUnmappedMemory) {
   for (const auto& file : {Accumulator(), Recurrent()}) {
     const std::vector<std::byte> bytes = file.Write();
-    const graph::Graph graph = ValueOf(graph::ParseGraph(bytes));
-    auto state =
-        ValueOf(internal::BuildModel(runtime_->state(), graph, {}, internal::HostAccess::kStaged));
-    Floats start(state->current().state_infos[0].size / 4), values(start.size());
+    const auto state = ValueOf(LoadContext(*runtime_, bytes, internal::HostAccess::kStaged));
+    Floats start(state->compiled().state_infos[0].size / 4), values(start.size());
     const auto read = [&](Floats& target) {
       return internal::ReadState(*state, 0, std::as_writable_bytes(std::span(target)));
     };

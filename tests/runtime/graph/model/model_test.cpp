@@ -6,7 +6,6 @@
 #include <fstream>
 #include <random>
 
-#include "runtime/graph/file/graph_loader.h"
 #include "tests/support/model_fixture.h"
 
 namespace spirloom {
@@ -169,13 +168,10 @@ TEST_F(ModelTest, StagedInputsOutputsAndConstantsAreCorrect) {
   const uint32_t y = AddNode(file, "aten.add.Tensor", AddArgs(x, w), {3});
   file.outputs = {AddNode(file, "aten.relu", {TensorArg(z)}, {2, 5}), y, w, x};
   const std::vector<std::byte> bytes = file.Write();
-  Result<graph::Graph> graph = graph::ParseGraph(bytes);
-  ASSERT_TRUE(graph.ok());
   for (Storage storage : kStorages) {
     ModelOptions options;
     options.storage = storage;
-    auto state =
-        internal::BuildModel(runtime_->state(), *graph, options, internal::HostAccess::kStaged);
+    auto state = LoadContext(*runtime_, bytes, internal::HostAccess::kStaged, options);
     ASSERT_TRUE(state.ok()) << state.status().message();
     for (float run : {0.0f, 1.0f}) {
       const Floats xs{run + 1, 2, 3};

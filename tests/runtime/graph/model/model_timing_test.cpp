@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 
-#include "runtime/graph/file/graph_loader.h"
 #include "tests/support/model_fixture.h"
 #include "tests/value_of.h"
 
@@ -112,11 +111,9 @@ TEST_F(ModelTimesTest, CopiesOfInputsAreNotIncluded) {
   const uint32_t x = AddInput(file, "x", {kCount});
   file.outputs = {AddNode(file, "aten.relu", {TensorArg(x)}, {kCount})};
   const std::vector<std::byte> bytes = file.Write();
-  const graph::Graph graph = ValueOf(graph::ParseGraph(bytes));
   ModelOptions options;
   options.profile = true;
-  const auto state = ValueOf(
-      internal::BuildModel(runtime_->state(), graph, options, internal::HostAccess::kStaged));
+  const auto state = ValueOf(LoadContext(*runtime_, bytes, internal::HostAccess::kStaged, options));
   const Floats x_values(kCount, 1);
   Floats y_values(kCount);
   const std::vector<std::span<const std::byte>> inputs{std::as_bytes(std::span(x_values))};

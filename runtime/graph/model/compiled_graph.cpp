@@ -1,0 +1,177 @@
+#include "runtime/graph/model/compiled_graph.h"
+
+#include <algorithm>
+#include <cassert>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "runtime/base/error.h"
+#include "runtime/graph/file/specialize.h"
+#include "runtime/graph/model/loaded_model.h"
+#include "runtime/graph/model/tuner.h"
+#include "runtime/graph/plan/compile.h"
+
+namespace spirloom::internal {
+namespace {
+
+using graph::Dispatch;
+using graph::Plan;
+using graph::PlanTensor;
+
+// Returns the TensorInfos of graph tensors, with the shapes of the plan.
+std::vector<TensorInfo> InfosOf(const graph::Graph& graph, const std::vector<uint32_t>& tensors,
+                                const Plan& plan, const std::vector<uint32_t>& planned) {
+  std::vector<TensorInfo> infos;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const graph::Tensor& tensor = graph.tensors[tensors[i]];
+    const PlanTensor& found = plan.tensors[planned[i]];
+    infos.push_back({tensor.name, tensor.dtype,
+                     Shape(found.desc.shape.begin(), found.desc.shape.end()),
+                     static_cast<size_t>(found.size), tensor.min, tensor.max,
+                     graph::DescribeDims(graph, tensor)});
+  }
+  return infos;
+}
+
+// Builds a CompiledGraph in steps; each step uses the results of earlier ones.
+class GraphCompiler {
+ public:
+  GraphCompiler(LoadedModel& model, const ModelOptions& options, const graph::Graph& graph)
+      : model_(model), options_(options), graph_(graph) {}
+
+  Result<Compilation> Run(std::vector<int64_t> sizes) {
+    compiled_->sizes = std::move(sizes);
+    SPIRLOOM_TRY(CompilePlan());
+    SPIRLOOM_TRY_ASSIGN(list_, graph::BuildDispatches(compiled_->plan, model_.config.traits));
+    for (const Dispatch& dispatch : list_.dispatches) {
+      if (!compiled_->plan.nodes[dispatch.node].is_constant) {
+        compiled_->dispatches.push_back(dispatch);
+      }
+    }
+    SPIRLOOM_TRY(CreatePipelines());
+    SPIRLOOM_TRY(PrepareWeights());
+    ReleaseUnusedPipelines();
+    FindLifetimes();
+    Describe();
+    result_.graph = std::move(compiled_);
+    return std::move(result_);
+  }
+
+ private:
+  Status CompilePlan() {
+    RuntimeState& runtime = *model_.runtime;
+    if (const Tuner* tuner = options_.tune; tuner != nullptr) {
+      SPIRLOOM_TRY(tuner->tune(model_.runtime, graph_, options_));
+    }
+    const graph::CompileOptions compile{.storage = options_.storage,
+                                        .kernels = options_.kernels,
+                                        .tuned = runtime.tuning->kernels(),
+                                        .max_dispatches = model_.limits.dispatches};
+    SPIRLOOM_TRY_ASSIGN(compiled_->plan,
+                        graph::Compile(graph_, runtime.index, model_.config.traits, compile));
+    const Plan& plan = compiled_->plan;
+    if (plan.fallbacks > 0) {
+      runtime.device->host().Log(
+          LogLevel::kInfo,
+          {"Nodes in another storage than requested, which has no kernel or is too small: ",
+           plan.fallbacks, ". First: ", plan.first_fallback, "."});
+    }
+    return Status();
+  }
+
+  Status CreatePipelines() {
+    const auto start = std::chrono::steady_clock::now();
+    RuntimeState& runtime = *model_.runtime;
+    const vulkan::Device& device = *runtime.device;
+    const uint64_t created_before = device.counters().pipelines;
+    SPIRLOOM_TRY_ASSIGN(compiled_->pipelines,
+                        model_.pipelines.Get(device, *runtime.layouts,
+                                             runtime.pipeline_cache->handle(), list_.pipelines));
+    result_.pipeline_ns = NanosecondsSince(start);
+    compiled_->stats.pipelines = compiled_->pipelines.size();
+    if (device.counters().pipelines != created_before) runtime.SavePipelineCache();
+    return Status();
+  }
+
+  Status PrepareWeights() {
+    SPIRLOOM_TRY_ASSIGN(
+        compiled_->weights,
+        model_.weights->Prepare(graph_, compiled_->plan, list_.dispatches,
+                                [this](uint32_t index) -> const vulkan::ComputePipeline& {
+                                  return compiled_->Pipeline(index);
+                                }));
+    result_.constant_bytes = compiled_->weights.allocated_bytes;
+    return Status();
+  }
+
+  // Releases pipelines used only for constants, unless the graph has dynamic shapes: later shapes
+  // may reuse them.
+  void ReleaseUnusedPipelines() {
+    if (!compiled_->sizes.empty()) return;
+    std::vector<bool> used(compiled_->pipelines.size(), false);
+    for (const Dispatch& dispatch : compiled_->dispatches) {
+      if (dispatch.pipeline != graph::kBufferCopy) used[dispatch.pipeline] = true;
+    }
+    for (size_t i = 0; i < used.size(); ++i) {
+      if (!used[i]) compiled_->pipelines[i] = nullptr;
+    }
+  }
+
+  void FindLifetimes() {
+    const Plan& plan = compiled_->plan;
+    std::vector<graph::TensorLifetime>& lifetimes = compiled_->lifetimes;
+    std::vector<size_t> position(plan.tensors.size(), SIZE_MAX);  // in `lifetimes`, by tensor
+    for (size_t step = 0; step < compiled_->dispatches.size(); ++step) {
+      for (uint32_t tensor : compiled_->dispatches[step].tensors) {
+        if (tensor == graph::kNoTensor) continue;
+        const uint32_t root = plan.Root(tensor);
+        if (!plan.tensors[root].is_temporary()) continue;
+        const auto now = static_cast<uint32_t>(step);
+        if (position[root] == SIZE_MAX) {
+          position[root] = lifetimes.size();
+          lifetimes.push_back({root, now, now});
+        }
+        lifetimes[position[root]].last = now;
+      }
+    }
+  }
+
+  void Describe() {
+    const Plan& plan = compiled_->plan;
+    for (const Dispatch& dispatch : compiled_->dispatches) {
+      const graph::PlanNode& node = plan.nodes[dispatch.node];
+      DispatchProfile profile{};
+      profile.node = node.name;
+      profile.op = node.op == nullptr ? "copy" : node.op->op->name;
+      profile.variant = node.op == nullptr ? "buffer copy" : std::string(node.variant.name);
+      for (size_t i = 0; i < 3; ++i) {
+        profile.grid[i] = dispatch.invocations[i];
+        profile.workgroup[i] = dispatch.workgroup[i];
+      }
+      compiled_->profile.push_back(std::move(profile));
+    }
+    compiled_->stats.dispatches = compiled_->dispatches.size();
+    compiled_->stats.layout_copies = plan.layout_copies;
+    compiled_->stats.aliased_views = plan.aliased_views;
+    compiled_->input_infos = InfosOf(graph_, graph_.inputs, plan, plan.inputs);
+    compiled_->state_infos = InfosOf(graph_, graph_.states, plan, plan.states);
+    compiled_->output_infos = InfosOf(graph_, graph_.outputs, plan, plan.outputs);
+  }
+
+  LoadedModel& model_;
+  const ModelOptions& options_;
+  const graph::Graph& graph_;
+  graph::DispatchList list_;
+  std::shared_ptr<CompiledGraph> compiled_ = std::make_shared<CompiledGraph>();
+  Compilation result_;
+};
+
+}  // namespace
+
+Result<Compilation> CompileGraph(LoadedModel& model, const ModelOptions& options,
+                                 const graph::Graph& graph, std::vector<int64_t> sizes) {
+  return GraphCompiler(model, options, graph).Run(std::move(sizes));
+}
+
+}  // namespace spirloom::internal

@@ -1,0 +1,98 @@
+#include "runtime/graph/model/execution_context.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "runtime/base/error.h"
+
+namespace spirloom::internal {
+namespace {
+
+using vulkan::MemoryUse;
+
+// Checks the shapes of a model without symbols.
+Status CheckFixedShapes(const ExecutionContext& context, std::span<const Shape> shapes) {
+  const std::vector<TensorInfo>& inputs = context.compiled().input_infos;
+  for (size_t i = 0; i < std::max(shapes.size(), inputs.size()); ++i) {
+    if (i < shapes.size() && i < inputs.size() && shapes[i] == inputs[i].shape) continue;
+    const std::string actual = i < shapes.size() ? ToString(shapes[i]) : "none";
+    const std::string expected = i < inputs.size() ? ToString(inputs[i].shape) : "none";
+    return Error(StatusCode::kInvalidArgument,
+                 {"Shape ", i, " is ", actual, "; expected ", expected,
+                  ". The model has no dynamic shapes. Import it with --dim NAME=MIN..MAX."});
+  }
+  return Status();
+}
+
+}  // namespace
+
+ContextMemory::ContextMemory(const vulkan::Device& device,
+                             std::shared_ptr<graph::MemoryBudget> used_budget, bool is_additional)
+    : budget(std::move(used_budget)),
+      additional(is_additional),
+      activations(device, MemoryUse::kDevice, budget) {
+  if (additional) budget->AddContext();
+}
+
+ContextMemory::~ContextMemory() {
+  if (additional) budget->RemoveContext();
+}
+
+ExecutionContext::ExecutionContext(std::shared_ptr<LoadedModel> used_model,
+                                   std::shared_ptr<Method> used_method,
+                                   std::shared_ptr<ContextMemory> used_memory)
+    : model(std::move(used_model)),
+      method(std::move(used_method)),
+      memory(std::move(used_memory)),
+      input_memory(device(), direct() ? MemoryUse::kUpload : MemoryUse::kDevice, model->budget),
+      output_memory(device(), direct() ? MemoryUse::kReadback : MemoryUse::kDevice, model->budget) {
+}
+
+Result<std::shared_ptr<ExecutionContext>> LoadContext(std::shared_ptr<RuntimeState> runtime,
+                                                      const graph::GraphSource& source,
+                                                      std::unique_ptr<const graph::Graph> graph,
+                                                      const ModelOptions& options,
+                                                      const DeviceConfig& config) {
+  SPIRLOOM_TRY_ASSIGN(const std::shared_ptr<LoadedModel> model,
+                      LoadedModel::Create(std::move(runtime), source, *graph, options, config));
+  auto memory = std::make_shared<ContextMemory>(*model->runtime->device, model->budget,
+                                                /*is_additional=*/false);
+  return CreateContext(model, model->AddMethod(std::move(graph)), std::move(memory));
+}
+
+Result<std::shared_ptr<ExecutionContext>> CreateContext(std::shared_ptr<LoadedModel> model,
+                                                        std::shared_ptr<Method> method,
+                                                        std::shared_ptr<ContextMemory> memory) {
+  SPIRLOOM_TRY(model->runtime->device->CheckAlive());
+  if (memory == nullptr) {
+    memory = std::make_shared<ContextMemory>(*model->runtime->device, model->budget,
+                                             /*is_additional=*/true);
+  }
+  auto context =
+      std::make_shared<ExecutionContext>(std::move(model), std::move(method), std::move(memory));
+  SPIRLOOM_TRY_ASSIGN(Compilation compilation, context->method->CompileForMax());
+  SPIRLOOM_TRY(Record(*context, std::move(compilation)));
+  return context;
+}
+
+Status ResizeContext(ExecutionContext& context, std::span<const Shape> shapes) {
+  SPIRLOOM_TRY(CheckIdle(context));
+  if (context.method->symbols().empty()) return CheckFixedShapes(context, shapes);
+  SPIRLOOM_TRY_ASSIGN(const std::vector<int64_t> sizes, context.method->Solve(shapes));
+  std::list<RecordedGraph>& recordings = context.recordings;
+  const auto found = std::ranges::find_if(recordings, [&](const RecordedGraph& recording) {
+    return recording.compiled->sizes == sizes;
+  });
+  if (found != recordings.end()) {
+    recordings.splice(recordings.begin(), recordings, found);
+    return Status();
+  }
+  SPIRLOOM_TRY_ASSIGN(Compilation compilation, context.method->Compile(sizes));
+  SPIRLOOM_TRY(Record(context, std::move(compilation)));
+  const size_t cached = std::max<size_t>(context.model->options.max_cached_shapes, 1);
+  if (recordings.size() > cached) recordings.pop_back();
+  return Status();
+}
+
+}  // namespace spirloom::internal

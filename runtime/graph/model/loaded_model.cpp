@@ -1,0 +1,141 @@
+#include "runtime/graph/model/loaded_model.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/error.h"
+#include "runtime/graph/file/specialize.h"
+#include "runtime/graph/record/traits_of_device.h"
+
+namespace spirloom::internal {
+namespace {
+
+std::vector<SymbolInfo> SymbolsOf(const graph::Graph& graph) {
+  std::vector<SymbolInfo> symbols;
+  for (const graph::Symbol& symbol : graph.symbols) {
+    symbols.push_back({symbol.name, symbol.min, symbol.max});
+  }
+  return symbols;
+}
+
+std::vector<std::vector<std::byte>> InitialStatesOf(const graph::Graph& graph) {
+  std::vector<std::vector<std::byte>> states(graph.states.size());
+  for (size_t i = 0; i < graph.states.size(); ++i) {
+    const int32_t constant = graph.tensors[graph.states[i]].initial;
+    if (constant < 0) continue;
+    const std::span<const std::byte> bytes = graph.constants[static_cast<size_t>(constant)];
+    states[i].assign(bytes.begin(), bytes.end());
+  }
+  return states;
+}
+
+}  // namespace
+
+DeviceConfig DeviceConfig::Of(const RuntimeState& runtime) {
+  return {graph::TraitsOf(*runtime.device),
+          runtime.device->unified_memory() ? HostAccess::kDirect : HostAccess::kStaged};
+}
+
+Method::Method(LoadedModel& model, std::unique_ptr<const graph::Graph> graph)
+    : model_(model),
+      name_(graph->name),
+      symbols_(SymbolsOf(*graph)),
+      initial_states_(InitialStatesOf(*graph)),
+      graph_(std::move(graph)) {}
+
+Result<Compilation> Method::CompileForMax() {
+  const std::scoped_lock lock(mutex_);
+  if (fixed_ != nullptr) return Compilation{fixed_};
+  const std::vector<int64_t> sizes = graph::MaxValues(graph_->symbols);
+  if (auto found = Find(sizes); found != nullptr) return Compilation{std::move(found)};
+  SPIRLOOM_TRY_ASSIGN(Compilation compilation,
+                      CompileGraph(model_, model_.options, *graph_, sizes));
+  compiled_.push_back(compilation.graph);
+  if (symbols_.empty()) {
+    model_.weights->ReleaseUnneeded(*graph_);
+    graph_ = nullptr;
+    fixed_ = compilation.graph;
+  }
+  return compilation;
+}
+
+Result<std::vector<int64_t>> Method::Solve(std::span<const Shape> shapes) const {
+  return graph::SolveSymbols(*graph_, shapes, model_.options.allow_exceeding_max);
+}
+
+Result<Compilation> Method::Compile(const std::vector<int64_t>& sizes) {
+  const std::scoped_lock lock(mutex_);
+  if (auto found = Find(sizes); found != nullptr) return Compilation{std::move(found)};
+  SPIRLOOM_TRY_ASSIGN(const graph::Graph specialized, graph::Specialize(*graph_, sizes));
+  SPIRLOOM_TRY_ASSIGN(Compilation compilation,
+                      CompileGraph(model_, model_.options, specialized, sizes));
+  compiled_.push_back(compilation.graph);
+  return compilation;
+}
+
+std::shared_ptr<const CompiledGraph> Method::Find(const std::vector<int64_t>& sizes) {
+  std::erase_if(compiled_, [](const auto& graph) { return graph.expired(); });
+  for (const auto& graph : compiled_) {
+    auto found = graph.lock();
+    if (found != nullptr && found->sizes == sizes) return found;
+  }
+  return nullptr;
+}
+
+Result<std::shared_ptr<LoadedModel>> LoadedModel::Create(std::shared_ptr<RuntimeState> runtime,
+                                                         const graph::GraphSource& source,
+                                                         const graph::Graph& graph,
+                                                         const ModelOptions& options,
+                                                         const DeviceConfig& config) {
+  const vulkan::Device& device = *runtime->device;
+  SPIRLOOM_TRY(device.CheckAlive());
+  auto model = std::make_shared<LoadedModel>();
+  model->runtime = std::move(runtime);
+  model->options = options;
+  model->config = config;
+  model->limits = LimitsFor(graph, options);
+  model->method_names = graph.methods;
+  model->attachments = graph.attachments;
+  model->budget = std::make_shared<graph::MemoryBudget>(model->limits.device_bytes);
+  SPIRLOOM_TRY_ASSIGN(model->weights, graph::Weights::Create(device, model->budget, source,
+                                                             config.access.direct, config.watch));
+  return model;
+}
+
+std::shared_ptr<Method> LoadedModel::AddMethod(std::unique_ptr<const graph::Graph> graph) {
+  auto method = std::make_shared<Method>(*this, std::move(graph));
+  std::erase_if(methods, [](const auto& other) { return other.expired(); });
+  methods.push_back(method);
+  return method;
+}
+
+Result<std::shared_ptr<Method>> LoadedModel::FindMethod(const std::string& name) {
+  const std::scoped_lock lock(mutex);
+  for (const auto& known : methods) {
+    auto method = known.lock();
+    if (method != nullptr && method->name() == name) return method;
+  }
+  if (std::ranges::find(method_names, name) == method_names.end()) {
+    std::vector<std::string> known;
+    for (const std::string& method : method_names) known.push_back(Quote(method));
+    return Error(StatusCode::kNotFound,
+                 {"The file has no method ", Quote(name), ". Methods: ", Join(known, ", "), "."});
+  }
+  SPIRLOOM_TRY_ASSIGN(std::unique_ptr<const graph::Graph> graph, weights->ParseMethod(name));
+  return AddMethod(std::move(graph));
+}
+
+graph::Limits LimitsFor(const graph::Graph& graph, const ModelOptions& options) {
+  graph::Limits limits = graph::Limits::Of(graph);
+  if (options.max_dispatches > 0) limits.dispatches = options.max_dispatches;
+  if (options.max_device_bytes > 0) limits.device_bytes = options.max_device_bytes;
+  return limits;
+}
+
+uint64_t NanosecondsSince(std::chrono::steady_clock::time_point start) {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start)
+          .count());
+}
+
+}  // namespace spirloom::internal

@@ -1,0 +1,124 @@
+// A graph file that is loaded on a device: what all of its contexts share.
+#ifndef SPIRLOOM_RUNTIME_GRAPH_MODEL_LOADED_MODEL_H_
+#define SPIRLOOM_RUNTIME_GRAPH_MODEL_LOADED_MODEL_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/graph/constants/weights.h"
+#include "runtime/graph/file/graph.h"
+#include "runtime/graph/file/graph_loader.h"
+#include "runtime/graph/memory/memory_budget.h"
+#include "runtime/graph/memory/tensor_store.h"
+#include "runtime/graph/model/compiled_graph.h"
+#include "runtime/graph/plan/device_traits.h"
+#include "runtime/graph/plan/limits.h"
+#include "runtime/graph/record/pipeline_pool.h"
+#include "runtime/session/runtime_state.h"
+#include "spirloom/model.h"
+#include "spirloom/status.h"
+
+namespace spirloom::internal {
+
+// Transfer of inputs and outputs between host and device.
+struct HostAccess {
+  bool direct;           // the host accesses device buffers; else staging buffers
+  uint64_t piece_bytes;  // minimum piece in bytes, a multiple of 64
+
+  static const HostAccess kDirect;
+  // Pieces of at least 1 MiB: a core copies 1 MiB in 90 us, a thread and a submission cost 30 us
+  // (measured with an H200, as kCopyThreads). Less than 2 MiB is one piece, copied by the caller
+  // and submitted with the run.
+  static const HostAccess kStaged;
+};
+
+inline constexpr HostAccess HostAccess::kDirect{.direct = true, .piece_bytes = UINT64_MAX};
+inline constexpr HostAccess HostAccess::kStaged{.direct = false, .piece_bytes = 1 << 20};
+
+// How a model uses the device.
+struct DeviceConfig {
+  graph::DeviceTraits traits;  // what the graph is compiled for
+  HostAccess access;
+  graph::TensorWatch* watch = nullptr;  // observes the memory of all tensors; may be null
+
+  // Returns the traits of the device, and kDirect for unified memory, else kStaged.
+  static DeviceConfig Of(const RuntimeState& runtime);
+};
+
+// A method of a loaded model. Compiles it for sets of shapes, each once as long as a context uses
+// it. Thread-safe.
+class Method {
+ public:
+  Method(LoadedModel& model, std::unique_ptr<const graph::Graph> graph);
+
+  const std::string& name() const { return name_; }
+  std::span<const SymbolInfo> symbols() const { return symbols_; }
+  // The initial bytes of each state; empty: zeros.
+  const std::vector<std::vector<std::byte>>& initial_states() const { return initial_states_; }
+
+  // Compiles the method for the maximum of each symbol. Releases the graph of a method without
+  // symbols, which has no other shapes.
+  Result<Compilation> CompileForMax();
+  // Returns the values of the symbols for input shapes. Fails as graph::SolveSymbols() does.
+  Result<std::vector<int64_t>> Solve(std::span<const Shape> shapes) const;
+  // Compiles the method for values of the symbols; it must have symbols.
+  Result<Compilation> Compile(const std::vector<int64_t>& sizes);
+
+ private:
+  // Returns the compiled graph for these sizes, or null.
+  std::shared_ptr<const CompiledGraph> Find(const std::vector<int64_t>& sizes);
+
+  LoadedModel& model_;
+  const std::string name_;
+  std::vector<SymbolInfo> symbols_;
+  std::vector<std::vector<std::byte>> initial_states_;
+  std::unique_ptr<const graph::Graph> graph_;  // null once a method without symbols is compiled
+  std::mutex mutex_;  // held during compilation; protects the following members
+  std::shared_ptr<const CompiledGraph> fixed_;  // of a method without symbols
+  std::vector<std::weak_ptr<const CompiledGraph>> compiled_;
+};
+
+// Owns the weights, the pipelines and the methods of a graph file. Thread-safe. Destroyed with the
+// last context; `runtime` keeps the device alive and is destroyed last.
+struct LoadedModel {
+  // Fails like Model::Load(). `graph` is a method of `source`, whose constants must stay valid
+  // until the model has been compiled if the source does not own them.
+  static Result<std::shared_ptr<LoadedModel>> Create(std::shared_ptr<RuntimeState> runtime,
+                                                     const graph::GraphSource& source,
+                                                     const graph::Graph& graph,
+                                                     const ModelOptions& options,
+                                                     const DeviceConfig& config);
+
+  // Adds a method that has been parsed. Call it before other threads use the model.
+  std::shared_ptr<Method> AddMethod(std::unique_ptr<const graph::Graph> graph);
+  // Returns a method by name, which it parses if no context uses it. Fails with kNotFound.
+  Result<std::shared_ptr<Method>> FindMethod(const std::string& name);
+
+  std::shared_ptr<RuntimeState> runtime;
+  ModelOptions options;
+  DeviceConfig config;
+  graph::Limits limits;
+  std::vector<std::string> method_names;
+  std::shared_ptr<const std::vector<Attachment>> attachments;
+  std::shared_ptr<graph::MemoryBudget> budget;
+  graph::PipelinePool pipelines;
+  std::unique_ptr<graph::Weights> weights;
+  std::mutex mutex;  // protects `methods`
+  std::vector<std::weak_ptr<Method>> methods;
+};
+
+// Returns the limits in `options`, or the default limits of the graph.
+graph::Limits LimitsFor(const graph::Graph& graph, const ModelOptions& options);
+
+// Returns the time since `start`.
+uint64_t NanosecondsSince(std::chrono::steady_clock::time_point start);
+
+}  // namespace spirloom::internal
+
+#endif  // SPIRLOOM_RUNTIME_GRAPH_MODEL_LOADED_MODEL_H_
