@@ -302,6 +302,8 @@ def argument_type(value: object) -> object:
 
 def _typed(value: object) -> object:
     """The value as a key: 1, 1.0 and True differ."""
+    if type(value) is int:
+        return int, value
     if isinstance(value, list | tuple):
         return tuple(map(_typed, value))
     if isinstance(value, TensorType):

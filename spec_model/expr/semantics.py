@@ -288,18 +288,13 @@ def strides(shape: Ints) -> Ints:
 def broadcast_strides(shape: Ints, out: Ints) -> Ints:
     missing = len(out) - len(shape)
     pairs = list(zip(shape, out[max(missing, 0) :], strict=False))
-    if missing < 0 or any(_broadcast_to(n, m) != m for n, m in pairs):
+    if missing < 0 or any(n != m for n, m in pairs if type(n) is not int or n != 1):
         raise EvalError(f"Shape {list(shape)} does not broadcast to {list(out)}.")
     dense = strides(shape)
     return (0,) * missing + tuple(
         0 if type(n) is int and n == 1 and not (type(m) is int and m == 1) else stride
         for (n, m), stride in zip(pairs, dense, strict=True)
     )
-
-
-def _broadcast_to(n: int, m: int) -> int:
-    """The size that n broadcasts to, as far as m allows."""
-    return m if type(n) is int and n == 1 else n
 
 
 def at(tensors: Sequence[TensorType], i: int) -> TensorType:
@@ -343,7 +338,11 @@ def evaluate(expression: Expr, values: Environment) -> Value:
         case Literal():
             return expression.value
         case Variable():
-            return _variable(expression.name, values)
+            try:
+                return values[expression.name]
+            except KeyError:
+                message = f"'{expression.name}' has no formula for all sizes."
+                raise Undecided(message) from None
         case Apply():
             return expression.operation.evaluate(
                 *(evaluate(x, values) for x in expression.operands)
@@ -351,39 +350,34 @@ def evaluate(expression: Expr, values: Environment) -> Value:
         case ListOf():
             return cast("tuple[int, ...]", tuple(evaluate(x, values) for x in expression.operands))
         case Logic():
-            return _logic(expression, values)
+            try:
+                left = bool(evaluate(expression.left, values))
+            except Undecided:
+                return _decided_by_right(expression, values)
+            return bool(evaluate(expression.right, values)) if left == expression.is_and else left
         case Conditional():
-            return _conditional(expression, values)
+            try:
+                condition = evaluate(expression.condition, values)
+            except Undecided:
+                return _common_value(expression, values)
+            return evaluate(expression.then if condition else expression.otherwise, values)
         case Comprehension():
             return _comprehension(expression, values)
 
 
-def _variable(name: str, values: Environment) -> Value:
-    if name not in values:
-        raise Undecided(f"'{name}' has no formula for all sizes.")
-    return values[name]
+def _decided_by_right(expression: Logic, values: Environment) -> bool:
+    """The value if the right side alone decides it. The left side is undecided."""
+    if bool(evaluate(expression.right, values)) == expression.is_and:
+        raise Undecided("A condition is true at some sizes and false at others.")
+    return not expression.is_and
 
 
-def _logic(expression: Logic, values: Environment) -> bool:
-    try:
-        left = bool(evaluate(expression.left, values))
-    except Undecided:
-        # The right side alone may decide.
-        if bool(evaluate(expression.right, values)) != expression.is_and:
-            return not expression.is_and
-        raise
-    return bool(evaluate(expression.right, values)) if left == expression.is_and else left
-
-
-def _conditional(expression: Conditional, values: Environment) -> Value:
-    try:
-        condition = evaluate(expression.condition, values)
-    except Undecided:
-        then, otherwise = (evaluate(x, values) for x in (expression.then, expression.otherwise))
-        if then == otherwise:
-            return then
-        raise
-    return evaluate(expression.then if condition else expression.otherwise, values)
+def _common_value(expression: Conditional, values: Environment) -> Value:
+    """The value if both branches have it. The condition is undecided."""
+    then, otherwise = (evaluate(x, values) for x in (expression.then, expression.otherwise))
+    if then != otherwise:
+        raise Undecided("A condition is true at some sizes and false at others.")
+    return then
 
 
 def _comprehension(loop: Comprehension, values: Environment) -> tuple[int, ...]:

@@ -87,14 +87,16 @@ _STRICT = Guards()
 _active: ContextVar[Guards] = ContextVar("guards", default=_STRICT)
 
 
-@contextmanager
-def strict() -> Iterator[None]:
+class strict:
     """Within it, a comparison that is not proven raises Undecided."""
-    token = _active.set(_STRICT)
-    try:
-        yield
-    finally:
-        _active.reset(token)
+
+    __slots__ = ("_token",)
+
+    def __enter__(self) -> None:
+        self._token = _active.set(_STRICT)
+
+    def __exit__(self, *_: object) -> None:
+        _active.reset(self._token)
 
 
 @contextmanager

@@ -183,11 +183,15 @@ def at_sizes(value: int, sizes: Mapping[str, int]) -> int:
 
 def minimum(*values: int) -> int:
     """The minimum of at least one value, as an expression where it depends on the sizes."""
+    if SymInt not in map(type, values):
+        return min(values)
     return _extreme(values, largest=False)
 
 
 def maximum(*values: int) -> int:
     """The maximum of at least one value, as an expression where it depends on the sizes."""
+    if SymInt not in map(type, values):
+        return max(values)
     return _extreme(values, largest=True)
 
 
