@@ -20,6 +20,7 @@ from codegen.shader import Shader, shader_of, unused_members
 from spec_model.activations import ACTIVATION_CODES, RNN_ACTIVATION_CODES
 from spec_model.errors import Position, SpecError
 from spec_model.spec import Variant
+from spec_model.stored_float import float_format
 from spec_model.templates import Templates
 from spec_model.vocabulary import CONTEXT_NAMES
 from spec_model.yaml_reader import read_text
@@ -114,6 +115,7 @@ class Renderer:
         )
         self._environment.globals |= {
             "unrolled": unrolled,
+            "float_format": float_format,
             "activations": ACTIVATION_CODES,
             "rnn_activations": RNN_ACTIVATION_CODES,
         }

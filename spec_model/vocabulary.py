@@ -23,6 +23,8 @@ class DType(StrEnum):
     I8 = "i8"
     U8 = "u8"
     B8 = "b8"
+    F8E4M3 = "f8_e4m3"
+    F8E5M2 = "f8_e5m2"
     # End of rows.
 
     @property
@@ -163,7 +165,7 @@ COMMON_EXTENSIONS = (
 CONTEXT_NAMES = frozenset(
     {
         "variant", "dtype", "storage", "tensors", "t", "push", "constants", "workgroup", "needs",
-        "unrolled", "activations", "rnn_activations",
+        "unrolled", "activations", "rnn_activations", "float_format",
     }
 )  # fmt: skip
 

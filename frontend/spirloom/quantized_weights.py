@@ -104,8 +104,24 @@ class BFloat16Matrix:
         return {"weight": constant(name, self.bytes)}
 
 
+@dataclass(frozen=True, slots=True)
+class Float8Matrix:
+    """An f8 weight [rows, depth] with a scale per row, float32 [rows]."""
+
+    values: Array
+    scales: Array
+    kind = "f8"
+
+    def arguments(self, name: str, dtype: DType = DType.F32) -> dict[str, Tensor | int | None]:
+        """The arguments of a layer with an input x of any dtype."""
+        return {
+            "weight": constant(name, self.values),
+            "scales": constant(f"{name}.scales", self.scales),
+        }
+
+
 # The formats of a quantized weight.
-QuantizedWeight = QuantizedMatrix | BFloat16Matrix
+QuantizedWeight = QuantizedMatrix | BFloat16Matrix | Float8Matrix
 
 
 def embedding_arguments(

@@ -95,6 +95,12 @@ def _decode_bf16(weight: Array) -> Array:
     return (bits << 16).view(np.float32).astype(np.float64)
 
 
+def linear_f8(x: Array, weight: Array, scales: Array, group: int, *args: Any) -> Array:
+    """Linear layer of an f8 weight with group-wise scales."""
+    values = _dequantize_weight(weight, scales, None, None, group, x.shape[-1])
+    return linear(x, values, *args)
+
+
 def linear_bf16(x: Array, weight: Array, *args: Any) -> Array:
     """Linear layer with a bfloat16 weight."""
     return linear(x, _decode_bf16(weight), *args)

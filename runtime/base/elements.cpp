@@ -56,7 +56,7 @@ uint32_t FloatBits(const DTypeInfo& type, double value) {
                            ? magnitude
                            : std::nearbyint(std::ldexp(magnitude, type.mantissa_bits - exponent));
   if (std::ldexp(count, exponent - type.mantissa_bits) > type.max) {
-    return sign | (HasInfinity(type) ? top : nan);
+    return sign | (HasInfinity(type) ? top : nan - 1);
   }
   // A count of 2^(mantissa + 1) carries into the exponent.
   const auto steps = static_cast<uint32_t>(count);

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from spirloom.ir import ArgValue, Array, DType, Graph, Tensor
+from spirloom.casegen.values import widened
+from spirloom.ir import ArgValue, Array, Graph, Tensor
 from spirloom.ops import OWN_SPECS, OWN_TEMPLATES
 
 from spec_model import load_library
+from spec_model.stored_float import encoded, float_format
 
 LIBRARY = load_library(OWN_SPECS, OWN_TEMPLATES)
 OPS = LIBRARY.ops
@@ -38,7 +40,10 @@ def run(
             results = op.reference(args)
         for tensor, result in zip(node.outputs, results, strict=True):
             assert result.shape == tensor.shape, f"{node.op}: {result.shape}, not {tensor.shape}"
-            values[tensor] = result.astype(tensor.dtype.numpy)
+            stored = float_format(tensor.dtype) is not None
+            values[tensor] = (
+                encoded(result, tensor.dtype) if stored else result.astype(tensor.dtype.numpy)
+            )
     states.update({state.tensor.name: values[state.update] for state in graph.states})
     return {tensor.name: values[tensor] for tensor in graph.outputs}
 
@@ -46,8 +51,7 @@ def run(
 def _wide(value: ArgValue, values: Mapping[Tensor, Array]) -> object:
     """An argument for references."""
     if isinstance(value, Tensor):
-        wide = {DType.F32: np.float64, DType.F16: np.float64, DType.B8: np.bool_}
-        return values[value].astype(wide.get(value.dtype, np.int64))
+        return widened(values[value])
     if isinstance(value, tuple):
         return [_wide(v, values) if isinstance(v, Tensor) else v for v in value]
     return value

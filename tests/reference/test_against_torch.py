@@ -17,6 +17,7 @@ from spirloom.casegen.values import rounded
 from spirloom.ir import DType
 
 from spec_model import Arg, Op
+from spec_model.stored_float import decoded, float_format
 from spec_model.vocabulary import Storage
 from tests.reference.counterparts import COUNTERPARTS, NO_COUNTERPART
 from tests.reference.library import LIBRARY
@@ -54,7 +55,10 @@ def torch_value(run: Run, arg: Arg, arrays: Any) -> Any:
     index = arg.dtype is not None and arg.dtype == DType.I32
     numpy_dtypes = {DType.F32: np.float64, DType.I32: np.int64 if index else np.int32}
     tensors = [
-        torch.from_numpy(x.data.astype(numpy_dtypes.get(x.dtype, x.data.dtype))) for x in arrays
+        torch.from_numpy(x.data.view(np.uint8)).view(getattr(torch, x.dtype.long_name))
+        if float_format(x.dtype)
+        else torch.from_numpy(x.data.astype(numpy_dtypes.get(x.dtype, x.data.dtype)))
+        for x in arrays
     ]
     return tensors if isinstance(value, tuple) else tensors[0]
 
@@ -91,6 +95,9 @@ def test_reference(run: Run) -> None:
             if reference.dtype == np.float32:  # of a cast
                 result = result.astype(np.float32)
             np.testing.assert_allclose(result, reference, rtol=1e-9, atol=1e-9)
+        elif float_format(tensor.dtype):
+            reference = decoded(rounded(wanted, tensor.dtype, tensor.shape), tensor.dtype)
+            np.testing.assert_array_equal(actual.float().numpy(), reference)
         else:
             dtype = DType(tensor.dtype)
             reference = rounded(wanted, dtype, tensor.shape)

@@ -7,7 +7,10 @@ import pytest
 from spec_model.device_properties import DEVICE_PROPERTIES
 from spec_model.errors import one_of
 from spec_model.load.operands import builtin_ops
+from spec_model.vocabulary import DType
 from tests.codegen.small_project import Project
+
+DTYPES = ", ".join(DType)
 
 ADD = "op_specs/add.yaml"
 PACKING_OPS = sorted(name for name in builtin_ops() if ".pack_" in name)
@@ -127,7 +130,7 @@ ERRORS = [
         "dtype: a.dtype",
         "dtype: fp16",
         "8:52",
-        "DType 'fp16' is neither an argument nor one of: f32, f16, i32, i8, u8, b8.",
+        f"DType 'fp16' is neither an argument nor one of: {DTYPES}.",
     ),
     (
         '{shape: "broadcast(a.shape, b.shape)", dtype: a.dtype}',
@@ -140,7 +143,7 @@ ERRORS = [
         "[f32, f16]",
         "[f32, fp16]",
         "11:17",
-        "DType 'fp16' is not one of: f32, f16, i32, i8, u8, b8, floats, ints, numbers, all.",
+        f"DType 'fp16' is not one of: {DTYPES}, floats, ints, numbers, all.",
     ),
     ("[f32, f16]", "[f32, f32]", "11:17", "DType 'f32' is repeated."),
     ("[f32, f16]", "[floats, f16]", "11:20", "DType 'f16' is repeated."),
@@ -248,7 +251,7 @@ ERRORS = [
         "{alpha: alpha}",
         "{alpha: alpha}\n  where: dtype == 'f64'",
         "14:19",
-        "DType 'f64' is not one of: f32, f16, i32, i8, u8, b8.",
+        f"DType 'f64' is not one of: {DTYPES}.",
     ),
     (
         "{alpha: alpha}",
@@ -338,8 +341,7 @@ ERRORS = [
         "{f32: 1e-6}",
         "{fp32: 1e-6}",
         "17:13",
-        "Key 'fp32' is unknown in 'tolerance'; known keys are: f32, f16, i32, i8, u8, b8, because, "
-        "signed_zero.",
+        f"Key 'fp32' is unknown in 'tolerance'; known keys are: {DTYPES}, because, " "signed_zero.",
     ),
     (
         "{f32: 1e-6}",
@@ -393,8 +395,7 @@ def test_errors_of_all_specs_are_reported_at_once(project: Project) -> None:
     project.write("op_specs/plus.yaml", text.replace("op:", "operator:"))
     project.spec("[f32, f16]", "[f64]")
     with project.fails(
-        f"{ADD}:11:12: error: DType 'f64' is not one of: f32, f16, i32, i8, u8, b8, floats, ints, "
-        "numbers, all.",
+        f"{ADD}:11:12: error: DType 'f64' is not one of: {DTYPES}, floats, ints, " "numbers, all.",
         "op_specs/plus.yaml:2:1: error: Key 'operator' is unknown in a spec; known keys are: op, "
         "overloads, executorch, onnx, traits, args, let, checks, outputs, view_of, view_offset, "
         "in_place, fused_from, kernel, kernels, reference, tests, domain, tolerance, for.",

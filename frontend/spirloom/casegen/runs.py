@@ -9,7 +9,7 @@ from math import prod
 from typing import cast
 
 from spec_model import Arg, Op, SpecError
-from spec_model.expr.types import EvalError, TensorType
+from spec_model.expr.types import Apply, EvalError, Kind, TensorType, Variable
 from spec_model.spec import CaseValue, TensorCase, TestCase, Variant
 from spec_model.vocabulary import DType, Storage
 
@@ -211,6 +211,11 @@ def _dtype(arg: Arg, variant: Variant) -> DType:
         return arg.dtype
     if not arg.any_dtype:
         return variant.dtype
+    for axis in variant.kernel.axes:  # an operand may be packed to another dtype
+        if isinstance(axis.of, Apply) and axis.of.kind is Kind.DTYPE:
+            tensor = axis.of.operands[0]
+            if isinstance(tensor, Variable) and tensor.name == arg.name:
+                return DType(str(variant.values[axis.name]))
     return next(tensor.dtype for tensor in variant.tensors if tensor.name == arg.name)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from spec_model.spec import TensorCase
 from spec_model.spec.case import EVERYTHING
+from spec_model.stored_float import decoded, encoded, float_format
 from spirloom.bfloat16 import bytes_of
 from spirloom.ir import Array, DType
 
@@ -35,8 +36,7 @@ def extreme_values(
         low, high = _representable(limits, dtype)
         inside = (values >= low) & (values <= high)
         values = np.where(inside, values, _between(random, shape, dtype, low, high))
-    with np.errstate(over="ignore"):
-        return np.asarray(values, dtype=dtype.numpy)
+    return _floats_of(values, dtype) if dtype.is_float else np.asarray(values, dtype=dtype.numpy)
 
 
 def has_denormals(array: Array) -> bool:
@@ -60,6 +60,8 @@ def _representable(limits: tuple[float, float], dtype: DType) -> tuple[float, fl
     if not dtype.is_float:
         ends = np.iinfo(dtype.numpy)
         return max(limits[0], float(ends.min)), min(limits[1], float(ends.max))
+    if float_format(dtype) is not None:
+        return max(limits[0], dtype.row.min), min(limits[1], dtype.row.max)
     largest = np.finfo(dtype.numpy).max
     low, high = np.clip(limits, -largest, largest).astype(dtype.numpy)
     # As Python floats: a comparison with a NumPy scalar would first round the limit.
@@ -78,10 +80,15 @@ def _between(
 
 
 def _floats(random: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> list[Array]:
-    limits = np.finfo(dtype.numpy)
-    ends = [0, np.inf, limits.max, limits.tiny, limits.smallest_subnormal, *_EDGES, *_LARGE]
+    form = float_format(dtype)
+    if form is not None:
+        smallest = (form.smallest_normal, form.denormal_step)
+    else:
+        limits = np.finfo(dtype.numpy)
+        smallest = (float(limits.tiny), float(limits.smallest_subnormal))
+    ends = [0, np.inf, dtype.row.max, *smallest, *_EDGES, *_LARGE]
     known = np.array([np.nan, *ends, *np.negative(np.array(ends, np.float64))])
-    low, high = np.log2(limits.tiny), np.log2(limits.max)
+    low, high = np.log2(smallest[0]), np.log2(dtype.row.max)
     sign = random.choice([-1.0, 1.0], shape)
     anywhere = sign * np.exp2(low + (high - low) * random.random(shape))
     return [random.choice(known, shape), anywhere, random.uniform(-4, 4, shape)]
@@ -124,16 +131,26 @@ def make_array(spec: TensorCase, dtype: DType, seed: str) -> Array:
         return bytes_of(low + (high - low) * random.random(count))
     uniform = random.random(spec.shape)
     if dtype.is_float:
-        return np.asarray(low + (high - low) * uniform, dtype=dtype.numpy)
+        return _floats_of(low + (high - low) * uniform, dtype)
     integers = np.floor(low + (high - low + 1) * uniform).astype(np.int64)
     return np.asarray(integers, dtype=dtype.numpy)
 
 
 def _given(values: Array, dtype: DType) -> Array:
     """Explicit values in the dtype. Integers out of range wrap, floats become infinite."""
+    if dtype.is_float:
+        return _floats_of(values, dtype)
     with np.errstate(over="ignore", invalid="ignore"):
         wide = values.astype(np.int64) if dtype.numpy.kind in "iu" else values
         return wide.astype(dtype.numpy)
+
+
+def _floats_of(values: Array, dtype: DType) -> Array:
+    """Rounded to a float dtype."""
+    if float_format(dtype) is not None:
+        return encoded(values, dtype)
+    with np.errstate(over="ignore"):
+        return np.asarray(values, dtype=dtype.numpy)
 
 
 def _generator(seed: str) -> np.random.Generator:
@@ -143,6 +160,9 @@ def _generator(seed: str) -> np.random.Generator:
 
 def widened(array: Array) -> Array:
     """The values in the dtype for references: float64, int64 or bool."""
+    dtype = DType.of(array.dtype)
+    if dtype is not None and float_format(dtype) is not None:
+        return decoded(array, dtype).astype(np.float64)
     match array.dtype.kind:
         case "f":
             return array.astype(np.float64)
@@ -158,9 +178,8 @@ def rounded(result: Array, dtype: DType, shape: tuple[int, ...]) -> Array:
         raise CaseError(f"The reference returns {_described(result)}; expected a numeric array.")
     if result.shape != shape:
         raise CaseError(f"The reference returns the shape {result.shape}; the spec has {shape}.")
-    if dtype in (DType.F32, DType.F16):
-        with np.errstate(over="ignore"):
-            return np.ascontiguousarray(result, dtype=dtype.numpy).reshape(shape)
+    if dtype.is_float:
+        return np.ascontiguousarray(_floats_of(result, dtype)).reshape(shape)
     if result.dtype.kind == "f" and not np.array_equal(result, np.trunc(result)):
         raise CaseError(f"The reference returns fractions for an output of dtype {dtype}.")
     with np.errstate(invalid="ignore"):

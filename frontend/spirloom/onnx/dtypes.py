@@ -17,6 +17,7 @@ from onnx import (
     numpy_helper,
 )
 
+from spec_model.stored_float import float_format
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, DType
 from spirloom.onnx.external_data import is_external, mapped
@@ -74,6 +75,10 @@ def array_of(tensor: TensorProto, what: str) -> Array:
     try:
         if is_external(tensor):
             return mapped(tensor, numpy_type(tensor.data_type))
+        own = dtype_of(tensor.data_type)
+        if own is not None and float_format(own) is not None:  # to_array() depends on the version
+            codes = np.frombuffer(tensor.raw_data or bytes(tensor.int32_data), np.uint8)
+            return codes.view(own.numpy).reshape(tuple(tensor.dims))
         return np.asarray(numpy_helper.to_array(tensor))
     except (ValueError, TypeError, KeyError, OverflowError, OSError) as error:
         raise Unsupported(f"{what} is damaged: {error}") from error

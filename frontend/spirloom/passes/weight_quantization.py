@@ -9,13 +9,15 @@ from typing import cast
 
 import numpy as np
 
+from spec_model.stored_float import float_format
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array, DType, Graph, Node, Tensor
 from spirloom.ops import OpLibrary
 from spirloom.passes.cleanup import remove_dead_nodes
 from spirloom.passes.dynamic_activations import fuse_dynamic_activations
-from spirloom.passes.rewrite import Matcher
+from spirloom.passes.rewrite import COPY, Matcher
 from spirloom.quantized_weights import (
+    Float8Matrix,
     QuantizedMatrix,
     QuantizedWeight,
     bfloat16_matrix,
@@ -29,7 +31,7 @@ GATED = "spirloom.gated_linear"
 _FLOATS = (DType.F32, DType.F16)
 # Layers with quantized weights that have the other arguments of aten.linear.
 QUANTIZED_LINEARS = tuple(
-    f"spirloom.linear_{kind}" for kind in ("bf16", "w4", "w8", "a8w4", "a8w8")
+    f"spirloom.linear_{kind}" for kind in ("bf16", "f8", "w4", "w8", "a8w4", "a8w8")
 )
 _PLAIN = ("x", "bias", "activation", "act_min", "act_max", "addend")
 _LAYER = (*_PLAIN, "rms_weight", "rms_eps")
@@ -49,10 +51,11 @@ def fuse_quantized(graph: Graph, library: OpLibrary) -> None:
         if node.op not in weight_args:
             continue
         weight = library.arg(node, weight_args[node.op])
-        matrix = _matrix(library, matcher, weight)
+        matrix = _matrix(library, matcher, weight) or _float8(library, matcher, weight)
         if matrix is None or node.outputs[0].dtype not in _FLOATS:
             continue
-        if matrix.zeros is not None and node.op == EMBEDDING:
+        plain = isinstance(matrix, QuantizedMatrix) and matrix.zeros is None
+        if node.op == EMBEDDING and not plain:
             continue
         assert isinstance(weight, Tensor)
         use_quantized_weight(library, node, matrix, weight.name)
@@ -99,6 +102,36 @@ def _matrix(library: OpLibrary, matcher: Matcher, weight: object) -> QuantizedMa
     if transposed:
         values, scale, zero = values.T, scale.T, zero.T
     return from_codes(values, scale, zero)
+
+
+def _float8(library: OpLibrary, matcher: Matcher, weight: object) -> Float8Matrix | None:
+    """The f8 matrix [rows, depth], times a scale per row, that a weight is converted from, if there
+    is one."""
+    transposed = False
+    while (permute := matcher.producer(weight, "aten.permute")) is not None:
+        transposed ^= library.arg(permute, "dims") in ((1, 0), (-1, -2))
+        weight = permute.args[0]
+    scale: Array = np.ones((1, 1), np.float32)
+    scaled = matcher.producer(weight, "aten.mul.Tensor")
+    if scaled is not None:
+        weight, factor = scaled.args[:2]
+        if isinstance(weight, Tensor) and weight.data is not None:
+            weight, factor = factor, weight
+        if not isinstance(factor, Tensor) or factor.data is None or factor.data.ndim > 2:
+            return None
+        scale = np.atleast_2d(factor.data)
+    copied = matcher.producer(weight, COPY)
+    stored = copied.args[0] if copied is not None else None
+    if not isinstance(stored, Tensor) or stored.data is None or len(stored.shape) != 2:
+        return None
+    if float_format(stored.dtype) is None:
+        return None
+    values = stored.data.T if transposed else stored.data
+    scale = scale.T if transposed else scale
+    if scale.shape not in ((1, 1), (len(values), 1)):
+        return None
+    scales = np.broadcast_to(scale[:, 0], (len(values),))
+    return Float8Matrix(np.ascontiguousarray(values), scales.astype(np.float32, order="C"))
 
 
 def _counts(

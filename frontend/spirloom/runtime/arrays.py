@@ -30,7 +30,11 @@ def is_torch(value: object) -> bool:
 
 def to_torch(array: Array) -> Any:
     """A torch tensor that shares the array's memory."""
-    return sys.modules["torch"].from_numpy(array)
+    torch = sys.modules["torch"]
+    if array.dtype.names:  # a type that NumPy does not have: its bytes under its name
+        (name,) = array.dtype.names
+        return torch.from_numpy(array.view(array.dtype[0])).view(getattr(torch, name))
+    return torch.from_numpy(array)
 
 
 def to_array(value: object, info: TensorInfo) -> Array:
@@ -43,7 +47,7 @@ def to_array(value: object, info: TensorInfo) -> Array:
     array = value if type(value) is np.ndarray else _array_of(value, info)
     if array.dtype != info.dtype:
         array = _converted(array, info, isinstance(value, int | float | list))
-    if (info.min, info.max) != _UNBOUNDED:
+    if (info.min, info.max) != _UNBOUNDED and not info.dtype.names:
         _check_bounds(array, info)
     return array if array.flags.c_contiguous else array.copy(order="C")
 
@@ -51,7 +55,7 @@ def to_array(value: object, info: TensorInfo) -> Array:
 def _array_of(value: Any, info: TensorInfo) -> Array:
     try:
         if is_torch(value):
-            return _shared(value)
+            return _shared(value, info)
         if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
             return np.from_dlpack(value)
         return np.asarray(value)
@@ -62,8 +66,11 @@ def _array_of(value: Any, info: TensorInfo) -> Array:
         ) from error
 
 
-def _shared(tensor: Any) -> Array:
+def _shared(tensor: Any, info: TensorInfo) -> Array:
     """An array that shares the tensor's memory, also if the tensor requires a gradient."""
+    if str(tensor.dtype).removeprefix("torch.") in (info.dtype.names or ()):
+        codes: Array = tensor.detach().view(sys.modules["torch"].uint8).numpy()
+        return codes.view(info.dtype)
     try:
         array: Array = tensor.numpy()
     except RuntimeError:

@@ -26,12 +26,12 @@ def read_attachments(library: Native, model: Handle) -> dict[str, bytes]:
 
 def dtype_of(library: Native, value: int) -> np.dtype[Any]:
     """The NumPy type of a spirloom_dtype, whose name is NumPy's. A type that NumPy does not have is
-    a structure with one field of that name, which contains the bytes."""
+    a structure with one field of that name, which contains the bytes, also if a package such as
+    ml_dtypes registers the name."""
     name: str = library.function("dtype_name")(value).decode()
-    try:
+    if name == "bool" or hasattr(np, name):
         return np.dtype(name)
-    except TypeError:
-        return np.dtype([(name, f"u{library.function('dtype_size')(value)}")])
+    return np.dtype([(name, f"u{library.function('dtype_size')(value)}")])
 
 
 @dataclass(frozen=True, slots=True)

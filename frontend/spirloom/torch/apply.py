@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from spec_model.spec import Arg, ArgType
+from spec_model.stored_float import encoded, float_format
 from spirloom.builder import Builder, Lifter, Value
 from spirloom.errors import Unsupported
 from spirloom.interval import of_array
-from spirloom.ir import Array, Tensor
+from spirloom.ir import Array, DType, Tensor
 from spirloom.leading_parts import keeps_leading_parts
 from spirloom.ops import OpError, OpLibrary
 from spirloom.sizes import SymInt, is_symbolic, maximum_shape
@@ -195,6 +196,8 @@ class Applier:
         """Casts a value to a torch type."""
         if isinstance(value, SymInt | SizeNumber):
             return self.number(value, dtype)
+        if isinstance(value, np.ndarray) and value.dtype != dtype and is_stored_float(value.dtype):
+            value = self.build.constant(value)  # converted on the device: a quarter of the bytes
         if not isinstance(value, Tensor):
             return _cast_array(value, dtype)
         if self._narrowing.dtype_of(value) == dtype:
@@ -286,8 +289,17 @@ def _cast_array(value: Item, dtype: np.dtype[Any]) -> Array:
         scalar = int(array)
         if not limits.min <= scalar <= limits.max:
             raise OpError(f"{scalar} is out of range of {dtype}")
+    target = DType.of(dtype)
+    if target is not None and float_format(target) is not None:
+        return encoded(array, target)
     with np.errstate(all="ignore"):
         return array.astype(dtype)
+
+
+def is_stored_float(dtype: np.dtype[Any]) -> bool:
+    """Whether kernels only load and store a type."""
+    own = DType.of(dtype)
+    return own is not None and float_format(own) is not None
 
 
 def _shaped(arg: Arg, value: Any) -> Any:

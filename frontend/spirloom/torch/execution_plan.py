@@ -99,7 +99,8 @@ def layout_converter(layout: Layout, dtype: Any) -> Callable[[Any], Any] | None:
     """Converts a dense result of a NumPy type to the layout; None if it already matches."""
     import torch
 
-    own = getattr(torch, np.dtype(dtype).name)
+    found = np.dtype(dtype)
+    own = getattr(torch, found.names[0] if found.names else found.name)
     if layout.is_dense:
         return None if own is layout.dtype else lambda x: torch.as_tensor(x).to(layout.dtype)
     # Dimensions with stride 0 are broadcast: their element is written once.

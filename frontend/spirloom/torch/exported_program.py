@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from spec_model.stored_float import float_format
 from spirloom.bfloat16 import from_bfloat16
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array
@@ -31,6 +32,7 @@ from spirloom.torch.program import (
     release,
 )
 from spirloom.torch.source_location import module_path
+from spirloom.torch.values import own_dtype
 
 # Names of torch's InputKind that are weights.
 WEIGHTS = ("PARAMETER", "BUFFER", "CONSTANT_TENSOR")
@@ -76,6 +78,10 @@ class TensorWeights(Mapping[str, Array]):
             )
         if tensor.dtype is torch.bfloat16:
             return from_bfloat16(tensor.contiguous().view(torch.uint16).numpy())
+        dtype = own_dtype(str(tensor.dtype).removeprefix("torch."))
+        if dtype is not None and float_format(dtype) is not None:
+            codes: Array = tensor.contiguous().view(torch.uint8).numpy()
+            return codes.view(dtype.numpy)
         array: Array = tensor.numpy()
         return array
 

@@ -34,8 +34,13 @@ def numpy_type(name: str) -> np.dtype[Any]:
         return np.dtype(np.float32)
     if name not in NAMES.values() or name.startswith("complex"):
         raise Unsupported(f"the element type {name} is not supported")
-    own = _OWN.get(name)
+    own = own_dtype(name)
     return np.dtype(name) if own is None else own.numpy
+
+
+def own_dtype(name: str) -> DType | None:
+    """The dtype of the same name as a torch type."""
+    return _OWN.get(name)
 
 
 def device_type(name: str) -> DType:

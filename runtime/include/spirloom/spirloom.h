@@ -144,12 +144,14 @@ SPIRLOOM_C_API const char* spirloom_error_message(const spirloom_error* error);
 // Element types.
 typedef enum spirloom_dtype {
   // Rows of data_types.inc: SPIRLOOM_{id} = {code},  // {long_name}: {description}
-  SPIRLOOM_F32 = 0,  // float32: IEEE single precision
-  SPIRLOOM_F16 = 1,  // float16: IEEE half precision
-  SPIRLOOM_I32 = 2,  // int32: signed, two's complement
-  SPIRLOOM_I8 = 3,   // int8: signed, two's complement
-  SPIRLOOM_U8 = 4,   // uint8: unsigned
-  SPIRLOOM_B8 = 5,   // bool: a byte of 0 or 1
+  SPIRLOOM_F32 = 0,     // float32: IEEE single precision
+  SPIRLOOM_F16 = 1,     // float16: IEEE half precision
+  SPIRLOOM_I32 = 2,     // int32: signed, two's complement
+  SPIRLOOM_I8 = 3,      // int8: signed, two's complement
+  SPIRLOOM_U8 = 4,      // uint8: unsigned
+  SPIRLOOM_B8 = 5,      // bool: a byte of 0 or 1
+  SPIRLOOM_F8E4M3 = 6,  // float8_e4m3fn: OCP 8-bit float, 4-bit exponent, no infinity
+  SPIRLOOM_F8E5M2 = 7,  // float8_e5m2: OCP 8-bit float, 5-bit exponent
   // End of rows.
   SPIRLOOM_DTYPE_FORCE_32_BITS = 0x7fffffff
 } spirloom_dtype;

@@ -21,6 +21,8 @@ enum class DType : uint8_t {
   kI8 = 3,
   kU8 = 4,
   kB8 = 5,
+  kF8E4M3 = 6,
+  kF8E5M2 = 7,
   // End of rows.
 };
 

@@ -62,6 +62,13 @@ def _from_bf16(weight: Any) -> Any:
     return weight.to(torch.uint8).contiguous().view(torch.bfloat16).double()
 
 
+def _scaled(weight: Any, scales: Any, group: int) -> Any:
+    """A weight [rows, depth] times its scales [groups, rows], or [rows]."""
+    depth = weight.shape[1]
+    per_group = scales.double().reshape(-1, len(weight)).T
+    return weight.double() * per_group.repeat_interleave(group or depth, 1)[:, :depth]
+
+
 def _blocked(t: Any, x: Any, axis: int, block_size: list[int]) -> tuple[Any, Any]:
     """x and t reshaped so that each scale or zero point broadcasts over its channel or block."""
     if block_size or (t.ndim == x.ndim and t.numel() > 1):
@@ -212,5 +219,8 @@ COUNTERPARTS: dict[str, Callable[..., Any]] = {
     "spirloom.linear_a8w4": _with_int8_rows(_layer(_unpack_int4)),
     "spirloom.linear_a8w8": _with_int8_rows(_layer(lambda weight: weight.to(torch.int32))),
     "spirloom.linear_w4": _layer(_unpack_int4),
+    "spirloom.linear_f8": lambda x, weight, scales, group, *rest: LAYERS["aten.linear"](
+        x, _scaled(weight, scales, group), *rest
+    ),
     "spirloom.linear_w8": _layer(lambda weight: weight.to(torch.int32)),
 }

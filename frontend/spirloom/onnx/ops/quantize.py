@@ -8,11 +8,13 @@ from math import prod
 import numpy as np
 from onnx import TensorProto
 
+from spec_model.stored_float import float_format
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, DType, Tensor
 from spirloom.onnx.constant_folding.registry import NotFolded, folds
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import dtype_of, type_name
+from spirloom.onnx.ops.shape import to_stored_float
 from spirloom.onnx.registry import converts
 
 DEQUANTIZE, QUANTIZE = "spirloom.dequantize", "spirloom.quantize"
@@ -26,7 +28,7 @@ def quantize_linear(ctx: NodeContext) -> Tensor:
     if ctx.integer("precision", 0) not in (TensorProto.UNDEFINED, TensorProto.FLOAT):
         raise Unsupported("its division is not in float32, which `precision` must be")
     scale, zero = known(ctx, 1), zero_point(ctx, 2, dtype)
-    if scale is not None and zero is not None and scale.size == 1:
+    if dtype in RANGES and scale is not None and zero is not None and scale.size == 1:
         return emit_quantize(ctx, x, scale, zero)
     points = ctx.optional_tensor(2)
     return quantize_decomposed(
@@ -50,7 +52,7 @@ def _quantized_dtype(ctx: NodeContext) -> DType:
     if ctx.optional(2) is not None:
         return ctx.tensor(2).dtype
     found = DType.U8 if stated == TensorProto.UNDEFINED else dtype_of(stated)
-    if found not in RANGES:
+    if found not in RANGES and (found is None or float_format(found) is None):
         raise Unsupported(f"{type_name(stated)} results are not supported; expected uint8 or int8")
     return found
 
@@ -81,7 +83,8 @@ def dequantize_linear(ctx: NodeContext) -> Tensor:
 
 @folds("DequantizeLinear")
 def _dequantized(ctx: NodeContext, inputs: list[Array]) -> Array:
-    if is_weight(inputs[0]):
+    own = DType.of(inputs[0].dtype)
+    if is_weight(inputs[0]) or (own is not None and float_format(own) is not None):
         raise NotFolded
     scale = inputs[1].reshape(_axis_shape(ctx, inputs[0].shape, inputs[1].shape))
     ctx.check_size(inputs[0].shape, np.dtype(np.float32).itemsize)
@@ -161,6 +164,9 @@ def quantize_decomposed(
     ctx: NodeContext, x: Tensor, scale: Tensor, zero: Tensor | None, dtype: DType
 ) -> Tensor:
     """Quantizes x by elementwise float32 operators."""
+    if float_format(dtype) is not None and _has_no_offset(zero):
+        scaled = ctx.build.emit("aten.div.Tensor", a=floats(ctx, x), b=floats(ctx, scale))
+        return to_stored_float(ctx, scaled, dtype)
     if dtype not in RANGES:
         raise Unsupported(f"{dtype.long_name} results are not supported; expected uint8 or int8")
     scaled = ctx.build.emit("aten.div.Tensor", a=floats(ctx, x), b=floats(ctx, scale))
@@ -172,11 +178,19 @@ def quantize_decomposed(
     return ctx.build.emit("aten._to_copy", x=clamped, dtype=str(dtype))
 
 
+def _has_no_offset(zero: Tensor | None) -> bool:
+    """Whether a zero point is absent, or 0 everywhere."""
+    if zero is None or zero.data is None:
+        return zero is None
+    return not any(zero.data.tobytes())
+
+
 def centered(ctx: NodeContext, x: Tensor, zero: Tensor | None) -> Tensor:
     """x minus its zero point, in float32."""
     wide = floats(ctx, x)
-    if zero is None or (zero.data is not None and not zero.data.any()):
+    if _has_no_offset(zero):
         return wide
+    assert zero is not None
     offset = floats(ctx, zero)
     if wide.data is not None and offset.data is not None:
         try:
@@ -190,7 +204,7 @@ def floats(ctx: NodeContext, x: Tensor) -> Tensor:
     """x in float32."""
     if x.dtype is DType.F32:
         return x
-    if x.data is not None:
+    if x.data is not None and float_format(x.dtype) is None:
         return ctx.build.constant(x.data.astype(np.float32))
     return ctx.build.emit("aten._to_copy", x=x, dtype=str(DType.F32))
 

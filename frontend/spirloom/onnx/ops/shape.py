@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from spec_model.stored_float import float_format
 from spirloom.builder import Value
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, DType, Tensor
@@ -86,4 +87,20 @@ def _cast(ctx: NodeContext, x: Tensor, dtype: DType) -> Tensor:
         return x
     if dtype is DType.B8 and x.dtype in (DType.F32, DType.F16, DType.I32):
         return ctx.build.emit("aten.ne.Tensor", a=x, b=ctx.build.scalar(0, x.dtype))
+    if float_format(dtype) is not None:
+        return to_stored_float(ctx, x, dtype)
+    if float_format(x.dtype) is not None and not dtype.is_float:
+        x = ctx.build.emit("aten._to_copy", x=x, dtype=str(DType.F32))
+    return ctx.build.emit("aten._to_copy", x=x, dtype=str(dtype))
+
+
+def to_stored_float(ctx: NodeContext, x: Tensor, dtype: DType) -> Tensor:
+    """x in an f8 type. By default (attribute `saturate`), an overflow gives the largest value."""
+    if x.dtype not in (DType.F32, DType.F16):
+        x = ctx.build.emit("aten._to_copy", x=x, dtype=str(DType.F32))
+    saturate = ctx.integer("saturate", 1)
+    if not saturate and dtype is DType.F8E4M3:
+        raise Unsupported("NaN for values beyond float8_e4m3fn (`saturate` 0) is not supported")
+    if saturate:
+        x = ctx.build.emit("aten.clamp", x=x, min=dtype.row.min, max=dtype.row.max)
     return ctx.build.emit("aten._to_copy", x=x, dtype=str(dtype))
