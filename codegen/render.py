@@ -34,6 +34,15 @@ _TEMPLATE_BUGS = (
     NameError,  # raised by Jinja for 1e999
 )
 TEMPLATE_ERRORS = (jinja2.TemplateError, RecursionError, SpecError, *_TEMPLATE_BUGS)
+# Variables named after the prelude's parameters.
+_ACCESS_PARAMS = {
+    "vec4_access": "vec4",
+    "also_vec4_access": "also_vec4",
+    "vec8_access": "vec8",
+    "deferred_access": "deferred",
+    "deferred4_access": "deferred_vec4",
+}
+_ACCESS = re.compile(rf"\{{%-?\s*set\s+(?P<name>{'|'.join(_ACCESS_PARAMS)})\b")
 _QUOTED = re.compile(r"'([^']+)'")
 
 
@@ -159,6 +168,7 @@ class Renderer:
             return None
         text = self._sources[source.name] = read_text(source)
         check_ascii(text, source.name)
+        check_access(text, source.name)
         return text, source.name, lambda: True
 
     def _syntax_error(self, error: jinja2.TemplateSyntaxError) -> SpecError:
@@ -231,6 +241,22 @@ def check_ascii(template: str, name: str) -> None:
     line = code.count("\n", 0, found.start()) + 1
     column = found.start() - code.rfind("\n", 0, found.start())
     message = f"Character '{found[0]}' is not allowed in GLSL outside of comments."
+    raise SpecError.at(Position(name, line, column), message)
+
+
+def check_access(template: str, name: str) -> None:
+    """Fails at a variable that would declare the access of tensors: the prelude does not see it."""
+    code = _COMMENTS.sub(_blank, template)
+    found = _ACCESS.search(code)
+    if found is None:
+        return
+    line = code.count("\n", 0, found.start("name")) + 1
+    column = found.start("name") - code.rfind("\n", 0, found.start("name"))
+    param = _ACCESS_PARAMS[found["name"]]
+    message = (
+        f"'{found['name']}' has no effect, as library files do not see a template's variables. "
+    )
+    message += f'Write: {{% include "lib/prelude.glsl.j2" with {param}=["x"] %}}.'
     raise SpecError.at(Position(name, line, column), message)
 
 

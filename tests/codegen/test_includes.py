@@ -80,6 +80,19 @@ def test_wrong_parameters(included: Project, tag: str, message: str) -> None:
     assert text.endswith(f"error: Template does not parse: {message}")
 
 
+@pytest.mark.parametrize(
+    ("name", "param"), [("vec4_access", "vec4"), ("deferred4_access", "deferred_vec4")]
+)
+def test_variables_that_declare_access_are_refused(project: Project, name: str, param: str) -> None:
+    include(project, f'{{% set {name} = ["a"] %}}')
+    with pytest.raises(Exception, match="has no effect") as error:
+        project.glsl("add_f32_buffer")
+    assert str(error.value) == (
+        f"{TEMPLATE}:8:8: error: '{name}' has no effect, as library files do not see a template's "
+        f'variables. Write: {{% include "lib/prelude.glsl.j2" with {param}=["x"] %}}.'
+    )
+
+
 @pytest.mark.parametrize("path", LIBRARY, ids=[path.stem for path in LIBRARY])
 def test_library_files_read_only_their_parameters(path: Path) -> None:
     text = path.read_text(encoding="utf-8")

@@ -60,7 +60,9 @@ def _point_targets(
     i: Any, j: Any, k: Any, sizes: list[int], count: int, stride: int, packed: bool
 ) -> Any:
     """The dense target of each point, one row per row of points; 2^31 - 1 if out of range."""
-    given = i.reshape(-1, len(sizes)).T if packed else [t.flatten() for t in (i, j, k)[: len(sizes)]]
+    given = (
+        i.reshape(-1, len(sizes)).T if packed else [t.flatten() for t in (i, j, k)[: len(sizes)]]
+    )
     inside = torch.ones_like(given[0], dtype=torch.bool)
     target = torch.zeros_like(given[0])
     for index, size in zip(given, sizes, strict=True):
