@@ -35,7 +35,7 @@ def _unpack(directory: Path) -> None:
     """Both files appear at once: a directory that is renamed when it is complete."""
     directory.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=directory.parent) as scratch:
-        _run("apt-get", "download", "-q", PACKAGE, cwd=Path(scratch))
+        _download(Path(scratch))
         (package,) = Path(scratch).glob(f"{PACKAGE}_*.deb")
         complete = Path(scratch) / "complete"
         complete.mkdir()
@@ -50,13 +50,19 @@ def _unpack(directory: Path) -> None:
         complete.replace(directory)
 
 
-def _run(*command: str, cwd: Path) -> None:
-    try:
-        ran = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
-    except FileNotFoundError as error:
-        raise DriverError(f"{command[0]} is missing: SwiftShader comes from Debian.") from error
-    if ran.returncode != 0:
-        raise DriverError(
-            f"'{' '.join(command)}' failed: {ran.stderr.strip()}\nRun apt-get update, or install "
-            f"{PACKAGE}."
-        )
+def _download(directory: Path) -> None:
+    """Downloads the package; the second try follows an update of the lists of packages."""
+    download = ["apt-get", "download", "-q", PACKAGE]
+    for attempt in (download, ["apt-get", "update", "-q"], download):
+        try:
+            ran = subprocess.run(
+                attempt, cwd=directory, capture_output=True, text=True, check=False
+            )
+        except FileNotFoundError as error:
+            raise DriverError("apt-get is missing: SwiftShader comes from Debian.") from error
+        if ran.returncode == 0 and attempt is download:
+            return
+    raise DriverError(
+        f"'{' '.join(download)}' failed: {ran.stderr.strip()}\n"
+        f"Run apt-get update as root, or install {PACKAGE}."
+    )
