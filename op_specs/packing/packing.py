@@ -83,8 +83,13 @@ def winograd_gemm(x: Array, weight: Array, padding: list[int], block: int) -> Ar
 
 
 def pack_quantized(weight: NDArray[Any], padding: int) -> NDArray[Any]:
-    """[rows, bytes] to [rows / 32, bytes / 16, 32, 4]: four bytes per little-endian int32."""
+    """[rows, bytes] to [rows / 32, bytes / 16, 32, 4]: four bytes per little-endian int32.
+
+    8-bit floats must be zeros, whose bytes consist of the sign in every format.
+    """
     rows, columns = weight.shape
+    if weight.dtype.kind == "f":
+        weight = np.where(np.signbit(weight), 128, 0)
     padded = np.full((rows + -rows % 32, columns + -columns % 16), padding, np.uint8)
     padded[:rows, :columns] = weight & 255
     words: NDArray[Any] = np.ascontiguousarray(padded).view("<i4").astype(np.int64)

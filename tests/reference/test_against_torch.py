@@ -20,6 +20,7 @@ from spec_model import Arg, Op
 from spec_model.stored_float import decoded, float_format
 from spec_model.vocabulary import Storage
 from tests.reference.counterparts import COUNTERPARTS, NO_COUNTERPART
+from tests.reference.counterparts.dtypes import DTYPES
 from tests.reference.library import LIBRARY
 
 
@@ -44,6 +45,8 @@ def cases() -> Iterator[Any]:
             if run.variant.storage is not Storage.BUFFER or DType.F16 in key or key in seen:
                 continue
             seen.add(key)
+            if not {*run.dtypes.values(), *(y.dtype for y in run.outputs)} <= DTYPES.keys():
+                continue  # this PyTorch lacks the dtype; tests/torch compares it with a newer one
             yield pytest.param(run, id=f"{run.variant.id}-{run.case}")
 
 

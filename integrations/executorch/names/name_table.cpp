@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/base/data_types.h"
 #include "runtime/base/error.h"
 #include "runtime/pack/byte_reader.h"
 
@@ -11,7 +12,7 @@ namespace {
 
 constexpr std::string_view kFormat = "spirloom-executorch-4";
 constexpr uint64_t kArgTypes = 8, kCallArgKinds = 4, kArgBindingKinds = 3, kDefaultKinds = 3;
-constexpr uint64_t kDTypes = 6;
+constexpr uint64_t kDTypeCount = spirloom::kDTypes.size();
 constexpr uint64_t kMaxRankBound = 16, kMaxParts = 9, kMaxResults = 9;
 
 enum class ConstantKind : uint8_t { kNone, kBool, kInt, kFloat, kText, kInts };
@@ -30,7 +31,7 @@ class Reader {
     }
     const uint64_t outputs = in_.Varint();
     for (uint64_t i = 0; i < outputs && in_.ok(); ++i) {
-      const uint64_t dtype = in_.Below(kDTypes + 1);
+      const uint64_t dtype = in_.Below(kDTypeCount + 1);
       op.outputs.push_back(dtype == 0 ? std::nullopt
                                       : std::optional(static_cast<DType>(dtype - 1)));
     }
@@ -68,8 +69,8 @@ class Reader {
     arg.type = static_cast<ArgType>(in_.Below(kArgTypes));
     arg.optional = in_.Below(2) != 0;
     if (const uint64_t length = in_.Varint(); length > 0) arg.length = length - 1;
-    const uint64_t dtype = in_.Below(kDTypes + 2);
-    arg.any_dtype = dtype > kDTypes;
+    const uint64_t dtype = in_.Below(kDTypeCount + 2);
+    arg.any_dtype = dtype > kDTypeCount;
     if (dtype > 0 && !arg.any_dtype) arg.dtype = static_cast<DType>(dtype - 1);
     const uint64_t kind = in_.Below(kDefaultKinds);
     if (kind == 1) arg.default_value = ReadConstant();

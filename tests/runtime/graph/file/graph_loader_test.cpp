@@ -100,8 +100,8 @@ TEST(GraphLoader, RejectsInvalidTensors) {
   file.tensors[2].shape = {0, ~uint64_t{0}};
   ExpectError(file, "dim 1 is 18446744073709551615", StatusCode::kUnsupported);
   file = SmallGraph();
-  file.tensors[2].dtype = 6;
-  ExpectError(file, "DType is 6; expected 0 to 5.");
+  file.tensors[2].dtype = 8;
+  ExpectError(file, "DType is 8; expected 0 to 7.");
   file = SmallGraph();
   file.tensors[2].storage = 4;
   ExpectError(file, "Storage is 4; expected 0 to 3.");
