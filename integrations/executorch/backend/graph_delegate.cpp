@@ -24,6 +24,8 @@ ElementType TypeOf(DType type) {
     case DType::kI8:
       return ElementType::kI8;
     case DType::kU8:
+    case DType::kF8E4M3:  // by its bytes
+    case DType::kF8E5M2:
       return ElementType::kU8;
     case DType::kB8:
       break;
