@@ -32,16 +32,23 @@ def copy_package(source: Path, target: Path) -> None:
     """Copies the files of a package, and renames imports of codegen and spec_model."""
     shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
     for path in target.rglob("*.py"):
-        text = path.read_text(encoding="utf-8")
-        path.write_text(_IMPORT.sub(r"\1\2 spirloom._\3", text), encoding="utf-8")
+        rename_imports(path)
+
+
+def rename_imports(path: Path) -> None:
+    """Renames imports of codegen and spec_model in a copied file."""
+    text = path.read_text(encoding="utf-8")
+    path.write_text(_IMPORT.sub(r"\1\2 spirloom._\3", text), encoding="utf-8")
 
 
 def copy_data(directory: str, pattern: str, target: Path) -> None:
-    """Copies the matching files unchanged."""
+    """Copies the matching files; only imports of codegen and spec_model change."""
     for path in sorted((ROOT / directory).rglob(pattern)):
         copy = target / path.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copy)
+        if path.suffix == ".py":
+            rename_imports(copy)
 
 
 def store_operators(out: Path) -> None:
