@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 from spec_model.errors import Diagnostic, ErrorList, Position, SpecError
@@ -102,7 +103,8 @@ def load_directories(spec_directories: Iterable[Directory], templates: Templates
         check_inserted_calls(ops)
     errors.raise_any()
     builtin = _builtin_packing_ops(ops)
-    ops = sorted(_expanded(ops, builtin.values(), errors), key=lambda op: op.name)
+    packing_ops = chain.from_iterable(builtin.values())
+    ops = sorted(_expanded(ops, packing_ops, errors), key=lambda op: op.name)
     errors.raise_any()
     variants = sorted((v for op in ops for v in op.variants), key=lambda v: v.key)
     _check_ids(variants)
@@ -310,7 +312,7 @@ def _check_unique(ops: Sequence[Op]) -> None:
     errors.raise_any()
 
 
-def _builtin_packing_ops(ops: Sequence[Op]) -> dict[SourceFile, Op]:
+def _builtin_packing_ops(ops: Sequence[Op]) -> dict[SourceFile, list[Op]]:
     """Spirloom's own packing ops that kernels of other libraries use, by their specs."""
     directory = Directory(BUILTIN_SPECS, BUILTIN_SPECS.name)
     known = {op.name for op in ops}
@@ -326,7 +328,7 @@ def _builtin_packing_ops(ops: Sequence[Op]) -> dict[SourceFile, Op]:
     found = {}
     for name in dict.fromkeys(pack for pack in packs if pack not in known and pack in specs):
         spec = directory.file(directory.relative(specs[name]))
-        (found[spec],) = load_ops(spec, directory, templates)
+        found[spec] = load_ops(spec, directory, templates)
     return found
 
 

@@ -23,6 +23,8 @@ from spec_model.vocabulary import MAX_BINDINGS, Access, DType, Storage
 from spec_model.yaml_reader import Mapping, Node, Scalar
 
 _OP = re.compile(r"^op: *(\S+)", re.MULTILINE)
+_FOR = re.compile(r"^for:\n((?: .*\n|\n)+)", re.MULTILINE)
+_ENTRY = re.compile(r"^  (\w+):", re.MULTILINE)  # of `for`
 _KEYS = ("dtype", "storage", "access", "pack")
 _INTERMEDIATE_KEYS = ("of", "dtype")
 
@@ -262,8 +264,17 @@ _KINDS = {
 def builtin_ops() -> dict[str, Path]:
     """The specs of Spirloom's own ops, by op name: any of them can be a packing op."""
     specs = Directory(BUILTIN_SPECS, BUILTIN_SPECS.name).ending(".yaml")
-    found = ((_OP.search(spec.read_text(encoding="utf-8")), spec) for spec in specs)
-    return {match[1]: spec for match, spec in found if match is not None}
+    return {name: spec for spec in specs for name in _names(spec.read_text(encoding="utf-8"))}
+
+
+def _names(spec: str) -> list[str]:
+    """The names of a spec's ops: one, or one for each entry of `for`."""
+    op, several = _OP.search(spec), _FOR.search(spec)
+    if op is None:
+        return []
+    if several is None:
+        return [op[1]]
+    return [op[1].replace("$name", entry) for entry in _ENTRY.findall(several[1])]
 
 
 def link_packs(kernel: Kernel, by_name: Map[str, Op]) -> Kernel:

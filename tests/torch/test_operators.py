@@ -54,6 +54,7 @@ UNREACHED = {
     "spirloom.linear_bf16": _FAMILY,
     "spirloom.linear_a8w4": _QUANTIZED,
     "spirloom.linear_a8w8": _QUANTIZED,
+    "spirloom.linear_f8": "imported from torch.float8 weights in tests/torch/test_float8.py",
     "spirloom.linear_i8": _STATIC,
     "spirloom.linear_w4": _QUANTIZED,
     "spirloom.linear_w8": _QUANTIZED,
