@@ -22,7 +22,7 @@ void main() {
   int i = flat_index();
   if (i >= n) return;
   TYPE total = first_point == 0 ? x_load(i) : y_load(i);
-  Place at = place_of(i);
+  PointRange at = points_of(i);
   int begin = at.row * points;
   int segment = at.within ? first_at(begin, at.target) : begin;
   int first = max(segment, begin + first_point);

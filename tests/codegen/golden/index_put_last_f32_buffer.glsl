@@ -6,7 +6,7 @@
 void main() {
   int i = flat_index();
   if (i >= n) return;
-  Place at = place_of(i);
+  PointRange at = points_of(i);
   int k = last_load(at.within ? at.row * targets + at.target : 0);
   bool written = at.within && k >= 0;
   float v = src_load(written ? at.src + k * at.src_stride : 0);

@@ -7,7 +7,7 @@
 
 TYPE value(int i) {
   TYPE total = x_flat(i, ivec4(x_shape[4], x_shape[5], x_shape[6], x_shape[7]));
-  Place at = place_of(i);
+  PointRange at = points_of(i);
   int scattered = 0;
   for (int k = 0; k < (at.within ? index_shape[axis] : 0); k++) {
     int target = index_load(at.index + k * at.index_stride);
