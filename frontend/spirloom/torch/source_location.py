@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 _FRAME = re.compile(r'^\s*File (?P<all>"(?P<file>[^"]+)", line (?P<line>\d+).*)$', re.MULTILINE)
 # Files of PyTorch itself, such as torch/nn/modules/linear.py, and code that it generates.
@@ -13,6 +14,7 @@ _TORCH = re.compile(
 )
 
 
+@lru_cache(maxsize=1)  # a node's trace is read for its name, then for messages
 def _frame(trace: str) -> re.Match[str] | None:
     """The innermost frame outside of torch; of torch, if there is no other."""
     frames = list(_FRAME.finditer(trace))
