@@ -1,4 +1,4 @@
-// The rows of spec_model/data_types.inc: what is known of each element type.
+// The rows of spec_model/data_types.inc: the properties of each element type.
 #ifndef SPIRLOOM_RUNTIME_BASE_DATA_TYPES_H_
 #define SPIRLOOM_RUNTIME_BASE_DATA_TYPES_H_
 
