@@ -8,6 +8,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools.vulkan_driver import with_driver
+
 _FAILED = re.compile(r"^\[  FAILED  \] Op\.(\S+)", re.MULTILINE)
 _PASSED = re.compile(r"^\[  PASSED  \] (\d+) test", re.MULTILINE)
 _SKIPPED = re.compile(r"^\[  SKIPPED \] (\d+) test", re.MULTILINE)
@@ -35,9 +37,7 @@ def run_cases(program: Path, driver: Path, part: int) -> Outcome:
     Raises CrashError.
     """
     processes = os.cpu_count() or 1
-    environment = os.environ | {
-        "VK_DRIVER_FILES": str(driver),
-        "VK_ICD_FILENAMES": str(driver),  # loaders before 1.3.207
+    environment = with_driver(driver) | {
         "SPIRLOOM_CASE_SHARDS": str(part),
         "GTEST_TOTAL_SHARDS": str(processes),
     }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+
+from tools.vulkan_driver import with_driver
 
 _DRIVER_FILES = (Path("/usr/share/vulkan/icd.d"), Path("/usr/local/share/vulkan/icd.d"))
 
@@ -57,10 +58,8 @@ def compile_variants(program: Path, family: Family) -> Compiled:
 
     Raises VendorError if the driver refuses one.
     """
-    environment = os.environ | {
+    environment = with_driver(driver_file()) | {
         "RADV_FORCE_FAMILY": family.name,
-        "VK_DRIVER_FILES": str(driver_file()),
-        "VK_ICD_FILENAMES": str(driver_file()),  # loaders before 1.3.207
         "MESA_SHADER_CACHE_DISABLE": "true",
     }
     ran = subprocess.run([program], env=environment, capture_output=True, text=True, check=False)

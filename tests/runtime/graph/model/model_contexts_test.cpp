@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -65,6 +67,22 @@ class ContextsTest : public ModelTest {
   }
 };
 
+// Calls `work(context, thread)` on four threads, each with a context of its own. Returns the number
+// of threads on which it returned false or CreateContext() failed.
+int FailuresOnThreads(Model& model, const std::function<bool(Model&, int)>& work) {
+  constexpr int kThreads = 4;
+  std::atomic<int> failures{0};
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      Result<Model> context = model.CreateContext();
+      if (!context.ok() || !work(*context, thread)) ++failures;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return failures;
+}
+
 TEST_F(ContextsTest, ShareWeightsAndPlans) {
   Model first = ValueOf(Load(Accumulator()));
   const uint64_t pipelines = Counters().pipelines;
@@ -106,55 +124,36 @@ TEST_F(ContextsTest, HaveOneRunInFlightEach) {
 }
 
 TEST_F(ContextsTest, RunOnSeveralThreads) {
-  constexpr int kThreads = 4, kRuns = 20;
+  constexpr int kRuns = 20;
   Model first = ValueOf(Load(Accumulator(/*rows=*/3)));
-  std::atomic<int> wrong{0};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < kThreads; ++t) {
-    threads.emplace_back([&, t] {
-      Result<Model> created = first.CreateContext();
-      if (!created.ok()) {
-        ++wrong;
-        return;
-      }
-      Model context = std::move(created).value();
-      const auto step = static_cast<float>(t + 1);
-      for (int run = 1; run <= kRuns; ++run) {
-        const auto outputs = RunModel(context, {Floats(3 * kWidth, step)});
-        const Floats expected(3 * kWidth, 2 * step * static_cast<float>(run));
-        if (!outputs.ok() || (*outputs)[0] != expected) ++wrong;
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(wrong, 0);
+  const int failures = FailuresOnThreads(first, [](Model& context, int thread) {
+    const auto step = static_cast<float>(thread + 1);
+    bool right = true;
+    for (int run = 1; run <= kRuns; ++run) {
+      const auto outputs = RunModel(context, {Floats(3 * kWidth, step)});
+      const Floats expected(3 * kWidth, 2 * step * static_cast<float>(run));
+      right = right && outputs.ok() && (*outputs)[0] == expected;
+    }
+    return right;
+  });
+  EXPECT_EQ(failures, 0);
   EXPECT_EQ(Run(first, 1), All(first, 2)) << "the states of the first context are unchanged";
 }
 
 TEST_F(ContextsTest, ResizeOnSeveralThreads) {
-  constexpr int kThreads = 4;
   Model first = ValueOf(Load(Dynamic()));
-  std::atomic<int> wrong{0};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < kThreads; ++t) {
-    threads.emplace_back([&, t] {
-      Result<Model> created = first.CreateContext();
-      if (!created.ok()) {
-        ++wrong;
-        return;
-      }
-      Model context = std::move(created).value();
-      for (int64_t i = 0; i < 12; ++i) {
-        const Shape shape{1 + (5 * i + t) % 16, static_cast<int64_t>(kWidth)};
-        if (!context.Resize(std::span(&shape, 1)).ok()) ++wrong;
-        const Floats x(static_cast<size_t>(shape[0]) * kWidth, static_cast<float>(t + 1));
-        const auto outputs = RunModel(context, {x});
-        if (!outputs.ok() || (*outputs)[0] != Floats(x.size(), 2 * x[0])) ++wrong;
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(wrong, 0);
+  const int failures = FailuresOnThreads(first, [](Model& context, int thread) {
+    bool right = true;
+    for (int64_t i = 0; i < 12; ++i) {
+      const Shape shape{1 + (5 * i + thread) % 16, static_cast<int64_t>(kWidth)};
+      right = context.Resize(std::span(&shape, 1)).ok() && right;
+      const Floats x(static_cast<size_t>(shape[0]) * kWidth, static_cast<float>(thread + 1));
+      const auto outputs = RunModel(context, {x});
+      right = right && outputs.ok() && (*outputs)[0] == Floats(x.size(), 2 * x[0]);
+    }
+    return right;
+  });
+  EXPECT_EQ(failures, 0);
   EXPECT_EQ(first.inputs()[0].shape[0], 16) << "contexts have their own shapes";
 }
 
