@@ -45,3 +45,36 @@ def convolution(
     if addend is not None:
         y = y + addend
     return activate(y, activation, act_min, act_max)
+
+
+def convolution_k_slices(
+    x: Array,
+    weight: Array,
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    slices: int,
+) -> Array:
+    """The sums of conv2d(x, weight) over slices of the input channels, of a multiple of 32 each."""
+    channels = -(-x.shape[1] // (32 * slices)) * 32
+    sums = []
+    for s in range(slices):
+        part = slice(s * channels, (s + 1) * channels)
+        sums.append(
+            convolution(
+                x[:, part],
+                weight[:, part],
+                None,
+                stride,
+                padding,
+                dilation,
+                False,
+                [0, 0],
+                1,
+                0,
+                0.0,
+                0.0,
+                None,
+            )
+        )
+    return np.stack(sums)

@@ -19,6 +19,15 @@ def pack_conv2d_weight(weight: Array, align: int, transposed: bool) -> Array:
     return blocks.transpose(0, 3, 2, 1)
 
 
+def pack_filter_tiles(weight: Array) -> Array:
+    """[O, I, …] to [O / 32, I / 32, taps, 32, 32]; pads O and I to 32."""
+    out, channels, *window = weight.shape
+    pads = [(0, -out % 32), (0, -channels % 32), (0, 0)]
+    padded = np.pad(weight.reshape(out, channels, int(np.prod(window))), pads)
+    tiles = padded.reshape(padded.shape[0] // 32, 32, padded.shape[1] // 32, 32, -1)
+    return tiles.transpose(0, 2, 4, 1, 3)
+
+
 def pack_linear_weight(weight: Array) -> Array:
     """[out, in…] to [out / 32, in, 32]; pads `out` to 32."""
     return pack_column_tiles(weight.reshape(len(weight), -1).T)

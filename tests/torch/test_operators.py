@@ -26,6 +26,7 @@ IMPORTER = OpLibrary()
 TRIED = 6
 
 _LAYOUT = "packs weights for our kernels"
+_SLICES = "partial sums of a convolution, which the runtime inserts"
 _STEP = "a step of Winograd's convolution, which the runtime inserts"
 _PARTIAL = "partial results of long rows, which the runtime inserts"
 _SCATTER = "sorted points of scatters, which the runtime inserts"
@@ -40,6 +41,7 @@ UNREACHED = {
     "spirloom.cached_attention_split_kv": _FAMILY,
     "spirloom.choose_qparams": _QUANTIZED,
     "spirloom.convolution_i8": _STATIC,
+    "spirloom.convolution_k_slices": _SLICES,
     "spirloom.copy": "inserted by the runtime between storages",
     "spirloom.decode_attention": _FAMILY,
     "spirloom.dequantize": _QUANTIZED,
@@ -63,6 +65,7 @@ UNREACHED = {
     "spirloom.pack_channels": _LAYOUT,
     "spirloom.pack_column_tiles": _LAYOUT,
     "spirloom.pack_conv2d_weight": _LAYOUT,
+    "spirloom.pack_filter_tiles": _LAYOUT,
     "spirloom.pack_filters": _LAYOUT,
     "spirloom.pack_linear_weight": _LAYOUT,
     "spirloom.pack_quantized": _LAYOUT,

@@ -13,57 +13,10 @@ layout(set = 0, binding = 1, std430) readonly buffer weight_runs { uvec2 weight_
 // each subgroup tile of y. Rows are padded by one vec8 against bank conflicts.
 shared uvec4 tiles[1088];
 
-int channel, pixel;  // origin of the tile
 
-// Pixels that this invocation stores: `count` (0 to 4), clipped to y; `pixels`: their indices in
-// channel 0 of y.
-int count;
-ivec4 pixels;
+int pixel;  // of all images, the first of the tile
 
-void begin_column(int tile_column) {
-  int plane = y_sizes[2] * y_sizes[3];
-  int first = pixel + tile_column;
-  count = min(y_sizes[0] * plane - first, 4);
-  for (int c = 0; c < 4; c++) {
-    int image = first + min(c, count - 1);
-    int within = unravel(image, plane);
-    pixels[c] = image * y_sizes[1] * plane + within;
-  }
-}
-
-bool is_inside(int tile_row) { return count > 0 && channel + tile_row < y_sizes[1]; }
-ivec4 output_indices(int tile_row) { return pixels + (channel + tile_row) * y_sizes[2] * y_sizes[3]; }
-
-struct EpilogueOperands {
-  bias_Packed bias;
-  uvec2 addend;  // packed fp16
-};
-
-EpilogueOperands load_epilogue(int tile_row) {
-  EpilogueOperands epilogue = EpilogueOperands(bias_Packed(0), uvec2(0));
-  if (!is_inside(tile_row)) return epilogue;
-  if (has_bias != 0) epilogue.bias = bias_load_packed(channel + tile_row);
-  if (has_addend != 0) {
-    ivec4 at = output_indices(tile_row);
-    if (ALIGNED_4) {
-      epilogue.addend = addend_load4_packed(at.x / 4);
-    } else {
-      for (int c = 0; c < count; c++) epilogue.addend[c / 2] |= packHalf2x16(vec2(addend_load(at[c]), 0.0)) << (c % 2 * 16);
-    }
-  }
-  return epilogue;
-}
-
-void store_row4(vec4 v, int tile_row, EpilogueOperands epilogue) {
-  if (!is_inside(tile_row)) return;
-  v = activate(v + bias_unpack(epilogue.bias, channel + tile_row) + addend_unpack4(epilogue.addend));
-  ivec4 at = output_indices(tile_row);
-  if (ALIGNED_4) {
-    y_store4(at.x / 4, v);
-  } else {
-    for (int c = 0; c < count; c++) y_store(at[c], v[c]);
-  }
-}
+void begin_column(int tile_column) { set_pixels(pixel + tile_column, min(y_sizes[0] * y_sizes[2] * y_sizes[3] - pixel - tile_column, 4)); }
 
 void main() {
   int lane = int(gl_LocalInvocationID.x);

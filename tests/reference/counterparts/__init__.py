@@ -25,12 +25,14 @@ COUNTERPARTS = (
 # Operators without a counterpart in PyTorch, and the reason. Other tests cover them.
 NO_COUNTERPART = {
     "spirloom.choose_qparams": "an operator of torchao; tests/torch/test_quantized.py compares it",
+    "spirloom.convolution_k_slices": "sums of a convolution, which is compared end to end",
     "spirloom.copy": "copies between storages, which PyTorch does not have",
     "spirloom.gru_layer": "part of a layer; the importer's tests compare layers with torch.nn",
     "spirloom.lstm_layer": "as spirloom.gru_layer",
     "spirloom.pack_channels": "a weight layout of Spirloom's kernels",
     "spirloom.pack_column_tiles": "a weight layout of Spirloom's kernels",
     "spirloom.pack_conv2d_weight": "a weight layout of Spirloom's kernels",
+    "spirloom.pack_filter_tiles": "a weight layout of Spirloom's kernels",
     "spirloom.pack_filters": "a weight layout of Spirloom's kernels",
     "spirloom.pack_linear_weight": "a weight layout of Spirloom's kernels",
     "spirloom.pack_quantized": "a weight layout of Spirloom's kernels",
