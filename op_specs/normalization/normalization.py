@@ -93,15 +93,16 @@ def row_moments(x: Array, count: int, splits: int) -> Array:
     return moments
 
 
-def softmax_parts(x: Array, count: int, splits: int) -> Array:
-    """Maximum and sum of exponentials of each part of each row."""
+def softmax_parts(x: Array, count: int, inner: int, splits: int) -> Array:
+    """Maximum and sum of exponentials of each part of the rows of x as [outer, count, inner]."""
     length = -(-count // splits)
-    parts = np.zeros((x.size // count, splits, 2))
+    rows = x.reshape(-1, count, inner)
+    parts = np.zeros((len(rows), splits, inner, 2))
     parts[..., 0] = -np.inf
-    for row, values in enumerate(x.reshape(-1, count)):
-        for part in range(splits):
-            v = values[part * length : (part + 1) * length]
-            if v.size:
-                top = v.max()
-                parts[row, part] = top, np.exp(v - (0 if top == -np.inf else top)).sum()
+    for part in range(splits):
+        v = rows[:, part * length : (part + 1) * length]
+        if v.size:
+            top = v.max(1)
+            finite = np.where(top == -np.inf, 0, top)
+            parts[:, part] = np.stack([top, np.exp(v - finite[:, None]).sum(1)], -1)
     return parts

@@ -116,11 +116,19 @@ def _reduced_shape(x: Array, dim: list[int], keepdim: bool) -> list[int]:
     return [1 if d in dims else n for d, n in enumerate(x.shape) if keepdim or d not in dims]
 
 
+_PARTIAL_UFUNCS: dict[str, np.ufunc] = {
+    "min": np.minimum,
+    "max": np.maximum,
+    "prod": np.multiply,
+    "logaddexp": np.logaddexp,
+}
+
+
 def partial_reduce(x: Array, count: int, inner: int, splits: int, kind: str) -> Array:
     """Reductions of the parts of the middle dimension of x as [outer, count, inner]."""
     rows = x.reshape(-1, count, inner)
     length = -(-count // splits)
-    start = {"min": np.inf, "max": -np.inf, "prod": 1}.get(kind, 0)
+    start = {"min": np.inf, "max": -np.inf, "prod": 1, "logaddexp": -np.inf}.get(kind, 0)
     if kind in ("min", "max") and x.dtype.kind != "f":
         limits = np.iinfo(np.int32)
         start = limits.max if kind == "min" else limits.min
@@ -132,11 +140,14 @@ def partial_reduce(x: Array, count: int, inner: int, splits: int, kind: str) -> 
     for part in range(splits):
         values = rows[:, part * length : (part + 1) * length]
         if values.size:
-            y[:, part] = getattr(values, kind if kind in ("min", "max", "prod") else "sum")(axis=1)
+            ufunc = _PARTIAL_UFUNCS.get(kind, np.add)
+            y[:, part] = ufunc.reduce(values, axis=1)
     return y
 
 
-def partial_argmax(x: Array, count: int, inner: int, splits: int, smallest: bool) -> Array:
+def partial_argmax(
+    x: Array, count: int, inner: int, splits: int, smallest: bool, last: bool
+) -> Array:
     """Index in its row of the best element of each part; an empty part has the last index."""
     rows = x.reshape(-1, count, inner)
     length = -(-count // splits)
@@ -144,5 +155,7 @@ def partial_argmax(x: Array, count: int, inner: int, splits: int, smallest: bool
     for part in range(splits):
         values = rows[:, part * length : (part + 1) * length]
         if values.size:
-            y[:, part] = part * length + (np.argmin if smallest else np.argmax)(values, axis=1)
+            ordered = values[:, ::-1] if last else values
+            index = (np.argmin if smallest else np.argmax)(ordered, axis=1)
+            y[:, part] = part * length + (values.shape[1] - 1 - index if last else index)
     return y

@@ -5,20 +5,25 @@
 #define VALUE float
 
 void main() {
-  int index = workgroup_index();
-  int row = divide(min(index, rows * splits - 1), splits);
-  int first = row * splits;
+  int group = workgroup_index();
+  int part = unravel(group, splits);
+  int unclamped_row = group * COLUMNS + column();
+  int outer = min(unclamped_row, rows - 1);
+  int within = unravel(outer, inner);
+  int first = outer * splits * inner + within;
   float row_max = -INF;
-  for (int s = lane(); s < splits; s += LANES) row_max = max(row_max, parts_load(2 * (first + s)));
-  row_max = workgroup_max(row_max);
+  for (int s = column_lane(); s < splits; s += COLUMN_LANES) row_max = max(row_max, parts_load(2 * (first + s * inner)));
+  row_max = column_max(row_max);
   float sum = 0.0;
-  for (int s = lane(); s < splits; s += LANES) {
-    sum += parts_load(2 * (first + s) + 1) * exp(parts_load(2 * (first + s)) - row_max);
+  for (int s = column_lane(); s < splits; s += COLUMN_LANES) {
+    int index = 2 * (first + s * inner);
+    sum += parts_load(index + 1) * exp(parts_load(index) - row_max);
   }
-  sum = workgroup_sum(sum);
-  int begin = min((index - first) * part_length, count);
-  for (int k = begin + lane(); k < (index < rows * splits ? min(begin + part_length, count) : 0); k += LANES) {
-    float v = x_load(row * count + k);
-    y_store(row * count + k, v - row_max - log(sum));
+  sum = column_sum(sum);
+  int base = outer * count * inner + within;
+  int begin = min(part * part_length, count);
+  for (int k = begin + column_lane(); k < (unclamped_row < rows ? min(begin + part_length, count) : 0); k += COLUMN_LANES) {
+    float v = x_load(base + k * inner);
+    y_store(base + k * inner, v - row_max - log(sum));
   }
 }

@@ -17,7 +17,7 @@ struct IndexedValue {
 };
 
 IndexedValue better(IndexedValue a, IndexedValue b) {
-  return precedes(b.v, a.v) || !precedes(a.v, b.v) && b.index < a.index ? b : a;
+  return precedes(b.v, a.v) || !precedes(a.v, b.v) && (b.index < a.index) != LAST ? b : a;
 }
 shared IndexedValue best_of_partial[LANES];
 
@@ -52,7 +52,7 @@ int value(int i) {
   for (int k = begin + lane_start() + lane_stride(); k < end; k += lane_stride()) {
     index = k;
     TYPE v = x_flat(first + index * inner, IVEC4(x_sizes));
-    if (precedes(v, best.v)) best = IndexedValue(v, index);
+    if (precedes(v, best.v) || LAST && !precedes(best.v, v)) best = IndexedValue(v, index);
   }
   best = best_of(best);
   return best.index;

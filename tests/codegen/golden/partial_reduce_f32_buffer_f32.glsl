@@ -4,9 +4,10 @@
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
 #define TYPE float
-#define START (KIND == 1 ? INF : KIND == 2 ? -INF : KIND == 3 ? TYPE(1) : TYPE(0))
+#define START (KIND == 1 ? INF : KIND == 2 || KIND == 6 ? -INF : KIND == 3 ? TYPE(1) : TYPE(0))
 
 TYPE combine(TYPE a, TYPE b) {
+  if (KIND == 6) return precise_logaddexp(a, b);
   return KIND == 1 ? minimum(a, b) : KIND == 2 ? maximum(a, b) : KIND == 3 ? a * b : a + b;
 }
 

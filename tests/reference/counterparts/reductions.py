@@ -56,16 +56,16 @@ def _row_moments(x: Any, count: int, splits: int) -> Any:
     return torch.stack(moments, 1)
 
 
-def _softmax_parts(x: Any, count: int, splits: int) -> Any:
+def _softmax_parts(x: Any, count: int, inner: int, splits: int) -> Any:
     def part_of(part: Any) -> Any:
         if not part.numel():
-            top = torch.full((len(part),), -torch.inf, dtype=x.dtype)
+            top = torch.full((len(part), inner), -torch.inf, dtype=x.dtype)
             return torch.stack([top, torch.zeros_like(top)], -1)
         top = part.amax(1)
         sums = (part - top.nan_to_num(neginf=0.0)[:, None]).exp().sum(1)
         return torch.stack([top, sums], -1)
 
-    rows = x.reshape(-1, count)
+    rows = x.reshape(-1, count, inner)
     return torch.stack([part_of(part) for part in _parts(rows, splits, -(-count // splits))], 1)
 
 
@@ -76,8 +76,10 @@ def _partial_reduce(x: Any, count: int, inner: int, splits: int, kind: str) -> A
         "min": limits.max if limits else torch.inf,
         "max": limits.min if limits else -torch.inf,
         "prod": 1,
+        "logaddexp": -torch.inf,
     }.get(kind, 0)
-    function = {"min": torch.amin, "max": torch.amax, "prod": torch.prod}.get(kind, torch.sum)
+    functions = {"min": torch.amin, "max": torch.amax, "prod": torch.prod}
+    function = (functions | {"logaddexp": torch.logsumexp}).get(kind, torch.sum)
     term = {"absolute": torch.abs, "square": torch.square}.get(kind, torch.clone)
     rows = x.reshape(-1, count, inner)
     results = [
@@ -89,12 +91,16 @@ def _partial_reduce(x: Any, count: int, inner: int, splits: int, kind: str) -> A
     return torch.stack(results, 1)
 
 
-def _partial_argmax(x: Any, count: int, inner: int, splits: int, smallest: bool) -> Any:
+def _partial_argmax(x: Any, count: int, inner: int, splits: int, smallest: bool, last: bool) -> Any:
     length = -(-count // splits)
     rows = x.reshape(-1, count, inner)
     function = torch.argmin if smallest else torch.argmax
+
+    def index_of(part: Any) -> Any:
+        return part.shape[1] - 1 - function(part.flip(1), 1) if last else function(part, 1)
+
     results = [
-        function(part, 1) + p * length
+        index_of(part) + p * length
         if part.numel()
         else torch.full((rows.shape[0], inner), count - 1)
         for p, part in enumerate(_parts(rows, splits, length))
