@@ -30,55 +30,16 @@ struct FeatureLocation {
         offsetof(version, version_field)                                                     \
   }
 constexpr FeatureLocation kFeatures[] = {
-    SPIRLOOM_FEATURE(kStorageBuffer16Bit, SPIRLOOM_TYPE(16BIT_STORAGE_FEATURES),
-                     VkPhysicalDevice16BitStorageFeatures, storageBuffer16BitAccess,
-                     SPIRLOOM_TYPE(VULKAN_1_1_FEATURES), VkPhysicalDeviceVulkan11Features,
-                     storageBuffer16BitAccess),
-    SPIRLOOM_FEATURE(kStorageBuffer8Bit, SPIRLOOM_TYPE(8BIT_STORAGE_FEATURES),
-                     VkPhysicalDevice8BitStorageFeatures, storageBuffer8BitAccess,
-                     SPIRLOOM_TYPE(VULKAN_1_2_FEATURES), VkPhysicalDeviceVulkan12Features,
-                     storageBuffer8BitAccess),
-    SPIRLOOM_FEATURE(kShaderFloat16, SPIRLOOM_TYPE(SHADER_FLOAT16_INT8_FEATURES),
-                     VkPhysicalDeviceShaderFloat16Int8Features, shaderFloat16,
-                     SPIRLOOM_TYPE(VULKAN_1_2_FEATURES), VkPhysicalDeviceVulkan12Features,
-                     shaderFloat16),
-    SPIRLOOM_FEATURE(kShaderInt8, SPIRLOOM_TYPE(SHADER_FLOAT16_INT8_FEATURES),
-                     VkPhysicalDeviceShaderFloat16Int8Features, shaderInt8,
-                     SPIRLOOM_TYPE(VULKAN_1_2_FEATURES), VkPhysicalDeviceVulkan12Features,
-                     shaderInt8),
-    SPIRLOOM_FEATURE(kShaderInt16, SPIRLOOM_TYPE(FEATURES_2), VkPhysicalDeviceFeatures2,
-                     features.shaderInt16, SPIRLOOM_TYPE(FEATURES_2), VkPhysicalDeviceFeatures2,
-                     features.shaderInt16),
-    SPIRLOOM_FEATURE(kShaderInt64, SPIRLOOM_TYPE(FEATURES_2), VkPhysicalDeviceFeatures2,
-                     features.shaderInt64, SPIRLOOM_TYPE(FEATURES_2), VkPhysicalDeviceFeatures2,
-                     features.shaderInt64),
-    SPIRLOOM_FEATURE(kIntegerDotProduct, SPIRLOOM_TYPE(SHADER_INTEGER_DOT_PRODUCT_FEATURES),
-                     VkPhysicalDeviceShaderIntegerDotProductFeatures, shaderIntegerDotProduct,
-                     SPIRLOOM_TYPE(VULKAN_1_3_FEATURES), VkPhysicalDeviceVulkan13Features,
-                     shaderIntegerDotProduct),
-    SPIRLOOM_FEATURE(kCooperativeMatrix, kCooperativeMatrixType, CooperativeMatrixFeatures,
-                     cooperativeMatrix, kCooperativeMatrixType, CooperativeMatrixFeatures,
-                     cooperativeMatrix),
-    SPIRLOOM_FEATURE(kBFloat16Matrix, kBFloat16Type, ShaderBFloat16Features,
-                     shaderBFloat16CooperativeMatrix, kBFloat16Type, ShaderBFloat16Features,
-                     shaderBFloat16CooperativeMatrix)};
+#define SPIRLOOM_CAPABILITY_FEATURE(id, ...) SPIRLOOM_FEATURE(k##id, __VA_ARGS__),
+#include "spec_model/capabilities.inc"
+};
 
-// Further features that cooperative matrices require.
-constexpr FeatureLocation kMatrixRequirements[] = {
-    SPIRLOOM_FEATURE(kCooperativeMatrix, SPIRLOOM_TYPE(VULKAN_MEMORY_MODEL_FEATURES),
-                     VkPhysicalDeviceVulkanMemoryModelFeatures, vulkanMemoryModel,
-                     SPIRLOOM_TYPE(VULKAN_1_2_FEATURES), VkPhysicalDeviceVulkan12Features,
-                     vulkanMemoryModel),
-    SPIRLOOM_FEATURE(kCooperativeMatrix, SPIRLOOM_TYPE(SUBGROUP_SIZE_CONTROL_FEATURES),
-                     VkPhysicalDeviceSubgroupSizeControlFeatures, subgroupSizeControl,
-                     SPIRLOOM_TYPE(VULKAN_1_3_FEATURES), VkPhysicalDeviceVulkan13Features,
-                     subgroupSizeControl),
-    SPIRLOOM_FEATURE(kCooperativeMatrix, SPIRLOOM_TYPE(SUBGROUP_SIZE_CONTROL_FEATURES),
-                     VkPhysicalDeviceSubgroupSizeControlFeatures, computeFullSubgroups,
-                     SPIRLOOM_TYPE(VULKAN_1_3_FEATURES), VkPhysicalDeviceVulkan13Features,
-                     computeFullSubgroups),
-    SPIRLOOM_FEATURE(kBFloat16Matrix, kBFloat16Type, ShaderBFloat16Features, shaderBFloat16Type,
-                     kBFloat16Type, ShaderBFloat16Features, shaderBFloat16Type)};
+// Further features that capabilities require.
+constexpr FeatureLocation kRequirements[] = {
+#define SPIRLOOM_CAPABILITY_REQUIREMENT(id, ...) SPIRLOOM_FEATURE(k##id, __VA_ARGS__),
+#include "spec_model/capabilities.inc"
+};
+
 constexpr FeatureLocation kTimeline = SPIRLOOM_FEATURE(
     kCooperativeMatrix, SPIRLOOM_TYPE(TIMELINE_SEMAPHORE_FEATURES),
     VkPhysicalDeviceTimelineSemaphoreFeatures, timelineSemaphore,
@@ -119,7 +80,7 @@ uint64_t EnabledCapabilities(const void* chain) {
   for (const FeatureLocation& feature : kFeatures) {
     if (IsEnabled(feature, chain)) bits |= pack::CapabilityBit(feature.capability);
   }
-  for (const FeatureLocation& feature : kMatrixRequirements) {
+  for (const FeatureLocation& feature : kRequirements) {
     if (!IsEnabled(feature, chain)) bits &= ~pack::CapabilityBit(feature.capability);
   }
   return bits;
@@ -204,7 +165,7 @@ void FeatureChain::AddTo(VkPhysicalDeviceFeatures2& chain) {
     Enable(*extension, feature.offset);
   };
   for (const FeatureLocation& feature : kFeatures) add(feature);
-  for (const FeatureLocation& feature : kMatrixRequirements) add(feature);
+  for (const FeatureLocation& feature : kRequirements) add(feature);
 }
 
 void FeatureChain::DisableUnrequested() {

@@ -57,16 +57,10 @@ class FeatureChain {
 };
 
 // The capabilities that are Vulkan features and must be enabled at device creation.
-inline constexpr uint64_t kFeatureCapabilities =
-    pack::CapabilityBit(pack::Capability::kStorageBuffer16Bit) |
-    pack::CapabilityBit(pack::Capability::kStorageBuffer8Bit) |
-    pack::CapabilityBit(pack::Capability::kShaderFloat16) |
-    pack::CapabilityBit(pack::Capability::kShaderInt8) |
-    pack::CapabilityBit(pack::Capability::kShaderInt16) |
-    pack::CapabilityBit(pack::Capability::kShaderInt64) |
-    pack::CapabilityBit(pack::Capability::kIntegerDotProduct) |
-    pack::CapabilityBit(pack::Capability::kCooperativeMatrix) |
-    pack::CapabilityBit(pack::Capability::kBFloat16Matrix);
+inline constexpr uint64_t kFeatureCapabilities = 0
+#define SPIRLOOM_CAPABILITY_FEATURE(id, ...) | pack::CapabilityBit(pack::Capability::k##id)
+#include "spec_model/capabilities.inc"
+    ;
 
 // The capabilities enabled in `chain`, a pNext chain of VkDeviceCreateInfo or null.
 uint64_t EnabledCapabilities(const void* chain);
