@@ -11,7 +11,7 @@ from typing import Any
 
 from spec_model.load.defaults import KERNEL_KEYS, SIDECAR_KEYS, SPEC_KEYS
 from spec_model.load.kernel_sets import USE_KEYS
-from spec_model.load.loader import OPERATOR_KEYS
+from spec_model.load.operators import OPERATOR_KEYS
 from spec_model.traits import Trait
 from spec_model.vocabulary import DTYPE_GROUPS, STORAGE_GROUPS, Access, Capability, DType, Storage
 

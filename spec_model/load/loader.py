@@ -25,7 +25,7 @@ from spec_model.load.kernel_sets import naming_uses, with_kernel_sets
 from spec_model.load.kernels import load_kernel
 from spec_model.load.onnx import check_onnx, load_onnx
 from spec_model.load.operands import builtin_ops, link_packs
-from spec_model.load.operators import Declared, declared
+from spec_model.load.operators import Declared, opening_comment, operators_of
 from spec_model.load.signature import Signature, load_signature
 from spec_model.load.traits import load_traits
 from spec_model.op import Op
@@ -42,7 +42,7 @@ from spec_model.templates import (
 )
 from spec_model.traits import names_of_traits
 from spec_model.yaml_reader import Mapping as YamlMapping
-from spec_model.yaml_reader import Node, Scalar, SourceFile, read_text, read_yaml
+from spec_model.yaml_reader import Node, Scalar, SourceFile
 
 
 def load_library(
@@ -57,30 +57,6 @@ def load_library(
     return load_directories(
         [named_directory(directory, root) for directory in spec_dirs], templates
     )
-
-
-EDITOR_COMMENT = "# yaml-language-server:"
-OPERATOR_KEYS = (
-    "op",
-    "overloads",
-    "executorch",
-    "onnx",
-    "traits",
-    "args",
-    "let",
-    "checks",
-    "outputs",
-    "view_of",
-    "view_offset",
-    "in_place",
-    "fused_from",
-    "kernel",
-    "kernels",
-    "reference",
-    "tests",
-    "domain",
-    "tolerance",
-)
 
 
 def load_directories(spec_directories: Iterable[Directory], templates: Templates) -> Library:
@@ -125,11 +101,6 @@ def load_ops(spec: SourceFile, directory: Directory, templates: Templates) -> li
     return ops
 
 
-def operators_of(spec: SourceFile) -> Iterator[Declared]:
-    """The operators that a spec declares."""
-    return declared(read_yaml(spec), spec.path.stem, OPERATOR_KEYS, _formula(spec))
-
-
 def _load_declared(
     each: Declared, spec: SourceFile, directory: Directory, templates: Templates
 ) -> Op:
@@ -169,7 +140,7 @@ def _load(
         onnx=load_onnx(fields, signature),
         traits=traits,
         short_name=stem.text,
-        formula=_formula(spec),
+        formula=opening_comment(spec),
         position=op_name.position,
         args=signature.args,
         steps=signature.steps,
@@ -213,17 +184,6 @@ def _check_op_name(name: Scalar) -> None:
     if not valid or not name.text.isascii():
         message = f"Op '{name.text}' is invalid; expected a name such as aten.add.Tensor."
         raise SpecError.at(name.position, message)
-
-
-def _formula(spec: SourceFile) -> str:
-    """The spec's opening comment."""
-    lines = []
-    for line in read_text(spec).splitlines():
-        if not line.startswith("#"):
-            break
-        if not line.startswith(EDITOR_COMMENT):
-            lines.append(line.lstrip("#").strip())
-    return " ".join(lines)
 
 
 def _kernels(
@@ -316,17 +276,17 @@ def _builtin_packing_ops(ops: Sequence[Op]) -> dict[SourceFile, list[Op]]:
     """Spirloom's own packing ops that kernels of other libraries use, by their specs."""
     directory = Directory(BUILTIN_SPECS, BUILTIN_SPECS.name)
     known = {op.name for op in ops}
-    packs = (
+    packs = dict.fromkeys(
         operand.pack.op
         for op in ops
         for kernel in op.kernels
         for operand in kernel.operands
-        if operand.pack is not None
+        if operand.pack is not None and operand.pack.op not in known
     )
-    specs = builtin_ops()
+    specs = builtin_ops() if packs else {}
     templates = open_templates([BUILTIN_TEMPLATES])
     found = {}
-    for name in dict.fromkeys(pack for pack in packs if pack not in known and pack in specs):
+    for name in (pack for pack in packs if pack in specs):
         spec = directory.file(directory.relative(specs[name]))
         found[spec] = load_ops(spec, directory, templates)
     return found

@@ -15,6 +15,7 @@ from spec_model.expr.check import parse_text
 from spec_model.expr.types import Apply, Expr, Kind, Literal, Scope, Value, Variable
 from spec_model.fields import Fields, as_mapping, as_scalar, as_word, check_name
 from spec_model.load.axes import Axes
+from spec_model.load.operators import operators_of
 from spec_model.load.signature import Signature
 from spec_model.op import Op
 from spec_model.spec import Arg, ArgType, Kernel, Operand, OperandSource, Output, Pack
@@ -22,9 +23,6 @@ from spec_model.templates import BUILTIN_SPECS, Directory
 from spec_model.vocabulary import MAX_BINDINGS, Access, DType, Storage
 from spec_model.yaml_reader import Mapping, Node, Scalar
 
-_OP = re.compile(r"^op: *(\S+)", re.MULTILINE)
-_FOR = re.compile(r"^for:\n((?: .*\n|\n)+)", re.MULTILINE)
-_ENTRY = re.compile(r"^  (\w+):", re.MULTILINE)  # of `for`
 _KEYS = ("dtype", "storage", "access", "pack")
 _INTERMEDIATE_KEYS = ("of", "dtype")
 
@@ -263,18 +261,12 @@ _KINDS = {
 @cache
 def builtin_ops() -> dict[str, Path]:
     """The specs of Spirloom's own ops, by op name: any of them can be a packing op."""
-    specs = Directory(BUILTIN_SPECS, BUILTIN_SPECS.name).ending(".yaml")
-    return {name: spec for spec in specs for name in _names(spec.read_text(encoding="utf-8"))}
-
-
-def _names(spec: str) -> list[str]:
-    """The names of a spec's ops: one, or one for each entry of `for`."""
-    op, several = _OP.search(spec), _FOR.search(spec)
-    if op is None:
-        return []
-    if several is None:
-        return [op[1]]
-    return [op[1].replace("$name", entry) for entry in _ENTRY.findall(several[1])]
+    directory = Directory(BUILTIN_SPECS, BUILTIN_SPECS.name)
+    return {
+        Fields(op.spec, "a spec").need_scalar("op").text: path
+        for path in directory.ending(".yaml")
+        for op in operators_of(directory.file(directory.relative(path)))
+    }
 
 
 def link_packs(kernel: Kernel, by_name: Map[str, Op]) -> Kernel:

@@ -16,8 +16,39 @@ from spec_model.errors import Diagnostic, Position, SpecError, one_of
 from spec_model.fields import Fields, as_mapping, as_scalar, check_name
 from spec_model.load.defaults import in_order_of_use
 from spec_model.templates import merge
-from spec_model.yaml_reader import Entry, Mapping, Node, Scalar, Sequence
+from spec_model.yaml_reader import (
+    Entry,
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    SourceFile,
+    read_text,
+    read_yaml,
+)
 
+EDITOR_COMMENT = "# yaml-language-server:"
+OPERATOR_KEYS = (
+    "op",
+    "overloads",
+    "executorch",
+    "onnx",
+    "traits",
+    "args",
+    "let",
+    "checks",
+    "outputs",
+    "view_of",
+    "view_offset",
+    "in_place",
+    "fused_from",
+    "kernel",
+    "kernels",
+    "reference",
+    "tests",
+    "domain",
+    "tolerance",
+)
 _FOR = "for"
 _NAME = "name"
 _ADDED = ("checks", "tests")  # lists of the spec and of an entry add up
@@ -50,6 +81,22 @@ class Declared:
             return error
         suffix = f" (For {self.name.text}.)"
         return SpecError(Diagnostic(d.position, d.message + suffix) for d in error.diagnostics)
+
+
+def operators_of(spec: SourceFile) -> Iterator[Declared]:
+    """The operators that a spec declares."""
+    return declared(read_yaml(spec), spec.path.stem, OPERATOR_KEYS, opening_comment(spec))
+
+
+def opening_comment(spec: SourceFile) -> str:
+    """The spec's opening comment."""
+    lines = []
+    for line in read_text(spec).splitlines():
+        if not line.startswith("#"):
+            break
+        if not line.startswith(EDITOR_COMMENT):
+            lines.append(line.lstrip("#").strip())
+    return " ".join(lines)
 
 
 def declared(root: Mapping, stem: str, keys: Collection[str], comment: str) -> Iterator[Declared]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spec_model.load.kernel_sets import with_kernel_sets
-from spec_model.load.loader import EDITOR_COMMENT, operators_of
+from spec_model.load.operators import EDITOR_COMMENT, operators_of
 from spec_model.templates import Directory, Templates
 from spec_model.yaml_reader import Mapping, SourceFile, read_text
 from spec_model.yaml_text import entry_text

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from spec_model.fields import as_mapping
 from spec_model.load.checks import unused_lets
-from spec_model.load.loader import EDITOR_COMMENT
+from spec_model.load.operators import EDITOR_COMMENT
 from spec_model.spec import Let
 from spec_model.spec.signature import argument_text
 from spec_model.yaml_parser import parse_yaml
