@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
+from spec_model.activations import ACTIVATION_CODES, RNN_ACTIVATION_CODES
 from spec_model.errors import SpecError, one_of
 from spec_model.expr import operations as ops
 from spec_model.expr.checker import Checker, Rule
@@ -28,6 +29,8 @@ from spec_model.expr.types import (
 from spec_model.yaml_reader import Scalar
 
 _MAX_LENGTH = 1000
+# Codes by name, as in templates: activations.gelu.
+_TABLES = {"activations": ACTIVATION_CODES, "rnn_activations": RNN_ACTIVATION_CODES}
 
 
 def parse(text: Scalar, scope: Scope, *expected: Kind) -> Expr:
@@ -101,6 +104,8 @@ def _name(checker: Checker, tree: ast.Name) -> Expr:
 
 
 def _attribute(checker: Checker, tree: ast.Attribute) -> Expr:
+    if isinstance(tree.value, ast.Name) and tree.value.id in _TABLES:
+        return _code(checker, tree, tree.value.id)
     value = checker.check(tree.value)
     if value.kind is not Kind.TENSOR or tree.attr not in ops.ATTRIBUTES:
         known = one_of(ops.ATTRIBUTES) if value.kind is Kind.TENSOR else "(none)"
@@ -111,6 +116,14 @@ def _attribute(checker: Checker, tree: ast.Attribute) -> Expr:
         raise checker.fail(tree, message + " Use them in axes, push, constants or grid.")
     kind, operation = ops.ATTRIBUTES[tree.attr]
     return checker.apply(tree, kind, operation, value)
+
+
+def _code(checker: Checker, tree: ast.Attribute, table: str) -> Expr:
+    codes = _TABLES[table]
+    if tree.attr not in codes:
+        message = f"'{tree.attr}' is not one of {table}: {one_of(codes)}."
+        raise checker.fail(tree, message)
+    return Literal(Kind.INT, codes[tree.attr])
 
 
 def _subscript(checker: Checker, tree: ast.Subscript) -> Expr:

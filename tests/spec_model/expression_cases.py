@@ -45,6 +45,7 @@ SCOPE = Scope(
 
 # Expressions and their values.
 GOOD: list[tuple[str, Value]] = [
+    ("activations.gelu + rnn_activations.tanh", 10),
     ("n + 2 * m", -1),
     ("n // m", -2),
     ("n % m", -1),

@@ -102,6 +102,7 @@ def test_known_lengths(text: str, length: int | None) -> None:
         ("n[0]", 10, "Expression is of type int; expected ints or tensor list."),
         ("x.size", 10, "Attribute 'size' is unknown for tensor; known are: shape, rank, dtype, "
          "storage."),
+        ("n + activations.swish", 14, "'swish' is not one of activations: none, relu, clamp, "),
         ("n.shape", 10, "Attribute 'shape' is unknown for int; known are: (none)."),
         ("sqrt(n)", 10, "Function 'sqrt' is unknown; known functions are: len, prod,"),
         ("wrap(n)", 10, "Function wrap(int) does not exist; overloads are: wrap(int, int)."),
