@@ -212,3 +212,28 @@ def scatter_order(
     """Targets and points, sorted, and those before the last merge."""
     indices = _coordinates(index0, index1, index2, sizes, packed)
     return merge_runs(_targets(indices, sizes, count, stride))
+
+
+def scatter_sums(
+    src: Array,
+    index0: Indices,
+    index1: Indices | None,
+    index2: Indices | None,
+    sizes: list[int],
+    count: int,
+    inner: int,
+    packed: bool,
+    single: bool,
+) -> Array:
+    """Sums of blocks of 256 sorted points with the same target; 0 of other blocks."""
+    indices = _coordinates(index0, index1, index2, sizes, packed)
+    targets = _targets(indices, sizes, count, 1).reshape(count)
+    order = np.argsort(targets, kind="stable")
+    values = np.broadcast_to(src.reshape(-1), (count,)) if single else src
+    values = values.reshape(-1, count, 1 if single else inner)
+    y = np.zeros((len(values), -(-count // 256), values.shape[2]), src.dtype)
+    for block in range(count // 256):
+        points = order[256 * block : 256 * (block + 1)]
+        if targets[points[0]] == targets[points[-1]]:
+            y[:, block] = values[:, points].sum(1)
+    return y

@@ -83,6 +83,7 @@ UNREACHED = {
     "spirloom.sample_token": _FAMILY,
     "spirloom.scatter_blocks": _SCATTER,
     "spirloom.scatter_order": _SCATTER,
+    "spirloom.scatter_sums": _SCATTER,
     "spirloom.softmax_parts": _PARTIAL,
     "spirloom.sort_blocks": _PARTIAL,
     "spirloom.sort_order": _PARTIAL,

@@ -81,6 +81,20 @@ def _last_points(i: Any, j: Any, k: Any, sizes: list[int], *rest: Any) -> Any:
     return y.scatter_reduce(1, rows.clamp(max=targets), points, "amax")[:, :targets]
 
 
+def _scatter_sums(
+    src: Any, i: Any, j: Any, k: Any, sizes: list[int], count: int, inner: int, packed: bool,
+    single: bool,
+) -> Any:  # fmt: skip
+    """Sums of the blocks of 256 of the sorted points that have one target; 0 of others."""
+    targets, order = _point_targets(i, j, k, sizes, count, 1, packed).sort(dim=1, stable=True)
+    values = src.expand(1, count, 1) if single else src.reshape(-1, count, inner)
+    values = values[:, order[0]]
+    sums = [block.sum(1) for block in values.split(256, 1)]
+    whole = [len(t) == 256 and bool((t == t[0]).all()) for t in targets[0].split(256)]
+    kept = zip(sums, whole, strict=True)
+    return torch.stack([s if is_whole else torch.zeros_like(s) for s, is_whole in kept], 1)
+
+
 COUNTERPARTS: dict[str, Callable[..., Any]] = {
     "aten.gather": lambda x, dim, index: torch.gather(x, dim, _nonnegative(index, x.shape[dim])),
     "spirloom.tied_embedding": lambda weight, index: weight[index],
@@ -105,4 +119,7 @@ COUNTERPARTS: dict[str, Callable[..., Any]] = {
     "spirloom.scatter_blocks": lambda *args: sorted_runs(_point_targets(*args), 1024),
     "spirloom.scatter_order": lambda *args: merged_runs(_point_targets(*args)),
     "spirloom.scatter_nd": _scatter_nd,
+    "spirloom.scatter_sums": lambda src, *args: _scatter_sums(
+        src.double() if src.is_floating_point() else src, *args
+    ),
 }
