@@ -34,15 +34,15 @@ _TEMPLATE_BUGS = (
     NameError,  # raised by Jinja for 1e999
 )
 TEMPLATE_ERRORS = (jinja2.TemplateError, RecursionError, SpecError, *_TEMPLATE_BUGS)
-# Variables named after the prelude's parameters.
-_ACCESS_PARAMS = {
+# Variables named after the words of the key `access`.
+_ACCESS_WORDS = {
     "vec4_access": "vec4",
     "also_vec4_access": "also_vec4",
     "vec8_access": "vec8",
     "deferred_access": "deferred",
     "deferred4_access": "deferred_vec4",
 }
-_ACCESS = re.compile(rf"\{{%-?\s*set\s+(?P<name>{'|'.join(_ACCESS_PARAMS)})\b")
+_ACCESS = re.compile(rf"\{{%-?\s*set\s+(?P<name>{'|'.join(_ACCESS_WORDS)})\b")
 _QUOTED = re.compile(r"'([^']+)'")
 
 
@@ -252,11 +252,11 @@ def check_access(template: str, name: str) -> None:
         return
     line = code.count("\n", 0, found.start("name")) + 1
     column = found.start("name") - code.rfind("\n", 0, found.start("name"))
-    param = _ACCESS_PARAMS[found["name"]]
+    word = _ACCESS_WORDS[found["name"]]
     message = (
         f"'{found['name']}' has no effect, as library files do not see a template's variables. "
     )
-    message += f'Write: {{% include "lib/prelude.glsl.j2" with {param}=["x"] %}}.'
+    message += f"Declare it in the spec or next to the template: access: {{x: {word}}}."
     raise SpecError.at(Position(name, line, column), message)
 
 

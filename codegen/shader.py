@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from codegen.manifest import glsl_path
 from spec_model.errors import ErrorList, SpecError
 from spec_model.spec import BoundTensor, Constant, Kernel, PushMember, Variant
-from spec_model.vocabulary import COMMON_EXTENSIONS
+from spec_model.vocabulary import COMMON_EXTENSIONS, VectorAccess
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,10 @@ def _context(variant: Variant) -> dict[str, object]:
         "push": [_member(m, variant) for m in variant.kernel.push],
         "constants": [_constant(c) for c in variant.kernel.constants],
         "workgroup": list(variant.kernel.workgroup),
+        "access": {
+            str(word): [name for name, words in variant.kernel.access.items() if word in words]
+            for word in VectorAccess
+        },
         "needs": [need.value for need in variant.needs],
     }
 

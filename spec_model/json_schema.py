@@ -13,7 +13,15 @@ from spec_model.load.defaults import KERNEL_KEYS, SIDECAR_KEYS, SPEC_KEYS
 from spec_model.load.kernel_sets import USE_KEYS
 from spec_model.load.operators import OPERATOR_KEYS
 from spec_model.traits import Trait
-from spec_model.vocabulary import DTYPE_GROUPS, STORAGE_GROUPS, Access, Capability, DType, Storage
+from spec_model.vocabulary import (
+    DTYPE_GROUPS,
+    STORAGE_GROUPS,
+    Access,
+    Capability,
+    DType,
+    Storage,
+    VectorAccess,
+)
 
 Schema = Mapping[str, Any]
 
@@ -65,6 +73,7 @@ _TOLERANCE: Schema = {
 }
 _CASES: Schema = {"type": "array", "items": {"type": "object"}}
 _REF = "#/$defs/"
+_VECTOR_ACCESS = _typed({"enum": list(VectorAccess)})
 
 # Key → the schema of its value, and its description. Keys of the loader only are of any type.
 _KERNEL: dict[str, tuple[Schema, str]] = {
@@ -88,6 +97,10 @@ _KERNEL: dict[str, tuple[Schema, str]] = {
     "where": (_EXPR, "Which combinations of axis values exist."),
     "auto_inserted": (_EXPR, "Variants for calls that the runtime or the importer inserts."),
     "tensors": (_map(_or_none(_TENSOR)), "Overrides of bound tensors; none: unbound."),
+    "access": (
+        _map({"anyOf": [_VECTOR_ACCESS, _list(_VECTOR_ACCESS)]}),
+        "Tensor → vector access of the template to its buffer: vec4, also_vec4, vec8, deferred.",
+    ),
     "intermediates": (
         _map(_typed({"type": "object"})),
         "Buffers that other operators compute before the kernel runs: of, a call, and dtype.",

@@ -116,6 +116,16 @@ class Access(StrEnum):
     READWRITE = "readwrite"
 
 
+class VectorAccess(StrEnum):
+    """How a template reads and writes a buffer, instead of single elements or next to them."""
+
+    VEC4 = "vec4"  # four elements at a time; the buffer is an array of vec4
+    ALSO_VEC4 = "also_vec4"  # four elements, and single ones
+    VEC8 = "vec8"  # eight elements; f16 as one access of 16 bytes
+    DEFERRED = "deferred"  # load and conversion are separate functions
+    DEFERRED_VEC4 = "deferred_vec4"  # the same for four elements, and single ones
+
+
 class BindingType(StrEnum):
     """Descriptor types, as in pack_format.h."""
 
@@ -164,8 +174,8 @@ COMMON_EXTENSIONS = (
 # Names in templates other than params.
 CONTEXT_NAMES = frozenset(
     {
-        "variant", "dtype", "storage", "tensors", "t", "push", "constants", "workgroup", "needs",
-        "unrolled", "activations", "rnn_activations", "float_format",
+        "variant", "dtype", "storage", "tensors", "t", "access", "push", "constants", "workgroup",
+        "needs", "unrolled", "activations", "rnn_activations", "float_format",
     }
 )  # fmt: skip
 

@@ -87,6 +87,7 @@ SIDECAR_KEYS = (
     "where",
     "auto_inserted",
     "tensors",
+    "access",
     "intermediates",
     "optional_args",
     "params",

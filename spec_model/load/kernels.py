@@ -33,7 +33,7 @@ from spec_model.load.defaults import (
     without_removed,
     without_unsupported,
 )
-from spec_model.load.operands import load_operands
+from spec_model.load.operands import load_access, load_operands
 from spec_model.load.push import pushable_args, texts_in, used_scalars
 from spec_model.load.signature import Signature
 from spec_model.spec import Arg, ArgType, Axis, Constant, Kernel, PushMember
@@ -74,7 +74,7 @@ def load_kernel(
         Fields.of(sidecar, f"the defaults of template '{template.text}'", known)
         bases = [sidecar, *bases]
     merged = without_unsupported(with_defaults(node, templates), special)
-    for key in ("axes", "push", "constants", "intermediates"):
+    for key in ("access", "axes", "push", "constants", "intermediates"):
         merged = without_removed(merged, key, bases)
     own_tensors = {arg.name for arg in signature.args} | {out.name for out in signature.outputs}
     merged = without_removed(merged, "tensors", bases, own_tensors)
@@ -97,6 +97,7 @@ def load_kernel(
     implied = used_scalars(glsl, pushable)
     push = tuple(_push(fields, launched, signature, axes, implied))
     repeat = _optional(fields, "repeat", scope, Kind.INT)
+    operands = load_operands(fields, signature, axes, _device_scope(scope), repeat is not None)
     prefer = _optional(fields, "prefer", _device_scope(scope), Kind.BOOL)
     return Kernel(
         name=check_name(name, "Kernel name", lower=True),
@@ -109,7 +110,8 @@ def load_kernel(
         where=axes.where,
         auto_inserted=axes.auto_inserted,
         unsupported_storage=axes.unsupported_storage,
-        operands=load_operands(fields, signature, axes, _device_scope(scope), repeat is not None),
+        operands=operands,
+        access=load_access(fields, own, operands),
         params=params,
         push=push,
         pushable=pushable,

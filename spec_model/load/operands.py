@@ -20,8 +20,9 @@ from spec_model.load.signature import Signature
 from spec_model.op import Op
 from spec_model.spec import Arg, ArgType, Kernel, Operand, OperandSource, Output, Pack
 from spec_model.templates import BUILTIN_SPECS, Directory
-from spec_model.vocabulary import MAX_BINDINGS, Access, DType, Storage
+from spec_model.vocabulary import MAX_BINDINGS, Access, DType, Storage, VectorAccess
 from spec_model.yaml_reader import Mapping, Node, Scalar
+from spec_model.yaml_reader import Sequence as List
 
 _KEYS = ("dtype", "storage", "access", "pack")
 _INTERMEDIATE_KEYS = ("of", "dtype")
@@ -63,6 +64,23 @@ def load_operands(
         message = f"The kernel binds {len(operands)} tensors; the limit is {MAX_BINDINGS}."
         raise SpecError.at(fields.node.position, message)
     return tuple(operands)
+
+
+def load_access(
+    fields: Fields, own: Fields, operands: Sequence[Operand]
+) -> Map[str, tuple[VectorAccess, ...]]:
+    """The vector access of tensors. The kernel's `own` entries name bound tensors; defaults of a
+    template may name tensors that not every kernel binds."""
+    bound = [operand.name for operand in operands]
+    for entry in own.entries("access"):
+        if entry.key.text not in bound:
+            message = f"'{entry.key.text}' is not one of the kernel's tensors: {one_of(bound)}."
+            raise SpecError.at(entry.key.position, message)
+    found = {}
+    for entry in fields.entries("access"):
+        nodes = entry.value.items if isinstance(entry.value, List) else (entry.value,)
+        found[entry.key.text] = tuple(as_word(node, VectorAccess, "Access") for node in nodes)
+    return found
 
 
 def _intermediates(

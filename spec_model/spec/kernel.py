@@ -10,7 +10,7 @@ from spec_model.data_types import DTypeGlsl
 from spec_model.errors import Position
 from spec_model.expr.semantics import evaluate
 from spec_model.expr.types import Expr
-from spec_model.vocabulary import Access, BindingType, Capability, DType, Storage
+from spec_model.vocabulary import Access, BindingType, Capability, DType, Storage, VectorAccess
 
 AxisValue = DType | Storage | int
 
@@ -124,6 +124,7 @@ class Kernel:
     auto_inserted: Expr | None  # variants of calls that are inserted, not in graph files
     unsupported_storage: Mapping[Storage, str]
     operands: tuple[Operand, ...]  # index: the binding
+    access: Mapping[str, tuple[VectorAccess, ...]]  # by tensor; also of unbound ones
     params: Mapping[str, object]
     push: tuple[PushMember, ...]
     pushable: frozenset[str]  # arguments that are push constants if the GLSL names them

@@ -80,6 +80,14 @@ def test_wrong_parameters(included: Project, tag: str, message: str) -> None:
     assert text.endswith(f"error: Template does not parse: {message}")
 
 
+def test_access_of_the_spec_and_of_the_defaults(project: Project) -> None:
+    include(project, '// vec4: {{ access.vec4 | join(" ") }}; vec8: {{ access.vec8 | join(" ") }}')
+    project.edit("op_specs/add.yaml", "{alpha: alpha}", "{alpha: alpha}\n  access: {a: vec8}")
+    sidecar = project.root / "templates/glsl/binary.yaml"
+    sidecar.write_text(sidecar.read_text() + "access: {a: vec4, y: [vec4, vec8], unbound: vec4}\n")
+    assert "// vec4: y unbound; vec8: a y\n" in project.glsl("add_f32_buffer")
+
+
 @pytest.mark.parametrize(
     ("name", "param"), [("vec4_access", "vec4"), ("deferred4_access", "deferred_vec4")]
 )
@@ -89,7 +97,7 @@ def test_variables_that_declare_access_are_refused(project: Project, name: str, 
         project.glsl("add_f32_buffer")
     assert str(error.value) == (
         f"{TEMPLATE}:8:8: error: '{name}' has no effect, as library files do not see a template's "
-        f'variables. Write: {{% include "lib/prelude.glsl.j2" with {param}=["x"] %}}.'
+        f"variables. Declare it in the spec or next to the template: access: {{x: {param}}}."
     )
 
 

@@ -46,7 +46,8 @@ ERRORS = [
         "10:3",
         "Key 'grids' is unknown in a kernel; known keys "
         "are: name, template, extends, when, prefer, loop_iterations, long_loops, dtypes, "
-        "storages, unsupported_storage, axes, where, auto_inserted, tensors, intermediates, "
+        "storages, unsupported_storage, axes, where, auto_inserted, tensors, access, "
+        "intermediates, "
         "optional_args, params, push, "
         "constants, workgroup, grid, repeat, concat_offset, needs, portable, test_only.",
     ),
@@ -264,6 +265,18 @@ ERRORS = [
         "{alpha: alpha}\n  tensors: {c: {storage: buffer}}",
         "14:13",
         "'c' is not one of the op's tensors: a, b, y.",
+    ),
+    (
+        "{alpha: alpha}",
+        "{alpha: alpha}\n  access: {c: vec4}",
+        "14:12",
+        "'c' is not one of the kernel's tensors: a, b, y.",
+    ),
+    (
+        "{alpha: alpha}",
+        "{alpha: alpha}\n  access: {a: [vec4, vec2]}",
+        "14:22",
+        "Access 'vec2' is not one of: vec4, also_vec4, vec8, deferred, deferred_vec4.",
     ),
     (
         "{alpha: alpha}",
