@@ -13,21 +13,26 @@ import pytest
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates/glsl"
 LIMIT = 33  # percent
-# Templates above the limit, with their percentages. Entries may only shrink and disappear.
+# Compilers keep the elements of an array in registers only if every index is constant.
+UNROLLED = "unrolls loops over registers"
+STORAGES = "has a short form for buffers and one for textures"
+OPERATORS = "consists of declarations that depend on the form of the operator"
+# Templates above the limit, with their percentages and reasons. Entries may only shrink and
+# disappear.
 EXCEPTIONS = {
-    "gemm/gemv_quantized.glsl.j2": 34,
-    "lib/cooperative_map.glsl.j2": 38,
-    "lib/cooperative_rows.glsl.j2": 40,
-    "lib/coopmat_accumulators.glsl.j2": 55,
-    "lib/coopmat_multiply.glsl.j2": 61,
-    "lib/coopmat_store.glsl.j2": 43,
-    "lib/direct_tap.glsl.j2": 43,
-    "lib/epilogue.glsl.j2": 44,
-    "lib/gemm_epilogue.glsl.j2": 36,
-    "lib/map.glsl.j2": 37,
-    "lib/row_registers.glsl.j2": 62,
-    "lib/vec4.glsl.j2": 37,
-    "lib/vec8.glsl.j2": 58,
+    "gemm/gemv_quantized.glsl.j2": (34, UNROLLED),
+    "lib/cooperative_map.glsl.j2": (38, STORAGES),
+    "lib/cooperative_rows.glsl.j2": (40, STORAGES),
+    "lib/coopmat_accumulators.glsl.j2": (55, UNROLLED),
+    "lib/coopmat_multiply.glsl.j2": (61, UNROLLED),
+    "lib/coopmat_store.glsl.j2": (43, UNROLLED),
+    "lib/direct_tap.glsl.j2": (43, UNROLLED),
+    "lib/epilogue.glsl.j2": (44, STORAGES),
+    "lib/gemm_epilogue.glsl.j2": (36, OPERATORS),
+    "lib/map.glsl.j2": (37, STORAGES),
+    "lib/row_registers.glsl.j2": (62, UNROLLED),
+    "lib/vec4.glsl.j2": (37, STORAGES),
+    "lib/vec8.glsl.j2": (58, UNROLLED),
 }
 
 _COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
@@ -58,7 +63,8 @@ def percents() -> dict[str, int]:
 @pytest.mark.parametrize("name", percents())
 def test_most_lines_are_glsl(name: str) -> None:
     percent = percents()[name]
-    assert percent <= EXCEPTIONS.get(name, LIMIT), (
+    limit, _ = EXCEPTIONS.get(name, (LIMIT, ""))
+    assert percent <= limit, (
         f"{percent} % of the lines of {name} are Jinja control. Let declarations depend on dtype, "
         "storage and params (#define, a macro, a library file), so that the code below does not."
     )
@@ -67,7 +73,8 @@ def test_most_lines_are_glsl(name: str) -> None:
 def test_exceptions_only_shrink() -> None:
     found = percents()
     needed = {name: found.get(name, 0) for name in EXCEPTIONS if found.get(name, 0) > LIMIT}
-    assert needed == EXCEPTIONS, "lower or remove these exceptions"
+    known = {name: percent for name, (percent, _) in EXCEPTIONS.items()}
+    assert needed == known, "lower or remove these exceptions"
 
 
 def test_what_counts() -> None:
