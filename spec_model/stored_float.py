@@ -57,6 +57,11 @@ class FloatFormat:
         return self.magnitude_mask
 
     @property
+    def is_upper_half(self) -> bool:
+        """Whether codes are the upper 16 bits of float32 (bfloat16)."""
+        return (self.exponent, self.mantissa) == (8, 7)
+
+    @property
     def smallest_normal(self) -> float:
         """The smallest normal value."""
         return float(2.0 ** (1 - self.bias))
@@ -97,12 +102,14 @@ def decoded(stored: NDArray[Any], dtype: str) -> NDArray[np.float32]:
 
     form = float_format(dtype)
     assert form is not None
+    codes = stored.view(f"u{stored.dtype.itemsize}")
+    if form.is_upper_half:
+        return np.asarray(np.left_shift(codes, 16, dtype=np.uint32)).view(np.float32)
     finite = _magnitudes(form)[:-1]
     magnitudes = np.full(form.sign_mask, np.nan, np.float32)
     magnitudes[: len(finite)] = finite
     if form.infinity:
         magnitudes[form.first_special] = np.inf
-    codes = stored.view(f"u{stored.dtype.itemsize}")
     return np.asarray(np.concatenate([magnitudes, -magnitudes])[codes], np.float32)
 
 
@@ -113,6 +120,13 @@ def encoded(values: NDArray[Any], dtype: str) -> NDArray[Any]:
 
     form = float_format(dtype)
     assert form is not None
+    numpy_type = DATA_TYPES[dtype].numpy()
+    if form.is_upper_half and values.dtype == np.float32:
+        bits = np.atleast_1d(values).view(np.uint32)
+        rounded = np.where(
+            np.isnan(bits.view(np.float32)), bits | 1 << 22, bits + 0x7FFF + (bits >> 16 & 1)
+        )
+        return (rounded >> 16).astype("<u2").view(numpy_type).reshape(values.shape)
     wide = np.asarray(values, np.float64)
     known = _magnitudes(form)
     middles = (known[:-1] + known[1:]) / 2
@@ -122,5 +136,4 @@ def encoded(values: NDArray[Any], dtype: str) -> NDArray[Any]:
     codes = np.where(below % 2 == 0, below, above)  # different only in the middle
     codes = np.where(np.isnan(wide), form.nan, np.minimum(codes, form.overflow))
     codes |= np.where(np.signbit(wide), form.sign_mask, 0)
-    numpy_type = DATA_TYPES[dtype].numpy()
     return np.asarray(codes).astype(f"u{numpy_type.itemsize}").view(numpy_type)

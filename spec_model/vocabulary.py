@@ -25,6 +25,7 @@ class DType(StrEnum):
     B8 = "b8"
     F8E4M3 = "f8_e4m3"
     F8E5M2 = "f8_e5m2"
+    BF16 = "bf16"
     # End of rows.
 
     @property
@@ -102,6 +103,7 @@ DTYPE_GROUPS: dict[str, tuple[DType, ...]] = {
     "ints": dtypes_of(Kind.INT),
     "numbers": dtypes_of(Kind.FLOAT, Kind.INT),
     "all": dtypes_of(Kind.FLOAT, Kind.INT, Kind.BOOL),
+    "stored_floats": dtypes_of(Kind.STORED_FLOAT),
 }
 STORAGE_GROUPS: dict[str, tuple[Storage, ...]] = {
     "texture": tuple(storage for storage in Storage if storage.is_texture)

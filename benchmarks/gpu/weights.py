@@ -5,13 +5,13 @@ from __future__ import annotations
 from math import sqrt
 
 import numpy as np
+from spirloom.casegen.values import widened
 from spirloom.ir import DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
+from spirloom.passes.rewrite import COPY
 
 _QUANTIZE = "spirloom.quantize"
 _BYTES = {DType.U8: (0, 255), DType.I8: (-128, 127)}  # with minimum and maximum
-# Two bytes in this range form a finite bfloat16 of magnitude at most 1.
-_BF16_BYTES = (0, 63)
 MIN_BYTES = 4096  # smaller constants are kept: they are small, and the results may depend on them
 
 
@@ -21,22 +21,26 @@ def with_synthetic_weights(graph: Graph) -> Graph:
     constants = dict.fromkeys(
         tensor for node in graph.nodes for tensor in node.inputs() if _is_large(tensor)
     )
-    bf16 = {t for n in graph.nodes if n.op.endswith("_bf16") for t in n.inputs()}
-    graph.nodes[:0] = [node for t in constants for node in _generators(t, t in bf16)]
+    graph.nodes[:0] = [node for t in constants for node in _generators(t)]
     return graph
 
 
 def _is_large(tensor: Tensor) -> bool:
-    is_supported = tensor.dtype in (DType.F32, DType.F16, *_BYTES)
+    is_supported = tensor.dtype in (DType.F32, DType.F16, DType.BF16, *_BYTES)
     return tensor.data is not None and is_supported and tensor.size >= MIN_BYTES
 
 
-def _generators(tensor: Tensor, is_bf16: bool) -> list[Node]:
+def _generators(tensor: Tensor) -> list[Node]:
+    if tensor.dtype is DType.BF16:
+        noise = Tensor(f"{tensor.name}.noise", DType.F32, tensor.shape, tensor.values)
+        tensor.data = None
+        rounded = OpLibrary().complete(COPY, {"x": noise, "dtype": str(DType.BF16)})
+        return [_generator(noise), Node(COPY, rounded, (tensor,), tensor.name)]
     if tensor.dtype not in _BYTES:
         return [_generator(tensor)]
     tensor.data = None
     noise = Tensor(f"{tensor.name}.noise", DType.F32, tensor.shape)
-    low, high = _BF16_BYTES if is_bf16 else _BYTES[tensor.dtype]
+    low, high = _BYTES[tensor.dtype]
     half = (high - low + 1) // 2
     given = {
         "x": noise,
@@ -56,9 +60,7 @@ def _generators(tensor: Tensor, is_bf16: bool) -> list[Node]:
 def _generator(tensor: Tensor) -> Node:
     assert tensor.data is not None
     # The standard deviation of a uniform distribution on [-s, s] is s / sqrt(3).
-    spread = (
-        float(np.std(tensor.data.astype(np.float64))) if tensor.data.strides.count(0) == 0 else 0
-    )
+    spread = float(np.std(widened(tensor.data))) if tensor.data.strides.count(0) == 0 else 0
     tensor.data = None
     scale = sqrt(3) * spread if spread else 1 / sqrt(tensor.shape[-1] if tensor.shape else 1)
     return Node("bench.noise", (tensor.shape, scale, str(tensor.dtype)), (tensor,), tensor.name)

@@ -136,7 +136,8 @@ class Graph:
     `sources` maps node names to source lines of the model, where known. `name` is the method's name
     in a file with several. `attachments` are named bytes that the runtime does not interpret, such
     as a tokenizer. The attachments of a file are on its first graph. `float32` are the nodes that
-    the conversion to fp16 left in float32, with reasons; graph files do not contain it.
+    the conversion to fp16 left in float32, with reasons. `bfloat16`: the model has bfloat16
+    weights, which are float32 here until the passes finish. Graph files contain neither.
     """
 
     inputs: list[Tensor] = field(default_factory=list)
@@ -149,6 +150,7 @@ class Graph:
     name: str = ""
     attachments: dict[str, bytes] = field(default_factory=dict)
     float32: dict[str, str] = field(default_factory=dict)
+    bfloat16: bool = False
 
     def given(self) -> list[Tensor]:
         """The values at the start of a run: inputs, then states."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spirloom.bfloat16 import bytes_of
+from spec_model.stored_float import encoded
 from spirloom.deferred import Deferred
 from spirloom.ir import Array, DType, Tensor, constant
 
@@ -93,15 +93,15 @@ class QuantizedMatrix:
 
 @dataclass(frozen=True, slots=True)
 class BFloat16Matrix:
-    """A bfloat16 weight: uint8 [rows, 2 depth], two consecutive bytes per value."""
+    """A bfloat16 weight [rows, depth]."""
 
-    bytes: Array
+    values: Array | Deferred
     kind = "bf16"
 
     def arguments(self, name: str, dtype: DType = DType.F32) -> dict[str, Tensor | int | None]:
         """The arguments of a layer with a float32 input x."""
         assert dtype is DType.F32
-        return {"weight": constant(name, self.bytes)}
+        return {"weight": constant(name, self.values)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ def fp16_if_exact(scales: Array) -> Array:
 
 def bfloat16_matrix(weight: Array) -> BFloat16Matrix:
     """A float matrix rounded to bfloat16."""
-    return BFloat16Matrix(bytes_of(weight))
+    return BFloat16Matrix(encoded(weight.astype(np.float32, copy=False), DType.BF16))
 
 
 def quantize_matrix(weight: Array, bits: int, group: int) -> QuantizedMatrix:

@@ -5,6 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spec_model.data_types import Kind
+from spec_model.stored_float import encoded
+from spec_model.vocabulary import dtypes_of
+
 Array = NDArray[np.float64]
 
 
@@ -92,17 +96,20 @@ def winograd_gemm(x: Array, weight: Array, padding: list[int], block: int) -> Ar
 
 
 def pack_quantized(weight: NDArray[Any], padding: int) -> NDArray[Any]:
-    """[rows, bytes] to [rows / 32, bytes / 16, 32, 4]: four bytes per little-endian int32.
-
-    8-bit floats must be zeros, whose bytes consist of the sign in every format.
-    """
+    """[rows, bytes] to [rows / 32, bytes / 16, 32, 4]: four bytes per little-endian int32."""
     rows, columns = weight.shape
-    if weight.dtype.kind == "f":
-        weight = np.where(np.signbit(weight), 128, 0)
     padded = np.full((rows + -rows % 32, columns + -columns % 16), padding, np.uint8)
     padded[:rows, :columns] = weight & 255
     words: NDArray[Any] = np.ascontiguousarray(padded).view("<i4").astype(np.int64)
     return words.reshape(len(padded) // 32, 32, -1, 4).transpose(0, 2, 1, 3)
+
+
+def pack_stored_floats(weight: NDArray[Any], exponent: int) -> NDArray[Any]:
+    """`pack_quantized` of the codes of values, in the format with so many exponent bits."""
+    rows = dtypes_of(Kind.STORED_FLOAT)
+    (dtype,) = (dtype for dtype in rows if dtype.row.exponent == exponent)
+    codes = np.ascontiguousarray(encoded(weight, dtype))
+    return pack_quantized(codes.view(np.uint8).reshape(len(weight), -1), 0)
 
 
 def pack_quantized_activations(

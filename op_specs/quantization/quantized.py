@@ -89,12 +89,6 @@ def gated_linear_w4(x: Array, weight: Array, *args: Any) -> Array:
     return gated_linear_w8(x, unpack_int4(weight), *args)
 
 
-def _decode_bf16(weight: Array) -> Array:
-    """The bfloat16 values of little-endian bytes [rows, 2 columns]."""
-    bits: Array = weight.astype(np.uint8).view("<u2").astype(np.uint32)
-    return (bits << 16).view(np.float32).astype(np.float64)
-
-
 def linear_f8(x: Array, weight: Array, scales: Array, group: int, *args: Any) -> Array:
     """Linear layer of an f8 weight with group-wise scales."""
     values = _dequantize_weight(weight, scales, None, None, group, x.shape[-1])
@@ -103,17 +97,17 @@ def linear_f8(x: Array, weight: Array, scales: Array, group: int, *args: Any) ->
 
 def linear_bf16(x: Array, weight: Array, *args: Any) -> Array:
     """Linear layer with a bfloat16 weight."""
-    return linear(x, _decode_bf16(weight), *args)
+    return linear(x, weight, *args)
 
 
 def gated_linear_bf16(x: Array, weight: Array, *args: Any) -> Array:
     """Gated linear layer with a bfloat16 weight."""
-    return gated_linear(x, _decode_bf16(weight), *args)
+    return gated_linear(x, weight, *args)
 
 
 def embedding_bf16(weight: Array, index: Array) -> Array:
     """Embedding in a bfloat16 table."""
-    return _decode_bf16(weight)[index]
+    return weight[index]
 
 
 def embedding_w8(

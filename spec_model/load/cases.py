@@ -34,7 +34,7 @@ from spec_model.vocabulary import MAX_RANK, DType
 from spec_model.yaml_reader import Mapping, Node, Scalar, Sequence
 
 _LIMITS = ("dtypes", "storages", "kernel", "uniform")
-_TENSOR_KEYS = ("shape", "range", "values", "constant", "bfloat16")
+_TENSOR_KEYS = ("shape", "range", "values", "constant")
 # For fp16, those of torch.testing.assert_close.
 _DEFAULT_TOLERANCES: dict[DType, Tolerance] = {dtype: Tolerance(0, 0) for dtype in DType} | {
     DType.F32: Tolerance(1e-5, 1e-5),
@@ -103,16 +103,11 @@ def _tensor(node: Node, name: str) -> TensorCase:
     fields = Fields.of(node, f"tensor '{name}'", _TENSOR_KEYS)
     shape = _shape(fields.need("shape"), name)
     limits, values, constant = fields.get("range"), fields.get("values"), fields.get("constant")
-    bfloat16 = fields.get("bfloat16")
-    if bfloat16 is not None and (not shape or shape[-1] % 2):
-        message = f"bfloat16 values have two bytes; the last size of {list(shape)} must be even."
-        raise SpecError.at(bfloat16.position, message)
     return TensorCase(
         shape,
         load_range(limits) if limits else None,
         _values(values, shape) if values else None,
         as_bool(constant, "'constant'") if constant else None,
-        bfloat16=load_range(bfloat16) if bfloat16 else None,
     )
 
 

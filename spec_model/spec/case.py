@@ -21,9 +21,6 @@ class TensorCase:
     values: tuple[float, ...] | None = None  # row-major; instead of random values
     constant: bool | None = None  # a constant of the graph; None: if a kernel packs it
     extremes: tuple[float, float] | None = None  # instead of range: any value between these
-    bfloat16: tuple[float, float] | None = (
-        None  # instead of range: bytes of bfloat16 values in this range
-    )
 
 
 FLOATS, INTEGERS = "floats", "integers"

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from spirloom.bfloat16 import from_bfloat16
 from spirloom.ir import DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
 
@@ -224,17 +223,16 @@ def test_synthetic_quantized_weights_use_the_whole_range(dtype: type[Any]) -> No
     assert (values.min(), values.max()) == (limits.min, limits.max)
 
 
-def test_synthetic_bf16_weights_are_finite() -> None:
+def test_synthetic_bf16_weights_are_rounded_noise() -> None:
     x, y = Tensor("x", DType.F32, (1, 64)), Tensor("y", DType.F32, (1, 64))
-    weight = constant("w", np.zeros((64, 128), np.uint8))
+    weight = constant("w", np.zeros((64, 64), DType.BF16.numpy))
     args = OPS.complete("spirloom.linear_bf16", {"x": x, "weight": weight})
-    _, rounded, _ = with_synthetic_weights(
+    noise, rounded, _ = with_synthetic_weights(
         Graph([x], [y], [Node("spirloom.linear_bf16", args, (y,))])
     ).nodes
-    given = dict(zip(OPS.arg_names(rounded.op), rounded.args, strict=True))
-    assert (given["quant_min"], given["quant_max"]) == (0, 63)
-    largest = from_bfloat16(np.array([[63 << 8 | 63]], np.uint16))
-    assert 0.5 < largest.item() < 1
+    assert (noise.op, rounded.op) == ("bench.noise", "aten._to_copy")
+    assert rounded.args[0] is noise.outputs[0] and rounded.outputs == (weight,)
+    assert noise.args[1] == 1 / 8  # one over the root of the depth
 
 
 def test_an_invalid_table_is_rejected_with_its_position(tmp_path: Path) -> None:

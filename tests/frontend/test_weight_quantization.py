@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from onnx import NodeProto
 from spirloom import graph_file
-from spirloom.bfloat16 import bytes_of, from_bfloat16
 from spirloom.builder import Builder
 from spirloom.cli import main
 from spirloom.errors import ImportFailure
@@ -20,6 +19,7 @@ from spirloom.passes.large_weights import split_weights
 from spirloom.passes.weight_quantization import Quantization, quantize_weights
 from spirloom.quantized_weights import fp16_scales, quantize_matrix
 
+from spec_model.stored_float import decoded, encoded
 from tests.frontend.models import compute, model, node, ops, random
 
 DEQUANTIZE = "spirloom.dequantize"
@@ -99,7 +99,7 @@ def test_bfloat16_layers_are_of_the_rounded_weights(library: OpLibrary) -> None:
     unrounded = compute(plain, index)
     for each in plain.tensors():
         if each.data is not None and each.name != "bias":
-            each.data = from_bfloat16(bytes_of(each.data).view("<u2"))
+            each.data = decoded(encoded(each.data, "bf16"), "bf16")
     found, wanted = compute(graph, index), compute(plain, index)
     np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
     assert np.abs(unrounded - wanted).max() > 1e-3, "they were rounded"
@@ -107,19 +107,19 @@ def test_bfloat16_layers_are_of_the_rounded_weights(library: OpLibrary) -> None:
 
 def bytes_of_numbers(graph: Graph) -> list[float]:
     """For each node, the bytes per weight element."""
-    weights = [t for node in graph.nodes for t in node.inputs() if t.dtype is DType.U8]
-    return [2 * weight.size / prod(weight.shape) for weight in weights]
+    weights = [t for node in graph.nodes for t in node.inputs() if t.dtype is DType.BF16]
+    return [weight.size / prod(weight.shape) for weight in weights]
 
 
 def test_bfloat16_is_rounded_to_nearest() -> None:
     given = np.array([1, 1 + 2**-8, 1 + 3 * 2**-8, 1 + 2**-8 + 2**-20, -0.0, 3e38, 3.4e38, 1e-37])
     wanted = [1, 1, 1 + 2**-6, 1 + 2**-7, -0.0, 3e38, np.inf, 1e-37]
-    found = from_bfloat16(bytes_of(given).view("<u2"))
+    found = decoded(encoded(given, "bf16"), "bf16")
     np.testing.assert_allclose(found, wanted, rtol=2**-8, atol=1e-42)
     assert found[:4].tolist() == wanted[:4] and np.signbit(found[4])
     quantized = np.array([np.nan, np.inf, -np.inf], np.float32)
     quantized[0] = np.array(0x7F800001, np.uint32).view(np.float32)  # NaN only in the last bit
-    np.testing.assert_equal(from_bfloat16(bytes_of(quantized).view("<u2")), quantized)
+    np.testing.assert_equal(decoded(encoded(quantized, "bf16"), "bf16"), quantized)
 
 
 def test_bfloat16_is_of_float32_layers(library: OpLibrary) -> None:

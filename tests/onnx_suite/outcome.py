@@ -14,6 +14,7 @@ from spirloom.ir import Array, DType, Graph, Storage
 from spirloom.ops import OpLibrary
 
 from spec_model.spec import Tolerance
+from spec_model.stored_float import encoded, float_format
 from tests.onnx_suite.attempt import Imported, Rejected, attempt, reject_other_values
 from tests.onnx_suite.suite import DataSet, SuiteCase, read_suite
 
@@ -119,6 +120,9 @@ def _operators(graph: Graph) -> str:
 
 def _array(name: str, dtype: DType, values: Array) -> NamedArray:
     """The suite's values in the dtype of the graph. Integers must be exact."""
+    if float_format(dtype) is not None:
+        codes = encoded(values.astype(np.float32), dtype)
+        return NamedArray(name, dtype, np.ascontiguousarray(codes).reshape(values.shape))
     with np.errstate(over="ignore"):
         typed = np.ascontiguousarray(values, dtype=dtype.numpy).reshape(values.shape)
     if typed.dtype.kind != "f" and not np.array_equal(typed, values):

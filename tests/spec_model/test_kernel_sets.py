@@ -148,7 +148,7 @@ def test_errors_in_a_set_name_both_files(sums: Project) -> None:
     sums.edit(SET, "dtypes: [f32]", "dtypes: [f64]")
     sums.rejects(
         f"{SET}:5:14: error: DType 'f64' is not one of: {DTYPES}, floats, ints, "
-        f"numbers, all. (Used at {ADD}:10:10.)"
+        f"numbers, all, stored_floats. (Used at {ADD}:10:10.)"
     )
 
 

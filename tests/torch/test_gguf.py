@@ -17,6 +17,7 @@ import transformers
 from gguf import GGMLQuantizationType as Type
 from spirloom import graph_file
 from spirloom.cli import main
+from spirloom.family.weights import floats_of
 from spirloom.gguf import import_gguf
 from spirloom.gguf.blocks import BLOCKS, decode_rows
 from spirloom.ir import DType
@@ -155,7 +156,7 @@ def test_tokens_are_those_of_transformers(name: str, kind: Type, tmp_path: Path)
     model, path = MODELS[name](), tmp_path / "model.gguf"
     write(model, path, kind)
     found = check(model, path)
-    suffix = {Type.Q4_0: "_w4", Type.Q8_0: "_w8"}.get(kind)
+    suffix = {Type.Q4_0: "_w4", Type.Q8_0: "_w8", Type.BF16: "_bf16"}.get(kind)
     op_name = f"spirloom.{{}}{suffix}".format if suffix else "aten.{}".format
     gated = f"spirloom.gated_linear{suffix or ''}"
     layers = [op for op in found if "linear" in op or "embedding" in op]
@@ -277,7 +278,7 @@ def test_values_equal_those_of_the_package(kind: int) -> None:
     values = generator.normal(0, 0.3, (6, 512)).astype(np.float32)
     rows = np.ascontiguousarray(quantized_blocks(values, Type(kind))).view(np.uint8)
     stored = decode_rows(kind, rows.reshape(6, -1))
-    found = stored.floats() if isinstance(stored, QuantizedMatrix) else stored
+    found = floats_of(stored)
     wanted = gguf.quants.dequantize(rows.reshape(6, -1), Type(kind)).reshape(6, -1)
     rounding: Any = 0
     if isinstance(stored, QuantizedMatrix) and stored.offsets is not None:

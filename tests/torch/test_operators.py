@@ -72,6 +72,7 @@ UNREACHED = {
     "spirloom.pack_quantized_activations": _LAYOUT,
     "spirloom.pack_recurrent_weight": _LAYOUT,
     "spirloom.pack_row_tiles": _LAYOUT,
+    "spirloom.pack_stored_floats": _LAYOUT,
     "spirloom.last_points": _SCATTER,
     "spirloom.partial_argmax": _PARTIAL,
     "spirloom.partial_reduce": _PARTIAL,

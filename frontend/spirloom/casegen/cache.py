@@ -18,7 +18,6 @@ from spirloom.casegen.make import cases_of
 # The modules that cases depend on.
 GENERATORS = (
     "spec_model",
-    "spirloom.bfloat16",
     "spirloom.casegen",
     "spirloom.constants_file",
     "spirloom.deferred",

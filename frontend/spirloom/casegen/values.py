@@ -9,7 +9,6 @@ import numpy as np
 from spec_model.spec import TensorCase
 from spec_model.spec.case import EVERYTHING
 from spec_model.stored_float import decoded, encoded, float_format
-from spirloom.bfloat16 import bytes_of
 from spirloom.ir import Array, DType
 
 # Edge cases: ties that round to even, limits of exact integers in float16 and float32, and large
@@ -125,10 +124,7 @@ def make_array(spec: TensorCase, dtype: DType, seed: str) -> Array:
     random = _generator(seed)
     if spec.extremes is not None and dtype is not DType.B8:
         return extreme_values(random, spec.shape, dtype, spec.extremes)
-    low, high = spec.bfloat16 or spec.range or DEFAULT_RANGES[dtype]
-    if spec.bfloat16 is not None:
-        count = (*spec.shape[:-1], spec.shape[-1] // 2)
-        return bytes_of(low + (high - low) * random.random(count))
+    low, high = spec.range or DEFAULT_RANGES[dtype]
     uniform = random.random(spec.shape)
     if dtype.is_float:
         return _floats_of(low + (high - low) * uniform, dtype)

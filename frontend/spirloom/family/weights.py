@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import groupby
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
+from spec_model.stored_float import decoded
 from spirloom.deferred import Deferred, concatenated
 from spirloom.errors import ImportFailure
 from spirloom.family.config import Config
 from spirloom.ir import Array, DType, Tensor, constant
 from spirloom.passes.weight_quantization import Quantization
-from spirloom.quantized_weights import QuantizedMatrix, QuantizedWeight, fp16_scales, rows_of
+from spirloom.quantized_weights import (
+    BFloat16Matrix,
+    QuantizedMatrix,
+    QuantizedWeight,
+    fp16_scales,
+    rows_of,
+)
 
 # A tensor of a source: floats, or an integer matrix with scales.
 StoredTensor = Array | Deferred | QuantizedMatrix
@@ -107,6 +114,8 @@ class Weights:
             or isinstance(stored, QuantizedMatrix)
             or not how.fits(stored.shape)
         ):
+            if is_bfloat16(stored) and self.dtype is DType.F32:
+                return Matrix(name, BFloat16Matrix(stored), self.dtype)
             return Matrix(name, stored, self.dtype)
         return Matrix(name, how.rounded(floats_of(stored)), self.dtype)
 
@@ -129,7 +138,7 @@ class Weights:
 def _kind(stored: StoredTensor) -> tuple[int, int, bool, bool]:
     """The quantization format; matrices of one format can be concatenated."""
     if not isinstance(stored, QuantizedMatrix):
-        return 0, 0, False, False
+        return 16 if is_bfloat16(stored) else 0, 0, False, False
     return stored.bits, stored.group, stored.zeros is not None, stored.offsets is not None
 
 
@@ -153,6 +162,8 @@ def _concatenated(parts: list[StoredTensor]) -> StoredTensor:
 
 def _converted(stored: Array | Deferred, dtype: DType) -> Array | Deferred:
     """Floats of `dtype`. Matrices are converted when they are read."""
+    if is_bfloat16(stored):
+        stored = _widened(stored)
     if stored.dtype == dtype.numpy:
         return stored
     if isinstance(stored, np.ndarray) and stored.ndim < 2:
@@ -283,4 +294,17 @@ def floats_of(stored: StoredTensor) -> Array:
     """The floats of a stored tensor, dequantized."""
     if isinstance(stored, QuantizedMatrix):
         return stored.floats()
-    return stored.array() if isinstance(stored, Deferred) else stored
+    array = stored.array() if isinstance(stored, Deferred) else stored
+    return decoded(array, DType.BF16) if is_bfloat16(array) else array
+
+
+def is_bfloat16(stored: StoredTensor) -> TypeGuard[Array | Deferred]:
+    """Whether a stored tensor is a bfloat16 one."""
+    return not isinstance(stored, QuantizedMatrix) and stored.dtype == DType.BF16.numpy
+
+
+def _widened(stored: Array | Deferred) -> Array | Deferred:
+    """A bfloat16 tensor in float32. Matrices are converted when they are read."""
+    if isinstance(stored, Deferred):
+        return stored.map("float32", lambda rows: decoded(rows, DType.BF16))
+    return decoded(stored, DType.BF16)

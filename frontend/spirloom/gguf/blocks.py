@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spirloom.bfloat16 import from_bfloat16
 from spirloom.constants_file import release_pages
 from spirloom.deferred import Deferred
-from spirloom.ir import Array
+from spirloom.ir import Array, DType
 from spirloom.quantized_weights import QuantizedMatrix
 
 # llama.cpp's type names by their id in the file.
@@ -98,7 +97,7 @@ def _floats(dtype: str) -> Callable[[Array], Array]:
 
 
 def _bfloat16(blocks: Array) -> Array:
-    return from_bfloat16(_flat(blocks).view("<u2"))
+    return _flat(blocks).view(DType.BF16.numpy)
 
 
 def _fp16(blocks: Array, at: int) -> Array:

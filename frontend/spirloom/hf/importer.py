@@ -11,24 +11,27 @@ from typing import Any, Unpack
 import numpy as np
 
 from spec_model.files import open_regular
-from spirloom.bfloat16 import from_bfloat16
 from spirloom.deferred import Deferred
 from spirloom.errors import ImportFailure
 from spirloom.family import LanguageOptions, context_of, import_methods
 from spirloom.hf.config import read_config
 from spirloom.hf.json_files import parse_object, read_bytes
 from spirloom.hf.text_metadata import attachments_of
-from spirloom.ir import Array, Graph
+from spirloom.ir import Array, DType, Graph
 
 # The limit of the safetensors library.
 _MAX_HEADER_BYTES = 100_000_000
-_DTYPES = {"F32": np.float32, "F16": np.float16, "BF16": np.uint16, "F64": np.float64}
+_DTYPES = {
+    "F32": DType.F32.numpy,
+    "F16": DType.F16.numpy,
+    "BF16": DType.BF16.numpy,
+    "F64": np.dtype("<f8"),
+}
 
 
 def read_tensors(path: Path) -> dict[str, Array | Deferred]:
-    """Maps the float tensors of a safetensors file, by name; bfloat16 is converted to float32, that
-    of matrices when they are read.
-    Raises ImportFailure."""
+    """Maps the float tensors of a safetensors file, by name; bfloat16 matrices are read when they
+    are written. Raises ImportFailure."""
     try:
         with open_regular(path) as stream:
             data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
@@ -49,7 +52,7 @@ def _header(path: Path, data: mmap.mmap) -> tuple[Mapping[str, Any], int]:
 
 def _tensor(path: Path, name: str, entry: Any, content: Array) -> Array | Deferred:
     try:
-        dtype = np.dtype(_DTYPES[entry["dtype"]])
+        dtype = _DTYPES[entry["dtype"]]
         shape = tuple(int(size) for size in entry["shape"])
         begin, end = (int(offset) for offset in entry["data_offsets"])
         if min(shape, default=0) < 0 or not 0 <= begin <= end <= len(content):
@@ -57,11 +60,7 @@ def _tensor(path: Path, name: str, entry: Any, content: Array) -> Array | Deferr
         values = content[begin:end].view(dtype).reshape(shape)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ImportFailure(f"Tensor {name!r} of {path} cannot be read: {error}.") from error
-    if entry["dtype"] != "BF16":
-        return values
-    if values.ndim != 2:
-        return from_bfloat16(values)
-    return Deferred.of(values).map("float32", from_bfloat16)
+    return Deferred.of(values) if dtype == DType.BF16.numpy and values.ndim == 2 else values
 
 
 def import_directory(

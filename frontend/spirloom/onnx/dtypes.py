@@ -17,12 +17,15 @@ from onnx import (
     numpy_helper,
 )
 
-from spec_model.stored_float import float_format
+from spec_model.stored_float import decoded, encoded, float_format
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, DType
 from spirloom.onnx.external_data import is_external, mapped
 
-_DTYPES: dict[int, DType] = {dtype.row.onnx: dtype for dtype in DType}
+# Values of BFLOAT16 are computed in float32, which represents all of them.
+_DTYPES: dict[int, DType] = {dtype.row.onnx: dtype for dtype in DType} | {
+    TensorProto.BFLOAT16: DType.F32
+}
 
 # The equivalent in the onnx package depends on its version.
 _NUMPY: dict[int, np.dtype[Any]] = {
@@ -37,11 +40,13 @@ _NUMPY: dict[int, np.dtype[Any]] = {
     TensorProto.UINT32: np.dtype(np.uint32),
     TensorProto.UINT64: np.dtype(np.uint64),
 }
-_ONNX = {known: onnx_type for onnx_type, known in _NUMPY.items()}
+_ONNX = {
+    known: onnx_type for onnx_type, known in _NUMPY.items() if onnx_type != TensorProto.BFLOAT16
+}
 
 
 def dtype_of(onnx_type: int) -> DType | None:
-    """The DType of an ONNX element type, or None."""
+    """The DType that computes an ONNX element type, or None."""
     return _DTYPES.get(onnx_type)
 
 
@@ -54,7 +59,7 @@ def type_name(onnx_type: int) -> str:
 
 
 def numpy_type(onnx_type: int) -> np.dtype[Any]:
-    """The NumPy type of an ONNX element type."""
+    """The NumPy type of an ONNX element type; float32 for BFLOAT16."""
     known = _NUMPY.get(onnx_type)
     if known is None:
         raise Unsupported(f"the element type {type_name(onnx_type)} is not supported")
@@ -65,14 +70,21 @@ def onnx_type(dtype: np.dtype[Any]) -> int:
     """The ONNX element type of a NumPy type. UNDEFINED if it has none."""
     known: int = _ONNX.get(dtype.newbyteorder("="), TensorProto.UNDEFINED)
     return known
-    return known
+
+
+def rounded_to_bfloat16(values: Array) -> Array:
+    """Numbers rounded to bfloat16, in float32."""
+    return decoded(encoded(values.astype(np.float32), DType.BF16), DType.BF16)
 
 
 def array_of(tensor: TensorProto, what: str) -> Array:
-    """The elements of a tensor in its ONNX type. Raises Unsupported, naming it as `what`, if type,
-    shape and bytes do not match. The onnx package reports this by several exception types.
+    """The elements of a tensor in its ONNX type, float32 for BFLOAT16. Raises Unsupported, naming
+    it as `what`, if type, shape and bytes do not match. The onnx package reports this by several
+    exception types.
     """
     try:
+        if tensor.data_type == TensorProto.BFLOAT16:
+            return decoded(_bfloat16_of(tensor), DType.BF16)
         if is_external(tensor):
             return mapped(tensor, numpy_type(tensor.data_type))
         own = dtype_of(tensor.data_type)
@@ -82,6 +94,17 @@ def array_of(tensor: TensorProto, what: str) -> Array:
         return np.asarray(numpy_helper.to_array(tensor))
     except (ValueError, TypeError, KeyError, OverflowError, OSError) as error:
         raise Unsupported(f"{what} is damaged: {error}") from error
+
+
+def _bfloat16_of(tensor: TensorProto) -> Array:
+    dtype = DType.BF16.numpy
+    if is_external(tensor):
+        return mapped(tensor, dtype)
+    if tensor.HasField("raw_data"):
+        stored = np.frombuffer(tensor.raw_data, dtype)
+    else:
+        stored = np.array(tensor.int32_data, np.int32).astype("<u2").view(dtype)
+    return stored.reshape(tuple(tensor.dims))
 
 
 def value_of(attribute: AttributeProto) -> Any:

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
 from spirloom import __version__
 from spirloom.builder import DEFAULT_EXTRA, Budget, Builder, Lifter, Value
 from spirloom.errors import ImportFailure, NodeProblem, NodesUnsupported, Unsupported
-from spirloom.ir import Array, Graph, Tensor
+from spirloom.ir import Array, DType, Graph, Tensor
 from spirloom.onnx import reader, registry, values
 from spirloom.onnx.constant_folding import register_evaluators
 from spirloom.onnx.constant_folding.registry import EVALUATORS, NotFolded, fold
@@ -128,11 +128,25 @@ class Importer:
         """The graph before any pass. Raises ImportFailure and lists nodes in `problems`."""
         if self._model.graph.sparse_initializer:
             raise ImportFailure(f"{self._path} has sparse initializers, which are not supported.")
+        self._declare_bfloat16()
         self._import_nodes(self._model.graph.node)
         if self.problems:
             raise self._unsupported()
         self._graph.outputs = [self._output(info) for info in self._model.graph.output]
         return self._graph
+
+    def _declare_bfloat16(self) -> None:
+        """Inputs of BFLOAT16 have this type; nodes read their values in float32."""
+        types = {info.name: info.type.tensor_type.elem_type for info in self._model.graph.input}
+        for i, tensor in enumerate(self._graph.inputs):
+            if types.get(tensor.name) == TensorProto.BFLOAT16:
+                outer = Tensor(tensor.name, DType.BF16, tensor.shape)
+                self._graph.inputs[i] = outer
+                self._builder.name = tensor.name
+                wide = self._builder.emit("aten._to_copy", x=outer, dtype=str(DType.F32))
+                self._values[tensor.name] = wide
+        weights = self._model.graph.initializer
+        self._graph.bfloat16 = any(w.data_type == TensorProto.BFLOAT16 for w in weights)
 
     def _read_inputs(self, shapes: Shapes) -> list[tuple[Tensor, ValueRange]]:
         return read_inputs(self._model.graph, self._path, shapes)
@@ -296,10 +310,12 @@ class Importer:
             tensor = value if isinstance(value, Tensor) else self._builder.constant(narrowed(value))
         except (Unsupported, OpError, UnknownValue) as error:
             raise ImportFailure(f"Output '{info.name}' cannot be imported: {error}.") from error
+        is_bfloat16 = info.type.tensor_type.elem_type == TensorProto.BFLOAT16
         shared = tensor.data is not None or tensor in self._graph.inputs
-        if shared or tensor.name != info.name:
+        if shared or is_bfloat16 or tensor.name != info.name:
             self._builder.name = info.name
-            tensor = self._builder.emit("aten._to_copy", x=tensor, dtype=str(tensor.dtype))
+            dtype = DType.BF16 if is_bfloat16 else tensor.dtype
+            tensor = self._builder.emit("aten._to_copy", x=tensor, dtype=str(dtype))
             tensor.name = info.name
         return tensor
 

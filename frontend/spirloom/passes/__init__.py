@@ -26,7 +26,12 @@ from spirloom.passes.layer_fusion import (
 )
 from spirloom.passes.normalization import fuse_layer_norm, fuse_rms_norm
 from spirloom.passes.permutations import move_permutations, move_row_permutations
-from spirloom.passes.weight_quantization import Quantization, fuse_quantized, quantize_weights
+from spirloom.passes.weight_quantization import (
+    Quantization,
+    fuse_quantized,
+    keep_bfloat16,
+    quantize_weights,
+)
 from spirloom.terminal import Report, silent
 
 # Optimization passes, in order of execution. Each can be skipped.
@@ -116,6 +121,8 @@ def finish(
     """
     if fp16:
         to_fp16(graph, library, keep_float32)
+    if graph.bfloat16:
+        keep_bfloat16(graph, library)
     split_weights(graph, library, largest)
     remove_dead_nodes(graph)
     merge_constants(graph)

@@ -223,6 +223,25 @@ def quantize_weights(graph: Graph, library: OpLibrary, how: Quantization) -> Non
         use_quantized_weight(library, node, done[weight], weight.name)
 
 
+def keep_bfloat16(graph: Graph, library: OpLibrary) -> None:
+    """Stores the bfloat16 weights of float32 layers and embeddings in bfloat16 again, which is
+    exact. Importers convert all weights to float32, so that passes compute with them. Weights that
+    a pass has changed stay float32."""
+    done: dict[Tensor, QuantizedWeight | None] = {}
+    for node in graph.nodes:
+        weight = _weight(library, node)
+        if weight is None or weight.data is None or weight.dtype is not DType.F32:
+            continue
+        if len(weight.shape) != 2:
+            continue
+        if weight not in done:
+            exact = not np.any(np.ascontiguousarray(weight.data).view(np.uint32) & 0xFFFF)
+            done[weight] = bfloat16_matrix(weight.data) if exact else None
+        matrix = done[weight]
+        if matrix is not None:
+            use_quantized_weight(library, node, matrix, weight.name)
+
+
 def _weight(library: OpLibrary, node: Node) -> Tensor | None:
     value = library.arg(node, _WEIGHT_ARGS[node.op]) if node.op in _WEIGHT_ARGS else None
     floats = isinstance(value, Tensor) and value.dtype in (DType.F32, DType.F16)

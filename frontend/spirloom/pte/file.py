@@ -14,7 +14,7 @@ import numpy as np
 
 from spec_model.files import open_regular
 from spec_model.flatbuffer import MalformedBuffer
-from spirloom.bfloat16 import from_bfloat16
+from spec_model.stored_float import decoded
 from spirloom.errors import ImportFailure, Unsupported
 from spirloom.ir import Array, DType, is_possible
 from spirloom.pte.flatbuffer import NOTHING, Row, load, read
@@ -23,7 +23,7 @@ from spirloom.torch.values import BFLOAT16, numpy_type
 # torch's ScalarType.
 _PROGRAM_DTYPES = {dtype.row.scalar_type: dtype.long_name for dtype in DType} | {
     2: "int16", 4: "int64", 7: "float64", 8: "complex32", 9: "complex64", 10: "complex128",
-    15: "bfloat16", 27: "uint16",
+    27: "uint16",
 }  # fmt: skip
 # ElementType of vk_graph.fbs.
 _DELEGATE_DTYPES = ("bool", "uint8", "int8", "int32", "float16", "float32", "float64", "int64")
@@ -45,7 +45,7 @@ def array_of(data: memoryview, dtype: str, shape: tuple[int, ...], what: str) ->
     """An array over the first bytes of `data`. Raises Unsupported, MalformedBuffer."""
     if not is_possible(shape):
         raise MalformedBuffer(f"{what} has the invalid shape {list(shape)}")
-    stored = np.dtype(np.uint16) if dtype == BFLOAT16 else numpy_type(dtype)
+    stored = DType.BF16.numpy if dtype == BFLOAT16 else numpy_type(dtype)
     expected = prod(shape) * stored.itemsize
     if expected > len(data):
         raise MalformedBuffer(f"{what} requires {expected} bytes; there are {len(data)}")
@@ -53,7 +53,7 @@ def array_of(data: memoryview, dtype: str, shape: tuple[int, ...], what: str) ->
     if stored == np.bool_:
         flat = flat.view(np.uint8) != 0
     array = flat.reshape(shape)
-    return from_bfloat16(array) if dtype == BFLOAT16 else array
+    return decoded(array, DType.BF16) if dtype == BFLOAT16 else array
 
 
 def check_type(dtype: str) -> None:

@@ -33,7 +33,8 @@ def to_torch(array: Array) -> Any:
     torch = sys.modules["torch"]
     if array.dtype.names:  # a type that NumPy does not have: its bytes under its name
         (name,) = array.dtype.names
-        return torch.from_numpy(array.view(array.dtype[0])).view(getattr(torch, name))
+        codes = array.view(f"i{array.itemsize}")
+        return torch.from_numpy(codes).view(getattr(torch, name))
     return torch.from_numpy(array)
 
 
@@ -69,7 +70,9 @@ def _array_of(value: Any, info: TensorInfo) -> Array:
 def _shared(tensor: Any, info: TensorInfo) -> Array:
     """An array that shares the tensor's memory, also if the tensor requires a gradient."""
     if str(tensor.dtype).removeprefix("torch.") in (info.dtype.names or ()):
-        codes: Array = tensor.detach().view(sys.modules["torch"].uint8).numpy()
+        torch = sys.modules["torch"]
+        integer = torch.int8 if info.dtype.itemsize == 1 else torch.int16
+        codes: Array = tensor.detach().view(integer).numpy()
         return codes.view(info.dtype)
     try:
         array: Array = tensor.numpy()
@@ -87,9 +90,22 @@ def _converted(array: Array, info: TensorInfo, is_literal: bool) -> Array:
         return _rounded(array, info)
     if array.dtype == info.dtype:
         return array
+    if info.dtype.names:
+        return _codes(array, info, info.dtype.names[0])
     raise WrongType(
         f"Input '{info.name}' has dtype {info.dtype}; the array has dtype {array.dtype}. "
         f"Convert it: array.astype('{info.dtype}')."
+    )
+
+
+def _codes(array: Array, info: TensorInfo, name: str) -> Array:
+    """An array of ml_dtypes' type of this name, as the input's dtype."""
+    if array.dtype.name == name:
+        return array.view(info.dtype)
+    raise WrongType(
+        f"Input '{info.name}' has dtype {name}; the array has dtype {array.dtype}. Pass a torch "
+        f"tensor of torch.{name}, an array of ml_dtypes.{name}, or the bits of the values: "
+        f"bits.view(model.inputs[i].dtype)."
     )
 
 
@@ -205,7 +221,7 @@ def array_of(value: Any, info: TensorInfo, kind: str) -> Array:
     `kind` is "input" or "output"; arrays for outputs must be writeable. Raises WrongType for
     another dtype, InvalidArgument for another shape or layout.
     """
-    array = value.detach().numpy() if is_torch(value) else value
+    array = _shared(value, info) if is_torch(value) else value
     name = f"{kind} '{info.name}'"
     if not isinstance(array, np.ndarray) or array.dtype != info.dtype:
         found = array.dtype if isinstance(array, np.ndarray) else type(value).__name__

@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from spec_model.files import open_regular
-from spirloom.bfloat16 import from_bfloat16
+from spec_model.stored_float import decoded
 from spirloom.errors import ImportFailure, Unsupported
-from spirloom.ir import Array, is_possible
+from spirloom.ir import Array, DType, is_possible
 from spirloom.torch.values import BFLOAT16, NAMES, numpy_type
 
 T = TypeVar("T")
@@ -95,7 +95,7 @@ def read_weight(archive: Archive, name: str, entry: Json) -> Array:
         dtype = numpy_type(NAMES.get(code, f"with id {code}"))
     except Unsupported as error:
         raise ImportFailure(f"{what}: {error}.") from error
-    stored = np.dtype(np.uint16) if NAMES[code] == BFLOAT16 else dtype
+    stored = DType.BF16.numpy if NAMES[code] == BFLOAT16 else dtype
     raw = archive.array(_member(entry.get("path_name"), archive))
     last = first + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
     wanted = (last + 1) * stored.itemsize if prod(sizes) else 0
@@ -106,7 +106,7 @@ def read_weight(archive: Archive, name: str, entry: Json) -> Array:
     array = np.lib.stride_tricks.as_strided(
         values[first:] if prod(sizes) else values[:0], tuple(sizes), byte_strides, writeable=False
     )
-    return from_bfloat16(array) if NAMES[code] == BFLOAT16 else array
+    return decoded(array, DType.BF16) if NAMES[code] == BFLOAT16 else array
 
 
 def _int(size: Json) -> int:

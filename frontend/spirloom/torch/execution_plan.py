@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from spirloom.runtime import InvalidArgument, Model
+from spirloom.runtime.arrays import to_torch
 from spirloom.torch.in_place import is_dense
 
 # The values of a call, by index.
@@ -48,26 +49,19 @@ class DeviceStep:
         fallback: Step,
         lock: threading.Lock,
     ) -> None:
-        import torch
-
         self._model = model
         self._lock = lock
         self._inputs = tuple(inputs)
         self._outputs = tuple(outputs)
         self._fallback = fallback
         self._is_bounded = any(info.dtype.kind in "iu" for info in model.inputs)
-        self._bfloat16 = torch.bfloat16
-        self._float = torch.float32
         infos = zip(layouts, model.outputs, strict=True)
         self._converters = [layout_converter(layout, info.dtype) for layout, info in infos]
         if not inputs:  # without input tensors, models return NumPy arrays
-            self._converters = [convert or torch.from_numpy for convert in self._converters]
+            self._converters = [convert or to_torch for convert in self._converters]
 
     def __call__(self, values: Values) -> None:
         arguments = [values[i] for i in self._inputs]
-        for i, tensor in enumerate(arguments):
-            if tensor.dtype is self._bfloat16:
-                arguments[i] = tensor.to(self._float)
         try:
             with self._lock:
                 results = self._model(*arguments)

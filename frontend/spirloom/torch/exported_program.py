@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from spec_model.stored_float import float_format
-from spirloom.bfloat16 import from_bfloat16
+from spec_model.stored_float import decoded, float_format
 from spirloom.errors import ImportFailure
-from spirloom.ir import Array
+from spirloom.ir import Array, DType
 from spirloom.torch.archived_program import operator_name
 from spirloom.torch.conditional import inline_conditions
 from spirloom.torch.program import (
@@ -76,12 +75,12 @@ class TensorWeights(Mapping[str, Array]):
                 f"'{name}' is a {type(tensor).__name__}; expected a plain tensor. Unwrap it before "
                 "exporting (torchao.utils.unwrap_tensor_subclass)."
             )
-        if tensor.dtype is torch.bfloat16:
-            return from_bfloat16(tensor.contiguous().view(torch.uint16).numpy())
         dtype = own_dtype(str(tensor.dtype).removeprefix("torch."))
         if dtype is not None and float_format(dtype) is not None:
-            codes: Array = tensor.contiguous().view(torch.uint8).numpy()
-            return codes.view(dtype.numpy)
+            integer = {1: torch.int8, 2: torch.int16}[dtype.row.bytes]
+            codes: Array = tensor.contiguous().view(integer).numpy()
+            stored = codes.view(dtype.numpy)
+            return decoded(stored, dtype) if dtype is DType.BF16 else stored
         array: Array = tensor.numpy()
         return array
 

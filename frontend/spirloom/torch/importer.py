@@ -12,7 +12,7 @@ from spirloom import __version__
 from spirloom.builder import Budget, Builder, Lifter
 from spirloom.errors import ImportFailure, NodeProblem, NodesUnsupported, Unsupported
 from spirloom.interval import Interval
-from spirloom.ir import Graph, Node, Tensor
+from spirloom.ir import DType, Graph, Node, Tensor
 from spirloom.ops import OpError, OpLibrary
 from spirloom.terminal import Report, silent
 from spirloom.torch.apply import Applier
@@ -48,7 +48,7 @@ from spirloom.torch.program import (
 from spirloom.torch.rules import RENAMES, RULES
 from spirloom.torch.rules.registry import MissingValue, NoOperator, Results
 from spirloom.torch.source_location import location_suffix, short_location
-from spirloom.torch.values import Item, device_type, is_value, numpy_type
+from spirloom.torch.values import BFLOAT16, Item, border_type, is_value, numpy_type
 
 _NO_TYPES = (None,)
 
@@ -122,6 +122,8 @@ class Importer:
                 self._declare_state(given, self._program.metas[given.name])
             elif given.kind is Kind.WEIGHT:
                 self._values[given.name] = self._program.weights[given.target]
+                if self._program.metas[given.name].dtype == BFLOAT16:
+                    self._graph.bfloat16 = True
             elif given.name not in self._program.metas:
                 try:
                     self._values[given.name] = self._resolved(given.fixed)
@@ -140,7 +142,7 @@ class Importer:
         try:
             dtype = numpy_type(meta.dtype)
             shape = tuple(self._size(size) for size in meta.shape)
-            tensor = Tensor(name, device_type(meta.dtype), shape)
+            tensor = Tensor(name, border_type(meta.dtype), shape)
         except (Unsupported, InvalidSize) as error:
             raise ImportFailure(f"Input '{name}': {error}.") from error
         if name in self._options.fixed:
@@ -150,8 +152,11 @@ class Importer:
         is_stated = name in self._options.ranges or name in self._program.ranges
         if is_stated or (dtype.kind in "iu" and dtype != tensor.dtype.numpy):
             tensor.bounds = facts.bounds
-        self._narrowing.declare(tensor, facts)
         self._graph.inputs.append(tensor)
+        if meta.dtype == BFLOAT16:
+            self._applier.build.name = name
+            tensor = self._applier.build.emit("aten._to_copy", x=tensor, dtype=str(DType.F32))
+        self._narrowing.declare(tensor, facts)
         self._values[name] = tensor
 
     def _declare_state(self, given: Input, meta: TensorMeta) -> None:
@@ -328,10 +333,13 @@ class Importer:
             raise ImportFailure(f"Output '{name}' cannot be imported: {reason}.") from error
         except (Unsupported, OpError, ValueError) as error:
             raise ImportFailure(f"Output '{name}' cannot be imported: {error}.") from error
+        meta = self._program.metas.get(given.name) if isinstance(given, Ref) else None
+        is_bfloat16 = meta is not None and meta.dtype == BFLOAT16
         shared = tensor.data is not None or tensor in self._graph.given()
-        if shared or tensor.name != name:
+        if shared or is_bfloat16 or tensor.name != name:
             self._applier.build.name = name
-            tensor = self._applier.build.emit("aten._to_copy", x=tensor, dtype=str(tensor.dtype))
+            dtype = DType.BF16 if is_bfloat16 else tensor.dtype
+            tensor = self._applier.build.emit("aten._to_copy", x=tensor, dtype=str(dtype))
             tensor.name = name
         return tensor
 

@@ -20,16 +20,15 @@ NAMES = {dtype.row.export_id: dtype.long_name for dtype in DType} | {
     9: "complex32",
     10: "complex64",
     11: "complex128",
-    13: "bfloat16",
     28: "uint16",
 }
 _OWN = {dtype.long_name: dtype for dtype in DType}
-# Archives store the bits of bfloat16; float32 represents all of its values.
+# Computed in float32, which represents all of its values.
 BFLOAT16 = "bfloat16"
 
 
 def numpy_type(name: str) -> np.dtype[Any]:
-    """The NumPy type of a torch type; float32 represents bfloat16."""
+    """The NumPy type that represents a torch type during import; float32 for bfloat16."""
     if name == BFLOAT16:
         return np.dtype(np.float32)
     if name not in NAMES.values() or name.startswith("complex"):
@@ -44,8 +43,13 @@ def own_dtype(name: str) -> DType | None:
 
 
 def device_type(name: str) -> DType:
-    """The device type that represents a torch type."""
+    """The device type that represents a torch type in a graph."""
     return narrow_type(numpy_type(name))
+
+
+def border_type(name: str) -> DType:
+    """The device type of a graph's inputs and outputs of a torch type."""
+    return DType.BF16 if name == BFLOAT16 else device_type(name)
 
 
 # A tensor, a constant array of torch's type, a plain value known at import, or a tuple of these.

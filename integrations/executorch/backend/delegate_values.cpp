@@ -34,6 +34,8 @@ std::optional<ElementType> TypeOf(ScalarType type) {
       return ElementType::kI64;
     case ScalarType::Half:
       return ElementType::kF16;
+    case ScalarType::BFloat16:
+      return ElementType::kBF16;
     case ScalarType::Float:
       return ElementType::kF32;
     case ScalarType::Double:

@@ -19,6 +19,8 @@ ElementType TypeOf(DType type) {
       return ElementType::kF32;
     case DType::kF16:
       return ElementType::kF16;
+    case DType::kBF16:
+      return ElementType::kBF16;
     case DType::kI32:
       return ElementType::kI32;
     case DType::kI8:
@@ -72,9 +74,7 @@ GraphDelegate::GraphDelegate(Model model)
       inputs_(IoSpecsOf(model_.inputs())),
       outputs_(IoSpecsOf(model_.outputs())),
       in_scratch_(inputs_.size()),
-      out_scratch_(outputs_.size()),
-      in_f32_(inputs_.size()),
-      out_f32_(outputs_.size()) {}
+      out_scratch_(outputs_.size()) {}
 
 Status GraphDelegate::Execute(std::span<EValue* const> values) {
   const size_t input_count = values.size() - std::min(values.size(), outputs_.size());
@@ -87,9 +87,6 @@ Status GraphDelegate::Execute(std::span<EValue* const> values) {
                  {"The call passes ", values.size(), " values with ", inputs.size(),
                   " input tensors; the delegate has ", inputs_.size(), " inputs and ",
                   outputs_.size(), " outputs."});
-  }
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (IsBfloat16(*inputs[i])) inputs[i] = &in_f32_[i].From(*inputs[i]);
   }
   SPIRLOOM_TRY(Resize(inputs));
   return Run(inputs, values.subspan(input_count));
@@ -116,21 +113,16 @@ Status GraphDelegate::Run(std::span<EValue* const> inputs, std::span<EValue* con
     in.push_back(*bytes);
   }
   std::vector<std::span<std::byte>> out;
-  std::vector<EValue*> targets(outputs.begin(), outputs.end());
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Shape& shape = model_.outputs()[i].shape;
-    if (IsBfloat16(*outputs[i])) {
-      SPIRLOOM_TRY_ASSIGN(targets[i], out_f32_[i].For(*outputs[i], shape));
-    }
     Result<std::span<std::byte>> bytes =
-        OutputBytes(*targets[i], outputs_[i], shape, out_scratch_[i]);
+        OutputBytes(*outputs[i], outputs_[i], shape, out_scratch_[i]);
     if (!bytes.ok()) return std::move(bytes).status().While(Concat({"writing output ", i}));
     out.push_back(*bytes);
   }
   SPIRLOOM_TRY(model_.Run(in, out));
   for (size_t i = 0; i < outputs.size(); ++i) {
-    FinishOutput(*targets[i], out_scratch_[i]);
-    if (IsBfloat16(*outputs[i])) out_f32_[i].StoreTo(*outputs[i]);
+    FinishOutput(*outputs[i], out_scratch_[i]);
   }
   return Status();
 }

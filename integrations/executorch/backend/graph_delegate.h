@@ -6,7 +6,6 @@
 #include <span>
 #include <vector>
 
-#include "integrations/executorch/backend/bfloat16.h"
 #include "integrations/executorch/backend/delegate_values.h"
 #include "integrations/executorch/backend/session.h"
 #include "spirloom/model.h"
@@ -41,8 +40,6 @@ class GraphDelegate {
   std::vector<IoSpec> outputs_;
   std::vector<std::vector<std::byte>> in_scratch_;
   std::vector<std::vector<std::byte>> out_scratch_;
-  std::vector<F32Tensor> in_f32_;  // of bfloat16 inputs
-  std::vector<F32Tensor> out_f32_;
 };
 
 }  // namespace spirloom::delegate

@@ -20,6 +20,8 @@ DType DeviceType(ElementType type) {
     case ElementType::kF32:
     case ElementType::kF64:
       return DType::kF32;
+    case ElementType::kBF16:
+      return DType::kBF16;
   }
   return DType::kF32;
 }

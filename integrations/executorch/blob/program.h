@@ -19,8 +19,8 @@
 
 namespace spirloom::delegate {
 
-// The values are those of vk_graph.fbs.
-enum class ElementType : int8_t { kBool, kU8, kI8, kI32, kF16, kF32, kF64, kI64 };
+// The values are those of vk_graph.fbs. kBF16 occurs only in Spirloom's own graph files.
+enum class ElementType : int8_t { kBool, kU8, kI8, kI32, kF16, kF32, kF64, kI64, kBF16 };
 
 // The dtype on the device: 64-bit types become 32-bit types.
 DType DeviceType(ElementType type);

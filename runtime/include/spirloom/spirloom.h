@@ -152,6 +152,7 @@ typedef enum spirloom_dtype {
   SPIRLOOM_B8 = 5,      // bool: a byte of 0 or 1
   SPIRLOOM_F8E4M3 = 6,  // float8_e4m3fn: OCP 8-bit float, 4-bit exponent, no infinity
   SPIRLOOM_F8E5M2 = 7,  // float8_e5m2: OCP 8-bit float, 5-bit exponent
+  SPIRLOOM_BF16 = 8,    // bfloat16: the upper half of a float32
   // End of rows.
   SPIRLOOM_DTYPE_FORCE_32_BITS = 0x7fffffff
 } spirloom_dtype;

@@ -23,6 +23,7 @@ enum class DType : uint8_t {
   kB8 = 5,
   kF8E4M3 = 6,
   kF8E5M2 = 7,
+  kBF16 = 8,
   // End of rows.
 };
 

@@ -11,7 +11,7 @@ void main() {
   int step = unravel(rest, steps);
   int row = rest * 32 + i / 4 % 32;
   int word = 0;
-  for (int b = 0; b < 4; b++) {
+  for (int b = 0; b < 4; b += 1) {
     int byte_index = step * 16 + i % 4 * 4 + b;
     int value = row < rows && byte_index < bytes ? weight_load(row * bytes + byte_index) : padding;
     word |= (value & 255) << 8 * b;

@@ -39,6 +39,7 @@ NO_COUNTERPART = {
     "spirloom.pack_quantized_activations": "a weight layout of Spirloom's kernels",
     "spirloom.pack_recurrent_weight": "a weight layout of Spirloom's kernels",
     "spirloom.pack_row_tiles": "a weight layout of Spirloom's kernels",
+    "spirloom.pack_stored_floats": "a weight layout of Spirloom's kernels",
     "spirloom.rnn_layer": "as spirloom.gru_layer",
     "spirloom.winograd_input": "a step of the Winograd convolution, which is compared end to end",
     "spirloom.winograd_gemm": "as spirloom.winograd_input",

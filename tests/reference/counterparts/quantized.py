@@ -57,11 +57,6 @@ def _embedding_int4(weight: Any, *args: Any) -> Any:
     return _embedding((pairs if low_first else pairs.flip(-1)).flatten(1), *args)
 
 
-def _from_bf16(weight: Any) -> Any:
-    """Reinterprets bytes as bfloat16 values."""
-    return weight.to(torch.uint8).contiguous().view(torch.bfloat16).double()
-
-
 def _scaled(weight: Any, scales: Any, group: int) -> Any:
     """A weight [rows, depth] times its scales [groups, rows], or [rows]."""
     depth = weight.shape[1]
@@ -202,19 +197,19 @@ COUNTERPARTS: dict[str, Callable[..., Any]] = {
     "spirloom.linear_i8": _int8_layer(torch.nn.functional.linear),
     "spirloom.rescale_i8": _rescale,
     "spirloom.gated_linear_bf16": lambda x, weight, *rest: LAYERS["spirloom.gated_linear"](
-        x, _from_bf16(weight), *rest
+        x, weight.double(), *rest
     ),
     "spirloom.gated_linear_w4": _layer(_unpack_int4, "spirloom.gated_linear"),
     "spirloom.gated_linear_w8": _layer(lambda w: w.to(torch.int32), "spirloom.gated_linear"),
     "spirloom.dequantize": _dequantize,
     "spirloom.quantize": _quantize,
     "spirloom.embedding_bf16": lambda weight, index: torch.nn.functional.embedding(
-        index % len(weight), _from_bf16(weight)
+        index % len(weight), weight.double()
     ),
     "spirloom.embedding_w4": _embedding_int4,
     "spirloom.embedding_w8": _embedding,
     "spirloom.linear_bf16": lambda x, weight, *rest: LAYERS["aten.linear"](
-        x, _from_bf16(weight), *rest
+        x, weight.double(), *rest
     ),
     "spirloom.linear_a8w4": _with_int8_rows(_layer(_unpack_int4)),
     "spirloom.linear_a8w8": _with_int8_rows(_layer(lambda weight: weight.to(torch.int32))),

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from onnx import TensorProto
 
 from spirloom.errors import Unsupported
 from spirloom.ir import Array
 from spirloom.onnx.constant_folding.registry import folds
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.dtypes import numpy_type
+from spirloom.onnx.dtypes import numpy_type, rounded_to_bfloat16
 
 _UNARY: dict[str, Callable[[Array], Array]] = {
     "Abs": np.abs,
@@ -106,6 +107,8 @@ def _cast(ctx: NodeContext, inputs: list[Array]) -> Array:
     target = numpy_type(ctx.integer("to", 0)) if len(inputs) == 1 else inputs[1].dtype
     ctx.check_size(inputs[0].shape, np.dtype(target).itemsize)
     with np.errstate(over="ignore", invalid="ignore"):
+        if len(inputs) == 1 and ctx.integer("to", 0) == TensorProto.BFLOAT16:
+            return rounded_to_bfloat16(inputs[0])
         return inputs[0].astype(target)
 
 

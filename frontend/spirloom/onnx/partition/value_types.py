@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from onnx import TypeProto
+from onnx import TensorProto, TypeProto
 
 from spirloom.errors import Unsupported
 from spirloom.ir import MAX_RANK, is_possible
@@ -34,7 +34,7 @@ def sizes_of(kind: TypeProto) -> tuple[int | None, ...] | None:
 
 def dtype_of(kind: TypeProto) -> np.dtype[Any] | None:
     """The dtype of a tensor. None for other values, and for dtypes that NumPy does not support."""
-    if not kind.HasField("tensor_type"):
+    if not kind.HasField("tensor_type") or kind.tensor_type.elem_type == TensorProto.BFLOAT16:
         return None
     try:
         return numpy_type(kind.tensor_type.elem_type)
