@@ -116,6 +116,14 @@ class HeaderParser {
     return value;
   }
 
+  // The name of the field of a structure with one field, [('name', 'code')].
+  std::optional<std::string> TakeField() {
+    if (!Take('[') || !Take('(')) return std::nullopt;
+    std::optional<std::string> name = TakeString();
+    if (!name || !Take(',') || !TakeString() || !Take(')') || !Take(']')) return "a structure";
+    return name;
+  }
+
   std::optional<int64_t> TakeInt() {
     SkipSpace();
     int64_t value = 0;
@@ -127,8 +135,7 @@ class HeaderParser {
 
   bool TakeValue(const std::string& key, Header& header) {
     if (key == "descr") {
-      header.descr = TakeString();
-      if (!header.descr && PeekIs('[')) header.descr = "a structure";
+      header.descr = PeekIs('[') ? TakeField() : TakeString();
       return header.descr.has_value();
     }
     if (key == "fortran_order") {
@@ -188,7 +195,9 @@ Result<Sections> Split(std::span<const std::byte> file) {
 }
 
 // Whether an element type is stored under this code. The byte order of one byte may be '<' too.
+// A type that NumPy does not have is a structure with a field of its name.
 bool IsDescr(const DTypeInfo& type, std::string_view descr) {
+  if (type.kind == DTypeKind::kStoredFloat) return descr == type.long_name;
   const std::string_view code = type.numpy;
   return descr == code ||
          (code[0] == '|' && descr.starts_with('<') && descr.substr(1) == code.substr(1));
@@ -258,8 +267,13 @@ Result<Array> ReadNpy(const std::string& path) {
 }
 
 Status WriteNpy(const std::string& path, const Array& array) {
-  std::string header = "{'descr': '" + std::string(InfoOf(array.dtype).numpy) +
-                       "', 'fortran_order': False, 'shape': (";
+  const DTypeInfo& type = InfoOf(array.dtype);
+  const std::string code = Concat({"'", type.numpy, "'"});
+  std::string header = "{'descr': ";
+  header += type.kind == DTypeKind::kStoredFloat
+                ? Concat({"[('", type.long_name, "', ", code, ")]"})
+                : code;
+  header += ", 'fortran_order': False, 'shape': (";
   for (size_t i = 0; i < array.shape.size(); ++i) {
     header += (i == 0 ? "" : ", ") + std::to_string(array.shape[i]);
   }

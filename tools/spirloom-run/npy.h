@@ -20,9 +20,10 @@ struct Array {
 };
 
 // Parses an untrusted .npy file, format versions 1 to 3. Other integer types are converted to
-// int32, and float64 to float32. Fails with kInvalidFile for a malformed or truncated file, a
-// big-endian or column-major (Fortran order) array, an unsupported element type, or a value that
-// does not fit.
+// int32, and float64 to float32. bfloat16 and 8-bit floats are structures with one field of the
+// type's name, which contains the bits, as the Python runtime returns them. Fails with kInvalidFile
+// for a malformed or truncated file, a big-endian or column-major (Fortran order) array, an
+// unsupported element type, or a value that does not fit.
 Result<Array> ParseNpy(std::span<const std::byte> file);
 
 // Reads the file at `path`; error messages contain the path.

@@ -124,7 +124,7 @@ def _float8(library: OpLibrary, matcher: Matcher, weight: object) -> Float8Matri
     stored = copied.args[0] if copied is not None else None
     if not isinstance(stored, Tensor) or stored.data is None or len(stored.shape) != 2:
         return None
-    if float_format(stored.dtype) is None:
+    if float_format(stored.dtype) is None or stored.dtype is DType.BF16:
         return None
     values = stored.data.T if transposed else stored.data
     scale = scale.T if transposed else scale
