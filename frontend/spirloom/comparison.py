@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spec_model.stored_float import decoded, encoded, float_format
 from spirloom import graph_file, graph_reader
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array, DType, Graph, Tensor
@@ -33,14 +34,15 @@ class Difference:
 
 
 def difference(name: str, a: Array, b: Array) -> Difference:
-    """Computes the metrics of two arrays of one shape (numeric or boolean) in double precision.
+    """Computes the metrics of two arrays of one shape (of numbers, booleans or the structures of
+    floats that NumPy does not have) in double precision.
 
     Elements that are equal, including infinities and NaNs, do not differ. Any other infinity or NaN
     makes the maximum infinite and `sqnr` minus infinity.
     """
     if a.shape != b.shape:
         raise ValueError(f"{name}: the shapes {a.shape} and {b.shape} differ")
-    x, y = (np.asarray(array, np.float64).ravel() for array in (a, b))
+    x, y = (_wide(array).ravel() for array in (a, b))
     same = (x == y) | (np.isnan(x) & np.isnan(y))
     finite = np.isfinite(x) & np.isfinite(y)
     if not np.all(same | finite):
@@ -54,6 +56,14 @@ def difference(name: str, a: Array, b: Array) -> Difference:
     other = float(np.linalg.norm(y / scale))
     return Difference(name, max_abs, _ratio(noise, signal), _decibels(signal, noise),
                       _cosine(float(np.dot(x / scale, y / scale)), signal, other))  # fmt: skip
+
+
+def _wide(array: Array) -> Array:
+    """The numbers of an array, also of a float that NumPy does not have, as float64."""
+    dtype = DType.of(array.dtype)
+    if dtype is not None and float_format(dtype) is not None:
+        array = decoded(array, dtype)
+    return np.asarray(array, np.float64)
 
 
 def _ratio(noise: float, signal: float) -> float:
@@ -196,6 +206,9 @@ def _random(info: TensorInfo, random: np.random.Generator) -> Array:
     """Normal floats, or integers within the model's bounds, from 0 to 127 if the bounds allow
     it.
     """
+    own = DType.of(info.dtype)
+    if own is not None and float_format(own) is not None:
+        return encoded(random.standard_normal(info.shape), own)
     if info.dtype.kind == "f":
         return random.standard_normal(info.shape).astype(info.dtype)
     if info.dtype.kind == "b":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import spirloom
 import torch
 from spirloom import graph_file
 from spirloom.builder import Builder
+from spirloom.comparison import compare
 from spirloom.ir import Array, DType, Graph, Tensor
 from spirloom.ops import OpLibrary
 from spirloom.runtime import WrongType
@@ -174,6 +176,15 @@ def test_arrays() -> None:
         np.testing.assert_array_equal(model(x)[0], given.astype(np.float32))
     with pytest.raises(WrongType, match=r"has dtype bfloat16; the array has dtype float32\. Pass"):
         model(wanted)
+
+
+def test_compared(tmp_path: Path) -> None:
+    """`spirloom compare` draws bfloat16 inputs, and computes with the values of outputs."""
+    net, args = Net().bfloat16().eval(), arguments(3)
+    path = tmp_path / "net.slg"
+    path.write_bytes(graph_file.to_bytes(imported(net, args)))
+    (found,) = compare(path, path, {}, seed=1).outputs
+    assert found.max_abs == 0 and found.cosine == pytest.approx(1)
 
 
 def test_bound_memory() -> None:
