@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from mmap import MADV_DONTNEED, mmap
@@ -38,7 +39,8 @@ def release_pages(array: Array) -> None:
 
 
 ALIGNMENT = 64
-BLOCK_BYTES = 4 << 20  # computed and written at once
+BLOCK_BYTES = 1 << 20  # computed and written at once; its temporaries stay in the CPU's caches
+_MAX_PENDING = 8  # blocks that wait for a thread
 DIGEST_BYTES = 16
 _MAGIC = b"SLGDATA1"
 _FOOTER = struct.Struct(f"<8sQ{DIGEST_BYTES}s32x")
@@ -50,27 +52,22 @@ def write_section(
     """Writes constants in file order, each padded to the alignment. Returns the number of bytes and
     the digest of all these bytes.
 
-    A second thread writes and digests a block while the next one is computed.
+    One thread writes and another one digests a block while the next ones are computed.
     """
     digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
     size, written, total = 0, 0, sum(array.nbytes for array in arrays)
-
-    def put(data: Any) -> None:
-        digest.update(data)
-        stream.write(data)
-
-    with ThreadPoolExecutor(1) as writer:
-        pending: Future[None] | None = None
+    pending: deque[Future[Any]] = deque()
+    with ThreadPoolExecutor(1) as writer, ThreadPoolExecutor(1) as digester:
         for array in arrays:
             for block in _blocks(array):
-                if pending is not None:
-                    pending.result()
-                pending = writer.submit(put, block)
+                pending += writer.submit(stream.write, block), digester.submit(digest.update, block)
+                while len(pending) > _MAX_PENDING:
+                    pending.popleft().result()
                 written += len(block)
                 report(f"writing {bytes_text(written)} of {bytes_text(total)}")
             size += array.nbytes + -array.nbytes % ALIGNMENT
-        if pending is not None:
-            pending.result()
+        for task in pending:
+            task.result()
     return size, digest.digest()
 
 

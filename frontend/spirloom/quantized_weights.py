@@ -183,6 +183,8 @@ def unpack_int4(packed: Array) -> Array:
 
 def fp16_if_exact(scales: Array) -> Array:
     """The scales as float16 if that is exact, otherwise as float32."""
+    if scales.dtype == np.float16:
+        return np.ascontiguousarray(scales)
     wide: Array = np.ascontiguousarray(scales, np.float32)
     with np.errstate(over="ignore"):
         rounded: Array = wide.astype(np.float16)
@@ -215,8 +217,11 @@ def quantize_matrix(weight: Array, bits: int, group: int) -> QuantizedMatrix:
 
 def fp16_scales(scales: Array) -> Array:
     """The scales rounded to float16 (returned as float32), if the error in the norm is within
-    float16 precision. Small subnormal scales next to larger ones are then rounded too.
+    float16 precision. Small subnormal scales next to larger ones are then rounded too. Float16
+    scales are returned as they are.
     """
+    if scales.dtype == np.float16:
+        return scales
     wide = scales.astype(np.float32)
     with np.errstate(over="ignore"):
         rounded = wide.astype(np.float16).astype(np.float32)

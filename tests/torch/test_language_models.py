@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -416,16 +417,27 @@ def test_fp16(name: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(logits[0], scores, rtol=0.05, atol=0.05 * float(scores.abs().max()))
 
 
-def test_large_weights_are_split(tmp_path: Path) -> None:
-    """Layers and the token embedding, by the caller's limit."""
+@pytest.mark.parametrize("bits", ["", "int4:32"])
+def test_large_weights_are_split(
+    bits: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Layers and the token embedding, by the caller's limit; on symbolic sizes too."""
+    caplog.set_level(logging.INFO, "spirloom")
+    how = Quantization.of(bits) if bits else None
     _, scores = eager_tokens(saved("llama", tmp_path), 1)
     whole, split = (
-        import_directory(tmp_path, max_prefill=16, max_binding=limit) for limit in (1 << 27, 8192)
+        import_directory(tmp_path, max_prefill=16, max_binding=limit, quantize=how)
+        for limit in (1 << 27, 1024 if bits else 8192)
     )
     assert len(split[1].nodes) > len(whole[1].nodes)
-    for graphs in (whole, split):
-        (logits,) = spirloom.load(graph_file.to_bytes(*graphs))(np.array([PROMPT], np.int32))
-        np.testing.assert_allclose(logits[0], scores, rtol=1e-4, atol=1e-4)
+    assert "several sizes" not in caplog.text
+    results = [
+        spirloom.load(graph_file.to_bytes(*graphs))(np.array([PROMPT], np.int32))[0]
+        for graphs in (whole, split)
+    ]
+    np.testing.assert_allclose(results[1], results[0], rtol=1e-4, atol=1e-4)
+    if not bits:
+        np.testing.assert_allclose(results[0][0], scores, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("mebibytes", ["0", "-1", "4096"])

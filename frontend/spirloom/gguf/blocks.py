@@ -24,7 +24,7 @@ _NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Scales:
-    """Float32 [row, group]; a matrix's values are codes * scales + offsets."""
+    """Float16 or float32 [row, group]; a matrix's values are codes * scales + offsets."""
 
     scales: Array
     offsets: Array | None = None
@@ -101,14 +101,18 @@ def _bfloat16(blocks: Array) -> Array:
 
 
 def _fp16(blocks: Array, at: int) -> Array:
-    """The fp16 value at byte `at` of each block, as float32 [row, block]."""
-    values: Array = np.ascontiguousarray(blocks[:, :, at : at + 2]).view("<f2")[..., 0]
-    return values.astype(np.float32)
+    """The fp16 value at byte `at` of each block, an even number, [row, block]."""
+    return np.ascontiguousarray(blocks.view("<f2")[..., at // 2])
 
 
 def _fp16_scale(blocks: Array) -> Scales:
     """A scale at the start of each block."""
     return Scales(_fp16(blocks, 0))
+
+
+def _fp32(blocks: Array, at: int) -> Array:
+    """The fp16 value at byte `at` of each block, as float32 [row, block, 1]."""
+    return _fp16(blocks, at).astype(np.float32)[..., None]
 
 
 def _packed_nibbles(blocks: Array, width: int) -> Array:
@@ -151,7 +155,7 @@ def _q6_k(blocks: Array) -> Array:
 
 def _q6_k_scales(blocks: Array) -> Scales:
     scales = blocks[:, :, 192:208].view(np.int8).astype(np.float32)
-    return Scales(_flat(scales * _fp16(blocks, 208)[..., None]))
+    return Scales(_flat(scales * _fp32(blocks, 208)))
 
 
 def _q4_k(blocks: Array) -> Array:
@@ -181,8 +185,8 @@ def _k_quant_scales(middle: int) -> Callable[[Array], Scales]:
         first, second, third = (blocks[:, :, at : at + 4] for at in (4, 8, 12))
         scales = np.concatenate([first & 63, third & 15 | first >> 2 & 48], axis=2)
         minima = np.concatenate([second & 63, third >> 4 | second >> 2 & 48], axis=2)
-        scales = scales.astype(np.float32) * _fp16(blocks, 0)[..., None]
-        minima = minima.astype(np.float32) * _fp16(blocks, 2)[..., None]
+        scales = scales.astype(np.float32) * _fp32(blocks, 0)
+        minima = minima.astype(np.float32) * _fp32(blocks, 2)
         return Scales(_flat(scales), _flat(middle * scales - minima))
 
     return read

@@ -46,6 +46,7 @@ def split_table(library: OpLibrary, node: Node, counts: Sequence[int]) -> list[N
     of_rows = (*index.shape, *[1] * (len(table.shape) - 1))
     result, start = None, 0
     for i, count in enumerate(counts):
+        build.name = f"{node.name}.{i}"
         # An index of another part may gather any row here: the result is not selected.
         within = build.emit("aten.sub.Tensor", a=index, b=_whole(build, start)) if i else index
         given = dict(zip(library.arg_names(node.op), node.args, strict=True))
