@@ -50,6 +50,18 @@ def test_fp16() -> None:
     check(net, load(program.buffer), (x,), 1e-2)
 
 
+def test_nodes_that_stay_float32() -> None:
+    """Differences of values that fp16 rounds to one."""
+    module, x = Module(lambda x: (x + 4096.0) @ torch.eye(8) - 4096.0), torch.rand(3, 8)
+    wanted = module(x)
+    rounded, exact = (
+        load(PartitionedProgram(module, (x,), force_fp16=True, keep_float32=names).buffer)
+        for names in ((), ["aten_add*", "aten_mm*", "aten_sub*"])
+    )
+    assert (rounded.execute((x,))[0] - wanted).abs().max() > 0.1
+    torch.testing.assert_close(exact.execute((x,))[0], wanted)
+
+
 def test_composites_are_preserved() -> None:
     def attend(x: torch.Tensor) -> torch.Tensor:
         return torch.ops.aten.scaled_dot_product_attention(x, x, x, is_causal=True)
@@ -180,6 +192,10 @@ def test_invalid_options() -> None:
         PartitionedProgram(Module(torch.relu), (torch.randn(3),), ranges={"x": (0, 1)})
     with pytest.raises(ValueError, match=r"'storage' \('texture'\) is not one of: auto, bu"):
         SpirloomPartitioner({"storage": "texture"})
+    with pytest.raises(ValueError, match="'keep_float32' must be a list of names, not the text 'a"):
+        SpirloomPartitioner({"force_fp16": True, "keep_float32": "aten_*"})
+    with pytest.raises(ValueError, match="'keep_float32' requires 'force_fp16'"):
+        SpirloomPartitioner({"keep_float32": ["aten_*"]})
 
 
 def test_debug_handles_are_those_of_nodes() -> None:

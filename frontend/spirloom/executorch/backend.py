@@ -67,7 +67,7 @@ def graph_of(program: Program, library: OpLibrary, options: CompileOptions) -> t
     """
     _, symbols = symbols_of(program, Options())
     names = [item.name for item in program.inputs if item.name in program.metas]
-    chosen = Options(ranges=options.intervals(names), fp16=options.force_fp16)
+    chosen = options.of_inputs(names)
 
     def make(**sizes: Any) -> Graph:
         return build(program, library, replace(chosen, **sizes), options.fixed_storage)

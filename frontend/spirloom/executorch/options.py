@@ -14,6 +14,7 @@ from spirloom.interval import Interval
 from spirloom.ir import Storage
 from spirloom.ops import OpLibrary
 from spirloom.partition import Costs
+from spirloom.torch.options import Options
 
 # ExecuTorch's portable kernels are scalar and single-threaded. Copies are cheap compared
 # with them, so the device runs all supported nodes.
@@ -32,6 +33,7 @@ class CompileOptions:
     """Options of `SpirloomPartitioner`.
 
     force_fp16              computes in float16; inputs and outputs keep their dtypes
+    keep_float32            names of nodes that stay float32 with force_fp16, with * and ?
     require_dynamic_shapes  nodes without support for dynamic shapes run on the host; if False, a
                             delegate with such a node accepts only the maximum sizes
     storage                 of all tensors: "buffer", "texture3d" or "texture2d"; "auto": by device
@@ -49,6 +51,7 @@ class CompileOptions:
     """
 
     force_fp16: bool = False
+    keep_float32: Collection[str] = ()
     require_dynamic_shapes: bool = True
     storage: str = "auto"
     states: bool = True
@@ -74,7 +77,16 @@ class CompileOptions:
         return cls(**options).checked()
 
     def checked(self) -> CompileOptions:
-        """Returns self. Raises ValueError for an unknown storage."""
+        """Returns self. Raises ValueError for an unknown storage, and for keep_float32 that has no
+        effect.
+        """
+        if isinstance(self.keep_float32, str):
+            raise ValueError(
+                "The compile option 'keep_float32' must be a list of names, not the text "
+                f"'{self.keep_float32}'."
+            )
+        if self.keep_float32 and not self.force_fp16:
+            raise ValueError("The compile option 'keep_float32' requires 'force_fp16'.")
         if self.storage != "auto" and self.storage not in tuple(Storage):
             known = ", ".join(("auto", *Storage))
             raise ValueError(
@@ -87,6 +99,8 @@ class CompileOptions:
         found = {"storage": self.storage.encode()}
         for name in ("force_fp16", "require_dynamic_shapes"):
             found[name] = bytes([getattr(self, name)])
+        if self.keep_float32:
+            found["keep_float32"] = json.dumps(list(self.keep_float32)).encode()
         if self.spec_dirs:
             found["spec_dirs"] = json.dumps([str(path) for path in self.spec_dirs]).encode()
         if self.ranges:
@@ -103,7 +117,7 @@ class CompileOptions:
             match name:
                 case "storage":
                     options[name] = value.decode()
-                case "spec_dirs":
+                case "spec_dirs" | "keep_float32":
                     options[name] = tuple(json.loads(value))
                 case "ranges":
                     options[name] = {n: tuple(ends) for n, ends in json.loads(value).items()}
@@ -120,6 +134,7 @@ class CompileOptions:
         """The storage of all tensors; None: "auto"."""
         return None if self.storage == "auto" else Storage(self.storage)
 
-    def intervals(self, names: Iterable[str]) -> dict[str, Interval]:
-        """The ranges of the inputs `names`."""
-        return {name: Interval(*self.ranges[name]) for name in names if name in self.ranges}
+    def of_inputs(self, names: Iterable[str]) -> Options:
+        """The import options of a program whose inputs are `names`."""
+        ranges = {name: Interval(*self.ranges[name]) for name in names if name in self.ranges}
+        return Options(ranges=ranges, fp16=self.force_fp16, keep_float32=tuple(self.keep_float32))

@@ -103,7 +103,7 @@ def plan_placement(
     sizes = fixed | {symbol.name: symbol.max for symbol in symbols}
     names = [item.name for item in program.inputs if item.name in program.metas]
     check_names("range", options.ranges, set(names))
-    chosen = Options(ranges=options.intervals(names), fp16=options.force_fp16)
+    chosen = options.of_inputs(names)
     limits = Limits(options.buffer_limit, "the device")
     found = survey(program, library, chosen, sizes, limits)
     lists = NodeFilter(options, library)

@@ -40,8 +40,8 @@ constexpr std::array<std::string_view, 18> kExportOptions{"alias_buffer_mutation
                                                           "texture_limits_z"};
 
 // The same of spirloom.executorch.SpirloomPartitioner.
-constexpr std::array<std::string_view, 5> kGraphExportOptions{
-    "force_fp16", "ranges", "require_dynamic_shapes", "spec_dirs", "storage"};
+constexpr std::array<std::string_view, 6> kGraphExportOptions{
+    "force_fp16", "keep_float32", "ranges", "require_dynamic_shapes", "spec_dirs", "storage"};
 
 // The values are those of `storage` in vk_graph.fbs.
 Result<Storage> ReadStorage(const ::executorch::runtime::SizedBuffer& value) {
