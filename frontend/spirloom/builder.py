@@ -197,9 +197,13 @@ Value = Array | Tensor
 
 
 class Lifter:
-    """Converts constants to tensors, each once, so that shared constants stay shared."""
+    """Converts constants to tensors, each once, so that shared constants stay shared.
 
-    def __init__(self) -> None:
+    `rounds_float64`: float64 constants are rounded to float32, instead of refused.
+    """
+
+    def __init__(self, rounds_float64: bool = False) -> None:
+        self._rounds_float64 = rounds_float64
         self._made: dict[int, tuple[Array, Tensor]] = {}
 
     def lift(self, builder: Builder, value: Value, name: str) -> Tensor:
@@ -207,7 +211,7 @@ class Lifter:
         if isinstance(value, Tensor):
             return value
         if id(value) not in self._made:
-            tensor = builder.constant(narrowed(value))
+            tensor = builder.constant(narrowed(value, self._rounds_float64))
             tensor.name = name
             self._made[id(value)] = (value, tensor)
         return self._made[id(value)][1]

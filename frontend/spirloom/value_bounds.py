@@ -36,17 +36,23 @@ def exact_interval(dtype: np.dtype[Any]) -> Interval:
     return Interval(max(own.low, replacement.low), min(own.high, replacement.high))
 
 
-def narrowed(values: Array) -> Array:
-    """The same values in a supported type. Raises Unsupported if a value would change."""
+def narrowed(values: Array, rounds_float64: bool = False) -> Array:
+    """The same values in a supported type. Raises Unsupported if a value would change.
+
+    `rounds_float64`: float64 values are rounded to float32.
+    """
     target = narrow_type(values.dtype).numpy
     if target == values.dtype:
         return values
     with np.errstate(over="ignore"):
         result = values.astype(target)
+    if rounds_float64 and values.dtype == np.float64:
+        return result
     changed = ~((result == values) | ((result != result) & (values != values)))
     if changed.any():
         example = values[changed].flat[0]
-        remedy = "; accept its rounding with --float64-as-float32" if target.kind == "f" else ""
+        remedy = "; accept its rounding with --float64-as-float32 (float64_as_float32=True)"
+        remedy = remedy if target.kind == "f" else ""
         raise Unsupported(
             f"its {values.dtype} constant {example} is not representable in {target}{remedy}"
         )

@@ -182,3 +182,72 @@ def test_mixture_of_experts() -> None:
     torch.manual_seed(0)
     model = transformers.AutoModelForCausalLM.from_config(config).eval()
     compare(lambda ids: model(ids, use_cache=False).logits, torch.randint(0, 97, (2, 9)))
+
+
+class Scaled(torch.nn.Module):  # type: ignore[misc]
+    """Multiplies by a bfloat16 buffer without dimensions, as RecurrentGemma does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("scale", torch.tensor(5.65, dtype=torch.bfloat16))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.scale.type(x.dtype)
+
+
+def test_bfloat16_scalars() -> None:
+    compare(Scaled(), randn(3, 4))
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_linear_layers_with_a_vector(bias: bool) -> None:
+    compare(functional.linear, randn(2, 3, 8), randn(8), *([torch.tensor(0.7)] if bias else []))
+
+
+def test_conditions_of_all_elements() -> None:
+    """Also those of constants, which only an assertion reads."""
+
+    def checked(x: torch.Tensor) -> Any:
+        return torch.ops.aten._is_all_true(x > -9), torch.ops.aten._is_any_true(x > 9)
+
+    compare(checked, randn(3, 4))
+
+
+def test_float64_constants_are_rounded() -> None:
+    """As those of the angles of Flux."""
+
+    def angles(x: torch.Tensor) -> torch.Tensor:
+        return (x.double()[:, None] * (0.1 ** torch.arange(3, dtype=torch.float64))).cos().float()
+
+    module, x = Calling(angles), randn(5)
+    with pytest.raises(ImportFailure, match="accept its rounding with --float64-as-float32"):
+        spirloom.torch.export(module, (x,))
+    data = spirloom.torch.export(module, (x,), float64_as_float32=True)
+    np.testing.assert_allclose(spirloom.load(data)(x.numpy())[0], module(x), rtol=1e-5)
+
+
+class Padded(torch.nn.Module):  # type: ignore[misc]
+    """A convolution after padding by a buffer, as in Mimi: torch.export does not know its size."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = torch.nn.Conv1d(2, 3, 3)
+        self.register_buffer("padding", torch.tensor(2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.conv(functional.pad(x, (2, self.padding - x.shape[-1] + 8)))
+
+
+def test_sizes_of_buffers() -> None:
+    compare(Padded(), randn(1, 2, 7))
+
+
+def test_selected_numbers() -> None:
+    """torch.sym_ite() of a check, as in transformers' deformable attention."""
+
+    def checked(x: torch.Tensor) -> torch.Tensor:
+        shapes = torch.tensor([[2, 3], [1, 2]])
+        torch._check_tensor_all((shapes[:, 0] * shapes[:, 1]).sum() == x.shape[0])
+        return x * torch.sym_ite(x.shape[0] == 8, 2, 3)
+
+    compare(checked, randn(8, 4))

@@ -33,6 +33,7 @@ def export(
     strip: bool = False,
     quantize: str = "",
     assume_int32: bool = False,
+    float64_as_float32: bool = False,
 ) -> bytes:
     """The graph file (.slg) of a module called with these arguments; also written to `output`.
 
@@ -41,6 +42,7 @@ def export(
     nodes that stay float32 with `fp16`. `strip` omits the source lines of nodes.
     `quantize`: a weight format as of `spirloom import --quantize`, "int4:32" or "bf16".
     `assume_int32`: results of int64 operators fit in int32, also where `ranges` do not prove it.
+    `float64_as_float32`: float64 values are rounded to float32.
     Raises ImportFailure, which lists all nodes that cannot be imported.
     """
     from spirloom import graph_file
@@ -51,6 +53,7 @@ def export(
     options = Options.of(
         dims or {}, ranges or {}, fp16, strip, quantize, keep_float32, assume_int32
     )
+    options = replace(options, float64_as_float32=float64_as_float32)
     graph = graph_of(program_of(exported), library, options)
     if output is not None:
         graph_file.save(graph, Path(output))

@@ -89,7 +89,7 @@ class Importer:
         )
         self._narrowing = Narrowing(library, options.float64_as_float32, options.assume_int32)
         builder = Builder(library, self._graph, self._budget)
-        self._applier = Applier(builder, Lifter(), self._narrowing)
+        self._applier = Applier(builder, Lifter(options.float64_as_float32), self._narrowing)
         self._values: dict[str, Item] = {}
         self._missing: set[str] = set()
         self._absent: dict[str, Call] = {}  # results that are not emitted, and their calls

@@ -97,9 +97,9 @@ def convolution(ctx: CallContext) -> Item:
         {"x": x, "weight": weight, "bias": ctx.args.get("bias"), **given, "dilation": dilation,
          "groups": ctx.integer("groups", 1)},
         ctx.dtypes,
-        (),
+        () if single else ctx.shapes,
     )[0]  # fmt: skip
-    return ctx.reshaped(result, ctx.shape())
+    return ctx.reshaped(result, result.shape[1:]) if single else result
 
 
 def _per_dimension(ctx: CallContext, name: str, default: int, rank: int) -> tuple[int, ...]:
@@ -245,6 +245,11 @@ def embedding(ctx: CallContext) -> Item:
 
 @imports("aten.linear")
 def linear(ctx: CallContext) -> Item:
-    """A linear layer, also with a computed weight."""
-    return ctx.apply("aten.linear", x=ctx.value("input"), weight=ctx.value("weight"),
-                     bias=ctx.args.get("bias"))  # fmt: skip
+    """A linear layer, also with a computed weight, or one of one dimension: a dot product of each
+    row."""
+    x, weight = ctx.value("input"), ctx.value("weight")
+    if len(weight.shape) > 1:
+        return ctx.apply("aten.linear", x=x, weight=weight, bias=ctx.args.get("bias"))
+    row = ctx.reshaped(weight, (1, *weight.shape))
+    bias = ctx.reshaped(ctx.value("bias"), (1,)) if ctx.has("bias") else None
+    return ctx.reshaped(ctx.inner("aten.linear", x, row, bias), x.shape[:-1])

@@ -25,6 +25,8 @@ _ALL = {
     "aten.all.dims": "aten.all.dims",
     "aten.any.dim": "aten.any.dims",
     "aten.all.dim": "aten.all.dims",
+    "aten._is_any_true": "aten.any.dims",
+    "aten._is_all_true": "aten.all.dims",
     "aten.prod.dim_int": "aten.prod.dim_int",
     "aten.nansum": "aten.nansum",
     "aten.count_nonzero": "aten.count_nonzero.dim_IntList",

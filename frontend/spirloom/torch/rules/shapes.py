@@ -41,6 +41,7 @@ _SCALAR_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "math.trunc": math.trunc,
     "torch.sym_float": float,
     "torch.sym_int": int,
+    "torch.sym_ite": lambda condition, a, b: a if condition else b,
     "torch.sym_max": maximum,
     "torch.sym_min": minimum,
     "torch.sym_not": operator.not_,
