@@ -19,7 +19,7 @@ from spec_model.files import open_regular
 from spec_model.stored_float import decoded
 from spirloom.errors import ImportFailure, Unsupported
 from spirloom.ir import Array, DType, is_possible
-from spirloom.torch.values import BFLOAT16, NAMES, numpy_type
+from spirloom.torch.values import BFLOAT16, COMPLEX, NAMES, numpy_type
 
 T = TypeVar("T")
 _NAMES = {dict: "an object", list: "a list", str: "a string", int: "an integer", bool: "a boolean"}
@@ -92,7 +92,8 @@ def read_weight(archive: Archive, name: str, entry: Json) -> Array:
     if len(sizes) != len(strides) or not is_possible(sizes) or min([first, *strides]) < 0:
         raise ImportFailure(f"{what} has invalid sizes {sizes} or strides {strides}.")
     try:
-        dtype = numpy_type(NAMES.get(code, f"with id {code}"))
+        name = NAMES.get(code, f"with id {code}")
+        dtype = np.dtype(np.complex64) if name == COMPLEX else numpy_type(name)
     except Unsupported as error:
         raise ImportFailure(f"{what}: {error}.") from error
     stored = DType.BF16.numpy if NAMES[code] == BFLOAT16 else dtype

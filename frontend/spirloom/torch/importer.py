@@ -46,9 +46,17 @@ from spirloom.torch.program import (
     result_names,
 )
 from spirloom.torch.rules import RENAMES, RULES
+from spirloom.torch.rules.complex_values import complex_call, complex_constant, is_complex
 from spirloom.torch.rules.registry import MissingValue, NoOperator, Results
 from spirloom.torch.source_location import location_suffix, short_location
-from spirloom.torch.values import BFLOAT16, Item, border_type, is_value, numpy_type
+from spirloom.torch.values import (
+    BFLOAT16,
+    COMPLEX,
+    Item,
+    border_type,
+    is_value,
+    numpy_type,
+)
 
 _NO_TYPES = (None,)
 
@@ -69,6 +77,8 @@ def import_program(
 
 class Importer:
     """Imports one program. Subclasses may handle calls that cannot be imported."""
+
+    complex_values = True  # whether intermediate values may be complex64
 
     def __init__(
         self,
@@ -121,7 +131,7 @@ class Importer:
             if given.kind is Kind.WEIGHT and given.target in self._updates:
                 self._declare_state(given, self._program.metas[given.name])
             elif given.kind is Kind.WEIGHT:
-                self._values[given.name] = self._program.weights[given.target]
+                self._values[given.name] = complex_constant(self._program.weights[given.target])
                 if self._program.metas[given.name].dtype == BFLOAT16:
                     self._graph.bfloat16 = True
             elif given.name not in self._program.metas:
@@ -246,10 +256,13 @@ class Importer:
         args = {arg.name: self._resolved(arg.value) for arg in call.arguments}
         names = result_names(call)
         metas = [self._program.metas.get(name) for name in names]
-        types = [None if meta is None else numpy_type(meta.dtype) for meta in metas]
+        types = [None if meta is None else self._type(meta.dtype) for meta in metas]
         shapes = [None if meta is None else self._shape(meta) for meta in metas]
         ctx = CallContext(call, target, args, types, shapes, self._applier)
-        made = self._emitted(ctx)
+        if any(map(is_complex, args.values())) or any(m and m.dtype == COMPLEX for m in metas):
+            made = complex_call(ctx, self._emitted)
+        else:
+            made = self._emitted(ctx)
         flat = list(made) if isinstance(made, Results) else [made]
         if call.results and isinstance(call.results[0], tuple):
             flat = list(made) if isinstance(made, tuple) else [made]
@@ -277,9 +290,15 @@ class Importer:
         )
         return Results(ctx.apply_all(op, **given, **({} if rename is None else rename.fixed)))
 
+    def _type(self, name: str) -> np.dtype[Any]:
+        """The type of a result; of complex ones that of their parts."""
+        return np.dtype(np.float32) if name == COMPLEX and self.complex_values else numpy_type(name)
+
     def _shape(self, meta: TensorMeta) -> tuple[int, ...] | None:
+        """The shape of a result; of complex ones with a last dimension of two parts."""
+        parts = (2,) if meta.dtype == COMPLEX else ()
         try:
-            return tuple(self._size(size) for size in meta.shape)
+            return (*(self._size(size) for size in meta.shape), *parts)
         except InvalidSize:
             return None
 
@@ -297,7 +316,7 @@ class Importer:
                     raise MissingValue(name)
                 return self._values[name]
             case TypeName(name):
-                return numpy_type(name)
+                return np.dtype(np.complex64) if name == COMPLEX else numpy_type(name)
             case IgnoredValue():
                 return None
         return given
@@ -325,6 +344,8 @@ class Importer:
         """The tensor of an output: a node's result with the output's name. Copies if necessary."""
         try:
             value = self._resolved(given)
+            if is_complex(value):
+                raise Unsupported(f"it is {COMPLEX}; return torch.view_as_real() of it")
             if not is_value(value):
                 value = np.asarray(value)
             tensor = self._applier.tensor(value, name)

@@ -71,6 +71,8 @@ def survey(
 
 
 class _Surveyor(Importer):
+    complex_values = False  # which cannot be passed between host and device
+
     def __init__(
         self,
         program: Program,

@@ -25,6 +25,8 @@ NAMES = {dtype.row.export_id: dtype.long_name for dtype in DType} | {
 _OWN = {dtype.long_name: dtype for dtype in DType}
 # Computed in float32, which represents all of its values.
 BFLOAT16 = "bfloat16"
+# Complex values are imported as pairs of float32.
+COMPLEX = "complex64"
 
 
 def numpy_type(name: str) -> np.dtype[Any]:

@@ -13,6 +13,7 @@ __all__ = ["RENAMES", "RULES", "Rename", "handles"]
 
 _MODULES = (
     "attention",
+    "complex_values",
     "creation",
     "elementwise",
     "grouped",
