@@ -26,14 +26,22 @@ def arrays_of(data: bytes) -> dict[str, Array]:
 
 
 def check_close(
-    found: Sequence[Array], expected: Sequence[Array], rtol: float = 1e-4, atol: float = 1e-5
+    found: Sequence[Array],
+    expected: Sequence[Array],
+    rtol: float = 1e-4,
+    atol: float = 1e-5,
+    steps: int = 0,
 ) -> None:
-    """Raises AssertionError if shapes differ, or values by more than rounding in float32."""
+    """Raises AssertionError if shapes differ, floats by more than rounding in float32, or integers
+    by more than `steps`."""
     assert [f.shape for f in found] == [e.shape for e in expected]
     for ours, theirs in zip(found, expected, strict=True):
         if theirs.dtype.kind == "f":
             finite = theirs[np.isfinite(theirs)]
             scale = float(np.abs(finite).max(initial=0))
             np.testing.assert_allclose(ours, theirs, rtol, max(atol, 1e-5 * scale))
+        elif steps:
+            ours, theirs = ours.astype(np.int64), theirs.astype(np.int64)
+            np.testing.assert_allclose(ours, theirs, rtol=0, atol=steps)
         else:
             np.testing.assert_array_equal(ours, theirs)

@@ -80,7 +80,9 @@ def run(files: dict[str, bytes]) -> bool:
     optimize(graph, LIBRARY)
     given = {t.name: inputs[t.name].astype(t.dtype.numpy) for t in graph.inputs}
     found = reference_run.run(graph, given)
-    check_close([found[t.name] for t in graph.outputs], expected)
+    # ONNX Runtime's quotient of a value and a scale may round to the middle of two integers.
+    steps = int(model.graph.node[0].op_type == "QuantizeLinear")
+    check_close([found[t.name] for t in graph.outputs], expected, steps=steps)
     return True
 
 
