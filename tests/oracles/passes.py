@@ -132,8 +132,10 @@ class Writer:
         return self.build.emit("aten._softmax", x=x, dim=dim)
 
     def cast(self) -> Tensor:
-        dtype = self.choose.choice(("f32", "f16", "i32"))
-        x = self.build.emit("aten._to_copy", x=self.some(), dtype=dtype)
+        dtype, x = self.choose.choice(("f32", "f16", "i32")), self.some()
+        if dtype == "i32":  # saturated values, 1 or a bit less, are not near the next integer
+            x = self.build.emit("aten.add.Tensor", a=x, b=constant("c", np.array(0.3, np.float32)))
+        x = self.build.emit("aten._to_copy", x=x, dtype=dtype)
         return self.build.emit("aten._to_copy", x=x, dtype="f32")
 
     def slices(self) -> Tensor:
