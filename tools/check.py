@@ -142,8 +142,10 @@ def check_pretrained() -> bool:
 
 
 def check_real_networks() -> bool:
-    """Networks of real depth and width by each importer of PyTorch, all of them."""
-    command = ["./dev", "test-torch", "tests/torch/test_real_networks.py"]
+    """Networks of real depth and width by each importer of PyTorch, and all published
+    architectures."""
+    files = (f"tests/torch/test_{name}_networks.py" for name in ("real", "published"))
+    command = ["./dev", "test-torch", *files]
     settings = os.environ | {"SPIRLOOM_REAL_NETWORKS": "all"}
     return subprocess.run(command, cwd=ROOT, env=settings, check=False).returncode == 0
 

@@ -71,8 +71,8 @@ TESTS = (
     ),
     Variable(
         "SPIRLOOM_REAL_NETWORKS",
-        "`tests/torch/test_real_networks.py`: `all`, or names of networks separated by commas; by "
-        "default a daily sample.",
+        "`tests/torch/test_real_networks.py` and `test_published_networks.py`: `all`, or names of "
+        "networks separated by commas; by default a daily sample.",
     ),
     Variable(
         "SPIRLOOM_BUILD",
