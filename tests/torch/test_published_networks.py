@@ -31,7 +31,7 @@ LIBRARY = OpLibrary()
 TOLERANCES = {"f32": 1e-4, "fp16": 4e-2}
 SAMPLE = 5
 # Scores of the initial weights are equal up to rounding, or all activations are negative.
-_RANDOM_WEIGHTS = ("depth_anything", "dfine", "dpt", "zoedepth")
+_RANDOM_WEIGHTS = ("depth_anything", "dfine", "dpt")
 
 
 def selected() -> list[str]:

@@ -69,36 +69,3 @@ def glpn() -> Example:
         64,
         "predicted_depth",
     )
-
-
-@network
-def zoedepth() -> Example:
-    backbone = hf.BeitConfig(
-        hidden_size=32,
-        num_hidden_layers=4,
-        num_attention_heads=4,
-        intermediate_size=48,
-        image_size=64,
-        patch_size=16,
-        out_indices=[1, 2, 3, 4],
-        reshape_hidden_states=False,
-        use_relative_position_bias=True,
-        out_features=None,
-    )
-    return vision(
-        hf.ZoeDepthForDepthEstimation(
-            hf.ZoeDepthConfig(
-                backbone_config=backbone,
-                backbone_hidden_size=32,
-                neck_hidden_sizes=[8, 16, 24, 32],
-                fusion_hidden_size=16,
-                bottleneck_features=16,
-                num_relative_features=16,
-                bin_configurations=[
-                    {"n_bins": 8, "min_depth": 0.001, "max_depth": 10.0, "name": "a"}
-                ],
-            )
-        ),
-        64,
-        "predicted_depth",
-    )
