@@ -7,9 +7,10 @@ from math import prod
 
 import numpy as np
 
-from spirloom.ir import Array, DType, Graph, Node, Tensor, constant, is_possible
+from spirloom.ir import ArgValue, Array, DType, Graph, Node, Tensor, constant, is_possible
+from spirloom.leading_parts import keeps_leading_parts
 from spirloom.ops import OpError, OpLibrary
-from spirloom.sizes import is_symbolic
+from spirloom.sizes import SymInt, is_symbolic, maximum_shape
 from spirloom.value_bounds import narrowed
 
 TIMES_THE_MODEL = 8
@@ -87,10 +88,41 @@ class Builder:
             if not is_possible(shape):
                 raise OpError(f"{op} would return the impossible shape {list(shape)}")
         outputs = tuple(Tensor(self.name, dtype, shape) for shape, dtype in types)
+        if self._is_leading_part(op, values, outputs):
+            return outputs
         node = Node(op, values, outputs, self.name)
         self.graph.nodes.append(node)
         self.makers.update(dict.fromkeys(outputs, node))
         return outputs
+
+    def _is_leading_part(
+        self, op: str, values: tuple[ArgValue, ...], outputs: tuple[Tensor, ...]
+    ) -> bool:
+        """Whether the result of a call of constants is the first elements of a constant at all
+        sizes. Its values are then computed.
+        """
+        result, *more = outputs
+        if more or not is_symbolic(result.shape):
+            return False
+        tensors = [i for v in values for i in (v if isinstance(v, tuple) else (v,))
+                   if isinstance(i, Tensor)]  # fmt: skip
+        args = dict(zip(self.library.arg_names(op), values, strict=True))
+        if not all(t.is_constant for t in tensors):
+            return False
+        if not keeps_leading_parts(self.library, op, args):
+            return False
+        given = {name: _at_maximum(value) for name, value in args.items() if value is not None}
+        (array,) = self.library.compute(op, given)
+        result.values = array.astype(result.dtype.numpy)
+        self.budget.hold(result.values)
+        return True
+
+    def leading_part(self, array: Array, shape: tuple[int, ...]) -> Tensor:
+        """A constant with a symbolic shape: the first elements of each dimension of an array, which
+        has the maximum sizes."""
+        ours = narrowed(array)
+        self.budget.hold(ours)
+        return constant(self.name, ours, shape)
 
     def scalar(self, value: float, dtype: DType) -> Tensor:
         """A constant of rank 0. Raises OpError if the dtype cannot represent the value."""
@@ -190,6 +222,15 @@ class Builder:
         if not dims:
             return x
         return self.emit(op, x=x, dim=tuple(dims), keepdim=keepdim)
+
+
+def _at_maximum(value: object) -> object:
+    """An argument at the maximum sizes, with the arrays of constants."""
+    if isinstance(value, Tensor):
+        return value.data
+    if isinstance(value, tuple):
+        return tuple(map(_at_maximum, value))
+    return maximum_shape((value,))[0] if isinstance(value, SymInt) else value
 
 
 # The value of a name in a model: a constant known at import (in the model's dtype) or a tensor.

@@ -13,13 +13,12 @@ from spirloom.builder import Builder, Lifter, Value
 from spirloom.errors import Unsupported
 from spirloom.interval import of_array
 from spirloom.ir import Array, DType, Tensor
-from spirloom.leading_parts import keeps_leading_parts
 from spirloom.ops import OpError, OpLibrary
-from spirloom.sizes import SymInt, is_symbolic, maximum_shape
+from spirloom.size_numbers import SizeNumber, size_number
+from spirloom.sizes import SymInt, is_symbolic
 from spirloom.torch.narrowing import Narrowing
-from spirloom.torch.size_numbers import SizeNumber, size_number
 from spirloom.torch.values import Item, is_value, promoted
-from spirloom.value_bounds import ValueRange, narrow_type, narrowed
+from spirloom.value_bounds import ValueRange, narrow_type
 
 Types = Sequence[np.dtype[Any] | None]
 Shapes = Sequence[tuple[int, ...] | None]
@@ -116,7 +115,7 @@ class Applier:
         found = self.library.infer(op, values)[0][1]
         if wanted is not None and found is not wanted:
             raise OpError(f"{op} returns {found.long_name}; expected {wanted.long_name}")
-        results = self._leading_parts(op, lifted, self.build.emit_all(op, **lifted))
+        results = self.build.emit_all(op, **lifted)
         for result, shape in zip(results, shapes, strict=False):
             if shape is not None and result.shape != shape:
                 raise Unsupported(f"{op} returns {list(result.shape)}; expected {list(shape)}")
@@ -124,30 +123,9 @@ class Applier:
 
     def leading_part(self, array: Array, shape: tuple[int, ...]) -> Tensor:
         """A constant with a symbolic shape: the first elements of each dimension of an array."""
-        ours = narrowed(array)
-        tensor = Tensor(self.build.name, narrow_type(array.dtype), shape, ours)
-        self.build.budget.hold(ours)
+        tensor = self.build.leading_part(array, shape)
         self._narrowing.declare(tensor, ValueRange(array.dtype, of_array(array)))
         return tensor
-
-    def _leading_parts(
-        self, op: str, args: Mapping[str, object], results: tuple[Tensor, ...]
-    ) -> tuple[Tensor, ...]:
-        """The results of a call, which has just been emitted. If they are the first elements of a
-        constant at all sizes, the call is removed, and they become constants.
-        """
-        tensors = [i for v in args.values() for i in (v if isinstance(v, tuple) else (v,))
-                   if isinstance(i, Tensor)]  # fmt: skip
-        (result, *more) = results
-        if more or not is_symbolic(result.shape) or not all(t.is_constant for t in tensors):
-            return results
-        if not keeps_leading_parts(self.library, op, args):
-            return results
-        (array,) = self.library.compute(op, {k: _at_maximum(v) for k, v in args.items()})
-        self.build.graph.nodes.pop()
-        result.values = array.astype(result.dtype.numpy)
-        self.build.budget.hold(result.values)
-        return results
 
     def _computed(
         self, op: str, specs: Sequence[Arg], args: dict[str, object], dtypes: Types, shapes: Shapes
@@ -205,10 +183,7 @@ class Applier:
         ours = narrow_type(dtype)
         if ours is value.dtype:
             return self._narrowing.retyped(self.build, value, dtype)
-        given = {"x": value, "dtype": str(ours)}
-        results = self._leading_parts(
-            "aten._to_copy", given, self.build.emit_all("aten._to_copy", **given)
-        )
+        results = self.build.emit_all("aten._to_copy", x=value, dtype=str(ours))
         return self._narrowing.follow("aten._to_copy", {"x": value}, results, [dtype])[0]
 
     def number(self, value: SymInt | SizeNumber, dtype: np.dtype[Any] | None = None) -> Tensor:
@@ -251,15 +226,6 @@ class Applier:
 def _symbolic(args: Mapping[str, object]) -> bool:
     """Whether a shape or an int among the arguments is symbolic."""
     return any(is_symbolic(v if isinstance(v, tuple) else (v,)) for v in args.values())
-
-
-def _at_maximum(value: object) -> object:
-    """An argument at the maximum sizes, with the arrays of constants."""
-    if isinstance(value, Tensor):
-        return value.data
-    if isinstance(value, tuple):
-        return tuple(map(_at_maximum, value))
-    return maximum_shape((value,))[0] if isinstance(value, SymInt) else value
 
 
 def _follows(arg: Arg) -> bool:

@@ -11,10 +11,10 @@ import numpy as np
 from spirloom.builder import Builder, Value
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, Tensor
+from spirloom.size_numbers import SizeNumber
 from spirloom.sizes import SymInt, is_symbolic, maximum_shape
 from spirloom.torch.apply import Applier
 from spirloom.torch.program import Call
-from spirloom.torch.size_numbers import SizeNumber
 from spirloom.torch.values import Item, is_value
 
 

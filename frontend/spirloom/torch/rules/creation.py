@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from spirloom.errors import Unsupported
+from spirloom.size_numbers import SizeNumber
 from spirloom.sizes import SymInt, maximum_shape, refuse_symbolic
 from spirloom.torch.context import CallContext
 from spirloom.torch.rules.registry import imports
-from spirloom.torch.size_numbers import SizeNumber
 from spirloom.torch.values import Item
 
 

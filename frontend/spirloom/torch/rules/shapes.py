@@ -13,10 +13,10 @@ import numpy as np
 from spec_model.symbolic import maximum, minimum
 from spirloom.builder import Value
 from spirloom.errors import Unsupported
+from spirloom.size_numbers import SizeNumber, applied
 from spirloom.sizes import SymInt, refuse_symbolic
 from spirloom.torch.context import CallContext
 from spirloom.torch.rules.registry import imports
-from spirloom.torch.size_numbers import SizeNumber, applied
 from spirloom.torch.values import Item
 
 _SCALAR_FUNCTIONS: dict[str, Callable[..., Any]] = {
