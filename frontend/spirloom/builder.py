@@ -10,7 +10,7 @@ import numpy as np
 from spirloom.ir import ArgValue, Array, DType, Graph, Node, Tensor, constant, is_possible
 from spirloom.leading_parts import keeps_leading_parts
 from spirloom.ops import OpError, OpLibrary
-from spirloom.sizes import SymInt, is_symbolic, maximum_shape
+from spirloom.sizes import SymInt, is_symbolic, maximum_shape, upper_shape
 from spirloom.value_bounds import narrowed
 
 TIMES_THE_MODEL = 8
@@ -104,6 +104,8 @@ class Builder:
         result, *more = outputs
         if more or not is_symbolic(result.shape):
             return False
+        if maximum_shape(result.shape) != upper_shape(result.shape):
+            return False
         tensors = [i for v in values for i in (v if isinstance(v, tuple) else (v,))
                    if isinstance(i, Tensor)]  # fmt: skip
         args = dict(zip(self.library.arg_names(op), values, strict=True))
@@ -118,11 +120,18 @@ class Builder:
         return True
 
     def leading_part(self, array: Array, shape: tuple[int, ...]) -> Tensor:
-        """A constant with a symbolic shape: the first elements of each dimension of an array, which
-        has the maximum sizes."""
+        """A constant with a symbolic shape: the first elements of each dimension of an array of the
+        shape `upper_shape(shape)`.
+        """
         ours = narrowed(array)
         self.budget.hold(ours)
-        return constant(self.name, ours, shape)
+        largest = maximum_shape(shape)
+        sliced = [dim for dim, size in enumerate(array.shape) if size != largest[dim]]
+        own = tuple(array.shape[d] if d in sliced else size for d, size in enumerate(shape))
+        part = constant(self.name, ours, own)
+        for dim in sliced:  # not largest at the maximum sizes
+            part = self.slice(part, dim, 0, shape[dim])
+        return part
 
     def scalar(self, value: float, dtype: DType) -> Tensor:
         """A constant of rank 0. Raises OpError if the dtype cannot represent the value."""

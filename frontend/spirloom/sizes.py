@@ -29,6 +29,7 @@ __all__ = [
     "maximum_shape",
     "refuse_symbolic",
     "upper",
+    "upper_shape",
 ]
 
 
@@ -113,6 +114,11 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 def upper(value: int) -> int:
     """An upper bound of an int at all sizes."""
     return range_of(size_of(value)).high
+
+
+def upper_shape(shape: Sequence[int]) -> tuple[int, ...]:
+    """Upper bounds of a shape at all sizes."""
+    return tuple(upper(value) for value in shape)
 
 
 def refuse_symbolic(size: int) -> int:

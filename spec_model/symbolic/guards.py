@@ -149,6 +149,18 @@ def decide(difference: Size, relation: str) -> bool:
         raise Undecided(f"{difference} {relation} 0 is true at some sizes and false at others.")
     if relation in ("==", "!="):
         return relation == "!="
+    return settle(difference, relation)
+
+
+def settle(difference: Size, relation: str) -> bool:
+    """The outcome of difference `relation` 0, also of equalities, that selects a part of a model:
+    that at the maximum sizes, recorded if it is not proven. Raises Undecided within `strict()`."""
+    found = known(difference, relation)
+    if found is not None:
+        return found
+    guards = _active.get()
+    if guards is _STRICT:
+        raise Undecided(f"{difference} {relation} 0 is true at some sizes and false at others.")
     outcome = compared(relation, at_maximum(difference))
     guards.assume(difference, relation, outcome)
     return outcome

@@ -19,7 +19,7 @@ from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
 from spirloom.passes import optimize, optimize_sizes
 from spirloom.sizes import Symbol
-from spirloom.varying.generalize import generalize
+from spirloom.varying.open_graph import open_graph
 from spirloom.varying.specialize import specialize
 
 from tests.frontend import reference_run
@@ -137,14 +137,13 @@ def run(files: dict[str, bytes]) -> bool:
     def plain(sizes: Mapping[str, int]) -> Graph:
         return import_model(path, LIBRARY, Shapes(dict(sizes)))
 
-    def at_size(sizes: Mapping[str, int]) -> Graph:
-        graph = plain(sizes)
+    def optimized(graph: Graph) -> Graph:
         optimize(graph, LIBRARY, sizes_vary=True)
         return graph
 
     try:
         symbols = [Symbol("n", low, high)]
-        graph = optimize_sizes(generalize(at_size, symbols, LIBRARY, plain), LIBRARY)
+        graph = optimize_sizes(open_graph(plain, optimized, symbols, LIBRARY), LIBRARY)
     except ImportFailure:
         return False
     assert len(expected) == high + 1 - low, "ONNX Runtime refuses a size that the importer accepts"

@@ -114,7 +114,7 @@ def import_onnx(
     from spirloom.onnx.importer import import_model
     from spirloom.onnx.kv_cache import make_states, preallocate_caches, refuse_growing, state_pairs
     from spirloom.passes import optimize, optimize_sizes
-    from spirloom.varying.generalize import generalize
+    from spirloom.varying.open_graph import open_graph
 
     shapes, fixed = shapes_of(arguments), arrays_of(arguments.constant_input)
 
@@ -131,11 +131,14 @@ def import_onnx(
             report,
         )
 
-    def make(sizes: Mapping[str, int]) -> Graph:
+    def with_states(sizes: Mapping[str, int]) -> Graph:
         graph = plain(sizes)
         growing.update(make_states(graph, state_pairs(arguments.state, graph)))
         if not symbols:
             refuse_growing(graph, growing)
+        return graph
+
+    def optimized(graph: Graph) -> Graph:
         optimize(
             graph,
             library,
@@ -152,8 +155,8 @@ def import_onnx(
 
     symbols = symbols_of(arguments)
     if not symbols:
-        return make({})
-    made = generalize(make, symbols, library, plain)
+        return optimized(with_states({}))
+    made = open_graph(with_states, optimized, symbols, library)
     graph = preallocate_caches(made, growing, library)
     return optimize_sizes(graph, library, skipped)
 

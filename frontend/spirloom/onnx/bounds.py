@@ -46,6 +46,11 @@ def _padded(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
     return [x[0] | (x[2] if given else Interval(0, 0))]
 
 
+@bounds("Range")
+def _range(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [x[0] | x[1]]
+
+
 @bounds("Trilu")
 def _trilu(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
     return [x[0] | Interval(0, 0)]

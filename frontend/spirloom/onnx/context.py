@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
+import numpy as np
 import onnx
 from onnx import NodeProto
 
-from spirloom.builder import Builder, Lifter, Value
+from spirloom.builder import Builder, Value
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, Tensor
 from spirloom.onnx.dtypes import value_of
+from spirloom.onnx.size_arrays import Known, KnownLifter, SizeArray
 
 
 class NodeContext:
@@ -21,10 +23,10 @@ class NodeContext:
     def __init__(
         self,
         node: NodeProto,
-        inputs: list[Value | None],
+        inputs: Sequence[Known | None],
         opset: int,
         builder: Builder,
-        lifter: Lifter,
+        lifter: KnownLifter,
         used: AbstractSet[str],
     ) -> None:
         self.node = node
@@ -46,11 +48,28 @@ class NodeContext:
 
     def optional(self, index: int) -> Value | None:
         """An input, or None if it is absent."""
+        value = self.known(index)
+        return self.lifted(value) if isinstance(value, SizeArray) else value
+
+    def known(self, index: int) -> Known | None:
+        """An input, which may depend on sizes, or None if it is absent."""
         return self.inputs[index] if index < len(self.inputs) else None
+
+    def required(self, index: int) -> Known:
+        """A required input, which may depend on sizes."""
+        value = self.known(index)
+        if value is None:
+            raise Unsupported(f"its input {index} is missing")
+        return value
+
+    def dtype(self, index: int) -> np.dtype[Any]:
+        """The element type of a required input."""
+        value = self.required(index)
+        return value.dtype.numpy if isinstance(value, Tensor) else value.dtype
 
     def tensor(self, index: int) -> Tensor:
         """A required input as a tensor."""
-        return self._lifter.lift(self.build, self.value(index), self.node.input[index])
+        return self._lifter.lift(self.build, self.required(index), self.node.input[index])
 
     def ranked(self, index: int, min_rank: int) -> Tensor:
         """A required input as a tensor of at least this rank."""
@@ -59,23 +78,31 @@ class NodeContext:
             raise Unsupported(f"its input {index}, {x}, has fewer than {min_rank} dimensions")
         return x
 
-    def lifted(self, value: Value) -> Tensor:
+    def lifted(self, value: Known) -> Tensor:
         """A value as a tensor."""
         return self._lifter.lift(self.build, value, f"{self.build.name}.constant")
 
     def optional_tensor(self, index: int) -> Tensor | None:
         """An input as a tensor, or None if it is absent."""
-        return None if self.optional(index) is None else self.tensor(index)
+        return None if self.known(index) is None else self.tensor(index)
 
     def constant(self, index: int) -> Array | None:
         """An input that must be known at import. None if it is absent."""
-        value = self.optional(index)
+        value = self.known(index)
+        if isinstance(value, SizeArray):
+            raise Unsupported(f"its input '{self.node.input[index]}' depends on sizes: {value}")
         if isinstance(value, Tensor):
             raise Unsupported(f"its input '{self.node.input[index]}' must be a constant")
         return value
 
     def constant_ints(self, index: int) -> list[int] | None:
-        """A constant input as a list of ints."""
+        """A constant input as a list of ints, which may be symbolic."""
+        given = self.known(index)
+        if isinstance(given, SizeArray):
+            found = [item for item in given.flat() if isinstance(item, int)]
+            if len(found) != given.size:
+                raise Unsupported(f"its input '{self.node.input[index]}' has no formula: {given}")
+            return found
         value = self.constant(index)
         return None if value is None else [int(v) for v in value.reshape(-1)]
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto, defs
 
-from spirloom.builder import Value
 from spirloom.ir import Tensor
 from spirloom.onnx.dtypes import onnx_type
 from spirloom.onnx.reader import DEFAULT_DOMAINS
+from spirloom.onnx.size_arrays import Known
+from spirloom.sizes import SymInt
 
 Attributes = Mapping[str, AttributeProto]
 
@@ -42,7 +43,7 @@ class Functions:
         schema = self._schema(node)
         return schema is not None and (schema.has_function or schema.has_context_dependent_function)
 
-    def body(self, node: NodeProto, inputs: list[Value | None]) -> Body | None:
+    def body(self, node: NodeProto, inputs: Sequence[Known | None]) -> Body | None:
         """The inlined body of a call. None if the node does not call a function."""
         own = self.own_body(node)
         if own is not None:
@@ -68,7 +69,7 @@ class Functions:
 
 
 def _defined(
-    schema: defs.OpSchema, node: NodeProto, inputs: list[Value | None]
+    schema: defs.OpSchema, node: NodeProto, inputs: Sequence[Known | None]
 ) -> FunctionProto | None:
     """The definition of an operator, which may depend on the types of its inputs."""
     if schema.has_function:
@@ -81,13 +82,15 @@ def _defined(
     return function if function.node else None
 
 
-def _type(value: Value | None) -> TypeProto:
+def _type(value: Known | None) -> TypeProto:
     made = TypeProto()
     if value is not None:
         dtype = value.dtype.numpy if isinstance(value, Tensor) else value.dtype
         made.tensor_type.elem_type = onnx_type(dtype)
         for size in value.shape:
-            made.tensor_type.shape.dim.add().dim_value = size
+            dim = made.tensor_type.shape.dim.add()
+            if not isinstance(size, SymInt):
+                dim.dim_value = size
     return made
 
 

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
+from spec_model.symbolic import note
 from spirloom import __version__
-from spirloom.builder import DEFAULT_EXTRA, Budget, Builder, Lifter, Value
+from spirloom.builder import DEFAULT_EXTRA, Budget, Builder
 from spirloom.errors import ImportFailure, NodeProblem, NodesUnsupported, Unsupported
 from spirloom.ir import Array, DType, Graph, Tensor
-from spirloom.onnx import reader, registry, values
+from spirloom.onnx import reader, registry, size_folding, values
 from spirloom.onnx.constant_folding import register_evaluators
 from spirloom.onnx.constant_folding.registry import EVALUATORS, NotFolded, fold
 from spirloom.onnx.constant_inputs import set_constant_inputs, single_values
@@ -27,6 +28,7 @@ from spirloom.onnx.open_dims import name_open_dims
 from spirloom.onnx.ops import register_converters
 from spirloom.onnx.opset_upgrade import check_arity, modern_inputs
 from spirloom.onnx.registry import CONVERTERS, Converter, converter_name, converter_of
+from spirloom.onnx.size_arrays import Known, KnownLifter, SizeArray, is_leading_part
 from spirloom.onnx.stated_shapes import StatedShapes
 from spirloom.onnx.unread_attributes import refuse_unread
 from spirloom.onnx.values import UnknownValue, ValueOrList, Values
@@ -113,7 +115,7 @@ class Importer:
         self._narrowing = Narrowing(dict(inputs), shapes.assume_int32)
         self._budget = Budget(model.ByteSize() + external_bytes(model), constants_limit)
         self._builder = Builder(library, self._graph, self._budget)
-        self._lifter = Lifter()
+        self._lifter = KnownLifter()
         self._values = Values(model, self._graph.inputs, self._budget)
         self._stated: StatedShapes | None = None
         if not shapes.ignore_stated:
@@ -154,6 +156,7 @@ class Importer:
     def _import_nodes(self, nodes: Iterable[NodeProto]) -> None:
         for node in nodes:
             self._builder.name = node.name or f"{node.op_type}_{self._count}"
+            note(f"node '{self._builder.name}' ({node.op_type})")
             self._count += 1
             self._report(f"node {self._count} of {max(self._count, len(self._model.graph.node))}")
             if self._count > MAX_NODES:
@@ -221,14 +224,22 @@ class Importer:
         ctx = self._context(node, inputs)
         if node.op_type in CONTROL:
             return self._read_completely(ctx, CONTROL[node.op_type](ctx, self._run))
-        arrays = [i for i in inputs if i is not None and not isinstance(i, Tensor)]
+        if any(isinstance(i, SizeArray) or is_leading_part(i) for i in inputs):
+            found = size_folding.fold(ctx, inputs)
+            if found is not None:
+                return self._read_completely(ctx, self._narrowing.follow(ctx, found))
+            return self._converted_or_called(ctx)
+        arrays = [i for i in inputs if i is not None and not isinstance(i, Tensor | SizeArray)]
         if node.op_type in EVALUATORS and not any(isinstance(i, Tensor) for i in inputs):
             try:
                 return self._read_completely(ctx, fold(ctx, arrays))
             except NotFolded:
                 return self._converted(ctx)
-        if self._converter(node) is None:
-            return self._call(node, inputs)
+        return self._converted_or_called(ctx)
+
+    def _converted_or_called(self, ctx: NodeContext) -> Results:
+        if self._converter(ctx.node) is None:
+            return self._call(ctx.node, ctx.inputs)
         return self._converted(ctx)
 
     def _converter(self, node: NodeProto) -> Converter | None:
@@ -238,7 +249,9 @@ class Importer:
         converter = self._converter(ctx.node)
         assert converter is not None
         result = converter(ctx)
-        results = [result] if isinstance(result, Tensor | np.ndarray) else list(result)
+        if isinstance(result, Tensor | np.ndarray | SizeArray):
+            result = [result]
+        results = list(result)
         self._read_completely(ctx, results)
         return [*self._narrowing.follow(ctx, results)]
 
@@ -247,7 +260,7 @@ class Importer:
         refuse_unread(ctx.node, self._opset, ctx.read)
         return results
 
-    def _foreign(self, node: NodeProto, inputs: list[Value | None]) -> Results:
+    def _foreign(self, node: NodeProto, inputs: Sequence[Known | None]) -> Results:
         """The results of an operator of another domain: a function of the model, otherwise an
         operator spec of this name, otherwise a converter.
         """
@@ -264,10 +277,10 @@ class Importer:
         given = {name: ctx.optional_tensor(i) for i, name in enumerate(names[: len(inputs)])}
         return [*self._builder.emit_all(op, **given, **ctx.plain_attributes())]
 
-    def _context(self, node: NodeProto, inputs: list[Value | None]) -> NodeContext:
+    def _context(self, node: NodeProto, inputs: Sequence[Known | None]) -> NodeContext:
         return NodeContext(node, inputs, self._opset, self._builder, self._lifter, self._used)
 
-    def _call(self, node: NodeProto, inputs: list[Value | None]) -> list[ValueOrList | None]:
+    def _call(self, node: NodeProto, inputs: Sequence[Known | None]) -> list[ValueOrList | None]:
         """The results of a function, which is inlined."""
         body = self._functions.body(node, inputs)
         if body is None:
@@ -281,7 +294,7 @@ class Importer:
         self._opset, self._depth = caller, self._depth - 1
         return self._values.of(body.outputs)
 
-    def _run(self, graph: GraphProto, prefix: str, inputs: Sequence[Value]) -> list[Value]:
+    def _run(self, graph: GraphProto, prefix: str, inputs: Sequence[Known]) -> list[Known]:
         """The results of a subgraph, which is inlined."""
         body = own_copy(graph, prefix)
         if len(body.input) != len(inputs):
@@ -307,7 +320,7 @@ class Importer:
                 raise Unsupported("it has no name")
             if isinstance(value, tuple):
                 raise Unsupported("it is a sequence; only tensors are supported")
-            tensor = value if isinstance(value, Tensor) else self._builder.constant(narrowed(value))
+            tensor = self._output_tensor(value, info.name)
         except (Unsupported, OpError, UnknownValue) as error:
             raise ImportFailure(f"Output '{info.name}' cannot be imported: {error}.") from error
         is_bfloat16 = info.type.tensor_type.elem_type == TensorProto.BFLOAT16
@@ -318,6 +331,12 @@ class Importer:
             tensor = self._builder.emit("aten._to_copy", x=tensor, dtype=str(dtype))
             tensor.name = info.name
         return tensor
+
+    def _output_tensor(self, value: Known, name: str) -> Tensor:
+        if isinstance(value, SizeArray):
+            self._builder.name = name
+            return self._lifter.lift(self._builder, value, name)
+        return value if isinstance(value, Tensor) else self._builder.constant(narrowed(value))
 
 
 _ON_THE_HOST = (

@@ -13,13 +13,13 @@ from onnx.defs import OpSchema, SchemaError
 
 from spec_model.traits import Trait
 from spirloom import interval
-from spirloom.builder import Value
 from spirloom.errors import Unsupported
 from spirloom.interval import EVERYTHING, Interval
 from spirloom.ir import DType, Tensor
 from spirloom.onnx.bounds import RULES, bounds_of
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import numpy_type
+from spirloom.onnx.size_arrays import Known, SizeArray
 from spirloom.value_bounds import ValueRange, exact_interval, is_wide, known_of, reason_against
 
 _FIXED = {
@@ -79,16 +79,18 @@ class Narrowing:
         known = self._ranges.get(tensor)
         return known or ValueRange(tensor.dtype.numpy, interval.of_type(tensor.dtype.numpy))
 
-    def follow(self, ctx: NodeContext, results: Sequence[Value]) -> list[Value]:
+    def follow(self, ctx: NodeContext, results: Sequence[Known]) -> list[Known]:
         """Records the ranges of a node's results. Raises Unsupported if one is not proven exact.
 
         A result that is an input with another ONNX type becomes a new tensor.
         """
+        if not any(isinstance(value, Tensor) for value in results):
+            return list(results)
         inputs = [None if v is None else self._of(ctx, v) for v in ctx.inputs]
         known = [EVERYTHING if given is None else given.bounds for given in inputs]
         bounds = list(bounds_of(ctx, known, len(results)))
         types = [None if given is None else given.dtype for given in inputs]
-        followed: list[Value] = []
+        followed: list[Known] = []
         for i, value in enumerate(results):
             if isinstance(value, Tensor):
                 if ctx.op_type not in RULES:
@@ -114,8 +116,10 @@ class Narrowing:
         self._ranges[value] = found
         return value
 
-    def _of(self, ctx: NodeContext, value: Value) -> ValueRange:
+    def _of(self, ctx: NodeContext, value: Known) -> ValueRange:
         """The range of an input. Rearranged tensors have that of their operands."""
+        if isinstance(value, SizeArray):
+            return ValueRange(value.dtype, value.bounds())
         if not isinstance(value, Tensor):
             return ValueRange(value.dtype, interval.of_array(value))
         is_new = value not in self._ranges

@@ -6,10 +6,11 @@ from functools import cache
 
 from onnx import NodeProto, defs
 
-from spirloom.builder import Builder, Value
+from spirloom.builder import Builder
 from spirloom.errors import Unsupported
 from spirloom.ir import Tensor
 from spirloom.onnx.dtypes import value_of
+from spirloom.onnx.size_arrays import Known, SizeArray
 
 
 def check_arity(node: NodeProto, opset: int) -> None:
@@ -41,8 +42,8 @@ _TRAINED = frozenset(("BatchNormalization", "Dropout"))
 
 
 def modern_inputs(
-    node: NodeProto, opset: int, inputs: list[Value | None], builder: Builder
-) -> list[Value | None]:
+    node: NodeProto, opset: int, inputs: list[Known | None], builder: Builder
+) -> list[Known | None]:
     """The inputs as in opset 7. Raises Unsupported if the versions are incompatible."""
     if opset >= OLDEST_CONVERTED:
         return inputs
@@ -61,10 +62,10 @@ def modern_inputs(
     return inputs
 
 
-def _aligned(inputs: list[Value | None], axis: object, builder: Builder) -> list[Value | None]:
+def _aligned(inputs: list[Known | None], axis: object, builder: Builder) -> list[Known | None]:
     """Appends dimensions to the second operand, so that it begins at `axis` of the first."""
     a, b = inputs
-    if a is None or b is None or not isinstance(axis, int):
+    if a is None or b is None or isinstance(b, SizeArray) or not isinstance(axis, int):
         raise Unsupported("an operand is missing, or its attribute 'axis' has the wrong type")
     trailing = len(a.shape) - axis % max(len(a.shape), 1) - len(b.shape)
     shape = (*b.shape, *[1] * max(trailing, 0))

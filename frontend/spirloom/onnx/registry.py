@@ -11,9 +11,10 @@ from spec_model.spec import OnnxArg, OnnxMapping
 from spirloom.builder import Value
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.reader import DEFAULT_DOMAINS, RUNTIME_DOMAIN
+from spirloom.onnx.size_arrays import Known
 from spirloom.ops import OpLibrary
 
-Converter = Callable[[NodeContext], Value | Sequence[Value]]
+Converter = Callable[[NodeContext], Known | Sequence[Known]]
 
 CONVERTERS: dict[str, Converter] = {}
 

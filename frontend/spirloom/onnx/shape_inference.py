@@ -14,6 +14,7 @@ from onnx import FunctionProto, ModelProto, NodeProto, OperatorSetIdProto, TypeP
 from spirloom.ir import Array, Tensor
 from spirloom.onnx.dtypes import dtype_of
 from spirloom.onnx.external_data import is_external
+from spirloom.sizes import SymInt
 
 # A separate process, because ONNX's shape inference crashes on some damaged models.
 _MODEL_PROGRAM = """
@@ -88,7 +89,8 @@ def _with_input_shapes(model: ModelProto, inputs: list[Tensor]) -> ModelProto:
     for info in copy.graph.input:
         dims = info.type.tensor_type.shape.dim
         for dim, size in zip(dims, shapes.get(info.name, ()), strict=False):
-            dim.dim_value = size
+            if not isinstance(size, SymInt):
+                dim.dim_value = size
     for info in copy.graph.output:
         info.type.tensor_type.ClearField("shape")
     return copy

@@ -9,6 +9,7 @@ from onnx import ModelProto, ValueInfoProto
 from spirloom.errors import Unsupported
 from spirloom.ir import Tensor
 from spirloom.onnx.shape_inference import ModelInference
+from spirloom.sizes import SymInt
 
 
 class StatedShapes:
@@ -20,16 +21,17 @@ class StatedShapes:
         self._inference = inference
         stated = {info.name: _sizes(info) for info in model.graph.input}
         # Shapes in the model are those of its own input sizes.
-        resized = any(_contradicts(stated.get(t.name), t.shape) for t in inputs)
+        resized = any(_contradicts(stated.get(t.name), _fixed(t.shape)) for t in inputs)
         infos = () if resized else (*model.graph.value_info, *model.graph.output)
         self._stated = {info.name: _sizes(info) for info in infos}
 
-    def check(self, name: str, shape: Sequence[int]) -> None:
+    def check(self, name: str, shape: Sequence[int | None]) -> None:
         """Raises Unsupported if a shape contradicts the model.
 
         Shapes in a model that was edited can be obsolete: a shape that ONNX's shape inference
         confirms is accepted.
         """
+        shape = _fixed(shape)
         stated = self._stated.get(name)
         if stated is None or not _contradicts(stated, shape):
             return
@@ -54,6 +56,11 @@ def _sizes(info: ValueInfoProto) -> Sizes:
     if not info.type.HasField("tensor_type") or not kind.HasField("shape"):
         return None
     return [int(dim.dim_value) if dim.dim_value > 0 else None for dim in kind.shape.dim]
+
+
+def _fixed(shape: Sequence[int | None]) -> Sequence[int | None]:
+    """A shape with symbolic sizes as unknown ones."""
+    return [None if isinstance(size, SymInt) else size for size in shape]
 
 
 def _contradicts(a: Sizes, b: Sizes) -> bool:

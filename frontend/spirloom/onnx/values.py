@@ -13,6 +13,7 @@ from spirloom.ir import Tensor
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import array_of
 from spirloom.onnx.shape_inference import ModelInference
+from spirloom.onnx.size_arrays import Known
 
 
 def select(ctx: NodeContext, x: Value, axis: int, index: int, keep: bool = False) -> Value:
@@ -24,12 +25,12 @@ def select(ctx: NodeContext, x: Value, axis: int, index: int, keep: bool = False
     return ctx.build.emit("aten.select.int", x=x, dim=axis, index=index)
 
 
-def stacked(ctx: NodeContext, parts: Sequence[Value], axis: int) -> Value:
+def stacked(ctx: NodeContext, parts: Sequence[Known], axis: int) -> Value:
     """Stacks values of one shape along a new axis."""
     shape = parts[0].shape
     if any(item.shape != shape for item in parts):
         raise Unsupported("it stacks values of different shapes")
-    if not any(isinstance(item, Tensor) for item in parts):
+    if all(isinstance(item, np.ndarray) for item in parts):
         arrays = [np.asarray(item) for item in parts]
         ctx.check_size([len(parts), *shape], arrays[0].itemsize)
         return np.asarray(np.stack(arrays, axis))
@@ -37,8 +38,8 @@ def stacked(ctx: NodeContext, parts: Sequence[Value], axis: int) -> Value:
     return ctx.build.cat([ctx.build.view(ctx.lifted(item), full) for item in parts], axis)
 
 
-ValueList = tuple[Value, ...]
-ValueOrList = Value | ValueList  # a named value of a graph
+ValueList = tuple[Known, ...]
+ValueOrList = Known | ValueList  # a named value of a graph
 Handler = Callable[[NodeContext, ValueList], ValueOrList]
 
 
@@ -56,9 +57,9 @@ def result(ctx: NodeContext, inputs: Sequence[ValueOrList | None]) -> ValueOrLis
     return _CONSUMERS[ctx.op_type](ctx, inputs[0])
 
 
-def only_values(inputs: Sequence[ValueOrList | None]) -> list[Value | None]:
+def only_values(inputs: Sequence[ValueOrList | None]) -> list[Known | None]:
     """The inputs of a node. Raises Unsupported for sequences."""
-    values: list[Value | None] = []
+    values: list[Known | None] = []
     for given in inputs:
         if isinstance(given, tuple):
             raise Unsupported("its input is a sequence; only tensors are supported")

@@ -12,7 +12,7 @@ from spirloom.builder import Builder, Value
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, Tensor
 from spirloom.size_numbers import SizeNumber
-from spirloom.sizes import SymInt, is_symbolic, maximum_shape
+from spirloom.sizes import SymInt, is_symbolic, upper_shape
 from spirloom.torch.apply import Applier
 from spirloom.torch.program import Call
 from spirloom.torch.values import Item, is_value
@@ -170,7 +170,7 @@ class CallContext:
         """A constant of one value, of the result's type (and shape, by default)."""
         size = self.shape() if shape is None else tuple(shape)
         dtype = self.out_dtype()
-        at_maximum = maximum_shape(size)
+        at_maximum = upper_shape(size)
         self.build.budget.check(at_maximum, dtype.itemsize)
         full = np.full(at_maximum, value, dtype)
         return self.generated(full, size, "aten.full", size=size, value=float(value))

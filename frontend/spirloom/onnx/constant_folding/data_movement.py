@@ -8,11 +8,13 @@ from math import prod
 import numpy as np
 from onnx import AttributeProto
 
+from spec_model.symbolic import maximum, minimum, settle, size_of
 from spirloom.errors import Unsupported
 from spirloom.ir import Array
 from spirloom.onnx.constant_folding.registry import folds
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import array_of
+from spirloom.sizes import is_symbolic
 
 
 @folds("Constant")
@@ -80,7 +82,7 @@ def _gather(ctx: NodeContext, inputs: list[Array]) -> Array:
     x, indices = inputs
     shape = [*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]]
     ctx.check_size(shape, x.itemsize)
-    return np.asarray(np.take(x, indices.astype(np.int64), axis=axis))
+    return np.asarray(np.take(x, indices.astype(np.int64), axis=axis), x.dtype)
 
 
 @folds("Slice")
@@ -110,8 +112,22 @@ def slices(ctx: NodeContext, shape: tuple[int, ...]) -> list[tuple[int, int, int
         if step == 0:
             raise Unsupported("its step is 0")
         axis = ctx.axis(axis, len(shape))
-        result.append((axis, *slice(start, end, step).indices(shape[axis])))
+        result.append((axis, *_indices(start, end, step, shape[axis])))
     return result
+
+
+def _indices(start: int, end: int, step: int, size: int) -> tuple[int, int, int]:
+    """The indices of a slice, as slice.indices() returns them, which may be symbolic."""
+    if not is_symbolic((start, end, size)):
+        return slice(start, end, step).indices(size)
+    if step < 0:
+        raise Unsupported(f"its step {step} is negative, and its axis has the size {size}")
+    return _clamped(start, size), _clamped(end, size), step
+
+
+def _clamped(index: int, size: int) -> int:
+    """An index that counts from the end if it is negative, as an index from the begin."""
+    return minimum(maximum(index + size if index < 0 else index, 0), size)
 
 
 @folds("Split")
@@ -163,7 +179,7 @@ def _trilu(ctx: NodeContext, inputs: list[Array]) -> Array:
 
 @folds("Shape")
 def _shape(ctx: NodeContext, inputs: list[Array]) -> Array:
-    return shape_slice(ctx, inputs[0].shape)
+    return np.array(shape_slice(ctx, inputs[0].shape), np.int64)
 
 
 @folds("Size")
@@ -171,10 +187,10 @@ def _size(ctx: NodeContext, inputs: list[Array]) -> Array:
     return np.array(inputs[0].size, dtype=np.int64)
 
 
-def shape_slice(ctx: NodeContext, shape: Sequence[int]) -> Array:
+def shape_slice(ctx: NodeContext, shape: Sequence[int]) -> list[int]:
     """The output of Shape for a tensor of this shape (opset 15 has start and end)."""
     end = ctx.integer("end", len(shape))
-    return np.array(list(shape)[ctx.integer("start", 0) : end], dtype=np.int64)
+    return list(shape)[ctx.integer("start", 0) : end]
 
 
 @folds("Reshape")
@@ -221,7 +237,7 @@ def squeezed(ctx: NodeContext, shape: Sequence[int]) -> list[int]:
     """The output shape of Squeeze."""
     axes = ctx.axes_argument()
     if axes is None:
-        return [d for d in shape if d != 1]
+        return [d for d in shape if settle(size_of(d) - 1, "!=")]
     removed = ctx.axes(axes, len(shape))
     for axis in removed:
         if shape[axis] != 1:

@@ -6,12 +6,16 @@ from math import prod
 
 import numpy as np
 
+from spec_model.symbolic import maximum
+from spirloom.builder import Value
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, DType, Tensor
 from spirloom.onnx.constant_folding import data_movement
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import numpy_type
 from spirloom.onnx.registry import converts
+from spirloom.onnx.size_arrays import SizeArray
+from spirloom.sizes import broadcast_shapes, is_symbolic, upper_shape
 
 
 @converts("Transpose")
@@ -43,7 +47,7 @@ def slice_(ctx: NodeContext) -> Tensor:
     x = ctx.tensor(0)
     for axis, start, end, step in data_movement.slices(ctx, x.shape):
         if step > 0:
-            x = ctx.build.slice(x, axis, start, max(start, end), step)
+            x = ctx.build.slice(x, axis, start, maximum(start, end), step)
         else:
             ctx.check_size([len(range(start, end, step))], np.dtype(np.int64).itemsize)
             x = index_select(ctx, x, axis, np.arange(start, end, step))
@@ -58,11 +62,14 @@ def index_select(ctx: NodeContext, x: Tensor, axis: int, indices: Array) -> Tens
 
 @converts("Gather")
 def gather(ctx: NodeContext) -> Tensor:
-    x, indices = ctx.tensor(0), ctx.value(1)
+    x, known = ctx.tensor(0), ctx.known(1)
     axis = ctx.axis(ctx.integer("axis", 0), len(x.shape))
     size = x.shape[axis]
+    if isinstance(known, SizeArray) and known.size == 1:
+        return _gather_one(ctx, x, axis, known)
+    indices = ctx.value(1)
     if isinstance(indices, Tensor):
-        flat = ctx.build.view(indices, [int(np.prod(indices.shape, dtype=np.int64))])
+        flat = ctx.build.view(indices, [prod(indices.shape)])
         y = ctx.build.emit("aten.index_select", x=x, dim=axis, index=flat)
     else:
         if indices.size and not (-size <= indices.min() and indices.max() < size):
@@ -74,12 +81,25 @@ def gather(ctx: NodeContext) -> Tensor:
     return ctx.build.view(y, [*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]])
 
 
+def _gather_one(ctx: NodeContext, x: Tensor, axis: int, at: SizeArray) -> Tensor:
+    """The elements at one index that depends on sizes."""
+    (index,) = at.flat()
+    size = x.shape[axis]
+    if not isinstance(index, int):
+        raise Unsupported(f"its index {index} has no formula of the sizes")
+    index = index + size if index < 0 else index
+    if not 0 <= index < size:
+        raise Unsupported(f"its index {index} exceeds the {size} elements of axis {axis}")
+    y = ctx.build.emit("aten.select.int", x=x, dim=axis, index=index)
+    return ctx.build.view(y, [*x.shape[:axis], *at.shape, *x.shape[axis + 1 :]])
+
+
 @converts("Expand")
 def expand(ctx: NodeContext) -> Tensor:
     x, target = ctx.tensor(0), ctx.constant_ints(1)
     try:
-        size = np.broadcast_shapes(x.shape, tuple(target or ()))
-    except ValueError as error:
+        size = broadcast_shapes(x.shape, tuple(target or ()))
+    except Unsupported as error:
         raise Unsupported(f"it cannot expand {list(x.shape)} to {target}") from error
     if size == x.shape:
         return x
@@ -240,7 +260,7 @@ def compress(ctx: NodeContext) -> Tensor:
 
 
 @converts("EyeLike")
-def eye_like(ctx: NodeContext) -> Array:
+def eye_like(ctx: NodeContext) -> Value:
     """Ones on a diagonal. Only the shape and type of the input are read."""
     x = ctx.value(0)
     if len(x.shape) != 2:
@@ -248,9 +268,10 @@ def eye_like(ctx: NodeContext) -> Array:
     dtype = x.dtype.numpy if isinstance(x, Tensor) else x.dtype
     if ctx.has("dtype"):
         dtype = numpy_type(ctx.integer("dtype", 0))
-    ctx.check_size(x.shape, dtype.itemsize)
-    rows, columns = x.shape
-    return np.asarray(np.eye(rows, columns, k=ctx.integer("k", 0), dtype=dtype))
+    rows, columns = upper_shape(x.shape)
+    ctx.check_size([rows, columns], dtype.itemsize)
+    made = np.asarray(np.eye(rows, columns, k=ctx.integer("k", 0), dtype=dtype))
+    return ctx.build.leading_part(made, x.shape) if is_symbolic(x.shape) else made
 
 
 def _along(values: Array, axis: int, shape: tuple[int, ...]) -> Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from spec_model.stored_float import float_format
@@ -12,6 +14,8 @@ from spirloom.onnx.constant_folding import data_movement
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import numpy_type
 from spirloom.onnx.registry import converts
+from spirloom.onnx.size_arrays import Known, of_shape, size_array
+from spirloom.sizes import is_symbolic, upper_shape
 from spirloom.value_bounds import narrow_type
 
 
@@ -29,19 +33,20 @@ def dropout(ctx: NodeContext) -> list[Value]:
     x = ctx.value(0)
     if not ctx.uses_output(1):
         return [x]
-    ctx.check_size(x.shape, 1)
-    kept = np.ones(x.shape, dtype=np.bool_)
-    return [x, kept if ctx.opset >= 10 else kept.astype(np.float32)]
+    most = upper_shape(x.shape)
+    ctx.check_size(most, 1)
+    kept: Array = np.ones(most, dtype=np.bool_ if ctx.opset >= 10 else np.float32)
+    return [x, ctx.build.leading_part(kept, x.shape) if is_symbolic(x.shape) else kept]
 
 
 @converts("Shape")
-def shape(ctx: NodeContext) -> Array:
-    return data_movement.shape_slice(ctx, ctx.tensor(0).shape)
+def shape(ctx: NodeContext) -> Known:
+    return of_shape(data_movement.shape_slice(ctx, ctx.tensor(0).shape))
 
 
 @converts("Size")
-def size(ctx: NodeContext) -> Array:
-    return np.array(int(np.prod(ctx.tensor(0).shape, dtype=np.int64)), dtype=np.int64)
+def size(ctx: NodeContext) -> Known:
+    return size_array([prod(ctx.tensor(0).shape)], [], np.dtype(np.int64))
 
 
 @converts("Reshape")

@@ -102,7 +102,7 @@ class TypeCollector:
             found.tensors[name] = value
             if dtype.kind in "iu" and is_wide(dtype):
                 found.bounds[name] = values.bounds
-        elif value is not None and not isinstance(value, tuple):
+        elif isinstance(value, np.ndarray):
             found.types[name] = tensor_type(value.dtype, value.shape)
             found.constants[name] = value
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from spirloom.errors import Unsupported
 from spirloom.size_numbers import SizeNumber
-from spirloom.sizes import SymInt, maximum_shape, refuse_symbolic
+from spirloom.sizes import SymInt, refuse_symbolic, upper_shape
 from spirloom.torch.context import CallContext
 from spirloom.torch.rules.registry import imports
 from spirloom.torch.values import Item
@@ -57,7 +57,7 @@ def arange(ctx: CallContext) -> Item:
         raise Unsupported("its first values depend on a symbolic size")
     if ctx.out_dtype().kind in "iu":
         start, step = int(start), int(step)  # integer arithmetic, as in torch
-    (most,) = maximum_shape((count,))
+    (most,) = upper_shape((count,))
     ctx.build.budget.check((most,), 8)
     values = (start + np.arange(most) * step).astype(ctx.out_dtype())
     end = start + most * step
@@ -81,7 +81,7 @@ def linspace(ctx: CallContext) -> Item:
 def eye(ctx: CallContext) -> Item:
     """The identity matrix."""
     rows, columns = ctx.shape(rank=2)
-    most = maximum_shape((rows, columns))
+    most = upper_shape((rows, columns))
     ctx.build.budget.check(most, 8)
     values = np.eye(*most, dtype=ctx.out_dtype())
     return ctx.generated(values, (rows, columns), "aten.eye.m", n=rows, m=columns)

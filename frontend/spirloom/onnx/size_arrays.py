@@ -1,0 +1,210 @@
+"""Arrays that are known at import except for symbolic sizes: shapes, and values computed from
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from spec_model.symbolic import settle, size_of
+from spec_model.symbolic.bounds import range_of
+from spec_model.symbolic.expr import at_maximum
+from spirloom import interval
+from spirloom.builder import Builder, Lifter, Value
+from spirloom.errors import Unsupported
+from spirloom.interval import Interval
+from spirloom.ir import Array, Tensor
+from spirloom.size_numbers import SizeNumber, size_number
+from spirloom.sizes import SymInt, is_symbolic
+from spirloom.value_bounds import narrowed
+
+# An element: a SymInt is an integer, also in an array of floats. A SizeNumber has other values.
+Element = int | float | SizeNumber
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SizeArray:
+    """An array of which at least one element depends on symbolic sizes.
+
+    elements  of the type Element, in an array of objects
+    dtype     the element type in the model
+    """
+
+    elements: Array
+    dtype: np.dtype[Any]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape, which is known."""
+        return self.elements.shape
+
+    @property
+    def ndim(self) -> int:
+        """The rank."""
+        return self.elements.ndim
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.elements.size
+
+    def flat(self) -> list[Element]:
+        """The elements in row-major order."""
+        return list(self.elements.reshape(-1))
+
+    def bounds(self) -> Interval:
+        """The range of the values at all sizes."""
+        return interval.hull(map(_bounds, self.flat()))
+
+    def __str__(self) -> str:
+        return f"[{', '.join(map(str, self.flat()))}]"
+
+
+# A value of a model without sequences.
+Known = Value | SizeArray
+
+
+def is_size_dependent(element: object) -> bool:
+    """Whether an element depends on sizes."""
+    return isinstance(element, SymInt | SizeNumber)
+
+
+def size_array(
+    elements: Iterable[Element], shape: Sequence[int], dtype: np.dtype[Any]
+) -> Array | SizeArray:
+    """The array of these elements; a plain one if none depends on sizes."""
+    flat = list(elements)
+    if not any(map(is_size_dependent, flat)):
+        return np.array(flat, dtype).reshape(tuple(shape))
+    objects = np.empty(len(flat), object)
+    for index, element in enumerate(flat):
+        objects[index] = element
+    return SizeArray(objects.reshape(tuple(shape)), np.dtype(dtype))
+
+
+def of_shape(shape: Sequence[int]) -> Array | SizeArray:
+    """The value of a Shape node."""
+    return size_array(shape, [len(shape)], np.dtype(np.int64))
+
+
+def elements_of(value: Array | SizeArray) -> list[Element]:
+    """The elements in row-major order."""
+    return value.flat() if isinstance(value, SizeArray) else list(value.reshape(-1).tolist())
+
+
+def _bounds(element: Element) -> Interval:
+    if isinstance(element, SizeNumber):
+        return interval.of_array(np.asarray(element.values))
+    if isinstance(element, SymInt):
+        known = range_of(element.size)
+        return Interval(known.low, known.high)
+    return interval.of_array(np.asarray(element))
+
+
+def _lifted(build: Builder, value: SizeArray, name: str) -> Tensor:
+    """The tensor of an array: elements of tables of the values at all sizes. Raises Unsupported if
+    there are too many.
+    """
+    numbers = [size_number(e) if isinstance(e, SymInt) else e for e in value.flat()]
+    indices = {size_of(e.index) for e in numbers if isinstance(e, SizeNumber)}
+    if len(indices) == 1:
+        return _looked_up(build, numbers, value.shape, value.dtype, name)
+    parts = [_looked_up(build, [number], (1,), value.dtype, name) for number in numbers]
+    return build.view(build.cat(parts, 0), value.shape)
+
+
+def _looked_up(
+    build: Builder,
+    numbers: Sequence[Element],
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    name: str,
+) -> Tensor:
+    """The tensor of numbers that depend on at most one index."""
+    found = next((n for n in numbers if isinstance(n, SizeNumber)), None)
+    count = 1 if found is None else len(found.values)
+    build.budget.check([count, prod(shape)], dtype.itemsize)
+    table = np.empty((count, len(numbers)), dtype)
+    for column, number in enumerate(numbers):
+        table[:, column] = number.values if isinstance(number, SizeNumber) else number
+    tensor = build.constant(narrowed(table.reshape(count, *shape)))
+    tensor.name = f"{name}.sizes"
+    index = 0 if found is None else found.index
+    if not is_symbolic((index,)):
+        return build.view(build.slice(tensor, 0, index, index + 1), shape)
+    return build.emit("aten.select.int", x=tensor, dim=0, index=index)
+
+
+def number(index: int, values: Array) -> Element:
+    """The element `values[index]`: a formula if it is an integer (a · index + b) // d at all sizes,
+    with a small d.
+    """
+    items: tuple[int | float, ...] = tuple(values.tolist())
+    if not isinstance(index, SymInt) or all(item == items[0] for item in items):
+        return items[0]
+    found = _formula(index, values) if values.dtype.kind in "iu" else None
+    return SizeNumber(index, items) if found is None else found
+
+
+def _formula(index: int, values: Array) -> int | None:
+    table = values.astype(np.int64)
+    at = np.arange(len(table), dtype=np.int64)
+    slope = (int(table[-1]) - int(table[0])) / (len(table) - 1)
+    for divisor in _DIVISORS:
+        if divisor > len(table):
+            break
+        for factor in {int(np.floor(slope * divisor)), int(np.ceil(slope * divisor))}:
+            offsets = divisor * table - factor * at
+            low, high = int(offsets.max()), int(offsets.min()) + divisor - 1
+            if low <= high:
+                found: int = (factor * index + low) // divisor
+                return found
+    return None
+
+
+_DIVISORS = (*range(1, 65), 128, 256, 512, 1024)
+
+
+class KnownLifter(Lifter):
+    """Converts values to tensors, each once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tables: dict[int, tuple[SizeArray, Tensor]] = {}
+
+    def lift(self, builder: Builder, value: Known, name: str) -> Tensor:
+        """The tensor of a value."""
+        if not isinstance(value, SizeArray):
+            return super().lift(builder, value, name)
+        if id(value) not in self._tables:
+            self._tables[id(value)] = (value, _lifted(builder, value, name))
+        return self._tables[id(value)][1]
+
+
+def is_leading_part(value: object) -> bool:
+    """Whether a value is a constant of symbolic shape."""
+    return isinstance(value, Tensor) and value.is_constant and is_symbolic(value.shape)
+
+
+def truth(element: Element) -> bool:
+    """The value of a condition that selects a part of the model. If it differs between sizes, that
+    of the maximum sizes, which becomes a guard. Raises Unsupported.
+    """
+    if isinstance(element, SymInt):
+        return settle(element.size, "!=")
+    if not isinstance(element, SizeNumber):
+        return bool(element)
+    values = [bool(value) for value in element.values]
+    index = element.index.size
+    last = values[at_maximum(index)]
+    changes = [i for i in range(1, len(values)) if values[i] != values[i - 1]]
+    if not changes:
+        return last
+    if len(changes) > 1:
+        raise Unsupported(f"its condition changes at several sizes of {index}")
+    return settle(index - changes[0], ">=") == values[-1]

@@ -1,0 +1,361 @@
+"""Evaluates ONNX nodes of arrays that depend on symbolic sizes.
+
+An integer result is a formula of the sizes where the operator has one. Other results are tables of
+the values at all sizes, computed by the evaluators of constant folding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from spec_model.symbolic import SizeError, known, maximum, minimum, size_of, sym
+from spec_model.symbolic.bounds import range_of
+from spec_model.symbolic.guards import compared
+from spirloom.builder import Value
+from spirloom.errors import Unsupported
+from spirloom.ir import Array, Tensor
+from spirloom.onnx.constant_folding.registry import EVALUATORS
+from spirloom.onnx.constant_folding.registry import fold as fold_arrays
+from spirloom.onnx.context import NodeContext
+from spirloom.onnx.dtypes import array_of, numpy_type
+from spirloom.onnx.size_arrays import (
+    Element,
+    Known,
+    SizeArray,
+    elements_of,
+    is_leading_part,
+    is_size_dependent,
+    number,
+    size_array,
+)
+from spirloom.size_numbers import SizeNumber, size_number
+from spirloom.sizes import SymInt, is_symbolic, upper_shape
+
+Given = Sequence[Array | SizeArray]
+
+# Operators that move elements, and the inputs whose elements they move.
+_MOVED: dict[str, Sequence[int]] = {
+    "Concat": range(1 << 16),
+    "Expand": (0,),
+    "Flatten": (0,),
+    "Gather": (0,),
+    "Identity": (0,),
+    "Reshape": (0,),
+    "ScatterND": (0, 2),
+    "Shape": (0,),
+    "Size": (0,),
+    "Slice": (0,),
+    "Split": (0,),
+    "Squeeze": (0,),
+    "Tile": (0,),
+    "Transpose": (0,),
+    "Unsqueeze": (0,),
+}
+
+
+def fold(ctx: NodeContext, inputs: Sequence[Known | None]) -> list[Known] | None:
+    """The outputs of a node with inputs that depend on sizes. None if it is converted instead."""
+    if ctx.op_type == "NonZero" and len(inputs) == 1 and isinstance(inputs[0], Tensor):
+        return _non_zero(ctx, inputs[0])
+    given = [v for v in inputs if v is not None and not isinstance(v, Tensor)]
+    if len(given) != len([v for v in inputs if v is not None]):
+        return None
+    if not any(isinstance(v, SizeArray) for v in given):
+        return None
+    if ctx.op_type in _MOVED:
+        return _moved(ctx, given, _MOVED[ctx.op_type])
+    if ctx.op_type in _RULES:
+        return [_RULES[ctx.op_type](ctx, given)]
+    if ctx.op_type in _REDUCED:
+        return [_reduced(ctx, given[0])]
+    return [_elementwise(ctx, given)] if ctx.op_type in _ELEMENTWISE else None
+
+
+def _moved(ctx: NodeContext, given: Given, positions: Sequence[int]) -> list[Known] | None:
+    arrays: list[Array] = []
+    for index, value in enumerate(given):
+        if index in positions:
+            arrays.append(value.elements if isinstance(value, SizeArray) else value.astype(object))
+        elif isinstance(value, SizeArray):
+            return None
+        else:
+            arrays.append(value)
+    found = fold_arrays(ctx, arrays)
+    dtype = given[0].dtype
+    return [size_array(r.reshape(-1), r.shape, dtype) if r.dtype == object else r for r in found]
+
+
+def _elementwise(ctx: NodeContext, given: Given) -> Known:
+    shape = np.broadcast_shapes(*(value.shape for value in given))
+    ctx.check_size(shape, 8)
+    dtypes = [value.dtype for value in given]
+    columns = [np.broadcast_to(_objects(value), shape).reshape(-1) for value in given]
+    rule = _FORMULAS.get(ctx.op_type)
+    own = dtypes[1] if ctx.op_type == "Where" else dtypes[0]
+    result = _result_type(ctx, own, given)
+
+    def evaluated(*row: Element) -> Element:
+        found = None if rule is None else _by_formula(rule, ctx, row, result)
+        return _by_table(lambda x: _evaluated(ctx, x), row, dtypes) if found is None else found
+
+    return size_array(map(evaluated, *columns), shape, result)
+
+
+def _objects(value: Array | SizeArray) -> Array:
+    return value.elements if isinstance(value, SizeArray) else value.astype(object)
+
+
+def _result_type(ctx: NodeContext, own: np.dtype[Any], given: Given) -> np.dtype[Any]:
+    if ctx.op_type == "Cast":
+        return np.dtype(numpy_type(ctx.integer("to", 0)))
+    if ctx.op_type == "CastLike":
+        return given[1].dtype
+    return np.dtype(np.bool_) if ctx.op_type in _BOOLEAN else own
+
+
+def _evaluated(ctx: NodeContext, arrays: list[Array]) -> Array:
+    with np.errstate(all="ignore"):
+        return np.asarray(EVALUATORS[ctx.op_type](ctx, arrays))
+
+
+def _by_table(
+    function: Callable[[list[Array]], Array],
+    row: Sequence[Element],
+    dtypes: Sequence[np.dtype[Any]],
+) -> Element:
+    """The result of a function of arrays, at all sizes. Raises Unsupported if the elements depend
+    on several symbols.
+    """
+    numbers = [size_number(e) if isinstance(e, SymInt) else e for e in row]
+    indices = {size_of(e.index): e.index for e in numbers if isinstance(e, SizeNumber)}
+    if len(indices) > 1:
+        raise Unsupported("it computes with several symbolic sizes")
+    tables = [
+        np.asarray(e.values if isinstance(e, SizeNumber) else (e,)).astype(dtype)
+        for e, dtype in zip(numbers, dtypes, strict=True)
+    ]
+    return number(next(iter(indices.values()), 0), function(tables))
+
+
+Formula = Callable[[NodeContext, Sequence[int]], "Element | None"]
+
+
+def _by_formula(
+    rule: Formula, ctx: NodeContext, row: Sequence[Element], dtype: np.dtype[Any]
+) -> Element | None:
+    """The result of a formula of integers. None if there is none, or if the type of the result
+    would round it.
+    """
+    if ctx.op_type == "Where":
+        return _selected(row)
+    ints = [int(e) if isinstance(e, float) and e.is_integer() else e for e in row]
+    if not all(isinstance(e, int) and not isinstance(e, bool) for e in ints):
+        return None
+    try:
+        found = rule(ctx, [e for e in ints if isinstance(e, int)])
+    except SizeError:
+        return None
+    if isinstance(found, SymInt) and dtype.kind in "iuf":
+        bounds = range_of(found.size)
+        low, high = _LIMITS[dtype.kind](dtype)
+        if not low <= bounds.low <= bounds.high <= high:
+            return None
+    if isinstance(found, int) and not is_size_dependent(found):
+        return dtype.type(found).item()  # type: ignore[no-any-return]
+    return found
+
+
+def _float_limits(dtype: np.dtype[Any]) -> tuple[int, int]:
+    exact = 2 << np.finfo(dtype).nmant
+    return -exact, exact
+
+
+def _int_limits(dtype: np.dtype[Any]) -> tuple[int, int]:
+    return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+
+
+_LIMITS = {"f": _float_limits, "i": _int_limits, "u": _int_limits}
+
+
+def _selected(row: Sequence[Element]) -> Element | None:
+    condition, yes, no = row
+    if is_size_dependent(condition):
+        return None
+    return yes if condition else no
+
+
+def _divided(ctx: NodeContext, row: Sequence[int]) -> Element | None:
+    a, b = row
+    if range_of(size_of(b)).low < 1:
+        return None
+    quotient = a // b
+    if size_of(quotient * b) == size_of(a):
+        return quotient
+    is_integer = ctx.dtype(0).kind in "iu"
+    return quotient if is_integer and range_of(size_of(a)).low >= 0 else None
+
+
+def _remainder(ctx: NodeContext, row: Sequence[int]) -> Element | None:
+    a, b = row
+    if range_of(size_of(b)).low < 1 or (ctx.integer("fmod", 0) and range_of(size_of(a)).low < 0):
+        return None
+    return a % b
+
+
+def _power(ctx: NodeContext, row: Sequence[int]) -> Element | None:
+    base, exponent = row
+    return None if is_size_dependent(exponent) or not 0 <= exponent <= 8 else base**exponent
+
+
+def _comparison(relation: str) -> Formula:
+    def compare(ctx: NodeContext, row: Sequence[int]) -> Element | None:
+        difference = size_of(row[0]) - size_of(row[1])
+        found = known(difference, relation)
+        if found is not None:
+            return found
+        value = sym(difference)
+        assert isinstance(value, SymInt)
+        table = size_number(value)
+        return SizeNumber(table.index, tuple(compared(relation, int(v)) for v in table.values))
+
+    return compare
+
+
+def _cast(ctx: NodeContext, row: Sequence[int]) -> Element | None:
+    to = ctx.dtype(1) if ctx.op_type == "CastLike" else numpy_type(ctx.integer("to", 0))
+    return row[0] if to.kind in "iuf" else None
+
+
+_FORMULAS: dict[str, Formula] = {
+    "Abs": lambda _, x: maximum(x[0], -x[0]),
+    "Add": lambda _, x: x[0] + x[1],
+    "Cast": _cast,
+    "CastLike": _cast,
+    "Ceil": lambda _, x: x[0],
+    "Div": _divided,
+    "Equal": _comparison("=="),
+    "Floor": lambda _, x: x[0],
+    "Greater": _comparison(">"),
+    "GreaterOrEqual": _comparison(">="),
+    "Less": _comparison("<"),
+    "LessOrEqual": _comparison("<="),
+    "Max": lambda _, x: maximum(*x),
+    "Min": lambda _, x: minimum(*x),
+    "Mod": _remainder,
+    "Mul": lambda _, x: x[0] * x[1],
+    "Neg": lambda _, x: -x[0],
+    "Pow": _power,
+    "Relu": lambda _, x: maximum(x[0], 0),
+    "Round": lambda _, x: x[0],
+    "Sub": lambda _, x: x[0] - x[1],
+    "Sum": lambda _, x: sum(x[1:], x[0]),
+    "Where": lambda _, x: None,
+}
+_BOOLEAN = frozenset({"And", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Not",
+                      "Or", "Xor"})  # fmt: skip
+_ELEMENTWISE = _FORMULAS.keys() | _BOOLEAN | {"Exp", "Log", "Reciprocal", "Sign", "Sqrt"}
+
+_REDUCED: dict[str, tuple[str, Callable[..., Any]]] = {
+    "ReduceMax": ("Max", np.maximum),
+    "ReduceMin": ("Min", np.minimum),
+    "ReduceProd": ("Mul", np.multiply),
+    "ReduceSum": ("Add", np.add),
+}
+
+
+def _reduced(ctx: NodeContext, x: Array | SizeArray) -> Known:
+    axes, noop = ctx.axes_argument() or [], ctx.integer("noop_with_empty_axes", 0)
+    keep = bool(ctx.integer("keepdims", 1))
+    if noop and not axes:
+        return x
+    dims = ctx.axes(axes, x.ndim) if axes else list(range(x.ndim))
+    others = [d for d in range(x.ndim) if d not in dims]
+    kept = [x.shape[d] for d in others]
+    if 0 in x.shape:
+        raise Unsupported("it reduces an empty array")
+    rows = np.transpose(_objects(x), [*others, *dims]).reshape(max(1, int(np.prod(kept))), -1)
+    name, function = _REDUCED[ctx.op_type]
+    dtypes = [x.dtype, x.dtype]
+
+    def step(a: Element, b: Element) -> Element:
+        found = _by_formula(_FORMULAS[name], ctx, (a, b), x.dtype)
+        return (
+            _by_table(lambda t: np.asarray(function(*t)), (a, b), dtypes)
+            if found is None
+            else found
+        )
+
+    shape = [1 if d in dims else x.shape[d] for d in range(x.ndim)] if keep else kept
+    return size_array([reduce(step, row) for row in rows], shape, x.dtype)
+
+
+def _constant_of_shape(ctx: NodeContext, given: Given) -> Value:
+    shape = tuple(ctx.constant_ints(0) or ())
+    value = np.zeros(1, np.float32)
+    if ctx.has("value"):
+        value = array_of(ctx.attribute("value").t, "its value").reshape(-1)
+    most = upper_shape(shape)
+    ctx.check_size(most, value.itemsize)
+    return ctx.build.leading_part(np.full(most, value[0], value.dtype), shape)
+
+
+def _range(ctx: NodeContext, given: Given) -> Known:
+    start, limit, delta = (elements_of(value)[0] for value in given)
+    dtype = given[0].dtype
+    if isinstance(delta, SymInt | SizeNumber) or delta == 0:
+        raise Unsupported(f"its delta {delta} depends on a size, or is 0")
+    count = _count(start, limit, delta, dtype)
+    if not is_symbolic((count,)):
+        added = lambda x: np.asarray(x[0] + x[1])  # noqa: E731
+        ctx.check_size([count], 8)
+        return size_array(
+            [_sum(start, i * delta, added, dtype) for i in range(count)], [count], dtype
+        )
+    (most,) = upper_shape((count,))
+    ctx.check_size([most], dtype.itemsize)
+    steps = np.arange(most) * delta
+    if not isinstance(start, SymInt | SizeNumber):
+        return ctx.build.leading_part((start + steps).astype(dtype), (count,))
+    offsets = ctx.build.leading_part(steps.astype(dtype), (count,))
+    return ctx.build.add(ctx.lifted(size_array([start], [], dtype)), offsets)
+
+
+def _count(start: Element, limit: Element, delta: Element, dtype: np.dtype[Any]) -> int:
+    """The number of elements of a Range."""
+    ints = [int(e) if isinstance(e, float) and e.is_integer() else e for e in (start, limit, delta)]
+    first, last, step = ints
+    if isinstance(first, int) and isinstance(last, int) and isinstance(step, int):
+        span, by = (last - first, step) if step > 0 else (first - last, -step)
+        return maximum(-(-span // by), 0)
+    found = _by_table(
+        lambda x: np.maximum(np.ceil((x[1] - x[0]) / x[2]), 0).astype(np.int64),
+        (start, limit, delta),
+        [dtype] * 3,
+    )
+    if not isinstance(found, int):
+        raise Unsupported("the number of its elements has no formula of the sizes")
+    return found
+
+
+def _sum(a: Element, b: Element, added: Callable[[list[Array]], Array], dtype: Any) -> Element:
+    if isinstance(a, int) and isinstance(b, int):
+        return a + b
+    return _by_table(added, (a, b), [dtype, dtype])
+
+
+def _non_zero(ctx: NodeContext, x: Tensor) -> list[Known] | None:
+    """The indices of a vector of symbolic length without zeros."""
+    if not is_leading_part(x) or len(x.shape) != 1 or x.data is None or not x.data.all():
+        return None
+    indices = np.arange(len(x.data), dtype=np.int64).reshape(1, -1)
+    return [ctx.build.leading_part(indices, (1, *x.shape))]
+
+
+_RULES: dict[str, Callable[[NodeContext, Given], Known]] = {
+    "ConstantOfShape": _constant_of_shape,
+    "Range": _range,
+}
