@@ -199,6 +199,16 @@ def _divided(ctx: NodeContext, row: Sequence[int]) -> Element | None:
     return quotient if is_integer and range_of(size_of(a)).low >= 0 else None
 
 
+def _clipped(ctx: NodeContext, row: Sequence[int]) -> Element | None:
+    """The value between the bounds, of which either may be absent."""
+    value, *bounds = row
+    if ctx.opset < 11:
+        return None
+    if ctx.known(1) is not None:
+        value = maximum(value, bounds.pop(0))
+    return minimum(value, *bounds) if bounds else value
+
+
 def _remainder(ctx: NodeContext, row: Sequence[int]) -> Element | None:
     a, b = row
     if range_of(size_of(b)).low < 1 or (ctx.integer("fmod", 0) and range_of(size_of(a)).low < 0):
@@ -236,6 +246,7 @@ _FORMULAS: dict[str, Formula] = {
     "Cast": _cast,
     "CastLike": _cast,
     "Ceil": lambda _, x: x[0],
+    "Clip": lambda ctx, x: _clipped(ctx, x),
     "Div": _divided,
     "Equal": _comparison("=="),
     "Floor": lambda _, x: x[0],

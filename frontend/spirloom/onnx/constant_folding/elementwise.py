@@ -95,6 +95,18 @@ def _mod(ctx: NodeContext, inputs: list[Array]) -> Array:
     return np.fmod(a, b) if ctx.integer("fmod", 0) else np.mod(a, b)
 
 
+@folds("Clip")
+def _clip(ctx: NodeContext, inputs: list[Array]) -> Array:
+    x, *bounds = inputs
+    ctx.check_size(x.shape, x.itemsize)
+    if ctx.opset < 11:
+        return np.clip(x, ctx.number("min", -np.inf), ctx.number("max", np.inf)).astype(x.dtype)
+    low = bounds.pop(0) if ctx.known(1) is not None else None
+    return np.asarray(
+        np.minimum(x if low is None else np.maximum(x, low), bounds[0] if bounds else x)
+    )
+
+
 @folds("Where")
 def _where(ctx: NodeContext, inputs: list[Array]) -> Array:
     shape = np.broadcast_shapes(*(i.shape for i in inputs))

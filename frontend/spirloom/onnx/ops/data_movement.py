@@ -77,7 +77,10 @@ def gather(ctx: NodeContext) -> Tensor:
         wrapped = np.where(indices < 0, indices + size, indices)
         if indices.ndim == 0:
             return ctx.build.emit("aten.select.int", x=x, dim=axis, index=int(wrapped))
-        y = index_select(ctx, x, axis, wrapped.reshape(-1))
+        if indices.size == 1:
+            y = ctx.build.slice(x, axis, int(wrapped.item()), int(wrapped.item()) + 1)
+        else:
+            y = index_select(ctx, x, axis, wrapped.reshape(-1))
     return ctx.build.view(y, [*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]])
 
 
@@ -90,7 +93,9 @@ def _gather_one(ctx: NodeContext, x: Tensor, axis: int, at: SizeArray) -> Tensor
     index = index + size if index < 0 else index
     if not 0 <= index < size:
         raise Unsupported(f"its index {index} exceeds the {size} elements of axis {axis}")
-    y = ctx.build.emit("aten.select.int", x=x, dim=axis, index=index)
+    if at.ndim == 0:
+        return ctx.build.emit("aten.select.int", x=x, dim=axis, index=index)
+    y = ctx.build.slice(x, axis, index, index + 1)
     return ctx.build.view(y, [*x.shape[:axis], *at.shape, *x.shape[axis + 1 :]])
 
 
