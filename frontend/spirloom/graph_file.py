@@ -187,6 +187,7 @@ def _graph(graph: Graph, pool: _ConstantPool) -> fb.GraphT:
     root.producer = graph.producer
     root.symbols = [_symbol(symbol) for symbol in graph.symbols] or None
     root.sizes = sizes.entries or None
+    root.guards = list(graph.guards) or None
     return root
 
 
@@ -232,14 +233,16 @@ class _SizePool:
             entry = fb.SizeExprT()
             entry.terms = [self._term(*term) for term in expr.terms]
             entry.divisor = expr.divisor
+            entry.op = int(expr.op)
             self.entries.append(entry)
             self._seen[expr] = len(self.entries)
         return self._seen[expr]
 
-    def _term(self, factor: int, names: Sequence[str]) -> fb.SizeTermT:
+    def _term(self, factor: int, parts: Sequence[str | SizeExpr]) -> fb.SizeTermT:
         term = fb.SizeTermT()
         term.factor = factor
-        term.symbols = [self._indices[name] for name in names]
+        term.symbols = [self._indices[part] for part in parts if isinstance(part, str)]
+        term.sizes = [self._add(part) - 1 for part in parts if isinstance(part, SizeExpr)] or None
         return term
 
 

@@ -122,6 +122,7 @@ class _Reader:
         states = [self._state(i, s, tensors) for i, s in enumerate(root.states or [])]
         graph = Graph(inputs, outputs, nodes, _text(root.producer), sizes.symbols, states=states)
         graph.name = _text(root.name)
+        graph.guards = tuple(map(_text, root.guards or []))
         for node, entry in zip(nodes, root.nodes or [], strict=True):
             if entry.source:
                 graph.sources[node.name] = _text(entry.source)

@@ -107,6 +107,7 @@ def describe(graph: Graph, library: OpLibrary) -> dict[str, Any]:
         "outputs": [_tensor(t) for t in graph.outputs],
         "states": [_tensor(state.tensor) for state in graph.states],
         "symbols": [{"name": s.name, "min": s.min, "max": s.max} for s in graph.symbols],
+        "guards": list(graph.guards),
         "attachments": {name: len(data) for name, data in graph.attachments.items()},
         "nodes": len(graph.nodes),
         "ops": dict(sorted(ops.items(), key=lambda item: (-item[1], item[0]))),
@@ -141,6 +142,7 @@ def to_text(graph: Graph, library: OpLibrary, nodes: bool = False) -> str:
             between = f"  in {tensor['range']}" if "range" in tensor else ""
             lines.append(f"{key[:-1]:<11} {name}  {dtype}  {shape}{between}")
     lines += [f"size        {shown(str(symbol))}" for symbol in graph.symbols]
+    lines += [f"guard       {shown(guard)}" for guard in graph.guards]
     parameters = facts["parameters"]
     lines.append(
         f"parameters  {parameters['elements']:,} in {parameters['tensors']} tensors, "

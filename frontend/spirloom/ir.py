@@ -137,7 +137,8 @@ class Graph:
     in a file with several. `attachments` are named bytes that the runtime does not interpret, such
     as a tokenizer. The attachments of a file are on its first graph. `float32` are the nodes that
     the conversion to fp16 left in float32, with reasons. `bfloat16`: the model has bfloat16
-    weights, which are float32 here until the passes finish. Graph files contain neither.
+    weights, which are float32 here until the passes finish. Graph files contain neither. `guards`
+    are the conditions that narrowed the ranges of symbols, with the nodes that rely on them.
     """
 
     inputs: list[Tensor] = field(default_factory=list)
@@ -151,6 +152,7 @@ class Graph:
     attachments: dict[str, bytes] = field(default_factory=dict)
     float32: dict[str, str] = field(default_factory=dict)
     bfloat16: bool = False
+    guards: tuple[str, ...] = ()
 
     def given(self) -> list[Tensor]:
         """The values at the start of a run: inputs, then states."""

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
-from math import prod
 from typing import Self
 
 from spec_model.expr import semantics
 from spec_model.expr.types import EvalError
-from spec_model.symbolic import Size, Symbol, SymInt, size_of, strict
+from spec_model.symbolic import Symbol, SymInt, size_of, strict
 from spec_model.symbolic.bounds import range_of
-from spec_model.symbolic.expr import Quotient, at_maximum
+from spec_model.symbolic.expr import at_maximum
 from spirloom.errors import Unsupported
+from spirloom.size_expr import SizeExpr, SizeOp, Term, expression
 
 __all__ = [
     "SizeExpr",
+    "SizeOp",
     "SymInt",
     "Symbol",
     "Term",
@@ -31,32 +31,6 @@ __all__ = [
     "upper",
     "upper_shape",
 ]
-
-
-# A factor and the symbols that it is multiplied with. A symbol may repeat.
-Term = tuple[int, tuple[str, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class SizeExpr:
-    """The sum of the terms, divided and rounded down."""
-
-    terms: tuple[Term, ...]
-    divisor: int = 1
-
-    def value(self, sizes: Mapping[str, int]) -> int:
-        """The value at these sizes of the symbols."""
-        total = sum(factor * prod(sizes[name] for name in names) for factor, names in self.terms)
-        return total // self.divisor
-
-    def __str__(self) -> str:
-        text = " + ".join(map(_term_text, self.terms)) or "0"
-        return text if self.divisor == 1 else f"({text})/{self.divisor}"
-
-
-def _term_text(term: Term) -> str:
-    factor, names = term
-    return "*".join(names if factor == 1 and names else (str(factor), *names))
 
 
 class Varying(int):
@@ -126,33 +100,3 @@ def refuse_symbolic(size: int) -> int:
     if isinstance(size, SymInt):
         raise Unsupported(f"it requires a fixed size, not {size}")
     return size
-
-
-def expression(size: Size) -> SizeExpr | None:
-    """The form of an expression that graph files contain: a sum of products of symbols, divided.
-    None for other expressions.
-    """
-    parts = {atom for product in size.terms for atom in product if not isinstance(atom, Symbol)}
-    if not parts:
-        return SizeExpr(_terms(size))
-    if len(parts) > 1:
-        return None
-    (part,) = parts
-    if not isinstance(part, Quotient) or part.divisor is None or size.terms.get((part,)) != 1:
-        return None
-    if sum(part in product for product in size.terms) != 1:
-        return None
-    # x // d + y is (x + d y) // d.
-    whole = part.operands[0] + (size - Size.of(part)) * part.divisor
-    found = expression(whole)
-    if found is None or found.divisor != 1:
-        return None
-    return SizeExpr(found.terms, part.divisor)
-
-
-def _terms(size: Size) -> tuple[Term, ...]:
-    found: list[Term] = []
-    for product, factor in size.terms.items():
-        names = tuple(atom.name for atom in product if isinstance(atom, Symbol))
-        found.append((factor, names))
-    return tuple(found)

@@ -21,7 +21,7 @@ from math import prod
 
 from spec_model.expr.types import EvalError
 from spec_model.symbolic.bounds import sign, sizes_of
-from spec_model.symbolic.expr import Size, at_maximum
+from spec_model.symbolic.expr import Size, Symbol, at_maximum
 
 
 class Undecided(EvalError):
@@ -44,6 +44,21 @@ class Guard:
         relation = self.relation if self.outcome else _OPPOSITE[self.relation]
         return f"{self.difference} {relation} 0"
 
+    def narrowed(self) -> Symbol | None:
+        """The symbol with the sizes up to its maximum for which the comparison has this outcome.
+        None if there are several symbols, or too many or less than two such sizes.
+        """
+        if len(self.difference.symbols) != 1:
+            return None
+        (symbol,) = self.difference.symbols
+        low = symbol.max + 1
+        while low > symbol.min and symbol.max - low < _MAX_NARROWED:
+            value = self.difference.value({symbol.name: low - 1})
+            if compared(self.relation, value) is not self.outcome:
+                return Symbol(symbol.name, low, symbol.max) if low < symbol.max else None
+            low -= 1
+        return None
+
     def refutation(self) -> str | None:
         """Why the comparison may have another outcome: sizes at which it has, the ends of the
         ranges first, or that there are too many sizes to compare. None if all sizes have this one.
@@ -60,6 +75,7 @@ class Guard:
 
 
 _MAX_COMPARED = 1 << 12
+_MAX_NARROWED = 1 << 17
 _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 

@@ -368,7 +368,11 @@ void GraphMutator::DamageField(GraphFile& file) {
       if (!graph.sizes.empty()) {
         schema::SizeExprT& size = *graph.sizes[Below(graph.sizes.size())];
         size.divisor = SomeInt();
-        for (const auto& term : size.terms) term->factor = SomeInt();
+        size.op = static_cast<schema::SizeOp>(Below(4));
+        for (const auto& term : size.terms) {
+          term->factor = SomeInt();
+          if (OneIn(2)) term->sizes = {static_cast<uint32_t>(Below(graph.sizes.size() + 1))};
+        }
       }
       return;
     case 6:

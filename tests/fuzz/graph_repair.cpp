@@ -284,6 +284,7 @@ class Repairer {
         if (tensor.sizes[i] == 0) continue;
         const size_t size = tensor.sizes[i] - 1;
         if (size >= graph_.sizes.size() || graph_.sizes[size]->terms.size() != 1) continue;
+        if (!graph_.sizes[size]->terms[0]->sizes.empty()) continue;
         const auto& symbols = graph_.sizes[size]->terms[0]->symbols;
         if (symbols.size() != 1 || symbols[0] >= found.size()) continue;
         found[symbols[0]] = true;

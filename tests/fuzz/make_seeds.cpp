@@ -97,6 +97,30 @@ FileGraph Symbols() {
   return file;
 }
 
+// y = x[:min(n, 6), :max(n / 3, 1)] with x of shape [n, n].
+FileGraph BoundedSizes() {
+  FileGraph file;
+  file.symbols = {{"n", 1, 9}};
+  file.sizes = {{{{1, {0}}}, 1},
+                {{{1, {0}}, {6, {}}}, 1, SizeOp::kMin},
+                {{{1, {0}}}, 3},
+                {{{1, {}, {2}}, {1, {}}}, 1, SizeOp::kMax}};
+  const uint32_t x = file.AddTensor("x", {9, 9});
+  const uint32_t rows = file.AddTensor("rows", {6, 9}), y = file.AddTensor("y", {6, 3});
+  file.tensors[x].sizes = {1, 1};
+  file.tensors[rows].sizes = file.tensors[y].sizes = {UINT32_MAX, UINT32_MAX};
+  Arg first = IntArg(6), second = IntArg(3);
+  first.sizes = {2};
+  second.sizes = {4};
+  file.nodes.push_back(
+      {"aten.slice.Tensor", {TensorArg(x), IntArg(0), IntArg(0), first, IntArg(1)}, {rows}, "r"});
+  file.nodes.push_back(
+      {"aten.slice.Tensor", {TensorArg(rows), IntArg(1), IntArg(0), second, IntArg(1)}, {y}, "c"});
+  file.inputs = {x};
+  file.outputs = {y};
+  return file;
+}
+
 // A sliding window over the last inputs, a state that copies another state, and a state with an
 // initial value.
 FileGraph States() {
@@ -142,6 +166,7 @@ std::map<std::string, FileGraph> Graphs() {
           {"odd_shapes", OddShapes()},
           {"other_version", OtherVersion()},
           {"symbols", Symbols()},
+          {"bounded_sizes", BoundedSizes()},
           {"states", States()},
           {"methods", Methods()}};
 }

@@ -47,10 +47,11 @@ Offset<schema::Symbol> WriteSymbol(FlatBufferBuilder& builder, const Symbol& sym
 Offset<schema::SizeExpr> WriteSize(FlatBufferBuilder& builder, const SizeExpr& size) {
   std::vector<Offset<schema::SizeTerm>> terms;
   for (const SizeTerm& term : size.terms) {
-    terms.push_back(
-        schema::CreateSizeTerm(builder, term.factor, builder.CreateVector(term.symbols)));
+    terms.push_back(schema::CreateSizeTerm(builder, term.factor, builder.CreateVector(term.symbols),
+                                           builder.CreateVector(term.sizes)));
   }
-  return schema::CreateSizeExpr(builder, builder.CreateVector(terms), size.divisor);
+  return schema::CreateSizeExpr(builder, builder.CreateVector(terms), size.divisor,
+                                static_cast<schema::SizeOp>(size.op));
 }
 
 Arg Make(ArgKind kind) {

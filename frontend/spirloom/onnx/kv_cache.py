@@ -149,6 +149,7 @@ class _Preallocation:
         new.inputs = [t for t in graph.inputs if t not in removed]
         new.outputs = [t for t in graph.outputs if t not in removed]
         new.states, new.producer = list(graph.states), graph.producer
+        new.guards = graph.guards
         new.symbols = tuple(s for s in graph.symbols if s.name not in {c.symbol for c in caches})
         increments: dict[str, int] = {}
         for cache in caches:
@@ -187,18 +188,18 @@ class _Preallocation:
         assert isinstance(new, Tensor)
         varying = [dim for dim, size in enumerate(past.shape) if isinstance(size, Varying)]
         size = past.shape[varying[0]] if varying else 0
-        terms = size.expr.terms if isinstance(size, Varying) and size.expr else ()
+        symbol = str(size)
         rank = len(past.shape)
         if varying != [_LENGTH] or rank != 4 or self._library.arg(node, "dim") not in (_LENGTH, -2):
             self._refuse(before, "it is not concatenated along the third of four dimensions")
-        if len(terms) != 1 or terms[0][0] != 1 or len(terms[0][1]) != 1:
+        if symbol not in {symbol.name for symbol in self._graph.symbols}:
             self._refuse(before, f"its length, {size}, is not a named dimension")
         if any(isinstance(size, Varying) for size in new.shape):
             self._refuse(before, "the number of positions per run varies. Fix it with --dim NAME=N")
         for reader in self._uses.get(past, []):
             if reader is not node:
                 self._refuse(before, f"'{reader.name}' ({reader.op}) also reads it")
-        return _Cache(past, node, new, terms[0][1][0])
+        return _Cache(past, node, new, symbol)
 
     def _trace(self, tensor: Tensor, cache: _Cache) -> None:
         """Checks that only attention reads the tensor, directly or through views."""
@@ -299,5 +300,4 @@ def _names(value: object) -> Iterator[str]:
         for item in value:
             yield from _names(item)
     elif isinstance(value, Varying) and value.expr is not None:
-        for _, names in value.expr.terms:
-            yield from names
+        yield from value.expr.symbols()

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 
 from spec_model.expr.types import EvalError
-from spec_model.symbolic import Guards, SizeError, general, sym
+from spec_model.symbolic import Guard, Guards, SizeError, general, sym
 from spec_model.symbolic.expr import at_maximum
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Graph
@@ -26,6 +26,16 @@ class NotSymbolic(ImportFailure):
     """The graph is not the same at all sizes, or has a size without a formula."""
 
 
+class Refuted(NotSymbolic):
+    """The model has another structure at some sizes, for which the guard does not hold."""
+
+    def __init__(self, guard: Guard, reason: str) -> None:
+        super().__init__(
+            f"The model cannot vary in size: {guard.source} relies on {guard}, which {reason}."
+        )
+        self.guard = guard
+
+
 def open_graph(
     plain: Make,
     optimize: Callable[[Graph], Graph],
@@ -37,15 +47,46 @@ def open_graph(
     symbolic, `optimize` applies the passes, in place. The graph is compared with that of the sizes
     `compared_at`, by default the minima.
 
+    If the model has another structure at small sizes, a guard is kept: the range of its symbol is
+    narrowed, and `guards` of the graph contains its text.
+
     Raises ImportFailure, which names the node, for a node that cannot vary.
     """
+    refuted: Refuted | None = None
     smallest = {symbol.name: symbol.min for symbol in symbols}
     try:
         return _imported_once(plain, optimize, symbols, library, compared_at or smallest)
     except (ImportFailure, EvalError, SizeError, OpError) as error:
         log.info("Importing at several sizes: %s", error)
+        refuted = error if isinstance(error, Refuted) else None
     checked = plain if compared_at is None else None
-    return generalize(lambda sizes: optimize(plain(sizes)), symbols, library, checked)
+    try:
+        return generalize(lambda sizes: optimize(plain(sizes)), symbols, library, checked)
+    except ImportFailure:
+        if refuted is None:
+            raise
+    return _with_guard(refuted, plain, optimize, symbols, library, compared_at)
+
+
+def _with_guard(
+    refuted: Refuted,
+    plain: Make,
+    optimize: Callable[[Graph], Graph],
+    symbols: Sequence[Symbol],
+    library: OpLibrary,
+    compared_at: Mapping[str, int] | None,
+) -> Graph:
+    """The graph of the sizes for which a guard holds. Raises the error if there are none."""
+    narrowed = refuted.guard.narrowed()
+    if narrowed is None or (compared_at and compared_at[narrowed.name] < narrowed.min):
+        raise refuted
+    text = f"{refuted.guard.source} relies on {refuted.guard}"
+    log.warning("--dim %s is narrowed to %d..%d: %s.",
+                narrowed.name, narrowed.min, narrowed.max, text)  # fmt: skip
+    left = [narrowed if symbol.name == narrowed.name else symbol for symbol in symbols]
+    graph = open_graph(plain, optimize, left, library, compared_at)
+    graph.guards = (text, *graph.guards)
+    return graph
 
 
 def _imported_once(
@@ -81,9 +122,7 @@ def _refuse(guards: Guards) -> None:
     for guard in guards.assumed:
         reason = guard.refutation()
         if reason is not None:
-            raise NotSymbolic(
-                f"The model cannot vary in size: {guard.source} relies on {guard}, which {reason}."
-            )
+            raise Refuted(guard, reason)
     guards.assumed.clear()
 
 

@@ -6,10 +6,11 @@ from typing import Any
 
 from spec_model.flatbuffer import MalformedBuffer
 from spec_model.graph_file import INFERRED
-from spirloom.sizes import SizeExpr, Symbol, Term, Varying
+from spirloom.size_expr import MAX_DEPTH, MAX_FACTORS
+from spirloom.sizes import SizeExpr, SizeOp, Symbol, Term, Varying
 
 MAX_SIZE = (1 << 31) - 1
-MAX_FACTORS = 4
+MAX_NESTED = 1 << 12  # terms of an expression with those of nested ones
 
 
 class SizeReader:
@@ -20,7 +21,11 @@ class SizeReader:
         self._greatest = {symbol.name: symbol.max for symbol in self.symbols}
         if len(self._greatest) != len(self.symbols):
             raise MalformedBuffer("two of its symbols have one name")
-        self._exprs = [self._expr(i, entry) for i, entry in enumerate(root.sizes or [])]
+        self._exprs: list[SizeExpr] = []
+        self._counts: list[int] = []  # of terms, with those of nested expressions
+        self._depths: list[int] = []
+        for index, entry in enumerate(root.sizes or []):
+            self._exprs.append(self._expr(index, entry))
 
     def varying(
         self, ints: tuple[int, ...], sizes: Any, what: str, may_be_inferred: bool = False
@@ -48,16 +53,28 @@ class SizeReader:
 
     def _expr(self, index: int, entry: Any) -> SizeExpr:
         terms: list[Term] = []
+        count, depth = 1, 1
         for term in entry.terms or []:
             indices = [] if term.symbols is None else [int(position) for position in term.symbols]
             if len(indices) > MAX_FACTORS or max(indices, default=0) >= max(len(self.symbols), 1):
                 raise MalformedBuffer(f"size {index} multiplies the symbols {indices}")
-            terms.append(
-                (int(term.factor), tuple(self.symbols[position].name for position in indices))
-            )
+            nested = [] if term.sizes is None else [int(position) for position in term.sizes]
+            if len(nested) > MAX_FACTORS or max(nested, default=-1) >= index:
+                raise MalformedBuffer(f"size {index} multiplies the sizes {nested}")
+            parts = [self.symbols[position].name for position in indices]
+            earlier = [self._exprs[position] for position in nested]
+            count += 1 + sum(self._counts[position] for position in nested)
+            depth = max([depth, *(1 + self._depths[position] for position in nested)])
+            terms.append((int(term.factor), (*parts, *earlier)))
+        if count > MAX_NESTED or depth > MAX_DEPTH:
+            raise MalformedBuffer(f"size {index} has {count} terms, nested {depth} deep")
+        self._counts.append(count)
+        self._depths.append(depth)
+        if not 0 <= entry.op < len(SizeOp) or (entry.op and not terms):
+            raise MalformedBuffer(f"size {index} has the operation {entry.op}, {len(terms)} terms")
         if entry.divisor < 1:
             raise MalformedBuffer(f"size {index} is divided by {entry.divisor}")
-        return SizeExpr(tuple(terms), int(entry.divisor))
+        return SizeExpr(tuple(terms), int(entry.divisor), SizeOp(entry.op))
 
 
 def _symbol(index: int, entry: Any) -> Symbol:

@@ -23,11 +23,15 @@ struct Symbol {
   int64_t max = 0;
 };
 
-// `factor` times the product of the symbols, which may repeat.
+// `factor` times the product of the symbols and of the values of size expressions, which may
+// repeat.
 struct SizeTerm {
   int64_t factor = 1;
   std::vector<uint32_t> symbols;
+  std::vector<uint32_t> sizes = {};  // indices of earlier expressions
 };
+
+enum class SizeOp : uint8_t { kSum, kMin, kMax };
 
 // factor * symbol + offset, with factor >= 1: a size that determines the symbol.
 struct LinearSize {
@@ -36,20 +40,26 @@ struct LinearSize {
   int64_t offset = 0;
 };
 
-// The sum of the terms, divided by `divisor` >= 1 and rounded down.
+// The sum, minimum or maximum of the terms, divided by `divisor` >= 1 and rounded down.
 struct SizeExpr {
-  std::vector<SizeTerm> terms;
+  std::vector<SizeTerm> terms;  // at least one, unless it is a sum
   int64_t divisor = 1;
+  SizeOp op = SizeOp::kSum;
 
-  // Returns the expression if it has one term with a symbol, no other symbols and no divisor.
+  // Returns the expression if it is a sum with one term with a symbol, no other symbols or sizes
+  // and no divisor.
   std::optional<LinearSize> AsLinear() const;
 };
 
-// Evaluates the expression for values[i] of symbol i. Fails with kInvalidFile on overflow.
-Result<int64_t> Evaluate(const SizeExpr& size, std::span<const int64_t> values);
+// Returns the value of each expression for values[i] of symbol i. Fails with kInvalidFile on
+// overflow.
+Result<std::vector<int64_t>> Evaluate(std::span<const SizeExpr> sizes,
+                                      std::span<const int64_t> values);
 
-// Returns e.g. "batch", "12*batch*seq", "(height + 1)/2".
-std::string ToString(const SizeExpr& size, std::span<const Symbol> symbols);
+// Returns the text of sizes[index], e.g. "batch", "12*batch*seq", "(height + 1)/2", "min(seq, 8)".
+// Long texts are cut.
+std::string ToString(std::span<const SizeExpr> sizes, uint32_t index,
+                     std::span<const Symbol> symbols);
 
 // Returns the maximum of each symbol.
 std::vector<int64_t> MaxValues(std::span<const Symbol> symbols);

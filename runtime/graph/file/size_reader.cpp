@@ -1,5 +1,6 @@
 #include "runtime/graph/file/size_reader.h"
 
+#include <algorithm>
 #include <limits>
 #include <set>
 #include <string>
@@ -11,6 +12,7 @@ namespace {
 constexpr size_t kMaxSymbols = 64;
 constexpr size_t kMaxTerms = 16;
 constexpr size_t kMaxFactors = 4;
+constexpr size_t kMaxDepth = 8;
 constexpr uint32_t kInferredEntry = UINT32_MAX;
 constexpr int64_t kMaxSize = std::numeric_limits<int32_t>::max();
 
@@ -31,34 +33,68 @@ Status ReadSymbol(const schema::Symbol& source, ReadBudget& budget, Symbol& symb
                       symbol.max, "; expected 0 <= min <= max <= ", kMaxSize, "."});
 }
 
-Status ReadTerm(const schema::SizeTerm& source, size_t symbols, SizeTerm& term) {
+// Reads the expressions of a graph in order.
+class SizeExprReader {
+ public:
+  SizeExprReader(size_t symbols, ReadBudget& budget) : symbols_(symbols), budget_(&budget) {}
+
+  Status Read(const schema::SizeExpr& source, SizeExpr& size);
+
+ private:
+  Status ReadTerm(const schema::SizeTerm& source, SizeTerm& term);
+
+  size_t symbols_;
+  ReadBudget* budget_;
+  std::vector<size_t> depths_;  // of the expressions read
+};
+
+Status SizeExprReader::ReadTerm(const schema::SizeTerm& source, SizeTerm& term) {
   term.factor = source.factor();
   SPIRLOOM_TRY(CheckCount("symbols of a term", CountOf(source.symbols()), kMaxFactors));
   for (size_t i = 0; i < CountOf(source.symbols()); ++i) {
     const uint32_t symbol = ElementAt(*source.symbols(), i);
-    if (symbol >= symbols) {
-      return InvalidFile({"Symbol index (", symbol, ") is out of range of ", symbols, " symbols."});
+    if (symbol >= symbols_) {
+      return InvalidFile(
+          {"Symbol index (", symbol, ") is out of range of ", symbols_, " symbols."});
     }
     term.symbols.push_back(symbol);
+  }
+  SPIRLOOM_TRY(CheckCount("sizes of a term", CountOf(source.sizes()), kMaxFactors));
+  for (size_t i = 0; i < CountOf(source.sizes()); ++i) {
+    const uint32_t size = ElementAt(*source.sizes(), i);
+    if (size >= depths_.size()) {
+      return InvalidFile({"Size index (", size, ") is not less than ", depths_.size(),
+                          ", the index of the expression."});
+    }
+    term.sizes.push_back(size);
   }
   return Status();
 }
 
-Status ReadSize(const schema::SizeExpr& source, size_t symbols, ReadBudget& budget,
-                SizeExpr& size) {
+Status SizeExprReader::Read(const schema::SizeExpr& source, SizeExpr& size) {
   const size_t count = CountOf(source.terms());
   SPIRLOOM_TRY(CheckCount("terms", count, kMaxTerms));
-  SPIRLOOM_TRY(budget.Spend(count, sizeof(SizeTerm)));
+  SPIRLOOM_TRY(budget_->Spend(count, sizeof(SizeTerm)));
   size.divisor = source.divisor();
   if (size.divisor < 1) {
     return InvalidFile({"Divisor (", size.divisor, ") is less than 1."});
   }
+  if (source.op() > schema::SizeOp::Max) {
+    return InvalidFile({"Operation ", static_cast<int>(source.op()), " of a size is unknown."});
+  }
+  size.op = static_cast<SizeOp>(source.op());
+  if (size.op != SizeOp::kSum && count == 0) {
+    return InvalidFile({"A minimum or maximum has no terms."});
+  }
   size.terms.resize(count);
+  size_t depth = 1;
   for (size_t i = 0; i < count; ++i) {
     const auto* term = source.terms()->Get(static_cast<flatbuffers::uoffset_t>(i));
-    SPIRLOOM_TRY(ReadTerm(*term, symbols, size.terms[i]));
+    SPIRLOOM_TRY(ReadTerm(*term, size.terms[i]));
+    for (uint32_t earlier : size.terms[i].sizes) depth = std::max(depth, depths_[earlier] + 1);
   }
-  return Status();
+  depths_.push_back(depth);
+  return CheckCount("nested sizes", depth, kMaxDepth);
 }
 
 }  // namespace
@@ -76,22 +112,17 @@ Status ReadSymbols(const schema::Graph& source, ReadBudget& budget, Graph& graph
   const size_t count = CountOf(source.sizes());
   SPIRLOOM_TRY(budget.Spend(count, sizeof(SizeExpr)));
   graph.sizes.resize(count);
+  SizeExprReader reader(graph.symbols.size(), budget);
   for (size_t i = 0; i < count; ++i) {
     const auto* size = source.sizes()->Get(static_cast<flatbuffers::uoffset_t>(i));
-    SPIRLOOM_TRY_WHILE(ReadSize(*size, graph.symbols.size(), budget, graph.sizes[i]),
-                       {"reading size ", i});
+    SPIRLOOM_TRY_WHILE(reader.Read(*size, graph.sizes[i]), {"reading size ", i});
   }
   return Status();
 }
 
 Result<SizeReader> SizeReader::Create(const Graph& graph, ReadBudget& budget) {
   const std::vector<int64_t> max = MaxValues(graph.symbols);
-  std::vector<int64_t> values;
-  for (size_t i = 0; i < graph.sizes.size(); ++i) {
-    Result<int64_t> value = Evaluate(graph.sizes[i], max);
-    if (!value.ok()) return std::move(value).status().While(Concat({"reading size ", i}));
-    values.push_back(*value);
-  }
+  SPIRLOOM_TRY_ASSIGN(std::vector<int64_t> values, Evaluate(graph.sizes, max));
   return SizeReader(std::move(values), budget);
 }
 

@@ -75,43 +75,40 @@ Status BindSymbols(const Graph& graph, const Tensor& input, const Shape& shape,
     const std::optional<LinearSize> linear = graph.sizes[size].AsLinear();
     if (!linear) continue;
     const SymbolDim dim{*linear, DescribeDim(input, i, shape[i]),
-                        ToString(graph.sizes[size], graph.symbols)};
+                        ToString(graph.sizes, size, graph.symbols)};
     SPIRLOOM_TRY(SetSymbol(graph.symbols[linear->symbol], dim, shape[i], allow_exceeding_max,
                            values[linear->symbol]));
   }
   return Status();
 }
 
-Result<int64_t> SizeOf(const Graph& graph, uint32_t size, int64_t fixed,
-                       std::span<const int64_t> values) {
-  return size == kFixedSize ? fixed : Evaluate(graph.sizes[size], values);
+int64_t SizeOf(uint32_t size, int64_t fixed, std::span<const int64_t> sizes) {
+  return size == kFixedSize ? fixed : sizes[size];
 }
 
+// `sizes` are the values of the size expressions.
 Status CheckDims(const Graph& graph, const Tensor& input, const Shape& shape,
-                 std::span<const int64_t> values) {
+                 std::span<const int64_t> sizes) {
   for (size_t i = 0; i < shape.size(); ++i) {
     const uint32_t size = SizeAt(input.sizes, i);
-    SPIRLOOM_TRY_ASSIGN(const int64_t expected, SizeOf(graph, size, input.shape[i], values));
+    const int64_t expected = SizeOf(size, input.shape[i], sizes);
     if (shape[i] == expected) continue;
     const bool fixed = size == kFixedSize;
     return InvalidArgument({DescribeDim(input, i, shape[i]), " differs from the model's (",
                             expected, fixed ? "" : ", ",
-                            fixed ? "" : ToString(graph.sizes[size], graph.symbols), ")."});
+                            fixed ? "" : ToString(graph.sizes, size, graph.symbols), ")."});
   }
   return Status();
 }
 
-// Replaces symbolic values.
-Status SetValues(const Graph& graph, std::span<const int64_t> values,
-                 const std::vector<uint32_t>& sizes, std::vector<int64_t>& target) {
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    SPIRLOOM_TRY_ASSIGN(target[i], SizeOf(graph, sizes[i], target[i], values));
-  }
-  return Status();
+// Replaces symbolic values by those of the size expressions, `values`.
+void SetValues(std::span<const int64_t> values, const std::vector<uint32_t>& sizes,
+               std::vector<int64_t>& target) {
+  for (size_t i = 0; i < sizes.size(); ++i) target[i] = SizeOf(sizes[i], target[i], values);
 }
 
-Status SetInput(const Graph& graph, std::span<const int64_t> values, Tensor& input) {
-  SPIRLOOM_TRY(SetValues(graph, values, input.sizes, input.shape));
+Status SetInput(std::span<const int64_t> sizes, Tensor& input) {
+  SetValues(sizes, input.sizes, input.shape);
   ops::TensorDesc desc;
   desc.dtype = input.dtype;
   desc.shape = ops::Ints(std::span<const int64_t>(input.shape));
@@ -134,24 +131,22 @@ Result<std::vector<int64_t>> SolveSymbols(const Graph& graph, std::span<const Sh
   }
   std::vector<int64_t> values;
   for (const std::optional<int64_t>& value : found) values.push_back(value.value_or(0));
+  SPIRLOOM_TRY_ASSIGN(const std::vector<int64_t> sizes, Evaluate(graph.sizes, values));
   for (size_t i = 0; i < shapes.size(); ++i) {
-    SPIRLOOM_TRY(CheckDims(graph, graph.tensors[graph.inputs[i]], shapes[i], values));
+    SPIRLOOM_TRY(CheckDims(graph, graph.tensors[graph.inputs[i]], shapes[i], sizes));
   }
   return values;
 }
 
 Result<Graph> Specialize(const Graph& graph, std::span<const int64_t> values) {
   Graph specialized = graph;
+  SPIRLOOM_TRY_ASSIGN(const std::vector<int64_t> sizes, Evaluate(graph.sizes, values));
   for (uint32_t input : specialized.inputs) {
-    SPIRLOOM_TRY_WHILE(SetInput(graph, values, specialized.tensors[input]),
+    SPIRLOOM_TRY_WHILE(SetInput(sizes, specialized.tensors[input]),
                        {"setting the shape of input ", Quote(specialized.tensors[input].name)});
   }
-  for (size_t i = 0; i < specialized.nodes.size(); ++i) {
-    Node& node = specialized.nodes[i];
-    for (Arg& arg : node.args) {
-      SPIRLOOM_TRY_WHILE(SetValues(graph, values, arg.sizes, arg.ints),
-                         {"setting the arguments of ", DescribeNode(node, i)});
-    }
+  for (Node& node : specialized.nodes) {
+    for (Arg& arg : node.args) SetValues(sizes, arg.sizes, arg.ints);
     for (uint32_t output : node.outputs) specialized.tensors[output].inferred = true;
   }
   return specialized;
@@ -164,7 +159,7 @@ std::vector<std::string> DescribeDims(const Graph& graph, const Tensor& tensor) 
     if (size == kFixedSize) {
       dims.push_back(std::to_string(tensor.shape[i]));
     } else {
-      dims.push_back(size == kInferredSize ? "?" : ToString(graph.sizes[size], graph.symbols));
+      dims.push_back(size == kInferredSize ? "?" : ToString(graph.sizes, size, graph.symbols));
     }
   }
   return dims;

@@ -112,6 +112,52 @@ TEST(Sizes, ThatAreLinearDetermineTheirSymbol) {
             "dimension.");
 }
 
+// As ViewGraph(), with z of [(min(seq, 6) * max(seq / 3, 1) + 2 * batch) / 2].
+FileGraph BoundedGraph() {
+  FileGraph file = ViewGraph();
+  file.sizes.push_back({{{1, {1}}, {6, {}}}, 1, SizeOp::kMin});      // 4
+  file.sizes.push_back({{{1, {1}}}, 3});                             // 5
+  file.sizes.push_back({{{1, {}, {5}}, {1, {}}}, 1, SizeOp::kMax});  // 6
+  file.sizes.push_back({{{1, {}, {4, 6}}, {2, {0}}}, 2});            // 7
+  file.tensors[1].shape = {13};
+  file.tensors[1].sizes = {8};
+  return file;
+}
+
+TEST(Sizes, OfMinimaAndMaximaAreNested) {
+  const Graph graph = Parsed(BoundedGraph());
+  EXPECT_THAT(DescribeDims(graph, graph.tensors[1]),
+              ElementsAre("(min(seq, 6)*max(((seq)/3), 1) + 2*batch)/2"));
+  const auto solved = [&](int64_t seq, int64_t z) {
+    return SolveSymbols(graph, std::vector<Shape>{{3, seq, 3}, {z}});
+  };
+  EXPECT_TRUE(solved(10, 12).ok());  // (6 * 3 + 6) / 2
+  EXPECT_TRUE(solved(7, 9).ok());    // (6 * 2 + 6) / 2
+  EXPECT_TRUE(solved(2, 4).ok());    // (2 * 1 + 6) / 2
+  EXPECT_EQ(solved(2, 5).status().message(),
+            "Dimension 0 (5) of input 'z' differs from the model's (4, "
+            "(min(seq, 6)*max(((seq)/3), 1) + 2*batch)/2).");
+}
+
+TEST(Sizes, OfInvalidExpressionsAreErrors) {
+  FileGraph file = BoundedGraph();
+  file.sizes[6].terms[0].sizes = {6};
+  EXPECT_THAT(ErrorOf(file),
+              HasSubstr("Size index (6) is not less than 6, the index of the expression."));
+  file = BoundedGraph();
+  file.sizes[4].terms.clear();
+  EXPECT_THAT(ErrorOf(file), HasSubstr("A minimum or maximum has no terms."));
+  file = BoundedGraph();
+  file.sizes[4].op = static_cast<SizeOp>(3);
+  EXPECT_THAT(ErrorOf(file), HasSubstr("Operation 3 of a size is unknown."));
+  file = BoundedGraph();
+  file.sizes[7].terms[0].sizes = {4, 4, 4, 4, 4};
+  EXPECT_THAT(ErrorOf(file), HasSubstr("Number of sizes of a term (5) exceeds 4."));
+  file = BoundedGraph();
+  for (uint32_t i = 8; i < 14; ++i) file.sizes.push_back({{{1, {}, {i - 1}}}, 1});
+  EXPECT_THAT(ErrorOf(file), HasSubstr("Number of nested sizes (9) exceeds 8."));
+}
+
 TEST(Sizes, OfInvalidFilesAreErrors) {
   FileGraph file = ViewGraph();
   file.symbols[1].name = "batch";

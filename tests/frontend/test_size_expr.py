@@ -1,0 +1,92 @@
+"""Size expressions of graph files: their values, text, limits, and reading them."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from spirloom import graph_file, graph_reader
+from spirloom.ir import DType, Graph, Tensor
+from spirloom.ops import OpLibrary
+from spirloom.size_expr import MAX_DEPTH, SizeExpr, expression
+from spirloom.sizes import Varying
+from spirloom.varying.size_reader import SizeReader
+
+from spec_model.flatbuffer import MalformedBuffer
+from spec_model.symbolic import Symbol, at_sizes, maximum, minimum, size_of, sym
+from spec_model.symbolic.expr import at_maximum
+
+N, M = Symbol("n", 1, 20), Symbol("m", 2, 9)
+
+
+def formula(choose: random.Random, depth: int) -> int:
+    """A random integer of n and m."""
+    if depth == 0 or choose.random() < 0.2:
+        return choose.choice((sym(N), sym(M), choose.randint(0, 9)))
+    a, b = formula(choose, depth - 1), formula(choose, depth - 1)
+    divisor = choose.randint(2, 7)
+    return choose.choice(
+        (a + b, a - b, a * b, a // divisor, a % divisor, minimum(a, b), maximum(a, b))
+    )
+
+
+def test_random_expressions() -> None:
+    choose = random.Random(7)
+    found = 0
+    for _ in range(400):
+        value = formula(choose, 4)
+        expr = expression(size_of(value))
+        if expr is None:
+            continue
+        found += 1
+        for n in (1, 2, 3, 7, 10, 19, 20):
+            for m in (2, 5, 9):
+                sizes = {"n": n, "m": m}
+                assert expr.value(sizes) == at_sizes(value, sizes), (str(value), str(expr), sizes)
+    assert found > 350
+
+
+def test_text() -> None:
+    n, m = sym(N), sym(M)
+    texts = {
+        minimum(n, 8): "min(8, n)",
+        maximum(n // 3, 1) * 2: "2*max(((n)/3), 1)",
+        (minimum(n, m) + 1) // 2: "(min(m, n) + 1)/2",
+        n % 4: "n + -4*((n)/4)",
+        (n + 1) // 2: "(n + 1)/2",
+    }
+    assert [str(expression(size_of(value))) for value in texts] == list(texts.values())
+
+
+def test_expressions_without_form() -> None:
+    n, m = sym(N), sym(M)
+    assert expression(size_of(n // m)) is None
+    deep = n
+    for step in range(MAX_DEPTH + 2):
+        deep = minimum(deep * n, 1000 + step)
+    assert expression(size_of(deep)) is None
+
+
+def test_files_contain_nested_expressions(library: OpLibrary, tmp_path: Path) -> None:
+    rows = maximum(minimum(sym(N), 6) - 2, sym(N) // 4 + 1)
+    found = expression(size_of(rows))
+    shape = (Varying(20, SizeExpr(((1, ("n",)),))), Varying(at_maximum(size_of(rows)), found))
+    x = Tensor("x", DType.F32, shape)
+    path = tmp_path / "g.slg"
+    graph_file.save(Graph([x], [], [], symbols=(N,)), path)
+    (read,) = graph_reader.load(path).inputs
+    assert list(map(str, read.shape)) == list(map(str, shape))
+    assert isinstance(read.shape[1], Varying) and read.shape[1].expr == found
+
+
+def test_deeply_nested_files_are_errors() -> None:
+    term = SimpleNamespace(factor=1, symbols=[0], sizes=None)
+    sizes = [SimpleNamespace(terms=[term], divisor=1, op=0)]
+    for index in range(MAX_DEPTH):
+        nested = SimpleNamespace(factor=1, symbols=None, sizes=[index] * 4)
+        sizes.append(SimpleNamespace(terms=[nested], divisor=1, op=0))
+    symbols = [SimpleNamespace(name=b"n", min=1, max=2)]
+    with pytest.raises(MalformedBuffer, match=r"size 6 has \d+ terms, nested 7 deep"):
+        SizeReader(SimpleNamespace(symbols=symbols, sizes=sizes))
