@@ -122,9 +122,23 @@ def device_graph(
     library: OpLibrary,
     options: Options,
     sizes: Mapping[str, int],
-    sizes_vary: bool = False,
 ) -> Graph:
-    """The optimized graph of a segment. `sizes_vary`: for `generalize`. Raises ImportFailure."""
+    """The optimized graph of a segment. Raises ImportFailure."""
+    graph = plain_graph(program, found, segment, library, options, sizes)
+    optimize_segment(graph, library, options)
+    return graph
+
+
+def plain_graph(
+    program: Program,
+    found: Survey,
+    segment: Segment,
+    library: OpLibrary,
+    options: Options,
+    sizes: Mapping[str, int],
+) -> Graph:
+    """The graph of a segment before any pass, at sizes that may be symbolic. Raises
+    ImportFailure."""
     part = _segment_program(program, found, segment)
     bounds = {name: _bounds(name, found, options) for name in segment.inputs}
     chosen = Options(
@@ -136,7 +150,13 @@ def device_graph(
         assume_int32=options.assume_int32,
         constants_limit=options.constants_limit,
     )
-    graph = import_program(part, library, chosen, sizes)
+    return import_program(part, library, chosen, sizes)
+
+
+def optimize_segment(
+    graph: Graph, library: OpLibrary, options: Options, sizes_vary: bool = False
+) -> None:
+    """Applies the passes to the graph of a segment, in place."""
     optimize(
         graph,
         library,
@@ -145,7 +165,6 @@ def device_graph(
         sizes_vary=sizes_vary,
         keep_float32=options.keep_float32,
     )
-    return graph
 
 
 def _bounds(name: str, found: Survey, options: Options) -> Interval | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from spec_model.symbolic import size_of
 from spirloom import graph_file
 from spirloom.errors import NodesUnsupported, SpirloomError
 from spirloom.ir import Graph
@@ -22,10 +23,16 @@ from spirloom.sizes import Symbol
 from spirloom.torch.execution_plan import DeviceStep, HostStep, Step, Values
 from spirloom.torch.fx_program import TracedGraph, layout_of, outputs_viewing_inputs
 from spirloom.torch.options import Options
-from spirloom.torch.partition import device_graph, host_module, plan_segments
+from spirloom.torch.partition import (
+    device_graph,
+    host_module,
+    optimize_segment,
+    plain_graph,
+    plan_segments,
+)
 from spirloom.torch.program import ArgValue, Range, Ref
 from spirloom.torch.support_survey import Limits, Survey, survey
-from spirloom.varying.generalize import generalize
+from spirloom.varying.open_graph import open_graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +111,7 @@ class _Builder:
         device = settings.device().device
         limits = Limits(device.max_storage_buffer_range, device.name)
         self.found = survey(self._program, settings.library, settings.options, sizes, limits)
-        self._surveys = {tuple(sizes.values()): self.found}
+        self._surveys = {tuple(map(size_of, sizes.values())): self.found}
 
     def model(self, segment: Segment) -> Model:
         """Loads a segment on the device. Raises SpirloomError and DynamicSizesUnsupported."""
@@ -120,33 +127,33 @@ class _Builder:
             raise
 
     def _graph(self, segment: Segment) -> Graph:
+        program, settings = self._program, self._settings
+        library, options = settings.library, settings.options
         if not self._symbols:
-            return self._sized_graph(segment, self._sizes)
+            return device_graph(program, self.found, segment, library, options, self._sizes)
         dynamic_sizes = self._program.symbols_of(segment.inputs)
         if dynamic_sizes != {symbol.name for symbol in self._symbols}:
             raise DynamicSizesUnsupported("a segment's inputs do not have all dynamic sizes")
 
-        def make(chosen: Mapping[str, int]) -> Graph:
-            return self._sized_graph(segment, {**self._sizes, **chosen})
+        def plain(chosen: Mapping[str, int]) -> Graph:
+            sizes = {**self._sizes, **chosen}
+            return plain_graph(program, self._survey(sizes), segment, library, options, sizes)
 
-        settings = self._settings
-        graph = generalize(make, self._symbols, settings.library)
-        return optimize_sizes(graph, settings.library, settings.options.skip)
+        def optimized(graph: Graph) -> Graph:
+            optimize_segment(graph, library, options, sizes_vary=True)
+            return graph
 
-    def _sized_graph(self, segment: Segment, sizes: Mapping[str, int]) -> Graph:
-        settings, key = self._settings, tuple(sizes.values())
+        graph = open_graph(plain, optimized, self._symbols, library)
+        if graph.guards:
+            raise DynamicSizesUnsupported(graph.guards[0])
+        return optimize_sizes(graph, library, options.skip)
+
+    def _survey(self, sizes: Mapping[str, int]) -> Survey:
+        settings, key = self._settings, tuple(map(size_of, sizes.values()))
         if key not in self._surveys:
             found = survey(self._program, settings.library, settings.options, sizes)
             self._surveys[key] = found
-        return device_graph(
-            self._program,
-            self._surveys[key],
-            segment,
-            settings.library,
-            settings.options,
-            sizes,
-            sizes_vary=bool(self._symbols),
-        )
+        return self._surveys[key]
 
 
 class Execution:

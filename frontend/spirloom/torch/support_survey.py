@@ -17,6 +17,7 @@ from spirloom.interval import Interval
 from spirloom.ir import Graph, Node, Tensor, is_possible
 from spirloom.ops import OpLibrary
 from spirloom.partition import work_of
+from spirloom.sizes import is_symbolic
 from spirloom.terminal import in_bytes
 from spirloom.torch.importer import Importer
 from spirloom.torch.narrowing import input_facts
@@ -39,8 +40,9 @@ from spirloom.torch.values import Item, device_type, numpy_type
 class Survey:
     """Facts about calls, by index, and about values, by name.
 
-    `reasons`: why the device does not support a call, or "". `work`: FLOPs and bytes. `known`:
-    constant values. `bounds`: of integer tensors. `graph`: all calls that can be imported.
+    `reasons`: why the device does not support a call, or "". `work`: FLOPs and bytes, 0 at
+    symbolic sizes. `known`: constant values. `bounds`: of integer tensors. `graph`: all calls that
+    can be imported.
     """
 
     reasons: tuple[str, ...]
@@ -86,6 +88,7 @@ class _Surveyor(Importer):
         self._missing_reasons: dict[str, str] = {}  # of values that the device does not have
         self._reasons: list[str] = []
         self._work: list[tuple[float, float]] = []
+        self._is_open = is_symbolic(tuple(sizes.values()))
 
     def survey(self) -> Survey:
         self._declare_inputs()
@@ -170,7 +173,7 @@ class _Surveyor(Importer):
             self._check_limit(tensor, f"its result {tensor} needs")
         super()._record_results(call, results, nodes)
         self._reasons.append("")
-        self._work.append(work_of(nodes, self._library))
+        self._work.append((0.0, 0.0) if self._is_open else work_of(nodes, self._library))
 
     def _check_limit(self, tensor: Tensor, needs: str) -> None:
         limit = self._limits
@@ -195,6 +198,8 @@ class _Surveyor(Importer):
 
     def _host_work(self, call: Call) -> tuple[float, float]:
         """The work of a call on the host: the bytes of its values, as far as sizes are known."""
+        if self._is_open:
+            return 0.0, 0.0
         names = (*input_names(call), *output_names(call))
         metas = [self._program.metas.get(name) for name in names]
         return 0.0, float(sum(nbytes_of(meta, self._sizes) for meta in metas))

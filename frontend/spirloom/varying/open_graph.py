@@ -76,9 +76,10 @@ def _with_guard(
     library: OpLibrary,
     compared_at: Mapping[str, int] | None,
 ) -> Graph:
-    """The graph of the sizes for which a guard holds. Raises the error if there are none."""
+    """The graph of the sizes for which a guard holds. Raises the error if there are none, or if the
+    caller states the sizes to compare at."""
     narrowed = refuted.guard.narrowed()
-    if narrowed is None or (compared_at and compared_at[narrowed.name] < narrowed.min):
+    if narrowed is None or compared_at is not None:
         raise refuted
     text = f"{refuted.guard.source} relies on {refuted.guard}"
     log.warning("--dim %s is narrowed to %d..%d: %s.",
