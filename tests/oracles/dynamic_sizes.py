@@ -195,6 +195,25 @@ def _reduced(w: Writer) -> str:
     return w.emit("Add", w.value, mean)
 
 
+def _resized(w: Writer) -> str:
+    """Rows of an image are resized by a factor or to a size."""
+    image = w.emit("Unsqueeze", w.value, w.ints(0, 1))
+    mode, coordinates = w.choose.choice(
+        (("nearest", "asymmetric"), ("nearest", "half_pixel"), ("linear", "half_pixel"),
+         ("linear", "align_corners"), ("linear", "pytorch_half_pixel"))
+    )  # fmt: skip
+    options = {"mode": mode, "coordinate_transformation_mode": coordinates}
+    if mode == "nearest":
+        options["nearest_mode"] = "floor" if coordinates == "asymmetric" else "round_prefer_floor"
+    if w.choose.random() < 0.5:
+        factor = w.choose.choice((2.0, 3.0, 1.0, 1.5))
+        resized = w.emit("Resize", image, "", w.constant([1, 1, factor, 1], np.float32), **options)
+    else:
+        shape = w.emit("Concat", w.ints(1, 1), w.positive(), w.ints(WIDTH), axis=0)
+        resized = w.emit("Resize", image, "", "", shape, **options)
+    return w.emit("Squeeze", resized, w.ints(0, 1))
+
+
 def _last(w: Writer) -> str:
     index = w.emit("Sub", w.size_of(w.value), w.ints(1))
     return w.emit("Add", w.value, w.emit("Gather", w.value, index, axis=0))
@@ -215,7 +234,7 @@ def _selected(w: Writer) -> str:
 
 _NODES: Sequence[Callable[[Writer], str]] = (
     _slice, _slice, _pad, _expand, _tile, _reshape, _range, _non_zero, _filled, _mask, _mean,
-    _reduced, _last, _joined, _selected,
+    _reduced, _last, _joined, _selected, _resized,
 )  # fmt: skip
 
 
