@@ -14,7 +14,7 @@ from spirloom.builder import Builder, Value
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, Tensor
 from spirloom.onnx.dtypes import value_of
-from spirloom.onnx.size_arrays import Known, KnownLifter, SizeArray
+from spirloom.onnx.size_arrays import Known, KnownLifter, LeadingPart, SizeArray
 
 
 class NodeContext:
@@ -49,7 +49,7 @@ class NodeContext:
     def optional(self, index: int) -> Value | None:
         """An input, or None if it is absent."""
         value = self.known(index)
-        return self.lifted(value) if isinstance(value, SizeArray) else value
+        return self.lifted(value) if isinstance(value, SizeArray | LeadingPart) else value
 
     def known(self, index: int) -> Known | None:
         """An input, which may depend on sizes, or None if it is absent."""
@@ -89,8 +89,8 @@ class NodeContext:
     def constant(self, index: int) -> Array | None:
         """An input that must be known at import. None if it is absent."""
         value = self.known(index)
-        if isinstance(value, SizeArray):
-            raise Unsupported(f"its input '{self.node.input[index]}' depends on sizes: {value}")
+        if isinstance(value, SizeArray | LeadingPart):
+            raise Unsupported(f"its input '{self.node.input[index]}' depends on sizes")
         if isinstance(value, Tensor):
             raise Unsupported(f"its input '{self.node.input[index]}' must be a constant")
         return value

@@ -10,7 +10,7 @@ from onnx import AttributeProto, GraphProto
 from spirloom.errors import Unsupported
 from spirloom.ir import Tensor
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.size_arrays import Known, SizeArray, elements_of, truth
+from spirloom.onnx.size_arrays import Known, LeadingPart, SizeArray, elements_of, truth
 from spirloom.onnx.values import select, stacked
 from spirloom.sizes import refuse_symbolic
 
@@ -48,6 +48,8 @@ def loop(ctx: NodeContext, run: Run) -> list[Known]:
         proceed, *results = _results(ctx, run, body, step, given, 1 + len(state))
         if isinstance(proceed, Tensor):
             raise Unsupported("its loop condition depends on the data")
+        if isinstance(proceed, LeadingPart):
+            raise Unsupported("the shape of its loop condition depends on sizes")
         running = all(map(truth, elements_of(proceed)))
         step += 1
         gathered.append(results[len(state) :])

@@ -28,7 +28,7 @@ from spirloom.onnx.open_dims import name_open_dims
 from spirloom.onnx.ops import register_converters
 from spirloom.onnx.opset_upgrade import check_arity, modern_inputs
 from spirloom.onnx.registry import CONVERTERS, Converter, converter_name, converter_of
-from spirloom.onnx.size_arrays import Known, KnownLifter, SizeArray, is_leading_part
+from spirloom.onnx.size_arrays import Known, KnownLifter, LeadingPart, SizeArray
 from spirloom.onnx.stated_shapes import StatedShapes
 from spirloom.onnx.unread_attributes import refuse_unread
 from spirloom.onnx.values import UnknownValue, ValueOrList, Values
@@ -224,12 +224,12 @@ class Importer:
         ctx = self._context(node, inputs)
         if node.op_type in CONTROL:
             return self._read_completely(ctx, CONTROL[node.op_type](ctx, self._run))
-        if any(isinstance(i, SizeArray) or is_leading_part(i) for i in inputs):
+        if any(isinstance(i, SizeArray | LeadingPart) for i in inputs):
             found = size_folding.fold(ctx, inputs)
             if found is not None:
                 return self._read_completely(ctx, self._narrowing.follow(ctx, found))
             return self._converted_or_called(ctx)
-        arrays = [i for i in inputs if i is not None and not isinstance(i, Tensor | SizeArray)]
+        arrays = [i for i in inputs if isinstance(i, np.ndarray)]
         if node.op_type in EVALUATORS and not any(isinstance(i, Tensor) for i in inputs):
             try:
                 return self._read_completely(ctx, fold(ctx, arrays))
@@ -249,7 +249,7 @@ class Importer:
         converter = self._converter(ctx.node)
         assert converter is not None
         result = converter(ctx)
-        if isinstance(result, Tensor | np.ndarray | SizeArray):
+        if isinstance(result, Tensor | np.ndarray | SizeArray | LeadingPart):
             result = [result]
         results = list(result)
         self._read_completely(ctx, results)
@@ -333,7 +333,7 @@ class Importer:
         return tensor
 
     def _output_tensor(self, value: Known, name: str) -> Tensor:
-        if isinstance(value, SizeArray):
+        if isinstance(value, SizeArray | LeadingPart):
             self._builder.name = name
             return self._lifter.lift(self._builder, value, name)
         return value if isinstance(value, Tensor) else self._builder.constant(narrowed(value))

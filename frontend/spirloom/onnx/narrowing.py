@@ -19,7 +19,7 @@ from spirloom.ir import DType, Tensor
 from spirloom.onnx.bounds import RULES, bounds_of
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import numpy_type
-from spirloom.onnx.size_arrays import Known, SizeArray
+from spirloom.onnx.size_arrays import Known, LeadingPart, SizeArray
 from spirloom.value_bounds import ValueRange, exact_interval, is_wide, known_of, reason_against
 
 _FIXED = {
@@ -120,6 +120,8 @@ class Narrowing:
         """The range of an input. Rearranged tensors have that of their operands."""
         if isinstance(value, SizeArray):
             return ValueRange(value.dtype, value.bounds())
+        if isinstance(value, LeadingPart):
+            return ValueRange(value.dtype, interval.of_array(value.array))
         if not isinstance(value, Tensor):
             return ValueRange(value.dtype, interval.of_array(value))
         is_new = value not in self._ranges

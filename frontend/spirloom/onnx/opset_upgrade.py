@@ -10,7 +10,7 @@ from spirloom.builder import Builder
 from spirloom.errors import Unsupported
 from spirloom.ir import Tensor
 from spirloom.onnx.dtypes import value_of
-from spirloom.onnx.size_arrays import Known, SizeArray
+from spirloom.onnx.size_arrays import Known, LeadingPart, SizeArray
 
 
 def check_arity(node: NodeProto, opset: int) -> None:
@@ -65,7 +65,9 @@ def modern_inputs(
 def _aligned(inputs: list[Known | None], axis: object, builder: Builder) -> list[Known | None]:
     """Appends dimensions to the second operand, so that it begins at `axis` of the first."""
     a, b = inputs
-    if a is None or b is None or isinstance(b, SizeArray) or not isinstance(axis, int):
+    if isinstance(b, SizeArray | LeadingPart):
+        raise Unsupported("its second operand depends on sizes")
+    if a is None or b is None or not isinstance(axis, int):
         raise Unsupported("an operand is missing, or its attribute 'axis' has the wrong type")
     trailing = len(a.shape) - axis % max(len(a.shape), 1) - len(b.shape)
     shape = (*b.shape, *[1] * max(trailing, 0))

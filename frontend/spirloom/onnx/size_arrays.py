@@ -65,8 +65,28 @@ class SizeArray:
         return f"[{', '.join(map(str, self.flat()))}]"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LeadingPart:
+    """A constant of symbolic shape: the first elements of each dimension of an array of the shape
+    `upper_shape(shape)`, in the element type of the model.
+    """
+
+    array: Array
+    shape: tuple[int, ...]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The element type in the model."""
+        return self.array.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The rank."""
+        return self.array.ndim
+
+
 # A value of a model without sequences.
-Known = Value | SizeArray
+Known = Value | SizeArray | LeadingPart
 
 
 def is_size_dependent(element: object) -> bool:
@@ -175,20 +195,20 @@ class KnownLifter(Lifter):
 
     def __init__(self) -> None:
         super().__init__()
-        self._tables: dict[int, tuple[SizeArray, Tensor]] = {}
+        self._tables: dict[int, tuple[SizeArray | LeadingPart, Tensor]] = {}
 
     def lift(self, builder: Builder, value: Known, name: str) -> Tensor:
         """The tensor of a value."""
-        if not isinstance(value, SizeArray):
+        if not isinstance(value, SizeArray | LeadingPart):
             return super().lift(builder, value, name)
         if id(value) not in self._tables:
-            self._tables[id(value)] = (value, _lifted(builder, value, name))
+            made = (
+                _lifted(builder, value, name)
+                if isinstance(value, SizeArray)
+                else builder.leading_part(value.array, value.shape)
+            )
+            self._tables[id(value)] = (value, made)
         return self._tables[id(value)][1]
-
-
-def is_leading_part(value: object) -> bool:
-    """Whether a value is a constant of symbolic shape."""
-    return isinstance(value, Tensor) and value.is_constant and is_symbolic(value.shape)
 
 
 def truth(element: Element) -> bool:

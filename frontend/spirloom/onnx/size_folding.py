@@ -15,9 +15,9 @@ import numpy as np
 from spec_model.symbolic import SizeError, known, maximum, minimum, size_of, sym
 from spec_model.symbolic.bounds import range_of
 from spec_model.symbolic.guards import compared
-from spirloom.builder import Value
 from spirloom.errors import Unsupported
-from spirloom.ir import Array, Tensor
+from spirloom.ir import Array
+from spirloom.onnx.constant_folding import data_movement
 from spirloom.onnx.constant_folding.registry import EVALUATORS
 from spirloom.onnx.constant_folding.registry import fold as fold_arrays
 from spirloom.onnx.context import NodeContext
@@ -25,15 +25,16 @@ from spirloom.onnx.dtypes import array_of, numpy_type
 from spirloom.onnx.size_arrays import (
     Element,
     Known,
+    LeadingPart,
     SizeArray,
     elements_of,
-    is_leading_part,
     is_size_dependent,
     number,
+    of_shape,
     size_array,
 )
 from spirloom.size_numbers import SizeNumber, size_number
-from spirloom.sizes import SymInt, is_symbolic, upper_shape
+from spirloom.sizes import SymInt, broadcast_shapes, is_symbolic, upper_shape
 
 Given = Sequence[Array | SizeArray]
 
@@ -59,9 +60,10 @@ _MOVED: dict[str, Sequence[int]] = {
 
 def fold(ctx: NodeContext, inputs: Sequence[Known | None]) -> list[Known] | None:
     """The outputs of a node with inputs that depend on sizes. None if it is converted instead."""
-    if ctx.op_type == "NonZero" and len(inputs) == 1 and isinstance(inputs[0], Tensor):
-        return _non_zero(ctx, inputs[0])
-    given = [v for v in inputs if v is not None and not isinstance(v, Tensor)]
+    parts = [v for v in inputs if isinstance(v, np.ndarray | LeadingPart)]
+    if len(parts) == len(inputs) and any(isinstance(v, LeadingPart) for v in parts):
+        return _of_parts(ctx, parts)
+    given = [v for v in inputs if isinstance(v, np.ndarray | SizeArray)]
     if len(given) != len([v for v in inputs if v is not None]):
         return None
     if not any(isinstance(v, SizeArray) for v in given):
@@ -73,6 +75,33 @@ def fold(ctx: NodeContext, inputs: Sequence[Known | None]) -> list[Known] | None
     if ctx.op_type in _REDUCED:
         return [_reduced(ctx, given[0])]
     return [_elementwise(ctx, given)] if ctx.op_type in _ELEMENTWISE else None
+
+
+def _of_parts(ctx: NodeContext, given: Sequence[Array | LeadingPart]) -> list[Known] | None:
+    """The result of an operator whose result has the first elements of each dimension wherever its
+    operands do. None for other operators.
+    """
+    first = given[0]
+    if ctx.op_type == "NonZero" and isinstance(first, LeadingPart):
+        if first.ndim != 1 or not first.array.all():
+            return None
+        return [LeadingPart(np.arange(first.array.size).reshape(1, -1), (1, *first.shape))]
+    if ctx.op_type == "Shape":
+        return [of_shape(data_movement.shape_slice(ctx, first.shape))]
+    arrays = [v.array if isinstance(v, LeadingPart) else v for v in given]
+    if ctx.op_type == "Unsqueeze" and isinstance(first, LeadingPart):
+        shape = tuple(data_movement.unsqueezed(ctx, first.shape))
+    elif ctx.op_type == "Transpose":
+        shape = tuple(first.shape[d] for d in data_movement.permutation(ctx, first.ndim))
+    elif ctx.op_type == "Gather" and isinstance(first, np.ndarray):
+        axis = ctx.axis(ctx.integer("axis", 0), first.ndim)
+        shape = (*first.shape[:axis], *given[1].shape, *first.shape[axis + 1 :])
+    elif ctx.op_type in _ELEMENTWISE and ctx.op_type != "Clip":
+        shape = broadcast_shapes(*(v.shape for v in given))
+    else:
+        return None
+    (found,) = fold_arrays(ctx, arrays)
+    return [LeadingPart(found, shape)] if found.shape == upper_shape(shape) else None
 
 
 def _moved(ctx: NodeContext, given: Given, positions: Sequence[int]) -> list[Known] | None:
@@ -304,14 +333,14 @@ def _reduced(ctx: NodeContext, x: Array | SizeArray) -> Known:
     return size_array([reduce(step, row) for row in rows], shape, x.dtype)
 
 
-def _constant_of_shape(ctx: NodeContext, given: Given) -> Value:
+def _constant_of_shape(ctx: NodeContext, given: Given) -> Known:
     shape = tuple(ctx.constant_ints(0) or ())
     value = np.zeros(1, np.float32)
     if ctx.has("value"):
         value = array_of(ctx.attribute("value").t, "its value").reshape(-1)
     most = upper_shape(shape)
     ctx.check_size(most, value.itemsize)
-    return ctx.build.leading_part(np.full(most, value[0], value.dtype), shape)
+    return LeadingPart(np.full(most, value[0], value.dtype), shape)
 
 
 def _range(ctx: NodeContext, given: Given) -> Known:
@@ -330,8 +359,8 @@ def _range(ctx: NodeContext, given: Given) -> Known:
     ctx.check_size([most], dtype.itemsize)
     steps = np.arange(most) * delta
     if not isinstance(start, SymInt | SizeNumber):
-        return ctx.build.leading_part((start + steps).astype(dtype), (count,))
-    offsets = ctx.build.leading_part(steps.astype(dtype), (count,))
+        return LeadingPart((start + steps).astype(dtype), (count,))
+    offsets = ctx.lifted(LeadingPart(steps.astype(dtype), (count,)))
     return ctx.build.add(ctx.lifted(size_array([start], [], dtype)), offsets)
 
 
@@ -356,14 +385,6 @@ def _sum(a: Element, b: Element, added: Callable[[list[Array]], Array], dtype: A
     if isinstance(a, int) and isinstance(b, int):
         return a + b
     return _by_table(added, (a, b), [dtype, dtype])
-
-
-def _non_zero(ctx: NodeContext, x: Tensor) -> list[Known] | None:
-    """The indices of a vector of symbolic length without zeros."""
-    if not is_leading_part(x) or len(x.shape) != 1 or x.data is None or not x.data.all():
-        return None
-    indices = np.arange(len(x.data), dtype=np.int64).reshape(1, -1)
-    return [ctx.build.leading_part(indices, (1, *x.shape))]
 
 
 _RULES: dict[str, Callable[[NodeContext, Given], Known]] = {

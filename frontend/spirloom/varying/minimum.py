@@ -100,8 +100,14 @@ def _computing(graph: Graph) -> Iterator[Node]:
         inputs = list(node.inputs())
         if inputs and all(tensor.is_constant or tensor in known for tensor in inputs):
             known.update(node.outputs)
-        elif node.op not in _REARRANGING:
+        elif node.op not in _REARRANGING and not _keeps_size(node):
             yield node
+
+
+def _keeps_size(node: Node) -> bool:
+    """Whether a node resizes an image to its own size, which importers omit."""
+    resizes = node.op.startswith(("aten.upsample_", "aten._upsample_"))
+    return resizes and next(node.inputs()).shape == node.outputs[0].shape
 
 
 def _same(a: Node, b: Node) -> bool:

@@ -7,14 +7,13 @@ from math import prod
 import numpy as np
 
 from spec_model.symbolic import maximum
-from spirloom.builder import Value
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, DType, Tensor
 from spirloom.onnx.constant_folding import data_movement
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import numpy_type
 from spirloom.onnx.registry import converts
-from spirloom.onnx.size_arrays import SizeArray
+from spirloom.onnx.size_arrays import Known, LeadingPart, SizeArray
 from spirloom.sizes import broadcast_shapes, is_symbolic, upper_shape
 
 
@@ -265,7 +264,7 @@ def compress(ctx: NodeContext) -> Tensor:
 
 
 @converts("EyeLike")
-def eye_like(ctx: NodeContext) -> Value:
+def eye_like(ctx: NodeContext) -> Known:
     """Ones on a diagonal. Only the shape and type of the input are read."""
     x = ctx.value(0)
     if len(x.shape) != 2:
@@ -276,7 +275,7 @@ def eye_like(ctx: NodeContext) -> Value:
     rows, columns = upper_shape(x.shape)
     ctx.check_size([rows, columns], dtype.itemsize)
     made = np.asarray(np.eye(rows, columns, k=ctx.integer("k", 0), dtype=dtype))
-    return ctx.build.leading_part(made, x.shape) if is_symbolic(x.shape) else made
+    return LeadingPart(made, x.shape) if is_symbolic(x.shape) else made
 
 
 def _along(values: Array, axis: int, shape: tuple[int, ...]) -> Array:

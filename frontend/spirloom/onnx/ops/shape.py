@@ -14,7 +14,7 @@ from spirloom.onnx.constant_folding import data_movement
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import numpy_type
 from spirloom.onnx.registry import converts
-from spirloom.onnx.size_arrays import Known, of_shape, size_array
+from spirloom.onnx.size_arrays import Known, LeadingPart, of_shape, size_array
 from spirloom.sizes import is_symbolic, upper_shape
 from spirloom.value_bounds import narrow_type
 
@@ -25,7 +25,7 @@ def identity(ctx: NodeContext) -> Value:
 
 
 @converts("Dropout")
-def dropout(ctx: NodeContext) -> list[Value]:
+def dropout(ctx: NodeContext) -> list[Known]:
     """The identity, as in inference. In training mode, the ratio must be 0."""
     ratio, training = ctx.constant(1), ctx.constant(2)
     if training is not None and training.any() and (ratio is None or ratio.any()):
@@ -36,7 +36,7 @@ def dropout(ctx: NodeContext) -> list[Value]:
     most = upper_shape(x.shape)
     ctx.check_size(most, 1)
     kept: Array = np.ones(most, dtype=np.bool_ if ctx.opset >= 10 else np.float32)
-    return [x, ctx.build.leading_part(kept, x.shape) if is_symbolic(x.shape) else kept]
+    return [x, LeadingPart(kept, x.shape) if is_symbolic(x.shape) else kept]
 
 
 @converts("Shape")
