@@ -60,7 +60,9 @@ def test_a_program_contains_the_pack_and_no_other_variant_names(
     assert pack_bytes(selected.nm, program) == len(pack)
     assert linked.count(pack) == 1
     named = {text.decode() for text in re.findall(rb"\w+(?=\0)", linked)}
-    assert named & {variant.id for variant in specs.variants} == selected.variants("float16")
+    assert named & {variant.id for variant in specs.variants} <= selected.variants("float16")
+    # The bytes before the first name may be letters.
+    assert all(f"{name}\0".encode() in linked for name in selected.variants("float16"))
     # Host code of other operators is not linked. The runtime itself uses spirloom.copy.
     operators = {text.decode() for text in re.findall(rb"(?:aten|spirloom)\.[\w.]+(?=\0)", linked)}
     assert operators & specs.ops.keys() == {*selected.selection("float16"), "spirloom.copy"}

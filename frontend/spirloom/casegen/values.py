@@ -60,13 +60,24 @@ def _representable(limits: tuple[float, float], dtype: DType) -> tuple[float, fl
         ends = np.iinfo(dtype.numpy)
         return max(limits[0], float(ends.min)), min(limits[1], float(ends.max))
     if float_format(dtype) is not None:
-        return max(limits[0], dtype.row.min), min(limits[1], dtype.row.max)
+        low, high = max(limits[0], dtype.row.min), min(limits[1], dtype.row.max)
+        return _stored_limit(low, dtype, upward=True), _stored_limit(high, dtype, upward=False)
     largest = np.finfo(dtype.numpy).max
     low, high = np.clip(limits, -largest, largest).astype(dtype.numpy)
     # As Python floats: a comparison with a NumPy scalar would first round the limit.
     low = np.nextafter(low, high) if float(low) < limits[0] else low
     high = np.nextafter(high, low) if float(high) > limits[1] else high
     return float(low), float(high)
+
+
+def _stored_limit(limit: float, dtype: DType, upward: bool) -> float:
+    """The value of a stored float next to a finite limit: not below it, or not above it."""
+    nearest = encoded(np.array([limit]), dtype)
+    value = float(decoded(nearest, dtype)[0])
+    if value < limit if upward else value > limit:
+        code = nearest.view(f"u{nearest.dtype.itemsize}")
+        code[0] += 1 if (limit > 0) == upward else -1
+    return float(decoded(nearest, dtype)[0])
 
 
 def _between(
