@@ -79,11 +79,24 @@ def _outcome(case: SuiteCase, library: OpLibrary) -> Outcome:
         result = attempt(case, data.inputs, library)
         if isinstance(result, Rejected):
             return replace(base, detail=result.reason)
+        contradiction = _contradiction(case, data, result.graph)
+        if contradiction is not None:
+            return replace(base, detail=contradiction)
         fixed = max(fixed, result.fixed, key=len)
         rounded |= result.rounded
         runs += _runs(case, index, data, result)
     kind = Kind.ROUNDED if rounded else _kind(case, fixed)
     return replace(base, kind=kind, detail=", ".join(fixed), runs=tuple(runs))
+
+
+def _contradiction(case: SuiteCase, data: DataSet, graph: Graph) -> str | None:
+    """An input whose data do not have the shape that the model declares."""
+    values = dict(zip((info.name for info in case.inputs), data.inputs, strict=True))
+    for tensor in graph.inputs:
+        declared, given = list(tensor.shape), list(values[tensor.name].shape)
+        if given != declared:
+            return f"the model declares {declared} for '{tensor.name}'; the data have {given}"
+    return None
 
 
 def _kind(case: SuiteCase, fixed: tuple[str, ...]) -> Kind:
@@ -119,9 +132,13 @@ def _operators(graph: Graph) -> str:
 
 
 def _array(name: str, dtype: DType, values: Array) -> NamedArray:
-    """The suite's values in the dtype of the graph. Integers must be exact."""
+    """The suite's values in the dtype of the graph. Integers must be exact.
+
+    The suite stores bfloat16 as the bits, in uint16.
+    """
     if float_format(dtype) is not None:
-        codes = encoded(values.astype(np.float32), dtype)
+        bits = values.dtype == np.uint16
+        codes = values.view(dtype.numpy) if bits else encoded(values.astype(np.float32), dtype)
         return NamedArray(name, dtype, np.ascontiguousarray(codes).reshape(values.shape))
     with np.errstate(over="ignore"):
         typed = np.ascontiguousarray(values, dtype=dtype.numpy).reshape(values.shape)

@@ -25,7 +25,7 @@ SHARED_MEMORY = {Capability.SHARED_MEMORY_32K: 32768, Capability.SHARED_MEMORY_4
 STORED = {Capability.STORAGE_BUFFER_8BIT, Capability.STORAGE_BUFFER_16BIT}  # of dtypes
 MATRIX_LANES = 32
 # Operators without a kernel for every device; a convolution that packs with one of them has others.
-PACKING_ONLY = ("spirloom.winograd_gemm",)
+PACKING_ONLY = ("spirloom.convolution_k_slices", "spirloom.winograd_gemm")
 
 
 def described(device: dict[str, Any]) -> dict[str, int]:

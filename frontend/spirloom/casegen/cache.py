@@ -27,6 +27,7 @@ GENERATORS = (
     "spirloom.interval",
     "spirloom.ir",
     "spirloom.schema_bindings",
+    "spirloom.size_expr",
     "spirloom.sizes",
     "spirloom.terminal",
     "spirloom_schema",

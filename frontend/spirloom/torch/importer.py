@@ -132,7 +132,8 @@ class Importer:
                 self._declare_state(given, self._program.metas[given.name])
             elif given.kind is Kind.WEIGHT:
                 self._values[given.name] = complex_constant(self._program.weights[given.target])
-                if self._program.metas[given.name].dtype == BFLOAT16:
+                meta = self._program.metas.get(given.name)
+                if meta is not None and meta.dtype == BFLOAT16:
                     self._graph.bfloat16 = True
             elif given.name not in self._program.metas:
                 try:

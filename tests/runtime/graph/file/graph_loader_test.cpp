@@ -6,7 +6,9 @@
 #include <array>
 #include <cstring>
 #include <random>
+#include <string>
 
+#include "runtime/base/data_types.h"
 #include "runtime/graph/file/file_access.h"
 #include "runtime/graph/file/tensor_size.h"
 #include "tests/support/graph_file_builder.h"
@@ -100,8 +102,10 @@ TEST(GraphLoader, RejectsInvalidTensors) {
   file.tensors[2].shape = {0, ~uint64_t{0}};
   ExpectError(file, "dim 1 is 18446744073709551615", StatusCode::kUnsupported);
   file = SmallGraph();
-  file.tensors[2].dtype = 8;
-  ExpectError(file, "DType is 8; expected 0 to 7.");
+  const size_t unknown = kDTypes.size();
+  file.tensors[2].dtype = static_cast<int>(unknown);
+  ExpectError(file, "DType is " + std::to_string(unknown) + "; expected 0 to " +
+                        std::to_string(unknown - 1) + ".");
   file = SmallGraph();
   file.tensors[2].storage = 4;
   ExpectError(file, "Storage is 4; expected 0 to 3.");
