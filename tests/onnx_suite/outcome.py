@@ -23,7 +23,9 @@ TOLERANCE = Tolerance(rtol=1e-3, atol=1e-7)
 EXACT = Tolerance(rtol=0, atol=0)
 # Cases whose expected outputs contradict the operator's text, PyTorch and ONNX Runtime.
 _LENGTH = "ONNX's case uses the length before rounding down; PyTorch and ONNX Runtime do not"
+_TRUNCATED = "ONNX 1.12 rounds its case toward zero; later versions and ONNX Runtime to nearest"
 DISPUTED = {
+    "node/test_cast_FLOAT_to_BFLOAT16": _TRUNCATED,
     "node/test_resize_downsample_scales_cubic_align_corners": _LENGTH,
     "node/test_resize_downsample_scales_linear_align_corners": _LENGTH,
 }
