@@ -182,7 +182,7 @@ def schema() -> Schema:
     """The schema of a file: a spec, a template's defaults, or a kernel set."""
     kernel = _keys(KERNEL_KEYS, _KERNEL)
     operator = _keys(OPERATOR_KEYS, _OPERATOR)
-    own = {**operator, "kernel": {"$ref": f"{_REF}changes"}}
+    own: dict[str, Schema] = {**operator, "kernel": {"$ref": f"{_REF}changes"}}
     rows: Schema = {
         "type": "object",
         "minProperties": 1,

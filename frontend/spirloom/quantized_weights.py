@@ -178,7 +178,7 @@ def pack_int4(values: Array) -> Array:
 def unpack_int4(packed: Array) -> Array:
     """The int8 values that pack_int4() packed."""
     nibbles = np.stack([packed & 15, packed >> 4], axis=-1)
-    return nibbles.reshape(len(packed), -1).astype(np.int8) - np.int8(8)
+    return np.asarray(nibbles.reshape(len(packed), -1).astype(np.int8) - np.int8(8))
 
 
 def fp16_if_exact(scales: Array) -> Array:

@@ -82,7 +82,8 @@ def _quotient(a: int, b: int) -> int:
 def mod(a: int, b: int) -> int:
     if b == 0:
         raise EvalError(f"{a} % {b} divides by zero.")
-    return a - _quotient(a, b) * b if isinstance(b, SymInt) else a % b
+    rest: int = a - _quotient(a, b) * b if isinstance(b, SymInt) else a % b
+    return rest
 
 
 def ceil_div(a: int, b: int) -> int:

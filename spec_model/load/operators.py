@@ -130,7 +130,8 @@ def _operator(entry: Entry, body: Mapping, used: set[str], keys: Collection[str]
             message = f"'{variable}' is neither a variable of the spec nor a key; variables are: "
             names = one_of(sorted(used - {_NAME}))
             raise SpecError.at(value.key.position, f"{message}{names}.")
-    values = {_NAME: entry.key, **{variable: e.value for variable, e in given.items()}}
+    values: dict[str, Node] = {_NAME: entry.key}
+    values.update((variable, each.value) for variable, each in given.items())
     spec = _Values(values, entry.key).mapping(_merged(body, Mapping(row.position, own)))
     return Declared(entry.key, body, spec, values)
 

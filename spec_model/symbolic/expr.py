@@ -372,7 +372,8 @@ def extreme(operands: list[Size], largest: bool) -> Size:
         return operands[0]
     offset = min(operand.offset for operand in operands)
     parts = tuple(sorted((operand - offset for operand in operands), key=str))
-    return Size.of((Maximum if largest else Minimum)(parts)) + offset
+    part: Minimum | Maximum = Maximum(parts) if largest else Minimum(parts)
+    return Size.of(part) + offset
 
 
 @lru_cache(maxsize=4096)

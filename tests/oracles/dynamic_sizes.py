@@ -286,7 +286,7 @@ def _input(size: int) -> Array:
 
 def _expected(model: bytes, sizes: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], Array]:
     """The results of ONNX Runtime."""
-    import onnxruntime as ort
+    import onnxruntime as ort  # type: ignore[import]
 
     options = ort.SessionOptions()
     options.log_severity_level = 4

@@ -33,7 +33,7 @@ class Call:
     def floats(self, shape: Sequence[int]) -> Array:
         """Normal values, rounded so that sums in different orders are nearly equal."""
         generator = np.random.default_rng(self.choose.getrandbits(32))
-        return (np.round(generator.normal(0, 2, shape) * 64) / 64).astype(np.float32)
+        return np.asarray(np.round(generator.normal(0, 2, shape) * 64) / 64, np.float32)
 
     def ints(self, shape: Sequence[int], low: int, high: int, dtype: Any = np.int64) -> Array:
         generator = np.random.default_rng(self.choose.getrandbits(32))
@@ -126,7 +126,7 @@ def pad(call: Call) -> None:
     call.attributes = {"mode": mode}
     call.inputs = [call.floats(shape), np.array(pads, np.int64)]
     if mode == "constant" and call.choose.random() < 0.5:
-        call.inputs.append(np.float32(call.choose.choice((-1, 0.5, 7))))
+        call.inputs.append(np.array(call.choose.choice((-1, 0.5, 7)), np.float32))
 
 
 def slicing(call: Call) -> None:
@@ -205,7 +205,8 @@ def product(call: Call) -> None:
         a, b = ((m, k), (k, n))
         a = a[::-1] if call.attributes.get("transA") else a
         b = b[::-1] if call.attributes.get("transB") else b
-        c = call.choose.choice((None, [n], [m, 1], [1, n], [m, n], []))
+        shapes: list[list[int] | None] = [None, [n], [m, 1], [1, n], [m, n], []]
+        c = call.choose.choice(shapes)
         bias = None if c is None else call.floats(c)
         call.inputs = [call.floats(a), call.floats(b), bias]
     else:
@@ -348,7 +349,7 @@ def selection(call: Call) -> None:
     elif call.op == "Where":
         call.inputs = [x > 0, call.floats(shape[1:]), call.floats([])]
     elif call.op == "Clip":
-        bounds = [np.float32(-1), np.float32(2)]
+        bounds = [np.array(bound, np.float32) for bound in (-1, 2)]
         call.inputs += [b if call.choose.random() < 0.7 else None for b in bounds]
     elif call.op == "Cast":
         targets = (TensorProto.INT32, TensorProto.BOOL, TensorProto.INT64, TensorProto.FLOAT)

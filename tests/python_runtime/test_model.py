@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -113,14 +114,15 @@ def test_integers_are_not_truncated(
 def test_names_and_paths_without_nul(runtime: spirloom.Runtime, tmp_path: Path) -> None:
     (tmp_path / "a.slg").write_bytes(relu_graph())
     path = str(tmp_path / "a.slg")
-    for load in (
+    calls: tuple[Callable[[], object], ...] = (
         lambda: runtime.load(path + "\0b"),
         lambda: runtime.load(path, method="\0"),
         lambda: runtime.load(path, kernels=["unary\0"]),
         lambda: spirloom.Runtime("llvmpipe\0"),
         lambda: spirloom.Runtime(cache_dir="none\0"),
         lambda: spirloom.Runtime(libraries=["a\0"]),
-    ):
+    )
+    for load in calls:
         with pytest.raises(InvalidArgument, match="contains a NUL character"):
             load()
     with pytest.raises(WrongType, match="The file is a int; expected a path, bytes or an open fi"):

@@ -98,8 +98,9 @@ def test_random_formulas(enumerated: bool, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def forget() -> None:
-    for cached in (bounds_module.range_of, bounds_module.sign, bounds_module._values):
-        cached.cache_clear()
+    bounds_module.range_of.cache_clear()
+    bounds_module.sign.cache_clear()
+    bounds_module._values.cache_clear()
 
 
 RELATIONS: dict[str, Callable[[int], bool]] = {

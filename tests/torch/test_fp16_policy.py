@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import spirloom
 import torch
 from spirloom.ops import OpLibrary
+from spirloom.torch import export
 from spirloom.torch.export import decompose, exported_of, graph_of, program_of
 from spirloom.torch.options import Options
 from torch.overrides import TorchFunctionMode
@@ -96,8 +96,6 @@ def test_no_worse_than_pytorch(name: str) -> None:
 
 def test_keep_float32(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO", "spirloom"):
-        spirloom.torch.export(
-            Layer(torch.relu), (torch.ones(1, 64),), fp16=True, keep_float32=["linear*", "x*"]
-        )
+        export(Layer(torch.relu), (torch.ones(1, 64),), fp16=True, keep_float32=["linear*", "x*"])
     assert "1: --keep-float32: linear" in caplog.text
     assert "--keep-float32 x*: no node has such a name" in caplog.text

@@ -48,7 +48,8 @@ def test_in_the_repository(tmp_path: Path, build_dir: Path, environment: dict[st
         kept.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, kept)
     headers = [sys.executable, "-m", "codegen", "headers", "--write"]
-    folders = ["--spec-dir", copy / "op_specs", "--template-dir", copy / "templates" / "glsl"]
+    templates = copy / "templates" / "glsl"
+    folders = ["--spec-dir", str(copy / "op_specs"), "--template-dir", str(templates)]
     # Few of the templates' specs are kept.
     subprocess.run([*headers, *folders], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     shutil.copy(ROOT / "CMakePresets.json", copy)

@@ -62,7 +62,8 @@ class TemplateRenderer:
     def render(self, messages: Sequence[Mapping[str, str]], generate: bool) -> str:
         """Renders a conversation as transformers does, `generate` being add_generation_prompt.
         Raises RenderError."""
-        text: str = self._ask({"messages": list(map(dict, messages)), "generate": generate})
+        plain = [dict(message) for message in messages]
+        text: str = self._ask({"messages": plain, "generate": generate})
         return text
 
     def close(self) -> None:

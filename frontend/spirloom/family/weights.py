@@ -295,7 +295,7 @@ def floats_of(stored: StoredTensor) -> Array:
     if isinstance(stored, QuantizedMatrix):
         return stored.floats()
     array = stored.array() if isinstance(stored, Deferred) else stored
-    return decoded(array, DType.BF16) if is_bfloat16(array) else array
+    return decoded(array, DType.BF16) if array.dtype == DType.BF16.numpy else array
 
 
 def is_bfloat16(stored: StoredTensor) -> TypeGuard[Array | Deferred]:

@@ -81,9 +81,9 @@ def linspace(ctx: CallContext) -> Item:
 def eye(ctx: CallContext) -> Item:
     """The identity matrix."""
     rows, columns = ctx.shape(rank=2)
-    most = upper_shape((rows, columns))
-    ctx.build.budget.check(most, 8)
-    values = np.eye(*most, dtype=ctx.out_dtype())
+    most_rows, most_columns = upper_shape((rows, columns))
+    ctx.build.budget.check((most_rows, most_columns), 8)
+    values = np.eye(most_rows, most_columns, dtype=ctx.out_dtype())
     return ctx.generated(values, (rows, columns), "aten.eye.m", n=rows, m=columns)
 
 
