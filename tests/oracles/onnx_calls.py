@@ -110,7 +110,9 @@ def resize(call: Call) -> None:
     # ONNX Runtime copies the input if scales leave all sizes unchanged, and with antialias one of
     # them.
     changes = any(int(n * s) != n for n, s in zip(x.shape, scales, strict=True))
-    if choose.random() < 0.5 and changes and "antialias" not in call.attributes:
+    # Rounded scales move the coordinates of symmetric half pixels to either side of a tie.
+    ties = mode == "nearest" and transform == "half_pixel_symmetric"
+    if choose.random() < 0.5 and changes and "antialias" not in call.attributes and not ties:
         call.inputs = [x, None, np.array(scales, np.float32)]
     else:
         sizes = [*x.shape[:2], *call.shape(2, 2, 14)]
