@@ -33,6 +33,8 @@ std::optional<IdOperands> PureOperands(const Instruction& in) {
     }
     case spv::OpArrayLength:
       return IdOperands{3, 4};
+    case spv::OpCooperativeMatrixLengthNV:
+      return IdOperands{3, 3};
     // Functions that are not inlined are pure (uniformity.cpp).
     case spv::OpFunctionCall:
       return IdOperands{4, all};
@@ -65,9 +67,20 @@ bool HasResult(const Instruction& in) {
   return result && type;
 }
 
-bool IsUniformBuiltIn(std::optional<uint32_t> builtin) {
+bool IsUniformBuiltIn(std::optional<uint32_t> builtin, spv::Scope scope) {
+  const bool of_subgroup = builtin == spv::BuiltInSubgroupId ||
+                           builtin == spv::BuiltInSubgroupSize ||
+                           builtin == spv::BuiltInNumSubgroups;
   return builtin == spv::BuiltInWorkgroupId || builtin == spv::BuiltInNumWorkgroups ||
-         builtin == spv::BuiltInWorkgroupSize;
+         builtin == spv::BuiltInWorkgroupSize || (of_subgroup && scope == spv::ScopeSubgroup);
+}
+
+// Whether all invocations of a subgroup that execute the instruction get the same result.
+bool IsSubgroupUniform(const Instruction& in) {
+  return in.opcode == spv::OpGroupNonUniformAll || in.opcode == spv::OpGroupNonUniformAny ||
+         in.opcode == spv::OpGroupNonUniformAllEqual ||
+         in.opcode == spv::OpGroupNonUniformBroadcastFirst ||
+         in.opcode == spv::OpGroupNonUniformBallot;
 }
 
 // Whether the block is declared `readonly`: no invocation writes it while the kernel runs.
@@ -79,13 +92,13 @@ bool IsReadOnly(const SpirvIndex& index, const Instruction& variable) {
 
 }  // namespace
 
-Divergence::Memory Divergence::MemoryOf(const SpirvIndex& index, const Instruction& variable) {
+Divergence::Memory Divergence::MemoryOf(const Instruction& variable) const {
   switch (variable.Word(3)) {
     case spv::StorageClassPushConstant:
     case spv::StorageClassUniformConstant:
       return Memory::kUniform;
     case spv::StorageClassInput:
-      return IsUniformBuiltIn(index.Decoration(variable.Word(2), spv::DecorationBuiltIn))
+      return IsUniformBuiltIn(index_.Decoration(variable.Word(2), spv::DecorationBuiltIn), scope_)
                  ? Memory::kUniform
                  : Memory::kDivergent;
     case spv::StorageClassFunction:
@@ -93,14 +106,14 @@ Divergence::Memory Divergence::MemoryOf(const SpirvIndex& index, const Instructi
       return Memory::kPrivate;
     case spv::StorageClassStorageBuffer:
     case spv::StorageClassUniform:
-      return IsReadOnly(index, variable) ? Memory::kUniform : Memory::kDivergent;
+      return IsReadOnly(index_, variable) ? Memory::kUniform : Memory::kDivergent;
     default:
       return Memory::kDivergent;
   }
 }
 
-Divergence::Divergence(const SpirvIndex& index, const ControlFlow& flow)
-    : index_(index), flow_(flow) {
+Divergence::Divergence(const SpirvIndex& index, const ControlFlow& flow, spv::Scope scope)
+    : index_(index), flow_(flow), scope_(scope) {
   for (const Instruction& variable : index.variables()) AddVariable(variable);
   while (std::exchange(changed_, false)) {
     for (size_t block = 0; block < flow.blocks().size(); ++block) {
@@ -118,7 +131,7 @@ bool Divergence::BranchDiverges(size_t block) const {
 }
 
 void Divergence::AddVariable(const Instruction& variable) {
-  memory_[variable.Word(2)] = MemoryOf(index_, variable);
+  memory_[variable.Word(2)] = MemoryOf(variable);
   roots_[variable.Word(2)] = variable.Word(2);
 }
 
@@ -171,6 +184,7 @@ void Divergence::Propagate(const Instruction& in, size_t block) {
 }
 
 void Divergence::PropagateOperands(const Instruction& in) {
+  if (scope_ == spv::ScopeSubgroup && IsSubgroupUniform(in)) return;
   if (const std::optional<IdOperands> ids = PureOperands(in)) {
     const auto operands = in.words.subspan(ids->begin, ids->end - ids->begin);
     if (std::ranges::any_of(operands, [this](uint32_t id) { return values_.contains(id); })) {

@@ -1,5 +1,5 @@
 // Divergence analysis: finds the values, branches and blocks of a SPIR-V function that may differ
-// between the invocations of a workgroup.
+// between the invocations of a workgroup or of a subgroup.
 #ifndef SPIRLOOM_COMPILER_CHECKS_DIVERGENCE_H_
 #define SPIRLOOM_COMPILER_CHECKS_DIVERGENCE_H_
 
@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <spirv/unified1/spirv.hpp>
 
 #include "compiler/checks/control_flow.h"
 #include "compiler/spirv/spirv_index.h"
@@ -17,7 +18,8 @@ namespace spirloom::compiler {
 // arguments of its constructor, which must outlive it.
 class Divergence {
  public:
-  Divergence(const SpirvIndex& index, const ControlFlow& flow);
+  // `scope`: ScopeWorkgroup or ScopeSubgroup, the invocations that are compared.
+  Divergence(const SpirvIndex& index, const ControlFlow& flow, spv::Scope scope);
 
   // Whether invocations may execute the block a different number of times.
   bool BlockDiverges(size_t block) const { return blocks_.contains(block); }
@@ -29,12 +31,12 @@ class Divergence {
  private:
   // Classes of variables.
   enum class Memory : uint8_t {
-    kUniform,    // equal in all invocations, and never written
+    kUniform,    // equal in the invocations of the scope, and never written
     kPrivate,    // one per invocation: uniform until a divergent store
     kDivergent,  // always treated as divergent
   };
 
-  static Memory MemoryOf(const SpirvIndex& index, const Instruction& variable);
+  Memory MemoryOf(const Instruction& variable) const;
 
   template <typename T>
   void Add(std::set<T>& set, T element) {
@@ -53,6 +55,7 @@ class Divergence {
 
   const SpirvIndex& index_;
   const ControlFlow& flow_;
+  const spv::Scope scope_;
   std::set<uint32_t> values_;  // ids
   std::set<size_t> blocks_;
   std::map<uint32_t, uint32_t> roots_;      // pointer -> variable

@@ -41,29 +41,34 @@ bool IsAllowedInPureFunction(const Instruction& in) {
 class BarrierSearch {
  public:
   BarrierSearch(const SpirvIndex& index, std::span<const Instruction> body)
-      : index_(index), flow_(body), divergence_(index, flow_) {}
+      : index_(index),
+        flow_(body),
+        workgroup_(index, flow_, spv::ScopeWorkgroup),
+        subgroup_(index, flow_, spv::ScopeSubgroup) {}
 
   void AppendTo(std::vector<DivergentBarrier>& found) const {
     for (size_t i = 0; i < flow_.blocks().size(); ++i) {
-      if (!divergence_.BlockDiverges(i)) continue;
       const std::span<const Instruction> block = flow_.blocks()[i].instructions;
       for (size_t at = 0; at < block.size(); ++at) {
         if (!IsBarrier(block[at])) continue;
-        found.push_back({PositionOf(index_, block, at), ConditionBefore(i)});
+        const bool of_subgroup = index_.ConstantValue(block[at].Word(1)) == spv::ScopeSubgroup;
+        const Divergence& divergence = of_subgroup ? subgroup_ : workgroup_;
+        if (!divergence.BlockDiverges(i)) continue;
+        found.push_back({PositionOf(index_, block, at), ConditionBefore(i, divergence)});
       }
     }
   }
 
  private:
   // The position of a divergent branch that the block depends on, directly or indirectly.
-  std::string ConditionBefore(size_t block) const {
+  std::string ConditionBefore(size_t block, const Divergence& divergence) const {
     std::set<size_t> seen{block};
     std::vector<size_t> pending{block};
     while (!pending.empty()) {
       const size_t next = pending.back();
       pending.pop_back();
       for (const size_t branch : flow_.blocks()[next].depends_on) {
-        if (divergence_.BranchDiverges(branch)) {
+        if (divergence.BranchDiverges(branch)) {
           const std::span<const Instruction> source = flow_.blocks()[branch].instructions;
           return PositionOf(index_, source, source.size() - 1);
         }
@@ -75,7 +80,8 @@ class BarrierSearch {
 
   const SpirvIndex& index_;
   const ControlFlow flow_;
-  const Divergence divergence_;
+  const Divergence workgroup_;
+  const Divergence subgroup_;
 };
 
 }  // namespace

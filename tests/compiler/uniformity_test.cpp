@@ -19,6 +19,7 @@ using testing::StartsWith;
 size_t CountDivergent(const std::string& body) {
   const std::string glsl =
       "#version 450\n"
+      "#extension GL_KHR_shader_subgroup_vote : enable\n"
       "layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;\n"
       "layout(constant_id = 3) const int COUNT = 5;\n"
       "layout(push_constant) uniform Push { int n; int sizes[4]; };\n"
@@ -79,6 +80,15 @@ TEST(Uniformity, FindsDivergentConditions) {
   EXPECT_EQ(CountDivergent("if (lane() > 2) barrier(); else { total(); }"), 2u);
   EXPECT_EQ(CountDivergent("switch (lane()) { case 1: barrier(); break; default: break; }"), 1u);
   EXPECT_EQ(CountDivergent("if (atomicAdd(data[0], 1) == 0) barrier();"), 1u);
+}
+
+TEST(Uniformity, ComparesSubgroupBarriersWithinTheSubgroup) {
+  EXPECT_EQ(CountDivergent("if (subgroupAny(lane() > 3)) subgroupBarrier();"), 0u);
+  EXPECT_EQ(CountDivergent("if (gl_SubgroupID == 1u) subgroupBarrier();"), 0u);
+  EXPECT_EQ(CountDivergent("if (subgroupAny(lane() > 3)) barrier();"), 1u);
+  EXPECT_EQ(CountDivergent("if (gl_SubgroupID == 1u) barrier();"), 1u);
+  EXPECT_EQ(CountDivergent("if (lane() > 3) subgroupBarrier();"), 1u);
+  EXPECT_EQ(CountDivergent("if (gl_SubgroupInvocationID > 3u) subgroupBarrier();"), 1u);
 }
 
 TEST(Uniformity, FindsBarriersAfterADivergentReturn) {
