@@ -1,5 +1,7 @@
 """Attention, decomposed into matmul, masking and softmax; RoPE; KV caches."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,7 @@ from ..reduction.reduction import safe_softmax
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Stored = NDArray[Any]  # a KV cache: float64 values, or the int64 bytes of quantized rows
 
 
 def scaled_dot_product_attention(
@@ -97,6 +100,54 @@ def rotary_at_positions(
     return np.moveaxis(rotary_embedding(x, cos[at], sin[at], interleaved), -2, dim)
 
 
+def _row_scales(depth: int) -> int:
+    """Scales of a row of a quantized KV cache: one per 64 columns."""
+    return -(-depth // 64)
+
+
+def _max_code(cache: Stored, depth: int) -> int:
+    """127 for caches of int8, 7 for int4 and 0 for floats."""
+    if cache.dtype.kind == "f":
+        return 0
+    return 127 if cache.shape[-1] > depth else 7
+
+
+def dequantized(cache: Stored, depth: int) -> Array:
+    """The values of a KV cache. Rows of int8 and of int4 (two codes per byte, the first in the low
+    bits, plus 8) end with an fp32 scale per 64 columns."""
+    limit = _max_code(cache, depth)
+    if limit == 0 or cache.size == 0:
+        return cache if limit == 0 else np.zeros((*cache.shape[:-1], depth))
+    stored = (cache.astype(np.int64) & 255).astype(np.uint8)
+    codes, scales = np.split(stored, [stored.shape[-1] - 4 * _row_scales(depth)], -1)
+    values = codes.astype(np.int8).astype(np.float64)
+    if limit == 7:
+        values = np.stack([codes & 15, codes >> 4], -1).reshape(*codes.shape[:-1], depth) - 8.0
+    factors = np.ascontiguousarray(scales).view("<f4").astype(np.float64)
+    return np.asarray(values * np.repeat(factors, 64, -1)[..., :depth])
+
+
+def quantized(rows: Array, cache: Stored) -> Stored:
+    """Rows in the dtype of a KV cache: codes, then scales, as the cache's bytes. Scales are bf16
+    values, and ties round away from 0, so that the last bits of devices' results do not matter."""
+    depth = rows.shape[-1]
+    limit = _max_code(cache, depth)
+    if limit == 0:
+        return rows
+    padded = np.zeros((*rows.shape[:-1], _row_scales(depth), 64))
+    padded.reshape(*rows.shape[:-1], 64 * _row_scales(depth))[..., :depth] = np.abs(rows)
+    scales = padded.max(-1).astype(np.float32) * np.float32(1 / limit)
+    bits = scales.view(np.uint32)
+    scales = ((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).astype(np.uint32).view(np.float32)
+    factors = np.repeat(scales, 64, -1)[..., :depth].astype(np.float64)
+    codes = np.rint(rows / np.where(factors == 0, 1, factors) * (1 + 2**-12)).astype(np.int64)
+    if limit == 7:
+        codes = codes + 8
+        codes = codes[..., ::2] | codes[..., 1::2] << 4
+    stored = np.concatenate([codes.astype(np.uint8), scales.astype("<f4").view(np.uint8)], -1)
+    return np.asarray(stored.astype(np.uint8 if limit == 7 else np.int8), np.int64)
+
+
 def rotary_cache(
     x: Array,
     keys: Array,
@@ -110,7 +161,7 @@ def rotary_cache(
     interleaved: bool,
 ) -> tuple[Array, ...]:
     """RMS norm and RoPE of the heads of Q and K; K and V are written to the KV cache."""
-    kv_heads, depth = keys.shape[2:]
+    kv_heads, depth = keys.shape[2], 2 * cos.shape[1]
     heads = x.reshape(*x.shape[:2], x.shape[2] // depth, depth)
     query_heads = heads.shape[2] - 2 * kv_heads
     query, key, value = np.split(heads, [query_heads, query_heads + kv_heads], 2)
@@ -120,8 +171,8 @@ def rotary_cache(
     query, key = (rotary_at_positions(t, cos, sin, position, 1, interleaved) for t in (query, key))
     return (
         query,
-        cache_update(keys, key, position, 1, False),
-        cache_update(values, value, position, 1, False),
+        cache_update(keys, quantized(key, keys), position, 1, False),
+        cache_update(values, quantized(value, values), position, 1, False),
     )
 
 
@@ -163,6 +214,7 @@ def cached_attention(
     softcap: float,
 ) -> Array:
     """softmax(scores) · values over the KV cache rows that are visible to each query."""
+    keys, values = (dequantized(cache, query.shape[-1]) for cache in (keys, values))
     scores = _scores_over_cache(query, keys, positions, heads_first, window, scale, softcap)
     y = safe_softmax(scores, -1) @ _repeated_values(values, scores.shape[1], heads_first)
     return np.asarray(y if heads_first else y.swapaxes(1, 2))
@@ -183,12 +235,13 @@ def decode_attention(
     scale: float,
     softcap: float,
 ) -> tuple[Array, ...]:
-    """`rotary_cache` of one row, then `cached_attention` of its query."""
-    query, keys, values = rotary_cache(
-        x, keys, values, cos, sin, position, query_norm, key_norm, eps, interleaved
-    )
-    y = cached_attention(query, keys, values, position, False, window, scale, softcap)
-    return y, keys, values
+    """`rotary_cache` of one row, then `cached_attention` of its query. Attention reads the new row
+    before it is rounded to the dtype of the caches."""
+    tables = (cos, sin, position, query_norm, key_norm, eps, interleaved)
+    exact_keys, exact_values = (dequantized(t, 2 * cos.shape[1]) for t in (keys, values))
+    query, exact_keys, exact_values = rotary_cache(x, exact_keys, exact_values, *tables)
+    y = cached_attention(query, exact_keys, exact_values, position, False, window, scale, softcap)
+    return y, *rotary_cache(x, keys, values, *tables)[1:]
 
 
 def cached_attention_split_kv(
@@ -203,6 +256,7 @@ def cached_attention_split_kv(
     splits: int,
 ) -> tuple[Array, ...]:
     """Per split of the keys: unnormalized output, maximum score and sum of exponentials."""
+    keys, values = (dequantized(cache, query.shape[-1]) for cache in (keys, values))
     scores = _scores_over_cache(query, keys, positions, heads_first, window, scale, softcap)
     values = _repeated_values(values, scores.shape[1], heads_first)
     split_of_row = _split_indices(scores, positions, window, splits)

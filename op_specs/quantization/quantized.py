@@ -95,6 +95,12 @@ def linear_f8(x: Array, weight: Array, scales: Array, group: int, *args: Any) ->
     return linear(x, values, *args)
 
 
+def gated_linear_f8(x: Array, weight: Array, scales: Array, group: int, *args: Any) -> Array:
+    """Gated linear layer of an f8 weight with group-wise scales."""
+    values = _dequantize_weight(weight, scales, None, None, group, x.shape[-1])
+    return gated_linear(x, values, *args)
+
+
 def linear_bf16(x: Array, weight: Array, *args: Any) -> Array:
     """Linear layer with a bfloat16 weight."""
     return linear(x, weight, *args)
@@ -108,6 +114,13 @@ def gated_linear_bf16(x: Array, weight: Array, *args: Any) -> Array:
 def embedding_bf16(weight: Array, index: Array) -> Array:
     """Embedding in a bfloat16 table."""
     return weight[index]
+
+
+def embedding_f8(
+    weight: Array, scales: Array, index: Array, group: int, group_major: bool, dtype: str
+) -> Array:
+    """Embedding in an f8 table with group-wise scales."""
+    return embedding_w8(weight, scales, index, group, group_major, dtype, None)
 
 
 def embedding_w8(

@@ -32,6 +32,7 @@ _PARTIAL = "partial results of long rows, which the runtime inserts"
 _SCATTER = "sorted points of scatters, which the runtime inserts"
 _QUANTIZED = "imported from torchao in tests/torch/test_quantized.py"
 _STATIC = "imported from torchao in tests/torch/test_static_int8.py"
+_FLOAT8 = "imported from torch.float8 weights in tests/torch/test_float8.py"
 _FAMILY = "part of language models: tests/torch/test_language_models.py"
 UNREACHED = {
     "spirloom.add_i8": _STATIC,
@@ -46,17 +47,19 @@ UNREACHED = {
     "spirloom.decode_attention": _FAMILY,
     "spirloom.dequantize": _QUANTIZED,
     "spirloom.embedding_bf16": _FAMILY,
+    "spirloom.embedding_f8": _FLOAT8,
     "spirloom.embedding_w4": _QUANTIZED,
     "spirloom.embedding_w8": _QUANTIZED,
     "spirloom.gated_linear": _FAMILY,
     "spirloom.gated_linear_bf16": _FAMILY,
+    "spirloom.gated_linear_f8": _FAMILY,
     "spirloom.gated_linear_w4": _FAMILY,
     "spirloom.gated_linear_w8": _FAMILY,
     "spirloom.combine_split_kv": _FAMILY,
     "spirloom.linear_bf16": _FAMILY,
     "spirloom.linear_a8w4": _QUANTIZED,
     "spirloom.linear_a8w8": _QUANTIZED,
-    "spirloom.linear_f8": "imported from torch.float8 weights in tests/torch/test_float8.py",
+    "spirloom.linear_f8": _FLOAT8,
     "spirloom.linear_i8": _STATIC,
     "spirloom.linear_w4": _QUANTIZED,
     "spirloom.linear_w8": _QUANTIZED,

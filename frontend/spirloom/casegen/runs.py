@@ -9,8 +9,8 @@ from math import prod
 from typing import cast
 
 from spec_model import Arg, Op, SpecError
-from spec_model.expr.types import Apply, EvalError, Kind, TensorType, Variable
-from spec_model.spec import CaseValue, TensorCase, TestCase, Variant
+from spec_model.expr.types import Apply, EvalError, Expr, Kind, TensorType, Variable
+from spec_model.spec import CaseValue, Check, TensorCase, TestCase, Variant
 from spec_model.vocabulary import DType, Storage
 
 
@@ -192,7 +192,7 @@ def run_of(op: Op, name: str, test: TestCase, variant: Variant) -> Run | None:
         return None
     if test.kernel is not None and variant.kernel.name != test.kernel:
         return None
-    dtypes = {arg.name: _dtype(arg, variant) for arg in op.args if arg.type.is_tensor}
+    dtypes = {arg.name: _dtype(op, arg, variant) for arg in op.args if arg.type.is_tensor}
     args = {
         arg.name: _typed(test.args[arg.name], dtypes.get(arg.name), variant.storage)
         for arg in op.args
@@ -206,17 +206,34 @@ def run_of(op: Op, name: str, test: TestCase, variant: Variant) -> Run | None:
     return Run(op, name, test, variant, dtypes, outputs)
 
 
-def _dtype(arg: Arg, variant: Variant) -> DType:
+def _dtype(op: Op, arg: Arg, variant: Variant) -> DType:
     if arg.dtype is not None:
         return arg.dtype
     if not arg.any_dtype:
         return variant.dtype
-    for axis in variant.kernel.axes:  # an operand may be packed to another dtype
-        if isinstance(axis.of, Apply) and axis.of.kind is Kind.DTYPE:
-            tensor = axis.of.operands[0]
-            if isinstance(tensor, Variable) and tensor.name == arg.name:
-                return DType(str(variant.values[axis.name]))
-    return next(tensor.dtype for tensor in variant.tensors if tensor.name == arg.name)
+    equal = {arg.name, *_of_equal_dtype(op, arg.name)}
+    for axis in variant.kernel.axes:  # the kernel may bind the tensor in another dtype
+        if _tensor_of_dtype(axis.of) in equal:
+            return DType(str(variant.values[axis.name]))
+    bound = (tensor.dtype for tensor in variant.tensors if tensor.name == arg.name)
+    return next(bound, variant.dtype)
+
+
+def _tensor_of_dtype(expression: Expr | None) -> str | None:
+    """The tensor whose dtype an expression is: `x.dtype`."""
+    if not isinstance(expression, Apply) or expression.kind is not Kind.DTYPE:
+        return None
+    tensor = expression.operands[0]
+    return tensor.name if isinstance(tensor, Variable) else None
+
+
+def _of_equal_dtype(op: Op, name: str) -> Iterator[str]:
+    """The tensors that a check of the form `x.dtype == y.dtype` compares with this one."""
+    for step in op.steps:
+        condition = step.condition if isinstance(step, Check) else None
+        if isinstance(condition, Apply) and condition.operation.code == "eq":
+            names = [_tensor_of_dtype(side) for side in condition.operands]
+            yield from (each for each in names if each and name in names)
 
 
 def _typed(value: CaseValue, dtype: DType | None, storage: Storage) -> object:

@@ -3,6 +3,7 @@
 #extension GL_EXT_samplerless_texture_functions : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
+
 float value(int i) {
   int k = unravel(i, size);
   int row = index_load(i);

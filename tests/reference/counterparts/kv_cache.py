@@ -38,11 +38,40 @@ def _rotary_at_positions(
     return LAYERS["spirloom.rotary_embedding"](x, *angles, interleaved)
 
 
+def _dequantized(cache: Any, depth: int) -> Any:
+    """The values of a cache: of floats, or of bytes, whose rows end with fp32 scales."""
+    if cache.dtype.is_floating_point:
+        return cache.double()
+    bytes_of_scales = 4 * -(-depth // 64)
+    codes = cache[..., :-bytes_of_scales]
+    scales = cache[..., -bytes_of_scales:].contiguous().view(torch.float32).double()
+    if cache.dtype is torch.uint8:
+        codes = torch.stack([codes & 15, codes >> 4], -1).flatten(-2).double() - 8
+    return codes.double() * scales.repeat_interleave(64, -1)[..., :depth]
+
+
+def _quantized(rows: Any, cache: Any) -> Any:
+    """Rows in the dtype of a cache."""
+    if cache.dtype.is_floating_point:
+        return rows.to(cache.dtype)
+    limit = 127 if cache.dtype is torch.int8 else 7
+    groups, stored = rows.split(64, -1), []
+    scales = torch.stack([group.abs().amax(-1).float() for group in groups], -1)
+    scales = (scales * (1 / limit)).to(torch.bfloat16).float()
+    for group, scale in zip(groups, scales.double().unbind(-1), strict=True):
+        stored.append((group / scale.clamp_min(1e-300)[..., None] * (1 + 2**-12)).round())
+    codes = torch.cat(stored, -1).to(torch.int32)
+    if limit == 7:
+        low, high = (codes + 8).unflatten(-1, (-1, 2)).unbind(-1)
+        codes = low | high << 4
+    return torch.cat([codes.to(cache.dtype), scales.view(cache.dtype)], -1)
+
+
 def _rotary_cache(
     x: Any, keys: Any, values: Any, cos: Any, sin: Any, position: Any,
     query_norm: Any, key_norm: Any, eps: float, interleaved: bool,
 ) -> Any:  # fmt: skip
-    cached, depth = keys.shape[2:]
+    cached, depth = keys.shape[2], 2 * cos.shape[1]
     heads = x.reshape(*x.shape[:2], x.shape[2] // depth, depth)
     query, key, value = heads.split([heads.shape[2] - 2 * cached, cached, cached], 2)
     if query_norm is not None:
@@ -52,8 +81,9 @@ def _rotary_cache(
         query, key = (
             _rotary_at_positions(t, cos, sin, position, 1, interleaved) for t in (query, key)
         )
-    caches = (_cache_update(c, t, position, 1, False) for c, t in ((keys, key), (values, value)))
-    return query, *caches
+    new = ((keys, key), (values, value)) if x.numel() else ()
+    caches = [_cache_update(c, _quantized(t, c), position, 1, False) for c, t in new]
+    return query, *(caches or (keys, values))
 
 
 def _masked(scores: Any, top_k: int, top_p: float) -> Any:
@@ -100,6 +130,7 @@ def _masked_scores(
     softcap: float,
 ) -> tuple[Any, Any]:
     """Scores, -inf for masked keys, and values, both in the layout [batch, head, row, …]."""
+    k, v = (_dequantized(t, q.shape[-1]) for t in (k, v))
     if not heads_first:
         q, k, v = (t.transpose(1, 2) for t in (q, k, v))
     k, v = (t.repeat_interleave(q.shape[1] // k.shape[1], 1) for t in (k, v))
@@ -131,11 +162,11 @@ def _decode_attention(
     query_norm: Any, key_norm: Any, eps: float, interleaved: bool,
     window: int, scale: float, softcap: float,
 ) -> Any:  # fmt: skip
-    query, keys, values = _rotary_cache(
-        x, keys, values, cos, sin, position, query_norm, key_norm, eps, interleaved
-    )
-    y = _cached_attention(query, keys, values, position, False, window, scale, softcap)
-    return y, keys, values
+    tables = (cos, sin, position, query_norm, key_norm, eps, interleaved)
+    exact_keys, exact_values = (_dequantized(t, 2 * cos.shape[1]) for t in (keys, values))
+    query, exact_keys, exact_values = _rotary_cache(x, exact_keys, exact_values, *tables)
+    y = _cached_attention(query, exact_keys, exact_values, position, False, window, scale, softcap)
+    return y, *_rotary_cache(x, keys, values, *tables)[1:]
 
 
 def _attention_split_kv(

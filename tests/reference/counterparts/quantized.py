@@ -44,7 +44,8 @@ def _embedding(
     count, size = values.shape
 
     def by_row(t: Any) -> Any:
-        return (t.double().T[:count] if group_major else t.double().reshape(count, -1))[:, :, None]
+        rows = t.double().reshape(-1, len(t.T)) if group_major else t.double().reshape(count, -1)
+        return (rows.T[:count] if group_major else rows)[:, :, None]
 
     table = values.reshape(count, -1, group or size) * by_row(scales)
     table = table if rest[-1] is None else table + by_row(rest[-1])
@@ -216,6 +217,12 @@ COUNTERPARTS: dict[str, Callable[..., Any]] = {
     "spirloom.linear_w4": _layer(_unpack_int4),
     "spirloom.linear_f8": lambda x, weight, scales, group, *rest: LAYERS["aten.linear"](
         x, _scaled(weight, scales, group), *rest
+    ),
+    "spirloom.gated_linear_f8": lambda x, weight, scales, group, *rest: LAYERS[
+        "spirloom.gated_linear"
+    ](x, _scaled(weight, scales, group), *rest),
+    "spirloom.embedding_f8": lambda weight, scales, index, group, group_major, dtype: _embedding(
+        weight.double(), scales, index, group, group_major or scales.ndim == 1, dtype, None
     ),
     "spirloom.linear_w8": _layer(lambda weight: weight.to(torch.int32)),
 }

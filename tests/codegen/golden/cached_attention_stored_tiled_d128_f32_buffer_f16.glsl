@@ -46,59 +46,14 @@ void main() {
   vec4 total1_6 = vec4(0.0);
   vec4 total1_7 = vec4(0.0);
   int column = min(lane % 32, head_vec4s - 1);
-  // This invocation's loads of a block: 32 vec4s per row, clamped to the row's
-  // end.
-  int key0 = (lane + 0) / 32;
-  vec4 next0 = keys_load4(cache + min(begin_at + key0, capacity - 1) * step + column);
-  int key1 = (lane + 64) / 32;
-  vec4 next1 = keys_load4(cache + min(begin_at + key1, capacity - 1) * step + column);
-  int key2 = (lane + 128) / 32;
-  vec4 next2 = keys_load4(cache + min(begin_at + key2, capacity - 1) * step + column);
-  int key3 = (lane + 192) / 32;
-  vec4 next3 = keys_load4(cache + min(begin_at + key3, capacity - 1) * step + column);
-  int key4 = (lane + 256) / 32;
-  vec4 next4 = keys_load4(cache + min(begin_at + key4, capacity - 1) * step + column);
-  int key5 = (lane + 320) / 32;
-  vec4 next5 = keys_load4(cache + min(begin_at + key5, capacity - 1) * step + column);
-  int key6 = (lane + 384) / 32;
-  vec4 next6 = keys_load4(cache + min(begin_at + key6, capacity - 1) * step + column);
-  int key7 = (lane + 448) / 32;
-  vec4 next7 = keys_load4(cache + min(begin_at + key7, capacity - 1) * step + column);
   for (int begin = begin_at; begin < end; begin += 16) {
     barrier();
-    tile[key0 * 33 + lane % 32] = next0;
-    tile[key1 * 33 + lane % 32] = next1;
-    tile[key2 * 33 + lane % 32] = next2;
-    tile[key3 * 33 + lane % 32] = next3;
-    tile[key4 * 33 + lane % 32] = next4;
-    tile[key5 * 33 + lane % 32] = next5;
-    tile[key6 * 33 + lane % 32] = next6;
-    tile[key7 * 33 + lane % 32] = next7;
+    for (int load = lane; load < 512; load += 64) {
+      int at = begin + load / 32;
+      tile[load / 32 * 33 + lane % 32] = at < end ? keys_load4(cache + at * step + column) : vec4(0.0);
+    }
+
     barrier();
-    next0 = values_load4(cache + min(begin + key0, capacity - 1) * step + column);
-    // Rows beyond `end` are uninitialized: 0 * NaN would be NaN.
-    if (begin + key0 >= end) next0 = vec4(0.0);
-    next1 = values_load4(cache + min(begin + key1, capacity - 1) * step + column);
-    // Rows beyond `end` are uninitialized: 0 * NaN would be NaN.
-    if (begin + key1 >= end) next1 = vec4(0.0);
-    next2 = values_load4(cache + min(begin + key2, capacity - 1) * step + column);
-    // Rows beyond `end` are uninitialized: 0 * NaN would be NaN.
-    if (begin + key2 >= end) next2 = vec4(0.0);
-    next3 = values_load4(cache + min(begin + key3, capacity - 1) * step + column);
-    // Rows beyond `end` are uninitialized: 0 * NaN would be NaN.
-    if (begin + key3 >= end) next3 = vec4(0.0);
-    next4 = values_load4(cache + min(begin + key4, capacity - 1) * step + column);
-    // Rows beyond `end` are uninitialized: 0 * NaN would be NaN.
-    if (begin + key4 >= end) next4 = vec4(0.0);
-    next5 = values_load4(cache + min(begin + key5, capacity - 1) * step + column);
-    // Rows beyond `end` are uninitialized: 0 * NaN would be NaN.
-    if (begin + key5 >= end) next5 = vec4(0.0);
-    next6 = values_load4(cache + min(begin + key6, capacity - 1) * step + column);
-    // Rows beyond `end` are uninitialized: 0 * NaN would be NaN.
-    if (begin + key6 >= end) next6 = vec4(0.0);
-    next7 = values_load4(cache + min(begin + key7, capacity - 1) * step + column);
-    // Rows beyond `end` are uninitialized: 0 * NaN would be NaN.
-    if (begin + key7 >= end) next7 = vec4(0.0);
     for (int k = 0; k < 4; k++) {
       int at = begin + key_lane * 4 + k;
       bool visible = at <= position0 && at < capacity && (window == 0 || at > position0 - window);
@@ -112,22 +67,11 @@ void main() {
     }
     scores[(quad + 16) * 5 + key_lane] = score1;
     barrier();
-    tile[key0 * 33 + lane % 32] = next0;
-    next0 = keys_load4(cache + min(begin + 16 + key0, capacity - 1) * step + column);
-    tile[key1 * 33 + lane % 32] = next1;
-    next1 = keys_load4(cache + min(begin + 16 + key1, capacity - 1) * step + column);
-    tile[key2 * 33 + lane % 32] = next2;
-    next2 = keys_load4(cache + min(begin + 16 + key2, capacity - 1) * step + column);
-    tile[key3 * 33 + lane % 32] = next3;
-    next3 = keys_load4(cache + min(begin + 16 + key3, capacity - 1) * step + column);
-    tile[key4 * 33 + lane % 32] = next4;
-    next4 = keys_load4(cache + min(begin + 16 + key4, capacity - 1) * step + column);
-    tile[key5 * 33 + lane % 32] = next5;
-    next5 = keys_load4(cache + min(begin + 16 + key5, capacity - 1) * step + column);
-    tile[key6 * 33 + lane % 32] = next6;
-    next6 = keys_load4(cache + min(begin + 16 + key6, capacity - 1) * step + column);
-    tile[key7 * 33 + lane % 32] = next7;
-    next7 = keys_load4(cache + min(begin + 16 + key7, capacity - 1) * step + column);
+    for (int load = lane; load < 512; load += 64) {
+      int at = begin + load / 32;
+      tile[load / 32 * 33 + lane % 32] = at < end ? values_load4(cache + at * step + column) : vec4(0.0);
+    }
+
     barrier();
   }
   if (!inside) return;
