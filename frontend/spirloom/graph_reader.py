@@ -19,7 +19,7 @@ from spirloom.errors import ImportFailure
 from spirloom.graph_file import DTYPES, STORAGES, check_attachments, check_methods
 from spirloom.interval import Interval
 from spirloom.ir import ArgValue, Array, Graph, Node, State, Tensor, is_possible
-from spirloom.varying.size_reader import SizeReader
+from spirloom.symbolic.size_reader import SizeReader
 
 # The bounds of an unbounded tensor.
 _MIN, _MAX = -(1 << 63), (1 << 63) - 1

@@ -246,7 +246,8 @@ class OpLibrary:
         """(sizes, strides, begin) of a valid call that only moves elements: the result element with
         coordinates p is the source element at begin + sum(p[d] * strides[d]).
 
-        None for other operators. The source is the first argument.
+        None for other operators, and if it has no formula of symbolic sizes. The source is the
+        first argument.
         """
         types = [argument_type(value) for value in args]
         return self._movements.of(op, types, lambda: self._movement(op, types))
@@ -257,8 +258,8 @@ class OpLibrary:
             return None
         given = zip(spec.args, types, strict=True)
         values = spec.values({arg.name: value for arg, value in given})
-        found = (values[name] for name in MOVEMENT)
-        return cast(_Movement, tuple(found))
+        found = tuple(values[name] for name in MOVEMENT if name in values)
+        return cast(_Movement, found) if len(found) == len(MOVEMENT) else None
 
     def params(self, op: str) -> Mapping[str, object]:
         """The parameters that the spec passes to the template of an operator's first kernel."""

@@ -5,10 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import reduce
 from math import prod
 
 from spec_model.symbolic import Size, Symbol
-from spec_model.symbolic.expr import Atom, Maximum, Minimum, Product, Quotient, Remainder
+from spec_model.symbolic.expr import (
+    Atom,
+    Maximum,
+    Minimum,
+    Product,
+    Quotient,
+    Remainder,
+    extreme,
+    extremes,
+    quotient,
+)
 
 # Limits of graph files.
 MAX_TERMS, MAX_FACTORS, MAX_DEPTH = 16, 4, 8
@@ -74,6 +85,26 @@ def _term_text(term: Term) -> str:
     factor, parts = term
     texts = [part if isinstance(part, str) else part._text(nested=True) for part in parts]
     return "*".join(texts if factor == 1 and texts else (str(factor), *texts))
+
+
+def size_from(expr: SizeExpr, symbols: Mapping[str, Symbol]) -> Size:
+    """The expression of a form in graph files."""
+    terms = [_size_of_term(term, symbols) for term in expr.terms]
+    if expr.op is SizeOp.SUM:
+        whole = sum(terms, start=Size.of(0))
+    else:
+        largest = expr.op is SizeOp.MAX
+        whole = extreme(list(extremes(terms, largest)), largest)
+    return quotient(whole, Size.of(expr.divisor))
+
+
+def _size_of_term(term: Term, symbols: Mapping[str, Symbol]) -> Size:
+    factor, parts = term
+    sizes = (
+        Size.of(symbols[part]) if isinstance(part, str) else size_from(part, symbols)
+        for part in parts
+    )
+    return reduce(lambda a, b: a * b, sizes, Size.of(factor))
 
 
 class _NoForm(Exception):

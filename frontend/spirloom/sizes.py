@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
-from typing import Self
+from typing import Self, TypeVar
 
 from spec_model.expr import semantics
 from spec_model.expr.types import EvalError
-from spec_model.symbolic import Symbol, SymInt, size_of, strict
+from spec_model.symbolic import (
+    Guards,
+    SizeError,
+    Symbol,
+    SymInt,
+    general,
+    known,
+    size_of,
+    strict,
+    sym,
+)
 from spec_model.symbolic.bounds import range_of
-from spec_model.symbolic.expr import at_maximum
+from spec_model.symbolic.expr import at_maximum, division
 from spirloom.errors import Unsupported
-from spirloom.size_expr import SizeExpr, SizeOp, Term, expression
+from spirloom.size_expr import SizeExpr, SizeOp, Term, expression, size_from
 
 __all__ = [
     "SizeExpr",
@@ -23,14 +33,23 @@ __all__ = [
     "Varying",
     "at",
     "broadcast_shapes",
+    "divided",
+    "division_of",
     "expression",
+    "graph_int",
     "inferred_size",
     "is_symbolic",
     "maximum_shape",
+    "proven",
     "refuse_symbolic",
+    "surely_less",
+    "symbolic_int",
     "upper",
     "upper_shape",
 ]
+
+
+T = TypeVar("T")
 
 
 class Varying(int):
@@ -64,6 +83,56 @@ def at(value: int, sizes: Mapping[str, int]) -> int:
         return value
     assert value.expr is not None, "the size is inferred"
     return value.expr.value(sizes)
+
+
+def symbolic_int(value: int, symbols: Mapping[str, Symbol]) -> int:
+    """An int of a graph as an integer that computes with symbols. Its size must not be inferred."""
+    if not isinstance(value, Varying):
+        return value
+    assert value.expr is not None, "the size is inferred"
+    return sym(size_from(value.expr, symbols))
+
+
+def graph_int(value: int) -> int:
+    """A symbolic integer as graphs store it. Its size is inferred if it has no form there."""
+    if not isinstance(value, SymInt):
+        return value
+    return Varying(at_maximum(value.size), expression(value.size))
+
+
+def proven(function: Callable[[], T]) -> T | None:
+    """The result of a function that compares sizes; an equality that holds at some sizes only is
+    false. None if another comparison has different outcomes at different sizes.
+    """
+    with general(Guards()) as guards:
+        try:
+            found = function()
+        except SizeError:
+            return None
+    return None if guards.assumed else found
+
+
+def surely_less(a: int, b: int) -> bool:
+    """Whether a < b at all sizes."""
+    return a < b if type(a) is type(b) is int else known(size_of(a) - size_of(b), "<") is True
+
+
+def division_of(a: int, b: int) -> tuple[int, int]:
+    """(q, r) with a = q b + r. For constants, 0 <= r < b; for others, r has no multiple of the
+    leading term of b.
+    """
+    if type(a) is type(b) is int:
+        return divmod(a, b)
+    whole, rest = division(size_of(a), size_of(b))
+    return sym(whole), sym(rest)
+
+
+def divided(a: int, b: int) -> int | None:
+    """a / b. None if it is no integer at some sizes."""
+    if type(b) is int and b == 0:
+        return None
+    whole, rest = division_of(a, b)
+    return whole if type(rest) is int and rest == 0 else None
 
 
 def is_symbolic(ints: Sequence[object]) -> bool:

@@ -350,6 +350,26 @@ def _divided(a: Size, b: Size) -> Size | None:
     return None
 
 
+def division(a: Size, b: Size) -> tuple[Size, Size]:
+    """(q, r) with a = q b + r, where no term of r is a multiple of the leading term of b."""
+    leading, by = next(iter(b.terms.items()))
+    whole, rest = Size.of(0), a
+    for _ in range(64):
+        step = next(_steps(rest, leading, by), None)
+        if step is None:
+            break
+        whole, rest = whole + step, rest - step * b
+    return whole, rest
+
+
+def _steps(rest: Size, leading: Product, by: int) -> Iterator[Size]:
+    for product, factor in rest.terms.items():
+        left = _without(product, leading)
+        if left is not None and abs(factor) >= abs(by):
+            times = abs(factor) // abs(by)
+            yield Size({left: times if (factor < 0) == (by < 0) else -times})
+
+
 def extremes(operands: Iterable[Size], largest: bool) -> Iterator[Size]:
     """The operands of a minimum or maximum, with those of nested ones, without repetitions."""
     kind = Maximum if largest else Minimum

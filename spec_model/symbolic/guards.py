@@ -41,7 +41,7 @@ class Guard:
     source: str = ""
 
     def __str__(self) -> str:
-        relation = self.relation if self.outcome else _OPPOSITE[self.relation]
+        relation = self.relation if self.outcome else OPPOSITE[self.relation]
         return f"{self.difference} {relation} 0"
 
     def narrowed(self) -> Symbol | None:
@@ -76,7 +76,7 @@ class Guard:
 
 _MAX_COMPARED = 1 << 12
 _MAX_NARROWED = 1 << 17
-_OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
 @dataclass(slots=True)

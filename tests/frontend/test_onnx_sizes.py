@@ -12,7 +12,7 @@ from spirloom.ops import OpLibrary
 from spirloom.sizes import Symbol
 
 from tests.frontend.models import node
-from tests.frontend.test_varying import agree, varying, written
+from tests.frontend.test_dynamic_graphs import agree, varying, written
 
 N, M = Symbol("n", 1, 12), Symbol("m", 2, 5)
 

@@ -12,7 +12,7 @@ from spirloom.ir import DType, Graph, Tensor
 from spirloom.ops import OpLibrary
 from spirloom.size_expr import MAX_DEPTH, SizeExpr, expression
 from spirloom.sizes import Varying
-from spirloom.varying.size_reader import SizeReader
+from spirloom.symbolic.size_reader import SizeReader
 
 from spec_model.flatbuffer import MalformedBuffer
 from spec_model.symbolic import Symbol, at_sizes, maximum, minimum, size_of, sym

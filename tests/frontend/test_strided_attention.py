@@ -17,8 +17,8 @@ from spirloom.ops import OpLibrary
 from spirloom.passes import optimize, optimize_sizes
 from spirloom.passes.attention.strided import STRIDED, stride_attention
 from spirloom.sizes import Symbol
-from spirloom.varying.generalize import generalize
-from spirloom.varying.specialize import specialize
+from spirloom.symbolic.open_graph import open_graph
+from spirloom.symbolic.specialize import specialize
 
 from tests.frontend import reference_run
 from tests.frontend.models import compute, imported, ops, random
@@ -215,13 +215,15 @@ def test_of_any_size(library: OpLibrary, tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(made.SerializeToString())
 
-    def make(sizes: Mapping[str, int]) -> Graph:
-        graph = import_model(path, library, Shapes(sizes))
+    def plain(sizes: Mapping[str, int]) -> Graph:
+        return import_model(path, library, Shapes(sizes))
+
+    def optimized(graph: Graph) -> Graph:
         optimize(graph, library, sizes_vary=True)
         return graph
 
     symbols = [Symbol("seq", 1, 40), Symbol("batch", 1, 8)]
-    graph = optimize_sizes(generalize(make, symbols, library), library)
+    graph = optimize_sizes(open_graph(plain, optimized, symbols, library), library)
     found = Counter(ops(graph))
     assert (found[STRIDED], found["aten.as_strided"], found["aten.permute"]) == (1, 0, 0)
     steps = args_of(library, graph)["key_strides"]

@@ -29,7 +29,7 @@ _CHECKS = (*_PACK, "compiler/base", "compiler/manifest", "compiler/spirv")
 _DELEGATE = "integrations/executorch"
 
 _CORE = ("frontend/spirloom", "spec_model/**")  # graphs, graph files, shapes
-_PASSES = (*_CORE, "frontend/spirloom/passes", "frontend/spirloom/varying")
+_PASSES = (*_CORE, "frontend/spirloom/passes", "frontend/spirloom/symbolic")
 _FAMILY = (*_PASSES, "frontend/spirloom/family")
 _TORCH = (*_PASSES, "frontend/spirloom/torch", "frontend/spirloom/torch/rules")
 _SEGMENTS = ("frontend/spirloom/partition", "frontend/spirloom/runtime")
@@ -117,7 +117,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "frontend/spirloom/runtime",
     ),
     "frontend/spirloom/runtime": ("frontend/spirloom",),
-    "frontend/spirloom/varying": _CORE,
+    "frontend/spirloom/symbolic": _CORE,
     "frontend/spirloom/passes": (*_PASSES, "frontend/spirloom/passes/attention"),
     "frontend/spirloom/passes/attention": _PASSES,
     "frontend/spirloom/partition": _CORE,

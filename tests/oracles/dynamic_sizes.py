@@ -20,8 +20,8 @@ from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
 from spirloom.passes import optimize, optimize_sizes
 from spirloom.sizes import Symbol
-from spirloom.varying.open_graph import open_graph
-from spirloom.varying.specialize import specialize
+from spirloom.symbolic.open_graph import open_graph
+from spirloom.symbolic.specialize import specialize
 
 from tests.frontend import reference_run
 from tests.fuzz.campaign import Target, exit_with

@@ -15,10 +15,10 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from spirloom.errors import ImportFailure
+from spirloom.symbolic.specialize import specialize
 from spirloom.torch.build import build
 from spirloom.torch.export import decompose, exported_of, program_of
 from spirloom.torch.options import Options
-from spirloom.varying.specialize import specialize
 
 from tests.frontend import reference_run
 from tests.fuzz.campaign import Target, exit_with

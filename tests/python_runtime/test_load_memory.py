@@ -16,7 +16,7 @@ from spirloom.ops import OpLibrary
 from spirloom.passes import finish
 from spirloom.quantized_weights import QuantizedMatrix
 from spirloom.sizes import Symbol
-from spirloom.varying.generalize import generalize
+from spirloom.symbolic.open_graph import open_graph
 
 FEATURES, GROUP, WORDS = 2048, 32, 8192
 PERIOD = np.random.default_rng(0).integers(-8, 8, 65521, dtype=np.int8)
@@ -82,10 +82,13 @@ def dynamic_network(layers: int) -> Graph:
             build.name = f"layer{i}"
             x = build.emit(op, x=x, **args)
         graph.outputs = [x]
+        return graph
+
+    def finished(graph: Graph) -> Graph:
         finish(graph, library)
         return graph
 
-    return generalize(make, [Symbol("rows", 1, 4)], library)
+    return open_graph(make, finished, [Symbol("rows", 1, 4)], library)
 
 
 def _layer(i: int, values: Array, kind: str) -> tuple[str, dict[str, object]]:

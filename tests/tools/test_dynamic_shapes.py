@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from spirloom.cli import main
 
-from tests.frontend.varying_models import (
+from tests.frontend.dynamic_models import (
     export_convolutional,
     export_language,
 )

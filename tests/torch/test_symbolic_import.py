@@ -13,10 +13,10 @@ import torch
 from spirloom import graph_file
 from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
+from spirloom.symbolic.specialize import specialize
 from spirloom.torch.build import build
 from spirloom.torch.export import decompose, program_of
 from spirloom.torch.options import Options
-from spirloom.varying.specialize import specialize
 from torch import nn
 from torch.export import Dim
 from torch.nn import functional

@@ -114,7 +114,7 @@ def import_onnx(
     from spirloom.onnx.importer import import_model
     from spirloom.onnx.kv_cache import make_states, preallocate_caches, refuse_growing, state_pairs
     from spirloom.passes import optimize, optimize_sizes
-    from spirloom.varying.open_graph import open_graph
+    from spirloom.symbolic.open_graph import open_graph
 
     shapes, fixed = shapes_of(arguments), arrays_of(arguments.constant_input)
 

@@ -16,7 +16,7 @@ from spirloom.passes import finish
 from spirloom.passes.large_weights import LARGEST_WEIGHT
 from spirloom.passes.weight_quantization import Quantization
 from spirloom.sizes import Symbol
-from spirloom.varying.open_graph import open_graph
+from spirloom.symbolic.open_graph import open_graph
 
 # Maximum tokens of one `prefill` run, by default.
 DEFAULT_MAX_PREFILL = 512

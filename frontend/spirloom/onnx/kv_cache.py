@@ -15,7 +15,7 @@ from spirloom.ir import ArgValue, Array, DType, Graph, Node, State, Tensor
 from spirloom.ops import OpError, OpLibrary
 from spirloom.passes.cleanup import VIEW
 from spirloom.sizes import Varying
-from spirloom.varying.specialize import specialize
+from spirloom.symbolic.specialize import specialize
 
 # The name of an input → the name of the output that is its next value.
 Pairs = Mapping[str, str]

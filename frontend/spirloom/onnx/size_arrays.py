@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from spec_model.symbolic import settle, size_of
+from spec_model.symbolic import Size, known, maximum, minimum, settle, size_of, sym
 from spec_model.symbolic.bounds import range_of
 from spec_model.symbolic.expr import at_maximum
+from spec_model.symbolic.guards import OPPOSITE
 from spirloom import interval
 from spirloom.builder import Builder, Lifter, Value
 from spirloom.errors import Unsupported
@@ -23,8 +24,42 @@ from spirloom.size_numbers import SizeNumber, size_number
 from spirloom.sizes import SymInt, is_symbolic
 from spirloom.value_bounds import narrowed
 
-# An element: a SymInt is an integer, also in an array of floats. A SizeNumber has other values.
-Element = int | float | SizeNumber
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Whether `difference` `relation` 0, which differs between sizes. `compare` makes it."""
+
+    difference: Size
+    relation: str
+
+    def negated(self) -> Condition:
+        """The opposite."""
+        return Condition(self.difference, OPPOSITE[self.relation])
+
+    @property
+    def indicator(self) -> int:
+        """1 at sizes for which it holds, 0 at others."""
+        value = sym(self.difference)
+        match self.relation:
+            case ">" | ">=":
+                return minimum(maximum(value + (self.relation == ">="), 0), 1)
+            case "<" | "<=":
+                return minimum(maximum((self.relation == "<=") - value, 0), 1)
+        differs = minimum(maximum(value, -value), 1)
+        return 1 - differs if self.relation == "==" else differs
+
+
+def compare(a: int, relation: str, b: int) -> bool | Condition:
+    """The outcome of a comparison."""
+    difference = size_of(a) - size_of(b)
+    found = known(difference, relation)
+    return Condition(difference, relation) if found is None else found
+
+
+# An element: a SymInt is an integer, also in an array of floats, where 1 is true in an array of
+# bools. A SizeNumber has other values.
+Number = int | float | SizeNumber
+Element = Number | Condition
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +126,18 @@ Known = Value | SizeArray | LeadingPart
 
 def is_size_dependent(element: object) -> bool:
     """Whether an element depends on sizes."""
-    return isinstance(element, SymInt | SizeNumber)
+    return isinstance(element, SymInt | SizeNumber | Condition)
+
+
+def value_of(element: Element) -> Number:
+    """An element as a number: 1 for a condition that holds."""
+    return element.indicator if isinstance(element, Condition) else element
+
+
+def as_number(element: Element) -> Number:
+    """An element as a number, or as one of a table. Raises Unsupported."""
+    element = value_of(element)
+    return size_number(element) if isinstance(element, SymInt) else element
 
 
 def size_array(
@@ -118,6 +164,8 @@ def elements_of(value: Array | SizeArray) -> list[Element]:
 
 
 def _bounds(element: Element) -> Interval:
+    if isinstance(element, Condition):
+        return Interval(0, 1)
     if isinstance(element, SizeNumber):
         return interval.of_array(np.asarray(element.values))
     if isinstance(element, SymInt):
@@ -130,7 +178,7 @@ def _lifted(build: Builder, value: SizeArray, name: str) -> Tensor:
     """The tensor of an array: elements of tables of the values at all sizes. Raises Unsupported if
     there are too many.
     """
-    numbers = [size_number(e) if isinstance(e, SymInt) else e for e in value.flat()]
+    numbers = [as_number(e) for e in value.flat()]
     indices = {size_of(e.index) for e in numbers if isinstance(e, SizeNumber)}
     if len(indices) == 1:
         return _looked_up(build, numbers, value.shape, value.dtype, name)
@@ -140,7 +188,7 @@ def _lifted(build: Builder, value: SizeArray, name: str) -> Tensor:
 
 def _looked_up(
     build: Builder,
-    numbers: Sequence[Element],
+    numbers: Sequence[Number],
     shape: tuple[int, ...],
     dtype: np.dtype[Any],
     name: str,
@@ -215,6 +263,8 @@ def truth(element: Element) -> bool:
     """The value of a condition that selects a part of the model. If it differs between sizes, that
     of the maximum sizes, which becomes a guard. Raises Unsupported.
     """
+    if isinstance(element, Condition):
+        return settle(element.difference, element.relation)
     if isinstance(element, SymInt):
         return settle(element.size, "!=")
     if not isinstance(element, SizeNumber):
@@ -226,5 +276,8 @@ def truth(element: Element) -> bool:
     if not changes:
         return last
     if len(changes) > 1:
-        raise Unsupported(f"its condition changes at several sizes of {index}")
+        raise Unsupported(
+            f"its condition changes at {len(changes)} sizes of {index}, of which the first is "
+            f"{changes[0]}; set a minimum and maximum between two of them with --dim"
+        )
     return settle(index - changes[0], ">=") == values[-1]

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from spec_model.symbolic import SizeError, known, maximum, minimum, size_of, sym
+from spec_model.symbolic import SizeError, maximum, minimum, size_of
 from spec_model.symbolic.bounds import range_of
-from spec_model.symbolic.guards import compared
 from spirloom.errors import Unsupported
 from spirloom.ir import Array
 from spirloom.onnx.constant_folding import data_movement
@@ -23,17 +22,21 @@ from spirloom.onnx.constant_folding.registry import fold as fold_arrays
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import array_of, numpy_type
 from spirloom.onnx.size_arrays import (
+    Condition,
     Element,
     Known,
     LeadingPart,
     SizeArray,
+    as_number,
+    compare,
     elements_of,
     is_size_dependent,
     number,
     of_shape,
     size_array,
+    value_of,
 )
-from spirloom.size_numbers import SizeNumber, size_number
+from spirloom.size_numbers import SizeNumber
 from spirloom.sizes import SymInt, broadcast_shapes, is_symbolic, upper_shape
 
 Given = Sequence[Array | SizeArray]
@@ -159,7 +162,7 @@ def _by_table(
     """The result of a function of arrays, at all sizes. Raises Unsupported if the elements depend
     on several symbols.
     """
-    numbers = [size_number(e) if isinstance(e, SymInt) else e for e in row]
+    numbers = [as_number(e) for e in row]
     indices = {size_of(e.index): e.index for e in numbers if isinstance(e, SizeNumber)}
     if len(indices) > 1:
         raise Unsupported("it computes with several symbolic sizes")
@@ -180,9 +183,14 @@ def _by_formula(
     would round it.
     """
     if ctx.op_type == "Where":
-        return _selected(row)
-    ints = [int(e) if isinstance(e, float) and e.is_integer() else e for e in row]
-    if not all(isinstance(e, int) and not isinstance(e, bool) for e in ints):
+        if not is_size_dependent(row[0]):
+            return row[1] if row[0] else row[2]
+        if (extreme := _extreme(*row)) is not None:
+            return extreme
+    if ctx.op_type == "Not" and isinstance(row[0], Condition):
+        return row[0].negated()
+    ints = [_as_integer(e) for e in row]
+    if not all(isinstance(e, int) for e in ints):
         return None
     try:
         found = rule(ctx, [e for e in ints if isinstance(e, int)])
@@ -210,11 +218,34 @@ def _int_limits(dtype: np.dtype[Any]) -> tuple[int, int]:
 _LIMITS = {"f": _float_limits, "i": _int_limits, "u": _int_limits}
 
 
-def _selected(row: Sequence[Element]) -> Element | None:
-    condition, yes, no = row
-    if is_size_dependent(condition):
+def _as_integer(element: Element) -> Element:
+    """The element as an integer, if it is one at all sizes. True is 1."""
+    element = value_of(element)
+    is_integer = isinstance(element, bool) or (isinstance(element, float) and element.is_integer())
+    return int(element) if is_integer else element  # type: ignore[arg-type]
+
+
+def _selected(ctx: NodeContext, row: Sequence[int]) -> Element | None:
+    """condition · (a - b) + b, which may be a or b at all sizes."""
+    condition, a, b = row
+    found = (a - b) * condition + b
+    for value in (a, b):
+        bounds = range_of(size_of(found) - size_of(value))
+        if bounds.low == bounds.high == 0:
+            return value
+    return found
+
+
+def _extreme(condition: Element, a: Element, b: Element) -> Element | None:
+    """The selected element as a minimum or maximum, if the condition compares the elements."""
+    if not (isinstance(condition, Condition) and isinstance(a, int) and isinstance(b, int)):
         return None
-    return yes if condition else no
+    difference, own = size_of(a) - size_of(b), condition.difference
+    if difference not in (own, -own):
+        return None
+    if condition.relation in ("==", "!="):
+        return b if condition.relation == "==" else a
+    return (maximum if (condition.relation[0] == ">") == (difference == own) else minimum)(a, b)
 
 
 def _divided(ctx: NodeContext, row: Sequence[int]) -> Element | None:
@@ -251,17 +282,7 @@ def _power(ctx: NodeContext, row: Sequence[int]) -> Element | None:
 
 
 def _comparison(relation: str) -> Formula:
-    def compare(ctx: NodeContext, row: Sequence[int]) -> Element | None:
-        difference = size_of(row[0]) - size_of(row[1])
-        found = known(difference, relation)
-        if found is not None:
-            return found
-        value = sym(difference)
-        assert isinstance(value, SymInt)
-        table = size_number(value)
-        return SizeNumber(table.index, tuple(compared(relation, int(v)) for v in table.values))
-
-    return compare
+    return lambda _, row: compare(row[0], relation, row[1])
 
 
 def _cast(ctx: NodeContext, row: Sequence[int]) -> Element | None:
@@ -271,6 +292,7 @@ def _cast(ctx: NodeContext, row: Sequence[int]) -> Element | None:
 
 _FORMULAS: dict[str, Formula] = {
     "Abs": lambda _, x: maximum(x[0], -x[0]),
+    "And": lambda _, x: minimum(*x),
     "Add": lambda _, x: x[0] + x[1],
     "Cast": _cast,
     "CastLike": _cast,
@@ -288,12 +310,15 @@ _FORMULAS: dict[str, Formula] = {
     "Mod": _remainder,
     "Mul": lambda _, x: x[0] * x[1],
     "Neg": lambda _, x: -x[0],
+    "Not": lambda _, x: 1 - x[0],
+    "Or": lambda _, x: maximum(*x),
     "Pow": _power,
     "Relu": lambda _, x: maximum(x[0], 0),
     "Round": lambda _, x: x[0],
     "Sub": lambda _, x: x[0] - x[1],
     "Sum": lambda _, x: sum(x[1:], x[0]),
-    "Where": lambda _, x: None,
+    "Where": _selected,
+    "Xor": lambda _, x: x[0] + x[1] - 2 * x[0] * x[1],
 }
 _BOOLEAN = frozenset({"And", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Not",
                       "Or", "Xor"})  # fmt: skip
@@ -344,7 +369,7 @@ def _constant_of_shape(ctx: NodeContext, given: Given) -> Known:
 
 
 def _range(ctx: NodeContext, given: Given) -> Known:
-    start, limit, delta = (elements_of(value)[0] for value in given)
+    start, limit, delta = (value_of(elements_of(value)[0]) for value in given)
     dtype = given[0].dtype
     if isinstance(delta, SymInt | SizeNumber) or delta == 0:
         raise Unsupported(f"its delta {delta} depends on a size, or is 0")

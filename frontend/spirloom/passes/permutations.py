@@ -11,7 +11,8 @@ from spec_model.traits import Trait
 from spirloom.ir import Graph, Node, Tensor, constant
 from spirloom.ops import OpError, OpLibrary
 from spirloom.passes.cleanup import PERMUTE, VIEW, remove_dead_nodes, simplify_views
-from spirloom.passes.data_movement import Moved, Moves, call, joined
+from spirloom.passes.data_movement import Moves, call, joined
+from spirloom.passes.movement import Movement
 from spirloom.passes.rewrite import Matcher
 from spirloom.sizes import maximum_shape
 
@@ -171,8 +172,8 @@ class _Rule:
         """Whether a layer's result rows depend only on the rows of one tensor."""
         return layer.op == LINEAR and self._library.arg(layer, "addend") is None
 
-    def _is_copy(self, node: Node, moves: Moved) -> bool:
-        return not self._moves.is_free(node, moves)
+    def _is_copy(self, node: Node, move: Movement) -> bool:
+        return not self._moves.is_free(node, move)
 
     def _shaped(self, x: Tensor, shape: tuple[int, ...], name: str) -> tuple[Tensor, list[Node]]:
         """The tensor in a shape, and the view that this requires."""
@@ -207,7 +208,7 @@ class _Before(_Rule):
         layer = Node(node.op, args, permute.outputs, node.name)
         return {node: [*nodes, permuted, layer], permute: []}
 
-    def _meets(self, x: Tensor, moves: Moved | None) -> bool:
+    def _meets(self, x: Tensor, moves: Movement | None) -> bool:
         """Whether the copy that produces x merges with this movement."""
         while moves is not None and (node := self._matcher.inner(x)) is not None:
             first, source = self._moves.of(node), node.args[0]

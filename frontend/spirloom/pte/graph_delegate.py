@@ -14,8 +14,8 @@ from spirloom.ir import ArgValue as GraphValue
 from spirloom.ir import Array, Graph, Node, Tensor
 from spirloom.ops import OpError, OpLibrary
 from spirloom.pte.kernel_calls import GraphCall, ProgramDraft
+from spirloom.symbolic.specialize import specialize
 from spirloom.torch.program import Argument, ArgValue, Call, Ref, TensorMeta
-from spirloom.varying.specialize import specialize
 
 
 def graph_of(payload: memoryview, label: str, library: OpLibrary | None = None) -> Graph:

@@ -10,11 +10,11 @@ from spirloom.ops import OpLibrary
 from spirloom.passes import optimize, optimize_sizes
 from spirloom.passes.fp16 import log_float32
 from spirloom.sizes import Symbol
+from spirloom.symbolic.open_graph import open_graph
 from spirloom.terminal import Report, silent
 from spirloom.torch.importer import import_program
 from spirloom.torch.options import Options
 from spirloom.torch.program import InvalidSize, Kind, Program, Range, SizeExpr
-from spirloom.varying.open_graph import open_graph
 
 
 def build(

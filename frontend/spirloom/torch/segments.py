@@ -20,6 +20,7 @@ from spirloom.passes import optimize_sizes
 from spirloom.runtime import Model, Runtime, default_runtime
 from spirloom.runtime.runtime import StorageName
 from spirloom.sizes import Symbol
+from spirloom.symbolic.open_graph import open_graph
 from spirloom.torch.execution_plan import DeviceStep, HostStep, Step, Values
 from spirloom.torch.fx_program import TracedGraph, layout_of, outputs_viewing_inputs
 from spirloom.torch.options import Options
@@ -32,7 +33,6 @@ from spirloom.torch.partition import (
 )
 from spirloom.torch.program import ArgValue, Range, Ref
 from spirloom.torch.support_survey import Limits, Survey, survey
-from spirloom.varying.open_graph import open_graph
 
 
 @dataclass(frozen=True, slots=True)

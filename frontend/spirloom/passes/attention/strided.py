@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import permutations
 from math import prod
 
@@ -12,18 +13,10 @@ from spirloom.ir import ArgValue, Graph, Node, Tensor
 from spirloom.ops import OpError, OpLibrary
 from spirloom.passes.attention.decomposed import ATTENTION
 from spirloom.passes.cleanup import VIEW, remove_dead_nodes
-from spirloom.passes.data_movement import (
-    Dim,
-    Moved,
-    Movement,
-    Moves,
-    Sizes,
-    are_known,
-    call,
-    ints_at,
-    joined,
-)
+from spirloom.passes.data_movement import Moves, are_known, call, joined
+from spirloom.passes.movement import Dim, Movement
 from spirloom.passes.rewrite import Matcher, fused_name
+from spirloom.sizes import divided, proven, upper
 
 # Orders of batches, heads and rows in the result. Where several are equivalent, the first is used.
 _ORDERS = [(0, 2, 1), *(order for order in permutations(range(3)) if order != (0, 2, 1))]
@@ -39,7 +32,7 @@ class Chain:
     source: Tensor
     result: Tensor
     nodes: tuple[Node, ...]
-    moves: Moved
+    move: Movement
 
 
 def dense(shape: Sequence[int]) -> list[Dim]:
@@ -68,12 +61,11 @@ class Shapes:
         if len(query) == 4:
             batches, heads, kv_heads = *query[:2], key[1]
         else:
-            if heads < 1 or query[0] % heads or not 0 < key[0] <= query[0]:
+            found, shared = divided(query[0], heads), divided(query[0], key[0])
+            shared_heads = divided(heads, shared) if shared else None
+            if found is None or shared_heads is None:
                 return None
-            batches, shared = query[0] // heads, query[0] // key[0]
-            if heads % shared:
-                return None
-            kv_heads = heads // shared
+            batches, kv_heads = found, shared_heads
         sizes = (query[-2], key[-2], query[-1], value[-1])
         return cls(batches, heads, kv_heads, *sizes)
 
@@ -107,68 +99,51 @@ class Shapes:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Chains that strides replace. `sizes_and_strides` has a row for each sample point."""
+    """Chains that strides replace, and the sizes and strides of attention."""
 
     before: tuple[Chain, ...]
     after: Chain
     order: Order
-    sizes_and_strides: tuple[tuple[int, ...], ...]
+    sizes_and_strides: tuple[int, ...]
 
     def chains(self) -> tuple[Chain, ...]:
         return (*self.before, self.after)
 
-    def holds(self, sizes_and_strides: Sequence[int]) -> bool:
-        """Whether these sizes and strides describe the same movement as the chains at the last
-        point.
-        """
-        if tuple(sizes_and_strides[:7]) != self.sizes_and_strides[-1][:7]:
-            return False
-        for i, (chain, shape) in enumerate(
-            zip(self.before, Shapes(*sizes_and_strides[:7]).rows(), strict=True)
-        ):
-            first, *steps = sizes_and_strides[7 + 4 * i : 11 + 4 * i]
-            move = Movement(tuple(zip(shape, [*steps, 1], strict=True)), first)
-            if move.merged() != chain.moves[-1].merged():
-                return False
-        return True
-
 
 def placement_of(
-    points: Sequence[Sizes], before: Sequence[Sequence[Chain]], after: Sequence[Chain], heads: int
+    operands: Sequence[Sequence[int]],
+    before: Sequence[Sequence[Chain]],
+    after: Sequence[Chain],
+    heads: int,
 ) -> Placement | None:
     """The longest chains before query, key and value and after the result that strides can replace.
+    `operands` are the shapes of query, key and value.
 
     Chains must be sorted by length. None if the tensors do not have this number of heads.
     """
-    found = [Shapes.of([ints_at(chains[0].result.shape, sizes) for chains in before], heads)
-             for sizes in points]  # fmt: skip
-    shapes = [each for each in found if each is not None]
-    if len(shapes) < len(found):
+    shapes = Shapes.of(operands, heads)
+    if shapes is None:
         return None
-    rows = [each.sizes_and_strides() for each in shapes]
+    row = shapes.sizes_and_strides()
     chosen: list[Chain] = []
     for operand, chains in enumerate(before):
         for chain in reversed(chains):
-            steps = [s.steps(operand, m) for s, m in zip(shapes, chain.moves, strict=True)]
-            known = [each for each in steps if each is not None]
-            if len(known) == len(steps):
+            steps = proven(partial(shapes.steps, operand, chain.move))
+            if steps is not None:
                 chosen.append(chain)
-                rows = [[*row, *each] for row, each in zip(rows, known, strict=True)]
+                row += steps
                 break
     if len(chosen) < len(before):
         return None
     last, order = next(_orders(shapes, after), (None, ()))
-    if last is None:
-        return None
-    return Placement(tuple(chosen), last, order, tuple(map(tuple, rows)))
+    return None if last is None else Placement(tuple(chosen), last, order, tuple(row))
 
 
-def _orders(shapes: Sequence[Shapes], chains: Sequence[Chain]) -> Iterator[tuple[Chain, Order]]:
+def _orders(shapes: Shapes, chains: Sequence[Chain]) -> Iterator[tuple[Chain, Order]]:
     """Chains that permute batches, heads and rows of the result, the longest first."""
     for chain in reversed(chains):
         for order in _ORDERS:
-            expected = [each.ordered(order).merged() for each in shapes]
-            if expected == [move.merged() for move in chain.moves]:
+            if shapes.ordered(order).merged() == chain.move.merged():
                 yield chain, order
 
 
@@ -180,7 +155,7 @@ def stride_attention(graph: Graph, library: OpLibrary) -> None:
     """Removes slices, permutations and views between the projections, attention and the next layer,
     if nothing else reads their results. Attention receives strides instead.
 
-    A graph with symbolic sizes must be complete: strides are products of sizes.
+    With symbolic sizes, the strides are formulas.
     """
     if library.has(ATTENTION) and library.has(STRIDED) and library.has(VIEW):
         _Strider(graph, library).run()
@@ -219,25 +194,35 @@ class _Strider:
         found = [
             placement
             for heads in self._heads(tensors[0], [*(chains[-1] for chains in before), after[-1]])
-            if (placement := placement_of(self._moves.points, before, after, heads)) is not None
+            if (placement := self._placed(tensors, before, after, heads)) is not None
         ]
         best = max(found, key=lambda each: len(self._copies(each.chains())), default=None)
         return best if best is not None and self._copies(best.chains()) else None
+
+    def _placed(
+        self,
+        operands: Sequence[Tensor],
+        before: Sequence[Sequence[Chain]],
+        after: Sequence[Chain],
+        heads: int,
+    ) -> Placement | None:
+        shapes = [self._moves.shape(tensor) for tensor in operands]
+        return proven(lambda: placement_of(shapes, before, after, heads))
 
     def _heads(self, query: Tensor, chains: Iterable[Chain]) -> list[int]:
         """Possible numbers of heads. If a rank-3 tensor merges batches and heads, every dimension
         of the chains is a candidate.
         """
         if len(query.shape) == 4:
-            return [int(query.shape[1])]
-        sizes = (size for each in chains for size, _ in each.moves[0].merged().dims)
-        return sorted({int(query.shape[0]), *sizes}, reverse=True)
+            return [self._moves.shape(query)[1]]
+        sizes = (size for each in chains for size, _ in each.move.merged().dims)
+        return sorted({self._moves.shape(query)[0], *sizes}, key=upper, reverse=True)
 
     def _copies(self, chains: Iterable[Chain]) -> list[Node]:
         """The nodes that are removed, except those that are views without a copy."""
         nodes = dict.fromkeys(itertools.chain.from_iterable(each.nodes for each in chains))
         found = ((node, self._moves.of(node)) for node in nodes)
-        return [n for n, moves in found if moves and not self._moves.is_free(n, moves)]
+        return [n for n, move in found if move and not self._moves.is_free(n, move)]
 
     def _before(self, node: Node, operands: Sequence[Tensor]) -> list[list[Chain]]:
         """For each operand, the chains that produce it, sorted by length. Only attention reads
@@ -261,8 +246,8 @@ class _Strider:
         while True:
             yield found
             node = self._matcher.producer(found.source)
-            moves = None if node is None else self._moves.of(node)
-            both = None if moves is None else joined(moves, found.moves)
+            move = None if node is None else self._moves.of(node)
+            both = None if move is None else joined(move, found.move)
             source = None if node is None else node.args[0]
             if node is None or both is None or not isinstance(source, Tensor):
                 return
@@ -274,26 +259,23 @@ class _Strider:
         """The chains that read the result of attention, sorted by length."""
         found = [Chain(tensor, tensor, (), self._still(tensor))]
         while (node := self._matcher.reader(found[-1].result)) is not None:
-            moves = self._moves.of(node)
-            both = None if moves is None else joined(found[-1].moves, moves)
+            move = self._moves.of(node)
+            both = None if move is None else joined(found[-1].move, move)
             if both is None:
                 break
             found.append(Chain(tensor, node.outputs[0], (*found[-1].nodes, node), both))
         return found
 
-    def _still(self, tensor: Tensor) -> Moved:
+    def _still(self, tensor: Tensor) -> Movement:
         """The identity movement of a tensor."""
-        shapes = (ints_at(tensor.shape, sizes) for sizes in self._moves.points)
-        return tuple(Movement(tuple(dense(shape)), 0) for shape in shapes)
+        return Movement(tuple(dense(self._moves.shape(tensor))), 0)
 
     def _made(self, node: Node, found: Placement) -> list[Node] | None:
-        """The strided call, with views of the mask and the result where required. None if the
-        strides have no formula for all sizes.
+        """The strided call, with views of the mask and the result where required. None if a
+        stride has no form in graph files.
         """
-        sizes_and_strides = self._moves.fitted_ints(found.sizes_and_strides[:-1])
-        if sizes_and_strides is None or not found.holds(
-            ints_at(sizes_and_strides, self._moves.points[-1])
-        ):
+        sizes_and_strides = self._moves.stored(found.sizes_and_strides)
+        if sizes_and_strides is None:
             return None
         sizes = dict(zip(_SIZES, sizes_and_strides, strict=False))
         query, key, value = (each.source for each in found.before)
@@ -305,7 +287,7 @@ class _Strider:
         result = found.after.result
         shape = (*(rows[d] for d in found.order), sizes["width"])
         made = Tensor(result.name, result.dtype, shape, storage=result.storage)
-        if made.shape == result.shape:
+        if self._moves.shape(made) == self._moves.shape(result):
             made = result
         try:
             args = call(

@@ -1,4 +1,4 @@
-"""Compares what a model computes at its minimum sizes with larger sizes."""
+"""Compares what a symbolic graph computes at its minimum sizes with the model at these sizes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spec_model.traits import Trait
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Graph, Node, Tensor
 from spirloom.ops import OpLibrary
-from spirloom.varying.specialize import Sizes, sizes_text
+from spirloom.symbolic.specialize import Sizes, sizes_text
 
 # Operators that only rearrange or repeat elements. At sizes of 1 and 2, an importer and the passes
 # omit, merge and move them.
@@ -33,32 +33,31 @@ _SMALL = 16  # elements of a constant that is compared
 def check_minimum(
     graph: Graph,
     smallest: Graph,
-    small: Graph,
+    formulas: Graph,
     sizes: Sizes,
-    small_sizes: Sizes,
     library: OpLibrary,
 ) -> None:
     """Raises ImportFailure unless a model computes the same at its minimum sizes.
 
     graph     the symbolic graph at the minimum sizes
     smallest  the graph that was imported at these sizes, before any pass
-    small     the graph of the smallest sizes that formulas were derived from, before any pass
+    formulas  the symbolic graph at these sizes, before any pass
     """
     stated = {tensor.name: tensor for tensor in graph.outputs}
     for tensor in smallest.outputs:
         computed = stated.get(tensor.name, tensor)
         if computed.shape != tensor.shape:
             what = f"output '{tensor.name}' is {tensor}, and {computed} by its formula"
-            _refuse(what, sizes, small_sizes)
-    for node, other in zip_longest(_computing(smallest), _computing(small)):
+            _refuse(what, sizes)
+    for node, other in zip_longest(_computing(smallest), _computing(formulas)):
         if node is None or other is None or not _same(node, other):
-            _refuse(f"{_text(node)} takes the place of {_text(other)}", sizes, small_sizes)
+            _refuse(f"{_text(node)} takes the place of {_text(other)}", sizes)
     by_formula = _extents(graph, library)
     for (name, op), extents in _extents(smallest, library).items():
         formula = by_formula.get((name, op), extents)
         if formula != extents:
             what = f"node '{name}' ({op}) computes {_extents_text(extents)}"
-            _refuse(f"{what}, and by formula {_extents_text(formula)}", sizes, small_sizes)
+            _refuse(f"{what}, and by formula {_extents_text(formula)}", sizes)
 
 
 Extents = list[tuple[int, bool]]
@@ -85,10 +84,10 @@ def _text(node: Node | None) -> str:
     return "nothing" if node is None else f"node '{node.name}' ({node.op})"
 
 
-def _refuse(what: str, sizes: Sizes, small_sizes: Sizes) -> None:
+def _refuse(what: str, sizes: Sizes) -> None:
     raise ImportFailure(
         f"The model cannot vary in size: at the minimum, {sizes_text(sizes)}, {what}, not as at "
-        f"{sizes_text(small_sizes)}. Raise the minimum, or import it with fixed sizes."
+        "larger sizes. Raise the minimum, or import it with fixed sizes."
     )
 
 

@@ -13,9 +13,8 @@ from spirloom.ir import ArgValue, Graph
 from spirloom.leading_parts import slice_constants
 from spirloom.ops import OpError, OpLibrary
 from spirloom.sizes import Symbol, SymInt, Varying, expression
-from spirloom.varying.generalize import generalize
-from spirloom.varying.minimum import check_minimum
-from spirloom.varying.specialize import specialize
+from spirloom.symbolic.minimum import check_minimum
+from spirloom.symbolic.specialize import specialize
 
 log = logging.getLogger("spirloom")
 
@@ -31,7 +30,9 @@ class Refuted(NotSymbolic):
 
     def __init__(self, guard: Guard, reason: str) -> None:
         super().__init__(
-            f"The model cannot vary in size: {guard.source} relies on {guard}, which {reason}."
+            f"The model cannot vary in size: {guard.source} relies on {guard}, which {reason}. "
+            "Set bounds for which it holds with --dim NAME=MIN..MAX (in Python dims=), or import "
+            "the model with fixed sizes."
         )
         self.guard = guard
 
@@ -52,40 +53,23 @@ def open_graph(
 
     Raises ImportFailure, which names the node, for a node that cannot vary.
     """
-    refuted: Refuted | None = None
     smallest = {symbol.name: symbol.min for symbol in symbols}
     try:
         return _imported_once(plain, optimize, symbols, library, compared_at or smallest)
-    except (ImportFailure, EvalError, SizeError, OpError) as error:
-        log.info("Importing at several sizes: %s", error)
-        refuted = error if isinstance(error, Refuted) else None
-    checked = plain if compared_at is None else None
-    try:
-        return generalize(lambda sizes: optimize(plain(sizes)), symbols, library, checked)
-    except ImportFailure:
-        if refuted is None:
+    except Refuted as error:
+        narrowed = error.guard.narrowed()
+        if narrowed is None or compared_at is not None:
             raise
-    return _with_guard(refuted, plain, optimize, symbols, library, compared_at)
-
-
-def _with_guard(
-    refuted: Refuted,
-    plain: Make,
-    optimize: Callable[[Graph], Graph],
-    symbols: Sequence[Symbol],
-    library: OpLibrary,
-    compared_at: Mapping[str, int] | None,
-) -> Graph:
-    """The graph of the sizes for which a guard holds. Raises the error if there are none, or if the
-    caller states the sizes to compare at."""
-    narrowed = refuted.guard.narrowed()
-    if narrowed is None or compared_at is not None:
-        raise refuted
-    text = f"{refuted.guard.source} relies on {refuted.guard}"
+        guard = error.guard
+    except (EvalError, SizeError, OpError) as error:
+        raise ImportFailure(
+            f"The model cannot vary in size: {error}. Import it with fixed sizes."
+        ) from error
+    text = f"{guard.source} relies on {guard}"
     log.warning("--dim %s is narrowed to %d..%d: %s.",
                 narrowed.name, narrowed.min, narrowed.max, text)  # fmt: skip
     left = [narrowed if symbol.name == narrowed.name else symbol for symbol in symbols]
-    graph = open_graph(plain, optimize, left, library, compared_at)
+    graph = open_graph(plain, optimize, left, library)
     graph.guards = (text, *graph.guards)
     return graph
 
@@ -108,7 +92,7 @@ def _imported_once(
     for sizes in _points(symbols):
         specialize(graph, sizes, library)
     special = specialize(graph, compared_at, library)
-    check_minimum(special, plain(compared_at), raw, compared_at, compared_at, library)
+    check_minimum(special, plain(compared_at), raw, compared_at, library)
     return graph
 
 
@@ -147,7 +131,10 @@ def _argument(value: ArgValue, node: str) -> ArgValue:
     if isinstance(value, SymInt):
         found = expression(value.size)
         if found is None:
-            raise NotSymbolic(f"Node '{node}': graph files have no form for the size {value}.")
+            raise NotSymbolic(
+                f"The model cannot vary in size: node '{node}' has an argument {value}, for which "
+                "graph files have no form. Import it with fixed sizes."
+            )
         return Varying(at_maximum(value.size), found)
     if isinstance(value, tuple) and any(isinstance(item, SymInt) for item in value):
         return tuple(_argument(item, node) for item in value)  # type: ignore[return-value]

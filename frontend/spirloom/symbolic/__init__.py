@@ -1,0 +1,1 @@
+"""Graphs with symbolic sizes: imported once, checked, and specialized to fixed sizes."""

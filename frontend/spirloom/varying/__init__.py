@@ -1,1 +1,0 @@
-"""Graphs with symbolic sizes, derived from graphs of several fixed sizes by comparison."""
