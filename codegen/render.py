@@ -43,6 +43,7 @@ _ACCESS_WORDS = {
     "deferred4_access": "deferred_vec4",
 }
 _ACCESS = re.compile(rf"\{{%-?\s*set\s+(?P<name>{'|'.join(_ACCESS_WORDS)})\b")
+_PRELUDE = "lib/prelude.glsl.j2"
 _QUOTED = re.compile(r"'([^']+)'")
 
 
@@ -169,6 +170,7 @@ class Renderer:
         text = self._sources[source.name] = read_text(source)
         check_ascii(text, source.name)
         check_access(text, source.name)
+        check_workgroup_counts(text, source.name)
         return text, source.name, lambda: True
 
     def _syntax_error(self, error: jinja2.TemplateSyntaxError) -> SpecError:
@@ -258,6 +260,21 @@ def check_access(template: str, name: str) -> None:
     )
     message += f"Declare it in the spec or next to the template: access: {{x: {word}}}."
     raise SpecError.at(Position(name, line, column), message)
+
+
+def check_workgroup_counts(template: str, name: str) -> None:
+    """Fails at a use of gl_NumWorkGroups outside of the prelude: the runtime divides long
+    dispatches, so that the number of workgroups in the outermost dimension varies."""
+    if name.endswith(_PRELUDE):
+        return
+    code = _COMMENTS.sub(_blank, template)
+    start = code.find("gl_NumWorkGroups")
+    if start < 0:
+        return
+    line = code.count("\n", 0, start) + 1
+    message = "gl_NumWorkGroups is not the size of the grid if the runtime divides a dispatch. "
+    message += "Call flat_index() or workgroup_index(), and pass sizes as push constants."
+    raise SpecError.at(Position(name, line, start - code.rfind("\n", 0, start)), message)
 
 
 def _blank(comment: re.Match[str]) -> str:

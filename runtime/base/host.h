@@ -19,6 +19,7 @@ struct Host {
   size_t threads = 0;
   std::function<void(size_t, const std::function<void(size_t)>&)> parallel_for = {};
   uint64_t memory_limit = 0;
+  uint64_t max_submission_ns = 0;
 
   // Logs a message, e.g. Log(LogLevel::kInfo, {"The device is '", name, "'."}); does not build the
   // text without a callback. Thread-safe.

@@ -256,6 +256,7 @@ spirloom_status spirloom_model_stats(const spirloom_model* model, spirloom_load_
                                           .pipelines = s.pipelines,
                                           .dispatches = s.dispatches,
                                           .barriers = s.barriers,
+                                          .submissions = s.submissions,
                                           .layout_copies = s.layout_copies,
                                           .aliased_views = s.aliased_views,
                                           .constant_bytes = s.constant_bytes,

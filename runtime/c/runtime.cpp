@@ -30,6 +30,7 @@ Status ReadOptions(const spirloom_runtime_options& given, RuntimeOptions& to) {
   to.parallel_for = c::ParallelFor(given);
   to.allocator = given.allocator;
   to.memory_limit = given.memory_limit;
+  if (given.max_submission_ns > 0) to.max_submission_ns = given.max_submission_ns;
   to.import_host_memory = given.import_host_memory;
   return Status();
 }

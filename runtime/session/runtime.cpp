@@ -39,7 +39,8 @@ Result<vulkan::PhysicalDevice> SelectDevice(const vulkan::Instance& instance,
 }
 
 Host HostOf(const RuntimeOptions& options) {
-  return {options.log, options.threads, options.parallel_for, options.memory_limit};
+  return {options.log, options.threads, options.parallel_for, options.memory_limit,
+          options.max_submission_ns};
 }
 
 vulkan::InstanceOptions InstanceOptionsOf(const RuntimeOptions& options) {

@@ -55,9 +55,10 @@ void CommandBuffer::PushConstants(const BindingLayout& layout, std::span<const s
                           static_cast<uint32_t>(data.size()), data.data());
 }
 
-void CommandBuffer::Dispatch(uint32_t groups_x, uint32_t groups_y, uint32_t groups_z) {
-  assert(groups_x > 0 && groups_y > 0 && groups_z > 0);
-  fn().vkCmdDispatch(handle_, groups_x, groups_y, groups_z);
+void CommandBuffer::Dispatch(const std::array<uint32_t, 3>& base,
+                             const std::array<uint32_t, 3>& groups) {
+  assert(groups[0] > 0 && groups[1] > 0 && groups[2] > 0);
+  fn().vkCmdDispatchBase(handle_, base[0], base[1], base[2], groups[0], groups[1], groups[2]);
 }
 
 void CommandBuffer::CopyBuffer(VkBuffer source, VkDeviceSize source_offset, VkBuffer target,

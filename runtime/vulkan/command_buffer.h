@@ -1,6 +1,7 @@
 #ifndef SPIRLOOM_RUNTIME_VULKAN_COMMAND_BUFFER_H_
 #define SPIRLOOM_RUNTIME_VULKAN_COMMAND_BUFFER_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -27,8 +28,10 @@ class CommandBuffer {
   void BindDescriptorSet(const BindingLayout& layout, VkDescriptorSet set);
   // `data` is the entire push constant block, a multiple of 4 bytes; does nothing if it is empty.
   void PushConstants(const BindingLayout& layout, std::span<const std::byte> data);
-  // Group counts must be within the device's maxComputeWorkGroupCount.
-  void Dispatch(uint32_t groups_x, uint32_t groups_y, uint32_t groups_z);
+  // Dispatches workgroups [base, base + groups) of each dimension, which must be within the
+  // device's maxComputeWorkGroupCount. A base above 0 requires
+  // VK_PIPELINE_CREATE_DISPATCH_BASE_BIT.
+  void Dispatch(const std::array<uint32_t, 3>& base, const std::array<uint32_t, 3>& groups);
   void CopyBuffer(VkBuffer source, VkDeviceSize source_offset, VkBuffer target,
                   VkDeviceSize target_offset, VkDeviceSize size);
   void Barrier(VkPipelineStageFlags source, VkPipelineStageFlags target,

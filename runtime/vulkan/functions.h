@@ -29,7 +29,7 @@
   X(vkCmdBindDescriptorSets)         \
   X(vkCmdBindPipeline)               \
   X(vkCmdCopyBuffer)                 \
-  X(vkCmdDispatch)                   \
+  X(vkCmdDispatchBase)               \
   X(vkCmdFillBuffer)                 \
   X(vkCmdPipelineBarrier)            \
   X(vkCmdPushConstants)              \

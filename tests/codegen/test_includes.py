@@ -101,6 +101,17 @@ def test_variables_that_declare_access_are_refused(project: Project, name: str, 
     )
 
 
+def test_the_number_of_workgroups_is_refused(project: Project) -> None:
+    include(project, "int stride = int(gl_NumWorkGroups.x);")
+    with pytest.raises(Exception, match="gl_NumWorkGroups") as error:
+        project.glsl("add_f32_buffer")
+    assert str(error.value) == (
+        f"{TEMPLATE}:8:18: error: gl_NumWorkGroups is not the size of the grid if the runtime "
+        "divides a dispatch. Call flat_index() or workgroup_index(), and pass sizes as push "
+        "constants."
+    )
+
+
 @pytest.mark.parametrize("path", LIBRARY, ids=[path.stem for path in LIBRARY])
 def test_library_files_read_only_their_parameters(path: Path) -> None:
     text = path.read_text(encoding="utf-8")

@@ -79,6 +79,9 @@ struct State {
   size_t wrongly_destroyed = 0;
   std::map<std::string_view, PFN_vkVoidFunction> real;  // the loader's functions, for all devices
   VkDevice device = VK_NULL_HANDLE;
+  std::map<VkCommandBuffer, uint64_t> workgroups;  // dispatched by each recorded command buffer
+  uint64_t largest_submission = 0;
+  uint64_t watchdog = 0;
 };
 State state;
 Heaps heaps;
@@ -239,6 +242,54 @@ VKAPI_ATTR void VKAPI_CALL FreeMemory(VkDevice device, VkDeviceMemory memory,
   Call::Call(device, memory, allocator);
 }
 
+VKAPI_ATTR VkResult VKAPI_CALL BeginCommandBuffer(VkCommandBuffer commands,
+                                                  const VkCommandBufferBeginInfo* info) {
+  {
+    const std::scoped_lock lock(state.mutex);
+    state.workgroups[commands] = 0;
+  }
+  using Call = Failing<kNone, kName_vkBeginCommandBuffer, PFN_vkBeginCommandBuffer>;
+  return Call::Call(commands, info);
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdDispatchBase(VkCommandBuffer commands, uint32_t x, uint32_t y,
+                                           uint32_t z, uint32_t width, uint32_t height,
+                                           uint32_t layers) {
+  const InDriver in_driver;
+  {
+    const std::scoped_lock lock(state.mutex);
+    state.workgroups[commands] += uint64_t{width} * height * layers;
+  }
+  Real<PFN_vkCmdDispatchBase>("vkCmdDispatchBase")(commands, x, y, z, width, height, layers);
+}
+
+// Whether the submission exceeds the watchdog, which then loses the device.
+bool IsTooLong(uint32_t count, const VkSubmitInfo* infos) {
+  const std::scoped_lock lock(state.mutex);
+  uint64_t workgroups = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    for (uint32_t k = 0; k < infos[i].commandBufferCount; ++k) {
+      workgroups += state.workgroups[infos[i].pCommandBuffers[k]];
+    }
+  }
+  state.largest_submission = std::max(state.largest_submission, workgroups);
+  if (state.watchdog == 0 || workgroups <= state.watchdog) return false;
+  state.fault = Fault{.code = VK_ERROR_DEVICE_LOST};
+  state.failed = "vkQueueSubmit";
+  return true;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL QueueSubmit(VkQueue queue, uint32_t count, const VkSubmitInfo* infos,
+                                           VkFence fence) {
+  if (IsTooLong(count, infos)) {
+    const InDriver in_driver;
+    Real<PFN_vkDeviceWaitIdle>("vkDeviceWaitIdle")(state.device);
+    return VK_ERROR_DEVICE_LOST;
+  }
+  using Call = Failing<kNone, kName_vkQueueSubmit, PFN_vkQueueSubmit>;
+  return Call::Call(queue, count, infos, fence);
+}
+
 const Wrapper kWrappers[] = {
 #define PAIR(create, destroy)                                               \
   {#create, reinterpret_cast<PFN_vkVoidFunction>(                           \
@@ -253,6 +304,9 @@ const Wrapper kWrappers[] = {
    reinterpret_cast<PFN_vkVoidFunction>(&Describing<kName_##function, PFN_##function>::Call)},
     {"vkAllocateMemory", reinterpret_cast<PFN_vkVoidFunction>(&AllocateMemory)},
     {"vkFreeMemory", reinterpret_cast<PFN_vkVoidFunction>(&FreeMemory)},
+    {"vkBeginCommandBuffer", reinterpret_cast<PFN_vkVoidFunction>(&BeginCommandBuffer)},
+    {"vkCmdDispatchBase", reinterpret_cast<PFN_vkVoidFunction>(&CmdDispatchBase)},
+    {"vkQueueSubmit", reinterpret_cast<PFN_vkVoidFunction>(&QueueSubmit)},
     CREATORS(PAIR) OTHERS(SINGLE) DESCRIBING(DESCRIPTION)};
 
 constexpr const char* kGetDevice = "vkGetDeviceProcAddr";
@@ -312,7 +366,18 @@ const VulkanFaults kFaults = {
           return state.wrongly_destroyed;
         },
     .split_heaps = [](uint64_t first, uint64_t second) { heaps.Split(first, second); },
-    .join_heaps = [] { heaps.Join(); }};
+    .join_heaps = [] { heaps.Join(); },
+    .set_watchdog =
+        [](uint64_t workgroups) {
+          const std::scoped_lock lock(state.mutex);
+          state.watchdog = workgroups;
+          state.largest_submission = 0;
+        },
+    .largest_submission =
+        [] {
+          const std::scoped_lock lock(state.mutex);
+          return state.largest_submission;
+        }};
 
 }  // namespace
 }  // namespace spirloom::faults

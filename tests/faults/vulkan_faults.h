@@ -36,6 +36,11 @@ struct VulkanFaults {
   // sets, until join_heaps(). No device may exist at either call.
   void (*split_heaps)(uint64_t first, uint64_t second);
   void (*join_heaps)();
+  // Plays the watchdog of a driver: a call of vkQueueSubmit() whose command buffers dispatch more
+  // than `workgroups` loses the device, until clear(). 0: none. Also resets largest_submission().
+  void (*set_watchdog)(uint64_t workgroups);
+  // The largest number of workgroups that a call of vkQueueSubmit() dispatched.
+  uint64_t (*largest_submission)();
 };
 
 }  // namespace spirloom::faults

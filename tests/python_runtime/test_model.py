@@ -109,6 +109,8 @@ def test_integers_are_not_truncated(
             runtime.load(relu_graph(), **options)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match=r"memory_limit \(\d+\) is out of range"):
         spirloom.Runtime(memory_limit=2**64 + 1)
+    with pytest.raises(InvalidArgument, match=r"max_submission_ms \(-1\) is out of range"):
+        spirloom.Runtime(max_submission_ms=-1)
 
 
 def test_names_and_paths_without_nul(runtime: spirloom.Runtime, tmp_path: Path) -> None:
@@ -334,6 +336,18 @@ def test_memory_limits() -> None:
     with pytest.raises(MemoryError, match="memory"):
         small.load(relu_graph((1 << 20,)))
     assert small.memory["limit"] == 1 << 20
+
+
+def test_runs_are_divided_into_submissions() -> None:
+    x = np.linspace(-1, 1, 1 << 16, dtype=np.float32)
+    results = []
+    for limit in (0, 1e-6, 100):
+        runtime = spirloom.Runtime(cache_dir="none", max_submission_ms=limit)
+        model = runtime.load(relu_graph(x.shape))
+        results += [model(x)[0] for _ in range(2)]
+        assert (model.stats.submissions > 1) == (limit == 1e-6)
+    for result in results:
+        np.testing.assert_array_equal(result, np.maximum(x, 0))
 
 
 def test_devices_and_operators(runtime: spirloom.Runtime) -> None:

@@ -21,6 +21,7 @@ add_executable(graph_test
   "${graph}/plan/tuning_test.cpp"
   "${graph}/record/barrier_tracker_test.cpp"
   "${graph}/record/dispatch_test.cpp"
+  "${graph}/record/run_segments_test.cpp"
   "${support}/fake_library/fake_library.cpp"
   "${support}/graph_file_builder.cpp"
   "${support}/small_graph.cpp")

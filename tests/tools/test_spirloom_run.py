@@ -235,6 +235,21 @@ def test_memory_is_limited(spirloom_run: Program, add_model: AddModel, limit: st
     assert limit.removeprefix("--").replace("-", "_") in done.stderr
 
 
+def test_submissions_are_limited(spirloom_run: Program, add_model: AddModel) -> None:
+    submissions = []
+    for milliseconds in ("0", "0.000001"):
+        report = add_model.directory / "report.json"
+        done = spirloom_run(
+            *add_model.good, "--max-submission-ms", milliseconds, "--repeat", "2", "--json", report
+        )
+        assert done.returncode == 0, done.stderr
+        submissions.append(json.loads(report.read_text())["submissions"])
+    assert submissions[0] == 1
+    assert submissions[1] >= 1
+    message = rejected(spirloom_run, *add_model.good, "--max-submission-ms", "-1")
+    assert "--max-submission-ms" in message
+
+
 def test_dispatches_are_limited(spirloom_run: Program, tmp_path: Path) -> None:
     x, y, z = (Tensor(name, DType.F32, (3,)) for name in "xyz")
     nodes = [

@@ -66,6 +66,11 @@ void AddLimitOptions(CLI::App& app, Options& options) {
       ->option_text("SIZE")
       ->transform(bytes)
       ->check(CLI::Validator(RejectNegative, ""));
+  app.add_option("--max-submission-ms", options.max_submission_ms,
+                 "Maximum expected GPU time of a submission: longer runs are divided into several "
+                 "submissions (default 100; 0: a run is one submission)")
+      ->option_text("MS")
+      ->check(CLI::Range(0.0, 1e9));
 }
 
 }  // namespace

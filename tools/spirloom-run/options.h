@@ -36,6 +36,7 @@ struct Options {
   uint64_t max_dispatches = 0;  // 0 here and below: default limit
   uint64_t max_device_bytes = 0;
   uint64_t memory_limit = 0;
+  double max_submission_ms = 100;  // 0: a run is one submission
   bool profile = false;
   bool time_runs = false;
   bool plan = false;      // print the dispatches and memory

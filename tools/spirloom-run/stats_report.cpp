@@ -104,6 +104,7 @@ std::string StatsJson(const std::string& model, const DeviceInfo& device, const 
                               {"variants", variants},
                               {"dispatches", stats.dispatches},
                               {"barriers", stats.barriers},
+                              {"submissions", stats.submissions},
                               {"layout_copies", stats.layout_copies},
                               {"aliased_views", stats.aliased_views},
                               {"validation_messages", validation_messages}};

@@ -140,6 +140,7 @@ class RuntimeOptions(Sized):
         ("parallel_for_data", Pointer),
         ("allocator", Pointer),
         ("memory_limit", Count64),
+        ("max_submission_ns", Nanoseconds),
     )
 
 
@@ -215,6 +216,7 @@ class LoadStats(Sized):
         ("pipelines", Size),
         ("dispatches", Size),
         ("barriers", Size),
+        ("submissions", Size),
         ("layout_copies", Size),
         ("aliased_views", Size),
         ("constant_bytes", Count64),

@@ -23,6 +23,7 @@ class LoadStats:
     pipelines: int  # distinct ones
     dispatches: int  # per run
     barriers: int  # per run
+    submissions: int  # per run: `max_submission_ms` divides long runs
     layout_copies: int  # inserted dispatches that change storage
     aliased_views: int  # nodes that became aliases
     constant_bytes: int  # packed weights on the device

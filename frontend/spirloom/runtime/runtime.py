@@ -100,6 +100,7 @@ class Runtime:
         cache_dir: str | os.PathLike[str] | None = None,
         threads: int = 0,
         memory_limit: int = 0,
+        max_submission_ms: float = 100,
         validation: bool = False,
         import_host_memory: bool = False,
     ) -> None:
@@ -114,6 +115,10 @@ class Runtime:
                       "none": no cache
         threads       maximum number of threads for loading; 0: one per core
         memory_limit  bytes of device memory for all models of the runtime; 0: no limit
+        max_submission_ms
+                      maximum expected GPU time of a submission: longer runs are divided, with equal
+                      results, because operating systems and drivers reset a device whose submission
+                      takes seconds; 0: a run is one submission
         validation    enables the Vulkan validation layer; its messages are logged as errors
         import_host_memory
                       enables Model.bind_input() and bind_output(), if the device supports it
@@ -138,6 +143,7 @@ class Runtime:
             log=ctypes.cast(log_function, ctypes.c_void_p),
             threads=threads,
             memory_limit=memory_limit,
+            max_submission_ns=_submission_ns(max_submission_ms),
         )
         self._handle: Handle | None = self._native.make(
             "runtime_create", "runtime_destroy", ctypes.byref(options)
@@ -213,6 +219,15 @@ def _libraries(
     library: Native, given: Sequence[str | os.PathLike[str]] | None
 ) -> Sequence[str | os.PathLike[str]]:
     return (library.files.shaders,) if given is None else given
+
+
+def _submission_ns(milliseconds: float) -> int:
+    """`max_submission_ns` of the C API, where 0 is the default and UINT64_MAX is no limit."""
+    if not 0 <= milliseconds < 1e12:
+        raise InvalidArgument(
+            f"max_submission_ms ({milliseconds}) is out of range; expected 0 to 1e12."
+        )
+    return max(int(milliseconds * 1e6), 1) if milliseconds else 2**64 - 1
 
 
 def _open(library: Native, path: str | os.PathLike[str]) -> Handle:

@@ -191,14 +191,22 @@ class WeightUploader {
                         MakeDescriptorSets(inputs_.device, dispatches, resources));
     SPIRLOOM_TRY_ASSIGN(vulkan::CommandBuffer commands,
                         vulkan::CommandBuffer::Create(inputs_.device));
-    SPIRLOOM_TRY(commands.Begin());
     Recorder recorder(commands, resources, dispatches, sets.sets, result_.initialized);
-    recorder.AddDispatches();
-    recorder.Finish();
-    SPIRLOOM_TRY(commands.End());
-    SPIRLOOM_TRY(inputs_.device.SubmitAndWait(commands.handle()));
+    for (const Segment& segment : Divide(dispatches)) {
+      SPIRLOOM_TRY(commands.Begin());
+      recorder.AddSegment(segment);
+      recorder.Finish();
+      SPIRLOOM_TRY(commands.End());
+      SPIRLOOM_TRY(inputs_.device.SubmitAndWait(commands.handle()));
+    }
     RecordInitializedImages(recorder);
     return Status();
+  }
+
+  std::vector<Segment> Divide(std::span<const Dispatch> dispatches) const {
+    std::vector<uint64_t> costs;
+    for (const Dispatch& dispatch : dispatches) costs.push_back(dispatch.estimated_ns);
+    return DivideIntoSegments(dispatches, costs, inputs_.device.host().max_submission_ns);
   }
 
   // Only for images that outlive the batch: other handles may be reused.

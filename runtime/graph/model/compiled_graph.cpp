@@ -43,7 +43,8 @@ class GraphCompiler {
   Result<Compilation> Run(std::vector<int64_t> sizes) {
     compiled_->sizes = std::move(sizes);
     SPIRLOOM_TRY(CompilePlan());
-    SPIRLOOM_TRY_ASSIGN(list_, graph::BuildDispatches(compiled_->plan, model_.config.traits));
+    SPIRLOOM_TRY_ASSIGN(
+        list_, graph::BuildDispatches(compiled_->plan, model_.config.traits, DivisibleFrom()));
     for (const Dispatch& dispatch : list_.dispatches) {
       if (!compiled_->plan.nodes[dispatch.node].is_constant) {
         compiled_->dispatches.push_back(dispatch);
@@ -78,6 +79,12 @@ class GraphCompiler {
            plan.fallbacks, ". First: ", plan.first_fallback, "."});
     }
     return Status();
+  }
+
+  // Estimates may be too low by a factor of 8 before a dispatch cannot be divided.
+  uint64_t DivisibleFrom() const {
+    const uint64_t max_ns = model_.runtime->device->host().max_submission_ns;
+    return max_ns == 0 ? 0 : std::max<uint64_t>(max_ns / 8, 1);
   }
 
   Status CreatePipelines() {

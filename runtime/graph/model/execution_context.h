@@ -66,6 +66,14 @@ struct Copies {
   std::vector<vulkan::CommandBuffer> commands;  // empty, or one per piece
 };
 
+// The commands of a run, without the copies of inputs and outputs: one command buffer per segment.
+struct RunCommands {
+  std::vector<graph::Segment> segments;
+  std::vector<vulkan::CommandBuffer> commands;
+  // Two per segment; absent if the run is short, or the device has no timestamps.
+  std::optional<vulkan::TimestampPool> times;
+};
+
 // A compiled graph recorded in a context: its memory, descriptors and commands.
 struct RecordedGraph {
   uint64_t id = 0;  // unique within the context
@@ -83,8 +91,10 @@ struct RecordedGraph {
   // A run submits these in this order. Recorded copies have at least one piece, and several pieces
   // only with command buffers.
   Copies copies_in;
-  std::optional<vulkan::CommandBuffer> commands;
+  RunCommands run;
   Copies copies_out;
+  std::vector<uint64_t> costs;            // expected times of the dispatches, in nanoseconds
+  int corrections = 0;                    // number of times that `run` was recorded again
   uint64_t binding_version = UINT64_MAX;  // version of the bindings in the recorded copies
 };
 

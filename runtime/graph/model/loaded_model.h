@@ -2,6 +2,7 @@
 #ifndef SPIRLOOM_RUNTIME_GRAPH_MODEL_LOADED_MODEL_H_
 #define SPIRLOOM_RUNTIME_GRAPH_MODEL_LOADED_MODEL_H_
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -109,6 +110,8 @@ struct LoadedModel {
   std::shared_ptr<graph::MemoryBudget> budget;
   graph::PipelinePool pipelines;
   std::unique_ptr<graph::Weights> weights;
+  // Measured divided by estimated time of runs; 1 before the first correction (run_commands.h).
+  std::atomic<double> cost_scale = 1;
   std::mutex mutex;  // protects `methods`
   std::vector<std::weak_ptr<Method>> methods;
 };

@@ -7,6 +7,7 @@
 #include "runtime/base/guarded.h"
 #include "runtime/graph/model/execution_context.h"
 #include "runtime/graph/model/host_copies.h"
+#include "runtime/graph/model/run_commands.h"
 #include "runtime/graph/model/submission.h"
 
 namespace spirloom::internal {
@@ -116,6 +117,7 @@ Status SubmitRepeated(ExecutionContext& context, size_t steps) {
 Status SubmitRun(ExecutionContext& context, VkSubmitInfo info, size_t steps) {
   SPIRLOOM_TRY(CheckIdle(context));
   SPIRLOOM_TRY(UpdateCopies(context));
+  CorrectCommands(context);
   Submission submission(context);
   submission.AddInputs();
   return Complete(context, submission, info, steps);
@@ -125,6 +127,7 @@ Status SubmitRun(ExecutionContext& context, std::span<const std::span<const std:
   SPIRLOOM_TRY(CheckIdle(context));
   SPIRLOOM_TRY(CheckInputs(context, inputs));
   SPIRLOOM_TRY(UpdateCopies(context));
+  CorrectCommands(context);
   Submission submission(context);
   SPIRLOOM_TRY(submission.AddInputs(inputs));
   return Complete(context, submission, NoSemaphores(), /*steps=*/1);

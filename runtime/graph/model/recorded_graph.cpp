@@ -1,4 +1,5 @@
 // Records compiled graphs in a context.
+#include <algorithm>
 #include <cassert>
 #include <cstdint>
 #include <utility>
@@ -6,6 +7,7 @@
 #include "runtime/graph/model/execution_context.h"
 #include "runtime/graph/model/host_copies.h"
 #include "runtime/graph/model/host_interface.h"
+#include "runtime/graph/model/run_commands.h"
 #include "runtime/graph/model/states.h"
 
 namespace spirloom::internal {
@@ -63,33 +65,13 @@ class GraphRecorder {
       SPIRLOOM_TRY_ASSIGN(recording_.timestamps,
                           vulkan::TimestampPool::Create(device, static_cast<uint32_t>(count)));
     }
-    SPIRLOOM_TRY_ASSIGN(recording_.commands, vulkan::CommandBuffer::Create(device));
-    vulkan::CommandBuffer& commands = *recording_.commands;
-    // SubmitRepeated() submits the commands of a model with states several times.
-    SPIRLOOM_TRY(commands.Begin(
-        graph_.plan.states.empty() ? 0 : VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT));
-    RecordRun(commands, resources);
-    SPIRLOOM_TRY(commands.End());
-    return MakeCopies(context_, recording_);
-  }
-
-  void RecordRun(vulkan::CommandBuffer& commands, const graph::RecorderResources& resources) {
-    const vulkan::TimestampPool* timestamps =
-        recording_.timestamps ? &*recording_.timestamps : nullptr;
-    if (timestamps != nullptr) commands.ResetTimestamps(*timestamps);
-    graph::Recorder recorder(commands, resources, graph_.dispatches, recording_.descriptors->sets,
-                             graph_.weights.initialized);
-    if (timestamps == nullptr || context_.model->options.profile) {
-      recorder.AddDispatches(timestamps);
-    } else {
-      // Both at BOTTOM_OF_PIPE: the first after earlier work such as copies of inputs, the second
-      // after all dispatches.
-      commands.WriteTimestamp(*timestamps, 0, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
-      recorder.AddDispatches();
-      commands.WriteTimestamp(*timestamps, 1, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
+    const double scale = context_.model->cost_scale;
+    for (const graph::Dispatch& dispatch : graph_.dispatches) {
+      const double ns = static_cast<double>(dispatch.estimated_ns) * scale;
+      recording_.costs.push_back(static_cast<uint64_t>(std::clamp(ns, 1.0, 1e15)));
     }
-    recorder.Finish();
-    recording_.stats.barriers = recorder.barriers();
+    SPIRLOOM_TRY(RecordCommands(context_, recording_));
+    return MakeCopies(context_, recording_);
   }
 
   ExecutionContext& context_;

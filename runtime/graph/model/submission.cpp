@@ -12,8 +12,8 @@ Submission::~Submission() {
   if (incomplete_) (void)context_.model->runtime->device->DrainQueue(VK_NOT_READY);
 }
 
-void Submission::Add(const vulkan::CommandBuffer& commands, size_t times) {
-  context_.commands.insert(context_.commands.end(), times, commands.handle());
+void Submission::Add(const vulkan::CommandBuffer& commands) {
+  context_.commands.push_back(commands.handle());
 }
 
 void Submission::AddInputs() {
@@ -41,15 +41,15 @@ Status Submission::AddInputs(std::span<const std::span<const std::byte>> inputs)
                                                              kCopyThreads);
 }
 
-Status Submission::AddRun(VkSubmitInfo info, size_t steps) {
+Status Submission::AddRun(const VkSubmitInfo& info, size_t steps) {
   const RecordedGraph& recording = context_.current();
   const Copies& copies = recording.copies_out;
-  if (recording.commands) Add(*recording.commands, steps);
+  VkSubmitInfo part = info;
+  part.signalSemaphoreCount = 0;
+  SPIRLOOM_TRY(AddDispatches(part, steps));
   for (size_t i = 0; i < copies.pieces; ++i) {
     if (!copies.commands.empty()) Add(copies.commands[i]);
-    VkSubmitInfo part = info;
-    if (i > 0) part.waitSemaphoreCount = 0;
-    if (i + 1 < copies.pieces) part.signalSemaphoreCount = 0;
+    if (i + 1 == copies.pieces) part.signalSemaphoreCount = info.signalSemaphoreCount;
     SPIRLOOM_TRY(context_.fences[i].Reset());
     SPIRLOOM_TRY(Submit(part, context_.fences[i].handle()));
   }
@@ -57,11 +57,30 @@ Status Submission::AddRun(VkSubmitInfo info, size_t steps) {
   return Status();
 }
 
-Status Submission::Submit(VkSubmitInfo info, VkFence fence) {
+Status Submission::AddDispatches(VkSubmitInfo& info, size_t steps) {
+  const RunCommands& run = context_.current().run;
+  const uint64_t max_ns = context_.device().host().max_submission_ns;
+  uint64_t ns = 0;  // expected time of the added commands
+  for (size_t step = 0; step < steps; ++step) {
+    for (size_t i = 0; i < run.segments.size(); ++i) {
+      const uint64_t segment_ns = run.segments[i].ns;
+      if (max_ns > 0 && ns > 0 && ns + segment_ns > max_ns) {
+        SPIRLOOM_TRY(Submit(info, VK_NULL_HANDLE));
+        ns = 0;
+      }
+      Add(run.commands[i]);
+      ns += segment_ns;
+    }
+  }
+  return Status();
+}
+
+Status Submission::Submit(VkSubmitInfo& info, VkFence fence) {
   info.commandBufferCount = static_cast<uint32_t>(context_.commands.size());
   info.pCommandBuffers = context_.commands.data();
   SPIRLOOM_TRY(context_.model->runtime->device->Submit(info, fence));
   incomplete_ = true;
+  info.waitSemaphoreCount = 0;
   context_.commands.clear();
   return Status();
 }

@@ -27,13 +27,17 @@ class Submission {
   Status AddInputs(std::span<const std::span<const std::byte>> inputs);
 
   // Submits the dispatches `steps` times, and the copies of outputs, with the semaphores of `info`.
-  // Each piece of the outputs signals its own fence, so that host and device copies overlap.
-  Status AddRun(VkSubmitInfo info, size_t steps);
+  // A submission is expected to take at most RuntimeOptions::max_submission_ns. The first one waits
+  // for the semaphores, the last one signals them. Each piece of the outputs signals its own fence,
+  // so that host and device copies overlap.
+  Status AddRun(const VkSubmitInfo& info, size_t steps);
 
  private:
-  void Add(const vulkan::CommandBuffer& commands, size_t times = 1);
-  // Submits the commands added since the last submission.
-  Status Submit(VkSubmitInfo info, VkFence fence);
+  void Add(const vulkan::CommandBuffer& commands);
+  // Adds the dispatches of `steps` runs, and submits all but the last of the submissions.
+  Status AddDispatches(VkSubmitInfo& info, size_t steps);
+  // Submits the commands added since the last submission. `info` then waits for no semaphores.
+  Status Submit(VkSubmitInfo& info, VkFence fence);
 
   ExecutionContext& context_;
   std::mutex mutex_;

@@ -155,6 +155,7 @@ Status CallLowering::AddDispatches(PlanNode& node, ops::CallFormulas& formulas) 
                   "trusted files."});
   }
   dispatches_ += static_cast<uint64_t>(repeat);
+  node.loop_iterations = std::max<int64_t>(formulas.LoopIterations(kernel, node.storage), 0);
   node.dispatches.resize(static_cast<size_t>(repeat));
   // Concat offsets are evaluated only where a concatenation can be elided.
   const bool may_elide_concat =

@@ -68,6 +68,8 @@ struct PlanNode {
   // Bound tensors of each operand of the kernel: one, several for a list, kNoTensor if absent.
   std::vector<std::vector<uint32_t>> operands;
   std::vector<uint32_t> constants;  // specialization constants
+  // Maximum iterations of an invocation in all loops together; 0: few.
+  int64_t loop_iterations = 0;
   std::vector<DispatchValues> dispatches;
   // in_place[i]: dispatch i is skipped, since its source aliases its destination. Empty: none.
   std::vector<bool> in_place;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/base/error.h"
+#include "runtime/graph/record/dispatch_cost.h"
 #include "runtime/graph/record/pipeline_key.h"
 #include "runtime/pack/capability.h"
 #include "runtime/pack/image_types.h"
@@ -14,12 +15,12 @@
 namespace spirloom::graph {
 namespace {
 
-constexpr uint32_t kNoPipeline = kBufferCopy;
 constexpr uint32_t kLargeWorkgroup = 256;
 
 class Builder {
  public:
-  Builder(const Plan& plan, const DeviceTraits& device) : plan_(plan), device_(device) {}
+  Builder(const Plan& plan, const DeviceTraits& device, uint64_t max_ns)
+      : plan_(plan), device_(device), max_ns_(max_ns) {}
 
   Result<DispatchList> Build() {
     for (size_t i = 0; i < plan_.nodes.size(); ++i) {
@@ -42,21 +43,29 @@ class Builder {
     copy.node = static_cast<uint32_t>(index);
     copy.pipeline = kBufferCopy;
     copy.tensors = {node.operands[0][0], node.operands[1][0]};
+    copy.estimated_ns = EstimateNanoseconds(plan_, copy, device_);
     list_.dispatches.push_back(std::move(copy));
   }
 
   Status AddDispatches(size_t index) {
     const PlanNode& node = plan_.nodes[index];
     const std::array<uint32_t, 3> workgroup = WorkgroupOf(node);
-    uint32_t pipeline = kNoPipeline;
+    const size_t first = list_.dispatches.size();
+    bool divisible = false;
     for (size_t i = 0; i < node.dispatches.size(); ++i) {
       if (i < node.in_place.size() && node.in_place[i]) continue;
       if (node.dispatches[i].is_empty()) continue;
-      if (pipeline == kNoPipeline) pipeline = FindPipeline(node, workgroup);
       SPIRLOOM_TRY_ASSIGN(Dispatch dispatch, DispatchOf(node, workgroup, i));
       dispatch.node = static_cast<uint32_t>(index);
-      dispatch.pipeline = pipeline;
+      dispatch.estimated_ns = EstimateNanoseconds(plan_, dispatch, device_);
+      divisible = divisible || (max_ns_ > 0 && dispatch.estimated_ns > max_ns_);
       list_.dispatches.push_back(std::move(dispatch));
+    }
+    if (list_.dispatches.size() == first) return Status();
+    const uint32_t pipeline = FindPipeline(node, workgroup, divisible);
+    for (size_t i = first; i < list_.dispatches.size(); ++i) {
+      list_.dispatches[i].pipeline = pipeline;
+      list_.dispatches[i].divisible = divisible;
     }
     return Status();
   }
@@ -133,7 +142,8 @@ class Builder {
     return {use_large ? kLargeWorkgroup : row.workgroup[0], row.workgroup[1], row.workgroup[2]};
   }
 
-  uint32_t FindPipeline(const PlanNode& node, const std::array<uint32_t, 3>& workgroup) {
+  uint32_t FindPipeline(const PlanNode& node, const std::array<uint32_t, 3>& workgroup,
+                        bool divisible) {
     const pack::VariantRow& row = *node.variant.row;
     vulkan::PipelineDesc desc;
     desc.name = std::string(node.variant.name);
@@ -142,6 +152,7 @@ class Builder {
     desc.push_bytes = row.push_bytes;
     desc.workgroup = workgroup;
     desc.constants = node.constants;
+    if (divisible) desc.flags = VK_PIPELINE_CREATE_DISPATCH_BASE_BIT;
     if ((row.needs & pack::CapabilityBit(pack::Capability::kCooperativeMatrix)) != 0)
       desc.subgroup_size = pack::kMatrixSubgroupSize;
     const auto next = static_cast<uint32_t>(list_.pipelines.size());
@@ -152,6 +163,7 @@ class Builder {
 
   const Plan& plan_;
   const DeviceTraits& device_;
+  const uint64_t max_ns_;
   DispatchList list_;
   std::map<PipelineKey, uint32_t> pipelines_;
 };
@@ -198,8 +210,9 @@ Result<std::array<uint32_t, 3>> GroupCounts(const std::array<int64_t, 3>& invoca
   return counts;
 }
 
-Result<DispatchList> BuildDispatches(const Plan& plan, const DeviceTraits& device) {
-  return Builder(plan, device).Build();
+Result<DispatchList> BuildDispatches(const Plan& plan, const DeviceTraits& device,
+                                     uint64_t max_ns) {
+  return Builder(plan, device, max_ns).Build();
 }
 
 }  // namespace spirloom::graph

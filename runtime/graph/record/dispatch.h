@@ -26,6 +26,8 @@ struct Dispatch {
   std::array<uint32_t, 3> invocations{};  // as requested by the kernel
   std::array<uint32_t, 3> workgroup{};
   std::array<uint32_t, 3> groups{};
+  uint64_t estimated_ns = 0;  // EstimateNanoseconds()
+  bool divisible = false;     // the pipeline supports slices (run_segments.h)
 };
 
 struct DispatchList {
@@ -39,10 +41,12 @@ Result<std::array<uint32_t, 3>> GroupCounts(const std::array<int64_t, 3>& invoca
                                             const std::array<uint32_t, 3>& workgroup,
                                             const DeviceTraits& device);
 
-// Returns the nonempty dispatches; they refer to `plan`. Fails, with the name of the node, with
+// Returns the nonempty dispatches; they refer to `plan`. Dispatches that may take longer than
+// `max_ns` nanoseconds (0: unlimited) are divisible. Fails, with the name of the node, with
 // kUnsupported if the grid exceeds the device limits, and with kInternal if registry and variant
 // disagree.
-Result<DispatchList> BuildDispatches(const Plan& plan, const DeviceTraits& device);
+Result<DispatchList> BuildDispatches(const Plan& plan, const DeviceTraits& device,
+                                     uint64_t max_ns = 0);
 
 }  // namespace spirloom::graph
 

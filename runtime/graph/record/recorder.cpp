@@ -96,7 +96,7 @@ Result<DescriptorSets> MakeDescriptorSets(const vulkan::Device& device,
 Recorder::Recorder(vulkan::CommandBuffer& commands, const RecorderResources& resources,
                    std::span<const Dispatch> dispatches, std::span<const VkDescriptorSet> sets,
                    std::unordered_set<VkImage> initialized)
-    : commands_(commands),
+    : commands_(&commands),
       resources_(resources),
       dispatches_(dispatches),
       sets_(sets),
@@ -186,41 +186,53 @@ void Recorder::Synchronize(std::span<const Access> accesses, size_t step) {
   if (must_transition) tracker_.Clear();
   if (!tracker_.NextStep(RangesOf(accesses)) && !must_transition) return;
   const VkMemoryBarrier memory = MemoryBarrier(kReadsAndWrites);
-  commands_.Barrier(kStages, kStages, {&memory, 1}, /*buffers=*/{}, TransitionsBefore(step));
+  commands_->Barrier(kStages, kStages, {&memory, 1}, /*buffers=*/{}, TransitionsBefore(step));
   ++barriers_;
 }
 
-void Recorder::AddDispatches(const vulkan::TimestampPool* timestamps) {
-  for (size_t i = 0; i < dispatches_.size(); ++i) {
-    Synchronize(AccessesOf(dispatches_[i]), i);
-    const auto query = static_cast<uint32_t>(2 * i);
-    if (timestamps != nullptr) {
-      commands_.WriteTimestamp(*timestamps, query, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
+void Recorder::AddSegment(const Segment& segment, const vulkan::TimestampPool* timestamps) {
+  for (const Slice& slice : segment.slices) {
+    const Dispatch& dispatch = dispatches_[slice.dispatch];
+    const bool first = slice.begin == 0;
+    const bool last = slice.end == std::max(dispatch.groups[SlicedDimension(dispatch)], 1U);
+    const uint32_t query = 2 * slice.dispatch;
+    if (first) Synchronize(AccessesOf(dispatch), slice.dispatch);
+    if (first && timestamps != nullptr) {
+      commands_->WriteTimestamp(*timestamps, query, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
     }
-    AddDispatch(dispatches_[i], sets_[i]);
-    if (timestamps != nullptr) {
-      commands_.WriteTimestamp(*timestamps, query + 1, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
+    if (dispatch.pipeline == kBufferCopy) {
+      AddCopy(dispatch);
+    } else {
+      AddSlice(slice);
+    }
+    if (last && timestamps != nullptr) {
+      commands_->WriteTimestamp(*timestamps, query + 1, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
     }
   }
 }
 
-void Recorder::AddDispatch(const Dispatch& dispatch, VkDescriptorSet set) {
-  if (dispatch.pipeline == kBufferCopy) {
-    const vulkan::Buffer& source = *resources_.store.Find(dispatch.tensors[0])->buffer;
-    const vulkan::Buffer& target = *resources_.store.Find(dispatch.tensors[1])->buffer;
-    const PlanTensor& part = resources_.plan.tensors[dispatch.tensors[0]];
-    const uint64_t target_offset = resources_.plan.tensors[dispatch.tensors[1]].alias_offset;
-    assert(part.alias_offset + part.size <= source.size() &&
-           target_offset + part.size <= target.size());
-    commands_.CopyBuffer(source.handle(), source.offset() + part.alias_offset, target.handle(),
-                         target.offset() + target_offset, part.size);
-    return;
-  }
+void Recorder::AddCopy(const Dispatch& copy) {
+  const vulkan::Buffer& source = *resources_.store.Find(copy.tensors[0])->buffer;
+  const vulkan::Buffer& target = *resources_.store.Find(copy.tensors[1])->buffer;
+  const PlanTensor& part = resources_.plan.tensors[copy.tensors[0]];
+  const uint64_t target_offset = resources_.plan.tensors[copy.tensors[1]].alias_offset;
+  assert(part.alias_offset + part.size <= source.size() &&
+         target_offset + part.size <= target.size());
+  commands_->CopyBuffer(source.handle(), source.offset() + part.alias_offset, target.handle(),
+                        target.offset() + target_offset, part.size);
+}
+
+void Recorder::AddSlice(const Slice& slice) {
+  const Dispatch& dispatch = dispatches_[slice.dispatch];
   const vulkan::ComputePipeline& pipeline = resources_.pipeline(dispatch.pipeline);
-  commands_.BindPipeline(pipeline);
-  commands_.BindDescriptorSet(pipeline.layout(), set);
-  commands_.PushConstants(pipeline.layout(), dispatch.push);
-  commands_.Dispatch(dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
+  commands_->BindPipeline(pipeline);
+  commands_->BindDescriptorSet(pipeline.layout(), sets_[slice.dispatch]);
+  commands_->PushConstants(pipeline.layout(), dispatch.push);
+  std::array<uint32_t, 3> base{};
+  std::array<uint32_t, 3> groups = dispatch.groups;
+  base[SlicedDimension(dispatch)] = slice.begin;
+  groups[SlicedDimension(dispatch)] = slice.end - slice.begin;
+  commands_->Dispatch(base, groups);
 }
 
 void Recorder::CopyFromHost(const vulkan::Buffer& host, uint64_t host_offset, uint32_t tensor,
@@ -229,14 +241,14 @@ void Recorder::CopyFromHost(const vulkan::Buffer& host, uint64_t host_offset, ui
   Synchronize({&access, 1}, /*step=*/0);
   const vulkan::Buffer& target = *resources_.store.Find(tensor)->buffer;
   assert(host_offset + size <= host.size() && tensor_offset + size <= target.size());
-  commands_.CopyBuffer(host.handle(), host_offset, target.handle(), target.offset() + tensor_offset,
-                       size);
+  commands_->CopyBuffer(host.handle(), host_offset, target.handle(),
+                        target.offset() + tensor_offset, size);
 }
 
 void Recorder::Finish() {
   const VkMemoryBarrier memory = MemoryBarrier(kReadsAndWrites | VK_ACCESS_HOST_READ_BIT);
-  commands_.Barrier(kStages, kStages | VK_PIPELINE_STAGE_HOST_BIT, {&memory, 1}, /*buffers=*/{},
-                    /*images=*/{});
+  commands_->Barrier(kStages, kStages | VK_PIPELINE_STAGE_HOST_BIT, {&memory, 1}, /*buffers=*/{},
+                     /*images=*/{});
   tracker_.Clear();
 }
 

@@ -12,6 +12,7 @@
 #include "runtime/graph/memory/tensor_store.h"
 #include "runtime/graph/record/barrier_tracker.h"
 #include "runtime/graph/record/dispatch.h"
+#include "runtime/graph/record/run_segments.h"
 #include "runtime/vulkan/command_buffer.h"
 #include "runtime/vulkan/descriptors.h"
 #include "runtime/vulkan/timestamps.h"
@@ -49,8 +50,13 @@ class Recorder {
            std::span<const Dispatch> dispatches, std::span<const VkDescriptorSet> sets,
            std::unordered_set<VkImage> initialized);
 
-  // Records all dispatches. With `timestamps`, writes queries 2 i and 2 i + 1 around dispatch i.
-  void AddDispatches(const vulkan::TimestampPool* timestamps = nullptr);
+  // Records the slices of a segment. The segments of a run are added in order. With `timestamps`,
+  // writes queries 2 i and 2 i + 1 around dispatch i.
+  void AddSegment(const Segment& segment, const vulkan::TimestampPool* timestamps = nullptr);
+
+  // Records what follows into `commands`, which is submitted after the previous command buffer to
+  // the same queue.
+  void ContinueIn(vulkan::CommandBuffer& commands) { commands_ = &commands; }
 
   // Records a copy from a staging buffer, which no dispatch uses, to the buffer of a tensor.
   void CopyFromHost(const vulkan::Buffer& host, uint64_t host_offset, uint32_t tensor,
@@ -83,9 +89,10 @@ class Recorder {
   std::vector<VkImageMemoryBarrier> TransitionsBefore(size_t step);
   // Records a barrier before dispatch `step` if its accesses require one.
   void Synchronize(std::span<const Access> accesses, size_t step);
-  void AddDispatch(const Dispatch& dispatch, VkDescriptorSet set);
+  void AddCopy(const Dispatch& copy);
+  void AddSlice(const Slice& slice);
 
-  vulkan::CommandBuffer& commands_;
+  vulkan::CommandBuffer* commands_;
   const RecorderResources& resources_;
   std::span<const Dispatch> dispatches_;
   std::span<const VkDescriptorSet> sets_;

@@ -137,6 +137,7 @@ struct LoadStats {
   size_t pipelines = 0;         // distinct pipelines
   size_t dispatches = 0;        // per run
   size_t barriers = 0;          // per run
+  size_t submissions = 0;       // per run: RuntimeOptions::max_submission_ns divides long runs
   size_t layout_copies = 0;     // inserted dispatches that convert between storages
   size_t aliased_views = 0;     // nodes that became aliases
   uint64_t constant_bytes = 0;  // constants on the device, after packing, without shared ones

@@ -109,6 +109,12 @@ struct RuntimeOptions {
   // Maximum device memory in bytes that the runtime and its models may allocate. Loading beyond it
   // fails with kOutOfMemory. 0: the device's memory.
   uint64_t memory_limit = 0;
+  // Maximum expected GPU time of a submission, in nanoseconds. Longer runs are divided into several
+  // submissions, between dispatches or within one, without host synchronization and with equal
+  // results: operating systems and drivers reset a device whose submission takes seconds, and other
+  // programs wait for its end. Times are estimated, and measured from the second run on. 0: a run
+  // is one submission.
+  uint64_t max_submission_ns = 100'000'000;
   // Enables VK_EXT_external_memory_host if the device supports it, for Model::BindInput() and
   // BindOutput() with host memory.
   bool import_host_memory = false;

@@ -365,6 +365,12 @@ typedef struct spirloom_runtime_options {
   // Maximum device memory in bytes that the runtime and its models may allocate. Loading beyond it
   // fails with SPIRLOOM_OUT_OF_MEMORY. 0: the device's memory.
   uint64_t memory_limit;
+  // Maximum expected GPU time of a submission, in nanoseconds. Longer runs are divided into several
+  // submissions, between dispatches or within one, without host synchronization and with equal
+  // results: operating systems and drivers reset a device whose submission takes seconds, and other
+  // programs wait for its end. Times are estimated, and measured from the second run on. 0: the
+  // default, 100 ms. UINT64_MAX: a run is one submission.
+  uint64_t max_submission_ns;
 } spirloom_runtime_options;
 
 // A Vulkan device together with its shader libraries.
@@ -612,6 +618,7 @@ typedef struct spirloom_load_stats {
   size_t pipelines;         // distinct pipelines
   size_t dispatches;        // per run
   size_t barriers;          // per run
+  size_t submissions;       // per run: max_submission_ns divides long runs
   size_t layout_copies;     // inserted dispatches that convert between storages
   size_t aliased_views;     // nodes that became aliases
   uint64_t constant_bytes;  // constants on the device, after packing

@@ -56,7 +56,7 @@ struct ScaleJob {
     commands.BindPipeline(pipeline);
     commands.BindDescriptorSet(pipeline.layout(), set);
     commands.PushConstants(pipeline.layout(), std::as_bytes(std::span(&offset, 1)));
-    commands.Dispatch((kCount + 31) / 32, 1, 1);
+    commands.Dispatch({}, {(kCount + 31) / 32, 1, 1});
     commands.Barrier(VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT,
                      std::span(&kWriteToRead, 1), {}, {});
     SPIRLOOM_TRY(commands.End());
@@ -243,7 +243,7 @@ void main() {
                     std::span(&barrier, 1));
   commands->BindPipeline((*pipelines)[0]);
   commands->BindDescriptorSet((*pipelines)[0].layout(), write_set);
-  commands->Dispatch(1, 2, 3);
+  commands->Dispatch({}, {1, 2, 3});
   barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
   barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT;
   barrier.oldLayout = VK_IMAGE_LAYOUT_GENERAL;
@@ -251,7 +251,7 @@ void main() {
                     {}, std::span(&barrier, 1));
   commands->BindPipeline((*pipelines)[1]);
   commands->BindDescriptorSet((*pipelines)[1].layout(), read_set);
-  commands->Dispatch(1, 2, 3);
+  commands->Dispatch({}, {1, 2, 3});
   commands->Barrier(VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT,
                     std::span(&kWriteToRead, 1), {}, {});
   ASSERT_TRUE(commands->End().ok());

@@ -1,0 +1,152 @@
+#include "runtime/graph/model/run_commands.h"
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <utility>
+
+namespace spirloom::internal {
+namespace {
+
+// Segments are measured if the run is expected to take this part of the allowed time: the estimate
+// of a shorter run would have to be wrong by this factor. Two timestamps take about 2 us.
+constexpr uint64_t kMeasuredPart = 8;
+// Maximum number of times that the commands of a recorded graph are recorded again.
+constexpr int kMaxCorrections = 8;
+
+uint64_t Sum(std::span<const uint64_t> times) {
+  return std::accumulate(times.begin(), times.end(), uint64_t{0});
+}
+
+uint64_t MaxNs(const ExecutionContext& context) {
+  return context.device().host().max_submission_ns;
+}
+
+class CommandRecorder {
+ public:
+  CommandRecorder(const ExecutionContext& context, const RecordedGraph& recording)
+      : context_(context), recording_(recording), graph_(*recording.compiled) {}
+
+  Status Run(RunCommands& result, size_t& barriers) {
+    const vulkan::Device& device = context_.device();
+    const uint64_t max_ns = MaxNs(context_);
+    result.segments = graph::DivideIntoSegments(graph_.dispatches, recording_.costs, max_ns);
+    if (max_ns > 0 && Sum(recording_.costs) >= max_ns / kMeasuredPart &&
+        device.physical().timestamp_valid_bits > 0) {
+      SPIRLOOM_TRY_ASSIGN(
+          result.times,
+          vulkan::TimestampPool::Create(device, static_cast<uint32_t>(2 * result.segments.size())));
+    }
+    for (size_t i = 0; i < result.segments.size(); ++i) {
+      SPIRLOOM_TRY_ASSIGN(vulkan::CommandBuffer commands, vulkan::CommandBuffer::Create(device));
+      result.commands.push_back(std::move(commands));
+    }
+    const graph::RecorderResources resources{
+        graph_.plan, *recording_.store,
+        [this](uint32_t index) -> const vulkan::ComputePipeline& { return graph_.Pipeline(index); },
+        context_.model->weights->dummy()};
+    graph::Recorder recorder(result.commands.front(), resources, graph_.dispatches,
+                             recording_.descriptors->sets, graph_.weights.initialized);
+    for (size_t i = 0; i < result.segments.size(); ++i) {
+      SPIRLOOM_TRY(AddSegment(result, i, recorder));
+    }
+    barriers = recorder.barriers();
+    return Status();
+  }
+
+ private:
+  Status AddSegment(RunCommands& result, size_t i, graph::Recorder& recorder) const {
+    const bool profile = context_.model->options.profile;
+    const vulkan::TimestampPool* run = recording_.timestamps ? &*recording_.timestamps : nullptr;
+    const vulkan::TimestampPool* times = result.times ? &*result.times : nullptr;
+    const bool last = i + 1 == result.segments.size();
+    vulkan::CommandBuffer& commands = result.commands[i];
+    recorder.ContinueIn(commands);
+    // SubmitRepeated() submits the commands of a model with states several times.
+    SPIRLOOM_TRY(commands.Begin(
+        graph_.plan.states.empty() ? 0 : VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT));
+    for (const vulkan::TimestampPool* pool : {run, times}) {
+      if (i == 0 && pool != nullptr) commands.ResetTimestamps(*pool);
+    }
+    // At BOTTOM_OF_PIPE: after earlier work such as copies of inputs, and after all dispatches.
+    const auto write = [&](const vulkan::TimestampPool* pool, size_t query) {
+      if (pool == nullptr) return;
+      commands.WriteTimestamp(*pool, static_cast<uint32_t>(query),
+                              VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
+    };
+    if (i == 0 && !profile) write(run, 0);
+    write(times, 2 * i);
+    recorder.AddSegment(result.segments[i], profile ? run : nullptr);
+    write(times, 2 * i + 1);
+    if (last && !profile) write(run, 1);
+    if (last) recorder.Finish();
+    return commands.End();
+  }
+
+  const ExecutionContext& context_;
+  const RecordedGraph& recording_;
+  const CompiledGraph& graph_;
+};
+
+// Returns the measured times of the segments of the last run.
+Result<std::vector<uint64_t>> ReadTimes(const RunCommands& commands) {
+  SPIRLOOM_TRY_ASSIGN(const std::vector<uint64_t> times,
+                      commands.times->Read(static_cast<uint32_t>(2 * commands.segments.size())));
+  std::vector<uint64_t> measured;
+  for (size_t i = 0; i < times.size(); i += 2) {
+    measured.push_back(std::max<uint64_t>(vulkan::Elapsed(times[i], times[i + 1]), 1));
+  }
+  return measured;
+}
+
+// Whether a time differs clearly from the expected one.
+bool Differs(uint64_t measured, uint64_t expected) {
+  return measured > expected + expected / 4 || expected > measured + measured / 4;
+}
+
+// Whether the run should be divided in another way, given the times of its segments.
+bool ShouldDivideAgain(std::span<const graph::Segment> segments, uint64_t max_ns) {
+  uint64_t total = 0;
+  bool too_long = false;
+  for (const graph::Segment& segment : segments) {
+    total += segment.ns;
+    too_long = too_long || segment.ns > max_ns + max_ns / 4;
+  }
+  const uint64_t required = total / max_ns + 1;
+  return too_long || segments.size() > required + required / 2;
+}
+
+}  // namespace
+
+Status RecordCommands(const ExecutionContext& context, RecordedGraph& recording) {
+  RunCommands commands;
+  SPIRLOOM_TRY(CommandRecorder(context, recording).Run(commands, recording.stats.barriers));
+  recording.stats.submissions = commands.segments.size();
+  recording.run = std::move(commands);
+  return Status();
+}
+
+void CorrectCommands(ExecutionContext& context) {
+  RecordedGraph& recording = context.recordings.front();
+  RunCommands& run = recording.run;
+  if (!run.times || context.ran != recording.id) return;
+  const Result<std::vector<uint64_t>> measured = ReadTimes(run);
+  if (!measured.ok()) return;
+  bool differs = false;
+  for (size_t i = 0; i < run.segments.size(); ++i) {
+    differs = differs || Differs((*measured)[i], run.segments[i].ns);
+  }
+  if (!differs) return;
+  const std::vector<graph::Dispatch>& dispatches = recording.compiled->dispatches;
+  graph::CorrectCosts(run.segments, *measured, dispatches, recording.costs);
+  for (size_t i = 0; i < run.segments.size(); ++i) run.segments[i].ns = (*measured)[i];
+  double estimated = 0;
+  for (const graph::Dispatch& d : dispatches) estimated += static_cast<double>(d.estimated_ns);
+  context.model->cost_scale = static_cast<double>(Sum(recording.costs)) / estimated;
+  if (recording.corrections == kMaxCorrections) return;
+  if (!ShouldDivideAgain(run.segments, MaxNs(context))) return;
+  ++recording.corrections;
+  (void)RecordCommands(context, recording);
+}
+
+}  // namespace spirloom::internal
