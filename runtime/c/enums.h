@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "spirloom/log.h"
+#include "spirloom/runtime.h"
 #include "spirloom/spirloom.h"
 #include "spirloom/status.h"
 #include "spirloom/types.h"
@@ -15,6 +16,7 @@ constexpr spirloom_status ToC(StatusCode code) { return static_cast<spirloom_sta
 constexpr spirloom_log_level ToC(LogLevel level) { return static_cast<spirloom_log_level>(level); }
 constexpr spirloom_dtype ToC(DType dtype) { return static_cast<spirloom_dtype>(dtype); }
 constexpr spirloom_storage ToC(Storage storage) { return static_cast<spirloom_storage>(storage); }
+constexpr spirloom_priority ToC(Priority value) { return static_cast<spirloom_priority>(value); }
 
 // Empty for values without a name.
 constexpr std::optional<StatusCode> FromC(spirloom_status status) {
@@ -36,6 +38,10 @@ constexpr std::optional<Storage> FromC(spirloom_storage storage) {
   if (static_cast<unsigned>(storage) > SPIRLOOM_STORAGE_TEXTURE2D) return std::nullopt;
   return static_cast<Storage>(storage);
 }
+constexpr std::optional<Priority> FromC(spirloom_priority priority) {
+  if (static_cast<unsigned>(priority) > SPIRLOOM_PRIORITY_HIGH) return std::nullopt;
+  return static_cast<Priority>(priority);
+}
 
 static_assert(ToC(StatusCode::kOk) == SPIRLOOM_OK);
 static_assert(ToC(StatusCode::kInvalidArgument) == SPIRLOOM_INVALID_ARGUMENT);
@@ -56,6 +62,10 @@ static_assert(ToC(LogLevel::kError) == SPIRLOOM_LOG_ERROR);
 #define SPIRLOOM_DTYPE(id, ...) static_assert(ToC(DType::k##id) == SPIRLOOM_##id);
 #include "spec_model/data_types.inc"
 #undef SPIRLOOM_DTYPE
+
+static_assert(ToC(Priority::kDefault) == SPIRLOOM_PRIORITY_DEFAULT);
+static_assert(ToC(Priority::kLow) == SPIRLOOM_PRIORITY_LOW);
+static_assert(ToC(Priority::kHigh) == SPIRLOOM_PRIORITY_HIGH);
 
 static_assert(ToC(Storage::kAuto) == SPIRLOOM_STORAGE_AUTO);
 static_assert(ToC(Storage::kBuffer) == SPIRLOOM_STORAGE_BUFFER);

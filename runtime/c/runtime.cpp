@@ -2,8 +2,10 @@
 
 #include <utility>
 
+#include "runtime/base/error.h"
 #include "runtime/c/adopted.h"
 #include "runtime/c/callbacks.h"
+#include "runtime/c/enums.h"
 #include "runtime/c/error.h"
 #include "runtime/c/library.h"
 #include "runtime/c/sized.h"
@@ -31,6 +33,14 @@ Status ReadOptions(const spirloom_runtime_options& given, RuntimeOptions& to) {
   to.allocator = given.allocator;
   to.memory_limit = given.memory_limit;
   if (given.max_submission_ns > 0) to.max_submission_ns = given.max_submission_ns;
+  const std::optional<spirloom::Priority> priority = c::FromC(given.priority);
+  if (!priority) {
+    return spirloom::Error(spirloom::StatusCode::kInvalidArgument,
+                           {"The value ", static_cast<int>(given.priority),
+                            " of `priority` in the spirloom_runtime_options is not a "
+                            "spirloom_priority."});
+  }
+  to.priority = *priority;
   to.import_host_memory = given.import_host_memory;
   return Status();
 }
@@ -94,7 +104,8 @@ spirloom_status spirloom_runtime_memory(const spirloom_runtime* runtime,
                                            {.struct_size = sizeof(spirloom_memory_stats),
                                             .in_use = memory.in_use,
                                             .peak = memory.peak,
-                                            .limit = memory.limit},
+                                            .limit = memory.limit,
+                                            .free = memory.free},
                                            stats);
   });
 }

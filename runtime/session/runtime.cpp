@@ -53,7 +53,7 @@ Status MakeDevice(const RuntimeOptions& options, internal::RuntimeState& state) 
                       SelectDevice(*state.instance, options));
   SPIRLOOM_TRY_ASSIGN(state.device,
                       vulkan::Device::Create(*state.instance, physical, state.index.needs(),
-                                             options.import_host_memory));
+                                             {options.import_host_memory, options.priority}));
   return {};
 }
 
@@ -71,6 +71,8 @@ Status CheckAdopted(const RuntimeOptions& options) {
         "only one of AdoptedDevice::lock_queue and unlock_queue is set");
   check(options.device.empty(), "RuntimeOptions::device is set together with adopt");
   check(!options.accept, "RuntimeOptions::accept is set together with adopt");
+  check(options.priority == Priority::kDefault,
+        "RuntimeOptions::priority is set together with adopt: create the queue with it");
   check(!options.validation,
         "RuntimeOptions::validation is set together with adopt: enable layers in the instance");
   if (problems.empty()) return {};
@@ -178,7 +180,7 @@ std::vector<std::string> Runtime::operator_names() const {
 MemoryStats Runtime::memory() const {
   const vulkan::Device& device = *state_->device;
   return {device.counters().allocated_bytes.load(), device.counters().peak_bytes.load(),
-          device.host().memory_limit};
+          device.host().memory_limit, device.free_memory().local};
 }
 
 uint64_t Runtime::validation_message_count() const { return state_->instance->message_count(); }

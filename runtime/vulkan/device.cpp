@@ -43,6 +43,15 @@ std::string MissingRequirements(const PhysicalDevice& physical, const AdoptedDev
   return lines;
 }
 
+// The extension for priorities of queues; null without one.
+const char* PriorityExtension(const PhysicalDevice& physical) {
+  for (const char* name :
+       {VK_KHR_GLOBAL_PRIORITY_EXTENSION_NAME, VK_EXT_GLOBAL_PRIORITY_EXTENSION_NAME}) {
+    if (physical.HasExtension(name)) return name;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 // Locks the queue: first the mutex, so that the application's lock is never used by two threads.
@@ -69,7 +78,8 @@ Device::Device(const Instance& instance, const PhysicalDevice& physical, uint64_
 
 Result<std::unique_ptr<Device>> Device::Create(const Instance& instance,
                                                const PhysicalDevice& physical,
-                                               uint64_t capabilities, bool import_host_memory) {
+                                               uint64_t capabilities,
+                                               const DeviceOptions& options) {
   if (!physical.info.usable) return NotUsable(physical.info);
   const float priority = 1.0F;
   VkDeviceQueueCreateInfo queue{};
@@ -82,7 +92,22 @@ Result<std::unique_ptr<Device>> Device::Create(const Instance& instance,
   features.Query(instance.fn(), physical.handle);
   features.DisableUnrequested();
   std::vector<const char*> extensions = features.extensions();
-  import_host_memory = import_host_memory && physical.host_pointer_alignment > 0;
+  VkDeviceQueueGlobalPriorityCreateInfoKHR global_priority{};
+  global_priority.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_GLOBAL_PRIORITY_CREATE_INFO_KHR;
+  global_priority.globalPriority = options.priority == Priority::kLow
+                                       ? VK_QUEUE_GLOBAL_PRIORITY_LOW_KHR
+                                       : VK_QUEUE_GLOBAL_PRIORITY_HIGH_KHR;
+  if (options.priority != Priority::kDefault) {
+    if (const char* extension = PriorityExtension(physical); extension != nullptr) {
+      queue.pNext = &global_priority;
+      extensions.push_back(extension);
+    } else {
+      instance.host().Log(LogLevel::kWarning,
+                          {"RuntimeOptions::priority has no effect: the device '",
+                           physical.info.name, "' does not support VK_KHR_global_priority."});
+    }
+  }
+  const bool import_host_memory = options.import_host_memory && physical.host_pointer_alignment > 0;
   if (import_host_memory) extensions.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
   VkDeviceCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;

@@ -30,6 +30,20 @@ struct DeviceCounters {
   std::atomic<uint64_t> submits{0};
 };
 
+// Bytes of device memory that can still be allocated: what the driver reports for this process
+// (VK_EXT_memory_budget), or the size of the heaps without the bytes in use; at most what remains
+// of RuntimeOptions::memory_limit.
+struct FreeMemory {
+  uint64_t local = 0;  // in the device-local heap with the most free memory
+  uint64_t total = 0;  // in all heaps, also those of the host
+};
+
+// Options for the creation of a device.
+struct DeviceOptions {
+  bool import_host_memory = false;
+  Priority priority = Priority::kDefault;
+};
+
 // An owned or adopted VkDevice with one compute queue and a function table. All objects created
 // from it must be destroyed first. Thread-safe.
 class Device {
@@ -40,7 +54,7 @@ class Device {
   static Result<std::unique_ptr<Device>> Create(const Instance& instance,
                                                 const PhysicalDevice& physical,
                                                 uint64_t capabilities,
-                                                bool import_host_memory = false);
+                                                const DeviceOptions& options = {});
   // Adopts the application's device, which must outlive this object and is not destroyed by it.
   // Fails with kUnsupported; the message lists all missing requirements.
   static Result<std::unique_ptr<Device>> Adopt(const Instance& instance,
@@ -69,6 +83,7 @@ class Device {
   uint32_t queue_family() const { return *physical_.queue_family; }
   bool unified_memory() const { return physical_.unified_memory(); }
   DeviceCounters& counters() const { return counters_; }
+  FreeMemory free_memory() const;
 
   // Submits one recorded command buffer; signals `fence`, if any, when it has completed.
   Status Submit(VkCommandBuffer commands, VkFence fence) const;

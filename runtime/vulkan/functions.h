@@ -14,6 +14,7 @@
   X(vkGetPhysicalDeviceFeatures2)             \
   X(vkGetPhysicalDeviceImageFormatProperties) \
   X(vkGetPhysicalDeviceMemoryProperties)      \
+  X(vkGetPhysicalDeviceMemoryProperties2)     \
   X(vkGetPhysicalDeviceProperties)            \
   X(vkGetPhysicalDeviceProperties2)           \
   X(vkGetPhysicalDeviceQueueFamilyProperties)

@@ -301,6 +301,7 @@ TEST_F(CModelTest, UsesCallbacksOfTheRuntime) {
   ASSERT_EQ(Call(spirloom_runtime_memory, runtime_.get(), &memory).message, "");
   EXPECT_GT(memory.in_use, 0u);
   EXPECT_GE(memory.peak, memory.in_use);
+  EXPECT_GT(memory.free, 0u);
 
   options.accept = [](const spirloom_device_info*, void*) { return false; };
   OwnedRuntime none;

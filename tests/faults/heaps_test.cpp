@@ -8,12 +8,14 @@
 #include "runtime/session/runtime_state.h"
 #include "tests/faults/fault_fixture.h"
 #include "tests/support/model_fixture.h"
+#include "tests/value_of.h"
 
 namespace spirloom::faults {
 namespace {
 
 using graph::FileGraph;
 using graph::TensorArg;
+using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr uint64_t kMiB = 1 << 20;
@@ -83,6 +85,64 @@ TEST_F(HeapsTest, UsesAnotherHeapIfOneIsFull) {
     ASSERT_TRUE(found.ok()) << use.name << ": " << found.status().message();
     EXPECT_EQ(*found, *expected);
   }
+}
+
+// VK_EXT_memory_budget: other programs use the memory of the device.
+TEST_F(HeapsTest, ModelsThatCannotFitFailAtOnce) {
+  Faults().emulate_extensions(/*budget=*/100 * kMiB, /*usage=*/30 * kMiB);
+  const Runtime runtime = ValueOf(MakeRuntime());
+  EXPECT_EQ(runtime.memory().free, 70 * kMiB);
+  const uint64_t allocations = runtime.state()->device->counters().memory_allocations;
+  const Status status = Model::LoadFromMemory(runtime, WideGraph()).status();
+  EXPECT_EQ(status.code(), StatusCode::kOutOfMemory);
+  EXPECT_THAT(status.message(),
+              AllOf(HasSubstr("The model requires at least 125829120 bytes of device memory "
+                              "(constants 0, states and activations 125829120); 73400320 bytes are "
+                              "free. Free other models,"),
+                    HasSubstr("--quantize")));
+  EXPECT_LE(runtime.state()->device->counters().memory_allocations, allocations + 1);
+  Faults().emulate_extensions(/*budget=*/200 * kMiB, /*usage=*/30 * kMiB);
+  EXPECT_TRUE(Model::LoadFromMemory(runtime, WideGraph()).ok());
+  Faults().emulate_extensions(0, 0);
+}
+
+TEST_F(HeapsTest, FreeMemoryWithoutABudgetAndWithALimit) {
+  RuntimeOptions options;
+  options.libraries = {&AllShaders()};
+  options.cache_dir = "none";
+  const Runtime unlimited = ValueOf(Runtime::Create(options));
+  EXPECT_EQ(unlimited.memory().free, unlimited.device().device_memory);
+  options.memory_limit = 50 * kMiB;
+  const Runtime limited = ValueOf(Runtime::Create(options));
+  EXPECT_EQ(limited.memory().free, 50 * kMiB);
+  const Status status = Model::LoadFromMemory(limited, WideGraph()).status();
+  EXPECT_EQ(status.code(), StatusCode::kOutOfMemory);
+  EXPECT_THAT(status.message(), HasSubstr("RuntimeOptions::memory_limit"));
+}
+
+// VK_KHR_global_priority.
+TEST_F(HeapsTest, PriorityOfTheQueue) {
+  for (const bool supported : {false, true}) {
+    Faults().emulate_extensions(supported ? kPlenty : 0, 0);
+    for (const Priority priority : {Priority::kDefault, Priority::kLow, Priority::kHigh}) {
+      int warnings = 0;
+      RuntimeOptions options;
+      options.cache_dir = "none";
+      options.priority = priority;
+      options.log = [&](LogLevel level, std::string_view message) {
+        if (level != LogLevel::kWarning) return;
+        EXPECT_THAT(std::string(message), HasSubstr("VK_KHR_global_priority"));
+        ++warnings;
+      };
+      ASSERT_TRUE(Runtime::Create(options).ok());
+      const bool requested = priority != Priority::kDefault;
+      const uint32_t expected = priority == Priority::kLow ? VK_QUEUE_GLOBAL_PRIORITY_LOW_KHR
+                                                           : VK_QUEUE_GLOBAL_PRIORITY_HIGH_KHR;
+      EXPECT_EQ(Faults().priority(), requested && supported ? expected : 0);
+      EXPECT_EQ(warnings, requested && !supported ? 1 : 0);
+    }
+  }
+  Faults().emulate_extensions(0, 0);
 }
 
 TEST_F(HeapsTest, SplitsBlocksThatFitNoHeap) {

@@ -13,6 +13,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "tests/faults/heaps.h"
 
@@ -82,6 +83,9 @@ struct State {
   std::map<VkCommandBuffer, uint64_t> workgroups;  // dispatched by each recorded command buffer
   uint64_t largest_submission = 0;
   uint64_t watchdog = 0;
+  uint64_t budget = 0;
+  uint64_t usage = 0;
+  uint32_t priority = 0;
 };
 State state;
 Heaps heaps;
@@ -290,6 +294,64 @@ VKAPI_ATTR VkResult VKAPI_CALL QueueSubmit(VkQueue queue, uint32_t count, const 
   return Call::Call(queue, count, infos, fence);
 }
 
+constexpr const char* kEmulated[] = {VK_EXT_MEMORY_BUDGET_EXTENSION_NAME,
+                                     VK_KHR_GLOBAL_PRIORITY_EXTENSION_NAME};
+
+bool IsEmulated(const char* extension) {
+  return std::ranges::any_of(kEmulated, [&](std::string_view name) { return name == extension; });
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL EnumerateExtensions(VkPhysicalDevice device, const char* layer,
+                                                   uint32_t* count,
+                                                   VkExtensionProperties* extensions) {
+  using Call = Failing<kNone, kName_vkEnumerateDeviceExtensionProperties,
+                       PFN_vkEnumerateDeviceExtensionProperties>;
+  if (state.budget == 0) return Call::Call(device, layer, count, extensions);
+  constexpr auto kAdded = static_cast<uint32_t>(std::size(kEmulated));
+  if (extensions != nullptr) *count -= kAdded;
+  const VkResult result = Call::Call(device, layer, count, extensions);
+  if (result != VK_SUCCESS) return result;
+  for (uint32_t i = 0; extensions != nullptr && i < kAdded; ++i) {
+    VkExtensionProperties& added = extensions[*count + i];
+    added = {};
+    std::strcpy(added.extensionName, kEmulated[i]);
+  }
+  *count += kAdded;
+  return VK_SUCCESS;
+}
+
+VKAPI_ATTR void VKAPI_CALL MemoryProperties2(VkPhysicalDevice device,
+                                             VkPhysicalDeviceMemoryProperties2* properties) {
+  auto* budget = static_cast<VkPhysicalDeviceMemoryBudgetPropertiesEXT*>(properties->pNext);
+  std::ranges::fill(budget->heapBudget, state.budget);
+  std::ranges::fill(budget->heapUsage, state.usage);
+  properties->pNext = nullptr;
+  Real<PFN_vkGetPhysicalDeviceMemoryProperties2>("vkGetPhysicalDeviceMemoryProperties2")(
+      device, properties);
+}
+
+// Removes the emulated extensions from the request.
+VKAPI_ATTR VkResult VKAPI_CALL CreateDevice(VkPhysicalDevice physical,
+                                            const VkDeviceCreateInfo* info,
+                                            const VkAllocationCallbacks* allocator,
+                                            VkDevice* device) {
+  VkDeviceCreateInfo request = *info;
+  VkDeviceQueueCreateInfo queue = *info->pQueueCreateInfos;
+  std::vector<const char*> extensions;
+  for (uint32_t i = 0; i < info->enabledExtensionCount; ++i) {
+    const char* name = info->ppEnabledExtensionNames[i];
+    if (state.budget == 0 || !IsEmulated(name)) extensions.push_back(name);
+  }
+  const auto* priority = static_cast<const VkDeviceQueueGlobalPriorityCreateInfoKHR*>(queue.pNext);
+  state.priority = priority == nullptr ? 0 : static_cast<uint32_t>(priority->globalPriority);
+  queue.pNext = nullptr;
+  request.pQueueCreateInfos = &queue;
+  request.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
+  request.ppEnabledExtensionNames = extensions.data();
+  using Call = Failing<k_vkCreateDevice, kName_vkCreateDevice, PFN_vkCreateDevice>;
+  return Call::Call(physical, &request, allocator, device);
+}
+
 const Wrapper kWrappers[] = {
 #define PAIR(create, destroy)                                               \
   {#create, reinterpret_cast<PFN_vkVoidFunction>(                           \
@@ -307,6 +369,11 @@ const Wrapper kWrappers[] = {
     {"vkBeginCommandBuffer", reinterpret_cast<PFN_vkVoidFunction>(&BeginCommandBuffer)},
     {"vkCmdDispatchBase", reinterpret_cast<PFN_vkVoidFunction>(&CmdDispatchBase)},
     {"vkQueueSubmit", reinterpret_cast<PFN_vkVoidFunction>(&QueueSubmit)},
+    {"vkEnumerateDeviceExtensionProperties",
+     reinterpret_cast<PFN_vkVoidFunction>(&EnumerateExtensions)},
+    {"vkGetPhysicalDeviceMemoryProperties2",
+     reinterpret_cast<PFN_vkVoidFunction>(&MemoryProperties2)},
+    {"vkCreateDevice", reinterpret_cast<PFN_vkVoidFunction>(&CreateDevice)},
     CREATORS(PAIR) OTHERS(SINGLE) DESCRIBING(DESCRIPTION)};
 
 constexpr const char* kGetDevice = "vkGetDeviceProcAddr";
@@ -373,6 +440,12 @@ const VulkanFaults kFaults = {
           state.watchdog = workgroups;
           state.largest_submission = 0;
         },
+    .emulate_extensions =
+        [](uint64_t budget, uint64_t usage) {
+          state.budget = budget;
+          state.usage = usage;
+        },
+    .priority = [] { return state.priority; },
     .largest_submission =
         [] {
           const std::scoped_lock lock(state.mutex);

@@ -175,6 +175,19 @@ TEST_F(WatchdogTest, LosingTheDeviceWithinARun) {
   EXPECT_EQ(ValueOf(RunModel(model, {Pattern(kRows * kColumns)})).at(0), expected);
 }
 
+// The message names the submission that had not finished, with its nodes.
+TEST_F(WatchdogTest, LosingTheDeviceNamesTheNodes) {
+  const Runtime runtime = MakeRuntime(1);
+  Model model = ValueOf(Model::LoadFromMemory(runtime, Layers().Write()));
+  const std::string total = std::to_string(model.stats().submissions);
+  const std::string first = ValueOf(model.Profile()).front().node;
+  Faults().set({.first = 3, .only = "vkQueueSubmit", .code = VK_ERROR_DEVICE_LOST});
+  const Status status = model.Run();
+  Faults().clear();
+  EXPECT_THAT(status.message(), HasSubstr("While executing submission 3 of " + total + " (nodes '" +
+                                          first + "' to '" + first + "')"));
+}
+
 // The third of many submissions fails: the run fails after those before it, and can be repeated.
 TEST_F(WatchdogTest, FailingWithinARun) {
   const Floats expected = Expected();

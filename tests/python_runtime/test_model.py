@@ -109,6 +109,8 @@ def test_integers_are_not_truncated(
             runtime.load(relu_graph(), **options)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match=r"memory_limit \(\d+\) is out of range"):
         spirloom.Runtime(memory_limit=2**64 + 1)
+    with pytest.raises(InvalidArgument, match="The priority is 'most'; expected one of: default"):
+        spirloom.Runtime(priority="most")  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match=r"max_submission_ms \(-1\) is out of range"):
         spirloom.Runtime(max_submission_ms=-1)
 
@@ -336,6 +338,8 @@ def test_memory_limits() -> None:
     with pytest.raises(MemoryError, match="memory"):
         small.load(relu_graph((1 << 20,)))
     assert small.memory["limit"] == 1 << 20
+    assert 0 < small.memory["free"] <= 1 << 20
+    assert spirloom.Runtime(cache_dir="none", priority="low").memory["free"] > 1 << 20
 
 
 def test_runs_are_divided_into_submissions() -> None:

@@ -129,6 +129,13 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
                "cache the results");
   AddLibraryOptions(app, options);
   AddLimitOptions(app, options);
+  const std::map<std::string, Priority> priorities{
+      {"default", Priority::kDefault}, {"low", Priority::kLow}, {"high", Priority::kHigh}};
+  app.add_option("--priority", options.priority,
+                 "Priority of the GPU work relative to other programs: low, default or high, which "
+                 "requires privileges; no effect on devices without VK_KHR_global_priority")
+      ->option_text("PRIORITY")
+      ->transform(CLI::CheckedTransformer(priorities));
   app.add_option(
          "--cache-dir", options.cache_dir,
          "Directory of the pipeline cache and of the results of --tune; 'none' disables both")

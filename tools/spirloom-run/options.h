@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "spirloom/runtime.h"
 #include "spirloom/types.h"
 
 namespace spirloom::run {
@@ -37,6 +38,7 @@ struct Options {
   uint64_t max_device_bytes = 0;
   uint64_t memory_limit = 0;
   double max_submission_ms = 100;  // 0: a run is one submission
+  Priority priority = Priority::kDefault;
   bool profile = false;
   bool time_runs = false;
   bool plan = false;      // print the dispatches and memory

@@ -147,6 +147,7 @@ Status RunSession(const Options& options) {
   runtime_options.cache_dir = options.cache_dir;
   runtime_options.validation = options.validation;
   runtime_options.memory_limit = options.memory_limit;
+  runtime_options.priority = options.priority;
   runtime_options.max_submission_ns = static_cast<uint64_t>(options.max_submission_ms * 1e6);
   SPIRLOOM_TRY_ASSIGN(const Runtime runtime, Runtime::Create(runtime_options));
 

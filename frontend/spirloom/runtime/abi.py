@@ -36,6 +36,14 @@ class Storage(IntEnum):
     # End of rows.
 
 
+class Priority(IntEnum):
+    """spirloom_priority."""
+
+    DEFAULT = 0
+    LOW = 1
+    HIGH = 2
+
+
 class Bytes(ctypes.Structure):
     """spirloom_bytes, and spirloom_const_bytes, which has the same layout."""
 
@@ -126,6 +134,7 @@ class RuntimeOptions(Sized):
         ("struct_size", Size),
         ("validation", Bool),
         ("import_host_memory", Bool),
+        ("priority", Enum),
         ("libraries", Pointer),
         ("library_count", Size),
         ("device", Text),
@@ -147,7 +156,13 @@ class RuntimeOptions(Sized):
 class MemoryStats(Sized):
     """spirloom_memory_stats."""
 
-    _fields_ = (("struct_size", Size), ("in_use", Count64), ("peak", Count64), ("limit", Count64))
+    _fields_ = (
+        ("struct_size", Size),
+        ("in_use", Count64),
+        ("peak", Count64),
+        ("limit", Count64),
+        ("free", Count64),
+    )
 
 
 class ModelOptions(Sized):

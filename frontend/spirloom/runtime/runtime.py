@@ -101,6 +101,7 @@ class Runtime:
         threads: int = 0,
         memory_limit: int = 0,
         max_submission_ms: float = 100,
+        priority: Literal["default", "low", "high"] = "default",
         validation: bool = False,
         import_host_memory: bool = False,
     ) -> None:
@@ -119,6 +120,9 @@ class Runtime:
                       maximum expected GPU time of a submission: longer runs are divided, with equal
                       results, because operating systems and drivers reset a device whose submission
                       takes seconds; 0: a run is one submission
+        priority      of the GPU work relative to other programs: "low" keeps a desktop responsive,
+                      "high" requires privileges; no effect on devices without
+                      VK_KHR_global_priority
         validation    enables the Vulkan validation layer; its messages are logged as errors
         import_host_memory
                       enables Model.bind_input() and bind_output(), if the device supports it
@@ -144,6 +148,7 @@ class Runtime:
             threads=threads,
             memory_limit=memory_limit,
             max_submission_ns=_submission_ns(max_submission_ms),
+            priority=_priority(priority),
         )
         self._handle: Handle | None = self._native.make(
             "runtime_create", "runtime_destroy", ctypes.byref(options)
@@ -181,10 +186,11 @@ class Runtime:
 
     @property
     def memory(self) -> dict[str, int]:
-        """Bytes of device memory: `in_use`, the `peak`, and the `limit` (0: none)."""
+        """Bytes of device memory: `in_use`, the `peak`, the `limit` (0: none), and `free` ones of
+        the device."""
         stats: Any = abi.MemoryStats.new()
         self._native.call("runtime_memory", self._alive().value, ctypes.byref(stats))
-        return {name: getattr(stats, name) for name in ("in_use", "peak", "limit")}
+        return {name: getattr(stats, name) for name in ("in_use", "peak", "limit", "free")}
 
     @property
     def validation_message_count(self) -> int:
@@ -219,6 +225,13 @@ def _libraries(
     library: Native, given: Sequence[str | os.PathLike[str]] | None
 ) -> Sequence[str | os.PathLike[str]]:
     return (library.files.shaders,) if given is None else given
+
+
+def _priority(name: str) -> abi.Priority:
+    names = [each.name.lower() for each in abi.Priority]
+    if name not in names:
+        raise InvalidArgument(f"The priority is '{name}'; expected one of: {', '.join(names)}.")
+    return abi.Priority[name.upper()]
 
 
 def _submission_ns(milliseconds: float) -> int:

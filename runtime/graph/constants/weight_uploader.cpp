@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/error.h"
 #include "runtime/graph/constants/constant_folding_plan.h"
 #include "runtime/graph/constants/staging_upload.h"
 #include "runtime/graph/record/recorder.h"
@@ -26,6 +27,7 @@ class WeightUploader {
     AdoptPooled();
     RemoveUnusedDispatches(inputs_.plan, folding_);
     FindLastUses();
+    SPIRLOOM_TRY(CheckMemory());
     SPIRLOOM_TRY(AllocatePersistent());
     SPIRLOOM_TRY(UploadPersistent());
     size_t begin = 0;
@@ -74,6 +76,21 @@ class WeightUploader {
 
   std::span<const std::byte> BytesOf(uint32_t root) const {
     return inputs_.graph.constants[static_cast<size_t>(TensorAt(root).constant)];
+  }
+
+  Status CheckMemory() const {
+    uint64_t constants = 0;
+    for (uint32_t root : folding_.persistent) constants += TensorAt(root).size;
+    const uint64_t free = inputs_.device.free_memory().total;
+    if (inputs_.further_bytes <= free && constants <= free - inputs_.further_bytes) return Status();
+    return Error(
+        StatusCode::kOutOfMemory,
+        {"The model requires at least ", constants + inputs_.further_bytes,
+         " bytes of device memory (constants ", constants, ", states and activations ",
+         inputs_.further_bytes, "); ", free,
+         " bytes are free. Free other models, raise RuntimeOptions::memory_limit if it is "
+         "set, or import the model with --fp16, --quantize, a shorter --context or smaller "
+         "--dim."});
   }
 
   Status AllocatePersistent() {

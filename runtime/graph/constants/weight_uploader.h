@@ -27,6 +27,9 @@ struct WeightUploadInputs {
   const vulkan::Buffer& dummy;
   bool host_maps_constants;  // else constants are copied from staging buffers
   ConstantPool& pool;        // its constants are shared; the others are added to it
+  // Lower bound of the device memory that the caller allocates afterwards: fails at once if not all
+  // can be allocated.
+  uint64_t further_bytes = 0;
   // Maximum bytes of constants in host-visible memory at a time.
   uint64_t batch_bytes = uint64_t{16} << 20;
 };

@@ -26,7 +26,8 @@ Result<std::unique_ptr<Weights>> Weights::Create(const vulkan::Device& device,
 
 Result<WeightSet> Weights::Prepare(
     const Graph& graph, const Plan& plan, std::span<const Dispatch> dispatches,
-    const std::function<const vulkan::ComputePipeline&(uint32_t)>& pipeline) {
+    const std::function<const vulkan::ComputePipeline&(uint32_t)>& pipeline,
+    uint64_t further_bytes) {
   const std::scoped_lock lock(mutex_);
   WeightSet set;
   set.store = std::make_unique<TensorStore>(device_, plan, budget_, watch_);
@@ -37,7 +38,8 @@ Result<WeightSet> Weights::Prepare(
                                   .pipeline = pipeline,
                                   .dummy = dummy_,
                                   .host_maps_constants = is_direct_,
-                                  .pool = pool_};
+                                  .pool = pool_,
+                                  .further_bytes = further_bytes};
   SPIRLOOM_TRY_ASSIGN(WeightUploadResult uploaded, UploadWeights(inputs, *set.store));
   set.allocated_bytes = uploaded.constant_bytes;
   set.initialized = std::move(uploaded.initialized);

@@ -46,10 +46,12 @@ class Weights {
 
   // Returns the constants of `plan`, which must outlive the result: those that another set owns are
   // shared, the others are uploaded or computed by the constant nodes among `dispatches`. Waits for
-  // the device. On failure, nothing stays allocated.
-  Result<WeightSet> Prepare(
-      const Graph& graph, const Plan& plan, std::span<const Dispatch> dispatches,
-      const std::function<const vulkan::ComputePipeline&(uint32_t)>& pipeline);
+  // the device. Fails at once with kOutOfMemory if they and `further_bytes`, a lower bound of what
+  // the caller allocates afterwards, exceed the free memory. On failure, nothing stays allocated.
+  Result<WeightSet> Prepare(const Graph& graph, const Plan& plan,
+                            std::span<const Dispatch> dispatches,
+                            const std::function<const vulkan::ComputePipeline&(uint32_t)>& pipeline,
+                            uint64_t further_bytes);
 
   // Parses another method of the file. Fails with kNotFound if it does not exist.
   Result<std::unique_ptr<const Graph>> ParseMethod(std::string_view method) const;

@@ -30,6 +30,11 @@ void MemoryBudget::Release(uint64_t bytes) {
   reserved_ -= bytes;
 }
 
+bool MemoryBudget::is_unused() {
+  const std::scoped_lock lock(mutex_);
+  return reserved_ == 0;
+}
+
 void MemoryBudget::AddContext() {
   const std::scoped_lock lock(mutex_);
   ++contexts_;

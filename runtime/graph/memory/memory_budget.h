@@ -16,6 +16,8 @@ class MemoryBudget {
   // Reserves `bytes`. If the limit would be exceeded, fails with kOutOfMemory and reserves nothing.
   Status Reserve(uint64_t bytes);
   void Release(uint64_t bytes);
+  // Whether no bytes are reserved.
+  bool is_unused();
 
   // The limit is for one context. Each call of AddContext(), until RemoveContext(), raises it by
   // the limit of the constructor.

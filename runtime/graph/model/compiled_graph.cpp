@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <chrono>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -51,9 +52,9 @@ class GraphCompiler {
       }
     }
     SPIRLOOM_TRY(CreatePipelines());
+    FindLifetimes();
     SPIRLOOM_TRY(PrepareWeights());
     ReleaseUnusedPipelines();
-    FindLifetimes();
     Describe();
     result_.graph = std::move(compiled_);
     return std::move(result_);
@@ -102,14 +103,30 @@ class GraphCompiler {
   }
 
   Status PrepareWeights() {
-    SPIRLOOM_TRY_ASSIGN(
-        compiled_->weights,
-        model_.weights->Prepare(graph_, compiled_->plan, list_.dispatches,
-                                [this](uint32_t index) -> const vulkan::ComputePipeline& {
-                                  return compiled_->Pipeline(index);
-                                }));
+    SPIRLOOM_TRY_ASSIGN(compiled_->weights,
+                        model_.weights->Prepare(
+                            graph_, compiled_->plan, list_.dispatches,
+                            [this](uint32_t index) -> const vulkan::ComputePipeline& {
+                              return compiled_->Pipeline(index);
+                            },
+                            model_.budget->is_unused() ? MinContextBytes() : 0));
     result_.constant_bytes = compiled_->weights.allocated_bytes;
     return Status();
+  }
+
+  // Returns a lower bound of the memory of a context: states, and activations that are live at
+  // once.
+  uint64_t MinContextBytes() const {
+    const Plan& plan = compiled_->plan;
+    uint64_t states = 0;
+    for (uint32_t state : plan.states) states += plan.tensors[state].size;
+    std::vector<uint64_t> live(compiled_->dispatches.size() + 1, 0);  // change at each dispatch
+    for (const graph::TensorLifetime& lifetime : compiled_->lifetimes) {
+      live[lifetime.first] += plan.tensors[lifetime.tensor].size;
+      live[lifetime.last + 1] -= plan.tensors[lifetime.tensor].size;  // wraps; sums do not
+    }
+    std::partial_sum(live.begin(), live.end(), live.begin());
+    return states + std::ranges::max(live);
   }
 
   // Releases pipelines used only for constants, unless the graph has dynamic shapes: later shapes

@@ -72,6 +72,8 @@ struct RunCommands {
   std::vector<vulkan::CommandBuffer> commands;
   // Two per segment; absent if the run is short, or the device has no timestamps.
   std::optional<vulkan::TimestampPool> times;
+  // With `times`: the host reads how many segments have finished, also after a loss of the device.
+  std::optional<vulkan::Buffer> finished;
 };
 
 // A compiled graph recorded in a context: its memory, descriptors and commands.

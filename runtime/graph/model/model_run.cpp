@@ -59,7 +59,7 @@ VkSubmitInfo NoSemaphores() {
 
 Status Complete(ExecutionContext& context, Submission& submission, const VkSubmitInfo& info,
                 size_t steps) {
-  SPIRLOOM_TRY(submission.AddRun(info, steps));
+  SPIRLOOM_TRY(WithProgress(context, submission.AddRun(info, steps)));
   ++context.submitted;
   ++context.memory->in_flight;
   context.ran = context.current().id;
@@ -139,7 +139,7 @@ Status FinishRun(ExecutionContext& context, uint64_t run) {
     context.finished = context.submitted;
     --context.memory->in_flight;
     context.last_run = Status::OutOfMemory();  // if the next line throws std::bad_alloc
-    context.last_run = context.last_fence().Wait();
+    context.last_run = WithProgress(context, context.last_fence().Wait());
   }
   return run == context.finished ? context.last_run : Status();
 }

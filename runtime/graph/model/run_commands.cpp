@@ -1,9 +1,12 @@
 #include "runtime/graph/model/run_commands.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <span>
 #include <utility>
+
+#include "runtime/base/error.h"
 
 namespace spirloom::internal {
 namespace {
@@ -36,6 +39,8 @@ class CommandRecorder {
       SPIRLOOM_TRY_ASSIGN(
           result.times,
           vulkan::TimestampPool::Create(device, static_cast<uint32_t>(2 * result.segments.size())));
+      SPIRLOOM_TRY_ASSIGN(result.finished, vulkan::Buffer::Create(device, sizeof(uint32_t),
+                                                                  vulkan::MemoryUse::kReadback));
     }
     for (size_t i = 0; i < result.segments.size(); ++i) {
       SPIRLOOM_TRY_ASSIGN(vulkan::CommandBuffer commands, vulkan::CommandBuffer::Create(device));
@@ -79,8 +84,21 @@ class CommandRecorder {
     recorder.AddSegment(result.segments[i], profile ? run : nullptr);
     write(times, 2 * i + 1);
     if (last && !profile) write(run, 1);
+    if (result.finished) CountFinished(commands, *result.finished, static_cast<uint32_t>(i + 1));
     if (last) recorder.Finish();
     return commands.End();
+  }
+
+  // Writes the number of finished segments, after all earlier work.
+  void CountFinished(vulkan::CommandBuffer& commands, const vulkan::Buffer& finished,
+                     uint32_t count) const {
+    VkMemoryBarrier barrier{};
+    barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+    barrier.srcAccessMask = barrier.dstAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
+    commands.Barrier(VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
+                     VK_PIPELINE_STAGE_TRANSFER_BIT, {&barrier, 1}, /*buffers=*/{}, /*images=*/{});
+    context_.device().fn().vkCmdFillBuffer(commands.handle(), finished.handle(), finished.offset(),
+                                           finished.size(), count);
   }
 
   const ExecutionContext& context_;
@@ -124,6 +142,20 @@ Status RecordCommands(const ExecutionContext& context, RecordedGraph& recording)
   recording.stats.submissions = commands.segments.size();
   recording.run = std::move(commands);
   return Status();
+}
+
+Status WithProgress(const ExecutionContext& context, Status status) {
+  const RunCommands& run = context.current().run;
+  if (status.code() != StatusCode::kDeviceLost || !run.finished) return status;
+  uint32_t finished = 0;
+  std::memcpy(&finished, run.finished->mapped(), sizeof(finished));
+  if (finished >= run.segments.size()) return status;
+  const std::vector<graph::Slice>& slices = run.segments[finished].slices;
+  const std::vector<DispatchProfile>& nodes = context.compiled().profile;
+  return std::move(status).While(
+      Concat({"executing submission ", finished + 1, " of ", run.segments.size(), " (nodes ",
+              graph::Quote(nodes[slices.front().dispatch].node), " to ",
+              graph::Quote(nodes[slices.back().dispatch].node), ")"}));
 }
 
 void CorrectCommands(ExecutionContext& context) {

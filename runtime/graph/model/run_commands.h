@@ -18,6 +18,10 @@ Status RecordCommands(const ExecutionContext& context, RecordedGraph& recording)
 // steady run records nothing. Errors are ignored: the commands remain valid.
 void CorrectCommands(ExecutionContext& context);
 
+// Adds the first submission that had not finished, with its nodes, to the error of a lost device.
+// Returns other statuses unchanged, and those of short runs, which are not divided.
+Status WithProgress(const ExecutionContext& context, Status status);
+
 }  // namespace spirloom::internal
 
 #endif  // SPIRLOOM_RUNTIME_GRAPH_MODEL_RUN_COMMANDS_H_

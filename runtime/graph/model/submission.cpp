@@ -60,6 +60,7 @@ Status Submission::AddRun(const VkSubmitInfo& info, size_t steps) {
 Status Submission::AddDispatches(VkSubmitInfo& info, size_t steps) {
   const RunCommands& run = context_.current().run;
   const uint64_t max_ns = context_.device().host().max_submission_ns;
+  if (run.finished) std::memset(run.finished->mapped(), 0, sizeof(uint32_t));
   uint64_t ns = 0;  // expected time of the added commands
   for (size_t step = 0; step < steps; ++step) {
     for (size_t i = 0; i < run.segments.size(); ++i) {

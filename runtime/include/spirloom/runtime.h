@@ -75,6 +75,9 @@ SPIRLOOM_API std::vector<std::string> KnownFeatures();
 using ParallelForCallback =
     std::function<void(size_t count, const std::function<void(size_t i)>& work)>;
 
+// The priority of the GPU work of a runtime relative to other programs.
+enum class Priority : uint8_t { kDefault, kLow, kHigh };
+
 struct RuntimeOptions {
   // Shader libraries; they may be destroyed after Create(). An operator that is in two libraries is
   // an error that names both, unless one of them overrides (ShaderLibrary::overrides).
@@ -115,16 +118,23 @@ struct RuntimeOptions {
   // programs wait for its end. Times are estimated, and measured from the second run on. 0: a run
   // is one submission.
   uint64_t max_submission_ns = 100'000'000;
+  // VK_KHR_global_priority: kLow keeps a desktop responsive; kHigh requires privileges on most
+  // systems, and Create() fails without them. No effect, with a warning, on devices without the
+  // extension. Excludes `adopt`.
+  Priority priority = Priority::kDefault;
   // Enables VK_EXT_external_memory_host if the device supports it, for Model::BindInput() and
   // BindOutput() with host memory.
   bool import_host_memory = false;
 };
 
-// Device memory allocated by a runtime and its models, in bytes.
+// Device memory in bytes: allocated by a runtime and its models, and free.
 struct MemoryStats {
   uint64_t in_use = 0;  // currently
   uint64_t peak = 0;    // maximum so far
   uint64_t limit = 0;   // RuntimeOptions::memory_limit
+  // Can still be allocated in the largest device-local heap: what VK_EXT_memory_budget reports, or
+  // without it the size of the heap less `in_use`; at most what remains of `limit`.
+  uint64_t free = 0;
 };
 
 namespace internal {

@@ -317,6 +317,13 @@ typedef void (*spirloom_work)(size_t i, void* work_data);
 struct VkAllocationCallbacks;    // vulkan_core.h
 struct spirloom_adopted_device;  // spirloom_vulkan.h
 
+// The priority of the GPU work of a runtime relative to other programs.
+typedef enum spirloom_priority {
+  SPIRLOOM_PRIORITY_DEFAULT = 0,
+  SPIRLOOM_PRIORITY_LOW = 1,
+  SPIRLOOM_PRIORITY_HIGH = 2
+} spirloom_priority;
+
 // Callbacks may be NULL. They must not throw or longjmp, and may be called on any thread. They and
 // their data must stay valid as long as the runtime and its models.
 typedef struct spirloom_runtime_options {
@@ -328,6 +335,10 @@ typedef struct spirloom_runtime_options {
   // Enables VK_EXT_external_memory_host if the device supports it, for
   // spirloom_model_bind_input_memory() and spirloom_model_bind_output_memory().
   bool import_host_memory;
+  // VK_KHR_global_priority: low keeps a desktop responsive; high requires privileges on most
+  // systems, and creation fails without them. No effect, with a warning, on devices without the
+  // extension. Excludes `adopt`.
+  spirloom_priority priority;
   // Shader libraries. The array and the libraries may be destroyed after creation. An operator that
   // is in two libraries is an error that names both, unless one of them overrides.
   const spirloom_library* const* libraries;
@@ -397,12 +408,15 @@ SPIRLOOM_C_API const char* spirloom_runtime_operator(const spirloom_runtime* run
 // Number of validation messages so far; 0 without validation and for a NULL runtime.
 SPIRLOOM_C_API uint64_t spirloom_runtime_validation_message_count(const spirloom_runtime* runtime);
 
-// Device memory allocated by a runtime and its models, in bytes.
+// Device memory in bytes: allocated by a runtime and its models, and free.
 typedef struct spirloom_memory_stats {
   size_t struct_size;
   uint64_t in_use;  // currently
   uint64_t peak;    // maximum so far
   uint64_t limit;   // spirloom_runtime_options.memory_limit
+  // Can still be allocated in the largest device-local heap: what VK_EXT_memory_budget reports, or
+  // without it the size of the heap less `in_use`; at most what remains of `limit`.
+  uint64_t free;
 } spirloom_memory_stats;
 
 // Fills `stats` with the current values.
