@@ -40,6 +40,15 @@ def add_language_options(parser: argparse.ArgumentParser) -> None:
         help="maximum tokens of one prefill run of a language model (default: 512)",
     )
     parser.add_argument(
+        "--fit",
+        nargs="?",
+        type=_memory_size,
+        const=0,
+        metavar="SIZE",
+        help="choose the largest context of a language model, up to --context, and the prefill "
+        "size for SIZE bytes of device memory, e.g. 6G (default: what is free on the device)",
+    )
+    parser.add_argument(
         "--max-binding",
         type=int,
         metavar="MIB",
@@ -66,12 +75,41 @@ def import_language_model(
             "model is built for fp16; without --fp16 it computes in float32."
         )
     report("reading weights")
-    read = hf.import_directory if arguments.model.is_dir() else gguf.import_gguf
-    return read(
-        arguments.model,
-        log=lambda line: print(f"{arguments.model}: {line}", file=sys.stderr),
-        **_language_options(arguments, library),
-    )
+    importer = hf.import_directory if arguments.model.is_dir() else gguf.import_gguf
+    options = _language_options(arguments, library)
+
+    def log(line: str) -> None:
+        print(f"{arguments.model}: {line}", file=sys.stderr)
+
+    if arguments.fit is None:
+        return importer(arguments.model, log=log, **options)
+
+    def read(context: int | None, max_prefill: int | None) -> list[Graph]:
+        options["context"], options["max_prefill"] = context, max_prefill
+        return importer(arguments.model, **options)
+
+    from spirloom.family.fit import fitting
+
+    free = arguments.fit or _free_memory()
+    graphs, choice = fitting(read, free, arguments.context, arguments.max_prefill)
+    log(choice)
+    return graphs
+
+
+def _memory_size(text: str) -> int:
+    """Bytes, with an optional binary unit: 512M, 6G."""
+    units = {"K": 10, "M": 20, "G": 30, "T": 40}
+    number = text.rstrip("KMGT")
+    shift = units.get(text.removeprefix(number), 0)
+    if not number.isdecimal() or int(number) == 0 or len(text) - len(number) > 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a size such as 512M or 6G")
+    return int(number) << shift
+
+
+def _free_memory() -> int:
+    from spirloom.runtime.runtime import default_runtime
+
+    return default_runtime().memory["free"]
 
 
 def _language_options(arguments: argparse.Namespace, library: OpLibrary) -> LanguageOptions:
