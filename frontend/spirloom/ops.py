@@ -12,6 +12,7 @@ import numpy as np
 
 from spec_model import EvalError, Op, SpecError, TensorType, load_library, stored
 from spec_model.spec import Arg, ExecutorchMapping, OnnxMapping
+from spec_model.stored_float import decoded, float_format
 from spec_model.templates import BUILTIN_SPECS, BUILTIN_TEMPLATES, ROOT
 from spec_model.traits import MOVEMENT, Trait
 from spirloom.errors import ImportFailure
@@ -187,6 +188,16 @@ class OpLibrary:
         except (SpecError, NotImplementedError) as error:
             raise OpError(f"{op} cannot be computed at import: {error}") from error
 
+    def tolerance(self, op: str, dtype: DType) -> float:
+        """The relative tolerance of an operator's results, as its tests use it."""
+        return self._spec(op).tolerance[dtype].rtol
+
+    def kernel_names(self, op: str) -> tuple[str, ...]:
+        """The kernels of an operator in order of preference. The last ones have the fewest
+        conditions.
+        """
+        return tuple(kernel.name for kernel in self._spec(op).kernels)
+
     def arg(self, node: Node, name: str) -> ArgValue:
         """The argument of a node with that name."""
         return node.args[self.arg_names(node.op).index(name)]
@@ -317,6 +328,9 @@ def _typed(value: object) -> object:
 def _reference_argument(value: object) -> object:
     """An argument for references."""
     if isinstance(value, np.ndarray):
+        dtype = DType.of(value.dtype)
+        if dtype is not None and float_format(dtype) is not None:
+            return decoded(value, dtype).astype(np.float64)
         kinds = {"f": np.float64, "b": np.bool_}
         return value.astype(kinds.get(value.dtype.kind, np.int64), copy=False)
     if isinstance(value, tuple) and any(isinstance(item, np.ndarray) for item in value):

@@ -145,6 +145,11 @@ MODULES: dict[str, tuple[str, ...]] = {
     "frontend/spirloom/executorch": (*_TORCH, *_SEGMENTS),
     "frontend/spirloom/casegen": _CORE,
     "frontend/spirloom/new_op": (*_CORE, "codegen/**", "frontend/spirloom/casegen"),
+    "frontend/spirloom/debug": (
+        *_TORCH,
+        "frontend/spirloom/casegen",
+        "frontend/spirloom/runtime",
+    ),
     "frontend/spirloom/commands": (ANY,),
     # Development tools and clients.
     "tools": ("spec_model/**", "codegen/**"),

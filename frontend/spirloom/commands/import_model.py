@@ -5,12 +5,17 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spec_model.files import writable
 from spirloom.commands.model_options import add_model_options, check_options, quantization_of
 from spirloom.commands.model_readers import add_language_options, import_onnx, reader_of
 from spirloom.errors import ImportFailure
+
+if TYPE_CHECKING:
+    from spirloom.ir import Graph
+    from spirloom.ops import OpLibrary
+    from spirloom.terminal import Report
 
 EPILOG = """\
 examples:
@@ -49,10 +54,21 @@ def add_parser(commands: Any) -> None:
         "safetensors",
     )
     parser.add_argument(
-        "--method", metavar="NAME", help="the method of an ExecuTorch program (default: forward)"
+        "-o", "--output", type=Path, required=True, metavar="MODEL.slg", help="the file to write"
     )
     parser.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="MODEL.slg", help="the file to write"
+        "--external-data",
+        action="store_true",
+        help="store the constants in a separate file, MODEL.slg.data",
+    )
+    add_import_options(parser)
+    parser.set_defaults(run=run)
+
+
+def add_import_options(parser: argparse._ActionsContainer) -> None:
+    """Adds the options that change the imported graph, for all commands that import a model."""
+    parser.add_argument(
+        "--method", metavar="NAME", help="the method of an ExecuTorch program (default: forward)"
     )
     parser.add_argument(
         "--fp16",
@@ -98,11 +114,6 @@ def add_parser(commands: Any) -> None:
         help="the requested storage of all tensors; auto: chosen by the runtime (default: auto)",
     )
     parser.add_argument(
-        "--external-data",
-        action="store_true",
-        help="store the constants in a separate file, MODEL.slg.data",
-    )
-    parser.add_argument(
         "--strip",
         action="store_true",
         help="omit the source locations of nodes (PyTorch)",
@@ -115,35 +126,24 @@ def add_parser(commands: Any) -> None:
         metavar="NAME",
         help="skip one optimization pass, for example to find the one that changes a result",
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Imports, optimizes and writes the model. Prints a summary."""
     from spirloom import graph_file
     from spirloom.inspect import summary
-    from spirloom.ir import Storage
     from spirloom.onnx.kv_cache import state_lines
     from spirloom.ops import OpLibrary
-    from spirloom.passes import OPTIMIZATIONS
     from spirloom.passes.fp16 import float32_lines
     from spirloom.terminal import Progress
 
-    skipped = OPTIMIZATIONS if arguments.no_optimize else _skipped(arguments.skip_pass)
-    check_options(arguments)
-    quantization_of(arguments)
+    check_import_options(arguments)
     _check_files(arguments.model, arguments.output)
     library = OpLibrary.with_dirs(arguments.spec_dir)
-    storage = None if arguments.storage == "auto" else Storage(arguments.storage)
-    read = reader_of(arguments.model)
-    if arguments.state and read is not import_onnx:
-        raise ImportFailure(
-            "--state is for ONNX models. Other formats declare their mutable buffers."
-        )
     with Progress(str(arguments.model)) as progress:
-        graphs = read(arguments, library, skipped, storage, progress)
+        graphs = import_graphs(arguments, library, progress)
         graph_file.save(graphs, arguments.output, arguments.external_data, progress)
-    for graph in graphs if isinstance(graphs, list) else [graphs]:
+    for graph in graphs:
         method = f" {graph.name}:" if graph.name else ""
         print(f"{arguments.output}:{method} {summary(graph)}")
         for line in state_lines(graph) if arguments.state else ():
@@ -151,6 +151,31 @@ def run(arguments: argparse.Namespace) -> int:
         for line in float32_lines(graph, arguments.keep_float32) if arguments.fp16 else ():
             print(f"  {line}")
     return 0
+
+
+def check_import_options(arguments: argparse.Namespace) -> None:
+    """Raises ImportFailure for invalid options of add_import_options(), before a file is read."""
+    check_options(arguments)
+    quantization_of(arguments)
+    _skipped(arguments.skip_pass)
+
+
+def import_graphs(arguments: argparse.Namespace, library: OpLibrary, report: Report) -> list[Graph]:
+    """The methods of the model `arguments.model`, imported with the options of
+    add_import_options().
+    """
+    from spirloom.ir import Storage
+    from spirloom.passes import OPTIMIZATIONS
+
+    skipped = OPTIMIZATIONS if arguments.no_optimize else _skipped(arguments.skip_pass)
+    storage = None if arguments.storage == "auto" else Storage(arguments.storage)
+    read = reader_of(arguments.model)
+    if arguments.state and read is not import_onnx:
+        raise ImportFailure(
+            "--state is for ONNX models. Other formats declare their mutable buffers."
+        )
+    graphs = read(arguments, library, skipped, storage, report)
+    return graphs if isinstance(graphs, list) else [graphs]
 
 
 def _check_files(model: Path, output: Path) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from spirloom.torch.options import Options
 
 
-def add_model_options(parser: argparse.ArgumentParser) -> None:
+def add_model_options(parser: argparse._ActionsContainer) -> None:
     """Adds the options for sizes, bounds and constants."""
     parser.add_argument(
         "--dim",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from spirloom.torch.options import Options
 
 
-def add_language_options(parser: argparse.ArgumentParser) -> None:
+def add_language_options(parser: argparse._ActionsContainer) -> None:
     """Adds the options of language models."""
     parser.add_argument(
         "--context",
