@@ -24,6 +24,8 @@ COMMANDS = (
     "spirloom.commands.run_graph",
     "spirloom.commands.serve",
     "spirloom.commands.compare_graphs",
+    "spirloom.commands.bisect",
+    "spirloom.commands.replay",
     "spirloom.commands.doctor",
 )
 
@@ -43,6 +45,9 @@ examples:
   spirloom run mobilenet.slg --input x=x.npy                  run it
   spirloom serve llama.slg                                    serve the OpenAI API over HTTP
   spirloom compare mobilenet.slg half.slg --random            compare the outputs of two graphs
+  spirloom compare net.onnx --with onnxruntime --random --layers  find the first wrong node
+  spirloom run mobilenet.slg --random --record run.slreplay   record a run in one file
+  spirloom bisect net.onnx --random                           find the wrong pass or kernel
   spirloom op show relu_f32_buffer                            print the GLSL of a kernel
   spirloom doctor                                             report the Vulkan environment
   spirloom COMMAND --help                                     help of one command

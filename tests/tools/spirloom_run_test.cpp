@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
 
 #include "runtime/base/data_types.h"
 #include "tools/common/table.h"
+#include "tools/spirloom-run/cases.h"
 #include "tools/spirloom-run/inputs.h"
 #include "tools/spirloom-run/npy.h"
 #include "tools/spirloom-run/options.h"
@@ -235,6 +237,35 @@ TEST(Table, ReplacesControlCharacters) {
             "?5n?     3\n"
             "\xc3\xa9\xc2\xa0\xe2\x82\x9b  4\n"
             "cut\xc2     5\n");
+}
+
+Array Floats(const std::vector<float>& values) {
+  Array array{DType::kF32, {static_cast<int64_t>(values.size())}, {}};
+  array.bytes.resize(values.size() * sizeof(float));
+  std::memcpy(array.bytes.data(), values.data(), array.bytes.size());
+  return array;
+}
+
+TEST(Cases, CheckOutputComparesWithTheTolerance) {
+  const Array expected = Floats({1.0F, 100.0F, 0.0F});
+  const OutputCheck near = CheckOutput(expected, Floats({1.00005F, 100.005F, 1e-6F}).bytes, {});
+  EXPECT_TRUE(near.passed);
+  EXPECT_NEAR(near.max_error, 0.005, 1e-4);
+  const OutputCheck far = CheckOutput(expected, Floats({1.1F, 101.0F, 0.0F}).bytes, {});
+  EXPECT_FALSE(far.passed);
+  EXPECT_EQ(far.failures, 2U);
+  EXPECT_TRUE(CheckOutput(expected, Floats({1.1F, 101.0F, 0.0F}).bytes, {0.0, 1.0}).passed);
+}
+
+TEST(Cases, CheckOutputOfValuesThatAreNotFinite) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Array expected = Floats({infinity, nan, 1.0F});
+  EXPECT_TRUE(CheckOutput(expected, expected.bytes, {}).passed);
+  const OutputCheck found = CheckOutput(expected, Floats({1.0F, 0.0F, nan}).bytes, {1e9, 1e9});
+  EXPECT_EQ(found.failures, 3U);
+  EXPECT_EQ(Describe(2, "y", found, 3),
+            "case 2, output 'y': FAILED, max error inf, 3 of 3 elements above the tolerance\n");
 }
 
 TEST(Table, AlignsColumns) {

@@ -13,6 +13,7 @@ Examples:
   spirloom-run digits.slg --input image=images.npy --output-dir out
   spirloom-run net.slg --random --warmup 3 --repeat 20
   spirloom-run net.slg --input x=x.npy --warmup 3 --repeat 20 --json stats.json
+  spirloom-run reproducer.slg --check
   spirloom-run chat.slg --method decode --random --warmup 3 --repeat 20 --profile
   spirloom-run --peaks --json peaks.json
   spirloom-run net.slg --input x=x.npy --profile --trace trace.json --device llvmpipe
@@ -95,6 +96,16 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
                      "(default 0). Must follow FILE")
           ->option_text("[SEED]")
           ->expected(0, 1);
+  CLI::Option* check = app.add_flag(
+      "--check", options.check,
+      "Run the test cases in the file (docs/reference/file-formats.md) and compare the outputs: "
+      "|y - expected| <= ATOL + RTOL * |expected|. Exit code 1: an output failed");
+  app.add_option("--rtol", options.rtol, "Relative tolerance of --check (default: by dtype)")
+      ->option_text("RTOL")
+      ->needs(check);
+  app.add_option("--atol", options.atol, "Absolute tolerance of --check (default: by dtype)")
+      ->option_text("ATOL")
+      ->needs(check);
   app.add_option("--output-dir", options.output_dir,
                  "Write each output to DIR/<name>.npy; creates DIR")
       ->option_text("DIR");

@@ -22,8 +22,11 @@ struct Options {
   std::string method;  // empty: the first method
   std::vector<NamedFile> inputs;
   std::optional<uint64_t> random;  // seed of missing inputs
-  std::string output_dir;          // empty: outputs are not written
-  int repeat = 0;                  // timed runs after the first and the warm-up
+  bool check = false;              // run the cases in the file
+  std::optional<double> rtol;      // of --check; default: by dtype
+  std::optional<double> atol;
+  std::string output_dir;  // empty: outputs are not written
+  int repeat = 0;          // timed runs after the first and the warm-up
   int warmup = 0;
   std::string device;
   Storage storage = Storage::kAuto;

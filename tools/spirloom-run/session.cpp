@@ -12,6 +12,7 @@
 
 #include "spirloom/model.h"
 #include "spirloom/runtime.h"
+#include "tools/spirloom-run/cases.h"
 #include "tools/spirloom-run/inputs.h"
 #include "tools/spirloom-run/libraries.h"
 #include "tools/spirloom-run/outputs.h"
@@ -93,6 +94,41 @@ Result<Timings> RunAll(const Options& options, Model& model, Bindings& bindings)
   return timings;
 }
 
+// Runs all cases in the file and prints a line per output. Fails with kInternal if one differs.
+Status CheckCases(const Options& options, Model& model) {
+  const bool dynamic_shapes = !model.symbols().empty();
+  SPIRLOOM_TRY_ASSIGN(std::vector<BundledCase> cases, CasesOf(model.attachments(), model.inputs(),
+                                                              model.outputs(), dynamic_shapes));
+  if (cases.empty()) {
+    return Status(StatusCode::kInvalidArgument,
+                  "File '" + options.model + "' has no test cases, which --check requires.");
+  }
+  size_t checked = 0;
+  size_t failed = 0;
+  for (size_t i = 0; i < cases.size(); ++i) {
+    if (dynamic_shapes) SPIRLOOM_TRY(model.Resize(ShapesOf(cases[i].inputs)));
+    Bindings bindings(std::move(cases[i].inputs), model.outputs());
+    SPIRLOOM_TRY(bindings.Run(model).status());
+    for (const auto& [output, expected] : cases[i].expected) {
+      const TensorInfo& info = model.outputs()[output];
+      if (info.shape != expected.shape) {
+        return Status(StatusCode::kInvalidFile,
+                      "Case " + std::to_string(i) + " expects the shape " +
+                          ToString(expected.shape) + " of output '" + info.name + "'; it is " +
+                          ToString(info.shape) + ".");
+      }
+      const OutputCheck found =
+          CheckOutput(expected, bindings.outputs()[output], {options.rtol, options.atol});
+      Print(Describe(i, info.name, found, expected.bytes.size() / ElementSize(expected.dtype)));
+      ++checked;
+      if (!found.passed) ++failed;
+    }
+  }
+  if (failed == 0) return Status();
+  return Status(StatusCode::kInternal,
+                std::to_string(failed) + " of " + std::to_string(checked) + " outputs failed.");
+}
+
 Status Report(const Options& options, const Runtime& runtime, const Model& model,
               const Timings& timings) {
   SPIRLOOM_TRY_ASSIGN(const std::vector<DispatchProfile> profile, model.Profile());
@@ -154,6 +190,7 @@ Status RunSession(const Options& options) {
   std::vector<TunedCall> tuned;
   const ModelOptions model_options = ModelOptionsOf(options, tuned);
   SPIRLOOM_TRY_ASSIGN(Model model, Model::Load(runtime, options.model, model_options));
+  if (options.check) return CheckCases(options, model);
   Result<std::vector<Array>> inputs = PrepareInputs(options, model);
   // Tuning and planning do not require inputs.
   if (options.tune) Print(TuneReport(tuned));

@@ -57,8 +57,8 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_device_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options for the device."""
+def add_device_options(parser: argparse.ArgumentParser, tolerance: bool = True) -> None:
+    """Adds the options for the device, and --tolerance."""
     group = parser.add_argument_group("device")
     group.add_argument(
         "--device", help="index, name or uuid of the device (default: SPIRLOOM_DEVICE)"
@@ -86,6 +86,8 @@ def add_device_options(parser: argparse.ArgumentParser) -> None:
         help="intermediate tensors that are kept at a time, on the device and in host memory "
         "(default: %(default)s)",
     )
+    if not tolerance:
+        return
     group.add_argument(
         "--tolerance",
         type=float,
@@ -147,6 +149,17 @@ def is_graph_file(path: Path) -> bool:
         return False
 
 
+def sizes_of(arguments: argparse.Namespace) -> dict[str, int]:
+    """The sizes of --size by symbol."""
+    found = {}
+    for text in arguments.size:
+        name, _, size = text.partition("=")
+        if not size.isdecimal():
+            raise ImportFailure(f"--size must be NAME=N, not '{text}'.")
+        found[name] = int(size)
+    return found
+
+
 def comparer_of(arguments: argparse.Namespace, report: Report) -> Comparer:
     """Reads the model, and completes the inputs."""
     from spirloom.commands.model_options import arrays_of
@@ -156,12 +169,13 @@ def comparer_of(arguments: argparse.Namespace, report: Report) -> Comparer:
 
     library = OpLibrary.with_dirs(arguments.spec_dir)
     given = arrays_of(arguments.input)
-    sizes = {name: int(array) for name, array in arrays_of(arguments.size).items()}
-    graph = at_sizes(read_graph(arguments, library, report), library, given, sizes)
+    graph = read_graph(arguments, library, report)
+    graph = at_sizes(graph, library, given, sizes_of(arguments))
     inputs = complete_inputs(graph, given, arguments.seed if arguments.random else None)
     inputs |= arrays_of(arguments.constant_input)
     options = device_options(arguments)
-    return Comparer(graph, inputs, library, options, arguments.tolerance, report)
+    tolerance = getattr(arguments, "tolerance", None)  # `run --record` has none
+    return Comparer(graph, inputs, library, options, tolerance, report)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -290,9 +304,9 @@ def _described(row: Row) -> dict[str, object]:
     numbers: dict[str, object] = {}
     if measured is not None:
         numbers = {
-            "max_abs": _finite(measured.max_abs),
-            "relative": _finite(measured.relative),
-            "sqnr_db": _finite(measured.sqnr),
+            "max_abs": finite(measured.max_abs),
+            "relative": finite(measured.relative),
+            "sqnr_db": finite(measured.sqnr),
             "nan": measured.nan,
             "inf": measured.inf,
             "largest_error_at": list(measured.at),
@@ -312,5 +326,6 @@ def _described(row: Row) -> dict[str, object]:
     }
 
 
-def _finite(value: float) -> float | None:
+def finite(value: float) -> float | None:
+    """The value, or None for infinities and NaN, which JSON does not support."""
     return value if math.isfinite(value) else None

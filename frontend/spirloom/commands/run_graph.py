@@ -87,7 +87,8 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "run",
         help="run a graph file on .npy inputs (spirloom-run), generate text with MODEL.gguf or a "
-        "model directory, or check NET.bpte --check",
+        "model directory, check the test cases of NET.slg or NET.bpte (--check), or record a run "
+        "(--record FILE.slreplay)",
         add_help=False,
         prefix_chars="\0",  # no options of this parser
     )
@@ -96,15 +97,26 @@ def add_parser(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Replaces the process with spirloom-run, except for --check and language models."""
+    """Replaces the process with spirloom-run, except for --record, --check of an ExecuTorch program
+    and language models.
+    """
     from spirloom.commands.generate_text import generate, is_text_model
+    from spirloom.commands.replay import record
 
+    if any(each == "--record" or each.startswith("--record=") for each in arguments.arguments):
+        return record(arguments.arguments)
     if is_text_model(arguments.arguments):
         return generate(arguments.arguments)
-    if "--check" not in arguments.arguments:
+    if "--check" not in arguments.arguments or any(map(_is_graph, arguments.arguments)):
         return _exec_spirloom_run(arguments.arguments)
 
     return check(arguments.arguments)
+
+
+def _is_graph(argument: str) -> bool:
+    from spirloom.commands.compare_model import is_graph_file
+
+    return argument.endswith(".slg") or is_graph_file(Path(argument))
 
 
 def _exec_spirloom_run(arguments: list[str]) -> int:

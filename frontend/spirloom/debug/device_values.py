@@ -169,3 +169,23 @@ def copied(arg: ArgValue, copy: Callable[[Tensor], Tensor]) -> ArgValue:
     if isinstance(arg, tuple) and arg and isinstance(arg[0], Tensor):
         return tuple(copy(item) for item in arg if isinstance(item, Tensor))
     return arg
+
+
+def with_tensors(graph: Graph, change: Callable[[Tensor], Tensor]) -> Graph:
+    """A copy of a graph whose tensors are changed copies of the original ones."""
+    copies: dict[Tensor, Tensor] = {}
+
+    def copy(tensor: Tensor) -> Tensor:
+        if tensor not in copies:
+            copies[tensor] = change(tensor)
+        return copies[tensor]
+
+    made = replace(graph)
+    made.inputs = [copy(tensor) for tensor in graph.inputs]
+    made.nodes = [
+        Node(n.op, tuple(copied(a, copy) for a in n.args), tuple(map(copy, n.outputs)), n.name)
+        for n in graph.nodes
+    ]
+    made.outputs = [copy(tensor) for tensor in graph.outputs]
+    made.states = [State(copy(s.tensor), copy(s.update), s.initial) for s in graph.states]
+    return made

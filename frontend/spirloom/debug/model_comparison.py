@@ -110,11 +110,13 @@ class Comparer:
                 cause = self._cause(runtime, rows, first)
         return ModelComparison(oracle, rows, unmatched, cause)
 
-    def operands(self, node: Node) -> Values:
-        """The values that a node reads and writes on the device."""
+    def values_of(self, nodes: Sequence[Node]) -> Values:
+        """The values that some nodes, in graph order, read and write on the device."""
+        values: Values = {}
         with self._options.runtime() as runtime:
-            (chunk,) = chunks_of(runtime, self.graph, self.inputs, self._options, [node])
-        return chunk.values
+            for chunk in chunks_of(runtime, self.graph, self.inputs, self._options, nodes):
+                values |= chunk.values
+        return values
 
     def expected(self, node: Node, values: Values) -> list[Array]:
         """The results of the operator's reference for operands of the device, rounded to the
@@ -125,6 +127,14 @@ class Comparer:
         args = {n: _values_of(arg, values) for n, arg in zip(names, node.args, strict=True)}
         found = self._library.compute(node.op, args)
         return [_rounded(y, t.dtype) for y, t in zip(found, node.outputs, strict=True)]
+
+    def source_value(self, oracle: Oracle, source: Path, tensor: Tensor) -> Array | None:
+        """The value of the source model with the name and shape of a tensor, in its dtype."""
+        names, evaluate = source_values(oracle, source, self.inputs)
+        if tensor.name not in names:
+            return None
+        found = _in_shape(evaluate({tensor.name}).get(tensor.name), tensor)
+        return None if found is None else _rounded(found, tensor.dtype)
 
     def _nodes(self, layers: bool) -> list[Node] | None:
         if layers:
@@ -152,7 +162,9 @@ class Comparer:
                     found, note = None, str(error)
                 for i, tensor in enumerate(node.outputs):
                     expected = None if found is None else found[i]
-                    rows.append(self._row(chunk, node, tensor, expected, False, note))
+                    rows.append(
+                        self._row(chunk, node, tensor, expected, False, note, self._tolerance)
+                    )
         return rows
 
     def _with_portable_kernels(self, runtime: Runtime, layers: bool) -> list[Row]:
@@ -167,7 +179,10 @@ class Comparer:
                 twins = chunks_of(cpu, self.graph, self.inputs, portable, nodes)
                 values = {t: v for twin in twins for t, v in twin.values.items()}
                 for node in nodes:
-                    rows += [self._row(chunk, node, t, values[t], True) for t in node.outputs]
+                    rows += [
+                        self._row(chunk, node, t, values[t], True, "", self._tolerance)
+                        for t in node.outputs
+                    ]
         return rows
 
     def _with_source(
@@ -183,7 +198,7 @@ class Comparer:
             for node, tensor in made:
                 value = _in_shape(expected.get(tensor.name), tensor)
                 note = "" if value is not None else _why_unmatched(expected, tensor)
-                rows.append(self._row(chunk, node, tensor, value, True, note))
+                rows.append(self._row(chunk, node, tensor, value, True, note, self._tolerance))
                 found |= {tensor.name} if value is not None else set()
         rows = _without_other_forms(rows)
         return rows, [name for name in names if name not in found]
@@ -196,10 +211,12 @@ class Comparer:
         expected: Array | None,
         accumulated: bool,
         note: str = "",
+        tolerance: float | None = None,
     ) -> Row:
         measured = None
         if expected is not None:
-            tolerance = self._tolerance_of(node, tensor.dtype, accumulated)
+            if tolerance is None:
+                tolerance = self._default_tolerance(node, tensor.dtype, accumulated)
             found = chunk.values[tensor]
             measured = measure(found, expected, tolerance, accumulated)
             is_moved = accumulated and tensor not in self.graph.outputs
@@ -216,9 +233,7 @@ class Comparer:
             note,
         )
 
-    def _tolerance_of(self, node: Node, dtype: DType, accumulated: bool) -> float:
-        if self._tolerance is not None:
-            return self._tolerance
+    def _default_tolerance(self, node: Node, dtype: DType, accumulated: bool) -> float:
         if accumulated and dtype is DType.F32 and self._rounds:
             dtype = DType.F16  # a result of rounded operands
         own = self._library.tolerance(node.op, dtype) if self._library.has(node.op) else 0.0
@@ -230,7 +245,7 @@ class Comparer:
         return any(tensor.dtype in narrow for tensor in self.graph.tensors())
 
     def _cause(self, runtime: Runtime, rows: Sequence[Row], first: Row) -> Cause:
-        nodes = self._suspects(rows, first)
+        nodes = self.suspects(rows, first)
         unchecked = []
         for chunk in chunks_of(runtime, self.graph, self.inputs, self._options, nodes):
             for node in chunk.nodes:
@@ -245,7 +260,7 @@ class Comparer:
                         return Cause(node, row.kernels, row.measured, tuple(unchecked))
         return Cause(None, unchecked=tuple(unchecked))
 
-    def _suspects(self, rows: Sequence[Row], first: Row) -> list[Node]:
+    def suspects(self, rows: Sequence[Row], first: Row) -> list[Node]:
         """The node of the first wrong row, and the nodes before it up to correct values."""
         correct = {row.tensor for row in rows if row.measured is not None and not row.is_wrong}
         producers = self.graph.producers()
