@@ -27,6 +27,7 @@ COMMANDS = (
     "spirloom.commands.bisect",
     "spirloom.commands.replay",
     "spirloom.commands.doctor",
+    "spirloom.commands.bug_report",
 )
 
 # The extra of the wheel that provides an optional module.
@@ -50,6 +51,7 @@ examples:
   spirloom bisect net.onnx --random                           find the wrong pass or kernel
   spirloom op show relu_f32_buffer                            print the GLSL of a kernel
   spirloom doctor                                             report the Vulkan environment
+  spirloom bug-report mobilenet.slg --random                  gather what an issue needs
   spirloom COMMAND --help                                     help of one command
 """
 
