@@ -15,6 +15,7 @@ import pytest
 import spirloom
 from spirloom import graph_file, graph_reader
 from spirloom.cli import main
+from spirloom.commands import compare_model
 from spirloom.debug.device_values import DeviceOptions, chunks_of
 from spirloom.debug.inputs import complete_inputs
 from spirloom.debug.metrics import measure
@@ -222,3 +223,43 @@ def test_messages(model: Path, capsys: Capture, arguments: Sequence[str], messag
     code = main(["compare", str(model), *arguments, "--random"])
     assert code == (1 if message else 0)
     assert message in capsys.readouterr().err
+
+
+def test_transformers(
+    runtime: spirloom.Runtime,
+    tmp_path: Path,
+    capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Hidden states and logits of a language model directory, then with a planted fault."""
+    del runtime
+    torch: Any = pytest.importorskip("torch", minversion="2.9")
+    transformers: Any = pytest.importorskip("transformers", minversion="5")
+    torch.manual_seed(0)
+    config = transformers.LlamaConfig(
+        hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, vocab_size=130, max_position_embeddings=32,
+    )  # fmt: skip
+    transformers.LlamaForCausalLM(config).save_pretrained(tmp_path / "model")
+    options = ("--with", "torch", "--layers", "--method", "prefill", "--size", "tokens=6")
+    code, found = compared(capsys, tmp_path / "model", *options)
+    assert code == 0
+    judged = [row["tensor"] for row in found["rows"] if "relative" in row]
+    assert "logits" in judged and "embedding" in judged
+    for layer in (0, 1):
+        for name in ("self_attn", "self_attn.o_proj", "mlp.act", "mlp.down_proj"):
+            assert f"model.layers.{layer}.{name}" in judged
+    code = main(["compare", str(tmp_path / "model"), "--with", "torch", "--method", "decode"])
+    assert code == 1 and "--method prefill" in capsys.readouterr().err
+    read = compare_model.read_graph
+
+    def wrong(*arguments: Any) -> Graph:
+        graph = read(*arguments)
+        (norm,) = (n for n in graph.nodes if n.name == "model.layers.1.input_layernorm")
+        norm.args = OpLibrary().with_args(norm, eps=0.5)
+        return graph
+
+    monkeypatch.setattr(compare_model, "read_graph", wrong)
+    code, found = compared(capsys, tmp_path / "model", *options)
+    assert code == 1 and found["first_wrong"] == "model.layers.1.input_layernorm"
+    assert found["cause"]["node"] is None  # the kernels are right

@@ -56,14 +56,17 @@ class DeviceOptions:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """The results of some nodes: the values that they read and wrote, and the kernels by node name.
-
-    A node that is a view has no kernel.
+    """The results of some nodes: the values that they read and wrote, and the kernels by node name
+    and operator. A node that is a view has no kernel.
     """
 
     nodes: tuple[Node, ...]
     values: Values
-    kernels: Mapping[str, tuple[str, ...]]
+    kernels: Mapping[tuple[str, str], tuple[str, ...]]
+
+    def kernels_of(self, node: Node) -> tuple[str, ...]:
+        """The variants that computed a node. Nodes with one name and operator share them."""
+        return self.kernels.get((node.name, node.op), ())
 
 
 def chunks_of(
@@ -118,10 +121,11 @@ def _run_chunk(
             if state in inputs:
                 model.states[state] = inputs[state]
         results = model.run({info.name: inputs[info.name] for info in model.inputs})
-        kernels: dict[str, tuple[str, ...]] = {}
+        kernels: dict[tuple[str, str], tuple[str, ...]] = {}
         for row in model.profile():
-            if row.variant not in kernels.get(row.node, ()):
-                kernels[row.node] = (*kernels.get(row.node, ()), row.variant)
+            found = kernels.get((row.node, row.op), ())
+            if row.variant not in found:
+                kernels[row.node, row.op] = (*found, row.variant)
     values |= dict(zip(kept, results, strict=True))
     return Chunk(tuple(nodes), values, kernels)
 

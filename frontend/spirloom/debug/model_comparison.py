@@ -12,7 +12,13 @@ import numpy as np
 from spec_model.stored_float import encoded, float_format
 from spirloom.debug.device_values import Chunk, DeviceOptions, Values, chunks_of
 from spirloom.debug.metrics import Measured, default_tolerance, measure, wide
-from spirloom.debug.oracles import Evaluate, Oracle, onnxruntime_values, torch_values
+from spirloom.debug.oracles import (
+    Evaluate,
+    Oracle,
+    onnxruntime_values,
+    torch_values,
+    transformers_values,
+)
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Array, DType, Graph, Node, Tensor
 from spirloom.ops import OpError, OpLibrary
@@ -226,7 +232,7 @@ class Comparer:
             self.graph.nodes.index(node),
             node,
             tensor,
-            chunk.kernels.get(node.name, ()),
+            chunk.kernels_of(node),
             self.graph.source_of(node),
             tensor in self.graph.outputs,
             measured,
@@ -286,9 +292,12 @@ def source_values(
     is_torch = source.is_file() and is_archive(source)
     if oracle is Oracle.TORCH and is_torch:
         return torch_values(source, inputs)
+    if oracle is Oracle.TORCH and source.is_dir():
+        return transformers_values(source, inputs)
     if oracle is Oracle.ONNXRUNTIME and source.suffix == ".onnx":
         return onnxruntime_values(source, inputs)
-    formats = {Oracle.TORCH: "archives of torch.export.save (.pt2)", Oracle.ONNXRUNTIME: ".onnx"}
+    torch = "archives of torch.export.save (.pt2) and Hugging Face directories"
+    formats = {Oracle.TORCH: torch, Oracle.ONNXRUNTIME: ".onnx"}
     raise ImportFailure(
         f"--with {oracle} is for {formats[oracle]}, not for {source}. --with reference and --with "
         "cpu-kernels are for all formats."

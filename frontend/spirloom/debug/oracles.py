@@ -174,3 +174,73 @@ def _to_numpy(tensor: Any) -> Array:
         plain = torch.view_as_real(plain).contiguous()
     array: Array = plain.numpy().copy()
     return array
+
+
+def transformers_values(directory: Path, inputs: Mapping[str, Array]) -> tuple[list[str], Evaluate]:
+    """The names of the values of a Hugging Face model's `prefill`, and their evaluation by
+    transformers in float32: the embedding, norms, the operands of output projections, the hidden
+    states after attention and MLP, and the logits of the last token.
+
+    Raises ImportFailure if no input has tokens.
+    """
+    import torch
+
+    tokens = next((a for a in inputs.values() if a.dtype.kind == "i" and a.ndim == 2), None)
+    if tokens is None:
+        raise ImportFailure("--with torch compares a language model's prefill: --method prefill.")
+    ids = torch.from_numpy(tokens.astype(np.int64))
+    load: Any = _transformers().AutoModelForCausalLM.from_pretrained
+    model = load(str(directory), dtype=torch.float32, local_files_only=True).eval()
+    taps = _taps(model)
+
+    def evaluate(wanted: Collection[str]) -> Mapping[str, Array]:
+        found: dict[str, Array] = {}
+
+        def hook(name: str) -> Callable[..., None]:
+            def keep(module: Any, given: Any, value: Any = None) -> None:
+                kept = given if value is None else value
+                kept = kept[0] if isinstance(kept, tuple) else kept
+                found[name] = _to_numpy(kept)
+
+            return keep
+
+        hooks = [register(hook(name)) for name, register in taps.items() if name in wanted]
+        try:
+            with torch.no_grad():
+                found["logits"] = _to_numpy(model(input_ids=ids, use_cache=False).logits[:, -1])
+        finally:
+            for each in hooks:
+                each.remove()
+        return found
+
+    return [*taps, "logits"], evaluate
+
+
+def _taps(model: Any) -> dict[str, Callable[..., Any]]:
+    """By the name of a value in the graph, the function that registers a hook for it."""
+    modules = dict(model.named_modules())
+    taps = {"embedding": model.get_input_embeddings().register_forward_hook}
+    for name, module in modules.items():
+        layer, _, last = name.rpartition(".")
+        if last.endswith("norm"):
+            taps[name] = module.register_forward_hook
+        if last == "o_proj":
+            taps[layer] = module.register_forward_pre_hook
+        if last == "down_proj":
+            taps[f"{layer}.act"] = module.register_forward_pre_hook
+        # The graph adds the residual in the projection, if norms are before it and not after.
+        is_pre_norm = f"{layer}.pre_feedforward_layernorm" not in modules
+        if last == "post_attention_layernorm" and is_pre_norm:
+            taps[f"{layer}.self_attn.o_proj"] = module.register_forward_pre_hook
+            taps[f"{layer}.mlp.down_proj"] = modules[layer].register_forward_hook
+    return taps
+
+
+def _transformers() -> Any:
+    try:
+        return import_module("transformers")
+    except ModuleNotFoundError as error:
+        raise ImportFailure(
+            "--with torch of a Hugging Face directory requires the Python module 'transformers'. "
+            "Install it: pip install transformers. Or use --with reference."
+        ) from error

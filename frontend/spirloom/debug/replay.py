@@ -155,7 +155,7 @@ def node_records(
             tensor.name,
             str(tensor.dtype),
             tuple(map(int, tensor.shape)),
-            chunk.kernels.get(node.name, ()),
+            chunk.kernels_of(node),
             hashlib.sha256(np.ascontiguousarray(chunk.values[tensor]).tobytes()).hexdigest(),
             tuple(None if np.isnan(x) else float(x) for x in samples_of(chunk.values[tensor])),
         )
