@@ -26,6 +26,7 @@ COMMANDS = (
     "spirloom.commands.compare_graphs",
     "spirloom.commands.bisect",
     "spirloom.commands.replay",
+    "spirloom.commands.profile",
     "spirloom.commands.doctor",
     "spirloom.commands.bug_report",
 )
@@ -49,6 +50,7 @@ examples:
   spirloom compare net.onnx --with onnxruntime --random --layers  find the first wrong node
   spirloom run mobilenet.slg --random --record run.slreplay   record a run in one file
   spirloom bisect net.onnx --random                           find the wrong pass or kernel
+  spirloom profile show net.slprof                            where the time goes, and why
   spirloom op show relu_f32_buffer                            print the GLSL of a kernel
   spirloom doctor                                             report the Vulkan environment
   spirloom bug-report mobilenet.slg --random                  gather what an issue needs

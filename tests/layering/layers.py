@@ -78,13 +78,20 @@ MODULES: dict[str, tuple[str, ...]] = {
     "tools/dev-templates": (*_BASE, "tools/dev-templates/include/spirloom"),
     "tools/peaks": (*_BASE, "runtime/vulkan", "tools/common"),
     "tools/shader-stats": (*_BASE, "runtime/pack", "runtime/vulkan", "runtime/ops"),
-    "tools/spirloom-ops": (*_GRAPH, "runtime/graph/record", "tools/common"),
+    "tools/plan": (
+        *_GRAPH,
+        "runtime/graph/record",
+        "runtime/graph/constants",
+        "runtime/graph/model",
+    ),
+    "tools/spirloom-ops": (*_GRAPH, "runtime/graph/record", "tools/common", "tools/plan"),
     "tools/spirloom-run": (
         *_GRAPH,
         "runtime/graph/record",
         "tools/common",
         "tools/dev-templates/include/spirloom",
         "tools/peaks",
+        "tools/plan",
     ),
     # The ExecuTorch backends.
     f"{_DELEGATE}/runner": (*_BASE, f"{_DELEGATE}/include/spirloom"),
@@ -143,6 +150,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "frontend/spirloom/torch/rules": _TORCH,
     "frontend/spirloom/pte": _TORCH,
     "frontend/spirloom/executorch": (*_TORCH, *_SEGMENTS),
+    "frontend/spirloom/profiling": _CORE,
     "frontend/spirloom/casegen": _CORE,
     "frontend/spirloom/new_op": (*_CORE, "codegen/**", "frontend/spirloom/casegen"),
     "frontend/spirloom/debug": (

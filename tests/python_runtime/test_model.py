@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 import spirloom
+from spirloom.errors import ImportFailure
+from spirloom.profile_file import read_profile
 from spirloom.runtime import (
     Busy,
     File,
@@ -256,6 +258,22 @@ def test_a_profile(runtime: spirloom.Runtime) -> None:
     assert len(model.profile()[0].raw) == 1
     with pytest.raises(InvalidArgument, match=r"runs \(0\) must be at least 1"):
         model.profile([np.ones((64, 64), np.float32)], runs=0)
+
+
+def test_a_saved_profile_accumulates(runtime: spirloom.Runtime, tmp_path: Path) -> None:
+    path = tmp_path / "relu.slprof"
+    model = runtime.load(relu_graph((64, 64)), profile=True)
+    profile = model.profile([np.ones((64, 64), np.float32)], runs=3)
+    profile.save(path, model="relu")
+    profile.save(path)
+    found = read_profile(path)
+    assert (found.model, found.device, found.runs) == ("relu", runtime.device.name, 6)
+    (dispatch,) = found.dispatches
+    assert dispatch.variant == "relu_f32_buffer"
+    assert np.asarray(dispatch.times) / 1e6 == pytest.approx(2 * list(profile[0].raw), abs=1e-6)
+    other = runtime.load(relu_graph((5,)), profile=True)
+    with pytest.raises(ImportFailure, match="profile of another model, device or plan"):
+        other.profile([X], runs=1).save(path)
 
 
 def test_a_profile_as_a_table(runtime: spirloom.Runtime, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,52 +9,12 @@
 #include "runtime/graph/record/dispatch.h"
 #include "runtime/pack/capability.h"
 #include "runtime/pack/device_properties.h"
+#include "tools/plan/kernel_trials.h"
 
 namespace spirloom::tools {
 namespace {
 
 using nlohmann::ordered_json;
-
-const char* ResultOf(const graph::KernelTrial& trial, const graph::CallTrials& call) {
-  switch (trial.search.failure) {
-    case graph::ChoiceFailure::kNone:
-      return trial.kernel == call.chosen ? "taken" : "possible";
-    case graph::ChoiceFailure::kStorage:
-      return "storage";
-    case graph::ChoiceFailure::kWhen:
-      return "when";
-    case graph::ChoiceFailure::kLibrary:
-      return "library";
-    case graph::ChoiceFailure::kDevice:
-      return "device";
-    case graph::ChoiceFailure::kLoops:
-      return "loops";
-  }
-  return "";
-}
-
-// Why the kernel was not possible; empty for `when` and kernels that are possible.
-std::string ReasonOf(const graph::KernelTrial& trial, const graph::CallTrials& call,
-                     const graph::DeviceTraits& device) {
-  switch (trial.search.failure) {
-    case graph::ChoiceFailure::kStorage:
-      return (trial.kernel->storages >> static_cast<uint32_t>(call.storage) & 1) == 0
-                 ? Concat({"it does not support storage ", Name(call.storage)})
-                 : Concat({"a tensor does not fit a ", Name(call.storage), " of this device"});
-    case graph::ChoiceFailure::kLibrary:
-      return "no library has " + ops::DescribeKey(*trial.kernel, trial.search.missing_key);
-    case graph::ChoiceFailure::kDevice:
-      return trial.search.missing_capabilities;
-    case graph::ChoiceFailure::kLoops:
-      return Concat({"its loops need ", trial.search.loop_iterations,
-                     " iterations; the device ends them after ",
-                     device.properties.max_loop_iterations});
-    case graph::ChoiceFailure::kNone:
-    case graph::ChoiceFailure::kWhen:
-      break;
-  }
-  return {};
-}
 
 ordered_json ToJson(const graph::CallTrials& call, const graph::DeviceTraits& device,
                     bool explain) {
@@ -62,14 +22,7 @@ ordered_json ToJson(const graph::CallTrials& call, const graph::DeviceTraits& de
                          {"op", call.op},
                          {"storage", Name(call.storage)},
                          {"kernel", call.chosen == nullptr ? "" : call.chosen->name}};
-  if (!explain) return choice;
-  choice["considered"] = ordered_json::array();
-  for (const graph::KernelTrial& trial : call.trials) {
-    choice["considered"].push_back({{"kernel", trial.kernel->name},
-                                    {"result", ResultOf(trial, call)},
-                                    {"reason", ReasonOf(trial, call, device)},
-                                    {"preferred", trial.preferred}});
-  }
+  if (explain) choice["considered"] = TrialsToJson(call, device);
   return choice;
 }
 

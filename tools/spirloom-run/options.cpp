@@ -15,6 +15,7 @@ Examples:
   spirloom-run net.slg --input x=x.npy --warmup 3 --repeat 20 --json stats.json
   spirloom-run reproducer.slg --check
   spirloom-run chat.slg --method decode --random --warmup 3 --repeat 20 --profile
+  spirloom-run net.slg --random --warmup 3 --repeat 20 --profile-out net.slprof
   spirloom-run --peaks --json peaks.json
   spirloom-run net.slg --input x=x.npy --profile --trace trace.json --device llvmpipe
 
@@ -157,6 +158,12 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
       ->needs(repeat);
   app.add_option("--trace", options.trace, "Write GPU times as a Chrome trace (Perfetto)")
       ->option_text("FILE");
+  app.add_option(
+         "--profile-out", options.profile_out,
+         "Write a profile: times of each dispatch in the --repeat runs, reasons of kernels, "
+         "bytes and operations, timeline, memory. Adds to an existing profile of the same "
+         "plan. spirloom profile show FILE reads it")
+      ->option_text("FILE.slprof");
   app.add_option("--json", options.json, "Write times, memory and counts as JSON")
       ->option_text("FILE");
   constexpr const char* kDispatches = "dispatches";

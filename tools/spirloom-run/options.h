@@ -51,6 +51,7 @@ struct Options {
   bool peaks = false;
   bool remeasure = false;
   std::string trace;  // output file; empty: none
+  std::string profile_out;
   std::string json;
 };
 

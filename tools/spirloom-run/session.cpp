@@ -18,6 +18,7 @@
 #include "tools/spirloom-run/outputs.h"
 #include "tools/spirloom-run/peaks.h"
 #include "tools/spirloom-run/plan_passes.h"
+#include "tools/spirloom-run/profile_file.h"
 #include "tools/spirloom-run/profile_report.h"
 #include "tools/spirloom-run/stats_report.h"
 #include "tools/spirloom-run/text_output.h"
@@ -45,6 +46,28 @@ class Bindings {
     SPIRLOOM_TRY(model.Run(input_spans_, output_spans_));
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
     return time.count();
+  }
+
+  // Like Run(), with the times of the run's phases. Requires a model with `profile`.
+  Result<RunSample> Sample(Model& model) {
+    const auto start = std::chrono::steady_clock::now();
+    RunSample sample;
+    const auto end_phase = [&](const char* name) {
+      const uint64_t end = static_cast<uint64_t>(
+          std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
+      const uint64_t begin =
+          sample.host.empty() ? 0 : sample.host.back().start_ns + sample.host.back().ns;
+      sample.host.push_back({name, begin, end - begin});
+    };
+    SPIRLOOM_TRY(model.ResetStates());
+    end_phase("reset states");
+    SPIRLOOM_TRY_ASSIGN(PendingRun run, model.Submit(input_spans_));
+    end_phase("copy inputs and submit");
+    SPIRLOOM_TRY(run.Wait(output_spans_));
+    end_phase("wait and copy outputs");
+    SPIRLOOM_TRY_ASSIGN(sample.dispatches, model.Profile());
+    SPIRLOOM_TRY_ASSIGN(sample.gpu_ns, model.GpuTime());
+    return sample;
   }
 
   std::span<const std::vector<std::byte>> outputs() const { return output_bytes_; }
@@ -129,6 +152,17 @@ Status CheckCases(const Options& options, Model& model) {
                 std::to_string(failed) + " of " + std::to_string(checked) + " outputs failed.");
 }
 
+// Runs with the times of each dispatch, as often as timed runs, and adds them to a profile file.
+Status WriteProfile(const Options& options, const Runtime& runtime, Model& model,
+                    Bindings& bindings) {
+  std::vector<RunSample> runs;
+  for (int i = 0; i < std::max(options.repeat, 1); ++i) {
+    SPIRLOOM_TRY_ASSIGN(RunSample run, bindings.Sample(model));
+    runs.push_back(std::move(run));
+  }
+  return AddToProfile(options.profile_out, options, runtime, model, runs);
+}
+
 Status Report(const Options& options, const Runtime& runtime, const Model& model,
               const Timings& timings) {
   SPIRLOOM_TRY_ASSIGN(const std::vector<DispatchProfile> profile, model.Profile());
@@ -154,7 +188,7 @@ ModelOptions ModelOptionsOf(const Options& options, std::vector<TunedCall>& tune
   model.method = options.method;
   model.storage = options.storage;
   model.kernels = options.kernels;
-  model.profile = options.profile || !options.trace.empty();
+  model.profile = options.profile || !options.trace.empty() || !options.profile_out.empty();
   model.time_runs = options.time_runs;
   model.max_dispatches = options.max_dispatches;
   model.max_device_bytes = options.max_device_bytes;
@@ -209,6 +243,7 @@ Status RunSession(const Options& options) {
   if (!options.output_dir.empty()) {
     SPIRLOOM_TRY(WriteOutputs(options.output_dir, model.outputs(), bindings.outputs()));
   }
+  if (!options.profile_out.empty()) SPIRLOOM_TRY(WriteProfile(options, runtime, model, bindings));
   SPIRLOOM_TRY(Report(options, runtime, model, timings));
   if (const uint64_t messages = runtime.validation_message_count(); messages > 0) {
     return Status(StatusCode::kInternal,

@@ -23,6 +23,7 @@ from spirloom.runtime.arrays import (
     to_torch,
     values_of,
 )
+from spirloom.runtime.device import Device
 from spirloom.runtime.errors import Busy, InvalidArgument, WrongType
 from spirloom.runtime.execution import Ownership, PendingRun
 from spirloom.runtime.interruptible import interruptible
@@ -47,8 +48,15 @@ class Model:
     concurrently, and calls release the GIL. After a fork only the parent may use the model.
     """
 
-    def __init__(self, library: Native, handle: Handle, shares: Model | None = None) -> None:
+    def __init__(
+        self,
+        library: Native,
+        handle: Handle,
+        shares: Model | None = None,
+        device: Device | None = None,
+    ) -> None:
         self._native = library
+        self._device = device
         self._owner: Ownership = Ownership(handle, None if shares is None else shares._owner)
         self._shared = SharedArrays()
         self._bound = BoundArrays()
@@ -116,7 +124,7 @@ class Model:
                 )
             )
         created.keeps = handle.keeps  # the bytes of the file
-        return Model(self._native, created, self if share_states else None)
+        return Model(self._native, created, self if share_states else None, self._device)
 
     def reset_states(self) -> None:
         """Resets every state to its initial value."""
@@ -231,7 +239,7 @@ class Model:
         `runs` is below 1.
         """
         if inputs is None:
-            return merged("forward", [self._last_run()])
+            return merged("forward", [self._last_run()], self._device)
         runs, warmup = integer(runs, "runs"), integer(warmup, "warmup")
         if runs < 1:
             raise InvalidArgument(f"runs ({runs}) must be at least 1.")
@@ -241,7 +249,7 @@ class Model:
         for _ in range(runs):
             self.run(inputs, copy=False)
             found.append(self._last_run())
-        return merged("forward", found)
+        return merged("forward", found, self._device)
 
     def gpu_time(self) -> float:
         """GPU time in milliseconds of the last completed run, without host-device copies.

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 
 from spirloom.runtime import abi
+from spirloom.runtime.device import Device
 from spirloom.runtime.native import Handle, Native
 
 
@@ -78,6 +81,7 @@ class Profile(Sequence[ProfileRow]):
 
     name: str
     rows: tuple[ProfileRow, ...]
+    device: Device | None = None
 
     @overload
     def __getitem__(self, i: int) -> ProfileRow: ...
@@ -105,6 +109,55 @@ class Profile(Sequence[ProfileRow]):
             lines.append(f"{row.avg:8.3f}  {share:5.1f}  {row.variant}  ({row.node})")
         return "\n".join(lines)
 
+    def save(self, path: str | os.PathLike[str], model: str = "") -> None:
+        """Writes a profile file (.slprof), or adds the runs to one of the same dispatches.
+
+        `spirloom profile` reads it. `model` is the name to show. To also record reasons, bytes and
+        memory, write the file first with spirloom-run --profile-out, then add runs. Raises
+        ImportFailure if the file is another profile or cannot be written.
+        """
+        from spirloom.profile_file import add_runs
+
+        add_runs(Path(path), self._members(model))
+
+    def _members(self, model: str) -> dict[str, Any]:
+        runs = len(self.rows[0].raw) if self.rows else 0
+        ends = [
+            max(row.start[i] + row.raw[i] for row in self.rows) if self.rows else 0.0
+            for i in range(runs)
+        ]
+        return {
+            "format": "spirloom-profile",
+            "version": 1,
+            "producer": "spirloom.Profile",
+            "model": {"file": model, "method": self.name},
+            "device": {
+                "name": self.device.name if self.device else "",
+                "driver": self.device.driver if self.device else "",
+                "type": self.device.type if self.device else "",
+            },
+            "dispatches": [_facts(row) for row in self.rows],
+            "tensors": [],
+            "samples": {
+                "runs": runs,
+                "gpu_ns": list(map(_nanoseconds, ends)),
+                "host_ns": [],
+                "dispatch_ns": [list(map(_nanoseconds, row.raw)) for row in self.rows],
+            },
+            "timeline": {
+                "host": [],
+                "queue_start_ns": 0,
+                "queue": [
+                    {
+                        "dispatch": i,
+                        "start_ns": _nanoseconds(row.start[-1]),
+                        "ns": _nanoseconds(row.raw[-1]),
+                    }
+                    for i, row in enumerate(self.rows)
+                ],
+            },
+        }
+
     def to_dataframe(self, include_units: bool = False) -> Any:
         """A pandas.DataFrame with the columns of ExecuTorch's Inspector. Times in milliseconds."""
         import pandas  # type: ignore[import]
@@ -131,6 +184,29 @@ class Profile(Sequence[ProfileRow]):
         }
 
 
+def _nanoseconds(ms: float) -> int:
+    return round(ms * 1e6)
+
+
+def _facts(row: ProfileRow) -> dict[str, Any]:
+    return {
+        "node": row.node,
+        "op": row.op,
+        "kernel": "",
+        "variant": row.variant,
+        "storage": "",
+        "grid": list(row.grid),
+        "workgroup": list(row.workgroup),
+        "reads": [],
+        "writes": [],
+        "bytes_read": 0,
+        "bytes_written": 0,
+        "operations": 0,
+        "reason": "",
+        "considered": [],
+    }
+
+
 def last_run(library: Native, model: Handle) -> tuple[ProfileRow, ...]:
     """The dispatches of the last completed run."""
     profile = library.make("model_profile", "profile_destroy", model.value)
@@ -152,11 +228,13 @@ def last_run(library: Native, model: Handle) -> tuple[ProfileRow, ...]:
     return tuple(rows)
 
 
-def merged(name: str, runs: Sequence[tuple[ProfileRow, ...]]) -> Profile:
+def merged(
+    name: str, runs: Sequence[tuple[ProfileRow, ...]], device: Device | None = None
+) -> Profile:
     """Combines several runs of one model into one profile."""
     rows = []
     for same in zip(*runs, strict=True):
         raw = tuple(time for row in same for time in row.raw)
         start = tuple(time for row in same for time in row.start)
         rows.append(dataclasses.replace(same[0], raw=raw, start=start))
-    return Profile(name, tuple(rows))
+    return Profile(name, tuple(rows), device)

@@ -175,7 +175,7 @@ class Runtime:
         def load() -> Handle:
             return _load(self._native, runtime, file, native_form, keep_alive)
 
-        return Model(self._native, interruptible(load))
+        return Model(self._native, interruptible(load), device=self.device)
 
     @property
     def device(self) -> Device:

@@ -302,6 +302,9 @@ class SPIRLOOM_API Model {
   // like Profile().
   Result<uint64_t> GpuTime() const;
 
+  // Internal.
+  const std::shared_ptr<internal::ExecutionContext>& context() const { return context_; }
+
  private:
   explicit Model(std::shared_ptr<internal::ExecutionContext> context);
   std::shared_ptr<internal::ExecutionContext> context_;

@@ -1,0 +1,1 @@
+"""Profiles of runs: tables, comparisons, and other formats. `spirloom profile` prints them."""
