@@ -32,6 +32,7 @@ set(packages "${PROJECT_BINARY_DIR}/packages")
 set(schemas "${PROJECT_SOURCE_DIR}/schema/graph.fbs" "${PROJECT_SOURCE_DIR}/schema/cases.fbs")
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS
   codegen/*.py spec_model/*.py spec_model/*.inc frontend/*.py frontend/*.txt frontend/*.in
+  frontend/*.css frontend/*.html frontend/*.js
   op_specs/*.py op_specs/*.yaml templates/*.j2
   templates/*.yaml schema/executorch/*.fbs integrations/executorch/blob/*.fbs)
 add_custom_command(

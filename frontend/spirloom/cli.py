@@ -27,6 +27,7 @@ COMMANDS = (
     "spirloom.commands.bisect",
     "spirloom.commands.replay",
     "spirloom.commands.profile",
+    "spirloom.commands.report",
     "spirloom.commands.doctor",
     "spirloom.commands.bug_report",
 )
@@ -51,6 +52,7 @@ examples:
   spirloom run mobilenet.slg --random --record run.slreplay   record a run in one file
   spirloom bisect net.onnx --random                           find the wrong pass or kernel
   spirloom profile show net.slprof                            where the time goes, and why
+  spirloom report net.slg --profile net.slprof -o net.html    the same and more as a web page
   spirloom op show relu_f32_buffer                            print the GLSL of a kernel
   spirloom doctor                                             report the Vulkan environment
   spirloom bug-report mobilenet.slg --random                  gather what an issue needs

@@ -151,6 +151,13 @@ MODULES: dict[str, tuple[str, ...]] = {
     "frontend/spirloom/pte": _TORCH,
     "frontend/spirloom/executorch": (*_TORCH, *_SEGMENTS),
     "frontend/spirloom/profiling": _CORE,
+    "frontend/spirloom/report": (
+        *_CORE,
+        "codegen/**",
+        "frontend/spirloom/commands",
+        "frontend/spirloom/profiling",
+        "frontend/spirloom/runtime",
+    ),
     "frontend/spirloom/casegen": _CORE,
     "frontend/spirloom/new_op": (*_CORE, "codegen/**", "frontend/spirloom/casegen"),
     "frontend/spirloom/debug": (

@@ -1,0 +1,29 @@
+"""Assembles the page from its parts (assets/) and the data."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+_ASSETS = Path(__file__).with_name("assets")
+_SCRIPTS = ("common.js", "graph.js", "timeline.js", "memory.js", "tables.js", "main.js")
+
+
+def page_of(data: dict[str, Any]) -> str:
+    """The page as text. It refers to no other file."""
+    # "<" could end the element, or begin a comment.
+    members = json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+    parts: dict[str, str] = {
+        "title": html.escape(data["title"]),
+        "style": _asset("style.css"),
+        "script": "\n".join(map(_asset, _SCRIPTS)),
+        "data": members,
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _asset("page.html"))
+
+
+def _asset(name: str) -> str:
+    return (_ASSETS / name).read_text(encoding="utf-8")

@@ -1,0 +1,174 @@
+"""The page of `spirloom report` in a headless Chromium: it loads, searches, opens modules, and logs
+no errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium.webdriver import Chrome
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+from spirloom import graph_file
+from spirloom.ir import DType, Graph, Node, Tensor
+from spirloom.report.write import Sources, write_report
+
+from tests.tools.programs import Program
+
+LAYERS = 100
+PARTS = 20  # nodes of a layer
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory, spirloom_run: Program) -> Path:
+    """The report of 2000 nodes in 100 modules of 4, with a profile."""
+    directory = tmp_path_factory.mktemp("report")
+    tensor = first = x = Tensor("x", DType.F32, (4, 4))
+    nodes = []
+    for i in range(LAYERS * PARTS):
+        layer, part = divmod(i, PARTS)
+        name = f"m.layers.{layer}.block{part // 5}/relu{i}"
+        result = Tensor(f"t{i}", DType.F32, (4, 4))
+        skips = part == PARTS - 1
+        args: Any = (tensor, first, 1.0, 0, 0.0, 0.0) if skips else (tensor,)
+        nodes.append(Node("aten.add.Tensor" if skips else "aten.relu", args, (result,), name))
+        tensor = result
+        first = result if skips else first
+    model, profile = directory / "net.slg", directory / "net.slprof"
+    graph_file.save(Graph([x], [tensor], nodes), model)
+    done = spirloom_run(model, "--random", "--repeat", "2", "--profile-out", profile)
+    assert done.returncode == 0, done.stderr
+    write_report(model, directory / "net.html", Sources(profile=profile))
+    return directory / "net.html"
+
+
+@pytest.fixture(scope="module")
+def browser(page: Path) -> Iterator[Chrome]:
+    options = Options()
+    for argument in ("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage",
+                     "window-size=1200,800"):  # fmt: skip
+        options.add_argument(f"--{argument}")
+    options.binary_location = "/usr/bin/chromium"
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    browser = Chrome(service=Service("/usr/bin/chromedriver"), options=options)
+    browser.get(page.as_uri())
+    yield browser
+    browser.quit()
+
+
+@pytest.fixture(autouse=True)
+def no_errors(browser: Chrome) -> Iterator[None]:
+    """Fails a test during which the console received an error."""
+    yield
+    messages = browser.get_log("browser")  # type: ignore[no-untyped-call]
+    assert [each for each in messages if each["level"] == "SEVERE"] == []
+
+
+def script(browser: Chrome, text: str, *arguments: object) -> Any:
+    return browser.execute_script(text, *arguments)  # type: ignore[no-untyped-call]
+
+
+def until(browser: Chrome, condition: Callable[[Chrome], object]) -> None:
+    WebDriverWait(browser, 20).until(condition)
+
+
+def colors(browser: Chrome, canvas: str) -> int:
+    """The number of distinct colors of a canvas, in a grid of points."""
+    return int(script(browser, """
+        const canvas = document.getElementById(arguments[0]);
+        const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+        const found = new Set();
+        for (let i = 0; i < data.length; i += 4 * 7) found.add(data.slice(i, i + 4).join());
+        return found.size;""", canvas))  # fmt: skip
+
+
+def drawn(browser: Chrome, canvas: str) -> bool:
+    return colors(browser, canvas) > 3
+
+
+def open_view(browser: Chrome, view: str) -> int:
+    script(browser, "spirloomReport.show('graph'); spirloomReport.graph.open(arguments[0])", view)
+    return int(script(browser, "return spirloomReport.graph.count()"))
+
+
+def click_box(browser: Chrome, name: str, double: bool = False) -> None:
+    place = script(browser, "return spirloomReport.graph.position(arguments[0])", name)
+    assert place is not None, f"{name} has no box in this view"
+    chain = ActionChains(browser)
+    chain.w3c_actions.pointer_action.move_to_location(*map(round, place))
+    (chain.double_click() if double else chain.click()).perform()
+
+
+def test_it_loads(browser: Chrome) -> None:
+    assert browser.title == "net.slg – Spirloom report"
+    assert "2000 nodes" in browser.find_element(By.ID, "summary").text
+    until(browser, partial(drawn, canvas="graph-canvas"))
+    requests = script(browser, "return performance.getEntriesByType('resource').length")
+    assert requests == 0
+
+
+def test_all_nodes_and_collapsed_modules(browser: Chrome) -> None:
+    assert open_view(browser, "all") == LAYERS * PARTS
+    assert open_view(browser, "depth:3") == LAYERS
+    assert open_view(browser, "depth:4") == LAYERS * PARTS // 5
+
+
+def test_search(browser: Chrome) -> None:
+    search = browser.find_element(By.ID, "search")
+    search.send_keys("layers.42 relu842")
+    results = browser.find_elements(By.CSS_SELECTOR, "#results li")
+    assert [each.text for each in results] == ["m.layers.42.block0/relu842 (aten.relu)"]
+    search.send_keys(Keys.ENTER)
+    assert browser.find_element(By.ID, "details-name").text == "m.layers.42.block0/relu842"
+    assert "dispatch 842: relu_f32_buffer" in browser.find_element(By.ID, "details").text
+    search.clear()
+
+
+def test_click_and_open_a_module(browser: Chrome) -> None:
+    open_view(browser, "depth:3")
+    click_box(browser, "m/layers/0")
+    assert browser.find_element(By.CSS_SELECTOR, "#details h2").text == "m/layers/0"
+    click_box(browser, "m/layers/0", double=True)
+    until(browser, lambda _: browser.find_element(By.ID, "path").text == "model / m / layers / 0")
+    browser.find_element(By.XPATH, "//*[@id='path']/a[text()='layers']").click()
+    assert browser.find_element(By.ID, "path").text == "model / m / layers"
+
+
+def test_colors(browser: Chrome) -> None:
+    select = browser.find_element(By.ID, "color")
+    modes = [
+        option.get_attribute("value") for option in select.find_elements(By.TAG_NAME, "option")
+    ]  # type: ignore[no-untyped-call]
+    assert modes == ["time", "op", "dtype", "storage"]
+    for mode in ["op", "dtype", "storage", "time"]:
+        select.find_element(By.CSS_SELECTOR, f"option[value={mode}]").click()
+        legend = browser.find_element(By.ID, "legend").text
+        expected = {"op": "relu", "dtype": "f32", "storage": "buffer", "time": "ms of"}[mode]
+        assert expected in legend
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_all_tabs(browser: Chrome, theme: str) -> None:
+    script(browser, "spirloomReport.setTheme(arguments[0])", theme)
+    for tab in ("timeline", "memory"):
+        browser.find_element(By.ID, f"tab-{tab}").click()
+        until(browser, partial(drawn, canvas=f"{tab}-canvas"))
+    assert "the 3 tensors that are live" in browser.find_element(By.ID, "peak").text
+    browser.find_element(By.ID, "tab-kernels").click()
+    kernels = browser.find_element(By.CSS_SELECTOR, "#kernels table").text
+    assert "relu_f32_buffer" in kernels
+    browser.find_element(By.ID, "tab-graph").click()
+
+
+def test_a_dispatch_leads_to_its_node(browser: Chrome) -> None:
+    browser.find_element(By.ID, "tab-kernels").click()
+    script(browser, "document.querySelector('[data-dispatch=\"7\"]').click()")
+    assert browser.find_element(By.ID, "details-name").text == "m.layers.0.block1/relu7"
