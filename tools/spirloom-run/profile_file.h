@@ -29,7 +29,7 @@ struct RunSample {
 };
 
 // Writes `runs` of `model` to the file at `path`, in the format of
-// docs/reference/profile-format.md. If the file exists and describes the same dispatches on the
+// docs/reference/file-formats.md. If the file exists and describes the same dispatches on the
 // same device, adds the runs to it. Fails with kInvalidFile if the file is no profile or is
 // damaged, and with kInvalidArgument if it describes another plan or device; it is then unchanged.
 Status AddToProfile(const std::string& path, const Options& options, const Runtime& runtime,
