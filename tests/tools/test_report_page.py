@@ -17,7 +17,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
-from spirloom import graph_file
+from spirloom import cli, graph_file
 from spirloom.ir import DType, Graph, Node, Tensor
 from spirloom.report.write import Sources, write_report
 
@@ -172,3 +172,27 @@ def test_a_dispatch_leads_to_its_node(browser: Chrome) -> None:
     browser.find_element(By.ID, "tab-kernels").click()
     script(browser, "document.querySelector('[data-dispatch=\"7\"]').click()")
     assert browser.find_element(By.ID, "details-name").text == "m.layers.0.block1/relu7"
+
+
+def test_the_catalog(browser: Chrome, tmp_path: Path) -> None:
+    """`spirloom ops relu neg --html`: facts, GLSL, template, and the statistics by vendor."""
+    page = tmp_path / "ops.html"
+    assert cli.main(["ops", "relu", "neg", "--html", str(page)]) == 0
+    browser.get(page.as_uri())
+    assert "2 operators" in browser.find_element(By.ID, "summary").text
+    browser.find_element(By.ID, "search").send_keys("neg", Keys.ENTER)
+    assert browser.find_element(By.ID, "name").text == "aten.neg"
+    table = browser.find_element(By.CSS_SELECTOR, "#op table").text
+    assert "neg_f32_buffer" in table
+    assert "polaris10.vgprs" in table
+    shaders = browser.find_elements(By.CSS_SELECTOR, "#op details pre")
+    sources = [shader.get_attribute("textContent") or "" for shader in shaders]  # type: ignore[no-untyped-call]
+    assert any("void main()" in source for source in sources)
+    assert any("{%" in source for source in sources)
+
+
+def test_operators_of_the_catalog(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["ops", "relo", "--html", str(tmp_path / "x.html")]) == 1
+    assert "Operator 'relo' does not exist." in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        cli.main(["ops", "relu"])

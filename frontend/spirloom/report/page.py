@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +14,25 @@ _SCRIPTS = ("common.js", "graph.js", "timeline.js", "memory.js", "tables.js", "m
 
 
 def page_of(data: dict[str, Any]) -> str:
-    """The page as text. It refers to no other file."""
+    """The page of a model. It refers to no other file."""
+    return _page("page.html", _SCRIPTS, data)
+
+
+def catalog_page_of(data: dict[str, Any]) -> str:
+    """The page of operators. It refers to no other file."""
+    return _page("catalog.html", ("common.js", "catalog.js"), data)
+
+
+def _page(page: str, scripts: Sequence[str], data: dict[str, Any]) -> str:
     # "<" could end the element, or begin a comment.
     members = json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
     parts: dict[str, str] = {
         "title": html.escape(data["title"]),
         "style": _asset("style.css"),
-        "script": "\n".join(map(_asset, _SCRIPTS)),
+        "script": "\n".join(map(_asset, scripts)),
         "data": members,
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _asset("page.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _asset(page))
 
 
 def _asset(name: str) -> str:
