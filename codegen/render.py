@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import jinja2
+from jinja2.ext import Extension
 
 from codegen.includes import IncludeParams
 from codegen.lines import LineDirectives
@@ -33,6 +34,7 @@ _TEMPLATE_BUGS = (
     AttributeError,
     NameError,  # raised by Jinja for 1e999
 )
+ExtensionT = TypeVar("ExtensionT", bound=Extension)
 TEMPLATE_ERRORS = (jinja2.TemplateError, RecursionError, SpecError, *_TEMPLATE_BUGS)
 # Variables named after the words of the key `access`.
 _ACCESS_WORDS = {
@@ -106,15 +108,23 @@ def unrolled(*counts: int) -> Iterable[tuple[int, ...]]:
 class Renderer:
     """Renders variants from the templates of several directories."""
 
-    def __init__(self, templates: Templates, *, locate_params: bool = True) -> None:
-        """`locate_params`: `#line` directives around params, which break lines."""
+    def __init__(
+        self,
+        templates: Templates,
+        *,
+        locate_params: bool = True,
+        extensions: Sequence[type[Extension]] = (),
+    ) -> None:
+        """`locate_params`: `#line` directives around params, which break lines. `extensions`: of
+        Jinja, in addition to the generator's.
+        """
         self._templates = templates
         self._locate_params = locate_params
         self._params = Params()
         self._sources: dict[str, str] = {}  # by name in messages
         self._environment = _Environment(
             loader=jinja2.FunctionLoader(self._load),
-            extensions=[LineDirectives, IncludeParams],
+            extensions=[LineDirectives, IncludeParams, *extensions],
             undefined=_Undefined,
             finalize=self._finalize,
             trim_blocks=True,
@@ -129,6 +139,12 @@ class Renderer:
             "activations": ACTIVATION_CODES,
             "rnn_activations": RNN_ACTIVATION_CODES,
         }
+
+    def extension(self, kind: type[ExtensionT]) -> ExtensionT:
+        """The instance of one of the `extensions`."""
+        found = self._environment.extensions[kind.identifier]
+        assert isinstance(found, kind)
+        return found
 
     def fill(self, shader: Shader) -> Rendered:
         """The GLSL. Errors in templates raise one of TEMPLATE_ERRORS."""

@@ -103,6 +103,11 @@ def check_cases() -> bool:
     return not any(results)
 
 
+def check_template_coverage() -> bool:
+    """Branches of templates that no test case executes."""
+    return run(sys.executable, "-m", "tools.template_coverage")
+
+
 def check_drivers() -> bool:
     """All operator cases on a second Vulkan driver."""
     return run("./dev", "test-drivers", "--all")
@@ -163,6 +168,7 @@ STEPS: dict[str, Callable[[], bool]] = {
     "clang": check_clang,
     "host_32_bit": check_host_32_bit,
     "cases": check_cases,
+    "templates": check_template_coverage,
     "drivers": check_drivers,
     "faults": check_faults,
     "sanitizers": check_sanitizers,

@@ -170,6 +170,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "tools": ("spec_model/**", "codegen/**"),
     "tools/device_cases": ("benchmarks/**",),
     "tools/docs": ("frontend/spirloom", "codegen/**"),
+    "tools/template_coverage": ("tools", "spec_model/**", "codegen/**"),
     "tools/shader_diff": ("tools", "codegen/**"),
     "tools/sweep": (ANY,),
     "tools/drivers": ("tools",),

@@ -5,9 +5,8 @@
 #extension GL_GOOGLE_cpp_style_line_directive : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 
-// Statements of gated layers, and of layers with a fused RMS norm.
+// Statements of gated layers.
 #define IF_GATED(statement) statement
-#define IF_RMS_NORM(statement) statement
 
 void main() {
   int row = cluster_index();
@@ -75,7 +74,7 @@ void main() {
     if (HAS_OFFSETS) second_scale = 1.0;  // offsets are already added, once for all rows
     {
       vec4 x = x_load4(row0 + step * 8);
-      IF_RMS_NORM(if (HAS_RMS_NORM) x *= row_scale * rms_weight_load4(cluster_lane() % 8 + step * 8);)
+      if (HAS_RMS_NORM) x *= row_scale * rms_weight_load4(cluster_lane() % 8 + step * 8);
       float partial = 0.0;
       IF_GATED(float second_partial = 0.0;)
       partial += dot(from_lane(x, 0), vec4s0);
