@@ -20,6 +20,8 @@ if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CROSSCOMPILING)
   set(spirloom_zstd ON)
 endif()
 option(SPIRLOOM_ZSTD "Write and read compressed shader libraries (requires libzstd)" ${spirloom_zstd})
+option(SPIRLOOM_DEBUG_SHADERS
+  "Shader libraries contain unoptimized modules with their source, for debuggers such as RenderDoc" OFF)
 option(SPIRLOOM_COMPRESS "Compress the embedded library spirloom::shaders_all" OFF)
 
 # For kernel development: spirloom-run --dev-templates, which uses the tools of this build tree.

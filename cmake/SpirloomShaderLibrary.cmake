@@ -65,6 +65,10 @@ function(spirloom_add_shader_library name)
     endif()
     set(compress --compress)
   endif()
+  set(debug "")
+  if(SPIRLOOM_DEBUG_SHADERS)
+    set(debug --debug-shaders "${PROJECT_SOURCE_DIR}")
+  endif()
   set(out "${arg_OUT}")
   set(codegen "${SPIRLOOM_PYTHON}" -m codegen)
   _spirloom_shader_inputs(inputs flags "${arg_SPEC_DIRS}" "${arg_TEMPLATE_DIRS}")
@@ -98,7 +102,7 @@ function(spirloom_add_shader_library name)
   add_custom_command(
     OUTPUT "${out}/shaders.slpack"
     COMMAND spirloom-shaderc --manifest "${out}/manifest.json" --output "${out}/shaders.slpack"
-            --cache-dir "${shader_cache}" ${compress}
+            --cache-dir "${shader_cache}" ${compress} ${debug}
     DEPENDS spirloom-shaderc "${out}/manifest.json" "${out}/registry.bin" "${out}/glsl.digest"
     COMMENT "Compiling shaders of ${arg_LIBRARY}"
     VERBATIM)

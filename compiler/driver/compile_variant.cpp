@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "compiler/base/file_io.h"
 #include "compiler/checks/check.h"
 #include "compiler/checks/loops.h"
 #include "compiler/checks/reflect.h"
@@ -11,6 +12,7 @@
 #include "compiler/spirv/cooperative_matrix.h"
 #include "compiler/spirv/matrix_check.h"
 #include "compiler/spirv/optimize.h"
+#include "runtime/base/error.h"
 #include "runtime/pack/capability.h"
 
 namespace spirloom::compiler {
@@ -36,7 +38,7 @@ CompiledVariant GlslFailure(const Variant& variant, const std::vector<GlslError>
 
 // The optimized module has no line information; this is the variant's with it.
 Result<std::vector<uint32_t>> WithLines(const Variant& variant, std::string_view glsl) {
-  const GlslResult parsed = GlslToSpirv(glsl, variant.source, variant.target, /*lines=*/true);
+  const GlslResult parsed = GlslToSpirv(glsl, variant.source, variant.target, DebugInfo::kLines);
   return Optimize(parsed.words, variant.target, /*keep_lines=*/true);
 }
 
@@ -98,9 +100,25 @@ Result<std::vector<uint32_t>> Finalize(const Variant& variant,
   return finished;
 }
 
+// Returns the variant's module with its source and without optimization, which debuggers can step
+// through. Templates are read below `root`; those that cannot be read have no text.
+Result<std::vector<uint32_t>> WithSource(const Variant& variant, std::string_view glsl,
+                                         const std::filesystem::path& root) {
+  SourceFiles sources;
+  for (const std::string& file : NamedFiles(glsl)) {
+    const Result<std::string> text = ReadFile(root / file);
+    sources[file] = text.ok() ? *text : "";
+  }
+  const GlslResult parsed =
+      GlslToSpirv(glsl, variant.source, variant.target, DebugInfo::kSource, sources);
+  SPIRLOOM_TRY_WHILE(Validate(parsed.words, variant.target), {"adding debug information"});
+  return Finalize(variant, parsed.words);
+}
+
 }  // namespace
 
-CompiledVariant CompileVariant(const Variant& variant, std::string_view glsl, TimeTrace* trace,
+CompiledVariant CompileVariant(const Variant& variant, std::string_view glsl,
+                               const std::filesystem::path& debug_root, TimeTrace* trace,
                                size_t thread) {
   const auto time = [&](const char* phase) { return PhaseTimer(trace, thread, phase, variant.id); };
   GlslResult parsed;
@@ -139,7 +157,12 @@ CompiledVariant CompileVariant(const Variant& variant, std::string_view glsl, Ti
   for (Diagnostic& error : CheckLoops(variant, glsl, *optimized)) {
     result.errors.push_back(std::move(error));
   }
-  if (result.errors.empty()) result.words = std::move(finished).value();
+  if (!result.errors.empty()) return result;
+  if (!debug_root.empty()) {
+    finished = WithSource(variant, glsl, debug_root);
+    if (!finished.ok()) return Failure(variant, finished.status().message());
+  }
+  result.words = std::move(finished).value();
   return result;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +16,7 @@
 
 namespace spirloom::compiler {
 
-// Exactly one member is not empty: `words` (optimized, validated, checked against the manifest),
+// Exactly one member is not empty: `words` (validated, checked against the manifest),
 // `errors`, or `skip_reason` (the error of glslang for a variant that is not portable).
 struct CompiledVariant {
   std::vector<uint32_t> words;
@@ -23,9 +24,12 @@ struct CompiledVariant {
   std::string skip_reason;
 };
 
-// Compiles, optimizes, validates and checks. `trace` may be null; `thread` is the thread index for
-// it. Thread-safe.
-CompiledVariant CompileVariant(const Variant& variant, std::string_view glsl, TimeTrace* trace,
+// Compiles, optimizes, validates and checks. If `debug_root` is not empty, the result is
+// the module before optimization, with debug information, the GLSL, and the templates below that
+// directory. `trace` may be null; `thread` is the thread
+// index for it. Thread-safe.
+CompiledVariant CompileVariant(const Variant& variant, std::string_view glsl,
+                               const std::filesystem::path& debug_root, TimeTrace* trace,
                                size_t thread);
 
 }  // namespace spirloom::compiler

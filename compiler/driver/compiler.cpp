@@ -39,7 +39,9 @@ struct Outcome {
 class Run {
  public:
   explicit Run(const CompileOptions& options)
-      : options_(options), cache_(options.cache_dir), tool_version_(ToolVersion()) {
+      : options_(options),
+        cache_(options.cache_dir),
+        tool_version_(ToolVersion() + (options.debug_root.empty() ? "" : "; debug")) {
     threads_ = options.jobs != 0 ? options.jobs : std::thread::hardware_concurrency();
     threads_ = std::max<size_t>(threads_, 1);
     if (!options.time_trace.empty()) trace_.emplace(threads_);
@@ -143,7 +145,7 @@ void Run::CompileOne(size_t i, size_t thread) {
 
 CompiledVariant Run::Compile(const Variant& variant, std::string_view glsl, size_t thread) {
   TimeTrace* trace = trace_ ? &*trace_ : nullptr;
-  if (HasLayeredImages(variant)) {
+  if (HasLayeredImages(variant) && options_.debug_root.empty()) {
     const auto twin = by_key_.find(TwinKey(variant, glsl, tool_version_));
     if (twin != by_key_.end()) {
       const PhaseTimer timer(trace, thread, "from twin", variant.id);
@@ -151,7 +153,7 @@ CompiledVariant Run::Compile(const Variant& variant, std::string_view glsl, size
       if (words.ok()) return {.words = std::move(words).value(), .errors = {}, .skip_reason = ""};
     }
   }
-  return CompileVariant(variant, glsl, trace, thread);
+  return CompileVariant(variant, glsl, options_.debug_root, trace, thread);
 }
 
 void Run::TrimCache() {

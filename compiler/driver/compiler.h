@@ -23,6 +23,7 @@ struct CompileOptions {
   std::filesystem::path depfile;               // dependencies of the pack, for make and Ninja
   std::filesystem::path extract_dir;           // writes each module to <id>.spv
   bool compress = false;                       // compress modules with zstd
+  std::filesystem::path debug_root;            // unoptimized modules with source, of templates here
   bool progress = false;                       // report progress on stderr
 };
 

@@ -1,5 +1,6 @@
 #include "compiler/glsl/glsl_to_spirv.h"
 
+#include <glslang/MachineIndependent/localintermediate.h>
 #include <glslang/Public/ResourceLimits.h>
 #include <glslang/Public/ShaderLang.h>
 #include <glslang/SPIRV/GlslangToSpv.h>
@@ -149,12 +150,15 @@ std::vector<GlslError> ParseGlslLog(std::string_view log, const std::string& fil
 }
 
 GlslResult GlslToSpirv(std::string_view glsl, const std::string& file_name, Target target,
-                       bool lines) {
+                       DebugInfo debug_info, const SourceFiles& sources) {
   Glslang::Initialize();
   const char* text = glsl.data();
   const int length = static_cast<int>(glsl.size());
   const char* name = file_name.c_str();
-  constexpr auto kMessages = static_cast<EShMessages>(EShMsgSpvRules | EShMsgVulkanRules);
+  // Not NonSemantic.Shader.DebugInfo.100: glslang 12.0 crashes on global constants there.
+  const bool source = debug_info == DebugInfo::kSource;
+  const auto rules = static_cast<EShMessages>(EShMsgSpvRules | EShMsgVulkanRules |
+                                              (source ? EShMsgDebugInfo : EShMsgDefault));
 
   GlslResult result;
   const auto fail = [&](const std::string& log) {
@@ -170,21 +174,24 @@ GlslResult GlslToSpirv(std::string_view glsl, const std::string& file_name, Targ
   glslang::TShader shader(EShLangCompute);
   shader.setStringsWithLengthsAndNames(&text, &length, &name, /*n=*/1);
   SetTarget(shader, target);
+  for (const auto& [file, content] : sources) {
+    shader.getIntermediate()->addIncludeText(file.c_str(), content.data(), content.size());
+  }
   if (!shader.parse(GetDefaultResources(), kDefaultGlslVersion, /*forwardCompatible=*/false,
-                    kMessages)) {
+                    rules)) {
     fail(shader.getInfoLog());
     return result;
   }
   glslang::TProgram program;
   program.addShader(&shader);
-  if (!program.link(kMessages)) {
+  if (!program.link(rules)) {
     fail(program.getInfoLog());
     return result;
   }
   spv::SpvBuildLogger logger;
   glslang::SpvOptions options;
   options.disableOptimizer = true;
-  options.generateDebugInfo = lines;
+  options.generateDebugInfo = debug_info != DebugInfo::kNone;
   glslang::GlslangToSpv(*program.getIntermediate(EShLangCompute), result.words, &logger, &options);
   // GlslangToSpv() returns a module even if it failed; failures are only in the log.
   const std::string messages = logger.getAllMessages();
@@ -194,6 +201,21 @@ GlslResult GlslToSpirv(std::string_view glsl, const std::string& file_name, Targ
     result.errors.push_back({file_name + ":1", messages.substr(0, messages.find('\n'))});
   }
   return result;
+}
+
+std::set<std::string> NamedFiles(std::string_view glsl) {
+  constexpr std::string_view kLine = "#line ";
+  std::set<std::string> files;
+  while (!glsl.empty()) {
+    const size_t end = std::min(glsl.find('\n'), glsl.size());
+    const std::string_view line = glsl.substr(0, end);
+    glsl.remove_prefix(std::min(end + 1, glsl.size()));
+    const size_t open = line.find('"');
+    const size_t close = line.rfind('"');
+    if (StartsWith(line, kLine) && open < close)
+      files.emplace(line.substr(open + 1, close - open - 1));
+  }
+  return files;
 }
 
 std::string GlslangVersion() {

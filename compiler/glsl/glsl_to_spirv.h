@@ -3,6 +3,8 @@
 #define SPIRLOOM_COMPILER_GLSL_GLSL_TO_SPIRV_H_
 
 #include <cstdint>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,10 +25,23 @@ struct GlslResult {
   std::vector<GlslError> errors;
 };
 
+// Debug information of a module, in addition to names.
+enum class DebugInfo : uint8_t {
+  kNone,
+  kLines,   // OpLine, with the files of #line directives
+  kSource,  // the same, and OpSource with the texts of the GLSL and of these files
+};
+
+// Texts of the files that #line directives name.
+using SourceFiles = std::map<std::string, std::string>;
+
 // Compiles a compute shader with the entry point `main`. Errors before the first #line directive
-// report `file_name`. With `lines`, the module contains line information (OpLine). Thread-safe.
+// report `file_name`. kSource requires the texts of all named files in `sources`. Thread-safe.
 GlslResult GlslToSpirv(std::string_view glsl, const std::string& file_name, Target target,
-                       bool lines = false);
+                       DebugInfo debug_info = DebugInfo::kNone, const SourceFiles& sources = {});
+
+// The files that #line directives name, each once.
+std::set<std::string> NamedFiles(std::string_view glsl);
 
 // Parses the "ERROR: file:line: text" lines of a glslang log, without the final error count.
 std::vector<GlslError> ParseGlslLog(std::string_view log, const std::string& file_name);

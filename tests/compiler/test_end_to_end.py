@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -83,7 +84,7 @@ void y_store(int i, float v) { y[i] = v; }
 ]
 
 
-def build(directory: Path, template: str) -> subprocess.CompletedProcess[str]:
+def build(directory: Path, template: str, *options: str | Path) -> subprocess.CompletedProcess[str]:
     """Generates and compiles a library with one operator in `directory`."""
     for name, text in {"op_specs/scale.yaml": SPEC, "templates/scale.glsl.j2": template}.items():
         path = directory / name
@@ -101,7 +102,14 @@ def build(directory: Path, template: str) -> subprocess.CompletedProcess[str]:
         check=True,
     )
     return subprocess.run(
-        [SHADERC, "--manifest", out / "manifest.json", "--output", out / "shaders.slpack"],
+        [
+            SHADERC,
+            "--manifest",
+            out / "manifest.json",
+            "--output",
+            out / "shaders.slpack",
+            *options,
+        ],
         capture_output=True,
         text=True,
         check=False,
@@ -111,6 +119,25 @@ def build(directory: Path, template: str) -> subprocess.CompletedProcess[str]:
 def test_without_mistakes(tmp_path: Path) -> None:
     result = build(tmp_path, TEMPLATE)
     assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_debug_shaders(tmp_path: Path) -> None:
+    """Unoptimized modules with the texts of GLSL and template, and lines of the template."""
+    result = build(tmp_path, TEMPLATE, "--debug-shaders", tmp_path, "--extract", tmp_path / "spv")
+    assert (result.returncode, result.stderr) == (0, "")
+    module = tmp_path / "spv/scale_f32_buffer.spv"
+    listing = subprocess.run(["spirv-dis", module], capture_output=True, text=True, check=True)
+    text = listing.stdout
+    name = re.search(r'(%\w+) = OpString "templates/scale.glsl.j2"', text)
+    assert name is not None
+    assert f'OpSource GLSL 450 {name[1]} "{{#\ny[i] = factor * x[i].' in text
+    assert "void main() {" in text
+    line = TEMPLATE.splitlines().index("  y_store(i, factor * x_load(i));") + 1
+    assert re.search(rf"OpLine {name[1]} {line} ", text)
+    assert 'OpName %i "i"' in text
+    plain = build(tmp_path, TEMPLATE, "--extract", tmp_path / "plain")
+    assert plain.returncode == 0
+    assert b"y_store" not in (tmp_path / "plain/scale_f32_buffer.spv").read_bytes()
 
 
 @pytest.mark.parametrize(("old", "new", "message"), MISTAKES)
