@@ -84,10 +84,12 @@ TEST(HostileProgram, GridsBeyondTheBudget) {
 // Equal tables are one constant, so that many calls need no more memory than one.
 TEST(HostileProgram, TablesOfManyCallsAreShared) {
   ProgramBuilder builder;
-  const int32_t n = builder.AddSymInt(), x = builder.AddTensor({1 << 20});
-  builder.graph.inputs = {static_cast<uint32_t>(n), static_cast<uint32_t>(x)};
+  const int32_t x = builder.AddTensor({1 << 20}), n = builder.AddSymInt();
+  builder.graph.inputs = {static_cast<uint32_t>(x)};
+  builder.AddCall("sym_size.int", {x, builder.AddInt(0), n});
   for (int i = 0; i < 20; ++i) {
-    builder.AddCall("aten.clamp", {x, n, builder.AddNull(), builder.AddTensor({1 << 20})});
+    const int32_t y = builder.AddTensor({1 << 20});
+    builder.AddCall("aten.arange.start_step", {builder.AddInt(0), n, builder.AddInt(1), y});
   }
   Result<Lowered> lowered = LowerOf(builder);
   ASSERT_TRUE(lowered.ok()) << lowered.status().message();

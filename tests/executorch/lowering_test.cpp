@@ -209,9 +209,37 @@ TEST(Lowering, ReadsIntInputs) {
   builder.graph.outputs = {1};
   Result<Lowered> lowered = LowerOf(builder);
   ASSERT_TRUE(lowered.ok()) << lowered.status().message();
-  EXPECT_EQ(lowered->size_steps.size(), 1U);
+  ASSERT_EQ(lowered->int_inputs.size(), 1U);
+  EXPECT_TRUE(lowered->int_inputs[0].is_size);
   const graph::Graph graph = GraphOf(builder);
   EXPECT_EQ(graph.inputs.size(), 2U);  // the length of the second one is the int
+}
+
+// Ints that are not sizes are data: the graph has no symbol for them, so that other values need no
+// other execution plan.
+TEST(Lowering, UploadsIntsThatAreNoSizes) {
+  ProgramBuilder builder;
+  const int32_t x = builder.AddTensor({8, 1}), at = builder.AddSymInt(), end = builder.AddSymInt();
+  const int32_t rows = builder.AddTensor({3, 1}), row = builder.AddTensor({1});
+  const int32_t range = builder.AddTensor({3}), sum = builder.AddTensor({8, 1});
+  const int32_t zero = builder.AddInt(0), one = builder.AddInt(1);
+  builder.AddCall("add", {at, builder.AddInt(3), end});
+  builder.AddCall("aten.slice_copy.Tensor", {x, zero, at, end, one, rows});
+  builder.AddCall("aten.select_copy.int", {x, zero, at, row});
+  builder.AddCall("aten.arange.start_step", {at, end, one, range});
+  builder.AddCall("aten.add.Tensor", {x, at, one, sum});
+  builder.graph.inputs = {static_cast<uint32_t>(x), static_cast<uint32_t>(at)};
+  for (const int32_t y : {rows, row, range, sum}) {
+    builder.graph.outputs.push_back(static_cast<uint32_t>(y));
+  }
+  Result<Lowered> lowered = LowerOf(builder);
+  ASSERT_TRUE(lowered.ok()) << lowered.status().message();
+  ASSERT_EQ(lowered->int_inputs.size(), 1U);
+  EXPECT_FALSE(lowered->int_inputs[0].is_size);
+  const graph::Graph graph = GraphOf(builder);
+  EXPECT_EQ(graph.symbols.size(), 1U);  // the first size of x
+  EXPECT_EQ(graph.inputs.size(), 2U);
+  EXPECT_EQ(graph.tensors[graph.inputs[1]].shape, Shape{1});
 }
 
 // n is 8 because the view has 3 n = 24 elements.

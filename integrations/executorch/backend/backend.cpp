@@ -36,8 +36,7 @@ class DataMap {
   std::vector<et::FreeableBuffer> buffers_;
 };
 
-Result<std::unique_ptr<Delegate>> Load(et::BackendInitContext& context,
-                                       const et::FreeableBuffer& blob,
+Result<std::unique_ptr<Delegate>> Load(et::BackendInitContext& context, et::FreeableBuffer& blob,
                                        et::ArrayRef<et::CompileSpec> compile_specs) {
   SPIRLOOM_TRY_ASSIGN(const BackendOptions backend, ReadRuntimeSpecs(context.runtime_specs()));
   SPIRLOOM_TRY_ASSIGN(ModelOptions options, ReadCompileSpecs(compile_specs));

@@ -37,7 +37,14 @@ Status Delegate::Execute(std::span<EValue* const> values) {
                   "VulkanPartitioner({'alias_buffer_mutations': True})."});
   }
   SPIRLOOM_TRY(Resize(values.first(inputs)));
-  return Run(values.first(inputs), values.subspan(inputs));
+  SPIRLOOM_TRY(Run(values.first(inputs), values.subspan(inputs)));
+  if (std::exchange(is_first_run_, false) && !HasDynamicShapes(values)) model_.FixShapes();
+  return Status();
+}
+
+bool Delegate::HasDynamicShapes(std::span<EValue* const> values) const {
+  return std::ranges::any_of(lowered_.int_inputs, &IntInput::is_size) ||
+         std::ranges::any_of(values, [](const EValue* value) { return CanResize(*value); });
 }
 
 Status Delegate::Resize(std::span<EValue* const> inputs) {
@@ -64,7 +71,9 @@ Status Delegate::Resize(std::span<EValue* const> inputs) {
                  {"Index (", steps_[step], ") is not between 0 and ", max,
                   ", the range for the program's maximum sizes."});
   }
-  for (const uint32_t step : lowered_.size_steps) shapes.push_back({steps_[step]});
+  for (const auto& [step, is_size] : lowered_.int_inputs) {
+    shapes.push_back({is_size ? steps_[step] : 1});
+  }
   const auto known = model_.inputs();
   bool same = true;
   for (size_t i = 0; i < shapes.size(); ++i) same = same && shapes[i] == known[i].shape;
@@ -85,6 +94,21 @@ Status Delegate::CheckFixedSizes(std::span<const Shape> shapes) const {
   return Status();
 }
 
+void Delegate::AddIntInputs(std::vector<std::span<const std::byte>>& in) {
+  size_t zeros = 0;
+  ints_.clear();
+  for (const auto& [step, is_size] : lowered_.int_inputs) {
+    if (is_size) zeros = std::max(zeros, static_cast<size_t>(steps_[step]));
+    ints_.push_back(static_cast<int32_t>(steps_[step]));
+  }
+  if (zeros_.size() < zeros) zeros_.resize(zeros);
+  for (size_t i = 0; i < ints_.size(); ++i) {
+    in.push_back(lowered_.int_inputs[i].is_size
+                     ? std::span<const std::byte>(zeros_).first(static_cast<size_t>(ints_[i]))
+                     : std::as_bytes(std::span(&ints_[i], 1)));
+  }
+}
+
 Status Delegate::Run(std::span<EValue* const> inputs, std::span<EValue* const> outputs) {
   std::vector<std::span<const std::byte>> in;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -94,13 +118,7 @@ Status Delegate::Run(std::span<EValue* const> inputs, std::span<EValue* const> o
     if (!bytes.ok()) return std::move(bytes).status().While(Concat({"reading input ", i}));
     in.push_back(*bytes);
   }
-  for (const uint32_t step : lowered_.size_steps) {
-    const auto size = static_cast<size_t>(steps_[step]);
-    if (zeros_.size() < size) zeros_.resize(size);
-  }
-  for (const uint32_t step : lowered_.size_steps) {
-    in.push_back(std::span<const std::byte>(zeros_).first(static_cast<size_t>(steps_[step])));
-  }
+  AddIntInputs(in);
   std::vector<std::span<std::byte>> out;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const IoSpec& spec = lowered_.outputs[i];

@@ -2,6 +2,7 @@
 #define SPIRLOOM_INTEGRATIONS_EXECUTORCH_BACKEND_DELEGATE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -32,15 +33,22 @@ class Delegate {
  private:
   Delegate(Model model, Lowered lowered);
 
+  // Whether a later run may have other shapes. The delegate's graph has a symbol for every size,
+  // but ExecuTorch marks the tensors of the program that it can resize.
+  bool HasDynamicShapes(std::span<EValue* const> values) const;
   Status Resize(std::span<EValue* const> inputs);
   Status CheckFixedSizes(std::span<const Shape> shapes) const;
+  // Appends the data of Lowered::int_inputs, which is valid until the next call.
+  void AddIntInputs(std::vector<std::span<const std::byte>>& in);
   Status Run(std::span<EValue* const> inputs, std::span<EValue* const> outputs);
 
   Model model_;
   Lowered lowered_;  // `graph` is empty
+  bool is_first_run_ = true;
   std::vector<int64_t> steps_;
   std::vector<std::vector<std::byte>> in_scratch_;
   std::vector<std::vector<std::byte>> out_scratch_;
+  std::vector<int32_t> ints_;     // values of Lowered::int_inputs
   std::vector<std::byte> zeros_;  // data of the inputs that pass a size as their length
 };
 

@@ -17,10 +17,11 @@
 
 namespace spirloom::delegate {
 
-// Creates a delegate from its payload. The payload may be freed afterwards.
+// Creates a delegate from its payload. The payload may be freed afterwards; a loader that needs it
+// longer moves it.
 template <typename Delegate>
 using Loader = Result<std::unique_ptr<Delegate>> (*)(
-    ::executorch::runtime::BackendInitContext&, const ::executorch::runtime::FreeableBuffer&,
+    ::executorch::runtime::BackendInitContext&, ::executorch::runtime::FreeableBuffer&,
     ::executorch::runtime::ArrayRef<::executorch::runtime::CompileSpec>);
 
 // Returns `load(options)`. Dispatches are timed if `context` has an event tracer and the device has

@@ -121,6 +121,11 @@ Result<Shape> ShapeOf(const EValue& value, const IoSpec& spec) {
   return SizesOf(value.toTensor());
 }
 
+bool CanResize(const EValue& value) {
+  return value.isTensor() &&
+         value.toTensor().shape_dynamism() != ::executorch::runtime::TensorShapeDynamism::STATIC;
+}
+
 Result<int64_t> IntAt(const EValue& value, int64_t i) {
   if (value.isInt()) return value.toInt();
   if (value.isBool()) return int64_t{value.toBool()};

@@ -21,6 +21,9 @@ using ::executorch::runtime::EValue;
 // tensor's dtype converts to `spec.type`.
 Result<Shape> ShapeOf(const EValue& value, const IoSpec& spec);
 
+// Whether the value is a tensor whose shape may change between runs.
+bool CanResize(const EValue& value);
+
 // Element `i` of an integer tensor, negative indices from the end; the value itself if it is an
 // int.
 Result<int64_t> IntAt(const EValue& value, int64_t i);

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "integrations/executorch/backend/delegate_backend.h"
 #include "integrations/executorch/backend/graph_delegate.h"
@@ -18,16 +19,17 @@ namespace {
 namespace et = ::executorch::runtime;
 
 Result<std::unique_ptr<GraphDelegate>> LoadGraph(et::BackendInitContext& context,
-                                                 const et::FreeableBuffer& file,
+                                                 et::FreeableBuffer& file,
                                                  et::ArrayRef<et::CompileSpec> compile_specs) {
   SPIRLOOM_TRY_ASSIGN(const BackendOptions backend, ReadRuntimeSpecs(context.runtime_specs()));
   SPIRLOOM_TRY(CheckGraphSpecs(compile_specs));
   SPIRLOOM_TRY_ASSIGN(const Session* session, SharedSession(backend.session));
   ModelOptions chosen;
   backend.ApplyTo(chosen);
-  const std::span bytes(static_cast<const std::byte*>(file.data()), file.size());
+  const auto owner = std::make_shared<et::FreeableBuffer>(std::move(file));
+  const std::span bytes(static_cast<const std::byte*>(owner->data()), owner->size());
   return LoadWithProfiling(context, chosen, [&](const ModelOptions& options) {
-    return GraphDelegate::Load(*session, bytes, options);
+    return GraphDelegate::Load(*session, owner, bytes, options);
   });
 }
 

@@ -63,9 +63,11 @@ Status CheckBounds(std::span<const std::byte> bytes, const TensorInfo& input) {
 }  // namespace
 
 Result<std::unique_ptr<GraphDelegate>> GraphDelegate::Load(const Session& session,
+                                                           std::shared_ptr<const void> owner,
                                                            std::span<const std::byte> file,
                                                            const ModelOptions& options) {
-  SPIRLOOM_TRY_ASSIGN(Model model, Model::LoadFromMemory(session.runtime, file, options));
+  SPIRLOOM_TRY_ASSIGN(Model model,
+                      Model::LoadFromMemory(session.runtime, std::move(owner), file, options));
   return std::unique_ptr<GraphDelegate>(new GraphDelegate(std::move(model)));
 }
 

@@ -17,8 +17,10 @@ namespace spirloom::delegate {
 // thread-safe.
 class GraphDelegate {
  public:
-  // The file may be freed afterwards. Fails as Model::LoadFromMemory().
+  // `owner` keeps the file alive; a graph without symbols releases it at the end of loading. Fails
+  // as Model::LoadFromMemory().
   static Result<std::unique_ptr<GraphDelegate>> Load(const Session& session,
+                                                     std::shared_ptr<const void> owner,
                                                      std::span<const std::byte> file,
                                                      const ModelOptions& options);
 

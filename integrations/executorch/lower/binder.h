@@ -48,10 +48,10 @@ class Binder {
   std::vector<uint32_t> Results(const Call& call) const;
   // A constant [count]: start, start + step, ….
   Result<uint32_t> MakeArange(double start, double step, int64_t count, DType dtype);
-  // The symbolic int as a tensor of rank 0, selected from a constant 0 … upper bound.
+  // The symbolic int as a tensor of rank 0, which each run uploads.
   Result<uint32_t> SymIntScalar(const Call& call, const SymValue& value, DType dtype);
-  // The symbolic int as a tensor [1]. An element of an input is sliced from the input on the
-  // device.
+  // The symbolic int as a tensor [1], which each run uploads. An element of an input of the same
+  // dtype is sliced from the input on the device.
   Result<uint32_t> SymIntVector(const Call& call, const SymValue& value, DType dtype);
 
  private:

@@ -138,28 +138,25 @@ Result<uint32_t> Binder::MakeArange(double start, double step, int64_t count, DT
 }
 
 Result<uint32_t> Binder::SymIntScalar(const Call& call, const SymValue& sym, DType dtype) {
-  if (sym.upper_bound < 0 || sym.upper_bound > kMaxTableSize) {
-    return Error(StatusCode::kUnsupported,
-                 {"A symbolic int has the upper bound ", sym.upper_bound,
-                  "; expected a bound between 0 and ", kMaxTableSize, "."});
-  }
-  SPIRLOOM_TRY_ASSIGN(const uint32_t table, MakeArange(0, 1, sym.upper_bound + 1, dtype));
-  SPIRLOOM_TRY_ASSIGN(const SizedInt index, values_.CheckedIndex(sym, sym.upper_bound));
+  const uint32_t value = graph_.AddTensor("", DType::kI32, {});
+  SPIRLOOM_TRY(Add(call, "aten.select.int",
+                   {{"x", TensorArg(values_.IntTensorOf(sym))},
+                    {"dim", IntArg({0, 0})},
+                    {"index", IntArg({0, 0})}},
+                   {value}));
+  if (dtype == DType::kI32) return value;
   const uint32_t result = graph_.AddTensor("", dtype, {});
-  NamedArgs named_args;
-  named_args["x"] = TensorArg(table);
-  named_args["dim"] = IntArg({0, 0});
-  named_args["index"] = IntArg(index);
-  SPIRLOOM_TRY(Add(call, "aten.select.int", std::move(named_args), {result}));
+  SPIRLOOM_TRY(Add(call, "aten._to_copy",
+                   {{"x", TensorArg(value)}, {"dtype", TextArg(ShortName(dtype))}}, {result}));
   return result;
 }
 
 Result<uint32_t> Binder::SymIntVector(const Call& call, const SymValue& sym, DType dtype) {
-  const uint32_t result = graph_.AddTensor("", dtype, {1});
-  NamedArgs named_args;
-  if (const auto element = values_.ElementOf(sym);
-      element && graph_.dtype(element->tensor) == dtype) {
+  const auto element = values_.ElementOf(sym);
+  if (element && graph_.dtype(element->tensor) == dtype) {
+    const uint32_t result = graph_.AddTensor("", dtype, {1});
     const int64_t end = element->index == -1 ? kMaxSymInt : element->index + 1;
+    NamedArgs named_args;
     named_args["x"] = TensorArg(element->tensor);
     named_args["dim"] = IntArg({0, 0});
     named_args["start"] = IntArg({element->index, 0});
@@ -167,10 +164,12 @@ Result<uint32_t> Binder::SymIntVector(const Call& call, const SymValue& sym, DTy
     SPIRLOOM_TRY(Add(call, "aten.slice.Tensor", std::move(named_args), {result}));
     return result;
   }
-  SPIRLOOM_TRY_ASSIGN(const uint32_t scalar, SymIntScalar(call, sym, dtype));
-  named_args["x"] = TensorArg(scalar);
-  named_args["dim"] = IntArg({0, 0});
-  SPIRLOOM_TRY(Add(call, "aten.unsqueeze", std::move(named_args), {result}));
+  values_.CheckIndex(sym, sym.upper_bound);
+  const uint32_t value = values_.IntTensorOf(sym);
+  if (dtype == DType::kI32) return value;
+  const uint32_t result = graph_.AddTensor("", dtype, {1});
+  SPIRLOOM_TRY(Add(call, "aten._to_copy",
+                   {{"x", TensorArg(value)}, {"dtype", TextArg(ShortName(dtype))}}, {result}));
   return result;
 }
 

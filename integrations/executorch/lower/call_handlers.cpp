@@ -56,6 +56,7 @@ Status CallHandlers::Lower(const Call& call) {
       Row{"et_vk.apply_rotary_emb_interleaved", &CallHandlers::RotaryInterleaved},
       Row{"aten.arange.start_step", &CallHandlers::Arange},
       Row{"aten.slice_copy.Tensor", &CallHandlers::Slice},
+      Row{"aten.select_copy.int", &CallHandlers::Select},
       Row{"aten.clamp", &CallHandlers::Clamp},
       Row{"et_vk.grid_priors", &CallHandlers::GridPriors},
       Row{"aten.eq.Scalar", &CallHandlers::Compare},

@@ -63,6 +63,12 @@ class CallHandlers {
   Status Compare(const Call& call);
   Status Arange(const Call& call);
   Status Slice(const Call& call);
+  Status Select(const Call& call);
+  // The dim, an index, that argument 1 of a call on `x` states. Fails if it is out of range.
+  Result<int64_t> IndexedDim(const Call& call, uint32_t x);
+  // A tensor start, start + 1, … of `count` elements. Their values are data.
+  Result<uint32_t> RangeFrom(const Call& call, const SymValue& start, const SymValue& count,
+                             DType dtype);
   Status Clamp(const Call& call);
   Status ArangeDynamicStart(const Call& call, double step);
   Status ArangeDynamicEnd(const Call& call, double step);

@@ -31,6 +31,12 @@ std::optional<std::pair<int64_t, int64_t>> FractionOf(double value) {
   return std::nullopt;
 }
 
+// Whether the range of `count` elements from `start` is computed from data: `start` is not an
+// expression of sizes, and the number of elements is known and within a table.
+bool IsDataRange(const SymValue& start, const std::optional<SymValue>& count) {
+  return !start.expr && count && count->upper_bound >= 1 && count->upper_bound <= kMaxTableSize;
+}
+
 }  // namespace
 
 // clamp(x, min, max) with a symbolic bound: minimum(maximum(x, min), max).
@@ -108,7 +114,8 @@ Status CallHandlers::Arange(const Call& call) {
   return varies(0) ? ArangeDynamicStart(call, *step) : ArangeDynamicEnd(call, *step);
 }
 
-// With a symbolic start: a slice of the constant 0, 1, 2, ….
+// With a symbolic start: start + 0, 1, 2, …, or a slice of the constant 0, 1, 2, … if the number of
+// elements is not an expression of sizes.
 Status CallHandlers::ArangeDynamicStart(const Call& call, double step) {
   SPIRLOOM_TRY_ASSIGN(const SymValue start, values_.SymOf(call.args[0]));
   SPIRLOOM_TRY_ASSIGN(const SymValue end, values_.SymOf(call.args[1]));
@@ -120,9 +127,14 @@ Status CallHandlers::ArangeDynamicStart(const Call& call, double step) {
         {"An arange with a dynamic start has step ", std::to_string(step), " and end ", max,
          "; expected a positive integer step and an end between 0 and ", kMaxTableSize, "."});
   }
+  const DType dtype = DeviceType(values_.tensor(ResultOf(call))->type);
+  const std::optional<SymValue> count = values_.Difference(end, start);
+  if (step == 1 && IsDataRange(start, count)) {
+    SPIRLOOM_TRY_ASSIGN(const uint32_t range, RangeFrom(call, start, *count, dtype));
+    return values_.Define(ResultOf(call), range);
+  }
   SPIRLOOM_TRY_ASSIGN(const SizedInt first, values_.CheckedIndex(start, start.upper_bound));
   SPIRLOOM_TRY_ASSIGN(const SizedInt last, values_.CheckedIndex(end, max));
-  const DType dtype = DeviceType(values_.tensor(ResultOf(call))->type);
   SPIRLOOM_TRY_ASSIGN(const uint32_t values, binder_.MakeArange(0, 1, max, dtype));
   return DefineSlice(call, values, first, last, static_cast<int64_t>(step));
 }
@@ -158,8 +170,21 @@ Status CallHandlers::ArangeDynamicEnd(const Call& call, double step) {
   return DefineSlice(call, values, {0, 0}, last, 1);
 }
 
-// slice_copy(x, dim, start, start + count) whose start is an element of an input. The rows are
-// gathered: the start remains on the device, and another start needs no new execution plan.
+Result<uint32_t> CallHandlers::RangeFrom(const Call& call, const SymValue& start,
+                                         const SymValue& count, DType dtype) {
+  SPIRLOOM_TRY_ASSIGN(const uint32_t first, binder_.SymIntVector(call, start, dtype));
+  SPIRLOOM_TRY_ASSIGN(const uint32_t values, binder_.MakeArange(0, 1, count.upper_bound, dtype));
+  SPIRLOOM_TRY_ASSIGN(const SizedInt size, values_.Sized(count));
+  const Shape shape{count.upper_bound};
+  SPIRLOOM_TRY_ASSIGN(const uint32_t steps,
+                      Compute(call, "aten.slice.Tensor", dtype, shape,
+                              {{"x", TensorArg(values)}, {"end", IntArg(size)}}));
+  return Compute(call, "aten.add.Tensor", dtype, shape,
+                 {{"a", TensorArg(steps)}, {"b", TensorArg(first)}});
+}
+
+// slice_copy(x, dim, start, start + count) with a start that is an int input or an element of an
+// input. The rows are gathered: the start is data, and another start needs no new execution plan.
 Status CallHandlers::Slice(const Call& call) {
   SPIRLOOM_TRY(RequireArgs(call, 4));
   if (!std::holds_alternative<SymIntValue>(values_.value(call.args[2])) ||
@@ -171,34 +196,47 @@ Status CallHandlers::Slice(const Call& call) {
   const std::optional<SymValue> count = values_.Difference(end, start);
   const std::optional<double> step =
       ArgsOf(call).size() > 4 ? AsDouble(values_.value(call.args[4]), 1) : 1;
-  if (!values_.ElementOf(start) || !count || count->upper_bound < 1 ||
-      count->upper_bound > kMaxTableSize || step != 1) {
-    return binder_.Bind(call);
-  }
-  SPIRLOOM_TRY_ASSIGN(const SymValue dim, values_.SymOf(call.args[1]));
+  if (!IsDataRange(start, count) || step != 1) return binder_.Bind(call);
   SPIRLOOM_TRY_ASSIGN(const uint32_t x, values_.TensorOf(call.args[0]));
-  const auto rank = static_cast<int64_t>(graph_.shape(x).size());
-  const int64_t d = dim.upper_bound < 0 ? dim.upper_bound + rank : dim.upper_bound;
-  if (d < 0 || d >= rank || values_.tensor(ResultOf(call)) == nullptr) {
-    return InvalidFile(
-        {"Dim (", dim.upper_bound, ") of a slice is out of range of rank ", rank, "."});
-  }
+  SPIRLOOM_TRY_ASSIGN(const int64_t d, IndexedDim(call, x));
   values_.CheckIndex(start, graph_.shape(x)[static_cast<size_t>(d)]);
   values_.CheckIndex(end, graph_.shape(x)[static_cast<size_t>(d)]);
-  SPIRLOOM_TRY_ASSIGN(const uint32_t first, binder_.SymIntVector(call, start, DType::kI32));
-  SPIRLOOM_TRY_ASSIGN(const uint32_t values,
-                      binder_.MakeArange(0, 1, count->upper_bound, DType::kI32));
-  SPIRLOOM_TRY_ASSIGN(const SizedInt size, values_.Sized(*count));
-  const uint32_t steps = graph_.AddTensor("", DType::kI32, {count->upper_bound});
-  NamedArgs part{{"x", TensorArg(values)}, {"end", IntArg(size)}};
-  SPIRLOOM_TRY(binder_.Add(call, "aten.slice.Tensor", std::move(part), {steps}));
-  const uint32_t rows = graph_.AddTensor("", DType::kI32, {count->upper_bound});
-  NamedArgs sum{{"a", TensorArg(steps)}, {"b", TensorArg(first)}};
-  SPIRLOOM_TRY(binder_.Add(call, "aten.add.Tensor", std::move(sum), {rows}));
+  SPIRLOOM_TRY_ASSIGN(const uint32_t rows, RangeFrom(call, start, *count, DType::kI32));
   const uint32_t result = values_.Declare(ResultOf(call));
   NamedArgs named_args{{"x", TensorArg(x)}, {"dim", IntArg({d, 0})}, {"index", TensorArg(rows)}};
   SPIRLOOM_TRY(binder_.Add(call, "aten.index_select", std::move(named_args), {result}));
   return values_.Define(ResultOf(call), result);
+}
+
+// select_copy(x, dim, index) with an index that is data.
+Status CallHandlers::Select(const Call& call) {
+  SPIRLOOM_TRY(RequireArgs(call, 3));
+  if (!std::holds_alternative<SymIntValue>(values_.value(call.args[2]))) return binder_.Bind(call);
+  SPIRLOOM_TRY_ASSIGN(const SymValue index, values_.SymOf(call.args[2]));
+  if (index.expr) return binder_.Bind(call);
+  SPIRLOOM_TRY_ASSIGN(const uint32_t x, values_.TensorOf(call.args[0]));
+  SPIRLOOM_TRY_ASSIGN(const int64_t d, IndexedDim(call, x));
+  Shape shape = graph_.shape(x);
+  values_.CheckIndex(index, shape[static_cast<size_t>(d)] - 1);
+  SPIRLOOM_TRY_ASSIGN(const uint32_t row, binder_.SymIntVector(call, index, DType::kI32));
+  shape[static_cast<size_t>(d)] = 1;
+  SPIRLOOM_TRY_ASSIGN(
+      const uint32_t rows,
+      Compute(call, "aten.index_select", graph_.dtype(x), shape,
+              {{"x", TensorArg(x)}, {"dim", IntArg({d, 0})}, {"index", TensorArg(row)}}));
+  const uint32_t result = values_.Declare(ResultOf(call));
+  NamedArgs named_args{{"x", TensorArg(rows)}, {"dim", IntArg({d, 0})}, {"index", IntArg({0, 0})}};
+  SPIRLOOM_TRY(binder_.Add(call, "aten.select.int", std::move(named_args), {result}));
+  return values_.Define(ResultOf(call), result);
+}
+
+Result<int64_t> CallHandlers::IndexedDim(const Call& call, uint32_t x) {
+  SPIRLOOM_TRY_ASSIGN(const SymValue dim, values_.SymOf(call.args[1]));
+  const auto rank = static_cast<int64_t>(graph_.shape(x).size());
+  const int64_t d = dim.upper_bound < 0 ? dim.upper_bound + rank : dim.upper_bound;
+  if (d >= 0 && d < rank && values_.tensor(ResultOf(call)) != nullptr) return d;
+  return InvalidFile({"Dim (", dim.upper_bound, ") of ", Quote(call.name),
+                      " is out of range of rank ", rank, "."});
 }
 
 Status CallHandlers::DefineSlice(const Call& call, uint32_t tensor, SizedInt start, SizedInt end,

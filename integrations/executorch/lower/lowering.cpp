@@ -32,7 +32,7 @@ class Lowering {
     SPIRLOOM_TRY(Problems());
     SPIRLOOM_TRY(values_.FinishStates());
     for (const uint32_t id : program_.inputs) lowered.inputs.push_back(IoSpecOf(id));
-    lowered.size_steps = values_.size_steps();
+    lowered.int_inputs = values_.int_inputs();
     lowered.steps = values_.steps();
     lowered.index_steps = values_.index_steps();
     lowered.fixed_by = values_.fixed_by();

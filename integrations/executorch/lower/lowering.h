@@ -26,9 +26,8 @@ struct Lowered {
   std::vector<std::byte> graph;  // schema/graph.fbs
   std::vector<IoSpec> inputs;
   std::vector<IoSpec> outputs;  // the graph's outputs are the tensors among them
-  // The graph's inputs are the tensors among `inputs`, then one u8 tensor per step of `size_steps`.
-  // Its length is the step's value, which thereby becomes a size of the graph.
-  std::vector<uint32_t> size_steps;
+  std::vector<IntInput>
+      int_inputs;  // the graph's inputs are the tensors among `inputs`, then these
   std::vector<SymStep> steps;
   std::vector<IndexStep> index_steps;
   std::string fixed_by;  // the call that requires fixed sizes; empty: sizes are dynamic

@@ -41,6 +41,13 @@ struct IndexStep {
   int64_t max = 0;
 };
 
+// An input of the graph that receives the value of a step: an i32 tensor with one element, or, if
+// the value is a size of the graph, a u8 tensor of that length.
+struct IntInput {
+  uint32_t step = 0;  // its index
+  bool is_size = false;
+};
+
 // The inputs of a run.
 struct SymBindings {
   std::span<const Shape> shapes;  // of each input; empty for an int

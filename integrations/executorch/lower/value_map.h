@@ -82,7 +82,11 @@ class ValueMap {
   Result<SymValue> ElementSym(uint32_t id, int64_t dim, int64_t index, uint32_t result);
   // The tensor and index if the value is an element of an input of rank 1.
   std::optional<InputElement> ElementOf(const SymValue& sym) const;
-  // The value as a node argument. A value without a SymExpr becomes a separate symbol.
+  // An i32 tensor of shape [1] with the value, which each run uploads: another value needs no
+  // other execution plan.
+  uint32_t IntTensorOf(const SymValue& sym);
+  // The value as a node argument. A value without a SymExpr becomes a separate symbol: each value
+  // has its own execution plan.
   Result<SizedInt> Sized(const SymValue& sym);
   // The sizes of a tensor of the graph, starting at dim `first`.
   std::vector<SizedInt> ShapeOf(uint32_t tensor, size_t first) const;
@@ -103,7 +107,7 @@ class ValueMap {
   const std::string& fixed_by() const { return fixed_by_; }
 
   const std::vector<SymStep>& steps() const { return steps_; }
-  const std::vector<uint32_t>& size_steps() const { return size_steps_; }
+  const std::vector<IntInput>& int_inputs() const { return int_inputs_; }
 
  private:
   Status AddTensorInput(size_t input, uint32_t id);
@@ -126,7 +130,8 @@ class ValueMap {
   std::map<uint32_t, bool> poisoned_;
   std::vector<SymStep> steps_;
   std::map<uint32_t, std::pair<SymValue, SymValue>> sums_;  // step → operands of its addition
-  std::vector<uint32_t> size_steps_;
+  std::vector<IntInput> int_inputs_;
+  std::map<uint32_t, uint32_t> int_tensors_;  // step → input of the graph with its value
   std::vector<IndexStep> index_steps_;
   std::string fixed_by_;
 };

@@ -132,19 +132,30 @@ std::optional<InputElement> ValueMap::ElementOf(const SymValue& sym) const {
   return InputElement{found->second, step.b};
 }
 
+uint32_t ValueMap::IntTensorOf(const SymValue& sym) {
+  const auto [found, is_new] = int_tensors_.try_emplace(sym.step);
+  if (is_new) {
+    const std::string name = Concat({"int ", int_inputs_.size()});
+    found->second = graph_.AddTensor(name, DType::kI32, {1});
+    graph_.AddInput(found->second);
+    int_inputs_.push_back({sym.step, /*is_size=*/false});
+  }
+  return found->second;
+}
+
 Result<SizedInt> ValueMap::Sized(const SymValue& sym) {
   if (!sym.expr) {
     if (graph_.symbols() >= kMaxSymbols) {
       return Error(StatusCode::kUnsupported,
                    {"The program has more than ", kMaxSymbols, " dynamic sizes and ints."});
     }
-    const uint32_t symbol = graph_.AddSymbol(Concat({"int ", size_steps_.size()}), sym.upper_bound);
+    const std::string name = Concat({"int ", int_inputs_.size()});
+    const uint32_t symbol = graph_.AddSymbol(name, sym.upper_bound);
     const uint32_t entry = graph_.SizeEntry(SymExpr::OfSymbol(symbol));
-    const uint32_t carrier =
-        graph_.AddTensor(Concat({"int ", size_steps_.size()}), DType::kU8, {sym.upper_bound});
+    const uint32_t carrier = graph_.AddTensor(name, DType::kU8, {sym.upper_bound});
     graph_.SetSizes(carrier, {entry});
     graph_.AddInput(carrier);
-    size_steps_.push_back(sym.step);
+    int_inputs_.push_back({sym.step, /*is_size=*/true});
     return SizedInt{sym.upper_bound, entry};
   }
   if (const auto constant = sym.expr->AsConstant()) return SizedInt{*constant, 0};

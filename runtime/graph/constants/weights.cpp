@@ -60,7 +60,7 @@ bool Weights::IsFileNeededLater(const Graph& graph) {
 }
 
 void Weights::ReleaseUnneeded(const Graph& graph) {
-  if (IsFileNeededLater(graph)) return;
+  if (graph.methods.size() > 1) return;
   const std::scoped_lock lock(mutex_);
   source_ = GraphSource();
 }

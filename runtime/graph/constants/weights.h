@@ -59,8 +59,8 @@ class Weights {
   // Whether the file of a method is read after the method has been prepared: for other shapes, or
   // for other methods.
   static bool IsFileNeededLater(const Graph& graph);
-  // Releases the bytes of the file, with the constants of `graph`, if they are not needed later.
-  // `graph` must have been prepared.
+  // Releases the bytes of the file, with the constants of `graph`, unless the file has other
+  // methods. `graph` must have been prepared for all shapes that it will have.
   void ReleaseUnneeded(const Graph& graph);
 
   // Bound for absent and empty tensors; never accessed.

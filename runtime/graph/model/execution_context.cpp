@@ -11,7 +11,7 @@ namespace {
 
 using vulkan::MemoryUse;
 
-// Checks the shapes of a model without symbols.
+// Checks the shapes of a model with fixed shapes.
 Status CheckFixedShapes(const ExecutionContext& context, std::span<const Shape> shapes) {
   const std::vector<TensorInfo>& inputs = context.compiled().input_infos;
   for (size_t i = 0; i < std::max(shapes.size(), inputs.size()); ++i) {
@@ -20,7 +20,9 @@ Status CheckFixedShapes(const ExecutionContext& context, std::span<const Shape> 
     const std::string expected = i < inputs.size() ? ToString(inputs[i].shape) : "none";
     return Error(StatusCode::kInvalidArgument,
                  {"Shape ", i, " is ", actual, "; expected ", expected,
-                  ". The model has no dynamic shapes. Import it with --dim NAME=MIN..MAX."});
+                  context.method->symbols().empty()
+                      ? ". The model has no dynamic shapes. Import it with --dim NAME=MIN..MAX."
+                      : ". The model's shapes have been fixed (Model::FixShapes())."});
   }
   return Status();
 }
@@ -78,7 +80,7 @@ Result<std::shared_ptr<ExecutionContext>> CreateContext(std::shared_ptr<LoadedMo
 
 Status ResizeContext(ExecutionContext& context, std::span<const Shape> shapes) {
   SPIRLOOM_TRY(CheckIdle(context));
-  if (context.method->symbols().empty()) return CheckFixedShapes(context, shapes);
+  if (context.method->is_fixed()) return CheckFixedShapes(context, shapes);
   SPIRLOOM_TRY_ASSIGN(const std::vector<int64_t> sizes, context.method->Solve(shapes));
   std::list<RecordedGraph>& recordings = context.recordings;
   const auto found = std::ranges::find_if(recordings, [&](const RecordedGraph& recording) {

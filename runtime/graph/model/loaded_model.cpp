@@ -51,20 +51,40 @@ Result<Compilation> Method::CompileForMax() {
   SPIRLOOM_TRY_ASSIGN(Compilation compilation,
                       CompileGraph(model_, model_.options, *graph_, sizes));
   compiled_.push_back(compilation.graph);
-  if (symbols_.empty()) {
-    model_.weights->ReleaseUnneeded(*graph_);
-    graph_ = nullptr;
-    fixed_ = compilation.graph;
-  }
+  if (symbols_.empty()) FixLocked(compilation.graph);
   return compilation;
 }
 
+void Method::Fix(std::shared_ptr<const CompiledGraph> compiled) {
+  const std::scoped_lock lock(mutex_);
+  if (fixed_ == nullptr) FixLocked(std::move(compiled));
+}
+
+void Method::FixLocked(std::shared_ptr<const CompiledGraph> compiled) {
+  fixed_ = std::move(compiled);
+  model_.weights->ReleaseUnneeded(*graph_);
+  graph_ = nullptr;
+}
+
+bool Method::is_fixed() const {
+  const std::scoped_lock lock(mutex_);
+  return fixed_ != nullptr;
+}
+
+Status Method::CheckOpen() const {
+  if (graph_ != nullptr) return Status();
+  return Error(StatusCode::kInvalidArgument, {"The shapes of the method are fixed."});
+}
+
 Result<std::vector<int64_t>> Method::Solve(std::span<const Shape> shapes) const {
+  const std::scoped_lock lock(mutex_);
+  SPIRLOOM_TRY(CheckOpen());
   return graph::SolveSymbols(*graph_, shapes, model_.options.allow_exceeding_max);
 }
 
 Result<Compilation> Method::Compile(const std::vector<int64_t>& sizes) {
   const std::scoped_lock lock(mutex_);
+  SPIRLOOM_TRY(CheckOpen());
   if (auto found = Find(sizes); found != nullptr) return Compilation{std::move(found)};
   SPIRLOOM_TRY_ASSIGN(const graph::Graph specialized, graph::Specialize(*graph_, sizes));
   SPIRLOOM_TRY_ASSIGN(Compilation compilation,

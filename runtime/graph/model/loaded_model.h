@@ -66,12 +66,22 @@ class Method {
   // Compiles the method for the maximum of each symbol. Releases the graph of a method without
   // symbols, which has no other shapes.
   Result<Compilation> CompileForMax();
-  // Returns the values of the symbols for input shapes. Fails as graph::SolveSymbols() does.
+  // Makes the shapes of `compiled`, of this method, the only ones, and releases the graph. Does
+  // nothing for a method with fixed shapes.
+  void Fix(std::shared_ptr<const CompiledGraph> compiled);
+  // Whether the method has one set of shapes: it has no symbols, or Fix() was called.
+  bool is_fixed() const;
+  // Returns the values of the symbols for input shapes. Fails as graph::SolveSymbols() does, and if
+  // the method has fixed shapes.
   Result<std::vector<int64_t>> Solve(std::span<const Shape> shapes) const;
-  // Compiles the method for values of the symbols; it must have symbols.
+  // Compiles the method for values of the symbols. Fails if the method has fixed shapes.
   Result<Compilation> Compile(const std::vector<int64_t>& sizes);
 
  private:
+  // Those with the suffix Locked, CheckOpen() and Find() require the lock.
+  void FixLocked(std::shared_ptr<const CompiledGraph> compiled);
+  // Fails if the graph has been released.
+  Status CheckOpen() const;
   // Returns the compiled graph for these sizes, or null.
   std::shared_ptr<const CompiledGraph> Find(const std::vector<int64_t>& sizes);
 
@@ -79,9 +89,9 @@ class Method {
   const std::string name_;
   std::vector<SymbolInfo> symbols_;
   std::vector<std::vector<std::byte>> initial_states_;
-  std::unique_ptr<const graph::Graph> graph_;  // null once a method without symbols is compiled
-  std::mutex mutex_;  // held during compilation; protects the following members
-  std::shared_ptr<const CompiledGraph> fixed_;  // of a method without symbols
+  mutable std::mutex mutex_;  // held during compilation; protects the following members
+  std::unique_ptr<const graph::Graph> graph_;   // null once the shapes are fixed and compiled
+  std::shared_ptr<const CompiledGraph> fixed_;  // of a method with fixed shapes
   std::vector<std::weak_ptr<const CompiledGraph>> compiled_;
 };
 

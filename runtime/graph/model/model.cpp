@@ -142,6 +142,8 @@ Status Model::Resize(std::span<const Shape> shapes) {
   });
 }
 
+void Model::FixShapes() { context_->method->Fix(context_->current().compiled); }
+
 Status Model::Run(std::span<const std::span<const std::byte>> inputs,
                   std::span<const std::span<std::byte>> outputs) {
   return Guarded([&]() -> Status { return internal::RunModel(*context_, inputs, outputs); });

@@ -232,6 +232,11 @@ class SPIRLOOM_API Model {
   // shapes that the graph does not accept (the message contains the bounds), with kBusy during a
   // run, and like Load().
   Status Resize(std::span<const Shape> shapes);
+  // Makes the current shapes the only ones of the method, also for its other and later contexts,
+  // and releases the graph file: constants that are packed on the device then have no copy on the
+  // host. A file with several methods is kept. Later calls of Resize() accept only these shapes.
+  // Does nothing for a model without symbols, which has only one set of shapes.
+  void FixShapes();
 
   // Runs the model once and waits. inputs[i] contains exactly inputs()[i].size bytes; outputs[i]
   // receives exactly outputs()[i].size bytes. The spans of bound tensors (BindInput(),

@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "tests/support/model_fixture.h"
 #include "tests/value_of.h"
@@ -201,6 +204,28 @@ TEST_F(ModelTest, RejectedSizesLeaveTheModelUnchanged) {
   EXPECT_EQ(fixed->Resize(std::vector<Shape>{{3, 6}}).message(),
             "Shape 0 is [3, 6]; expected [4, 6]. The model has no dynamic shapes. Import it with "
             "--dim NAME=MIN..MAX.\n - While resizing the model.");
+}
+
+// The file is released although the graph has symbols; the shapes remain, also for other contexts.
+TEST_F(ModelTest, FixedShapesNeedNoFile) {
+  auto owner =
+      std::make_shared<const std::vector<std::byte>>(Resizable(4, /*dynamic=*/true).Write());
+  const std::weak_ptr<const void> file = owner;
+  const std::span<const std::byte> bytes = *owner;
+  Model model = ValueOf(Model::LoadFromMemory(*runtime_, std::move(owner), bytes));
+  ASSERT_TRUE(model.Resize(std::vector<Shape>{{3, 6}}).ok());
+  const std::vector<std::vector<float>> expected = ValueOf(RunModel(model, {Ramp(18)}));
+  EXPECT_FALSE(file.expired());
+  model.FixShapes();
+  EXPECT_TRUE(file.expired());
+  model.FixShapes();
+  EXPECT_EQ(ValueOf(RunModel(model, {Ramp(18)})), expected);
+  EXPECT_TRUE(model.Resize(std::vector<Shape>{{3, 6}}).ok());
+  EXPECT_EQ(model.Resize(std::vector<Shape>{{4, 6}}).message(),
+            "Shape 0 is [4, 6]; expected [3, 6]. The model's shapes have been fixed "
+            "(Model::FixShapes()).\n - While resizing the model.");
+  Model context = ValueOf(model.CreateContext());
+  EXPECT_EQ(ValueOf(RunModel(context, {Ramp(18)})), expected);
 }
 
 }  // namespace
