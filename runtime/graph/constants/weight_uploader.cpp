@@ -40,6 +40,7 @@ class WeightUploader {
     for (uint32_t root : folding_.persistent) {
       inputs_.pool.Add(ids_[root], store_.Share(root));
     }
+    CollectAllocations();
     DropTemporaries();
     return std::move(result_);
   }
@@ -99,11 +100,17 @@ class WeightUploader {
     for (uint32_t root : folding_.persistent) (IsRaw(root) ? raw : computed).push_back(root);
     const vulkan::MemoryUse raw_use =
         inputs_.host_maps_constants ? vulkan::MemoryUse::kUpload : vulkan::MemoryUse::kDevice;
-    SPIRLOOM_TRY_ASSIGN(const AllocatedBytes raw_bytes, store_.Allocate(raw, raw_use));
-    SPIRLOOM_TRY_ASSIGN(const AllocatedBytes computed_bytes,
-                        store_.Allocate(computed, vulkan::MemoryUse::kDevice));
-    result_.constant_bytes = raw_bytes.planned + computed_bytes.planned;
-    return Status();
+    SPIRLOOM_TRY(store_.Allocate(raw, raw_use).status());
+    return store_.Allocate(computed, vulkan::MemoryUse::kDevice).status();
+  }
+
+  void CollectAllocations() {
+    std::set<std::shared_ptr<const vulkan::DeviceMemory>> blocks;
+    for (uint32_t root : folding_.persistent) {
+      const TensorResource* resource = store_.Find(root);
+      if (resource != nullptr) blocks.insert(resource->backing);
+    }
+    result_.allocations.assign(blocks.begin(), blocks.end());
   }
 
   Status UploadPersistent() {

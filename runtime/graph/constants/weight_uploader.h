@@ -6,14 +6,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <unordered_set>
+#include <vector>
 
 #include "runtime/graph/constants/constant_pool.h"
 #include "runtime/graph/file/graph.h"
 #include "runtime/graph/memory/tensor_store.h"
 #include "runtime/graph/record/dispatch.h"
 #include "runtime/vulkan/device.h"
+#include "runtime/vulkan/memory.h"
 #include "spirloom/status.h"
 
 namespace spirloom::graph {
@@ -35,7 +38,8 @@ struct WeightUploadInputs {
 };
 
 struct WeightUploadResult {
-  uint64_t constant_bytes = 0;  // allocated for constants
+  // The memory that was allocated for constants, each block once.
+  std::vector<std::weak_ptr<const vulkan::DeviceMemory>> allocations;
   // Images of constants. Their layout is VK_IMAGE_LAYOUT_GENERAL.
   std::unordered_set<VkImage> initialized;
 };

@@ -41,7 +41,7 @@ Result<WeightSet> Weights::Prepare(
                                   .pool = pool_,
                                   .further_bytes = further_bytes};
   SPIRLOOM_TRY_ASSIGN(WeightUploadResult uploaded, UploadWeights(inputs, *set.store));
-  set.allocated_bytes = uploaded.constant_bytes;
+  set.allocations = std::move(uploaded.allocations);
   set.initialized = std::move(uploaded.initialized);
   return set;
 }

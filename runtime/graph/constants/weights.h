@@ -11,6 +11,7 @@
 #include <string_view>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "runtime/graph/constants/constant_pool.h"
 #include "runtime/graph/file/graph.h"
@@ -30,7 +31,8 @@ namespace spirloom::graph {
 struct WeightSet {
   std::unique_ptr<TensorStore> store;       // never null
   std::unordered_set<VkImage> initialized;  // images in VK_IMAGE_LAYOUT_GENERAL
-  uint64_t allocated_bytes = 0;             // of the constants that no earlier plan had prepared
+  // The memory of the constants that no earlier plan had prepared.
+  std::vector<std::weak_ptr<const vulkan::DeviceMemory>> allocations;
 };
 
 // Uploads, packs and shares the constants of a graph file: all plans of its methods and shapes use

@@ -110,7 +110,7 @@ class GraphCompiler {
                               return compiled_->Pipeline(index);
                             },
                             model_.budget->is_unused() ? MinContextBytes() : 0));
-    result_.constant_bytes = compiled_->weights.allocated_bytes;
+    result_.allocations = compiled_->weights.allocations;
     return Status();
   }
 

@@ -41,8 +41,8 @@ struct CompiledGraph {
 // A compiled graph, and what compiling it created: nothing if it existed.
 struct Compilation {
   std::shared_ptr<const CompiledGraph> graph;
-  uint64_t pipeline_ns = 0;     // time to create pipelines
-  uint64_t constant_bytes = 0;  // device memory of new constants
+  uint64_t pipeline_ns = 0;  // time to create pipelines
+  std::vector<std::weak_ptr<const vulkan::DeviceMemory>> allocations = {};  // of new constants
 };
 
 // Compiles `graph`, whose symbols have the values `sizes`: tunes if the options request it, runs

@@ -78,6 +78,16 @@ Result<std::shared_ptr<ExecutionContext>> CreateContext(std::shared_ptr<LoadedMo
   return context;
 }
 
+uint64_t LiveConstantBytes(ExecutionContext& context) {
+  std::erase_if(context.constants, [](const auto& block) { return block.expired(); });
+  uint64_t bytes = 0;
+  for (const auto& block : context.constants) {
+    const auto memory = block.lock();
+    if (memory != nullptr) bytes += memory->size();
+  }
+  return bytes;
+}
+
 Status ResizeContext(ExecutionContext& context, std::span<const Shape> shapes) {
   SPIRLOOM_TRY(CheckIdle(context));
   if (context.method->is_fixed()) return CheckFixedShapes(context, shapes);
@@ -88,12 +98,16 @@ Status ResizeContext(ExecutionContext& context, std::span<const Shape> shapes) {
   });
   if (found != recordings.end()) {
     recordings.splice(recordings.begin(), recordings, found);
+    recordings.front().stats.constant_bytes = LiveConstantBytes(context);
     return Status();
   }
   SPIRLOOM_TRY_ASSIGN(Compilation compilation, context.method->Compile(sizes));
   SPIRLOOM_TRY(Record(context, std::move(compilation)));
   const size_t cached = std::max<size_t>(context.model->options.max_cached_shapes, 1);
-  if (recordings.size() > cached) recordings.pop_back();
+  if (recordings.size() > cached) {
+    recordings.pop_back();
+    recordings.front().stats.constant_bytes = LiveConstantBytes(context);
+  }
   return Status();
 }
 

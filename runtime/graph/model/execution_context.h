@@ -145,7 +145,8 @@ struct ExecutionContext {
   // Shared by all recorded graphs.
   graph::MemoryArena input_memory;
   graph::MemoryArena output_memory;
-  uint64_t constant_bytes = 0;        // of the constants that this context prepared first
+  // The memory of the constants that this context prepared first.
+  std::vector<std::weak_ptr<const vulkan::DeviceMemory>> constants;
   uint64_t state_bytes = 0;           // of the states that this context allocated
   std::vector<vulkan::Fence> fences;  // one per piece of the outputs
 
@@ -186,6 +187,10 @@ Result<std::shared_ptr<ExecutionContext>> CreateContext(std::shared_ptr<LoadedMo
 // Records a compiled graph with the memory of `context`, as its current graph. On failure,
 // `context` is unchanged.
 Status Record(ExecutionContext& context, Compilation compilation);
+
+// Returns the bytes of device memory of the constants that `context` prepared first and that still
+// exist.
+uint64_t LiveConstantBytes(ExecutionContext& context);
 
 // Implements Model::Resize().
 Status ResizeContext(ExecutionContext& context, std::span<const Shape> shapes);

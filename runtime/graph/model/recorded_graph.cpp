@@ -31,9 +31,10 @@ class GraphRecorder {
     SPIRLOOM_TRY(AllocateInterface(context_, recording_));
     SPIRLOOM_TRY(Record());
     assert(graph_.profile.size() == recording_.stats.dispatches);
-    context_.constant_bytes += compilation_.constant_bytes;
+    context_.constants.insert(context_.constants.end(), compilation_.allocations.begin(),
+                              compilation_.allocations.end());
     context_.state_bytes += state_bytes;
-    recording_.stats.constant_bytes = context_.constant_bytes;
+    recording_.stats.constant_bytes = LiveConstantBytes(context_);
     recording_.stats.state_bytes = context_.state_bytes;
     recording_.id = ++context_.recorded;
     context_.recordings.splice(context_.recordings.begin(), built_);

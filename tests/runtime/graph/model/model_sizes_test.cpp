@@ -107,6 +107,23 @@ TEST_F(ModelTest, SizesShareMemoryWeightsAndPipelines) {
   }
 }
 
+// The statistics count the constants that exist: those of sizes that are no longer cached do not.
+TEST_F(ModelTest, ConstantBytesAreThoseOfTheCachedSizes) {
+  ModelOptions options;
+  options.max_cached_shapes = 2;
+  Model model =
+      ValueOf(Model::LoadFromMemory(*runtime_, Resizable(8, /*dynamic=*/true).Write(), options));
+  std::vector<uint64_t> bytes;
+  for (int round = 0; round < 4; ++round) {
+    for (const int64_t batch : {7, 6, 5}) {
+      ASSERT_TRUE(model.Resize(std::vector<Shape>{{batch, 6}}).ok());
+      bytes.push_back(model.stats().constant_bytes);
+    }
+  }
+  EXPECT_EQ(std::vector(bytes.begin() + 3, bytes.begin() + 6),
+            std::vector(bytes.end() - 3, bytes.end()));
+}
+
 TEST_F(ModelTest, TimesAreThoseOfTheSizesOfTheLastRun) {
   ModelOptions options;
   options.max_cached_shapes = 2;
