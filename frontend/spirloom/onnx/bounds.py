@@ -87,6 +87,12 @@ def _top_k(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
     return [x[0], interval.indices_of(_size(ctx, ctx.integer("axis", -1)))]
 
 
+@bounds("NonMaxSuppression")
+def _selected(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    """Indices of a batch, a class and a box; -1 beyond the valid rows."""
+    return [Interval(-1, max(ctx.required(1).shape))]
+
+
 @bounds("MaxPool")
 def _max_pool(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
     return [x[0], interval.indices_of(prod(ctx.value(0).shape))]

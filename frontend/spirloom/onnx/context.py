@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import onnx
@@ -15,6 +16,21 @@ from spirloom.errors import Unsupported
 from spirloom.ir import Array, Tensor
 from spirloom.onnx.dtypes import value_of
 from spirloom.onnx.size_arrays import Known, KnownLifter, LeadingPart, SizeArray
+
+
+@dataclass(frozen=True, slots=True)
+class DataSize:
+    """The valid elements of a tensor: the first `count`, an i32 scalar, along `axis`."""
+
+    axis: int
+    count: Tensor
+
+
+class MarksSizes(Protocol):
+    """Where a converter records that the size of its result depends on the data."""
+
+    def set(self, tensor: Tensor, size: DataSize) -> None:
+        """Marks a tensor."""
 
 
 class NodeContext:
@@ -28,6 +44,7 @@ class NodeContext:
         builder: Builder,
         lifter: KnownLifter,
         used: AbstractSet[str],
+        data_sizes: MarksSizes | None = None,
     ) -> None:
         self.node = node
         self.op_type: str = node.op_type
@@ -36,6 +53,7 @@ class NodeContext:
         self.inputs = inputs
         self._lifter = lifter
         self._used = used
+        self._data_sizes = data_sizes
         self._attributes = {a.name: a for a in node.attribute}
         self.read: set[str] = set()  # names of attributes that were asked for
 
@@ -194,6 +212,16 @@ class NodeContext:
     def uses_output(self, index: int) -> bool:
         """Whether the model reads an output."""
         return index < len(self.node.output) and self.node.output[index] in self._used
+
+    def refuse_data_sizes(self, reason: str) -> None:
+        """Raises Unsupported if the import cannot have sizes that depend on the data."""
+        if self._data_sizes is None:
+            raise Unsupported(reason)
+
+    def set_data_size(self, tensor: Tensor, axis: int, count: Tensor) -> None:
+        """Marks a result whose first `count` elements along an axis are valid."""
+        assert self._data_sizes is not None
+        self._data_sizes.set(tensor, DataSize(axis, count))
 
     def refuse_extra_outputs(self, count: int = 1) -> None:
         """Raises Unsupported if the model reads an output after the first `count`."""

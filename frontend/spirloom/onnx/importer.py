@@ -19,6 +19,7 @@ from spirloom.onnx.constant_folding.registry import EVALUATORS, NotFolded, fold
 from spirloom.onnx.constant_inputs import set_constant_inputs, single_values
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.control_flow import CONTROL
+from spirloom.onnx.data_sizes import DataSizes
 from spirloom.onnx.dtypes import to_float32
 from spirloom.onnx.external_data import external_bytes
 from spirloom.onnx.functions import Functions, own_copy, used_names
@@ -96,6 +97,9 @@ def supported_ops(library: OpLibrary) -> list[str]:
 class Importer:
     """One import of a model. `path` is for messages."""
 
+    # Whether sizes may depend on the data: outputs then have their maximum size.
+    has_data_sizes = True
+
     def __init__(
         self,
         path: Path,
@@ -116,6 +120,7 @@ class Importer:
         self._budget = Budget(model.ByteSize() + external_bytes(model), constants_limit)
         self._builder = Builder(library, self._graph, self._budget)
         self._lifter = KnownLifter()
+        self._data_sizes = DataSizes()
         self._values = Values(model, self._graph.inputs, self._budget)
         self._stated: StatedShapes | None = None
         if not shapes.ignore_stated:
@@ -135,6 +140,7 @@ class Importer:
         if self.problems:
             raise self._unsupported()
         self._graph.outputs = [self._output(info) for info in self._model.graph.output]
+        self._data_sizes.add_outputs(self._graph, self._values)
         return self._graph
 
     def _declare_bfloat16(self) -> None:
@@ -193,7 +199,9 @@ class Importer:
 
     def _check_shapes(self, node: NodeProto, results: Iterable[ValueOrList | None]) -> None:
         for name, value in zip(node.output, results, strict=False):
-            if self._stated and value is not None and not isinstance(value, tuple):
+            if self._stated is None or value is None or isinstance(value, tuple):
+                continue
+            if self._data_sizes.of(value) is None:  # else the model states the size of one run
                 self._stated.check(name, value.shape)
 
     def _hold(self, results: Iterable[ValueOrList | None]) -> None:
@@ -216,6 +224,7 @@ class Importer:
         if ours and values.handles(node.op_type, given):
             tensors = [None if isinstance(value, tuple) else value for value in given]
             ctx = self._context(node, tensors)
+            self._data_sizes.refuse(ctx)
             return self._read_completely(ctx, [values.result(ctx, given)])
         inputs = values.only_values(given)
         if not ours:
@@ -223,6 +232,7 @@ class Importer:
         inputs = modern_inputs(node, self._opset, inputs, self._builder)
         ctx = self._context(node, inputs)
         if node.op_type in CONTROL:
+            self._data_sizes.refuse(ctx)
             return self._read_completely(ctx, CONTROL[node.op_type](ctx, self._run))
         if any(isinstance(i, SizeArray | LeadingPart) for i in inputs):
             found = size_folding.fold(ctx, inputs)
@@ -253,7 +263,9 @@ class Importer:
             result = [result]
         results = list(result)
         self._read_completely(ctx, results)
-        return [*self._narrowing.follow(ctx, results)]
+        followed = self._narrowing.follow(ctx, results)
+        self._data_sizes.follow(ctx, followed)
+        return [*followed]
 
     def _read_completely(self, ctx: NodeContext, results: Results) -> Results:
         """The results. Raises Unsupported if an attribute with an effect was not read."""
@@ -271,6 +283,7 @@ class Importer:
         ctx = self._context(node, inputs)
         if not has_spec:
             return self._converted(ctx)
+        self._data_sizes.refuse(ctx)
         names = self._builder.library.arg_names(op)
         if len(inputs) > len(names):
             raise Unsupported(f"it has {len(inputs)} inputs; {op} accepts {', '.join(names)}")
@@ -278,7 +291,10 @@ class Importer:
         return [*self._builder.emit_all(op, **given, **ctx.plain_attributes())]
 
     def _context(self, node: NodeProto, inputs: Sequence[Known | None]) -> NodeContext:
-        return NodeContext(node, inputs, self._opset, self._builder, self._lifter, self._used)
+        sizes = self._data_sizes if self.has_data_sizes else None
+        return NodeContext(
+            node, inputs, self._opset, self._builder, self._lifter, self._used, sizes
+        )
 
     def _call(self, node: NodeProto, inputs: Sequence[Known | None]) -> list[ValueOrList | None]:
         """The results of a function, which is inlined."""

@@ -77,7 +77,7 @@ def _attribute(ctx: NodeContext, kind: ArgType, given: OnnxArg) -> object:
     return ctx.integers(name) or default
 
 
-_SIZE = "its output size depends on the data; shapes must be known at import"
+SIZE_OF_DATA = "its output size depends on the data; shapes must be known at import"
 _STRINGS = "it processes strings"
 _SEQUENCES = "it uses sequences or optional values; only tensors are supported"
 _RANDOM = "it generates random values, which are not reproducible across implementations"
@@ -86,8 +86,7 @@ _TRAINING = "it is for training; only inference is supported"
 _BY_OPERATOR = {
     "Bernoulli": _RANDOM,
     "Multinomial": _RANDOM,
-    "NonMaxSuppression": _SIZE,
-    "NonZero": _SIZE,
+    "NonZero": SIZE_OF_DATA,
     "Optional": _SEQUENCES,
     "OptionalGetElement": _SEQUENCES,
     "OptionalHasElement": _SEQUENCES,
@@ -98,7 +97,7 @@ _BY_OPERATOR = {
     "SequenceMap": _SEQUENCES,
     "StringNormalizer": _STRINGS,
     "TfIdfVectorizer": "it is text preprocessing; only tensors are supported",
-    "Unique": _SIZE,
+    "Unique": SIZE_OF_DATA,
 }
 _BY_DOMAIN = {"ai.onnx.preview.training": _TRAINING, "ai.onnx.training": _TRAINING}
 

@@ -16,6 +16,7 @@ from spirloom.runtime import abi, native
 from spirloom.runtime.arrays import BoundArrays, to_torch
 from spirloom.runtime.errors import Busy, InvalidArgument, Unsupported
 from spirloom.runtime.native import Handle, Native
+from spirloom.runtime.output_sizes import OutputSizes
 from spirloom.runtime.tensors import TensorInfo
 
 
@@ -95,6 +96,7 @@ class PendingRun:
         handle: Handle,
         outputs: Sequence[TensorInfo],
         bound: BoundArrays,
+        sizes: OutputSizes,
         in_torch: bool,
     ) -> None:
         self._native = library
@@ -102,6 +104,7 @@ class PendingRun:
         self._handle = handle
         self._outputs = outputs
         self._bound = bound
+        self._sizes = sizes
         self._in_torch = in_torch
         self._lock = threading.Lock()
         self._result: tuple[Any, ...] | None = None
@@ -167,4 +170,5 @@ class PendingRun:
         with self._owner.lock:
             handle = self._handle.value
             self._native.call("pending_run_wait", handle, given, len(arrays))
+        arrays = self._sizes.cut(arrays)
         return tuple(map(to_torch, arrays) if self._in_torch else arrays)

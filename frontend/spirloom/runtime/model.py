@@ -29,6 +29,7 @@ from spirloom.runtime.execution import Ownership, PendingRun
 from spirloom.runtime.interruptible import interruptible
 from spirloom.runtime.memory import SharedArrays, States
 from spirloom.runtime.native import Handle, Native
+from spirloom.runtime.output_sizes import read_output_sizes
 from spirloom.runtime.profile import LoadStats, Profile, ProfileRow, last_run, merged, read_stats
 from spirloom.runtime.tensors import (
     Symbol,
@@ -63,6 +64,7 @@ class Model:
         self._symbols = read_symbols(library, handle)
         self._state_infos = read_tensors(library, handle, "state")
         self._read(handle)
+        self._sizes = read_output_sizes(library, handle, self._outputs)
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -91,7 +93,12 @@ class Model:
 
     @property
     def outputs(self) -> tuple[TensorInfo, ...]:
-        """Names, dtypes and shapes of the outputs, in order."""
+        """Names, dtypes and shapes of the outputs, in order.
+
+        An output whose size depends on the data has its maximum shape, and a further output has the
+        size: ONNX's NonMaxSuppression. Calls return such outputs with their own size, without the
+        further output, unless the caller provides the memory of the outputs.
+        """
         return self._outputs
 
     @property
@@ -318,13 +325,17 @@ class Model:
             free = [(i, info) for i, info in every if ("output", i) not in self._bound]
             shared = [self._shared.array(self._native, handle, "output", *one) for one in free]
             arrays = self._bound.merged("output", shared)
+        elif self._sizes.cuts:
+            arrays = self._sizes.cut(arrays)
         in_torch = values is not None and any(map(is_torch, values))
         return tuple(map(to_torch, arrays) if in_torch else arrays)
 
     def _pending(self, pending: Handle, handle: Handle, in_torch: bool) -> PendingRun:
         pending.keeps = handle
         bound = self._bound.copy()
-        return PendingRun(self._native, self._owner, pending, self._outputs, bound, in_torch)
+        return PendingRun(
+            self._native, self._owner, pending, self._outputs, bound, self._sizes, in_torch
+        )
 
     def _set_inputs(self, handle: Handle, values: Sequence[object]) -> int:
         """Points `_in` to the values, resizing the model if necessary; returns their count."""

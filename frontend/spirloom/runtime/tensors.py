@@ -13,14 +13,15 @@ from spirloom.runtime.device import texts
 from spirloom.runtime.native import Handle, Native
 
 
-def read_attachments(library: Native, model: Handle) -> dict[str, bytes]:
-    """A copy of each attachment, by name."""
+def read_attachments(library: Native, model: Handle, only: str = "") -> dict[str, bytes]:
+    """A copy of each attachment, or of one, by name."""
     found = {}
     for i in range(library.function("model_attachment_count")(model.value)):
         info: Any = abi.AttachmentInfo.new()
         library.call("model_attachment", model.value, i, ctypes.byref(info))
-        data = ctypes.string_at(info.data, info.size) if info.size else b""
-        found[info.name.decode(errors="replace")] = data
+        name = info.name.decode(errors="replace")
+        if not only or name == only:
+            found[name] = ctypes.string_at(info.data, info.size) if info.size else b""
     return found
 
 

@@ -29,6 +29,7 @@ NO_COUNTERPART = {
     "spirloom.copy": "copies between storages, which PyTorch does not have",
     "spirloom.gru_layer": "part of a layer; the importer's tests compare layers with torch.nn",
     "spirloom.lstm_layer": "as spirloom.gru_layer",
+    "spirloom.nms": "an operator of torchvision; tests/torch/test_onnx_nms.py compares it",
     "spirloom.pack_channels": "a weight layout of Spirloom's kernels",
     "spirloom.pack_column_tiles": "a weight layout of Spirloom's kernels",
     "spirloom.pack_conv2d_weight": "a weight layout of Spirloom's kernels",

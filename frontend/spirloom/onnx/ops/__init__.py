@@ -22,6 +22,7 @@ _MODULES = (
     "resize",
     "runtime_quantized",
     "shape",
+    "suppression",
 )
 
 

@@ -146,6 +146,8 @@ class SupportImporter(Importer):
     import, for an unsupported node.
     """
 
+    has_data_sizes = False  # a host reads values with their own sizes
+
     def __init__(
         self,
         path: Path,
