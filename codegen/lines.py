@@ -7,6 +7,7 @@ These are the start, and lines after block tags, multi-line comments and lines t
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -17,6 +18,7 @@ from jinja2.lexer import (
     TOKEN_BLOCK_END,
     TOKEN_DATA,
     TOKEN_NAME,
+    TOKEN_PIPE,
     TOKEN_VARIABLE_BEGIN,
     TOKEN_VARIABLE_END,
     Token,
@@ -33,6 +35,14 @@ class LineDirectives(Extension):
     def filter_stream(self, stream: TokenStream) -> Iterator[Token]:
         """Adds data tokens with directives."""
         return _Filter(stream.filename or "?").run(stream)
+
+
+def _is_assignment(tag: list[Token]) -> bool:
+    """Whether `set` assigns an expression: `x = 1`, `x, y = 1, 2`; not a block, whose filters can
+    have arguments (`x | indent(width=2)`).
+    """
+    target = itertools.takewhile(lambda token: token.type != TOKEN_PIPE, tag)
+    return any(token.type == TOKEN_ASSIGN for token in target)
 
 
 class _Filter:
@@ -73,7 +83,7 @@ class _Filter:
             return
         if words[0].startswith("end") and words[0][3:] in _CAPTURES:
             self._at_start = self._captures.pop() if self._captures else self._at_start
-        elif words[0] in _CAPTURES and not any(t.type == TOKEN_ASSIGN for t in self._tag[:4]):
+        elif words[0] in _CAPTURES and not _is_assignment(self._tag):
             self._captures.append(self._at_start)
 
     def _data(self, token: Token) -> Iterator[Token]:
