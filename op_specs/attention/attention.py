@@ -140,7 +140,8 @@ def quantized(rows: Array, cache: Stored) -> Stored:
     bits = scales.view(np.uint32)
     scales = ((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).astype(np.uint32).view(np.float32)
     factors = np.repeat(scales, 64, -1)[..., :depth].astype(np.float64)
-    codes = np.rint(rows / np.where(factors == 0, 1, factors) * (1 + 2**-12)).astype(np.int64)
+    codes = np.rint(rows / np.where(factors == 0, 1, factors) * (1 + 2**-12))
+    codes = np.clip(codes, -limit, limit).astype(np.int64)  # scales may be rounded down
     if limit == 7:
         codes = codes + 8
         codes = codes[..., ::2] | codes[..., 1::2] << 4

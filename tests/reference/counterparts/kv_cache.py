@@ -59,7 +59,9 @@ def _quantized(rows: Any, cache: Any) -> Any:
     scales = torch.stack([group.abs().amax(-1).float() for group in groups], -1)
     scales = (scales * (1 / limit)).to(torch.bfloat16).float()
     for group, scale in zip(groups, scales.double().unbind(-1), strict=True):
-        stored.append((group / scale.clamp_min(1e-300)[..., None] * (1 + 2**-12)).round())
+        stored.append(
+            (group / scale.clamp_min(1e-300)[..., None] * (1 + 2**-12)).round().clamp(-limit, limit)
+        )
     codes = torch.cat(stored, -1).to(torch.int32)
     if limit == 7:
         low, high = (codes + 8).unflatten(-1, (-1, 2)).unbind(-1)
