@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from spirloom.ir import Graph, Tensor
+from spirloom.kv_cache import kv_cache_of
 from spirloom.ops import OpLibrary
 from spirloom.sizes import Varying
 from spirloom.terminal import bytes_text, shown
@@ -106,6 +107,7 @@ def describe(graph: Graph, library: OpLibrary) -> dict[str, Any]:
         "inputs": [_tensor(t) for t in graph.inputs],
         "outputs": [_tensor(t) for t in graph.outputs],
         "states": [_tensor(state.tensor) for state in graph.states],
+        **_kv_cache(graph, library),
         "symbols": [{"name": s.name, "min": s.min, "max": s.max} for s in graph.symbols],
         "guards": list(graph.guards),
         "attachments": {name: len(data) for name, data in graph.attachments.items()},
@@ -121,6 +123,11 @@ def describe(graph: Graph, library: OpLibrary) -> dict[str, Any]:
             "views": plan.views,
         },
     }
+
+
+def _kv_cache(graph: Graph, library: OpLibrary) -> dict[str, Any]:
+    cache = kv_cache_of(graph, library)
+    return {} if cache is None else {"kv_cache": asdict(cache)}
 
 
 def _tensor(tensor: Tensor) -> dict[str, Any]:
@@ -141,6 +148,12 @@ def to_text(graph: Graph, library: OpLibrary, nodes: bool = False) -> str:
             name, dtype = shown(tensor["name"]), tensor["dtype"]
             between = f"  in {tensor['range']}" if "range" in tensor else ""
             lines.append(f"{key[:-1]:<11} {name}  {dtype}  {shape}{between}")
+    if "kv_cache" in facts:
+        cache = facts["kv_cache"]
+        lines.append(
+            f"KV cache    {cache['name']}, {cache['bytes_per_token']:,} bytes per token in "
+            f"{cache['layers']} layers"
+        )
     lines += [f"size        {shown(str(symbol))}" for symbol in graph.symbols]
     lines += [f"guard       {shown(guard)}" for guard in graph.guards]
     parameters = facts["parameters"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spec_model.stored_float import encoded
+from spec_model.stored_float import decoded, encoded
 from spirloom.deferred import Deferred
 from spirloom.ir import Array, DType, Tensor, constant
 
@@ -108,9 +108,25 @@ class BFloat16Matrix:
 class Float8Matrix:
     """An f8 weight [rows, depth] with a scale per row, float32 [rows]."""
 
-    values: Array
+    values: Array | Deferred
     scales: Array
     kind = "f8"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and depth."""
+        return self.values.shape
+
+    def rows(self, index: slice | Array) -> Float8Matrix:
+        """A subset of the rows."""
+        return Float8Matrix(rows_of(self.values, index), self.scales[index])
+
+    def floats(self) -> Array:
+        """The matrix, float32 [rows, depth]."""
+        values = self.values.array() if isinstance(self.values, Deferred) else self.values
+        stored = DType.of(values.dtype)
+        assert stored is not None
+        return np.asarray(decoded(values, stored) * self.scales[:, None])
 
     def arguments(self, name: str, dtype: DType = DType.F32) -> dict[str, Tensor | int | None]:
         """The arguments of a layer with an input x of any dtype."""
@@ -133,7 +149,7 @@ def embedding_arguments(
     assert arguments.get("zeros") is None
     kept: dict[str, Tensor | int | str | None] = {**arguments}
     if "scales" in kept:
-        del kept["zeros"]
+        kept.pop("zeros", None)
         kept |= {"group_major": True, "dtype": str(dtype)}
     return kept
 

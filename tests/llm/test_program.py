@@ -93,6 +93,20 @@ def test_tokens_equal_python(llm: Program, model: Path) -> None:
     assert "dispatches per token" in streamed.stderr and f"of {CONTEXT} tokens" in streamed.stderr
 
 
+@pytest.mark.parametrize("dtype", ["f16", "bf16", "f8_e4m3", "f8_e5m2", "int8", "int4"])
+def test_kv_caches_of_fewer_bits(llm: Program, model: Path, tmp_path: Path, dtype: str) -> None:
+    """Tokens equal Python's, and the states are smaller."""
+    from spirloom import graph_file
+    from spirloom.kv_cache import read_with_kv_cache
+
+    path = tmp_path / "net.slg"
+    graph_file.save(read_with_kv_cache(model, dtype), path)
+    prompt = [facts(path)["bos"], *ids(llm, path, PROMPT)]
+    got, exact = (reply(llm, each, "--prompt", PROMPT, "--tokens", 12) for each in (path, model))
+    assert got["tokens"] == greedy(path, prompt, 12)[: len(got["tokens"])]
+    assert got["state_bytes"] < 0.8 * exact["state_bytes"]
+
+
 def with_eos(model: Path, eos: list[int], directory: Path) -> Path:
     """The same model with other EOS tokens."""
     from spirloom import graph_file, graph_reader

@@ -113,6 +113,30 @@ def test_a_weight_stays_8_bits(dtype: torch.dtype, scaled: bool, rows: int) -> N
 
 
 @BOTH_TYPES
+@pytest.mark.parametrize("scaled", [False, True])
+def test_a_table_stays_8_bits(dtype: torch.dtype, scaled: bool) -> None:
+    layer, index = Layer(dtype, scaled), torch.tensor([[3, 0, 35], [7, 7, 20]])
+
+    class Table(nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = layer
+
+        def forward(self, index: torch.Tensor) -> torch.Tensor:
+            """Rows of weight * scale."""
+            weight = self.layer.weight.float()
+            if self.layer.scale is not None:
+                weight = weight * self.layer.scale
+            return nn.functional.embedding(index, weight)
+
+    program = torch.export.export(Table(), (index,))
+    graph = build(program_of(decompose(program, LIBRARY)), LIBRARY, Options())
+    assert "spirloom.embedding_f8" in [node.op for node in graph.nodes]
+    (result,) = spirloom.load(graph_file.to_bytes(graph))(index)
+    assert torch.equal(torch.as_tensor(result), Table()(index))
+
+
+@BOTH_TYPES
 def test_conversion_in_numpy_is_that_of_torch(dtype: torch.dtype) -> None:
     own = own_dtype(str(dtype).removeprefix("torch."))
     assert own is not None

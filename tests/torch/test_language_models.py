@@ -13,6 +13,7 @@ import pytest
 import spirloom
 import torch
 import transformers
+from safetensors.torch import load_file, save_file  # type: ignore[import]
 from spirloom import graph_file
 from spirloom.cli import main
 from spirloom.errors import ImportFailure
@@ -21,6 +22,7 @@ from spirloom.family.config import FULL, SLIDING
 from spirloom.hf import import_directory
 from spirloom.hf.config import MODEL_TYPES, read_config
 from spirloom.ir import DType
+from spirloom.ops import own_library
 from spirloom.passes.weight_quantization import Quantization
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
@@ -175,6 +177,67 @@ def test_bfloat16_weights_are_kept(name: str, tmp_path: Path) -> None:
     saved_bytes = 2 * sum(matrices.values())
     assert abs(len(plain) - len(data) - saved_bytes) < 1000
     check_tokens(data, wanted, scores)
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2], ids=str)
+def test_float8_weights_are_kept(dtype: torch.dtype, tmp_path: Path) -> None:
+    """A checkpoint with f8 matrices, each with a scale per row or one in all."""
+    model = saved("llama", tmp_path)
+    tensors = load_file(tmp_path / "model.safetensors")
+    parameters = dict(model.named_parameters())
+    for name, weight in list(tensors.items()):
+        if not name.endswith("proj.weight"):
+            continue
+        per_row = "mlp" in name
+        scale = weight.abs().amax(1, keepdim=True) if per_row else weight.abs().amax()[None]
+        scale = scale / torch.finfo(dtype).max
+        tensors[name] = (weight / scale).to(dtype)
+        tensors[f"{name}_scale"] = scale
+        parameters[name].data = tensors[name].float() * scale
+    save_file(tensors, tmp_path / "model.safetensors")
+    library = own_library()
+    methods = import_directory(tmp_path, context=128, max_prefill=16, library=library)
+    ops = {node.op for node in methods[1].nodes}
+    assert {"spirloom.linear_f8", "spirloom.gated_linear_f8"} <= ops
+    check_tokens(graph_file.to_bytes(*methods), *eager_tokens(model, 64))
+    first = next(name for name, each in tensors.items() if each.dtype is dtype)
+    tensors[f"{first}_scale_inv"] = torch.ones(2, 2)
+    save_file(tensors, tmp_path / "model.safetensors")
+    with pytest.raises(ImportFailure, match="scales per block, which are not supported"):
+        import_directory(tmp_path, context=128)
+
+
+# Maximum errors of logits relative to their maximum.
+@pytest.mark.parametrize(
+    ("name", "kv_cache", "limit"),
+    [
+        ("qwen3", "f16", 5e-3),
+        ("qwen3", "f8_e4m3", 0.3),
+        ("qwen3", "int8", 0.06),
+        ("gemma2", "bf16", 0.05),
+        ("gemma2", "int8", 0.06),
+    ],
+)
+def test_kv_caches_of_fewer_bits(name: str, kv_cache: str, limit: float, tmp_path: Path) -> None:
+    """QK norm, sliding windows and soft caps; prefill in chunks, and decoding."""
+    model = saved(name, tmp_path)
+    wanted = [model(torch.tensor([PROMPT[:n]])).logits[0, -1].detach() for n in (13, 14)]
+    methods = import_directory(
+        tmp_path, context=128, max_prefill=16, kv_cache=kv_cache, library=own_library()
+    )
+    prefill = spirloom.load(graph_file.to_bytes(*methods))
+    decode = prefill.context("decode", share_states=True)
+    for chunks in ([13], [5, 1, 7]):
+        prefill.reset_states()
+        begin = 0
+        for chunk in chunks:
+            (logits,) = prefill(np.array([PROMPT[begin : begin + chunk]], np.int32))
+            begin += chunk
+        decode.states["token"] = np.array(PROMPT[13:], np.int32)
+        (next_logits,) = decode()
+        for found, exact in zip((logits, next_logits), wanted, strict=True):
+            error = np.abs(found[0] - exact.numpy()).max() / exact.abs().max()
+            assert error <= limit
 
 
 def check_tokens(data: bytes, wanted: list[int], scores: Any) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spirloom.commands.model_readers import KV_CACHE_DTYPES
+
 if TYPE_CHECKING:
     from spirloom.llm import LLM
 
@@ -32,7 +34,13 @@ def generate(arguments: Sequence[str]) -> int:
 
     options = _parser().parse_args(arguments)
     runtime = Runtime(options.device)
-    llm = LLM(options.model, runtime=runtime, context=options.context, reuse=True)
+    llm = LLM(
+        options.model,
+        runtime=runtime,
+        context=options.context,
+        kv_cache=options.kv_cache,
+        reuse=True,
+    )
     if options.prompt is None:
         return _chat(llm, options)
     how = {"temperature": options.temperature, "seed": options.seed}
@@ -76,6 +84,11 @@ def _parser() -> argparse.ArgumentParser:
         type=int,
         metavar="TOKENS",
         help="rows of the KV caches (default: the training context, at most 4096)",
+    )
+    parser.add_argument(
+        "--kv-cache",
+        choices=KV_CACHE_DTYPES,
+        help="dtype of the KV caches (default: that of activations)",
     )
     parser.add_argument(
         "--temperature", type=float, default=0.0, help="0: greedy decoding (default: %(default)s)"

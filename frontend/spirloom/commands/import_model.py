@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from spec_model.files import writable
 from spirloom.commands.model_options import add_model_options, check_options, quantization_of
-from spirloom.commands.model_readers import add_language_options, import_onnx, reader_of
+from spirloom.commands.model_readers import (
+    add_language_options,
+    import_graph_file,
+    import_language_model,
+    import_onnx,
+    reader_of,
+)
 from spirloom.errors import ImportFailure
 
 if TYPE_CHECKING:
@@ -27,7 +33,8 @@ examples:
   spirloom import resnet18.pte -o resnet18.slg
   spirloom import llama.pt2 -o llama.slg --quantize int4:32 --quantize-skip '*lm_head*'
   spirloom import Llama-3.2-1B -o llama.slg --context 4096 --fp16
-  spirloom import Qwen3-0.6B-Q8_0.gguf -o qwen.slg --context 4096
+  spirloom import Qwen3-0.6B-Q8_0.gguf -o qwen.slg --context 4096 --kv-cache int8
+  spirloom import qwen.slg -o qwen_int4.slg --kv-cache int4
 
 With --fp16, weights and computation are float16; inputs and outputs keep their dtypes. The nodes
 that stay float32 are listed with reasons.
@@ -51,7 +58,7 @@ def add_parser(commands: Any) -> None:
         type=Path,
         metavar="MODEL",
         help="the model: .onnx, .pt2, .pte, .bpte or .gguf, or a directory with config.json and "
-        "safetensors",
+        "safetensors; with --kv-cache also .slg",
     )
     parser.add_argument(
         "-o", "--output", type=Path, required=True, metavar="MODEL.slg", help="the file to write"
@@ -173,6 +180,11 @@ def import_graphs(arguments: argparse.Namespace, library: OpLibrary, report: Rep
     if arguments.state and read is not import_onnx:
         raise ImportFailure(
             "--state is for ONNX models. Other formats declare their mutable buffers."
+        )
+    if arguments.kv_cache and read not in (import_graph_file, import_language_model):
+        raise ImportFailure(
+            "--kv-cache is for language models: GGUF files, Hugging Face directories, and their "
+            "graph files. The states of other models have the dtypes of their graph."
         )
     graphs = read(arguments, library, skipped, storage, report)
     return graphs if isinstance(graphs, list) else [graphs]

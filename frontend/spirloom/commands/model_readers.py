@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from spirloom.torch.options import Options
 
 
+# Those of spirloom.kv_cache.FORMATS, which would import NumPy.
+KV_CACHE_DTYPES = ("f32", "f16", "bf16", "f8_e4m3", "f8_e5m2", "int8", "int4")
+
+
 def add_language_options(parser: argparse._ActionsContainer) -> None:
     """Adds the options of language models."""
     parser.add_argument(
@@ -32,6 +36,12 @@ def add_language_options(parser: argparse._ActionsContainer) -> None:
         type=int,
         metavar="TOKENS",
         help="rows of a language model's KV cache (default: the training context)",
+    )
+    parser.add_argument(
+        "--kv-cache",
+        choices=KV_CACHE_DTYPES,
+        help="dtype of a language model's KV cache (default: that of activations; "
+        "docs/how-to/kv-cache.md)",
     )
     parser.add_argument(
         "--max-prefill",
@@ -118,11 +128,31 @@ def _language_options(arguments: argparse.Namespace, library: OpLibrary) -> Lang
     return {
         "context": arguments.context,
         "max_prefill": arguments.max_prefill,
+        "kv_cache": arguments.kv_cache,
         "max_binding": arguments.max_binding << 20,
         "dtype": DType.F16 if arguments.fp16 else DType.F32,
         "library": library,
         "quantize": quantization_of(arguments),
     }
+
+
+def import_graph_file(
+    arguments: argparse.Namespace,
+    library: OpLibrary,
+    skipped: Collection[str],
+    storage: Storage | None,
+    report: Report,
+) -> list[Graph]:
+    """Reads the graph file of a language model and changes the dtype of its KV caches."""
+    from spirloom.errors import ImportFailure
+    from spirloom.kv_cache import read_with_kv_cache
+
+    if not arguments.kv_cache:
+        raise ImportFailure(
+            f"{arguments.model} is a graph file. Only --kv-cache changes one; for other options, "
+            "import the model again from its source."
+        )
+    return read_with_kv_cache(arguments.model, arguments.kv_cache, library)
 
 
 Reader = Callable[..., "Graph | list[Graph]"]
@@ -136,6 +166,8 @@ def reader_of(model: Path) -> Reader:
 
     if model.is_dir() or is_gguf(model):
         return import_language_model
+    if model.suffix == ".slg":
+        return import_graph_file
     if is_program(model):
         return import_program
     return import_archive if is_archive(model) else import_onnx

@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from spirloom.commands.model_readers import KV_CACHE_DTYPES
+
 KEY_VARIABLE = "SPIRLOOM_API_KEY"
 
 EXAMPLES = """\
@@ -46,6 +48,11 @@ def add_parser(commands: Any) -> None:
         metavar="TOKENS",
         help="rows of the KV caches of a model that is imported (default: the training context, at "
         "most 4096)",
+    )
+    parser.add_argument(
+        "--kv-cache",
+        choices=KV_CACHE_DTYPES,
+        help="dtype of the KV caches (default: the graph file's, or that of activations)",
     )
     parser.add_argument(
         "--host", default="127.0.0.1", help="address to listen on (default: %(default)s)"
@@ -94,6 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
             runtime=runtime,
             reuse=True,
             context=arguments.context,
+            kv_cache=arguments.kv_cache,
         )
         llm.encode("")  # fails now if the tokenizer cannot be read
         name, queue = arguments.name or arguments.model.stem, RequestQueue()

@@ -11,6 +11,7 @@ from spirloom.family.config import Config
 from spirloom.family.decoder import Step
 from spirloom.family.weights import RearrangedSource, Weights, WeightSource
 from spirloom.ir import DType, Graph
+from spirloom.kv_cache import set_kv_cache
 from spirloom.ops import OpError, OpLibrary
 from spirloom.passes import finish
 from spirloom.passes.large_weights import LARGEST_WEIGHT
@@ -29,16 +30,18 @@ class LanguageOptions(TypedDict, total=False):
     """Options that the importers of language models share.
 
     `context`: rows of the KV caches (default: the training context, at most `max_context`).
-    `max_prefill`: maximum tokens
-    of one `prefill` run (default: 512, at most the context). `dtype`: of float weights and of the
-    caches (default: f32). `quantize`: of float weights. `max_binding`: maximum bytes of a weight
-    that one kernel binds; larger weights are split. `library`: the operators.
+    `max_prefill`: maximum tokens of one `prefill` run (default: 512, at most the context). `dtype`:
+    of float weights and of activations (default: f32). `kv_cache`: the dtype of the KV caches, a
+    name in `spirloom.kv_cache.FORMATS` (default: that of activations). `quantize`: of float
+    weights. `max_binding`: maximum bytes of a weight that one kernel binds; larger weights are
+    split. `library`: the operators.
     """
 
     context: int | None
     max_context: int | None
     max_prefill: int | None
     dtype: DType
+    kv_cache: str | None
     quantize: Quantization | None
     max_binding: int
     library: OpLibrary | None
@@ -61,15 +64,18 @@ def import_methods(
         options.get("dtype", DType.F32),
         options.get("quantize"),
     )
-    return make_methods(
+    library = options.get("library") or OpLibrary()
+    methods = make_methods(
         config,
         weights,
-        options.get("library") or OpLibrary(),
+        library,
         origin,
         options.get("context"),
         options.get("max_prefill"),
         options.get("max_binding", LARGEST_WEIGHT),
     )
+    set_kv_cache(methods, options.get("kv_cache"), library)
+    return methods
 
 
 def make_methods(

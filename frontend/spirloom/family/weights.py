@@ -17,14 +17,15 @@ from spirloom.ir import Array, DType, Tensor, constant
 from spirloom.passes.weight_quantization import Quantization
 from spirloom.quantized_weights import (
     BFloat16Matrix,
+    Float8Matrix,
     QuantizedMatrix,
     QuantizedWeight,
     fp16_scales,
     rows_of,
 )
 
-# A tensor of a source: floats, or an integer matrix with scales.
-StoredTensor = Array | Deferred | QuantizedMatrix
+# A tensor of a source: floats, or an integer or f8 matrix with scales.
+StoredTensor = Array | Deferred | QuantizedMatrix | Float8Matrix
 Shape = tuple[int, ...]
 
 
@@ -111,7 +112,7 @@ class Weights:
         if (
             not quantizes
             or how is None
-            or isinstance(stored, QuantizedMatrix)
+            or isinstance(stored, QuantizedMatrix | Float8Matrix)
             or not how.fits(stored.shape)
         ):
             if is_bfloat16(stored) and self.dtype is DType.F32:
@@ -135,8 +136,10 @@ class Weights:
         return stored
 
 
-def _kind(stored: StoredTensor) -> tuple[int, int, bool, bool]:
+def _kind(stored: StoredTensor) -> tuple[object, ...]:
     """The quantization format; matrices of one format can be concatenated."""
+    if isinstance(stored, Float8Matrix):
+        return (stored.values.dtype,)
     if not isinstance(stored, QuantizedMatrix):
         return 16 if is_bfloat16(stored) else 0, 0, False, False
     return stored.bits, stored.group, stored.zeros is not None, stored.offsets is not None
@@ -146,9 +149,13 @@ def _concatenated(parts: list[StoredTensor]) -> StoredTensor:
     """Concatenates the rows of parts of one format."""
     if len(parts) == 1:
         return parts[0]
+    f8 = [part for part in parts if isinstance(part, Float8Matrix)]
+    if f8:
+        scales = np.concatenate([part.scales for part in f8])
+        return Float8Matrix(concatenated([part.values for part in f8]), scales)
     quantized = [part for part in parts if isinstance(part, QuantizedMatrix)]
     if len(quantized) != len(parts):
-        return concatenated([part for part in parts if not isinstance(part, QuantizedMatrix)])
+        return concatenated([p for p in parts if isinstance(p, np.ndarray | Deferred)])
     zeros = [part.zeros for part in quantized if part.zeros is not None]
     offsets = [part.offsets for part in quantized if part.offsets is not None]
     return QuantizedMatrix(
@@ -287,12 +294,14 @@ def _reordered(stored: StoredTensor, order: Array, name_in_file: str) -> StoredT
 
 
 def _rows(stored: StoredTensor, index: slice | Array) -> StoredTensor:
-    return stored.rows(index) if isinstance(stored, QuantizedMatrix) else rows_of(stored, index)
+    if isinstance(stored, np.ndarray | Deferred):
+        return rows_of(stored, index)
+    return stored.rows(index)
 
 
 def floats_of(stored: StoredTensor) -> Array:
     """The floats of a stored tensor, dequantized."""
-    if isinstance(stored, QuantizedMatrix):
+    if isinstance(stored, QuantizedMatrix | Float8Matrix):
         return stored.floats()
     array = stored.array() if isinstance(stored, Deferred) else stored
     return decoded(array, DType.BF16) if array.dtype == DType.BF16.numpy else array
@@ -300,7 +309,7 @@ def floats_of(stored: StoredTensor) -> Array:
 
 def is_bfloat16(stored: StoredTensor) -> TypeGuard[Array | Deferred]:
     """Whether a stored tensor is a bfloat16 one."""
-    return not isinstance(stored, QuantizedMatrix) and stored.dtype == DType.BF16.numpy
+    return isinstance(stored, np.ndarray | Deferred) and stored.dtype == DType.BF16.numpy
 
 
 def _widened(stored: Array | Deferred) -> Array | Deferred:

@@ -13,11 +13,12 @@ import numpy as np
 from spec_model.files import open_regular
 from spirloom.deferred import Deferred
 from spirloom.errors import ImportFailure
-from spirloom.family import LanguageOptions, context_of, import_methods
+from spirloom.family import LanguageOptions, StoredTensor, context_of, floats_of, import_methods
 from spirloom.hf.config import read_config
 from spirloom.hf.json_files import parse_object, read_bytes
 from spirloom.hf.text_metadata import attachments_of
 from spirloom.ir import Array, DType, Graph
+from spirloom.quantized_weights import Float8Matrix
 
 # The limit of the safetensors library.
 _MAX_HEADER_BYTES = 100_000_000
@@ -26,7 +27,10 @@ _DTYPES = {
     "F16": DType.F16.numpy,
     "BF16": DType.BF16.numpy,
     "F64": np.dtype("<f8"),
+    "F8_E4M3": DType.F8E4M3.numpy,
+    "F8_E5M2": DType.F8E5M2.numpy,
 }
+_F8 = (DType.F8E4M3.numpy, DType.F8E5M2.numpy)
 
 
 def read_tensors(path: Path) -> dict[str, Array | Deferred]:
@@ -94,9 +98,25 @@ class SafetensorsSource:
         """Whether the tensor exists."""
         return name in self._arrays
 
-    def read(self, name: str) -> Array | Deferred:
-        """The tensor's floats."""
-        return self._arrays[name]
+    def read(self, name: str) -> StoredTensor:
+        """The tensor's floats, or the f8 matrix with the scales NAME_scale: of the matrix, or of
+        each row."""
+        stored = self._arrays[name]
+        if stored.dtype not in _F8:
+            return stored
+        scale = np.ones(1, np.float32)
+        if f"{name}_scale" in self._arrays:
+            scale = floats_of(self._arrays[f"{name}_scale"]).astype(np.float32).reshape(-1)
+        if (
+            len(stored.shape) != 2
+            or scale.size not in (1, stored.shape[0])
+            or f"{name}_scale_inv" in self._arrays
+        ):
+            raise ImportFailure(
+                f"Tensor {name!r} has 8-bit floats with scales per block, which are not supported; "
+                f"expected a matrix with a scale {name + '_scale'!r} of the matrix or of each row."
+            )
+        return Float8Matrix(stored, np.broadcast_to(scale, stored.shape[:1]).copy())
 
     def name_in_file(self, name: str) -> str:
         """The same name."""

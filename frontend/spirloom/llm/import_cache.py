@@ -1,4 +1,5 @@
 """Imports GGUF files and Hugging Face directories on first use, into a cache keyed by content.
+Graph files with another dtype of the KV cache are also written there.
 
 The cache is `models/` in $XDG_CACHE_HOME/spirloom or ~/.cache/spirloom. Its files may be deleted at
 any time.
@@ -9,13 +10,17 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from spec_model.files import open_regular
 from spirloom import __version__
 from spirloom.errors import ImportFailure
 from spirloom.terminal import Progress
+
+if TYPE_CHECKING:
+    from spirloom.ir import Graph
 
 # KV caches of the training context, often 128K tokens, would take gigabytes.
 DEFAULT_CONTEXT = 4096
@@ -33,28 +38,48 @@ def is_source(model: Path) -> bool:
     return model.is_dir() or is_gguf(model)
 
 
-def imported(model: Path, context: int | None = None) -> Path:
+def imported(model: Path, context: int | None = None, kv_cache: str | None = None) -> Path:
     """The graph file of a GGUF file or directory, which is written on first use. `context`: rows of
-    the KV caches (default: the training context, at most DEFAULT_CONTEXT). Raises ImportFailure.
+    the KV caches (default: the training context, at most DEFAULT_CONTEXT). `kv_cache`: their dtype
+    (spirloom.kv_cache; default: that of activations). Raises ImportFailure.
     """
     # Loading a graph file needs none of the importers' packages.
-    from spirloom import graph_file
     from spirloom.gguf import import_gguf
     from spirloom.hf import import_directory
 
-    cache = _directory()
-    path = cache / f"{_key(model, context)}.slg"
-    if path.exists():
-        return path
     read = import_directory if model.is_dir() else import_gguf
-    with Progress(f"{model}, importing to {path}") as progress:
-        progress("reading weights")
-        methods = read(
+
+    def methods() -> list[Graph]:
+        return read(
             model,
             log=lambda line: print(f"{model}: {line}", file=sys.stderr),
             context=context,
             max_context=DEFAULT_CONTEXT,
+            kv_cache=kv_cache,
         )
+
+    return _written(model, f"{context} {kv_cache}", methods)
+
+
+def with_kv_cache(model: Path, kv_cache: str) -> Path:
+    """The graph file of a language model with KV caches of another dtype, which is written on first
+    use. Raises ImportFailure."""
+    from spirloom.kv_cache import read_with_kv_cache
+
+    return _written(model, f"graph {kv_cache}", lambda: read_with_kv_cache(model, kv_cache))
+
+
+def _written(model: Path, options: str, read: Callable[[], list[Graph]]) -> Path:
+    """The cached file for a model and options, which `read` computes if it does not exist."""
+    from spirloom import graph_file
+
+    cache = _directory()
+    path = cache / f"{_key(model, options)}.slg"
+    if path.exists():
+        return path
+    with Progress(f"{model}, importing to {path}") as progress:
+        progress("reading weights")
+        methods = read()
         try:
             cache.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -71,10 +96,10 @@ def _directory() -> Path:
     return Path(base) / "spirloom" / "models"
 
 
-def _key(model: Path, context: int | None) -> str:
+def _key(model: Path, options: str) -> str:
     """Of the release, the options, and samples of the content: reading all of it would take as long
     as the import."""
-    digest = hashlib.blake2b(f"{__version__} {context}".encode(), digest_size=16)
+    digest = hashlib.blake2b(f"{__version__} {options}".encode(), digest_size=16)
     try:
         for path in sorted(model.iterdir()) if model.is_dir() else [model]:
             if path.is_file():

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spirloom.family.text_metadata import TEXT_METADATA, TOKENIZER
-from spirloom.llm.import_cache import imported, is_source
+from spirloom.llm.import_cache import imported, is_source, with_kv_cache
 from spirloom.llm.prefill_chunks import PrefillLimits, next_chunk
 from spirloom.llm.text import (
     StreamDecoder,
@@ -95,18 +95,23 @@ class LLM:
         runtime: Runtime | None = None,
         reuse: bool = False,
         context: int | None = None,
+        kv_cache: str | None = None,
     ) -> None:
         """`reuse`: keeps the KV cache of the longest common prefix with the previous text. Rounding
         may then differ, as with other prefill chunks. `context`: rows of the KV caches of a model
-        that is imported (default: the training context, at most 4096). Raises SpirloomError.
+        that is imported (default: the training context, at most 4096). `kv_cache`: their dtype,
+        f32, f16, bf16, f8_e4m3, f8_e5m2, int8 or int4 (default: the file's, or that of activations
+        of a model that is imported). Raises SpirloomError.
         """
         if is_source(Path(model)):
-            model = imported(Path(model), context)
+            model = imported(Path(model), context, kv_cache)
         elif context is not None:
             raise InvalidArgument(
                 f"{model} is a graph file, whose context is set when it is imported; context= is "
                 "for GGUF files and Hugging Face directories."
             )
+        elif kv_cache is not None:
+            model = with_kv_cache(Path(model), kv_cache)
         self._prefill = load(model, runtime, method="prefill", max_cached_shapes=32)
         self._decode = self._prefill.context("decode", share_states=True)
         states = {info.name: info for info in self._decode.states.infos}

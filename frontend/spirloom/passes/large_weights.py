@@ -17,6 +17,7 @@ _TABLES = {
     "aten.embedding": "x",
     "aten.index_select": "x",
     "spirloom.embedding_bf16": "weight",
+    "spirloom.embedding_f8": "weight",
     "spirloom.embedding_w4": "weight",
     "spirloom.embedding_w8": "weight",
 }
@@ -53,7 +54,7 @@ def split_table(library: OpLibrary, node: Node, counts: Sequence[int]) -> list[N
         given[_TABLES[node.op]] = rows(table, start, count, i)
         for name in ("scales", "offsets"):
             if isinstance(value := given.get(name), Tensor):
-                cut = columns if given["group_major"] else rows
+                cut = columns if given["group_major"] and len(value.shape) > 1 else rows
                 given[name] = cut(value, start, count, i)
         given["index"] = _rest(build, within, count)
         picked = build.emit(node.op, **given)

@@ -54,8 +54,8 @@ def fuse_quantized(graph: Graph, library: OpLibrary) -> None:
         matrix = _matrix(library, matcher, weight) or _float8(library, matcher, weight)
         if matrix is None or node.outputs[0].dtype not in _FLOATS:
             continue
-        plain = isinstance(matrix, QuantizedMatrix) and matrix.zeros is None
-        if node.op == EMBEDDING and not plain:
+        has_zeros = isinstance(matrix, QuantizedMatrix) and matrix.zeros is not None
+        if node.op == EMBEDDING and has_zeros:
             continue
         assert isinstance(weight, Tensor)
         use_quantized_weight(library, node, matrix, weight.name)
