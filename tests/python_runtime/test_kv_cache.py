@@ -13,9 +13,10 @@ import pytest
 import spirloom
 from spirloom import graph_file, graph_reader
 from spirloom.cli import main
+from spirloom.commands.model_readers import KV_CACHE_DTYPES
 from spirloom.errors import ImportFailure
 from spirloom.inspect import to_text
-from spirloom.kv_cache import FORMATS, read_with_kv_cache, set_kv_cache
+from spirloom.kv_cache import FORMATS, kv_cache_of, read_with_kv_cache, set_kv_cache
 from spirloom.llm import LLM
 from spirloom.llm.import_cache import with_kv_cache
 from spirloom.ops import own_library
@@ -23,6 +24,7 @@ from spirloom.ops import own_library
 from examples.story.generate import BEGINNING, MODEL, read_tokenizer
 from examples.story.tokenizer import Tokenizer
 from tests.frontend.gguf_writer import file_bytes, tiny_metadata, tiny_tensors
+from tests.llm.model_directory import write_model_directory
 
 LAYERS, KV_HEADS, SIZE, CONTEXT = 4, 3, 32, 256
 Logits = npt.NDArray[np.float32]
@@ -164,6 +166,27 @@ def test_a_graph_file_changes_its_dtype(
     assert found == list(expected.generate_tokens(prompt, tokens=4))
     made = with_kv_cache(MODEL, "int8")
     assert made.is_relative_to(tmp_path) and made == with_kv_cache(MODEL, "int8")
+
+
+def test_run_chooses_the_dtype(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A model directory that is imported on first use."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    write_model_directory(tmp_path / "tiny", "llama3", 96)
+    command = ["run", str(tmp_path / "tiny"), "-p", "The quick fox", "--tokens", "3"]
+    assert main([*command, "--kv-cache", "int8"]) == 0
+    (made,) = (tmp_path / "cache").rglob("*.slg")
+    cache = kv_cache_of(graph_reader.load(made), own_library())
+    assert cache is not None and cache.name == "int8"
+    with pytest.raises(SystemExit):
+        main([*command, "--kv-cache", "int2"])
+    assert "invalid choice: 'int2'" in capsys.readouterr().err
+
+
+def test_options_are_the_formats() -> None:
+    """The command line does not import the module, which imports NumPy."""
+    assert tuple(FORMATS) == KV_CACHE_DTYPES
 
 
 def test_errors_name_the_remedy(

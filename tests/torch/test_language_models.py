@@ -216,15 +216,24 @@ def test_float8_weights_are_kept(dtype: torch.dtype, tmp_path: Path) -> None:
         ("qwen3", "int8", 0.06),
         ("gemma2", "bf16", 0.05),
         ("gemma2", "int8", 0.06),
+        ("gemma2, split KV", "f8_e5m2", 0.4),
+        ("qwen3, split KV", "int8", 0.06),
     ],
 )
-def test_kv_caches_of_fewer_bits(name: str, kv_cache: str, limit: float, tmp_path: Path) -> None:
+def test_kv_caches_of_fewer_bits(
+    name: str, kv_cache: str, limit: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """QK norm, sliding windows and soft caps; prefill in chunks, and decoding."""
+    name, _, splits = name.partition(", ")
+    if splits:
+        monkeypatch.setattr(decoder, "SPLIT_KV", 3)
+        monkeypatch.setattr(decoder, "_MAX_SINGLE_PASS", 28)
     model = saved(name, tmp_path)
     wanted = [model(torch.tensor([PROMPT[:n]])).logits[0, -1].detach() for n in (13, 14)]
     methods = import_directory(
         tmp_path, context=128, max_prefill=16, kv_cache=kv_cache, library=own_library()
     )
+    assert any(n.op == "spirloom.combine_split_kv" for n in methods[1].nodes) == bool(splits)
     prefill = spirloom.load(graph_file.to_bytes(*methods))
     decode = prefill.context("decode", share_states=True)
     for chunks in ([13], [5, 1, 7]):

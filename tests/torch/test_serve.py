@@ -97,6 +97,17 @@ def test_a_completion_equals_the_models_text(client: openai.OpenAI, story: spirl
     assert several.choices[1].text == wanted and several.usage.completion_tokens == 80
 
 
+def test_a_compressed_kv_cache_is_served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two prompts with a common prefix, whose rows are kept."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    llm = spirloom.LLM(MODEL, kv_cache="int8", reuse=True)
+    with serving(MODEL, "--name", "story", "--kv-cache", "int8") as running:
+        for prompt in (PROMPT, f"{PROMPT} and"):
+            wanted = "".join(llm.generate(prompt, tokens=12))
+            found = complete(running.client(), prompt=prompt, max_tokens=12)
+            assert found.choices[0].text == wanted
+
+
 def test_texts_are_sampled_by_seed(client: openai.OpenAI, story: spirloom.LLM) -> None:
     wanted = "".join(story.generate(PROMPT, tokens=40, temperature=1.5, top_k=50, seed=7))
     how = {"temperature": 1.5, "seed": 7, "extra_body": {"top_k": 50}}
