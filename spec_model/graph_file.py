@@ -43,12 +43,23 @@ _TENSOR = Tables(
         7: Vector(4),
     }
 )
-_ARG = Tables({0: Scalar(1), 1: Vector(4), 2: Vector(8), 3: Scalar(8), 4: String(), 5: Vector(4)})
+_ARG = Tables(
+    {
+        0: Scalar(1),
+        1: Vector(4),
+        2: Vector(8),
+        3: Scalar(8),
+        4: String(),
+        5: Vector(4),
+        6: Scalar(4),
+    }
+)
 _NODE = Tables({0: String(), 1: _ARG, 2: Vector(4), 3: String(), 4: String()})
 _SYMBOL = Tables({0: String(), 1: Scalar(8), 2: Scalar(8)})
-_SIZE_TERM = Tables({0: Scalar(8), 1: Vector(4)})
+_SIZE_TERM = Tables({0: Scalar(8), 1: Vector(4), 2: Vector(4)})
 _STATE = Tables({0: Scalar(4), 1: Scalar(4), 2: Scalar(4)})
-_SIZE_EXPR = Tables({0: _SIZE_TERM, 1: Scalar(8)})
+_SIZE_EXPR = Tables({0: _SIZE_TERM, 1: Scalar(8), 2: Scalar(1)})
+_NUMBER_EXPR = Tables({0: Scalar(1), 1: Scalar(8), 2: Scalar(4), 3: Vector(4)})
 _ATTACHMENT = Tables({0: String(), 1: Vector(1)})
 _METHOD_FIELDS: dict[int, Field] = {
     0: Scalar(4),
@@ -65,6 +76,7 @@ _METHOD_FIELDS: dict[int, Field] = {
     11: _STATE,
     12: String(),
     14: _ATTACHMENT,
+    16: _NUMBER_EXPR,
 }
 GRAPH_FIELDS: dict[int, Field] = {**_METHOD_FIELDS, 13: Tables(_METHOD_FIELDS)}
 

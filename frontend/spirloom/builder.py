@@ -9,6 +9,7 @@ import numpy as np
 
 from spirloom.ir import ArgValue, Array, DType, Graph, Node, Tensor, constant, is_possible
 from spirloom.leading_parts import keeps_leading_parts
+from spirloom.number_expr import Number, from_expr, number_of
 from spirloom.ops import OpError, OpLibrary
 from spirloom.sizes import SymInt, is_symbolic, maximum_shape, upper_shape
 from spirloom.value_bounds import narrowed
@@ -132,6 +133,14 @@ class Builder:
         for dim in sliced:  # not largest at the maximum sizes
             part = self.slice(part, dim, 0, shape[dim])
         return part
+
+    def number(self, value: Number, dtype: DType, shape: tuple[int, ...] = ()) -> Tensor:
+        """A tensor of one number, which may depend on sizes."""
+        found = from_expr(number_of(value))
+        result = self.emit("aten.full", size=shape, fill_value=found.value, dtype=str(dtype))
+        node = self.makers[result]
+        node.args = self.library.with_args(node, fill_value=found)
+        return result
 
     def scalar(self, value: float, dtype: DType) -> Tensor:
         """A constant of rank 0. Raises OpError if the dtype cannot represent the value."""

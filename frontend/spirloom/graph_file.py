@@ -23,6 +23,7 @@ from spirloom.deferred import Deferred
 from spirloom.equal_constants import EqualConstants
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Array, DType, Graph, Node, State, Storage, Tensor
+from spirloom.number_expr import NumberExpr, SymFloat
 from spirloom.sizes import SizeExpr, Symbol, Varying
 from spirloom.terminal import Report, silent
 
@@ -177,16 +178,18 @@ def _graph(graph: Graph, pool: _ConstantPool) -> fb.GraphT:
     tensors = graph.tensors()
     index = {tensor: i for i, tensor in enumerate(tensors)}
     sizes = _SizePool(graph.symbols)
+    numbers = _NumberPool(sizes)
     root = fb.GraphT()
     root.name = graph.name or None
     root.tensors = [_tensor(tensor, pool, sizes) for tensor in tensors]
     root.states = [_state(state, index, pool) for state in graph.states] or None
-    root.nodes = [_node(node, graph.source_of(node), index, sizes) for node in graph.nodes]
+    root.nodes = [_node(node, graph.source_of(node), index, numbers) for node in graph.nodes]
     root.inputs = [index[t] for t in graph.inputs]
     root.outputs = [index[t] for t in graph.outputs]
     root.producer = graph.producer
     root.symbols = [_symbol(symbol) for symbol in graph.symbols] or None
     root.sizes = sizes.entries or None
+    root.numbers = numbers.entries or None
     root.guards = list(graph.guards) or None
     return root
 
@@ -224,9 +227,10 @@ class _SizePool:
         """The field `sizes` for symbolic ints."""
         if not any(isinstance(value, Varying) for value in ints):
             return None
-        return [self._add(v.expr) if isinstance(v, Varying) else 0 for v in ints]
+        return [self.add(v.expr) if isinstance(v, Varying) else 0 for v in ints]
 
-    def _add(self, expr: SizeExpr | None) -> int:
+    def add(self, expr: SizeExpr | None) -> int:
+        """The entry of an expression: 1 + its index."""
         if expr is None:
             return INFERRED
         if expr not in self._seen:
@@ -242,8 +246,30 @@ class _SizePool:
         term = fb.SizeTermT()
         term.factor = factor
         term.symbols = [self._indices[part] for part in parts if isinstance(part, str)]
-        term.sizes = [self._add(part) - 1 for part in parts if isinstance(part, SizeExpr)] or None
+        term.sizes = [self.add(part) - 1 for part in parts if isinstance(part, SizeExpr)] or None
         return term
+
+
+class _NumberPool:
+    """The numbers of a graph that depend on sizes. Equal ones are stored once."""
+
+    def __init__(self, sizes: _SizePool) -> None:
+        self.entries: list[fb.NumberExprT] = []
+        self.sizes = sizes
+        self._seen: dict[NumberExpr, int] = {}
+
+    def add(self, expr: NumberExpr) -> int:
+        """The entry of a number: 1 + its index."""
+        if expr not in self._seen:
+            entry = fb.NumberExprT()
+            entry.op, entry.value = int(expr.op), expr.value
+            entry.operands = [self.add(operand) - 1 for operand in expr.operands] or None
+            if expr.size is not None:
+                assert isinstance(expr.size, SizeExpr), "the graph is not finished"
+                entry.size = self.sizes.add(expr.size) - 1
+            self.entries.append(entry)
+            self._seen[expr] = len(self.entries)
+        return self._seen[expr]
 
 
 def _attachment(name: str, data: bytes) -> fb.AttachmentT:
@@ -278,17 +304,17 @@ def _state(state: State, index: dict[Tensor, int], pool: _ConstantPool) -> fb.St
     return result
 
 
-def _node(node: Node, source: str, index: dict[Tensor, int], sizes: _SizePool) -> fb.NodeT:
+def _node(node: Node, source: str, index: dict[Tensor, int], numbers: _NumberPool) -> fb.NodeT:
     result = fb.NodeT()
     result.op = node.op
-    result.args = [_arg(arg, index, sizes) for arg in node.args]
+    result.args = [_arg(arg, index, numbers) for arg in node.args]
     result.outputs = [index[t] for t in node.outputs]
     result.name = node.name
     result.source = source or None
     return result
 
 
-def _arg(value: ArgValue, index: dict[Tensor, int], sizes: _SizePool) -> fb.ArgT:
+def _arg(value: ArgValue, index: dict[Tensor, int], numbers: _NumberPool) -> fb.ArgT:
     arg = fb.ArgT()
     match value:
         case None:
@@ -302,10 +328,14 @@ def _arg(value: ArgValue, index: dict[Tensor, int], sizes: _SizePool) -> fb.ArgT
         case int():
             arg.kind = fb.ArgKind.Int
             arg.ints = [value]
-            arg.sizes = sizes.of(arg.ints)
+            arg.sizes = numbers.sizes.of(arg.ints)
         case float():
             arg.kind = fb.ArgKind.Float
             arg.floatValue = value
+        case SymFloat():
+            arg.kind = fb.ArgKind.Float
+            arg.floatValue = value.value
+            arg.number = numbers.add(value.expr)
         case str():
             arg.kind = fb.ArgKind.String
             arg.stringValue = value
@@ -315,5 +345,5 @@ def _arg(value: ArgValue, index: dict[Tensor, int], sizes: _SizePool) -> fb.ArgT
         case tuple():
             arg.kind = fb.ArgKind.Ints
             arg.ints = [i for i in value if isinstance(i, int)]
-            arg.sizes = sizes.of(arg.ints)
+            arg.sizes = numbers.sizes.of(arg.ints)
     return arg

@@ -215,7 +215,7 @@ def _arg(entry: Any, what: str, tensors: list[Tensor], sizes: SizeReader) -> Arg
         case fb.ArgKind.Bool if len(ints) == 1:
             return bool(ints[0])
         case fb.ArgKind.Float:
-            return float(entry.floatValue)
+            return sizes.number(float(entry.floatValue), entry.number, f"an argument of {what}")
         case fb.ArgKind.Ints:
             return ints
         case fb.ArgKind.String:

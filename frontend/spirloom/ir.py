@@ -19,6 +19,7 @@ from spec_model.symbolic import maximum
 from spec_model.vocabulary import MAX_RANK, DType, Storage
 from spirloom.deferred import Deferred
 from spirloom.interval import Interval
+from spirloom.number_expr import SymFloat
 from spirloom.sizes import Symbol
 
 __all__ = [
@@ -81,8 +82,11 @@ class Tensor:
         return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
 
 
-# Ints are a tuple of int. A tensor list is a non-empty tuple of Tensor.
-ArgValue = Tensor | tuple[Tensor, ...] | int | float | bool | tuple[int, ...] | str | None
+# Ints are a tuple of int. A tensor list is a non-empty tuple of Tensor. A SymFloat is a float that
+# depends on sizes.
+ArgValue = (
+    Tensor | tuple[Tensor, ...] | int | float | SymFloat | bool | tuple[int, ...] | str | None
+)
 
 
 @dataclass(slots=True, eq=False)

@@ -17,6 +17,7 @@ from spec_model.templates import BUILTIN_SPECS, BUILTIN_TEMPLATES, ROOT
 from spec_model.traits import MOVEMENT, Trait
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Array, DType, Node, Storage, Tensor
+from spirloom.number_expr import SymFloat
 from spirloom.sizes import Varying
 from spirloom.value_bounds import narrow_type
 
@@ -229,6 +230,7 @@ class OpLibrary:
         """Shape and dtype of each output. Raises OpError if the call is invalid or has no
         kernel.
         """
+        args = [arg.value if isinstance(arg, SymFloat) else arg for arg in args]
         types = [argument_type(value) for value in args]
         return list(self._inferred.of(op, types, lambda: self._infer(op, args, types)))
 

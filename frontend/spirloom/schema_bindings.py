@@ -6,6 +6,7 @@ from spirloom_schema.Attachment import Attachment, AttachmentT
 from spirloom_schema.Constant import Constant, ConstantT
 from spirloom_schema.Graph import Graph, GraphT
 from spirloom_schema.Node import Node, NodeT
+from spirloom_schema.NumberExpr import NumberExpr, NumberExprT
 from spirloom_schema.SizeExpr import SizeExpr, SizeExprT
 from spirloom_schema.SizeTerm import SizeTerm, SizeTermT
 from spirloom_schema.State import State, StateT
@@ -24,6 +25,8 @@ __all__ = [
     "GraphT",
     "Node",
     "NodeT",
+    "NumberExpr",
+    "NumberExprT",
     "SizeExpr",
     "SizeExprT",
     "SizeTerm",

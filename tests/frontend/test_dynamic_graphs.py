@@ -14,6 +14,7 @@ from onnx import NodeProto
 from spirloom import graph_file, graph_reader
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array, Graph
+from spirloom.number_expr import SymFloat
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
 from spirloom.ops import OpLibrary
@@ -137,8 +138,13 @@ def test_tensors_are_divided_by_sizes(library: OpLibrary, tmp_path: Path) -> Non
         constants={"zero": np.array(0)},
     )  # fmt: skip
     graph = varying(path, library, [BATCH])
+    assert models.ops(graph) == ["aten.full", "aten.div.Tensor"]
+    graph_file.save(graph, tmp_path / "model.slg")
+    loaded = graph_reader.load(tmp_path / "model.slg")
+    assert str(library.arg(loaded.nodes[0], "fill_value")) == "batch"
+    assert graph_file.to_bytes(loaded) == graph_file.to_bytes(graph)
     for sizes in grid([BATCH], range(1, 9)):
-        agree(path, library, graph, sizes)
+        agree(path, library, loaded, sizes)
 
 
 def test_different_graphs(library: OpLibrary, tmp_path: Path) -> None:
@@ -161,7 +167,10 @@ def root(**changes: Any) -> SimpleNamespace:
     size = SimpleNamespace(terms=terms, divisor=changes.get("divisor", 1), op=op)
     bounds = {"min": changes.get("min", 1), "max": 4}
     symbols = [SimpleNamespace(name=name, **bounds) for name in changes.get("names", [b"n"])]
-    return SimpleNamespace(symbols=symbols, sizes=[size])
+    number = SimpleNamespace(op=2, value=0.0, size=0, operands=[0])
+    leaf = SimpleNamespace(op=1, value=0.0, size=0, operands=None)
+    numbers = [leaf, SimpleNamespace(**{**vars(number), **changes.get("number", {})})]
+    return SimpleNamespace(symbols=symbols, sizes=[size], numbers=numbers)
 
 
 @pytest.mark.parametrize(
@@ -177,6 +186,10 @@ def root(**changes: Any) -> SimpleNamespace:
         ({"sizes": [0]}, r"size 0 multiplies the sizes \[0\]"),
         ({"op": 3}, "size 0 has the operation 3"),
         ({"op": 1, "terms": []}, "size 0 has the operation 1, 0 terms"),
+        ({"number": {"op": 17}}, "number 1 has the operation 17"),
+        ({"number": {"operands": [1]}}, r"number 1 \(SQRT\) has the operands \[1\]"),
+        ({"number": {"operands": []}}, r"number 1 \(SQRT\) has the operands \[\]"),
+        ({"number": {"op": 1, "size": 1, "operands": None}}, "number 1 has the size 1"),
     ],
 )
 def test_damaged_symbols(changes: dict[str, object], message: str) -> None:
@@ -193,6 +206,16 @@ def test_damaged_sizes() -> None:
             reader.varying(ints, entries, "t")
     (dim,) = reader.varying((8,), [(1 << 32) - 1], "t", may_be_inferred=True)
     assert str(dim) == "?"
+
+
+def test_damaged_numbers() -> None:
+    reader = SizeReader(root())
+    found = reader.number(8**0.5, 2, "t")
+    assert isinstance(found, SymFloat) and str(found) == "sqrt(2*n)"
+    assert found.expr.at({"n": 2}) == 2.0 and reader.number(0.5, 0, "t") == 0.5
+    for value, entry in ((8**0.5, 3), (2.83, 2)):
+        with pytest.raises(MalformedBuffer, match=r"^t has "):
+            reader.number(value, entry, "t")
 
 
 def test_selections_serve_every_size(library: OpLibrary, tmp_path: Path) -> None:

@@ -365,6 +365,12 @@ void GraphMutator::DamageField(GraphFile& file) {
       }
       return;
     case 5:
+      if (!graph.numbers.empty()) {
+        schema::NumberExprT& number = *graph.numbers[Below(graph.numbers.size())];
+        number.op = static_cast<schema::NumberOp>(Below(18));
+        number.size = static_cast<uint32_t>(Below(graph.sizes.size() + 1));
+        number.operands.resize(Below(4), static_cast<uint32_t>(Below(graph.numbers.size() + 1)));
+      }
       if (!graph.sizes.empty()) {
         schema::SizeExprT& size = *graph.sizes[Below(graph.sizes.size())];
         size.divisor = SomeInt();

@@ -162,6 +162,7 @@ class Repairer {
         tensor = usable_[random_() % usable_.size()];
       }
       if (arg->sizes.size() != arg->ints.size()) arg->sizes.clear();
+      if (arg->number > graph_.numbers.size()) arg->number = 0;
     }
     return true;
   }
@@ -295,9 +296,13 @@ class Repairer {
     if (consistent && std::ranges::all_of(found, [](bool each) { return each; })) return;
     graph_.symbols.clear();
     graph_.sizes.clear();
+    graph_.numbers.clear();
     for (const auto& tensor : graph_.tensors) tensor->sizes.clear();
     for (const auto& node : graph_.nodes) {
-      for (const auto& arg : node->args) arg->sizes.clear();
+      for (const auto& arg : node->args) {
+        arg->sizes.clear();
+        arg->number = 0;
+      }
     }
   }
 

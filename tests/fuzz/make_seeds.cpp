@@ -97,6 +97,26 @@ FileGraph Symbols() {
   return file;
 }
 
+// y = x / sqrt(n) with x of shape [n].
+FileGraph Numbers() {
+  FileGraph file;
+  file.symbols = {{"n", 1, 4}};
+  file.sizes = {{{{1, {0}}}, 1}};
+  file.numbers = {{.op = NumberOp::kSize, .operands = {}},
+                  {.op = NumberOp::kSqrt, .operands = {0}}};
+  const uint32_t x = file.AddTensor("x", {4});
+  const uint32_t root = file.AddTensor("root", {}), y = file.AddTensor("y", {4});
+  file.tensors[x].sizes = {1};
+  file.tensors[y].sizes = {UINT32_MAX};
+  Arg value = FloatArg(2);
+  value.number = 2;
+  file.nodes.push_back({"aten.full", {IntsArg({}), value, StringArg("f32")}, {root}, "sqrt"});
+  file.nodes.push_back({"aten.div.Tensor", {TensorArg(x), TensorArg(root)}, {y}, "div"});
+  file.inputs = {x};
+  file.outputs = {y};
+  return file;
+}
+
 // y = x[:min(n, 6), :max(n / 3, 1)] with x of shape [n, n].
 FileGraph BoundedSizes() {
   FileGraph file;
@@ -167,6 +187,7 @@ std::map<std::string, FileGraph> Graphs() {
           {"other_version", OtherVersion()},
           {"symbols", Symbols()},
           {"bounded_sizes", BoundedSizes()},
+          {"numbers", Numbers()},
           {"states", States()},
           {"methods", Methods()}};
 }

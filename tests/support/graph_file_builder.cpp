@@ -17,7 +17,7 @@ Offset<schema::Arg> WriteArg(FlatBufferBuilder& builder, const Arg& arg) {
   const auto text = builder.CreateString(arg.s);
   const auto sizes = builder.CreateVector(arg.sizes);
   return schema::CreateArg(builder, static_cast<schema::ArgKind>(arg.kind), tensors, ints, arg.f,
-                           text, sizes);
+                           text, sizes, arg.number == kFixedSize ? 0 : arg.number);
 }
 
 Offset<schema::Node> WriteNode(FlatBufferBuilder& builder, const FileNode& node) {
@@ -54,6 +54,11 @@ Offset<schema::SizeExpr> WriteSize(FlatBufferBuilder& builder, const SizeExpr& s
                                 static_cast<schema::SizeOp>(size.op));
 }
 
+Offset<schema::NumberExpr> WriteNumber(FlatBufferBuilder& builder, const NumberExpr& number) {
+  return schema::CreateNumberExpr(builder, static_cast<schema::NumberOp>(number.op), number.value,
+                                  number.size, builder.CreateVector(number.operands));
+}
+
 Arg Make(ArgKind kind) {
   Arg arg;
   arg.kind = kind;
@@ -87,6 +92,11 @@ Offset<schema::Graph> WriteGraph(FlatBufferBuilder& builder, const FileGraph& fi
   for (const SizeExpr& size : file.sizes) size_offsets.push_back(WriteSize(builder, size));
   const auto symbol_vector = builder.CreateVector(symbol_offsets);
   const auto size_vector = builder.CreateVector(size_offsets);
+  std::vector<Offset<schema::NumberExpr>> number_offsets;
+  for (const NumberExpr& number : file.numbers) {
+    number_offsets.push_back(WriteNumber(builder, number));
+  }
+  const auto number_vector = builder.CreateVector(number_offsets);
   std::vector<Offset<schema::State>> state_offsets;
   for (const FileState& state : file.states) {
     state_offsets.push_back(
@@ -109,7 +119,8 @@ Offset<schema::Graph> WriteGraph(FlatBufferBuilder& builder, const FileGraph& fi
   const auto attachments = file.attachments.empty() ? 0 : builder.CreateVector(attachment_offsets);
   return schema::CreateGraph(builder, file.version, tensor_vector, constant_vector, node_vector,
                              input_vector, output_vector, file_name, /*producer=*/0, symbol_vector,
-                             size_vector, digest, state_vector, name, method_vector, attachments);
+                             size_vector, digest, state_vector, name, method_vector, attachments,
+                             /*guards=*/0, number_vector);
 }
 
 }  // namespace

@@ -60,6 +60,7 @@ struct FileGraph {
   std::vector<std::byte> constant_section;
   std::vector<Symbol> symbols;
   std::vector<SizeExpr> sizes;
+  std::vector<NumberExpr> numbers = {};  // Arg::number: 0, or 1 + an index
   std::vector<FileState> states;
   std::string method = {};                                            // name of the method
   std::vector<FileGraph> methods = {};                                // further methods

@@ -12,9 +12,10 @@ import numpy as np
 from spirloom.builder import Builder
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Array, DType, Graph, Node, State, Tensor
+from spirloom.number_expr import SymFloat
 from spirloom.ops import OpError, OpLibrary
 from spirloom.passes.cleanup import VIEW
-from spirloom.sizes import Varying
+from spirloom.sizes import SizeExpr, Varying
 from spirloom.symbolic.specialize import specialize
 
 # The name of an input → the name of the output that is its next value.
@@ -295,9 +296,12 @@ class _Preallocation:
 
 
 def _names(value: object) -> Iterator[str]:
-    """The symbols that an int, or an int of a tuple, depends on."""
+    """The symbols that a number, or an int of a tuple, depends on."""
     if isinstance(value, tuple):
         for item in value:
             yield from _names(item)
     elif isinstance(value, Varying) and value.expr is not None:
         yield from value.expr.symbols()
+    elif isinstance(value, SymFloat):
+        for leaf in value.expr.leaves():
+            yield from leaf.symbols() if isinstance(leaf, SizeExpr) else ()

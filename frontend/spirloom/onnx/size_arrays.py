@@ -6,23 +6,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from spec_model.symbolic import Size, known, maximum, minimum, settle, size_of, sym
-from spec_model.symbolic.bounds import range_of
-from spec_model.symbolic.expr import at_maximum
 from spec_model.symbolic.guards import OPPOSITE
 from spirloom import interval
 from spirloom.builder import Builder, Lifter, Value
 from spirloom.errors import Unsupported
 from spirloom.interval import Interval
 from spirloom.ir import Array, Tensor
-from spirloom.size_numbers import SizeNumber, size_number
-from spirloom.sizes import SymInt, is_symbolic
-from spirloom.value_bounds import narrowed
+from spirloom.number_expr import Number, SymFloat, number_of
+from spirloom.sizes import SymInt
+from spirloom.value_bounds import exact_interval, narrow_type, narrowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +53,7 @@ def compare(a: int, relation: str, b: int) -> bool | Condition:
     return Condition(difference, relation) if found is None else found
 
 
-# An element: a SymInt is an integer, also in an array of floats, where 1 is true in an array of
-# bools. A SizeNumber has other values.
-Number = int | float | SizeNumber
+# An element: a SymInt is an integer, also in an array of floats; in an array of bools, 1 is true.
 Element = Number | Condition
 
 
@@ -126,18 +121,12 @@ Known = Value | SizeArray | LeadingPart
 
 def is_size_dependent(element: object) -> bool:
     """Whether an element depends on sizes."""
-    return isinstance(element, SymInt | SizeNumber | Condition)
+    return isinstance(element, SymInt | SymFloat | Condition)
 
 
 def value_of(element: Element) -> Number:
     """An element as a number: 1 for a condition that holds."""
     return element.indicator if isinstance(element, Condition) else element
-
-
-def as_number(element: Element) -> Number:
-    """An element as a number, or as one of a table. Raises Unsupported."""
-    element = value_of(element)
-    return size_number(element) if isinstance(element, SymInt) else element
 
 
 def size_array(
@@ -166,76 +155,31 @@ def elements_of(value: Array | SizeArray) -> list[Element]:
 def _bounds(element: Element) -> Interval:
     if isinstance(element, Condition):
         return Interval(0, 1)
-    if isinstance(element, SizeNumber):
-        return interval.of_array(np.asarray(element.values))
-    if isinstance(element, SymInt):
-        known = range_of(element.size)
-        return Interval(known.low, known.high)
+    if isinstance(element, SymFloat | SymInt):
+        return number_of(element).bounds()
     return interval.of_array(np.asarray(element))
 
 
 def _lifted(build: Builder, value: SizeArray, name: str) -> Tensor:
-    """The tensor of an array: elements of tables of the values at all sizes. Raises Unsupported if
-    there are too many.
-    """
-    numbers = [as_number(e) for e in value.flat()]
-    indices = {size_of(e.index) for e in numbers if isinstance(e, SizeNumber)}
-    if len(indices) == 1:
-        return _looked_up(build, numbers, value.shape, value.dtype, name)
-    parts = [_looked_up(build, [number], (1,), value.dtype, name) for number in numbers]
-    return build.view(build.cat(parts, 0), value.shape)
+    """The tensor of an array. Raises Unsupported if a supported type does not hold an element."""
+    own = narrow_type(value.dtype)
+    if value.dtype.kind in "iu" and not value.bounds().within(exact_interval(value.dtype)):
+        raise Unsupported(f"the values of {value} are {value.bounds()}, which {own} does not hold")
+    shape = value.shape if value.size == 1 else (1,)
+    parts = [_element(build, element, value.dtype, shape) for element in value.flat()]
+    whole = parts[0] if value.size == 1 else build.view(build.cat(parts, 0), value.shape)
+    whole.name = f"{name}.sizes"
+    return whole
 
 
-def _looked_up(
-    build: Builder,
-    numbers: Sequence[Number],
-    shape: tuple[int, ...],
-    dtype: np.dtype[Any],
-    name: str,
+def _element(
+    build: Builder, element: Element, dtype: np.dtype[Any], shape: tuple[int, ...]
 ) -> Tensor:
-    """The tensor of numbers that depend on at most one index."""
-    found = next((n for n in numbers if isinstance(n, SizeNumber)), None)
-    count = 1 if found is None else len(found.values)
-    build.budget.check([count, prod(shape)], dtype.itemsize)
-    table = np.empty((count, len(numbers)), dtype)
-    for column, number in enumerate(numbers):
-        table[:, column] = number.values if isinstance(number, SizeNumber) else number
-    tensor = build.constant(narrowed(table.reshape(count, *shape)))
-    tensor.name = f"{name}.sizes"
-    index = 0 if found is None else found.index
-    if not is_symbolic((index,)):
-        return build.view(build.slice(tensor, 0, index, index + 1), shape)
-    return build.emit("aten.select.int", x=tensor, dim=0, index=index)
-
-
-def number(index: int, values: Array) -> Element:
-    """The element `values[index]`: a formula if it is an integer (a · index + b) // d at all sizes,
-    with a small d.
-    """
-    items: tuple[int | float, ...] = tuple(values.tolist())
-    if not isinstance(index, SymInt) or all(item == items[0] for item in items):
-        return items[0]
-    found = _formula(index, values) if values.dtype.kind in "iu" else None
-    return SizeNumber(index, items) if found is None else found
-
-
-def _formula(index: int, values: Array) -> int | None:
-    table = values.astype(np.int64)
-    at = np.arange(len(table), dtype=np.int64)
-    slope = (int(table[-1]) - int(table[0])) / (len(table) - 1)
-    for divisor in _DIVISORS:
-        if divisor > len(table):
-            break
-        for factor in {int(np.floor(slope * divisor)), int(np.ceil(slope * divisor))}:
-            offsets = divisor * table - factor * at
-            low, high = int(offsets.max()), int(offsets.min()) + divisor - 1
-            if low <= high:
-                found: int = (factor * index + low) // divisor
-                return found
-    return None
-
-
-_DIVISORS = (*range(1, 65), 128, 256, 512, 1024)
+    """A tensor of one element."""
+    number = value_of(element)
+    if not isinstance(number, SymInt | SymFloat):
+        return build.constant(narrowed(np.full(shape, number, dtype)))
+    return build.number(number, narrow_type(dtype), shape)
 
 
 class KnownLifter(Lifter):
@@ -267,17 +211,6 @@ def truth(element: Element) -> bool:
         return settle(element.difference, element.relation)
     if isinstance(element, SymInt):
         return settle(element.size, "!=")
-    if not isinstance(element, SizeNumber):
-        return bool(element)
-    values = [bool(value) for value in element.values]
-    index = element.index.size
-    last = values[at_maximum(index)]
-    changes = [i for i in range(1, len(values)) if values[i] != values[i - 1]]
-    if not changes:
-        return last
-    if len(changes) > 1:
-        raise Unsupported(
-            f"its condition changes at {len(changes)} sizes of {index}, of which the first is "
-            f"{changes[0]}; set a minimum and maximum between two of them with --dim"
-        )
-    return settle(index - changes[0], ">=") == values[-1]
+    if isinstance(element, SymFloat):
+        raise Unsupported(f"its condition {element} has no formula of the sizes")
+    return bool(element)

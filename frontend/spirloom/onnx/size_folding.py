@@ -1,13 +1,14 @@
 """Evaluates ONNX nodes of arrays that depend on symbolic sizes.
 
-An integer result is a formula of the sizes where the operator has one. Other results are tables of
-the values at all sizes, computed by the evaluators of constant folding.
+A result is a formula of the sizes: of integers, or of numbers in double precision. A function
+without formula is computed at all sizes of its symbol, by the evaluators of constant folding; its
+result must have a formula.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,15 @@ from spec_model.symbolic import SizeError, maximum, minimum, size_of
 from spec_model.symbolic.bounds import range_of
 from spirloom.errors import Unsupported
 from spirloom.ir import Array
+from spirloom.number_expr import (
+    Number,
+    NumberOp,
+    SymFloat,
+    computed,
+    from_expr,
+    number_of,
+    truncated,
+)
 from spirloom.onnx.constant_folding import data_movement
 from spirloom.onnx.constant_folding.registry import EVALUATORS
 from spirloom.onnx.constant_folding.registry import fold as fold_arrays
@@ -27,16 +37,14 @@ from spirloom.onnx.size_arrays import (
     Known,
     LeadingPart,
     SizeArray,
-    as_number,
     compare,
     elements_of,
     is_size_dependent,
-    number,
     of_shape,
     size_array,
     value_of,
 )
-from spirloom.size_numbers import SizeNumber
+from spirloom.size_tables import formula_of, tables
 from spirloom.sizes import SymInt, broadcast_shapes, is_symbolic, upper_shape
 
 Given = Sequence[Array | SizeArray]
@@ -132,9 +140,33 @@ def _elementwise(ctx: NodeContext, given: Given) -> Known:
 
     def evaluated(*row: Element) -> Element:
         found = None if rule is None else _by_formula(rule, ctx, row, result)
-        return _by_table(lambda x: _evaluated(ctx, x), row, dtypes) if found is None else found
+        return _other_formula(ctx, row, dtypes, result) if found is None else found
 
     return size_array(map(evaluated, *columns), shape, result)
+
+
+def _other_formula(
+    ctx: NodeContext, row: Sequence[Element], dtypes: list[np.dtype[Any]], result: np.dtype[Any]
+) -> Element:
+    """The result as a formula of numbers, or of integers if it is a rounded number. Raises
+    Unsupported.
+    """
+    numbers = [value_of(e) for e in row]
+    rounds = ctx.op_type in ("Ceil", "Floor", "Round") or (
+        ctx.op_type in ("Cast", "CastLike") and result.kind in "iub"
+    )
+    has_formula = ctx.op_type in _NUMBERS and (
+        result in _ROUNDED or (result.kind in "iu" and rounds)
+    )
+    if has_formula and not rounds:
+        return _ROUNDED[result](_NUMBERS[ctx.op_type](ctx, numbers))
+    try:
+        return _by_table(lambda x: _evaluated(ctx, x), row, dtypes)
+    except Unsupported:
+        if not has_formula:
+            raise
+    found = _NUMBERS[ctx.op_type](ctx, numbers)
+    return truncated(found) if result.kind in "iu" and isinstance(found, SymFloat) else found
 
 
 def _objects(value: Array | SizeArray) -> Array:
@@ -159,18 +191,14 @@ def _by_table(
     row: Sequence[Element],
     dtypes: Sequence[np.dtype[Any]],
 ) -> Element:
-    """The result of a function of arrays, at all sizes. Raises Unsupported if the elements depend
-    on several symbols.
+    """The result of a function of arrays that has a formula. Raises Unsupported if the elements
+    depend on several symbols, or if the result has no formula.
     """
-    numbers = [as_number(e) for e in row]
-    indices = {size_of(e.index): e.index for e in numbers if isinstance(e, SizeNumber)}
-    if len(indices) > 1:
-        raise Unsupported("it computes with several symbolic sizes")
-    tables = [
-        np.asarray(e.values if isinstance(e, SizeNumber) else (e,)).astype(dtype)
-        for e, dtype in zip(numbers, dtypes, strict=True)
-    ]
-    return number(next(iter(indices.values()), 0), function(tables))
+    index, columns = tables([value_of(e) for e in row])
+    found = formula_of(index, function([c.astype(d) for c, d in zip(columns, dtypes, strict=True)]))
+    if found is None:
+        raise Unsupported(f"its result has no formula of {index}")
+    return found
 
 
 Formula = Callable[[NodeContext, Sequence[int]], "Element | None"]
@@ -218,7 +246,7 @@ def _int_limits(dtype: np.dtype[Any]) -> tuple[int, int]:
 _LIMITS = {"f": _float_limits, "i": _int_limits, "u": _int_limits}
 
 
-def _as_integer(element: Element) -> Element:
+def _as_integer(element: Element) -> Number:
     """The element as an integer, if it is one at all sizes. True is 1."""
     element = value_of(element)
     is_integer = isinstance(element, bool) or (isinstance(element, float) and element.is_integer())
@@ -324,6 +352,34 @@ _BOOLEAN = frozenset({"And", "Equal", "Greater", "GreaterOrEqual", "Less", "Less
                       "Or", "Xor"})  # fmt: skip
 _ELEMENTWISE = _FORMULAS.keys() | _BOOLEAN | {"Exp", "Log", "Reciprocal", "Sign", "Sqrt"}
 
+# The formulas of numbers that are no integers.
+_NUMBERS: dict[str, Callable[[NodeContext, Sequence[Number]], Number]] = {
+    "Abs": lambda _, x: computed(NumberOp.MAX, x[0], computed(NumberOp.MUL, -1.0, x[0])),
+    "Add": lambda _, x: computed(NumberOp.ADD, *x),
+    "Cast": lambda _, x: from_expr(number_of(x[0])),
+    "CastLike": lambda _, x: from_expr(number_of(x[0])),
+    "Ceil": lambda _, x: computed(NumberOp.CEIL, *x),
+    "Div": lambda _, x: computed(NumberOp.DIV, *x),
+    "Exp": lambda _, x: computed(NumberOp.EXP, *x),
+    "Floor": lambda _, x: computed(NumberOp.FLOOR, *x),
+    "Log": lambda _, x: computed(NumberOp.LOG, *x),
+    "Max": lambda _, x: reduce(partial(computed, NumberOp.MAX), x),
+    "Min": lambda _, x: reduce(partial(computed, NumberOp.MIN), x),
+    "Mul": lambda _, x: computed(NumberOp.MUL, *x),
+    "Neg": lambda _, x: computed(NumberOp.MUL, -1.0, x[0]),
+    "Pow": lambda _, x: computed(NumberOp.POW, *x),
+    "Reciprocal": lambda _, x: computed(NumberOp.DIV, 1.0, x[0]),
+    "Round": lambda _, x: computed(NumberOp.ROUND, *x),
+    "Sqrt": lambda _, x: computed(NumberOp.SQRT, *x),
+    "Sub": lambda _, x: computed(NumberOp.SUB, *x),
+    "Where": lambda _, x: computed(NumberOp.SELECT, *x),
+}
+# The rounding of results, by their type.
+_ROUNDED: dict[np.dtype[Any], Callable[[Number], Number]] = {
+    np.dtype(np.float32): lambda x: computed(NumberOp.FLOAT32, x),
+    np.dtype(np.float64): lambda x: x,
+}
+
 _REDUCED: dict[str, tuple[str, Callable[..., Any]]] = {
     "ReduceMax": ("Max", np.maximum),
     "ReduceMin": ("Min", np.minimum),
@@ -371,19 +427,16 @@ def _constant_of_shape(ctx: NodeContext, given: Given) -> Known:
 def _range(ctx: NodeContext, given: Given) -> Known:
     start, limit, delta = (value_of(elements_of(value)[0]) for value in given)
     dtype = given[0].dtype
-    if isinstance(delta, SymInt | SizeNumber) or delta == 0:
+    if isinstance(delta, SymInt | SymFloat) or delta == 0:
         raise Unsupported(f"its delta {delta} depends on a size, or is 0")
     count = _count(start, limit, delta, dtype)
     if not is_symbolic((count,)):
-        added = lambda x: np.asarray(x[0] + x[1])  # noqa: E731
         ctx.check_size([count], 8)
-        return size_array(
-            [_sum(start, i * delta, added, dtype) for i in range(count)], [count], dtype
-        )
+        return size_array([_sum(start, i * delta, dtype) for i in range(count)], [count], dtype)
     (most,) = upper_shape((count,))
     ctx.check_size([most], dtype.itemsize)
     steps = np.arange(most) * delta
-    if not isinstance(start, SymInt | SizeNumber):
+    if not isinstance(start, SymInt | SymFloat):
         return LeadingPart((start + steps).astype(dtype), (count,))
     offsets = ctx.lifted(LeadingPart(steps.astype(dtype), (count,)))
     return ctx.build.add(ctx.lifted(size_array([start], [], dtype)), offsets)
@@ -406,10 +459,13 @@ def _count(start: Element, limit: Element, delta: Element, dtype: np.dtype[Any])
     return found
 
 
-def _sum(a: Element, b: Element, added: Callable[[list[Array]], Array], dtype: Any) -> Element:
+def _sum(a: Number, b: float, dtype: np.dtype[Any]) -> Number:
+    """a + b, for an a that depends on sizes."""
     if isinstance(a, int) and isinstance(b, int):
         return a + b
-    return _by_table(added, (a, b), [dtype, dtype])
+    if dtype not in _ROUNDED:
+        raise Unsupported(f"it computes {dtype} values with a size")
+    return _ROUNDED[dtype](computed(NumberOp.ADD, a, b))
 
 
 _RULES: dict[str, Callable[[NodeContext, Given], Known]] = {

@@ -12,6 +12,7 @@ from spirloom.errors import ImportFailure, Unsupported
 from spirloom.interval import Interval
 from spirloom.ir import ArgValue as GraphValue
 from spirloom.ir import Array, Graph, Node, Tensor
+from spirloom.number_expr import SymFloat
 from spirloom.ops import OpError, OpLibrary
 from spirloom.pte.kernel_calls import GraphCall, ProgramDraft
 from spirloom.symbolic.specialize import specialize
@@ -105,6 +106,7 @@ class GraphInliner:
             return self._ref(value)
         if isinstance(value, tuple):
             return tuple(self._ref(v) if isinstance(v, Tensor) else v for v in value)
+        assert not isinstance(value, SymFloat), "the graph has fixed sizes"
         return value
 
     def _ref(self, tensor: Tensor) -> Ref:

@@ -97,7 +97,8 @@ def _computing(graph: Graph) -> Iterator[Node]:
     known: set[Tensor] = set()
     for node in graph.nodes:
         inputs = list(node.inputs())
-        if inputs and all(tensor.is_constant or tensor in known for tensor in inputs):
+        is_number = node.op == "aten.full" and prod(node.outputs[0].shape) == 1
+        if is_number or (inputs and all(t.is_constant or t in known for t in inputs)):
             known.update(node.outputs)
         elif node.op not in _REARRANGING and not _keeps_size(node):
             yield node

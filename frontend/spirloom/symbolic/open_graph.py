@@ -11,6 +11,7 @@ from spec_model.symbolic.expr import at_maximum
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Graph
 from spirloom.leading_parts import slice_constants
+from spirloom.number_expr import SymFloat, stored
 from spirloom.ops import OpError, OpLibrary
 from spirloom.sizes import Symbol, SymInt, Varying, expression
 from spirloom.symbolic.minimum import check_minimum
@@ -128,14 +129,23 @@ def _dimension(size: int) -> int:
 
 
 def _argument(value: ArgValue, node: str) -> ArgValue:
+    if isinstance(value, SymFloat):
+        number = stored(value)
+        if number is None:
+            raise _without_form(value, node)
+        return number
     if isinstance(value, SymInt):
         found = expression(value.size)
         if found is None:
-            raise NotSymbolic(
-                f"The model cannot vary in size: node '{node}' has an argument {value}, for which "
-                "graph files have no form. Import it with fixed sizes."
-            )
+            raise _without_form(value, node)
         return Varying(at_maximum(value.size), found)
     if isinstance(value, tuple) and any(isinstance(item, SymInt) for item in value):
         return tuple(_argument(item, node) for item in value)  # type: ignore[return-value]
     return value
+
+
+def _without_form(value: object, node: str) -> NotSymbolic:
+    return NotSymbolic(
+        f"The model cannot vary in size: node '{node}' has an argument {value}, for which graph "
+        "files have no form. Import it with fixed sizes."
+    )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import isclose, isnan
 from typing import Any
 
 from spec_model.flatbuffer import MalformedBuffer
 from spec_model.graph_file import INFERRED
+from spirloom.number_expr import MAX_OPERATIONS, NumberExpr, NumberOp, SymFloat
 from spirloom.size_expr import MAX_DEPTH, MAX_FACTORS
 from spirloom.sizes import SizeExpr, SizeOp, Symbol, Term, Varying
 
@@ -26,6 +28,9 @@ class SizeReader:
         self._depths: list[int] = []
         for index, entry in enumerate(root.sizes or []):
             self._exprs.append(self._expr(index, entry))
+        self._numbers: list[NumberExpr] = []
+        for index, entry in enumerate(root.numbers or []):
+            self._numbers.append(self._number(index, entry))
 
     def varying(
         self, ints: tuple[int, ...], sizes: Any, what: str, may_be_inferred: bool = False
@@ -40,6 +45,35 @@ class SizeReader:
         return tuple(
             self._one(value, entry, what) for value, entry in zip(ints, entries, strict=True)
         )
+
+    def number(self, value: float, entry: int, what: str) -> float | SymFloat:
+        """A float, as a SymFloat if it depends on sizes. `entry` is the accompanying field."""
+        if entry == 0:
+            return value
+        if entry > len(self._numbers):
+            raise MalformedBuffer(f"{what} has the number {entry} of {len(self._numbers)}")
+        expr = self._numbers[entry - 1]
+        known = expr.at(self._greatest)
+        if not isclose(known, value, rel_tol=1e-9) and not (isnan(known) and isnan(value)):
+            raise MalformedBuffer(f"{what} has {value}, but {expr} is {known} at its maximum")
+        return SymFloat(known, expr)
+
+    def _number(self, index: int, entry: Any) -> NumberExpr:
+        if entry.op not in set(NumberOp):
+            raise MalformedBuffer(f"number {index} has the operation {entry.op}")
+        op = NumberOp(entry.op)
+        operands = [] if entry.operands is None else [int(o) for o in entry.operands]
+        if len(operands) != op.operands or max(operands, default=-1) >= index:
+            raise MalformedBuffer(f"number {index} ({op.name}) has the operands {operands}")
+        parts = tuple(self._numbers[operand] for operand in operands)
+        count = 1 + sum(part.count for part in parts)
+        if count > MAX_OPERATIONS:
+            raise MalformedBuffer(f"number {index} has {count} operations")
+        if op is not NumberOp.SIZE:
+            return NumberExpr(op, parts, float(entry.value), count=count)
+        if entry.size >= len(self._exprs):
+            raise MalformedBuffer(f"number {index} has the size {entry.size}")
+        return NumberExpr(op, size=self._exprs[entry.size])
 
     def _one(self, value: int, entry: int, what: str) -> int:
         if entry == 0:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Graph, Node, State, Tensor
+from spirloom.number_expr import SymFloat
 from spirloom.ops import OpError, OpLibrary
 from spirloom.sizes import at, inferred_size, is_symbolic
 
@@ -87,6 +88,8 @@ class _Specializer:
     def _arg(self, arg: ArgValue) -> ArgValue:
         if isinstance(arg, Tensor):
             return self._tensor(arg)
+        if isinstance(arg, SymFloat):
+            return arg.expr.at(self._sizes)
         if isinstance(arg, bool) or not isinstance(arg, int | tuple):
             return arg
         if isinstance(arg, int):

@@ -13,12 +13,12 @@ from spirloom.builder import Builder, Lifter, Value
 from spirloom.errors import Unsupported
 from spirloom.interval import of_array
 from spirloom.ir import Array, DType, Tensor
+from spirloom.number_expr import SymFloat, number_of, truncated
 from spirloom.ops import OpError, OpLibrary
-from spirloom.size_numbers import SizeNumber, size_number
 from spirloom.sizes import SymInt, is_symbolic
 from spirloom.torch.narrowing import Narrowing
 from spirloom.torch.values import Item, is_value, promoted
-from spirloom.value_bounds import ValueRange, narrow_type
+from spirloom.value_bounds import ValueRange, exact_interval, narrow_type
 
 Types = Sequence[np.dtype[Any] | None]
 Shapes = Sequence[tuple[int, ...] | None]
@@ -89,10 +89,8 @@ class Applier:
             return self._narrowing.dtype_of(item), len(item.shape)
         if isinstance(item, np.ndarray):
             return item.dtype, item.ndim
-        if isinstance(item, SizeNumber):
-            return item.kind, None
-        if isinstance(item, SymInt):
-            return np.dtype(np.int64), None
+        if isinstance(item, SymInt | SymFloat):
+            return np.dtype(np.int64 if isinstance(item, SymInt) else np.float64), None
         return np.asarray(item).dtype, None
 
     def _with(
@@ -166,13 +164,13 @@ class Applier:
                 fixed = np.dtype(np.int64)  # torch's index type
             own = value.dtype if is_value(value) else None
             return value if own is arg.dtype else self.cast(value, fixed)
-        if isinstance(value, SymInt | SizeNumber):
+        if isinstance(value, SymInt | SymFloat):
             return self.number(value)
         return value if is_value(value) else np.asarray(value)
 
     def cast(self, value: Item, dtype: np.dtype[Any]) -> Value:
         """Casts a value to a torch type."""
-        if isinstance(value, SymInt | SizeNumber):
+        if isinstance(value, SymInt | SymFloat):
             return self.number(value, dtype)
         if isinstance(value, np.ndarray) and value.dtype != dtype and is_stored_float(value.dtype):
             value = self.build.constant(value)  # converted on the device: a quarter of the bytes
@@ -186,14 +184,17 @@ class Applier:
         results = self.build.emit_all("aten._to_copy", x=value, dtype=str(ours))
         return self._narrowing.follow("aten._to_copy", {"x": value}, results, [dtype])[0]
 
-    def number(self, value: SymInt | SizeNumber, dtype: np.dtype[Any] | None = None) -> Tensor:
+    def number(self, value: SymInt | SymFloat, dtype: np.dtype[Any] | None = None) -> Tensor:
         """A number that depends on sizes, as a tensor of rank 0."""
-        number = size_number(value) if isinstance(value, SymInt) else value
-        with np.errstate(all="ignore"):
-            table = np.asarray(number.values, number.kind).astype(dtype or number.kind)
-        ours = self._lifter.lift(self.build, table, f"{self.build.name}.sizes")
-        result = self.build.emit("aten.select.int", x=ours, dim=0, index=number.index)
-        self._narrowing.declare(result, ValueRange(table.dtype, of_array(table)))
+        own = np.dtype(np.int64 if isinstance(value, SymInt) else np.float64)
+        dtype = dtype or own
+        if isinstance(value, SymFloat) and dtype.kind in "iu":
+            value = truncated(value)
+        bounds = number_of(value).bounds()
+        if dtype.kind in "iu" and not bounds.within(exact_interval(dtype)):
+            raise Unsupported(f"the values of {value} are {bounds}, which {dtype} does not hold")
+        result = self.build.number(value, narrow_type(dtype))
+        self._narrowing.declare(result, ValueRange(dtype, bounds))
         return result
 
     def _lifted(self, value: Any, name: str) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from spirloom.builder import Builder, Value
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, Tensor
-from spirloom.size_numbers import SizeNumber
+from spirloom.number_expr import SymFloat
 from spirloom.sizes import SymInt, is_symbolic, upper_shape
 from spirloom.torch.apply import Applier
 from spirloom.torch.program import Call
@@ -73,7 +73,7 @@ class CallContext:
     def value(self, name: str) -> Value:
         """A tensor or a constant array."""
         found = self.args.get(name)
-        if isinstance(found, SymInt | SizeNumber):
+        if isinstance(found, SymInt | SymFloat):
             return self.applier.number(found)
         if isinstance(found, int | float):
             return np.asarray(found)

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/base/text.h"
+#include "runtime/graph/file/number_expr.h"
 #include "runtime/graph/file/size_expr.h"
 #include "spirloom/types.h"
 
@@ -38,7 +39,8 @@ struct Arg {
   std::vector<int64_t> ints;      // kInt and kBool (one), kInts
   double f = 0;
   std::string s;
-  std::vector<uint32_t> sizes;  // for each of `ints`: kFixedSize or an index, as in Tensor
+  std::vector<uint32_t> sizes;   // for each of `ints`: kFixedSize or an index, as in Tensor
+  uint32_t number = kFixedSize;  // of `f`: kFixedSize or an index into Graph::numbers
 
   friend bool operator==(const Arg&, const Arg&) = default;
 };
@@ -67,9 +69,9 @@ struct Node {
   std::string name;
 };
 
-// Immutable once loaded. Shapes and ints are the values for the maximum of each symbol. Every
-// index is in range; nodes are topologically sorted; each used tensor is an input, a constant, a
-// state or the output of exactly one node.
+// Immutable once loaded. Shapes, ints and floats are the values for the maximum of each symbol.
+// Every index is in range; nodes are topologically sorted; each used tensor is an input, a
+// constant, a state or the output of exactly one node.
 struct Graph {
   std::vector<Tensor> tensors;
   std::vector<std::span<const std::byte>>
@@ -90,6 +92,7 @@ struct Graph {
       std::make_shared<const std::vector<Attachment>>();
   std::vector<Symbol> symbols;
   std::vector<SizeExpr> sizes;  // valid at the maximum of each symbol
+  std::vector<NumberExpr> numbers;
 };
 
 using spirloom::Quote;

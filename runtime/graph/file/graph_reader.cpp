@@ -228,6 +228,7 @@ Result<Graph> ReadGraph(const schema::Graph& root, std::string_view method, uint
   SPIRLOOM_TRY(budget.ReadString(root.constants_file(), graph.constants_file, "constants_file"));
   SPIRLOOM_TRY_ASSIGN(graph.constants, ReadConstants(root, constant_section));
   SPIRLOOM_TRY(ReadSymbols(source, budget, graph));
+  SPIRLOOM_TRY(ReadNumbers(source, budget, graph));
   SPIRLOOM_TRY_ASSIGN(const SizeReader sizes, SizeReader::Create(graph, budget));
   SPIRLOOM_TRY_ASSIGN(graph.tensors, ReadTensors(source, graph.constants, sizes, budget));
   SPIRLOOM_TRY(Reader(source, sizes, budget, graph).Read());

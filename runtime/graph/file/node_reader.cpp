@@ -72,7 +72,7 @@ Status NodeReader::ReadArg(const schema::Arg& source, Arg& arg) {
       return ReadArgInts(source, arg);
     case ArgKind::kFloat:
       arg.f = source.float_value();
-      return Status();
+      return sizes_.ReadNumber(source.number(), arg);
     case ArgKind::kString:
       return budget_.ReadString(source.string_value(), arg.s, "the string");
   }

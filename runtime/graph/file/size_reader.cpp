@@ -1,6 +1,7 @@
 #include "runtime/graph/file/size_reader.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 #include <string>
@@ -97,6 +98,33 @@ Status SizeExprReader::Read(const schema::SizeExpr& source, SizeExpr& size) {
   return CheckCount("nested sizes", depth, kMaxDepth);
 }
 
+// Reads number `index`, of which earlier ones are known.
+Status ReadNumber(const schema::NumberExpr& source, size_t index, Graph& graph) {
+  if (source.op() > schema::NumberOp::MAX) {
+    return InvalidFile({"Operation ", static_cast<int>(source.op()), " of a number is unknown."});
+  }
+  NumberExpr& number = graph.numbers[index];
+  number.op = static_cast<NumberOp>(source.op());
+  number.value = source.value();
+  number.size = source.size();
+  if (number.op == NumberOp::kSize && number.size >= graph.sizes.size()) {
+    return InvalidFile(
+        {"Size index (", number.size, ") is out of range of ", graph.sizes.size(), " sizes."});
+  }
+  const size_t count = CountOf(source.operands());
+  if (count != OperandsOf(number.op)) {
+    return InvalidFile(
+        {"Number of operands is ", count, "; expected ", OperandsOf(number.op), "."});
+  }
+  for (size_t i = 0; i < count; ++i) {
+    number.operands.push_back(ElementAt(*source.operands(), i));
+    if (number.operands[i] < index) continue;
+    return InvalidFile({"Operand (", number.operands[i], ") is not less than ", index,
+                        ", the index of the number."});
+  }
+  return Status();
+}
+
 }  // namespace
 
 Status ReadSymbols(const schema::Graph& source, ReadBudget& budget, Graph& graph) {
@@ -120,10 +148,37 @@ Status ReadSymbols(const schema::Graph& source, ReadBudget& budget, Graph& graph
   return Status();
 }
 
+Status ReadNumbers(const schema::Graph& source, ReadBudget& budget, Graph& graph) {
+  const size_t count = CountOf(source.numbers());
+  SPIRLOOM_TRY(budget.Spend(count, sizeof(NumberExpr)));
+  graph.numbers.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    const auto* number = source.numbers()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    SPIRLOOM_TRY_WHILE(ReadNumber(*number, i, graph), {"reading number ", i});
+  }
+  return Status();
+}
+
 Result<SizeReader> SizeReader::Create(const Graph& graph, ReadBudget& budget) {
   const std::vector<int64_t> max = MaxValues(graph.symbols);
   SPIRLOOM_TRY_ASSIGN(std::vector<int64_t> values, Evaluate(graph.sizes, max));
-  return SizeReader(std::move(values), budget);
+  std::vector<double> numbers = Evaluate(graph.numbers, values);
+  return SizeReader(std::move(values), std::move(numbers), budget);
+}
+
+Status SizeReader::ReadNumber(uint32_t entry, Arg& arg) const {
+  if (entry == 0) return Status();
+  if (entry > numbers_.size()) {
+    return InvalidFile(
+        {"Number index (", entry, ") is out of range of ", numbers_.size(), " numbers."});
+  }
+  arg.number = entry - 1;
+  const double value = numbers_[arg.number];
+  const bool same = value == arg.f || (std::isnan(value) && std::isnan(arg.f)) ||
+                    std::abs(value - arg.f) <= 1e-9 * std::abs(value);
+  if (same) return Status();
+  return InvalidFile({"Value is ", std::to_string(arg.f), "; expected ", std::to_string(value),
+                      ", the value of its expression at the maximum of all symbols."});
 }
 
 Status SizeReader::Read(const flatbuffers::Vector<uint32_t>* source,

@@ -14,8 +14,11 @@ namespace spirloom::graph {
 // Validates symbols and size expressions and copies them to `graph`.
 Status ReadSymbols(const schema::Graph& source, ReadBudget& budget, Graph& graph);
 
-// Reads the symbolic sizes of tensors and arguments, after ReadSymbols(). Holds a reference to
-// `budget`.
+// Validates the numbers that depend on sizes, after ReadSymbols(), and copies them to `graph`.
+Status ReadNumbers(const schema::Graph& source, ReadBudget& budget, Graph& graph);
+
+// Reads the symbolic sizes of tensors and arguments, after ReadSymbols() and ReadNumbers(). Holds a
+// reference to `budget`.
 class SizeReader {
  public:
   static Result<SizeReader> Create(const Graph& graph, ReadBudget& budget);
@@ -26,11 +29,17 @@ class SizeReader {
   Status Read(const flatbuffers::Vector<uint32_t>* source, std::span<const int64_t> values,
               bool may_be_inferred, std::vector<uint32_t>& sizes) const;
 
- private:
-  SizeReader(std::vector<int64_t> values, ReadBudget& budget)
-      : values_(std::move(values)), budget_(&budget) {}
+  // Reads the `number` field of an argument, whose value at the maximum sizes is `arg.f`. Fails
+  // with kInvalidFile unless the expression has this value, to nine digits.
+  Status ReadNumber(uint32_t entry, Arg& arg) const;
 
-  std::vector<int64_t> values_;  // of each size expression at the maximum of all symbols
+ private:
+  SizeReader(std::vector<int64_t> values, std::vector<double> numbers, ReadBudget& budget)
+      : values_(std::move(values)), numbers_(std::move(numbers)), budget_(&budget) {}
+
+  // Of each expression at the maximum of all symbols.
+  std::vector<int64_t> values_;
+  std::vector<double> numbers_;
   ReadBudget* budget_;
 };
 

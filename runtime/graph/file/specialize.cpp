@@ -145,8 +145,12 @@ Result<Graph> Specialize(const Graph& graph, std::span<const int64_t> values) {
     SPIRLOOM_TRY_WHILE(SetInput(sizes, specialized.tensors[input]),
                        {"setting the shape of input ", Quote(specialized.tensors[input].name)});
   }
+  const std::vector<double> numbers = Evaluate(graph.numbers, sizes);
   for (Node& node : specialized.nodes) {
-    for (Arg& arg : node.args) SetValues(sizes, arg.sizes, arg.ints);
+    for (Arg& arg : node.args) {
+      SetValues(sizes, arg.sizes, arg.ints);
+      if (arg.number != kFixedSize) arg.f = numbers[arg.number];
+    }
     for (uint32_t output : node.outputs) specialized.tensors[output].inferred = true;
   }
   return specialized;

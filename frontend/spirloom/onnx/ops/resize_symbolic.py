@@ -9,8 +9,7 @@ from spirloom.errors import Unsupported
 from spirloom.ir import Tensor
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.ops.resize_axes import Axis, coordinates_of, rounded_positions
-from spirloom.onnx.size_arrays import number
-from spirloom.size_numbers import size_number
+from spirloom.size_tables import formula_of, tables
 from spirloom.sizes import SymInt, is_symbolic
 
 # A size at which the pattern of a nearest resize by an integer factor is compared.
@@ -74,9 +73,9 @@ def _scaled(size: int, factor: float) -> int:
         return size * int(factor)
     if not isinstance(size, SymInt):
         return int(np.float32(size) * np.float32(factor))
-    table = size_number(size)
-    products = np.asarray(table.values, np.float32) * np.float32(factor)
-    found = number(table.index, np.floor(products).astype(np.int64))
+    index, (table,) = tables([size])
+    products = table.astype(np.float32) * np.float32(factor)
+    found = formula_of(index, np.floor(products).astype(np.int64))
     if not isinstance(found, int) or size_of(found) == size_of(size):
         raise Unsupported(f"{size} times {factor} has no formula")
     return found

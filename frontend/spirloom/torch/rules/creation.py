@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spirloom.errors import Unsupported
-from spirloom.size_numbers import SizeNumber
+from spirloom.number_expr import SymFloat
 from spirloom.sizes import SymInt, refuse_symbolic, upper_shape
 from spirloom.torch.context import CallContext
 from spirloom.torch.rules.registry import imports
@@ -33,7 +33,7 @@ def full(ctx: CallContext) -> Item:
     found = ctx.args.get(name)
     if isinstance(found, np.ndarray) and found.size == 1:
         found = found.reshape(-1)[0].item()
-    if isinstance(found, SymInt) or not isinstance(found, int | float):
+    if isinstance(found, SymInt | SymFloat) or not isinstance(found, int | float):
         value = ctx.cast(ctx.value(name), ctx.out_dtype())
         return ctx.inner("aten.expand", value, ctx.shape())
     return ctx.filled(found)
@@ -43,7 +43,7 @@ def full(ctx: CallContext) -> Item:
 def scalar_tensor(ctx: CallContext) -> Item:
     """A tensor of rank 0."""
     value = ctx.args.get("s", 0)
-    if isinstance(value, SymInt | SizeNumber):
+    if isinstance(value, SymInt | SymFloat):
         return ctx.cast(ctx.value("s"), ctx.out_dtype())
     return ctx.filled(ctx.number("s", 0))
 

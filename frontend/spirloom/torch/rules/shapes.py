@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -13,7 +14,8 @@ import numpy as np
 from spec_model.symbolic import maximum, minimum
 from spirloom.builder import Value
 from spirloom.errors import Unsupported
-from spirloom.size_numbers import SizeNumber, applied
+from spirloom.number_expr import Number, NumberOp, SymFloat, computed, from_expr, number_of
+from spirloom.size_tables import formula_of, tables
 from spirloom.sizes import SymInt, refuse_symbolic
 from spirloom.torch.context import CallContext
 from spirloom.torch.rules.registry import imports
@@ -51,23 +53,54 @@ _SCALAR_FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 # Functions whose results are floats.
-_OF_FLOATS = ("operator.truediv", "torch.sym_float", "torch._sym_sqrt")
+_OF_FLOATS = ("operator.truediv", "torch.sym_float", "torch._sym_sqrt", "math.sqrt")
+
+# The formula of each function of numbers that depend on sizes.
+_FORMULAS: dict[str, Callable[..., Number]] = {
+    "operator.abs": lambda x: computed(NumberOp.MAX, x, computed(NumberOp.MUL, -1.0, x)),
+    "operator.add": partial(computed, NumberOp.ADD),
+    "operator.floordiv": lambda a, b: computed(NumberOp.FLOOR, computed(NumberOp.DIV, a, b)),
+    "operator.mul": partial(computed, NumberOp.MUL),
+    "operator.neg": lambda x: computed(NumberOp.MUL, -1.0, x),
+    "operator.pow": partial(computed, NumberOp.POW),
+    "operator.sub": partial(computed, NumberOp.SUB),
+    "operator.truediv": partial(computed, NumberOp.DIV),
+    "math.sqrt": partial(computed, NumberOp.SQRT),
+    "torch.sym_float": lambda x: from_expr(number_of(x)),
+    "torch.sym_max": lambda a, b: computed(NumberOp.MAX, a, b),
+    "torch.sym_min": lambda a, b: computed(NumberOp.MIN, a, b),
+    "torch._sym_sqrt": partial(computed, NumberOp.SQRT),
+}
 
 
 @imports(*_SCALAR_FUNCTIONS)
 def scalar_function(ctx: CallContext) -> Item:
     """Arithmetic of Python numbers, evaluated at import."""
     values = list(ctx.args.values())
-    if not all(isinstance(value, int | float | SizeNumber) for value in values):
+    if not all(isinstance(value, int | float | SymFloat) for value in values):
         raise Unsupported("it depends on numbers that are unknown at import")
     is_float = any(isinstance(value, float) for value in values) or ctx.target in _OF_FLOATS
     symbolic = any(isinstance(value, SymInt) for value in values)
     try:
-        if any(isinstance(value, SizeNumber) for value in values) or (symbolic and is_float):
-            return applied(_SCALAR_FUNCTIONS[ctx.target], values)
+        if any(isinstance(value, SymFloat) for value in values) or (symbolic and is_float):
+            return _of_sizes(ctx.target, values)
         return _SCALAR_FUNCTIONS[ctx.target](*values)
     except (ArithmeticError, TypeError, ValueError) as error:
         raise Unsupported(f"it cannot be computed: {error}") from error
+
+
+def _of_sizes(target: str, values: list[Number]) -> Number:
+    """The result of a function of numbers that depend on sizes, not all of which are integers."""
+    if target in _FORMULAS:
+        return _FORMULAS[target](*values)
+    index, columns = tables(values)
+    function = np.vectorize(_SCALAR_FUNCTIONS[target])
+    found = formula_of(
+        index, np.asarray(function(*(column.astype(np.float64) for column in columns)))
+    )
+    if found is None:
+        raise Unsupported(f"its result has no formula of {index}")
+    return found
 
 
 @imports("aten.sym_size.int")

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "runtime/graph/file/graph_loader.h"
 #include "tests/support/graph_file_builder.h"
 #include "tests/value_of.h"
@@ -110,6 +112,90 @@ TEST(Sizes, ThatAreLinearDetermineTheirSymbol) {
   EXPECT_EQ(solved({64, 7}).status().message(),
             "Dimension 1 (7) of input 'x' is '2*width + 1', which is 5 in another input "
             "dimension.");
+}
+
+// y = x * full([], select(n - 4, 1 / sqrt(n), 7)), with x of [n].
+FileGraph NumberGraph() {
+  FileGraph file;
+  file.symbols = {{"n", 1, 16}};
+  file.sizes = {SymbolSize(0), {{{1, {0}}, {-4, {}}}, 1}};
+  file.numbers = {{NumberOp::kSize, 0, 0, {}},         {NumberOp::kSize, 0, 1, {}},
+                  {NumberOp::kSqrt, 0, 0, {0}},        {NumberOp::kConstant, 1, 0, {}},
+                  {NumberOp::kDiv, 0, 0, {3, 2}},      {NumberOp::kConstant, 7, 0, {}},
+                  {NumberOp::kSelect, 0, 0, {1, 4, 5}}};
+  const uint32_t x = file.AddTensor("x", {16});
+  file.tensors[x].sizes = {1};
+  const uint32_t number = file.AddTensor("number", {}), y = file.AddTensor("y", {16});
+  file.tensors[y].sizes = {UINT32_MAX};
+  Arg value = FloatArg(0.25);
+  value.number = 7;
+  file.nodes.push_back({"aten.full", {IntsArg({}), value}, {number}, "f"});
+  file.nodes.push_back({"aten.mul.Tensor", {TensorArg(x), TensorArg(number)}, {y}, "m"});
+  file.inputs = {x};
+  file.outputs = {y};
+  return file;
+}
+
+TEST(Numbers, AreSpecialized) {
+  const Graph graph = Parsed(NumberGraph());
+  const auto at = [&](int64_t n) {
+    const std::vector<int64_t> values{n};
+    return ValueOf(Specialize(graph, values)).nodes[0].args[1].f;
+  };
+  EXPECT_EQ(at(16), 0.25);
+  EXPECT_EQ(at(9), 1.0 / 3);
+  EXPECT_EQ(at(4), 7);
+  EXPECT_EQ(at(1), 1);
+}
+
+TEST(Numbers, OfEveryOperationAreEvaluated) {
+  const std::vector<int64_t> sizes{5};
+  const auto value = [&](NumberOp op, double a, double b = 0, double c = 0) {
+    std::vector<NumberExpr> numbers;
+    for (double x : {a, b, c}) numbers.push_back({NumberOp::kConstant, x, 0, {}});
+    std::vector<uint32_t> operands{0, 1, 2};
+    operands.resize(OperandsOf(op));
+    numbers.push_back({op, a, 0, operands});
+    return Evaluate(numbers, sizes).back();
+  };
+  EXPECT_EQ(value(NumberOp::kConstant, 2.5), 2.5);
+  EXPECT_EQ(value(NumberOp::kSize, 0), 5);
+  EXPECT_EQ(value(NumberOp::kSqrt, 9), 3);
+  EXPECT_EQ(value(NumberOp::kExp, 0), 1);
+  EXPECT_EQ(value(NumberOp::kLog, 1), 0);
+  EXPECT_EQ(value(NumberOp::kFloor, -1.5), -2);
+  EXPECT_EQ(value(NumberOp::kCeil, -1.5), -1);
+  EXPECT_EQ(value(NumberOp::kRound, 2.5), 2);
+  EXPECT_EQ(value(NumberOp::kFloat32, 0.1), static_cast<double>(0.1f));
+  EXPECT_EQ(value(NumberOp::kFloat32, -1e300), -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(value(NumberOp::kAdd, 1, 2), 3);
+  EXPECT_EQ(value(NumberOp::kSub, 1, 2), -1);
+  EXPECT_EQ(value(NumberOp::kMul, 3, 2), 6);
+  EXPECT_EQ(value(NumberOp::kDiv, 3, 2), 1.5);
+  EXPECT_EQ(value(NumberOp::kPow, 2, 10), 1024);
+  EXPECT_EQ(value(NumberOp::kMin, 3, 2), 2);
+  EXPECT_EQ(value(NumberOp::kMax, 3, 2), 3);
+  EXPECT_EQ(value(NumberOp::kSelect, 0, 1, 2), 2);
+}
+
+TEST(Numbers, OfDamagedFilesAreRefused) {
+  const auto error = [](auto change) {
+    FileGraph file = NumberGraph();
+    change(file);
+    return ErrorOf(file);
+  };
+  EXPECT_THAT(error([](FileGraph& f) { f.numbers[0].op = static_cast<NumberOp>(17); }),
+              HasSubstr("Operation 17 of a number is unknown."));
+  EXPECT_THAT(error([](FileGraph& f) { f.numbers[1].size = 2; }),
+              HasSubstr("Size index (2) is out of range of 2 sizes."));
+  EXPECT_THAT(error([](FileGraph& f) { f.numbers[2].operands = {}; }),
+              HasSubstr("Number of operands is 0; expected 1."));
+  EXPECT_THAT(error([](FileGraph& f) { f.numbers[2].operands = {2}; }),
+              HasSubstr("Operand (2) is not less than 2, the index of the number."));
+  EXPECT_THAT(error([](FileGraph& f) { f.nodes[0].args[1].number = 8; }),
+              HasSubstr("Number index (8) is out of range of 7 numbers."));
+  EXPECT_THAT(error([](FileGraph& f) { f.nodes[0].args[1].f = 0.5; }),
+              HasSubstr("Value is 0.500000; expected 0.250000, the value of its expression"));
 }
 
 // As ViewGraph(), with z of [(min(seq, 6) * max(seq / 3, 1) + 2 * batch) / 2].
