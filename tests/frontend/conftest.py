@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from spirloom.ops import OpLibrary
+from spirloom.passes.observers import observing, verify
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _verified_passes() -> Iterator[None]:
+    """Graphs are verified after each pass."""
+    with observing(verify):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -133,6 +133,12 @@ def add_import_options(parser: argparse._ActionsContainer) -> None:
         metavar="NAME",
         help="skip one optimization pass, for example to find the one that changes a result",
     )
+    parser.add_argument(
+        "--dump-passes",
+        type=Path,
+        metavar="DIR",
+        help="write the graph after each pass that changes it to a text file of this directory",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -142,12 +148,13 @@ def run(arguments: argparse.Namespace) -> int:
     from spirloom.onnx.kv_cache import state_lines
     from spirloom.ops import OpLibrary
     from spirloom.passes.fp16 import float32_lines
+    from spirloom.passes.observers import dumping
     from spirloom.terminal import Progress
 
     check_import_options(arguments)
     _check_files(arguments.model, arguments.output)
     library = OpLibrary.with_dirs(arguments.spec_dir)
-    with Progress(str(arguments.model)) as progress:
+    with Progress(str(arguments.model)) as progress, dumping(arguments.dump_passes):
         graphs = import_graphs(arguments, library, progress)
         graph_file.save(graphs, arguments.output, arguments.external_data, progress)
     for graph in graphs:

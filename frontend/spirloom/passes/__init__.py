@@ -25,6 +25,7 @@ from spirloom.passes.layer_fusion import (
     fuse_residuals,
 )
 from spirloom.passes.normalization import fuse_layer_norm, fuse_rms_norm
+from spirloom.passes.observers import observe
 from spirloom.passes.permutations import move_permutations, move_row_permutations
 from spirloom.passes.weight_quantization import (
     Quantization,
@@ -63,6 +64,25 @@ OPTIMIZATIONS: dict[str, Callable[[Graph, OpLibrary], None]] = {
 OF_ALL_SIZES = ("stride-attention", "fold-copies")
 
 
+def register_pass(
+    name: str, rewrite: Callable[[Graph, OpLibrary], None], before: str | None = None
+) -> None:
+    """Adds an optimization pass, which changes a graph in place: before the pass `before`, by
+    default as the last one. Raises ValueError for a name that exists, or an unknown `before`.
+
+    A pass must return equal results. The graph that it gets may have symbolic sizes: SymInts, whose
+    comparisons are proven, or become guards. `spirloom.passes.observers.verify` checks a graph.
+    """
+    if name in OPTIMIZATIONS or (before is not None and before not in OPTIMIZATIONS):
+        what = f"'{name}' exists" if name in OPTIMIZATIONS else f"'{before}' is unknown"
+        raise ValueError(f"The pass {what}. The passes are: {', '.join(OPTIMIZATIONS)}.")
+    passes = list(OPTIMIZATIONS.items())
+    index = len(passes) if before is None else list(OPTIMIZATIONS).index(before)
+    passes.insert(index, (name, rewrite))
+    OPTIMIZATIONS.clear()
+    OPTIMIZATIONS.update(passes)
+
+
 def optimize(
     graph: Graph,
     library: OpLibrary,
@@ -83,12 +103,14 @@ def optimize(
         quantize.check(fp16)
     report("merge-constants")
     merge_constants(graph)
+    observe("merge-constants", graph, library)
     skip = {*skip, *OF_ALL_SIZES} if sizes_vary else skip
     for name, rewrite in OPTIMIZATIONS.items():
         if name not in skip:
             report(name)
             note(f"pass '{name}'")
             rewrite(graph, library)
+            observe(name, graph, library)
     note("the passes")
     if quantize is not None:
         report("quantize")
@@ -105,6 +127,7 @@ def optimize_sizes(graph: Graph, library: OpLibrary, skip: Collection[str] = ())
         for name in OF_ALL_SIZES:
             if name not in skip:
                 OPTIMIZATIONS[name](graph, library)
+                observe(name, graph, library)
     return graph
 
 
@@ -127,3 +150,4 @@ def finish(
     remove_dead_nodes(graph)
     merge_constants(graph)
     tie_tables(graph, library)
+    observe("finish", graph, library)
