@@ -129,7 +129,7 @@ TEST_F(WatchdogTest, LoadingIsDivided) {
 TEST_F(WatchdogTest, RepeatedRunsAreDivided) {
   constexpr size_t kRuns = 7;
   std::vector<Floats> results;
-  for (const uint64_t max_ns : {0, 1}) {
+  for (const uint64_t max_ns : {uint64_t{0}, uint64_t{1}}) {
     const Runtime runtime = MakeRuntime(max_ns);
     Model model = ValueOf(Model::LoadFromMemory(runtime, Recurrent().Write()));
     Faults().set_watchdog(max_ns == 0 ? 0 : 1);
