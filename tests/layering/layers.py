@@ -160,11 +160,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "frontend/spirloom/casegen": _CORE,
     "frontend/spirloom/new_op": (*_CORE, "codegen/**", "frontend/spirloom/casegen"),
-    "frontend/spirloom/debug": (
-        *_TORCH,
-        "frontend/spirloom/casegen",
-        "frontend/spirloom/runtime",
-    ),
+    "frontend/spirloom/debug": (*_TORCH, "frontend/spirloom/runtime"),
     "frontend/spirloom/commands": (ANY,),
     # Development tools and clients.
     "tools": ("spec_model/**", "codegen/**"),

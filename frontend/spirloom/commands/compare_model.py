@@ -272,7 +272,8 @@ def cause_lines(cause: Cause, first: Row) -> list[str]:
     else:
         lines = [
             f"Cause: the kernels up to {first.node.name} agree with their references, so the "
-            "import or a pass is wrong. `spirloom bisect` finds the pass."
+            "import or a pass is wrong, or --fp16 or --quantize rounds more than the tolerance. "
+            "`spirloom bisect` finds which."
         ]
     if cause.unchecked:
         names = ", ".join(node.name for node in cause.unchecked[:_MAX_NAMES])
