@@ -42,7 +42,7 @@ _ENTRY_DATE = (1980, 1, 1, 0, 0, 0)  # equal runs give equal archives
 
 @dataclass(frozen=True, slots=True)
 class NodeRecord:
-    """What is stored of a computed tensor: `samples` are elements at equal distances."""
+    """The record of a computed tensor. `samples` are elements at equal distances."""
 
     node: str
     op: str
@@ -56,7 +56,7 @@ class NodeRecord:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Where a run took place."""
+    """The versions and the device of a run."""
 
     spirloom: str
     device: str
