@@ -141,6 +141,26 @@ def test_states_are_recorded(runtime: spirloom.Runtime, tmp_path: Path, capsys: 
     assert "output y: equal" in capsys.readouterr().out
 
 
+def test_repeated_runs(model: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bits that change between runs, as in a race, are an error."""
+    path = recorded(model)
+    assert main(["replay", str(path), "--repeat", "3"]) == 0
+    assert "other bits" not in capsys.readouterr().out
+    run, count = replay.run_outputs, 0
+
+    def unstable(*arguments: Any) -> dict[str, Any]:
+        nonlocal count
+        count += 1
+        outputs = run(*arguments)
+        if count == 2:
+            outputs["y"] = np.nextafter(outputs["y"], np.float32(9))
+        return outputs
+
+    monkeypatch.setattr(replay, "run_outputs", unstable)
+    assert main(["replay", str(path), "--repeat", "3"]) == 1
+    assert "output y: other bits in 1 of 3 runs\n" in capsys.readouterr().out
+
+
 def test_damaged_files(model: Path) -> None:
     """Every damage is either refused with ImportFailure, or not noticed."""
     path = recorded(model)

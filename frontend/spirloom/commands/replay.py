@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from spirloom.debug.device_values import DeviceOptions
     from spirloom.debug.metrics import Measured
     from spirloom.debug.replay import Difference, Environment, Recording
+    from spirloom.ir import Array
 
 RECORD_EPILOG = """\
 examples:
@@ -34,6 +35,7 @@ examples:
   spirloom replay run.slreplay                     are the outputs those of the recording?
   spirloom replay run.slreplay --compare           which node differs first?
   spirloom replay run.slreplay --device llvmpipe --compare
+  spirloom replay run.slreplay --repeat 20         are the bits the same in every run?
 
 The run has the recorded storage, kernels and libraries of --override, unless options replace them.
 Exit code 1: an output, or with --compare a node, exceeds the tolerance. Other bits within the
@@ -54,6 +56,14 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("file", type=Path, metavar="FILE.slreplay")
     parser.add_argument(
         "--compare", action="store_true", help="compare every node, and report the first difference"
+    )
+    parser.add_argument(
+        "--repeat",
+        type=int,
+        default=1,
+        metavar="N",
+        help="load and run N times; outputs whose bits change between runs are an error, such as a "
+        "race (default: 1)",
     )
     parser.add_argument(
         "--storage",
@@ -135,17 +145,36 @@ def run(arguments: argparse.Namespace) -> int:
             here = replay.environment_of(runtime, options)
             found = replay.run_outputs(runtime, recording.graph, recording.inputs, options)
             outputs = replay.compare_outputs(found, recording.outputs)
+            unstable = _unstable(
+                found,
+                (
+                    replay.run_outputs(runtime, recording.graph, recording.inputs, options)
+                    for _ in range(arguments.repeat - 1)
+                ),
+            )
             nodes = None
             if arguments.compare:
                 records = replay.node_records(runtime, recording.graph, recording.inputs, options)
                 nodes = replay.compare_nodes(records, recording.nodes)
     if arguments.json:
-        print(json.dumps(_described(recording, here, outputs, nodes), indent=2))
+        print(json.dumps(_described(recording, here, outputs, nodes, unstable), indent=2))
     else:
         print("\n".join(_lines(recording, here, outputs, nodes)))
+        for name, count in unstable.items():
+            print(f"output {name}: other bits in {count} of {arguments.repeat} runs")
     wrong = [measured for _, measured in outputs if measured.wrong]
     wrong += [each.measured for each in nodes or () if each.measured.wrong]
-    return 1 if wrong else 0
+    return 1 if wrong or unstable else 0
+
+
+def _unstable(first: Mapping[str, Array], others: Iterable[Mapping[str, Array]]) -> dict[str, int]:
+    """The outputs whose bits differ from those of the first run, with the number of such runs."""
+    found: dict[str, int] = {}
+    for run in others:
+        for name, array in run.items():
+            if array.tobytes() != first[name].tobytes():
+                found[name] = found.get(name, 0) + 1
+    return found
 
 
 def _options(
@@ -210,6 +239,7 @@ def _described(
     here: Environment,
     outputs: Outputs,
     nodes: Sequence[Difference] | None,
+    unstable: Mapping[str, int],
 ) -> dict[str, object]:
     from dataclasses import asdict
 
@@ -221,6 +251,7 @@ def _described(
             {"name": name, "relative": finite(each.relative), "wrong": each.wrong}
             for name, each in outputs
         ],
+        "unstable": dict(unstable),
         "nodes": None
         if nodes is None
         else [
