@@ -16,9 +16,12 @@ import spirloom
 from spirloom import graph_file, graph_reader
 from spirloom.cli import main
 from spirloom.commands import compare_model
+from spirloom.debug import device_values
 from spirloom.debug.device_values import DeviceOptions, chunks_of
 from spirloom.debug.inputs import complete_inputs
 from spirloom.debug.metrics import measure
+from spirloom.debug.model_comparison import Comparer
+from spirloom.debug.oracles import Oracle
 from spirloom.ir import DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
 from spirloom.passes import OPTIMIZATIONS
@@ -263,3 +266,28 @@ def test_transformers(
     code, found = compared(capsys, tmp_path / "model", *options)
     assert code == 1 and found["first_wrong"] == "model.layers.1.input_layernorm"
     assert found["cause"]["node"] is None  # the kernels are right
+
+
+def test_outputs_alone_leave_the_graph_as_it_is(model: Path) -> None:
+    """Without --layers, no intermediate tensor becomes an output."""
+    if all(device.type != "cpu" for device in spirloom.devices()):
+        pytest.skip("No Vulkan device on the CPU.")
+    from spirloom.onnx.importer import import_model
+    from spirloom.onnx.inputs import Shapes
+
+    graph = import_model(model, OpLibrary(), Shapes({}))
+    kept: list[list[Tensor]] = []
+
+    def tapped(graph: Graph, tensors: Sequence[Tensor], last: Node) -> Graph:
+        kept.append(list(tensors))
+        return tap(graph, tensors, last)
+
+    tap = device_values.tapped_graph
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(device_values, "tapped_graph", tapped)
+        comparer = Comparer(graph, complete_inputs(graph, {}, 0), OpLibrary(), DeviceOptions())
+        for oracle in (Oracle.CPU_KERNELS, Oracle.REFERENCE):
+            comparer.compare(oracle, model, layers=False)
+    *with_kernels, with_references = kept
+    assert with_kernels == [graph.outputs, graph.outputs]
+    assert set(with_references) > set(graph.outputs)

@@ -7,7 +7,7 @@ concatenation nor overwrites them in place. All else, such as the kernels, is as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,15 +75,19 @@ def chunks_of(
     inputs: Mapping[str, Array],
     options: DeviceOptions,
     nodes: Sequence[Node] | None = None,
+    operands: bool = True,
 ) -> Iterator[Chunk]:
-    """Runs the graph once per chunk. `nodes`: only the results of these, in graph order.
+    """Runs the graph once per chunk. `nodes`: only the results of these, in graph order. Without
+    `operands`, the values that nodes read are not kept.
 
     `inputs` are by name, and of states by the state's name (default: the initial value). The graph
     has fixed sizes.
     """
     wanted = list(graph.nodes if nodes is None else nodes)
     for part in _split(wanted, options.chunk_bytes):
-        yield _run_chunk(runtime, graph, inputs, options, part)
+        read = [t for node in part for t in _computed(node)] if operands else []
+        kept = dict.fromkeys([*read, *(t for node in part for t in node.outputs)])
+        yield _run_chunk(runtime, graph, inputs, options, part, kept)
 
 
 def _split(nodes: Sequence[Node], limit: int) -> Iterator[list[Node]]:
@@ -111,11 +115,11 @@ def _run_chunk(
     inputs: Mapping[str, Array],
     options: DeviceOptions,
     nodes: list[Node],
+    wanted: Iterable[Tensor],
 ) -> Chunk:
     values = given_values(graph, inputs)
-    kept = dict.fromkeys(t for node in nodes for t in _computed(node) if t not in values)
-    kept |= dict.fromkeys(t for node in nodes for t in node.outputs)
-    model = options.load(runtime, tapped_graph(graph, list(kept), nodes[-1]))
+    kept = [tensor for tensor in wanted if tensor not in values]
+    model = options.load(runtime, tapped_graph(graph, kept, nodes[-1]))
     with model:
         for state in model.states:
             if state in inputs:

@@ -148,18 +148,19 @@ class Comparer:
         outputs = set(self.graph.outputs)
         return [n for n in self.graph.nodes if not outputs.isdisjoint(n.outputs)]
 
-    def _chunks(self, runtime: Runtime, layers: bool) -> Iterator[Chunk]:
+    def _chunks(self, runtime: Runtime, layers: bool, operands: bool = False) -> Iterator[Chunk]:
         nodes = self._nodes(layers)
         total, done = len(nodes if nodes is not None else self.graph.nodes), 0
         self._report(f"running {total} nodes")
-        for chunk in chunks_of(runtime, self.graph, self.inputs, self._options, nodes):
+        every = chunks_of(runtime, self.graph, self.inputs, self._options, nodes, operands)
+        for chunk in every:
             yield chunk
             done += len(chunk.nodes)
             self._report(f"compared {done} of {total} nodes")
 
     def _with_references(self, runtime: Runtime, layers: bool) -> list[Row]:
         rows: list[Row] = []
-        for chunk in self._chunks(runtime, layers):
+        for chunk in self._chunks(runtime, layers, operands=True):
             for node in chunk.nodes:
                 try:
                     found: list[Array] | None = self.expected(node, chunk.values)
@@ -182,7 +183,7 @@ class Comparer:
         with portable.runtime() as cpu:
             for chunk in self._chunks(runtime, layers):
                 nodes = list(chunk.nodes)
-                twins = chunks_of(cpu, self.graph, self.inputs, portable, nodes)
+                twins = chunks_of(cpu, self.graph, self.inputs, portable, nodes, operands=False)
                 values = {t: v for twin in twins for t, v in twin.values.items()}
                 for node in nodes:
                     rows += [

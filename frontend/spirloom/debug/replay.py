@@ -159,7 +159,7 @@ def node_records(
             hashlib.sha256(np.ascontiguousarray(chunk.values[tensor]).tobytes()).hexdigest(),
             tuple(None if np.isnan(x) else float(x) for x in samples_of(chunk.values[tensor])),
         )
-        for chunk in chunks_of(runtime, graph, inputs, options)
+        for chunk in chunks_of(runtime, graph, inputs, options, operands=False)
         for node in chunk.nodes
         for tensor in node.outputs
     ]
