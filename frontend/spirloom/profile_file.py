@@ -61,6 +61,7 @@ class Dispatch:
     operations: float
     reason: str
     considered: tuple[Trial, ...]
+    statistics: Mapping[str, str]  # of the compiled pipeline, by the driver's names
     times: tuple[int, ...]
 
     @property
@@ -250,6 +251,10 @@ class _Members:
         found: str = self._get(name, (str,), "a text")
         return found
 
+    def texts(self) -> dict[str, str]:
+        """All members, which must be texts."""
+        return {name: self.text(name) for name in self._members}
+
     def flag(self, name: str) -> bool:
         found: bool = self._get(name, (bool,), "true or false")
         return found
@@ -313,6 +318,7 @@ def _dispatch(members: _Members, times: tuple[int, ...]) -> Dispatch:
                   each.flag("preferred"))
             for each in members.objects("considered")
         ),
+        statistics=members.object("statistics").texts() if "statistics" in members else {},
         times=times,
     )  # fmt: skip
 

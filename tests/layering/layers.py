@@ -88,10 +88,12 @@ MODULES: dict[str, tuple[str, ...]] = {
     "tools/spirloom-run": (
         *_GRAPH,
         "runtime/graph/record",
+        "runtime/graph/model",
         "tools/common",
         "tools/dev-templates/include/spirloom",
         "tools/peaks",
         "tools/plan",
+        "tools/shader-stats",
     ),
     # The ExecuTorch backends.
     f"{_DELEGATE}/runner": (*_BASE, f"{_DELEGATE}/include/spirloom"),

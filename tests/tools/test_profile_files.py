@@ -181,6 +181,16 @@ def test_show(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "the profile has 4 dispatches" in capsys.readouterr().err
 
 
+def test_show_statistics_of_the_driver(
+    changed: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def add(members: dict[str, Any]) -> None:
+        members["dispatches"][1]["statistics"] = {"Register Count": "24", "Spills": "0"}
+
+    assert cli.main(["profile", "show", str(changed(add)), "--dispatch", "1"]) == 0
+    assert "driver      Register Count: 24\ndriver      Spills: 0\n" in capsys.readouterr().out
+
+
 def test_show_as_json(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["profile", "show", str(recorded), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

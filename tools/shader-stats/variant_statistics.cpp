@@ -2,12 +2,11 @@
 
 #include <cstdio>
 #include <span>
+#include <utility>
 
 #include "runtime/base/error.h"
 #include "runtime/pack/capability.h"
 #include "runtime/pack/image_types.h"
-#include "runtime/vulkan/descriptors.h"
-#include "runtime/vulkan/pipeline.h"
 
 namespace spirloom::tools {
 namespace {
@@ -72,15 +71,20 @@ Status Compile(const StatisticsDevice& device, vulkan::LayoutCache& layouts, con
   desc.bindings = pack::BindingTypesOf(row);
   desc.push_bytes = job.push_bytes;
   desc.workgroup = {row.workgroup[0], row.workgroup[1], row.workgroup[2]};
-  desc.flags = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
-  SPIRLOOM_TRY_ASSIGN(const vulkan::ComputePipeline pipeline,
-                      vulkan::ComputePipeline::Create(device.device(), layouts,
-                                                      /*cache=*/VK_NULL_HANDLE, desc));
-  SPIRLOOM_TRY_ASSIGN(result.values, Query(device, pipeline.handle()));
+  SPIRLOOM_TRY_ASSIGN(result.values, StatisticsOf(device, layouts, std::move(desc)));
   return Status();
 }
 
 }  // namespace
+
+Result<std::vector<std::pair<std::string, std::string>>> StatisticsOf(
+    const StatisticsDevice& device, vulkan::LayoutCache& layouts, vulkan::PipelineDesc desc) {
+  desc.flags = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
+  SPIRLOOM_TRY_ASSIGN(const vulkan::ComputePipeline pipeline,
+                      vulkan::ComputePipeline::Create(device.device(), layouts,
+                                                      /*cache=*/VK_NULL_HANDLE, desc));
+  return Query(device, pipeline.handle());
+}
 
 Result<std::vector<VariantStatistics>> CompileVariants(const StatisticsDevice& device,
                                                        const ops::OpIndex& index) {

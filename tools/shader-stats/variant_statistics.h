@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "runtime/ops/op_index.h"
+#include "runtime/vulkan/descriptors.h"
+#include "runtime/vulkan/pipeline.h"
 #include "spirloom/status.h"
 #include "tools/shader-stats/statistics_device.h"
 
@@ -24,6 +26,10 @@ struct VariantStatistics {
   // In the driver's order, e.g. {"VGPRs", "24"}.
   std::vector<std::pair<std::string, std::string>> values;
 };
+
+// Compiles a pipeline and returns the driver's statistics, in its order. `desc.flags` is ignored.
+Result<std::vector<std::pair<std::string, std::string>>> StatisticsOf(
+    const StatisticsDevice& device, vulkan::LayoutCache& layouts, vulkan::PipelineDesc desc);
 
 // Compiles all variants of the library on all cores, with the default values of their
 // specialization constants and their own workgroup sizes. Results are in the order of ops, kernels

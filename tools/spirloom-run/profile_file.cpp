@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -10,11 +11,15 @@
 #include "runtime/base/mapped_file.h"
 #include "runtime/graph/file/graph_loader.h"
 #include "runtime/graph/file/specialize.h"
+#include "runtime/graph/model/execution_context.h"
 #include "runtime/graph/plan/compile.h"
+#include "runtime/graph/record/dispatch.h"
 #include "runtime/graph/record/traits_of_device.h"
 #include "runtime/session/runtime_state.h"
 #include "tools/peaks/peaks_file.h"
 #include "tools/plan/plan_facts.h"
+#include "tools/shader-stats/statistics_device.h"
+#include "tools/shader-stats/variant_statistics.h"
 #include "tools/spirloom-run/text_output.h"
 
 namespace spirloom::run {
@@ -84,6 +89,32 @@ ordered_json SamplesOf(std::span<const RunSample> runs, size_t dispatches) {
     samples["host_ns"].push_back(run.host.back().start_ns + run.host.back().ns);
   }
   return samples;
+}
+
+// Adds `statistics` to each dispatch: those that the driver reports of its pipeline, which is
+// compiled again. They are absent if the device does not support
+// VK_KHR_pipeline_executable_properties or the driver fails.
+void AddStatistics(const Runtime& runtime, const Model& model, ordered_json& dispatches) {
+  const internal::CompiledGraph& compiled = model.context()->compiled();
+  const vulkan::Device& used = *runtime.state()->device;
+  const DeviceInfo& info = runtime.device();
+  const auto device =
+      tools::StatisticsDevice::Create(info.pci.empty() ? info.uuid : info.pci, used.capabilities());
+  const auto list = graph::BuildDispatches(compiled.plan, graph::TraitsOf(used));
+  if (!device.ok() || !list.ok()) return;
+  vulkan::LayoutCache layouts((*device)->device());
+  std::map<uint32_t, ordered_json> known;  // by pipeline
+  for (size_t i = 0; i < compiled.dispatches.size(); ++i) {
+    const uint32_t pipeline = compiled.dispatches[i].pipeline;
+    if (pipeline == graph::kBufferCopy) continue;
+    const auto [found, is_new] = known.try_emplace(pipeline, ordered_json::object());
+    if (is_new) {
+      const auto values = tools::StatisticsOf(**device, layouts, list->pipelines[pipeline]);
+      if (!values.ok()) continue;
+      for (const auto& [name, value] : *values) found->second[name] = value;
+    }
+    if (!found->second.empty()) dispatches[i]["statistics"] = found->second;
+  }
 }
 
 // The device's times have another origin than the host's: the queue is assumed to start at the end
@@ -183,6 +214,7 @@ Status AddToProfile(const std::string& path, const Options& options, const Runti
       {"memory", MemoryFacts(model.stats())},
       {"samples", SamplesOf(runs, model.stats().dispatches)},
       {"timeline", TimelineOf(runs.back())}};
+  AddStatistics(runtime, model, profile["dispatches"]);
   if (const auto peaks = PeaksOf(options, device)) profile["peaks"] = *peaks;
   if (std::filesystem::exists(path)) SPIRLOOM_TRY(AddExisting(path, profile));
   return WriteText(path,

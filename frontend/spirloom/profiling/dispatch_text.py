@@ -39,6 +39,8 @@ def dispatch_text(profile: ProfileFile, index: int) -> str:
                 f"{what:<11} {shown(found.name)}  {shown(found.dtype)}  {shape}  "
                 f"{shown(found.role)}, {bytes_text(found.bytes)}"
             )
+    for name, value in dispatch.statistics.items():
+        lines.append(f"driver      {shown(name)}: {shown(value)}")
     if dispatch.reason:
         lines.append(f"reason      {shown(dispatch.reason)}")
     if dispatch.considered:

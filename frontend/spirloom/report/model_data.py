@@ -127,6 +127,7 @@ def _profile(profile: ProfileFile) -> dict[str, Any]:
     for row, dispatch in zip(facts["dispatches"], profile.dispatches, strict=True):
         row["grid"] = "×".join(map(str, dispatch.grid))
         row["workgroup"] = "×".join(map(str, dispatch.workgroup))
+        row["statistics"] = dict(dispatch.statistics)
         row["considered"] = [[t.kernel, t.result, t.reason] for t in dispatch.considered]
     facts["has_peaks"] = profile.peaks is not None
     facts["host"] = [[each.name, each.start, each.ns] for each in profile.host]

@@ -377,6 +377,7 @@ function dispatchFacts(each) {
     ["grid", `${each.grid}, workgroup ${each.workgroup}`]];
   if (each.bytes_read + each.bytes_written) facts.push(["moved", `${bytesText(each.bytes_read)} read, ${bytesText(each.bytes_written)} written`]);
   if (each.roofline_percent !== null) facts.push(["roofline", `${each.roofline_percent.toFixed(0)} % of the device's peaks`]);
+  for (const [name, value] of Object.entries(each.statistics)) facts.push([name, value]);
   if (each.reason) facts.push(["kernel", each.reason]);
   return facts;
 }
