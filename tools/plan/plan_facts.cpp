@@ -68,19 +68,22 @@ class TrialIndex {
 // Why ChooseKernel() took the kernel of a call.
 std::string ReasonOf(const graph::CallTrials& call, const std::vector<std::string>& named) {
   size_t rejected = 0;
+  bool possible_before = false;
   bool preferred_before = false;
   for (const graph::KernelTrial& trial : call.trials) {
     if (trial.kernel == call.chosen) break;
-    if (trial.search.failure != graph::ChoiceFailure::kNone) ++rejected;
+    const bool possible = trial.search.failure == graph::ChoiceFailure::kNone;
+    if (!possible) ++rejected;
+    possible_before |= possible;
     preferred_before |= trial.preferred;
   }
   const auto requested = std::find(named.begin(), named.end(), call.chosen->name);
   if (requested != named.end()) return "requested by name";
   if (preferred_before) return "the fastest of the kernels that tuning measured";
-  std::string reason = call.chosen->prefer.empty()
-                           ? "the first kernel that supports the call"
-                           : "the first kernel that supports the call and that its spec prefers on "
-                             "this device";
+  std::string reason = "the first kernel that supports the call";
+  if (possible_before || !call.chosen->prefer.empty()) {
+    reason += " and that the spec prefers on this device";
+  }
   if (rejected > 0) reason += "; " + std::to_string(rejected) + " before it were rejected";
   return reason;
 }
