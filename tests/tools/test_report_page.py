@@ -4,6 +4,7 @@ no errors.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -172,6 +173,27 @@ def test_a_dispatch_leads_to_its_node(browser: Chrome) -> None:
     browser.find_element(By.ID, "tab-kernels").click()
     script(browser, "document.querySelector('[data-dispatch=\"7\"]').click()")
     assert browser.find_element(By.ID, "details-name").text == "m.layers.0.block1/relu7"
+
+
+def test_the_partition(browser: Chrome, page: Path, tmp_path: Path) -> None:
+    """The segments of `spirloom partition --json`, and the reasons of nodes on the host."""
+    nodes = [
+        {"op": "NonZero", "name": name, "placement": where, "reason": reason}
+        for name, where, reason in (("a", "device", ""), ("b", "host", "its output size varies"))
+    ]
+    segments = [{"placement": where, "nodes": 1, "operators": {"NonZero": 1}, "inputs": ["x"],
+                 "outputs": ["y"], "bytes_in": 64, "bytes_out": 1500}
+                for where in ("device", "host")]  # fmt: skip
+    partition = tmp_path / "partition.json"
+    partition.write_text(json.dumps({"full": False, "segments": segments, "nodes": nodes}))
+    sources = Sources(profile=page.with_suffix(".slprof"), partition=partition)
+    write_report(page.with_suffix(".slg"), tmp_path / "page.html", sources)
+    browser.get((tmp_path / "page.html").as_uri())
+    browser.find_element(By.ID, "tab-partition").click()
+    text = browser.find_element(By.ID, "partition").text
+    assert "2 segments in execution order; 1 of 2 nodes on the host." in text
+    assert "1.5 kB" in text
+    assert "b NonZero its output size varies" in text
 
 
 def test_the_catalog(browser: Chrome, tmp_path: Path) -> None:

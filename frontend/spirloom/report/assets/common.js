@@ -14,6 +14,7 @@ const bytesText = (count) => {
   }
   return `${count.toFixed(1)} GB`;
 };
+const plural = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
 const msText = (ms) => `${ms < 10 ? ms.toFixed(3) : ms.toFixed(2)} ms`;
 
 // Creates an element; text is never interpreted as HTML.

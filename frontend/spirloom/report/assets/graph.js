@@ -366,10 +366,18 @@ function showDetails(node) {
     element("h2", {}, `dispatch ${each.dispatch}: ${each.variant}`),
     element("dl", {}, ...dispatchFacts(each).flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)])),
     each.considered.length > 1 ? element("table", {}, ...each.considered.map(([kernel, result, reason]) =>
-      element("tr", {}, element("td", {}, kernel), element("td", {}, reason ? `${result}: ${reason}` : result)))) : null,
+      element("tr", {}, element("td", {}, kernel), element("td", {}, resultText(result, reason))))) : null,
   ]);
   showAside(element("h2", { id: "details-name" }, node.name), list, ...dispatches.filter(Boolean),
     ...tensors("inputs", node.inputs), ...tensors("outputs", node.outputs));
+}
+
+// Why a kernel was taken or rejected.
+function resultText(result, reason) {
+  if (result === "when") return "rejected: its condition `when` is false";
+  if (result === "possible") return "possible, not preferred";
+  if (result === "device") return `rejected: the device lacks ${reason}`;
+  return reason ? `rejected: ${reason}` : result;
 }
 
 function dispatchFacts(each) {

@@ -19,7 +19,6 @@ function setTheme(name) {
 }
 
 $("h1").textContent = data.title;
-const plural = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
 $("#summary").textContent = [
   plural(nodes.length, "node"), data.producer,
   ...(profile ? [`${profile.device}: median GPU time ${msText(profile.gpu_median_ms)} of ${plural(profile.runs, "run")}`] : []),

@@ -49,12 +49,12 @@
   if (data.partition) {
     const { segments, nodes: all } = data.partition;
     const host = all.filter((node) => node.placement === "host");
-    $("#partition .note").textContent = `${segments.length} segments in execution order; ${host.length} of ${all.length} nodes run on the host.`;
+    $("#partition .note").textContent = `${plural(segments.length, "segment")} in execution order; ${host.length} of ${plural(all.length, "node")} on the host.`;
     $("#partition .scroll").append(
       element("h2", {}, "Segments"),
       sortableTable([["#", "index"], ["where", "placement"], ["nodes", "nodes"], ["in", "bytes_in", bytesText], ["out", "bytes_out", bytesText], ["operators", "names"]],
         segments.map((each, index) => ({ ...each, index, names: Object.entries(each.operators).map(([op, count]) => `${op} ${count}`).join(", ") }))),
-      element("h2", {}, "On the host"),
-      sortableTable([["node", "name"], ["operator", "op"], ["reason", "reason"]], host));
+      ...(host.length ? [element("h2", {}, "On the host"),
+        sortableTable([["node", "name"], ["operator", "op"], ["reason", "reason"]], host)] : []));
   }
 })();
