@@ -46,7 +46,7 @@ Result<std::unique_ptr<Delegate>> Load(et::BackendInitContext& context, et::Free
   const std::span bytes(static_cast<const std::byte*>(blob.data()), blob.size());
   const NamedData find = [&](std::string_view key) { return data.Find(key); };
   return LoadWithProfiling(context, options, [&](const ModelOptions& chosen) {
-    return Delegate::Load(*session, bytes, find, chosen);
+    return Delegate::Load(*session, bytes, find, chosen, LogsIntermediates(context.event_tracer()));
   });
 }
 

@@ -4,26 +4,35 @@
 #include <utility>
 
 #include "integrations/executorch/blob/blob.h"
+#include "integrations/executorch/lower/intermediates.h"
 #include "runtime/base/error.h"
 
 namespace spirloom::delegate {
 
 Result<std::unique_ptr<Delegate>> Delegate::Load(const Session& session,
                                                  std::span<const std::byte> blob,
-                                                 const NamedData& named_data,
-                                                 ModelOptions options) {
+                                                 const NamedData& named_data, ModelOptions options,
+                                                 bool logs_intermediates) {
   options.allow_exceeding_max = true;  // ExecuTorch bounds the memory of a tensor, not each size
   SPIRLOOM_TRY_ASSIGN(const BlobParts parts, SplitBlob(blob));
   SPIRLOOM_TRY_ASSIGN(const Program program, ReadProgram(parts, named_data));
   SPIRLOOM_TRY_ASSIGN(Lowered lowered, Lower(program, session.names));
+  std::vector<ObservedNode> nodes;
+  if (logs_intermediates) {
+    SPIRLOOM_TRY_ASSIGN(ObservedGraph observed, WithIntermediates(lowered.graph));
+    lowered.graph = std::move(observed.file);
+    nodes = std::move(observed.nodes);
+  }
   SPIRLOOM_TRY_ASSIGN(Model model,
                       Model::LoadFromMemory(session.runtime, std::move(lowered.graph), options));
-  return std::unique_ptr<Delegate>(new Delegate(std::move(model), std::move(lowered)));
+  return std::unique_ptr<Delegate>(
+      new Delegate(std::move(model), std::move(lowered), std::move(nodes)));
 }
 
-Delegate::Delegate(Model model, Lowered lowered)
+Delegate::Delegate(Model model, Lowered lowered, std::vector<ObservedNode> nodes)
     : model_(std::move(model)),
       lowered_(std::move(lowered)),
+      intermediates_(std::move(nodes)),
       in_scratch_(lowered_.inputs.size()),
       out_scratch_(lowered_.outputs.size()) {}
 
@@ -131,6 +140,7 @@ Status Delegate::Run(std::span<EValue* const> inputs, std::span<EValue* const> o
     if (!bytes.ok()) return std::move(bytes).status().While(Concat({"writing output ", i}));
     out.push_back(*bytes);
   }
+  intermediates_.AppendTo(out, model_.outputs());
   SPIRLOOM_TRY(model_.Run(in, out));
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (lowered_.outputs[i].is_tensor) FinishOutput(*outputs[i], out_scratch_[i]);

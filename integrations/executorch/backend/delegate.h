@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "integrations/executorch/backend/delegate_values.h"
+#include "integrations/executorch/backend/intermediates.h"
 #include "integrations/executorch/backend/session.h"
 #include "integrations/executorch/blob/program.h"
 #include "integrations/executorch/lower/lowering.h"
@@ -19,19 +20,25 @@ namespace spirloom::delegate {
 // A loaded delegate of ExecuTorch's Vulkan partitioner. Owns its model. Not thread-safe.
 class Delegate {
  public:
-  // The blob and the named data may be freed afterwards. Fails as ReadProgram(), Lower() and
+  // The blob and the named data may be freed afterwards. `logs_intermediates` keeps the results of
+  // all nodes for LogIntermediates(). Fails as ReadProgram(), Lower() and
   // Model::LoadFromMemory() do.
   static Result<std::unique_ptr<Delegate>> Load(const Session& session,
                                                 std::span<const std::byte> blob,
-                                                const NamedData& named_data, ModelOptions options);
+                                                const NamedData& named_data, ModelOptions options,
+                                                bool logs_intermediates);
 
   // `values` are the inputs, then the outputs. Resizes the model and the outputs and runs.
   Status Execute(std::span<EValue* const> values);
   // GPU times of the last run's dispatches. Requires ModelOptions::profile.
   Result<std::vector<DispatchProfile>> Profile() const { return model_.Profile(); }
+  // Logs the results of the last run's nodes, if the delegate was loaded for it.
+  Status LogIntermediates(::executorch::runtime::EventTracer& tracer) {
+    return intermediates_.Log(tracer, model_.outputs());
+  }
 
  private:
-  Delegate(Model model, Lowered lowered);
+  Delegate(Model model, Lowered lowered, std::vector<ObservedNode> nodes);
 
   // Whether a later run may have other shapes. The delegate's graph has a symbol for every size,
   // but ExecuTorch marks the tensors of the program that it can resize.
@@ -46,6 +53,7 @@ class Delegate {
   Lowered lowered_;  // `graph` is empty
   bool is_first_run_ = true;
   std::vector<int64_t> steps_;
+  Intermediates intermediates_;
   std::vector<std::vector<std::byte>> in_scratch_;
   std::vector<std::vector<std::byte>> out_scratch_;
   std::vector<int32_t> ints_;     // values of Lowered::int_inputs

@@ -72,7 +72,7 @@ class DelegateBackend final : public ::executorch::runtime::BackendInterface {
       const auto dispatches = delegate.Profile();
       // A run without dispatch times is still successful.
       if (dispatches.ok()) LogEvents(*context.event_tracer(), start, *dispatches);
-      return Status();
+      return delegate.LogIntermediates(*context.event_tracer());
     });
     if (!status.ok()) return Report(status);
     ClearError();

@@ -29,7 +29,8 @@ Result<std::unique_ptr<GraphDelegate>> LoadGraph(et::BackendInitContext& context
   const auto owner = std::make_shared<et::FreeableBuffer>(std::move(file));
   const std::span bytes(static_cast<const std::byte*>(owner->data()), owner->size());
   return LoadWithProfiling(context, chosen, [&](const ModelOptions& options) {
-    return GraphDelegate::Load(*session, owner, bytes, options);
+    return GraphDelegate::Load(*session, owner, bytes, options,
+                               LogsIntermediates(context.event_tracer()));
   });
 }
 

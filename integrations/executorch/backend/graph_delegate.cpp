@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "integrations/executorch/lower/intermediates.h"
 #include "runtime/base/data_types.h"
 #include "runtime/base/elements.h"
 #include "runtime/base/error.h"
@@ -65,16 +66,30 @@ Status CheckBounds(std::span<const std::byte> bytes, const TensorInfo& input) {
 Result<std::unique_ptr<GraphDelegate>> GraphDelegate::Load(const Session& session,
                                                            std::shared_ptr<const void> owner,
                                                            std::span<const std::byte> file,
-                                                           const ModelOptions& options) {
+                                                           const ModelOptions& options,
+                                                           bool logs_intermediates) {
+  std::vector<ObservedNode> nodes;
+  size_t further = 0;  // outputs
+  if (logs_intermediates) {
+    SPIRLOOM_TRY_ASSIGN(ObservedGraph observed, WithIntermediates(file));
+    const auto copy = std::make_shared<const std::vector<std::byte>>(std::move(observed.file));
+    file = *copy;
+    owner = copy;
+    nodes = std::move(observed.nodes);
+    further = observed.further_outputs;
+  }
   SPIRLOOM_TRY_ASSIGN(Model model,
                       Model::LoadFromMemory(session.runtime, std::move(owner), file, options));
-  return std::unique_ptr<GraphDelegate>(new GraphDelegate(std::move(model)));
+  const size_t outputs = model.outputs().size() - further;
+  return std::unique_ptr<GraphDelegate>(
+      new GraphDelegate(std::move(model), outputs, std::move(nodes)));
 }
 
-GraphDelegate::GraphDelegate(Model model)
+GraphDelegate::GraphDelegate(Model model, size_t outputs, std::vector<ObservedNode> nodes)
     : model_(std::move(model)),
       inputs_(IoSpecsOf(model_.inputs())),
-      outputs_(IoSpecsOf(model_.outputs())),
+      outputs_(IoSpecsOf(model_.outputs().first(outputs))),
+      intermediates_(std::move(nodes)),
       in_scratch_(inputs_.size()),
       out_scratch_(outputs_.size()) {}
 
@@ -122,6 +137,7 @@ Status GraphDelegate::Run(std::span<EValue* const> inputs, std::span<EValue* con
     if (!bytes.ok()) return std::move(bytes).status().While(Concat({"writing output ", i}));
     out.push_back(*bytes);
   }
+  intermediates_.AppendTo(out, model_.outputs());
   SPIRLOOM_TRY(model_.Run(in, out));
   for (size_t i = 0; i < outputs.size(); ++i) {
     FinishOutput(*outputs[i], out_scratch_[i]);
