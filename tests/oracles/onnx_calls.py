@@ -56,6 +56,11 @@ def _window(call: Call, rank: int, dilated: bool = True) -> list[int]:
         call.maybe(pads=[choose.randint(0, k - 1) for k in kernel * 2])
     else:
         call.attributes["auto_pad"] = auto
+        # Strides beyond the kernel: ONNX Runtime's AveragePool pads by a negative number, its
+        # MaxPool refuses to; ONNX's shape inference and TensorFlow do not pad.
+        strides = call.attributes.get("strides", [1] * rank)
+        if auto.startswith("SAME"):
+            call.attributes["strides"] = list(map(min, strides, kernel))
         call.attributes.pop("dilations", None)
     return kernel
 
