@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,12 @@ import pytest
 from onnx import NodeProto, TensorProto, helper
 from spirloom import graph_file, graph_reader, inspect
 from spirloom.errors import ImportFailure
+from spirloom.onnx.size_arrays import Condition, compare
 from spirloom.ops import OpLibrary
 from spirloom.sizes import Symbol
 
-from spec_model.symbolic import Guard, size_of, sym
+from spec_model.symbolic import Guard, at_sizes, size_of, sym
+from spec_model.symbolic.guards import compared
 from tests.frontend.models import node
 from tests.frontend.test_dynamic_graphs import agree, varying, written
 
@@ -100,3 +103,15 @@ def test_narrowed_symbols() -> None:
     assert narrowed(n - 9, "==") is None  # a single size
     assert narrowed(n - 8, "==") is None
     assert narrowed(n - m, ">=") is None
+
+
+@pytest.mark.parametrize("relation", ["<", "<=", ">", ">=", "==", "!="])
+def test_conditions_are_indicators(relation: str) -> None:
+    """1 at the sizes for which a comparison of two sizes holds, 0 at others."""
+    condition = compare(sym(N), relation, 2 * sym(M))
+    assert isinstance(condition, Condition)
+    for n, m in product(range(1, 10), range(1, 5)):
+        sizes = {"n": n, "m": m}
+        expected = compared(relation, n - 2 * m)
+        assert at_sizes(condition.indicator, sizes) == expected
+        assert at_sizes(condition.negated().indicator, sizes) == (not expected)

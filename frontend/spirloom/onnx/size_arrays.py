@@ -37,11 +37,9 @@ class Condition:
     def indicator(self) -> int:
         """1 at sizes for which it holds, 0 at others."""
         value = sym(self.difference)
-        match self.relation:
-            case ">" | ">=":
-                return minimum(maximum(value + (self.relation == ">="), 0), 1)
-            case "<" | "<=":
-                return minimum(maximum((self.relation == "<=") - value, 0), 1)
+        if self.relation in (">", ">=", "<", "<="):
+            reached = value if self.relation[0] == ">" else -value
+            return minimum(maximum(reached + len(self.relation) - 1, 0), 1)
         differs = minimum(maximum(value, -value), 1)
         return 1 - differs if self.relation == "==" else differs
 
