@@ -11,8 +11,8 @@ from spirloom.errors import ImportFailure
 from spirloom.ir import Array, DType, Graph, Tensor
 from spirloom.ops import OpLibrary
 from spirloom.sizes import Varying
+from spirloom.symbolic.specialize import specialize
 from spirloom.terminal import shown
-from spirloom.varying.specialize import specialize
 
 # The size of a dynamic dimension that no input and no option sets, within its bounds.
 DEFAULT_SIZE = 16
