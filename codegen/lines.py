@@ -38,11 +38,11 @@ class LineDirectives(Extension):
 
 
 def _is_assignment(tag: list[Token]) -> bool:
-    """Whether `set` assigns an expression: `x = 1`, `x, y = 1, 2`; not a block, whose filters can
-    have arguments (`x | indent(width=2)`).
+    """Whether the tag sets an expression: `set x = 1`, `set x, y = 1, 2`; not a block, whose
+    filters can have arguments (`set x | indent(width=2)`), or another tag.
     """
     target = itertools.takewhile(lambda token: token.type != TOKEN_PIPE, tag)
-    return any(token.type == TOKEN_ASSIGN for token in target)
+    return tag[0].value == "set" and any(token.type == TOKEN_ASSIGN for token in target)
 
 
 class _Filter:

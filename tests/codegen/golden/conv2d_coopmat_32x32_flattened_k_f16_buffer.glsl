@@ -202,33 +202,5 @@ void main() {
       if (run_has(run7, run7.column)) right31 = F16Value(x_data[run7.from + run7.column]);
     }
     if (s < 0) continue;
-    {
-      CoopMatA a0;
-      coopmat_load_a(a0, (0) * 17 + (0 + group * 2) * 2, 17);
-      CoopMatA a1;
-      coopmat_load_a(a1, (16) * 17 + (0 + group * 2) * 2, 17);
-      CoopMatB b0;
-      coopmat_load_b_transposed(b0, 544 + (0) * 17 + (0 + group * 2) * 2, 17);
-      coopmat_multiply_add(sum0_0, a0, b0);
-      coopmat_multiply_add(sum1_0, a1, b0);
-      CoopMatB b1;
-      coopmat_load_b_transposed(b1, 544 + (16) * 17 + (0 + group * 2) * 2, 17);
-      coopmat_multiply_add(sum0_1, a0, b1);
-      coopmat_multiply_add(sum1_1, a1, b1);
-    }
-    {
-      CoopMatA a0;
-      coopmat_load_a(a0, (0) * 17 + (1 + group * 2) * 2, 17);
-      CoopMatA a1;
-      coopmat_load_a(a1, (16) * 17 + (1 + group * 2) * 2, 17);
-      CoopMatB b0;
-      coopmat_load_b_transposed(b0, 544 + (0) * 17 + (1 + group * 2) * 2, 17);
-      coopmat_multiply_add(sum0_0, a0, b0);
-      coopmat_multiply_add(sum1_0, a1, b0);
-      CoopMatB b1;
-      coopmat_load_b_transposed(b1, 544 + (16) * 17 + (1 + group * 2) * 2, 17);
-      coopmat_multiply_add(sum0_1, a0, b1);
-      coopmat_multiply_add(sum1_1, a1, b1);
-    }
   }
 }

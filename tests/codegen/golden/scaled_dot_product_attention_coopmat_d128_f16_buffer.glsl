@@ -9,13 +9,41 @@
 #extension GL_KHR_shader_subgroup_shuffle : require
 #extension GL_KHR_shader_subgroup_vote : require
 #extension GL_NV_cooperative_matrix : require
-#define LOG2_E 1.4426950408889634
-layout(set = 0, binding = 0, std430) readonly buffer query_vec8s { uvec4 query_vec8_data[]; };
-layout(set = 0, binding = 1, std430) readonly buffer key_vec8s { uvec4 key_vec8_data[]; };
-layout(set = 0, binding = 2, std430) readonly buffer value_vec8s { uvec4 value_vec8_data[]; };
+AttentionHead head_of_workgroup(int block_rows) {
+  AttentionHead h;
+  int batch = workgroup_index();
+  h.first_query = unravel(batch, (queries + block_rows - 1) / block_rows) * block_rows;
+  h.inside = batch * queries < rows;
+  if (!h.inside) batch = 0;
+  int head = unravel(batch, heads);
+  int kv_head = divide(head, gqa_group);
+  h.depth = depth;
+  h.width = width;
+  h.query_offset = HEAD_OFFSET(query_strides, batch, head);
+  h.key_offset = HEAD_OFFSET(key_strides, batch, kv_head);
+  h.value_offset = HEAD_OFFSET(value_strides, batch, kv_head);
+  h.y_offset = HEAD_OFFSET(y_strides, batch, head);
+  h.query_stride = query_strides[3];
+  h.key_stride = key_strides[3];
+  h.value_stride = value_strides[3];
+  h.y_stride = y_strides[3];
+  h.keys_begin = 0;
+  h.keys_end = is_causal != 0 ? min(h.first_query + block_rows, keys) : keys;
+  h.mask_offset = batch * mask_strides[0] + head * mask_strides[1];
+  return h;
+}
 
-// Eight fp16 or four fp32 values each: keys and values of a block (first the queries), then scores
-// and weights of each subgroup's 16 queries. The scores' region is reused for the rescale divisors,
-// 16 copies per query.
-shared uvec4 tiles[1984];
-shared vec2 sums[64];  // per query, sums of weights of both halves of the keys
+ivec2 visible_keys(AttentionHead head, int query) { return ivec2(0, is_causal != 0 ? min(query + 1, keys) : keys); }
+
+bool is_partly_visible(AttentionHead head, int begin, int count) {
+  return has_mask != 0 || begin + count > visible_keys(head, head.first_query).y;
+}
+
+vec4 scaled(vec4 scores) { return scores * ((scale != 0.0 ? scale : inversesqrt(float(depth))) * LOG2_E); }
+
+vec4 masked(AttentionHead head, vec4 scores, ivec4 key, int query) {
+  if (has_mask == 0) return scores;
+  ivec4 at = head.mask_offset + query * mask_strides[2] + min(key, keys - 1) * mask_strides[3];
+  return scores + vec4(attn_mask_load(at.x), attn_mask_load(at.y), attn_mask_load(at.z), attn_mask_load(at.w)) * LOG2_E;
+}
+
