@@ -67,7 +67,7 @@ def test_an_incomplete_version_is_reported_as_wrong(tmp_path: Path) -> None:
     code, printed, rows = run(make(tmp_path, request(keys={"grid": SMALLER_GRID}), CALL))
     assert code == 1
     assert rows["quads=1"]["remark"] == "WRONG"
-    assert rows["quads=1"]["error"] > 0.1
+    assert not rows["quads=1"]["error"] <= 0.1  # elements that are not written can be NaN
     assert rows["quads=2"]["remark"] == ""
     assert printed.splitlines()[-1].endswith("WRONG")
 

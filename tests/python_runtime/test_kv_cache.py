@@ -172,6 +172,7 @@ def test_run_chooses_the_dtype(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A model directory that is imported on first use."""
+    pytest.importorskip("tokenizers")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     write_model_directory(tmp_path / "tiny", "llama3", 96)
     command = ["run", str(tmp_path / "tiny"), "-p", "The quick fox", "--tokens", "3"]

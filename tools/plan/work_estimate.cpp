@@ -45,7 +45,7 @@ double OperationsOf(const Plan& plan, const PlanNode& node) {
   const auto contains = [op](std::string_view part) { return op.find(part) != op.npos; };
   if (contains("addmm") || contains("baddbmm")) return 2 * outputs * Reduced(operands, 1);
   if (contains("gated_linear")) return 4 * outputs * Reduced(operands, 0);
-  if (contains("linear") || contains("matmul") || op == "aten.mm" || op == "aten.bmm") {
+  if (contains("linear") || contains("matmul") || op.ends_with("mm")) {
     return 2 * outputs * Reduced(operands, 0);
   }
   if (contains("conv") && operands.size() > 1) {
