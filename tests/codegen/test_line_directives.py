@@ -51,7 +51,7 @@ def lines_called(project: Project, template: str, part: str = "") -> list[tuple[
         "{% macro m() -%}\na\n{%- endmacro %}\nfloat y = {{ m() }};\nat5\n",
         "{% set a, b = 1, [\n  2] %}\nat3\n{% if true %}\nat5\n{% endif %}\nat7\n",
         "{% set body | indent(width=2) %}\na\n{% endset %}\nat4\n",
-        "{% macro m(x, y=1) %}\na\nb\n{% if y %}\nc\n{% endif %}\n{% endmacro %}\nat8\n{{ m(0) }}\nat10\n",
+        "{% macro m(x, y=1) %}\na\nb\n{% endmacro %}\nat5\n{{ m(0) }}\nat7\n",
         "{% set body %}\na\nb\n{% endset %}\n{{ body }}\nat6\n",
         "{% raw %}\n{{ }}\n{% endraw %}\nat4\n",
         'a\n{% include "lib/part.glsl.j2" %}\nat3\n',
