@@ -10,10 +10,7 @@
 namespace spirloom::delegate {
 namespace {
 
-constexpr size_t kAlignment = 64;  // of the constant section and of each constant in it
 constexpr uint32_t kInferred = UINT32_MAX;
-
-size_t Aligned(size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
 
 schema::ArgT ArgOf(schema::ArgKind kind) {
   schema::ArgT arg;
@@ -178,12 +175,12 @@ std::vector<std::byte> GraphWriter::Serialize() {
   }
   size_t end = 0;
   for (const auto& bytes : constants_) {
-    graph_.constants.emplace_back(Aligned(end), bytes.size());
-    end = Aligned(end) + bytes.size();
+    graph_.constants.emplace_back(AlignedForConstants(end), bytes.size());
+    end = AlignedForConstants(end) + bytes.size();
   }
   flatbuffers::FlatBufferBuilder builder;
   schema::FinishSizePrefixedGraphBuffer(builder, schema::Graph::Pack(builder, &graph_));
-  std::vector<std::byte> file(Aligned(builder.GetSize()) + end);
+  std::vector<std::byte> file(AlignedForConstants(builder.GetSize()) + end);
   std::memcpy(file.data(), builder.GetBufferPointer(), builder.GetSize());
   return file;
 }

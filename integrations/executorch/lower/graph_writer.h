@@ -25,6 +25,9 @@ struct SizedInt {
   uint32_t size = 0;
 };
 
+// The offset at or after `size` that is aligned for the constant section, or a constant in it.
+constexpr size_t AlignedForConstants(size_t size) { return (size + 63) / 64 * 64; }
+
 schema::ArgT TensorArg(uint32_t tensor);
 schema::ArgT TensorsArg(std::span<const uint32_t> tensors);
 schema::ArgT IntArg(SizedInt value);

@@ -4,15 +4,12 @@
 #include <cstring>
 #include <set>
 
+#include "integrations/executorch/lower/graph_writer.h"
 #include "runtime/base/error.h"
 #include "schema/graph_generated.h"
 
 namespace spirloom::delegate {
 namespace {
-
-constexpr size_t kAlignment = 64;  // of the constant section
-
-size_t Aligned(size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
 
 // The name that the runtime gives the node.
 std::string NameOf(const schema::NodeT& node) {
@@ -53,11 +50,11 @@ Result<ObservedGraph> WithIntermediates(std::span<const std::byte> file) {
   flatbuffers::FlatBufferBuilder builder;
   schema::FinishSizePrefixedGraphBuffer(builder, schema::Graph::Pack(builder, source.get()));
   const std::span<const std::byte> constants =
-      file.subspan(std::min(Aligned(graph_bytes), file.size()));
-  observed.file.resize(Aligned(builder.GetSize()) + constants.size());
+      file.subspan(std::min(AlignedForConstants(graph_bytes), file.size()));
+  observed.file.resize(AlignedForConstants(builder.GetSize()) + constants.size());
   std::memcpy(observed.file.data(), builder.GetBufferPointer(), builder.GetSize());
   if (!constants.empty()) {
-    std::memcpy(observed.file.data() + Aligned(builder.GetSize()), constants.data(),
+    std::memcpy(observed.file.data() + AlignedForConstants(builder.GetSize()), constants.data(),
                 constants.size());
   }
   return observed;
