@@ -15,7 +15,7 @@ using ::executorch::runtime::EventTracer;
 using ::executorch::runtime::EventTracerDebugLogLevel;
 
 // None for types that ExecuTorch does not have.
-std::optional<ScalarType> TypeOf(DType type) {
+std::optional<ScalarType> ScalarTypeOf(DType type) {
   switch (type) {
     case DType::kF32:
       return ScalarType::Float;
@@ -59,7 +59,7 @@ void Intermediates::AppendTo(std::vector<std::span<std::byte>>& outputs,
 Status Intermediates::Log(EventTracer& tracer, std::span<const TensorInfo> infos) {
   for (const auto& [name, output] : nodes_) {
     const TensorInfo& info = infos[output];
-    const std::optional<ScalarType> type = TypeOf(info.dtype);
+    const std::optional<ScalarType> type = ScalarTypeOf(info.dtype);
     if (!type) continue;
     const size_t rank = info.shape.size();
     std::vector<::executorch::aten::SizesType> sizes(info.shape.begin(), info.shape.end());
