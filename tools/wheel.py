@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENT = ROOT / "build/wheel-env"
 REQUIRED = ("scikit-build-core==0.11.6", "jinja2==3.1.6", "pyyaml==6.0.3", "wheel==0.45.1")
-MAX_BYTES = 8 << 20
+MAX_BYTES = 9 << 20
 
 # Libraries that manylinux wheels may link: glibc and libgcc. The ExecuTorch backend also links the
 # library of ExecuTorch's wheel.
