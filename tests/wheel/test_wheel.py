@@ -71,9 +71,8 @@ def graph(importing: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_its_name_and_size(wheel: Path) -> None:
+def test_its_name(wheel: Path) -> None:  # tools/wheel.py checks its size
     assert re.fullmatch(r"spirloom-[\d.]+-py3-none-manylinux_2_\d+_\w+\.whl", wheel.name)
-    assert wheel.stat().st_size <= 8 << 20
 
 
 def test_content(wheel: Path) -> None:

@@ -101,9 +101,10 @@ def run(arguments: argparse.Namespace) -> int:
     and language models.
     """
     from spirloom.commands.generate_text import generate, is_text_model
-    from spirloom.commands.replay import record
 
     if any(each == "--record" or each.startswith("--record=") for each in arguments.arguments):
+        from spirloom.commands.replay import record
+
         return record(arguments.arguments)
     if is_text_model(arguments.arguments):
         return generate(arguments.arguments)
