@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import cast
 
 from spirloom.errors import ImportFailure
-from spirloom.graph_reader import load_methods
 from spirloom.ir import DType, Graph, Node, State, Tensor
 from spirloom.ops import OpError, OpLibrary, own_library
 
@@ -99,6 +98,8 @@ def read_with_kv_cache(
 ) -> list[Graph]:
     """The methods of a language model's graph file, with KV caches of the named dtype. Raises
     ImportFailure."""
+    from spirloom.graph_reader import load_methods
+
     methods = load_methods(path)
     set_kv_cache(methods, name, library or own_library())
     return methods
