@@ -26,6 +26,7 @@ GENERATORS = (
     "spirloom.graph_file",
     "spirloom.interval",
     "spirloom.ir",
+    "spirloom.number_expr",
     "spirloom.schema_bindings",
     "spirloom.size_expr",
     "spirloom.sizes",
