@@ -16,7 +16,11 @@ PACKAGES = {
 }
 # The only modules of the front end that import the generator: commands about specs and shaders.
 GENERATOR_USERS = {
-    "spirloom.selective", "spirloom.new_op.scaffold", "spirloom.commands.op_show",
+    "spirloom.commands.op_show",
+    "spirloom.new_op.scaffold",
+    "spirloom.report.catalog",
+    "spirloom.report.kernels",
+    "spirloom.selective",
 }  # fmt: skip
 
 

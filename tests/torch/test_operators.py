@@ -65,6 +65,7 @@ UNREACHED = {
     "spirloom.linear_w8": _QUANTIZED,
     "spirloom.local_response_norm": "PyTorch decomposes it: padding, average pooling, a division",
     "spirloom.lp_pool": "PyTorch decomposes it: powers and average pooling",
+    "spirloom.nms": "imported from ONNX in tests/torch/test_onnx_nms.py",
     "spirloom.pack_channels": _LAYOUT,
     "spirloom.pack_column_tiles": _LAYOUT,
     "spirloom.pack_conv2d_weight": _LAYOUT,
