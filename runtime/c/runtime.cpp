@@ -26,6 +26,7 @@ Status ReadOptions(const spirloom_runtime_options& given, RuntimeOptions& to) {
   to.device = Text(given.device);
   to.accept = c::Accept(given);
   to.cache_dir = Text(given.cache_dir);
+  to.verdicts = Text(given.verdicts);
   to.validation = given.validation;
   to.log = c::Log(given);
   to.threads = given.threads;

@@ -111,6 +111,20 @@ std::string TuningPath(const std::string& directory, const vulkan::PhysicalDevic
   return Concat({directory, "/tuning-", vulkan::FileKey(device.properties), "-", digest, ".bin"});
 }
 
+// Reads the verdicts of the options, by default those in the cache directory.
+Status ReadVerdicts(const RuntimeOptions& options, const std::string& cache_directory,
+                    internal::RuntimeState& state) {
+  const bool ignored = options.verdicts == "none";
+  state.replaces_failed_kernels = !ignored;
+  const bool given = !options.verdicts.empty();
+  if (ignored || (!given && cache_directory.empty())) return {};
+  const DeviceInfo& device = state.device->physical().info;
+  const std::string path =
+      given ? options.verdicts : Concat({cache_directory, "/", session::VerdictFileName(device)});
+  return session::ReadVerdicts(path, /*required=*/given, device, state.device->host(),
+                               state.quarantine);
+}
+
 }  // namespace
 
 namespace internal {
@@ -160,6 +174,7 @@ Result<Runtime> Runtime::Create(const RuntimeOptions& options) {
     state->pipeline_cache = std::make_unique<vulkan::PipelineCache>(std::move(cache));
     state->tuning = std::make_unique<session::TuningStore>(
         TuningPath(directory, physical, state->index), state->device->host());
+    SPIRLOOM_TRY(ReadVerdicts(options, directory, *state));
     return Runtime(std::move(state));
   });
 }

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "runtime/ops/op_index.h"
+#include "runtime/session/quarantine.h"
 #include "runtime/session/tuning_store.h"
 #include "runtime/vulkan/descriptors.h"
 #include "runtime/vulkan/device.h"
@@ -16,6 +17,9 @@ namespace spirloom::internal {
 // The state shared by a Runtime and its Models. Members are destroyed from last to first.
 struct RuntimeState {
   ops::OpIndex index;
+  session::Quarantine quarantine{index};
+  // Whether kernels that fail to compile are quarantined, instead of being an error.
+  bool replaces_failed_kernels = true;
   std::unique_ptr<vulkan::Instance> instance;
   std::unique_ptr<vulkan::Device> device;
   std::unique_ptr<vulkan::LayoutCache> layouts;

@@ -106,7 +106,8 @@ Result<ComputePipeline> ComputePipeline::Create(const Device& device, LayoutCach
 
 Result<std::vector<ComputePipeline>> CreatePipelines(const Device& device, LayoutCache& layouts,
                                                      VkPipelineCache cache,
-                                                     std::span<const PipelineDesc> descs) {
+                                                     std::span<const PipelineDesc> descs,
+                                                     const PipelineDesc** failed) {
   std::vector<std::optional<Result<ComputePipeline>>> results(descs.size());
   SPIRLOOM_TRY(device.host().ParallelFor(descs.size(), [&](size_t i) {
     results[i].emplace(ComputePipeline::Create(device, layouts, cache, descs[i]));
@@ -116,6 +117,9 @@ Result<std::vector<ComputePipeline>> CreatePipelines(const Device& device, Layou
   pipelines.reserve(descs.size());
   for (size_t i = 0; i < descs.size(); ++i) {
     if (!results[i]->ok()) {
+      const StatusCode code = results[i]->status().code();
+      const bool compiler = code == StatusCode::kInternal || code == StatusCode::kUnsupported;
+      if (failed != nullptr && compiler) *failed = &descs[i];
       return results[i]->status().While(Concat({"creating the pipeline of ", descs[i].name}));
     }
     pipelines.push_back(std::move(*results[i]).value());

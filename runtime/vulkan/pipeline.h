@@ -45,10 +45,12 @@ class ComputePipeline {
 };
 
 // Creates pipelines on all cores; result i is of descs[i]. Returns the error of the first desc in
-// order that fails.
+// order that fails. If it is of the driver's compiler, and not lack of memory or a lost device,
+// `failed` (may be null) is that desc.
 Result<std::vector<ComputePipeline>> CreatePipelines(const Device& device, LayoutCache& layouts,
                                                      VkPipelineCache cache,
-                                                     std::span<const PipelineDesc> descs);
+                                                     std::span<const PipelineDesc> descs,
+                                                     const PipelineDesc** failed = nullptr);
 
 }  // namespace spirloom::vulkan
 

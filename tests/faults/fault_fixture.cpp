@@ -145,6 +145,7 @@ Result<Runtime> MakeRuntime(const std::string& cache_dir, bool validation) {
   RuntimeOptions options;
   options.libraries = {&AllShaders()};
   options.cache_dir = cache_dir;
+  options.verdicts = "none";  // a pipeline that cannot be created is an error
   options.validation = validation;
   return Runtime::Create(options);
 }

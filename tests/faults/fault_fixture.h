@@ -25,7 +25,8 @@ struct Use {
   bool tune = false;
 };
 
-// Creates a runtime with the pipeline cache in `cache_dir`.
+// Creates a runtime with the pipeline cache in `cache_dir`, on which a pipeline that cannot be
+// created is an error.
 Result<Runtime> MakeRuntime(const std::string& cache_dir = "none", bool validation = false);
 
 // The graph file of UseModel(): one input, one output, one state, and a dynamic batch.

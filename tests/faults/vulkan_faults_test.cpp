@@ -190,6 +190,40 @@ TEST_F(VulkanFaultsTest, WaitsWithTimeoutAreRetried) {
   }
 }
 
+// A kernel that the driver fails to compile is replaced by the next one of its operator, unless the
+// failure is lack of memory.
+TEST_F(VulkanFaultsTest, KernelsThatDoNotCompileAreReplaced) {
+  std::vector<std::string> log;
+  RuntimeOptions options;
+  options.libraries = {&AllShaders()};
+  options.cache_dir = "none";
+  options.threads = 1;
+  options.log = [&log](LogLevel level, std::string_view message) {
+    if (level == LogLevel::kWarning) log.emplace_back(message);
+  };
+  const auto use = [&](VkResult code) -> Result<std::vector<float>> {
+    log.clear();
+    runtime_ = std::make_unique<Runtime>(ValueOf(Runtime::Create(options)));
+    // The first pipeline packs the weight, which only one kernel does.
+    Faults().set({.first = 2, .count = 1, .only = "vkCreateComputePipelines", .code = code});
+    Result<std::vector<float>> used = UseModel(*runtime_, {});
+    Faults().clear();
+    return used;
+  };
+  ASSERT_NO_FATAL_FAILURE(Restart());
+  const std::vector<float> expected = ValueOf(UseModel(*runtime_, {}));
+  const Result<std::vector<float>> replaced = use(VK_ERROR_UNKNOWN);
+  ASSERT_TRUE(replaced.ok()) << replaced.status().message();
+  EXPECT_EQ(*replaced, expected);  // integers
+  EXPECT_THAT(log, testing::ElementsAre(AllOf(HasSubstr("fails to compile linear"),
+                                              HasSubstr("Update the driver"),
+                                              HasSubstr("VK_ERROR_UNKNOWN"))));
+  EXPECT_EQ(use(VK_ERROR_OUT_OF_DEVICE_MEMORY).status().code(), StatusCode::kOutOfMemory);
+  EXPECT_THAT(log, testing::IsEmpty());
+  options.verdicts = "none";
+  EXPECT_THAT(use(VK_ERROR_UNKNOWN).status().message(), HasSubstr("VK_ERROR_UNKNOWN"));
+}
+
 // All waits fail: objects that the GPU may still use are leaked, including the device.
 TEST_F(VulkanFaultsTest, LeaksObjectsThatMayBeInUse) {
   ASSERT_NO_FATAL_FAILURE(Restart());

@@ -152,6 +152,10 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
          "--cache-dir", options.cache_dir,
          "Directory of the pipeline cache and of the results of --tune; 'none' disables both")
       ->option_text("DIR");
+  app.add_option("--verdicts", options.verdicts,
+                 "Verdicts of spirloom verify: kernels that failed it are not selected (default: "
+                 "the file in the cache directory); 'none' selects all kernels")
+      ->option_text("FILE");
   app.add_flag("--profile", options.profile, "Print the GPU time of each dispatch and operator");
   app.add_flag("--time-runs", options.time_runs,
                "With --repeat: also print the GPU time of complete runs, without copies")

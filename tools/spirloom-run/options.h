@@ -37,6 +37,7 @@ struct Options {
   std::string dev_templates;           // directory of templates to compile; empty: none
   bool builtin = true;                 // use the built-in operators
   std::string cache_dir;
+  std::string verdicts;
   uint64_t max_dispatches = 0;  // 0 here and below: default limit
   uint64_t max_device_bytes = 0;
   uint64_t memory_limit = 0;

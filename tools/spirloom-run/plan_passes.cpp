@@ -6,8 +6,8 @@
 #include "runtime/graph/file/graph_loader.h"
 #include "runtime/graph/file/specialize.h"
 #include "runtime/graph/file/tensor_size.h"
+#include "runtime/graph/model/loaded_model.h"
 #include "runtime/graph/plan/compile.h"
-#include "runtime/graph/record/traits_of_device.h"
 #include "runtime/session/runtime_state.h"
 #include "tools/common/table.h"
 
@@ -103,8 +103,8 @@ Result<std::string> PlanAfterPass(const Runtime& runtime, const Options& options
   compile.after_pass = [&](std::string_view pass, const Plan& plan) {
     if (pass == options.plan_pass) text = PlanText(plan);
   };
-  SPIRLOOM_TRY(
-      graph::Compile(file.graph, state.index, graph::TraitsOf(*state.device), compile).status());
+  const internal::DeviceConfig device = internal::DeviceConfig::Of(state);
+  SPIRLOOM_TRY(graph::Compile(file.graph, state.index, device.traits, compile).status());
   return text;
 }
 

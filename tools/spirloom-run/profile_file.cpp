@@ -51,8 +51,8 @@ Result<std::vector<graph::CallTrials>> TrialsOf(const Options& options, const Ru
   compile.kernels = options.kernels;
   compile.tuned = state.tuning->kernels();
   compile.trials = &trials;
-  SPIRLOOM_TRY(
-      graph::Compile(file.graph, state.index, graph::TraitsOf(*state.device), compile).status());
+  const internal::DeviceConfig device = internal::DeviceConfig::Of(state);
+  SPIRLOOM_TRY(graph::Compile(file.graph, state.index, device.traits, compile).status());
   return trials;
 }
 

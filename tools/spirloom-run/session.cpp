@@ -202,6 +202,12 @@ ModelOptions ModelOptionsOf(const Options& options, std::vector<TunedCall>& tune
   return model;
 }
 
+void LogWarning(LogLevel level, std::string_view message) {
+  if (level == LogLevel::kInfo) return;
+  std::fprintf(stderr, "spirloom-run: warning: %.*s\n", static_cast<int>(message.size()),
+               message.data());
+}
+
 Status PrintDevices() {
   SPIRLOOM_TRY_ASSIGN(const std::vector<DeviceInfo> devices, ListDevices());
   Print(DeviceTable(devices));
@@ -215,6 +221,8 @@ Status RunSession(const Options& options) {
   for (const ShaderLibrary& library : libraries) runtime_options.libraries.push_back(&library);
   runtime_options.device = options.device;
   runtime_options.cache_dir = options.cache_dir;
+  runtime_options.verdicts = options.verdicts;
+  runtime_options.log = LogWarning;
   runtime_options.validation = options.validation;
   runtime_options.memory_limit = options.memory_limit;
   runtime_options.priority = options.priority;

@@ -142,6 +142,7 @@ class RuntimeOptions(Sized):
         ("accept_data", Pointer),
         ("adopt", Pointer),
         ("cache_dir", Text),
+        ("verdicts", Text),
         ("log", Pointer),
         ("log_data", Pointer),
         ("threads", Size),

@@ -19,6 +19,7 @@ class Device:
     type: str  # "discrete", "integrated", "cpu", "virtual" or "other"
     api_version: str  # Vulkan's, e.g. "1.3.230"
     driver: str  # name and version as text, or only the version
+    driver_version_number: int  # in the vendor's encoding
     uuid: str  # "uuid:…", "luid:…", "pci:…": unique selectors for `device=`, or ""
     luid: str
     pci: str
@@ -64,6 +65,7 @@ def device_of(info: Any) -> Device:
         },
         features=names,
         lacks=tuple(name for name in known_features() if name not in names),
+        driver_version_number=info.driver_version_number,
         usable=info.usable,
         device_memory=info.device_memory,
         max_storage_buffer_range=info.max_storage_buffer_range,

@@ -98,6 +98,7 @@ class Runtime:
         *,
         overrides: Sequence[str | os.PathLike[str]] = (),
         cache_dir: str | os.PathLike[str] | None = None,
+        verdicts: str | os.PathLike[str] | None = None,
         threads: int = 0,
         memory_limit: int = 0,
         max_submission_ms: float = 100,
@@ -114,6 +115,10 @@ class Runtime:
         overrides     further shader packs, whose operators replace those of the same name
         cache_dir     directory of compiled pipelines and tuning results; None: ~/.cache/spirloom;
                       "none": no cache
+        verdicts      file of `spirloom verify`: kernels that failed it on the device are not
+                      selected; None: the file in the cache directory; "none": verdicts are not
+                      read, and a kernel that the driver fails to compile is an error, where
+                      otherwise the next kernel replaces it
         threads       maximum number of threads for loading; 0: one per core
         memory_limit  bytes of device memory for all models of the runtime; 0: no limit
         max_submission_ms
@@ -144,6 +149,7 @@ class Runtime:
             library_count=len(opened),
             device=None if device is None else abi.c_text(str(device), "device"),
             cache_dir=None if cache_dir is None else abi.c_text(cache_dir, "path"),
+            verdicts=None if verdicts is None else abi.c_text(verdicts, "path"),
             log=ctypes.cast(log_function, ctypes.c_void_p),
             threads=threads,
             memory_limit=memory_limit,

@@ -43,15 +43,15 @@ class GraphCompiler {
 
   Result<Compilation> Run(std::vector<int64_t> sizes) {
     compiled_->sizes = std::move(sizes);
-    SPIRLOOM_TRY(CompilePlan());
-    SPIRLOOM_TRY_ASSIGN(
-        list_, graph::BuildDispatches(compiled_->plan, model_.config.traits, DivisibleFrom()));
+    if (const Tuner* tuner = options_.tune; tuner != nullptr) {
+      SPIRLOOM_TRY(tuner->tune(model_.runtime, graph_, options_));
+    }
+    SPIRLOOM_TRY(PlanCompilableKernels());
     for (const Dispatch& dispatch : list_.dispatches) {
       if (!compiled_->plan.nodes[dispatch.node].is_constant) {
         compiled_->dispatches.push_back(dispatch);
       }
     }
-    SPIRLOOM_TRY(CreatePipelines());
     FindLifetimes();
     SPIRLOOM_TRY(PrepareWeights());
     ReleaseUnusedPipelines();
@@ -61,17 +61,39 @@ class GraphCompiler {
   }
 
  private:
+  // Plans and creates the pipelines, until the driver compiles all selected kernels: those that it
+  // fails to compile are quarantined. Fails with its first error if no other kernel can replace
+  // one.
+  Status PlanCompilableKernels() {
+    RuntimeState& runtime = *model_.runtime;
+    Status failure;
+    for (;;) {
+      Status planned = CompilePlan();
+      if (!planned.ok()) return failure.ok() ? planned : failure;
+      SPIRLOOM_TRY_ASSIGN(
+          list_, graph::BuildDispatches(compiled_->plan, model_.config.traits, DivisibleFrom()));
+      std::string failed;
+      Status created = CreatePipelines(&failed);
+      if (created.ok() || failed.empty() || !runtime.replaces_failed_kernels) return created;
+      runtime.device->host().Log(LogLevel::kWarning,
+                                 {"The driver fails to compile ", failed,
+                                  ". Another kernel is selected if there is one. Update the "
+                                  "driver, or report this with `spirloom bug-report`. ",
+                                  created.message()});
+      runtime.quarantine.Add(failed);
+      if (failure.ok()) failure = std::move(created);
+    }
+  }
+
   Status CompilePlan() {
     RuntimeState& runtime = *model_.runtime;
-    if (const Tuner* tuner = options_.tune; tuner != nullptr) {
-      SPIRLOOM_TRY(tuner->tune(model_.runtime, graph_, options_));
-    }
+    graph::DeviceTraits traits = model_.config.traits;
+    traits.quarantined = runtime.quarantine.variants();
     const graph::CompileOptions compile{.storage = options_.storage,
                                         .kernels = options_.kernels,
                                         .tuned = runtime.tuning->kernels(),
                                         .max_dispatches = model_.limits.dispatches};
-    SPIRLOOM_TRY_ASSIGN(compiled_->plan,
-                        graph::Compile(graph_, runtime.index, model_.config.traits, compile));
+    SPIRLOOM_TRY_ASSIGN(compiled_->plan, graph::Compile(graph_, runtime.index, traits, compile));
     const Plan& plan = compiled_->plan;
     if (plan.fallbacks > 0) {
       runtime.device->host().Log(
@@ -88,14 +110,14 @@ class GraphCompiler {
     return max_ns == 0 ? 0 : std::max<uint64_t>(max_ns / 8, 1);
   }
 
-  Status CreatePipelines() {
+  Status CreatePipelines(std::string* failed) {
     const auto start = std::chrono::steady_clock::now();
     RuntimeState& runtime = *model_.runtime;
     const vulkan::Device& device = *runtime.device;
     const uint64_t created_before = device.counters().pipelines;
-    SPIRLOOM_TRY_ASSIGN(compiled_->pipelines,
-                        model_.pipelines.Get(device, *runtime.layouts,
-                                             runtime.pipeline_cache->handle(), list_.pipelines));
+    SPIRLOOM_TRY_ASSIGN(compiled_->pipelines, model_.pipelines.Get(device, *runtime.layouts,
+                                                                   runtime.pipeline_cache->handle(),
+                                                                   list_.pipelines, failed));
     result_.pipeline_ns = NanosecondsSince(start);
     compiled_->stats.pipelines = compiled_->pipelines.size();
     if (device.counters().pipelines != created_before) runtime.SavePipelineCache();

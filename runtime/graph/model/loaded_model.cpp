@@ -32,7 +32,9 @@ std::vector<std::vector<std::byte>> InitialStatesOf(const graph::Graph& graph) {
 }  // namespace
 
 DeviceConfig DeviceConfig::Of(const RuntimeState& runtime) {
-  return {graph::TraitsOf(*runtime.device),
+  graph::DeviceTraits traits = graph::TraitsOf(*runtime.device);
+  traits.quarantined = runtime.quarantine.variants();
+  return {std::move(traits),
           runtime.device->unified_memory() ? HostAccess::kDirect : HostAccess::kStaged};
 }
 

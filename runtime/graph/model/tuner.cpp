@@ -14,7 +14,6 @@
 #include "runtime/graph/plan/call_text.h"
 #include "runtime/graph/plan/compile.h"
 #include "runtime/graph/plan/kernel_choice.h"
-#include "runtime/graph/record/traits_of_device.h"
 
 namespace spirloom::internal {
 namespace {
@@ -72,7 +71,7 @@ class KernelTuning {
   KernelTuning(std::shared_ptr<RuntimeState> runtime, const ModelOptions& options)
       : runtime_(std::move(runtime)),
         options_(options),
-        traits_(graph::TraitsOf(*runtime_->device)),
+        traits_(DeviceConfig::Of(*runtime_).traits),
         measured_(runtime_->tuning->kernels()) {}
 
   Status Run(const graph::Graph& graph) {

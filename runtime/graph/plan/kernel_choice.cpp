@@ -60,7 +60,7 @@ bool WorkgroupFits(const pack::VariantRow& row, const DeviceTraits& device) {
 }
 
 // Returns the requirements of the variant that the device does not meet, e.g. "Vulkan 1.2,
-// shader_float16"; empty if there are none.
+// shader_float16"; empty if there are none. A quarantined variant requires another driver.
 std::string MissingCapabilities(const pack::VariantRow& row, const DeviceTraits& device) {
   std::vector<std::string> names = pack::CapabilityNames(row.needs & ~device.capabilities);
   if (row.vulkan_minor > device.vulkan_minor) {
@@ -71,6 +71,10 @@ std::string MissingCapabilities(const pack::VariantRow& row, const DeviceTraits&
         {"workgroups of ", row.workgroup[0], "x", row.workgroup[1], "x", row.workgroup[2],
          ", above this device's limits (", device.max_workgroup[0], "x", device.max_workgroup[1],
          "x", device.max_workgroup[2], ", ", device.max_workgroup_invocations, " invocations)"}));
+  }
+  if (device.quarantined != nullptr &&
+      std::ranges::find(*device.quarantined, &row) != device.quarantined->end()) {
+    names.push_back("a driver on which it passes `spirloom verify`");
   }
   return spirloom::Join(names, ", ");
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "runtime/graph/record/pipeline_key.h"
@@ -19,10 +20,12 @@ using SharedPipeline = std::shared_ptr<const vulkan::ComputePipeline>;
 // Thread-safe.
 class PipelinePool {
  public:
-  // Returns the pipelines of `descs`, in order. Missing ones are created in parallel.
+  // Returns the pipelines of `descs`, in order. Missing ones are created in parallel. After a
+  // failure of the driver's compiler, `failed` (may be null) is the name of the pipeline.
   Result<std::vector<SharedPipeline>> Get(const vulkan::Device& device,
                                           vulkan::LayoutCache& layouts, VkPipelineCache cache,
-                                          std::span<const vulkan::PipelineDesc> descs);
+                                          std::span<const vulkan::PipelineDesc> descs,
+                                          std::string* failed = nullptr);
 
   // Number of entries, including pipelines destroyed since the last Get().
   size_t size() const { return pipelines_.size(); }

@@ -94,6 +94,11 @@ struct RuntimeOptions {
   // Directory of the pipeline cache and of tuning results. Empty: $XDG_CACHE_HOME/spirloom or
   // ~/.cache/spirloom. "none": no cache is read or written.
   std::string cache_dir = {};
+  // The verdicts of `spirloom verify` about the kernels of the libraries on the device: kernels that
+  // were wrong, did not compile, crashed or hung are not selected. A path; empty: the file in
+  // `cache_dir`, if there is one; "none": verdicts are not read. Unless it is "none", a kernel that
+  // the driver fails to compile is replaced by the next one too, with a log message.
+  std::string verdicts = {};
   // Enables the Khronos validation layer with synchronization validation. Messages are counted, and
   // logged to `log` or, without it, to stderr. Create() fails with kUnavailable if the layer is not
   // installed.

@@ -357,6 +357,11 @@ typedef struct spirloom_runtime_options {
   // Directory of the pipeline cache and of tuning results. NULL: $XDG_CACHE_HOME/spirloom or
   // ~/.cache/spirloom. "none": no cache is read or written.
   const char* cache_dir;
+  // The verdicts of `spirloom verify` about the kernels of the libraries on the device: kernels that
+  // were wrong, did not compile, crashed or hung are not selected. A path; NULL: the file in
+  // `cache_dir`, if there is one; "none": verdicts are not read. Unless it is "none", a kernel that
+  // the driver fails to compile is replaced by the next one too, with a log message.
+  const char* verdicts;
   // Receives log messages without a newline; `message` is valid during the call. May be called by
   // several threads at once and within Vulkan calls: it must not call Spirloom or Vulkan.
   void (*log)(spirloom_log_level level, const char* message, void* data);

@@ -1,0 +1,111 @@
+#include "runtime/session/quarantine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/error.h"
+#include "runtime/base/mapped_file.h"
+
+namespace spirloom::session {
+namespace {
+
+constexpr std::string_view kHeading = "spirloom verdicts 1";
+constexpr std::string_view kDriver = "driver ";
+constexpr std::string_view kEnd = "end";
+constexpr size_t kMaxBytes = 8 << 20;
+constexpr size_t kMaxNames = 200;  // bytes of the names in the log message
+
+// Removes the text before the first `separator` from `text`, and the separator.
+std::string_view Take(std::string_view& text, char separator) {
+  const size_t end = std::min(text.find(separator), text.size());
+  const std::string_view taken = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return taken;
+}
+
+}  // namespace
+
+std::string VerdictFileName(const DeviceInfo& device) {
+  const size_t colon = device.uuid.find(':');
+  return Concat({"verdicts-", std::string_view(device.uuid).substr(colon + 1), "-",
+                 Hex(device.driver_version_number), ".txt"});
+}
+
+Result<std::string> Quarantine::AddVerdicts(std::string_view text, std::string_view driver) {
+  std::string_view rest = text;
+  const bool has_heading = Take(rest, '\n') == kHeading;
+  const std::string_view verified = Take(rest, '\n');
+  if (!has_heading || !verified.starts_with(kDriver) || !text.ends_with("\nend\n") ||
+      text.size() > kMaxBytes) {
+    return InvalidFile({"The text is not a complete file of verdicts of version 1."});
+  }
+  std::string names;
+  if (verified.substr(kDriver.size()) != driver) return names;
+  bool is_complete = true;
+  for (std::string_view line = Take(rest, '\n'); line != kEnd; line = Take(rest, '\n')) {
+    const std::string_view name = Take(line, '\t');
+    const std::string_view digest = Take(line, '\t');
+    const std::string_view verdict = Take(line, '\t');
+    if (digest.empty() || verdict.empty()) {
+      return InvalidFile({"The line of ", Quote(name), " is not a verdict."});
+    }
+    if (verdict == "ok" || !Add(name, digest)) continue;
+    is_complete = names.size() < kMaxNames;
+    if (is_complete) names += Concat({names.empty() ? "" : ", ", name});
+  }
+  if (!is_complete) names += " and more";
+  return names;
+}
+
+void Quarantine::Add(std::string_view name) { Add(name, /*digest=*/""); }
+
+bool Quarantine::Add(std::string_view name, std::string_view digest) {
+  const std::scoped_lock lock(mutex_);
+  VariantRows rows;
+  if (variants_ != nullptr) rows = *variants_;
+  const size_t before = rows.size();
+  for (const ops::LoadedLibrary& library : index_.libraries()) {
+    const pack::ShaderPack& pack = library.pack;
+    for (const pack::VariantRow& row : pack.variants()) {
+      if (pack.Name(row) != name) continue;
+      const uint64_t own = pack.modules()[row.module].digest;
+      const std::string hexadecimal =
+          Hex(static_cast<uint32_t>(own >> 32)) + Hex(static_cast<uint32_t>(own));
+      if (digest.empty() || digest == hexadecimal) rows.push_back(&row);
+    }
+  }
+  if (rows.size() == before) return false;
+  variants_ = std::make_shared<const VariantRows>(std::move(rows));
+  return true;
+}
+
+std::shared_ptr<const VariantRows> Quarantine::variants() const {
+  const std::scoped_lock lock(mutex_);
+  return variants_;
+}
+
+Status ReadVerdicts(const std::string& path, bool required, const DeviceInfo& device,
+                    const Host& host, Quarantine& quarantine) {
+  const auto read = [&]() -> Result<std::string> {
+    SPIRLOOM_TRY_ASSIGN(const MappedFile file, MappedFile::Open(path));
+    const auto bytes = file.bytes();
+    return quarantine.AddVerdicts({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
+                                  device.driver);
+  };
+  const Result<std::string> names = read();
+  if (names.ok() && names->empty()) return {};
+  if (names.ok()) {
+    host.Log(LogLevel::kWarning,
+             {"Kernels that failed verification on this device are not selected: ", *names,
+              ". Update the driver and run `spirloom verify` again ('", path, "')."});
+    return {};
+  }
+  Status status = Status(names.status()).While(Concat({"reading the verdicts in '", path, "'"}));
+  if (required) return status;
+  if (status.code() != StatusCode::kNotFound) {
+    host.Log(LogLevel::kWarning, {status.message(), " Run `spirloom verify` again."});
+  }
+  return {};
+}
+
+}  // namespace spirloom::session

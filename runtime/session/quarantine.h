@@ -1,0 +1,60 @@
+// Kernels that must not be selected on a device: `spirloom verify` found them to be wrong, or the
+// driver failed to compile them.
+#ifndef SPIRLOOM_RUNTIME_SESSION_QUARANTINE_H_
+#define SPIRLOOM_RUNTIME_SESSION_QUARANTINE_H_
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/base/host.h"
+#include "runtime/ops/op_index.h"
+#include "spirloom/runtime.h"
+#include "spirloom/status.h"
+
+namespace spirloom::session {
+
+using VariantRows = std::vector<const pack::VariantRow*>;
+
+// Returns the name of the file of verdicts of a device in the cache directory: the device's UUID
+// and the driver's version.
+std::string VerdictFileName(const DeviceInfo& device);
+
+// The quarantined variants of the libraries of `index`, which must outlive it. Thread-safe.
+class Quarantine {
+ public:
+  explicit Quarantine(const ops::OpIndex& index) : index_(index) {}
+
+  // Adds the variants with a bad verdict in the text of a file (docs/reference/file-formats.md), if
+  // they have the module that was verified. A text about another driver than `driver` adds none.
+  // Returns the names of added variants as text, "a, b and more"; empty if there are none. Fails
+  // with kInvalidFile for any other text.
+  Result<std::string> AddVerdicts(std::string_view text, std::string_view driver);
+
+  // Adds the variants with this name.
+  void Add(std::string_view name);
+
+  // The current variants; null if there are none.
+  std::shared_ptr<const VariantRows> variants() const;
+
+ private:
+  // Adds the variants with this name, and with a module of this digest unless it is empty. Returns
+  // whether there are any.
+  bool Add(std::string_view name, std::string_view digest);
+
+  const ops::OpIndex& index_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const VariantRows> variants_;
+};
+
+// Adds the verdicts of the file at `path` and logs one line if variants were added. `required`:
+// fails with kNotFound if the file does not exist and kInvalidFile if it is malformed; otherwise
+// such a file is ignored, the malformed one with a log message.
+Status ReadVerdicts(const std::string& path, bool required, const DeviceInfo& device,
+                    const Host& host, Quarantine& quarantine);
+
+}  // namespace spirloom::session
+
+#endif  // SPIRLOOM_RUNTIME_SESSION_QUARANTINE_H_
