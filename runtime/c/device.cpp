@@ -42,6 +42,7 @@ spirloom_device_info DeviceView::Info() const {
           .driver_version_number = info_.driver_version_number,
           .vendor_id = info_.vendor_id,
           .device_id = info_.device_id,
+          .driver_id = info_.driver_id,
           .max_loop_iterations = info_.max_loop_iterations,
           .properties = properties_.data(),
           .property_count = properties_.size()};

@@ -61,25 +61,21 @@ void Quarantine::Add(std::string_view name) { Add(name, /*digest=*/""); }
 
 bool Quarantine::Add(std::string_view name, std::string_view digest) {
   const std::scoped_lock lock(mutex_);
-  VariantRows rows;
-  if (variants_ != nullptr) rows = *variants_;
-  const size_t before = rows.size();
+  const size_t before = variants_.size();
   for (const ops::LoadedLibrary& library : index_.libraries()) {
     const pack::ShaderPack& pack = library.pack;
     for (const pack::VariantRow& row : pack.variants()) {
       if (pack.Name(row) != name) continue;
       const uint64_t own = pack.modules()[row.module].digest;
       const std::string hexadecimal =
-          Hex(static_cast<uint32_t>(own >> 32)) + Hex(static_cast<uint32_t>(own));
-      if (digest.empty() || digest == hexadecimal) rows.push_back(&row);
+          Concat({Hex(static_cast<uint32_t>(own >> 32)), Hex(static_cast<uint32_t>(own))});
+      if (digest.empty() || digest == hexadecimal) variants_.push_back(&row);
     }
   }
-  if (rows.size() == before) return false;
-  variants_ = std::make_shared<const VariantRows>(std::move(rows));
-  return true;
+  return variants_.size() > before;
 }
 
-std::shared_ptr<const VariantRows> Quarantine::variants() const {
+VariantRows Quarantine::variants() const {
   const std::scoped_lock lock(mutex_);
   return variants_;
 }

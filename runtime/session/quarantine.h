@@ -3,7 +3,6 @@
 #ifndef SPIRLOOM_RUNTIME_SESSION_QUARANTINE_H_
 #define SPIRLOOM_RUNTIME_SESSION_QUARANTINE_H_
 
-#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -36,8 +35,8 @@ class Quarantine {
   // Adds the variants with this name.
   void Add(std::string_view name);
 
-  // The current variants; null if there are none.
-  std::shared_ptr<const VariantRows> variants() const;
+  // The current variants.
+  VariantRows variants() const;
 
  private:
   // Adds the variants with this name, and with a module of this digest unless it is empty. Returns
@@ -46,7 +45,7 @@ class Quarantine {
 
   const ops::OpIndex& index_;
   mutable std::mutex mutex_;
-  std::shared_ptr<const VariantRows> variants_;
+  VariantRows variants_;
 };
 
 // Adds the verdicts of the file at `path` and logs one line if variants were added. `required`:

@@ -48,14 +48,6 @@ uint32_t ReportedCores(const InstanceFunctions& fn, const PhysicalDevice& device
       .shaderCoreCount;
 }
 
-// No Vulkan property reports this limit. Mesa's llvmpipe decrements one counter per invocation at
-// the end of each iteration of each loop that it did not unroll (LP_MAX_TGSI_LOOP_ITERATIONS), and
-// leaves all loops when it is zero.
-int64_t MaxLoopIterations(VkDriverId driver) {
-  constexpr int64_t kLlvmpipe = 65535;
-  return driver == VK_DRIVER_ID_MESA_LLVMPIPE ? kLlvmpipe : pack::DeviceProperties::kUnlimited;
-}
-
 // The last-level cache of the host; 0 if unknown.
 int64_t HostCacheSize() {
 #ifdef _SC_LEVEL3_CACHE_SIZE
@@ -80,10 +72,10 @@ uint32_t CoreCount(const InstanceFunctions& fn, const PhysicalDevice& device) {
   }
 }
 
-pack::DeviceProperties KernelProperties(const InstanceFunctions& fn, const PhysicalDevice& device,
-                                        const VkPhysicalDeviceSubgroupProperties& subgroup,
-                                        const VkPhysicalDeviceSubgroupSizeControlProperties& sizes,
-                                        VkDriverId driver) {
+pack::DeviceProperties KernelProperties(
+    const InstanceFunctions& fn, const PhysicalDevice& device,
+    const VkPhysicalDeviceSubgroupProperties& subgroup,
+    const VkPhysicalDeviceSubgroupSizeControlProperties& sizes) {
   const VkPhysicalDeviceLimits& limits = device.properties.limits;
   pack::DeviceProperties properties;
   properties.is_cpu = device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
@@ -97,7 +89,7 @@ pack::DeviceProperties KernelProperties(const InstanceFunctions& fn, const Physi
   properties.shared_memory = limits.maxComputeSharedMemorySize;
   properties.storage_alignment = static_cast<int64_t>(limits.minStorageBufferOffsetAlignment);
   properties.cache_size = properties.is_cpu ? HostCacheSize() : 0;
-  properties.max_loop_iterations = MaxLoopIterations(driver);
+  properties.max_loop_iterations = device.quirks.max_loop_iterations;
   return properties;
 }
 

@@ -15,12 +15,11 @@ namespace spirloom::vulkan {
 // from the device's type. At least 1. `device.extensions` must be set.
 uint32_t CoreCount(const InstanceFunctions& fn, const PhysicalDevice& device);
 
-// Returns the properties of a device with Vulkan 1.1. `sizes` is zero if the device has no subgroup
-// size control.
+// Returns the properties of a device with Vulkan 1.1, whose `quirks` must be set. `sizes` is zero
+// if the device has no subgroup size control.
 pack::DeviceProperties KernelProperties(const InstanceFunctions& fn, const PhysicalDevice& device,
                                         const VkPhysicalDeviceSubgroupProperties& subgroup,
-                                        const VkPhysicalDeviceSubgroupSizeControlProperties& sizes,
-                                        VkDriverId driver);
+                                        const VkPhysicalDeviceSubgroupSizeControlProperties& sizes);
 
 }  // namespace spirloom::vulkan
 

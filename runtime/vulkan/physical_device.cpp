@@ -168,8 +168,11 @@ void QueryProperties2(const InstanceFunctions& fn, PhysicalDevice& device) {
   device.max_memory_allocation_size = maintenance3.maxMemoryAllocationSize;
   device.max_buffer_size = std::min(maintenance4.maxBufferSize, device.max_memory_allocation_size);
   device.host_pointer_alignment = host.minImportedHostPointerAlignment;
-  device.kernel_properties =
-      KernelProperties(fn, device, subgroup, subgroup_sizes, driver.driverID);
+  device.info.driver_id = static_cast<uint32_t>(driver.driverID);
+  device.quirks =
+      QuirksOf({device.properties.vendorID, device.info.driver_id,
+                TypeName(device.properties.deviceType), device.properties.driverVersion});
+  device.kernel_properties = KernelProperties(fn, device, subgroup, subgroup_sizes);
   device.max_workgroup_subgroups = subgroup_sizes.maxComputeWorkgroupSubgroups;
   device.capabilities |= SubgroupCapabilities(subgroup);
   if (driver.sType != 0) device.info.driver = Concat({driver.driverName, " ", driver.driverInfo});

@@ -11,6 +11,7 @@
 
 #include "runtime/pack/device_properties.h"
 #include "runtime/vulkan/instance.h"
+#include "runtime/vulkan/quirks.h"
 #include "runtime/vulkan/texture_limits.h"
 #include "runtime/vulkan/vk.h"
 #include "spirloom/runtime.h"
@@ -33,6 +34,7 @@ struct PhysicalDevice {
   // Bit i: pack::Capability i.
   uint64_t capabilities = 0;
   pack::DeviceProperties kernel_properties;
+  Quirks quirks;
   // Maximum subgroups per workgroup of pipelines with a required subgroup size.
   uint32_t max_workgroup_subgroups = 0;
   // A compute queue family, preferably without graphics; absent if there is none.

@@ -22,7 +22,7 @@ VkDeviceSize PaddedSize(VkDeviceSize size) { return (size + kStep - 1) / kStep *
 bool PrefersTexels(const Device& device) {
   const VkPhysicalDeviceLimits& limits = device.limits();
   // Texel views of single components must cover the largest storage buffer.
-  return device.physical().properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU &&
+  return device.physical().quirks.reads_texels != 0 &&
          uint64_t{limits.maxTexelBufferElements} * 4 >=
              uint64_t{limits.maxStorageBufferRange} + kMaxPadding;
 }

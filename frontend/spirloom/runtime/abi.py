@@ -121,6 +121,7 @@ class DeviceInfo(Sized):
         ("driver_version_number", Count32),
         ("vendor_id", Count32),
         ("device_id", Count32),
+        ("driver_id", Count32),
         ("max_loop_iterations", Count64),
         ("properties", Pointer),
         ("property_count", Size),

@@ -20,6 +20,8 @@ class Device:
     api_version: str  # Vulkan's, e.g. "1.3.230"
     driver: str  # name and version as text, or only the version
     driver_version_number: int  # in the vendor's encoding
+    driver_id: int  # VkDriverId; 0: not reported
+    vendor_id: int  # PCI id
     uuid: str  # "uuid:…", "luid:…", "pci:…": unique selectors for `device=`, or ""
     luid: str
     pci: str
@@ -66,6 +68,8 @@ def device_of(info: Any) -> Device:
         features=names,
         lacks=tuple(name for name in known_features() if name not in names),
         driver_version_number=info.driver_version_number,
+        driver_id=info.driver_id,
+        vendor_id=info.vendor_id,
         usable=info.usable,
         device_memory=info.device_memory,
         max_storage_buffer_range=info.max_storage_buffer_range,

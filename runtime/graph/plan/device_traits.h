@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "runtime/ops/eval.h"
@@ -35,8 +34,8 @@ struct DeviceTraits {
   std::array<uint64_t, 3> max_group_count{65535, 65535, 65535};
   std::array<uint32_t, 3> max_workgroup{128, 128, 64};
   uint32_t max_workgroup_invocations = 128;
-  // Variants that must not be selected (runtime/session/quarantine.h); null: none.
-  std::shared_ptr<const std::vector<const pack::VariantRow*>> quarantined = nullptr;
+  // Variants that must not be selected (runtime/session/quarantine.h).
+  std::vector<const pack::VariantRow*> quarantined = {};
   // Minimum invocations per core for large workgroups: what a core runs at once.
   int64_t large_grid_per_core = kLargeGridPerCore;
 

@@ -72,8 +72,7 @@ std::string MissingCapabilities(const pack::VariantRow& row, const DeviceTraits&
          ", above this device's limits (", device.max_workgroup[0], "x", device.max_workgroup[1],
          "x", device.max_workgroup[2], ", ", device.max_workgroup_invocations, " invocations)"}));
   }
-  if (device.quarantined != nullptr &&
-      std::ranges::find(*device.quarantined, &row) != device.quarantined->end()) {
+  if (std::ranges::find(device.quarantined, &row) != device.quarantined.end()) {
     names.push_back("a driver on which it passes `spirloom verify`");
   }
   return spirloom::Join(names, ", ");

@@ -54,6 +54,7 @@ struct DeviceInfo {
   uint32_t device_id = 0;
   uint32_t api_version_number = 0;
   uint32_t driver_version_number = 0;
+  uint32_t driver_id = 0;  // VkDriverId; 0: not reported
 
   // Identifiers of the device, accepted by RuntimeOptions::device; empty if the device does not
   // report one.
@@ -94,8 +95,8 @@ struct RuntimeOptions {
   // Directory of the pipeline cache and of tuning results. Empty: $XDG_CACHE_HOME/spirloom or
   // ~/.cache/spirloom. "none": no cache is read or written.
   std::string cache_dir = {};
-  // The verdicts of `spirloom verify` about the kernels of the libraries on the device: kernels that
-  // were wrong, did not compile, crashed or hung are not selected. A path; empty: the file in
+  // The verdicts of `spirloom verify` about the kernels of the libraries on the device: kernels
+  // that were wrong, did not compile, crashed or hung are not selected. A path; empty: the file in
   // `cache_dir`, if there is one; "none": verdicts are not read. Unless it is "none", a kernel that
   // the driver fails to compile is replaced by the next one too, with a log message.
   std::string verdicts = {};

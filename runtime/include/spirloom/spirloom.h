@@ -273,6 +273,7 @@ typedef struct spirloom_device_info {
   uint32_t driver_version_number;
   uint32_t vendor_id;
   uint32_t device_id;
+  uint32_t driver_id;  // VkDriverId; 0: not reported
   // Loop iterations of an invocation after which the driver ends its loops; 0: no limit. Kernels
   // are selected accordingly.
   uint64_t max_loop_iterations;
@@ -357,8 +358,8 @@ typedef struct spirloom_runtime_options {
   // Directory of the pipeline cache and of tuning results. NULL: $XDG_CACHE_HOME/spirloom or
   // ~/.cache/spirloom. "none": no cache is read or written.
   const char* cache_dir;
-  // The verdicts of `spirloom verify` about the kernels of the libraries on the device: kernels that
-  // were wrong, did not compile, crashed or hung are not selected. A path; NULL: the file in
+  // The verdicts of `spirloom verify` about the kernels of the libraries on the device: kernels
+  // that were wrong, did not compile, crashed or hung are not selected. A path; NULL: the file in
   // `cache_dir`, if there is one; "none": verdicts are not read. Unless it is "none", a kernel that
   // the driver fails to compile is replaced by the next one too, with a log message.
   const char* verdicts;

@@ -63,11 +63,11 @@ TEST_F(VerdictTextTest, BadVerdictsAreAdded) {
   const std::string text = kHead + Line(index_, kRelu, "wrong") +
                            Line(index_, "relu_f16_buffer", "ok") +
                            Line(index_, "exp_f32_buffer", "hangs") + "end\n";
-  EXPECT_EQ(quarantine_.variants(), nullptr);
+  EXPECT_THAT(quarantine_.variants(), IsEmpty());
   EXPECT_EQ(ValueOf(Add(text)), "relu_f32_buffer, exp_f32_buffer");
-  EXPECT_EQ(quarantine_.variants()->size(), 2U);
+  EXPECT_EQ(quarantine_.variants().size(), 2U);
   quarantine_.Add("relu_f16_buffer");
-  EXPECT_EQ(quarantine_.variants()->size(), 3U);
+  EXPECT_EQ(quarantine_.variants().size(), 3U);
 }
 
 TEST_F(VerdictTextTest, VerdictsAboutOtherModulesAndDriversAreIgnored) {
@@ -75,7 +75,7 @@ TEST_F(VerdictTextTest, VerdictsAboutOtherModulesAndDriversAreIgnored) {
   EXPECT_THAT(ValueOf(Add(kHead + "of_another_library\t0\twrong\nend\n")), IsEmpty());
   const std::string text = kHead + Line(index_, kRelu, "wrong") + "end\n";
   EXPECT_THAT(ValueOf(quarantine_.AddVerdicts(text, "of tests 2")), IsEmpty());
-  EXPECT_EQ(quarantine_.variants(), nullptr);
+  EXPECT_THAT(quarantine_.variants(), IsEmpty());
 }
 
 TEST_F(VerdictTextTest, OtherTextsAreErrors) {
@@ -89,7 +89,7 @@ TEST_F(VerdictTextTest, OtherTextsAreErrors) {
     EXPECT_THAT(Add(kHead + line + "\nend\n").status().message(), HasSubstr("is not a verdict"))
         << line;
   }
-  EXPECT_EQ(quarantine_.variants(), nullptr);
+  EXPECT_THAT(quarantine_.variants(), IsEmpty());
 }
 
 TEST(VerdictFileName, NamesTheDeviceAndDriver) {

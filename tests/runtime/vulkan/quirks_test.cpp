@@ -1,0 +1,39 @@
+// The rows of spec_model/driver_quirks.inc that apply to described devices.
+#include "runtime/vulkan/quirks.h"
+
+#include <gtest/gtest.h>
+#include <vulkan/vulkan_core.h>
+
+namespace spirloom::vulkan {
+namespace {
+
+constexpr int64_t kUnlimited = pack::DeviceProperties::kUnlimited;
+constexpr uint32_t kMesa = 0x10005;
+constexpr uint32_t kGoogle = 0x1ae0;
+
+TEST(Quirks, LlvmpipeEndsLoops) {
+  const Quirks quirks = QuirksOf({kMesa, VK_DRIVER_ID_MESA_LLVMPIPE, "cpu", 1});
+  EXPECT_EQ(quirks.max_loop_iterations, 65535);
+  EXPECT_EQ(quirks.reads_texels, 1);
+}
+
+TEST(Quirks, SoftwareDevicesReadTexels) {
+  const Quirks quirks = QuirksOf({kGoogle, VK_DRIVER_ID_GOOGLE_SWIFTSHADER, "cpu", 0x1400000});
+  EXPECT_EQ(quirks.max_loop_iterations, kUnlimited);
+  EXPECT_EQ(quirks.reads_texels, 1);
+  EXPECT_EQ(QuirksOf({0, 0, "cpu", 0}).reads_texels, 1);
+}
+
+TEST(Quirks, GpusHaveNone) {
+  for (const uint32_t driver :
+       {0U, uint32_t{VK_DRIVER_ID_MESA_RADV}, uint32_t{VK_DRIVER_ID_QUALCOMM_PROPRIETARY}}) {
+    for (const char* type : {"discrete", "integrated", "virtual", "other"}) {
+      const Quirks quirks = QuirksOf({0x1002, driver, type, 0xffffffff});
+      EXPECT_EQ(quirks.max_loop_iterations, kUnlimited);
+      EXPECT_EQ(quirks.reads_texels, 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace spirloom::vulkan
