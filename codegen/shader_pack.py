@@ -33,6 +33,18 @@ def module_of(data: bytes, variant: str, source: str) -> bytes | None:
     return None
 
 
+def module_digests(data: bytes, source: str) -> dict[str, int]:
+    """The digest of the module of each variant of a pack: XXH64 of the SPIR-V."""
+    found: dict[str, int] = {}
+    for at, what, names in _modules(data, source):
+        try:
+            digest = _MODULE.unpack_from(data, at)[-1]
+        except struct.error as error:
+            raise InvalidInputError(f"{what} is damaged: {error}.") from None
+        found |= dict.fromkeys(names, digest)
+    return found
+
+
 def _modules(data: bytes, source: str) -> Iterator[tuple[int, str, list[str]]]:
     """Of each module the offset of its row, its name in errors, and the ids of its variants."""
     if len(data) < _HEADER.size or data[:4] != PACK_MAGIC:

@@ -25,6 +25,7 @@ COMMANDS = (
     "spirloom.commands.serve",
     "spirloom.commands.compare_graphs",
     "spirloom.commands.bisect",
+    "spirloom.commands.verify",
     "spirloom.commands.replay",
     "spirloom.commands.profile",
     "spirloom.commands.report",
@@ -51,6 +52,7 @@ examples:
   spirloom compare net.onnx --with onnxruntime --random --layers  find the first wrong node
   spirloom run mobilenet.slg --random --record run.slreplay   record a run in one file
   spirloom bisect net.onnx --random                           find the wrong pass or kernel
+  spirloom verify net.onnx                                    find kernels that this driver breaks
   spirloom profile show net.slprof                            where the time goes, and why
   spirloom report net.slg --profile net.slprof -o net.html    the same and more as a web page
   spirloom op show relu_f32_buffer                            print the GLSL of a kernel

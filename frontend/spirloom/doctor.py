@@ -9,10 +9,14 @@ import importlib.metadata
 import os
 import platform
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from spec_model.driver_quirks import DRIVER_QUIRKS
 from spirloom import __version__
 from spirloom.errors import SpirloomError
+
+if TYPE_CHECKING:
+    from spirloom.runtime.device import Device
 
 MODULES = ("numpy", "onnx", "flatbuffers", "torch", "jinja2", "pyyaml", "pandas")
 PREFIXES = ("SPIRLOOM_", "VK_", "MESA_", "LIBGL_", "XDG_CACHE_HOME", "CUDA_VISIBLE")
@@ -116,9 +120,31 @@ def _find_library(report: Report) -> None:
 def _find_devices(report: Report) -> None:
     from spirloom.runtime import devices
 
-    report["devices"] = [dataclasses.asdict(device) for device in devices()]
+    report["devices"] = [
+        dataclasses.asdict(device)
+        | {"quirks": _quirks(device), "quarantined": _quarantined(device)}
+        for device in devices()
+    ]
     if not any(device["usable"] for device in report["devices"]):
         report["problems"].append("No device has Vulkan 1.1 and a compute queue.")
+
+
+def _quirks(device: Device) -> list[Report]:
+    """The known bugs and limits of the device's driver."""
+    identity = (device.vendor_id, device.driver_id, device.type, device.driver_version_number)
+    return [
+        {"name": quirk.name, "description": quirk.description, "link": quirk.link}
+        for quirk in DRIVER_QUIRKS
+        if quirk.applies(*identity)
+    ]
+
+
+def _quarantined(device: Device) -> list[str]:
+    """The kernels that failed verification on the device, with their verdicts."""
+    from spirloom.verify import verdicts
+
+    found = verdicts.read(verdicts.default_path(device), device.driver)
+    return [f"{each.variant} ({each.verdict})" for each in verdicts.bad(found.values())]
 
 
 def _find_operators(report: Report) -> None:
@@ -188,4 +214,9 @@ def _device(i: int, device: Report) -> list[str]:
         f"subgroups of {device['subgroup_size']}{loops}; lacks {lacks}",
         f"            {', '.join(f'{name} {value}' for name, value in _selecting(device))}",
         f"            {device['uuid'] or 'no uuid'} {device['pci']}".rstrip(),
+        *(
+            f"            known: {quirk['description']} ({quirk['link']})"
+            for quirk in device["quirks"]
+        ),
+        *(f"            not selected (spirloom verify): {name}" for name in device["quarantined"]),
     ]

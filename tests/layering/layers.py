@@ -124,6 +124,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "frontend/spirloom/onnx",
         "frontend/spirloom/pte",
         "frontend/spirloom/runtime",
+        "frontend/spirloom/verify",
     ),
     "frontend/spirloom/runtime": ("frontend/spirloom",),
     "frontend/spirloom/symbolic": _CORE,
@@ -163,6 +164,14 @@ MODULES: dict[str, tuple[str, ...]] = {
     "frontend/spirloom/casegen": _CORE,
     "frontend/spirloom/new_op": (*_CORE, "codegen/**", "frontend/spirloom/casegen"),
     "frontend/spirloom/debug": (*_TORCH, "frontend/spirloom/runtime"),
+    "frontend/spirloom/verify": (
+        *_CORE,
+        "codegen/**",
+        "frontend/spirloom/casegen",
+        "frontend/spirloom/commands",
+        "frontend/spirloom/debug",
+        "frontend/spirloom/runtime",
+    ),
     "frontend/spirloom/commands": (ANY,),
     # Development tools and clients.
     "tools": ("spec_model/**", "codegen/**"),

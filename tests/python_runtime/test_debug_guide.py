@@ -50,12 +50,15 @@ def test_a_bug_report(
         members = {name: archive.read(name) for name in archive.namelist()}
     assert list(members) == [
         "CONTENTS.txt", "doctor.json", "model.txt", "plan.txt", "profile.txt", "validation.txt",
-        "compare.txt", "run.slreplay",
+        "compare.txt", "verify.json", "run.slreplay",
     ]  # fmt: skip
     assert members["CONTENTS.txt"].decode() in text
     assert json.loads(members["doctor.json"])["spirloom"]["version"] == spirloom.__version__
     assert b"aten.native_layer_norm" in members["model.txt"]
     assert b"0 above the tolerance" in members["compare.txt"]
+    verified = json.loads(members["verify.json"])
+    assert verified["model"] == {"compared": 3, "problem": ""}
+    assert {"native_layer_norm_f32_buffer"} <= {each["variant"] for each in verified["kernels"]}
     replay = tmp_path / "run.slreplay"
     replay.write_bytes(members["run.slreplay"])
     assert main(["replay", str(replay), "--compare"]) == 0

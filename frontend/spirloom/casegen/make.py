@@ -107,6 +107,11 @@ def cases_of(op: Op) -> Iterator[Case]:
     outputs.check()
 
 
+def case_of(run: Run) -> Case:
+    """The case of one run. Raises SpecError at the line of the test or of the reference."""
+    return _make_case(run, _arrays(run))
+
+
 def _arrays(run: Run) -> Arrays:
     try:
         return make_arrays(run)

@@ -92,6 +92,15 @@ def _group(variant: Variant) -> tuple[object, ...]:
     return (variant.kernel.name, *values)
 
 
+def is_extreme(run: Run) -> bool:
+    """Whether inputs of the run have extreme values."""
+    for value in run.test.args.values():
+        for item in value if isinstance(value, tuple) else (value,):
+            if isinstance(item, TensorCase) and item.extremes is not None:
+                return True
+    return False
+
+
 def _cases_of_group(op: Op, group: list[Run]) -> Iterator[tuple[str, TestCase]]:
     """A small set of cases that covers all variants (greedy). Ties: the largest case."""
     by_case: dict[str, list[Run]] = {}

@@ -19,9 +19,10 @@ examples:
   spirloom bug-report net.onnx --input x=x.npy -o report.zip
 
 The archive contains, each as a file, the outputs of: doctor; inspect --nodes; spirloom-run with
---plan, --profile and --validation; compare --with reference --layers; and a replay of the run (run
---record), with synthetic weights unless --with-weights is given. Inputs are included. CONTENTS.txt
-lists all members with their commands. Nothing is sent: attach the archive to an issue.
+--plan, --profile and --validation; compare --with reference --layers; verify, whose verdicts are
+not stored; and a replay of the run (run --record), with synthetic weights unless --with-weights is
+given. Without a model, the stored verdicts of verify. Inputs are included. CONTENTS.txt lists all
+members with their commands. Nothing is sent: attach the archive to an issue.
 """
 
 

@@ -79,6 +79,13 @@ def add_device_options(parser: argparse.ArgumentParser, tolerance: bool = True) 
         help="a kernel to use for all calls that it supports",
     )
     group.add_argument(
+        "--verdicts",
+        type=Path,
+        metavar="FILE",
+        help="verdicts of spirloom verify: kernels that failed it are not selected (default: the "
+        "file in the cache directory); 'none' selects all kernels",
+    )
+    group.add_argument(
         "--memory-limit",
         type=int,
         default=512,
@@ -114,6 +121,7 @@ def device_options(arguments: argparse.Namespace) -> DeviceOptions:
         tuple(arguments.kernel),
         arguments.storage,
         max(arguments.memory_limit, 1) << 20,
+        arguments.verdicts,
     )
 
 

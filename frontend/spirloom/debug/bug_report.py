@@ -46,7 +46,9 @@ def parts_of(
              (*spirloom, "doctor", "--json")),
     ]  # fmt: skip
     if model is None:
-        return parts
+        stored = Part("verify.json", "stored verdicts of spirloom verify about kernels",
+                      (*spirloom, "verify", "--stored", "--json", *device))  # fmt: skip
+        return [*parts, stored]
     name, given = str(model), [*inputs, *device]
     replay = out / "run.slreplay"
     stripped = () if weights else ("--strip-weights",)
@@ -64,6 +66,9 @@ def parts_of(
              run_arguments([name, "--random", "--validation", *device])),
         Part("compare.txt", "each node compared with the reference of its operator",
              (*spirloom, "compare", name, "--with", "reference", "--layers", *given)),
+        Part("verify.json", "verdicts about the kernels of the model on the device",
+             (*spirloom, "verify", name, "--json", "--verdicts", str(out / "verdicts.txt"),
+              *given)),
         Part("run.slreplay", f"a recorded run: graph, inputs, results, {how}",
              (*spirloom, "run", name, "--record", str(replay), *stripped, *given), writes=True),
     ]  # fmt: skip

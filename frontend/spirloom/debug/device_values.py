@@ -28,8 +28,8 @@ Values = dict[Tensor, Array]
 
 @dataclass(frozen=True, slots=True)
 class DeviceOptions:
-    """How a model runs: the device, its shader libraries, kernels, the storage of tensors, and the
-    bytes of intermediate tensors per chunk.
+    """How a model runs: the device, its shader libraries, kernels, the storage of tensors, the
+    bytes of intermediate tensors per chunk, and the file of verdicts about kernels.
     """
 
     device: str | None = None
@@ -37,12 +37,13 @@ class DeviceOptions:
     kernels: tuple[str, ...] = ()
     storage: str = "auto"
     chunk_bytes: int = DEFAULT_CHUNK_BYTES
+    verdicts: Path | None = None
 
     def runtime(self) -> Runtime:
         """Opens the device."""
         from spirloom.runtime import Runtime
 
-        return Runtime(self.device, overrides=self.overrides)
+        return Runtime(self.device, overrides=self.overrides, verdicts=self.verdicts)
 
     def load(self, runtime: Runtime, graph: Graph) -> Model:
         """Loads the graph with times of dispatches, which name the kernels."""
