@@ -3,6 +3,14 @@
 #include "runtime/base/text.h"
 
 namespace spirloom::pack {
+uint64_t LackingCapabilities(uint64_t needs, uint64_t capabilities) {
+  constexpr uint64_t kArithmetic =
+      CapabilityBit(Capability::kShaderFloat16) | CapabilityBit(Capability::kShaderInt8) |
+      CapabilityBit(Capability::kShaderInt16) | CapabilityBit(Capability::kShaderInt64);
+  const uint64_t lacking = needs & ~capabilities;
+  return (needs & kArithmetic) == 0 ? lacking & ~kStorageCapabilities : lacking;
+}
+
 uint64_t SharedMemoryCapabilities(uint64_t bytes) {
   uint64_t bits = 0;
   if (bytes >= kSharedBytes32k) bits |= CapabilityBit(Capability::kSharedMemory32k);

@@ -24,6 +24,15 @@ constexpr uint64_t CapabilityBit(Capability capability) {
   return uint64_t{1} << static_cast<uint32_t>(capability);
 }
 
+// 8-bit and 16-bit storage.
+inline constexpr uint64_t kStorageCapabilities =
+    CapabilityBit(Capability::kStorageBuffer8Bit) | CapabilityBit(Capability::kStorageBuffer16Bit);
+
+// The capabilities in `needs` that a device with `capabilities` lacks. 8-bit and 16-bit storage are
+// not among them if the runtime can rewrite the module for the device (word_storage.h): those that
+// need no arithmetic of these widths.
+uint64_t LackingCapabilities(uint64_t needs, uint64_t capabilities);
+
 // The capabilities of a device whose workgroups have at most `bytes` of shared memory.
 uint64_t SharedMemoryCapabilities(uint64_t bytes);
 

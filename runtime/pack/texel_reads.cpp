@@ -40,14 +40,6 @@ struct Id {
   bool is_rewritten() const { return texels != BindingType::kStorageBuffer; }
 };
 
-// The range [first, last) of literal operands, for opcodes that matter here.
-std::pair<size_t, size_t> LiteralsOf(uint32_t opcode, Words in) {
-  if (opcode == kOpExtInst) return {4, 5};
-  if (opcode == kOpCompositeExtract) return {4, in.size()};
-  if (opcode == kOpCompositeInsert || opcode == kOpVectorShuffle) return {5, in.size()};
-  return {in.size(), in.size()};
-}
-
 bool IsChain(uint32_t opcode, Words in) {
   return (opcode == kOpAccessChain || opcode == kOpInBoundsAccessChain) && in.size() >= 6;
 }

@@ -155,7 +155,8 @@ Result<std::unique_ptr<Device>> Device::Adopt(const Instance& instance,
   device->physical_.queue_family = adopted.queue_family;
   device->physical_.timestamp_valid_bits =
       physical.queue_families[adopted.queue_family].timestampValidBits;
-  device->physical_.info.features = pack::CapabilityNames(physical.capabilities & enabled);
+  device->physical_.capabilities &= enabled;
+  device->physical_.info.features = pack::CapabilityNames(device->physical_.capabilities);
   device->queue_ = adopted.queue;
   device->lock_queue_ = adopted.lock_queue;
   device->unlock_queue_ = adopted.unlock_queue;

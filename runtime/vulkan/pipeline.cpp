@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "runtime/base/error.h"
+#include "runtime/pack/word_storage.h"
 #include "runtime/vulkan/software_device.h"
 
 namespace spirloom::vulkan {
@@ -73,6 +74,7 @@ Result<ComputePipeline> ComputePipeline::Create(const Device& device, LayoutCach
   SPIRLOOM_TRY(CheckWorkgroup(device, desc));
   ComputePipeline pipeline;
   SPIRLOOM_TRY_ASSIGN(std::vector<uint32_t> spirv, pack::ReadModule(desc.module, desc.bindings));
+  SPIRLOOM_TRY(pack::StoreInWords(spirv, ~device.physical().capabilities));
   pipeline.bindings_ = BindingsFor(device, spirv, desc.bindings);
   SPIRLOOM_TRY_ASSIGN(pipeline.layout_, layouts.Get(pipeline.bindings_, desc.push_bytes));
   SPIRLOOM_TRY_ASSIGN(ShaderModule module, CreateShaderModule(device, spirv));

@@ -4,15 +4,18 @@
 
 #include <algorithm>
 #include <array>
+#include <spirv/unified1/spirv.hpp>
 #include <string>
 #include <vector>
 
 #include "compiler/checks/uniformity.h"
 #include "compiler/spirv/optimize.h"
+#include "compiler/spirv/spirv_index.h"
 #include "runtime/pack/capability.h"
 #include "runtime/pack/image_types.h"
 #include "runtime/pack/shader_pack.h"
 #include "runtime/pack/texel_reads.h"
+#include "runtime/pack/word_storage.h"
 #include "spirloom/library.h"
 #include "tests/value_of.h"
 
@@ -58,6 +61,37 @@ TEST(PackValidity, EveryModuleIsValidWithTexels) {
     EXPECT_TRUE(status.ok()) << pack->Name(row) << ": " << status.message();
   }
   EXPECT_GT(rewritten, pack->variants().size() / 5) << "Most have 32-bit inputs in buffers.";
+}
+
+// Devices may lack either.
+TEST(PackValidity, EveryModuleIsValidWithoutSmallStorage) {
+  const auto pack = pack::ShaderPack::Open(AllShaders().pack, pack::PackCheck::kContent);
+  ASSERT_TRUE(pack.ok()) << pack.status().message();
+  size_t rewritten = 0;
+  for (const pack::VariantRow& row : pack->variants()) {
+    if (pack::LackingCapabilities(row.needs, ~pack::kStorageCapabilities) != 0) continue;
+    const std::vector<uint32_t> module = ValueOf(pack->ReadSpirv(row));
+    for (const pack::Capability capability :
+         {pack::Capability::kStorageBuffer8Bit, pack::Capability::kStorageBuffer16Bit}) {
+      std::vector<uint32_t> words = module;
+      for (const uint64_t lacking : {pack::CapabilityBit(capability), pack::kStorageCapabilities}) {
+        const Status status = pack::StoreInWords(words, lacking);
+        EXPECT_TRUE(status.ok()) << pack->Name(row) << ": " << status.message();
+      }
+      const std::vector<uint32_t> capabilities = SpirvIndex::Create(words)->capabilities();
+      EXPECT_EQ(std::ranges::find(capabilities, spv::CapabilityStorageBuffer8BitAccess),
+                capabilities.end())
+          << pack->Name(row);
+      EXPECT_EQ(std::ranges::find(capabilities, spv::CapabilityStorageBuffer16BitAccess),
+                capabilities.end())
+          << pack->Name(row);
+      if (words == module) continue;
+      ++rewritten;
+      const Status status = Validate(words, TargetOf(row));
+      EXPECT_TRUE(status.ok()) << pack->Name(row) << ": " << status.message();
+    }
+  }
+  EXPECT_GT(rewritten, pack->variants().size() / 4);
 }
 
 }  // namespace

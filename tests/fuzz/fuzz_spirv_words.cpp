@@ -10,11 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/pack/capability.h"
 #include "runtime/pack/image_types.h"
 #include "runtime/pack/pack_format.h"
 #include "runtime/pack/spirv_words.h"
 #include "runtime/pack/stored_module.h"
 #include "runtime/pack/texel_reads.h"
+#include "runtime/pack/word_storage.h"
 #include "tests/fuzz/fuzzing.h"
 
 namespace {
@@ -59,6 +61,13 @@ void Rewrite(Words words, std::span<const BindingType> bindings) {
   }
   Require(!well_formed || IsWellFormed(words), "a well-formed module remains well-formed");
   Require(well_formed || words == again, "a malformed module is not changed");
+  for (const Capability lacking :
+       {Capability::kStorageBuffer8Bit, Capability::kStorageBuffer16Bit}) {
+    const Words before = again;
+    const bool supported = StoreInWords(again, CapabilityBit(lacking)).ok();
+    Require(!well_formed || IsWellFormed(again), "a well-formed module remains well-formed");
+    Require((well_formed && supported) || again == before, "other modules are not changed");
+  }
 }
 
 }  // namespace

@@ -107,11 +107,14 @@ std::string CaseRunner::ReasonToSkip(const schema::Case& test) const {
   }
   const Requirements& variant = found->second;
   const DeviceInfo& device = runtime_.device();
-  for (const std::string& need : pack::CapabilityNames(variant.needs)) {
-    if (std::ranges::find(device.features, need) == device.features.end()) {
-      return device.name + " lacks " + need + ".";
-    }
+  uint64_t capabilities = 0;
+  for (uint32_t i = 0; i < pack::kCapabilityCount; ++i) {
+    if (std::ranges::find(device.features, pack::kCapabilityNames[i]) != device.features.end())
+      capabilities |= uint64_t{1} << i;
   }
+  for (const std::string& need :
+       pack::CapabilityNames(pack::LackingCapabilities(variant.needs, capabilities)))
+    return device.name + " lacks " + need + ".";
   const auto limit = std::ranges::find(device.properties, "max_workgroup",
                                        &std::pair<std::string, int64_t>::first);
   if (limit != device.properties.end() &&

@@ -38,8 +38,10 @@ def test_devices_lack_capabilities(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"linear_coopmat_128x128: not possible: {needed.partition(',')[0]}" in text
     assert "linear_tiled_64x64: taken" in text
     text = explained(capsys, *LINEAR, "--dtype", "f16", "--device", "guaranteed")
-    assert "The device cannot compute the call: " in text
-    assert "requires storage_buffer_16bit" in text
+    assert "linear_tiled_scalar_64x64: taken" in text  # without 16-bit storage
+    call = ("op", "explain", "aten.relu", "--shapes", "{x: [100000000]}")
+    text = explained(capsys, *call, "--device", "guaranteed")
+    assert "The device cannot compute the call: Size (400000000) of tensor 'x' exceeds" in text
 
 
 def test_loops_and_storages(capsys: pytest.CaptureFixture[str]) -> None:

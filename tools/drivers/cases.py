@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,8 +54,10 @@ def run_cases(program: Path, driver: Path, part: int) -> Outcome:
         for shard in range(processes)
     ]
     total = Outcome(0, 0, {})
-    for process in running:
-        output, _ = process.communicate()
+    # Read at once: a process whose pipe is full waits.
+    with ThreadPoolExecutor(processes) as readers:
+        outputs = list(readers.map(lambda process: process.communicate()[0], running))
+    for process, output in zip(running, outputs, strict=True):
         if not _RAN.search(output):
             raise CrashError(f"{program.name} ended with {process.returncode}:\n{output[-2000:]}")
         _add(total, output)

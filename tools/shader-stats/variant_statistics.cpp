@@ -105,7 +105,7 @@ Result<std::vector<VariantStatistics>> CompileVariants(const StatisticsDevice& d
   const uint64_t capabilities = device.device().capabilities();
   vulkan::LayoutCache layouts(device.device());
   SPIRLOOM_TRY(device.device().host().ParallelFor(jobs.size(), [&](size_t i) {
-    const uint64_t missing = jobs[i].variant.row->needs & ~capabilities;
+    const uint64_t missing = pack::LackingCapabilities(jobs[i].variant.row->needs, capabilities);
     if (missing != 0) {
       results[i].failure = "without";
       for (const std::string& name : pack::CapabilityNames(missing))

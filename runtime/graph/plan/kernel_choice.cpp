@@ -62,7 +62,8 @@ bool WorkgroupFits(const pack::VariantRow& row, const DeviceTraits& device) {
 // Returns the requirements of the variant that the device does not meet, e.g. "Vulkan 1.2,
 // shader_float16"; empty if there are none. A quarantined variant requires another driver.
 std::string MissingCapabilities(const pack::VariantRow& row, const DeviceTraits& device) {
-  std::vector<std::string> names = pack::CapabilityNames(row.needs & ~device.capabilities);
+  std::vector<std::string> names =
+      pack::CapabilityNames(pack::LackingCapabilities(row.needs, device.capabilities));
   if (row.vulkan_minor > device.vulkan_minor) {
     names.insert(names.begin(), Concat({"Vulkan 1.", row.vulkan_minor}));
   }

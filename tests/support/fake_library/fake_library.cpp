@@ -26,7 +26,8 @@ std::vector<uint64_t> DemandingPack() {
   const char* names = reinterpret_cast<const char*>(bytes + header.strings_offset);
   for (pack::VariantRow& row : std::span(rows, header.variant_count)) {
     if (std::strcmp(names + row.name, "int8_f32_buffer") != 0) continue;
-    row.needs = pack::CapabilityBit(pack::Capability::kStorageBuffer8Bit);
+    row.needs = pack::CapabilityBit(pack::Capability::kStorageBuffer8Bit) |
+                pack::CapabilityBit(pack::Capability::kShaderInt8);
     row.vulkan_minor = 2;
   }
   return words;

@@ -43,8 +43,10 @@ TEST(Lowering, MissingDeviceFeaturesAreReported) {
   b.file.outputs = {b.Call("test.int8", {TensorArg(b.Input("x", {3}))}, {3})};
   const Status status = LowerFile(b.file).status();
   EXPECT_EQ(status.code(), StatusCode::kUnsupported);
-  EXPECT_THAT(status.message(),
-              HasSubstr("requires Vulkan 1.2, storage_buffer_8bit (node 0 ('t1', test.int8))"));
+  EXPECT_THAT(
+      status.message(),
+      HasSubstr(
+          "requires Vulkan 1.2, storage_buffer_8bit, shader_int8 (node 0 ('t1', test.int8))"));
   DeviceTraits device;
   device.capabilities = ~uint64_t{0};
   const Status old = LowerFile(b.file, Storage::kAuto, device).status();
