@@ -1,9 +1,15 @@
 // Models in the C API, on the default device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/c_api/set_up.h"
@@ -67,6 +73,54 @@ TEST_F(CModelTest, RunsAfterItsRuntimeIsDestroyed) {
   Floats y(6);
   EXPECT_EQ(RunOnce(model.get(), {1, -2, 3, -4, 5, -6}, y).message, "");
   EXPECT_THAT(y, ElementsAre(2, 0, 6, 0, 10, 0));
+}
+
+// A model at byte 67 of a file, as an asset of an Android package. The descriptor is closed before
+// the model resizes, which reads the file again.
+TEST_F(CModelTest, LoadsFromADescriptor) {
+  const std::vector<std::byte> bytes = Twice(2, /*dynamic=*/true).Write();
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), std::fclose);
+  ASSERT_NE(file, nullptr);
+  const std::vector<char> before(67);
+  std::fwrite(before.data(), 1, before.size(), file.get());
+  std::fwrite(bytes.data(), 1, bytes.size(), file.get());
+  std::fwrite(before.data(), 1, before.size(), file.get());
+  ASSERT_EQ(std::fflush(file.get()), 0);
+  const int descriptor = dup(fileno(file.get()));
+  spirloom_model* loaded = nullptr;
+  const spirloom_model_options* none = nullptr;
+  const auto load = [&](int from, uint64_t offset, uint64_t size) {
+    return Call(spirloom_model_load_from_descriptor, runtime_.get(), from, offset, size, none,
+                &loaded);
+  };
+  EXPECT_EQ(load(descriptor, 67, bytes.size()).message, "");
+  const OwnedModel model(loaded);
+  close(descriptor);
+  const std::array<int64_t, 2> sizes = {1, 3};
+  const spirloom_shape shape = {sizes.data(), sizes.size()};
+  ASSERT_EQ(Call(spirloom_model_resize, model.get(), &shape, size_t{1}).message, "");
+  Floats y(3);
+  EXPECT_EQ(RunOnce(model.get(), {1, -2, 3}, y).message, "");
+  EXPECT_THAT(y, ElementsAre(2, 0, 6));
+
+  const uint64_t total = bytes.size() + 134;
+  const std::string exceeds =
+      " is empty or exceeds the file of " + std::to_string(total) + " bytes.";
+  EXPECT_EQ(load(fileno(file.get()), 67, total).message,
+            "The range of " + std::to_string(total) + " bytes at offset 67" + exceeds);
+  for (const auto& [offset, size] :
+       {std::pair<uint64_t, uint64_t>{0, 0}, {UINT64_MAX, 1}, {total, 1}, {1, UINT64_MAX}}) {
+    const Outcome outcome = load(fileno(file.get()), offset, size);
+    EXPECT_EQ(outcome.status, SPIRLOOM_INVALID_ARGUMENT);
+    EXPECT_THAT(outcome.message, HasSubstr(exceeds));
+  }
+  EXPECT_EQ(load(fileno(file.get()), 66, bytes.size()).status, SPIRLOOM_INVALID_FILE);
+  EXPECT_EQ(load(-1, 0, 1).message, "File descriptor -1 cannot be read: Bad file descriptor.");
+  std::array<int, 2> ends = {};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  EXPECT_THAT(load(ends[0], 0, 1).message, HasSubstr("is not a regular file."));
+  for (const int end : ends) close(end);
+  EXPECT_EQ(loaded, nullptr);
 }
 
 TEST_F(CModelTest, ReportsInputsAndSymbols) {
