@@ -36,13 +36,16 @@ const char* NameOf(StopReason reason) {
       return "length";
     case StopReason::kContext:
       return "context";
+    case StopReason::kStopped:
+      return "stopped";
   }
   return "unknown";
 }
 
 Result<Reply> Generate(LanguageModel& model, const ChatConfig& config,
                        std::span<const int32_t> prompt, size_t max_tokens,
-                       const std::function<void(int32_t)>& on_token) {
+                       const std::function<void(int32_t)>& on_token,
+                       const std::atomic<bool>* stop) {
   if (max_tokens == 0) {
     return Error(StatusCode::kInvalidArgument,
                  {"The maximum number of tokens is 0; expected at least 1."});
@@ -65,6 +68,7 @@ Result<Reply> Generate(LanguageModel& model, const ChatConfig& config,
       on_token(*token);
       reply.stop = config.IsEos(*token)                ? StopReason::kEos
                    : reply.tokens.size() == max_tokens ? StopReason::kLength
+                   : stop != nullptr && stop->load()   ? StopReason::kStopped
                                                        : StopReason::kContext;
     }
     reply.step_seconds = SecondsSince(start);

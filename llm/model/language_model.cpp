@@ -160,6 +160,13 @@ Status LanguageModel::Rewind(size_t position, int32_t next) {
   return Status();
 }
 
+Status LanguageModel::Reset() {
+  SPIRLOOM_TRY(decode_.ResetStates());
+  position_ = 0;
+  steps_ = 1;
+  return SetSampling({});
+}
+
 Result<std::vector<int32_t>> LanguageModel::sampled() const {
   std::vector<int32_t> tokens(steps_);
   // A full context has its last token only in `token`.

@@ -37,6 +37,9 @@ class LanguageModel {
   // Truncates the KV cache to `position` tokens and sets the next token.
   Status Rewind(size_t position, int32_t next);
 
+  // Empties the KV cache, and sets all states to their initial values and sampling to its default.
+  Status Reset();
+
   // Applies to all later runs. Default: greedy decoding.
   Status SetSampling(const Sampling& sampling);
   // Returns the tokens sampled by the last Prefill() (one) or Step() (one per step).
