@@ -34,6 +34,17 @@ option(SPIRLOOM_DEV_TEMPLATES "Compile templates at run time (spirloom::dev)" ${
 # Example: -Dexecutorch_DIR=<site-packages>/executorch/share/cmake.
 option(SPIRLOOM_EXECUTORCH "Build spirloom::executorch, ExecuTorch's Vulkan backend" OFF)
 
+# Programs that use the JDK are tested if it is installed.
+set(spirloom_java OFF)
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CROSSCOMPILING AND NOT WIN32 AND NOT BUILD_SHARED_LIBS)
+  find_package(Java QUIET COMPONENTS Development)
+  if(Java_Development_FOUND)
+    set(spirloom_java ON)
+  endif()
+endif()
+option(SPIRLOOM_BUILD_JAVA "Build the package org.spirloom for Java and Android (requires a JDK)"
+  ${spirloom_java})
+
 option(SPIRLOOM_WHEEL "Define the target spirloom_wheel, which pip install . builds" OFF)
 
 set(spirloom_tests OFF)

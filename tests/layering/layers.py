@@ -112,6 +112,8 @@ MODULES: dict[str, tuple[str, ...]] = {
         f"{_DELEGATE}/names",
         f"{_DELEGATE}/lower",
     ),
+    # Java and Android.
+    "integrations/java/jni": (*_BASE, "runtime/c", "llm/tokenizer", "llm/model"),
     # The code generator. Importers read specs with spec_model; only generation uses codegen.
     "spec_model/**": (),
     "codegen/**": ("spec_model/**",),
