@@ -8,6 +8,10 @@
 include_guard(GLOBAL)
 include("${CMAKE_CURRENT_LIST_DIR}/SpirloomRuntimeDependencies.cmake")
 
+if(SPIRLOOM_HOST_HEADERS)
+  include("${CMAKE_CURRENT_LIST_DIR}/SpirloomAndroidDependencies.cmake")
+endif()
+
 # Searches for header files, not packages, so that cross builds can use the headers of the build
 # host.
 spirloom_find_header(Vulkan::Headers vulkan/vulkan.h libvulkan-dev)
@@ -18,8 +22,12 @@ if(NOT TARGET spirloom_xxhash)  # separate target: xxHash::xxhash may belong to 
   target_link_libraries(spirloom_xxhash INTERFACE xxHash::xxhash)
 endif()
 spirloom_find_header(flatbuffers::flatbuffers flatbuffers/flatbuffers.h libflatbuffers-dev)
-spirloom_find(nlohmann_json nlohmann-json3-dev nlohmann_json::nlohmann_json)
-spirloom_find(CLI11 libcli11-dev CLI11::CLI11)
+if(NOT TARGET nlohmann_json::nlohmann_json)
+  spirloom_find(nlohmann_json nlohmann-json3-dev nlohmann_json::nlohmann_json)
+endif()
+if(NOT TARGET CLI11::CLI11)
+  spirloom_find(CLI11 libcli11-dev CLI11::CLI11)
+endif()
 find_program(SPIRLOOM_FLATC flatc)
 mark_as_advanced(SPIRLOOM_FLATC)
 spirloom_require(SPIRLOOM_FLATC flatc flatbuffers-compiler)

@@ -45,6 +45,14 @@ endif()
 option(SPIRLOOM_BUILD_JAVA "Build the package org.spirloom for Java and Android (requires a JDK)"
   ${spirloom_java})
 
+# Android's NDK has its own C library, whose headers those of the build host would hide.
+set(spirloom_host_headers OFF)
+if(ANDROID)
+  set(spirloom_host_headers ON)
+endif()
+option(SPIRLOOM_HOST_HEADERS "Use only the required headers of the build host, for cross-compiling"
+  ${spirloom_host_headers})
+
 option(SPIRLOOM_WHEEL "Define the target spirloom_wheel, which pip install . builds" OFF)
 
 set(spirloom_tests OFF)
@@ -85,7 +93,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   target_compile_options(spirloom_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
 endif()
 target_link_options(spirloom_warnings INTERFACE
-  $<$<PLATFORM_ID:Linux>:LINKER:--gc-sections>)
+  $<$<PLATFORM_ID:Linux,Android>:LINKER:--gc-sections>)
 # For code that is not performance-critical: command lines, reports, the shader compiler without
 # glslang and SPIRV-Tools. Reduces build time. Linked PRIVATE in addition to spirloom_warnings.
 add_library(spirloom_quick_build INTERFACE)

@@ -15,7 +15,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--tests", type=Path, help="the tests' jar file")
     group.addoption("--llm", type=Path, help="spirloom-llm")
     group.addoption("--nm", default="nm")
-    group.addoption("--loads", default="1000", help="modules to load in the test for leaks")
+    group.addoption("--loads", default="2000", help="modules to load in the test for leaks")
 
 
 @pytest.fixture(scope="session")
