@@ -26,7 +26,7 @@ NEW_TOKENS = 12
 
 def write_models(directory: Path, llm: Path) -> None:
     """Writes all files; `llm` is the program spirloom-llm."""
-    _write_digits(directory)
+    write_digits(directory)
     _write_story(directory)
     _write_batch(directory)
     graph_file.save([_method("up", 1), _method("down", -1)], directory / "methods.slg")
@@ -36,7 +36,7 @@ def write_models(directory: Path, llm: Path) -> None:
     _write_language_model(directory, llm)
 
 
-def _write_digits(directory: Path) -> None:
+def write_digits(directory: Path) -> None:
     """The digits network with a batch of any size, held-out images and PyTorch's logits."""
     example = ROOT / "examples/digits"
     path = directory / "digits.slg"

@@ -45,7 +45,8 @@ final class TensorTest {
     assertArrayEquals(
         new long[] {1L << 40}, Tensor.fromBlob(longs, new long[] {}).getDataAsLongArray());
     ShortBuffer halves = Tensor.allocateHalfBuffer(1).put(0, (short) 0xc000);
-    assertArrayEquals(new float[] {-2}, Tensor.fromBlob(halves, new long[] {1}).getDataAsFloatArray());
+    assertArrayEquals(
+        new float[] {-2}, Tensor.fromBlob(halves, new long[] {1}).getDataAsFloatArray());
     ByteBuffer bytes = Tensor.allocateByteBuffer(2).put(0, (byte) 200);
     assertArrayEquals(
         new byte[] {(byte) 200, 0},
@@ -62,10 +63,12 @@ final class TensorTest {
     assertArrayEquals(
         new long[] {-1}, Tensor.fromBlob(new int[] {-1}, new long[] {1}).getDataAsLongArray());
     assertArrayEquals(
-        new short[] {1}, Tensor.fromBlobHalf(new short[] {1}, new long[] {1}).getDataAsShortArray());
+        new short[] {1},
+        Tensor.fromBlobHalf(new short[] {1}, new long[] {1}).getDataAsShortArray());
     byte[] one = {(byte) 0x80, 0x3f};
     assertArrayEquals(
-        new float[] {1}, Tensor.fromBlob(one, DType.BFLOAT16, new long[] {1}).getDataAsFloatArray());
+        new float[] {1},
+        Tensor.fromBlob(one, DType.BFLOAT16, new long[] {1}).getDataAsFloatArray());
     for (DType dtype : DType.values()) {
       if (dtype == DType.FLOAT8_E4M3 || dtype == DType.FLOAT8_E5M2) {
         assertInvalid(
@@ -98,7 +101,8 @@ final class TensorTest {
         "The array has 3 bytes, no multiple of the 2 bytes of float16.",
         () -> Tensor.fromBlob(new byte[3], DType.HALF, new long[] {1}));
     assertInvalid(
-        "A buffer of 4611686018427387904 elements of 4 bytes is negative or exceeds 2^31 - 1 bytes.",
+        "A buffer of 4611686018427387904 elements of 4 bytes is negative or exceeds 2^31 - 1"
+            + " bytes.",
         () -> Tensor.zeros(new long[] {1L << 31, 1L << 31}, DType.FLOAT));
     assertThrows(SpirloomException.class, () -> Tensor.allocateFloatBuffer(-1));
   }
@@ -106,8 +110,7 @@ final class TensorTest {
   @Test
   void wrongBuffersAreRefused() {
     assertInvalid(
-        "The buffer is not direct. Use Tensor.allocate…Buffer(), ByteBuffer.allocateDirect() or an"
-            + " array.",
+        "The buffer is not direct. Use Tensor.allocateFloatBuffer() or the like, or an array.",
         () -> Tensor.fromBlob(FloatBuffer.allocate(1), new long[] {1}));
     ByteOrder other =
         ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN
@@ -170,7 +173,9 @@ final class TensorTest {
         assertTrue(Float.isNaN(found), () -> "NaN");
       } else {
         assertEquals(
-            Float.floatToRawIntBits(expected[bits]), Float.floatToRawIntBits(found), "bits " + bits);
+            Float.floatToRawIntBits(expected[bits]),
+            Float.floatToRawIntBits(found),
+            "bits " + bits);
       }
     }
     float[] floats = Files.floats("floats.bin");

@@ -21,8 +21,8 @@ public enum DType {
   /** The upper half of a 32-bit float, stored in a {@code short}. */
   BFLOAT16(8, 2, "bfloat16"),
   /**
-   * 64-bit signed integer. Graphs compute integers in 32 bits: a module converts inputs of this type
-   * and reports values out of range; outputs are {@link #INT32}.
+   * 64-bit signed integer. Graphs compute integers in 32 bits: a module converts inputs of this
+   * type and reports values out of range; outputs are {@link #INT32}.
    */
   INT64(-1, 8, "int64");
 
@@ -48,7 +48,8 @@ public enum DType {
       }
     }
     throw new SpirloomException(
-        SpirloomException.Code.INTERNAL, "The native library returned the unknown dtype " + code + ".");
+        SpirloomException.Code.INTERNAL,
+        "The native library returned the unknown dtype " + code + ".");
   }
 
   /** Returns the name in messages, e.g. {@code float32}. */

@@ -32,7 +32,10 @@ public final class DeviceInfo {
     return texts[0];
   }
 
-  /** Returns {@code "discrete"}, {@code "integrated"}, {@code "cpu"}, {@code "virtual"} or {@code "other"}. */
+  /**
+   * Returns {@code "discrete"}, {@code "integrated"}, {@code "cpu"}, {@code "virtual"} or {@code
+   * "other"}.
+   */
   public String type() {
     return texts[1];
   }

@@ -68,7 +68,10 @@ public final class EValue {
     return as(Long.class, "integer");
   }
 
-  /** Returns the floating-point number. Fails with an {@code IllegalStateException} for another value. */
+  /**
+   * Returns the floating-point number. Fails with an {@code IllegalStateException} for another
+   * value.
+   */
   public double toDouble() {
     return as(Double.class, "floating-point number");
   }

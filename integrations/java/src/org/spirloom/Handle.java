@@ -51,7 +51,8 @@ final class Handle extends PhantomReference<Object> {
     }
     if (lock.getHoldCount() > 1) {
       lock.unlock();
-      throw new IllegalStateException(description + " is in use by this thread: a callback called it.");
+      throw new IllegalStateException(
+          description + " is in use by this thread: a callback called it.");
     }
   }
 

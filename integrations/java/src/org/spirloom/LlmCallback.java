@@ -1,8 +1,9 @@
 package org.spirloom;
 
 /**
- * Receives the text of {@link LlmModule#generate}, on the thread that called it. It must not call the
- * module, except {@link LlmModule#stop}. An exception ends the generation and is rethrown there.
+ * Receives the text of {@link LlmModule#generate}, on the thread that called it. It must not call
+ * the module, except {@link LlmModule#stop}. An exception ends the generation and is rethrown
+ * there.
  */
 public interface LlmCallback {
   /** Called with each part of the text, which consists of whole characters. */

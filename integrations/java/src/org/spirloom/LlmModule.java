@@ -14,8 +14,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * }</pre>
  *
  * <p>The context holds all prompts and replies until {@link #resetContext}: each call of {@link
- * #generate} continues the text or the conversation. Methods may be called by any thread; one call at
- * a time is executed, except {@link #stop}, which does not wait.
+ * #generate} continues the text or the conversation. Methods may be called by any thread; one call
+ * at a time is executed, except {@link #stop}, which does not wait.
  */
 public final class LlmModule implements AutoCloseable {
   private static final String[] STOP_REASONS = {"end", "length", "context", "stopped"};
@@ -157,8 +157,8 @@ public final class LlmModule implements AutoCloseable {
   private static String stats(double[] reply, long[] info) {
     return String.format(
         Locale.ROOT,
-        "{\"prompt_tokens\": %d, \"generated_tokens\": %d, \"stop\": \"%s\", \"first_token_ms\": %.3f,"
-            + " \"prompt_tokens_per_second\": %.3f, \"tokens_per_second\": %.3f, \"position\": %d,"
+        "{\"prompt_tokens\": %d, \"generated_tokens\": %d, \"stop\": \"%s\","
+            + " \"first_token_ms\": %.3f, \"prompt_tokens_per_second\": %.3f, \"tokens_per_second\": %.3f, \"position\": %d,"
             + " \"context\": %d}",
         (long) reply[0],
         (long) reply[1],

@@ -61,7 +61,9 @@ final class Method {
     outputs = read(OUTPUTS);
   }
 
-  /** Runs on these inputs; resizes to their shapes. {@code given} may be null: allocates outputs. */
+  /**
+   * Runs on these inputs; resizes to their shapes. {@code given} may be null: allocates outputs.
+   */
   Tensor[] run(Tensor[] arguments, Tensor[] given) {
     Tensor[] converted = convert(arguments);
     long[][] shapes = new long[converted.length][];

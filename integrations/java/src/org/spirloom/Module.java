@@ -15,8 +15,8 @@ import java.util.Map;
  * }
  * }</pre>
  *
- * <p>Methods may be called by any thread; one call at a time is executed. The methods of a file share
- * weights and states.
+ * <p>Methods may be called by any thread; one call at a time is executed. The methods of a file
+ * share weights and states.
  */
 public final class Module implements AutoCloseable {
   private final Handle handle;
@@ -67,7 +67,7 @@ public final class Module implements AutoCloseable {
     handle = new Handle(this, "Module " + name, contexts);
   }
 
-  // ---- Loading -----------------------------------------------------------------------------------
+  // ---- Loading ----------------------------------------------------------------------------------
 
   /** Loads the graph file at {@code path} on the default device. */
   public static Module load(String path) {
@@ -80,11 +80,11 @@ public final class Module implements AutoCloseable {
   }
 
   /**
-   * Loads the graph file at {@code path}. The file is mapped: do not modify or truncate it while the
-   * module exists. Fails with {@link SpirloomException.Code#INVALID_FILE} for a malformed file, {@link
-   * SpirloomException.Code#NOT_FOUND} if the file does not exist or the shader libraries lack
-   * operators (the message lists all), {@link SpirloomException.Code#UNSUPPORTED} if the device lacks
-   * a feature, {@link SpirloomException.Code#OUT_OF_MEMORY}.
+   * Loads the graph file at {@code path}. The file is mapped: do not modify or truncate it while
+   * the module exists. Fails with {@link SpirloomException.Code#INVALID_FILE} for a malformed file,
+   * {@link SpirloomException.Code#NOT_FOUND} if the file does not exist or the shader libraries
+   * lack operators (the message lists all), {@link SpirloomException.Code#UNSUPPORTED} if the
+   * device lacks a feature, {@link SpirloomException.Code#OUT_OF_MEMORY}.
    */
   public static Module load(String path, ModuleOptions options) {
     Native.require(path, "path");
@@ -156,7 +156,7 @@ public final class Module implements AutoCloseable {
                 Native.loadModuleFromDescriptor(on, descriptor, offset, length, method, numbers)));
   }
 
-  // ---- Execution ---------------------------------------------------------------------------------
+  // ---- Execution --------------------------------------------------------------------------------
 
   /** Executes the method of the options, by default the first one, without inputs. */
   public Tensor[] forward() {
@@ -164,9 +164,10 @@ public final class Module implements AutoCloseable {
   }
 
   /**
-   * Executes the method of the options, by default the first one. The shapes of the inputs may change
-   * between calls within the bounds of the graph's dynamic dimensions. Returns new tensors. Fails
-   * with {@link SpirloomException.Code#INVALID_ARGUMENT} for another count, dtype or shape of inputs.
+   * Executes the method of the options, by default the first one. The shapes of the inputs may
+   * change between calls within the bounds of the graph's dynamic dimensions. Returns new tensors.
+   * Fails with {@link SpirloomException.Code#INVALID_ARGUMENT} for another count, dtype or shape of
+   * inputs.
    */
   public Tensor[] forward(Tensor... inputs) {
     return execute(contexts.first, inputs);
@@ -227,9 +228,11 @@ public final class Module implements AutoCloseable {
         });
   }
 
-  // ---- Properties --------------------------------------------------------------------------------
+  // ---- Properties -------------------------------------------------------------------------------
 
-  /** Returns the names of all methods of the file. The only method of a file may have the name "". */
+  /**
+   * Returns the names of all methods of the file. The only method of a file may have the name "".
+   */
   public String[] methods() {
     return methods.clone();
   }
@@ -264,9 +267,11 @@ public final class Module implements AutoCloseable {
     return runtime.device();
   }
 
-  // ---- States ------------------------------------------------------------------------------------
+  // ---- States -----------------------------------------------------------------------------------
 
-  /** Returns the states of {@link #method()}: tensors that persist between runs, e.g. a KV cache. */
+  /**
+   * Returns the states of {@link #method()}: tensors that persist between runs, e.g. a KV cache.
+   */
   public TensorInfo[] states() {
     return call(contexts.first, context -> context.states().clone());
   }
@@ -299,7 +304,7 @@ public final class Module implements AutoCloseable {
         });
   }
 
-  // ---- Closing -----------------------------------------------------------------------------------
+  // ---- Closing ----------------------------------------------------------------------------------
 
   /** Frees the device memory after the call in progress. Later calls fail. */
   @Override

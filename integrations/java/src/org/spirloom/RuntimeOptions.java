@@ -64,7 +64,8 @@ public final class RuntimeOptions {
   /** Sets the maximum number of threads for loading, including the caller's; 0: one per core. */
   public RuntimeOptions threads(int value) {
     if (value < 0) {
-      throw SpirloomException.invalid("The number of threads is " + value + "; expected at least 0.");
+      throw SpirloomException.invalid(
+          "The number of threads is " + value + "; expected at least 0.");
     }
     threads = value;
     return this;

@@ -14,7 +14,9 @@ public final class Spirloom {
     return Native.isAvailable();
   }
 
-  /** Returns whether the library was built with {@link LlmModule}: it requires PCRE2 and utf8proc. */
+  /**
+   * Returns whether the library was built with {@link LlmModule}: it requires PCRE2 and utf8proc.
+   */
   public static boolean hasLanguageModels() {
     return Native.hasLanguageModels();
   }

@@ -38,8 +38,8 @@ public final class SpirloomRuntime implements AutoCloseable {
   }
 
   /**
-   * Creates a runtime. Fails with {@link SpirloomException.Code#UNAVAILABLE} without a Vulkan driver,
-   * {@link SpirloomException.Code#UNSUPPORTED} for a device below Vulkan 1.1, {@link
+   * Creates a runtime. Fails with {@link SpirloomException.Code#UNAVAILABLE} without a Vulkan
+   * driver, {@link SpirloomException.Code#UNSUPPORTED} for a device below Vulkan 1.1, {@link
    * SpirloomException.Code#INVALID_ARGUMENT} if the device does not exist.
    */
   public static SpirloomRuntime create(RuntimeOptions options) {

@@ -71,18 +71,18 @@ public final class Tensor {
   private static Tensor wrap(Buffer data, int width, DType dtype, long[] shape, ByteOrder order) {
     if (!data.isDirect()) {
       throw SpirloomException.invalid(
-          "The buffer is not direct. Use Tensor.allocate…Buffer(), ByteBuffer.allocateDirect() or an"
-              + " array.");
+          "The buffer is not direct. Use Tensor.allocateFloatBuffer() or the like, or an array.");
     }
     if (width > 1 && order != ByteOrder.nativeOrder()) {
       throw SpirloomException.invalid(
           "The byte order of the buffer is " + order + "; expected " + ByteOrder.nativeOrder()
               + ": order(ByteOrder.nativeOrder()).");
     }
-    return new Tensor(data, width, dtype, check(shape, data.capacity() / (dtype.size / width), "buffer"));
+    long count = data.capacity() / (dtype.size / width);
+    return new Tensor(data, width, dtype, check(shape, count, "buffer"));
   }
 
-  // ---- Allocation --------------------------------------------------------------------------------
+  // ---- Allocation -------------------------------------------------------------------------------
 
   private static ByteBuffer allocate(long count, int size) {
     if (count < 0 || count > Integer.MAX_VALUE / size) {
@@ -151,14 +151,15 @@ public final class Tensor {
           bytes.put((byte) 1);
           break;
         default:
-          throw SpirloomException.invalid("Tensor.ones() does not support the dtype " + dtype + ".");
+          throw SpirloomException.invalid(
+              "Tensor.ones() does not support the dtype " + dtype + ".");
       }
     }
     ((Buffer) bytes).clear();
     return tensor;
   }
 
-  // ---- From arrays and buffers -------------------------------------------------------------------
+  // ---- From arrays and buffers ------------------------------------------------------------------
 
   /** Returns a FLOAT tensor with a copy of {@code data}. */
   public static Tensor fromBlob(float[] data, long[] shape) {
@@ -261,13 +262,13 @@ public final class Tensor {
   private static long[] checkBytes(long[] shape, DType dtype, int bytes, String unit) {
     if (bytes % dtype.size != 0) {
       throw SpirloomException.invalid(
-          "The " + unit + " has " + bytes + " bytes, no multiple of the " + dtype.size + " bytes of "
-              + dtype + ".");
+          "The " + unit + " has " + bytes + " bytes, no multiple of the " + dtype.size
+              + " bytes of " + dtype + ".");
     }
     return check(shape, bytes / dtype.size, unit);
   }
 
-  // ---- Properties and data -----------------------------------------------------------------------
+  // ---- Properties and data ----------------------------------------------------------------------
 
   /** Returns the type of the elements. */
   public DType dtype() {
@@ -379,8 +380,7 @@ public final class Tensor {
   private void expect(String method, String expected, boolean matches) {
     if (!matches) {
       throw new IllegalStateException(
-          "Tensor.…() of a tensor of dtype ".replace("…", method) + dtype + "; expected " + expected
-              + ".");
+          "Tensor." + method + "() of a tensor of dtype " + dtype + "; expected " + expected + ".");
     }
   }
 
@@ -438,8 +438,8 @@ public final class Tensor {
       long value = from.get(i);
       if (value < min || value > max) {
         throw SpirloomException.invalid(
-            "Value " + value + " at index " + i + " of input '" + name + "' is outside [" + min + ", "
-                + max + "].");
+            "Value " + value + " at index " + i + " of input '" + name + "' is outside [" + min
+                + ", " + max + "].");
       }
       bytes.putInt((int) value);
     }
