@@ -112,6 +112,9 @@ MODULES: dict[str, tuple[str, ...]] = {
         f"{_DELEGATE}/names",
         f"{_DELEGATE}/lower",
     ),
+    # Imported memory.
+    "integrations/external_memory/include/spirloom": _PUBLIC,
+    "integrations/external_memory": (*_PUBLIC, "integrations/external_memory/include/spirloom"),
     # Java and Android.
     "integrations/java/jni": (*_BASE, "runtime/c", "llm/tokenizer", "llm/model"),
     # The code generator. Importers read specs with spec_model; only generation uses codegen.
@@ -198,6 +201,7 @@ _INCLUDE_DIRECTORIES = (
     "runtime/include",
     "tools/dev-templates/include",
     "integrations/executorch/include",
+    "integrations/external_memory/include",
 )
 _INCLUDE = re.compile(r'^\s*#include "([^"]+)"', re.MULTILINE)
 

@@ -92,6 +92,10 @@ bool Application::MakeDevice() {
     if (std::strcmp(extension.extensionName, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME) == 0) {
       extensions_.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
     }
+    if (std::strcmp(extension.extensionName, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME) == 0) {
+      extensions_.push_back(VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
+      exports_fds_ = true;
+    }
   }
   const float priority = 1;
   VkDeviceQueueCreateInfo queue{};
@@ -144,14 +148,20 @@ HostBuffer Application::MakeBuffer(VkDeviceSize size) {
   info.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
   Expect(fn_.vkCreateBuffer(device_, &info, nullptr, &result.buffer));
   buffers_.push_back(result.buffer);
+  Allocate(result.buffer, /*next=*/nullptr, &result.mapped);
+  return result;
+}
+
+VkMemoryAllocateInfo Application::Allocate(VkBuffer buffer, const void* next, void** mapped) {
   VkMemoryRequirements requirements{};
-  fn_.vkGetBufferMemoryRequirements(device_, result.buffer, &requirements);
+  fn_.vkGetBufferMemoryRequirements(device_, buffer, &requirements);
   VkPhysicalDeviceMemoryProperties memory{};
   functions_.vkGetPhysicalDeviceMemoryProperties(physical_, &memory);
   constexpr VkMemoryPropertyFlags kMapped =
       VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
   VkMemoryAllocateInfo allocation{};
   allocation.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
+  allocation.pNext = next;
   allocation.allocationSize = requirements.size;
   while ((requirements.memoryTypeBits >> allocation.memoryTypeIndex & 1) == 0 ||
          (memory.memoryTypes[allocation.memoryTypeIndex].propertyFlags & kMapped) != kMapped) {
@@ -160,8 +170,35 @@ HostBuffer Application::MakeBuffer(VkDeviceSize size) {
   VkDeviceMemory handle = VK_NULL_HANDLE;
   Expect(fn_.vkAllocateMemory(device_, &allocation, nullptr, &handle));
   memories_.push_back(handle);
-  Expect(fn_.vkBindBufferMemory(device_, result.buffer, handle, 0));
-  Expect(fn_.vkMapMemory(device_, handle, 0, VK_WHOLE_SIZE, 0, &result.mapped));
+  Expect(fn_.vkBindBufferMemory(device_, buffer, handle, 0));
+  Expect(fn_.vkMapMemory(device_, handle, 0, VK_WHOLE_SIZE, 0, mapped));
+  return allocation;
+}
+
+ExportedBuffer Application::ExportBuffer(VkDeviceSize size) {
+  VkExternalMemoryBufferCreateInfo external{};
+  external.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO;
+  external.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+  VkBufferCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+  info.pNext = &external;
+  info.size = size;
+  info.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  VkBuffer buffer = VK_NULL_HANDLE;
+  Expect(fn_.vkCreateBuffer(device_, &info, nullptr, &buffer));
+  buffers_.push_back(buffer);
+  VkExportMemoryAllocateInfo exported{};
+  exported.sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO;
+  exported.handleTypes = external.handleTypes;
+  ExportedBuffer result;
+  const VkMemoryAllocateInfo allocation = Allocate(buffer, &exported, &result.mapped);
+  result.size = allocation.allocationSize;
+  result.memory_type = allocation.memoryTypeIndex;
+  VkMemoryGetFdInfoKHR get{};
+  get.sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR;
+  get.memory = memories_.back();
+  get.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+  Expect(Get<PFN_vkGetMemoryFdKHR>("vkGetMemoryFdKHR")(device_, &get, &result.fd));
   return result;
 }
 

@@ -3,6 +3,7 @@
 #define SPIRLOOM_TESTS_SUPPORT_ADOPTED_DEVICE_APPLICATION_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,15 @@ struct HostBuffer {
   float* floats() const { return static_cast<float*>(mapped); }
 };
 
+// A mapped allocation, freed by its Application, and a file descriptor that refers to it, which
+// belongs to the caller.
+struct ExportedBuffer {
+  void* mapped = nullptr;
+  int fd = -1;
+  uint64_t size = 0;  // bytes
+  uint32_t memory_type = 0;
+};
+
 // Owns all Vulkan objects that it creates.
 class Application {
  public:
@@ -31,12 +41,17 @@ class Application {
 
   AdoptedDevice Adoptable();
   VkDevice device() const { return device_; }
+  PFN_vkGetDeviceProcAddr get_device_proc_addr() const { return functions_.vkGetDeviceProcAddr; }
+  // Whether the device has VK_KHR_external_memory_fd.
+  bool exports_fds() const { return exports_fds_; }
   // The validation messages so far.
   const std::vector<std::string>& messages() const { return messages_; }
   int locks() const { return locks_; }
   bool locked() const { return locked_; }
 
   HostBuffer MakeBuffer(VkDeviceSize size);
+  // Allocates memory for a buffer of `size` bytes and exports it; requires exports_fds().
+  ExportedBuffer ExportBuffer(VkDeviceSize size);
   VkSemaphore MakeTimeline();
   VkSemaphore MakeBinary();
   // Submits a copy of `size` bytes, which waits for and signals the semaphores.
@@ -49,6 +64,8 @@ class Application {
   Application() = default;
   bool MakeInstance();
   bool MakeDevice();
+  // Allocates mapped memory for the buffer; `next` is VkMemoryAllocateInfo::pNext.
+  VkMemoryAllocateInfo Allocate(VkBuffer buffer, const void* next, void** mapped);
   template <typename Function>
   Function Get(const char* name) const {
     return reinterpret_cast<Function>(get_(instance_, name));
@@ -73,6 +90,7 @@ class Application {
   std::vector<VkDeviceMemory> memories_;
   std::vector<VkSemaphore> semaphores_;
   std::vector<std::string> messages_;
+  bool exports_fds_ = false;
   int locks_ = 0;
   bool locked_ = false;
 };
