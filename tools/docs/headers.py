@@ -23,12 +23,13 @@ C_HEADERS = (
     INCLUDE / "spirloom/spirloom_vulkan.h",
     EXECUTORCH / "spirloom/executorch.h",
 )
-CPP_HEADERS = tuple(
-    INCLUDE / "spirloom" / f"{name}.h"
-    for name in (
-        "runtime", "model", "pending_run", "status", "types", "library", "log", "vulkan",
-    )
+_CPP_NAMES = (
+    "runtime", "model", "pending_run", "status", "types", "library", "log", "vulkan",
 )  # fmt: skip
+CPP_HEADERS = (
+    *(INCLUDE / "spirloom" / f"{name}.h" for name in _CPP_NAMES),
+    ROOT / "integrations/external_memory/include/spirloom/external_memory.h",
+)
 
 FILTER = Path(__file__).parent / "doxygen_filter.py"
 
