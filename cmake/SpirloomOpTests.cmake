@@ -48,6 +48,7 @@ function(_spirloom_add_op_runner)
           case_data case_file case_runner compare guarded_memory guarded_runner op_tests)
     target_sources(spirloom_op_runner PRIVATE "${SPIRLOOM_ROOT}/tests/ops/${source}.cpp")
   endforeach()
+  target_sources(spirloom_op_runner PRIVATE "${SPIRLOOM_ROOT}/tools/races/tensor_memory.cpp")
   target_include_directories(spirloom_op_runner PUBLIC "${SPIRLOOM_ROOT}")
   target_link_libraries(spirloom_op_runner
     PUBLIC $<IF:$<TARGET_EXISTS:spirloom_internals>,spirloom_internals,spirloom_runtime>

@@ -84,6 +84,13 @@ MODULES: dict[str, tuple[str, ...]] = {
         "runtime/graph/constants",
         "runtime/graph/model",
     ),
+    "tools/races": (
+        *_GRAPH,
+        "runtime/graph/record",
+        "runtime/graph/constants",
+        "runtime/graph/model",
+        "tools/plan",
+    ),
     "tools/spirloom-ops": (*_GRAPH, "runtime/graph/record", "tools/common", "tools/plan"),
     "tools/spirloom-run": (
         *_GRAPH,
@@ -93,6 +100,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "tools/dev-templates/include/spirloom",
         "tools/peaks",
         "tools/plan",
+        "tools/races",
         "tools/shader-stats",
     ),
     # The ExecuTorch backends.

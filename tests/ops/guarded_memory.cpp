@@ -1,110 +1,18 @@
 #include "tests/ops/guarded_memory.h"
 
 #include <algorithm>
-#include <utility>
+#include <span>
 
 #include "runtime/graph/plan/device_traits.h"
 
 namespace spirloom::testing {
-namespace {
 
 using graph::TensorResource;
-using vulkan::Buffer;
-
-constexpr VkImageLayout kSource = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
-constexpr VkImageLayout kTarget = VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
-constexpr VkAccessFlags kAnyAccess = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
-
-VkImageMemoryBarrier Transition(VkImage image, VkImageLayout from, VkImageLayout to) {
-  VkImageMemoryBarrier barrier{};
-  barrier.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER;
-  barrier.srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT;
-  barrier.dstAccessMask = kAnyAccess;
-  barrier.oldLayout = from;
-  barrier.newLayout = to;
-  barrier.srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
-  barrier.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
-  barrier.image = image;
-  barrier.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, VK_REMAINING_ARRAY_LAYERS};
-  return barrier;
-}
-
-// Makes all earlier writes available to all later accesses.
-void Barrier(vulkan::CommandBuffer& commands, std::span<const VkImageMemoryBarrier> images = {}) {
-  VkMemoryBarrier memory{};
-  memory.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
-  memory.srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT;
-  memory.dstAccessMask = kAnyAccess;
-  commands.Barrier(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
-                   {&memory, 1}, /*buffers=*/{}, images);
-}
-
-VkBufferImageCopy WholeImage(const vulkan::Image& image) {
-  VkBufferImageCopy copy{};
-  copy.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
-  copy.imageExtent = image.extent();
-  if (image.storage() == Storage::kTexture2D) {
-    std::swap(copy.imageSubresource.layerCount, copy.imageExtent.depth);
-  }
-  return copy;
-}
-
-uint64_t TexelCount(const vulkan::Image& image) {
-  const VkExtent3D extent = image.extent();
-  return uint64_t{extent.width} * extent.height * extent.depth;
-}
-
-// The number of bytes that Read() returns: the entire VkBuffer, or all texels.
-uint64_t BytesOf(const TensorResource& resource, DType dtype) {
-  if (resource.buffer) return resource.buffer->size() + 2 * resource.buffer->offset();
-  return TexelCount(*resource.image) * 4 * ElementSize(dtype);
-}
-
-}  // namespace
-
-Status Scratch::Execute(const std::function<void(vulkan::CommandBuffer&)>& record) {
-  if (!commands_) {
-    SPIRLOOM_TRY_ASSIGN(commands_, vulkan::CommandBuffer::Create(device_));
-    SPIRLOOM_TRY_ASSIGN(fence_, vulkan::Fence::Create(device_));
-  }
-  SPIRLOOM_TRY(commands_->Begin());
-  record(*commands_);
-  Barrier(*commands_);
-  SPIRLOOM_TRY(commands_->End());
-  SPIRLOOM_TRY(fence_->Reset());
-  SPIRLOOM_TRY(device_.Submit(commands_->handle(), fence_->handle()));
-  return fence_->Wait();
-}
-
-Result<const Buffer*> Scratch::Bytes(uint64_t size) {
-  if (!bytes_ || bytes_->size() < size) {
-    SPIRLOOM_TRY_ASSIGN(bytes_, Buffer::Create(device_, size, vulkan::MemoryUse::kReadback));
-  }
-  return &*bytes_;
-}
 
 Status GuardedMemory::Allocated(const graph::PlanTensor& tensor, const TensorResource& resource) {
   tensors_[&resource] = {tensor.name, tensor.storage(), tensor.desc.dtype, tensor.desc.shape,
                          tensor.buffer_size()};
-  const uint32_t word = std::to_integer<uint32_t>(value_) * 0x01010101;
-  if (resource.buffer) {
-    return scratch_.Execute([&](vulkan::CommandBuffer& commands) {
-      scratch_.fn().vkCmdFillBuffer(commands.handle(), resource.buffer->handle(), /*dstOffset=*/0,
-                                    VK_WHOLE_SIZE, word);
-    });
-  }
-  SPIRLOOM_TRY_ASSIGN(const Buffer* texels, scratch_.Bytes(BytesOf(resource, tensor.desc.dtype)));
-  return scratch_.Execute([&](vulkan::CommandBuffer& commands) {
-    scratch_.fn().vkCmdFillBuffer(commands.handle(), texels->handle(), 0, VK_WHOLE_SIZE, word);
-    const VkImage image = resource.image->handle();
-    const VkImageMemoryBarrier before = Transition(image, VK_IMAGE_LAYOUT_UNDEFINED, kTarget);
-    Barrier(commands, {&before, 1});
-    const VkBufferImageCopy copy = WholeImage(*resource.image);
-    scratch_.fn().vkCmdCopyBufferToImage(commands.handle(), texels->handle(), image, kTarget,
-                                         /*regionCount=*/1, &copy);
-    const VkImageMemoryBarrier after = Transition(image, kTarget, VK_IMAGE_LAYOUT_GENERAL);
-    Barrier(commands, {&after, 1});
-  });
+  return tools::FillMemory(scratch_, resource, tensor.desc.dtype, value_);
 }
 
 void GuardedMemory::Released(const TensorResource& resource) {
@@ -126,22 +34,11 @@ void GuardedMemory::Released(const TensorResource& resource) {
 }
 
 Result<std::vector<std::byte>> GuardedMemory::Read(const TensorResource& resource) const {
-  const uint64_t size = BytesOf(resource, tensors_.at(&resource).dtype);
-  SPIRLOOM_TRY_ASSIGN(const Buffer* host, scratch_.Bytes(size));
-  SPIRLOOM_TRY(scratch_.Execute([&](vulkan::CommandBuffer& commands) {
-    if (resource.buffer) {
-      Barrier(commands);
-      commands.CopyBuffer(resource.buffer->handle(), 0, host->handle(), 0, size);
-      return;
-    }
-    const VkImage image = resource.image->handle();
-    const VkImageMemoryBarrier before = Transition(image, VK_IMAGE_LAYOUT_GENERAL, kSource);
-    Barrier(commands, {&before, 1});
-    const VkBufferImageCopy copy = WholeImage(*resource.image);
-    scratch_.fn().vkCmdCopyImageToBuffer(commands.handle(), image, kSource, host->handle(),
-                                         /*regionCount=*/1, &copy);
-  }));
-  return std::vector<std::byte>(host->mapped(), host->mapped() + size);
+  const DType dtype = tensors_.at(&resource).dtype;
+  SPIRLOOM_TRY_ASSIGN(const std::span<const std::byte> bytes,
+                      tools::ReadMemory(scratch_, resource, dtype, /*offset=*/0,
+                                        tools::MemoryBytes(resource, dtype)));
+  return std::vector<std::byte>(bytes.begin(), bytes.end());
 }
 
 std::string GuardedMemory::CheckBuffer(const Tensor& tensor,

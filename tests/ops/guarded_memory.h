@@ -4,41 +4,18 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/graph/memory/tensor_store.h"
-#include "runtime/vulkan/buffer.h"
-#include "runtime/vulkan/command_buffer.h"
-#include "runtime/vulkan/device.h"
-#include "runtime/vulkan/fence.h"
 #include "spirloom/status.h"
 #include "spirloom/types.h"
+#include "tools/races/tensor_memory.h"
 
 namespace spirloom::testing {
 
-// A command buffer, a fence and a host-visible buffer, reused for many tensors because an
-// allocation takes milliseconds on GPUs. Must not outlive the device.
-class Scratch {
- public:
-  explicit Scratch(const vulkan::Device& device) : device_(device) {}
-
-  // Records commands with `record`, submits them, and waits for completion.
-  Status Execute(const std::function<void(vulkan::CommandBuffer&)>& record);
-  // A host-visible buffer of at least `size` bytes, valid until the next call.
-  Result<const vulkan::Buffer*> Bytes(uint64_t size);
-
-  const vulkan::DeviceFunctions& fn() const { return device_.fn(); }
-
- private:
-  const vulkan::Device& device_;
-  std::optional<vulkan::CommandBuffer> commands_;
-  std::optional<vulkan::Fence> fence_;
-  std::optional<vulkan::Buffer> bytes_;
-};
+using tools::Scratch;
 
 // Fills all memory with one value before its first use, including the guard bytes (which begin at
 // the end of a buffer, padded to 16 bytes). Reports an error for

@@ -46,6 +46,13 @@ def division_pack(request: pytest.FixtureRequest) -> Path:
     return directory / "test_division/shaders.slpack"
 
 
+@pytest.fixture(scope="session")
+def partial_relu_pack(request: pytest.FixtureRequest) -> Path:
+    """A library with an aten.relu that does not write element 0."""
+    directory: Path = request.config.getoption("--pack-dir")
+    return directory / "test_partial_relu/shaders.slpack"
+
+
 @pytest.fixture
 def relu_model(tmp_path: Path) -> ReluModel:
     """y = relu(x), f32[5], with x = -2 .. 2."""

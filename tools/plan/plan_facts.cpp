@@ -8,6 +8,7 @@
 
 #include "runtime/graph/model/execution_context.h"
 #include "runtime/graph/record/traits_of_device.h"
+#include "tools/plan/accessed_tensors.h"
 #include "tools/plan/kernel_trials.h"
 #include "tools/plan/work_estimate.h"
 
@@ -20,20 +21,6 @@ using graph::Plan;
 using graph::PlanNode;
 using graph::PlanTensor;
 using nlohmann::ordered_json;
-
-// The tensors that a dispatch reads or writes, each once.
-std::vector<uint32_t> Accessed(const Plan& plan, const Dispatch& dispatch, bool write) {
-  const bool copy = dispatch.pipeline == graph::kBufferCopy;
-  std::set<uint32_t> tensors;
-  for (size_t i = 0; i < dispatch.tensors.size(); ++i) {
-    if (dispatch.tensors[i] == kNoTensor) continue;
-    const ops::Access access = copy ? (i == 0 ? ops::Access::kRead : ops::Access::kWrite)
-                                    : plan.nodes[dispatch.node].kernel->operands[i].access;
-    if (access != (write ? ops::Access::kRead : ops::Access::kWrite))
-      tensors.insert(dispatch.tensors[i]);
-  }
-  return {tensors.begin(), tensors.end()};
-}
 
 uint64_t BytesOf(const Plan& plan, const std::vector<uint32_t>& tensors) {
   uint64_t bytes = 0;
@@ -110,8 +97,8 @@ ordered_json DispatchFacts(const Model& model, std::span<const graph::CallTrials
   ordered_json facts = ordered_json::array();
   for (const Dispatch& dispatch : compiled.dispatches) {
     const PlanNode& node = plan.nodes[dispatch.node];
-    const std::vector<uint32_t> reads = Accessed(plan, dispatch, /*write=*/false);
-    const std::vector<uint32_t> writes = Accessed(plan, dispatch, /*write=*/true);
+    const std::vector<uint32_t> reads = AccessedTensors(plan, dispatch, /*write=*/false);
+    const std::vector<uint32_t> writes = AccessedTensors(plan, dispatch, /*write=*/true);
     const double operations =
         OperationsOf(plan, node) / static_cast<double>(per_node[dispatch.node]);
     const graph::CallTrials* call = node.op == nullptr ? nullptr : index.Find(node);

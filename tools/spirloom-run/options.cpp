@@ -107,6 +107,12 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
   app.add_option("--atol", options.atol, "Absolute tolerance of --check (default: by dtype)")
       ->option_text("ATOL")
       ->needs(check);
+  app.add_flag("--check-races{4}", options.race_orders,
+               "Compare runs bit by bit: as recorded, with barriers between all dispatches, with "
+               "separate poisoned memory for each tensor, and in N (default 4) other orders of the "
+               "dispatches that the plan allows. Exit code 1, with the first node that differs: a "
+               "missing barrier, an uninitialized read or wrong memory sharing. --check-races=N")
+      ->check(CLI::Range(1, 1000));
   app.add_option("--output-dir", options.output_dir,
                  "Write each output to DIR/<name>.npy; creates DIR")
       ->option_text("DIR");

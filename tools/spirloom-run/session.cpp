@@ -20,6 +20,7 @@
 #include "tools/spirloom-run/plan_passes.h"
 #include "tools/spirloom-run/profile_file.h"
 #include "tools/spirloom-run/profile_report.h"
+#include "tools/spirloom-run/races.h"
 #include "tools/spirloom-run/stats_report.h"
 #include "tools/spirloom-run/text_output.h"
 #include "tools/spirloom-run/tune_report.h"
@@ -70,6 +71,7 @@ class Bindings {
     return sample;
   }
 
+  std::span<const std::span<const std::byte>> inputs() const { return input_spans_; }
   std::span<const std::vector<std::byte>> outputs() const { return output_bytes_; }
 
  private:
@@ -247,6 +249,9 @@ Status RunSession(const Options& options) {
   }
   if (!inputs.ok()) return std::move(inputs).status();
   Bindings bindings(std::move(inputs).value(), model.outputs());
+  if (options.race_orders > 0) {
+    return PrintRaces(options, runtime, model, model_options, bindings.inputs());
+  }
   SPIRLOOM_TRY_ASSIGN(const Timings timings, RunAll(options, model, bindings));
   if (!options.output_dir.empty()) {
     SPIRLOOM_TRY(WriteOutputs(options.output_dir, model.outputs(), bindings.outputs()));
