@@ -91,11 +91,18 @@ MODULES: dict[str, tuple[str, ...]] = {
         "runtime/graph/model",
         "tools/plan",
     ),
+    "tools/amber": (
+        *_GRAPH,
+        "runtime/graph/record",
+        "runtime/graph/model",
+        "tools/races",
+    ),
     "tools/spirloom-ops": (*_GRAPH, "runtime/graph/record", "tools/common", "tools/plan"),
     "tools/spirloom-run": (
         *_GRAPH,
         "runtime/graph/record",
         "runtime/graph/model",
+        "tools/amber",
         "tools/common",
         "tools/dev-templates/include/spirloom",
         "tools/peaks",

@@ -19,6 +19,7 @@ from spirloom.ir import DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
 from spirloom.passes import OPTIMIZATIONS
 
+from tests.python_runtime.amber_script import check_modules, read
 from tests.python_runtime.debug_models import write_layer_norm_model
 from tests.python_runtime.faulty_library import SHADERC, write_faulty_library
 
@@ -65,6 +66,9 @@ def test_a_wrong_kernel(model: Path, tmp_path: Path, capsys: Capture) -> None:
     reproducer = model.with_name("reproducer.slg")
     graph = graph_reader.load(reproducer)
     assert [node.op for node in graph.nodes] == ["aten.native_layer_norm"]
+    script = read(Path(found["amber"]))
+    check_modules(script, tmp_path)
+    assert len(script.runs) == 1
     good, bad = check(reproducer), check(reproducer, "--override", faulty)
     assert good.returncode == 0 and ": passed" in good.stdout, good.stderr
     assert bad.returncode == 1 and ": FAILED, max error" in bad.stdout, bad.stderr

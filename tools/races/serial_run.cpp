@@ -45,13 +45,6 @@ Result<uint64_t> DigestWritten(const ExecutionContext& context, const Dispatch& 
   return digest;
 }
 
-// Resets the states and copies the inputs to the device.
-Status Prepare(ExecutionContext& context, InputBytes inputs) {
-  SPIRLOOM_TRY(internal::ResetStates(context));
-  internal::Submission submission(context);
-  return submission.AddInputs(inputs);
-}
-
 Status AddStates(const ExecutionContext& context, RunTrace& trace) {
   for (size_t i = 0; i < context.compiled().state_infos.size(); ++i) {
     std::vector<std::byte>& bytes =
@@ -119,6 +112,12 @@ class SerialRecorder {
 
 }  // namespace
 
+Status PrepareRun(ExecutionContext& context, InputBytes inputs) {
+  SPIRLOOM_TRY(internal::ResetStates(context));
+  internal::Submission submission(context);
+  return submission.AddInputs(inputs);
+}
+
 Result<RunTrace> RunAsRecorded(ExecutionContext& context, InputBytes inputs) {
   RunTrace trace;
   for (const TensorInfo& output : context.compiled().output_infos) {
@@ -133,7 +132,7 @@ Result<RunTrace> RunAsRecorded(ExecutionContext& context, InputBytes inputs) {
 
 Result<RunTrace> RunSerially(ExecutionContext& context, InputBytes inputs,
                              std::span<const uint32_t> order, Scratch& scratch) {
-  SPIRLOOM_TRY(Prepare(context, inputs));
+  SPIRLOOM_TRY(PrepareRun(context, inputs));
   RunTrace trace;
   trace.written.resize(order.size());
   SerialRecorder recorder(context);
@@ -154,7 +153,7 @@ Result<RunTrace> RunSerially(ExecutionContext& context, InputBytes inputs,
 
 Result<uint64_t> RunFirst(ExecutionContext& context, InputBytes inputs, size_t count,
                           Scratch& scratch) {
-  SPIRLOOM_TRY(Prepare(context, inputs));
+  SPIRLOOM_TRY(PrepareRun(context, inputs));
   const internal::CompiledGraph& compiled = context.compiled();
   graph::Segment run = graph::DivideIntoSegments(compiled.dispatches, context.current().costs,
                                                  /*max_ns=*/0)

@@ -22,6 +22,9 @@ struct RunTrace {
   std::vector<std::vector<std::byte>> results;  // outputs, then states
 };
 
+// Resets the states and copies the inputs, whose number and sizes must be correct, to the device.
+Status PrepareRun(internal::ExecutionContext& context, InputBytes inputs);
+
 // Runs the model as Model::Run() does, with initial states.
 Result<RunTrace> RunAsRecorded(internal::ExecutionContext& context, InputBytes inputs);
 

@@ -137,17 +137,21 @@ Result<std::vector<BundledCase>> CasesOf(std::span<const Attachment> attachments
   return cases;
 }
 
+Tolerance WithDefaults(const Tolerance& tolerance, DType dtype) {
+  return {tolerance.rtol.value_or(DefaultRtol(dtype)), tolerance.atol.value_or(DefaultAtol(dtype))};
+}
+
 OutputCheck CheckOutput(const Array& expected, std::span<const std::byte> found,
                         const Tolerance& tolerance) {
   const size_t size = InfoOf(expected.dtype).size;
-  const double rtol = tolerance.rtol.value_or(DefaultRtol(expected.dtype));
-  const double atol = tolerance.atol.value_or(DefaultAtol(expected.dtype));
+  const Tolerance allowances = WithDefaults(tolerance, expected.dtype);
   OutputCheck check;
   for (size_t at = 0; at < expected.bytes.size(); at += size) {
     const double y = LoadElement(expected.dtype, std::span(expected.bytes).subspan(at, size));
     const double error = ErrorOf(LoadElement(expected.dtype, found.subspan(at, size)), y);
     check.max_error = std::max(check.max_error, error);
-    const bool allowed = std::isfinite(error) && error <= atol + rtol * std::abs(y);
+    const bool allowed =
+        std::isfinite(error) && error <= *allowances.atol + *allowances.rtol * std::abs(y);
     if (error > 0.0 && !allowed) ++check.failures;
   }
   check.passed = check.failures == 0;

@@ -37,6 +37,9 @@ struct Tolerance {
   std::optional<double> atol;
 };
 
+// The tolerance with the default for each absent value.
+Tolerance WithDefaults(const Tolerance& tolerance, DType dtype);
+
 struct OutputCheck {
   bool passed = false;
   size_t failures = 0;     // elements above the tolerance

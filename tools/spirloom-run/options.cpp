@@ -113,6 +113,11 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
                "dispatches that the plan allows. Exit code 1, with the first node that differs: a "
                "missing barrier, an uninitialized read or wrong memory sharing. --check-races=N")
       ->check(CLI::Range(1, 1000));
+  app.add_option("--amber", options.amber,
+                 "Write the dispatches of a run in buffers as a script for Amber "
+                 "(github.com/google/amber), with inputs, weights and the outputs of this device "
+                 "as expected values; with --check, those of the first case")
+      ->option_text("FILE");
   app.add_option("--output-dir", options.output_dir,
                  "Write each output to DIR/<name>.npy; creates DIR")
       ->option_text("DIR");

@@ -26,6 +26,7 @@ struct Options {
   std::optional<double> rtol;      // of --check; default: by dtype
   std::optional<double> atol;
   int race_orders = 0;     // --check-races; 0: no check
+  std::string amber;       // output file; empty: none
   std::string output_dir;  // empty: outputs are not written
   int repeat = 0;          // timed runs after the first and the warm-up
   int warmup = 0;

@@ -12,6 +12,7 @@
 
 #include "spirloom/model.h"
 #include "spirloom/runtime.h"
+#include "tools/spirloom-run/amber.h"
 #include "tools/spirloom-run/cases.h"
 #include "tools/spirloom-run/inputs.h"
 #include "tools/spirloom-run/libraries.h"
@@ -119,15 +120,20 @@ Result<Timings> RunAll(const Options& options, Model& model, Bindings& bindings)
   return timings;
 }
 
+// The cases in the file. Fails with kInvalidArgument if there are none.
+Result<std::vector<BundledCase>> ReadCases(const Options& options, const Model& model) {
+  SPIRLOOM_TRY_ASSIGN(
+      std::vector<BundledCase> cases,
+      CasesOf(model.attachments(), model.inputs(), model.outputs(), !model.symbols().empty()));
+  if (!cases.empty()) return cases;
+  return Status(StatusCode::kInvalidArgument,
+                "File '" + options.model + "' has no test cases, which --check requires.");
+}
+
 // Runs all cases in the file and prints a line per output. Fails with kInternal if one differs.
 Status CheckCases(const Options& options, Model& model) {
   const bool dynamic_shapes = !model.symbols().empty();
-  SPIRLOOM_TRY_ASSIGN(std::vector<BundledCase> cases, CasesOf(model.attachments(), model.inputs(),
-                                                              model.outputs(), dynamic_shapes));
-  if (cases.empty()) {
-    return Status(StatusCode::kInvalidArgument,
-                  "File '" + options.model + "' has no test cases, which --check requires.");
-  }
+  SPIRLOOM_TRY_ASSIGN(std::vector<BundledCase> cases, ReadCases(options, model));
   size_t checked = 0;
   size_t failed = 0;
   for (size_t i = 0; i < cases.size(); ++i) {
@@ -152,6 +158,27 @@ Status CheckCases(const Options& options, Model& model) {
   if (failed == 0) return Status();
   return Status(StatusCode::kInternal,
                 std::to_string(failed) + " of " + std::to_string(checked) + " outputs failed.");
+}
+
+// Writes the Amber script of the first case (--check), or of a run with the given inputs.
+Status SaveAmberScript(const Options& options, const Runtime& runtime, Model& model,
+                       const ModelOptions& model_options) {
+  ExpectedOutputs expected(model.outputs().size());
+  std::vector<Array> inputs;
+  if (options.check) {
+    SPIRLOOM_TRY_ASSIGN(std::vector<BundledCase> cases, ReadCases(options, model));
+    inputs = std::move(cases[0].inputs);
+    for (auto& [output, array] : cases[0].expected) expected[output] = std::move(array.bytes);
+    if (!model.symbols().empty()) SPIRLOOM_TRY(model.Resize(ShapesOf(inputs)));
+  } else {
+    SPIRLOOM_TRY_ASSIGN(inputs, PrepareInputs(options, model));
+  }
+  Bindings bindings(std::move(inputs), model.outputs());
+  if (!options.check) {
+    SPIRLOOM_TRY(bindings.Run(model).status());
+    expected.assign(bindings.outputs().begin(), bindings.outputs().end());
+  }
+  return WriteAmberScript(options, runtime, model, model_options, bindings.inputs(), expected);
 }
 
 // Runs with the times of each dispatch, as often as timed runs, and adds them to a profile file.
@@ -234,6 +261,7 @@ Status RunSession(const Options& options) {
   std::vector<TunedCall> tuned;
   const ModelOptions model_options = ModelOptionsOf(options, tuned);
   SPIRLOOM_TRY_ASSIGN(Model model, Model::Load(runtime, options.model, model_options));
+  if (!options.amber.empty()) return SaveAmberScript(options, runtime, model, model_options);
   if (options.check) return CheckCases(options, model);
   Result<std::vector<Array>> inputs = PrepareInputs(options, model);
   // Tuning and planning do not require inputs.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import math
 from collections.abc import Sequence
@@ -34,6 +35,8 @@ of the import. Then:
   import  the result is wrong without passes too, and all kernels agree with their references
 The reproducer is a graph of the wrong node, or of the nodes between the last right value and the
 first wrong one, with inputs and expected outputs. `spirloom run reproducer.slg --check` runs it.
+Its dispatches are also written as a script for Amber (reproducer.amber), if all tensors are in
+buffers: SPIR-V assembly, specialization and push constants, contents and expected values.
 Exit code 1: something is wrong; 0: all compared tensors are right.
 """
 
@@ -87,11 +90,24 @@ def run(arguments: argparse.Namespace) -> int:
         if found.reproducer is not None:
             graph_file.save(found.reproducer, arguments.output)
     written = None if found.reproducer is None else arguments.output
+    script = None if written is None else _write_amber(arguments, written)
     if arguments.json:
-        print(json.dumps(_described(found, written), indent=2))
+        print(json.dumps(_described(found, written, script), indent=2))
     else:
-        print("\n".join(_lines(found, written)))
+        print("\n".join(_lines(found, written, script)))
     return 0 if found.kind == "none" else 1
+
+
+def _write_amber(arguments: argparse.Namespace, reproducer: Path) -> Path | None:
+    """Writes the reproducer as an Amber script, unless its tensors are in images or are copied."""
+    from spirloom.debug.amber import write_script
+    from spirloom.errors import ImportFailure
+
+    path = reproducer.with_suffix(".amber")
+    with contextlib.suppress(ImportFailure):
+        write_script(reproducer, compare_model.device_options(arguments), path)
+        return path
+    return None
 
 
 def _setting(arguments: argparse.Namespace, report: Report) -> Setting:
@@ -131,7 +147,7 @@ def _setting(arguments: argparse.Namespace, report: Report) -> Setting:
     )
 
 
-def _lines(found: Finding, written: Path | None) -> list[str]:
+def _lines(found: Finding, written: Path | None, script: Path | None) -> list[str]:
     from spirloom.terminal import shown
 
     lines = _table(found.experiments)
@@ -142,6 +158,8 @@ def _lines(found: Finding, written: Path | None) -> list[str]:
         count = len(found.reproducer.nodes)
         nodes = "1 node" if count == 1 else f"{count} nodes"
         lines.append(f"Reproducer: {written}, {nodes}. Run it: spirloom run {written} --check")
+    if script is not None:
+        lines.append(f"Amber script of its dispatches, for engineers of the driver: {script}")
     return lines
 
 
@@ -159,11 +177,12 @@ def _line(each: Experiment, width: int) -> str:
     return f"{each.name:{width}}  {verdict}  {each.error:.2e}  {each.note}".rstrip()
 
 
-def _described(found: Finding, written: Path | None) -> dict[str, object]:
+def _described(found: Finding, written: Path | None, script: Path | None) -> dict[str, object]:
     return {
         "kind": found.kind,
         "text": found.text,
         "reproducer": None if written is None else str(written),
+        "amber": None if script is None else str(script),
         "experiments": [
             {
                 "name": each.name,
