@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import spirloom.executorch  # noqa: F401
 import torch
 from executorch.backends.vulkan.partitioner.vulkan_partitioner import VulkanPartitioner
+from executorch.backends.vulkan.serialization.vulkan_graph_builder import VkGraphBuilder
 from executorch.devtools import Inspector
 from executorch.devtools.inspector import Event
 from executorch.exir import to_edge_transform_and_lower
 from executorch.runtime import Runtime, Verification
+from spirloom.executorch import model_debug_handles
 
 RUNS = 3
 
@@ -30,11 +31,12 @@ class Net(torch.nn.Module):  # type: ignore[misc]
 def inspector(tmp_path_factory: pytest.TempPathFactory) -> Inspector:
     folder: Path = tmp_path_factory.mktemp("events")
     module, x = Net().eval(), torch.randn(2, 16)
-    edge = to_edge_transform_and_lower(
-        torch.export.export(module, (x,)),
-        partitioner=[VulkanPartitioner()],
-        generate_etrecord=True,
-    )
+    with model_debug_handles():
+        edge = to_edge_transform_and_lower(
+            torch.export.export(module, (x,)),
+            partitioner=[VulkanPartitioner()],
+            generate_etrecord=True,
+        )
     manager = edge.to_executorch()
     record = folder / "net.etrecord"
     manager.get_etrecord().save(record)
@@ -70,6 +72,27 @@ def test_each_call_has_an_event_with_name_and_kernel(inspector: Inspector) -> No
     assert operators == ["aten.linear", "aten.relu", "aten.linear", "aten._softmax"]
     ids = [int(number) for _, _, number in names]
     assert ids == sorted(set(ids))
+
+
+def test_calls_refer_to_the_source_of_the_model(inspector: Inspector) -> None:
+    rows = rows_of(inspector)
+    operators = [" ".join(row.op_types) for row in rows]
+    for operator, part in zip(operators, ["addmm", "relu", "addmm", "_softmax"], strict=True):
+        assert f"aten.{part}" in operator
+    for row in rows:
+        assert row.stack_traces
+        assert all("test_events.py" in trace for trace in row.stack_traces.values())
+    modules = [str(list(row.module_hierarchy.values())[-1]) for row in rows]
+    for module, name in zip(modules, ["first", "Net", "last", "Net"], strict=True):
+        assert name in module
+
+
+def test_handles_are_those_of_executorch_outside_of_the_context() -> None:
+    builder = VkGraphBuilder.process_node
+    with pytest.raises(ValueError, match="stop"), model_debug_handles():
+        assert VkGraphBuilder.process_node is not builder
+        raise ValueError("stop")
+    assert VkGraphBuilder.process_node is builder
 
 
 def test_times_are_device_times(inspector: Inspector) -> None:

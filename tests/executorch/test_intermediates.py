@@ -12,7 +12,7 @@ from executorch.backends.vulkan.partitioner.vulkan_partitioner import VulkanPart
 from executorch.devtools import Inspector
 from executorch.exir import to_edge_transform_and_lower
 from executorch.runtime import Runtime, Verification
-from spirloom.executorch import SpirloomPartitioner
+from spirloom.executorch import SpirloomPartitioner, model_debug_handles
 
 
 class Net(torch.nn.Module):  # type: ignore[misc]
@@ -29,9 +29,10 @@ class Net(torch.nn.Module):  # type: ignore[misc]
 def inspected(partitioner: Any, folder: Path, size: int = 1 << 20) -> tuple[Inspector, Any]:
     """The Inspector of one run, and the values of the module's layers."""
     module, x = Net().eval(), torch.linspace(-2, 2, 32).view(2, 16)
-    edge = to_edge_transform_and_lower(
-        torch.export.export(module, (x,)), partitioner=[partitioner], generate_etrecord=True
-    )
+    with model_debug_handles():
+        edge = to_edge_transform_and_lower(
+            torch.export.export(module, (x,)), partitioner=[partitioner], generate_etrecord=True
+        )
     manager = edge.to_executorch()
     record = manager.get_etrecord()
     record.update_representative_inputs([(x,)])
@@ -66,10 +67,9 @@ def test_results_of_nodes(partitioner: Any, tmp_path: Path) -> None:
     ]
     for layer in layers:
         assert any(t.shape == layer.shape and torch.allclose(t, layer, atol=1e-5) for t in logged)
-    if partitioner is SpirloomPartitioner:  # whose events have the debug handles of the program
-        gaps = found.calculate_numeric_gap("MSE")["gap"]
-        assert len(gaps) == 4
-        assert all(float(value) < 1e-10 for gap in gaps for value in gap)
+    gaps = found.calculate_numeric_gap("MSE")["gap"]
+    assert len(gaps) == 4
+    assert all(float(value) < 1e-10 for gap in gaps for value in gap)
 
 
 def test_no_buffer_logs_no_results(tmp_path: Path) -> None:

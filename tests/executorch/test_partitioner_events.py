@@ -33,3 +33,6 @@ def test_events_have_the_debug_handles_of_nodes(tmp_path: Path) -> None:
     computing = [row for row in rows if row.debug_handles]
     assert len(computing) >= 2
     assert any("linear" in str(row.op_types) for row in computing)
+    for row in computing:
+        assert all("test_networks.py" in trace for trace in row.stack_traces.values())
+        assert all("Mlp" in str(modules) for modules in row.module_hierarchy.values())

@@ -18,12 +18,20 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from spirloom.executorch.calibration import quantize
+from spirloom.executorch.debug_handles import model_debug_handles
 from spirloom.executorch.native import NativeBackend, NotInstalled
 
 if TYPE_CHECKING:
     from spirloom.executorch.partitioner import SpirloomPartitioner
 
-__all__ = ["BACKENDS", "SpirloomPartitioner", "last_error", "quantize", "register"]
+__all__ = [
+    "BACKENDS",
+    "SpirloomPartitioner",
+    "last_error",
+    "model_debug_handles",
+    "quantize",
+    "register",
+]
 
 BACKENDS = ("VulkanBackend", "SpirloomBackend")  # names in ExecuTorch's registry
 
