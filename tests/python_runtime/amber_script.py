@@ -1,6 +1,6 @@
 """Reads the subset of AmberScript that Spirloom writes, and assembles its modules.
 
-The grammar follows docs/amber_script.md of https://github.com/google/amber. Anything else fails.
+The grammar is that of the documentation of https://github.com/google/amber. Anything else fails.
 """
 
 from __future__ import annotations
