@@ -100,18 +100,28 @@ Result<std::vector<uint32_t>> Finalize(const Variant& variant,
   return finished;
 }
 
-// Returns the variant's module with its source and without optimization, which debuggers can step
-// through. Templates are read below `root`; those that cannot be read have no text.
-Result<std::vector<uint32_t>> WithSource(const Variant& variant, std::string_view glsl,
-                                         const std::filesystem::path& root) {
+// The texts of the templates of `glsl` below `root`; those that cannot be read have no text.
+SourceFiles ReadSources(std::string_view glsl, const std::filesystem::path& root) {
   SourceFiles sources;
   for (const std::string& file : NamedFiles(glsl)) {
     const Result<std::string> text = ReadFile(root / file);
     sources[file] = text.ok() ? *text : "";
   }
-  const GlslResult parsed =
-      GlslToSpirv(glsl, variant.source, variant.target, DebugInfo::kSource, sources);
-  SPIRLOOM_TRY_WHILE(Validate(parsed.words, variant.target), {"adding debug information"});
+  return sources;
+}
+
+// Returns the variant's module with its source and without optimization, which debuggers can step
+// through. Scopes and variables are included where glslang describes them correctly: it does not
+// for cooperative matrices and for arrays whose size is a specialization constant.
+Result<std::vector<uint32_t>> WithSource(const Variant& variant, std::string_view glsl,
+                                         const std::filesystem::path& root) {
+  const SourceFiles sources = ReadSources(glsl, root);
+  GlslResult parsed =
+      GlslToSpirv(glsl, variant.source, variant.target, DebugInfo::kShader, sources);
+  if (!parsed.errors.empty() || !Validate(parsed.words, variant.target).ok()) {
+    parsed = GlslToSpirv(glsl, variant.source, variant.target, DebugInfo::kSource, sources);
+    SPIRLOOM_TRY_WHILE(Validate(parsed.words, variant.target), {"adding debug information"});
+  }
   return Finalize(variant, parsed.words);
 }
 
@@ -124,7 +134,9 @@ CompiledVariant CompileVariant(const Variant& variant, std::string_view glsl,
   GlslResult parsed;
   {
     const PhaseTimer timer = time("parse");
-    parsed = GlslToSpirv(glsl, variant.source, variant.target);
+    parsed = debug_root.empty() ? GlslToSpirv(glsl, variant.source, variant.target)
+                                : GlslToSpirv(glsl, variant.source, variant.target,
+                                              DebugInfo::kSource, ReadSources(glsl, debug_root));
   }
   if (!parsed.errors.empty()) return GlslFailure(variant, parsed.errors);
 

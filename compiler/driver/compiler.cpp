@@ -41,7 +41,7 @@ class Run {
   explicit Run(const CompileOptions& options)
       : options_(options),
         cache_(options.cache_dir),
-        tool_version_(ToolVersion() + (options.debug_root.empty() ? "" : "; debug")) {
+        tool_version_(ToolVersion() + (options.debug_root.empty() ? "" : "; debug info")) {
     threads_ = options.jobs != 0 ? options.jobs : std::thread::hardware_concurrency();
     threads_ = std::max<size_t>(threads_, 1);
     if (!options.time_trace.empty()) trace_.emplace(threads_);

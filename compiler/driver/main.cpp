@@ -54,9 +54,9 @@ void AddOptions(CLI::App& app, CompileOptions& options, uint64_t& cache_mib, boo
                "compress modules with zstd; programs decompress a module at its first use");
   app.add_option(
          "--debug-shaders", options.debug_root,
-         "write modules without optimization, with names, lines (OpLine), and the texts "
-         "(OpSource) of the GLSL and of the templates, whose names are relative to DIR; for "
-         "debuggers such as RenderDoc")
+         "write modules without optimization, with names, lines, scopes, variables, and the texts "
+         "of the GLSL and of the templates, whose names are relative to DIR; for debuggers such as "
+         "RenderDoc. Permits debugPrintfEXT()")
       ->check(CLI::ExistingDirectory)
       ->type_name("DIR");
   app.add_flag("--quiet,-q", quiet, "print only errors and skipped variants");

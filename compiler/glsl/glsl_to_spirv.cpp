@@ -126,6 +126,38 @@ void ExplainCall(GlslError& error, const std::vector<GlslFunction>& functions) {
   }
 }
 
+// Explains that texts, which only debugPrintfEXT() accepts, are not part of regular builds.
+void ExplainPrintf(GlslError& error) {
+  constexpr std::string_view kText = "'string literal' : required extension not requested";
+  if (!StartsWith(error.message, kText)) return;
+  error.message = "debugPrintfEXT() requires --debug-shaders (SPIRLOOM_DEBUG_SHADERS)";
+}
+
+// Finds constants that are computed from specialization constants.
+class DerivedConstantFinder : public glslang::TIntermTraverser {
+ public:
+  void visitSymbol(glslang::TIntermSymbol* symbol) override {
+    found_ |= symbol->getQualifier().isSpecConstant() && symbol->getConstSubtree() != nullptr;
+  }
+  bool found() const { return found_; }
+
+ private:
+  bool found_ = false;
+};
+
+// Whether a program computes values outside of functions: such constants, and initial values of
+// global variables. glslang 12 writes their debug lines without a block, and crashes.
+bool ComputesGlobally(const glslang::TIntermediate& program) {
+  for (TIntermNode* node : program.getTreeRoot()->getAsAggregate()->getSequence()) {
+    const glslang::TIntermAggregate* aggregate = node->getAsAggregate();
+    const glslang::TOperator kind = aggregate == nullptr ? glslang::EOpNull : aggregate->getOp();
+    if (kind != glslang::EOpFunction && kind != glslang::EOpLinkerObjects) return true;
+  }
+  DerivedConstantFinder finder;
+  program.getTreeRoot()->traverse(&finder);
+  return finder.found();
+}
+
 }  // namespace
 
 std::vector<GlslError> ParseGlslLog(std::string_view log, const std::string& file_name) {
@@ -155,8 +187,8 @@ GlslResult GlslToSpirv(std::string_view glsl, const std::string& file_name, Targ
   const char* text = glsl.data();
   const int length = static_cast<int>(glsl.size());
   const char* name = file_name.c_str();
-  // Not NonSemantic.Shader.DebugInfo.100: glslang 12.0 crashes on global constants there.
-  const bool source = debug_info == DebugInfo::kSource;
+  const bool shader_info = debug_info == DebugInfo::kShader;
+  const bool source = shader_info || debug_info == DebugInfo::kSource;
   const auto rules = static_cast<EShMessages>(EShMsgSpvRules | EShMsgVulkanRules |
                                               (source ? EShMsgDebugInfo : EShMsgDefault));
 
@@ -167,6 +199,7 @@ GlslResult GlslToSpirv(std::string_view glsl, const std::string& file_name, Targ
     for (GlslError& error : result.errors) {
       ExplainRecursion(error, functions);
       ExplainCall(error, functions);
+      ExplainPrintf(error);
     }
     if (result.errors.empty())
       result.errors.push_back({file_name + ":1", "glslang generated no code"});
@@ -174,6 +207,7 @@ GlslResult GlslToSpirv(std::string_view glsl, const std::string& file_name, Targ
   glslang::TShader shader(EShLangCompute);
   shader.setStringsWithLengthsAndNames(&text, &length, &name, /*n=*/1);
   SetTarget(shader, target);
+  if (source) shader.setPreamble("#extension GL_EXT_debug_printf : require\n");
   for (const auto& [file, content] : sources) {
     shader.getIntermediate()->addIncludeText(file.c_str(), content.data(), content.size());
   }
@@ -188,10 +222,16 @@ GlslResult GlslToSpirv(std::string_view glsl, const std::string& file_name, Targ
     fail(program.getInfoLog());
     return result;
   }
+  if (shader_info && ComputesGlobally(*program.getIntermediate(EShLangCompute))) {
+    result.errors.push_back({file_name + ":1", "values are computed outside of functions"});
+    return result;
+  }
   spv::SpvBuildLogger logger;
   glslang::SpvOptions options;
   options.disableOptimizer = true;
   options.generateDebugInfo = debug_info != DebugInfo::kNone;
+  options.emitNonSemanticShaderDebugInfo = shader_info;
+  options.emitNonSemanticShaderDebugSource = shader_info;
   glslang::GlslangToSpv(*program.getIntermediate(EShLangCompute), result.words, &logger, &options);
   // GlslangToSpv() returns a module even if it failed; failures are only in the log.
   const std::string messages = logger.getAllMessages();

@@ -30,13 +30,17 @@ enum class DebugInfo : uint8_t {
   kNone,
   kLines,   // OpLine, with the files of #line directives
   kSource,  // the same, and OpSource with the texts of the GLSL and of these files
+  kShader,  // kSource as NonSemantic.Shader.DebugInfo.100, with scopes, types and variables
 };
 
 // Texts of the files that #line directives name.
 using SourceFiles = std::map<std::string, std::string>;
 
 // Compiles a compute shader with the entry point `main`. Errors before the first #line directive
-// report `file_name`. kSource requires the texts of all named files in `sources`. Thread-safe.
+// report `file_name`. kSource and kShader require the texts of all named files in `sources`, and
+// permit debugPrintfEXT() in the GLSL; otherwise a call is an error. kShader fails with an error
+// for code that glslang 12 cannot describe: values that are computed outside of functions.
+// Thread-safe.
 GlslResult GlslToSpirv(std::string_view glsl, const std::string& file_name, Target target,
                        DebugInfo debug_info = DebugInfo::kNone, const SourceFiles& sources = {});
 

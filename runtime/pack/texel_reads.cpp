@@ -115,6 +115,11 @@ class Rewriter {
       Is(in[1], Kind::kPointer, in[3]);
     }
     if (opcode == kOpVariable && in.size() >= 4) Is(in[2], Kind::kVariable, in[1]);
+    if (opcode == kOpExtInst) {  // debug information, whose variables remain
+      for (const uint32_t operand : in.subspan(std::min<size_t>(in.size(), 5))) {
+        if (At(operand).kind == Kind::kVariable) Is(operand, Kind::kOther);
+      }
+    }
     if (opcode == kOpDecorate && in.size() == 4) {
       if (in[2] == kDecorationBinding) At(in[1]).binding = in[3];
       if (in[2] == kDecorationDescriptorSet) At(in[1]).set = in[3];

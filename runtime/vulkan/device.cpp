@@ -92,6 +92,9 @@ Result<std::unique_ptr<Device>> Device::Create(const Instance& instance,
   features.Query(instance.fn(), physical.handle);
   features.DisableUnrequested();
   std::vector<const char*> extensions = features.extensions();
+  // For modules with debug information; part of Vulkan 1.3.
+  if (physical.HasExtension(VK_KHR_SHADER_NON_SEMANTIC_INFO_EXTENSION_NAME))
+    extensions.push_back(VK_KHR_SHADER_NON_SEMANTIC_INFO_EXTENSION_NAME);
   VkDeviceQueueGlobalPriorityCreateInfoKHR global_priority{};
   global_priority.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_GLOBAL_PRIORITY_CREATE_INFO_KHR;
   global_priority.globalPriority = options.priority == Priority::kLow

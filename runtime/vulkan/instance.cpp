@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 
 #include "runtime/base/error.h"
 #include "runtime/base/guarded.h"
@@ -13,7 +15,8 @@ namespace {
 
 constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
 constexpr VkDebugUtilsMessageSeverityFlagsEXT kSeverities =
-    VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
+    VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT |
+    VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
 // Without GENERAL: the loader uses it for messages about other drivers.
 constexpr VkDebugUtilsMessageTypeFlagsEXT kTypes = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
                                                    VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
@@ -69,12 +72,14 @@ Status Instance::Initialize(bool validation) {
                                       .pEngineName = "spirloom",
                                       .engineVersion = 0,
                                       .apiVersion = kApiVersion};
-  const VkValidationFeatureEnableEXT enabled =
-      VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT;
+  const std::array<VkValidationFeatureEnableEXT, 2> enabled = {
+      VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT,
+      VK_VALIDATION_FEATURE_ENABLE_DEBUG_PRINTF_EXT};
+  const bool debug_printf = std::getenv("SPIRLOOM_DEBUG_PRINTF") != nullptr;
   const VkValidationFeaturesEXT features{.sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT,
                                          .pNext = nullptr,
-                                         .enabledValidationFeatureCount = 1,
-                                         .pEnabledValidationFeatures = &enabled,
+                                         .enabledValidationFeatureCount = debug_printf ? 2U : 1U,
+                                         .pEnabledValidationFeatures = enabled.data(),
                                          .disabledValidationFeatureCount = 0,
                                          .pDisabledValidationFeatures = nullptr};
   const std::array<const char*, 2> extensions = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME,
@@ -116,19 +121,26 @@ Status Instance::CreateMessenger() {
   return {};
 }
 
-VkBool32 Instance::OnMessage(VkDebugUtilsMessageSeverityFlagBitsEXT /*severity*/,
+VkBool32 Instance::OnMessage(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                              VkDebugUtilsMessageTypeFlagsEXT /*types*/,
                              const VkDebugUtilsMessengerCallbackDataEXT* data, void* user) {
   auto& instance = *static_cast<Instance*>(user);
-  instance.messages_.fetch_add(1);
+  const bool info = severity == VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT;
+  if (info) {  // of debugPrintfEXT(), or not of interest
+    const char* id = data->pMessageIdName;
+    if (id == nullptr || std::strstr(id, "DEBUG-PRINTF") == nullptr) return VK_FALSE;
+  } else {
+    instance.messages_.fetch_add(1);
+  }
+  const char* source = info ? "debug printf: " : "vulkan validation: ";
   if (instance.host_.log) {
     // Exceptions must not propagate through the driver.
     (void)Guarded([&] {
-      instance.host_.Log(LogLevel::kError, {"vulkan validation: ", data->pMessage});
+      instance.host_.Log(info ? LogLevel::kInfo : LogLevel::kError, {source, data->pMessage});
       return Status();
     });
   } else {
-    std::fprintf(stderr, "vulkan validation: %s\n", data->pMessage);
+    std::fprintf(stderr, "%s%s\n", source, data->pMessage);
   }
   return VK_FALSE;
 }

@@ -121,23 +121,68 @@ def test_without_mistakes(tmp_path: Path) -> None:
     assert (result.returncode, result.stderr) == (0, "")
 
 
-def test_debug_shaders(tmp_path: Path) -> None:
-    """Unoptimized modules with the texts of GLSL and template, and lines of the template."""
-    result = build(tmp_path, TEMPLATE, "--debug-shaders", tmp_path, "--extract", tmp_path / "spv")
+def listing(directory: Path, template: str) -> str:
+    """The assembly of the module with debug information."""
+    options = ("--debug-shaders", directory, "--extract", directory / "spv")
+    result = build(directory, template, *options)
     assert (result.returncode, result.stderr) == (0, "")
-    module = tmp_path / "spv/scale_f32_buffer.spv"
-    listing = subprocess.run(["spirv-dis", module], capture_output=True, text=True, check=True)
-    text = listing.stdout
+    command: list[str | Path] = ["spirv-dis", directory / "spv/scale_f32_buffer.spv"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return str(done.stdout)
+
+
+def line_of(statement: str, template: str) -> int:
+    return template.splitlines().index(statement) + 1
+
+
+STORE = "  y_store(i, factor * x_load(i));"
+
+
+def test_debug_shaders(tmp_path: Path) -> None:
+    """Unoptimized modules with the texts of GLSL and template, lines, functions and variables."""
+    text = listing(tmp_path, TEMPLATE)
+    assert 'OpExtInstImport "NonSemantic.Shader.DebugInfo.100"' in text
+    name = re.search(r'(%\w+) = OpString "templates/scale.glsl.j2"', text)
+    content = re.search(r'(%\w+) = OpString "\{#\ny\[i\] = factor \* x\[i\].', text)
+    assert name is not None and content is not None
+    source = re.search(rf"(%\w+) = OpExtInst %void %\w+ DebugSource {name[1]} {content[1]}", text)
+    assert source is not None
+    line = line_of(STORE, TEMPLATE)
+    assert re.search(rf"DebugLine {source[1]} %uint_{line} ", text)
+    assert 'OpString "main"' in text and " DebugFunction " in text and " DebugScope " in text
+    assert " DebugLocalVariable " in text
+    plain = build(tmp_path, TEMPLATE, "--extract", tmp_path / "plain")
+    assert plain.returncode == 0
+    module = (tmp_path / "plain/scale_f32_buffer.spv").read_bytes()
+    assert b"y_store" not in module and b"NonSemantic" not in module
+
+
+def test_debug_shaders_that_glslang_cannot_describe(tmp_path: Path) -> None:
+    """A constant that is computed from a specialization constant: lines and texts only."""
+    main = "void main() {"
+    template = TEMPLATE.replace(main, f"const int TWICE = int(gl_WorkGroupSize.x) * 2;\n{main}")
+    template = template.replace(STORE, f"  if (i >= 0 && i < n * TWICE) {STORE.strip()}")
+    text = listing(tmp_path, template)
+    assert "NonSemantic" not in text
     name = re.search(r'(%\w+) = OpString "templates/scale.glsl.j2"', text)
     assert name is not None
     assert f'OpSource GLSL 450 {name[1]} "{{#\ny[i] = factor * x[i].' in text
-    assert "void main() {" in text
-    line = TEMPLATE.splitlines().index("  y_store(i, factor * x_load(i));") + 1
+    line = line_of(f"  if (i >= 0 && i < n * TWICE) {STORE.strip()}", template)
     assert re.search(rf"OpLine {name[1]} {line} ", text)
-    assert 'OpName %i "i"' in text
-    plain = build(tmp_path, TEMPLATE, "--extract", tmp_path / "plain")
-    assert plain.returncode == 0
-    assert b"y_store" not in (tmp_path / "plain/scale_f32_buffer.spv").read_bytes()
+
+
+def test_debug_printf(tmp_path: Path) -> None:
+    template = TEMPLATE.replace(STORE, f'  debugPrintfEXT("i = %d", i);\n{STORE}')
+    text = listing(tmp_path, template)
+    assert 'OpExtInstImport "NonSemantic.DebugPrintf"' in text
+    assert 'OpString "i = %d"' in text
+    line = line_of('  debugPrintfEXT("i = %d", i);', template)
+    result = build(tmp_path, template)
+    assert result.returncode == 1
+    assert result.stderr.startswith(
+        f"templates/scale.glsl.j2:{line}: error: debugPrintfEXT() requires --debug-shaders "
+        "(SPIRLOOM_DEBUG_SHADERS)"
+    )
 
 
 @pytest.mark.parametrize(("old", "new", "message"), MISTAKES)

@@ -25,6 +25,12 @@ RUNTIME = (
         "Default: the first of discrete, integrated, other, CPU.",
     ),
     Variable(
+        "SPIRLOOM_DEBUG_PRINTF",
+        "If set, validation (`--validation`, `RuntimeOptions::validation`) executes "
+        "`debugPrintfEXT()` in shaders of a debug build, and the runtime logs the texts "
+        "([debug printf](../how-to/debug-a-wrong-result.md#print-values-in-a-kernel)).",
+    ),
+    Variable(
         "SPIRLOOM_LIBRARY",
         "Python: path of `libspirloom.so`, instead of the one in the wheel or the build tree.",
     ),
