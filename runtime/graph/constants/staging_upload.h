@@ -1,42 +1,43 @@
-// Uploads constants through a staging buffer.
+// Uploads constants through staging buffers.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_CONSTANTS_STAGING_UPLOAD_H_
 #define SPIRLOOM_RUNTIME_GRAPH_CONSTANTS_STAGING_UPLOAD_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "runtime/graph/constants/async_commands.h"
 #include "runtime/graph/record/recorder.h"
 #include "runtime/vulkan/buffer.h"
 #include "spirloom/status.h"
 
 namespace spirloom::graph {
 
-// Collects pieces of tensors in a staging buffer and flushes it when it is full. Owns the staging
-// buffer; holds references to the constructor arguments.
+// Copies tensors through two staging buffers: the device reads one while host threads fill the
+// other. Owns the staging buffers, which the destructor waits for; holds references to the
+// constructor arguments.
 class StagingUpload {
  public:
-  // The staging buffer of `staging_size` bytes is created by the first Add(). `is_mapped`: the data
-  // are in a mapped file.
+  // The staging buffers of `staging_size` bytes are created when they are first filled.
+  // `is_mapped`: the data are in a mapped file.
   StagingUpload(const vulkan::Device& device, const RecorderResources& resources,
                 uint64_t staging_size, bool is_mapped)
       : device_(device),
         resources_(resources),
         staging_size_(staging_size),
-        is_mapped_(is_mapped) {}
+        is_mapped_(is_mapped),
+        slots_{Slot(device), Slot(device)} {}
 
-  // Copies `total` bytes to the start of the tensor's buffer. Complete
-  // when Flush() has returned.
-  Status Add(uint32_t tensor, const std::byte* data, size_t total);
-  // Submits the collected copies and waits for them.
-  Status Flush();
+  // Copies `data` to the start of the tensor's buffer. Reads `data`, which must remain valid, until
+  // Finish() returns.
+  Status Add(uint32_t tensor, std::span<const std::byte> data);
+  // Submits the remaining copies and waits for all.
+  Status Finish();
 
-  // Copies `size` bytes. Releases the pages of a mapped file after
-  // copying, so that the data are not resident twice.
-  static void Fill(std::byte* target, const std::byte* data, size_t size, bool is_mapped);
-  // Returns the bytes that a tensor of `size` bytes occupies in the staging buffer.
+  // Returns the bytes that a tensor of `size` bytes occupies in a staging buffer.
   static uint64_t StagedSize(uint64_t size);
 
  private:
@@ -44,15 +45,26 @@ class StagingUpload {
     uint32_t tensor;
     uint64_t offset;
     uint64_t staging_offset;
-    uint64_t size;
+    std::span<const std::byte> data;
   };
+
+  struct Slot {
+    explicit Slot(const vulkan::Device& device) : commands(device) {}
+    std::optional<vulkan::Buffer> staging;
+    AsyncCommands commands;  // destroyed first
+  };
+
+  // Fills the current staging buffer with the collected pieces, submits their copies, and continues
+  // with the other buffer.
+  Status Flush();
 
   const vulkan::Device& device_;
   const RecorderResources& resources_;
   const uint64_t staging_size_;
   const bool is_mapped_;
-  std::optional<vulkan::Buffer> staging_;
-  uint64_t staged_ = 0;
+  std::array<Slot, 2> slots_;
+  size_t current_ = 0;   // index of the slot of `pieces_`
+  uint64_t staged_ = 0;  // bytes of `pieces_` in the staging buffer
   std::vector<Piece> pieces_;
 };
 

@@ -1,19 +1,48 @@
 #include "runtime/graph/constants/weight_uploader.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
+#include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "runtime/base/error.h"
+#include "runtime/graph/constants/async_commands.h"
 #include "runtime/graph/constants/constant_folding_plan.h"
+#include "runtime/graph/constants/parallel_copy.h"
 #include "runtime/graph/constants/staging_upload.h"
+#include "runtime/graph/memory/memory_arena.h"
 #include "runtime/graph/record/recorder.h"
 #include "runtime/vulkan/command_buffer.h"
 
 namespace spirloom::graph {
 namespace {
+
+// A batch of constant nodes: its memory, which is reused by later batches, its descriptors and its
+// commands.
+struct Batch {
+  Batch(const vulkan::Device& device, const TensorStore& persistent)
+      : raw_memory(device, vulkan::MemoryUse::kUpload, persistent.budget()),
+        memory(device, vulkan::MemoryUse::kDevice, persistent.budget()),
+        commands(device) {}
+
+  // Waits for the batch and destroys its tensors.
+  Status Finish() {
+    SPIRLOOM_TRY(commands.Wait());
+    descriptors.reset();
+    store.reset();
+    return Status();
+  }
+
+  MemoryArena raw_memory;              // of constants of the file
+  MemoryArena memory;                  // of computed constants
+  std::unique_ptr<TensorStore> store;  // null: none
+  std::optional<DescriptorSets> descriptors;
+  AsyncCommands commands;  // destroyed first
+};
 
 class WeightUploader {
  public:
@@ -21,7 +50,8 @@ class WeightUploader {
       : inputs_(inputs),
         store_(store),
         temporaries_(TensorStore::Extending(store)),
-        folding_(PlanConstantFolding(inputs.plan, inputs.dispatches)) {}
+        folding_(PlanConstantFolding(inputs.plan, inputs.dispatches)),
+        batches_{Batch(inputs.device, store), Batch(inputs.device, store)} {}
 
   Result<WeightUploadResult> Run() {
     AdoptPooled();
@@ -37,6 +67,7 @@ class WeightUploader {
       SPIRLOOM_TRY(RunBatch(begin, end));
       begin = end;
     }
+    SPIRLOOM_TRY(FinishBatches());
     for (uint32_t root : folding_.persistent) {
       inputs_.pool.Add(ids_[root], store_.Share(root));
     }
@@ -116,18 +147,19 @@ class WeightUploader {
   Status UploadPersistent() {
     const RecorderResources resources = ResourcesFor(store_);
     StagingUpload upload(inputs_.device, resources, StagingSize(), inputs_.graph.is_mapped);
+    std::vector<HostCopy> copies;
     for (uint32_t root : folding_.persistent) {
       const TensorResource* resource = store_.Find(root);
       if (!IsRaw(root) || resource == nullptr) continue;
-      const std::byte* data = BytesOf(root).data();
-      const auto size = static_cast<size_t>(TensorAt(root).size);
+      const auto data = BytesOf(root).first(static_cast<size_t>(TensorAt(root).size));
       if (std::byte* mapped = resource->buffer->mapped(); mapped != nullptr) {
-        StagingUpload::Fill(mapped, data, size, inputs_.graph.is_mapped);
+        copies.push_back({mapped, data});
       } else {
-        SPIRLOOM_TRY(upload.Add(root, data, size));
+        SPIRLOOM_TRY(upload.Add(root, data));
       }
     }
-    return upload.Flush();
+    SPIRLOOM_TRY(CopyInParallel(inputs_.device.host(), copies, inputs_.graph.is_mapped));
+    return upload.Finish();
   }
 
   uint64_t StagingSize() const {
@@ -188,40 +220,67 @@ class WeightUploader {
     return found;
   }
 
+  // Submits a batch. The device computes it while the host prepares the next one.
   Status RunBatch(size_t begin, size_t end) {
     const BatchTensors tensors = FindBatchTensors(begin, end);
+    Batch& batch = batches_[current_];
+    SPIRLOOM_TRY(batch.Finish());
+    // A batch of large tensors is the only one that has memory.
+    const bool is_large =
+        BytesOf(tensors.raw) + BytesOf(tensors.batch_only) > 4 * inputs_.batch_bytes;
+    if (is_large) SPIRLOOM_TRY(FinishBatches());
     SPIRLOOM_TRY(
         temporaries_.Allocate(ToVector(tensors.carried), vulkan::MemoryUse::kDevice).status());
-    TensorStore batch = TensorStore::Extending(temporaries_);
-    SPIRLOOM_TRY(batch.Allocate(ToVector(tensors.raw), vulkan::MemoryUse::kUpload).status());
-    SPIRLOOM_TRY(batch.Allocate(ToVector(tensors.batch_only), vulkan::MemoryUse::kDevice).status());
+    batch.store.reset(new TensorStore(TensorStore::Extending(temporaries_)));
+    SPIRLOOM_TRY(batch.store->Allocate(ToVector(tensors.raw), batch.raw_memory).status());
+    SPIRLOOM_TRY(batch.store->Allocate(ToVector(tensors.batch_only), batch.memory).status());
+    std::vector<HostCopy> copies;
     for (uint32_t root : tensors.raw) {
-      const std::span<const std::byte> bytes = BytesOf(root);
-      StagingUpload::Fill(batch.Find(root)->buffer->mapped(), bytes.data(), bytes.size(),
-                          inputs_.graph.is_mapped);
+      copies.push_back({batch.store->Find(root)->buffer->mapped(), BytesOf(root)});
     }
-    return Dispatches(begin, end, batch);
+    SPIRLOOM_TRY(CopyInParallel(inputs_.device.host(), copies, inputs_.graph.is_mapped));
+    SPIRLOOM_TRY(Submit(begin, end, batch));
+    current_ = 1 - current_;
+    return is_large ? FinishBatches() : Status();
   }
 
   static std::vector<uint32_t> ToVector(const std::set<uint32_t>& tensors) {
     return {tensors.begin(), tensors.end()};
   }
 
-  Status Dispatches(size_t begin, size_t end, const TensorStore& batch) {
+  uint64_t BytesOf(const std::set<uint32_t>& tensors) const {
+    uint64_t bytes = 0;
+    for (uint32_t tensor : tensors) bytes += TensorAt(tensor).size;
+    return bytes;
+  }
+
+  // Waits for all batches and frees their memory.
+  Status FinishBatches() {
+    for (Batch& batch : batches_) {
+      SPIRLOOM_TRY(batch.Finish());
+      batch.raw_memory.DropUnused();
+      batch.memory.DropUnused();
+    }
+    return Status();
+  }
+
+  // Waits for the previous batch, whose results the batch may read, and submits the batch.
+  Status Submit(size_t begin, size_t end, Batch& batch) {
     std::vector<Dispatch> dispatches;
     for (size_t i = begin; i < end; ++i) dispatches.push_back(Dispatch(*folding_.dispatches[i]));
-    const RecorderResources resources = ResourcesFor(batch);
-    SPIRLOOM_TRY_ASSIGN(DescriptorSets sets,
+    const RecorderResources resources = ResourcesFor(*batch.store);
+    SPIRLOOM_TRY_ASSIGN(batch.descriptors,
                         MakeDescriptorSets(inputs_.device, dispatches, resources));
-    SPIRLOOM_TRY_ASSIGN(vulkan::CommandBuffer commands,
-                        vulkan::CommandBuffer::Create(inputs_.device));
-    Recorder recorder(commands, resources, dispatches, sets.sets, result_.initialized);
-    for (const Segment& segment : Divide(dispatches)) {
-      SPIRLOOM_TRY(commands.Begin());
-      recorder.AddSegment(segment);
+    SPIRLOOM_TRY_ASSIGN(vulkan::CommandBuffer * commands, batch.commands.Begin());
+    Recorder recorder(*commands, resources, dispatches, batch.descriptors->sets,
+                      result_.initialized);
+    const std::vector<Segment> segments = Divide(dispatches);
+    for (size_t i = 0; i < segments.size(); ++i) {
+      if (i > 0) SPIRLOOM_TRY(batch.commands.Begin().status());
+      recorder.AddSegment(segments[i]);
       recorder.Finish();
-      SPIRLOOM_TRY(commands.End());
-      SPIRLOOM_TRY(inputs_.device.SubmitAndWait(commands.handle()));
+      if (i == 0) SPIRLOOM_TRY(batches_[1 - current_].commands.Wait());
+      SPIRLOOM_TRY(batch.commands.Submit());
     }
     RecordInitializedImages(recorder);
     return Status();
@@ -266,6 +325,8 @@ class WeightUploader {
   std::vector<uint32_t> ids_;     // by tensor: ids in inputs_.pool
   std::vector<size_t> last_use_;  // by tensor: index of the last dispatch that binds it
   WeightUploadResult result_;
+  std::array<Batch, 2> batches_;  // the host prepares one while the device computes the other
+  size_t current_ = 0;            // index of the next batch
 };
 
 }  // namespace

@@ -72,6 +72,8 @@ class TensorStore {
   static TensorStore Extending(const TensorStore& parent) {
     return {*parent.device_, *parent.plan_, parent.budget_, parent.watch_, &parent};
   }
+  // What allocations are charged to.
+  const std::shared_ptr<MemoryBudget>& budget() const { return budget_; }
   TensorStore(const TensorStore&) = delete;
   TensorStore& operator=(const TensorStore&) = delete;
   ~TensorStore();

@@ -3,7 +3,12 @@
 
 #include <gmock/gmock.h>
 
+#include <cstring>
+#include <numeric>
+#include <optional>
+#include <string>
 #include <unordered_set>
+#include <vector>
 
 #include "runtime/graph/file/graph_loader.h"
 #include "runtime/graph/plan/compile.h"
@@ -33,46 +38,131 @@ FileGraph SumOfConstants() {
   return file;
 }
 
+// A graph file, compiled for the device of the fixture, and the constants that were uploaded for
+// it.
+class Uploaded {
+ public:
+  Uploaded(const internal::RuntimeState& runtime, const FileGraph& graph, Storage storage)
+      : device_(*runtime.device), file_(graph.Write()), parsed_(ValueOf(graph::ParseGraph(file_))) {
+    const graph::DeviceTraits traits = graph::TraitsOf(device_);
+    plan_ = ValueOf(graph::Compile(parsed_, runtime.index, traits,
+                                   {.storage = storage, .max_dispatches = 100}));
+    list_ = ValueOf(graph::BuildDispatches(plan_, traits));
+    pipelines_ = ValueOf(pool_.Get(device_, *runtime.layouts, VK_NULL_HANDLE, list_.pipelines));
+    store_.emplace(device_, plan_, std::make_shared<graph::MemoryBudget>(uint64_t{1} << 30));
+  }
+
+  graph::WeightUploadResult Upload(bool host_maps_constants, uint64_t batch_bytes) {
+    const vulkan::Buffer dummy =
+        ValueOf(vulkan::Buffer::Create(device_, 64, vulkan::MemoryUse::kDevice));
+    return ValueOf(graph::UploadWeights(
+        {.device = device_,
+         .graph = parsed_,
+         .plan = plan_,
+         .dispatches = list_.dispatches,
+         .pipeline = [&](uint32_t i) -> const vulkan::ComputePipeline& { return *pipelines_[i]; },
+         .dummy = dummy,
+         .host_maps_constants = host_maps_constants,
+         .pool = constants_,
+         .batch_bytes = batch_bytes},
+        *store_));
+  }
+
+  std::vector<const graph::TensorResource*> Stored() const {
+    std::vector<const graph::TensorResource*> found;
+    for (uint32_t i = 0; i < plan_.tensors.size(); ++i) {
+      if (plan_.tensors[i].alias_of != graph::kNoTensor) continue;
+      if (const graph::TensorResource* resource = store_->Find(i)) found.push_back(resource);
+    }
+    return found;
+  }
+
+  // Returns the elements of the only stored constant, a buffer of `count` floats.
+  std::vector<float> Read(size_t count) const {
+    const std::vector<const graph::TensorResource*> stored = Stored();
+    EXPECT_EQ(stored.size(), 1U);
+    const vulkan::Buffer& source = *stored.at(0)->buffer;
+    const size_t size = count * sizeof(float);
+    const vulkan::Buffer copy =
+        ValueOf(vulkan::Buffer::Create(device_, size, vulkan::MemoryUse::kReadback));
+    vulkan::CommandBuffer commands = ValueOf(vulkan::CommandBuffer::Create(device_));
+    EXPECT_TRUE(commands.Begin().ok());
+    commands.CopyBuffer(source.handle(), source.offset(), copy.handle(), copy.offset(), size);
+    EXPECT_TRUE(commands.End().ok());
+    EXPECT_TRUE(device_.SubmitAndWait(commands.handle()).ok());
+    std::vector<float> values(count);
+    std::memcpy(values.data(), copy.mapped(), size);
+    return values;
+  }
+
+ private:
+  const vulkan::Device& device_;
+  const std::vector<std::byte> file_;
+  const graph::Graph parsed_;
+  graph::Plan plan_;
+  graph::DispatchList list_;
+  graph::PipelinePool pool_;
+  std::vector<graph::SharedPipeline> pipelines_;
+  graph::ConstantPool constants_;
+  std::optional<graph::TensorStore> store_;
+};
+
 // Images that are used only between two batches of constants are destroyed. Uninitialized images
 // may reuse their handles.
 TEST_F(ModelTest, OnlyRemainingImagesAreInitialized) {
   internal::RuntimeState& runtime = *runtime_->state();
-  const vulkan::Device& device = *runtime.device;
-  const std::vector<std::byte> file = SumOfConstants().Write();
-  const graph::Graph parsed = ValueOf(graph::ParseGraph(file));
-  const graph::DeviceTraits traits = graph::TraitsOf(device);
-  const graph::Plan plan = ValueOf(graph::Compile(
-      parsed, runtime.index, traits, {.storage = Storage::kTexture3D, .max_dispatches = 100}));
-  const graph::DispatchList list = ValueOf(graph::BuildDispatches(plan, traits));
-  graph::PipelinePool pool;
-  const auto pipelines =
-      ValueOf(pool.Get(device, *runtime.layouts, VK_NULL_HANDLE, list.pipelines));
-  const vulkan::Buffer dummy =
-      ValueOf(vulkan::Buffer::Create(device, 64, vulkan::MemoryUse::kDevice));
-  graph::ConstantPool constants;
-  graph::TensorStore store(device, plan, std::make_shared<graph::MemoryBudget>(uint64_t{1} << 30));
-
-  const uint64_t submits = device.counters().submits;
-  const graph::WeightUploadResult result = ValueOf(graph::UploadWeights(
-      {.device = device,
-       .graph = parsed,
-       .plan = plan,
-       .dispatches = list.dispatches,
-       .pipeline = [&](uint32_t i) -> const vulkan::ComputePipeline& { return *pipelines[i]; },
-       .dummy = dummy,
-       .host_maps_constants = true,
-       .pool = constants,
-       .batch_bytes = 1024},
-      store));
-  EXPECT_EQ(device.counters().submits, submits + 2)
+  Uploaded uploaded(runtime, SumOfConstants(), Storage::kTexture3D);
+  const uint64_t submits = runtime.device->counters().submits;
+  const graph::WeightUploadResult result =
+      uploaded.Upload(/*host_maps_constants=*/true, /*batch_bytes=*/1024);
+  EXPECT_EQ(runtime.device->counters().submits, submits + 2)
       << "relu(a) must be computed in one batch and read in the next";
   std::unordered_set<VkImage> stored;
-  for (uint32_t i = 0; i < plan.tensors.size(); ++i) {
-    const graph::TensorResource* resource = store.Find(i);
-    if (resource != nullptr && resource->image) stored.insert(resource->image->handle());
+  for (const graph::TensorResource* resource : uploaded.Stored()) {
+    if (resource->image) stored.insert(resource->image->handle());
   }
   EXPECT_EQ(stored.size(), 1U);
   EXPECT_EQ(result.initialized, stored);
+}
+
+// The host prepares a batch while the device computes the previous one, whose result it reads, and
+// reuses the memory of the batch before.
+TEST_F(ModelTest, BatchesOfConstantsOverlap) {
+  constexpr uint32_t kTerms = 9;
+  const std::vector<uint64_t> shape = {kSide, kSide};
+  FileGraph file;
+  const uint32_t x = AddInput(file, "x", shape);
+  uint32_t sum = file.AddConstant("c0", shape, 0, Floats(kSide * kSide, 1));
+  for (uint32_t i = 1; i < kTerms; ++i) {
+    const float value = static_cast<float>(1U << i);
+    const uint32_t term =
+        file.AddConstant("c" + std::to_string(i), shape, 0, Floats(kSide * kSide, value));
+    sum = AddNode(file, "aten.add.Tensor", AddArgs(sum, term), shape);
+  }
+  file.outputs = {AddNode(file, "aten.add.Tensor", AddArgs(sum, x), shape)};
+  Uploaded uploaded(*runtime_->state(), file, Storage::kBuffer);
+  const uint64_t submits = runtime_->state()->device->counters().submits;
+  uploaded.Upload(/*host_maps_constants=*/true, /*batch_bytes=*/1024);
+  EXPECT_EQ(runtime_->state()->device->counters().submits, submits + kTerms - 1);
+  EXPECT_EQ(uploaded.Read(kSide * kSide),
+            std::vector<float>(kSide * kSide, static_cast<float>((1U << kTerms) - 1)));
+}
+
+// A constant of several chunks, each copied by another thread, and of several staging buffers.
+TEST_F(ModelTest, LargeConstantsAreCopiedByThreads) {
+  constexpr uint64_t kCount = (3 << 20) / sizeof(float) + 5;
+  const std::vector<uint64_t> shape = {kCount};
+  std::vector<float> values(kCount);
+  std::iota(values.begin(), values.end(), 0.0F);
+  FileGraph file;
+  const uint32_t x = AddInput(file, "x", shape);
+  const uint32_t c = file.AddConstant("c", shape, 0, values);
+  file.outputs = {AddNode(file, "aten.add.Tensor", AddArgs(x, c), shape)};
+  for (const bool is_mapped : {true, false}) {
+    Uploaded uploaded(*runtime_->state(), file, Storage::kBuffer);
+    uploaded.Upload(is_mapped, /*batch_bytes=*/(1 << 20) + 48);
+    EXPECT_EQ(uploaded.Read(kCount), values) << (is_mapped ? "mapped" : "staged");
+  }
 }
 
 }  // namespace
