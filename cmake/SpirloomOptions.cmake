@@ -75,6 +75,12 @@ if(SPIRLOOM_FUZZ AND NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
                       "Use `cmake --preset clang`.")
 endif()
 
+# Sources for one platform are named <topic>_<platform>.cpp.
+set(SPIRLOOM_PLATFORM posix)
+if(WIN32)
+  set(SPIRLOOM_PLATFORM windows)
+endif()
+
 # Language level, warnings and code generation flags. Linked PRIVATE, so users do not inherit them.
 add_library(spirloom_warnings INTERFACE)
 target_compile_features(spirloom_warnings INTERFACE cxx_std_20)
@@ -84,6 +90,9 @@ target_compile_options(spirloom_warnings INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,MSVC>:/W4;/permissive->)
 target_compile_options(spirloom_warnings INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-fvisibility=hidden;-fvisibility-inlines-hidden>)
+target_compile_definitions(spirloom_warnings INTERFACE
+  $<$<PLATFORM_ID:Windows>:NOMINMAX;WIN32_LEAN_AND_MEAN;_WIN32_WINNT=0x0A00>
+  $<$<COMPILE_LANG_AND_ID:CXX,MSVC>:_CRT_SECURE_NO_WARNINGS>)
 if(PROJECT_IS_TOP_LEVEL)  # warnings of other compilers must not fail user builds
   target_compile_options(spirloom_warnings INTERFACE
     $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-Werror>)

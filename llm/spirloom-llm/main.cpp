@@ -1,9 +1,9 @@
-#include <csignal>
 #include <cstdio>
 
 #include "llm/spirloom-llm/options.h"
 #include "llm/spirloom-llm/session.h"
 #include "runtime/base/guarded.h"
+#include "tools/common/process.h"
 
 namespace {
 
@@ -24,8 +24,9 @@ int ExitCodeOf(spirloom::StatusCode code) {
 }
 
 int Main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // let write() return EFBIG instead
-  const spirloom::llm::ParseResult parsed = spirloom::llm::ParseCommandLine(argc, argv);
+  const spirloom::tools::ProgramArguments arguments(argc, argv);
+  const spirloom::llm::ParseResult parsed =
+      spirloom::llm::ParseCommandLine(arguments.argc(), arguments.argv());
   if (!parsed.options) return parsed.exit_code;
   const spirloom::Status status = spirloom::llm::Run(*parsed.options);
   if (!status.ok()) {

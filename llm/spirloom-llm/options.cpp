@@ -57,6 +57,7 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
   Options options;
   std::string prompt;
   CLI::App app("Run a language model from a Spirloom graph file on a Vulkan device.");
+  app.allow_windows_style_options(false);  // the same on every platform: /file is a path
   app.footer(kFooter);
   app.add_option("model", options.model, "Graph file (.slg)")->option_text("FILE")->required();
   const CLI::Option* has_prompt =

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "runtime/base/file_writer.h"
+#include "runtime/base/path.h"
 
 namespace spirloom {
 namespace {
@@ -30,11 +31,12 @@ FileHeader HeaderOf(std::span<const std::byte> payload) {
 }  // namespace
 
 std::vector<std::byte> ReadCacheFile(const std::string& path) {
+  const std::filesystem::path file_path = ToPath(path);
   std::error_code error;
-  const uintmax_t file_size = std::filesystem::file_size(path, error);
+  const uintmax_t file_size = std::filesystem::file_size(file_path, error);
   if (error || file_size < sizeof(FileHeader)) return {};
   if (file_size > sizeof(FileHeader) + kMaxCacheBytes) return {};
-  std::ifstream file(path, std::ios::binary);
+  std::ifstream file(file_path, std::ios::binary);
   FileHeader header{};
   file.read(reinterpret_cast<char*>(&header), sizeof(header));
   // The size comes from the file and must be checked before it is used.
@@ -49,9 +51,9 @@ std::vector<std::byte> ReadCacheFile(const std::string& path) {
 bool WriteCacheFile(const std::string& path, std::span<const std::byte> payload) {
   if (payload.size() > kMaxCacheBytes) return false;
   std::error_code error;
-  const std::filesystem::path directory = std::filesystem::path(path).parent_path();
+  const std::filesystem::path directory = ToPath(path).parent_path();
   std::filesystem::create_directories(directory, error);
-  RemoveOrphans(directory);
+  RemoveOrphans(PathText(directory));
   const FileHeader header = HeaderOf(payload);
   return ReplaceFile(path, {std::as_bytes(std::span(&header, 1)), payload}, Durability::kFast).ok();
 }

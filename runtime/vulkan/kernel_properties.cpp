@@ -1,9 +1,9 @@
 #include "runtime/vulkan/kernel_properties.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <thread>
+
+#include "runtime/vulkan/host_cache.h"
 
 namespace spirloom::vulkan {
 namespace {
@@ -46,15 +46,6 @@ uint32_t ReportedCores(const InstanceFunctions& fn, const PhysicalDevice& device
              fn, device, VK_ARM_SHADER_CORE_BUILTINS_EXTENSION_NAME,
              VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_BUILTINS_PROPERTIES_ARM)
       .shaderCoreCount;
-}
-
-// The last-level cache of the host; 0 if unknown.
-int64_t HostCacheSize() {
-#ifdef _SC_LEVEL3_CACHE_SIZE
-  return std::max<int64_t>(sysconf(_SC_LEVEL3_CACHE_SIZE), 0);
-#else
-  return 0;
-#endif
 }
 
 }  // namespace

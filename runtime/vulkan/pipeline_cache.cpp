@@ -1,6 +1,5 @@
 #include "runtime/vulkan/pipeline_cache.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -25,14 +24,6 @@ Result<std::vector<std::byte>> ReadData(const Device& device, VkPipelineCache ca
 }
 
 }  // namespace
-
-std::string DefaultCacheDirectory() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && cache[0] == '/') return Concat({cache, "/spirloom"});
-  const char* home = std::getenv("HOME");
-  if (home != nullptr && home[0] != '\0') return Concat({home, "/.cache/spirloom"});
-  return {};
-}
 
 std::string FileKey(const VkPhysicalDeviceProperties& properties) {
   return Concat({Hex(properties.vendorID), "-", Hex(properties.deviceID), "-",

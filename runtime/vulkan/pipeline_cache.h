@@ -9,7 +9,8 @@
 
 namespace spirloom::vulkan {
 
-// $XDG_CACHE_HOME/spirloom or ~/.cache/spirloom; "" if neither variable is set.
+// $XDG_CACHE_HOME/spirloom or ~/.cache/spirloom; "" if neither variable is set. On Windows,
+// %LOCALAPPDATA%\spirloom\cache.
 std::string DefaultCacheDirectory();
 
 // Identifies device and driver in file names, so that each driver version has its own files.

@@ -63,7 +63,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "llm/tokenizer": _BASE,
     "llm/model": (*_BASE, "llm/tokenizer"),
     "llm/include/spirloom": ("llm/tokenizer", "llm/model"),
-    "llm/spirloom-llm": (*_BASE, "llm/tokenizer", "llm/model"),
+    "llm/spirloom-llm": (*_BASE, "llm/tokenizer", "llm/model", "tools/common"),
     # The shader compiler.
     "compiler/base": (*_PACK, *_TABLES),
     "compiler/manifest": (*_PACK, "compiler/base"),

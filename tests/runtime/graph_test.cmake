@@ -8,6 +8,7 @@ spirloom_add_shader_library(fake_shaders
   TEMPLATE_DIRS "${support}/fake_library/templates")
 add_executable(graph_test
   "${CMAKE_CURRENT_LIST_DIR}/base/mapped_file_test.cpp"
+  $<$<NOT:$<PLATFORM_ID:Windows>>:${CMAKE_CURRENT_LIST_DIR}/base/mapped_file_permission_test.cpp>
   "${graph}/constants/constant_pool_test.cpp"
   "${graph}/file/graph_contents_test.cpp"
   "${graph}/file/graph_loader_test.cpp"

@@ -10,11 +10,12 @@ constexpr int kUsageError = 2;
 
 }  // namespace
 
-std::optional<OpsArguments> ParseOpsArguments(int argc, char** argv, int* exit_code) {
+std::optional<OpsArguments> ParseOpsArguments(int argc, const char* const* argv, int* exit_code) {
   OpsArguments arguments;
   CLI::App app(
       "Lists the operators, kernels and shader variants of a shader library, or the kernels that "
       "devices select.\n");
+  app.allow_windows_style_options(false);  // the same on every platform: /file is a path
   app.add_flag("--json", arguments.json, "Print JSON instead of a table");
   app.add_option("--op", arguments.op_glob,
                  "Only operators whose name (aten.add.Tensor) or short name (add) matches; * and ? "

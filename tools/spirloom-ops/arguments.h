@@ -22,7 +22,7 @@ struct OpsArguments {
 // Parses the command line. Returns nullopt if help or an error was printed; the program then exits
 // with
 // `*exit_code`.
-std::optional<OpsArguments> ParseOpsArguments(int argc, char** argv, int* exit_code);
+std::optional<OpsArguments> ParseOpsArguments(int argc, const char* const* argv, int* exit_code);
 
 // Whether the entire `text` matches `glob`: * matches any characters, ? matches one.
 bool MatchesGlob(const std::string& glob, const std::string& text);

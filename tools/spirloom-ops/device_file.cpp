@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.h"
+#include "runtime/base/path.h"
 #include "runtime/pack/capability.h"
 
 namespace spirloom::tools {
@@ -115,7 +116,7 @@ class DeviceReader {
 }  // namespace
 
 Result<std::vector<DescribedDevice>> ReadDevices(const std::string& path) {
-  std::ifstream file(path);
+  std::ifstream file(ToPath(path));
   if (!file) return Error(StatusCode::kNotFound, {"The file '", path, "' cannot be read."});
   const json root = json::parse(file, /*cb=*/nullptr, /*allow_exceptions=*/false);
   if (!root.is_array())

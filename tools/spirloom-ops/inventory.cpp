@@ -4,6 +4,7 @@
 #include <map>
 
 #include "runtime/base/file_writer.h"
+#include "runtime/base/path.h"
 #include "runtime/pack/capability.h"
 #include "runtime/pack/image_types.h"
 #include "tools/spirloom-ops/arguments.h"
@@ -22,7 +23,7 @@ KernelEntry DescribeKernel(const pack::ShaderPack& pack, const ops::KernelInfo& 
 }
 
 Status WriteModule(const std::filesystem::path& path, std::span<const uint32_t> spirv) {
-  return ReplaceFile(path, {std::as_bytes(spirv)}, Durability::kFast);
+  return ReplaceFile(PathText(path), {std::as_bytes(spirv)}, Durability::kFast);
 }
 
 }  // namespace
@@ -65,7 +66,7 @@ Totals Sum(const std::vector<OpInventory>& ops) {
 
 Status ExtractModules(const std::vector<OpInventory>& ops, const std::string& directory) {
   std::error_code error;
-  std::filesystem::create_directories(directory, error);
+  std::filesystem::create_directories(ToPath(directory), error);
   if (error) {
     return {StatusCode::kInvalidArgument,
             "The directory '" + directory + "' cannot be created: " + error.message() + "."};
@@ -75,12 +76,12 @@ Status ExtractModules(const std::vector<OpInventory>& ops, const std::string& di
       for (const VariantEntry& variant : kernel.variants) {
         SPIRLOOM_TRY_ASSIGN(const std::vector<uint32_t> spirv,
                             pack::ReadModule(variant.stored, variant.bindings));
-        const std::filesystem::path file = variant.id + ".spv";
+        const std::filesystem::path file = ToPath(variant.id + ".spv");
         if (file.has_parent_path()) {
           return {StatusCode::kInvalidFile,
                   "The variant id '" + variant.id + "' contains a directory."};
         }
-        SPIRLOOM_TRY(WriteModule(directory / file, spirv));
+        SPIRLOOM_TRY(WriteModule(ToPath(directory) / file, spirv));
       }
     }
   }

@@ -4,7 +4,6 @@
 // or output that cannot be written.
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <system_error>
 
@@ -13,6 +12,7 @@
 #include "runtime/session/runtime_state.h"
 #include "spirloom/library.h"
 #include "spirloom/runtime.h"
+#include "tools/common/process.h"
 #include "tools/spirloom-ops/arguments.h"
 #include "tools/spirloom-ops/catalog.h"
 #include "tools/spirloom-ops/device_file.h"
@@ -60,9 +60,9 @@ Result<std::string> Select(const OpsArguments& arguments, const ShaderLibrary& l
 }
 
 int Main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // report the file size limit (ulimit -f) as an error
+  const ProgramArguments program(argc, argv);
   int exit_code = 0;
-  const auto arguments = ParseOpsArguments(argc, argv, &exit_code);
+  const auto arguments = ParseOpsArguments(program.argc(), program.argv(), &exit_code);
   if (!arguments) return exit_code;
   const auto library = OpenLibrary(*arguments);
   if (!library.ok()) return Fail(library.status().message(), 1);

@@ -1,7 +1,7 @@
-#include <csignal>
 #include <cstdio>
 
 #include "runtime/base/guarded.h"
+#include "tools/common/process.h"
 #include "tools/spirloom-run/options.h"
 #include "tools/spirloom-run/session.h"
 
@@ -24,8 +24,9 @@ int ExitCodeOf(spirloom::StatusCode code) {
 }
 
 int Main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // report the file size limit (ulimit -f) as an error
-  const spirloom::run::ParseResult parsed = spirloom::run::ParseCommandLine(argc, argv);
+  const spirloom::tools::ProgramArguments arguments(argc, argv);
+  const spirloom::run::ParseResult parsed =
+      spirloom::run::ParseCommandLine(arguments.argc(), arguments.argv());
   if (!parsed.options) return parsed.exit_code;
   const spirloom::Status status = spirloom::run::Execute(*parsed.options);
   if (!status.ok()) {

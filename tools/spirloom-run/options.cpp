@@ -81,6 +81,7 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
   Options options;
   std::vector<std::string> inputs;
   CLI::App app("Runs a Spirloom graph file on a Vulkan device.");
+  app.allow_windows_style_options(false);  // the same on every platform: /file is a path
   app.footer(kFooter);
   app.add_option("model", options.model, "Graph file (.slg)")->option_text("FILE");
   app.add_option("--method", options.method,

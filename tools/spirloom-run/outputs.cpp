@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "runtime/base/file_writer.h"
+#include "runtime/base/path.h"
 #include "tools/spirloom-run/npy.h"
 
 namespace spirloom::run {
@@ -39,8 +40,9 @@ std::vector<std::string> FileNames(std::span<const TensorInfo> outputs) {
 
 Status CreateDirectory(const std::string& directory) {
   std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (!error && !std::filesystem::is_directory(directory, error) && !error) {
+  const std::filesystem::path path = ToPath(directory);
+  std::filesystem::create_directories(path, error);
+  if (!error && !std::filesystem::is_directory(path, error) && !error) {
     error = std::make_error_code(std::errc::not_a_directory);
   }
   if (!error) return Status();
@@ -53,8 +55,8 @@ Status WriteOutputs(const std::string& directory, std::span<const TensorInfo> ou
   const std::vector<std::string> names = FileNames(outputs);
   RemoveOrphans(directory);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::filesystem::path path = std::filesystem::path(directory) / (names[i] + ".npy");
-    SPIRLOOM_TRY(WriteNpy(path.string(), {outputs[i].dtype, outputs[i].shape, bytes[i]}));
+    const std::string path = PathText(ToPath(directory) / ToPath(names[i] + ".npy"));
+    SPIRLOOM_TRY(WriteNpy(path, {outputs[i].dtype, outputs[i].shape, bytes[i]}));
   }
   return Status();
 }

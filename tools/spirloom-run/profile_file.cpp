@@ -9,6 +9,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/mapped_file.h"
+#include "runtime/base/path.h"
 #include "runtime/graph/file/graph_loader.h"
 #include "runtime/graph/file/specialize.h"
 #include "runtime/graph/model/execution_context.h"
@@ -205,9 +206,7 @@ Status AddToProfile(const std::string& path, const Options& options, const Runti
       {"format", kFormat},
       {"version", kVersion},
       {"producer", "spirloom-run"},
-      {"model",
-       {{"file", std::filesystem::path(options.model).filename().string()},
-        {"method", model.method()}}},
+      {"model", {{"file", PathText(ToPath(options.model).filename())}, {"method", model.method()}}},
       {"device", {{"name", device.name}, {"driver", device.driver}, {"type", device.type}}},
       {"dispatches", tools::DispatchFacts(model, trials, options.kernels)},
       {"tensors", tools::TensorFacts(model)},
@@ -216,7 +215,7 @@ Status AddToProfile(const std::string& path, const Options& options, const Runti
       {"timeline", TimelineOf(runs.back())}};
   AddStatistics(runtime, model, profile["dispatches"]);
   if (const auto peaks = PeaksOf(options, device)) profile["peaks"] = *peaks;
-  if (std::filesystem::exists(path)) SPIRLOOM_TRY(AddExisting(path, profile));
+  if (std::filesystem::exists(ToPath(path))) SPIRLOOM_TRY(AddExisting(path, profile));
   return WriteText(path,
                    profile.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }

@@ -1,7 +1,5 @@
 #include "tools/spirloom-run/session.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -12,6 +10,7 @@
 
 #include "spirloom/model.h"
 #include "spirloom/runtime.h"
+#include "tools/common/process.h"
 #include "tools/spirloom-run/amber.h"
 #include "tools/spirloom-run/cases.h"
 #include "tools/spirloom-run/inputs.h"
@@ -223,8 +222,8 @@ ModelOptions ModelOptionsOf(const Options& options, std::vector<TunedCall>& tune
   model.max_device_bytes = options.max_device_bytes;
   model.tune = options.tune ? KernelAutotuner() : nullptr;
   model.retune = options.remeasure;
-  model.on_tuned = [&tuned, terminal = isatty(STDERR_FILENO) != 0](const TunedCall& call,
-                                                                   size_t done, size_t total) {
+  model.on_tuned = [&tuned, terminal = tools::StderrIsTerminal()](const TunedCall& call,
+                                                                  size_t done, size_t total) {
     tuned.push_back(call);
     if (terminal) std::fputs(TuneProgress(call, done, total).c_str(), stderr);
   };

@@ -1,10 +1,10 @@
 #include "tools/spirloom-run/stats_report.h"
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "tools/common/process.h"
 #include "tools/common/table.h"
 
 namespace spirloom::run {
@@ -14,17 +14,6 @@ using tools::Decimal;
 using tools::Table;
 
 double InMilliseconds(uint64_t ns) { return static_cast<double>(ns) * 1e-6; }
-
-// A field of /proc/self/status in KiB, converted to bytes.
-std::optional<uint64_t> ProcessStatus(const std::string& field) {
-  std::ifstream status("/proc/self/status");
-  std::string word;
-  while (status >> word) {
-    uint64_t kibibytes = 0;
-    if (word == field && status >> kibibytes) return kibibytes * 1024;
-  }
-  return std::nullopt;
-}
 
 // `values` must not be empty.
 double Median(std::vector<double> values) {
@@ -67,10 +56,6 @@ std::optional<double> Timings::HostMin() const {
   return min;
 }
 
-std::optional<uint64_t> PeakResidentBytes() { return ProcessStatus("VmHWM:"); }
-
-std::optional<uint64_t> ResidentBytes() { return ProcessStatus("VmRSS:"); }
-
 size_t CountVariants(std::span<const DispatchProfile> dispatches) {
   std::set<std::string> variants;
   for (const DispatchProfile& dispatch : dispatches) variants.insert(dispatch.variant);
@@ -98,8 +83,8 @@ std::string StatsJson(const std::string& model, const DeviceInfo& device, const 
                               {"naive_bytes", stats.naive_bytes},
                               {"live_bytes", stats.live_bytes},
                               {"constant_bytes", stats.constant_bytes},
-                              {"memory_bytes", OrNull(ResidentBytes())},
-                              {"peak_memory_bytes", OrNull(PeakResidentBytes())},
+                              {"memory_bytes", OrNull(tools::ResidentBytes())},
+                              {"peak_memory_bytes", OrNull(tools::PeakResidentBytes())},
                               {"pipelines", stats.pipelines},
                               {"variants", variants},
                               {"dispatches", stats.dispatches},

@@ -31,11 +31,6 @@ struct Timings {
   std::optional<double> HostMin() const;
 };
 
-// Peak and current resident memory of this process, in bytes; nullopt if the system does not report
-// them.
-std::optional<uint64_t> PeakResidentBytes();
-std::optional<uint64_t> ResidentBytes();
-
 // The number of distinct variants that a run dispatches.
 size_t CountVariants(std::span<const DispatchProfile> dispatches);
 

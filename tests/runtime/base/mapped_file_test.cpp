@@ -1,11 +1,7 @@
 #include "runtime/base/mapped_file.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cstdio>
 #include <fstream>
 #include <string>
 #include <utility>
@@ -58,29 +54,6 @@ TEST(MappedFile, ReportsAMissingFile) {
   EXPECT_EQ(file.status().code(), StatusCode::kNotFound);
   EXPECT_EQ(file.status().message(),
             "File '/nowhere/at/all.slg' cannot be read: No such file or directory.");
-}
-
-// The status code of opening the file in an unprivileged process.
-int OpenUnprivileged(const std::string& path) {
-  constexpr id_t kNobody = 65534;
-  const pid_t child = fork();
-  if (child == 0) {
-    const bool root = geteuid() == 0;
-    if (root && (setgid(kNobody) != 0 || setuid(kNobody) != 0)) _exit(99);
-    _exit(static_cast<int>(MappedFile::Open(path).status().code()));
-  }
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-TEST(MappedFile, ReportsMissingPermission) {
-  const std::string path = WriteTemporary("spirloom_not_to_be_read", "secret");
-  chmod(path.c_str(), 0);
-  EXPECT_EQ(OpenUnprivileged(path), static_cast<int>(StatusCode::kPermission));
-  chmod(path.c_str(), 0444);
-  EXPECT_EQ(OpenUnprivileged(path), static_cast<int>(StatusCode::kOk));
-  std::remove(path.c_str());
 }
 
 TEST(MappedFile, RejectsADirectory) {

@@ -1,5 +1,3 @@
-#include "runtime/base/mapped_file.h"
-
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -12,6 +10,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/file_descriptor.h"
+#include "runtime/base/mapped_file.h"
 
 namespace spirloom {
 namespace {

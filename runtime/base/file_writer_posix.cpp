@@ -1,5 +1,3 @@
-#include "runtime/base/file_writer.h"
-
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>  // NOLINT: POSIX's functions
@@ -16,6 +14,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/file_descriptor.h"
+#include "runtime/base/file_writer.h"
 
 namespace spirloom {
 namespace {
