@@ -6,6 +6,9 @@
 # SPIRV-Headers::SPIRV-Headers SPIRV-Tools-static SPIRV-Tools-opt glslang::glslang (and its parts);
 # for tests GTest::gtest GTest::gmock benchmark::benchmark. SPIRLOOM_FLATC is the program flatc.
 include_guard(GLOBAL)
+if(MINGW AND CMAKE_HOST_SYSTEM_NAME STREQUAL "Linux")
+  include("${CMAKE_CURRENT_LIST_DIR}/SpirloomMingwDependencies.cmake")
+endif()
 include("${CMAKE_CURRENT_LIST_DIR}/SpirloomRuntimeDependencies.cmake")
 
 if(SPIRLOOM_HOST_HEADERS)

@@ -14,8 +14,13 @@ function(spirloom_require found name package)
   endif()
 endfunction()
 
-# spirloom_find(NAME PACKAGE [TARGET...]): finds a required CMake package that defines the targets.
+# spirloom_find(NAME PACKAGE [TARGET...]): finds a required CMake package that defines the targets,
+# unless the last of them exists.
 function(spirloom_find name package)
+  list(GET ARGV -1 last)
+  if(TARGET "${last}")
+    return()
+  endif()
   find_package(${name} CONFIG QUIET GLOBAL)
   spirloom_require(${name}_FOUND ${name} ${package})
   foreach(target IN LISTS ARGN)
