@@ -15,6 +15,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/file_descriptor.h"
 #include "runtime/base/file_writer.h"
+#include "runtime/base/path.h"
 
 namespace spirloom {
 namespace {
@@ -81,9 +82,6 @@ int WriteInPlace(const std::string& path, Pieces pieces) {
   const FileDescriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
   return file.get() < 0 ? errno : WriteAll(file.get(), pieces);
 }
-
-// "dir/" of "dir/file"; "" without a directory.
-std::string DirectoryOf(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
 // Creates and locks a file in the directory. Sets `path` to its name, also on failure.
 FileDescriptor CreateTemporary(const std::string& directory, std::string& path) {

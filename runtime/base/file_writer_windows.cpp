@@ -8,6 +8,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/file_writer.h"
+#include "runtime/base/path.h"
 #include "runtime/base/windows_api.h"
 #include "runtime/base/windows_handle.h"
 #include "runtime/base/windows_text.h"
@@ -43,11 +44,6 @@ DWORD WriteAll(HANDLE file, Pieces pieces) {
     }
   }
   return 0;
-}
-
-// "dir\" of "dir\file"; "" without a directory.
-std::string DirectoryOf(const std::string& path) {
-  return path.substr(0, path.find_last_of("/\\:") + 1);
 }
 
 // Creates a file in the directory that only this process can open. Sets `error` on failure.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/base/error.h"
+#include "runtime/base/path.h"
 #include "runtime/graph/file/constants_file.h"
 #include "runtime/graph/file/file_access.h"
 #include "runtime/graph/file/graph_reader.h"
@@ -103,7 +104,7 @@ Status MapConstants(const std::string& path, GraphSource& source) {
   SPIRLOOM_TRY_ASSIGN(const schema::Graph* graph, Verify(buffer));
   SPIRLOOM_TRY_ASSIGN(const std::string name, ConstantsFileName(*graph));
   if (name.empty()) return Status();
-  SPIRLOOM_TRY_ASSIGN(auto constants, Map(path.substr(0, path.find_last_of('/') + 1) + name));
+  SPIRLOOM_TRY_ASSIGN(auto constants, Map(DirectoryOf(path) + name));
   source.constants_file = constants->bytes();
   source.owner =
       std::make_shared<const std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>>(
