@@ -113,6 +113,11 @@ def check_drivers() -> bool:
     return run("./dev", "test-drivers", "--all")
 
 
+def check_windows() -> bool:
+    """The programs for Windows, with Wine: an eighth of the operator cases."""
+    return run("./dev", "test-windows", "--case-parts", "8")
+
+
 def check_faults() -> bool:
     """Each Vulkan call fails once with each of its error codes."""
     environment = os.environ | {"SPIRLOOM_FAULTS": "all", "GALLIVM_PERF": "nopt"}
@@ -170,6 +175,7 @@ STEPS: dict[str, Callable[[], bool]] = {
     "cases": check_cases,
     "templates": check_template_coverage,
     "drivers": check_drivers,
+    "windows": check_windows,
     "faults": check_faults,
     "sanitizers": check_sanitizers,
     "oldest_torch": check_oldest_torch,
