@@ -71,6 +71,15 @@ TESTS = (
         "`op_tests`: `0` runs the operator cases without the Vulkan validation layers.",
     ),
     Variable(
+        "SPIRLOOM_LAYER_FAULTS",
+        "The Vulkan layer of `tests/fault_layer`: the faults of shader modules, `DIGEST=KIND,…`.",
+    ),
+    Variable(
+        "SPIRLOOM_LAYER_LOG",
+        "The Vulkan layer of `tests/fault_layer`: the file to which it appends the digests of "
+        "modules.",
+    ),
+    Variable(
         "SPIRLOOM_FAULTS",
         "`faults_test`: `all` fails every Vulkan call with each of its errors; by default a "
         "selection.",
