@@ -1,5 +1,5 @@
 // Reads arbitrary bytes as a file of the cache directory, and its payload as tuning results and as
-// a pipeline cache.
+// a pipeline cache; and the bytes as verdicts, whose file has no header.
 #include <xxhash.h>
 
 #include <cstddef>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/base/cache_file.h"
+#include "runtime/session/quarantine.h"
 #include "runtime/session/tuning_store.h"
 #include "runtime/vulkan/pipeline_cache.h"
 #include "tests/fuzz/fuzzing.h"
@@ -35,6 +36,16 @@ void CheckPipelineCache(std::span<const std::byte> payload) {
           "a pipeline cache has a header");
 }
 
+void CheckVerdicts(std::string_view text) {
+  static spirloom::fuzz::Tally read("files of verdicts read");
+  const spirloom::ops::OpIndex no_libraries;
+  spirloom::session::Quarantine quarantine(no_libraries);
+  const auto names = quarantine.AddVerdicts(text, "driver");
+  read.Count(names.ok());
+  if (names.ok()) Require(names->empty(), "no variants are found without libraries");
+  Require(quarantine.variants().empty(), "no variants are quarantined without libraries");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -47,6 +58,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Require(payload.empty() || payload.size() == size - kHeaderBytes,
           "the payload has the file's size");
   const std::string_view text(reinterpret_cast<const char*>(payload.data()), payload.size());
+  CheckVerdicts({reinterpret_cast<const char*>(data), size});
   CheckTuning(text);
   CheckPipelineCache(payload);
   return 0;
