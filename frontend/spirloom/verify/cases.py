@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spec_model import Op
-from spec_model.spec import Variant
 from spirloom.casegen.case_pack import Case
 from spirloom.casegen.make import case_of
 from spirloom.casegen.runs import Run, is_extreme, runs_of
@@ -56,11 +55,6 @@ def chosen(runs: Sequence[Run], all_cases: bool) -> list[Run]:
 def _rank(run: Run) -> tuple[bool, int]:
     elements = sum(prod(tensor.shape) for tensor in run.outputs)
     return (elements <= _ENOUGH_ELEMENTS, elements if elements <= _ENOUGH_ELEMENTS else -elements)
-
-
-def unsupported(variant: Variant, features: Iterable[str]) -> list[str]:
-    """The features that a variant requires and the device lacks."""
-    return sorted({str(need) for need in variant.needs} - set(features))
 
 
 def run_case(runtime: Runtime, op: Op, run: Run, begin: Callable[[], None]) -> Outcome:

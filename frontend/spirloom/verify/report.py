@@ -17,8 +17,8 @@ _SHOWN = 40
 
 @dataclass(slots=True)
 class VerifyReport:
-    """Verified kernels and model. `cached` results were in the file at `path`; `compared` is the number of
-    tensors of the model, `problem` why they were not compared.
+    """The verified kernels and model. `cached` results were in the file at `path`; `compared` is
+    the number of tensors of the model, `problem` why they were not compared.
     """
 
     device: Device

@@ -19,7 +19,7 @@ from typing import Any, TextIO
 
 from spec_model import Library, SpecError
 from spirloom.errors import SpirloomError
-from spirloom.verify.cases import Outcome, chosen, run_case, runs_by_variant, unsupported
+from spirloom.verify.cases import Outcome, chosen, run_case, runs_by_variant
 from spirloom.verify.verdicts import Verdict
 
 _PIPELINE = re.compile(r"creating the pipeline of (\S+?)\.?$", re.MULTILINE)
@@ -34,9 +34,7 @@ class Worker:
 
         self._answers = answers
         self._library: Library = load((), ())
-        self._variants = {variant.id: variant for variant in self._library.variants}
         self._runtime = Runtime(**options, cache_dir="none", verdicts="none")
-        self._features = self._runtime.device.features
         self._answer({"ready": True})
 
     def run(self, request: dict[str, Any]) -> None:
@@ -45,10 +43,6 @@ class Worker:
         runs = runs_by_variant(op)
         for name in request["variants"]:
             self._answer({"started": name})
-            missing = unsupported(self._variants[name], self._features)
-            if missing:
-                self._answer({"variant": name, "skipped": f"lacks {', '.join(missing)}"})
-                continue
             outcomes: list[Outcome] = []
             answer: dict[str, Any] = {"variant": name}
             try:
