@@ -32,11 +32,31 @@ uint32_t SpirvBuilder::Declare(uint32_t opcode, size_t result, Operands operands
     return id;
   if (const uint32_t id = FindDeclaration(declarations_, first, result, operands)) return id;
   const uint32_t id = NewId();
-  declarations_.push_back(first);
-  declarations_.insert(declarations_.end(), operands);
-  declarations_.insert(declarations_.end() - static_cast<ptrdiff_t>(operands.size() - result + 1),
-                       id);
+  Append(declarations_, std::span(&first, 1));
+  Append(declarations_, std::span(operands.begin(), result - 1));
+  Append(declarations_, std::span(&id, 1));
+  Append(declarations_, std::span(operands.begin() + result - 1, operands.end()));
   return id;
+}
+
+uint32_t SpirvBuilder::Uint() { return Type(kOpTypeInt, {32, 0}); }
+uint32_t SpirvBuilder::Float() { return Type(kOpTypeFloat, {32}); }
+uint32_t SpirvBuilder::Bool() { return Type(kOpTypeBool, {}); }
+
+uint32_t SpirvBuilder::Vector(uint32_t scalar, uint32_t count) {
+  return Type(kOpTypeVector, {scalar, count});
+}
+
+uint32_t SpirvBuilder::Constant(uint32_t type, uint32_t bits) {
+  return Declare(kOpConstant, 2, {type, bits});
+}
+
+uint32_t SpirvBuilder::Constant(uint32_t bits) { return Constant(Uint(), bits); }
+
+void SpirvBuilder::Append(std::vector<uint32_t>& out, std::span<const uint32_t> words) {
+  const size_t size = out.size();
+  out.resize(size + words.size());
+  std::ranges::copy(words, out.begin() + static_cast<ptrdiff_t>(size));
 }
 
 uint32_t SpirvBuilder::Constant4(const uint32_t (&bits)[4]) {
@@ -46,17 +66,17 @@ uint32_t SpirvBuilder::Constant4(const uint32_t (&bits)[4]) {
 }
 
 void SpirvBuilder::Emit(std::vector<uint32_t>& out, uint32_t opcode, Operands operands) {
-  out.push_back(static_cast<uint32_t>(operands.size() + 1) << 16 | opcode);
-  out.insert(out.end(), operands);
+  const uint32_t first = static_cast<uint32_t>(operands.size() + 1) << 16 | opcode;
+  Append(out, std::span(&first, 1));
+  Append(out, std::span(operands.begin(), operands.end()));
 }
 
 uint32_t SpirvBuilder::Result(std::vector<uint32_t>& out, uint32_t opcode, uint32_t type,
                               Operands operands) {
   const uint32_t id = NewId();
-  out.push_back(static_cast<uint32_t>(operands.size() + 3) << 16 | opcode);
-  out.push_back(type);
-  out.push_back(id);
-  out.insert(out.end(), operands);
+  const uint32_t head[] = {static_cast<uint32_t>(operands.size() + 3) << 16 | opcode, type, id};
+  Append(out, head);
+  Append(out, std::span(operands.begin(), operands.end()));
   return id;
 }
 

@@ -29,16 +29,18 @@ class SpirvBuilder {
 
   // The id of a type. `operands` follow the result id.
   uint32_t Type(uint32_t opcode, Operands operands) { return Declare(opcode, 1, operands); }
-  uint32_t Uint() { return Type(kOpTypeInt, {32, 0}); }
-  uint32_t Float() { return Type(kOpTypeFloat, {32}); }
-  uint32_t Bool() { return Type(kOpTypeBool, {}); }
-  uint32_t Vector(uint32_t scalar, uint32_t count) { return Type(kOpTypeVector, {scalar, count}); }
+  uint32_t Uint();
+  uint32_t Float();
+  uint32_t Bool();
+  uint32_t Vector(uint32_t scalar, uint32_t count);
   // The id of a constant of 32 bits.
-  uint32_t Constant(uint32_t type, uint32_t bits) { return Declare(kOpConstant, 2, {type, bits}); }
-  uint32_t Constant(uint32_t bits) { return Constant(Uint(), bits); }
+  uint32_t Constant(uint32_t type, uint32_t bits);
+  uint32_t Constant(uint32_t bits);
   // The id of a uvec4 constant.
   uint32_t Constant4(const uint32_t (&bits)[4]);
 
+  // Appends instructions to `out`.
+  static void Append(std::vector<uint32_t>& out, std::span<const uint32_t> words);
   // Appends an instruction to `out`.
   static void Emit(std::vector<uint32_t>& out, uint32_t opcode, Operands operands);
   // Appends an instruction with a result of `type`; returns its id.

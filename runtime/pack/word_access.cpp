@@ -15,6 +15,10 @@ uint32_t WordAccess::Op(Code& out, uint32_t opcode, uint32_t left, uint32_t righ
   return builder_.Result(out, opcode, builder_.Uint(), {left, right});
 }
 
+uint32_t WordAccess::OpWith(Code& out, uint32_t opcode, uint32_t left, uint32_t constant) {
+  return Op(out, opcode, left, builder_.Constant(constant));
+}
+
 uint32_t WordAccess::Component(Code& out, uint32_t type, uint32_t vector, uint32_t i) {
   return builder_.Result(out, kOpCompositeExtract, type, {vector, i});
 }
@@ -29,28 +33,35 @@ uint32_t WordAccess::WordPointer(Code& out, uint32_t variable, uint32_t index) {
   return builder_.Result(out, kOpAccessChain, type, {variable, builder_.Constant(0), index});
 }
 
+WordAccess::Bits WordAccess::BitsOf(Code& out, const ElementPointer& pointer) {
+  const uint32_t per_word = PerWordLog2(pointer.element);
+  const uint32_t word = OpWith(out, kOpShiftRightLogical, pointer.index, per_word);
+  const uint32_t slot = OpWith(out, kOpBitwiseAnd, pointer.index, (1U << per_word) - 1);
+  return {word, OpWith(out, kOpShiftLeftLogical, slot, BitsLog2(pointer.element))};
+}
+
+WordAccess::Pair WordAccess::PairOf(Code& out, const ElementPointer& pointer) {
+  const uint32_t first = OpWith(out, kOpShiftLeftLogical, pointer.index, 1);
+  const uint32_t second = OpWith(out, kOpBitwiseOr, first, 1);
+  const uint32_t low = WordPointer(out, pointer.variable, first);
+  return {low, WordPointer(out, pointer.variable, second)};
+}
+
 void WordAccess::Load(Code& out, uint32_t result, const ElementPointer& pointer) {
   const Element& element = pointer.element;
   const uint32_t uint_type = builder_.Uint();
-  const auto load = [&](uint32_t index) {
-    const uint32_t word = WordPointer(out, pointer.variable, index);
-    return builder_.Result(out, kOpLoad, uint_type, {word});
-  };
+  const auto load = [&](uint32_t word) { return builder_.Result(out, kOpLoad, uint_type, {word}); };
   if (element.count == 1) {
-    const uint32_t per_word = PerWordLog2(element);
-    const uint32_t word =
-        load(Op(out, kOpShiftRightLogical, pointer.index, builder_.Constant(per_word)));
-    const uint32_t slot =
-        Op(out, kOpBitwiseAnd, pointer.index, builder_.Constant((1U << per_word) - 1));
-    const uint32_t shift = Op(out, kOpShiftLeftLogical, slot, builder_.Constant(BitsLog2(element)));
-    SpirvBuilder::Emit(out, kOpShiftRightLogical, {uint_type, result, word, shift});
+    const Bits bits = BitsOf(out, pointer);
+    const uint32_t word = load(WordPointer(out, pointer.variable, bits.word));
+    SpirvBuilder::Emit(out, kOpShiftRightLogical, {uint_type, result, word, bits.shift});
   } else if (element.bits == 8) {
     const uint32_t word = WordPointer(out, pointer.variable, pointer.index);
     SpirvBuilder::Emit(out, kOpLoad, {uint_type, result, word});
   } else {
-    const uint32_t first = Op(out, kOpShiftLeftLogical, pointer.index, builder_.Constant(1));
-    const uint32_t low = load(first);
-    const uint32_t high = load(Op(out, kOpBitwiseOr, first, builder_.Constant(1)));
+    const Pair words = PairOf(out, pointer);
+    const uint32_t low = load(words.low);
+    const uint32_t high = load(words.high);
     SpirvBuilder::Emit(out, kOpCompositeConstruct,
                        {builder_.Vector(uint_type, 2), result, low, high});
   }
@@ -75,7 +86,7 @@ void WordAccess::Decode(Code& out, uint32_t conversion, uint32_t type, uint32_t 
       const uint32_t mask = builder_.Constant((1U << element.bits) - 1);
       return SpirvBuilder::Emit(out, kOpBitwiseAnd, {type, result, value, mask});
     }
-    const uint32_t high = Op(out, kOpShiftLeftLogical, value, builder_.Constant(rest));
+    const uint32_t high = OpWith(out, kOpShiftLeftLogical, value, rest);
     return SpirvBuilder::Emit(out, kOpShiftRightArithmetic,
                               {type, result, high, builder_.Constant(rest)});
   }
@@ -130,30 +141,24 @@ uint32_t WordAccess::Half(Code& out, uint32_t value) {
 uint32_t WordAccess::HalfPair(Code& out, uint32_t vector, uint32_t first) {
   const uint32_t low = Half(out, Component(out, builder_.Float(), vector, first));
   const uint32_t high = Half(out, Component(out, builder_.Float(), vector, first + 1));
-  return Op(out, kOpBitwiseOr, low, Op(out, kOpShiftLeftLogical, high, builder_.Constant(16)));
+  return Op(out, kOpBitwiseOr, low, OpWith(out, kOpShiftLeftLogical, high, 16));
 }
 
 void WordAccess::Store(Code& out, const ElementPointer& pointer, uint32_t value) {
   const Element& element = pointer.element;
   if (element.count == 1) {
-    const uint32_t per_word = PerWordLog2(element);
-    const uint32_t index =
-        Op(out, kOpShiftRightLogical, pointer.index, builder_.Constant(per_word));
-    const uint32_t slot =
-        Op(out, kOpBitwiseAnd, pointer.index, builder_.Constant((1U << per_word) - 1));
-    const uint32_t shift = Op(out, kOpShiftLeftLogical, slot, builder_.Constant(BitsLog2(element)));
+    const Bits bits = BitsOf(out, pointer);
     const uint32_t function = StoreFunctionOf(pointer.variable, element.bits);
     builder_.Result(out, kOpFunctionCall, builder_.Type(kOpTypeVoid, {}),
-                    {function, index, shift, value});
+                    {function, bits.word, bits.shift, value});
   } else if (element.bits == 8) {
     SpirvBuilder::Emit(out, kOpStore, {WordPointer(out, pointer.variable, pointer.index), value});
   } else {
-    const uint32_t first = Op(out, kOpShiftLeftLogical, pointer.index, builder_.Constant(1));
-    const uint32_t second = Op(out, kOpBitwiseOr, first, builder_.Constant(1));
+    const Pair words = PairOf(out, pointer);
     const uint32_t low = Component(out, builder_.Uint(), value, 0);
     const uint32_t high = Component(out, builder_.Uint(), value, 1);
-    SpirvBuilder::Emit(out, kOpStore, {WordPointer(out, pointer.variable, first), low});
-    SpirvBuilder::Emit(out, kOpStore, {WordPointer(out, pointer.variable, second), high});
+    SpirvBuilder::Emit(out, kOpStore, {words.low, low});
+    SpirvBuilder::Emit(out, kOpStore, {words.high, high});
   }
 }
 
@@ -175,20 +180,20 @@ uint32_t WordAccess::HalfFunction() {
   const uint32_t value = builder_.Result(out, kOpFunctionParameter, float_type, {});
   SpirvBuilder::Emit(out, kOpLabel, {builder_.NewId()});
   const uint32_t bits = builder_.Result(out, kOpBitcast, uint_type, {value});
-  const uint32_t magnitude = Op(out, kOpBitwiseAnd, bits, constant(0x7fffffff));
-  const uint32_t top = Op(out, kOpShiftRightLogical, bits, constant(16));
-  const uint32_t sign = Op(out, kOpBitwiseAnd, top, constant(0x8000));
-  const uint32_t last = Op(out, kOpShiftRightLogical, magnitude, constant(13));
-  const uint32_t odd = Op(out, kOpBitwiseAnd, last, constant(1));
+  const uint32_t magnitude = OpWith(out, kOpBitwiseAnd, bits, 0x7fffffff);
+  const uint32_t top = OpWith(out, kOpShiftRightLogical, bits, 16);
+  const uint32_t sign = OpWith(out, kOpBitwiseAnd, top, 0x8000);
+  const uint32_t last = OpWith(out, kOpShiftRightLogical, magnitude, 13);
+  const uint32_t odd = OpWith(out, kOpBitwiseAnd, last, 1);
   // The exponent's bias is 15 instead of 127.
-  const uint32_t rebiased = Op(out, kOpIAdd, magnitude, constant(0xfff - (112U << 23)));
+  const uint32_t rebiased = OpWith(out, kOpIAdd, magnitude, 0xfff - (112U << 23));
   const uint32_t rounded = Op(out, kOpIAdd, rebiased, odd);
-  const uint32_t normal = Op(out, kOpShiftRightLogical, rounded, constant(13));
+  const uint32_t normal = OpWith(out, kOpShiftRightLogical, rounded, 13);
   const uint32_t absolute = builder_.Result(out, kOpBitcast, float_type, {magnitude});
   const uint32_t half = builder_.Constant(float_type, 0x3f000000);
   const uint32_t sum = builder_.Result(out, kOpFAdd, float_type, {absolute, half});
   const uint32_t sum_bits = builder_.Result(out, kOpBitcast, uint_type, {sum});
-  const uint32_t subnormal = Op(out, kOpISub, sum_bits, constant(0x3f000000));
+  const uint32_t subnormal = OpWith(out, kOpISub, sum_bits, 0x3f000000);
   // 65520 and above round to infinity.
   uint32_t result = select(kOpULessThan, magnitude, constant(0x477ff000), normal, constant(0x7c00));
   result = select(kOpULessThan, magnitude, constant(0x38800000), subnormal, result);

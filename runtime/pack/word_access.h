@@ -57,10 +57,24 @@ class WordAccess {
     uint32_t id;
   };
   using Code = std::vector<uint32_t>;
+  // Ids: the index of a scalar's word, and the position of its lowest bit.
+  struct Bits {
+    uint32_t word;
+    uint32_t shift;
+  };
+  // Ids: pointers to the words of a vec4 of fp16.
+  struct Pair {
+    uint32_t low;
+    uint32_t high;
+  };
+
+  Bits BitsOf(Code& out, const ElementPointer& pointer);
+  Pair PairOf(Code& out, const ElementPointer& pointer);
 
   uint32_t Splat(Code& out, uint32_t word);
   uint32_t WordPointer(Code& out, uint32_t variable, uint32_t index);
   uint32_t Op(Code& out, uint32_t opcode, uint32_t left, uint32_t right);
+  uint32_t OpWith(Code& out, uint32_t opcode, uint32_t left, uint32_t constant);
   uint32_t Component(Code& out, uint32_t type, uint32_t vector, uint32_t i);
   // The fp16 bits of a float, in a uint.
   uint32_t Half(Code& out, uint32_t value);

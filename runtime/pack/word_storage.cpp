@@ -97,13 +97,13 @@ class WordRewriter {
       std::vector<uint32_t>& out = in_functions ? body : head;
       if (!(in_functions ? Replace(opcode, in, access, body)
                          : ReplaceDeclaration(opcode, in, uint_type, head)))
-        out.insert(out.end(), in.begin(), in.end());
+        SpirvBuilder::Append(out, in);
       return true;
     });
     head[kIdBound] = builder.bound();
     for (const Words part :
          {Words(builder.declarations()).subspan(declared), Words(body), Words(access.functions())})
-      head.insert(head.end(), part.begin(), part.end());
+      SpirvBuilder::Append(head, part);
     return head;
   }
 

@@ -56,12 +56,17 @@ def run_cases(program: Path, driver: Path, part: int) -> Outcome:
     total = Outcome(0, 0, {})
     # Read at once: a process whose pipe is full waits.
     with ThreadPoolExecutor(processes) as readers:
-        outputs = list(readers.map(lambda process: process.communicate()[0], running))
+        outputs = list(readers.map(_output, running))
     for process, output in zip(running, outputs, strict=True):
         if not _RAN.search(output):
             raise CrashError(f"{program.name} ended with {process.returncode}:\n{output[-2000:]}")
         _add(total, output)
     return total
+
+
+def _output(process: subprocess.Popen[str]) -> str:
+    output: str = process.communicate()[0]
+    return output
 
 
 def _add(total: Outcome, output: str) -> None:
