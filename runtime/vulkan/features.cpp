@@ -11,6 +11,9 @@ namespace {
 
 using pack::Capability;
 
+// Of <vulkan/vulkan_beta.h>.
+constexpr const char* kPortabilitySubset = "VK_KHR_portability_subset";
+
 constexpr auto kCooperativeMatrixType = static_cast<VkStructureType>(1000506000);
 constexpr auto kBFloat16Type = static_cast<VkStructureType>(1000141000);
 
@@ -109,6 +112,9 @@ FeatureChain::FeatureChain(uint32_t api_version, const std::vector<std::string>&
     extensions_.push_back(extension);
     return true;
   };
+  const auto has = [&](const char* extension) {
+    return std::ranges::find(extensions, extension) != extensions.end();
+  };
   core_.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
   if (IsRequested(Capability::kStorageBuffer16Bit)) {
     Link(storage16_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
@@ -125,10 +131,10 @@ FeatureChain::FeatureChain(uint32_t api_version, const std::vector<std::string>&
       known(VK_API_VERSION_1_3, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME)) {
     Link(integer_dot_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES);
   }
+  // Vulkan requires that it is enabled where it is supported. The features of its struct, which are
+  // not enabled, concern graphics, image views of other formats, and events: kernels need none.
+  if (has(kPortabilitySubset)) extensions_.push_back(kPortabilitySubset);
   // Cooperative matrix kernels require the Vulkan memory model and a fixed subgroup size.
-  const auto has = [&](const char* extension) {
-    return std::ranges::find(extensions, extension) != extensions.end();
-  };
   if (IsRequested(Capability::kCooperativeMatrix) && api_version >= VK_API_VERSION_1_2 &&
       has(kCooperativeMatrixExtension) &&
       known(VK_API_VERSION_1_3, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) {

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "runtime/base/error.h"
 #include "runtime/base/guarded.h"
@@ -35,6 +36,19 @@ Status CreateStatus(VkResult result) {
          "this machine's GPU, or Mesa's software driver (Debian: mesa-vulkan-drivers)."});
   }
   return ToStatus(result, "vkCreateInstance");
+}
+
+// Whether the loader lists devices of VK_KHR_portability_subset (MoltenVK) on request.
+bool CanListPortabilityDevices(PFN_vkGetInstanceProcAddr get) {
+  const auto list = reinterpret_cast<PFN_vkEnumerateInstanceExtensionProperties>(
+      get(nullptr, "vkEnumerateInstanceExtensionProperties"));
+  uint32_t count = 0;
+  if (list == nullptr || list(/*pLayerName=*/nullptr, &count, nullptr) != VK_SUCCESS) return false;
+  std::vector<VkExtensionProperties> extensions(count);
+  if (list(/*pLayerName=*/nullptr, &count, extensions.data()) != VK_SUCCESS) return false;
+  return std::ranges::any_of(extensions, [](const VkExtensionProperties& extension) {
+    return std::strcmp(extension.extensionName, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME) == 0;
+  });
 }
 
 }  // namespace
@@ -82,18 +96,23 @@ Status Instance::Initialize(bool validation) {
                                          .pEnabledValidationFeatures = enabled.data(),
                                          .disabledValidationFeatureCount = 0,
                                          .pDisabledValidationFeatures = nullptr};
-  const std::array<const char*, 2> extensions = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME,
-                                                 VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME};
+  std::vector<const char*> extensions;
   VkInstanceCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
   info.pApplicationInfo = &application;
+  if (CanListPortabilityDevices(get_)) {
+    info.flags = VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
+    extensions.push_back(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
+  }
   if (validation) {
+    extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
+    extensions.push_back(VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);
     info.pNext = &features;
     info.enabledLayerCount = 1;
     info.ppEnabledLayerNames = &kValidationLayer;
-    info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
-    info.ppEnabledExtensionNames = extensions.data();
   }
+  info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
+  info.ppEnabledExtensionNames = extensions.data();
   const auto create = Get<PFN_vkCreateInstance>("vkCreateInstance");
   VkInstance handle = VK_NULL_HANDLE;
   SPIRLOOM_TRY(CreateStatus(create(&info, allocator(), &handle)));

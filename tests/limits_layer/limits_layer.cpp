@@ -1,11 +1,16 @@
 // A Vulkan layer that lowers what a device reports, so that programs run as on a lesser device. The
 // environment variable SPIRLOOM_TEST_LIMITS has entries separated by commas:
 //   storage8, storage16    the feature is not supported
+//   portability            a device that does not conform (MoltenVK): it has
+//   VK_KHR_portability_subset,
+//                          and creating an instance or device fails unless the program enables
+//                          VK_KHR_portability_enumeration and the subset
 //   LIMIT=VALUE            a member of VkPhysicalDeviceLimits that kLimits lists; lower values of
 //                          the device are kept
-// "minimum" stands for all of them with the values that every implementation of Vulkan 1.1 must
-// support. Descriptors per stage are not among them: kernels bind up to ten buffers, and devices
-// support many more than the minimum of four. An unknown entry ends the program.
+// "minimum" stands for the features and limits, with the values that every implementation of
+// Vulkan 1.1 must support. Descriptors per stage are not among them: kernels bind up to ten
+// buffers, and devices support many more than the minimum of four. An unknown entry ends the
+// program.
 #include <vulkan/vk_layer.h>
 
 #include <algorithm>
@@ -18,6 +23,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace {
 
@@ -48,6 +54,7 @@ constexpr Limit kLimits[] = {
 struct Settings {
   bool storage8 = true;
   bool storage16 = true;
+  bool portability = false;
   std::map<std::string_view, uint32_t> limits;
 
   Settings() {
@@ -66,6 +73,7 @@ struct Settings {
     bool known = all;
     if (all || entry == "storage8") storage8 = false, known = true;
     if (all || entry == "storage16") storage16 = false, known = true;
+    if (entry == "portability") portability = true, known = true;
     for (const Limit& limit : kLimits) {
       if (!all && (limit.name != name || equals == entry.size())) continue;
       known = true;
@@ -93,6 +101,7 @@ struct Next {
   PFN_vkGetPhysicalDeviceFeatures2 features = nullptr;
   PFN_vkGetPhysicalDeviceProperties properties = nullptr;
   PFN_vkGetPhysicalDeviceProperties2 properties2 = nullptr;
+  PFN_vkEnumerateDeviceExtensionProperties extensions = nullptr;
 };
 std::mutex mutex;
 std::map<const void*, Next> nexts;
@@ -127,6 +136,10 @@ VKAPI_ATTR VkResult VKAPI_CALL CreateInstance(const VkInstanceCreateInfo* info,
   auto* link = FindLink<VkLayerInstanceCreateInfo>(info->pNext,
                                                    VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO);
   if (link == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
+  const bool listed = (info->flags & VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR) != 0;
+  // The instance that keeps drivers loaded has no application.
+  if (TheSettings().portability && info->pApplicationInfo != nullptr && !listed)
+    return VK_ERROR_INCOMPATIBLE_DRIVER;
   const auto get = link->u.pLayerInfo->pfnNextGetInstanceProcAddr;
   link->u.pLayerInfo = link->u.pLayerInfo->pNext;
   const auto create = reinterpret_cast<PFN_vkCreateInstance>(get(nullptr, "vkCreateInstance"));
@@ -138,8 +151,34 @@ VKAPI_ATTR VkResult VKAPI_CALL CreateInstance(const VkInstanceCreateInfo* info,
   Query(get, *instance, "vkGetPhysicalDeviceFeatures2", next.features);
   Query(get, *instance, "vkGetPhysicalDeviceProperties", next.properties);
   Query(get, *instance, "vkGetPhysicalDeviceProperties2", next.properties2);
+  Query(get, *instance, "vkEnumerateDeviceExtensionProperties", next.extensions);
   const std::scoped_lock lock(mutex);
   nexts[KeyOf(*instance)] = next;
+  return result;
+}
+
+constexpr const char* kSubset = "VK_KHR_portability_subset";
+
+bool IsSubset(const char* name) { return std::strcmp(name, kSubset) == 0; }
+
+// The device's extensions, and the subset.
+VKAPI_ATTR VkResult VKAPI_CALL ListExtensions(VkPhysicalDevice physical, const char* layer,
+                                              uint32_t* count, VkExtensionProperties* properties) {
+  const auto list = NextOf(physical).extensions;
+  if (!TheSettings().portability || layer != nullptr)
+    return list(physical, layer, count, properties);
+  uint32_t listed = 0;
+  if (const VkResult result = list(physical, layer, &listed, nullptr); result != VK_SUCCESS)
+    return result;
+  if (properties == nullptr) {
+    *count = listed + 1;
+    return VK_SUCCESS;
+  }
+  if (*count <= listed) return VK_INCOMPLETE;
+  const VkResult result = list(physical, layer, &listed, properties);
+  properties[listed] = {};
+  std::strcpy(properties[listed].extensionName, kSubset);
+  *count = listed + 1;
   return result;
 }
 
@@ -152,7 +191,15 @@ VKAPI_ATTR VkResult VKAPI_CALL CreateDevice(VkPhysicalDevice physical,
   if (link == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
   const auto get = link->u.pLayerInfo->pfnNextGetDeviceProcAddr;
   link->u.pLayerInfo = link->u.pLayerInfo->pNext;
-  const VkResult result = NextOf(physical).create_device(physical, info, allocator, device);
+  VkDeviceCreateInfo next_info = *info;
+  std::vector<const char*> extensions(info->ppEnabledExtensionNames,
+                                      info->ppEnabledExtensionNames + info->enabledExtensionCount);
+  if (TheSettings().portability) {
+    if (std::erase_if(extensions, IsSubset) == 0) return VK_ERROR_EXTENSION_NOT_PRESENT;
+    next_info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
+    next_info.ppEnabledExtensionNames = extensions.data();
+  }
+  const VkResult result = NextOf(physical).create_device(physical, &next_info, allocator, device);
   if (result != VK_SUCCESS) return result;
   const std::scoped_lock lock(mutex);
   nexts[KeyOf(*device)].get_device = get;
@@ -241,6 +288,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetInstanceProcAddr(VkInstance instance
     return Cast(&GetFeatures);
   if (wanted == "vkGetPhysicalDeviceProperties") return Cast(&GetProperties);
   if (wanted == "vkGetPhysicalDeviceProperties2") return Cast(&GetProperties2);
+  if (wanted == "vkEnumerateDeviceExtensionProperties") return Cast(&ListExtensions);
   return instance == nullptr ? nullptr : NextOf(instance).get_instance(instance, name);
 }
 
