@@ -6,6 +6,7 @@ import pytest
 
 from tools.drivers.cases import CrashError, run_cases
 from tools.drivers.known import Property, read, unknown, unused
+from tools.drivers.programs import run_tests
 
 ROOT = Path(__file__).resolve().parents[2]
 OUTPUT = """\
@@ -44,6 +45,21 @@ def test_a_crash_is_not_a_pass(tmp_path: Path) -> None:
     crashing = program(tmp_path, "[  PASSED  ] 8 tests.\nSegmentation fault\n")
     with pytest.raises(CrashError, match="Segmentation fault"):
         run_cases(crashing, tmp_path / "icd.json", 1)
+
+
+def test_other_programs_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "model_test"
+    path.write_text(
+        "#!/bin/sh\n"
+        "cat <<'END'\n[  FAILED  ] Model.Runs (4 ms)\n[  PASSED  ] 6 tests.\nEND\nexit 1\n",
+        encoding="utf-8",
+    )
+    path.chmod(0o755)
+    outcome = run_tests(path, tmp_path / "icd.json", 1)
+    assert (outcome.passed, outcome.skipped, [*outcome.failures]) == (6, 0, ["Model.Runs"])
+    path.write_text("#!/bin/sh\nexit 139\n", encoding="utf-8")
+    with pytest.raises(CrashError, match="ended with 139"):
+        run_tests(path, tmp_path / "icd.json", 1)
 
 
 def test_a_known_property_explains_only_its_cases() -> None:

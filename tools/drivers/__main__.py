@@ -1,4 +1,5 @@
-"""Runs the operator cases on SwiftShader, a second Vulkan driver that needs no GPU.
+"""Runs tests on SwiftShader, a second Vulkan driver that needs no GPU: the operator cases, the
+tests of models, and with --all two networks, compared with PyTorch.
 
 Each failure must be a known property of the driver: tests/drivers/swiftshader.yaml lists them, with
 the clause of the Vulkan specification that allows it or a description of the driver's bug.
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from tools.drivers import known, swiftshader
 from tools.drivers.cases import CrashError, run_cases
+from tools.drivers.programs import run_networks, run_tests
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "release"
@@ -27,13 +29,15 @@ def main() -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--all", action="store_true", help=f"all cases, not the {_PART}th part that a day selects"
+        "--all", action="store_true", help=f"all tests, not the {_PART}th part that a day selects"
     )
     parser.add_argument("--program", type=Path, default=BUILD / "bin" / "op_tests")
     arguments = parser.parse_args()
     try:
         driver = swiftshader.find_or_download(BUILD / "drivers" / "swiftshader")
-        outcome = run_cases(arguments.program, driver, 1 if arguments.all else _PART)
+        part = 1 if arguments.all else _PART
+        outcome = run_cases(arguments.program, driver, part)
+        outcome.add(run_tests(BUILD / "bin" / "model_test", driver, part))
     except (swiftshader.DriverError, CrashError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -41,7 +45,7 @@ def main() -> int:
     unknown = known.unknown(outcome.failures, properties)
     explained = len(outcome.failures) - len(unknown)
     print(
-        f"SwiftShader: {outcome.passed} cases passed; {explained} failed by known properties of "
+        f"SwiftShader: {outcome.passed} tests passed; {explained} failed by known properties of "
         f"the driver, {len(unknown)} others failed; {outcome.skipped} need features or limits that "
         "it lacks."
     )
@@ -52,7 +56,8 @@ def main() -> int:
     stale = known.unused(properties) if arguments.all else []
     for pattern in stale:
         print(f"{KNOWN.name}: no case of '{pattern}' fails; remove it.", file=sys.stderr)
-    return 1 if unknown or stale else 0
+    agree = not arguments.all or run_networks(ROOT, BUILD, driver)
+    return 0 if agree and not unknown and not stale else 1
 
 
 if __name__ == "__main__":

@@ -23,13 +23,19 @@ class CrashError(Exception):
 
 @dataclass(slots=True)
 class Outcome:
-    """The numbers of cases that passed and that the device cannot run, and the failed ones with
+    """The numbers of tests that passed and that the device cannot run, and the failed ones with
     their messages.
     """
 
     passed: int
     skipped: int
     failures: dict[str, str]
+
+    def add(self, other: Outcome) -> None:
+        """Adds the tests of another program."""
+        self.passed += other.passed
+        self.skipped += other.skipped
+        self.failures |= other.failures
 
 
 def run_cases(program: Path, driver: Path, part: int) -> Outcome:

@@ -184,7 +184,7 @@ TEST_F(TunedModelTest, LaterRuntimesUseTheFile) {
   EXPECT_EQ(*runtime_->state()->tuning->kernels(), expected);
   Restart();
   EXPECT_EQ(*runtime_->state()->tuning->kernels(), expected);
-  for (const char* kernel : {"conv2d_direct", "conv2d_winograd"}) {
+  for (const char* kernel : {"conv2d_direct", "conv2d_tiled_64x64"}) {
     WriteFile(session::FormatTuning({{calls[0].call, kernel}}));
     EXPECT_THAT(VariantsOf(Load()), Contains(std::string(kernel) + "_f32_buffer"));
   }
