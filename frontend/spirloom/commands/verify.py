@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -155,6 +156,8 @@ def _verify_kernels(
     from spirloom.verify import verdicts
     from spirloom.verify.session import Result, Settings, Verification
 
+    # A missing module is reported here, with its remedy, instead of by the worker process.
+    importlib.import_module("spirloom.verify.cases")
     known = verdicts.read(report.path, report.device.driver)
     pending: dict[str, list[str]] = {}
     for op, variants in chosen.items():
