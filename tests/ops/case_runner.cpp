@@ -1,7 +1,6 @@
 #include "tests/ops/case_runner.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <span>
 #include <string_view>
@@ -112,9 +111,9 @@ std::string CaseRunner::ReasonToSkip(const schema::Case& test) const {
     if (std::ranges::find(device.features, pack::kCapabilityNames[i]) != device.features.end())
       capabilities |= uint64_t{1} << i;
   }
-  for (const std::string& need :
-       pack::CapabilityNames(pack::LackingCapabilities(variant.needs, capabilities)))
-    return device.name + " lacks " + need + ".";
+  const std::vector<std::string> lacking =
+      pack::CapabilityNames(pack::LackingCapabilities(variant.needs, capabilities));
+  if (!lacking.empty()) return device.name + " lacks " + lacking.front() + ".";
   const auto limit = std::ranges::find(device.properties, "max_workgroup",
                                        &std::pair<std::string, int64_t>::first);
   if (limit != device.properties.end() &&
@@ -123,18 +122,6 @@ std::string CaseRunner::ReasonToSkip(const schema::Case& test) const {
            " invocations.";
   }
   return "";
-}
-
-bool CaseRunner::LacksStorage(const Status& status) const {
-  if (status.code() != StatusCode::kUnsupported) return false;
-  const std::vector<std::string>& features = runtime_.device().features;
-  return std::ranges::any_of(
-      std::array{pack::Capability::kStorageBuffer8Bit, pack::Capability::kStorageBuffer16Bit},
-      [&](pack::Capability capability) {
-        const std::string name = pack::CapabilityName(capability);
-        return std::ranges::find(features, name) == features.end() &&
-               status.message().find("requires " + name) != std::string::npos;
-      });
 }
 
 Status CaseRunner::Run(const schema::Case& test) const {

@@ -28,10 +28,6 @@ class CaseRunner {
   // exceeds a feature or limit of the device. "" if there is none, or if the case names no variant.
   std::string ReasonToSkip(const schema::Case& test) const;
 
-  // Whether a run failed because the device has no 8-bit or 16-bit storage, which another kernel of
-  // the case requires: that of a packing op, or the copy of a tensor between buffer and texture.
-  bool LacksStorage(const Status& status) const;
-
   // Runs the case. Fails with kUnsupported if the device lacks a feature, with kInternal if the
   // outputs differ from the expected ones, if the case's variant was not dispatched, or if the
   // validation layers reported a message.

@@ -1,5 +1,5 @@
 """Runs tests on SwiftShader, a second Vulkan driver that needs no GPU: the operator cases, the
-tests of models, and with --all two networks, compared with PyTorch.
+tests of models, and with --all three networks, compared with PyTorch.
 
 Each failure must be a known property of the driver: tests/drivers/swiftshader.yaml lists them, with
 the clause of the Vulkan specification that allows it or a description of the driver's bug.
