@@ -36,7 +36,8 @@ option(SPIRLOOM_EXECUTORCH "Build spirloom::executorch, ExecuTorch's Vulkan back
 
 # Programs that use the JDK are tested if it is installed.
 set(spirloom_java OFF)
-if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CROSSCOMPILING AND NOT WIN32 AND NOT BUILD_SHARED_LIBS)
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CROSSCOMPILING AND NOT WIN32 AND NOT BUILD_SHARED_LIBS
+   AND NOT SPIRLOOM_WHEEL)
   find_package(Java QUIET COMPONENTS Development)
   if(Java_Development_FOUND)
     set(spirloom_java ON)

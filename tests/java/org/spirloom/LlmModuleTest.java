@@ -73,7 +73,13 @@ final class LlmModuleTest {
       assertEquals(0, model.position());
       Recorder recorder = generate(PROMPTS[i], config().build());
       assertEquals(Files.text("reply_" + i + ".txt"), recorder.text());
-      assertTrue(recorder.stats.contains("\"stop\": \""), recorder.stats);
+      String number = "\\d+(\\.\\d+)?";
+      String stats =
+          "{\"prompt_tokens\": N, \"generated_tokens\": N, \"stop\": \"[a-z]+\","
+              + " \"first_token_ms\": N, \"prompt_tokens_per_second\": N,"
+              + " \"tokens_per_second\": N, \"position\": N, \"context\": N}";
+      String pattern = stats.replace("{", "\\{").replace("}", "\\}").replace("N", number);
+      assertTrue(recorder.stats.matches(pattern), recorder.stats);
       assertTrue(recorder.stats.contains("\"context\": " + model.contextSize()), recorder.stats);
       model.resetContext();
       recorder = generate(PROMPTS[i], config().chat(true).build());

@@ -158,8 +158,8 @@ public final class LlmModule implements AutoCloseable {
     return String.format(
         Locale.ROOT,
         "{\"prompt_tokens\": %d, \"generated_tokens\": %d, \"stop\": \"%s\","
-            + " \"first_token_ms\": %.3f, \"prompt_tokens_per_second\": %.3f, \"tokens_per_second\": %.3f, \"position\": %d,"
-            + " \"context\": %d}",
+            + " \"first_token_ms\": %.3f, \"prompt_tokens_per_second\": %.3f,"
+            + " \"tokens_per_second\": %.3f, \"position\": %d, \"context\": %d}",
         (long) reply[0],
         (long) reply[1],
         STOP_REASONS[(int) reply[2]],

@@ -2,6 +2,7 @@ package org.spirloom;
 
 import java.io.FileDescriptor;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -22,12 +23,26 @@ public final class Module implements AutoCloseable {
   private final Handle handle;
   private final SpirloomRuntime runtime;
   private final Contexts contexts;
-  private final String[] methods;
 
-  /** The contexts of a module by method. */
+  /** The contexts of a module by method. Owns them. */
   private static final class Contexts implements Handle.Destroyer {
-    final Map<String, Method> byName = new LinkedHashMap<>();
-    String first;
+    final String first; // the method of the module
+    final String[] methods; // of the file
+    private final Map<String, Method> byName = new LinkedHashMap<>();
+
+    /** Takes ownership of the native module, also on failure. */
+    Contexts(long pointer) {
+      Method method = own(pointer);
+      try {
+        String[] names = Native.texts(Native.methods(pointer));
+        first = names[0];
+        methods = Arrays.copyOfRange(names, 1, names.length);
+        byName.put(first, method);
+      } catch (Throwable failure) {
+        Native.destroyModule(pointer);
+        throw failure;
+      }
+    }
 
     @Override
     public void destroy() {
@@ -45,25 +60,20 @@ public final class Module implements AutoCloseable {
       }
       return method;
     }
-  }
 
-  private static Method own(long pointer) {
-    try {
-      return new Method(pointer);
-    } catch (Throwable failure) {
-      Native.destroyModule(pointer);
-      throw failure;
+    private static Method own(long pointer) {
+      try {
+        return new Method(pointer);
+      } catch (Throwable failure) {
+        Native.destroyModule(pointer);
+        throw failure;
+      }
     }
   }
 
   private Module(SpirloomRuntime runtime, String name, long pointer) {
     this.runtime = runtime;
-    contexts = new Contexts();
-    Method method = own(pointer);
-    String[] names = Native.texts(Native.methods(pointer));
-    contexts.first = names[0];
-    contexts.byName.put(names[0], method);
-    methods = java.util.Arrays.copyOfRange(names, 1, names.length);
+    contexts = new Contexts(pointer);
     handle = new Handle(this, "Module " + name, contexts);
   }
 
@@ -234,7 +244,7 @@ public final class Module implements AutoCloseable {
    * Returns the names of all methods of the file. The only method of a file may have the name "".
    */
   public String[] methods() {
-    return methods.clone();
+    return contexts.methods.clone();
   }
 
   /** Returns the method that {@link #forward(Tensor...)} executes. */
