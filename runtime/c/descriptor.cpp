@@ -81,11 +81,9 @@ Result<MappedRange> MapRange(int descriptor, uint64_t offset, uint64_t size) {
 
 }  // namespace
 
-spirloom_status spirloom_model_load_from_descriptor(const spirloom_runtime* runtime, int descriptor,
-                                                    uint64_t offset, uint64_t size,
-                                                    const spirloom_model_options* options,
-                                                    spirloom_model** model,
-                                                    spirloom_error** error) {
+spirloom_status spirloom_model_load_from_descriptor(
+    const spirloom_runtime* runtime, int32_t descriptor, uint64_t offset, uint64_t size,
+    const spirloom_model_options* options, spirloom_model** model, spirloom_error** error) {
   return c::Guarded(error, [&]() -> Status {
     SPIRLOOM_TRY(c::CheckPointers("spirloom_model_load_from_descriptor",
                                   {{"runtime", runtime}, {"model", model}}));

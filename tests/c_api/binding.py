@@ -13,6 +13,7 @@ TYPES: dict[str, Any] = {
     "void": None,
     "bool": ctypes.c_bool,
     "size_t": ctypes.c_size_t,
+    "int32_t": ctypes.c_int32,
     "int64_t": ctypes.c_int64,
     "uint32_t": ctypes.c_uint32,
     "uint64_t": ctypes.c_uint64,

@@ -87,6 +87,19 @@ def test_a_model_runs(model: Model) -> None:
     assert np.array_equal(y, [0, 0, 0, 1, 2])
 
 
+def test_a_model_loads_from_a_file_descriptor(
+    binding: Binding, runtime: ctypes.c_void_p, relu_file: Path
+) -> None:
+    size = relu_file.stat().st_size
+    with relu_file.open("rb") as file:
+        arguments = (runtime, file.fileno(), 0, size, None)
+        handle = binding.make("model_load_from_descriptor", *arguments)
+    assert Model(binding, handle).run(np.full(5, -1, np.float32), 5).tolist() == [0] * 5
+    binding.model_destroy(handle)
+    with pytest.raises(SpirloomError, match=r"File descriptor -1 cannot be read"):
+        binding.make("model_load_from_descriptor", runtime, -1, 0, size, None)
+
+
 def test_a_model_reports_its_input(binding: Binding, model: Model) -> None:
     info = binding.struct("tensor_info")
     binding.call("model_input", model.handle, 0, ctypes.byref(info))

@@ -525,7 +525,7 @@ SPIRLOOM_C_API spirloom_status spirloom_model_load_from_borrowed_memory(
 // and with SPIRLOOM_INVALID_ARGUMENT if the range is empty or exceeds the file, SPIRLOOM_INVALID_FILE
 // if the descriptor is not that of a regular file, SPIRLOOM_UNSUPPORTED on Windows.
 SPIRLOOM_C_API spirloom_status spirloom_model_load_from_descriptor(
-    const spirloom_runtime* runtime, int descriptor, uint64_t offset, uint64_t size,
+    const spirloom_runtime* runtime, int32_t descriptor, uint64_t offset, uint64_t size,
     const spirloom_model_options* options, spirloom_model** model, spirloom_error** error);
 
 typedef struct spirloom_context_options {
