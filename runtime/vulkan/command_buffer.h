@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "runtime/vulkan/buffer.h"
 #include "runtime/vulkan/device.h"
@@ -42,6 +43,10 @@ class CommandBuffer {
   void ResetTimestamps(const TimestampPool& pool);
   // Writes a timestamp when all preceding commands have completed `stage`.
   void WriteTimestamp(const TimestampPool& pool, uint32_t query, VkPipelineStageFlagBits stage);
+
+  // Open and close a labeled range, as Device::BeginLabel() does.
+  void BeginLabel(const std::string& label) { pool_.device().BeginLabel(handle_, label); }
+  void EndLabel() { pool_.device().EndLabel(handle_); }
 
   VkCommandBuffer handle() const { return handle_; }
 

@@ -129,6 +129,9 @@ Result<std::unique_ptr<Device>> Device::Create(const Instance& instance,
   if (instance.debug_utils()) {
     device->set_object_name_ =
         instance.Get<PFN_vkSetDebugUtilsObjectNameEXT>("vkSetDebugUtilsObjectNameEXT");
+    device->begin_label_ =
+        instance.Get<PFN_vkCmdBeginDebugUtilsLabelEXT>("vkCmdBeginDebugUtilsLabelEXT");
+    device->end_label_ = instance.Get<PFN_vkCmdEndDebugUtilsLabelEXT>("vkCmdEndDebugUtilsLabelEXT");
   }
   device->fn().vkGetDeviceQueue(handle, *physical.queue_family, /*queueIndex=*/0, &device->queue_);
   return device;
@@ -225,6 +228,18 @@ void Device::SetObjectName(VkObjectType type, uint64_t handle, const std::string
       .objectHandle = handle,
       .pObjectName = name.c_str()};
   set_object_name_(handle_, &info);
+}
+
+void Device::BeginLabel(VkCommandBuffer commands, const std::string& label) const {
+  if (begin_label_ == nullptr) return;
+  VkDebugUtilsLabelEXT info{};
+  info.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT;
+  info.pLabelName = label.c_str();
+  begin_label_(commands, &info);
+}
+
+void Device::EndLabel(VkCommandBuffer commands) const {
+  if (end_label_ != nullptr) end_label_(commands);
 }
 
 }  // namespace spirloom::vulkan

@@ -112,6 +112,11 @@ class Device {
     SetObjectName(type, (uint64_t)handle, name);  // NOLINT: a pointer or an integer
   }
 
+  // Open and close a labeled range of commands, for debuggers and profilers; do nothing without
+  // VK_EXT_debug_utils.
+  void BeginLabel(VkCommandBuffer commands, const std::string& label) const;
+  void EndLabel(VkCommandBuffer commands) const;
+
  private:
   class QueueLock;
   Device(const Instance& instance, const PhysicalDevice& physical, uint64_t capabilities);
@@ -127,7 +132,10 @@ class Device {
   VkDevice handle_ = VK_NULL_HANDLE;
   VkQueue queue_ = VK_NULL_HANDLE;
   DeviceFunctions functions_{};
-  PFN_vkSetDebugUtilsObjectNameEXT set_object_name_ = nullptr;  // null without VK_EXT_debug_utils
+  // Null without VK_EXT_debug_utils.
+  PFN_vkSetDebugUtilsObjectNameEXT set_object_name_ = nullptr;
+  PFN_vkCmdBeginDebugUtilsLabelEXT begin_label_ = nullptr;
+  PFN_vkCmdEndDebugUtilsLabelEXT end_label_ = nullptr;
   PFN_vkGetMemoryHostPointerPropertiesEXT host_pointer_properties_ = nullptr;
   std::function<void()> lock_queue_;  // of an adopted device; called with queue_mutex_ held
   std::function<void()> unlock_queue_;

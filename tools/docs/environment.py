@@ -25,6 +25,11 @@ RUNTIME = (
         "Default: the first of discrete, integrated, other, CPU.",
     ),
     Variable(
+        "SPIRLOOM_DEBUG_LABELS",
+        "If set, command buffers contain a label with the name of the graph node around each "
+        "dispatch (`VK_EXT_debug_utils`), for debuggers and profilers. Validation implies it.",
+    ),
+    Variable(
         "SPIRLOOM_DEBUG_PRINTF",
         "If set, validation (`--validation`, `RuntimeOptions::validation`) executes "
         "`debugPrintfEXT()` in shaders of a debug build, and the runtime logs the texts "

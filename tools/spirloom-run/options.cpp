@@ -119,6 +119,11 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
                  "(github.com/google/amber), with inputs, weights and the outputs of this device "
                  "as expected values; with --check, those of the first case")
       ->option_text("FILE");
+  app.add_option("--renderdoc", options.renderdoc,
+                 "Capture run N (1: the first) with RenderDoc, and print the path of the capture. "
+                 "Dispatches have labels with the names of nodes")
+      ->option_text("N")
+      ->check(CLI::Range(1, 1000000));
   app.add_option("--output-dir", options.output_dir,
                  "Write each output to DIR/<name>.npy; creates DIR")
       ->option_text("DIR");

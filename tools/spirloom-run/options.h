@@ -27,6 +27,7 @@ struct Options {
   std::optional<double> atol;
   int race_orders = 0;     // --check-races; 0: no check
   std::string amber;       // output file; empty: none
+  int renderdoc = 0;       // the run that RenderDoc captures, from 1; 0: none
   std::string output_dir;  // empty: outputs are not written
   int repeat = 0;          // timed runs after the first and the warm-up
   int warmup = 0;

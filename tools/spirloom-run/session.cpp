@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,12 +23,42 @@
 #include "tools/spirloom-run/profile_file.h"
 #include "tools/spirloom-run/profile_report.h"
 #include "tools/spirloom-run/races.h"
+#include "tools/spirloom-run/renderdoc.h"
 #include "tools/spirloom-run/stats_report.h"
 #include "tools/spirloom-run/text_output.h"
 #include "tools/spirloom-run/tune_report.h"
 
 namespace spirloom::run {
 namespace {
+
+// Captures one of the runs.
+class RunCapture {
+ public:
+  // `number`: of the captured run, from 1.
+  RunCapture(RenderDoc renderdoc, int number) : renderdoc_(renderdoc), number_(number) {}
+
+  void BeforeRun() {
+    if (++runs_ == number_) renderdoc_.Start();
+  }
+  Status AfterRun() const {
+    if (runs_ != number_) return Status();
+    SPIRLOOM_TRY_ASSIGN(const std::string path, renderdoc_.End());
+    Print("RenderDoc capture: " + path + "\n");
+    return Status();
+  }
+  // Fails with kInvalidArgument if there were fewer runs.
+  Status Finish() const {
+    if (runs_ >= number_) return Status();
+    return Status(StatusCode::kInvalidArgument, "--renderdoc " + std::to_string(number_) +
+                                                    " requires as many runs; there were " +
+                                                    std::to_string(runs_) + ". Use --repeat.");
+  }
+
+ private:
+  const RenderDoc renderdoc_;
+  const int number_;
+  int runs_ = 0;
+};
 
 // Host memory of the inputs and outputs of a model.
 class Bindings {
@@ -102,13 +134,20 @@ Result<std::vector<Array>> PrepareInputs(const Options& options, Model& model) {
   return inputs;
 }
 
-Result<Timings> RunAll(const Options& options, Model& model, Bindings& bindings) {
+Result<Timings> RunAll(const Options& options, Model& model, Bindings& bindings,
+                       std::optional<RunCapture>& capture) {
   Timings timings;
-  SPIRLOOM_TRY_ASSIGN(timings.first_run_ms, bindings.Run(model));
-  for (int i = 0; i < options.warmup; ++i) SPIRLOOM_TRY(bindings.Run(model).status());
+  const auto run = [&]() -> Result<double> {
+    if (capture) capture->BeforeRun();
+    SPIRLOOM_TRY_ASSIGN(const double time, bindings.Run(model));
+    if (capture) SPIRLOOM_TRY(capture->AfterRun());
+    return time;
+  };
+  SPIRLOOM_TRY_ASSIGN(timings.first_run_ms, run());
+  for (int i = 0; i < options.warmup; ++i) SPIRLOOM_TRY(run().status());
   for (int i = 0; i < options.repeat; ++i) {
     const std::clock_t start = std::clock();
-    SPIRLOOM_TRY_ASSIGN(const double time, bindings.Run(model));
+    SPIRLOOM_TRY_ASSIGN(const double time, run());
     const double cpu_ms = CpuMilliseconds(std::clock() - start);
     timings.cpu_ms = i == 0 ? cpu_ms : std::min(timings.cpu_ms, cpu_ms);
     timings.steady_ms.push_back(time);
@@ -244,6 +283,12 @@ Status PrintDevices() {
 
 Status RunSession(const Options& options) {
   if (!options.output_dir.empty()) SPIRLOOM_TRY(CreateDirectory(options.output_dir));
+  std::optional<RunCapture> capture;
+  if (options.renderdoc > 0) {
+    const std::string name = std::filesystem::path(options.model).stem().string();
+    SPIRLOOM_TRY_ASSIGN(const RenderDoc renderdoc, RenderDoc::Load(name));
+    capture.emplace(renderdoc, options.renderdoc);
+  }
   SPIRLOOM_TRY_ASSIGN(const std::vector<ShaderLibrary> libraries, OpenLibraries(options));
   RuntimeOptions runtime_options;
   for (const ShaderLibrary& library : libraries) runtime_options.libraries.push_back(&library);
@@ -279,7 +324,8 @@ Status RunSession(const Options& options) {
   if (options.race_orders > 0) {
     return PrintRaces(options, runtime, model, model_options, bindings.inputs());
   }
-  SPIRLOOM_TRY_ASSIGN(const Timings timings, RunAll(options, model, bindings));
+  SPIRLOOM_TRY_ASSIGN(const Timings timings, RunAll(options, model, bindings, capture));
+  if (capture) SPIRLOOM_TRY(capture->Finish());
   if (!options.output_dir.empty()) {
     SPIRLOOM_TRY(WriteOutputs(options.output_dir, model.outputs(), bindings.outputs()));
   }

@@ -200,11 +200,13 @@ void Recorder::AddSegment(const Segment& segment, const vulkan::TimestampPool* t
     if (first && timestamps != nullptr) {
       commands_->WriteTimestamp(*timestamps, query, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
     }
+    commands_->BeginLabel(resources_.plan.nodes[dispatch.node].name);
     if (dispatch.pipeline == kBufferCopy) {
       AddCopy(dispatch);
     } else {
       AddSlice(slice);
     }
+    commands_->EndLabel();
     if (last && timestamps != nullptr) {
       commands_->WriteTimestamp(*timestamps, query + 1, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
     }
