@@ -8,6 +8,7 @@ import io
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from spirloom.ops import OpLibrary
 from spirloom.profile_file import percentile, read_profile
 from spirloom.profiling import tables
 
+from benchmarks.work import multiply_adds
 from tests.tools.programs import AddModel, Program
 
 M, K, N = 32, 64, 32
@@ -128,6 +130,56 @@ def test_operations_of_a_convolution(spirloom_run: Program, tmp_path: Path) -> N
     record(spirloom_run, tmp_path / "conv.slg", tmp_path / "conv.slprof")
     profile = read_profile(tmp_path / "conv.slprof")
     assert sum(each.operations for each in profile.dispatches) == 2 * (4 * 7 * 7) * (3 * 3 * 3)
+
+
+LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
+    "aten.mm": {"a": (6, 8), "b": (8, 4)},
+    "aten.bmm": {"a": (2, 6, 8), "b": (2, 8, 4)},
+    "aten.matmul": {"a": (2, 3, 6, 8), "b": (8, 4)},
+    "aten.addmm": {"c": (4,), "a": (6, 8), "b": (8, 4)},
+    "aten.linear": {"x": (5, 8), "weight": (4, 8), "bias": (4,)},
+    "aten.conv1d": {"x": (1, 6, 9), "weight": (4, 6, 3)},
+    "aten.conv_transpose1d": {"x": (1, 6, 9), "weight": (6, 4, 3)},
+    "aten.conv_transpose2d.input": {"x": (1, 6, 9, 9), "weight": (6, 4, 3, 3)},
+    "aten.scaled_dot_product_attention":
+        {"query": (1, 2, 6, 8), "key": (1, 2, 5, 8), "value": (1, 2, 5, 8)},
+}  # fmt: skip
+
+
+def test_operations_are_those_of_the_benchmarks(spirloom_run: Program, tmp_path: Path) -> None:
+    """The estimate of profiles is the one of benchmarks/work.py: two per multiply-add."""
+    library = OpLibrary()
+    graph, expected = Graph([], []), {}
+    for op, shapes in LAYERS.items():
+        given = {name: Tensor(f"{op}.{name}", DType.F32, shape) for name, shape in shapes.items()}
+        values = library.complete(op, given)
+        ((shape, dtype),) = library.infer(op, values)
+        y = Tensor(f"{op}.y", dtype, shape)
+        node = Node(op, values, (y,), op)
+        graph.inputs += given.values()
+        graph.outputs.append(y)
+        graph.nodes.append(node)
+        args = dict(zip(library.arg_names(op), values, strict=True))
+        expected[op] = 2 * multiply_adds(node, args)
+    graph_file.save(graph, tmp_path / "layers.slg")
+    record(spirloom_run, tmp_path / "layers.slg", tmp_path / "layers.slprof")
+    found = dict.fromkeys(LAYERS, 0.0)
+    for each in read_profile(tmp_path / "layers.slprof").dispatches:
+        if each.op == each.node:  # not a packing or a copy that the node requires
+            found[each.op] += each.operations
+    assert found == expected
+
+
+def test_names_are_shortened_in_the_middle(recorded: Path) -> None:
+    assert tables.shortened("first at model.py:3", 40) == "first at model.py:3"
+    assert tables.shortened("abcdefghij", 7) == "abc…hij"
+    profile = read_profile(recorded)
+    long = "a" * 50 + "b" * 50
+    changed = replace(profile, dispatches=[replace(d, node=long) for d in profile.dispatches])
+    text = tables.to_text(changed, 0, "time")
+    assert f"  {'a' * 19}…{'b' * 20}  " in text
+    rows = tables.to_text(changed, 0, "time", wide=True).count(long) - text.count(long)
+    assert rows == len(profile.dispatches)
 
 
 def test_the_reason_of_a_kernel(

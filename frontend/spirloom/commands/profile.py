@@ -90,6 +90,7 @@ def _add_show(commands: Any) -> None:
         help="slowest dispatch first (default), or in order of execution",
     )
     parser.add_argument("--all", action="store_true", help="all dispatches (default: 20)")
+    parser.add_argument("--wide", action="store_true", help="complete names (default: 40 letters)")
     parser.add_argument(
         "--dispatch", type=int, metavar="N", help="everything about one dispatch, and its reasons"
     )
@@ -165,7 +166,7 @@ def _show(arguments: argparse.Namespace) -> int:
     elif arguments.dispatch is not None:
         print(dispatch_text(profile, arguments.dispatch))
     else:
-        print(tables.to_text(profile, 0 if arguments.all else 20, arguments.sort))
+        print(tables.to_text(profile, 0 if arguments.all else 20, arguments.sort, arguments.wide))
     return 0
 
 

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
 from spirloom.profile_file import Dispatch, Peaks, ProfileFile, TensorRecord, percentile
 from spirloom.terminal import bytes_text, shown
+
+# The length of names in tables, by default.
+NAME_LENGTH = 40
+
+
+def shortened(text: str, length: int) -> str:
+    """The text, without its middle if it is longer: names of nodes differ at both ends."""
+    if len(text) <= length:
+        return text
+    head = (length - 1) // 2
+    return f"{text[:head]}…{text[len(text) - (length - 1 - head) :]}"
 
 
 def text_table(heading: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> list[str]:
@@ -82,8 +94,11 @@ def _percent(part: float, whole: float) -> float:
     return 100 * part / whole if whole else 0.0
 
 
-def to_text(profile: ProfileFile, limit: int, sort: str) -> str:
-    """The summary, the dispatches (slowest first, or in order), the kernels, and the memory."""
+def to_text(profile: ProfileFile, limit: int, sort: str, wide: bool = False) -> str:
+    """The summary, the dispatches (slowest first, or in order), the kernels, and the memory. Names
+    are shortened unless `wide`.
+    """
+    length = sys.maxsize if wide else NAME_LENGTH
     total = profile.total
     lines = [
         f"model   {shown(profile.model)}"
@@ -99,7 +114,7 @@ def to_text(profile: ProfileFile, limit: int, sort: str) -> str:
         order.sort(key=lambda i: -profile.dispatches[i].median)
     shown_rows = order[:limit] if limit else order
     heading = ["#", "node", "op", "variant", "min", "median", "p90", "%", "moved", "roofline %"]
-    rows = [_row(profile, i, total) for i in shown_rows]
+    rows = [_row(profile, i, total, length) for i in shown_rows]
     lines += text_table(heading, rows, left=4)
     if len(order) > len(shown_rows):
         rest = sum(profile.dispatches[i].median for i in order[len(shown_rows) :])
@@ -107,7 +122,7 @@ def to_text(profile: ProfileFile, limit: int, sort: str) -> str:
             f"and {len(order) - len(shown_rows)} more dispatches, {milliseconds(rest)} ms; --all "
             "lists them"
         )
-    lines += ["", *_kernels(profile, total)]
+    lines += ["", *_kernels(profile, total, length)]
     if profile.peaks is None and any(d.bytes_read for d in profile.dispatches):
         lines += ["", "The peaks of the device are unknown. Measure them once with `spirloom-run "
                   "--peaks`, then record again."]  # fmt: skip
@@ -115,15 +130,13 @@ def to_text(profile: ProfileFile, limit: int, sort: str) -> str:
     return "\n".join([*lines, *([""] if memory else []), *memory])
 
 
-def _row(profile: ProfileFile, index: int, total: int) -> list[str]:
+def _row(profile: ProfileFile, index: int, total: int, length: int) -> list[str]:
     dispatch = profile.dispatches[index]
     moved = dispatch.bytes_read + dispatch.bytes_written
     share = roofline_percent(dispatch, profile.peaks)
     return [
         str(index),
-        dispatch.node,
-        dispatch.op,
-        dispatch.variant,
+        *(shortened(name, length) for name in (dispatch.node, dispatch.op, dispatch.variant)),
         *map(milliseconds, (dispatch.min, dispatch.median, dispatch.p90)),
         f"{_percent(dispatch.median, total):.1f}",
         bytes_text(moved) if moved else "",
@@ -131,13 +144,17 @@ def _row(profile: ProfileFile, index: int, total: int) -> list[str]:
     ]
 
 
-def _kernels(profile: ProfileFile, total: int) -> list[str]:
+def _kernels(profile: ProfileFile, total: int, length: int) -> list[str]:
     found: dict[tuple[str, str], list[Dispatch]] = defaultdict(list)
     for dispatch in profile.dispatches:
         found[dispatch.op, dispatch.variant].append(dispatch)
     sums = {key: sum(each.median for each in own) for key, own in found.items()}
     rows = [
-        [*key, str(len(found[key])), milliseconds(sums[key]), f"{_percent(sums[key], total):.1f}"]
+        [
+            *(shortened(name, length) for name in key),
+            *(str(len(found[key])), milliseconds(sums[key])),
+            f"{_percent(sums[key], total):.1f}",
+        ]
         for key in sorted(found, key=lambda key: -sums[key])
     ]
     return text_table(["op", "variant", "dispatches", "ms", "%"], rows, left=2)

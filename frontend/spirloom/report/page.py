@@ -15,24 +15,29 @@ _SCRIPTS = ("common.js", "graph.js", "timeline.js", "memory.js", "tables.js", "m
 
 def page_of(data: dict[str, Any]) -> str:
     """The page of a model. It refers to no other file."""
-    return _page("page.html", _SCRIPTS, data)
+    title = f"{data['title']} – Spirloom report"
+    return _page(title, "page.html", _SCRIPTS, data, tabs=_asset("tabs.html"))
 
 
 def catalog_page_of(data: dict[str, Any]) -> str:
     """The page of operators. It refers to no other file."""
-    return _page("catalog.html", ("common.js", "catalog.js"), data)
+    return _page(data["title"], "catalog.html", ("common.js", "catalog.js"), data)
 
 
-def _page(page: str, scripts: Sequence[str], data: dict[str, Any]) -> str:
+def _page(
+    title: str, body: str, scripts: Sequence[str], data: dict[str, Any], tabs: str = ""
+) -> str:
     # "<" could end the element, or begin a comment.
     members = json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
     parts: dict[str, str] = {
-        "title": html.escape(data["title"]),
+        "title": html.escape(title),
         "style": _asset("style.css"),
+        "tabs": tabs,
+        "body": _asset(body),
         "script": "\n".join(map(_asset, scripts)),
         "data": members,
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _asset(page))
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _asset("frame.html"))
 
 
 def _asset(name: str) -> str:
