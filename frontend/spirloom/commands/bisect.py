@@ -51,12 +51,7 @@ def add_parser(commands: Any) -> None:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "model",
-        type=Path,
-        metavar="MODEL",
-        help="the model: .onnx, .pt2, .pte, .slg or .gguf, or a Hugging Face directory",
-    )
+    compare_model.add_model_argument(parser)
     parser.add_argument(
         "-o",
         "--output",

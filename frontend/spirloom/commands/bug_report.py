@@ -36,12 +36,10 @@ def add_parser(commands: Any) -> None:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "model",
-        type=Path,
-        nargs="?",
-        metavar="MODEL",
-        help="a graph file, or a model that `spirloom import` reads without options",
+    compare_model.add_model_argument(
+        parser,
+        "a graph file, or a model that `spirloom import` reads without options",
+        optional=True,
     )
     parser.add_argument(
         "-o",

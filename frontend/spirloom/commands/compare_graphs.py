@@ -56,12 +56,8 @@ def add_parser(commands: Any) -> None:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "model",
-        type=Path,
-        metavar="MODEL",
-        help="with --with: .onnx, .pt2, .pte, .slg or .gguf, or a Hugging Face directory; "
-        "otherwise the reference, a graph file",
+    compare_model.add_model_argument(
+        parser, "with --with: {formats}; otherwise the reference, a graph file"
     )
     parser.add_argument(
         "other", type=Path, nargs="?", metavar="B.slg", help="a second graph, without --with"

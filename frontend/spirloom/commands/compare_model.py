@@ -6,7 +6,7 @@ import argparse
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spirloom.commands.import_model import add_import_options
 from spirloom.errors import ImportFailure
@@ -22,6 +22,18 @@ if TYPE_CHECKING:
 ORACLES = ("onnxruntime", "torch", "reference", "cpu-kernels")
 # Names of this many values without a tensor are printed.
 _MAX_NAMES = 8
+
+
+_FORMATS = ".onnx, .pt2, .pte, .slg or .gguf, or a Hugging Face directory"
+
+
+def add_model_argument(
+    parser: argparse.ArgumentParser, help: str = f"the model: {_FORMATS}", optional: bool = False
+) -> None:
+    """Adds MODEL. `{formats}` in the help is the list of formats."""
+    text = help.format(formats=_FORMATS)
+    presence: dict[str, Any] = {"nargs": "?"} if optional else {}
+    parser.add_argument("model", type=Path, metavar="MODEL", help=text, **presence)
 
 
 def add_oracle_option(parser: argparse.ArgumentParser) -> None:

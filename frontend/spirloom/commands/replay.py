@@ -115,7 +115,7 @@ def _record_parser() -> argparse.ArgumentParser:
         epilog=RECORD_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", type=Path, metavar="MODEL")
+    compare_model.add_model_argument(parser)
     parser.add_argument(
         "--record", type=Path, required=True, metavar="FILE.slreplay", help="the file to write"
     )
