@@ -11,9 +11,11 @@ from tests.network.export import export_network
 ROOT = Path(__file__).resolve().parent.parent
 COLUMNS = ("program", "shader pack", "text", "data", "bss", "file")
 
-# Programs of benchmarks/minimal_programs/CMakeLists.txt, and their row titles.
+# Programs of benchmarks/minimal_programs/CMakeLists.txt, that of benchmarks/minimal_lto, and their
+# row titles.
 PROGRAMS = {
     "runtime": "the runtime, no shaders",
+    "lto/runtime_lto": "the runtime, no shaders, link-time optimization",
     "floor": "one operator: `OPS floor_f32_buffer`",
     "digits_buffer": "the network of `examples/digits`, `STORAGES buffer`",
     "digits": "the network of `examples/digits`",
@@ -47,7 +49,8 @@ def _import(onnx: Path, model: Path, *options: str) -> None:
 
 
 def link(build: Path, folder: Path) -> None:
-    """Links the programs in `folder` from the objects in `build`."""
+    """Links the programs in `folder` from the objects in `build`; builds the one with link-time
+    optimization, which requires objects of its own."""
     make_models(build, folder / "models")
     cmake, compiler = (_cached(build, name) for name in ("CMAKE_COMMAND", "CMAKE_CXX_COMPILER"))
     _call(cmake, "-S", ROOT / "benchmarks/minimal_programs", "-B", folder, "-G", "Ninja",
@@ -56,6 +59,9 @@ def link(build: Path, folder: Path) -> None:
           f"-DSPIRLOOM_SHADER_CACHE={build / 'shader-cache'}",
           f"-DMODELS={folder / 'models'}")  # fmt: skip
     _call(cmake, "--build", folder)
+    _call(cmake, "-S", ROOT / "benchmarks/minimal_lto", "-B", folder / "lto", "-G", "Ninja",
+          "-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_CXX_COMPILER={compiler}")  # fmt: skip
+    _call(cmake, "--build", folder / "lto", "--target", "runtime_lto")
 
 
 def table(build: Path, folder: Path) -> Table:
