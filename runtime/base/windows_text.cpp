@@ -8,7 +8,7 @@
 namespace spirloom {
 namespace {
 
-// Directories have a lower limit than files: room for a name of 8.3 characters.
+// The limit of directories, which is lower than that of files by a name of 8.3 characters.
 constexpr size_t kPathLimit = MAX_PATH - 12;
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace spirloom::vulkan {
 // vkGetInstanceProcAddr of the system's Vulkan loader, which stays loaded; null without a loader.
 PFN_vkGetInstanceProcAddr OpenLoader();
 
-// What is missing and how to install it, as two sentences.
+// The error message without a loader: its name, and how to install it.
 extern const char* const kNoLoader;
 
 }  // namespace spirloom::vulkan

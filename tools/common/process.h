@@ -1,4 +1,4 @@
-// What command-line programs need of their process.
+// Arguments, settings and memory use of the process, for command-line programs.
 #ifndef SPIRLOOM_TOOLS_COMMON_PROCESS_H_
 #define SPIRLOOM_TOOLS_COMMON_PROCESS_H_
 
