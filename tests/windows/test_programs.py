@@ -71,6 +71,12 @@ def test_c_example(windows: Windows, digits: Digits, program: str) -> None:
     assert predicted == digits.logits.argmax(axis=1).tolist()
 
 
+def test_minimal_example(windows: Windows, digits: Digits) -> None:
+    done = windows.run("spirloom_minimal", digits.model)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip().endswith(f": float32 {list(digits.logits.shape)}")
+
+
 def test_missing_and_unreadable_files(windows: Windows, tmp_path: Path) -> None:
     done = windows.run("spirloom-run", tmp_path / "no such größe.slg")
     assert done.returncode == 2
