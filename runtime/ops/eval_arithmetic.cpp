@@ -10,25 +10,29 @@ namespace {
 
 constexpr int64_t kInt64Min = std::numeric_limits<int64_t>::min();
 
+// Two's complement, without undefined overflow.
+uint64_t Bits(int64_t value) { return static_cast<uint64_t>(value); }
+
 }  // namespace
 
 int64_t Eval::Add(int64_t a, int64_t b) {
-  int64_t result = 0;
-  if (!__builtin_add_overflow(a, b, &result)) return result;
+  const auto sum = static_cast<int64_t>(Bits(a) + Bits(b));
+  if (((a ^ sum) & (b ^ sum)) >= 0) return sum;  // the sign is that of one operand
   Fail({OperationText(a, "+", b), " overflows int64."});
   return 0;
 }
 
 int64_t Eval::Sub(int64_t a, int64_t b) {
-  int64_t result = 0;
-  if (!__builtin_sub_overflow(a, b, &result)) return result;
+  const auto difference = static_cast<int64_t>(Bits(a) - Bits(b));
+  if (((a ^ b) & (a ^ difference)) >= 0) return difference;
   Fail({OperationText(a, "-", b), " overflows int64."});
   return 0;
 }
 
 int64_t Eval::Mul(int64_t a, int64_t b) {
-  int64_t result = 0;
-  if (!__builtin_mul_overflow(a, b, &result)) return result;
+  const auto product = static_cast<int64_t>(Bits(a) * Bits(b));
+  const bool is_min_negated = (a == -1 && b == kInt64Min) || (b == -1 && a == kInt64Min);
+  if (!is_min_negated && (a == 0 || product / a == b)) return product;
   Fail({OperationText(a, "*", b), " overflows int64."});
   return 0;
 }
