@@ -17,7 +17,7 @@ from spirloom.ops import OpError, OpLibrary, own_library
 GROUP = 64
 # The operators that read and write caches of every dtype, and an output that follows the cache.
 _UPDATES = ("spirloom.rotary_cache", "spirloom.decode_attention")
-_READERS = ("spirloom.cached_attention", "spirloom.cached_attention_split_kv")
+_READERS = ("spirloom.cached_attention",)
 
 
 @dataclass(frozen=True, slots=True)

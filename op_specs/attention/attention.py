@@ -245,45 +245,38 @@ def decode_attention(
     return y, *rotary_cache(x, keys, values, *tables)[1:]
 
 
-def cached_attention_split_kv(
-    query: Array,
+def decode_attention_partials(
+    x: Array,
     keys: Array,
     values: Array,
-    positions: Indices,
-    heads_first: bool,
+    cos: Array,
+    sin: Array,
+    position: Indices,
+    query_norm: Array | None,
+    key_norm: Array | None,
+    eps: float,
+    interleaved: bool,
     window: int,
     scale: float,
     softcap: float,
     splits: int,
-) -> tuple[Array, ...]:
-    """Per split of the keys: unnormalized output, maximum score and sum of exponentials."""
-    keys, values = (dequantized(cache, query.shape[-1]) for cache in (keys, values))
-    scores = _scores_over_cache(query, keys, positions, heads_first, window, scale, softcap)
-    values = _repeated_values(values, scores.shape[1], heads_first)
-    split_of_row = _split_indices(scores, positions, window, splits)
-    partials: list[tuple[Array, ...]] = []
+    group: int,
+) -> Array:
+    """Per split of the rows: unnormalized output, maximum score, sum of exponentials, 6 zeros."""
+    keys, values = (dequantized(t, 2 * cos.shape[1]) for t in (keys, values))
+    tables = (cos, sin, position, query_norm, key_norm, eps, interleaved)
+    query, keys, values = rotary_cache(x, keys, values, *tables)
+    scores = _scores_over_cache(query, keys, position, False, window, scale, softcap)[:, :, 0]
+    values = _repeated_values(values, scores.shape[1], False)
+    slot, row = int(position[0]), np.arange(keys.shape[1])
+    begin, end = max(slot - window + 1, 0) if window else 0, min(max(slot, 0), len(row))
+    length = max(-(-max(end - begin, 0) // splits), 32)
+    split_of_row = np.where(row == slot, 0, (row - begin) // length)
+    partials = np.zeros((*scores.shape[:2], splits, query.shape[-1] + 8), query.dtype)
     for split in range(splits):
         own = np.where(split_of_row == split, scores, -np.inf)
         top = own.max(-1)
         weights = np.exp(own - np.where(np.isinf(top), 0, top)[..., None])
-        partials.append((weights @ values, top, weights.sum(-1)))
-    y, row_max, row_sum = (np.stack(each, axis=3) for each in zip(*partials, strict=True))
-    return tuple(a if heads_first else a.swapaxes(1, 2) for a in (y, row_max, row_sum))
-
-
-def _split_indices(scores: Array, positions: Indices, window: int, splits: int) -> Indices:
-    """The split of each cache row, [query, row]. All but the last have at least 16 rows."""
-    queries, rows = scores.shape[-2:]
-    at = positions[0] + np.arange(queries) if len(positions) == 1 else positions
-    begin = np.maximum(at - window + 1, 0) if window > 0 else np.zeros_like(at)
-    visible = np.maximum(np.minimum(at, rows - 1) + 1 - begin, 0)
-    size = np.maximum(-(-visible // splits), 16)
-    return np.asarray((np.arange(rows) - begin[:, None]) // size[:, None])
-
-
-def combine_split_kv(partials: Array, row_max: Array, row_sum: Array, dtype: str) -> Array:
-    """Rescales the splits to the global maximum, adds them and divides by the sum; 0 if empty."""
-    top = row_max.max(-1, keepdims=True)
-    weights = np.exp(row_max - np.where(np.isinf(top), 0, top))
-    total = (weights * row_sum).sum(-1)[..., None]
-    return np.asarray((weights[..., None] * partials).sum(-2) / np.where(total == 0, 1, total))
+        partials[:, :, split, :-8] = (weights[:, :, None] @ values)[:, :, 0]
+        partials[:, :, split, -8], partials[:, :, split, -7] = top, weights.sum(-1)
+    return partials

@@ -17,7 +17,6 @@ from safetensors.torch import load_file, save_file  # type: ignore[import]
 from spirloom import graph_file
 from spirloom.cli import main
 from spirloom.errors import ImportFailure
-from spirloom.family import decoder
 from spirloom.family.config import FULL, SLIDING
 from spirloom.hf import import_directory
 from spirloom.hf.config import MODEL_TYPES, read_config
@@ -216,25 +215,20 @@ def test_float8_weights_are_kept(dtype: torch.dtype, tmp_path: Path) -> None:
         ("qwen3", "int8", 0.06),
         ("gemma2", "bf16", 0.05),
         ("gemma2", "int8", 0.06),
-        ("gemma2, split KV", "f8_e5m2", 0.4),
-        ("qwen3, split KV", "int8", 0.06),
+        ("gemma2, split", "f8_e5m2", 0.4),
+        ("qwen3, split", "int8", 0.06),
     ],
 )
-def test_kv_caches_of_fewer_bits(
-    name: str, kv_cache: str, limit: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kv_caches_of_fewer_bits(name: str, kv_cache: str, limit: float, tmp_path: Path) -> None:
     """QK norm, sliding windows and soft caps; prefill in chunks, and decoding."""
     name, _, splits = name.partition(", ")
-    if splits:
-        monkeypatch.setattr(decoder, "SPLIT_KV", 3)
-        monkeypatch.setattr(decoder, "_MAX_SINGLE_PASS", 28)
     model = saved(name, tmp_path)
     wanted = [model(torch.tensor([PROMPT[:n]])).logits[0, -1].detach() for n in (13, 14)]
     methods = import_directory(
         tmp_path, context=128, max_prefill=16, kv_cache=kv_cache, library=own_library()
     )
-    assert any(n.op == "spirloom.combine_split_kv" for n in methods[1].nodes) == bool(splits)
-    prefill = spirloom.load(graph_file.to_bytes(*methods))
+    kernels = (f"decode_attention_stored_{splits}",) if splits else ()
+    prefill = spirloom.load(graph_file.to_bytes(*methods), kernels=kernels)
     decode = prefill.context("decode", share_states=True)
     for chunks in ([13], [5, 1, 7]):
         prefill.reset_states()
@@ -449,20 +443,17 @@ def test_caches_are_neither_copied_nor_doubled(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["llama", "gemma2"])
-def test_long_contexts_use_split_kv(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    wanted, _ = eager_tokens(saved(name, tmp_path), 20)
-    monkeypatch.setattr(decoder, "SPLIT_KV", 3)
-    monkeypatch.setattr(decoder, "_MAX_SINGLE_PASS", 28)
-    graphs = import_directory(tmp_path, max_prefill=14)
-    assert any(n.op == "spirloom.combine_split_kv" for n in graphs[1].nodes)
-    data = graph_file.to_bytes(*graphs)
-    prefill = spirloom.load(data)
+def test_keys_split_over_workgroups(name: str, tmp_path: Path) -> None:
+    """The kernels of GPUs, which split the keys of a head."""
+    wanted, _ = eager_tokens(saved(name, tmp_path), 100)
+    data = graph_file.to_bytes(*import_directory(tmp_path, max_prefill=14))
+    prefill = spirloom.load(data, kernels=("decode_attention_split",))
     decode = prefill.context("decode", share_states=True)
+    assert any("partials" in row.variant for row in decode.profile())
+    prefill.reset_states()
     prefill(np.array([PROMPT], np.int32))
-    decode.submit_repeated(19).result()
-    assert decode.states["tokens"][14:34].tolist() == wanted
+    decode.submit_repeated(99).result()
+    assert decode.states["tokens"][14:114].tolist() == wanted
 
 
 @pytest.mark.parametrize("name", ["llama", "mistral", "gemma2"])

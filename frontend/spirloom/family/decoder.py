@@ -18,9 +18,6 @@ from spirloom.ir import DType, Graph, State, Tensor
 from spirloom.ops import OpError, OpLibrary
 from spirloom.quantized_weights import embedding_arguments
 
-# Decoding: maximum context of single-pass attention, one workgroup per head. Longer contexts are
-# split into SPLIT_KV parts (flash-decoding): more workgroups, three dispatches instead of one.
-_MAX_SINGLE_PASS, SPLIT_KV = 8192, 32
 # The activations of spirloom.gated_linear.
 _CODES = {SILU: Activation.SILU, GELU_TANH: Activation.GELU_TANH}
 
@@ -217,14 +214,15 @@ class Step:
             **self._head_norms(name),
         }
         attend = {"window": c.window(layer), "scale": c.attn_scale, "softcap": c.attn_softcap}
-        if not self._is_prefill and self._context <= _MAX_SINGLE_PASS:
+        if not self._is_prefill:
             self._build.name = name
             out, *updates = self._build.emit_all("spirloom.decode_attention", **append, **attend)
         else:
             self._build.name = f"{name}.rotary_cache"
             query, *updates = self._build.emit_all("spirloom.rotary_cache", **append)
             rotated = {"query": query, "keys": updates[0], "values": updates[1]}
-            out = self._cached_attention(name, positions=self._position, **rotated, **attend)
+            position = {"positions": self._position}
+            out = self._call(name, "spirloom.cached_attention", **position, **rotated, **attend)
         for state, update in zip(states, updates, strict=True):
             state.update = update
         return out
@@ -241,19 +239,6 @@ class Step:
                 for norm in norms
             }
         return norms
-
-    def _cached_attention(self, name: str, **args: object) -> Tensor:
-        """Attention over the KV cache of queries with RoPE applied."""
-        if self._is_prefill:
-            return self._call(name, "spirloom.cached_attention", **args)
-        self._build.name = name
-        partials, row_max, row_sum = self._build.emit_all(
-            "spirloom.cached_attention_split_kv", **args, splits=SPLIT_KV
-        )
-        return self._call(
-            name, "spirloom.combine_split_kv",
-            partials=partials, row_max=row_max, row_sum=row_sum, dtype=str(self._weights.dtype),
-        )  # fmt: skip
 
     def _rope_tables(self, rotation: RotaryEmbedding) -> dict[str, Tensor]:
         pairs = self._config.head_size // 2

@@ -4,23 +4,6 @@
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
 const int CLUSTERS = 8;
-const int VEC8S_PER_LANE = (HEAD_VEC8S + 7) / 8;  // vec8s of a row per lane
-
-// Index of the lane's i-th vec8 of a row, clamped to the row.
-int lane_vec8(int i) { return min(cluster_lane() + 8 * i, HEAD_VEC8S - 1); }
-bool has_lane_vec8(int i) { return cluster_lane() + 8 * i < HEAD_VEC8S; }
-
-// RMS norm factor of a head of x that begins at vec4 `head`.
-float norm_scale(int head) {
-  if (has_norms == 0) return 1.0;
-  float squares = 0.0;
-  for (int i = 0; i < 2 * VEC8S_PER_LANE; i++) {
-    vec4 v = x_load4(head + 2 * lane_vec8(i / 2) + i % 2);
-    squares += has_lane_vec8(i / 2) ? dot(v, v) : 0.0;
-  }
-  return inversesqrt(cluster_sum(squares) / float(8 * HEAD_VEC8S) + eps);
-}
-
 
 shared vec4 totals[8 * CLUSTERS];  // per cluster, one vec4 of each lane
 shared vec2 max_and_sum[CLUSTERS];
@@ -60,11 +43,8 @@ void main() {
       total[2 * i + vec4_half] = x_load4(value_head + index4);
       score += dot(query[2 * i + vec4_half], key[vec4_half]);
     }
-    if (stores_kv && has_lane_vec8(i)) {
-      int at = cache + slot * step + lane_vec8(i);
-      new_keys_store8(at, (key[0]), (key[1]));
-      new_values_store8(at, (total[2 * i]), (total[2 * i + 1]));
-    }
+    vec4 value[2] = vec4[2](total[2 * i], total[2 * i + 1]);
+    store_kv8(stores_kv && has_lane_vec8(i), cache + slot * step + lane_vec8(i), key, value);
   }
   // The first cluster starts with the step's own row.
   bool has_own_row = cluster == 0 && in_cache;

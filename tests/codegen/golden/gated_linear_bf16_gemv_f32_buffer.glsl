@@ -131,16 +131,24 @@ void main() {
   partial[0 + lane] = sum00;
   partial[256 + lane] = sum01;
   barrier();
+  {
+    int terms = lane % 32 / 16 * 256 + lane / 32 * 32 + lane % 16;
+    float sum = 0.0;
+    [[unroll]] for (int s = 0; s < 2; s++) sum += partial[terms + 16 * s];
+    barrier();
+    partial[lane] = sum;
+    barrier();
+  }
   int row = lane / 16;
   int column = first + lane % 16;
   if (row >= row_count || row >= 1 || column >= columns) return;
-  int first_partial = (2 * row + lane % 16 / 16) * 256 + lane % 16;
+  int terms = (2 * row + lane % 16 / 16) * 16 + lane % 16;
   float sum = 0.0;
-  for (int s = 0; s < 16; s++) sum += partial[first_partial + 16 * s];
+  [[unroll]] for (int s = 0; s < 8; s++) sum += partial[terms + 32 * s];
   int i = row * columns + column;
   float value = finish(sum + (has_bias != 0 ? bias_load(column) : 0.0), i);
   float second_sum = 0.0;
-  for (int s = 0; s < 16; s++) second_sum += partial[first_partial + 256 + 16 * s];
+  [[unroll]] for (int s = 0; s < 8; s++) second_sum += partial[terms + 16 + 32 * s];
   value *= second_sum + (has_bias != 0 ? bias_load(columns + column) : 0.0);
   y_store(i, value);
 }

@@ -171,36 +171,29 @@ def _decode_attention(
     return y, *_rotary_cache(x, keys, values, *tables)[1:]
 
 
-def _attention_split_kv(
-    q: Any,
-    k: Any,
-    v: Any,
-    positions: Any,
-    heads_first: bool,
-    window: int,
-    scale: float,
-    softcap: float,
-    parts: int,
-) -> Any:
-    scores, v = _masked_scores(q, k, v, positions, heads_first, window, scale, softcap)
-    rank = (scores > -torch.inf).cumsum(-1) - 1  # of a key among those visible to a query
-    visible = rank[..., -1:] + 1
-    size = (visible + parts - 1).div(parts, rounding_mode="floor").clamp_min(16)
+def _decode_attention_partials(
+    x: Any, keys: Any, values: Any, cos: Any, sin: Any, position: Any,
+    query_norm: Any, key_norm: Any, eps: float, interleaved: bool,
+    window: int, scale: float, softcap: float, splits: int, group: int,
+) -> Any:  # fmt: skip
+    """Splits by the rank of a row among those before the own one, which belongs to the first."""
+    tables = (cos, sin, position, query_norm, key_norm, eps, interleaved)
+    keys, values = (_dequantized(t, 2 * cos.shape[1]) for t in (keys, values))
+    query, keys, values = _rotary_cache(x, keys, values, *tables)
+    scores, v = _masked_scores(query, keys, values, position, False, window, scale, softcap)
+    older = (scores > -torch.inf) & (torch.arange(keys.shape[1]) != position)
+    rank = older.cumsum(-1) - 1
+    # The window has one row less if it contains the own row.
+    size = (older[0, 0, 0].sum() + splits - 1).div(splits, rounding_mode="floor").clamp_min(32)
+    of_row = torch.where(older, rank.div(size, rounding_mode="floor"), 0)
     partial = []
-    for part in range(parts):
-        others = rank.div(size, rounding_mode="floor") != part
-        part_scores = scores.masked_fill(others, -torch.inf)
-        top = part_scores.amax(-1)
-        weights = (part_scores - top.nan_to_num(neginf=0.0)[..., None]).exp()
-        partial.append((weights @ v, top, weights.sum(-1)))
-    stacked = [torch.stack(parts, 3) for parts in zip(*partial, strict=True)]
-    return tuple(t if heads_first else t.transpose(1, 2) for t in stacked)
-
-
-def _combine_split_kv(parts: Any, tops: Any, sums: Any, dtype: str) -> Any:
-    """The weights of the parts are a softmax over tops + log(sums)."""
-    weights = (tops + sums.log()).softmax(-1).nan_to_num(0.0)
-    return (weights[..., None] * (parts / sums.clamp_min(1e-30)[..., None])).sum(-2)
+    for split in range(splits):
+        own = scores.masked_fill(of_row != split, -torch.inf)
+        top = own.amax(-1, keepdim=True)
+        weights = (own - top.nan_to_num(neginf=0.0)).exp()
+        rest = torch.zeros(*top.shape[:-1], 6, dtype=top.dtype)
+        partial.append(torch.cat([weights @ v, top, weights.sum(-1, keepdim=True), rest], -1))
+    return torch.cat(partial, 2)
 
 
 COUNTERPARTS: dict[str, Callable[..., Any]] = {
@@ -209,7 +202,6 @@ COUNTERPARTS: dict[str, Callable[..., Any]] = {
     "spirloom.rotary_cache": _rotary_cache,
     "spirloom.sample_token": _sample_token,
     "spirloom.cached_attention": _cached_attention,
-    "spirloom.cached_attention_split_kv": _attention_split_kv,
     "spirloom.decode_attention": _decode_attention,
-    "spirloom.combine_split_kv": _combine_split_kv,
+    "spirloom.decode_attention_partials": _decode_attention_partials,
 }
