@@ -21,6 +21,7 @@ GENERATOR_USERS = {
     "spirloom.report.catalog",
     "spirloom.report.kernels",
     "spirloom.selective",
+    "spirloom.verify.selection",
 }  # fmt: skip
 
 
