@@ -14,9 +14,9 @@ uint32_t FindDeclaration(std::span<const uint32_t> words, uint32_t first_word, s
     if (length == 0 || length > words.size() - i || (words[i] & 0xffff) == kOpFunction) break;
     if (words[i] == first_word) {
       const auto in = words.subspan(i, length);
-      const auto operand = operands.begin();
-      if (std::equal(operand, operand + result - 1, in.begin() + 1) &&
-          std::equal(operand + result - 1, operands.end(), in.begin() + result + 1))
+      const std::span<const uint32_t> all(operands.begin(), operands.end());
+      if (std::ranges::equal(all.first(result - 1), in.subspan(1, result - 1)) &&
+          std::ranges::equal(all.subspan(result - 1), in.subspan(result + 1)))
         return in[result];
     }
     i += length;
