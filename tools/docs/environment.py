@@ -95,6 +95,11 @@ TESTS = (
         "networks separated by commas; by default a daily sample.",
     ),
     Variable(
+        "SPIRLOOM_TEST_LIMITS",
+        "`tests/limits_layer`: features and limits of the device that programs do not see, e.g. "
+        "`storage8,storage16` or `minimum`.",
+    ),
+    Variable(
         "SPIRLOOM_BUILD",
         "Tests and benchmarks in Python: the build directory. Default: `build/release`.",
     ),
