@@ -1,4 +1,4 @@
-// Modules without 8-bit and 16-bit storage: what is rewritten, and what is not supported. The
+// Which modules are rewritten for devices without 8-bit and 16-bit storage, and which are not. The
 // operator cases run them (./dev test-drivers).
 #include "runtime/pack/word_storage.h"
 
