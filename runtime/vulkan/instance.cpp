@@ -104,8 +104,10 @@ Status Instance::Initialize(bool validation) {
     info.flags = VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
     extensions.push_back(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
   }
-  // The loader implements VK_EXT_debug_utils for all drivers.
-  debug_utils_ = validation || std::getenv("SPIRLOOM_DEBUG_LABELS") != nullptr;
+  // The loader implements VK_EXT_debug_utils for all drivers. RenderDoc sets the second variable in
+  // programs that it starts.
+  debug_utils_ = validation || std::getenv("SPIRLOOM_DEBUG_LABELS") != nullptr ||
+                 std::getenv("ENABLE_VULKAN_RENDERDOC_CAPTURE") != nullptr;
   if (debug_utils_) extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
   if (validation) {
     extensions.push_back(VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);

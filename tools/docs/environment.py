@@ -27,7 +27,8 @@ RUNTIME = (
     Variable(
         "SPIRLOOM_DEBUG_LABELS",
         "If set, command buffers contain a label with the name of the graph node around each "
-        "dispatch (`VK_EXT_debug_utils`), for debuggers and profilers. Validation implies it.",
+        "dispatch (`VK_EXT_debug_utils`), for debuggers and profilers. Validation and RenderDoc "
+        "(`ENABLE_VULKAN_RENDERDOC_CAPTURE`) imply it.",
     ),
     Variable(
         "SPIRLOOM_DEBUG_PRINTF",

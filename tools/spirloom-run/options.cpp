@@ -123,7 +123,8 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
                  "Capture run N (1: the first) with RenderDoc, and print the path of the capture. "
                  "Dispatches have labels with the names of nodes")
       ->option_text("N")
-      ->check(CLI::Range(1, 1000000));
+      ->check(CLI::Range(1, 1000000))
+      ->excludes(check);
   app.add_option("--output-dir", options.output_dir,
                  "Write each output to DIR/<name>.npy; creates DIR")
       ->option_text("DIR");

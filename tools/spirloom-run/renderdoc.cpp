@@ -22,9 +22,8 @@ struct RenderDoc::Api {
 };
 
 Result<RenderDoc> RenderDoc::Load(const std::string& prefix) {
-  constexpr int kVersion = 10102;
+  constexpr int kApiVersion = 10102;
   setenv("ENABLE_VULKAN_RENDERDOC_CAPTURE", "1", /*overwrite=*/1);
-  setenv("SPIRLOOM_DEBUG_LABELS", "1", /*overwrite=*/1);
   void* library = dlopen("librenderdoc.so", RTLD_NOW);
   if (library == nullptr) {
     return Status(StatusCode::kUnavailable,
@@ -33,7 +32,7 @@ Result<RenderDoc> RenderDoc::Load(const std::string& prefix) {
   }
   const auto get = reinterpret_cast<int (*)(int, void**)>(dlsym(library, "RENDERDOC_GetAPI"));
   void* api = nullptr;
-  if (get == nullptr || get(kVersion, &api) != 1) {
+  if (get == nullptr || get(kApiVersion, &api) != 1) {
     return Status(StatusCode::kUnavailable,
                   "RenderDoc's library does not have version 1.1.2 of its in-application API.");
   }

@@ -11,8 +11,8 @@ namespace spirloom::run {
 // RenderDoc's in-application API, version 1.1.2. Loaded once per process, never unloaded.
 class RenderDoc {
  public:
-  // Loads librenderdoc.so and enables its Vulkan layer and the labels of dispatches in this
-  // process: call it before a Vulkan instance exists. Captures have names that begin with `prefix`.
+  // Loads librenderdoc.so and enables its Vulkan layer, and thereby the labels of dispatches, in
+  // this process: call it before a Vulkan instance exists. Captures have names that begin with `prefix`.
   // Fails with kUnavailable if RenderDoc is not installed.
   static Result<RenderDoc> Load(const std::string& prefix);
 
