@@ -31,9 +31,9 @@ struct DispatchAccess {
 // The accesses of each dispatch of a run.
 std::vector<DispatchAccess> AccessesOf(const internal::CompiledGraph& graph);
 
-// Returns a random order of the dispatches, as indices, in which each follows those of the plan
-// that write what it reads or writes, or read what it writes. Memory that tensors share is not
-// considered. The same seed returns the same order.
+// Returns a random order of the dispatches, as indices, in which each follows the earlier ones of
+// the plan that write its operands or results, or read its results. Memory that tensors share is
+// not considered. The same seed returns the same order.
 std::vector<uint32_t> PermutedOrder(std::span<const DispatchAccess> accesses, uint32_t seed);
 
 // Digests of the bytes that each dispatch wrote, by dispatch in the order of the plan.
