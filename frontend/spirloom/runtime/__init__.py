@@ -25,6 +25,7 @@ from spirloom.runtime.errors import (
 )
 from spirloom.runtime.execution import PendingRun
 from spirloom.runtime.model import Model
+from spirloom.runtime.pool import Pool
 from spirloom.runtime.profile import LoadStats, Profile, ProfileRow
 from spirloom.runtime.runtime import File, LoadOptions, Runtime, default_runtime
 from spirloom.runtime.tensors import Symbol, TensorInfo
@@ -45,6 +46,7 @@ __all__ = [
     "NotFound",
     "OutOfMemory",
     "PendingRun",
+    "Pool",
     "Profile",
     "ProfileRow",
     "Runtime",
