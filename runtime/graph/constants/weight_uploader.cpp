@@ -110,9 +110,9 @@ class WeightUploader {
     return inputs_.graph.constants[static_cast<size_t>(TensorAt(root).constant)];
   }
 
-  Status CheckMemory() const {
-    uint64_t constants = 0;
-    for (uint32_t root : folding_.persistent) constants += TensorAt(root).size;
+  Status CheckMemory() {
+    for (uint32_t root : folding_.persistent) constant_bytes_ += TensorAt(root).size;
+    const uint64_t constants = constant_bytes_;
     const uint64_t free = inputs_.device.free_memory().total;
     if (inputs_.further_bytes <= free && constants <= free - inputs_.further_bytes) return Status();
     return Error(
@@ -226,8 +226,8 @@ class WeightUploader {
     Batch& batch = batches_[current_];
     SPIRLOOM_TRY(batch.Finish());
     // A batch of large tensors is the only one that has memory.
-    const bool is_large =
-        BytesOf(tensors.raw) + BytesOf(tensors.batch_only) > 4 * inputs_.batch_bytes;
+    const uint64_t limit = std::max(inputs_.batch_bytes, constant_bytes_ / 64);
+    const bool is_large = BytesOf(tensors.raw) > limit || BytesOf(tensors.batch_only) > limit;
     if (is_large) SPIRLOOM_TRY(FinishBatches());
     SPIRLOOM_TRY(
         temporaries_.Allocate(ToVector(tensors.carried), vulkan::MemoryUse::kDevice).status());
@@ -324,6 +324,7 @@ class WeightUploader {
   ConstantFoldingPlan folding_;   // without pooled constants
   std::vector<uint32_t> ids_;     // by tensor: ids in inputs_.pool
   std::vector<size_t> last_use_;  // by tensor: index of the last dispatch that binds it
+  uint64_t constant_bytes_ = 0;   // of persistent constants
   WeightUploadResult result_;
   std::array<Batch, 2> batches_;  // the host prepares one while the device computes the other
   size_t current_ = 0;            // index of the next batch
