@@ -2,11 +2,15 @@
 
 namespace spirloom {
 
-Status Error(StatusCode code, std::initializer_list<TextPiece> message) {
-  return Status(code, Concat(message));
+Status Error(StatusCode code, std::initializer_list<TextPiece> message) noexcept {
+  try {
+    return Status(code, Concat(message));
+  } catch (...) {
+    return Status::OutOfMemory();
+  }
 }
 
-Status InvalidFile(std::initializer_list<TextPiece> message) {
+Status InvalidFile(std::initializer_list<TextPiece> message) noexcept {
   return Error(StatusCode::kInvalidFile, message);
 }
 

@@ -10,11 +10,13 @@
 
 namespace spirloom {
 
-// E.g. return Error(StatusCode::kUnsupported, {"Size (", size, ") exceeds ", limit, "."}).
-Status Error(StatusCode code, std::initializer_list<TextPiece> message);
+// E.g. return Error(StatusCode::kUnsupported, {"Size (", size, ") exceeds ", limit, "."}). Returns
+// Status::OutOfMemory() if there is no memory for the text: noexcept, so that callers need no
+// cleanup code.
+Status Error(StatusCode code, std::initializer_list<TextPiece> message) noexcept;
 
 // An error for a malformed graph, library or other file.
-Status InvalidFile(std::initializer_list<TextPiece> message);
+Status InvalidFile(std::initializer_list<TextPiece> message) noexcept;
 
 }  // namespace spirloom
 

@@ -34,20 +34,20 @@ const char* StatusCodeName(StatusCode code) {
 }
 
 Status::Status(StatusCode code, std::string message) {
-  if (code != StatusCode::kOk) error_.reset(new Error{code, std::move(message)});
+  if (code != StatusCode::kOk) error_ = new Error{code, std::move(message)};
 }
 
 Status::Status(const Status& other) {
-  if (other.error_.get() == &out_of_memory) {
-    error_.reset(&out_of_memory);
+  if (other.error_ == &out_of_memory) {
+    error_ = &out_of_memory;
   } else if (!other.ok()) {
-    error_.reset(new Error(*other.error_));
+    error_ = new Error(*other.error_);
   }
 }
 
 Status Status::OutOfMemory() noexcept {
   Status status;
-  status.error_.reset(&out_of_memory);
+  status.error_ = &out_of_memory;
   return status;
 }
 
@@ -60,9 +60,15 @@ const std::string& Status::message() const {
   return ok() ? kNone : error_->message;
 }
 
-Status Status::While(std::string_view what) && {
-  if (!ok() && error_.get() != &out_of_memory)
-    error_->message.append("\n - While ").append(what).append(".");
+Status Status::While(std::string_view what) && noexcept {
+  if (ok() || error_ == &out_of_memory) return std::move(*this);
+  std::string& message = error_->message;
+  const size_t size = message.size();
+  try {
+    message.append("\n - While ").append(what).append(".");
+  } catch (...) {
+    message.resize(size);
+  }
   return std::move(*this);
 }
 
@@ -76,7 +82,7 @@ Status Status::ToError() && noexcept {
   }
 }
 
-void Status::Delete::operator()(Error* error) const noexcept {
+void Status::Free(Error* error) noexcept {
   if (error != &out_of_memory) delete error;
 }
 

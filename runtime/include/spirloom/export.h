@@ -14,4 +14,11 @@
 #define SPIRLOOM_API [[gnu::visibility("default")]]
 #endif
 
+// Inlines also where a call is smaller.
+#if defined(__GNUC__)
+#define SPIRLOOM_ALWAYS_INLINE [[gnu::always_inline]]
+#else
+#define SPIRLOOM_ALWAYS_INLINE
+#endif
+
 #endif  // SPIRLOOM_EXPORT_H_

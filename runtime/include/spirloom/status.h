@@ -47,9 +47,15 @@ class [[nodiscard]] SPIRLOOM_API Status {
   Status(StatusCode code, std::string message);
   Status(const Status& other);
   Status& operator=(const Status& other);
-  Status(Status&&) = default;
-  Status& operator=(Status&&) = default;
-  ~Status() = default;
+  Status(Status&& other) noexcept : error_(std::exchange(other.error_, nullptr)) {}
+  Status& operator=(Status&& other) noexcept {
+    std::swap(error_, other.error_);
+    return *this;
+  }
+  // Inline, so that the destruction of an OK status that has been checked costs nothing.
+  SPIRLOOM_ALWAYS_INLINE ~Status() {
+    if (error_ != nullptr) Free(error_);
+  }
 
   bool ok() const { return error_ == nullptr; }
   StatusCode code() const;
@@ -58,8 +64,9 @@ class [[nodiscard]] SPIRLOOM_API Status {
   // Host memory is exhausted. Allocates nothing.
   static Status OutOfMemory() noexcept;
 
-  // Appends the line " - While <what>." to an error; OK and OutOfMemory() remain unchanged.
-  Status While(std::string_view what) &&;
+  // Appends the line " - While <what>." to an error; OK and OutOfMemory() remain unchanged, and any
+  // error if there is no memory for the line.
+  Status While(std::string_view what) && noexcept;
   // Returns this error, or kInternal if it is OK. Used by Result; noexcept, so that callers need no
   // cleanup code.
   Status ToError() && noexcept;
@@ -69,11 +76,9 @@ class [[nodiscard]] SPIRLOOM_API Status {
     StatusCode code;
     std::string message;
   };
-  struct Delete {
-    void operator()(Error* error) const noexcept;
-  };
+  static void Free(Error* error) noexcept;
   static Error out_of_memory;
-  std::unique_ptr<Error, Delete> error_;
+  Error* error_ = nullptr;
 };
 
 // A value of type T, or the Status of its failure.
