@@ -29,7 +29,7 @@ function(spirloom_unpack_executorch result)
   set(${result} "${package}" PARENT_SCOPE)
 endfunction()
 
-if(SPIRLOOM_WHEEL AND NOT SPIRLOOM_EXECUTORCH AND Python_EXECUTABLE)
+if(SPIRLOOM_WHEEL AND NOT SPIRLOOM_EXECUTORCH AND Python_EXECUTABLE AND NOT CMAKE_CROSSCOMPILING)
   execute_process(
     COMMAND "${Python_EXECUTABLE}" -c "import sysconfig; print(sysconfig.get_path('platlib'))"
     OUTPUT_VARIABLE site OUTPUT_STRIP_TRAILING_WHITESPACE)

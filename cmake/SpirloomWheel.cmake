@@ -19,7 +19,7 @@ spirloom_add_shader_library(spirloom_wheel_shaders PACK_ONLY COMPRESS LIBRARY sp
 # libgcc would require a newer glibc.
 find_library(SPIRLOOM_STATIC_ZSTD libzstd.a)
 mark_as_advanced(SPIRLOOM_STATIC_ZSTD)
-if(SPIRLOOM_STATIC_ZSTD)
+if(SPIRLOOM_STATIC_ZSTD AND NOT CMAKE_CROSSCOMPILING)
   set_target_properties(zstd::zstd PROPERTIES INTERFACE_LINK_LIBRARIES "${SPIRLOOM_STATIC_ZSTD}")
 endif()
 set(SPIRLOOM_WHEEL_LINK_OPTIONS
@@ -49,8 +49,12 @@ set(SPIRLOOM_WHEEL_NATIVE spirloom/_native)  # also used by integrations/executo
 set(native ${SPIRLOOM_WHEEL_NATIVE})
 install(DIRECTORY "${packages}/" DESTINATION . COMPONENT wheel
   PATTERN "__pycache__" EXCLUDE)
-install(FILES "$<TARGET_FILE:spirloom_c_shared>" DESTINATION ${native} COMPONENT wheel
-  RENAME "$<TARGET_SONAME_FILE_NAME:spirloom_c_shared>")
+if(WIN32)
+  install(FILES "$<TARGET_FILE:spirloom_c_shared>" DESTINATION ${native} COMPONENT wheel)
+else()
+  install(FILES "$<TARGET_FILE:spirloom_c_shared>" DESTINATION ${native} COMPONENT wheel
+    RENAME "$<TARGET_SONAME_FILE_NAME:spirloom_c_shared>")
+endif()
 install(FILES "$<TARGET_PROPERTY:spirloom_wheel_shaders,SPIRLOOM_PACK>" DESTINATION ${native}
   COMPONENT wheel RENAME shaders_all.slpack)
 install(PROGRAMS "$<TARGET_FILE:spirloom-run>" DESTINATION ${native} COMPONENT wheel)

@@ -114,8 +114,9 @@ def check_drivers() -> bool:
 
 
 def check_windows() -> bool:
-    """The programs for Windows, with Wine: an eighth of the operator cases."""
-    return run("./dev", "test-windows", "--case-parts", "8")
+    """The programs and the wheel for Windows, with Wine; an eighth of the operator cases."""
+    options = ("--case-parts", "8", "--wheel-dir", "dist")
+    return run("./dev", "wheel", "--windows") and run("./dev", "test-windows", *options)
 
 
 def check_faults() -> bool:

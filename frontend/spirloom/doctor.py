@@ -64,7 +64,8 @@ def _modules() -> dict[str, str | None]:
 
 def _loader() -> Report | None:
     """The name and version of the Vulkan loader. None without one."""
-    name = ctypes.util.find_library("vulkan") or "libvulkan.so.1"
+    default = "vulkan-1.dll" if os.name == "nt" else "libvulkan.so.1"
+    name = ctypes.util.find_library("vulkan") or default
     try:
         loader = ctypes.CDLL(name)
         version = ctypes.c_uint32()

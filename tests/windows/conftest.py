@@ -20,6 +20,7 @@ TIMEOUT_S = 300
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("spirloom")
     group.addoption("--windows-dir", type=Path, default=ROOT / "build/windows")
+    group.addoption("--wheel-dir", type=Path, help="directory of a wheel to test")
     group.addoption("--release-dir", type=Path, default=ROOT / "build/release")
     group.addoption(
         "--case-parts",
@@ -42,7 +43,7 @@ class Windows:
         return [str(WINE / "wine64"), str(self.programs / f"{program}.exe"), *words]
 
     def run(
-        self, program: str, *arguments: object, **variables: str
+        self, program: str, *arguments: object, timeout: float = TIMEOUT_S, **variables: str
     ) -> subprocess.CompletedProcess[str]:
         """Runs a program; `variables` are environment variables."""
         return subprocess.run(
@@ -51,7 +52,7 @@ class Windows:
             encoding="utf-8",
             env=self.environment | variables,
             cwd=self.programs,
-            timeout=TIMEOUT_S,
+            timeout=timeout,
         )
 
     @property

@@ -10,6 +10,7 @@ import pytest
 
 from tests.windows.conftest import Windows
 
+ALL_CASES_S = 36000  # a time limit
 SECONDS_PER_DAY = 86400
 
 
@@ -29,6 +30,7 @@ def test_operators(windows: Windows, release: Path, request: pytest.FixtureReque
         "--gtest_brief=1",
         "--gtest_filter=Op.*",
         release / "tests/ops/op_tests.slcases",
+        timeout=ALL_CASES_S / parts,
         GALLIVM_PERF="nopt",
         SPIRLOOM_CASE_VALIDATION="0",  # Wine does not pass the host's layers on
         GTEST_TOTAL_SHARDS=str(parts),

@@ -32,7 +32,7 @@ FORKED = (
 )
 
 
-SONAME = "libspirloom.so.1"
+SONAME = "spirloom.dll" if os.name == "nt" else "libspirloom.so.1"
 PACKAGE = Path(__file__).resolve().parents[1]  # the directory of `spirloom`
 
 LIBRARY_VARIABLE = "SPIRLOOM_LIBRARY"
