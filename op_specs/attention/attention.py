@@ -127,6 +127,16 @@ def dequantized(cache: Stored, depth: int) -> Array:
     return np.asarray(values * np.repeat(factors, 64, -1)[..., :depth])
 
 
+def dequantize_kv(
+    keys: Stored, positions: Indices, depth: int, queries: int, heads_first: bool
+) -> Array:
+    """The rows up to the position of the last query; 0 after it."""
+    rows = np.array(dequantized(keys, depth))
+    visible = np.arange(keys.shape[2 if heads_first else 1]) < positions[0] + queries
+    shape = (1, 1, -1, 1) if heads_first else (1, -1, 1, 1)
+    return np.where(visible.reshape(shape), rows, 0)
+
+
 def quantized(rows: Array, cache: Stored) -> Stored:
     """Rows in the dtype of a KV cache: codes, then scales, as the cache's bytes. Scales are bf16
     values, and ties round away from 0, so that the last bits of devices' results do not matter."""

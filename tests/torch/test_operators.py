@@ -45,6 +45,7 @@ UNREACHED = {
     "spirloom.copy": "inserted by the runtime between storages",
     "spirloom.decode_attention": _FAMILY,
     "spirloom.decode_attention_partials": _PARTIAL,
+    "spirloom.dequantize_kv": _PARTIAL,
     "spirloom.dequantize": _QUANTIZED,
     "spirloom.embedding_bf16": _FAMILY,
     "spirloom.embedding_f8": _FLOAT8,

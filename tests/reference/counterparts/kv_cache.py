@@ -196,6 +196,13 @@ def _decode_attention_partials(
     return torch.cat(partial, 2)
 
 
+def _dequantize_kv(keys: Any, positions: Any, depth: int, queries: int, heads_first: bool) -> Any:
+    rows = _dequantized(keys, depth).clone()
+    first_hidden = max(int(positions[0]) + queries, 0)
+    (rows[:, :, first_hidden:] if heads_first else rows[:, first_hidden:]).zero_()
+    return rows
+
+
 COUNTERPARTS: dict[str, Callable[..., Any]] = {
     "spirloom.cache_update": _cache_update,
     "spirloom.rotary_at_positions": _rotary_at_positions,
@@ -203,5 +210,6 @@ COUNTERPARTS: dict[str, Callable[..., Any]] = {
     "spirloom.sample_token": _sample_token,
     "spirloom.cached_attention": _cached_attention,
     "spirloom.decode_attention": _decode_attention,
+    "spirloom.dequantize_kv": _dequantize_kv,
     "spirloom.decode_attention_partials": _decode_attention_partials,
 }
