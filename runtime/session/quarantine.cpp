@@ -9,7 +9,7 @@
 namespace spirloom::session {
 namespace {
 
-constexpr std::string_view kHeading = "spirloom verdicts 1";
+constexpr std::string_view kVerdictsHeading = "spirloom verdicts 1";
 constexpr std::string_view kDriver = "driver ";
 constexpr std::string_view kEnd = "end";
 constexpr size_t kMaxBytes = 8 << 20;
@@ -33,7 +33,7 @@ std::string VerdictFileName(const DeviceInfo& device) {
 
 Result<std::string> Quarantine::AddVerdicts(std::string_view text, std::string_view driver) {
   std::string_view rest = text;
-  const bool has_heading = Take(rest, '\n') == kHeading;
+  const bool has_heading = Take(rest, '\n') == kVerdictsHeading;
   const std::string_view verified = Take(rest, '\n');
   if (!has_heading || !verified.starts_with(kDriver) || !text.ends_with("\nend\n") ||
       text.size() > kMaxBytes) {

@@ -9,7 +9,7 @@
 namespace spirloom::session {
 namespace {
 
-constexpr std::string_view kHeading = "spirloom tuning 1";
+constexpr std::string_view kTuningHeading = "spirloom tuning 1";
 
 // Removes the first line from `text`; false without a newline.
 bool TakeLine(std::string_view& text, std::string_view& line) {
@@ -29,14 +29,14 @@ TunedKernels ReadFile(const std::string& path) {
 }  // namespace
 
 std::string FormatTuning(const TunedKernels& kernels) {
-  std::string text = std::string(kHeading) + '\n';
+  std::string text = std::string(kTuningHeading) + '\n';
   for (const auto& [call, kernel] : kernels) text += call + '\t' + kernel + '\n';
   return text;
 }
 
 TunedKernels ParseTuning(std::string_view text) {
   std::string_view line;
-  if (!TakeLine(text, line) || line != kHeading) return {};
+  if (!TakeLine(text, line) || line != kTuningHeading) return {};
   TunedKernels kernels;
   while (TakeLine(text, line)) {
     const size_t tab = line.find('\t');
