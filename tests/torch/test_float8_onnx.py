@@ -1,4 +1,5 @@
-"""8-bit floats of ONNX compared with ONNX Runtime: Cast, QuantizeLinear, DequantizeLinear."""
+"""8-bit floats of ONNX compared with ONNX Runtime: Cast, QuantizeLinear, DequantizeLinear, and
+Gather from a table."""
 
 from __future__ import annotations
 
@@ -21,13 +22,16 @@ X = np.concatenate([
 TYPES = pytest.mark.parametrize("dtype", ["FLOAT8E4M3FN", "FLOAT8E5M2"])
 
 
-def compared(nodes: list[Any], initializers: list[Any], tmp_path: Any) -> None:
-    """Runs nodes from x to y with both."""
+def compared(
+    nodes: list[Any], initializers: list[Any], tmp_path: Any, x: Any = X, y_shape: Any = X.shape
+) -> set[str]:
+    """Runs nodes from x to y with both. Returns the operators that the graph has."""
+    kind = helper.np_dtype_to_tensor_dtype(x.dtype)
     graph = helper.make_graph(
         nodes,
         "g",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, X.shape)],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, X.shape)],
+        [helper.make_tensor_value_info("x", kind, x.shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, y_shape)],
         initializers,
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9)
@@ -35,14 +39,15 @@ def compared(nodes: list[Any], initializers: list[Any], tmp_path: Any) -> None:
     session = onnxruntime.InferenceSession(
         model.SerializeToString(), providers=["CPUExecutionProvider"]
     )
-    (wanted,) = session.run(None, {"x": X})
+    (wanted,) = session.run(None, {"x": x})
     path = tmp_path / "model.onnx"
     onnx.save(model, path)
     library = OpLibrary()
     imported = import_model(path, library, Shapes())
     optimize(imported, library)
-    (found,) = Runtime().load(graph_file.to_bytes(imported))(X)
+    (found,) = Runtime().load(graph_file.to_bytes(imported))(x)
     assert np.array_equal(found, wanted)
+    return {node.op for node in imported.nodes}
 
 
 @pytest.mark.parametrize(
@@ -69,3 +74,20 @@ def test_quantize_and_dequantize(dtype: str, tmp_path: Any) -> None:
         helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["y"]),
     ]
     compared(nodes, initializers, tmp_path)
+
+
+@TYPES
+def test_a_table_stays_8_bits(dtype: str, tmp_path: Any) -> None:
+    target = TensorProto.DataType.Value(dtype)
+    codes = np.random.default_rng(0).integers(0, 0x70, (36, 64), dtype=np.uint8)
+    initializers = [
+        helper.make_tensor("table", target, [36, 64], codes.tobytes(), raw=True),
+        helper.make_tensor("scale", TensorProto.FLOAT, [], [0.75]),
+        helper.make_tensor("zero", target, [], b"\0", raw=True),
+    ]
+    nodes = [
+        helper.make_node("DequantizeLinear", ["table", "scale", "zero"], ["w"]),
+        helper.make_node("Gather", ["w", "x"], ["y"]),
+    ]
+    index = np.array([[3, 0, 35], [-1, 7, 20]])
+    assert "spirloom.embedding_f8" in compared(nodes, initializers, tmp_path, index, (2, 3, 64))

@@ -12,8 +12,8 @@ namespace spirloom::run {
 class RenderDoc {
  public:
   // Loads librenderdoc.so and enables its Vulkan layer, and thereby the labels of dispatches, in
-  // this process: call it before a Vulkan instance exists. Captures have names that begin with `prefix`.
-  // Fails with kUnavailable if RenderDoc is not installed.
+  // this process: call it before a Vulkan instance exists. Captures have names that begin with
+  // `prefix`. Fails with kUnavailable if RenderDoc is not installed.
   static Result<RenderDoc> Load(const std::string& prefix);
 
   // Everything that is submitted between both calls is captured. End() returns the path of the

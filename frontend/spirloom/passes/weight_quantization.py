@@ -27,7 +27,7 @@ from spirloom.quantized_weights import (
 )
 
 LINEAR, EMBEDDING, DEQUANTIZE = "aten.linear", "aten.embedding", "spirloom.dequantize"
-GATED = "spirloom.gated_linear"
+GATED, SELECT = "spirloom.gated_linear", "aten.index_select"
 _FLOATS = (DType.F32, DType.F16)
 # Layers with quantized weights that have the other arguments of aten.linear.
 QUANTIZED_LINEARS = tuple(
@@ -44,14 +44,16 @@ _LAYERS = {
 
 
 def fuse_quantized(graph: Graph, library: OpLibrary) -> None:
-    """Fuses linear(x, dequantize(w)) into one call, also for embeddings."""
+    """Fuses linear(x, dequantize(w)) into one call, also for embeddings, and for selected rows of
+    8-bit floats, which are an embedding."""
     matcher = Matcher(graph)
-    weight_args = {LINEAR: "weight", EMBEDDING: "x"}
+    weight_args = {LINEAR: "weight", EMBEDDING: "x", SELECT: "x"}
     for node in graph.nodes:
-        if node.op not in weight_args:
+        if node.op not in weight_args or (node.op == SELECT and library.arg(node, "dim") != 0):
             continue
         weight = library.arg(node, weight_args[node.op])
-        matrix = _matrix(library, matcher, weight) or _float8(library, matcher, weight)
+        matrix = None if node.op == SELECT else _matrix(library, matcher, weight)
+        matrix = matrix or _float8(library, matcher, weight)
         if matrix is None or node.outputs[0].dtype not in _FLOATS:
             continue
         has_zeros = isinstance(matrix, QuantizedMatrix) and matrix.zeros is not None

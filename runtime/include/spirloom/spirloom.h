@@ -518,12 +518,13 @@ SPIRLOOM_C_API spirloom_status spirloom_model_load_from_borrowed_memory(
     const spirloom_runtime* runtime, const void* file, size_t size,
     const spirloom_model_options* options, spirloom_model** model, spirloom_error** error);
 
-// Loads `size` bytes from byte `offset` on of an open file, e.g. an uncompressed asset of an Android
-// package (docs/how-to/android-and-java.md). Maps them; the descriptor may be closed afterwards. The
-// file is shared like that of spirloom_model_load(). `offset` needs no alignment, but a file at a
-// multiple of 64 bytes saves a copy of its description. Fails like spirloom_model_load_from_memory()
-// and with SPIRLOOM_INVALID_ARGUMENT if the range is empty or exceeds the file, SPIRLOOM_INVALID_FILE
-// if the descriptor is not that of a regular file, SPIRLOOM_UNSUPPORTED on Windows.
+// Loads `size` bytes from byte `offset` on of an open file, e.g. an uncompressed asset of an
+// Android package (docs/how-to/android-and-java.md). Maps them; the descriptor may be closed
+// afterwards. The file is shared like that of spirloom_model_load(). `offset` needs no alignment,
+// but a file at a multiple of 64 bytes saves a copy of its description. Fails like
+// spirloom_model_load_from_memory() and with SPIRLOOM_INVALID_ARGUMENT if the range is empty or
+// exceeds the file, SPIRLOOM_INVALID_FILE if the descriptor is not that of a regular file,
+// SPIRLOOM_UNSUPPORTED on Windows.
 SPIRLOOM_C_API spirloom_status spirloom_model_load_from_descriptor(
     const spirloom_runtime* runtime, int32_t descriptor, uint64_t offset, uint64_t size,
     const spirloom_model_options* options, spirloom_model** model, spirloom_error** error);
