@@ -24,6 +24,8 @@ struct Quirks {
   int64_t max_loop_iterations = pack::DeviceProperties::kUnlimited;
   // Kernels read buffers faster as texels (software_device.h). 0 or 1.
   int64_t reads_texels = 0;
+  // vkCmdDispatchBase can divide a dispatch. 0 or 1.
+  int64_t divides_dispatches = 1;
 };
 
 // Returns the fields of the rows that match the device.

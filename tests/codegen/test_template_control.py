@@ -21,7 +21,6 @@ OPERATORS = "consists of declarations that depend on the form of the operator"
 # disappear.
 EXCEPTIONS = {
     "convolution/conv2d_coopmat.glsl.j2": (35, UNROLLED),
-    "gemm/gemv_quantized.glsl.j2": (34, UNROLLED),
     "lib/cooperative_map.glsl.j2": (38, STORAGES),
     "lib/cooperative_rows.glsl.j2": (40, STORAGES),
     "lib/coopmat_accumulators.glsl.j2": (55, UNROLLED),

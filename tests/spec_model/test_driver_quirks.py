@@ -17,6 +17,7 @@ DEVICES: dict[str, tuple[tuple[int, int, str, int], list[str]]] = {
         (0x1AE0, 10, "cpu", 0x1400000),
         ["cpu_loads_by_lane", "swiftshader_exp_nan", "swiftshader_pack_half"],
     ),
+    "NVIDIA": ((0x10DE, 4, "discrete", 0x9127C100), ["nvidia_dispatch_base"]),
     "RADV": ((0x1002, 3, "discrete", 0x5C03006), []),
     "Adreno": ((0x5143, 8, "integrated", 0x80201000), []),
 }

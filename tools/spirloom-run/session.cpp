@@ -269,9 +269,12 @@ ModelOptions ModelOptionsOf(const Options& options, std::vector<TunedCall>& tune
   return model;
 }
 
-void LogWarning(LogLevel level, std::string_view message) {
-  if (level == LogLevel::kInfo) return;
-  std::fprintf(stderr, "spirloom-run: warning: %.*s\n", static_cast<int>(message.size()),
+// Prints warnings, errors, and the output of debugPrintfEXT() as it is.
+void Log(LogLevel level, std::string_view message) {
+  const bool info = level == LogLevel::kInfo;
+  if (info && !message.starts_with("debug printf: ")) return;
+  std::fprintf(stderr, "%s%.*s\n",
+               info ? "" : "spirloom-run: warning: ", static_cast<int>(message.size()),
                message.data());
 }
 
@@ -295,7 +298,7 @@ Status RunSession(const Options& options) {
   runtime_options.device = options.device;
   runtime_options.cache_dir = options.cache_dir;
   runtime_options.verdicts = options.verdicts;
-  runtime_options.log = LogWarning;
+  runtime_options.log = Log;
   runtime_options.validation = options.validation;
   runtime_options.memory_limit = options.memory_limit;
   runtime_options.priority = options.priority;

@@ -104,9 +104,12 @@ class GraphCompiler {
     return Status();
   }
 
-  // Estimates may be too low by a factor of 8 before a dispatch cannot be divided.
+  // The estimated time from which on dispatches can be divided; 0: never. Estimates may be too low
+  // by a factor of 8.
   uint64_t DivisibleFrom() const {
-    const uint64_t max_ns = model_.runtime->device->host().max_submission_ns;
+    const vulkan::Device& device = *model_.runtime->device;
+    if (device.physical().quirks.divides_dispatches == 0) return 0;
+    const uint64_t max_ns = device.host().max_submission_ns;
     return max_ns == 0 ? 0 : std::max<uint64_t>(max_ns / 8, 1);
   }
 

@@ -24,6 +24,15 @@ TEST(Quirks, SoftwareDevicesReadTexels) {
   EXPECT_EQ(QuirksOf({0, 0, "cpu", 0}).reads_texels, 1);
 }
 
+TEST(Quirks, DispatchesOfNvidiaAreNotDivided) {
+  constexpr uint32_t kNvidia = 0x10de;
+  EXPECT_EQ(QuirksOf({kNvidia, VK_DRIVER_ID_NVIDIA_PROPRIETARY, "discrete", 0x9127c100})
+                .divides_dispatches,
+            0);
+  EXPECT_EQ(QuirksOf({kNvidia, VK_DRIVER_ID_MESA_NVK, "discrete", 0x6400000}).divides_dispatches,
+            1);
+}
+
 TEST(Quirks, GpusHaveNone) {
   for (const uint32_t driver :
        {0U, uint32_t{VK_DRIVER_ID_MESA_RADV}, uint32_t{VK_DRIVER_ID_QUALCOMM_PROPRIETARY}}) {
@@ -31,6 +40,7 @@ TEST(Quirks, GpusHaveNone) {
       const Quirks quirks = QuirksOf({0x1002, driver, type, 0xffffffff});
       EXPECT_EQ(quirks.max_loop_iterations, kUnlimited);
       EXPECT_EQ(quirks.reads_texels, 0);
+      EXPECT_EQ(quirks.divides_dispatches, 1);
     }
   }
 }
