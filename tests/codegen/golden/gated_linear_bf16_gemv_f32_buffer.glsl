@@ -131,24 +131,30 @@ void main() {
   partial[0 + lane] = sum00;
   partial[256 + lane] = sum01;
   barrier();
-  {
-    int terms = lane % 32 / 16 * 256 + lane / 32 * 32 + lane % 16;
-    float sum = 0.0;
-    [[unroll]] for (int s = 0; s < 2; s++) sum += partial[terms + 16 * s];
+  // Sums of a row and column by all lanes, if there are more lanes than sums; then of the results.
+  const int SUMS = 32;
+  const int PARTS = max(256 / SUMS, 1);
+  if (PARTS > 1) {
+    int terms = lane % SUMS / 16 * 256 + lane / SUMS * (256 / PARTS) + lane % 16;
+    float part_sum = 0.0;
+    [[unroll]] for (int s = 0; s < 16 / PARTS; s++) part_sum += partial[terms + 16 * s];
     barrier();
-    partial[lane] = sum;
+    partial[lane] = part_sum;
     barrier();
   }
+  const int COUNT = PARTS > 1 ? PARTS : 16;
+  const int STRIDE = PARTS > 1 ? SUMS : 16;
+  const int COLUMN_STRIDE = PARTS > 1 ? 16 : 256;
   int row = lane / 16;
   int column = first + lane % 16;
   if (row >= row_count || row >= 1 || column >= columns) return;
-  int terms = (2 * row + lane % 16 / 16) * 16 + lane % 16;
+  int terms = (2 * row + lane % 16 / 16) * COLUMN_STRIDE + lane % 16;
   float sum = 0.0;
-  [[unroll]] for (int s = 0; s < 8; s++) sum += partial[terms + 32 * s];
+  [[unroll]] for (int s = 0; s < COUNT; s++) sum += partial[terms + STRIDE * s];
   int i = row * columns + column;
   float value = finish(sum + (has_bias != 0 ? bias_load(column) : 0.0), i);
   float second_sum = 0.0;
-  [[unroll]] for (int s = 0; s < 8; s++) second_sum += partial[terms + 16 + 32 * s];
+  [[unroll]] for (int s = 0; s < COUNT; s++) second_sum += partial[terms + 1 * COLUMN_STRIDE + STRIDE * s];
   value *= second_sum + (has_bias != 0 ? bias_load(columns + column) : 0.0);
   y_store(i, value);
 }
