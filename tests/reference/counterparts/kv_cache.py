@@ -177,8 +177,11 @@ def _decode_attention_partials(
     window: int, scale: float, softcap: float, splits: int, group: int,
 ) -> Any:  # fmt: skip
     """Splits by the rank of a row among those before the own one, which belongs to the first."""
+    keys, values = (_dequantized(t, 2 * cos.shape[1]).double() for t in (keys, values))
+    x, cos, sin = (t.double() for t in (x, cos, sin))  # f16, although the output is f32
+    if query_norm is not None:
+        query_norm, key_norm = query_norm.double(), key_norm.double()
     tables = (cos, sin, position, query_norm, key_norm, eps, interleaved)
-    keys, values = (_dequantized(t, 2 * cos.shape[1]) for t in (keys, values))
     query, keys, values = _rotary_cache(x, keys, values, *tables)
     scores, v = _masked_scores(query, keys, values, position, False, window, scale, softcap)
     older = (scores > -torch.inf) & (torch.arange(keys.shape[1]) != position)
