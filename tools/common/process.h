@@ -1,4 +1,4 @@
-// Arguments, settings and memory use of the process, for command-line programs.
+// Arguments, settings, libraries and memory use of the process, for command-line programs.
 #ifndef SPIRLOOM_TOOLS_COMMON_PROCESS_H_
 #define SPIRLOOM_TOOLS_COMMON_PROCESS_H_
 
@@ -26,6 +26,13 @@ class ProgramArguments {
 
 // Whether the standard error stream is a terminal.
 bool StderrIsTerminal();
+
+// Sets an environment variable for this process and the libraries that it loads. Not thread-safe.
+void SetVariable(const char* name, const char* value);
+
+// Loads a shared library, which stays loaded, and returns the address of a function; null if there
+// is no such library or function.
+void* LoadFunction(const char* library, const char* function);
 
 // Current and peak resident memory of this process, in bytes; nullopt if the system does not report
 // them.

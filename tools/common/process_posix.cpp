@@ -1,6 +1,8 @@
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 
 #include "tools/common/process.h"
@@ -26,6 +28,13 @@ ProgramArguments::ProgramArguments(int argc, char** argv) : pointers_(argv, argv
 }
 
 bool StderrIsTerminal() { return isatty(STDERR_FILENO) != 0; }
+
+void SetVariable(const char* name, const char* value) { setenv(name, value, /*overwrite=*/1); }
+
+void* LoadFunction(const char* library, const char* function) {
+  void* loaded = dlopen(library, RTLD_NOW);
+  return loaded == nullptr ? nullptr : dlsym(loaded, function);
+}
 
 std::optional<uint64_t> ResidentBytes() { return ProcessStatus("VmRSS:"); }
 

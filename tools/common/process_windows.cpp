@@ -6,6 +6,7 @@
 #include <shellapi.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 #include "runtime/base/windows_text.h"
 #include "tools/common/process.h"
@@ -38,6 +39,14 @@ ProgramArguments::ProgramArguments(int /*argc*/, char** /*argv*/) {
 }
 
 bool StderrIsTerminal() { return _isatty(_fileno(stderr)) != 0; }
+
+void SetVariable(const char* name, const char* value) { (void)_putenv_s(name, value); }
+
+void* LoadFunction(const char* library, const char* function) {
+  const HMODULE loaded = LoadLibraryA(library);
+  if (loaded == nullptr) return nullptr;
+  return reinterpret_cast<void*>(GetProcAddress(loaded, function));
+}
 
 std::optional<uint64_t> ResidentBytes() {
   const auto counters = MemoryCounters();

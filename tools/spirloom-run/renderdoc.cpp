@@ -1,12 +1,20 @@
 #include "tools/spirloom-run/renderdoc.h"
 
-#include <dlfcn.h>
-
 #include <array>
 #include <cstdint>
-#include <cstdlib>
+
+#include "tools/common/process.h"
 
 namespace spirloom::run {
+namespace {
+
+#ifdef _WIN32
+constexpr const char* kLibrary = "renderdoc.dll";
+#else
+constexpr const char* kLibrary = "librenderdoc.so";
+#endif
+
+}  // namespace
 
 // The table of functions that RENDERDOC_GetAPI returns: RENDERDOC_API_1_1_2 of renderdoc_app.h.
 struct RenderDoc::Api {
@@ -23,16 +31,16 @@ struct RenderDoc::Api {
 
 Result<RenderDoc> RenderDoc::Load(const std::string& prefix) {
   constexpr int kApiVersion = 10102;
-  setenv("ENABLE_VULKAN_RENDERDOC_CAPTURE", "1", /*overwrite=*/1);
-  void* library = dlopen("librenderdoc.so", RTLD_NOW);
-  if (library == nullptr) {
+  tools::SetVariable("ENABLE_VULKAN_RENDERDOC_CAPTURE", "1");
+  const auto get =
+      reinterpret_cast<int (*)(int, void**)>(tools::LoadFunction(kLibrary, "RENDERDOC_GetAPI"));
+  if (get == nullptr) {
     return Status(StatusCode::kUnavailable,
-                  std::string("RenderDoc cannot be loaded: ") + dlerror() +
-                      ". On Debian and Ubuntu: apt-get install renderdoc.");
+                  std::string("RenderDoc cannot be loaded: ") + kLibrary +
+                      " was not found. On Debian and Ubuntu: apt-get install renderdoc.");
   }
-  const auto get = reinterpret_cast<int (*)(int, void**)>(dlsym(library, "RENDERDOC_GetAPI"));
   void* api = nullptr;
-  if (get == nullptr || get(kApiVersion, &api) != 1) {
+  if (get(kApiVersion, &api) != 1) {
     return Status(StatusCode::kUnavailable,
                   "RenderDoc's library does not have version 1.1.2 of its in-application API.");
   }

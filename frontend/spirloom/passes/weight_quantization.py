@@ -52,8 +52,8 @@ def fuse_quantized(graph: Graph, library: OpLibrary) -> None:
         if node.op not in weight_args or (node.op == SELECT and library.arg(node, "dim") != 0):
             continue
         weight = library.arg(node, weight_args[node.op])
-        matrix = None if node.op == SELECT else _matrix(library, matcher, weight)
-        matrix = matrix or _float8(library, matcher, weight)
+        codes = None if node.op == SELECT else _matrix(library, matcher, weight)
+        matrix = codes or _float8(library, matcher, weight)
         if matrix is None or node.outputs[0].dtype not in _FLOATS:
             continue
         has_zeros = isinstance(matrix, QuantizedMatrix) and matrix.zeros is not None
