@@ -27,7 +27,8 @@ SHARED_MEMORY = {Capability.SHARED_MEMORY_32K: 32768, Capability.SHARED_MEMORY_4
 STORED = {Capability.STORAGE_BUFFER_8BIT, Capability.STORAGE_BUFFER_16BIT}
 ARITHMETIC = {Capability.SHADER_FLOAT16, Capability.SHADER_INT8, Capability.SHADER_INT16}
 MATRIX_LANES = 32
-# Operators without a kernel for every device; an operator whose kernel packs with one of them has others.
+# Operators without a kernel for every device. An operator whose kernel packs with one of them has
+# others.
 PACKING_ONLY = (
     "spirloom.convolution_k_slices",
     "spirloom.decode_attention_partials",
