@@ -97,7 +97,7 @@ def broken(driver: Driver, tmp_path: Path) -> Driver:
 
 
 def test_bugs_become_verdicts_and_results_are_right(broken: Driver, tmp_path: Path) -> None:
-    # Without verdicts, a bug is what it is for users, except that kernels that fail to compile are
+    # Without verdicts, users get the wrong results of a bug, but kernels that fail to compile are
     # replaced.
     relu = model_of(tmp_path / "relu.slg", ["relu"])
     assert run(broken, relu).returncode == 0

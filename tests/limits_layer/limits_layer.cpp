@@ -9,7 +9,7 @@
 //                          the device are kept
 // "minimum" stands for the features and limits, with the values that every implementation of
 // Vulkan 1.1 must support. Descriptors per stage are not among them: kernels bind up to ten
-// buffers, and devices support many more than the minimum of four. An unknown entry ends the
+// buffers, and devices support many more than the minimum of 4. An unknown entry ends the
 // program.
 #include <vulkan/vk_layer.h>
 
