@@ -296,6 +296,12 @@ CASES = {
         "aten.div.Tensor",
         "aten.hardsigmoid",
     ),
+    "mish": Case(
+        "fuse-patterns",
+        lambda: Calls(lambda x: x * nn.functional.softplus(x).tanh()),
+        "aten.tanh",
+        "aten.mish",
+    ),
     "gelu": Case("fuse-gelu", nn.GELU, "aten.erf", "aten.gelu"),
     "gelu_tanh": Case("fuse-gelu", lambda: Calls(tanh_gelu), "aten.tanh", "aten.gelu"),
     "layer_norm": Case(

@@ -127,6 +127,14 @@ def add_import_options(parser: argparse._ActionsContainer) -> None:
     )
     parser.add_argument("--no-optimize", action="store_true", help="skip all optimization passes")
     parser.add_argument(
+        "--passes",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE.py",
+        help="run this Python file first, which adds passes by spirloom.passes.register_pass",
+    )
+    parser.add_argument(
         "--skip-pass",
         action="append",
         default=[],
@@ -171,6 +179,11 @@ def check_import_options(arguments: argparse.Namespace) -> None:
     """Raises ImportFailure for invalid options of add_import_options(), before a file is read."""
     check_options(arguments)
     quantization_of(arguments)
+    if arguments.passes:
+        from spirloom.passes.files import add_passes_of
+
+        for path in arguments.passes:
+            add_passes_of(path)
     _skipped(arguments.skip_pass)
 
 

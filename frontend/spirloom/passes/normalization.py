@@ -2,139 +2,59 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from spirloom.ir import DType, Graph, Node, Tensor, constant
+from spirloom.ir import ArgValue, DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
 from spirloom.passes.cleanup import remove_dead_nodes
-from spirloom.passes.rewrite import (
-    ADD,
-    COPY,
-    DIV,
-    MUL,
-    POWERS,
-    Matcher,
-    exponent,
-    fused_name,
-    is_scalar,
-    split_scalar,
-)
+from spirloom.passes.patterns import Match, Rewrite, Rewrites
+from spirloom.passes.rewrite import ADD, COPY, MUL, Matcher, fused_name
+
+LAYER_NORM, RMS_NORM = "aten.native_layer_norm", "aten.rms_norm"
+_LARGEST = np.finfo(np.float16).max
 
 
-@dataclass(frozen=True, slots=True)
-class Normalized:
-    """The dividend, the sizes of the last dimensions that the mean reduces, and the first node."""
-
-    x: Tensor
-    sizes: tuple[int, ...]
-    eps: float
-    first: Node
-
-
-def normalized(library: OpLibrary, matcher: Matcher, node: Node) -> Normalized | None:
-    """The operand that a node divides by the root of the mean of its square."""
-    for x, total in _quotients(matcher, node):
-        plus = matcher.producer(total, ADD)
-        found = split_scalar(plus) if plus is not None and library.is_plain(plus) else None
-        mean = matcher.producer(found[0], "aten.mean.dim") if found is not None else None
-        if found is None or mean is None or x.shape != node.outputs[0].shape:
-            continue
-        square = matcher.producer(mean.args[0])
-        first = (
-            None
-            if square is None or not _is_square(matcher, square, x)
-            else trailing(library, mean, x)
-        )
-        if square is not None and first is not None:
-            return Normalized(x, x.shape[first:], found[1], square)
-    return None
-
-
-def trailing(library: OpLibrary, mean: Node, x: Tensor) -> int | None:
-    """The first dimension that a mean reduces, if it reduces the last dimensions and keeps them."""
-    dims, keep = library.arg(mean, "dim"), library.arg(mean, "keepdim")
+def _trailing(dims: ArgValue, x: Tensor) -> tuple[int, ...] | None:
+    """The sizes of the dimensions that a mean reduces, if these are the last ones."""
     rank = len(x.shape)
-    if not isinstance(dims, tuple) or not keep:
+    if not isinstance(dims, tuple):
         return None
     wrapped = sorted(int(d) % rank for d in dims if isinstance(d, int))
-    return wrapped[0] if wrapped == list(range(rank - len(wrapped), rank)) else None
+    last = bool(wrapped) and wrapped == list(range(rank - len(wrapped), rank))
+    return x.shape[wrapped[0] :] if last else None
 
 
-def _quotients(matcher: Matcher, node: Node) -> list[tuple[Tensor, Tensor]]:
-    """Returns (x, s) for each interpretation of a node as x / √s or x · 1/√s."""
-    pairs: list[tuple[object, Tensor | None]] = []
-    if node.op == DIV:
-        pairs = [(node.args[0], _rooted(matcher, node.args[1]))]
-    elif node.op == MUL:
-        both = (node.args[:2], node.args[1::-1])
-        pairs = [(x, _inverse_rooted(matcher, other)) for x, other in both]
-    return [(x, s) for x, s in pairs if isinstance(x, Tensor) and s is not None]
+def _normalized(_: OpLibrary, found: Match) -> dict[str, object] | None:
+    """The normalized shape, if all means are over it."""
+    x = found.tensor("x")
+    shapes = {_trailing(found[name], x) for name in ("dims", "inner") if name in found.values}
+    (shape,) = shapes if len(shapes) == 1 else (None,)
+    return None if shape is None else {"shape": shape}
 
 
-def _rooted(matcher: Matcher, value: object) -> Tensor | None:
-    """Returns s of √s."""
-    root = matcher.producer(value, "aten.sqrt", *POWERS)
-    if root is None or (root.op in POWERS and exponent(root) != 0.5):
-        return None
-    return root.args[0] if isinstance(root.args[0], Tensor) else None
-
-
-def _inverse_rooted(matcher: Matcher, value: object) -> Tensor | None:
-    """Returns s of 1 / √s."""
-    node = matcher.producer(value, "aten.rsqrt", "aten.reciprocal", DIV, *POWERS)
-    if node is None:
-        return None
-    if node.op == DIV:
-        return _rooted(matcher, node.args[1]) if is_scalar(node.args[0], 1.0) else None
-    x = node.args[0]
-    if node.op == "aten.reciprocal":
-        return _rooted(matcher, x)
-    inverse = node.op == "aten.rsqrt" or exponent(node) == -0.5
-    return x if inverse and isinstance(x, Tensor) else None
-
-
-def _is_square(matcher: Matcher, node: Node, x: Tensor) -> bool:
-    """Whether a node computes x², in any form."""
-    if not matcher.same(node.args[0], x):
-        return False
-    return (
-        node.args[1] is node.args[0]
-        if node.op == MUL
-        else node.op in POWERS and exponent(node) == 2.0
+def _norm(x: str, replacement: str) -> Rewrite:
+    """x / √(mean(x²) + eps)"""
+    return Rewrite(
+        f"({x}) / sqrt(aten.mean.dim(square({x}), dims, True, ...) + eps)",
+        replacement,
+        _normalized,
+        scalars=["eps"],
     )
 
 
-LAYER_NORM = "aten.native_layer_norm"
+_CENTERED = "x - aten.mean.dim(x, inner, True, ...)"
+_layer_norms = Rewrites(
+    _norm(_CENTERED, "aten.native_layer_norm(x, normalized_shape=shape, eps=eps)")
+)
+_rms_norms = Rewrites(_norm("x", "aten.rms_norm(x, normalized_shape=shape, eps=eps)"))
 
 
 def fuse_layer_norm(graph: Graph, library: OpLibrary) -> None:
     """Recognizes (x − mean) / √(variance + eps), optionally followed by · weight and + bias."""
-    if not library.has(LAYER_NORM):
-        return
-    matcher = Matcher(graph)
-    for node in graph.nodes:
-        found = normalized(library, matcher, node)
-        x = _centered(library, matcher, found)
-        if found is not None and x is not None:
-            args = {"x": x, "normalized_shape": found.sizes, "eps": found.eps}
-            node.op, node.args = LAYER_NORM, library.complete(LAYER_NORM, args)
+    _layer_norms(graph, library)
     for op, name in ((MUL, "weight"), (ADD, "bias")):
         absorb(graph, library, LAYER_NORM, op, name)
     remove_dead_nodes(graph)
-
-
-def _centered(library: OpLibrary, matcher: Matcher, found: Normalized | None) -> Tensor | None:
-    """Returns x if the dividend is x - mean(x), with both means over the same dimensions."""
-    centered = matcher.producer(found.x, "aten.sub.Tensor") if found is not None else None
-    if found is None or centered is None or not library.is_plain(centered):
-        return None
-    x, mean = centered.args[0], matcher.producer(centered.args[1], "aten.mean.dim")
-    if not isinstance(x, Tensor) or mean is None or mean.args[0] is not x:
-        return None
-    first = trailing(library, mean, x)
-    return x if first is not None and x.shape[first:] == found.sizes else None
 
 
 def absorb(graph: Graph, library: OpLibrary, norm_op: str, op: str, name: str) -> None:
@@ -172,23 +92,11 @@ def _parameter(library: OpLibrary, norm: Node, value: object) -> Tensor | None:
     return constant(value.name, value.data.reshape(value.shape[ones:]))
 
 
-RMS_NORM = "aten.rms_norm"
-_LARGEST = np.finfo(np.float16).max
-
-
 def fuse_rms_norm(graph: Graph, library: OpLibrary) -> None:
     """Recognizes x / √(mean(x²) + eps), optionally followed by · weight. Removes the casts of fp16
     models.
     """
-    if not library.has(RMS_NORM):
-        return
-    matcher = Matcher(graph)
-    for node in graph.nodes:
-        found = normalized(library, matcher, node)
-        if found is not None:
-            args = {"x": found.x, "normalized_shape": found.sizes, "eps": found.eps}
-            node.op, node.args = RMS_NORM, library.complete(RMS_NORM, args)
-            node.name = fused_name(found.first, node)
+    _rms_norms(graph, library)
     absorb(graph, library, RMS_NORM, MUL, "weight")
     _use_fp16(graph, library)
     absorb(graph, library, RMS_NORM, MUL, "weight")

@@ -112,7 +112,7 @@ def replace_tensors(graph: Graph, mapping: dict[Tensor, Tensor]) -> None:
         node.replace_inputs(final)
 
 
-MUL, DIV, SUB = "aten.mul.Tensor", "aten.div.Tensor", "aten.sub.Tensor"
+MUL, DIV, SUB, NEG = "aten.mul.Tensor", "aten.div.Tensor", "aten.sub.Tensor", "aten.neg"
 SQUARE = "aten.square"
 POWERS = ("aten.pow.Tensor_Scalar", "aten.pow.Tensor_Tensor", SQUARE)
 Polynomial = dict[int, float]  # exponent → factor
@@ -129,12 +129,14 @@ def polynomial(
     known = scalar(value)
     if known is not None:
         return {0: known}
-    node = matcher.producer(value, ADD, SUB, MUL, DIV, *POWERS)
+    node = matcher.producer(value, ADD, SUB, MUL, DIV, NEG, *POWERS)
     if node is None or limit == 0 or not (node.op in POWERS or library.is_plain(node)):
         return None
     a = polynomial(library, matcher, node.args[0], x, limit - 1)
     if a is None:
         return None
+    if node.op == NEG:
+        return {e: -f for e, f in a.items()}
     if node.op in POWERS:
         return _power(a, exponent(node))
     b = polynomial(library, matcher, node.args[1], x, limit - 1)
@@ -147,11 +149,12 @@ def _joined(node: Node, a: Polynomial, b: Polynomial) -> Polynomial | None:
             sign = 1 if node.op == ADD else -1
             return {e: a.get(e, 0.0) + sign * b.get(e, 0.0) for e in {*a, *b}}
         case "aten.mul.Tensor":
-            return _product(a, b)
+            return multiplied(a, b)
     return {e: f / b[0] for e, f in a.items()} if set(b) == {0} and b[0] != 0 else None
 
 
-def _product(a: Polynomial, b: Polynomial) -> Polynomial:
+def multiplied(a: Polynomial, b: Polynomial) -> Polynomial:
+    """The product of two polynomials."""
     result: Polynomial = {}
     for e, f in a.items():
         for d, g in b.items():
@@ -172,7 +175,7 @@ def _power(a: Polynomial, times: float | None) -> Polynomial | None:
         return None
     result = a
     for _ in range(int(times) - 1):
-        result = _product(result, a)
+        result = multiplied(result, a)
     return result
 
 

@@ -12,7 +12,7 @@ from spirloom.ir import Array, Graph, Node, Tensor, constant
 from spirloom.ops import OpError, OpLibrary
 from spirloom.passes.attention.rotary_pairs import CAT, SLICE, UNSQUEEZE, Pairs, joined, pairs_of
 from spirloom.passes.cleanup import VIEW, remove_dead_nodes
-from spirloom.passes.rewrite import ADD, MUL, SUB, Matcher, fused_name
+from spirloom.passes.rewrite import ADD, MUL, NEG, SUB, Matcher, fused_name
 from spirloom.sizes import maximum_shape
 
 EXPAND, REPEAT = "aten.expand", "aten.repeat_interleave.self_int"
@@ -118,7 +118,6 @@ def _seconds(data: Array, interleaved: bool) -> Array:
     return data[..., 1::2] if interleaved else data[..., data.shape[-1] // 2 :]
 
 
-NEG = "aten.neg"
 ROTARY = "spirloom.rotary_embedding"
 
 
