@@ -22,6 +22,7 @@ DATA = (
     ("templates", "*.j2"),
     ("templates", "*.yaml"),
     # Schemas of the files that `spirloom.pte` reads.
+    ("schema", "graph.fbs"),
     ("schema/executorch", "*.fbs"),
     ("integrations/executorch/blob", "*.fbs"),
 )

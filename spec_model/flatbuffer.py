@@ -1,94 +1,39 @@
-"""Verifies and reads FlatBuffers without generated code.
+"""Reads FlatBuffers by their schema, without generated code and with the standard library alone.
 
 The Python library of FlatBuffers has no verifier and requires bindings of the schema. Every offset,
-vtable and length is checked against the buffer. The number of visited items is bounded by the
-buffer's size, so the cost of a malicious file is bounded too.
+vtable and length is checked against the buffer before use. The number of visited items and the
+depth of nested tables are bounded, so the cost of a malicious file is bounded too.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from spec_model.flatbuffer_schema import SCALARS, Field, Schema
 
 
 class MalformedBuffer(Exception):
     """The bytes are not a FlatBuffer of the expected schema."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
-    """A scalar of `size` bytes, stored in the table."""
-
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
-class String:
-    """A string."""
+# A table: its fields by name. Absent strings and vectors are empty, absent tables are None, absent
+# scalars have their defaults. Vectors of scalars are tuples, those of bytes memoryviews.
+Row = dict[str, Any]
+# A member of a union: the name of the table, and the table.
+Member = tuple[str, Row]
+NOTHING: Member = ("Null", {})
+_MAX_DEPTH = 64  # of nested tables, as of the verifier of FlatBuffers
 
 
-@dataclass(frozen=True, slots=True)
-class Vector:
-    """A vector of scalars or structs of `size` bytes each."""
-
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
-class Tables:
-    """A vector of tables."""
-
-    fields: Mapping[int, Field]
-
-
-# Keys are field ids, in the order of the schema.
-Field = Scalar | String | Vector | Tables
-
-
-def verify(data: bytes, start: int, fields: Mapping[int, Field]) -> None:
-    """Checks the buffer whose root offset is stored at `start`. Raises MalformedBuffer."""
-    _Verifier(data, budget=len(data)).table(start, fields)
-
-
-Values = dict[int, Any]  # by field id: an int, a str, the bytes of a vector, a list of tables
-
-
-def read(data: bytes, start: int, fields: Mapping[int, Field]) -> Values:
-    """The present fields of the root table, after verification. Raises MalformedBuffer."""
-    verify(data, start, fields)
-    return _read_table(data, _follow(data, start), fields)
-
-
-def _follow(data: bytes, position: int) -> int:
-    offset: int = struct.unpack_from("<I", data, position)[0]
-    return position + offset
-
-
-def _read_table(data: bytes, position: int, fields: Mapping[int, Field]) -> Values:
-    vtable = position - struct.unpack_from("<i", data, position)[0]
-    size = struct.unpack_from("<H", data, vtable)[0]
-    values = {}
-    for index, field in fields.items():
-        entry = vtable + 4 + 2 * index
-        offset = struct.unpack_from("<H", data, entry)[0] if entry + 2 <= vtable + size else 0
-        if offset:
-            values[index] = _read_field(data, position + offset, field)
-    return values
-
-
-def _read_field(data: bytes, position: int, field: Field) -> object:
-    if isinstance(field, Scalar):
-        return int.from_bytes(data[position : position + field.size], "little")
-    start = _follow(data, position) + 4
-    count = struct.unpack_from("<I", data, start - 4)[0]
-    if isinstance(field, Vector):
-        return data[start : start + count * field.size]
-    if isinstance(field, String):
-        return text_of(data[start : start + count])
-    rows = range(start, start + 4 * count, 4)
-    return [_read_table(data, _follow(data, row), field.fields) for row in rows]
+def read(data: bytes | memoryview, schema: Schema, start: int = 0) -> Row:
+    """The root table of a buffer, whose root offset is stored at `start`. Raises
+    MalformedBuffer.
+    """
+    if bytes(data[start + 4 : start + 8]) != schema.identifier:
+        raise MalformedBuffer(f"the identifier {schema.identifier.decode()} is missing")
+    return _Reader(memoryview(data), schema).table(start, schema.root)
 
 
 def text_of(data: bytes) -> str:
@@ -173,25 +118,74 @@ class Table:
         return self.position + offset
 
 
-class _Verifier(CheckedBuffer):
-    def table(self, offset_at: int, fields: Mapping[int, Field]) -> None:
-        """Checks the table that the offset stored at `offset_at` refers to."""
-        self.spend(1)
-        table = self.table_at(offset_at)
-        for index, field in fields.items():
-            at = table.field(index, field.size if isinstance(field, Scalar) else 4)
-            if at:
-                self._field(at, field)
+class _Reader(CheckedBuffer):
+    def __init__(self, data: memoryview, schema: Schema) -> None:
+        super().__init__(data, budget=2 * len(data))  # equal strings may be shared
+        self._schema = schema
+        self._depth = 0
+        self._structs = {
+            name: ([f.name for f in fields], "<" + "".join(SCALARS[f.of] for f in fields))
+            for name, fields in schema.structs.items()
+        }
 
-    def _field(self, position: int, field: Field) -> None:
-        match field:
-            case Scalar():
-                pass
-            case String():
-                self.items(position, 1)
-            case Vector(size):
-                self.items(position, size)
-            case Tables(fields):
-                start, count = self.items(position, 4)
-                for i in range(count):
-                    self.table(start + 4 * i, fields)
+    def table(self, offset_at: int, name: str) -> Row:
+        """The table at the offset that is stored at `offset_at`."""
+        self.spend(4)
+        if self._depth == _MAX_DEPTH:
+            raise MalformedBuffer(f"its tables are nested more than {_MAX_DEPTH} deep")
+        self._depth += 1
+        table = self.table_at(offset_at)
+        row = {f.name: self._field(f, table) for f in self._schema.tables[name]}
+        self._depth -= 1
+        return row
+
+    def _field(self, field: Field, table: Table) -> Any:
+        form = SCALARS.get(field.of)
+        if form is not None and not field.is_vector:
+            at = table.field(field.number, struct.calcsize(form))
+            return self.value(f"<{form}", at) if at else field.default
+        at = table.field(field.number, 4)
+        if field.of in self._schema.unions:
+            return self._union(field, at, table)
+        if field.is_vector:
+            return self._vector(field, at)
+        if field.of == "string":
+            return self._text(at) if at else ""
+        return self.table(at, field.of) if at else None
+
+    def _union(self, field: Field, at: int, table: Table) -> Member | None:
+        kind_at = table.field(field.number - 1, 1)
+        kind = self.value("<B", kind_at) if kind_at else 0
+        if kind == 0 or not at:
+            return None
+        names = self._schema.unions[field.of]
+        if kind > len(names):
+            raise MalformedBuffer(f"'{field.name}' has type {kind}; expected 1 to {len(names)}")
+        return names[kind - 1], self.table(at, names[kind - 1])
+
+    def _vector(self, field: Field, at: int) -> Any:
+        if field.of in self._structs:
+            return self._struct_vector(field.of, at)
+        form = SCALARS.get(field.of)
+        if not at:
+            return memoryview(b"") if form == "B" else ()
+        start, count = self.items(at, 4 if form is None else struct.calcsize(form))
+        if form is None:
+            rows = range(start, start + 4 * count, 4)
+            if field.of == "string":
+                return [self._text(row) for row in rows]
+            return [self.table(row, field.of) for row in rows]
+        if form == "B":
+            return self.data[start : start + count]
+        return struct.unpack_from(f"<{count}{form}", self.data, start)
+
+    def _struct_vector(self, name: str, at: int) -> list[Row]:
+        names, form = self._structs[name]
+        size = struct.calcsize(form)
+        start, count = self.items(at, size) if at else (0, 0)
+        found = struct.iter_unpack(form, self.data[start : start + count * size])
+        return [dict(zip(names, values, strict=True)) for values in found]
+
+    def _text(self, at: int) -> str:
+        start, count = self.items(at, 1)
+        return text_of(bytes(self.data[start : start + count]))

@@ -6,79 +6,31 @@ Requires only the standard library. Files are verified: a damaged one raises Mal
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from enum import IntEnum
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import cast
 
 from spec_model.expr.types import TensorType
 from spec_model.files import open_regular
-from spec_model.flatbuffer import (
-    Field,
-    MalformedBuffer,
-    Scalar,
-    String,
-    Tables,
-    Values,
-    Vector,
-    read,
-)
+from spec_model.flatbuffer import MalformedBuffer, Row, read
+from spec_model.flatbuffer_schema import load
 from spec_model.vocabulary import MAX_RANK, DType, Storage
 
-VERSION = 2  # FormatVersion.Current of schema/graph.fbs
-IDENTIFIER = b"SLG1"
+SCHEMA = load("schema/graph.fbs")
+VERSION = SCHEMA.enums["FormatVersion"]["Current"]
+IDENTIFIER = SCHEMA.identifier
+SIZE_PREFIX = 4  # bytes before the FlatBuffer, which hold its size
 
-_TENSOR = Tables(
-    {
-        0: String(),
-        1: Scalar(1),
-        2: Vector(8),
-        3: Scalar(1),
-        4: Scalar(4),
-        5: Scalar(8),
-        6: Scalar(8),
-        7: Vector(4),
-    }
-)
-_ARG = Tables(
-    {
-        0: Scalar(1),
-        1: Vector(4),
-        2: Vector(8),
-        3: Scalar(8),
-        4: String(),
-        5: Vector(4),
-        6: Scalar(4),
-    }
-)
-_NODE = Tables({0: String(), 1: _ARG, 2: Vector(4), 3: String(), 4: String()})
-_SYMBOL = Tables({0: String(), 1: Scalar(8), 2: Scalar(8)})
-_SIZE_TERM = Tables({0: Scalar(8), 1: Vector(4), 2: Vector(4)})
-_STATE = Tables({0: Scalar(4), 1: Scalar(4), 2: Scalar(4)})
-_SIZE_EXPR = Tables({0: _SIZE_TERM, 1: Scalar(8), 2: Scalar(1)})
-_NUMBER_EXPR = Tables({0: Scalar(1), 1: Scalar(8), 2: Scalar(4), 3: Vector(4)})
-_ATTACHMENT = Tables({0: String(), 1: Vector(1)})
-_METHOD_FIELDS: dict[int, Field] = {
-    0: Scalar(4),
-    1: _TENSOR,
-    2: Vector(16),
-    3: _NODE,
-    4: Vector(4),
-    5: Vector(4),
-    6: String(),
-    7: String(),
-    8: _SYMBOL,
-    9: _SIZE_EXPR,
-    10: Vector(1),
-    11: _STATE,
-    12: String(),
-    14: _ATTACHMENT,
-    16: _NUMBER_EXPR,
-}
-GRAPH_FIELDS: dict[int, Field] = {**_METHOD_FIELDS, 13: Tables(_METHOD_FIELDS)}
+
+class ArgKind(IntEnum):
+    """The kinds of arguments, by their code in files."""
+
+    NONE, TENSOR, TENSOR_LIST, INT, FLOAT, BOOL, INTS, STRING = range(8)
+
 
 _DTYPES: list[DType] = list(DType)
 _STORAGES = {0: None} | {storage.code: storage for storage in Storage}
@@ -94,10 +46,27 @@ class Call:
     name: str  # for messages
 
 
-def check_version(version: int) -> None:
-    """Raises MalformedBuffer for a file of another format version."""
-    if version != VERSION:
-        raise MalformedBuffer(f"it has format version {version}; this release reads {VERSION}")
+def buffer_size(head: bytes | memoryview) -> int:
+    """The size of the FlatBuffer and its prefix, by the first bytes of a file. Raises
+    MalformedBuffer.
+    """
+    if len(head) < 12 or bytes(head[8:12]) != IDENTIFIER:
+        raise MalformedBuffer(f"the identifier {IDENTIFIER.decode()} is missing")
+    size: int = struct.unpack_from("<I", head)[0]
+    return size + SIZE_PREFIX
+
+
+def root_of(data: bytes | memoryview) -> Row:
+    """The root table of a graph file, whose constants may be absent. Raises MalformedBuffer."""
+    size = buffer_size(data)
+    if len(data) < size:
+        raise MalformedBuffer(f"it has {len(data)} bytes, and states at least {size}")
+    root = read(memoryview(data)[:size], SCHEMA, SIZE_PREFIX)
+    if root["version"] != VERSION:
+        raise MalformedBuffer(
+            f"it has format version {root['version']}; this release reads {VERSION}"
+        )
+    return root
 
 
 def read_calls(path: Path) -> list[Call]:
@@ -107,24 +76,14 @@ def read_calls(path: Path) -> list[Call]:
     """
     with open_regular(path) as stream:
         head = stream.read(12)
-        size = struct.unpack_from("<I", head)[0] if len(head) == 12 else 0
-        return calls_in(head + stream.read(max(0, size - 8)))
+        return calls_in(head + stream.read(buffer_size(head) - len(head)))
 
 
 def calls_in(data: bytes) -> list[Call]:
     """The calls of a graph file in memory. The constants at its end may be absent."""
-    if len(data) < 12 or data[8:12] != IDENTIFIER:
-        raise MalformedBuffer(f"the identifier {IDENTIFIER.decode()} is missing")
-    size: int = struct.unpack_from("<I", data)[0]
-    buffer = data[: size + 4]
-    if len(buffer) < size + 4:
-        raise MalformedBuffer(
-            f"it has {len(buffer)} bytes; its header requires at least {size + 4}"
-        )
-    root = read(buffer, 4, GRAPH_FIELDS)
-    check_version(root.get(0, 0))
+    root = root_of(data)
     calls: dict[Call, None] = {}
-    for method in (root, *root.get(13, [])):
+    for method in (root, *root["methods"]):
         sizes = GraphSizes(method)
         for point in sizes.points():
             calls.update(dict.fromkeys(_Graph(method, sizes, point).calls()))
@@ -138,11 +97,11 @@ class _Inferred(Exception):
 class _Graph:
     """A graph at one point of sizes."""
 
-    def __init__(self, root: Values, sizes: GraphSizes, point: Point) -> None:
-        self._nodes = root.get(3, [])
+    def __init__(self, root: Row, sizes: GraphSizes, point: Point) -> None:
+        self._nodes = root["nodes"]
         self._sizes = sizes
         self._point = point
-        self._tensors = [self._tensor(i, row) for i, row in enumerate(root.get(1, []))]
+        self._tensors = [self._tensor(i, row) for i, row in enumerate(root["tensors"])]
 
     def calls(self) -> Iterator[Call]:
         """The calls with known shapes."""
@@ -150,24 +109,24 @@ class _Graph:
             with suppress(_Inferred):
                 yield self._call(i, row)
 
-    def _tensor(self, index: int, row: Values) -> TensorType | None:
-        shape = self._sizes.at(_ints(row.get(2, b"")), row.get(7, b""), self._point)
+    def _tensor(self, index: int, row: Row) -> TensorType | None:
+        shape = self._sizes.at(row["shape"], row["sizes"], self._point)
         return None if shape is None else _tensor(index, row, shape)
 
-    def _call(self, index: int, row: Values) -> Call:
-        what = f"node {index} ({row.get(3, '')}, {row.get(0, '')})"
-        outputs = _at(self._tensors, row.get(2, b""), what)
+    def _call(self, index: int, row: Row) -> Call:
+        what = f"node {index} ({row['name']}, {row['op']})"
+        outputs = _at(self._tensors, row["outputs"], what)
         storage = next((y.storage for y in outputs if y.storage is not None), None)
-        args = tuple(self._arg(arg, what) for arg in row.get(1, []))
-        return Call(row.get(0, ""), args, storage, what)
+        args = tuple(self._arg(arg, what) for arg in row["args"])
+        return Call(row["op"], args, storage, what)
 
-    def _arg(self, row: Values, what: str) -> object:
-        ints = self._sizes.at(_ints(row.get(2, b"")), row.get(5, b""), self._point)
+    def _arg(self, row: Row, what: str) -> object:
+        ints = self._sizes.at(row["ints"], row["sizes"], self._point)
         return _arg(row, what, self._tensors, ints or ())
 
 
-def _tensor(index: int, row: Values, shape: tuple[int, ...]) -> TensorType:
-    dtype, storage = row.get(1, 0), row.get(3, 0)
+def _tensor(index: int, row: Row, shape: tuple[int, ...]) -> TensorType:
+    dtype, storage = row["dtype"], row["storage"]
     if len(shape) > MAX_RANK or min(shape, default=0) < 0:
         raise MalformedBuffer(f"tensor {index} has the invalid shape {list(shape)}")
     if dtype >= len(_DTYPES) or storage not in _STORAGES:
@@ -176,42 +135,39 @@ def _tensor(index: int, row: Values, shape: tuple[int, ...]) -> TensorType:
 
 
 def _arg(
-    row: Values, what: str, tensors: Sequence[TensorType | None], ints: tuple[int, ...]
+    row: Row, what: str, tensors: Sequence[TensorType | None], ints: tuple[int, ...]
 ) -> object:
-    """The argument. Kinds are the values of ArgKind in the schema."""
-    operands = tuple(TensorType(t.shape, t.dtype) for t in _at(tensors, row.get(1, b""), what))
-    match row.get(0, 0):
-        case 0:
+    """The argument."""
+    operands = tuple(TensorType(t.shape, t.dtype) for t in _at(tensors, row["tensors"], what))
+    match row["kind"]:
+        case ArgKind.NONE:
             return None
-        case 1 if len(operands) == 1:
+        case ArgKind.TENSOR if len(operands) == 1:
             return operands[0]
-        case 2 if operands:
+        case ArgKind.TENSOR_LIST if operands:
             return operands
-        case 3 if len(ints) == 1:
+        case ArgKind.INT if len(ints) == 1:
             return ints[0]
-        case 4:
-            return cast(float, struct.unpack("<d", row.get(3, 0).to_bytes(8, "little"))[0])
-        case 5 if len(ints) == 1:
+        case ArgKind.FLOAT:
+            return float(row["float_value"])
+        case ArgKind.BOOL if len(ints) == 1:
             return bool(ints[0])
-        case 6:
+        case ArgKind.INTS:
             return ints
-        case 7:
-            return cast(str, row.get(4, ""))
-    raise MalformedBuffer(f"an argument of {what} has invalid values for kind {row.get(0, 0)}")
+        case ArgKind.STRING:
+            return str(row["string_value"])
+    raise MalformedBuffer(f"an argument of {what} has invalid values for kind {row['kind']}")
 
 
-def _at(tensors: Sequence[TensorType | None], data: bytes, what: str) -> tuple[TensorType, ...]:
-    indices = struct.unpack(f"<{len(data) // 4}I", data)
+def _at(
+    tensors: Sequence[TensorType | None], indices: Sequence[int], what: str
+) -> tuple[TensorType, ...]:
     if max(indices, default=-1) >= len(tensors):
         raise MalformedBuffer(f"{what} reads tensor {max(indices)} of {len(tensors)}")
     found = [tensors[index] for index in indices]
     if None in found:
         raise _Inferred
     return tuple(tensor for tensor in found if tensor is not None)
-
-
-def _ints(data: bytes) -> tuple[int, ...]:
-    return struct.unpack(f"<{len(data) // 8}q", data)
 
 
 # Instead of the index of an expression: shape inference computes the size.
@@ -223,15 +179,38 @@ _MAX_POINTS = 256
 Point = tuple[int, ...]  # the size of each symbol
 
 
+@dataclass(frozen=True, slots=True)
+class _Term:
+    factor: int
+    symbols: tuple[int, ...]
+    sizes: tuple[int, ...]  # of earlier expressions
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """(op of the terms) // divisor"""
+
+    terms: tuple[_Term, ...]
+    divisor: int
+    op: Callable[[Iterable[int]], int]
+
+
+_SIZE_OPS: tuple[Callable[[Iterable[int]], int], ...] = (sum, min, max)  # by SizeOp of the schema
+_MAX_SIZE = 1 << 63
+
+
 class GraphSizes:
     """The symbols and expressions of a graph file's root table."""
 
-    def __init__(self, root: Values) -> None:
-        bounds = [(_signed(s.get(1, 0)), _signed(s.get(2, 0))) for s in root.get(8, [])]
+    def __init__(self, root: Row) -> None:
+        bounds = [(row["min"], row["max"]) for row in root["symbols"]]
         if any(not 0 <= low <= high for low, high in bounds):
             raise MalformedBuffer(f"its symbols have the invalid bounds {bounds}")
         self._bounds = bounds
-        self._exprs = [self._expr(row) for row in root.get(9, [])]
+        self._exprs: list[_Size] = []
+        for row in root["sizes"]:
+            self._exprs.append(self._expr(row))
+        self._known: tuple[Point, list[int]] = ((), [])
 
     def points(self) -> list[Point]:
         """The maximum sizes first, then others that may select other kernels."""
@@ -240,46 +219,54 @@ class GraphSizes:
             lists = [sizes[: (len(sizes) + 1) // 2] for sizes in lists]
         return list(product(*lists))
 
-    def at(self, ints: Sequence[int], entries: bytes, point: Point) -> tuple[int, ...] | None:
+    def at(
+        self, ints: Sequence[int], entries: Sequence[int], point: Point
+    ) -> tuple[int, ...] | None:
         """The ints at a point, by their size entries. None if one of them is inferred."""
-        indices = struct.unpack(f"<{len(entries) // 4}I", entries)
-        if not indices or point == tuple(high for _, high in self._bounds):
+        if not entries or point == tuple(high for _, high in self._bounds):
             return tuple(ints)
-        if INFERRED in indices:
+        if INFERRED in entries:
             return None
-        if len(indices) != len(ints) or max(indices) > len(self._exprs):
-            raise MalformedBuffer(f"the ints {list(ints)} have the invalid size entries {indices}")
+        if len(entries) != len(ints) or max(entries) > len(self._exprs):
+            raise MalformedBuffer(f"the ints {list(ints)} have the invalid size entries {entries}")
+        sizes = self._values(point)
         return tuple(
-            self._value(index - 1, point) if index else value
-            for value, index in zip(ints, indices, strict=True)
+            sizes[entry - 1] if entry else value for value, entry in zip(ints, entries, strict=True)
         )
 
-    def _value(self, index: int, point: Point) -> int:
-        terms, divisor = self._exprs[index]
-        return sum(factor * prod(point[s] for s in symbols) for factor, symbols in terms) // divisor
-
-    def _expr(self, row: Values) -> tuple[list[tuple[int, Point]], int]:
-        terms = []
-        for term in row.get(0, []):
-            data = term.get(1, b"")
-            symbols = struct.unpack(f"<{len(data) // 4}I", data)
-            if max(symbols, default=-1) >= len(self._bounds):
-                raise MalformedBuffer(
-                    f"one of its size expressions multiplies the unknown symbols {symbols}"
+    def _values(self, point: Point) -> list[int]:
+        """The values of all expressions."""
+        if self._known[0] != point:
+            values: list[int] = []
+            for expr in self._exprs:
+                terms = (
+                    t.factor * prod(point[s] for s in t.symbols) * prod(values[s] for s in t.sizes)
+                    for t in expr.terms
                 )
-            terms.append((_signed(term.get(0, 0)), symbols))
-        divisor = _signed(row.get(1, 1))
-        if divisor < 1:
-            raise MalformedBuffer(f"one of its size expressions has the divisor {divisor}")
-        return terms, divisor
+                values.append(expr.op(terms) // expr.divisor)
+                if not -_MAX_SIZE <= values[-1] < _MAX_SIZE:
+                    raise MalformedBuffer(f"its size {len(values) - 1} exceeds 64 bits")
+            self._known = point, values
+        return self._known[1]
+
+    def _expr(self, row: Row) -> _Size:
+        terms = tuple(
+            _Term(term["factor"], term["symbols"], term["sizes"]) for term in row["terms"]
+        )
+        index = len(self._exprs)
+        for term in terms:
+            if max(term.symbols, default=-1) >= len(self._bounds):
+                raise MalformedBuffer(f"size {index} multiplies the symbols {term.symbols}")
+            if max(term.sizes, default=-1) >= index:
+                raise MalformedBuffer(f"size {index} multiplies the sizes {term.sizes}")
+        if row["divisor"] < 1:
+            raise MalformedBuffer(f"size {index} is divided by {row['divisor']}")
+        if row["op"] >= len(_SIZE_OPS) or (row["op"] and not terms):
+            raise MalformedBuffer(f"size {index} has the operation {row['op']}, {len(terms)} terms")
+        return _Size(terms, row["divisor"], _SIZE_OPS[row["op"]])
 
 
 def _sizes(low: int, high: int) -> list[int]:
     """The maximum, then the minimum and its successors, then the mean."""
     others = [*range(low, min(low + _CONSECUTIVE, high)), (low + high) // 2]
     return list(dict.fromkeys([high, *others]))
-
-
-def _signed(value: int) -> int:
-    """The int64 with the bits of a uint64."""
-    return value - (1 << 64) if value >> 63 else value

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import mmap
 import os
-import struct
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from spec_model.files import open_regular
-from spec_model.flatbuffer import MalformedBuffer, verify
-from spec_model.graph_file import GRAPH_FIELDS, IDENTIFIER, check_version
-from spirloom import schema_bindings as fb
+from spec_model.flatbuffer import MalformedBuffer, Row
+from spec_model.graph_file import ArgKind, buffer_size, root_of
 from spirloom.constants_file import ALIGNMENT, DIGEST_BYTES, digest_of, section_of
 from spirloom.errors import ImportFailure
 from spirloom.graph_file import DTYPES, STORAGES, check_attachments, check_methods
@@ -65,24 +63,12 @@ class _Reader:
     def __init__(self, path: Path, data: Any, is_file: bool = True) -> None:
         self._path = path
         self._is_file = is_file
-        size = self._flatbuffer_size(data)
-        self._buffer = bytes(data[: 4 + size])
-        verify(self._buffer, 4, GRAPH_FIELDS)
-        self._root = fb.GraphT.InitFromObj(fb.Graph.GetRootAs(self._buffer, 4))
-        check_version(self._root.version)
-        self._digest = bytes(_list(self._root.constantsDigest))
-        self._constants = self._constant_section(data, 4 + size)
-
-    def _flatbuffer_size(self, data: Any) -> int:
-        if len(data) < 12 or bytes(data[8:12]) != IDENTIFIER:
-            raise MalformedBuffer(f"the identifier {IDENTIFIER.decode()} is missing")
-        size: int = struct.unpack_from("<I", data)[0]
-        if size > len(data) - 4:
-            raise MalformedBuffer(f"it has {len(data)} bytes, and states at least {size + 4}")
-        return size
+        self._root = root_of(data)
+        self._digest = bytes(self._root["constants_digest"])
+        self._constants = self._constant_section(data, buffer_size(data))
 
     def _constant_section(self, data: Any, end: int) -> Array:
-        name = _text(self._root.constantsFile)
+        name = self._root["constants_file"]
         if not name:
             start = end + -end % ALIGNMENT
             return np.frombuffer(data, dtype=np.uint8)[start:]
@@ -108,119 +94,123 @@ class _Reader:
             )
 
     def graphs(self) -> list[Graph]:
-        graphs = [self._graph(method) for method in (self._root, *(self._root.methods or []))]
+        graphs = [self._graph(method) for method in (self._root, *self._root["methods"])]
         check_methods(graphs)
         graphs[0].attachments = _attachments(self._root)
         return graphs
 
-    def _graph(self, root: Any) -> Graph:
+    def _graph(self, root: Row) -> Graph:
         sizes = SizeReader(root)
-        tensors = [self._tensor(i, t, sizes) for i, t in enumerate(root.tensors or [])]
-        nodes = [_node(i, n, tensors, sizes) for i, n in enumerate(root.nodes or [])]
-        inputs = [_at(tensors, i, "an input") for i in _list(root.inputs)]
-        outputs = [_at(tensors, i, "an output") for i in _list(root.outputs)]
-        states = [self._state(i, s, tensors) for i, s in enumerate(root.states or [])]
-        graph = Graph(inputs, outputs, nodes, _text(root.producer), sizes.symbols, states=states)
-        graph.name = _text(root.name)
-        graph.guards = tuple(map(_text, root.guards or []))
-        for node, entry in zip(nodes, root.nodes or [], strict=True):
-            if entry.source:
-                graph.sources[node.name] = _text(entry.source)
+        tensors = [self._tensor(i, t, sizes) for i, t in enumerate(root["tensors"])]
+        nodes = [_node(i, n, tensors, sizes) for i, n in enumerate(root["nodes"])]
+        inputs = [_at(tensors, i, "an input") for i in root["inputs"]]
+        outputs = [_at(tensors, i, "an output") for i in root["outputs"]]
+        states = [self._state(i, s, tensors) for i, s in enumerate(root["states"])]
+        graph = Graph(inputs, outputs, nodes, root["producer"], sizes.symbols, states=states)
+        graph.name = root["name"]
+        graph.guards = tuple(root["guards"])
+        for node, entry in zip(nodes, root["nodes"], strict=True):
+            if entry["source"]:
+                graph.sources[node.name] = entry["source"]
         _check_order(graph)
         return graph
 
-    def _tensor(self, index: int, entry: Any, sizes: SizeReader) -> Tensor:
-        name = _text(entry.name)
+    def _tensor(self, index: int, entry: Row, sizes: SizeReader) -> Tensor:
+        name = entry["name"]
         what = f"tensor {index} ({name})"
-        shape = tuple(int(d) for d in _list(entry.shape))
+        shape = entry["shape"]
         if not is_possible(shape):
             raise MalformedBuffer(f"{what} has the impossible shape {list(shape)}")
-        if entry.dtype >= len(DTYPES) or entry.storage >= len(STORAGES):
-            raise MalformedBuffer(f"{what} has dtype {entry.dtype} and storage {entry.storage}")
-        shape = sizes.varying(shape, entry.sizes, what, may_be_inferred=True)
-        tensor = Tensor(name, DTYPES[entry.dtype], shape, storage=STORAGES[entry.storage])
+        if entry["dtype"] >= len(DTYPES) or entry["storage"] >= len(STORAGES):
+            raise MalformedBuffer(
+                f"{what} has dtype {entry['dtype']} and storage {entry['storage']}"
+            )
+        shape = sizes.varying(shape, entry["sizes"], what, may_be_inferred=True)
+        tensor = Tensor(name, DTYPES[entry["dtype"]], shape, storage=STORAGES[entry["storage"]])
         tensor.bounds = _bounds(what, entry)
-        if entry.constant != -1:
-            tensor.data = self._constant(what, entry.constant, tensor)
+        if entry["constant"] != -1:
+            tensor.data = self._constant(what, entry["constant"], tensor)
         return tensor
 
-    def _state(self, index: int, entry: Any, tensors: list[Tensor]) -> State:
-        tensor = _at(tensors, entry.tensor, f"state {index}")
-        update = _at(tensors, entry.update, f"the update of state {index}")
+    def _state(self, index: int, entry: Row, tensors: list[Tensor]) -> State:
+        tensor = _at(tensors, entry["tensor"], f"state {index}")
+        update = _at(tensors, entry["update"], f"the update of state {index}")
         what = f"state {index} ({tensor.name})"
         if (update.dtype, update.shape) != (tensor.dtype, tensor.shape):
             raise MalformedBuffer(f"{what} is {tensor}, and its update {update}")
         initial = None
-        if entry.initial != -1:
-            initial = self._constant(what, entry.initial, tensor)
+        if entry["initial"] != -1:
+            initial = self._constant(what, entry["initial"], tensor)
         return State(tensor, update, initial)
 
     def _constant(self, what: str, index: int, tensor: Tensor) -> Array:
-        entry = _at(self._root.constants or [], index, f"the constant of {what}")
-        if entry.offset % ALIGNMENT or entry.size != tensor.size:
+        entry = _at(self._root["constants"], index, f"the constant of {what}")
+        if entry["offset"] % ALIGNMENT or entry["size"] != tensor.size:
             raise MalformedBuffer(
-                f"the constant of {what} has {entry.size} bytes at {entry.offset}, "
+                f"the constant of {what} has {entry['size']} bytes at {entry['offset']}, "
                 f"and its tensor {tensor.size}"
             )
-        if entry.offset + entry.size > len(self._constants):
+        if entry["offset"] + entry["size"] > len(self._constants):
             raise MalformedBuffer(f"the constant of {what} ends after the constant section")
-        data = self._constants[entry.offset : entry.offset + entry.size]
+        data = self._constants[entry["offset"] : entry["offset"] + entry["size"]]
         return data.view(tensor.dtype.numpy).reshape(tensor.shape)
 
 
-def _bounds(what: str, entry: Any) -> Interval | None:
-    if (entry.min, entry.max) == (_MIN, _MAX):
+def _bounds(what: str, entry: Row) -> Interval | None:
+    if (entry["min"], entry["max"]) == (_MIN, _MAX):
         return None
-    if entry.min > entry.max:
-        raise MalformedBuffer(f"{what} has the bounds {entry.min} and {entry.max}")
-    return Interval(entry.min, entry.max)
+    if entry["min"] > entry["max"]:
+        raise MalformedBuffer(f"{what} has the bounds {entry['min']} and {entry['max']}")
+    return Interval(entry["min"], entry["max"])
 
 
-def _attachments(root: Any) -> dict[str, bytes]:
+def _attachments(root: Row) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
-    for entry in root.attachments or []:
-        name = _text(entry.name)
+    for entry in root["attachments"]:
+        name = entry["name"]
         if name in found:
             raise MalformedBuffer(f"two attachments have the name {name!r}")
-        found[name] = b"" if entry.data is None else bytes(entry.data)
+        found[name] = bytes(entry["data"])
     check_attachments(found)
     return found
 
 
-def _node(index: int, entry: Any, tensors: list[Tensor], sizes: SizeReader) -> Node:
-    op = _text(entry.op)
+def _node(index: int, entry: Row, tensors: list[Tensor], sizes: SizeReader) -> Node:
+    op = entry["op"]
     what = f"node {index} ({op})"
     if not op:
         raise MalformedBuffer(f"node {index} has no op")
-    args = tuple(_arg(arg, what, tensors, sizes) for arg in entry.args or [])
-    outputs = tuple(_at(tensors, i, f"an output of {what}") for i in _list(entry.outputs))
-    return Node(op, args, outputs, _text(entry.name))
+    args = tuple(_arg(arg, what, tensors, sizes) for arg in entry["args"])
+    outputs = tuple(_at(tensors, i, f"an output of {what}") for i in entry["outputs"])
+    return Node(op, args, outputs, entry["name"])
 
 
-def _arg(entry: Any, what: str, tensors: list[Tensor], sizes: SizeReader) -> ArgValue:
-    operands = tuple(_at(tensors, i, f"an argument of {what}") for i in _list(entry.tensors))
-    ints = tuple(int(i) for i in _list(entry.ints))
-    if entry.kind in (fb.ArgKind.Int, fb.ArgKind.Ints):
-        ints = sizes.varying(ints, entry.sizes, f"an argument of {what}")
-    match entry.kind:
-        case fb.ArgKind.None_:
+def _arg(entry: Row, what: str, tensors: list[Tensor], sizes: SizeReader) -> ArgValue:
+    operands = tuple(_at(tensors, i, f"an argument of {what}") for i in entry["tensors"])
+    ints: tuple[int, ...] = entry["ints"]
+    if entry["kind"] in (ArgKind.INT, ArgKind.INTS):
+        ints = sizes.varying(ints, entry["sizes"], f"an argument of {what}")
+    match entry["kind"]:
+        case ArgKind.NONE:
             return None
-        case fb.ArgKind.Tensor if len(operands) == 1:
+        case ArgKind.TENSOR if len(operands) == 1:
             operand: Tensor = operands[0]
             return operand
-        case fb.ArgKind.TensorList if operands:
+        case ArgKind.TENSOR_LIST if operands:
             return operands
-        case fb.ArgKind.Int if len(ints) == 1:
+        case ArgKind.INT if len(ints) == 1:
             return ints[0]
-        case fb.ArgKind.Bool if len(ints) == 1:
+        case ArgKind.BOOL if len(ints) == 1:
             return bool(ints[0])
-        case fb.ArgKind.Float:
-            return sizes.number(float(entry.floatValue), entry.number, f"an argument of {what}")
-        case fb.ArgKind.Ints:
+        case ArgKind.FLOAT:
+            return sizes.number(
+                float(entry["float_value"]), entry["number"], f"an argument of {what}"
+            )
+        case ArgKind.INTS:
             return ints
-        case fb.ArgKind.String:
-            return _text(entry.stringValue)
-    raise MalformedBuffer(f"an argument of {what} has kind {entry.kind} and the wrong values")
+        case ArgKind.STRING:
+            return str(entry["string_value"])
+    raise MalformedBuffer(f"an argument of {what} has kind {entry['kind']} and the wrong values")
 
 
 def _check_order(graph: Graph) -> None:
@@ -244,15 +234,3 @@ def _at(items: list[Any], index: int, what: str) -> Any:
     if not 0 <= index < len(items):
         raise MalformedBuffer(f"{what} has index {index}, but there are {len(items)}")
     return items[index]
-
-
-def _list(values: Any) -> list[int]:
-    """A vector as Python ints. An absent vector is empty."""
-    return [] if values is None else [int(v) for v in values]
-
-
-def _text(value: bytes | None) -> str:
-    try:
-        return "" if value is None else value.decode()
-    except UnicodeDecodeError as error:
-        raise MalformedBuffer(f"the string {value!r} is not UTF-8") from error

@@ -19,10 +19,10 @@ from spirloom.errors import ImportFailure
 from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
 from spirloom.pte.file import ProgramFile
-from spirloom.pte.flatbuffer import Schema, parse
 from spirloom.pte.importer import import_method
 from spirloom.torch.options import Options
 
+from spec_model.flatbuffer_schema import Schema, parse
 from tests.executorch.kernel_table import table
 from tests.executorch.make_programs import NETWORKS, Network, bundled, lowered
 from tests.executorch.programs import load, run

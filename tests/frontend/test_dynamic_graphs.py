@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from spirloom.symbolic.size_reader import SizeReader
 from spirloom.symbolic.specialize import specialize
 
 from codegen.select.select import Selectors, select
-from spec_model.flatbuffer import MalformedBuffer
+from spec_model.flatbuffer import MalformedBuffer, Row
 from tests.frontend import dynamic_models, models, reference_run
 from tests.frontend.models import node
 
@@ -159,18 +158,19 @@ def test_different_graphs(library: OpLibrary, tmp_path: Path) -> None:
         varying(path, library, [BATCH])
 
 
-def root(**changes: Any) -> SimpleNamespace:
+def root(**changes: Any) -> Row:
     """The root table of a file with the symbol n and the size 2 n, with some fields replaced."""
-    term = SimpleNamespace(factor=2, symbols=[changes.get("index", 0)], sizes=changes.get("sizes"))
-    terms = changes.get("terms", [term])
-    op = changes.get("op", 0)
-    size = SimpleNamespace(terms=terms, divisor=changes.get("divisor", 1), op=op)
+    term = {"factor": 2, "symbols": (changes.get("index", 0),), "sizes": changes.get("sizes", ())}
+    size = {
+        "terms": changes.get("terms", [term]),
+        "divisor": changes.get("divisor", 1),
+        "op": changes.get("op", 0),
+    }
     bounds = {"min": changes.get("min", 1), "max": 4}
-    symbols = [SimpleNamespace(name=name, **bounds) for name in changes.get("names", [b"n"])]
-    number = SimpleNamespace(op=2, value=0.0, size=0, operands=[0])
-    leaf = SimpleNamespace(op=1, value=0.0, size=0, operands=None)
-    numbers = [leaf, SimpleNamespace(**{**vars(number), **changes.get("number", {})})]
-    return SimpleNamespace(symbols=symbols, sizes=[size], numbers=numbers)
+    symbols = [{"name": name, **bounds} for name in changes.get("names", ["n"])]
+    leaf = {"op": 1, "value": 0.0, "size": 0, "operands": ()}
+    number = {"op": 2, "value": 0.0, "size": 0, "operands": (0,), **changes.get("number", {})}
+    return {"symbols": symbols, "sizes": [size], "numbers": [leaf, number]}
 
 
 @pytest.mark.parametrize(
@@ -178,18 +178,17 @@ def root(**changes: Any) -> SimpleNamespace:
     [
         ({"min": 5}, r"symbol 0 \('n'\) has the bounds 5 and 4"),
         ({"min": -1}, r"symbol 0 \('n'\) has the bounds -1 and 4"),
-        ({"names": [b""]}, "symbol 0"),
-        ({"names": [b"\xff"]}, "is not UTF-8"),
-        ({"names": [b"n", b"n"]}, "two of its symbols have one name"),
+        ({"names": [""]}, "symbol 0"),
+        ({"names": ["n", "n"]}, "two of its symbols have one name"),
         ({"index": 1}, r"size 0 multiplies the symbols \[1\]"),
         ({"divisor": 0}, "size 0 is divided by 0"),
-        ({"sizes": [0]}, r"size 0 multiplies the sizes \[0\]"),
+        ({"sizes": (0,)}, r"size 0 multiplies the sizes \[0\]"),
         ({"op": 3}, "size 0 has the operation 3"),
         ({"op": 1, "terms": []}, "size 0 has the operation 1, 0 terms"),
         ({"number": {"op": 17}}, "number 1 has the operation 17"),
-        ({"number": {"operands": [1]}}, r"number 1 \(SQRT\) has the operands \[1\]"),
-        ({"number": {"operands": []}}, r"number 1 \(SQRT\) has the operands \[\]"),
-        ({"number": {"op": 1, "size": 1, "operands": None}}, "number 1 has the size 1"),
+        ({"number": {"operands": (1,)}}, r"number 1 \(SQRT\) has the operands \[1\]"),
+        ({"number": {"operands": ()}}, r"number 1 \(SQRT\) has the operands \[\]"),
+        ({"number": {"op": 1, "size": 1, "operands": ()}}, "number 1 has the size 1"),
     ],
 )
 def test_damaged_symbols(changes: dict[str, object], message: str) -> None:

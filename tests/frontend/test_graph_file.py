@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import flatbuffers
 import numpy as np
 import pytest
 from spirloom import graph_file, graph_reader, inspect
@@ -18,6 +19,7 @@ from spirloom.errors import ImportFailure
 from spirloom.interval import Interval
 from spirloom.ir import DType, Graph, Node, State, Storage, Tensor, constant
 from spirloom.ops import OpLibrary
+from spirloom_schema import Graph as schema
 from spirloom_schema.FormatVersion import FormatVersion
 
 from spec_model import graph_file as call_reader
@@ -117,6 +119,28 @@ def test_methods_are_read_back(tmp_path: Path) -> None:
     data = path.read_bytes()
     assert data.count(struct.pack("<3f", 1, 2, 3)) == 1  # the state's initial value
     assert graph_file.to_bytes(first, second) == data
+
+
+def test_methods_in_methods_are_errors(tmp_path: Path) -> None:
+    """However deep: no exception but ImportFailure."""
+    path = tmp_path / "net.slg"
+    for depth in (65, 5000):
+        builder = flatbuffers.Builder()
+        methods = 0
+        for _ in range(depth):
+            if methods:
+                schema.GraphStartMethodsVector(builder, 1)
+                builder.PrependUOffsetTRelative(methods)
+                methods = builder.EndVector()
+            schema.GraphStart(builder)
+            if methods:
+                schema.GraphAddMethods(builder, methods)
+            schema.GraphAddVersion(builder, FormatVersion.Current)
+            methods = schema.GraphEnd(builder)
+        builder.FinishSizePrefixed(methods, b"SLG1")
+        path.write_bytes(builder.Output())
+        with pytest.raises(ImportFailure, match="its tables are nested more than 64 deep"):
+            graph_reader.load(path)
 
 
 def test_invalid_methods() -> None:

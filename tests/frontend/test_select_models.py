@@ -13,9 +13,11 @@ from spirloom.operator_calls import calls
 from spirloom.ops import OpLibrary
 from spirloom.passes.fp16 import to_fp16
 from spirloom.selective import read_model_calls
+from spirloom.sizes import SizeExpr, SizeOp, Symbol, Varying
 
 from codegen.select.select import Selectors, select, yaml_text
 from spec_model.errors import SpecError
+from spec_model.expr.types import TensorType
 from spec_model.graph_file import read_calls
 from tests.frontend.models import model, node, random
 from tests.frontend.reference_run import LIBRARY
@@ -128,6 +130,30 @@ def test_files_read_as_the_front_end_wrote_them(library: OpLibrary, tmp_path: Pa
     graph_file.save(graph, tmp_path / "net.slg")
     assert read_calls(tmp_path / "net.slg") == calls(graph)
     assert calls(graph)[0].storage == "buffer"
+
+
+def test_sizes_of_nested_expressions(library: OpLibrary, tmp_path: Path) -> None:
+    """The sizes of calls are those that the front end computes, at every size of the symbol."""
+    half = SizeExpr(((1, ("n",)), (1, ())), 2)  # (n + 1) // 2
+    square = SizeExpr(((1, (half, half)), (-3, ())))
+    least = SizeExpr(((1, (square,)), (1, ("n",)), (2, ())), 1, SizeOp.MIN)
+    most = SizeExpr(((2, (least,)), (1, ("n",))), 1, SizeOp.MAX)
+    x = Tensor("x", F32, (Varying(9, SizeExpr(((1, ("n",)),))),))
+    nodes = []
+    wanted = (half, square, least, most)
+    for number, expr in enumerate(wanted):
+        y = Tensor(f"y{number}", F32, (Varying(expr.value({"n": 9}), expr),))
+        nodes.append(Node("test.op", (x, y.shape[0]), (y,), str(number)))
+    graph = Graph([x], [node.outputs[0] for node in nodes], nodes, "", (Symbol("n", 3, 9),))
+    graph_file.save(graph, tmp_path / "net.slg")
+    found: dict[int, list[object]] = {}
+    for call in read_calls(tmp_path / "net.slg"):
+        given, size = call.args
+        assert isinstance(given, TensorType)
+        found.setdefault(given.shape[0], []).append(size)
+    assert {3, 4, 5, 6, 9} <= set(found)
+    for n, sizes in found.items():
+        assert sizes == [expr.value({"n": n}) for expr in wanted], n
 
 
 def test_onnx_selects_as_its_import(library: OpLibrary, tmp_path: Path) -> None:

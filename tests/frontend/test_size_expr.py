@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from spirloom import graph_file, graph_reader
@@ -82,11 +81,11 @@ def test_files_contain_nested_expressions(library: OpLibrary, tmp_path: Path) ->
 
 
 def test_deeply_nested_files_are_errors() -> None:
-    term = SimpleNamespace(factor=1, symbols=[0], sizes=None)
-    sizes = [SimpleNamespace(terms=[term], divisor=1, op=0)]
+    term = {"factor": 1, "symbols": (0,), "sizes": ()}
+    sizes = [{"terms": [term], "divisor": 1, "op": 0}]
     for index in range(MAX_DEPTH):
-        nested = SimpleNamespace(factor=1, symbols=None, sizes=[index] * 4)
-        sizes.append(SimpleNamespace(terms=[nested], divisor=1, op=0))
-    symbols = [SimpleNamespace(name=b"n", min=1, max=2)]
+        nested = {"factor": 1, "symbols": (), "sizes": (index,) * 4}
+        sizes.append({"terms": [nested], "divisor": 1, "op": 0})
+    symbols = [{"name": "n", "min": 1, "max": 2}]
     with pytest.raises(MalformedBuffer, match=r"size 6 has \d+ terms, nested 7 deep"):
-        SizeReader(SimpleNamespace(symbols=symbols, sizes=sizes))
+        SizeReader({"symbols": symbols, "sizes": sizes, "numbers": []})

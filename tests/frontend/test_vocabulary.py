@@ -6,6 +6,7 @@ from spirloom.graph_file import DTYPES, STORAGES
 from spirloom_schema.DType import DType as SchemaDType
 from spirloom_schema.Storage import Storage as SchemaStorage
 
+from spec_model.graph_file import SCHEMA, ArgKind
 from spec_model.vocabulary import DType, Storage
 
 
@@ -24,3 +25,8 @@ def test_storages_are_the_schemas() -> None:
         SchemaStorage
     )
     assert [storage.code if storage else 0 for storage in STORAGES] == list(range(len(STORAGES)))
+
+
+def test_kinds_of_arguments_are_the_schemas() -> None:
+    names = {name.lower().replace("_", ""): code for name, code in ArgKind.__members__.items()}
+    assert names == {name.lower(): code for name, code in SCHEMA.enums["ArgKind"].items()}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator, Sequence
 
-from spec_model.flatbuffer import MalformedBuffer
+from spec_model.flatbuffer import NOTHING, MalformedBuffer, Member, Row, read
+from spec_model.flatbuffer_schema import load
 from spirloom.errors import Unsupported
 from spirloom.ir import Array
 from spirloom.pte.delegate_binding import mutated_args
 from spirloom.pte.file import array_of, delegate_dtype
-from spirloom.pte.flatbuffer import NOTHING, Member, Row, load, read
 from spirloom.pte.kernel_calls import (
     DelegateCall,
     ProgramDraft,

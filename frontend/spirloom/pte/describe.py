@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from spec_model.flatbuffer import MalformedBuffer
+from spec_model.flatbuffer import NOTHING, MalformedBuffer, Member, Row
 from spirloom.errors import ImportFailure, Unsupported
 from spirloom.pte.delegate import DelegateReader
 from spirloom.pte.file import ProgramFile, program_dtype
-from spirloom.pte.flatbuffer import NOTHING, Member, Row
 from spirloom.pte.graph_delegate import graph_of
 from spirloom.pte.kernel_calls import ProgramDraft
 from spirloom.pte.method import SPIRLOOM, VULKAN, constant_names, instructions, state_names

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from spec_model.flatbuffer import MalformedBuffer
+from spec_model.flatbuffer import MalformedBuffer, Row
 from spirloom import graph_file
 from spirloom.errors import ImportFailure, Unsupported
 from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
 from spirloom.pte.delegate import DelegateReader
 from spirloom.pte.file import ProgramFile
-from spirloom.pte.flatbuffer import Row
 from spirloom.pte.graph_delegate import graph_of
 from spirloom.pte.importer import ProgramImporter
 from spirloom.pte.kernel_calls import ProgramDraft

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from spec_model.files import open_regular
-from spec_model.flatbuffer import MalformedBuffer
+from spec_model.flatbuffer import NOTHING, MalformedBuffer, Row, read
+from spec_model.flatbuffer_schema import load
 from spec_model.stored_float import decoded
 from spirloom.errors import ImportFailure, Unsupported
 from spirloom.ir import Array, DType, is_possible
-from spirloom.pte.flatbuffer import NOTHING, Row, load, read
 from spirloom.torch.values import BFLOAT16, numpy_type
 
 # torch's ScalarType.

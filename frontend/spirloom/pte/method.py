@@ -7,11 +7,10 @@ from math import prod
 
 import numpy as np
 
-from spec_model.flatbuffer import MalformedBuffer
+from spec_model.flatbuffer import NOTHING, MalformedBuffer, Member, Row
 from spirloom.errors import ImportFailure, Unsupported
 from spirloom.ir import Array
 from spirloom.pte.file import ProgramFile, array_of
-from spirloom.pte.flatbuffer import NOTHING, Member, Row
 from spirloom.torch.program import TensorMeta
 from spirloom.torch.values import numpy_type
 

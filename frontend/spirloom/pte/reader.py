@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from spec_model.flatbuffer import MalformedBuffer
+from spec_model.flatbuffer import NOTHING, MalformedBuffer, Member, Row
 from spirloom.errors import ImportFailure, Unsupported
 from spirloom.ops import OpLibrary
 from spirloom.pte.delegate import DelegateReader, check_count
 from spirloom.pte.file import ProgramFile, program_dtype
-from spirloom.pte.flatbuffer import NOTHING, Member, Row
 from spirloom.pte.graph_delegate import GraphInliner
 from spirloom.pte.kernel_calls import Kernel, ProgramDraft, UnsupportedCall, arguments, kernels
 from spirloom.pte.method import (
