@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 import spirloom
 import spirloom.torch
 import torch
+import transformers
+from spirloom.cli import main
 from spirloom.errors import ImportFailure
 from torch.nn import functional
 
@@ -251,3 +254,39 @@ def test_selected_numbers() -> None:
         return x * torch.sym_ite(x.shape[0] == 8, 2, 3)
 
     compare(checked, randn(8, 4))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int32, torch.bool])
+def test_differences(dtype: torch.dtype) -> None:
+    x = torch.randint(0, 9, (3, 7)).to(dtype)
+    compare(lambda x: x.diff(), x)
+    compare(lambda x: x.diff(dim=0), x)
+    compare(lambda x: x.diff(n=3, dim=-1), x)
+    compare(lambda x: x.diff(prepend=x[:, :1]), x)
+    compare(lambda x: x.diff(append=x[:1], dim=0), x)
+    compare(lambda x: x.diff(prepend=x[:, 2:4], append=x[:, :1]), x)
+
+
+@pytest.mark.parametrize("dim", [0, 2, None])
+def test_weight_norm(dim: int | None) -> None:
+    layer = torch.nn.Conv1d(4, 6, 3)
+    compare(torch.nn.utils.parametrizations.weight_norm(layer, dim=dim), torch.randn(2, 4, 9))
+
+
+def test_raw_archives_of_transformers(tmp_path: Path) -> None:
+    """Saved as torch.export.export returned them: nothing is decomposed."""
+    config = transformers.LlamaConfig(
+        hidden_size=32, intermediate_size=48, num_hidden_layers=1, num_attention_heads=4,
+        num_key_value_heads=2, vocab_size=99, use_cache=False,
+    )  # fmt: skip
+    module = transformers.LlamaForCausalLM(config).eval()
+    ids = torch.randint(0, 99, (1, 6))
+    with torch.no_grad():
+        exported = torch.export.export(module, (ids,), strict=False)
+        wanted = module(ids).logits.numpy()
+    torch.export.save(exported, tmp_path / "llama.pt2")
+    assert main(["import", str(tmp_path / "llama.pt2"), "-o", str(tmp_path / "llama.slg")]) == 0
+    model = spirloom.load(tmp_path / "llama.slg")
+    (name,) = (tensor.name for tensor in model.inputs)
+    given = model(**{name: ids.numpy().astype(np.int32)})[0]
+    np.testing.assert_allclose(given, wanted, rtol=1e-3, atol=1e-3)

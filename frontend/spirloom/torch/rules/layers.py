@@ -184,6 +184,17 @@ def layer_norm(ctx: CallContext) -> Item:
     return Results((y,))
 
 
+@imports("aten._weight_norm")
+def weight_norm(ctx: CallContext) -> Item:
+    """v · g / ‖v‖, with norms over all dimensions but one."""
+    v = ctx.value("v")
+    rank, dim = len(v.shape), ctx.integer("dim", 0)
+    dims = tuple(d for d in range(rank) if dim == -1 or d != dim % rank)
+    squares = ctx.inner("aten.sum.dim_IntList", ctx.inner("aten.mul.Tensor", v, v), dims, True)
+    factor = ctx.inner("aten.div.Tensor", ctx.value("g"), ctx.inner("aten.sqrt", squares))
+    return ctx.inner("aten.mul.Tensor", v, factor)
+
+
 @imports("aten.rms_norm", "aten._fused_rms_norm")
 def rms_norm(ctx: CallContext) -> Item:
     """RMS norm; eps defaults to that of the element type."""

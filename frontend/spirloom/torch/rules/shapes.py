@@ -321,6 +321,26 @@ def cat(ctx: CallContext) -> Item:
     return ctx.apply("aten.cat", tensors=tuple(parts), dim=dim)
 
 
+@imports("aten.diff")
+def diff(ctx: CallContext) -> Item:
+    """Differences of neighbours along a dimension, `n` times; of bools, whether they differ."""
+    x = ctx.value("self")
+    dim = ctx.axis("dim", len(x.shape), -1)
+    ends = [ctx.cast(ctx.value(n), ctx.out_dtype()) for n in ("prepend", "append") if ctx.has(n)]
+    if ends:
+        parts = (
+            *(ends[:1] if ctx.has("prepend") else ()),
+            x,
+            *(ends[-1:] if ctx.has("append") else ()),
+        )
+        x = ctx.inner("aten.cat", parts, dim)
+    op = "aten.logical_xor" if ctx.out_dtype() == np.bool_ else "aten.sub.Tensor"
+    for _ in range(ctx.integer("n", 1)):
+        size = max(ctx.size(x, dim), 1)
+        x = ctx.inner(op, ctx.sliced(x, dim, 1, size), ctx.sliced(x, dim, 0, size - 1))
+    return x
+
+
 @imports(
     "aten._to_copy", "aten.to.dtype", "aten.to.dtype_layout", "aten.to.other", "aten.type_as",
 )  # fmt: skip
