@@ -8,7 +8,7 @@ result must have a formula.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial, reduce
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,6 @@ from spirloom.number_expr import (
     NumberOp,
     SymFloat,
     computed,
-    from_expr,
-    number_of,
     truncated,
 )
 from spirloom.onnx.constant_folding import data_movement
@@ -37,13 +35,13 @@ from spirloom.onnx.size_arrays import (
     Known,
     LeadingPart,
     SizeArray,
-    compare,
     elements_of,
     is_size_dependent,
     of_shape,
     size_array,
     value_of,
 )
+from spirloom.onnx.size_formulas import BOOLEAN, FORMULAS, NUMBERS, ROUNDED, Formula
 from spirloom.size_tables import formula_of, tables
 from spirloom.sizes import SymInt, broadcast_shapes, is_symbolic, upper_shape
 
@@ -134,7 +132,7 @@ def _elementwise(ctx: NodeContext, given: Given) -> Known:
     ctx.check_size(shape, 8)
     dtypes = [value.dtype for value in given]
     columns = [np.broadcast_to(_objects(value), shape).reshape(-1) for value in given]
-    rule = _FORMULAS.get(ctx.op_type)
+    rule = FORMULAS.get(ctx.op_type)
     own = dtypes[1] if ctx.op_type == "Where" else dtypes[0]
     result = _result_type(ctx, own, given)
 
@@ -155,17 +153,15 @@ def _other_formula(
     rounds = ctx.op_type in ("Ceil", "Floor", "Round") or (
         ctx.op_type in ("Cast", "CastLike") and result.kind in "iub"
     )
-    has_formula = ctx.op_type in _NUMBERS and (
-        result in _ROUNDED or (result.kind in "iu" and rounds)
-    )
+    has_formula = ctx.op_type in NUMBERS and (result in ROUNDED or (result.kind in "iu" and rounds))
     if has_formula and not rounds:
-        return _ROUNDED[result](_NUMBERS[ctx.op_type](ctx, numbers))
+        return ROUNDED[result](NUMBERS[ctx.op_type](ctx, numbers))
     try:
         return _by_table(lambda x: _evaluated(ctx, x), row, dtypes)
     except Unsupported:
         if not has_formula:
             raise
-    found = _NUMBERS[ctx.op_type](ctx, numbers)
+    found = NUMBERS[ctx.op_type](ctx, numbers)
     return truncated(found) if result.kind in "iu" and isinstance(found, SymFloat) else found
 
 
@@ -178,7 +174,7 @@ def _result_type(ctx: NodeContext, own: np.dtype[Any], given: Given) -> np.dtype
         return np.dtype(numpy_type(ctx.integer("to", 0)))
     if ctx.op_type == "CastLike":
         return given[1].dtype
-    return np.dtype(np.bool_) if ctx.op_type in _BOOLEAN else own
+    return np.dtype(np.bool_) if ctx.op_type in BOOLEAN else own
 
 
 def _evaluated(ctx: NodeContext, arrays: list[Array]) -> Array:
@@ -199,9 +195,6 @@ def _by_table(
     if found is None:
         raise Unsupported(f"its result has no formula of {index}")
     return found
-
-
-Formula = Callable[[NodeContext, Sequence[int]], "Element | None"]
 
 
 def _by_formula(
@@ -253,17 +246,6 @@ def _as_integer(element: Element) -> Number:
     return int(element) if is_integer else element  # type: ignore[arg-type]
 
 
-def _selected(ctx: NodeContext, row: Sequence[int]) -> Element | None:
-    """condition · (a - b) + b, which may be a or b at all sizes."""
-    condition, a, b = row
-    found = (a - b) * condition + b
-    for value in (a, b):
-        bounds = range_of(size_of(found) - size_of(value))
-        if bounds.low == bounds.high == 0:
-            return value
-    return found
-
-
 def _extreme(condition: Element, a: Element, b: Element) -> Element | None:
     """The selected element as a minimum or maximum, if the condition compares the elements."""
     if not (isinstance(condition, Condition) and isinstance(a, int) and isinstance(b, int)):
@@ -276,109 +258,7 @@ def _extreme(condition: Element, a: Element, b: Element) -> Element | None:
     return (maximum if (condition.relation[0] == ">") == (difference == own) else minimum)(a, b)
 
 
-def _divided(ctx: NodeContext, row: Sequence[int]) -> Element | None:
-    a, b = row
-    if range_of(size_of(b)).low < 1:
-        return None
-    quotient = a // b
-    if size_of(quotient * b) == size_of(a):
-        return quotient
-    is_integer = ctx.dtype(0).kind in "iu"
-    return quotient if is_integer and range_of(size_of(a)).low >= 0 else None
-
-
-def _clipped(ctx: NodeContext, row: Sequence[int]) -> Element | None:
-    """The value between the bounds, of which either may be absent."""
-    value, *bounds = row
-    if ctx.opset < 11:
-        return None
-    if ctx.known(1) is not None:
-        value = maximum(value, bounds.pop(0))
-    return minimum(value, *bounds) if bounds else value
-
-
-def _remainder(ctx: NodeContext, row: Sequence[int]) -> Element | None:
-    a, b = row
-    if range_of(size_of(b)).low < 1 or (ctx.integer("fmod", 0) and range_of(size_of(a)).low < 0):
-        return None
-    return a % b
-
-
-def _power(ctx: NodeContext, row: Sequence[int]) -> Element | None:
-    base, exponent = row
-    return None if is_size_dependent(exponent) or not 0 <= exponent <= 8 else base**exponent
-
-
-def _comparison(relation: str) -> Formula:
-    return lambda _, row: compare(row[0], relation, row[1])
-
-
-def _cast(ctx: NodeContext, row: Sequence[int]) -> Element | None:
-    to = ctx.dtype(1) if ctx.op_type == "CastLike" else numpy_type(ctx.integer("to", 0))
-    return row[0] if to.kind in "iuf" else None
-
-
-_FORMULAS: dict[str, Formula] = {
-    "Abs": lambda _, x: maximum(x[0], -x[0]),
-    "And": lambda _, x: minimum(*x),
-    "Add": lambda _, x: x[0] + x[1],
-    "Cast": _cast,
-    "CastLike": _cast,
-    "Ceil": lambda _, x: x[0],
-    "Clip": lambda ctx, x: _clipped(ctx, x),
-    "Div": _divided,
-    "Equal": _comparison("=="),
-    "Floor": lambda _, x: x[0],
-    "Greater": _comparison(">"),
-    "GreaterOrEqual": _comparison(">="),
-    "Less": _comparison("<"),
-    "LessOrEqual": _comparison("<="),
-    "Max": lambda _, x: maximum(*x),
-    "Min": lambda _, x: minimum(*x),
-    "Mod": _remainder,
-    "Mul": lambda _, x: x[0] * x[1],
-    "Neg": lambda _, x: -x[0],
-    "Not": lambda _, x: 1 - x[0],
-    "Or": lambda _, x: maximum(*x),
-    "Pow": _power,
-    "Relu": lambda _, x: maximum(x[0], 0),
-    "Round": lambda _, x: x[0],
-    "Sub": lambda _, x: x[0] - x[1],
-    "Sum": lambda _, x: sum(x[1:], x[0]),
-    "Where": _selected,
-    "Xor": lambda _, x: x[0] + x[1] - 2 * x[0] * x[1],
-}
-_BOOLEAN = frozenset({"And", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Not",
-                      "Or", "Xor"})  # fmt: skip
-_ELEMENTWISE = _FORMULAS.keys() | _BOOLEAN | {"Exp", "Log", "Reciprocal", "Sign", "Sqrt"}
-
-# The formulas of numbers that are no integers.
-_NUMBERS: dict[str, Callable[[NodeContext, Sequence[Number]], Number]] = {
-    "Abs": lambda _, x: computed(NumberOp.MAX, x[0], computed(NumberOp.MUL, -1.0, x[0])),
-    "Add": lambda _, x: computed(NumberOp.ADD, *x),
-    "Cast": lambda _, x: from_expr(number_of(x[0])),
-    "CastLike": lambda _, x: from_expr(number_of(x[0])),
-    "Ceil": lambda _, x: computed(NumberOp.CEIL, *x),
-    "Div": lambda _, x: computed(NumberOp.DIV, *x),
-    "Exp": lambda _, x: computed(NumberOp.EXP, *x),
-    "Floor": lambda _, x: computed(NumberOp.FLOOR, *x),
-    "Log": lambda _, x: computed(NumberOp.LOG, *x),
-    "Max": lambda _, x: reduce(partial(computed, NumberOp.MAX), x),
-    "Min": lambda _, x: reduce(partial(computed, NumberOp.MIN), x),
-    "Mul": lambda _, x: computed(NumberOp.MUL, *x),
-    "Neg": lambda _, x: computed(NumberOp.MUL, -1.0, x[0]),
-    "Pow": lambda _, x: computed(NumberOp.POW, *x),
-    "Reciprocal": lambda _, x: computed(NumberOp.DIV, 1.0, x[0]),
-    "Round": lambda _, x: computed(NumberOp.ROUND, *x),
-    "Sqrt": lambda _, x: computed(NumberOp.SQRT, *x),
-    "Sub": lambda _, x: computed(NumberOp.SUB, *x),
-    "Where": lambda _, x: computed(NumberOp.SELECT, *x),
-}
-# The rounding of results, by their type.
-_ROUNDED: dict[np.dtype[Any], Callable[[Number], Number]] = {
-    np.dtype(np.float32): lambda x: computed(NumberOp.FLOAT32, x),
-    np.dtype(np.float64): lambda x: x,
-}
+_ELEMENTWISE = FORMULAS.keys() | BOOLEAN | {"Exp", "Log", "Reciprocal", "Sign", "Sqrt"}
 
 _REDUCED: dict[str, tuple[str, Callable[..., Any]]] = {
     "ReduceMax": ("Max", np.maximum),
@@ -403,7 +283,7 @@ def _reduced(ctx: NodeContext, x: Array | SizeArray) -> Known:
     dtypes = [x.dtype, x.dtype]
 
     def step(a: Element, b: Element) -> Element:
-        found = _by_formula(_FORMULAS[name], ctx, (a, b), x.dtype)
+        found = _by_formula(FORMULAS[name], ctx, (a, b), x.dtype)
         return (
             _by_table(lambda t: np.asarray(function(*t)), (a, b), dtypes)
             if found is None
@@ -463,9 +343,9 @@ def _sum(a: Number, b: float, dtype: np.dtype[Any]) -> Number:
     """a + b, for an a that depends on sizes."""
     if isinstance(a, int) and isinstance(b, int):
         return a + b
-    if dtype not in _ROUNDED:
+    if dtype not in ROUNDED:
         raise Unsupported(f"it computes {dtype} values with a size")
-    return _ROUNDED[dtype](computed(NumberOp.ADD, a, b))
+    return ROUNDED[dtype](computed(NumberOp.ADD, a, b))
 
 
 _RULES: dict[str, Callable[[NodeContext, Given], Known]] = {
