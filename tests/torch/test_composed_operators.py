@@ -14,6 +14,7 @@ import torch
 import transformers
 from spirloom.cli import main
 from spirloom.errors import ImportFailure
+from spirloom.graph_reader import read_methods
 from torch.nn import functional
 
 Function = Callable[..., Any]
@@ -271,6 +272,49 @@ def test_differences(dtype: torch.dtype) -> None:
 def test_weight_norm(dim: int | None) -> None:
     layer = torch.nn.Conv1d(4, 6, 3)
     compare(torch.nn.utils.parametrizations.weight_norm(layer, dim=dim), torch.randn(2, 4, 9))
+
+
+@pytest.mark.parametrize("shape", [(1, 4, 9), (3, 4), (3, 4, 5), (2, 4, 3, 5)])
+@pytest.mark.parametrize("affine", [False, True])
+def test_batch_norm_without_running_statistics(shape: tuple[int, ...], affine: bool) -> None:
+    kinds = {2: torch.nn.BatchNorm1d, 3: torch.nn.BatchNorm1d, 4: torch.nn.BatchNorm2d}
+    norm = kinds[len(shape)](4, affine=affine, track_running_stats=False, eps=1e-3)
+    if affine:
+        torch.nn.init.normal_(norm.weight)
+        torch.nn.init.normal_(norm.bias)
+    compare(norm, torch.randn(shape))
+
+
+class StandardizedConvolution(torch.nn.Conv2d):  # type: ignore[misc]
+    """As in BiT and ResNetV2: batch_norm standardizes the weight."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        rows = self.weight.reshape(1, self.out_channels, -1)
+        standard = functional.batch_norm(rows, None, None, training=True, momentum=0.0, eps=1e-6)
+        return functional.conv2d(x, standard.reshape_as(self.weight), self.bias)
+
+
+def test_standardized_weights_are_folded() -> None:
+    layer = StandardizedConvolution(3, 6, 3).eval()
+    x = torch.randn(2, 3, 7, 7)
+    compare(layer, x)
+    (graph,) = read_methods(memoryview(spirloom.torch.export(layer, (x,))), "layer")
+    assert [node.op for node in graph.nodes] == ["aten.convolution"]
+
+
+def test_assertions_about_values() -> None:
+    """torch.export adds aten.item, whose value only the assertion reads."""
+
+    def checked(x: torch.Tensor) -> torch.Tensor:
+        lengths = (x > 0).sum(1)
+        torch._check(lengths.max().item() <= x.shape[1])
+        return x * 2
+
+    compare(checked, torch.randn(3, 4))
+
+
+def test_real_values_become_complex() -> None:
+    compare(lambda x: torch.view_as_real(x.to(torch.complex64)), torch.randn(2, 4))
 
 
 def test_raw_archives_of_transformers(tmp_path: Path) -> None:

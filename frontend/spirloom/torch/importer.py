@@ -17,6 +17,7 @@ from spirloom.ops import OpError, OpLibrary
 from spirloom.terminal import Report, silent
 from spirloom.torch.apply import Applier
 from spirloom.torch.argument_binding import bind_arguments
+from spirloom.torch.assertions import without_asserted
 from spirloom.torch.conditional import HIGHER_ORDER, refusal
 from spirloom.torch.context import CallContext
 from spirloom.torch.in_place import (
@@ -108,8 +109,9 @@ class Importer:
 
     def run(self, report: Report) -> Graph:
         self._declare_inputs()
-        for i, call in enumerate(self._program.calls, 1):
-            report(f"call {i} of {len(self._program.calls)}")
+        calls = without_asserted(self._program)
+        for i, call in enumerate(calls, 1):
+            report(f"call {i} of {len(calls)}")
             self._import_call(call)
         if self._problems:
             raise self._unsupported()

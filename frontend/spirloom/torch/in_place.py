@@ -111,11 +111,11 @@ def refuse_aliased_write(call: Call, program: Program) -> None:
         remedy = f"; {_REMEDY}" if source.kind is Kind.WEIGHT else ""
         raise Unsupported(f"it writes the {what} '{name}' in place{remedy}")
     later = program.calls[program.calls.index(call) + 1 :]
-    results = {name for result in call.results for name in _names(result)}
+    results = {name for result in call.results for name in value_names(result)}
     others = shared - {written.name} - results
     read = [argument.value for user in later for argument in user.arguments]
     for given in (*read, *program.outputs):
-        if others & set(_names(given)):
+        if others & set(value_names(given)):
             raise Unsupported(f"it writes a tensor in place that has another view; {_REMEDY}")
 
 
@@ -135,13 +135,14 @@ def _shared(name: str, program: Program, before: Call) -> set[str]:
             if isinstance(first, Ref):
                 group = groups.setdefault(first.name, {first.name})
                 for result in call.results:
-                    for view in _names(result):
+                    for view in value_names(result):
                         group.add(view)
                         groups[view] = group
     return groups.get(name, {name})
 
 
-def _names(given: ArgValue | tuple[str, ...]) -> list[str]:
+def value_names(given: ArgValue | tuple[str, ...]) -> list[str]:
+    """The names of the values that an argument or result consists of."""
     items = given if isinstance(given, tuple) else (given,)
     return [i.name if isinstance(i, Ref) else i for i in items if isinstance(i, Ref | str)]
 

@@ -175,8 +175,11 @@ def reshaped(ctx: CallContext) -> Item:
 @_of_complex("aten.clone", "aten.alias", "aten.contiguous", "aten.detach", "aten.lift_fresh_copy",
              "aten.resolve_conj", "aten.to.dtype", "aten.to.device", "aten._to_copy")  # fmt: skip
 def identity(ctx: CallContext) -> Item:
-    """The argument, unchanged."""
-    return Complex(_pairs(ctx, "self"))
+    """The argument, unchanged; a real one with an imaginary part of 0."""
+    if isinstance(ctx.args["self"], Complex):
+        return Complex(_pairs(ctx, "self"))
+    real = ctx.cast(ctx.value("self"), np.dtype(np.float32))
+    return _joined(ctx, real, ctx.inner("aten.mul.Tensor", real, 0.0))
 
 
 def _pairs(ctx: CallContext, name: str) -> Value:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from spirloom.builder import Value
@@ -123,14 +125,15 @@ def _same_padded(
 
 
 @imports("aten._native_batch_norm_legit_no_training", "aten.batch_norm",
-         "aten.native_batch_norm", "aten.cudnn_batch_norm")  # fmt: skip
+         "aten.native_batch_norm", "aten.cudnn_batch_norm",
+         "aten._native_batch_norm_legit.no_stats")  # fmt: skip
 def batch_norm(ctx: CallContext) -> Item:
-    """Normalization by the running statistics."""
-    if ctx.flag("training"):
-        raise Unsupported("it is in training mode; call eval() on the module before exporting")
+    """Normalization by the running statistics, or by those of the batch if there are none."""
     x = ctx.value("input")
     if not ctx.has("running_mean"):
-        raise Unsupported("it has no running statistics (track_running_stats=False)")
+        return Results((_batch_statistics_norm(ctx, x),))
+    if ctx.flag("training"):
+        raise Unsupported("it is in training mode; call eval() on the module before exporting")
     shape = x.shape
     if len(shape) == 2 or len(shape) == 3:  # as an image with a height of 1
         x = ctx.reshaped(x, (*shape, *(1,) * (4 - len(shape))))
@@ -142,6 +145,16 @@ def batch_norm(ctx: CallContext) -> Item:
         (),
     )[0]
     return Results((ctx.reshaped(y, shape),))
+
+
+def _batch_statistics_norm(ctx: CallContext, x: Value) -> Value:
+    """Normalization of each channel by the statistics of the batch, as of one long example."""
+    count, channels, *sizes = x.shape
+    order = (1, 0, *range(2, len(x.shape)))
+    rows = ctx.reshaped(ctx.permuted(x, order), (1, channels, count * prod(sizes)))
+    parts = {name: ctx.args.get(name) for name in ("weight", "bias")}
+    y = ctx.inner("aten.instance_norm", rows, **parts, eps=ctx.number("eps", 1e-5))
+    return ctx.permuted(ctx.reshaped(y, (channels, count, *sizes)), order)
 
 
 @imports("aten.instance_norm")

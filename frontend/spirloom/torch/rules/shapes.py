@@ -17,6 +17,7 @@ from spirloom.errors import Unsupported
 from spirloom.number_expr import Number, NumberOp, SymFloat, computed, from_expr, number_of
 from spirloom.size_tables import formula_of, tables
 from spirloom.sizes import SymInt, refuse_symbolic
+from spirloom.torch.assertions import ASSERTIONS
 from spirloom.torch.context import CallContext
 from spirloom.torch.rules.registry import imports
 from spirloom.torch.values import Item
@@ -125,11 +126,7 @@ def item(ctx: CallContext) -> Item:
     return x.reshape(-1)[0].item()
 
 
-@imports(
-    "aten._assert_tensor_metadata", "aten._assert_scalar", "aten.sym_constrain_range",
-    "aten.sym_constrain_range_for_size", "aten._assert_async", "aten._assert_async.msg",
-    "torch._check", "aten.sym_constrain_range_for_size.default",
-)  # fmt: skip
+@imports(*ASSERTIONS)
 def assertion(ctx: CallContext) -> Item:
     """Ignored: an assertion of the program."""
     return None
