@@ -36,6 +36,6 @@ fuse_gelu = Rewrites(
 
 # Before layers absorb the silu.
 fuse_gated_activations = Rewrites(
-    Rewrite("aten.silu(a) * b", "spirloom.swiglu(a, b)", private=True),
-    Rewrite("x / (1 + aten.abs(x))", "spirloom.softsign(x)", private=True),
+    Rewrite("once(aten.silu(a)) * b", "spirloom.swiglu(a, b)"),
+    Rewrite("x / once(1 + once(aten.abs(x)))", "spirloom.softsign(x)"),
 )

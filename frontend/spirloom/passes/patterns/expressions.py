@@ -48,6 +48,13 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
+class Once:
+    """A value with a single reader, which is no result of the graph."""
+
+    x: Expression
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
     """The sum or the product of terms. A term with True is subtracted, or is a divisor."""
 
@@ -63,4 +70,4 @@ class OneVariable:
     factors: Polynomial = field(hash=False)
 
 
-Expression = Variable | Literal | Call | Function | Group | OneVariable
+Expression = Variable | Literal | Call | Function | Once | Group | OneVariable

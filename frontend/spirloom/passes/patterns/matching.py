@@ -15,6 +15,7 @@ from spirloom.passes.patterns.expressions import (
     Function,
     Group,
     Literal,
+    Once,
     OneVariable,
     Variable,
 )
@@ -73,6 +74,8 @@ def root_ops(pattern: Expression) -> frozenset[str]:
     match pattern:
         case Call(op=op):
             return frozenset([op])
+        case Once(x=x):
+            return root_ops(x)
         case Group(is_sum=is_sum):
             return frozenset(_SUMS if is_sum else _PRODUCTS)
         case OneVariable():
@@ -85,22 +88,17 @@ def root_ops(pattern: Expression) -> frozenset[str]:
 
 
 class Finder:
-    """Matches patterns with the nodes of a graph. Valid while the graph is not changed.
+    """Matches patterns with the nodes of a graph. Valid while the graph is not changed."""
 
-    With `private`, every intermediate result has one reader and is no result of the graph.
-    """
-
-    def __init__(self, library: OpLibrary, matcher: Matcher, private: bool = False) -> None:
-        self._library, self._matcher, self._private = library, matcher, private
+    def __init__(self, library: OpLibrary, matcher: Matcher) -> None:
+        self._library, self._matcher = library, matcher
 
     def find(self, pattern: Expression, node: Node) -> Iterator[Match]:
         """All matches whose result is the first output of a node."""
-        for found in self._value(pattern, node.outputs[0], Match(), root=node):
+        for found in self._value(pattern, node.outputs[0], Match()):
             yield found.after(node)
 
-    def _value(
-        self, pattern: Expression, value: ArgValue, found: Match, root: Node | None = None
-    ) -> Iterator[Match]:
+    def _value(self, pattern: Expression, value: ArgValue, found: Match) -> Iterator[Match]:
         match pattern:
             case Variable():
                 yield from self._variable(pattern, value, found)
@@ -108,19 +106,16 @@ class Finder:
                 if self._is_literal(pattern.value, value):
                     yield found
             case Call():
-                yield from self._call(pattern, value, found, root)
+                yield from self._call(pattern, value, found)
             case Function():
-                yield from self._function(pattern, value, found, root)
+                yield from self._function(pattern, value, found)
+            case Once(x=x):
+                if isinstance(value, Tensor) and self._matcher.private(value):
+                    yield from self._value(x, value, found)
             case Group():
-                yield from self._group(pattern, pattern.terms, (value, False), found, root)
+                yield from self._group(pattern, pattern.terms, (value, False), found)
             case OneVariable():
                 yield from self._polynomial(pattern, value, found)
-
-    def _producer(self, value: object, root: Node | None, *ops: str) -> Node | None:
-        node = self._matcher.producer(value, *ops)
-        if node is None or node is root or not self._private:
-            return node
-        return node if self._matcher.private(node.outputs[0]) else None
 
     def _variable(self, pattern: Variable, value: ArgValue, found: Match) -> Iterator[Match]:
         known: ArgValue = scalar(value) if pattern.is_scalar else value
@@ -139,10 +134,8 @@ class Finder:
             return expected == value or isclose(value, expected, rel_tol=1e-6)
         return value == expected
 
-    def _call(
-        self, pattern: Call, value: ArgValue, found: Match, root: Node | None
-    ) -> Iterator[Match]:
-        node = self._producer(value, root, pattern.op)
+    def _call(self, pattern: Call, value: ArgValue, found: Match) -> Iterator[Match]:
+        node = self._matcher.producer(value, pattern.op)
         if node is None or node.outputs[0] is not value:
             return
         names = self._library.arg_names(node.op)
@@ -160,40 +153,34 @@ class Finder:
         for state in states:
             yield state.after(node)
 
-    def _function(
-        self, pattern: Function, value: ArgValue, found: Match, root: Node | None
-    ) -> Iterator[Match]:
-        node = self._producer(value, root)
+    def _function(self, pattern: Function, value: ArgValue, found: Match) -> Iterator[Match]:
+        node = self._matcher.producer(value)
         if node is None:
             return
         if pattern.name == "square":
             x = _squared(self._matcher, node)
         else:
-            x = (
-                self._rooted(node, root)
-                if pattern.name == "sqrt"
-                else self._inverse_rooted(node, root)
-            )
+            x = self._rooted(node) if pattern.name == "sqrt" else self._inverse_rooted(node)
         if x is not None:
             for each in self._value(pattern.x, x, found):
                 yield each.after(node)
 
-    def _rooted(self, value: object, root: Node | None = None) -> Tensor | None:
+    def _rooted(self, value: object) -> Tensor | None:
         """Returns s of √s."""
-        node = value if isinstance(value, Node) else self._producer(value, root)
+        node = value if isinstance(value, Node) else self._matcher.producer(value)
         if node is None or not (
             node.op == "aten.sqrt" or (node.op in POWERS and exponent(node) == 0.5)
         ):
             return None
         return node.args[0] if isinstance(node.args[0], Tensor) else None
 
-    def _inverse_rooted(self, node: Node, root: Node | None) -> Tensor | None:
+    def _inverse_rooted(self, node: Node) -> Tensor | None:
         """Returns s of 1 / √s."""
         x = node.args[0]
         if node.op == _RECIPROCAL:
-            return self._rooted(x, root)
+            return self._rooted(x)
         if node.op == DIV:
-            return self._rooted(node.args[1], root) if is_scalar(x, 1.0) else None
+            return self._rooted(node.args[1]) if is_scalar(x, 1.0) else None
         inverse = node.op == "aten.rsqrt" or (node.op in POWERS and exponent(node) == -0.5)
         return x if inverse and isinstance(x, Tensor) else None
 
@@ -203,14 +190,13 @@ class Finder:
         terms: tuple[tuple[Expression, bool], ...],
         given: tuple[ArgValue, bool],
         found: Match,
-        root: Node | None = None,
     ) -> Iterator[Match]:
         """Matches terms with a value, or with a negative or inverse value."""
         value, inverted = given
         if len(terms) == 1:
             yield from self._term(pattern.is_sum, terms[0], given, found)
             return
-        node = self._producer(value, root, *(_SUMS if pattern.is_sum else _PRODUCTS))
+        node = self._matcher.producer(value, *(_SUMS if pattern.is_sum else _PRODUCTS))
         if node is None or not self._library.is_plain(node):
             return
         a, b = node.args[:2]

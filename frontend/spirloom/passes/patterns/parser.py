@@ -10,7 +10,8 @@ A pattern is a Python expression:
   have any value;
 - `+`, `-`, `*` and `/` are the ATen operators of tensors, in any order and grouping;
 - arithmetic of one tensor and numbers, such as `x + 0.044715 * x**3`, is compared as a polynomial;
-- `sqrt(x)`, `rsqrt(x)` and `square(x)` are these functions in any spelling, such as `x**0.5`.
+- `sqrt(x)`, `rsqrt(x)` and `square(x)` are these functions in any spelling, such as `x**0.5`;
+- `once(aten.silu(x))` is a value that nothing else reads, which the rewrite therefore removes.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from spirloom.passes.patterns.expressions import (
     Group,
     InvalidPattern,
     Literal,
+    Once,
     OneVariable,
     Variable,
 )
@@ -94,15 +96,17 @@ class _Parser:
         self, function: ast.expr, args: list[ast.expr], keywords: list[ast.keyword]
     ) -> Expression:
         name = ast.unparse(function)
-        if name in FUNCTIONS:
+        if name in (*FUNCTIONS, "once"):
             if len(args) != 1 or keywords:
                 raise self._error(function, f"{name} takes one argument")
             x = self.expression(args[0])
+            if name == "once":
+                return Once(x)
             return (
                 Literal(_computed(name, x.value)) if isinstance(x, Literal) else Function(name, x)
             )
         if not isinstance(function, ast.Attribute):
-            known = ", ".join(FUNCTIONS)
+            known = ", ".join((*FUNCTIONS, "once"))
             raise self._error(
                 function,
                 f"'{name}' is neither an operator, such as aten.{name}, nor one of {known}",

@@ -15,6 +15,7 @@ from spirloom.passes.patterns.expressions import (
     Group,
     InvalidPattern,
     Literal,
+    Once,
     OneVariable,
     Variable,
 )
@@ -32,9 +33,8 @@ class Rewrite:
 
     The replacement is a call, whose arguments may be calls. It applies where it is valid and
     returns the shape and dtype of the pattern's result. `where` checks what a pattern cannot say
-    and may return values for further names of the replacement. With `private`, every intermediate
-    result of the pattern must have a single reader: otherwise those with other readers are also
-    computed. `scalars` are names of constants with one element. Raises InvalidPattern.
+    and may return values for further names of the replacement. `scalars` are names of constants
+    with one element. Raises InvalidPattern.
 
         Rewrite("x * aten.sigmoid(x)", "aten.silu(x)")
     """
@@ -43,7 +43,6 @@ class Rewrite:
     replacement: str
     where: Condition | None = None
     scalars: Collection[str] = ()
-    private: bool = False
     given: Expression = field(init=False, repr=False, compare=False)
     made: Call = field(init=False, repr=False, compare=False)
 
@@ -86,7 +85,7 @@ def apply(graph: Graph, library: OpLibrary, rewrite: Rewrite) -> None:
         return
     for call in (*_calls(rewrite.given), *_calls(rewrite.made)):
         _check_arguments(library, call)
-    finder = Finder(library, Matcher(graph), rewrite.private)
+    finder = Finder(library, Matcher(graph))
     nodes: list[Node] = []
     for node in graph.nodes:
         found = _replaced(library, finder, rewrite, node) if node.op in roots else None
@@ -158,7 +157,7 @@ def _children(expression: Expression) -> tuple[Expression, ...]:
     match expression:
         case Call(args=args, named=named):
             return (*args, *named.values())
-        case Function(x=x) | OneVariable(x=x):
+        case Function(x=x) | Once(x=x) | OneVariable(x=x):
             return (x,)
         case Group(terms=terms):
             return tuple(term for term, _ in terms)
