@@ -34,10 +34,6 @@ struct DeviceTraits {
   std::array<uint64_t, 3> max_group_count{65535, 65535, 65535};
   std::array<uint32_t, 3> max_workgroup{128, 128, 64};
   uint32_t max_workgroup_invocations = 128;
-  // Descriptors of one shader. Vulkan guarantees 4 of the first two kinds; known devices have more.
-  uint32_t max_storage_buffers = 16;
-  uint32_t max_storage_images = 4;
-  uint32_t max_sampled_images = 16;
   // Variants that must not be selected (runtime/session/quarantine.h).
   std::vector<const pack::VariantRow*> quarantined = {};
   // Minimum invocations per core for large workgroups: what a core runs at once.

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <span>
-#include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -62,34 +59,6 @@ bool WorkgroupFits(const pack::VariantRow& row, const DeviceTraits& device) {
   return invocations <= device.max_workgroup_invocations;
 }
 
-// Returns the kind of descriptors of which the variant binds more than the device supports, e.g.
-// "10 storage buffers, of which this device supports 4"; empty if there is none.
-std::string TooManyDescriptors(const pack::VariantRow& row, const DeviceTraits& device) {
-  uint32_t storage_buffers = 0, storage_images = 0, sampled_images = 0;
-  for (const uint8_t type : std::span(row.bindings).first(row.binding_count)) {
-    switch (static_cast<pack::BindingType>(type)) {
-      case pack::BindingType::kStorageImage3D:
-      case pack::BindingType::kStorageImage2DArray:
-        ++storage_images;
-        break;
-      case pack::BindingType::kSampledImage3D:
-      case pack::BindingType::kSampledImage2DArray:
-        ++sampled_images;
-        break;
-      default:
-        ++storage_buffers;
-    }
-  }
-  const auto [count, limit, kind] =
-      storage_buffers > device.max_storage_buffers
-          ? std::tuple(storage_buffers, device.max_storage_buffers, "storage buffers")
-      : storage_images > device.max_storage_images
-          ? std::tuple(storage_images, device.max_storage_images, "storage images")
-          : std::tuple(sampled_images, device.max_sampled_images, "sampled images");
-  if (count <= limit) return {};
-  return Concat({count, " ", kind, ", of which this device supports ", limit});
-}
-
 // Returns the requirements of the variant that the device does not meet, e.g. "Vulkan 1.2,
 // shader_float16"; empty if there are none. A quarantined variant requires another driver.
 std::string MissingCapabilities(const pack::VariantRow& row, const DeviceTraits& device) {
@@ -103,9 +72,6 @@ std::string MissingCapabilities(const pack::VariantRow& row, const DeviceTraits&
         {"workgroups of ", row.workgroup[0], "x", row.workgroup[1], "x", row.workgroup[2],
          ", above this device's limits (", device.max_workgroup[0], "x", device.max_workgroup[1],
          "x", device.max_workgroup[2], ", ", device.max_workgroup_invocations, " invocations)"}));
-  }
-  if (std::string excess = TooManyDescriptors(row, device); !excess.empty()) {
-    names.push_back(std::move(excess));
   }
   if (std::ranges::find(device.quarantined, &row) != device.quarantined.end()) {
     names.push_back("a driver on which it passes `spirloom verify`");

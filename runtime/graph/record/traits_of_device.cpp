@@ -29,9 +29,6 @@ DeviceTraits TraitsOf(const vulkan::Device& device) {
     traits.max_workgroup[i] = limits.maxComputeWorkGroupSize[i];
   }
   traits.max_workgroup_invocations = limits.maxComputeWorkGroupInvocations;
-  traits.max_storage_buffers = limits.maxPerStageDescriptorStorageBuffers;
-  traits.max_storage_images = limits.maxPerStageDescriptorStorageImages;
-  traits.max_sampled_images = limits.maxPerStageDescriptorSampledImages;
   return traits;
 }
 

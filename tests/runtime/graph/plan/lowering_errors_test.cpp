@@ -74,23 +74,6 @@ TEST(Lowering, WorkgroupsMustFitTheDeviceLimits) {
   EXPECT_EQ(LowerFile(b.file, Storage::kAuto, narrow).status().code(), StatusCode::kUnsupported);
 }
 
-TEST(Lowering, DescriptorsMustFitTheDeviceLimits) {
-  Builder b;
-  const uint32_t x = b.Input("x", {3});
-  b.file.outputs = {b.Add(x, x, {3})};
-  DeviceTraits device;
-  device.max_storage_buffers = 3;
-  device.max_storage_images = device.max_sampled_images = 0;
-  EXPECT_TRUE(LowerFile(b.file, Storage::kAuto, device).ok());
-  device.max_storage_buffers = 2;
-  const Status status = LowerFile(b.file, Storage::kAuto, device).status();
-  EXPECT_EQ(status.code(), StatusCode::kUnsupported);
-  EXPECT_THAT(
-      status.message(),
-      HasSubstr("add_f32_buffer requires 3 storage buffers, of which this device supports 2 "
-                "(node 0"));
-}
-
 TEST(Lowering, DispatchesAreLimited) {
   Builder b;
   const uint32_t x = b.Input("x", {2});
