@@ -52,6 +52,7 @@ class Dispatch:
     workgroup: tuple[int, int, int]
     groups: tuple[int, int, int]
     push_bytes: int
+    storage_buffers: int
     subgroup_size: int  # required; 0: the device's default
 
 

@@ -64,6 +64,7 @@ FuzzedDevice DecodeDevice(std::span<const uint8_t, kDeviceBytes> data, const ops
   for (uint64_t& count : traits.max_group_count) count = bytes.AtLeast(count, 16);
   for (uint32_t& size : traits.max_workgroup) size = static_cast<uint32_t>(bytes.AtLeast(size, 4));
   traits.max_workgroup_invocations = static_cast<uint32_t>(bytes.AtLeast(128, 4));
+  traits.bindings = {.storage_buffers = 16, .sampled_images = 16, .storage_images = 16};
   device.max_block = bytes.AtLeast(uint64_t{1} << 16, 24);
   device.granularity = uint64_t{1} << bytes.Below(17);
   PreferKernels(bytes, index, device.options);

@@ -21,6 +21,7 @@ from spec_model.vocabulary import MAX_PUSH_BYTES, Capability, Storage
 from tests.tools.programs import Program, ReluModel
 
 GUARANTEED_GROUPS = (65535, 65535, 65535)
+GUARANTEED_STORAGE_BUFFERS = 4
 SHARED_MEMORY = {Capability.SHARED_MEMORY_32K: 32768, Capability.SHARED_MEMORY_48K: 49152}
 # Capabilities that kernels without arithmetic of 8 and 16 bits need only where a device has them:
 # elsewhere the runtime rewrites the kernels (runtime/pack/word_storage.h).
@@ -107,8 +108,9 @@ def _problems(device: dict[str, Any], run: Run, selected: Selection) -> list[str
 
 
 def _is_expected(run: Run, error: str) -> bool:
-    """Whether the device lacks the range of a buffer of the call."""
-    return run.op.name in PACKING_ONLY or "maxStorageBufferRange" in error
+    """Whether the device lacks the range of a buffer of the call, or bindings."""
+    limits = ("maxStorageBufferRange", "storage buffers, above this device's limit")
+    return run.op.name in PACKING_ONLY or any(limit in error for limit in limits)
 
 
 def _obstacles(device: dict[str, Any], dispatch: Dispatch) -> list[str]:
@@ -124,6 +126,8 @@ def _obstacles(device: dict[str, Any], dispatch: Dispatch) -> list[str]:
         "invocations": prod(dispatch.workgroup) <= properties["max_workgroup"],
         "workgroup": all(a <= b for a, b in zip(dispatch.workgroup, limits, strict=True)),
         "groups": all(a <= b for a, b in zip(dispatch.groups, groups, strict=True)),
+        "storage buffers": dispatch.storage_buffers
+        <= device.get("max_storage_buffers", GUARANTEED_STORAGE_BUFFERS),
         "push constants": dispatch.push_bytes <= MAX_PUSH_BYTES,
         "subgroups": dispatch.subgroup_size in (0, *range(low, high + 1)),
     }
@@ -148,6 +152,35 @@ def test_selects_on_this_machine(spirloom_ops: Program, tmp_path: Path) -> None:
     (call,) = [call for call in graph["calls"] if call["op"] == run.op.name]
     assert [k["kernel"] for k in call["considered"] if k["result"] == "taken"] == [call["kernel"]]
     assert call["kernel"] in [dispatch["kernel"] for dispatch in graph["dispatches"]]
+
+
+def test_a_kernel_with_too_many_buffers_is_not_selected(
+    spirloom_ops: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On this machine's device, as a layer lowers its limit."""
+    ops = builtin_operators()
+    names = ("aten.convolution", "spirloom.lstm_layer")
+    runs = [run for name in names for run in _runs(ops.ops[name])[:4]]
+    paths = [tmp_path / f"{i}.slg" for i in range(len(runs))]
+    for path, run in zip(paths, runs, strict=True):
+        path.write_bytes(graph_file.to_bytes(call_graph(run)))
+    layer = spirloom_ops.path.parents[1] / "tests" / "limits_layer"
+    monkeypatch.setenv("VK_LAYER_PATH", str(layer))
+    monkeypatch.setenv("VK_INSTANCE_LAYERS", "VK_LAYER_SPIRLOOM_limits")
+    bound, errors = {}, {}
+    for limit in (16, GUARANTEED_STORAGE_BUFFERS):
+        monkeypatch.setenv("SPIRLOOM_TEST_LIMITS", f"maxPerStageDescriptorStorageBuffers={limit}")
+        done = spirloom_ops("--select", *paths)
+        assert done.returncode == 0, done.stderr
+        graphs = json.loads(done.stdout)[0]["graphs"]
+        bound[limit] = max(d["storage_buffers"] for g in graphs for d in g.get("dispatches", []))
+        errors[limit] = [graph["error"] for graph in graphs if "error" in graph]
+    assert bound[16] > GUARANTEED_STORAGE_BUFFERS >= bound[GUARANTEED_STORAGE_BUFFERS]
+    assert not errors[16]
+    assert all(
+        "storage buffers, above this device's limit (4)" in error
+        for error in errors[GUARANTEED_STORAGE_BUFFERS]
+    )
 
 
 @pytest.mark.parametrize(

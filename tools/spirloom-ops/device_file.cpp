@@ -63,6 +63,14 @@ class DeviceReader {
       Number(key, value, traits.vulkan_minor);
     } else if (key == "max_storage_buffer_range") {
       Number(key, value, traits.max_storage_buffer_range);
+    } else if (key == "max_storage_buffers") {
+      Number(key, value, traits.bindings.storage_buffers);
+    } else if (key == "max_sampled_images") {
+      Number(key, value, traits.bindings.sampled_images);
+    } else if (key == "max_storage_images") {
+      Number(key, value, traits.bindings.storage_images);
+    } else if (key == "max_resources") {
+      Number(key, value, traits.bindings.resources);
     } else if (key == "capabilities") {
       Capabilities(value);
     } else if (key == "properties") {

@@ -15,10 +15,11 @@ struct DescribedDevice {
 };
 
 // Reads descriptions of devices: a JSON list of objects with the keys name, vulkan_minor,
-// capabilities (names), properties (name → number), max_storage_buffer_range, and
-// max_group_count, max_workgroup, texture3d and texture2d (three numbers each). Absent keys have
-// the values that every Vulkan device guarantees; the capabilities of shared memory follow from its
-// size. Fails with kInvalidFile and the device and key.
+// capabilities (names), properties (name → number), max_storage_buffer_range,
+// max_storage_buffers, max_sampled_images, max_storage_images and max_resources (bindings of a
+// kernel), and max_group_count, max_workgroup, texture3d and texture2d (three numbers each). Absent
+// keys have the values that every Vulkan device guarantees; the capabilities of shared memory
+// follow from its size. Fails with kInvalidFile and the device and key.
 Result<std::vector<DescribedDevice>> ReadDevices(const std::string& path);
 
 }  // namespace spirloom::tools

@@ -1,5 +1,6 @@
 #include "tools/spirloom-ops/selection.h"
 
+#include <algorithm>
 #include <deque>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +10,7 @@
 #include "runtime/graph/record/dispatch.h"
 #include "runtime/pack/capability.h"
 #include "runtime/pack/device_properties.h"
+#include "runtime/pack/pack_format.h"
 #include "tools/plan/kernel_trials.h"
 
 namespace spirloom::tools {
@@ -26,6 +28,12 @@ ordered_json ToJson(const graph::CallTrials& call, const graph::DeviceTraits& de
   return choice;
 }
 
+// The number of storage buffers that a variant binds.
+int64_t StorageBuffersOf(const pack::VariantRow& row) {
+  return std::count(row.bindings, row.bindings + row.binding_count,
+                    static_cast<uint8_t>(pack::BindingType::kStorageBuffer));
+}
+
 Result<ordered_json> Dispatches(const graph::Plan& plan, const graph::DeviceTraits& device) {
   ordered_json dispatches = ordered_json::array();
   SPIRLOOM_TRY_ASSIGN(const graph::DispatchList list, graph::BuildDispatches(plan, device));
@@ -41,6 +49,7 @@ Result<ordered_json> Dispatches(const graph::Plan& plan, const graph::DeviceTrai
                           {"workgroup", dispatch.workgroup},
                           {"groups", dispatch.groups},
                           {"push_bytes", dispatch.push.size()},
+                          {"storage_buffers", StorageBuffersOf(*node.variant.row)},
                           {"subgroup_size", list.pipelines[dispatch.pipeline].subgroup_size}});
   }
   return dispatches;

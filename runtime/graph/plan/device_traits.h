@@ -20,6 +20,14 @@ struct TextureLimits {
   uint64_t bytes = 0;  // of one image
 };
 
+// Maximum bindings of one kernel, by kind and of all kinds together.
+struct BindingLimits {
+  uint32_t storage_buffers = 4;
+  uint32_t sampled_images = 16;
+  uint32_t storage_images = 4;
+  uint32_t resources = 128;
+};
+
 // Plain data, independent of Vulkan: a graph can be planned for a device that is only described.
 // TraitsOf() (runtime/graph/record/traits_of_device.h) returns those of an opened device. The
 // defaults are the minimum limits that Vulkan requires.
@@ -34,6 +42,7 @@ struct DeviceTraits {
   std::array<uint64_t, 3> max_group_count{65535, 65535, 65535};
   std::array<uint32_t, 3> max_workgroup{128, 128, 64};
   uint32_t max_workgroup_invocations = 128;
+  BindingLimits bindings;
   // Variants that must not be selected (runtime/session/quarantine.h).
   std::vector<const pack::VariantRow*> quarantined = {};
   // Minimum invocations per core for large workgroups: what a core runs at once.

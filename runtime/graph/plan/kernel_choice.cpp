@@ -59,6 +59,36 @@ bool WorkgroupFits(const pack::VariantRow& row, const DeviceTraits& device) {
   return invocations <= device.max_workgroup_invocations;
 }
 
+// Appends the kinds of bindings of which the variant has more than the device allows.
+void AppendExcessBindings(const pack::VariantRow& row, const BindingLimits& limits,
+                          std::vector<std::string>& names) {
+  uint32_t storage_buffers = 0;
+  uint32_t sampled_images = 0;
+  uint32_t storage_images = 0;
+  for (size_t i = 0; i < row.binding_count; ++i) {
+    switch (static_cast<pack::BindingType>(row.bindings[i])) {
+      case pack::BindingType::kSampledImage3D:
+      case pack::BindingType::kSampledImage2DArray:
+        ++sampled_images;
+        break;
+      case pack::BindingType::kStorageImage3D:
+      case pack::BindingType::kStorageImage2DArray:
+        ++storage_images;
+        break;
+      default:
+        ++storage_buffers;
+    }
+  }
+  const auto check = [&](uint32_t count, uint32_t limit, const char* kind) {
+    if (count <= limit) return;
+    names.push_back(Concat({count, " ", kind, ", above this device's limit (", limit, ")"}));
+  };
+  check(storage_buffers, limits.storage_buffers, "storage buffers");
+  check(sampled_images, limits.sampled_images, "sampled images");
+  check(storage_images, limits.storage_images, "storage images");
+  check(row.binding_count, limits.resources, "resources");
+}
+
 // Returns the requirements of the variant that the device does not meet, e.g. "Vulkan 1.2,
 // shader_float16"; empty if there are none. A quarantined variant requires another driver.
 std::string MissingCapabilities(const pack::VariantRow& row, const DeviceTraits& device) {
@@ -73,6 +103,7 @@ std::string MissingCapabilities(const pack::VariantRow& row, const DeviceTraits&
          ", above this device's limits (", device.max_workgroup[0], "x", device.max_workgroup[1],
          "x", device.max_workgroup[2], ", ", device.max_workgroup_invocations, " invocations)"}));
   }
+  AppendExcessBindings(row, device.bindings, names);
   if (std::ranges::find(device.quarantined, &row) != device.quarantined.end()) {
     names.push_back("a driver on which it passes `spirloom verify`");
   }

@@ -9,6 +9,19 @@ TextureLimits LimitsOf(const vulkan::TextureLimits& limits, uint64_t max_bytes) 
   return {limits.width, limits.height, limits.depth, std::min(limits.bytes, max_bytes)};
 }
 
+// A kernel's bindings are one set, which one stage uses.
+BindingLimits BindingsOf(const VkPhysicalDeviceLimits& limits) {
+  return {
+      .storage_buffers = std::min(limits.maxPerStageDescriptorStorageBuffers,
+                                  limits.maxDescriptorSetStorageBuffers),
+      .sampled_images =
+          std::min(limits.maxPerStageDescriptorSampledImages, limits.maxDescriptorSetSampledImages),
+      .storage_images =
+          std::min(limits.maxPerStageDescriptorStorageImages, limits.maxDescriptorSetStorageImages),
+      .resources = limits.maxPerStageResources,
+  };
+}
+
 }  // namespace
 
 DeviceTraits TraitsOf(const vulkan::Device& device) {
@@ -29,6 +42,7 @@ DeviceTraits TraitsOf(const vulkan::Device& device) {
     traits.max_workgroup[i] = limits.maxComputeWorkGroupSize[i];
   }
   traits.max_workgroup_invocations = limits.maxComputeWorkGroupInvocations;
+  traits.bindings = BindingsOf(limits);
   return traits;
 }
 

@@ -74,6 +74,25 @@ TEST(Lowering, WorkgroupsMustFitTheDeviceLimits) {
   EXPECT_EQ(LowerFile(b.file, Storage::kAuto, narrow).status().code(), StatusCode::kUnsupported);
 }
 
+TEST(Lowering, BindingsMustFitTheDeviceLimits) {
+  Builder b;
+  const uint32_t x = b.Input("x", {3});
+  b.file.outputs = {b.Add(x, x, {3})};
+  DeviceTraits device;
+  device.bindings.storage_buffers = 3;
+  EXPECT_TRUE(LowerFile(b.file, Storage::kBuffer, device).ok());
+  device.bindings.storage_buffers = 2;
+  EXPECT_TRUE(LowerFile(b.file, Storage::kBuffer, device).ok()) << "textures are selected";
+  device.bindings.storage_images = 0;
+  const Status status = LowerFile(b.file, Storage::kBuffer, device).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(status.message(), HasSubstr("above this device's limit ("));
+  DeviceTraits few;
+  few.bindings.resources = 2;
+  EXPECT_THAT(LowerFile(b.file, Storage::kAuto, few).status().message(),
+              HasSubstr("add_f32_buffer requires 3 resources, above this device's limit (2)"));
+}
+
 TEST(Lowering, DispatchesAreLimited) {
   Builder b;
   const uint32_t x = b.Input("x", {2});
