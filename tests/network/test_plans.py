@@ -19,7 +19,13 @@ def test_every_described_device_computes_the_network(
 ) -> None:
     exported = export_network(name, network_cache)
     model = import_network(tools, exported.onnx, 1, dtype, tmp_path)
-    devices = select([model.read_bytes()], read_devices())
+    described = read_devices()
+    devices = select([model.read_bytes()], described)
     errors = {device: plan.graphs[0].error for device, plan in devices.items()}
     assert len(errors) >= 34
-    assert not {device: error for device, error in errors.items() if error}
+    # Fused layers bind more buffers than the four that Vulkan guarantees.
+    few = {name for name, device in described.items() if "max_storage_buffers" not in device}
+    assert len(few) <= 3
+    assert not {device: error for device, error in errors.items() if error and device not in few}
+    for device in few:
+        assert "storage buffers, above this device's limit (4)" in errors[device]
