@@ -37,11 +37,11 @@ struct Interface {
   const Binding* BindingOf(size_t i) const {
     return i < bindings.size() && bindings[i].buffer != VK_NULL_HANDLE ? &bindings[i] : nullptr;
   }
-  bool NeedsCopies() const {
-    return staging != nullptr || std::ranges::any_of(bindings, [](const Binding& b) {
-             return b.buffer != VK_NULL_HANDLE;
-           });
+  bool HasBindings() const {
+    return std::ranges::any_of(bindings,
+                               [](const Binding& b) { return b.buffer != VK_NULL_HANDLE; });
   }
+  bool NeedsCopies() const { return staging != nullptr || HasBindings(); }
 };
 
 Status CheckBindings(const Interface& side) {
@@ -103,21 +103,33 @@ void AddCopy(vulkan::CommandBuffer& commands, const Interface& side, const Part&
   }
 }
 
-// The barriers cover bound buffers, which earlier submissions of the application may write and
-// later ones may read.
+// Staged copies order only themselves: inputs are written after the host has waited for the
+// previous run, and before the dispatches; Recorder::Finish() precedes the copies of outputs, which
+// only the host reads. So copies of one context overlap with the dispatches and copies of others.
+// Bound buffers may be written by earlier submissions of the application, and read by later ones.
 Result<vulkan::CommandBuffer> RecordPiece(const vulkan::Device& device, const Interface& side,
                                           const Copies& copies, size_t piece) {
   SPIRLOOM_TRY_ASSIGN(vulkan::CommandBuffer commands, vulkan::CommandBuffer::Create(device));
   SPIRLOOM_TRY(commands.Begin());
-  Synchronize(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_WRITE_BIT,
-              VK_PIPELINE_STAGE_TRANSFER_BIT, kAll);
+  const bool bound = side.HasBindings();
+  if (bound) {
+    Synchronize(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_WRITE_BIT,
+                VK_PIPELINE_STAGE_TRANSFER_BIT, kAll);
+  }
   for (const Part& part : copies.parts) {
     if (part.piece == piece) AddCopy(commands, side, part);
   }
-  Synchronize(
-      commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
-      side.is_input ? kWork : VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT,
-      side.is_input ? kAll : kAll | VK_ACCESS_HOST_READ_BIT);
+  VkPipelineStageFlags stages = VK_PIPELINE_STAGE_HOST_BIT;
+  VkAccessFlags accesses = VK_ACCESS_HOST_READ_BIT;
+  if (side.is_input) {
+    stages = kWork;
+    accesses = kAll;
+  } else if (bound) {
+    stages |= VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    accesses |= kAll;
+  }
+  Synchronize(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, stages,
+              accesses);
   SPIRLOOM_TRY(commands.End());
   return commands;
 }

@@ -79,14 +79,28 @@ class CommandRecorder {
       commands.WriteTimestamp(*pool, static_cast<uint32_t>(query),
                               VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
     };
+    if (i == 0 && SharesMemory()) recorder.Start();
     if (i == 0 && !profile) write(run, 0);
     write(times, 2 * i);
     recorder.AddSegment(result.segments[i], profile ? run : nullptr);
     write(times, 2 * i + 1);
     if (last && !profile) write(run, 1);
     if (result.finished) CountFinished(commands, *result.finished, static_cast<uint32_t>(i + 1));
-    if (last) recorder.Finish();
+    if (last) recorder.Finish(LaterStages());
     return commands.End();
+  }
+
+  // Whether other contexts use the same activation memory: their runs follow each other on the
+  // queue, without host synchronization. A context that was recorded before there were others has
+  // no such barriers; it is ordered by theirs.
+  bool SharesMemory() const { return context_.memory.use_count() > 1; }
+
+  // The stages of the commands that may read results of the run, or write its memory, before the
+  // host has waited for its end: repeated runs, contexts that share memory, and copies of outputs.
+  // The runs of other contexts have no dependency.
+  VkPipelineStageFlags LaterStages() const {
+    if (!graph_.plan.states.empty() || SharesMemory()) return graph::Recorder::kWork;
+    return recording_.staged_outputs == nullptr ? 0 : VK_PIPELINE_STAGE_TRANSFER_BIT;
   }
 
   // Writes the number of finished segments, after all earlier work.

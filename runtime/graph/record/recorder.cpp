@@ -9,8 +9,6 @@
 namespace spirloom::graph {
 namespace {
 
-constexpr VkPipelineStageFlags kStages =
-    VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
 constexpr VkAccessFlags kWrites = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
 constexpr VkAccessFlags kReadsAndWrites =
     kWrites | VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT;
@@ -186,7 +184,7 @@ void Recorder::Synchronize(std::span<const Access> accesses, size_t step) {
   if (must_transition) tracker_.Clear();
   if (!tracker_.NextStep(RangesOf(accesses)) && !must_transition) return;
   const VkMemoryBarrier memory = MemoryBarrier(kReadsAndWrites);
-  commands_->Barrier(kStages, kStages, {&memory, 1}, /*buffers=*/{}, TransitionsBefore(step));
+  commands_->Barrier(kWork, kWork, {&memory, 1}, /*buffers=*/{}, TransitionsBefore(step));
   ++barriers_;
 }
 
@@ -247,9 +245,21 @@ void Recorder::CopyFromHost(const vulkan::Buffer& host, uint64_t host_offset, ui
                         target.offset() + tensor_offset, size);
 }
 
-void Recorder::Finish() {
-  const VkMemoryBarrier memory = MemoryBarrier(kReadsAndWrites | VK_ACCESS_HOST_READ_BIT);
-  commands_->Barrier(kStages, kStages | VK_PIPELINE_STAGE_HOST_BIT, {&memory, 1}, /*buffers=*/{},
+void Recorder::Start() {
+  const VkMemoryBarrier memory = MemoryBarrier(kReadsAndWrites);
+  commands_->Barrier(kWork, kWork, {&memory, 1}, /*buffers=*/{}, /*images=*/{});
+}
+
+void Recorder::Finish(VkPipelineStageFlags stages) {
+  VkAccessFlags accesses = VK_ACCESS_HOST_READ_BIT;
+  if ((stages & VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT) != 0) {
+    accesses |= VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
+  }
+  if ((stages & VK_PIPELINE_STAGE_TRANSFER_BIT) != 0) {
+    accesses |= VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+  }
+  const VkMemoryBarrier memory = MemoryBarrier(accesses);
+  commands_->Barrier(kWork, stages | VK_PIPELINE_STAGE_HOST_BIT, {&memory, 1}, /*buffers=*/{},
                      /*images=*/{});
   tracker_.Clear();
 }

@@ -43,6 +43,10 @@ Result<DescriptorSets> MakeDescriptorSets(const vulkan::Device& device,
 // Records dispatches into a command buffer in the recording state. All arguments must outlive it.
 class Recorder {
  public:
+  // The stages of all recorded commands.
+  static constexpr VkPipelineStageFlags kWork =
+      VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+
   // `sets` contains a descriptor set per dispatch. `initialized` images are in
   // VK_IMAGE_LAYOUT_GENERAL; other images are transitioned before their first use, if possible
   // within another barrier.
@@ -62,8 +66,14 @@ class Recorder {
   void CopyFromHost(const vulkan::Buffer& host, uint64_t host_offset, uint32_t tensor,
                     uint64_t tensor_offset, uint64_t size);
 
-  // Records a barrier that makes all writes visible to the host and to later submissions.
-  void Finish();
+  // Records a barrier that makes all writes visible to the host and to later dispatches and copies
+  // of the queue.
+  void Finish() { Finish(kWork); }
+  // As above, but only later commands in `stages`, of kWork, wait: others of the same queue overlap
+  // with the recorded ones.
+  void Finish(VkPipelineStageFlags stages);
+  // Records a barrier that makes all writes of earlier submissions to the queue visible.
+  void Start();
 
   size_t barriers() const { return barriers_; }
   const std::unordered_set<VkImage>& initialized() const { return initialized_; }
