@@ -110,11 +110,20 @@ Result<std::unique_ptr<Device>> Device::Create(const Instance& instance,
                            physical.info.name, "' does not support VK_KHR_global_priority."});
     }
   }
+  // For the message of a lost device.
+  VkPhysicalDeviceFaultFeaturesEXT fault{};
+  fault.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FAULT_FEATURES_EXT;
+  const bool describes_faults = physical.HasExtension(VK_EXT_DEVICE_FAULT_EXTENSION_NAME);
+  if (describes_faults) {
+    fault.deviceFault = VK_TRUE;  // required by the extension
+    extensions.push_back(VK_EXT_DEVICE_FAULT_EXTENSION_NAME);
+  }
   const bool import_host_memory = options.import_host_memory && physical.host_pointer_alignment > 0;
   if (import_host_memory) extensions.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
   VkDeviceCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
-  info.pNext = features.head();
+  fault.pNext = const_cast<VkPhysicalDeviceFeatures2*>(features.head());
+  info.pNext = describes_faults ? static_cast<const void*>(&fault) : features.head();
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
   info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());

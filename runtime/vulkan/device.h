@@ -122,6 +122,8 @@ class Device {
   Device(const Instance& instance, const PhysicalDevice& physical, uint64_t capabilities);
   Status Initialize(VkDevice handle, bool import_host_memory);
   VkResult WaitForQueue() const;
+  // What VK_EXT_device_fault reports about a lost device, after a space; empty without it.
+  std::string FaultDescription() const noexcept;
   void SetObjectName(VkObjectType type, uint64_t handle, const std::string& name) const;
 
   const Instance& instance_;

@@ -81,6 +81,8 @@ struct State {
   std::map<std::string_view, PFN_vkVoidFunction> real;  // the loader's functions, for all devices
   VkDevice device = VK_NULL_HANDLE;
   std::map<VkCommandBuffer, uint64_t> workgroups;  // dispatched by each recorded command buffer
+  std::map<VkCommandBuffer, VkPipelineStageFlags> last_barriers;  // target stages
+  VkPipelineStageFlags stages_after = 0;
   uint64_t largest_submission = 0;
   uint64_t watchdog = 0;
   uint64_t budget = 0;
@@ -251,6 +253,7 @@ VKAPI_ATTR VkResult VKAPI_CALL BeginCommandBuffer(VkCommandBuffer commands,
   {
     const std::scoped_lock lock(state.mutex);
     state.workgroups[commands] = 0;
+    state.last_barriers[commands] = 0;
   }
   using Call = Failing<kNone, kName_vkBeginCommandBuffer, PFN_vkBeginCommandBuffer>;
   return Call::Call(commands, info);
@@ -267,6 +270,23 @@ VKAPI_ATTR void VKAPI_CALL CmdDispatchBase(VkCommandBuffer commands, uint32_t x,
   Real<PFN_vkCmdDispatchBase>("vkCmdDispatchBase")(commands, x, y, z, width, height, layers);
 }
 
+VKAPI_ATTR void VKAPI_CALL CmdPipelineBarrier(VkCommandBuffer commands, VkPipelineStageFlags source,
+                                              VkPipelineStageFlags target, VkDependencyFlags flags,
+                                              uint32_t memory_count, const VkMemoryBarrier* memory,
+                                              uint32_t buffer_count,
+                                              const VkBufferMemoryBarrier* buffers,
+                                              uint32_t image_count,
+                                              const VkImageMemoryBarrier* images) {
+  const InDriver in_driver;
+  {
+    const std::scoped_lock lock(state.mutex);
+    state.last_barriers[commands] = target;
+  }
+  Real<PFN_vkCmdPipelineBarrier>("vkCmdPipelineBarrier")(commands, source, target, flags,
+                                                         memory_count, memory, buffer_count,
+                                                         buffers, image_count, images);
+}
+
 // Whether the submission exceeds the watchdog, which then loses the device.
 bool IsTooLong(uint32_t count, const VkSubmitInfo* infos) {
   const std::scoped_lock lock(state.mutex);
@@ -274,6 +294,7 @@ bool IsTooLong(uint32_t count, const VkSubmitInfo* infos) {
   for (uint32_t i = 0; i < count; ++i) {
     for (uint32_t k = 0; k < infos[i].commandBufferCount; ++k) {
       workgroups += state.workgroups[infos[i].pCommandBuffers[k]];
+      state.stages_after = state.last_barriers[infos[i].pCommandBuffers[k]];
     }
   }
   state.largest_submission = std::max(state.largest_submission, workgroups);
@@ -295,7 +316,8 @@ VKAPI_ATTR VkResult VKAPI_CALL QueueSubmit(VkQueue queue, uint32_t count, const 
 }
 
 constexpr const char* kEmulated[] = {VK_EXT_MEMORY_BUDGET_EXTENSION_NAME,
-                                     VK_KHR_GLOBAL_PRIORITY_EXTENSION_NAME};
+                                     VK_KHR_GLOBAL_PRIORITY_EXTENSION_NAME,
+                                     VK_EXT_DEVICE_FAULT_EXTENSION_NAME};
 
 bool IsEmulated(const char* extension) {
   return std::ranges::any_of(kEmulated, [&](std::string_view name) { return name == extension; });
@@ -336,6 +358,11 @@ VKAPI_ATTR VkResult VKAPI_CALL CreateDevice(VkPhysicalDevice physical,
                                             const VkAllocationCallbacks* allocator,
                                             VkDevice* device) {
   VkDeviceCreateInfo request = *info;
+  if (const auto* first = static_cast<const VkBaseInStructure*>(info->pNext);
+      state.budget > 0 && first != nullptr &&
+      first->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FAULT_FEATURES_EXT) {
+    request.pNext = first->pNext;
+  }
   VkDeviceQueueCreateInfo queue = *info->pQueueCreateInfos;
   std::vector<const char*> extensions;
   for (uint32_t i = 0; i < info->enabledExtensionCount; ++i) {
@@ -350,6 +377,19 @@ VKAPI_ATTR VkResult VKAPI_CALL CreateDevice(VkPhysicalDevice physical,
   request.ppEnabledExtensionNames = extensions.data();
   using Call = Failing<k_vkCreateDevice, kName_vkCreateDevice, PFN_vkCreateDevice>;
   return Call::Call(physical, &request, allocator, device);
+}
+
+// The emulated VK_EXT_device_fault.
+VKAPI_ATTR VkResult VKAPI_CALL GetDeviceFaultInfo(VkDevice /*device*/,
+                                                  VkDeviceFaultCountsEXT* counts,
+                                                  VkDeviceFaultInfoEXT* info) {
+  counts->addressInfoCount = 2;
+  counts->vendorInfoCount = 1;
+  std::strcpy(info->description, "Page fault");
+  info->pAddressInfos[0] = {VK_DEVICE_FAULT_ADDRESS_TYPE_WRITE_INVALID_EXT, 0x7f0012345678, 0x1000};
+  info->pAddressInfos[1] = {VK_DEVICE_FAULT_ADDRESS_TYPE_INSTRUCTION_POINTER_FAULT_EXT, 0xabc0, 1};
+  info->pVendorInfos[0] = {"Shader engine", 7, 9};
+  return VK_INCOMPLETE;  // there are more
 }
 
 const Wrapper kWrappers[] = {
@@ -368,6 +408,7 @@ const Wrapper kWrappers[] = {
     {"vkFreeMemory", reinterpret_cast<PFN_vkVoidFunction>(&FreeMemory)},
     {"vkBeginCommandBuffer", reinterpret_cast<PFN_vkVoidFunction>(&BeginCommandBuffer)},
     {"vkCmdDispatchBase", reinterpret_cast<PFN_vkVoidFunction>(&CmdDispatchBase)},
+    {"vkCmdPipelineBarrier", reinterpret_cast<PFN_vkVoidFunction>(&CmdPipelineBarrier)},
     {"vkQueueSubmit", reinterpret_cast<PFN_vkVoidFunction>(&QueueSubmit)},
     {"vkEnumerateDeviceExtensionProperties",
      reinterpret_cast<PFN_vkVoidFunction>(&EnumerateExtensions)},
@@ -392,6 +433,9 @@ PFN_vkVoidFunction Wrapped(PFN_vkVoidFunction real, std::string_view name) {
 }
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetDevice(VkDevice device, const char* name) {
+  if (state.budget > 0 && std::string_view(name) == "vkGetDeviceFaultInfoEXT") {
+    return reinterpret_cast<PFN_vkVoidFunction>(&GetDeviceFaultInfo);
+  }
   return Wrapped(Real<PFN_vkGetDeviceProcAddr>(kGetDevice)(device, name), name);
 }
 
@@ -450,6 +494,11 @@ const VulkanFaults kFaults = {
         [] {
           const std::scoped_lock lock(state.mutex);
           return state.largest_submission;
+        },
+    .stages_after =
+        [] {
+          const std::scoped_lock lock(state.mutex);
+          return state.stages_after;
         }};
 
 }  // namespace

@@ -39,13 +39,16 @@ struct VulkanFaults {
   // Plays the watchdog of a driver: a call of vkQueueSubmit() whose command buffers dispatch more
   // than `workgroups` loses the device, until clear(). 0: none. Also resets largest_submission().
   void (*set_watchdog)(uint64_t workgroups);
-  // Devices have VK_EXT_memory_budget and VK_KHR_global_priority from now on, and every heap this
-  // budget and usage in bytes. A budget of 0 ends it.
+  // Devices have VK_EXT_memory_budget, VK_KHR_global_priority and VK_EXT_device_fault from now on,
+  // and every heap this budget and usage in bytes. A budget of 0 ends it.
   void (*emulate_extensions)(uint64_t budget, uint64_t usage);
   // The VkQueueGlobalPriorityKHR of the last created device; 0: none was requested.
   uint32_t (*priority)();
   // The largest number of workgroups that a call of vkQueueSubmit() dispatched.
   uint64_t (*largest_submission)();
+  // The stages of later commands that wait for the last submission: the target of the last barrier
+  // in its last command buffer.
+  VkPipelineStageFlags (*stages_after)();
 };
 
 }  // namespace spirloom::faults
