@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import kernels, language, load, memory, networks, toolchain
+from benchmarks import contexts, kernels, language, load, memory, networks, toolchain
 from benchmarks.context import ROOT, BenchmarkFailed, Context, run
 from benchmarks.gpu import page as gpu_page
 from benchmarks.gpu.bench import PARTS
@@ -34,8 +34,11 @@ TOPICS: dict[str, Callable[[Context], dict[str, Any]]] = {
     "load": load.measure,
     "memory": memory.measure,
 }
-# Topics that run only if named, because they install packages from PyPI.
-OPTIONAL: dict[str, Callable[[Context], dict[str, Any]]] = {"language": language.measure}
+# Topics that run only if named: `language` installs packages from PyPI; `contexts` has no page.
+OPTIONAL: dict[str, Callable[[Context], dict[str, Any]]] = {
+    "language": language.measure,
+    "contexts": contexts.measure,
+}
 TOOLCHAIN, GPU, ALL, PAGES = "toolchain", "gpu", "all", "pages"
 
 
