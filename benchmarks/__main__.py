@@ -25,6 +25,10 @@ from benchmarks.gpu.networks import NETWORKS
 from benchmarks.machine import BUSY_THRESHOLD, Usage, describe, others_now
 from benchmarks.peers import ncnn_model
 from benchmarks.performance import files, read_results
+from benchmarks.roofline import page as roofline_page
+from benchmarks.roofline.bundle import calls_to_time
+from benchmarks.roofline.bundle import make_bundle as make_roofline
+from benchmarks.roofline.select_calls import MAX_CALLS
 from benchmarks.tables import percent
 from spec_model.output_errors import handle_output_errors
 
@@ -39,6 +43,7 @@ OPTIONAL: dict[str, Callable[[Context], dict[str, Any]]] = {
     "language": language.measure,
     "contexts": contexts.measure,
 }
+QUICK_CALLS = 20  # of the roofline
 TOOLCHAIN, GPU, ALL, PAGES = "toolchain", "gpu", "all", "pages"
 
 
@@ -66,6 +71,11 @@ def parse_arguments() -> argparse.Namespace:
         "--tuned",
         action="store_true",
         help=f"with {GPU}: also time networks with autotuned kernels",
+    )
+    parser.add_argument(
+        "--roofline",
+        action="store_true",
+        help=f"with {GPU}: time the operator calls of published networks instead",
     )
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "release")
     parser.add_argument("--out", type=Path, default=ROOT, metavar="DIR",
@@ -126,8 +136,26 @@ def measure_gpu(arguments: argparse.Namespace, folder: Path) -> None:
     times = ["--times", str(arguments.times)]
     run([sys.executable, folder / "bench.py", "--out", out, *times, "--parts", ",".join(parts)])
     found = json.loads(out.read_text(encoding="utf-8"))
+    write(_results(arguments, "gpu", found), out.read_text(encoding="utf-8"))
+
+
+def measure_roofline(arguments: argparse.Namespace, folder: Path) -> None:
+    """Runs the bundle of `./dev bundle --roofline`. A run that was interrupted continues if no
+    kernel changed."""
+    print(f"== {GPU} roofline", flush=True)
+    limit = QUICK_CALLS if arguments.quick else MAX_CALLS
+    make_roofline(arguments.build.resolve(), folder, calls_to_time(limit)[:limit])
+    out = arguments.build.resolve() / "roofline.json"
+    run([sys.executable, folder / "run.py", "--out", out, "--times", str(arguments.times),
+         "--minutes", "600"])  # fmt: skip
+    found = json.loads(out.read_text(encoding="utf-8"))
+    write(_results(arguments, "roofline", found), out.read_text(encoding="utf-8"))
+
+
+def _results(arguments: argparse.Namespace, what: str, found: dict[str, Any]) -> Path:
+    """The file of the results of a device."""
     name = re.sub("[^a-z0-9]+", "-", found["peaks"]["device"].lower()).strip("-")
-    write(arguments.out / "benchmarks" / "results" / f"gpu-{name}.json", out.read_text())
+    return Path(arguments.out / "benchmarks" / "results" / f"{what}-{name}.json")
 
 
 def write(path: Path, text: str) -> None:
@@ -150,9 +178,12 @@ def main() -> int:
             found = json.dumps(measure(topic, context), indent=1)
             write(arguments.out / "benchmarks" / "results" / f"{topic}.json", found + "\n")
         if GPU in named:
-            measure_gpu(arguments, Path(scratch) / "bundle")
+            (measure_roofline if arguments.roofline else measure_gpu)(
+                arguments, Path(scratch) / "bundle"
+            )
     folder = arguments.out / "benchmarks" / "results"
     pages = files(read_results(folder)) | gpu_page.files(gpu_page.read_results(folder))
+    pages |= roofline_page.files(roofline_page.read_results(folder))
     for path, text in pages.items():
         write(arguments.out / path, text)
         print(f"written: {arguments.out / path}")

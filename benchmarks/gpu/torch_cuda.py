@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 CALLS_IN_GRAPH = 10
-DTYPES = {"f32": torch.float32, "f16": torch.float16}
+DTYPES = {"f32": torch.float32, "f16": torch.float16, "bool": torch.bool}
 
 
 def seconds(run: Callable[[], Any], calls: int, times: int) -> float:
@@ -70,9 +70,16 @@ def call_seconds(call: dict[str, Any], times: int) -> float:
 
 
 def _value(arg: Any, dtype: torch.dtype) -> Any:
-    if isinstance(arg, dict):
-        return torch.randn(arg["shape"], dtype=dtype, device="cuda")
-    return arg
+    """The argument on the GPU. A tensor is `{"shape"}`, with a dtype if it may have another than
+    the call; integers are indices up to `"max"`."""
+    if isinstance(arg, list) and arg and isinstance(arg[0], dict):
+        return [_value(item, dtype) for item in arg]
+    if not isinstance(arg, dict):
+        return arg
+    if arg.get("dtype", "f32") == "i32":
+        return torch.randint(0, arg.get("max", 1) + 1, arg["shape"], device="cuda")
+    dtype = DTYPES[arg["dtype"]] if "dtype" in arg else dtype
+    return torch.randn(arg["shape"], device="cuda").to(dtype)
 
 
 def network_seconds(name: str, times: int) -> float:
@@ -104,7 +111,8 @@ def all_seconds(measured: dict[str, Callable[[], float]]) -> dict[str, float]:
     for name, measure in measured.items():
         try:
             found[name] = measure()
-        except (AttributeError, RuntimeError, ValueError) as error:
+            torch.cuda.empty_cache()
+        except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:
             print(f"{name}: {error}", file=sys.stderr)
     return found
 

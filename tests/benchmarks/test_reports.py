@@ -15,11 +15,16 @@ from benchmarks.language import Program, common
 from benchmarks.performance import files, read_results
 from benchmarks.plot import Bars, chart
 from benchmarks.reports import Results, conditions, language_row, network_row, page
+from benchmarks.roofline import page as page_roofline
 from benchmarks.tables import figure, percent, table
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
-COMMITTED = files(read_results(RESULTS)) | page_gpu.files(page_gpu.read_results(RESULTS))
+COMMITTED = {
+    **files(read_results(RESULTS)),
+    **page_gpu.files(page_gpu.read_results(RESULTS)),
+    **page_roofline.files(page_roofline.read_results(RESULTS)),
+}
 
 
 @pytest.mark.parametrize("path", sorted(COMMITTED))
