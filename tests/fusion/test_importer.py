@@ -72,8 +72,9 @@ def test_with_and_without(
 
 
 def test_every_optimization_is_tried() -> None:
-    # test_attention.py, frontend/test_quantized_weights.py, frontend/test_integer_layers.py
-    elsewhere = {"simplify-attention", "fuse-quantized", "fuse-integers"}
+    # test_attention.py, test_convolution.py, frontend/test_quantized_weights.py,
+    # frontend/test_integer_layers.py
+    elsewhere = {"simplify-attention", "convolve-2d", "fuse-quantized", "fuse-integers"}
     assert {case.skipped for case in CASES.values()} | elsewhere == set(OPTIMIZATIONS)
 
 

@@ -12,6 +12,7 @@ from spirloom.passes.attention.decomposed import fuse_attention, simplify_attent
 from spirloom.passes.attention.rotary_embedding import fuse_rotary
 from spirloom.passes.attention.strided import stride_attention
 from spirloom.passes.cleanup import merge_constants, remove_dead_nodes, simplify_views
+from spirloom.passes.convolution import convolve_2d
 from spirloom.passes.data_movement import fold_copies
 from spirloom.passes.elementwise_fusion import fuse_elementwise
 from spirloom.passes.fp16 import to_fp16
@@ -39,6 +40,7 @@ from spirloom.terminal import Report, silent
 OPTIMIZATIONS: dict[str, Callable[[Graph, OpLibrary], None]] = {
     "fuse-integers": fuse_integers,
     "fuse-quantized": fuse_quantized,
+    "convolve-2d": convolve_2d,
     "simplify-views": simplify_views,
     "absorb-padding": absorb_padding,
     "fold-batch-norm": fold_batch_norm,
