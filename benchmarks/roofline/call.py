@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 from spirloom.interval import Interval
-from spirloom.ir import ArgValue, DType, Graph, Node, Tensor
+from spirloom.ir import ArgValue, DType, Graph, Node, State, Tensor
 from spirloom.number_expr import SymFloat
 from spirloom.ops import OpLibrary
 
@@ -81,6 +81,7 @@ class RecordedCall:
         )
         graph.outputs += outputs
         graph.nodes.append(Node(self.op, args, outputs, "call"))
+        _set_states(graph, args, library.updated_args(self.op))
         return graph
 
 
@@ -203,6 +204,16 @@ def _argument(value: Any, found: dict[int, Tensor], graph: Graph) -> ArgValue:
     if index not in found:
         found[index] = _tensor(value, graph)
     return found[index]
+
+
+def _set_states(graph: Graph, args: Sequence[ArgValue], updated: Sequence[int | None]) -> None:
+    """Makes the tensors that the operator updates in place, such as KV caches, states."""
+    for output, index in zip(graph.nodes[-1].outputs, updated, strict=True):
+        tensor = None if index is None else args[index]
+        if isinstance(tensor, Tensor) and tensor in graph.inputs:
+            graph.inputs.remove(tensor)
+            graph.outputs.remove(output)
+            graph.states.append(State(tensor, output))
 
 
 def _set_position(args: Mapping[str, ArgValue], name: str) -> None:

@@ -142,6 +142,10 @@ class OpLibrary:
         """The dtypes of an operator's outputs. None: it differs between calls."""
         return [output.fixed_dtype for output in self._spec(op).outputs]
 
+    def updated_args(self, op: str) -> tuple[int | None, ...]:
+        """By output, the index of the argument that it can update in place."""
+        return self._spec(op).in_place
+
     def value_tensors(self, op: str, args: Mapping[str, object]) -> list[Tensor]:
         """The tensors of a call that have the operator's dtype: not its indices and conditions."""
         found = []

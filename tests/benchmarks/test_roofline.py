@@ -59,6 +59,19 @@ def test_calls_are_recorded_and_rebuilt() -> None:
     assert [t.bounds.high for t in selected.inputs if t.bounds is not None] == [3]
 
 
+def test_caches_are_states_that_the_call_updates() -> None:
+    calls = [call for call in RECORDED if call.op == "spirloom.decode_attention"]
+    assert calls
+    for call in calls:
+        made = call.graph(OPS)
+        caches = {state.tensor.shape for state in made.states}
+        assert len(made.states) == 2 and len(caches) == 1
+        assert not caches & {t.shape for t in (*made.inputs, *made.outputs)}
+        (rows,) = {shape[1] for shape in caches}
+        (position,) = (t for t in made.inputs if t.bounds is not None)
+        assert position.bounds is not None and position.bounds.low == rows * 3 // 4
+
+
 def test_works_are_compulsory() -> None:
     works = [work_of(node, OPS) for node in graph().nodes]
     assert works[0].multiply_adds == 4 * 64 * 64
