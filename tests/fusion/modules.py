@@ -118,6 +118,12 @@ def unit_mean_square(x: Any) -> Any:
     return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-3)
 
 
+def unit_norm(x: Any) -> Any:
+    """L2 normalization that expands the norm, and a sum of two expanded tensors."""
+    y = x / x.square().sum(-1, keepdim=True).sqrt().clamp(1e-3).expand_as(x)
+    return y, x[:, :, :1].expand_as(x) + x[:, :1].expand_as(x)
+
+
 def tanh_gelu(x: Any) -> Any:
     return 0.5 * x * (1 + torch.tanh((2 / torch.pi) ** 0.5 * (x + 0.044715 * x.pow(3))))
 
@@ -323,6 +329,11 @@ CASES = {
             nn.Sequential(nn.ZeroPad2d(1), nn.AvgPool2d(3, stride=2)),
         ),
         "aten.constant_pad_nd",
+    ),
+    "expansions": Case(
+        "absorb-expansions",
+        lambda: Calls(unit_norm),
+        "aten.expand",
     ),
     "rotary": Case(
         "fuse-rotary",

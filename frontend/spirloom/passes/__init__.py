@@ -15,6 +15,7 @@ from spirloom.passes.cleanup import merge_constants, remove_dead_nodes, simplify
 from spirloom.passes.convolution import convolve_2d
 from spirloom.passes.data_movement import fold_copies
 from spirloom.passes.elementwise_fusion import fuse_elementwise
+from spirloom.passes.expansions import absorb_expansions
 from spirloom.passes.fp16 import to_fp16
 from spirloom.passes.integer_layers import fuse_integers
 from spirloom.passes.large_weights import LARGEST_WEIGHT, split_weights, tie_tables
@@ -57,6 +58,7 @@ OPTIMIZATIONS: dict[str, Callable[[Graph, OpLibrary], None]] = {
     "move-row-permutations": move_row_permutations,
     "fuse-residuals": fuse_residuals,
     "fuse-activations": fuse_activations,
+    "absorb-expansions": absorb_expansions,
     "fuse-elementwise": fuse_elementwise,
     "stride-attention": stride_attention,
     "fold-copies": fold_copies,
