@@ -7,6 +7,7 @@ import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from tools.vulkan_driver import with_driver
@@ -38,20 +39,24 @@ class Outcome:
         self.failures |= other.failures
 
 
-def run_cases(program: Path, driver: Path, part: int) -> Outcome:
-    """Runs one in `part` of the cases, another each day, in a process per core.
+def run_cases(program: Path, driver: Path, part: int, variants: int = 1) -> Outcome:
+    """Runs one in `part` of each variant's cases, of one in `variants` of the variants, others each
+    day, in a process per core. Mesa's software driver compiles without optimizations, which take
+    most of its time.
 
     Raises CrashError.
     """
     processes = os.cpu_count() or 1
     environment = with_driver(driver) | {
         "SPIRLOOM_CASE_SHARDS": str(part),
-        "GTEST_TOTAL_SHARDS": str(processes),
+        "GTEST_TOTAL_SHARDS": str(processes * variants),
+        "GALLIVM_PERF": "nopt",
     }
+    first = date.today().toordinal() % variants * processes
     running = [
         subprocess.Popen(
             [program, "--gtest_brief=1", "--gtest_filter=Op.*"],
-            env=environment | {"GTEST_SHARD_INDEX": str(shard)},
+            env=environment | {"GTEST_SHARD_INDEX": str(first + shard)},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
