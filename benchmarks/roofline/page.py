@@ -14,6 +14,10 @@ from benchmarks.tables import figure, percent, table, times
 Results = Mapping[str, Any]
 ROWS = 150  # of the table of calls
 INTRODUCTION = """\
+---
+orphan: true
+---
+
 # Roofline of all operators
 
 Operator calls of published networks and the time that each loses to its lower bound. This page is
