@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import struct
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from mmap import MADV_DONTNEED, mmap
+from functools import partial
+from itertools import chain, islice
+from mmap import MADV_DONTNEED, PAGESIZE, mmap
 from pathlib import Path
 from typing import IO, Any
 
@@ -35,12 +38,20 @@ def release_pages(array: Array) -> None:
         owner = owner.obj if isinstance(owner, memoryview) else getattr(owner, "base", None)
     # Writes into private mappings would be lost.
     if isinstance(owner, mmap) and not root.flags.writeable:
-        owner.madvise(MADV_DONTNEED)
+        mapping = np.frombuffer(owner, np.uint8)
+        used = array if array.flags.forc else mapping
+        offset = _address(used) - _address(mapping)
+        start = offset // PAGESIZE * PAGESIZE
+        owner.madvise(MADV_DONTNEED, start, offset + used.nbytes - start)
+
+
+def _address(array: Array) -> int:
+    return int(array.__array_interface__["data"][0])
 
 
 ALIGNMENT = 64
 BLOCK_BYTES = 1 << 20  # computed and written at once; its temporaries stay in the CPU's caches
-_MAX_PENDING = 8  # blocks that wait for a thread
+SEGMENT_BYTES = 1 << 20  # digested at once
 DIGEST_BYTES = 16
 _MAGIC = b"SLGDATA1"
 _FOOTER = struct.Struct(f"<8sQ{DIGEST_BYTES}s32x")
@@ -50,25 +61,80 @@ def write_section(
     arrays: Sequence[Array | Deferred], stream: IO[bytes], report: Report = silent
 ) -> tuple[int, bytes]:
     """Writes constants in file order, each padded to the alignment. Returns the number of bytes and
-    the digest of all these bytes.
+    the digest of the section, as digest_of() does.
 
-    One thread writes and another one digests a block while the next ones are computed.
+    The threads of a pool compute blocks and digest segments, and this thread writes.
     """
+    written, total = 0, sum(array.nbytes + -array.nbytes % ALIGNMENT for array in arrays)
+    threads = os.cpu_count() or 1
+    with ThreadPoolExecutor(threads) as pool:
+        segments = _Segments(pool, max_pending=threads)
+        for block in _computed(chain.from_iterable(map(_blocks, arrays)), pool, 2 * threads):
+            stream.write(block)
+            segments.add(block)
+            written += len(block)
+            report(f"writing {bytes_text(written)} of {bytes_text(total)}")
+        return written, segments.digest()
+
+
+def _computed(
+    tasks: Iterator[Callable[[], Any]], pool: ThreadPoolExecutor, max_pending: int
+) -> Iterator[Any]:
+    """The results of the tasks in their order; at most `max_pending` are computed ahead."""
+    pending = deque(pool.submit(task) for task in islice(tasks, max_pending))
+    while pending:
+        found = pending.popleft().result()
+        pending.extend(pool.submit(task) for task in islice(tasks, 1))
+        yield found
+
+
+class _Segments:
+    """Digests the segments of a section, which is added in blocks, by the threads of a pool. Keeps
+    blocks until they are digested, then releases their pages if they are mapped."""
+
+    def __init__(self, pool: ThreadPoolExecutor, max_pending: int) -> None:
+        self._pool, self._max_pending = pool, max_pending
+        self._blocks: list[memoryview] = []
+        self._missing = SEGMENT_BYTES
+        self._pending: deque[Future[bytes]] = deque()
+        self._digests: list[bytes] = []
+
+    def add(self, block: memoryview) -> None:
+        """The next bytes."""
+        while len(block) >= self._missing:
+            self._blocks.append(block[: self._missing])
+            block = block[self._missing :]
+            self._submit()
+        if len(block):
+            self._blocks.append(block)
+            self._missing -= len(block)
+
+    def digest(self) -> bytes:
+        """The digest of the section."""
+        if self._blocks:
+            self._submit()
+        return _digest_of_segments([*self._digests, *(task.result() for task in self._pending)])
+
+    def _submit(self) -> None:
+        self._pending.append(self._pool.submit(_segment_digest, self._blocks))
+        self._blocks, self._missing = [], SEGMENT_BYTES
+        while len(self._pending) > self._max_pending:
+            self._digests.append(self._pending.popleft().result())
+
+
+def _segment_digest(blocks: Sequence[memoryview]) -> bytes:
     digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
-    size, written, total = 0, 0, sum(array.nbytes for array in arrays)
-    pending: deque[Future[Any]] = deque()
-    with ThreadPoolExecutor(1) as writer, ThreadPoolExecutor(1) as digester:
-        for array in arrays:
-            for block in _blocks(array):
-                pending += writer.submit(stream.write, block), digester.submit(digest.update, block)
-                while len(pending) > _MAX_PENDING:
-                    pending.popleft().result()
-                written += len(block)
-                report(f"writing {bytes_text(written)} of {bytes_text(total)}")
-            size += array.nbytes + -array.nbytes % ALIGNMENT
-        for task in pending:
-            task.result()
-    return size, digest.digest()
+    for block in blocks:
+        digest.update(block)
+        release_pages(np.frombuffer(block, np.uint8))
+    return digest.digest()
+
+
+def _digest_of_segments(digests: Sequence[bytes]) -> bytes:
+    """The digest of the segments' digests; of a single segment its own."""
+    if len(digests) == 1:
+        return digests[0]
+    return hashlib.blake2b(b"".join(digests), digest_size=DIGEST_BYTES).digest()
 
 
 def write_constants_file(
@@ -82,26 +148,38 @@ def write_constants_file(
     return digest
 
 
-def _blocks(array: Array | Deferred) -> Iterator[Any]:
-    """The bytes of an array and its padding. Mapped pages are released after their use."""
+def _blocks(array: Array | Deferred) -> Iterator[Callable[[], memoryview]]:
+    """Functions that return the bytes of an array and of its padding."""
     if isinstance(array, Deferred):
-        yield from map(bytes_of, array.blocks(BLOCK_BYTES))
+        for read in array.block_reads(BLOCK_BYTES):
+            yield partial(_bytes_read, read)
     else:
         data = bytes_of(array)
         for start in range(0, len(data), BLOCK_BYTES):
-            yield data[start : start + BLOCK_BYTES]
-            release_pages(array)
-    yield b"\0" * (-array.nbytes % ALIGNMENT)
+            yield partial(_part, data, start)
+    yield partial(memoryview, b"\0" * (-array.nbytes % ALIGNMENT))
 
 
-def bytes_of(array: Array) -> Any:
+def _part(data: memoryview, start: int) -> memoryview:
+    return data[start : start + BLOCK_BYTES]
+
+
+def _bytes_read(read: Callable[[], Array]) -> memoryview:
+    return bytes_of(read())
+
+
+def bytes_of(array: Array) -> memoryview:
     """The elements in memory order."""
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
 def digest_of(section: Array) -> bytes:
-    """The digest of the bytes of a section."""
-    return hashlib.blake2b(section.data, digest_size=DIGEST_BYTES).digest()
+    """The digest of the bytes of a section: BLAKE2b of the BLAKE2b digests of its segments of
+    SEGMENT_BYTES, which several threads compute; of a section of one segment, the segment's."""
+    starts = range(0, max(1, len(section)), SEGMENT_BYTES)
+    segments = [[section[start : start + SEGMENT_BYTES].data] for start in starts]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return _digest_of_segments(list(pool.map(_segment_digest, segments)))
 
 
 def section_of(path: Path, content: Array, graph: Path, digest: bytes) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from math import prod
 from typing import Any
@@ -18,8 +19,8 @@ Array = npt.NDArray[Any]
 class Deferred:
     """An array of `shape` and `dtype` whose rows, along the first dimension, `read` computes.
 
-    `read(start, stop)` returns rows; nothing is cached. `key`: arrays with equal keys have equal
-    content.
+    `read(start, stop)` returns rows; nothing is cached, and several threads may call it. `key`:
+    arrays with equal keys have equal content.
     """
 
     shape: tuple[int, ...]
@@ -48,9 +49,17 @@ class Deferred:
 
     def blocks(self, max_bytes: int) -> Iterator[Array]:
         """The array in ranges of rows of about `max_bytes`."""
+        for read in self.block_reads(max_bytes):
+            yield read()
+
+    def block_reads(self, max_bytes: int) -> Iterator[Callable[[], Array]]:
+        """Functions that compute blocks(), for several threads."""
         step = max(1, max_bytes * len(self) // max(1, self.nbytes))
         for start in range(0, len(self), step):
-            yield np.ascontiguousarray(self.read(start, min(start + step, len(self))))
+            yield partial(self._block, start, min(start + step, len(self)))
+
+    def _block(self, start: int, stop: int) -> Array:
+        return np.ascontiguousarray(self.read(start, stop))
 
     def rows(self, start: int, stop: int) -> Deferred:
         """A range of the rows."""

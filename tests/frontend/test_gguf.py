@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import struct
 import tracemalloc
@@ -160,7 +161,9 @@ def test_weights_are_not_held_in_memory(
     }
     path = saved(tmp_path, metadata, tensors)
     del weights, content, tensors
-    monkeypatch.setattr(constants_file, "BLOCK_BYTES", 1 << 18)
+    for name in ("BLOCK_BYTES", "SEGMENT_BYTES"):
+        monkeypatch.setattr(constants_file, name, 1 << 18)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)  # each thread holds a block
     tracemalloc.start()
     try:
         graph_file.save(import_gguf(path, library=library), tmp_path / "model.slg")

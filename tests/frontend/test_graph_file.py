@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import random as python_random
@@ -14,7 +15,7 @@ from pathlib import Path
 import flatbuffers
 import numpy as np
 import pytest
-from spirloom import graph_file, graph_reader, inspect
+from spirloom import constants_file, graph_file, graph_reader, inspect
 from spirloom.errors import ImportFailure
 from spirloom.interval import Interval
 from spirloom.ir import DType, Graph, Node, State, Storage, Tensor, constant
@@ -294,6 +295,25 @@ def test_truncated_constants(tmp_path: Path, size: int) -> None:
     os.truncate(data, size)
     with pytest.raises(ImportFailure, match=rf"g\.slg\.data is damaged or truncated: {size} bytes"):
         graph_reader.load(path)
+
+
+@pytest.mark.parametrize("elements", [0, 1, 63, 64, 65, 128, 1000])
+def test_digest_is_that_of_segments(elements: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks are shorter and longer than segments; the format defines the digest."""
+    monkeypatch.setattr(constants_file, "SEGMENT_BYTES", 256)
+    monkeypatch.setattr(constants_file, "BLOCK_BYTES", 320)
+    values = np.arange(elements, dtype=np.float32)
+    stream = io.BytesIO()
+    size, digest = constants_file.write_section([values, values[:3]], stream)
+    content = stream.getvalue()
+    assert size == len(content)
+    leaves = [
+        hashlib.blake2b(content[start : start + 256], digest_size=16).digest()
+        for start in range(0, size, 256)
+    ]
+    whole = hashlib.blake2b(b"".join(leaves), digest_size=16).digest()
+    assert digest == (leaves[0] if len(leaves) == 1 else whole)
+    assert constants_file.digest_of(np.frombuffer(content, np.uint8)) == digest
 
 
 def test_external_data_requires_a_digest(tmp_path: Path) -> None:

@@ -75,8 +75,9 @@ def deferred_rows(kind: int, rows: Array) -> Deferred | QuantizedMatrix:
     def read(part: Array) -> Array:
         decoded = block.read(block.split(part))
         # Views of the mapping would read the file again.
-        decoded = decoded if decoded.flags.owndata else decoded.copy()
-        release_pages(rows)
+        if np.may_share_memory(decoded, part):
+            decoded = decoded.copy()
+        release_pages(part)
         return decoded
 
     deferred = Deferred.of(rows).map("decoded", read)
@@ -92,6 +93,18 @@ def _flat(values: Array) -> Array:
     return values.reshape(len(values), -1)
 
 
+def _bytes_from(blocks: Array, at: int, count: int) -> Array:
+    """`count` bytes from byte `at` of each block, uint8 [row, byte]. A block is copied as one
+    element of an opaque type: NumPy's copy of short runs of bytes is several times slower.
+    """
+    run = np.dtype((np.void, count))
+    field = np.dtype(
+        {"names": ["run"], "formats": [run], "offsets": [at], "itemsize": blocks.shape[2]}
+    )
+    whole: Array = np.ascontiguousarray(blocks).reshape(-1).view(field)
+    return whole["run"].copy().view(np.uint8).reshape(len(blocks), -1)
+
+
 def _floats(dtype: str) -> Callable[[Array], Array]:
     return lambda blocks: _flat(blocks).view(dtype)
 
@@ -101,8 +114,8 @@ def _bfloat16(blocks: Array) -> Array:
 
 
 def _fp16(blocks: Array, at: int) -> Array:
-    """The fp16 value at byte `at` of each block, an even number, [row, block]."""
-    return np.ascontiguousarray(blocks.view("<f2")[..., at // 2])
+    """The fp16 value at byte `at` of each block, [row, block]."""
+    return _bytes_from(blocks, at, 2).view("<f2")
 
 
 def _fp16_scale(blocks: Array) -> Scales:
@@ -115,19 +128,35 @@ def _fp32(blocks: Array, at: int) -> Array:
     return _fp16(blocks, at).astype(np.float32)[..., None]
 
 
-def _packed_nibbles(blocks: Array, width: int) -> Array:
-    """Bytes of which runs of `width` have elements in their low nibbles, followed by as many in
-    their high ones, packed as by pack_int4() [row, byte]."""
-    pairs = np.ascontiguousarray(blocks).view("<u2").reshape(len(blocks), -1, width // 2)
-    packed = np.empty((*pairs.shape[:2], 2, width // 2), np.uint8)
-    packed[:, :, 0] = pairs & 0x0F | pairs >> 4 & 0xF0
-    packed[:, :, 1] = pairs >> 4 & 0x0F | pairs >> 8 & 0xF0
-    return _flat(packed.reshape(len(blocks), -1))
+# The low nibbles of both bytes of uint16 lanes, and where the second of them goes.
+_FIRST, _SECOND = np.uint64(0x000F000F000F000F), np.uint64(0x00F000F000F000F0)
+_NIBBLE = np.uint64(4)
+
+
+def _packed_nibbles(packed: Array, width: int) -> Array:
+    """Bytes [row, byte] of which runs of `width` have elements in their low nibbles, followed by as
+    many in their high ones, packed as by pack_int4() [row, byte]. Overwrites its input.
+
+    Four uint16 lanes are computed at once; the runs are interleaved as elements of an opaque type.
+    """
+    words = packed.reshape(-1).view("<u8")
+    low = words & _FIRST
+    words >>= _NIBBLE
+    low |= words & _SECOND
+    high = words & _FIRST
+    words >>= _NIBBLE
+    words &= _SECOND
+    high |= words
+    run = np.dtype((np.void, width // 2))
+    interleaved = np.empty((packed.size // width, 2), run)
+    for i, lanes in enumerate((low, high)):
+        interleaved[:, i] = lanes.view("<u2").astype(np.uint8).view(run)
+    return interleaved.view(np.uint8).reshape(packed.shape)
 
 
 def _q4_0(blocks: Array) -> Array:
     """An fp16 scale, then 16 bytes: byte j has elements j and j + 16, each with bias 8."""
-    return _packed_nibbles(blocks[:, :, 2:], 16)
+    return _packed_nibbles(_bytes_from(blocks, 2, 16), 16)
 
 
 def _q5_0(blocks: Array) -> Array:
@@ -140,7 +169,7 @@ def _q5_0(blocks: Array) -> Array:
 
 def _q8_0(blocks: Array) -> Array:
     """An fp16 scale, then 32 int8 values."""
-    return _flat(np.ascontiguousarray(blocks[:, :, 2:])).view(np.int8)
+    return _bytes_from(blocks, 2, 32).view(np.int8)
 
 
 def _q6_k(blocks: Array) -> Array:
@@ -161,7 +190,7 @@ def _q6_k_scales(blocks: Array) -> Scales:
 def _q4_k(blocks: Array) -> Array:
     """Scales and minima, then 4 bits per element: runs of 32 bytes have a group in their low
     nibbles, the next in their high ones."""
-    return _packed_nibbles(blocks[:, :, 16:], 32)
+    return _packed_nibbles(_bytes_from(blocks, 16, 128), 32)
 
 
 def _q5_k(blocks: Array) -> Array:
