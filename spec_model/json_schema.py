@@ -88,7 +88,10 @@ _KERNEL: dict[str, tuple[Schema, str]] = {
     "loop_iterations": (_EXPR, "Maximum iterations of an invocation, in all its loops together."),
     "long_loops": (_or_none({"$ref": f"{_REF}changes"}), "Keys of a kernel for longer loops."),
     "dtypes": (_DTYPES, "Values of the axis dtype: dtypes and groups."),
-    "storages": (_STORAGES, "Values of the axis storage. Default: all."),
+    "storages": (
+        _STORAGES,
+        "Values of the axis storage. Default: all without an entry in unsupported_storage.",
+    ),
     "unsupported_storage": (
         {**_map(_TEXT), "propertyNames": {"enum": [*Storage, *STORAGE_GROUPS]}},
         "Storage → the reason why the kernel does not support it.",

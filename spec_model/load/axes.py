@@ -53,11 +53,7 @@ class Axes:
 def load_axes(fields: Fields, signature: Signature) -> Axes:
     """Reads dtypes, storages, unsupported_storage, axes, where and auto_inserted."""
     dtypes = as_dtypes(fields.need("dtypes"))
-    storages_node = fields.get("storages")
-    storages: tuple[Storage, ...] = tuple(Storage)
-    if storages_node is not None:
-        storages = as_storages(storages_node)
-    unsupported_storage = _unsupported_storage(fields, storages, storages_node)
+    storages, unsupported_storage = _storages(fields)
     entries = {entry.key.text: entry for entry in fields.entries("axes")}
     scope = dataclasses.replace(signature.scope, storages=True)
     dtype_of = _dtype_or_storage_of(entries.pop("dtype", None), scope, Kind.DTYPE)
@@ -77,25 +73,34 @@ def load_axes(fields: Fields, signature: Signature) -> Axes:
     )
 
 
-def _unsupported_storage(
-    fields: Fields, storages: tuple[Storage, ...], storages_node: Node | None
-) -> dict[Storage, str]:
+def _storages(fields: Fields) -> tuple[tuple[Storage, ...], dict[Storage, str]]:
+    """The values of the axis storage, by default all without a reason in `unsupported_storage`,
+    and the reasons."""
+    node = fields.get("storages")
+    given = None if node is None else as_storages(node)
     reasons: dict[Storage, str] = {}
     for entry in fields.entries("unsupported_storage"):
         for storage in named_storages(entry.key):
-            if storage in storages:
+            if given is not None and storage in given:
                 message = f"Storage '{storage}' is in both 'storages' and 'unsupported_storage'."
                 raise SpecError.at(entry.key.position, message)
             reasons[storage] = as_scalar(entry.value, "a reason").text
-    missing = summary([x for x in Storage if x not in storages and x not in reasons])
+            if len(reasons) == len(Storage):
+                message = (
+                    "'unsupported_storage' names every storage; a kernel supports at least one."
+                )
+                raise SpecError.at(entry.key.position, message)
+    supported = tuple(x for x in Storage if x not in reasons)
+    if node is None or given is None:
+        return supported, reasons
+    missing = summary([x for x in supported if x not in given])
     if missing:
-        assert storages_node is not None
         message = (
             f"Storage '{missing[0]}' is missing; add it, or a reason: "
             f"unsupported_storage: {{{missing[0]}: REASON}}."
         )
-        raise SpecError.at(storages_node.position, message)
-    return reasons
+        raise SpecError.at(node.position, message)
+    return given, reasons
 
 
 def _dtype_or_storage_of(entry: Entry | None, scope: Scope, kind: Kind) -> Expr | None:

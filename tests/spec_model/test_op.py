@@ -22,6 +22,24 @@ def test_the_comment_for_editors_is_not_the_formula(project: Project) -> None:
     assert project.load().ops["aten.add.Tensor"].formula == "y = a + alpha * b"
 
 
+@pytest.mark.parametrize(
+    ("keys", "storages"),
+    [
+        ("", "buffer texture3d texture2d"),
+        ("unsupported_storage: {texture: a test}", "buffer"),
+        ("unsupported_storage: {texture2d: a test}", "buffer texture3d"),
+        ("unsupported_storage: {buffer: a test}", "texture3d texture2d"),
+    ],
+)
+def test_a_kernel_has_all_storages_without_a_reason(
+    project: Project, keys: str, storages: str
+) -> None:
+    project.spec("[f32, f16]", f"[f32, f16]\n  {keys}")
+    (kernel,) = project.load().ops["aten.add.Tensor"].kernels
+    values = {axis.name: axis.values for axis in kernel.axes}
+    assert [str(value) for value in values["storage"]] == storages.split()
+
+
 def test_infer(project: Project) -> None:
     op = project.load().ops["aten.add.Tensor"]
     assert op.infer({"a": tensor(2, 1, dtype=F16), "b": tensor(5, dtype=F16)}) == [

@@ -171,6 +171,18 @@ ERRORS = [
     ),
     (
         "[f32, f16]",
+        "[f32]\n  storages: [buffer]\n  unsupported_storage: {buffer: none}",
+        "13:25",
+        "Storage 'buffer' is in both 'storages' and 'unsupported_storage'.",
+    ),
+    (
+        "[f32, f16]",
+        "[f32]\n  unsupported_storage: {buffer: none, texture: none}",
+        "12:39",
+        "'unsupported_storage' names every storage; a kernel supports at least one.",
+    ),
+    (
+        "[f32, f16]",
         "[f32]\n  storages: [texture3d, texture]",
         "12:25",
         "Storage 'texture3d' is repeated.",
