@@ -87,7 +87,7 @@ _KERNEL: dict[str, tuple[Schema, str]] = {
     "prefer": (_EXPR, "Whether the kernel is expected to be faster than the ones after it."),
     "loop_iterations": (_EXPR, "Maximum iterations of an invocation, in all its loops together."),
     "long_loops": (_or_none({"$ref": f"{_REF}changes"}), "Keys of a kernel for longer loops."),
-    "dtypes": (_DTYPES, "Values of the axis dtype: dtypes and groups."),
+    "dtypes": (_DTYPES, "Values of the axis dtype: dtypes and groups. Default: [floats]."),
     "storages": (
         _STORAGES,
         "Values of the axis storage. Default: all without an entry in unsupported_storage.",

@@ -26,6 +26,7 @@ from spec_model.fields import (
 from spec_model.load.signature import RESERVED, Signature, variable_of
 from spec_model.spec import Arg, Axis, AxisValue, BoundTensor, Kernel, Operand, Variant
 from spec_model.vocabulary import (
+    DTYPE_GROUPS,
     MAX_AXES,
     MAX_AXIS_VALUES,
     STORAGE_GROUPS,
@@ -52,7 +53,8 @@ class Axes:
 
 def load_axes(fields: Fields, signature: Signature) -> Axes:
     """Reads dtypes, storages, unsupported_storage, axes, where and auto_inserted."""
-    dtypes = as_dtypes(fields.need("dtypes"))
+    given = fields.get("dtypes")
+    dtypes = DTYPE_GROUPS["floats"] if given is None else as_dtypes(given)
     storages, unsupported_storage = _storages(fields)
     entries = {entry.key.text: entry for entry in fields.entries("axes")}
     scope = dataclasses.replace(signature.scope, storages=True)

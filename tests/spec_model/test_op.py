@@ -22,6 +22,12 @@ def test_the_comment_for_editors_is_not_the_formula(project: Project) -> None:
     assert project.load().ops["aten.add.Tensor"].formula == "y = a + alpha * b"
 
 
+def test_a_kernel_without_dtypes_has_floats(project: Project) -> None:
+    project.spec("  dtypes: [f32, f16]\n", "")
+    (kernel,) = project.load().ops["aten.add.Tensor"].kernels
+    assert kernel.axes[0].values == (F32, F16)
+
+
 @pytest.mark.parametrize(
     ("keys", "storages"),
     [
