@@ -67,3 +67,46 @@ def test_operators_without_a_rule() -> None:
     module = Calling(lambda a, b: torch.complex(a, b).tan().real)
     with pytest.raises(ImportFailure, match="no operator for its element type complex64"):
         spirloom.torch.export(module, (randn(3), randn(3)))
+
+
+@pytest.mark.parametrize("norm", ["backward", "ortho", "forward"])
+@pytest.mark.parametrize("size", [1, 2, 7, 12])
+def test_fourier_transforms(size: int, norm: str) -> None:
+    x, y = randn(2, 3, size), randn(2, 3, size)
+
+    def pairs(x: torch.Tensor) -> torch.Tensor:
+        return torch.view_as_real(x)
+
+    compare(lambda x: pairs(torch.fft.fft(x, norm=norm)), x)
+    compare(lambda x: pairs(torch.fft.rfft(x, norm=norm)), x)
+    compare(lambda x, y: pairs(torch.fft.fft(torch.complex(x, y), norm=norm)), x, y)
+    compare(lambda x, y: pairs(torch.fft.ifft(torch.complex(x, y), dim=1, norm=norm)), x, y)
+    compare(lambda x, y: torch.fft.irfft(torch.complex(x, y), n=size, norm=norm), x, y)
+    compare(lambda x: pairs(torch.fft.rfft(x, n=size + 3, norm=norm)), x)
+
+
+def test_fourier_transforms_of_several_dimensions() -> None:
+    x = randn(2, 6, 5, 8)
+    compare(lambda x: torch.view_as_real(torch.fft.fft2(x)), x)
+    compare(lambda x: torch.view_as_real(torch.fft.rfftn(x, dim=(1, 3))), x)
+    compare(lambda x: torch.fft.irfft2(torch.fft.rfft2(x), s=(5, 8)), x)
+    compare(lambda x: torch.fft.fft(torch.fft.fft(x, dim=-1), dim=-2).real, x)
+
+
+class SpectralConvolution(torch.nn.Module):  # type: ignore[misc]
+    """As in Fourier neural operators: complex weights of the lowest frequencies."""
+
+    def __init__(self, channels: int, modes: int) -> None:
+        super().__init__()
+        self.modes = modes
+        shape = (channels, channels, modes)
+        self.weight = torch.nn.Parameter(torch.randn(shape, dtype=torch.cfloat) / channels)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        found = torch.fft.rfft(x)[..., : self.modes]
+        made = torch.einsum("bim,iom->bom", found, self.weight)
+        return torch.fft.irfft(made, n=x.shape[-1])
+
+
+def test_spectral_convolutions() -> None:
+    compare(SpectralConvolution(4, 5), randn(3, 4, 16))

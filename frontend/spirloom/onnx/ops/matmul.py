@@ -8,6 +8,7 @@ import numpy as np
 
 from spirloom.einsum import Equation, einsum
 from spirloom.errors import Unsupported
+from spirloom.fourier import dft_matrix
 from spirloom.ir import Array, DType, Tensor
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.registry import converts
@@ -175,12 +176,7 @@ def _matrix(
     """The DFT as a real matrix [outputs · 2, length · parts]. `parts` is 1 for real input."""
     outputs = length // 2 + 1 if onesided else length
     ctx.check_size([outputs * 2, length * parts], np.dtype(np.float64).itemsize)
-    phase = np.outer(np.arange(outputs), np.arange(length)) % length / length
-    factor = np.exp((2j if inverse else -2j) * np.pi * phase) / (length if inverse else 1)
-    of_real = np.stack([factor.real, factor.imag], axis=1)
-    of_imaginary = np.stack([-factor.imag, factor.real], axis=1)
-    matrix = np.stack([of_real, of_imaginary][:parts], axis=-1)
-    return np.asarray(matrix.reshape(outputs * 2, length * parts))
+    return dft_matrix(length, outputs, parts, inverse) / (length if inverse else 1)
 
 
 def _transformed(ctx: NodeContext, x: Tensor, matrix: Array) -> Tensor:

@@ -16,6 +16,7 @@ _MODULES = (
     "complex_values",
     "creation",
     "elementwise",
+    "fourier",
     "grouped",
     "indexing",
     "layers",

@@ -42,7 +42,7 @@ def is_complex(items: Item) -> bool:
 _RULES: dict[str, ImportRule] = {}
 
 
-def _of_complex(*targets: str) -> Callable[[ImportRule], ImportRule]:
+def of_complex(*targets: str) -> Callable[[ImportRule], ImportRule]:
     """Registers a rule of operators with a complex argument, which reals may have too."""
 
     def register(function: ImportRule) -> ImportRule:
@@ -77,7 +77,7 @@ _ACCEPTING = ("aten.complex", "aten.polar", "aten.view_as_complex", "aten.view_a
 
 def _of_pairs(ctx: CallContext) -> CallContext:
     """The call on the pairs, with dimensions counted from the first one."""
-    pairs = _pairs(ctx, "self")
+    pairs = pairs_of(ctx, "self")
     rank = len(pairs.shape) - 1
     args: dict[str, Any] = {**ctx.args, "self": pairs}
     for name in ("dim", "dim0", "dim1"):
@@ -113,30 +113,30 @@ def view_as_complex(ctx: CallContext) -> Item:
 @imports("aten.view_as_real")
 def view_as_real(ctx: CallContext) -> Item:
     """The pairs of complex values."""
-    return _pairs(ctx, "self")
+    return pairs_of(ctx, "self")
 
 
-@_of_complex("aten.real", "aten.imag")
+@of_complex("aten.real", "aten.imag")
 def part(ctx: CallContext) -> Item:
     """The real or imaginary part."""
-    return _parts(ctx, _pairs(ctx, "self"))[ctx.target == "aten.imag"]
+    return _parts(ctx, pairs_of(ctx, "self"))[ctx.target == "aten.imag"]
 
 
-@_of_complex("aten.abs")
+@of_complex("aten.abs")
 def magnitude(ctx: CallContext) -> Item:
     """The magnitude."""
-    squares = (ctx.inner("aten.mul.Tensor", p, p) for p in _parts(ctx, _pairs(ctx, "self")))
+    squares = (ctx.inner("aten.mul.Tensor", p, p) for p in _parts(ctx, pairs_of(ctx, "self")))
     return ctx.inner("aten.sqrt", ctx.inner("aten.add.Tensor", *squares))
 
 
-@_of_complex("aten.conj", "aten._conj", "aten._conj_physical")
+@of_complex("aten.conj", "aten._conj", "aten._conj_physical")
 def conjugate(ctx: CallContext) -> Item:
     """The complex conjugate."""
     signs = np.array([1, -1], np.float32)
-    return Complex(ctx.inner("aten.mul.Tensor", _pairs(ctx, "self"), signs))
+    return Complex(ctx.inner("aten.mul.Tensor", pairs_of(ctx, "self"), signs))
 
 
-@_of_complex("aten.mul.Tensor")
+@of_complex("aten.mul.Tensor")
 def product(ctx: CallContext) -> Item:
     """A product of complex values, or of one and a real value."""
     a, b = ctx.args["self"], ctx.args["other"]
@@ -157,32 +157,33 @@ def product(ctx: CallContext) -> Item:
     return _joined(ctx, real, ctx.inner("aten.add.Tensor", times(ar, bi), times(ai, br)))
 
 
-@_of_complex("aten.add.Tensor", "aten.sub.Tensor")
+@of_complex("aten.add.Tensor", "aten.sub.Tensor")
 def total(ctx: CallContext) -> Item:
     """A sum or difference of complex values."""
     if ctx.number("alpha", 1) != 1:
         raise Unsupported("complex sums with alpha are not supported")
-    return Complex(ctx.inner(ctx.target, _pairs(ctx, "self"), _pairs(ctx, "other")))
+    return Complex(ctx.inner(ctx.target, pairs_of(ctx, "self"), pairs_of(ctx, "other")))
 
 
-@_of_complex("aten.view", "aten.reshape", "aten._unsafe_view", "aten.unsqueeze", "aten.squeeze",
+@of_complex("aten.view", "aten.reshape", "aten._unsafe_view", "aten.unsqueeze", "aten.squeeze",
              "aten.squeeze.dim", "aten.flatten.using_ints", "aten.unflatten.int")  # fmt: skip
 def reshaped(ctx: CallContext) -> Item:
     """The same values in another shape."""
-    return Complex(ctx.reshaped(_pairs(ctx, "self"), ctx.shape()))
+    return Complex(ctx.reshaped(pairs_of(ctx, "self"), ctx.shape()))
 
 
-@_of_complex("aten.clone", "aten.alias", "aten.contiguous", "aten.detach", "aten.lift_fresh_copy",
+@of_complex("aten.clone", "aten.alias", "aten.contiguous", "aten.detach", "aten.lift_fresh_copy",
              "aten.resolve_conj", "aten.to.dtype", "aten.to.device", "aten._to_copy")  # fmt: skip
 def identity(ctx: CallContext) -> Item:
     """The argument, unchanged; a real one with an imaginary part of 0."""
     if isinstance(ctx.args["self"], Complex):
-        return Complex(_pairs(ctx, "self"))
+        return Complex(pairs_of(ctx, "self"))
     real = ctx.cast(ctx.value("self"), np.dtype(np.float32))
     return _joined(ctx, real, ctx.inner("aten.mul.Tensor", real, 0.0))
 
 
-def _pairs(ctx: CallContext, name: str) -> Value:
+def pairs_of(ctx: CallContext, name: str) -> Value:
+    """The pairs of a complex argument. Raises Unsupported."""
     found = ctx.args[name]
     if not isinstance(found, Complex):
         raise Unsupported(f"its argument '{name}' is not {COMPLEX}")
@@ -198,3 +199,24 @@ def _parts(ctx: CallContext, pairs: Value) -> tuple[Value, Value]:
 def _joined(ctx: CallContext, real: Value, imaginary: Value) -> Complex:
     pairs = tuple(ctx.reshaped(x, (*x.shape, 1)) for x in (real, imaginary))
     return Complex(ctx.inner("aten.cat", pairs, len(real.shape)))
+
+
+@of_complex("aten.constant_pad_nd")
+def padded(ctx: CallContext) -> Item:
+    """The values, surrounded by zeros."""
+    if ctx.number("value", 0) != 0:
+        raise Unsupported("complex values are padded with zeros only")
+    amounts = (0, 0, *ctx.integers("pad"))
+    return Complex(ctx.inner("aten.constant_pad_nd", pairs_of(ctx, "self"), amounts))
+
+
+@of_complex("aten.mm", "aten.bmm")
+def matrix_product(ctx: CallContext) -> Item:
+    """A product of complex matrices."""
+    (ar, ai), (br, bi) = (_parts(ctx, pairs_of(ctx, name)) for name in ("self", "mat2"))
+
+    def times(x: Value, y: Value) -> Value:
+        return ctx.inner(ctx.target, x, y)
+
+    real = ctx.inner("aten.sub.Tensor", times(ar, br), times(ai, bi))
+    return _joined(ctx, real, ctx.inner("aten.add.Tensor", times(ar, bi), times(ai, br)))
