@@ -14,7 +14,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from spirloom.errors import ImportFailure
-from spirloom.ir import Graph
+from spirloom.ir import Array, Graph
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
 from spirloom.passes import optimize
@@ -213,8 +213,25 @@ def run(files: dict[str, bytes]) -> bool:
     given = {t.name: arrays[t.name].astype(t.dtype.numpy) for t in graph.inputs}
     found = reference_run.run(graph, given)
     rtol = 2e-3 if "float16" in case["expression"] else 1e-4
-    check_close([found[t.name] for t in graph.outputs], [expected.numpy()], rtol)
+    results = [found[t.name] for t in graph.outputs]
+    try:
+        check_close(results, [expected.numpy()], rtol)
+    except AssertionError:
+        if case["route"] == "export":
+            raise
+        # Torch's ONNX exporters have errors of their own, such as index_add with equal indices.
+        check_close(results, _exported_results(arrays), rtol)
     return True
+
+
+def _exported_results(arrays: dict[str, Array]) -> list[Array]:
+    """The results of the exported ONNX model in ONNX Runtime."""
+    import onnxruntime as ort  # type: ignore[import]
+
+    session = ort.InferenceSession(scratch() / "call.onnx", providers=["CPUExecutionProvider"])
+    given = {each.name: arrays[each.name] for each in session.get_inputs()}
+    results: list[Array] = session.run(None, given)
+    return results
 
 
 def _built(text: str, shape: list[int], seed: int) -> tuple[Expression, tuple[torch.Tensor, ...]]:
