@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
+from spirloom import __version__
 from spirloom.cli import main
 
 from tests.frontend.models import model, node, random
@@ -389,3 +390,10 @@ def test_bad_external_data(
     os.mkfifo(tmp_path / "fifo")
     code, _, err = run(capsys, "import", external(tmp_path, **entries), "-o", str(tmp_path / "m"))
     assert code == 1 and message in err
+
+
+def test_the_package_runs_as_a_module() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "spirloom", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"spirloom {__version__}\n"
