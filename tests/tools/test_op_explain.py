@@ -37,8 +37,11 @@ def test_devices_lack_capabilities(capsys: pytest.CaptureFixture[str]) -> None:
     needed = "linear_coopmat_128x128_f16_buffer requires cooperative_matrix, shared_memory_48k"
     assert f"linear_coopmat_128x128: not possible: {needed.partition(',')[0]}" in text
     assert "linear_tiled_64x64: taken" in text
-    text = explained(capsys, *LINEAR, "--dtype", "f16", "--device", "guaranteed")
+    text = explained(capsys, *LINEAR, "--dtype", "f16", "--device", "android-2025")
     assert "linear_tiled_scalar_64x64: taken" in text  # without 16-bit storage
+    text = explained(capsys, *LINEAR, "--dtype", "f16", "--device", "guaranteed")
+    assert "5 storage buffers, above this device's limit (4)" in text
+    assert "linear_texture: taken" in text
     call = ("op", "explain", "aten.relu", "--shapes", "{x: [100000000]}")
     text = explained(capsys, *call, "--device", "guaranteed")
     assert "The device cannot compute the call: Size (400000000) of tensor 'x' exceeds" in text
