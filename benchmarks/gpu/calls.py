@@ -87,7 +87,7 @@ def _calls(ops: Library, group: str, row: Node) -> Iterator[tuple[GpuCall, Case]
 def _case(group: str, run: Run, torch: str) -> tuple[GpuCall, Case]:
     graph = graph_of(run)
     call = call_of(group, run, graph, torch)
-    return call, _timed_case(call, run, with_synthetic_weights(graph))
+    return call, timed_case(call.id, run.op.name, with_synthetic_weights(graph))
 
 
 def graph_of(run: Run) -> Graph:
@@ -111,11 +111,11 @@ def call_of(group: str, run: Run, graph: Graph, torch: str) -> GpuCall:
     )
 
 
-def _timed_case(call: GpuCall, run: Run, graph: Graph) -> Case:
+def timed_case(name: str, op: str, graph: Graph) -> Case:
     """A case without inputs, which the program generates, and with the default kernel."""
     return Case(
-        id=call.id,
-        op=run.op.name,
+        id=name,
+        op=op,
         variant=None,
         kernel=None,
         storage=Storage.BUFFER,

@@ -13,14 +13,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from spirloom import graph_file
 from spirloom.casegen.case_pack import Case, to_bytes
-from spirloom.ir import Storage
 from spirloom.ops import OpLibrary
 
 import benchmarks.gpu
 from benchmarks.context import ROOT, BenchmarkFailed
 from benchmarks.gpu.bundle import archive, bundle_name, copy_programs
+from benchmarks.gpu.calls import timed_case
 from benchmarks.gpu.weights import with_synthetic_weights
 from benchmarks.roofline.by_rule import unreached
 from benchmarks.roofline.call import RecordedCall, read_calls
@@ -92,19 +91,7 @@ def describe(each: Candidate) -> dict[str, Any]:
 
 
 def _case(call: RecordedCall, library: OpLibrary) -> Case:
-    """A case without inputs, which the program generates, and with the default kernel."""
-    graph = with_synthetic_weights(call.graph(library))
-    return Case(
-        id=call.id,
-        op=call.op,
-        variant=None,
-        kernel=None,
-        storage=Storage.BUFFER,
-        graph=graph_file.to_bytes(graph),
-        inputs=(),
-        expected=(),
-        tolerances=(),
-    )
+    return timed_case(call.id, call.op, with_synthetic_weights(call.graph(library)))
 
 
 def _parts(items: Sequence[T], size: int) -> list[Sequence[T]]:
