@@ -1,4 +1,4 @@
-"""Patterns of calls: what they match, what replaces it, and what they refuse."""
+"""Patterns of calls: matches, replacements, and messages about invalid patterns."""
 
 from __future__ import annotations
 
@@ -224,13 +224,7 @@ def test_every_fused_operator_says_what_it_is_fused_from() -> None:
     assert checked > 5
 
 
-PASSES = """\
-from spirloom.passes import register_pass
-from spirloom.passes.patterns import Rewrite, Rewrites
-
-register_pass("double-relu", Rewrites(Rewrite("aten.relu(aten.relu(x))", "aten.relu(x)")),
-              before="fuse-activations")
-"""
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "import-and-passes.md"
 
 
 def test_registered_rewrites(library: OpLibrary) -> None:
@@ -245,16 +239,17 @@ def test_registered_rewrites(library: OpLibrary) -> None:
     assert ops(graph) == ["aten.silu"]
 
 
-def test_passes_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_documented_file_of_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = models.model([node("Relu", "x", "a"), node("Relu", "a", "y")], {"x": (2, 3)})
     (tmp_path / "m.onnx").write_bytes(made.SerializeToString())
-    (tmp_path / "mine.py").write_text(PASSES)
+    blocks = re.findall(r"```python\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
+    (example,) = (block for block in blocks if "register_pass(" in block)
+    (tmp_path / "mine.py").write_text(example)
     arguments = ["import", str(tmp_path / "m.onnx"), "-o", str(tmp_path / "m.slg")]
     assert main([*arguments, "--passes", str(tmp_path / "mine.py")]) == 0
     assert "1 node" in capsys.readouterr().out
-    assert (
-        main([*arguments, "--passes", str(tmp_path / "mine.py"), "--skip-pass", "double-relu"]) == 0
-    )
+    arguments += ["--passes", str(tmp_path / "mine.py"), "--skip-pass", "fuse-double-relu"]
+    assert main(arguments) == 0
     assert "2 nodes" in capsys.readouterr().out
 
 
@@ -263,6 +258,7 @@ def test_files_of_passes_with_errors(tmp_path: Path, capsys: pytest.CaptureFixtu
     (tmp_path / "m.onnx").write_bytes(made.SerializeToString())
     for text, message in (
         ("import nothing_here", "mine.py:1: ModuleNotFoundError: No module named 'nothing_here'"),
+        ("\nopen('nothing.txt')", "mine.py:2: FileNotFoundError: [Errno 2] No such file"),
         ("\nx = (", "mine.py:2: SyntaxError: '(' was never closed"),
         (
             "from spirloom.passes.patterns import Rewrite\nRewrite('x', 'y')",

@@ -18,9 +18,11 @@ def add_passes_of(path: Path) -> None:
     if path.resolve() in _loaded:
         return
     try:
-        runpy.run_path(str(path))
+        path.read_bytes()
     except OSError as error:
         raise ImportFailure(f"Cannot read {path}: {error.strerror}.") from error
+    try:
+        runpy.run_path(str(path))
     except SyntaxError as error:
         raise ImportFailure(
             f"{error.filename}:{error.lineno}: SyntaxError: {error.msg}."
