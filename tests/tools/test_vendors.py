@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from spec_model import Library, load_library
-from tools.vendors.families import FAMILIES, Family, VendorError, compile_variants, parse
+from tools.vendors.families import COMPILERS, Family, VendorError, compile_variants, parse
 from tools.vendors.spills import is_for_gpus, spilling
 from tools.vendors.table import difference, table
 
 ROOT = Path(__file__).resolve().parents[2]
-FAMILY = FAMILIES[0]
+FAMILY = COMPILERS[0].families[0]
 HEADING = (
     "op\tkernel\tvariant\tfailure\tSGPRs\tVGPRs\tSpilled SGPRs\tSpilled VGPRs\tLDS size"
     "\tScratch size\tSubgroups per SIMD\tInstructions\tInverse Throughput"
@@ -84,4 +84,4 @@ def test_a_family_that_the_driver_lacks_is_an_error(tmp_path: Path) -> None:
     program.write_text("#!/bin/sh\necho 'error: No device matches' >&2\nexit 1\n", encoding="utf-8")
     program.chmod(0o755)
     with pytest.raises(VendorError, match="gfx9999: error: No device matches"):
-        compile_variants(program, Family("gfx9999", "none"))
+        compile_variants(program, Family("gfx9999", "none"), tmp_path / "icd.json")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools.drivers import mesa
 from tools.vulkan_driver import with_driver
 
+ROOT = Path(__file__).resolve().parents[2]
 _DRIVER_FILES = (Path("/usr/share/vulkan/icd.d"), Path("/usr/local/share/vulkan/icd.d"))
 
 
@@ -23,12 +26,17 @@ class Family:
     architecture: str
 
 
-FAMILIES = (
-    Family("polaris10", "GCN 4, Radeon RX 480"),
-    Family("vega10", "GCN 5, Radeon RX Vega"),
-    Family("navi21", "RDNA 2, Radeon RX 6800"),
-    Family("gfx1100", "RDNA 3, Radeon RX 7900"),
-)
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """A version of Mesa's AMD driver, the families that are compiled with it, and the file in
+    generated/ with their statistics. `driver_file` returns the loader's description of the driver;
+    it raises VendorError or DriverError.
+    """
+
+    name: str
+    file: str
+    families: tuple[Family, ...]
+    driver_file: Callable[[], Path]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +61,34 @@ def driver_file() -> Path:
     )
 
 
-def compile_variants(program: Path, family: Family) -> Compiled:
-    """Compiles every variant for a family with `program` (spirloom-shader-stats).
+COMPILERS = (
+    Compiler(
+        "installed",
+        "shader_stats.tsv",
+        (
+            Family("polaris10", "GCN 4, Radeon RX 480"),
+            Family("vega10", "GCN 5, Radeon RX Vega"),
+            Family("navi21", "RDNA 2, Radeon RX 6800"),
+            Family("gfx1100", "RDNA 3, Radeon RX 7900"),
+        ),
+        driver_file,
+    ),
+    Compiler(
+        "backports",
+        "shader_stats_rdna4.tsv",
+        (Family("gfx1200", "RDNA 4, Radeon RX 9060"),),
+        lambda: mesa.find_or_download(ROOT / "build" / "drivers" / "mesa", "radeon"),
+    ),
+)
+
+
+def compile_variants(program: Path, family: Family, driver: Path) -> Compiled:
+    """Compiles every variant for a family with `program` (spirloom-shader-stats) and the driver
+    that the loader's description `driver` names.
 
     Raises VendorError if the driver refuses one.
     """
-    environment = with_driver(driver_file()) | {
+    environment = with_driver(driver) | {
         "RADV_FORCE_FAMILY": family.name,
         "MESA_SHADER_CACHE_DISABLE": "true",
     }
