@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
-from spirloom.constants_file import release_pages
+from spirloom.constants_file import BLOCK_BYTES, release_pages
 from spirloom.deferred import Deferred
 from spirloom.ir import Array, DType
 from spirloom.quantized_weights import QuantizedMatrix
@@ -83,9 +85,24 @@ def deferred_rows(kind: int, rows: Array) -> Deferred | QuantizedMatrix:
     deferred = Deferred.of(rows).map("decoded", read)
     if block.scales is None:
         return deferred
-    found = block.scales(block.split(rows))
+    found = _scales_of(block.scales, block.split(rows))
     release_pages(rows)
     return QuantizedMatrix(deferred, found.scales, None, found.offsets, block.bits)
+
+
+def _scales_of(scales: Callable[[Array], Scales], blocks: Array) -> Scales:
+    """The scales of all blocks, computed by several threads in ranges of rows."""
+    step = max(1, len(blocks) * BLOCK_BYTES // max(1, blocks.nbytes))
+    parts = [blocks[start : start + step] for start in range(0, len(blocks), step)]
+    if len(parts) < 2:
+        return scales(blocks)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = list(pool.map(scales, parts))
+    offsets = [part.offsets for part in found if part.offsets is not None]
+    return Scales(
+        np.concatenate([part.scales for part in found]),
+        np.concatenate(offsets) if offsets else None,
+    )
 
 
 def _flat(values: Array) -> Array:
