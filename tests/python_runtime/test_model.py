@@ -91,6 +91,19 @@ def test_calls_resize_the_model(batches: spirloom.Model) -> None:
     assert batches.outputs[0].shape == (5, 3)
 
 
+def test_a_loaded_file_may_be_replaced_by_renaming(
+    runtime: spirloom.Runtime, tmp_path: Path
+) -> None:
+    """A model with symbols reads its file in later calls of resize(): that of the old name."""
+    path, other = tmp_path / "net.slg", tmp_path / "other.slg"
+    path.write_bytes(batch_graph())
+    model = runtime.load(path)
+    other.write_bytes(b"another file")
+    other.replace(path)
+    for rows in (5, 2):
+        assert model(np.ones((rows, 3), np.float32))[0].tolist() == [[1] * 3] * rows
+
+
 def test_integers_are_not_truncated(
     runtime: spirloom.Runtime, batches: spirloom.Model, tmp_path: Path
 ) -> None:
