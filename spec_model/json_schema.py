@@ -129,7 +129,7 @@ _USE: dict[str, tuple[Schema, str]] = {
     "override": (_map({"$ref": f"{_REF}changes"}), "Name or glob → kernel keys."),
 }
 _OPERATOR: dict[str, tuple[Schema, str]] = {
-    "op": (_TEXT, "PyTorch's name (aten.add.Tensor) or Spirloom's (spirloom.copy)."),
+    "op": (_TEXT, "PyTorch's name or Spirloom's, and its arguments: aten.relu(tensor x)."),
     "overloads": (_NAMES, "Further PyTorch overloads that bind to the operator."),
     "executorch": (_list({"type": ["string", "object"]}), "Names in ExecuTorch's delegates."),
     "onnx": ({}, "The ONNX operators that import as this one."),
@@ -137,7 +137,7 @@ _OPERATOR: dict[str, tuple[Schema, str]] = {
         _list({"anyOf": [{"enum": list(Trait)}, {"type": "object"}]}),
         "What importers and graph passes may assume about the operator.",
     ),
-    "args": (_map(_TEXT), "Name → TYPE or TYPE = DEFAULT."),
+    "args": (_map(_TEXT), "Name → TYPE or TYPE = DEFAULT: the long form of the arguments of `op`."),
     "let": (_map(_EXPR), "Name, or NAME(PARAMETERS), → expression."),
     "checks": (_list(_EXPR), "Conditions of a valid call."),
     "outputs": (_map(_OUTPUT), "Name → shape and dtype, or `like ARG`."),

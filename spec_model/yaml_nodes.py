@@ -14,7 +14,8 @@ class Scalar:
     position: Position  # of its first character, after an opening quote
     text: str
     quoted: bool
-    one_line: bool  # then offsets in `text` are columns of the file
+    located: bool  # whether characters of `text` have positions: see at()
+    pieces: tuple[tuple[int, Position], ...] = ()  # offset and position of each piece but the first
 
     @property
     def is_null(self) -> bool:
@@ -22,8 +23,19 @@ class Scalar:
         return not self.quoted and self.text in ("", "null", "~", "Null", "NULL")
 
     def at(self, offset: int) -> Position:
-        """The position of character `offset` of the text."""
-        return self.position.shifted(offset) if self.one_line else self.position
+        """The position of character `offset` of the text; of the first one if that is unknown."""
+        if not self.located:
+            return self.position
+        start, position = 0, self.position
+        for first, each in self.pieces:
+            if first <= offset:
+                start, position = first, each
+        return position.shifted(offset - start)
+
+    def part(self, start: int, end: int) -> Scalar:
+        """The text from `start` to `end` as a scalar of its own."""
+        inner = tuple((at - start, position) for at, position in self.pieces if start < at < end)
+        return Scalar(self.at(start), self.text[start:end], self.quoted, self.located, inner)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,14 +30,15 @@ def parse_yaml(text: str, file: str) -> Node:
         raise SpecError.at(_reader_position(file, text), _reader_message(error)) from None
     if root is None:
         raise SpecError.at(Position(file, 1, 1), "File is empty; a map is expected here.")
-    return _Converter(file).convert(root)
+    return _Converter(file, text).convert(root)
 
 
 class _Converter:
     """Converts the nodes of PyYAML."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, text: str) -> None:
         self._position = functools.partial(Position, file)
+        self._lines = text.split("\n")
         self._seen: set[int] = set()
 
     def convert(self, node: yaml.Node, depth: int = 0) -> Node:
@@ -59,12 +60,32 @@ class _Converter:
 
     def _scalar(self, node: yaml.ScalarNode, position: Position) -> Scalar:
         quoted = bool(node.style)
-        width = node.end_mark.column - node.start_mark.column
-        one_line = node.start_mark.line == node.end_mark.line and (
-            width == len(node.value) + (2 if quoted else 0)
-        )
         start = position.shifted(1) if node.style in ("'", '"') else position
-        return Scalar(start, node.value, quoted, one_line)
+        if node.start_mark.line != node.end_mark.line:
+            pieces = () if quoted else self._pieces(node)
+            return Scalar(start, node.value, quoted, bool(pieces), pieces)
+        width = node.end_mark.column - node.start_mark.column
+        located = width == len(node.value) + (2 if quoted else 0)
+        return Scalar(start, node.value, quoted, located)
+
+    def _pieces(self, node: yaml.ScalarNode) -> tuple[tuple[int, Position], ...]:
+        """Offset and position of the lines of a plain scalar after the first, joined by spaces.
+
+        Empty if it has empty lines.
+        """
+        first = node.start_mark.line
+        lines = self._lines[first : node.end_mark.line + 1]
+        lines[-1] = lines[-1][: node.end_mark.column]
+        lines[0] = lines[0][node.start_mark.column :]
+        if " ".join(line.strip() for line in lines) != node.value:
+            return ()
+        pieces = []
+        offset = len(lines[0].rstrip()) + 1
+        for number, line in enumerate(lines[1:], start=first + 2):
+            column = len(line) - len(line.lstrip()) + 1
+            pieces.append((offset, self._position(number, column)))
+            offset += len(line.strip()) + 1
+        return tuple(pieces)
 
     def _mapping(self, node: yaml.Node, position: Position, depth: int) -> Mapping:
         entries: list[Entry] = []

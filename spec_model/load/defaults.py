@@ -174,7 +174,7 @@ def without_unsupported(kernel: Mapping, special: Iterable[str]) -> Mapping:
         else:
             given = as_scalar(when.value, "'when'")
             text = f"({given.text}) and {absent}"
-            entries["when"] = Entry(when.key, dataclasses.replace(given, text=text, one_line=False))
+            entries["when"] = Entry(when.key, dataclasses.replace(given, text=text, located=False))
     return Mapping(kernel.position, tuple(entries.values()))
 
 
@@ -189,7 +189,7 @@ def _entry(position: Position, key: str, text: str) -> Entry:
 
 
 def _scalar(position: Position, text: str) -> Scalar:
-    return Scalar(position, text, quoted=False, one_line=False)
+    return Scalar(position, text, quoted=False, located=False)
 
 
 def _merged(sidecar: Mapping, own: Mapping) -> Mapping:

@@ -236,7 +236,7 @@ def _push(
 
 def _name_of(arg: Arg) -> Scalar:
     """The name of an argument, at its position."""
-    return Scalar(arg.position, arg.name, quoted=False, one_line=False)
+    return Scalar(arg.position, arg.name, quoted=False, located=False)
 
 
 def _pushed(value: Expr, signature: Signature, axes: Axes) -> tuple[str, Expr]:

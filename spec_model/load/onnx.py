@@ -52,7 +52,7 @@ def _arg(entry: Entry, signature: Signature) -> OnnxArg:
     if not attribute.strip().isidentifier():
         message = f"Attribute '{attribute.strip()}' is not a name; expected 'ATTRIBUTE = DEFAULT'."
         raise SpecError.at(scalar.position, message)
-    text = dataclasses.replace(scalar, text=default.strip(), one_line=False)
+    text = dataclasses.replace(scalar, text=default.strip(), located=False)
     return OnnxArg(arg.name, attribute.strip(), scalar_value(arg, text))
 
 

@@ -15,6 +15,7 @@ from spec_model.expr.check import parse_text
 from spec_model.expr.types import Apply, Expr, Kind, Literal, Scope, Value, Variable
 from spec_model.fields import Fields, as_mapping, as_scalar, as_word, check_name
 from spec_model.load.axes import Axes
+from spec_model.load.declaration import split_args
 from spec_model.load.operators import operators_of
 from spec_model.load.signature import Signature
 from spec_model.op import Op
@@ -235,12 +236,11 @@ def _pack(fields: Fields, key: str, scope: Scope) -> Pack | None:
 
 
 def _pack_args(scalar: Scalar, offset: int, text: str, scope: Scope) -> Iterator[Expr]:
-    start = 0
+    start = offset
     for piece in split_args(text):
-        at = Scalar(scalar.at(offset + start), piece, scalar.quoted, scalar.one_line)
         yield parse_text(
             piece,
-            at,
+            scalar.part(start, start + len(piece)),
             scope,
             Kind.TENSOR,
             Kind.INT,
@@ -250,19 +250,6 @@ def _pack_args(scalar: Scalar, offset: int, text: str, scope: Scope) -> Iterator
             Kind.STR,
         )
         start += len(piece) + 1
-
-
-def split_args(text: str) -> list[str]:
-    """Splits at the commas outside brackets."""
-    if not text.strip():
-        return []
-    pieces, depth, start = [], 0, 0
-    for i, char in enumerate(text):
-        depth += (char in "([{") - (char in ")]}")
-        if char == "," and depth == 0:
-            pieces.append(text[start:i])
-            start = i + 1
-    return [*pieces, text[start:]]
 
 
 _KINDS = {

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from spec_model.errors import Diagnostic, Position, SpecError, one_of
 from spec_model.fields import Fields, as_mapping, as_scalar, check_name
+from spec_model.load.declaration import with_arguments
 from spec_model.load.defaults import in_order_of_use
 from spec_model.templates import merge
 from spec_model.yaml_reader import (
@@ -104,13 +105,14 @@ def declared(root: Mapping, stem: str, keys: Collection[str], comment: str) -> I
 
     `keys`: those of an operator. `comment`: the file's opening comment.
     """
-    file_name = Scalar(root.position, stem, quoted=False, one_line=False)
+    file_name = Scalar(root.position, stem, quoted=False, located=False)
     check_name(file_name, "Spec file", lower=True)
     fields = Fields.of(root, "a spec", (*keys, _FOR))
     if fields.get(_FOR) is None:
-        yield Declared(file_name, root, root, {})
+        yield Declared(file_name, root, with_arguments(root), {})
         return
     body = Mapping(root.position, tuple(e for e in root.entries if e.key.text != _FOR))
+    body = with_arguments(body)
     used = {*_names(comment), *_variables(body)}
     entries = fields.entries(_FOR)
     if not entries:
@@ -121,7 +123,7 @@ def declared(root: Mapping, stem: str, keys: Collection[str], comment: str) -> I
 
 def _operator(entry: Entry, body: Mapping, used: set[str], keys: Collection[str]) -> Declared:
     name = check_name(entry.key, "Operator", lower=True)
-    row = as_mapping(entry.value, f"operator '{name}'")
+    row = with_arguments(as_mapping(entry.value, f"operator '{name}'"))
     own = tuple(each for each in row.entries if each.key.text in keys)
     used = used | {each for e in own for each in _variables(e.value)}
     given = {e.key.text: e for e in row.entries if e.key.text not in keys}
@@ -194,7 +196,7 @@ class _Values:
         match = _VARIABLE.fullmatch(node.text)
         if match is not None and not node.quoted:
             return self._value(match, node.position)
-        return dataclasses.replace(node, text=self.text(node.text, node.position), one_line=False)
+        return dataclasses.replace(node, text=self.text(node.text, node.position), located=False)
 
     def text(self, text: str, position: Position) -> str:
         """The text with the values of its variables, which must be scalars."""
