@@ -21,12 +21,14 @@ INTRODUCTION = """\
 # Performance
 
 This page has the figures of a **software device** (llvmpipe, two CPU cores), which every change is
-measured on. Figures of real GPUs: [GPU performance](gpus.md).
+measured on. Figures of real GPUs: [GPU performance](gpus.md) and the
+[roofline of all operators](roofline.md).
 
 ```{toctree}
 :maxdepth: 1
 
 gpus
+roofline
 kernels
 executorch
 sizes

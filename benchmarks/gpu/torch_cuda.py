@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any
 import torch
 
 CALLS_IN_GRAPH = 10
+WARM_UP = 0.05  # seconds of work before a measurement: an idle GPU has a low clock rate
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "bool": torch.bool}
 
 
@@ -33,6 +35,7 @@ def seconds(run: Callable[[], Any], calls: int, times: int) -> float:
     with torch.cuda.graph(graph):
         for _ in range(calls):
             run()
+    warm_up(WARM_UP)
     start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     found: list[float] = []
     for _ in range(10 * times):
@@ -42,6 +45,15 @@ def seconds(run: Callable[[], Any], calls: int, times: int) -> float:
         torch.cuda.synchronize()
         found.append(start.elapsed_time(end) / 1e3 / calls)
     return min(found)
+
+
+def warm_up(least: float) -> None:
+    """Keeps the GPU busy with products of matrices for about that many seconds."""
+    matrix = torch.ones(2048, 2048, device="cuda")
+    end = time.monotonic() + least
+    while time.monotonic() < end:
+        torch.mm(matrix, matrix)
+        torch.cuda.synchronize()
 
 
 def operator(name: str) -> Any:

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "benchmarks/kernels/timed_call.h"
+#include "benchmarks/kernels/warm_up.h"
 #include "tests/ops/case_file.h"
 #include "tools/peaks/peaks.h"
 
@@ -31,11 +32,12 @@ struct Current {
   std::optional<TimedCall> call;
 };
 
-Status Time(const Runtime& runtime, const schema::Case& test, Current& current,
+Status Time(const Runtime& runtime, const schema::Case& test, WarmUp& warm_up, Current& current,
             benchmark::State& state) {
   if (current.test != &test) {
     current = Current{&test, std::nullopt};
     SPIRLOOM_TRY_ASSIGN(current.call, TimedCall::Create(runtime, test));
+    SPIRLOOM_TRY(warm_up.Run());
   }
   Cost min{kInfinity, kInfinity};
   for (auto _ : state) {
@@ -56,11 +58,12 @@ Status RunAll(const std::string& path) {
   SPIRLOOM_TRY_ASSIGN(const Runtime runtime, Runtime::Create(options));
   benchmark::AddCustomContext("device", runtime.device().name);
   benchmark::AddCustomContext("driver", runtime.device().driver);
+  SPIRLOOM_TRY_ASSIGN(WarmUp warm_up, WarmUp::Create(runtime));
   Current current;
   Status first_error;
   for (const schema::Case* test : file.cases()) {
     const auto time = [&, test](benchmark::State& state) {
-      const Status status = Time(runtime, *test, current, state);
+      const Status status = Time(runtime, *test, warm_up, current, state);
       if (status.ok()) return;
       if (first_error.ok()) first_error = Status(status).While("timing " + test->id()->str());
       state.SkipWithError(status.message().c_str());

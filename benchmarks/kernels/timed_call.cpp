@@ -11,6 +11,12 @@
 #include "tools/common/random.h"
 
 namespace spirloom::bench {
+namespace {
+
+// Larger inputs repeat these values: random numbers for all would take longer than the call.
+constexpr size_t kRandomBytes = size_t{1} << 20;
+
+}  // namespace
 
 Result<TimedCall> TimedCall::Create(const Runtime& runtime, const schema::Case& test) {
   ModelOptions options = testing::OptionsOf(test);
@@ -43,7 +49,13 @@ Result<Cost> TimedCall::Run() {
 void TimedCall::FillInputs() {
   std::mt19937_64 generator;
   for (size_t i = 0; i < model_.inputs().size(); ++i) {
-    tools::FillRandom(model_.inputs()[i], generator, model_.InputBytes(i));
+    const std::span<std::byte> bytes = model_.InputBytes(i);
+    const std::span<std::byte> period = bytes.first(std::min(bytes.size(), kRandomBytes));
+    tools::FillRandom(model_.inputs()[i], generator, period);
+    for (size_t at = period.size(); at < bytes.size(); at += period.size()) {
+      std::ranges::copy(period.first(std::min(period.size(), bytes.size() - at)),
+                        bytes.subspan(at).begin());
+    }
   }
 }
 

@@ -5,21 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from benchmarks.roofline.bound import bound, limit, rates_of
 from benchmarks.tables import figure, percent, table, times
 
-PAGE = "docs/performance/" + "roofline.md"  # once there are results
+PAGE = "docs/performance/roofline.md"
 
 Results = Mapping[str, Any]
 ROWS = 150  # of the table of calls
 INTRODUCTION = """\
----
-orphan: true
----
-
 # Roofline of all operators
 
 Operator calls of published networks and the time that each loses to its lower bound. This page is
@@ -44,8 +41,10 @@ generated from `benchmarks/results/roofline-*.json`, which have all calls.
   dtype is that of fp32 multiply-adds in registers or, if a call exceeds it, the highest of all
   calls, of PyTorch too.
 - **Lost** is (time − bound) × the number of such calls in one run of all networks.
-- **PyTorch** runs the operator of the same name, without activations and additions that Spirloom
-  fuses.
+- **PyTorch** runs the operator of the same name, ten times in a CUDA graph, without activations and
+  additions that Spirloom fuses.
+- **Clock rate**: an idle GPU runs at a fraction of it. Before each call, the GPU is kept busy until
+  a kernel of arithmetic takes its minimum time.
 """
 
 
@@ -158,7 +157,7 @@ def calls_table(rows: Iterable[Row]) -> str:
         titles,
         (
             (
-                f"`{row.call['op']}` {row.call['shapes']}",
+                f"`{row.call['op']}` {_condensed(row.call['shapes'])}",
                 row.call["dtype"],
                 str(row.call["count"]),
                 figure(row.seconds * 1e6),
@@ -167,8 +166,14 @@ def calls_table(rows: Iterable[Row]) -> str:
                 percent(row.share),
                 figure(row.lost * 1e3),
                 "" if row.torch is None else times(row.torch / row.seconds),
-                row.kernels,
+                _condensed(row.kernels),
             )
             for row in rows
         ),
     )
+
+
+def _condensed(words: str) -> str:
+    """The words, with `3 × word` for three consecutive equal ones."""
+    counts = ((word, len(list(group))) for word, group in groupby(words.split()))
+    return " ".join(word if count == 1 else f"{count} × {word}" for word, count in counts)
