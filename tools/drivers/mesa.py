@@ -32,6 +32,7 @@ def find_or_download(directory: Path, driver: str) -> Path:
 
 def _unpack(directory: Path) -> None:
     """All files appear at once: a directory that is renamed when it is complete."""
+    directory = directory.resolve()  # apt reads relative paths from its own directory
     directory.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=directory.parent) as name:
         scratch = Path(name)
