@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// About 100 µs of a large GPU, so that the gaps between submissions are short beside it.
+// About 100 µs of a large GPU, so that the gaps between submissions are short in comparison.
 constexpr uint64_t kInvocations = uint64_t{1} << 20;
 constexpr int64_t kRounds = 256;
 // The first warm-up, which finds the minimum, and the limit of later ones.

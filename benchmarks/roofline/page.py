@@ -44,7 +44,7 @@ generated from `benchmarks/results/roofline-*.json`, which have all calls.
 - **PyTorch** runs the operator of the same name, ten times in a CUDA graph, without activations and
   additions that Spirloom fuses.
 - **Clock rate**: an idle GPU runs at a fraction of it. Before each call, the GPU is kept busy until
-  a kernel of arithmetic takes its minimum time.
+  a kernel of arithmetic takes its minimum time; in PyTorch, for 50 ms.
 """
 
 
