@@ -36,6 +36,8 @@ def multiply_adds(node: Node, args: Mapping[str, ArgValue]) -> int:
         return prod(shape("x")) * filters // _int(args["groups"]) * prod(window[1:])
     if node.op == "spirloom.convolution_k_slices":
         return results // _int(args["slices"]) * prod(shape("weight")[1:])
+    if node.op == "spirloom.linear_k_slices":
+        return results // _int(args["slices"]) * shape("weight")[1]
     if node.op in _CONVOLUTIONS:
         return results * prod(shape("weight")[1:])
     if node.op.startswith("aten.conv_transpose"):

@@ -28,6 +28,14 @@ def linear(
     return activate(y, activation, act_min, act_max)
 
 
+def linear_k_slices(x: Array, weight: Array, slices: int) -> Array:
+    """The products x · weightᵀ over slices of the inner dimension, of a multiple of 64 each."""
+    depth = -(-weight.shape[1] // (64 * slices)) * 64
+    rows = x.reshape(-1, weight.shape[1])
+    parts = [slice(s * depth, (s + 1) * depth) for s in range(slices)]
+    return np.stack([rows[:, part] @ weight[:, part].T for part in parts])
+
+
 def gated_linear(
     x: Array,
     weight: Array,

@@ -34,6 +34,7 @@ MATRIX_LANES = 32
 PACKING_ONLY = (
     "spirloom.convolution_k_slices",
     "spirloom.decode_attention_partials",
+    "spirloom.linear_k_slices",
     "spirloom.winograd_gemm",
 )
 

@@ -26,7 +26,7 @@ IMPORTER = OpLibrary()
 TRIED = 6
 
 _LAYOUT = "packs weights for our kernels"
-_SLICES = "partial sums of a convolution, which the runtime inserts"
+_SLICES = "partial sums of a convolution or a linear layer, which the runtime inserts"
 _STEP = "a step of Winograd's convolution, which the runtime inserts"
 _PARTIAL = "partial results of long rows, which the runtime inserts"
 _SCATTER = "sorted points of scatters, which the runtime inserts"
@@ -61,6 +61,7 @@ UNREACHED = {
     "spirloom.linear_a8w8": _QUANTIZED,
     "spirloom.linear_f8": _FLOAT8,
     "spirloom.linear_i8": _STATIC,
+    "spirloom.linear_k_slices": _SLICES,
     "spirloom.linear_w4": _QUANTIZED,
     "spirloom.linear_w8": _QUANTIZED,
     "spirloom.local_response_norm": "PyTorch decomposes it: padding, average pooling, a division",
