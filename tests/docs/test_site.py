@@ -58,6 +58,18 @@ def test_no_page_loads_anything_from_the_network(site: Path) -> None:
         assert not loading.search(page.read_text(encoding="utf-8")), page
 
 
+def test_the_page_of_shader_statistics_embeds_a_table_of_every_family(site: Path) -> None:
+    page = (site / "reference/shader-statistics.html").read_text(encoding="utf-8")
+    (name,) = re.findall(r'<iframe[^>]+src="([^"]+)"', page)
+    table = (site / "reference" / name).read_text(encoding="utf-8")
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', table)
+    assert found is not None
+    families = json.loads(found[1])["families"]
+    names = [each["name"] for each in families]
+    assert names == ["polaris10", "vega10", "navi21", "gfx1100", "gfx1200"]
+    assert all(len(each["rows"]) > 3000 for each in families)
+
+
 @pytest.mark.parametrize("query", SEARCHES)
 def test_the_search_finds(query: str, site: Path) -> None:
     """Every word of the query is in the search index of the page, and the phrase in its text."""

@@ -20,6 +20,8 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 from spirloom import cli, graph_file
 from spirloom.ir import DType, Graph, Node, Tensor
+from spirloom.report.page import statistics_page_of
+from spirloom.report.shader_statistics import statistics_data
 from spirloom.report.write import Sources, write_report
 
 from tests.tools.programs import Program
@@ -206,11 +208,66 @@ def test_the_catalog(browser: Chrome, tmp_path: Path) -> None:
     assert browser.find_element(By.ID, "name").text == "aten.neg"
     table = browser.find_element(By.CSS_SELECTOR, "#op table").text
     assert "neg_f32_buffer" in table
-    assert "polaris10.vgprs" in table
+    assert "polaris10.vgprs" in table and "gfx1200.vgprs" in table
     shaders = browser.find_elements(By.CSS_SELECTOR, "#op details pre")
     sources = [shader.get_attribute("textContent") or "" for shader in shaders]  # type: ignore[no-untyped-call]
     assert any("void main()" in source for source in sources)
     assert any("{%" in source for source in sources)
+
+
+@pytest.fixture(scope="module")
+def statistics_files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Two files of drivers, three families."""
+    directory = tmp_path_factory.mktemp("statistics")
+    texts = {
+        "shader_stats.tsv": (
+            "# radv A. lds: bytes\n"
+            "variant lds x.vgprs x.spills y.vgprs y.spills\n"
+            "add_f32 0 9 0 7 1\nmul_f32 4 100 2 - -\nneg_f32 0 20 0 5 0\n"
+        ),
+        "shader_stats_new.tsv": (
+            "# radv B. lds: bytes\nvariant lds z.vgprs z.spills\nadd_f32 0 8 0\n"
+        ),
+    }
+    for name, text in texts.items():
+        first, _, table = text.partition("\n")
+        lines = f"{first}\n{table.replace(' ', chr(9))}"
+        (directory / name).write_text(lines, encoding="utf-8")
+    return [directory / name for name in texts]
+
+
+def test_the_data_of_shader_statistics(statistics_files: list[Path]) -> None:
+    x, y, z = statistics_data(statistics_files)["families"]
+    assert (x["name"], x["driver"], x["columns"]) == ("x", "radv A", ["vgprs", "spills", "lds"])
+    assert x["rows"] == [["add_f32", 9, 0, 0], ["mul_f32", 100, 2, 4], ["neg_f32", 20, 0, 0]]
+    assert [row[0] for row in y["rows"]] == ["add_f32", "neg_f32"]  # the other was not compiled
+    assert (z["driver"], z["rows"]) == ("radv B", [["add_f32", 8, 0, 0]])
+
+
+def test_the_page_of_shader_statistics(
+    browser: Chrome, tmp_path: Path, statistics_files: list[Path]
+) -> None:
+    """Search by words and comparisons; sorting by a column; families; a link to a search."""
+    page = tmp_path / "statistics.html"
+    page.write_text(statistics_page_of(statistics_data(statistics_files)), encoding="utf-8")
+    browser.get(page.as_uri())
+
+    def shown() -> list[str]:
+        rows = browser.find_elements(By.CSS_SELECTOR, "#rows tbody tr")
+        return [row.text.split()[0] for row in rows if row.is_displayed()]
+
+    assert shown() == ["add_f32", "mul_f32", "neg_f32"]
+    browser.find_element(By.CSS_SELECTOR, "#rows th[data-key=vgprs]").click()
+    assert shown() == ["mul_f32", "neg_f32", "add_f32"]
+    browser.find_element(By.ID, "search").send_keys("f32 vgprs<=20")
+    until(browser, lambda _: shown() == ["neg_f32", "add_f32"])
+    assert browser.find_element(By.ID, "count").text == "2 of 3 variants"
+    browser.find_element(By.CSS_SELECTOR, "#rows th[data-key=vgprs]").click()
+    assert shown() == ["add_f32", "neg_f32"]  # the search stays
+    browser.get("about:blank")
+    browser.get(f"{page.as_uri()}#y%20spills%3E0")
+    assert browser.find_element(By.ID, "family").get_attribute("value") == "y"  # type: ignore[no-untyped-call]
+    assert shown() == ["add_f32"]
 
 
 def test_operators_of_the_catalog(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

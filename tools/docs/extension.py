@@ -24,6 +24,7 @@ from tools.docs import (
     headers,
     messages,
     programs,
+    shader_statistics,
     template_library,
     theme,
 )
@@ -80,6 +81,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx calls this."""
     app.connect("builder-inited", generate)
     app.connect("build-finished", theme.complete)
+    app.connect("build-finished", shader_statistics.write_table)
     app.connect("autodoc-process-docstring", docstrings.process)
     app.add_transform(RepositoryLinks)
     app.setup_extension("sphinx.ext.graphviz")

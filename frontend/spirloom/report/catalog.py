@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from spirloom import __version__
 from spirloom.errors import ImportFailure
+from spirloom.report.shader_statistics import Rows, find_statistics, read_statistics
 
 if TYPE_CHECKING:
     from spec_model import Library
     from spec_model.spec import Kernel, Variant
-
-# Statistics of GPU vendors' compilers, in a checkout of the repository.
-STATISTICS = Path(__file__).resolve().parents[3] / "generated" / "shader_stats.tsv"
 
 
 def catalog_data(
@@ -152,19 +150,16 @@ def _modules(pack: Path | None) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _vendors(path: Path | None) -> tuple[list[str], dict[str, list[int | None]]]:
-    """The columns of generated/shader_stats.tsv, and the values by variant; empty without it."""
-    if path is None:
-        if not STATISTICS.exists():
-            return [], {}
-        path = STATISTICS
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise ImportFailure(f"Cannot read {path}: {error.strerror}.") from error
-    cells = [line.split("\t") for line in lines if not line.startswith("#")]
-    if not cells or cells[0][0] != "variant":
-        raise ImportFailure(f"{path} does not have the columns of generated/shader_stats.tsv.")
-    return cells[0][1:], {
-        row[0]: [int(cell) if cell.isdecimal() else None for cell in row[1:]] for row in cells[1:]
-    }
+def _vendors(path: Path | None) -> tuple[list[str], Rows]:
+    """The columns of the files of statistics, and the values by variant; empty without a file."""
+    columns: list[str] = []
+    values: Rows = {}
+    for each in find_statistics() if path is None else [path]:
+        names, rows = read_statistics(each)
+        own = [i for i, name in enumerate(names) if name not in columns]
+        for variant in values.keys() | rows.keys():
+            row = rows.get(variant, [None] * len(names))
+            before = values.get(variant, [None] * len(columns))
+            values[variant] = [*before, *(row[i] for i in own)]
+        columns += [names[i] for i in own]
+    return columns, values

@@ -24,6 +24,11 @@ def catalog_page_of(data: dict[str, Any]) -> str:
     return _page(data["title"], "catalog.html", ("common.js", "catalog.js"), data)
 
 
+def statistics_page_of(data: dict[str, Any]) -> str:
+    """The page of shader statistics. It refers to no other file."""
+    return _page(data["title"], "statistics.html", ("common.js", "statistics.js"), data)
+
+
 def _page(
     title: str, body: str, scripts: Sequence[str], data: dict[str, Any], tabs: str = ""
 ) -> str:
