@@ -1,7 +1,8 @@
 // spirloom-shader-stats: compiles every variant of a shader library with a device's driver and
-// prints the driver's statistics (registers, spills, code size …) as tab-separated values. Exit
-// codes: 0 success; 1 unreadable library, no such device, or a variant that the driver refuses; 2
-// invalid command line.
+// prints the driver's statistics (registers, spills, code size …) as tab-separated values, or
+// writes the pipelines to a file of Fossilize. Exit codes: 0 success; 1 unreadable library, no such
+// device, a variant that the driver refuses, or a file that cannot be written; 2 invalid command
+// line.
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
@@ -11,6 +12,7 @@
 #include "runtime/base/guarded.h"
 #include "runtime/ops/op_index.h"
 #include "spirloom/library.h"
+#include "tools/shader-stats/fossilize.h"
 #include "tools/shader-stats/statistics_device.h"
 #include "tools/shader-stats/variant_statistics.h"
 
@@ -20,6 +22,7 @@ namespace {
 struct Arguments {
   std::string library;
   std::string device;
+  std::string fossilize;
 };
 
 // "# DEVICE, DRIVER", a heading, and a row per variant: op, kernel, variant, failure, and the
@@ -40,11 +43,13 @@ std::string ToTsv(const DeviceInfo& device, const std::vector<VariantStatistics>
   return text;
 }
 
-// The statistics of the library's variants on the device of the command line.
+// The statistics of the library's variants on the device of the command line, or the pipelines in
+// the file of the command line.
 Result<std::string> Compile(const Arguments& arguments, const ShaderLibrary& library,
                             size_t& refused) {
   const std::array<const ShaderLibrary*, 1> libraries = {&library};
   SPIRLOOM_TRY_ASSIGN(const ops::OpIndex index, ops::OpIndex::Create(libraries));
+  if (!arguments.fossilize.empty()) return ExportVariants(index, arguments.fossilize);
   SPIRLOOM_TRY_ASSIGN(const std::unique_ptr<StatisticsDevice> device,
                       StatisticsDevice::Create(arguments.device, index.needs()));
   std::fprintf(stderr, "%s\n", device->device().physical().info.name.c_str());
@@ -66,7 +71,12 @@ int Main(int argc, char** argv) {
       "statistics as tab-separated values. A driver without hardware is sufficient, e.g.\n"
       "  RADV_FORCE_FAMILY=navi21 spirloom-shader-stats --device navi21");
   app.add_option("--library", arguments.library, "a .slpack file; default: all operators");
-  app.add_option("--device", arguments.device, "index, identifier or part of the name of a device");
+  auto* device = app.add_option("--device", arguments.device,
+                                "index, identifier or part of the name of a device");
+  app.add_option("--fossilize", arguments.fossilize,
+                 "write the pipelines to this .foz file, without a device, and print their hashes; "
+                 "fossilize-replay compiles them with a driver")
+      ->excludes(device);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -11,12 +11,6 @@
 namespace spirloom::tools {
 namespace {
 
-// A variant to compile.
-struct Job {
-  ops::Variant variant;
-  uint32_t push_bytes;
-};
-
 std::string ValueOf(const VkPipelineExecutableStatisticKHR& statistic) {
   char text[32];
   switch (statistic.format) {
@@ -62,20 +56,23 @@ Result<std::vector<std::pair<std::string, std::string>>> Query(const StatisticsD
   return values;
 }
 
-Status Compile(const StatisticsDevice& device, vulkan::LayoutCache& layouts, const Job& job,
-               VariantStatistics& result) {
-  const pack::VariantRow& row = *job.variant.row;
-  vulkan::PipelineDesc desc;
-  desc.name = std::string(job.variant.name);
-  desc.module = job.variant.module;
-  desc.bindings = pack::BindingTypesOf(row);
-  desc.push_bytes = job.push_bytes;
-  desc.workgroup = {row.workgroup[0], row.workgroup[1], row.workgroup[2]};
-  SPIRLOOM_TRY_ASSIGN(result.values, StatisticsOf(device, layouts, std::move(desc)));
-  return Status();
-}
+// A variant to compile.
+struct Job {
+  const pack::ShaderPack* pack;
+  const pack::VariantRow* row;
+};
 
 }  // namespace
+
+vulkan::PipelineDesc DescOf(const pack::ShaderPack& pack, const pack::VariantRow& row) {
+  vulkan::PipelineDesc desc;
+  desc.name = std::string(pack.Name(row));
+  desc.module = pack.Module(row);
+  desc.bindings = pack::BindingTypesOf(row);
+  desc.push_bytes = row.push_bytes;
+  desc.workgroup = {row.workgroup[0], row.workgroup[1], row.workgroup[2]};
+  return desc;
+}
 
 Result<std::vector<std::pair<std::string, std::string>>> StatisticsOf(
     const StatisticsDevice& device, vulkan::LayoutCache& layouts, vulkan::PipelineDesc desc) {
@@ -94,7 +91,7 @@ Result<std::vector<VariantStatistics>> CompileVariants(const StatisticsDevice& d
     const pack::ShaderPack& pack = index.libraries()[entry.library].pack;
     for (const ops::KernelInfo& kernel : entry.op->kernels) {
       for (const pack::VariantRow& row : index.VariantsOf(entry, kernel)) {
-        jobs.push_back({{&row, pack.Name(row), pack.Module(row)}, row.push_bytes});
+        jobs.push_back({&pack, &row});
         VariantStatistics& result = results.emplace_back();
         result.op = entry.op->name;
         result.kernel = kernel.name;
@@ -105,16 +102,18 @@ Result<std::vector<VariantStatistics>> CompileVariants(const StatisticsDevice& d
   const uint64_t capabilities = device.device().capabilities();
   vulkan::LayoutCache layouts(device.device());
   SPIRLOOM_TRY(device.device().host().ParallelFor(jobs.size(), [&](size_t i) {
-    const uint64_t missing = pack::LackingCapabilities(jobs[i].variant.row->needs, capabilities);
+    const uint64_t missing = pack::LackingCapabilities(jobs[i].row->needs, capabilities);
     if (missing != 0) {
       results[i].failure = "without";
       for (const std::string& name : pack::CapabilityNames(missing))
         results[i].failure += ' ' + name;
       return Status();
     }
-    const Status status = Compile(device, layouts, jobs[i], results[i]);
-    if (!status.ok()) {
-      results[i].failure = status.message();
+    auto values = StatisticsOf(device, layouts, DescOf(*jobs[i].pack, *jobs[i].row));
+    if (values.ok()) {
+      results[i].values = std::move(*values);
+    } else {
+      results[i].failure = values.status().message();
       results[i].refused = true;
     }
     return Status();

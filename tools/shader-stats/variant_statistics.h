@@ -27,6 +27,10 @@ struct VariantStatistics {
   std::vector<std::pair<std::string, std::string>> values;
 };
 
+// The pipeline of a variant with the default values of its specialization constants and its own
+// workgroup size. Refers to the pack.
+vulkan::PipelineDesc DescOf(const pack::ShaderPack& pack, const pack::VariantRow& row);
+
 // Compiles a pipeline and returns the driver's statistics, in its order. `desc.flags` is ignored.
 Result<std::vector<std::pair<std::string, std::string>>> StatisticsOf(
     const StatisticsDevice& device, vulkan::LayoutCache& layouts, vulkan::PipelineDesc desc);
