@@ -201,7 +201,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     # Development tools and clients.
     "tools": ("spec_model/**", "codegen/**"),
     "tools/device_cases": ("benchmarks/**",),
-    "tools/docs": ("frontend/spirloom", "codegen/**"),
+    "tools/docs": ("frontend/spirloom", "frontend/spirloom/report", "codegen/**"),
     "tools/template_coverage": ("tools", "spec_model/**", "codegen/**"),
     "tools/shader_diff": ("tools", "codegen/**"),
     "tools/sweep": (ANY,),
