@@ -15,7 +15,12 @@ DEVICES: dict[str, tuple[tuple[int, int, str, int], list[str]]] = {
     "llvmpipe": ((0x10005, 13, "cpu", 1), ["llvmpipe_loop_limit", "cpu_loads_by_lane"]),
     "SwiftShader": (
         (0x1AE0, 10, "cpu", 0x1400000),
-        ["cpu_loads_by_lane", "swiftshader_exp_nan", "swiftshader_pack_half"],
+        [
+            "cpu_loads_by_lane",
+            "swiftshader_exp_nan",
+            "swiftshader_pack_half",
+            "swiftshader_cache_grows",
+        ],
     ),
     "NVIDIA": ((0x10DE, 4, "discrete", 0x9127C100), ["nvidia_dispatch_base"]),
     "RADV": ((0x1002, 3, "discrete", 0x5C03006), []),

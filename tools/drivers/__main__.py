@@ -1,5 +1,6 @@
 """Runs tests on other Vulkan drivers that need no GPU, SwiftShader and a newer Mesa's llvmpipe: the
-operator cases, the tests of models, and with --all three networks, compared with PyTorch.
+operator cases, the tests of models and of the pipeline cache, and with --all three networks,
+compared with PyTorch.
 
 Each failure must be a known property of the driver: tests/drivers/ lists them by driver, with the
 clause of the Vulkan specification that allows it or a description of the driver's bug.
@@ -62,6 +63,7 @@ def run(driver: Driver, program: Path, every: bool) -> bool:
     description = driver.find()
     outcome = run_cases(program, description, part, 1 if every else driver.variants)
     outcome.add(run_tests(BUILD / "bin" / "model_test", description, part))
+    outcome.add(run_tests(BUILD / "bin" / "runtime_test", description, 1, "PipelineCacheTest.*"))
     properties = known.read(driver.known)
     unknown = known.unknown(outcome.failures, properties)
     explained = len(outcome.failures) - len(unknown)

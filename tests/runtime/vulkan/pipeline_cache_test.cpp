@@ -45,6 +45,16 @@ class PipelineCacheTest : public testing::DeviceTest {
     return ValueOf(PipelineCache::Create(device(), directory)).loaded_size();
   }
 
+  // Whether the driver's cache is longer than the data from which it was created (SwiftShader's).
+  bool GrowsWhenLoaded(const std::string& directory) {
+    const PipelineCache cache = ValueOf(PipelineCache::Create(device(), directory));
+    size_t size = 0;
+    EXPECT_EQ(device().fn().vkGetPipelineCacheData(device().handle(), cache.handle(), &size,
+                                                   /*pData=*/nullptr),
+              VK_SUCCESS);
+    return size > cache.loaded_size();
+  }
+
   std::string Path(const std::string& directory) {
     return ValueOf(PipelineCache::Create(device(), directory)).path();
   }
@@ -61,6 +71,8 @@ TEST_F(PipelineCacheTest, IsStoredInAFile) {
 TEST_F(PipelineCacheTest, IsWrittenOnlyIfItGrew) {
   const std::string directory = testing::MakeTestDirectory();
   FillAndSave(directory);
+  if (GrowsWhenLoaded(directory))
+    GTEST_SKIP() << "driver: a cache is longer than the data from which it is created";
   const std::string path = Path(directory);
   const auto old_time = std::filesystem::last_write_time(path) - std::chrono::hours(1);
   std::filesystem::last_write_time(path, old_time);
