@@ -12,6 +12,8 @@ namespace {
 constexpr std::string_view kVerdictsHeading = "spirloom verdicts 1";
 constexpr std::string_view kDriver = "driver ";
 constexpr std::string_view kEnd = "end";
+// The name of the verdict about divided dispatches. It has no module.
+constexpr std::string_view kDispatchBase = "vkCmdDispatchBase";
 constexpr size_t kMaxBytes = 8 << 20;
 constexpr size_t kMaxNames = 200;  // bytes of the names in the log message
 
@@ -49,7 +51,9 @@ Result<std::string> Quarantine::AddVerdicts(std::string_view text, std::string_v
     if (digest.empty() || verdict.empty()) {
       return InvalidFile({"The line of ", Quote(name), " is not a verdict."});
     }
-    if (verdict == "ok" || !Add(name, digest)) continue;
+    if (verdict == "ok") continue;
+    if (name == kDispatchBase) divides_dispatches_ = false;
+    if (!Add(name, digest)) continue;
     is_complete = names.size() < kMaxNames;
     if (is_complete) names += Concat({names.empty() ? "" : ", ", name});
   }

@@ -3,6 +3,7 @@
 #ifndef SPIRLOOM_RUNTIME_SESSION_QUARANTINE_H_
 #define SPIRLOOM_RUNTIME_SESSION_QUARANTINE_H_
 
+#include <atomic>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -38,6 +39,10 @@ class Quarantine {
   // The current variants.
   VariantRows variants() const;
 
+  // False if a verdict is that the driver's vkCmdDispatchBase() is wrong: dispatches must not be
+  // divided.
+  bool divides_dispatches() const { return divides_dispatches_; }
+
  private:
   // Adds the variants with this name, and with a module of this digest unless it is empty. Returns
   // whether there are any.
@@ -46,6 +51,7 @@ class Quarantine {
   const ops::OpIndex& index_;
   mutable std::mutex mutex_;
   VariantRows variants_;
+  std::atomic<bool> divides_dispatches_ = true;
 };
 
 // Adds the verdicts of the file at `path` and logs one line if variants were added. `required`:

@@ -9,7 +9,10 @@
 //     crashes_compiler     vkCreateComputePipelines() ends the process
 //     crashes              vkQueueSubmit() ends the process
 //     lost                 vkWaitForFences() returns VK_ERROR_DEVICE_LOST, then all of the device
-//     do hangs                vkWaitForFences() does not return
+//                          do
+//     hangs                vkWaitForFences() does not return
+//                          "dispatch_base=ignored": vkCmdDispatchBase() computes nothing if its
+//                          base is not 0
 //   SPIRLOOM_LAYER_LOG     a file to which the layer appends the digest of each module, a line each
 #include <vulkan/vk_layer.h>
 
@@ -36,6 +39,7 @@ namespace {
 // Functions that the layer intercepts or calls.
 #define SPIRLOOM_LAYER_FUNCTIONS(X) \
   X(BeginCommandBuffer)             \
+  X(CmdDispatchBase)                \
   X(CmdBindPipeline)                \
   X(CreateComputePipelines)         \
   X(CreateShaderModule)             \
@@ -93,12 +97,10 @@ uint64_t DigestOf(const VkShaderModuleCreateInfo& info) {
   return digest;
 }
 
-// The fault of a module in the environment.
-Fault FaultOf(uint64_t digest) {
+// The fault of this name in the environment.
+Fault FaultNamed(std::string_view name) {
   const char* variable = std::getenv("SPIRLOOM_LAYER_FAULTS");
   std::string_view rest = variable == nullptr ? "" : variable;
-  char name[17];
-  std::snprintf(name, sizeof name, "%016" PRIx64, digest);
   while (!rest.empty()) {
     const std::string_view entry = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(entry.size() + 1, rest.size()));
@@ -108,6 +110,13 @@ Fault FaultOf(uint64_t digest) {
     if (which == name || which == "*") return Fault(entry.substr(equals + 1));
   }
   return {};
+}
+
+// The fault of a module.
+Fault FaultOf(uint64_t digest) {
+  char name[17];
+  std::snprintf(name, sizeof name, "%016" PRIx64, digest);
+  return FaultNamed(name);
 }
 
 void Log(uint64_t digest) {
@@ -180,6 +189,12 @@ void CmdBindPipeline(VkCommandBuffer commands, VkPipelineBindPoint point, VkPipe
     Global().commands[commands].insert(Global().pipelines[pipeline]);
   }
   TableOf(commands).CmdBindPipeline(commands, point, pipeline);
+}
+
+void CmdDispatchBase(VkCommandBuffer commands, uint32_t x, uint32_t y, uint32_t z, uint32_t width,
+                     uint32_t height, uint32_t depth) {
+  if (x + y + z != 0 && FaultNamed("dispatch_base") == "ignored") return;
+  TableOf(commands).CmdDispatchBase(commands, x, y, z, width, height, depth);
 }
 
 VkResult QueueSubmit(VkQueue queue, uint32_t count, const VkSubmitInfo* submits, VkFence fence) {

@@ -1,6 +1,7 @@
 """A user's program: runs a graph file of one input and one output.
 
-python3 program.py MODEL.slg INPUT.npy OUTPUT.npy: prints the dispatched variants, one a line.
+python3 program.py MODEL.slg INPUT.npy OUTPUT.npy MAX_SUBMISSION_MS: prints the dispatched variants,
+one a line.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import numpy as np
 import spirloom
 
 
-def main(model_file: str, input_file: str, output_file: str) -> None:
+def main(model_file: str, input_file: str, output_file: str, max_submission_ms: str) -> None:
     logging.basicConfig(level=logging.WARNING)
-    model = spirloom.load(model_file, profile=True)
+    runtime = spirloom.Runtime(max_submission_ms=float(max_submission_ms))
+    model = runtime.load(model_file, profile=True)
     (y,) = model(np.load(input_file))
     np.save(output_file, y)
     for row in model.profile():

@@ -26,7 +26,7 @@ BUGS = {
     "tanh": ("hangs", "hangs"),
 }
 VARIANTS = [f"{op}_f32_buffer" for op in BUGS]
-X = np.linspace(-2, 2, 37, dtype=np.float32)
+X = np.linspace(-2, 2, 4099, dtype=np.float32)  # several workgroups
 
 
 def model_of(path: Path, ops: list[str]) -> Path:
@@ -56,13 +56,17 @@ def expected(ops: list[str]) -> np.ndarray[Any, Any]:
     return y
 
 
-def run(driver: Driver, model: Path) -> subprocess.CompletedProcess[str]:
+def run(
+    driver: Driver, model: Path, max_submission_ms: str = "100"
+) -> subprocess.CompletedProcess[str]:
     """Runs program.py."""
     given, result = driver.directory / "x.npy", driver.directory / "y.npy"
     np.save(given, X)
     result.unlink(missing_ok=True)
     program = Path(__file__).with_name("program.py")
-    command = [sys.executable, str(program), str(model), str(given), str(result)]
+    command = [
+        sys.executable, str(program), str(model), str(given), str(result), max_submission_ms,
+    ]  # fmt: skip
     return subprocess.run(
         command, env=driver.environment(), capture_output=True, text=True, timeout=120, check=False
     )
@@ -142,6 +146,29 @@ def test_the_nodes_of_a_model_are_verified(broken: Driver, tmp_path: Path) -> No
     assert report["model"] == {"compared": 2, "problem": ""}
     (bad,) = (each for each in report["kernels"] if each["verdict"] != "ok")
     assert (bad["variant"], bad["verdict"]) == ("relu_f32_buffer", "wrong")
-    assert bad["note"] == "wrong in a model: f32[37]"
+    assert bad["note"] == "wrong in a model: f32[4099]"
     assert run(broken, model).returncode == 0
     np.testing.assert_array_equal(result_of(broken), expected(["relu", "neg"]))
+
+
+def test_divided_dispatches_are_verified(layer: Path, tmp_path: Path) -> None:
+    """A driver that ignores the later parts of a divided dispatch: the runtime does not divide."""
+    broken = Driver(layer, tmp_path, {"dispatch_base": "ignored"})
+    model = model_of(tmp_path / "relu.slg", ["relu"])
+    divided = run(broken, model, "0.000001")
+    assert divided.returncode == 0, divided.stderr
+    assert not np.array_equal(result_of(broken), expected(["relu"]))
+
+    ended = broken.run("verify", str(model), "--json")
+    assert ended.code == 1, ended.errors
+    (bad,) = (each for each in json.loads(ended.output)["kernels"] if each["verdict"] != "ok")
+    assert (bad["variant"], bad["verdict"]) == ("vkCmdDispatchBase", "wrong")
+    assert "elements of a divided dispatch are wrong" in bad["note"]
+    assert run(broken, model, "0.000001").returncode == 0
+    np.testing.assert_array_equal(result_of(broken), expected(["relu"]))
+
+    right = Driver(layer, tmp_path)
+    ended = right.run("verify", str(model), "--again", "--json")
+    assert ended.code == 0, ended.errors
+    found = {each["variant"]: each["verdict"] for each in json.loads(ended.output)["kernels"]}
+    assert found["vkCmdDispatchBase"] == "ok"

@@ -153,7 +153,7 @@ def _verify_kernels(
     progress: Report,
 ) -> None:
     """Adds the results of kernels, stored or new. Stores the new ones also if it is interrupted."""
-    from spirloom.verify import verdicts
+    from spirloom.verify import dispatch_base, verdicts
     from spirloom.verify.session import Result, Settings, Verification
 
     # A missing module is reported here, with its remedy, instead of by the worker process.
@@ -168,6 +168,14 @@ def _verify_kernels(
                 continue
             report.results.append(Result(op, variant.id, found))
             report.cached += 1
+    if not arguments.op:
+        found = known.get((dispatch_base.NAME, dispatch_base.DIGEST))
+        if found is None or arguments.again or arguments.all:
+            pending[""] = [dispatch_base.NAME]
+        else:
+            report.results.append(Result("", dispatch_base.NAME, found))
+            report.cached += 1
+    digests = {**digests, dispatch_base.NAME: dispatch_base.DIGEST}
     settings = Settings(
         arguments.device, tuple(arguments.override), arguments.timeout, arguments.all
     )

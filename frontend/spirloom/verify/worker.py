@@ -19,6 +19,7 @@ from typing import Any, TextIO
 
 from spec_model import Library, SpecError
 from spirloom.errors import SpirloomError
+from spirloom.verify import dispatch_base
 from spirloom.verify.cases import Outcome, chosen, run_case, runs_by_variant
 from spirloom.verify.verdicts import Verdict
 
@@ -34,11 +35,17 @@ class Worker:
 
         self._answers = answers
         self._library: Library = load((), ())
-        self._runtime = Runtime(**options, cache_dir="none", verdicts="none")
+        self._options: dict[str, Any] = {**options, "cache_dir": "none", "verdicts": "none"}
+        self._runtime = Runtime(**self._options)
         self._answer({"ready": True})
 
     def run(self, request: dict[str, Any]) -> None:
-        """Verifies variants of one operator: {"op": …, "variants": […], "all": …}."""
+        """Verifies variants of one operator: {"op": …, "variants": […], "all": …}. Without an
+        operator, verifies divided dispatches.
+        """
+        if not request["op"]:
+            self._check_dispatch_base()
+            return
         op = self._library.ops[request["op"]]
         runs = runs_by_variant(op)
         for name in request["variants"]:
@@ -53,6 +60,16 @@ class Worker:
             except (SpirloomError, SpecError) as error:
                 answer |= _failure(name, error)
             self._answer(_summary(outcomes) | answer)
+
+    def _check_dispatch_base(self) -> None:
+        answer: dict[str, Any] = {"variant": dispatch_base.NAME}
+        self._answer({"started": dispatch_base.NAME})
+        begin = partial(self._answer, {"running": dispatch_base.NAME})
+        try:
+            answer |= dispatch_base.check(self._options, begin)
+        except SpirloomError as error:
+            answer |= _failure(dispatch_base.NAME, error)
+        self._answer(answer)
 
     def _answer(self, answer: dict[str, Any]) -> None:
         self._answers.write(json.dumps(answer) + "\n")

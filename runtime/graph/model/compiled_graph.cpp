@@ -109,6 +109,7 @@ class GraphCompiler {
   uint64_t DivisibleFrom() const {
     const vulkan::Device& device = *model_.runtime->device;
     if (device.physical().quirks.divides_dispatches == 0) return 0;
+    if (!model_.runtime->quarantine.divides_dispatches()) return 0;
     const uint64_t max_ns = device.host().max_submission_ns;
     return max_ns == 0 ? 0 : std::max<uint64_t>(max_ns / 8, 1);
   }

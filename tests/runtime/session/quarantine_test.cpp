@@ -70,6 +70,15 @@ TEST_F(VerdictTextTest, BadVerdictsAreAdded) {
   EXPECT_EQ(quarantine_.variants().size(), 3U);
 }
 
+TEST_F(VerdictTextTest, AVerdictAboutDispatchBases) {
+  const std::string line = "vkCmdDispatchBase\t0000000000000000\t";
+  EXPECT_THAT(ValueOf(Add(kHead + line + "ok\nend\n")), IsEmpty());
+  EXPECT_TRUE(quarantine_.divides_dispatches());
+  EXPECT_THAT(ValueOf(Add(kHead + line + "wrong\nend\n")), IsEmpty());
+  EXPECT_FALSE(quarantine_.divides_dispatches());
+  EXPECT_THAT(quarantine_.variants(), IsEmpty());
+}
+
 TEST_F(VerdictTextTest, VerdictsAboutOtherModulesAndDriversAreIgnored) {
   EXPECT_THAT(ValueOf(Add(kHead + "relu_f32_buffer\t0123456789abcdef\twrong\nend\n")), IsEmpty());
   EXPECT_THAT(ValueOf(Add(kHead + "of_another_library\t0\twrong\nend\n")), IsEmpty());
