@@ -72,6 +72,8 @@ def test_a_known_property_explains_only_its_cases() -> None:
 def test_the_list_of_swiftshader_has_reasons() -> None:
     properties = read(ROOT / "tests" / "drivers" / "swiftshader.yaml")
     assert all(len(entry.because) > 40 and entry.cases for entry in properties)
-    assert all(
-        "*" in pattern and not pattern.startswith("*") for p in properties for pattern in p.cases
-    )
+    patterns = [pattern for entry in properties for pattern in entry.cases]
+    assert all({"*", "?"} & set(each) and not each.startswith("*") for each in patterns)
+    # Cases of other values of fp16 images are failures.
+    assert unknown(["relu_f16_texture2d/4"], properties) == []
+    assert unknown(["relu_f16_texture2d/2x7x3x5"], properties) != []
