@@ -66,7 +66,8 @@ def test_the_page_of_shader_statistics_embeds_a_table_of_every_family(site: Path
     assert found is not None
     families = json.loads(found[1])["families"]
     names = [each["name"] for each in families]
-    assert names == ["polaris10", "vega10", "navi21", "gfx1100", "gfx1200"]
+    amd = {"polaris10", "vega10", "navi21", "gfx1100", "gfx1200"}
+    assert {*amd, "adreno630", "adreno740"} <= set(names)
     assert all(len(each["rows"]) > 3000 for each in families)
 
 

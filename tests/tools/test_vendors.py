@@ -5,7 +5,14 @@ from pathlib import Path
 import pytest
 
 from spec_model import Library, load_library
-from tools.vendors.families import COMPILERS, Family, VendorError, compile_variants, parse
+from tools.vendors.families import (
+    COMPILERS,
+    Driver,
+    Family,
+    VendorError,
+    compile_variants,
+    parse,
+)
 from tools.vendors.spills import is_for_gpus, spilling
 from tools.vendors.table import difference, table
 
@@ -84,4 +91,37 @@ def test_a_family_that_the_driver_lacks_is_an_error(tmp_path: Path) -> None:
     program.write_text("#!/bin/sh\necho 'error: No device matches' >&2\nexit 1\n", encoding="utf-8")
     program.chmod(0o755)
     with pytest.raises(VendorError, match="gfx9999: error: No device matches"):
-        compile_variants(program, Family("gfx9999", "none"), tmp_path / "icd.json")
+        compile_variants(program, Family("gfx9999", "none"), Driver(tmp_path / "icd.json"))
+
+
+def test_the_environment_of_a_family(tmp_path: Path) -> None:
+    """The driver gets the variable that selects the family, and the library to preload."""
+    program = tmp_path / "program"
+    program.write_text(
+        "#!/bin/sh\n"
+        'printf "# A, turnip $FD_GPU_ID $VK_DRIVER_FILES\\nop\\tkernel\\tvariant\\tfailure\\n"\n',
+        encoding="utf-8",
+    )
+    program.chmod(0o755)
+    family = Family("adreno630", "Adreno 6xx", "FD_GPU_ID", "630", "turnip")
+    compiled = compile_variants(program, family, Driver(Path("icd.json")))
+    assert compiled.driver == "A, turnip 630 icd.json"
+
+
+def test_the_table_of_another_driver(library: Library) -> None:
+    family = Family("adreno630", "Adreno 6xx", "FD_GPU_ID", "630", "turnip")
+    names = ["Max Waves Per Core", "Instruction Count", "Registers used", "STP Count", "LDP Count",
+             "Estimated cycles stalled on SS", "Estimated cycles stalled on SY"]  # fmt: skip
+    heading = "\t".join(["op", "kernel", "variant", "failure", *names])
+    values = "16\t150\t48\t2\t3\t10\t29"
+    name = "mm_tiled_scalar_32x32"
+    compiled = parse(
+        f"# Adreno, turnip Mesa 2\n{heading}\naten.mm\t{name}\t{name}_f32_buffer\t\t{values}\n"
+    )
+    lines = table({family: compiled}).splitlines()
+    assert lines[1].split("\t")[2:] == [
+        f"adreno630.{column}" for column in ("vgprs", "spills", "waves", "instructions", "stalls")
+    ]
+    assert lines[2].split("\t")[1:] == ["-", "48", "5", "16", "150", "39"]
+    ((_, kernel, text),) = spilling(library, {family: compiled})
+    assert (kernel, text) == (name, f"{name}_f32_buffer: 5 spilled registers, 0 bytes of scratch")

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.drivers import mesa
+from tools.vendors import mesa_build
 from tools.vulkan_driver import with_driver
 
 ROOT = Path(__file__).resolve().parents[2]
+_MESA_SOURCE = ROOT / "build" / "drivers" / "mesa-source"
 _DRIVER_FILES = (Path("/usr/share/vulkan/icd.d"), Path("/usr/local/share/vulkan/icd.d"))
 
 
@@ -20,23 +22,44 @@ class VendorError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A family of AMD GPUs: its name in Mesa (RADV_FORCE_FAMILY) and its architecture."""
+    """A family of GPUs: its name, its architecture, the variable that selects it in Mesa and its
+    value there, and its driver in Mesa (a key of table.COLUMNS).
+    """
 
     name: str
     architecture: str
+    variable: str = "RADV_FORCE_FAMILY"
+    value: str = ""  # empty: the name
+    driver: str = "radv"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variable."""
+        return {self.variable: self.value or self.name}
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """The loader's description of a driver, and a library that is preloaded ("": none), such as one
+    that plays a GPU's kernel driver.
+    """
+
+    description: Path
+    preload: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """A version of Mesa's AMD driver, the families that are compiled with it, and the file in
-    generated/ with their statistics. `driver_file` returns the loader's description of the driver;
-    it raises VendorError or DriverError.
+    """A version of a driver of Mesa, the families that are compiled with it, and the file in
+    generated/ with their statistics. `driver` raises VendorError or DriverError. `built`: it is
+    built from Mesa's source, which takes minutes, and used only when it is named.
     """
 
     name: str
     file: str
     families: tuple[Family, ...]
-    driver_file: Callable[[], Path]
+    driver: Callable[[], Driver]
+    built: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +73,11 @@ class Compiled:
     statistics: dict[str, dict[str, str]]
 
 
-def driver_file() -> Path:
-    """The loader's description of Mesa's AMD driver. Raises VendorError."""
+def installed_driver() -> Driver:
+    """Mesa's AMD driver of the system. Raises VendorError."""
     for directory in _DRIVER_FILES:
         for path in sorted(directory.glob("radeon_icd.*json")):
-            return path
+            return Driver(path)
     raise VendorError(
         "Mesa's AMD driver (radeon_icd.*.json) is not installed. On Debian and Ubuntu: "
         "apt-get install mesa-vulkan-drivers"
@@ -71,27 +94,50 @@ COMPILERS = (
             Family("navi21", "RDNA 2, Radeon RX 6800"),
             Family("gfx1100", "RDNA 3, Radeon RX 7900"),
         ),
-        driver_file,
+        installed_driver,
     ),
     Compiler(
         "backports",
         "shader_stats_rdna4.tsv",
         (Family("gfx1200", "RDNA 4, Radeon RX 9060"),),
-        lambda: mesa.find_or_download(ROOT / "build" / "drivers" / "mesa", "radeon"),
+        lambda: Driver(mesa.find_or_download(ROOT / "build" / "drivers" / "mesa", "radeon")),
+    ),
+    Compiler(
+        "adreno",
+        "shader_stats_adreno.tsv",
+        (
+            Family("adreno630", "Adreno 6xx, Snapdragon 845", "FD_GPU_ID", "630", "turnip"),
+            Family("adreno740", "Adreno 7xx, Snapdragon 8 Gen 2", "FD_GPU_ID", "740", "turnip"),
+        ),
+        lambda: Driver(*mesa_build.adreno(_MESA_SOURCE)),
+        built=True,
+    ),
+    Compiler(
+        "intel",
+        "shader_stats_intel.tsv",
+        (
+            Family("skl", "Gen9, HD Graphics 530", "INTEL_STUB_GPU_PLATFORM", driver="anv"),
+            Family("dg2", "Xe-HPG, Arc A770M", "INTEL_STUB_GPU_PLATFORM", driver="anv"),
+            Family("lnl", "Xe2, Lunar Lake", "INTEL_STUB_GPU_PLATFORM", driver="anv"),
+        ),
+        lambda: Driver(
+            mesa.find_or_download(ROOT / "build" / "drivers" / "mesa", "intel"),
+            mesa_build.intel_shim(_MESA_SOURCE),
+        ),
+        built=True,
     ),
 )
 
 
-def compile_variants(program: Path, family: Family, driver: Path) -> Compiled:
-    """Compiles every variant for a family with `program` (spirloom-shader-stats) and the driver
-    that the loader's description `driver` names.
+def compile_variants(program: Path, family: Family, driver: Driver) -> Compiled:
+    """Compiles every variant for a family with `program` (spirloom-shader-stats).
 
     Raises VendorError if the driver refuses one.
     """
-    environment = with_driver(driver) | {
-        "RADV_FORCE_FAMILY": family.name,
-        "MESA_SHADER_CACHE_DISABLE": "true",
-    }
+    environment = with_driver(driver.description) | family.environment
+    environment["MESA_SHADER_CACHE_DISABLE"] = "true"
+    if driver.preload:
+        environment["LD_PRELOAD"] = driver.preload
     ran = subprocess.run([program], env=environment, capture_output=True, text=True, check=False)
     if ran.returncode != 0:
         raise VendorError(f"{family.name}: {ran.stderr.strip()}")

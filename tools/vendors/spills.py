@@ -11,6 +11,8 @@ from tools.vendors.table import values_of
 
 # Kernels that spill, by family, each with the reason why it stays as it is.
 _LIMIT = "Mesa 22.3 uses at most 132 registers on RDNA 3, where RDNA 2 fits them without spills"
+_ADRENO_6XX = "an invocation of Adreno 6xx has at most 48 registers of 4 values; 7xx fits it"
+_MOST_OUTPUTS = "128x64 outputs per workgroup: for GPUs with few cores and many registers"
 KNOWN: Mapping[str, Mapping[str, str]] = {
     "gfx1100": {
         "cached_attention_tiled_d128": _LIMIT,
@@ -21,6 +23,25 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
         "strided_attention_tiled_d128": _LIMIT,
         "strided_attention_tiled_d256": _LIMIT,
         "strided_attention_tiled_d512": _LIMIT,
+    },
+    "adreno630": {
+        "bmm_tiled_scalar_64x64": _ADRENO_6XX,
+        "conv1d_direct": _ADRENO_6XX,
+        "conv2d_direct": _ADRENO_6XX,
+        "conv2d_winograd": _ADRENO_6XX,
+        "conv_transpose2d_direct": _ADRENO_6XX,
+        "linear_f8_gemv_m8": _ADRENO_6XX,
+        "linear_tiled_128x64": _MOST_OUTPUTS,
+        "linear_tiled_scalar_64x64": _ADRENO_6XX,
+        "linear_w4_gemv_m8": _ADRENO_6XX,
+        "linear_w4_gemv_wg512": _ADRENO_6XX,
+        "linear_w8_gemv_m8": _ADRENO_6XX,
+        "mm_tiled_128x64": _MOST_OUTPUTS,
+        "mm_tiled_scalar_64x64": _ADRENO_6XX,
+    },
+    "adreno740": {
+        "linear_tiled_128x64": _MOST_OUTPUTS,
+        "mm_tiled_128x64": _MOST_OUTPUTS,
     },
 }
 
@@ -43,7 +64,8 @@ def spilling(
         for variant, statistics in each.statistics.items():
             if not statistics or not is_for_gpus(kernels[each.kernels[variant]]):
                 continue
-            values = values_of(statistics)
-            if values["spills"] or values["scratch"]:
-                text = f"{values['spills']} spilled registers, {values['scratch']} bytes of scratch"
+            values = values_of(family, statistics)
+            scratch = values.get("scratch", 0)
+            if values["spills"] or scratch:
+                text = f"{values['spills']} spilled registers, {scratch} bytes of scratch"
                 yield family, each.kernels[variant][1], f"{variant}: {text}"

@@ -1,4 +1,4 @@
-"""generated/shader_stats.tsv: what the compilers of GPU vendors make of each variant."""
+"""generated/shader_stats*.tsv: what the compilers of GPU vendors make of each variant."""
 
 from __future__ import annotations
 
@@ -6,23 +6,43 @@ from collections.abc import Mapping
 
 from tools.vendors.families import Compiled, Family
 
-# The columns of a family, and the driver's statistics that they add up. (RADV names its columns
-# after the register files of AMD GPUs: VGPRs hold a value per invocation.)
-COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "vgprs": ("VGPRs",),
-    "spills": ("Spilled SGPRs", "Spilled VGPRs"),
-    "scratch": ("Scratch size",),
-    "waves": ("Subgroups per SIMD",),
-    "instructions": ("Instructions",),
-    "cycles": ("Inverse Throughput",),
+# The columns of a family by driver, and the driver's statistics that they add up. A column without
+# statistics is 0. Registers hold a value per invocation: VGPRs of AMD GPUs, vec4 registers of
+# Adreno GPUs, GRFs of Intel GPUs.
+COLUMNS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "radv": {
+        "vgprs": ("VGPRs",),
+        "spills": ("Spilled SGPRs", "Spilled VGPRs"),
+        "scratch": ("Scratch size",),
+        "waves": ("Subgroups per SIMD",),
+        "instructions": ("Instructions",),
+        "cycles": ("Inverse Throughput",),
+    },
+    "turnip": {
+        "vgprs": ("Registers used",),
+        "spills": ("STP Count", "LDP Count"),
+        "waves": ("Max Waves Per Core",),
+        "instructions": ("Instruction Count",),
+        "stalls": ("Estimated cycles stalled on SS", "Estimated cycles stalled on SY"),
+    },
+    "anv": {
+        "vgprs": ("Max live registers",),
+        "spills": ("Spill Count", "Fill Count"),
+        "scratch": ("Scratch Memory Size",),
+        "width": ("Max dispatch width",),
+        "instructions": ("Instruction Count",),
+        "cycles": ("Cycle Count",),
+    },
 }
+# Bytes of shared memory, which some drivers report.
+_SHARED = "LDS size"
 
 
-def values_of(statistics: Mapping[str, str]) -> dict[str, int]:
+def values_of(family: Family, statistics: Mapping[str, str]) -> dict[str, int]:
     """The columns of a variant."""
     return {
         column: sum(int(float(statistics[name])) for name in names)
-        for column, names in COLUMNS.items()
+        for column, names in COLUMNS[family.driver].items()
     }
 
 
@@ -31,19 +51,19 @@ def table(compiled: Mapping[Family, Compiled]) -> str:
     heading = ["variant", "lds"]
     drivers: dict[str, None] = {}
     for family, each in compiled.items():
-        heading += [f"{family.name}.{column}" for column in COLUMNS]
+        heading += [f"{family.name}.{column}" for column in COLUMNS[family.driver]]
         drivers[each.driver.split(", ", 1)[1]] = None
-    none = ["-"] * len(COLUMNS)
     lines = [
         f"# {', '.join(drivers)}. lds: shared memory in bytes; cycles: issue cycles of a wave",
         "\t".join(heading),
     ]
     first = next(iter(compiled.values()))
     for variant in sorted(first.statistics):
-        every = [each.statistics[variant] for each in compiled.values()]
-        row = [variant, next((one["LDS size"] for one in every if one), "-")]
-        for one in every:
-            row += map(str, values_of(one).values()) if one else none
+        every = {family: each.statistics[variant] for family, each in compiled.items()}
+        row = [variant, next((one[_SHARED] for one in every.values() if _SHARED in one), "-")]
+        for family, one in every.items():
+            none = ["-"] * len(COLUMNS[family.driver])
+            row += map(str, values_of(family, one).values()) if one else none
         lines.append("\t".join(row))
     return "\n".join(lines) + "\n"
 

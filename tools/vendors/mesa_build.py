@@ -1,0 +1,122 @@
+"""Parts of Mesa that Debian's packages do not contain, from Mesa's source: the driver for Adreno
+GPUs, which Debian builds for ARM only, and libraries that play the kernel drivers of Adreno and Intel
+GPUs (drm-shim), so that Mesa's drivers compile without a GPU.
+
+The build takes minutes and requires a C++ compiler, bison, flex and the headers of libdrm.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import venv
+from collections.abc import Sequence
+from pathlib import Path
+
+from tools.drivers.swiftshader import DriverError
+
+VERSION = "25.0.7"
+_SOURCE = (
+    "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] "
+    "http://deb.debian.org/debian trixie main\n"
+)
+_OFF = (
+    "glx", "egl", "gbm", "gles1", "gles2", "llvm", "valgrind", "libunwind", "xmlconfig", "zstd",
+)  # fmt: skip
+_OPTIONS = (
+    "buildtype=release", "vulkan-drivers=freedreno", "freedreno-kmds=msm", "tools=drm-shim,intel",
+    "gallium-drivers=", "platforms=", "video-codecs=", "opengl=false", "build-tests=false",
+    *(f"{name}=disabled" for name in _OFF),
+)  # fmt: skip
+_ADRENO = "src/freedreno/vulkan/libvulkan_freedreno.so"
+_ADRENO_SHIM = "src/freedreno/drm-shim/libfreedreno_noop_drm_shim.so"
+_INTEL_SHIM = "src/intel/tools/libintel_noop_drm_shim.so"
+
+
+def adreno(directory: Path) -> tuple[Path, str]:
+    """The loader's description of the driver for Adreno GPUs, and the library to preload with it.
+
+    Raises DriverError.
+    """
+    driver, shim = _find_or_build(directory.resolve(), _ADRENO, _ADRENO_SHIM)
+    description = directory / "freedreno_icd.json"
+    content = {"library_path": str(driver), "api_version": "1.3.0"}
+    text = json.dumps({"file_format_version": "1.0.0", "ICD": content})
+    description.write_text(text, encoding="utf-8")
+    return description, str(shim)
+
+
+def intel_shim(directory: Path) -> str:
+    """The library to preload with Debian's driver for Intel GPUs. Raises DriverError."""
+    (shim,) = _find_or_build(directory.resolve(), _INTEL_SHIM)
+    return str(shim)
+
+
+def _find_or_build(directory: Path, *targets: str) -> list[Path]:
+    """Libraries, which are built once, from 47 MB of source that is downloaded."""
+    build = directory / "build"
+    found = [build / target for target in targets]
+    if not all(path.exists() for path in found):
+        directory.mkdir(parents=True, exist_ok=True)
+        _build(_unpack(directory), build, directory / "venv", targets)
+    return found
+
+
+def _unpack(directory: Path) -> Path:
+    """The source, downloaded with package lists of its own and not the system's."""
+    source = directory / f"mesa-{VERSION}"
+    if source.exists():
+        return source
+    with tempfile.TemporaryDirectory(dir=directory) as name:
+        scratch = Path(name)
+        for part in ("lists/partial", "cache/archives/partial"):
+            (scratch / part).mkdir(parents=True)
+        (scratch / "sources.list").write_text(_SOURCE, encoding="utf-8")
+        settings = {
+            "Dir::Etc::SourceList": scratch / "sources.list",
+            "Dir::Etc::SourceParts": "-",
+            "Dir::State::Lists": scratch / "lists",
+            "Dir::Cache": scratch / "cache",
+        }
+        options = [word for key, value in settings.items() for word in ("-o", f"{key}={value}")]
+        _run(["apt-get", *options, "update", "-q"], scratch)
+        _run(["apt-get", *options, "source", "-q", "--download-only", "mesa"], scratch)
+        archive = scratch / f"mesa_{VERSION}.orig.tar.xz"
+        if not archive.exists():
+            raise DriverError(f"Debian's source package of Mesa is not of version {VERSION}.")
+        _run(["tar", "-xf", str(archive)], scratch)
+        (scratch / source.name).replace(source)
+    return source
+
+
+def _build(source: Path, build: Path, tools: Path, targets: Sequence[str]) -> None:
+    print(f"Building parts of Mesa {VERSION} in {build}", file=sys.stderr)
+    path = f"{tools / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    if not (build / "build.ninja").exists():
+        venv.create(tools, with_pip=True)
+        python = str(tools / "bin" / "python")
+        _run([python, "-m", "pip", "install", "-q", "meson", "mako", "pyyaml", "packaging"], source)
+        options = [f"-D{option}" for option in _OPTIONS]
+        _run([str(tools / "bin" / "meson"), "setup", str(build), *options], source, path)
+    _run(["ninja", "-C", str(build), *targets], source, path)
+
+
+def _run(command: list[str], directory: Path, path: str = "") -> None:
+    environment = os.environ | ({"PATH": path} if path else {})
+    try:
+        ran = subprocess.run(
+            command, cwd=directory, env=environment, capture_output=True, text=True, check=False
+        )
+    except FileNotFoundError as error:
+        raise DriverError(
+            f"{command[0]} is missing. On Debian: apt-get install {command[0]}"
+        ) from error
+    if ran.returncode != 0:
+        end = (ran.stderr.strip() or ran.stdout.strip())[-2000:]
+        raise DriverError(
+            f"'{command[0]}' failed while building Mesa {VERSION}: {end}\n"
+            "On Debian: apt-get install bison flex libdrm-dev libelf-dev ninja-build"
+        )
