@@ -1,6 +1,6 @@
 """Parts of Mesa that Debian's packages do not contain, from Mesa's source: the driver for Adreno
-GPUs, which Debian builds for ARM only, and libraries that play the kernel drivers of Adreno and Intel
-GPUs (drm-shim), so that Mesa's drivers compile without a GPU.
+GPUs, which Debian builds for ARM only, and libraries that play the kernel drivers of Adreno and
+Intel GPUs (drm-shim), so that Mesa's drivers compile without a GPU.
 
 The build takes minutes and requires a C++ compiler, bison, flex and the headers of libdrm.
 """
