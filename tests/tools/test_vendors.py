@@ -7,6 +7,7 @@ import pytest
 from spec_model import Library, load_library
 from tools.vendors.families import (
     COMPILERS,
+    Compiler,
     Driver,
     Family,
     VendorError,
@@ -14,7 +15,7 @@ from tools.vendors.families import (
     parse,
 )
 from tools.vendors.spills import is_for_gpus, spilling
-from tools.vendors.table import difference, table
+from tools.vendors.table import COLUMNS, difference, table
 
 ROOT = Path(__file__).resolve().parents[2]
 FAMILY = COMPILERS[0].families[0]
@@ -125,3 +126,11 @@ def test_the_table_of_another_driver(library: Library) -> None:
     assert lines[2].split("\t")[1:] == ["-", "48", "5", "16", "150", "39"]
     ((_, kernel, text),) = spilling(library, {family: compiled})
     assert (kernel, text) == (name, f"{name}_f32_buffer: 5 spilled registers, 0 bytes of scratch")
+
+
+@pytest.mark.parametrize("compiler", COMPILERS, ids=lambda each: each.name)
+def test_the_committed_table_has_the_columns_of_its_families(compiler: Compiler) -> None:
+    path = ROOT / "generated" / compiler.file
+    heading = path.read_text(encoding="utf-8").splitlines()[1].split("\t")
+    columns = [f"{each.name}.{name}" for each in compiler.families for name in COLUMNS[each.driver]]
+    assert heading == ["variant", "lds", *columns]

@@ -12,7 +12,28 @@ from tools.vendors.table import values_of
 # Kernels that spill, by family, each with the reason why it stays as it is.
 _LIMIT = "Mesa 22.3 uses at most 132 registers on RDNA 3, where RDNA 2 fits them without spills"
 _ADRENO_6XX = "an invocation of Adreno 6xx has at most 48 registers of 4 values; 7xx fits it"
+_INTEL = "a thread has 128 registers, which 8 invocations share"
 _MOST_OUTPUTS = "128x64 outputs per workgroup: for GPUs with few cores and many registers"
+_INTEL_KERNELS = {
+    "cached_attention_stored_tiled_d128": _INTEL,
+    "cached_attention_tiled_d128": _INTEL,
+    "cached_attention_tiled_d64": _INTEL,
+    "conv1d_direct": _INTEL,
+    "conv2d_depthwise_7x7s1": _INTEL,
+    "conv2d_direct": _INTEL,
+    "conv_transpose2d_direct": _INTEL,
+    "linear_gemv_m8": _INTEL,
+    "linear_tiled_128x64": _MOST_OUTPUTS,
+    "mm_tiled_128x64": _MOST_OUTPUTS,
+    "scaled_dot_product_attention_tiled_d128": _INTEL,
+    "scaled_dot_product_attention_tiled_d256": _INTEL,
+    "scaled_dot_product_attention_tiled_d512": _INTEL,
+    "scaled_dot_product_attention_tiled_d64": _INTEL,
+    "strided_attention_tiled_d128": _INTEL,
+    "strided_attention_tiled_d256": _INTEL,
+    "strided_attention_tiled_d512": _INTEL,
+    "strided_attention_tiled_d64": _INTEL,
+}
 KNOWN: Mapping[str, Mapping[str, str]] = {
     "gfx1100": {
         "cached_attention_tiled_d128": _LIMIT,
@@ -43,6 +64,15 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
         "linear_tiled_128x64": _MOST_OUTPUTS,
         "mm_tiled_128x64": _MOST_OUTPUTS,
     },
+    "skl": {
+        **_INTEL_KERNELS,
+        "decode_attention_stored_wg512": _INTEL,
+        "decode_attention_wg512": _INTEL,
+        "linear_w4_gemv_wg512_c4_f16acc": _INTEL,
+        "sample_token_wg1024": _INTEL,
+    },
+    "dg2": _INTEL_KERNELS,
+    "lnl": _INTEL_KERNELS,
 }
 
 
