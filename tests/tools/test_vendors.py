@@ -128,7 +128,7 @@ def test_the_table_of_another_driver(library: Library) -> None:
     assert (kernel, text) == (name, f"{name}_f32_buffer: 5 spilled registers, 0 bytes of scratch")
 
 
-@pytest.mark.parametrize("compiler", COMPILERS, ids=lambda each: each.name)
+@pytest.mark.parametrize("compiler", COMPILERS, ids=[each.name for each in COMPILERS])
 def test_the_committed_table_has_the_columns_of_its_families(compiler: Compiler) -> None:
     path = ROOT / "generated" / compiler.file
     heading = path.read_text(encoding="utf-8").splitlines()[1].split("\t")
