@@ -13,6 +13,7 @@
 
 #include "benchmarks/kernels/timed_call.h"
 #include "benchmarks/kernels/warm_up.h"
+#include "runtime/base/guarded.h"
 #include "tests/ops/case_file.h"
 #include "tools/peaks/peaks.h"
 
@@ -76,18 +77,27 @@ Status RunAll(const std::string& path) {
   return first_error;
 }
 
-}  // namespace
-}  // namespace bench
-}  // namespace spirloom
-
-int main(int argc, char** argv) {
+int Main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (argc != 2) {
     std::fprintf(stderr, "usage: spirloom-kernels CALLS.slcases [--benchmark_… flags]\n");
     return 2;
   }
-  const spirloom::Status status = spirloom::bench::RunAll(argv[1]);
+  const Status status = RunAll(argv[1]);
   if (status.ok()) return 0;
   std::fprintf(stderr, "spirloom-kernels: %s\n", status.message().c_str());
   return 1;
+}
+
+}  // namespace
+}  // namespace bench
+}  // namespace spirloom
+
+int main(int argc, char** argv) {
+  try {
+    return spirloom::bench::Main(argc, argv);
+  } catch (...) {
+    std::fprintf(stderr, "spirloom-kernels: %s\n", spirloom::StatusOfException().message().c_str());
+    return 1;
+  }
 }

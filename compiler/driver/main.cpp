@@ -4,6 +4,7 @@
 #include <string>
 
 #include "compiler/driver/compiler.h"
+#include "runtime/base/guarded.h"
 
 namespace spirloom::compiler {
 namespace {
@@ -105,4 +106,11 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace spirloom::compiler
 
-int main(int argc, char** argv) { return spirloom::compiler::Main(argc, argv); }
+int main(int argc, char** argv) {
+  try {
+    return spirloom::compiler::Main(argc, argv);
+  } catch (...) {
+    std::fprintf(stderr, "error: %s\n", spirloom::StatusOfException().message().c_str());
+    return spirloom::compiler::kBadInput;
+  }
+}

@@ -101,6 +101,10 @@ TESTS = (
         "`storage8,storage16` or `minimum`.",
     ),
     Variable(
+        "SPIRLOOM_TEST_MAX_NEW",
+        "`tests/tools/failing_new.cpp`: allocations of at least this many bytes fail.",
+    ),
+    Variable(
         "SPIRLOOM_BUILD",
         "Tests and benchmarks in Python: the build directory. Default: `build/release`.",
     ),

@@ -13,7 +13,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
 #include <fstream>
 #include <limits>
 #include <memory>
@@ -26,6 +25,7 @@
 #include "integrations/executorch/runner/flags.h"
 #include "integrations/executorch/runner/tensors.h"
 #include "runtime/base/error.h"
+#include "runtime/base/guarded.h"
 
 namespace spirloom::runner {
 namespace {
@@ -152,8 +152,9 @@ int Main(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return spirloom::runner::Main(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "spirloom-executor-runner: %s\n", error.what());
+  } catch (...) {
+    std::fprintf(stderr, "spirloom-executor-runner: %s\n",
+                 spirloom::StatusOfException().message().c_str());
     return 1;
   }
 }
