@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <memory>
 #include <new>
 
+#include "runtime/graph/memory/memory_arena.h"
 #include "runtime/session/runtime_state.h"
 #include "tests/faults/fault_fixture.h"
 
@@ -54,6 +56,22 @@ TEST_F(AllocationFaultsTest, CreatingARuntime) {
       FailEach([] { return MakeRuntime(); }, [&] { EXPECT_EQ(Faults().live(), live); });
   EXPECT_GT(failures, 20);
   EXPECT_TRUE(MakeRuntime().ok());
+}
+
+TEST_F(AllocationFaultsTest, ABlockThatCannotBeAllocatedIsNotChargedToTheBudget) {
+  const Result<Runtime> runtime = MakeRuntime();
+  ASSERT_TRUE(runtime.ok());
+  const auto budget = std::make_shared<graph::MemoryBudget>(1 << 20);
+  const auto allocate = [&] {
+    graph::MemoryArena arena(*runtime->state()->device, vulkan::MemoryUse::kDevice, budget);
+    return arena.Block(/*type=*/0, /*type_bits=*/~0U, /*index=*/0, /*size=*/4096);
+  };
+  const auto& counters = runtime->state()->device->counters();
+  const uint64_t allocations = counters.memory_allocations;
+  FailEach(allocate, [&] { EXPECT_TRUE(budget->is_unused()); });
+  EXPECT_GT(counters.memory_allocations, allocations + 2)
+      << "allocations after the device memory's";
+  EXPECT_TRUE(allocate().ok());
 }
 
 TEST_F(AllocationFaultsTest, UsingAModel) {

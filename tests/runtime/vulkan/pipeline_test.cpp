@@ -91,6 +91,22 @@ TEST_F(PipelineTest, RejectsAWorkgroupWithTooManyInvocations) {
             StatusCode::kUnsupported);
 }
 
+TEST_F(PipelineTest, RejectsAWorkgroupWithTooManySubgroups) {
+  PhysicalDevice physical = device().physical();
+  physical.max_workgroup_subgroups = 2;
+  const auto small = Device::Create(instance(), physical, /*capabilities=*/0);
+  ASSERT_TRUE(small.ok()) << small.status().message();
+  LayoutCache layouts(**small);
+  PipelineDesc desc = ScaleDesc(1);
+  desc.workgroup = {9, 1, 1};
+  desc.subgroup_size = 4;
+  const Status status = ComputePipeline::Create(**small, layouts, VK_NULL_HANDLE, desc).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+  EXPECT_EQ(status.message(),
+            "The workgroup of 9 invocations has more subgroups of 4 than the device allows "
+            "(maxComputeWorkgroupSubgroups: 2).");
+}
+
 TEST_F(PipelineTest, PoolsHaveTheCountedSize) {
   LayoutCache layouts(device());
   const auto layout = layouts.Get(kTwoBuffers, 0);

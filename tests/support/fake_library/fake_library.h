@@ -7,6 +7,7 @@
 //   test.slice(x, …)          a view if the step is 1
 //   test.overflowing_view(x)  a view with an offset beyond the end of x
 //   test.concat(tensors)      any storage
+//   test.overflowing_concat(tensors)  offsets beyond the end of the result
 //   test.update(x, part)      updates x in place; buffer only
 //   test.linear(x, w)         w is packed by test.pack, in a buffer
 //   test.pack(w)              buffer only

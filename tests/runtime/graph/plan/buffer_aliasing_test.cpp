@@ -122,6 +122,17 @@ TEST_F(Parts, TensorsThatCannotAliasTheResultAreCopied) {
   EXPECT_THAT(dispatched_, ElementsAre("sum", "concat", "concat", "sum"));
 }
 
+TEST_F(Parts, OffsetsBeyondTheResultAreCopied) {
+  const uint32_t x = Input(32);
+  const uint32_t a = Sum(x, 32);
+  const uint32_t b = Sum(x, 32);
+  const uint32_t result = Call("test.overflowing_concat", {TensorsArg({a, b})}, 64);
+  Lower({Sum(result, 64)});
+  EXPECT_EQ(LocationOf(a), "t1+0");
+  EXPECT_EQ(LocationOf(b), "t2+0");
+  EXPECT_EQ(plan_.aliased_views, 0u);
+}
+
 TEST_F(Parts, OutputsOfTheGraphDoNotAlias) {
   const uint32_t x = Input(32);
   const uint32_t a = Sum(x, 32);
