@@ -30,13 +30,15 @@ class QuantizedMatrix:
 
     @classmethod
     def of(
-        cls, values: Array, scales: Array, zeros: Array | None = None, offsets: Array | None = None
+        cls, values: Array, scales: Array, zeros: Array | None = None, bits: int | None = None
     ) -> QuantizedMatrix:
-        """Of int8 values [rows, depth]: with 4 bits if the values fit."""
-        even = values.shape[1] % 2 == 0
-        if even and values.size > 0 and values.min() >= -8 and values.max() <= 7:
-            return cls(pack_int4(values), scales, zeros, offsets, 4)
-        return cls(values, scales, zeros, offsets)
+        """Of int8 values [rows, depth], with 4 or 8 `bits`. None: 4 if all values fit, for sources
+        that store int4 values as int8. An odd depth requires 8 bits."""
+        if bits is None:
+            bits = 4 if values.size > 0 and values.min() >= -8 and values.max() <= 7 else 8
+        if bits == 4 and values.shape[1] % 2 == 0:
+            return cls(pack_int4(values), scales, zeros, bits=4)
+        return cls(values, scales, zeros)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -154,8 +156,11 @@ def embedding_arguments(
     return kept
 
 
-def from_codes(values: Array, scale: Array, zero: Array) -> QuantizedMatrix | None:
+def from_codes(
+    values: Array, scale: Array, zero: Array, bits: int | None = None
+) -> QuantizedMatrix | None:
     """From integer codes [rows, depth], and scales and zero points of shape [row blocks, groups].
+    `bits` as in QuantizedMatrix.of(): the width that the source states, if it does.
 
     None for unsupported formats: ragged groups, or codes or zero points beyond int8.
     """
@@ -166,14 +171,15 @@ def from_codes(values: Array, scale: Array, zero: Array) -> QuantizedMatrix | No
     if groups > 1 and depth // groups % _MULTIPLE:
         return None
     wide, zero = values.astype(np.int32), zero.astype(np.int32)
-    if values.dtype == np.uint8:  # centered on the range in use
-        middle = 8 if wide.max() <= 15 and zero.max() <= 15 else 128
+    if values.dtype == np.uint8:  # centered on the range of the bits, or on that in use
+        narrow = bits == 4 or (bits is None and wide.max() <= 15 and zero.max() <= 15)
+        middle = 8 if narrow else 128
         wide, zero = wide - middle, zero - middle
     if zero.min() < -128 or zero.max() > 127:
         return None
     repeats = rows // blocks
     zeros = np.repeat(zero, repeats, axis=0).astype(np.int8) if zero.any() else None
-    return QuantizedMatrix.of(wide.astype(np.int8), np.repeat(scale, repeats, axis=0), zeros)
+    return QuantizedMatrix.of(wide.astype(np.int8), np.repeat(scale, repeats, axis=0), zeros, bits)
 
 
 def rows_of(stored: Array | Deferred, index: slice | Array) -> Array | Deferred:

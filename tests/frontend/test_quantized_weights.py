@@ -31,11 +31,16 @@ def packed(codes: Array) -> Array:
 
 @pytest.mark.parametrize("bits", [4, 8])
 @pytest.mark.parametrize("zeros", [False, True])
-def test_matmul_nbits(library: OpLibrary, tmp_path: Path, bits: int, zeros: bool) -> None:
+@pytest.mark.parametrize("narrow", [False, True])
+def test_matmul_nbits(
+    library: OpLibrary, tmp_path: Path, bits: int, zeros: bool, narrow: bool
+) -> None:
+    """The bits of the layer are those of the node, also if all codes fit fewer bits."""
     rows, depth, block = 7, 96, 32
-    codes = RNG.integers(0, 1 << bits, (rows, depth)).astype(np.uint8)
+    first, end = (1 << (bits - 1), (1 << (bits - 1)) + 2) if narrow else (0, 1 << bits)
+    codes = RNG.integers(first, end, (rows, depth)).astype(np.uint8)
     scales = random(rows, depth // block)
-    points = RNG.integers(0, 1 << bits, scales.shape).astype(np.uint8)
+    points = RNG.integers(first, end, scales.shape).astype(np.uint8)
     made = node("MatMulNBits", f"x w s {'z' if zeros else '-'} - c", N=rows, K=depth, bits=bits,
                 block_size=block)  # fmt: skip
     stored = packed(codes) if bits == 4 else codes

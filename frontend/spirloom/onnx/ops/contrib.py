@@ -120,7 +120,8 @@ def matmul_nbits(ctx: NodeContext) -> Tensor:
     if scales.size != rows * groups:
         raise Unsupported(f"its {scales.size} scales do not fit {rows} rows of {groups} groups")
     codes = _unpacked(packed.reshape(rows, -1), bits)
-    found = from_codes(codes, scales.reshape(rows, groups), _zeros(zeros, rows, groups, bits))
+    points = _zeros(zeros, rows, groups, bits)
+    found = from_codes(codes, scales.reshape(rows, groups), points, bits)
     return _layer(ctx, x, found, f"{ctx.build.name}.weight")
 
 
@@ -144,7 +145,8 @@ def gather_block_quantized(ctx: NodeContext) -> Tensor:
     rows, depth = codes.shape
     if scales.ndim != 2 or len(scales) != rows or scales.shape[1] * block != depth:
         raise Unsupported(f"its scales of shape {list(scales.shape)} do not fit blocks of {block}")
-    found = from_codes(codes, scales, _zeros(ctx.constant(3), rows, scales.shape[1], bits))
+    points = _zeros(ctx.constant(3), rows, scales.shape[1], bits)
+    found = from_codes(codes, scales, points, bits)
     if found is None or found.zeros is not None:
         raise Unsupported("its table is asymmetric: zero points are not supported")
     given = found.arguments(f"{ctx.build.name}.table")
