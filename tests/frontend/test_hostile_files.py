@@ -265,13 +265,15 @@ def test_compressed_members_of_program_archives(
     with zipfile.ZipFile(program) as source:
         members = {name: source.read(name) for name in source.namelist()}
     weight = next(name for name in members if "/data/weights/weight" in name)
+    program_json = next(name for name in members if name.endswith("models/model.json"))
 
     def failure(**changes: bytes) -> str:
         path = tmp_path / "changed.pt2"
         with zipfile.ZipFile(path, "w") as archive:
             for name, data in members.items():
-                how = zipfile.ZIP_LZMA if name == weight else zipfile.ZIP_STORED
-                archive.writestr(name, changes.get("weight", data) if name == weight else data, how)
+                key = {weight: "weight", program_json: "program"}.get(name, "")
+                how = zipfile.ZIP_LZMA if key else zipfile.ZIP_STORED
+                archive.writestr(name, changes.get(key, data), how)
         if "damage" in changes:
             content = bytearray(path.read_bytes())
             begin = content.index(weight.encode()) + len(weight) + 12
@@ -280,6 +282,8 @@ def test_compressed_members_of_program_archives(
         code, _, err = run(capsys, "import", str(path), "-o", str(tmp_path / "m.slg"))
         return err if code else ""
 
-    assert failure() == "", "compressed weights are read"
+    assert failure() == "", "compressed members are read"
     assert "cannot read" in failure(damage=b"\xff" * 8)
-    assert "bytes; the maximum is" in failure(weight=bytes(64 << 20))
+    assert "bytes; the maximum is" in failure(weight=bytes(4 << 20))
+    padded = members[program_json] + b" " * (4 << 20)
+    assert f"model.json has {len(padded)} bytes; the maximum is" in failure(program=padded)

@@ -13,7 +13,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ import uvicorn
 from spirloom.cli import main
 from spirloom.runtime import DeviceLost
 from spirloom.serve import server as server_module
-from spirloom.serve.app import make_app
+from spirloom.serve.app import make_app, max_body
 from spirloom.serve.request_queue import RequestQueue
 from spirloom.serve.server import address, listen
 
@@ -214,14 +214,24 @@ def status_of(url: str, body: bytes | None, key: str = KEY) -> tuple[int, Any]:
         return error.code, json.load(error)
 
 
-def test_malformed_requests(server: Server) -> None:
+def test_malformed_requests(server: Server, story: spirloom.LLM) -> None:
     url = f"{server.url}/completions"
+    limit = max_body(story)
+    assert limit < 1 << 20, "it follows from the context"
     for body, status, message in (
         (b"{", 400, "The request body is not valid JSON"),
         (b"[]", 400, "The request is a list; expected an object."),
+        (b'{"prompt": "' + b"a" * limit + b'"}', 413, f"The request body exceeds {limit} bytes."),
         (b'{"prompt": "' + b"a" * (8 << 20) + b'"}', 413, "The request body exceeds "),
         (b'{"prompt": "' + b"a" * 50000 + b'"}', 400, "The prompt has 50000 characters; more"),
-        (b'{"user": ' + b"[" * 500 + b"]" * 500 + b"}", 400, "has more than 100 nested levels"),
+        *(
+            (b'{"user": ' + b"[" * depth + b"]" * depth + b"}", 400, message)
+            for depth, message in (
+                (100, "has more than 100 nested levels"),
+                (985, "has more than 100 nested levels"),
+                (100_000, "The request body is not valid JSON"),
+            )
+        ),
         (None, 405, "GET /v1/completions: Method Not Allowed."),
     ):
         found, answer = status_of(url, body)
@@ -332,6 +342,23 @@ def test_a_request_head_must_arrive_in_time(monkeypatch: pytest.MonkeyPatch) -> 
         assert status_of(f"http://localhost:{port}/health", None)[0] == 200
 
 
+def test_connections_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "_MAX_CONNECTIONS", 3)
+    with served(Letters()) as client, ExitStack() as idle:
+        port = client.base_url.port
+        health = f"http://localhost:{port}/health"
+        assert status_of(health, None)[0] == 200
+        for _ in range(3):
+            idle.enter_context(socket.create_connection(("localhost", port)))
+        with pytest.raises(urllib.error.HTTPError, match="503"):
+            urllib.request.urlopen(health, timeout=60)
+        idle.close()
+        while True:  # until the server has seen that the connections are closed
+            with suppress(urllib.error.HTTPError), urllib.request.urlopen(health, timeout=60) as ok:
+                assert ok.status == 200
+                break
+
+
 def test_errors_at_startup(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
@@ -379,10 +406,7 @@ def served(llm: Any) -> Iterator[openai.OpenAI]:
     queue = RequestQueue()
     app = make_app(llm, queue, "letters")
     with listen("localhost", 0) as listening:
-        config = uvicorn.Config(
-            app, http=server_module._Protocol, lifespan="off", log_level="warning"
-        )
-        running = uvicorn.Server(config)
+        running = uvicorn.Server(server_module.make_config(app, access_log=False))
         thread = threading.Thread(target=running.run, args=([listening],))
         thread.start()
         url = f"{address(listening)}/v1"

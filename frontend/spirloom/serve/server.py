@@ -59,7 +59,13 @@ def run(
 ) -> None:
     """Serves until Ctrl-C or SIGTERM, which call `shut_down` to end the requests in progress and
     close the connections that remain after _SHUTDOWN_SECONDS."""
-    config = uvicorn.Config(
+    with suppress(KeyboardInterrupt):  # newer releases of uvicorn raise it after the shutdown
+        _Server(make_config(app, access_log=access_log), shut_down).run(sockets=[listening])
+
+
+def make_config(app: ASGIApp, *, access_log: bool) -> uvicorn.Config:
+    """The configuration of uvicorn, with limits of connections and of the time of a request."""
+    return uvicorn.Config(
         app,
         http=_Protocol,
         lifespan="off",
@@ -67,8 +73,6 @@ def run(
         access_log=access_log,
         log_level="info" if access_log else "warning",
     )
-    with suppress(KeyboardInterrupt):  # newer releases of uvicorn raise it after the shutdown
-        _Server(config, shut_down).run(sockets=[listening])
 
 
 class _Server(uvicorn.Server):  # type: ignore[misc]
