@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import spirloom
 from spirloom import graph_file
-from spirloom.ir import DType, Graph, Node, Tensor
+from spirloom.ir import Array, DType, Graph, Node, Tensor, constant
 from spirloom.runtime.native import LIBRARY_VARIABLE, SHADERS_VARIABLE
 from spirloom.sizes import SizeExpr, Symbol, Varying
 
@@ -58,6 +58,16 @@ def batch_graph() -> bytes:
     x, y = (Tensor(name, DType.F32, (rows, 3)) for name in "xy")
     graph = Graph([x], [y], [Node("aten.relu", (x,), (y,), "relu")])
     graph.symbols = (Symbol("batch", 1, 8),)
+    return graph_file.to_bytes(graph)
+
+
+def dynamic_product_graph(matrix: Array) -> bytes:
+    """y = x @ matrix, float32[batch, columns] with batch from 1 to 64."""
+    rows = Varying(64, SizeExpr(((1, ("batch",)),)))
+    x, y = (Tensor(name, DType.F32, (rows, n)) for name, n in zip("xy", matrix.shape, strict=True))
+    node = Node("aten.mm", (x, constant("matrix", matrix)), (y,), "product")
+    graph = Graph([x], [y], [node])
+    graph.symbols = (Symbol("batch", 1, 64),)
     return graph_file.to_bytes(graph)
 
 

@@ -29,7 +29,13 @@ from spirloom.runtime.native import native
 from spirloom.runtime.tensors import dtype_of
 
 from spec_model.vocabulary import DType
-from tests.python_runtime.conftest import batch_graph, maximum_graph, product_graph, relu_graph
+from tests.python_runtime.conftest import (
+    batch_graph,
+    dynamic_product_graph,
+    maximum_graph,
+    product_graph,
+    relu_graph,
+)
 
 X = np.arange(-2, 3, dtype=np.float32)
 Y = [0, 0, 0, 1, 2]
@@ -94,14 +100,22 @@ def test_calls_resize_the_model(batches: spirloom.Model) -> None:
 def test_a_loaded_file_may_be_replaced_by_renaming(
     runtime: spirloom.Runtime, tmp_path: Path
 ) -> None:
-    """A model with symbols reads its file in later calls of resize(): that of the old name."""
+    """A model with symbols reads its file in later calls of resize(): that of the old name. Few
+    rows are multiplied by the matrix of the file, more rows, as at loading, by a packed one."""
     path, other = tmp_path / "net.slg", tmp_path / "other.slg"
-    path.write_bytes(batch_graph())
+    rng = np.random.default_rng(0)
+    matrix = rng.integers(-8, 8, (256, 256)).astype(np.float32)
+    path.write_bytes(dynamic_product_graph(matrix))
     model = runtime.load(path)
     other.write_bytes(b"another file")
     other.replace(path)
-    for rows in (5, 2):
-        assert model(np.ones((rows, 3), np.float32))[0].tolist() == [[1] * 3] * rows
+    kernels = set()
+    for rows in (64, 4, 1, 64):
+        x = rng.integers(-8, 8, (rows, 256)).astype(np.float32)
+        assert np.array_equal(model(x)[0], x @ matrix)
+        kernels.add(tuple(row.variant for row in model.profile()))
+    if runtime.device.type == "cpu":
+        assert len(kernels) == 2
 
 
 def test_integers_are_not_truncated(
