@@ -94,7 +94,7 @@ def size_from(expr: SizeExpr, symbols: Mapping[str, Symbol]) -> Size:
         whole = sum(terms, start=Size.of(0))
     else:
         largest = expr.op is SizeOp.MAX
-        whole = extreme(list(extremes(terms, largest)), largest)
+        whole = extreme(extremes(terms, largest), largest)
     return quotient(whole, Size.of(expr.divisor))
 
 

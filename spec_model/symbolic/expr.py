@@ -370,20 +370,18 @@ def _steps(rest: Size, leading: Product, by: int) -> Iterator[Size]:
             yield Size({left: times if (factor < 0) == (by < 0) else -times})
 
 
-def extremes(operands: Iterable[Size], largest: bool) -> Iterator[Size]:
+def extremes(operands: Iterable[Size], largest: bool) -> list[Size]:
     """The operands of a minimum or maximum, with those of nested ones, without repetitions."""
     kind = Maximum if largest else Minimum
-    seen: set[Size] = set()
+    found: dict[Size, None] = {}
     for operand in operands:
         product = next(iter(operand.terms), ())
         nested = len(operand.terms) == 1 and len(product) == 1 and isinstance(product[0], kind)
         parts = product[0].operands if nested and isinstance(product[0], kind) else (operand,)
         if nested and operand.terms[product] != 1:
             parts = (operand,)
-        for part in parts:
-            if part not in seen:
-                seen.add(part)
-                yield part
+        found.update(dict.fromkeys(parts))
+    return list(found)
 
 
 def extreme(operands: list[Size], largest: bool) -> Size:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -148,6 +151,26 @@ def check(model: Any, path: Path, count: int = 64) -> list[str]:
     decode.submit_repeated(count - 1).result()
     assert decode.states["tokens"][len(PROMPT) : len(PROMPT) + count].tolist() == wanted
     return [node.op for node in graphs[1].nodes]
+
+
+PROFILED = """
+import cProfile, gc, sys
+from spirloom.cli import main
+for threshold in (2, 3, 5, 7, 11):
+    gc.set_threshold(threshold, 1000)
+    command = ["import", sys.argv[1], "-o", sys.argv[2]]
+    assert cProfile.Profile().runcall(main, command) == 0
+"""
+
+
+def test_an_import_can_be_profiled(tmp_path: Path) -> None:
+    """CPython 3.11.0 to 3.11.2 (gh-101975) reads freed objects in a collection under a profiler, if
+    a generator whose loop has ended is running."""
+    write(MODELS["llama"](), tmp_path / "net.gguf", Type.Q4_0)
+    line = [sys.executable, "-c", PROFILED, str(tmp_path / "net.gguf"), str(tmp_path / "net.slg")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(line, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("kind", [Type.Q4_0, Type.Q8_0, Type.F16, Type.BF16])
