@@ -7,11 +7,15 @@ pickle in an installed package, and as trusted as the modules of the package.
 from __future__ import annotations
 
 import argparse
+import gc
 import pickle
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass, replace
+from inspect import ismemberdescriptor
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 from spec_model.expr import operations
 from spec_model.expr.types import Operation
@@ -19,11 +23,13 @@ from spec_model.library import without_test_kernels
 from spec_model.load.loader import load_library
 from spec_model.op import Op
 from spec_model.reference import Reference
+from spec_model.stored_dataclass import restored
 from spec_model.templates import Directory
 
 
 class _Pickler(pickle.Pickler):
-    """Stores the operations of expressions, which contain functions, by index."""
+    """Stores the operations of expressions, which contain functions, by index, and dataclasses with
+    slots in a form that is read faster than their own."""
 
     def __init__(self, file: BytesIO) -> None:
         super().__init__(file, protocol=5)
@@ -32,6 +38,15 @@ class _Pickler(pickle.Pickler):
     def persistent_id(self, value: object) -> int | None:
         """The index of an operation; None for other values."""
         return self._indices[id(value)] if isinstance(value, Operation) else None
+
+    def reducer_override(self, value: object) -> Any:
+        """How a dataclass with slots is stored."""
+        kind = type(value)
+        if not is_dataclass(kind) or not all(
+            ismemberdescriptor(getattr(kind, field.name, None)) for field in fields(kind)
+        ):
+            return NotImplemented
+        return restored, (kind, *(getattr(value, field.name) for field in fields(kind)))
 
 
 class _Unpickler(pickle.Unpickler):
@@ -83,12 +98,26 @@ def _without_paths(op: Op) -> Op:
 def load(path: Path, specs: Path) -> dict[str, Op]:
     """The operators of the file, by name, without tests. Their references run the modules of
     `specs`, a copy of the directory of specs that they were stored from."""
-    ops: dict[str, Op] = _Unpickler(BytesIO(path.read_bytes())).load()
+    with _no_collections():
+        ops: dict[str, Op] = _Unpickler(BytesIO(path.read_bytes())).load()
     directory = Directory(specs, specs.name)
     for name, op in ops.items():
         files = tuple(specs / file for file in op.reference.files)
         ops[name] = replace(op, reference=_moved(op.reference, directory, files))
     return ops
+
+
+@contextmanager
+def _no_collections() -> Iterator[None]:
+    """Disables the garbage collector, which would search all objects so far for cycles, of which
+    there are none, again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _moved(reference: Reference, directory: Directory, files: tuple[Path, ...]) -> Reference:
