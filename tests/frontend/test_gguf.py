@@ -239,6 +239,8 @@ VALUES: list[tuple[dict[str, Any], str]] = [
     ({"x": (13, bytes(8))}, "'x' has type id 13, which is not in 0"),
     ({"x": (STRING, struct.pack("<Q", 1 << 60))}, "the length of 'x' is 1152921504606846976, but"),
     ({"x": (ARRAY, struct.pack("<IQ", 4, 1 << 60))}, "the length of 'x' is 1152921504606846976"),
+    ({"x": (ARRAY, struct.pack("<IQQ", STRING, 2, 1) + b"a" + struct.pack("<Q", 1 << 60))},
+     "the length of 'x' is 1152921504606846976, but"),
     ({"x": (ARRAY, NESTED)}, "more than 4 levels of nested arrays"),
 ]  # fmt: skip
 
@@ -274,6 +276,16 @@ def test_what_is_no_such_file(data: bytes, message: str, tmp_path: Path) -> None
     (tmp_path / "m.gguf").write_bytes(data)
     with pytest.raises(ImportFailure, match=message):
         GgufFile(tmp_path / "m.gguf")
+
+
+def test_strings_of_a_file(tmp_path: Path) -> None:
+    """Also incomplete UTF-8, as tokens of byte-level vocabularies are."""
+    texts = [b"", b"a", "\u00e9\U0001f600".encode(), b"x\xf0\x9f"]
+    content = b"".join(struct.pack("<Q", len(text)) + text for text in texts)
+    values = {"x": (ARRAY, struct.pack("<IQ", STRING, len(texts)) + content), "y": 7}
+    (tmp_path / "m.gguf").write_bytes(file_bytes(values, {}))
+    found = GgufFile(tmp_path / "m.gguf").metadata
+    assert found == {"x": ["", "a", "\u00e9\U0001f600", "x\ufffd"], "y": 7}
 
 
 def test_truncated_files_are_refused_wherever_they_end(tmp_path: Path) -> None:
