@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -106,6 +108,23 @@ def to_bytes(*methods: Graph) -> bytes:
     return stream.getvalue()
 
 
+def save_bytes(data: bytes, path: Path) -> None:
+    """Writes a file that to_bytes() returned. Raises ImportFailure."""
+    with _written([path]) as (stream,):
+        stream.write(data)
+
+
+@contextmanager
+def _written(paths: Sequence[Path]) -> Iterator[list[IO[bytes]]]:
+    try:
+        with replaced_together(paths) as streams:
+            yield streams
+    except OSError as error:
+        raise ImportFailure(
+            f"Cannot write {error.filename or paths[-1]}: {error.strerror or error}."
+        ) from error
+
+
 def save(
     graph: Graph | Sequence[Graph],
     path: Path,
@@ -122,13 +141,8 @@ def save(
     data_path = path.with_name(path.name + ".data")
     methods = (graph,) if isinstance(graph, Graph) else tuple(graph)
     encoder = _Encoder(methods, data_path.name if external_data else None)
-    try:
-        with replaced_together([data_path, path] if external_data else [path]) as streams:
-            encoder.write(streams[-1], streams[0] if external_data else None, report)
-    except OSError as error:
-        raise ImportFailure(
-            f"Cannot write {error.filename or path}: {error.strerror or error}."
-        ) from error
+    with _written([data_path, path] if external_data else [path]) as streams:
+        encoder.write(streams[-1], streams[0] if external_data else None, report)
 
 
 class _Encoder:
@@ -152,18 +166,17 @@ class _Encoder:
         report: Report = silent,
     ) -> None:
         """Writes the graph, and the constants after it or to their own file. Constants are read
-        once: the digest replaces zeros in the graph when they are written.
+        once: when they are written, their digest replaces a random one in the graph.
         """
         if constants is not None:
             stream.write(self._header(write_constants_file(self._arrays, constants, report)))
             return
-        placeholder = self._header(bytes(DIGEST_BYTES))
-        stream.write(placeholder)
-        _, digest = write_section(self._arrays, stream, report)
-        header = self._header(digest)
-        assert len(header) == len(placeholder)
-        stream.seek(0)
+        placeholder = secrets.token_bytes(DIGEST_BYTES)
+        header = self._header(placeholder)
         stream.write(header)
+        _, digest = write_section(self._arrays, stream, report)
+        stream.seek(header.index(placeholder))
+        stream.write(digest)
 
     def _header(self, digest: bytes) -> bytes:
         self._root.constantsDigest = digest

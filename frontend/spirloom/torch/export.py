@@ -54,10 +54,10 @@ def export(
         dims or {}, ranges or {}, fp16, strip, quantize, keep_float32, assume_int32
     )
     options = replace(options, float64_as_float32=float64_as_float32)
-    graph = graph_of(program_of(exported), library, options)
+    data = graph_file.to_bytes(graph_of(program_of(exported), library, options))
     if output is not None:
-        graph_file.save(graph, Path(output))
-    return graph_file.to_bytes(graph)
+        graph_file.save_bytes(data, Path(output))
+    return data
 
 
 def decompose(exported: Any, library: OpLibrary | None = None) -> Any:
@@ -159,9 +159,10 @@ def export_methods(
     graphs = graphs_of(
         programs, library, dims or {}, ranges or {}, fp16, strip, keep_float32, assume_int32
     )
+    data = graph_file.to_bytes(*graphs)
     if output is not None:
-        graph_file.save(graphs, Path(output))
-    return graph_file.to_bytes(*graphs)
+        graph_file.save_bytes(data, Path(output))
+    return data
 
 
 def exported_method(module: Any, name: str, args: Sequence[Any], dynamic_shapes: Any) -> Any:
