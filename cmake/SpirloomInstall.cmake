@@ -12,8 +12,8 @@ set(package "${CMAKE_INSTALL_LIBDIR}/cmake/spirloom")
 
 get_target_property(SPIRLOOM_C_SHARED spirloom::c_shared ALIASED_TARGET)
 set(targets spirloom_warnings spirloom_runtime spirloom_c "${SPIRLOOM_C_SHARED}"
-            spirloom_shaders_all spirloom_external_memory spirloom-run spirloom-ops)
-set(SPIRLOOM_PACKAGE_TARGETS "runtime c shaders_all external_memory")
+            spirloom_shaders_all spirloom_external_memory spirloom_pool spirloom-run spirloom-ops)
+set(SPIRLOOM_PACKAGE_TARGETS "runtime c shaders_all external_memory pool")
 if(TARGET spirloom_executorch)
   list(APPEND targets spirloom_executorch)
   string(APPEND SPIRLOOM_PACKAGE_TARGETS " executorch")
@@ -45,7 +45,9 @@ install(FILES "$<TARGET_PROPERTY:spirloom_shaders_all,SPIRLOOM_PACK>" DESTINATIO
 install(DIRECTORY runtime/include/spirloom "${PROJECT_BINARY_DIR}/runtime/include/spirloom"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
 
-install(FILES integrations/external_memory/include/spirloom/external_memory.h
+install(FILES
+  integrations/external_memory/include/spirloom/external_memory.h
+  integrations/pool/include/spirloom/pool.h
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/spirloom")
 
 install(DIRECTORY codegen spec_model op_specs templates frontend schema DESTINATION "${share}"

@@ -130,6 +130,9 @@ MODULES: dict[str, tuple[str, ...]] = {
     # Imported memory.
     "integrations/external_memory/include/spirloom": _PUBLIC,
     "integrations/external_memory": (*_PUBLIC, "integrations/external_memory/include/spirloom"),
+    # Replicas of a model.
+    "integrations/pool/include/spirloom": _PUBLIC,
+    "integrations/pool": (*_PUBLIC, "integrations/pool/include/spirloom"),
     # Java and Android.
     "integrations/java/jni": (*_BASE, "runtime/c", "llm/tokenizer", "llm/model"),
     # The code generator. Importers read specs with spec_model; only generation uses codegen.
@@ -222,6 +225,7 @@ _INCLUDE_DIRECTORIES = (
     "tools/dev-templates/include",
     "integrations/executorch/include",
     "integrations/external_memory/include",
+    "integrations/pool/include",
 )
 _INCLUDE = re.compile(r'^\s*#include "([^"]+)"', re.MULTILINE)
 

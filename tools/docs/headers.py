@@ -28,6 +28,7 @@ _CPP_NAMES = (
 )  # fmt: skip
 CPP_HEADERS = (
     *(INCLUDE / "spirloom" / f"{name}.h" for name in _CPP_NAMES),
+    ROOT / "integrations/pool/include/spirloom/pool.h",
     ROOT / "integrations/external_memory/include/spirloom/external_memory.h",
 )
 
