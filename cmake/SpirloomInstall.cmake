@@ -40,6 +40,26 @@ if(NOT SPIRLOOM_SHADERC)
 endif()
 install(TARGETS ${targets} EXPORT spirloomTargets)
 install(EXPORT spirloomTargets DESTINATION "${package}")
+# Archives without bytecode of link-time optimization, which a linker would prefer to machine code,
+# but which only the compiler of the same version reads.
+if(CMAKE_INTERPROCEDURAL_OPTIMIZATION_RELEASE AND NOT BUILD_SHARED_LIBS)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    install(CODE "
+      file(GLOB archives
+        \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libspirloom*.a\")
+      foreach(archive IN LISTS archives)
+        execute_process(
+          COMMAND \"${CMAKE_OBJCOPY}\" --remove-section=.gnu.lto_* --remove-section=.gnu.debuglto_*
+                  \"\${archive}\"
+          COMMAND_ERROR_IS_FATAL ANY)
+      endforeach()")
+  else()
+    install(CODE "
+      message(FATAL_ERROR
+        \"Only ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} could link the static libraries: \"
+        \"they are bytecode. Configure with SPIRLOOM_LTO=OFF or BUILD_SHARED_LIBS=ON.\")")
+  endif()
+endif()
 install(FILES "$<TARGET_PROPERTY:spirloom_shaders_all,SPIRLOOM_PACK>" DESTINATION "${share}"
   RENAME shaders_all.slpack)  # for programs without a linked shader library, e.g. in other languages
 install(DIRECTORY runtime/include/spirloom "${PROJECT_BINARY_DIR}/runtime/include/spirloom"

@@ -56,6 +56,14 @@ option(SPIRLOOM_HOST_HEADERS "Use only the required headers of the build host, f
 
 option(SPIRLOOM_WHEEL "Define the target spirloom_wheel, which pip install . builds" OFF)
 
+# On in the wheel. Off in builds for development, whose many programs would take longer to link, and
+# in subprojects, which follow CMAKE_INTERPROCEDURAL_OPTIMIZATION.
+set(spirloom_lto OFF)
+if(SPIRLOOM_WHEEL)
+  set(spirloom_lto ON)
+endif()
+option(SPIRLOOM_LTO "Optimize Release builds at link time" ${spirloom_lto})
+
 set(spirloom_tests OFF)
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CROSSCOMPILING)
   set(spirloom_tests ON)
@@ -104,6 +112,21 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
 endif()
 target_link_options(spirloom_warnings INTERFACE
   $<$<PLATFORM_ID:Linux,Android>:LINKER:--gc-sections>)
+# Archives also contain machine code if they are installed, because only the compiler of the same
+# version reads the bytecode (SpirloomInstall.cmake).
+if(SPIRLOOM_LTO)
+  include(CheckIPOSupported)
+  check_ipo_supported(RESULT spirloom_lto OUTPUT reason LANGUAGES CXX)
+  if(spirloom_lto)
+    set(CMAKE_INTERPROCEDURAL_OPTIMIZATION_RELEASE ON)
+    if(SPIRLOOM_INSTALL AND NOT BUILD_SHARED_LIBS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      target_compile_options(spirloom_warnings INTERFACE
+        $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-ffat-lto-objects>)
+    endif()
+  else()
+    message(STATUS "SPIRLOOM_LTO has no effect: the compiler does not support link-time optimization. ${reason}")
+  endif()
+endif()
 # For code that is not performance-critical: command lines, reports, the shader compiler without
 # glslang and SPIRV-Tools. Reduces build time. Linked PRIVATE in addition to spirloom_warnings.
 add_library(spirloom_quick_build INTERFACE)

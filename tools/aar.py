@@ -120,7 +120,7 @@ def _run(command: Sequence[str]) -> None:
 def build(ndk: Path, abi: str, selection: Sequence[str], directory: Path) -> Path:
     """Builds the native library of an ABI, stripped."""
     preset = f"android-{abi}"
-    _run(["cmake", "--preset", preset, "--log-level=NOTICE", *selection])
+    _run(["cmake", "--preset", preset, "--log-level=NOTICE", "-DSPIRLOOM_LTO=ON", *selection])
     _run(["cmake", "--build", "--preset", preset, "--target", "spirloom_jni"])
     output = directory / abi / LIBRARY
     output.parent.mkdir()
