@@ -18,7 +18,9 @@ WITHOUT_DEVICE = [
     "graph_test", "spirloom_ops_test", "spirloom_run_test", "compiler_test", "no_zstd_test",
     "op_compare_test",
 ]  # fmt: skip
-WITH_DEVICE = ["runtime_test", "model_test", "op_guards_test", "c_api_test", "faults_test"]
+WITH_DEVICE = [
+    "runtime_test", "model_test", "pool_test", "op_guards_test", "c_api_test", "faults_test",
+]  # fmt: skip
 SHARDS = 10
 
 
