@@ -5,11 +5,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "runtime/graph/constants/async_commands.h"
+#include "runtime/graph/memory/memory_budget.h"
 #include "runtime/graph/record/recorder.h"
 #include "runtime/vulkan/buffer.h"
 #include "spirloom/status.h"
@@ -21,12 +24,13 @@ namespace spirloom::graph {
 // constructor arguments.
 class StagingUpload {
  public:
-  // The staging buffers of `staging_size` bytes are created when they are first filled.
-  // `is_mapped`: the data are in a mapped file.
+  // The staging buffers of `staging_size` bytes are created when they are first filled, and charged
+  // to `budget`. `is_mapped`: the data are in a mapped file.
   StagingUpload(const vulkan::Device& device, const RecorderResources& resources,
-                uint64_t staging_size, bool is_mapped)
+                std::shared_ptr<MemoryBudget> budget, uint64_t staging_size, bool is_mapped)
       : device_(device),
         resources_(resources),
+        budget_(std::move(budget)),
         staging_size_(staging_size),
         is_mapped_(is_mapped),
         slots_{Slot(device), Slot(device)} {}
@@ -50,6 +54,7 @@ class StagingUpload {
 
   struct Slot {
     explicit Slot(const vulkan::Device& device) : commands(device) {}
+    std::optional<Reservation> reservation;
     std::optional<vulkan::Buffer> staging;
     AsyncCommands commands;  // destroyed first
   };
@@ -60,6 +65,7 @@ class StagingUpload {
 
   const vulkan::Device& device_;
   const RecorderResources& resources_;
+  const std::shared_ptr<MemoryBudget> budget_;
   const uint64_t staging_size_;
   const bool is_mapped_;
   std::array<Slot, 2> slots_;

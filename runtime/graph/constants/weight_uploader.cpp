@@ -21,6 +21,8 @@
 namespace spirloom::graph {
 namespace {
 
+constexpr uint64_t kMinStagingBytes = 64 << 10;
+
 // A batch of constant nodes: its memory, which is reused by later batches, its descriptors and its
 // commands.
 struct Batch {
@@ -146,7 +148,8 @@ class WeightUploader {
 
   Status UploadPersistent() {
     const RecorderResources resources = ResourcesFor(store_);
-    StagingUpload upload(inputs_.device, resources, StagingSize(), inputs_.graph.is_mapped);
+    StagingUpload upload(inputs_.device, resources, store_.budget(), StagingSize(),
+                         inputs_.graph.is_mapped);
     std::vector<HostCopy> copies;
     for (uint32_t root : folding_.persistent) {
       const TensorResource* resource = store_.Find(root);
@@ -162,12 +165,16 @@ class WeightUploader {
     return upload.Finish();
   }
 
+  // Returns the size of a staging buffer. Two fit into the memory that remains beside the
+  // constants.
   uint64_t StagingSize() const {
     uint64_t total = 0;
     for (uint32_t root : folding_.persistent) {
       if (IsRaw(root)) total += StagingUpload::StagedSize(TensorAt(root).size);
     }
-    return std::min(total, inputs_.batch_bytes);
+    const uint64_t remaining =
+        std::min(inputs_.device.free_memory().total, store_.budget()->remaining());
+    return std::min({total, inputs_.batch_bytes, std::max(remaining / 2, kMinStagingBytes)});
   }
 
   RecorderResources ResourcesFor(const TensorStore& store) const {

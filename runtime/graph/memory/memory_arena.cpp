@@ -6,23 +6,6 @@
 namespace spirloom::graph {
 namespace {
 
-// Bytes of a budget, released by the destructor also if an exception is thrown.
-class Reservation {
- public:
-  Reservation(std::shared_ptr<MemoryBudget> budget, uint64_t size)
-      : budget_(std::move(budget)), size_(size) {}
-  Reservation(Reservation&& other) noexcept
-      : budget_(std::move(other.budget_)), size_(other.size_) {}
-  Reservation& operator=(Reservation&&) = delete;
-  ~Reservation() {
-    if (budget_ != nullptr) budget_->Release(size_);
-  }
-
- private:
-  std::shared_ptr<MemoryBudget> budget_;
-  uint64_t size_;
-};
-
 struct ReservedMemory {
   ReservedMemory(Reservation used_reservation, vulkan::DeviceMemory used_memory)
       : reservation(std::move(used_reservation)), memory(std::move(used_memory)) {}
@@ -38,8 +21,7 @@ Result<std::shared_ptr<vulkan::DeviceMemory>> MemoryArena::Block(uint32_t type, 
   if (block != nullptr && block->size() >= size && (type_bits >> block->type() & 1) != 0) {
     return block;
   }
-  SPIRLOOM_TRY(budget_->Reserve(size));
-  Reservation reservation(budget_, size);
+  SPIRLOOM_TRY_ASSIGN(Reservation reservation, Reservation::Create(budget_, size));
   SPIRLOOM_TRY_ASSIGN(vulkan::DeviceMemory memory,
                       vulkan::DeviceMemory::Create(*device_, size, type_bits, use_));
   auto reserved = std::make_shared<ReservedMemory>(std::move(reservation), std::move(memory));

@@ -1,5 +1,6 @@
 #include "runtime/graph/memory/memory_budget.h"
 
+#include <algorithm>
 #include <cassert>
 
 #include "runtime/base/error.h"
@@ -35,6 +36,12 @@ bool MemoryBudget::is_unused() {
   return reserved_ == 0;
 }
 
+uint64_t MemoryBudget::remaining() {
+  const std::scoped_lock lock(mutex_);
+  const uint64_t limit = TotalLimit();
+  return limit - std::min(limit, reserved_);
+}
+
 void MemoryBudget::AddContext() {
   const std::scoped_lock lock(mutex_);
   ++contexts_;
@@ -44,6 +51,12 @@ void MemoryBudget::RemoveContext() {
   const std::scoped_lock lock(mutex_);
   assert(contexts_ > 1);
   --contexts_;
+}
+
+Result<Reservation> Reservation::Create(const std::shared_ptr<MemoryBudget>& budget,
+                                        uint64_t bytes) {
+  SPIRLOOM_TRY(budget->Reserve(bytes));
+  return Reservation(budget, bytes);
 }
 
 }  // namespace spirloom::graph

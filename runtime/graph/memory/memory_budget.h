@@ -2,7 +2,9 @@
 #define SPIRLOOM_RUNTIME_GRAPH_MEMORY_MEMORY_BUDGET_H_
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <utility>
 
 #include "spirloom/status.h"
 
@@ -18,6 +20,8 @@ class MemoryBudget {
   void Release(uint64_t bytes);
   // Whether no bytes are reserved.
   bool is_unused();
+  // Bytes that can be reserved.
+  uint64_t remaining();
 
   // The limit is for one context. Each call of AddContext(), until RemoveContext(), raises it by
   // the limit of the constructor.
@@ -31,6 +35,26 @@ class MemoryBudget {
   std::mutex mutex_;
   uint64_t contexts_ = 1;
   uint64_t reserved_ = 0;
+};
+
+// Bytes of a budget, released by the destructor.
+class Reservation {
+ public:
+  // Fails like MemoryBudget::Reserve().
+  static Result<Reservation> Create(const std::shared_ptr<MemoryBudget>& budget, uint64_t bytes);
+  Reservation(Reservation&& other) noexcept
+      : budget_(std::move(other.budget_)), bytes_(other.bytes_) {}
+  Reservation& operator=(Reservation&&) = delete;
+  ~Reservation() {
+    if (budget_ != nullptr) budget_->Release(bytes_);
+  }
+
+ private:
+  Reservation(std::shared_ptr<MemoryBudget> budget, uint64_t bytes)
+      : budget_(std::move(budget)), bytes_(bytes) {}
+
+  std::shared_ptr<MemoryBudget> budget_;
+  uint64_t bytes_;
 };
 
 }  // namespace spirloom::graph

@@ -42,20 +42,26 @@ FileGraph SumOfConstants() {
 // it.
 class Uploaded {
  public:
-  Uploaded(const internal::RuntimeState& runtime, const FileGraph& graph, Storage storage)
+  // `max_bytes`: limit of the device memory.
+  Uploaded(const internal::RuntimeState& runtime, const FileGraph& graph, Storage storage,
+           uint64_t max_bytes = uint64_t{1} << 30)
       : device_(*runtime.device), file_(graph.Write()), parsed_(ValueOf(graph::ParseGraph(file_))) {
     const graph::DeviceTraits traits = graph::TraitsOf(device_);
     plan_ = ValueOf(graph::Compile(parsed_, runtime.index, traits,
                                    {.storage = storage, .max_dispatches = 100}));
     list_ = ValueOf(graph::BuildDispatches(plan_, traits));
     pipelines_ = ValueOf(pool_.Get(device_, *runtime.layouts, VK_NULL_HANDLE, list_.pipelines));
-    store_.emplace(device_, plan_, std::make_shared<graph::MemoryBudget>(uint64_t{1} << 30));
+    store_.emplace(device_, plan_, std::make_shared<graph::MemoryBudget>(max_bytes));
   }
 
   graph::WeightUploadResult Upload(bool host_maps_constants, uint64_t batch_bytes) {
+    return ValueOf(TryUpload(host_maps_constants, batch_bytes));
+  }
+
+  Result<graph::WeightUploadResult> TryUpload(bool host_maps_constants, uint64_t batch_bytes) {
     const vulkan::Buffer dummy =
         ValueOf(vulkan::Buffer::Create(device_, 64, vulkan::MemoryUse::kDevice));
-    return ValueOf(graph::UploadWeights(
+    return graph::UploadWeights(
         {.device = device_,
          .graph = parsed_,
          .plan = plan_,
@@ -65,7 +71,7 @@ class Uploaded {
          .host_maps_constants = host_maps_constants,
          .pool = constants_,
          .batch_bytes = batch_bytes},
-        *store_));
+        *store_);
   }
 
   std::vector<const graph::TensorResource*> Stored() const {
@@ -148,21 +154,42 @@ TEST_F(ModelTest, BatchesOfConstantsOverlap) {
             std::vector<float>(kSide * kSide, static_cast<float>((1U << kTerms) - 1)));
 }
 
+// y = x + c, with a constant of 3 MiB and 5 elements.
+constexpr uint64_t kCount = (3 << 20) / sizeof(float) + 5;
+FileGraph LargeConstant(const std::vector<float>& values) {
+  FileGraph file;
+  const uint32_t x = AddInput(file, "x", {kCount});
+  const uint32_t c = file.AddConstant("c", {kCount}, 0, values);
+  file.outputs = {AddNode(file, "aten.add.Tensor", AddArgs(x, c), {kCount})};
+  return file;
+}
+
 // A constant of several chunks, each copied by another thread, and of several staging buffers.
 TEST_F(ModelTest, LargeConstantsAreCopiedByThreads) {
-  constexpr uint64_t kCount = (3 << 20) / sizeof(float) + 5;
-  const std::vector<uint64_t> shape = {kCount};
   std::vector<float> values(kCount);
   std::iota(values.begin(), values.end(), 0.0F);
-  FileGraph file;
-  const uint32_t x = AddInput(file, "x", shape);
-  const uint32_t c = file.AddConstant("c", shape, 0, values);
-  file.outputs = {AddNode(file, "aten.add.Tensor", AddArgs(x, c), shape)};
+  const FileGraph file = LargeConstant(values);
   for (const bool is_mapped : {true, false}) {
     Uploaded uploaded(*runtime_->state(), file, Storage::kBuffer);
     uploaded.Upload(is_mapped, /*batch_bytes=*/(1 << 20) + 48);
     EXPECT_EQ(uploaded.Read(kCount), values) << (is_mapped ? "mapped" : "staged");
   }
+}
+
+// Staging buffers take what the limit leaves beside the constants, and count as device memory.
+TEST_F(ModelTest, StagingBuffersAreWithinTheLimit) {
+  std::vector<float> values(kCount);
+  std::iota(values.begin(), values.end(), 0.0F);
+  const FileGraph file = LargeConstant(values);
+  constexpr uint64_t kBytes = kCount * sizeof(float);
+  Uploaded uploaded(*runtime_->state(), file, Storage::kBuffer, kBytes + (200 << 10));
+  uploaded.Upload(/*host_maps_constants=*/false, /*batch_bytes=*/1 << 20);
+  EXPECT_EQ(uploaded.Read(kCount), values);
+  Uploaded too_small(*runtime_->state(), file, Storage::kBuffer, kBytes + (70 << 10));
+  const Status status =
+      too_small.TryUpload(/*host_maps_constants=*/false, /*batch_bytes=*/1 << 20).status();
+  EXPECT_EQ(status.code(), StatusCode::kOutOfMemory);
+  EXPECT_THAT(status.message(), ::testing::HasSubstr("65536 more requested) exceeds the limit"));
 }
 
 }  // namespace
