@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.context import Context
 from benchmarks.networks import Files, run_ncnn, run_spirloom
 
-NETWORK = "mobilenet_v2"
+NETWORKS = ("squeezenet1_1", "mobilenet_v2", "resnet18", "efficientnet_b0", "googlenet")
 # Milliseconds. `result_ms`: from opening the file to the first result; `process_ms`: from the start
 # of the process to its end.
 PEER_TIMES = ("load_ms", "first_run_ms", "result_ms", "process_ms")
@@ -20,9 +20,12 @@ TIMES = ("pipeline_ms", *PEER_TIMES)
 
 def measure(context: Context) -> dict[str, Any]:
     """The results as JSON values; times are minima over several processes."""
-    name = NETWORK if NETWORK in context.networks else context.networks[0]
-    files = Files.make(name, context)
-    filled = context.scratch / "caches"
+    names = [name for name in NETWORKS if name in context.networks]
+    return {"networks": [_network(context, Files.make(name, context)) for name in names]}
+
+
+def _network(context: Context, files: Files) -> dict[str, Any]:
+    filled = context.scratch / "caches" / files.name
     (filled / "driver").mkdir(parents=True)
     runs: dict[str, list[dict[str, Any]]] = {}
     _start(context, files, filled)
@@ -36,9 +39,8 @@ def measure(context: Context) -> dict[str, Any]:
                 runs.setdefault(f"ncnn {state}", []).append(peer)
     first = runs["spirloom cold"][0]
     return {
-        "network": name,
+        "name": files.name,
         "pipelines": first["pipelines"],
-        "variants": first["variants"],
         "starts": {
             start: {
                 name: min(stats[name] for stats in found)

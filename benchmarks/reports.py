@@ -166,21 +166,21 @@ def language_row(model: Results) -> tuple[str, ...]:
 
 
 def load(results: Results) -> str:
-    """A row per program and cache state."""
-    text = (
-        f"{results['network']}: loading creates {results['pipelines']} pipelines, including those "
-    )
-    text += f"of weight packing; a run dispatches {results['variants']} variants. Cold: the caches "
-    text += "of the driver and of Spirloom are empty. Warm: an earlier process filled both. The "
-    text += "process of ncnn includes the start of Python.\n"
+    """A row per network, program and cache state."""
+    text = "Loading creates all pipelines, including those of weight packing; llvmpipe compiles a "
+    text += "pipeline when it is first dispatched. Cold: the caches of the driver and of Spirloom "
+    text += "are empty. Warm: an earlier process filled both. The process of ncnn includes the "
+    text += "start of Python.\n"
     names = {"load_ms": "load ms", "pipeline_ms": "pipelines (part of load) ms",
              "first_run_ms": "first run ms", "result_ms": "load to first result ms",
              "process_ms": "process ms"}  # fmt: skip
     rows = (
-        (start, *(figure(found[key]) if key in found else "" for key in names))
-        for start, found in results["starts"].items()
-    )
-    return text + "\n" + table(("start", *names.values()), rows)
+        (each["name"], start, str(each["pipelines"]) if "pipeline_ms" in found else "",
+         *(figure(found[key]) if key in found else "" for key in names))
+        for each in results["networks"]
+        for start, found in each["starts"].items()
+    )  # fmt: skip
+    return text + "\n" + table(("network", "start", "pipelines", *names.values()), rows)
 
 
 def memory(results: Results) -> str:
