@@ -33,7 +33,8 @@ def main() -> None:
         sys.path.insert(0, str(arguments.frontend))
     from spirloom.runtime.runtime import Runtime
 
-    model = Runtime().load(arguments.slg, time_runs=True)
+    runtime = Runtime()
+    model = runtime.load(arguments.slg, time_runs=True)
     contexts = [model, *(model.context() for _ in range(arguments.contexts - 1))]
     with np.load(arguments.inputs) as arrays:
         inputs = {
@@ -62,6 +63,7 @@ def main() -> None:
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     runs = each * len(contexts)
     print(json.dumps({
+        "device": runtime.device.name,
         "contexts": len(contexts),
         "runs": runs,
         "runs_per_s": runs / wall,

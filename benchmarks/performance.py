@@ -54,6 +54,7 @@ toolchain
 | `networks` | network latency compared with the peak, PyTorch on the CPU, and ncnn; host time |
 | `language` | prefill and decode throughput of a language model compared with ggml; only if named |
 | `load` | latency from the file to the first result, with cold and warm caches |
+| `contexts` | throughput and device idle time of 1, 2 and 4 execution contexts; only if named |
 | `memory` | activation memory compared with the lower bound of any plan; process memory |
 | `kernels` | throughput of each template relative to the peak: [kernels](kernels.md) |
 | `toolchain` | cost of compiling the shaders: [toolchain](toolchain.md) |
@@ -74,7 +75,7 @@ def files(found: Mapping[str, Results]) -> dict[str, str]:
     """The generated files: text by path relative to the repository."""
     made = {f"benchmarks/results/{topic}.md": page(topic, r) for topic, r in found.items()}
     sections = [INTRODUCTION]
-    for topic in ("networks", "language", "load", "memory"):
+    for topic in ("networks", "language", "load", "contexts", "memory"):
         if topic not in found:
             continue
         title, body = PAGES[topic]

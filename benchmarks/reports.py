@@ -183,6 +183,26 @@ def load(results: Results) -> str:
     return text + "\n" + table(("network", "start", "pipelines", *names.values()), rows)
 
 
+def contexts(results: Results) -> str:
+    """A row per network and number of contexts."""
+    first = results["networks"][0]["contexts"][0]
+    text = (
+        f"Device: {first['device']}. Each context runs on a thread of its own. Latency: of a run "
+    )
+    text += "with its copies. Device idle: the part of the time in which no run is executed. CPU "
+    text += "cores: those in use; on a software device also by the device's work.\n"
+    titles = ("network", "contexts", "runs/s", "÷ 1 context", "latency ms", "device idle",
+              "CPU cores")  # fmt: skip
+    rows = (
+        (each["name"], str(found["contexts"]), figure(found["runs_per_s"]),
+         times(found["runs_per_s"] / each["contexts"][0]["runs_per_s"]),
+         figure(found["ms_per_run"]), percent(found["device_idle"]), figure(found["cpu_cores"]))
+        for each in results["networks"]
+        for found in each["contexts"]
+    )  # fmt: skip
+    return text + "\n" + table(titles, rows)
+
+
 def memory(results: Results) -> str:
     """A row per network."""
     base = results["process_bytes"]
@@ -210,5 +230,6 @@ PAGES: dict[str, tuple[str, Callable[[Results], str]]] = {
     "networks": ("Networks", networks),
     "language": ("Language models", language),
     "load": ("Loading", load),
+    "contexts": ("Execution contexts", contexts),
     "memory": ("Memory", memory),
 }

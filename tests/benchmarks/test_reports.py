@@ -67,6 +67,18 @@ def test_a_page_reports_its_conditions() -> None:
     assert "| net | ncnn cold |  | 30.0 |  |  | 45.0 |  |" in text
 
 
+def test_contexts_are_compared_with_one() -> None:
+    runs = [
+        {"device": "a GPU", "contexts": count, "runs_per_s": 50.0 + 25 * count, "ms_per_run": 13.5,
+         "device_idle": 0.25, "cpu_cores": 1.5}
+        for count in (1, 2)
+    ]  # fmt: skip
+    networks = {"networks": [{"name": "net", "contexts": runs}]}
+    text = page("contexts", {**results(0.02), **networks})
+    assert "Device: a GPU. Each context" in text
+    assert "| net | 2 | 100 | 1.33× | 13.5 | 25 % | 1.50 |" in text
+
+
 def test_a_busy_machine_is_reported() -> None:
     assert "busy" not in conditions("load", results(0.02))
     assert "The machine was busy" in conditions("load", results(0.2))
