@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 
@@ -43,6 +44,7 @@ class FileWriterTest : public testing::Test {
   // Runs the function in a child process, which may have limits or be killed.
   template <typename Function>
   static int ExitStatusOf(const Function& function) {
+    std::fflush(nullptr);  // ThreadSanitizer writes buffered output again when the child exits
     const pid_t child = fork();
     if (child == 0) _exit(function());
     int status = 0;
