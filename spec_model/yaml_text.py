@@ -17,6 +17,11 @@ def entry_text(entry: Entry) -> str:
     return "\n".join(_entry(entry, 0))
 
 
+def item_text(item: Mapping) -> str:
+    """An item of the list `kernels`: its keys are on lines of their own."""
+    return "\n".join(_item(item, 1, block=True))
+
+
 def _entry(entry: Entry, depth: int) -> list[str]:
     indent = "  " * depth
     line = f"{indent}{entry.key.text}: {_flow(entry.value)}"

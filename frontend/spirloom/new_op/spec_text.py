@@ -21,6 +21,7 @@ from spec_model.yaml_reader import (
     Sequence,
 )
 from spirloom.casegen.runs import run_of
+from spirloom.new_op.block_layout import in_block_layout
 from spirloom.new_op.target import Target, general_kernel
 
 _FUNCTION = re.compile(r"  (\w+)\([^()]*\)")
@@ -28,7 +29,7 @@ _FUNCTION = re.compile(r"  (\w+)\([^()]*\)")
 
 def spec_text(target: Target, template: str) -> str:
     """The new spec, with the most general kernel."""
-    text = target.like_text
+    text = in_block_layout(target.like_text, target.like_spec.name)
     old = _Spec(text.splitlines(), as_mapping(parse_yaml(text, target.like_spec.name), "a spec"))
     schema = os.path.relpath(target.schema, target.spec_dir)
     lines = [f"{EDITOR_COMMENT} $schema={schema}"]
