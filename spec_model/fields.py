@@ -65,9 +65,9 @@ class Fields:
         return () if node is None else as_mapping(node, f"'{name}'").entries
 
     def items(self, name: str) -> tuple[Node, ...]:
-        """The items of an optional list."""
+        """The items of an optional list; a value alone is its only item."""
         node = self.get(name)
-        return () if node is None else as_sequence(node, f"'{name}'").items
+        return () if node is None else as_items(node, f"'{name}'")
 
     def flag(self, name: str, default: bool) -> bool:
         """The value of an optional bool."""
@@ -87,6 +87,13 @@ def as_sequence(node: Node, what: str) -> Sequence:
     if not isinstance(node, Sequence):
         raise SpecError.at(node.position, f"A list is expected for {what}, not {describe(node)}.")
     return node
+
+
+def as_items(node: Node, what: str) -> tuple[Node, ...]:
+    """The items of a list. A scalar is the only item of its list: `dtypes: numbers`."""
+    if isinstance(node, Scalar) and not node.is_null:
+        return (node,)
+    return as_sequence(node, what).items
 
 
 def as_scalar(node: Node, what: str) -> Scalar:
@@ -134,12 +141,12 @@ def as_word(node: Node, words: type[Word], what: str) -> Word:
 
 
 def as_dtypes(node: Node) -> tuple[DType, ...]:
-    """The node, which must be a list of distinct dtypes or groups of them."""
+    """The node, which must be one dtype or group of dtypes, or a list of distinct ones."""
     return _as_words(node, DType, "DType", DTYPE_GROUPS)
 
 
 def as_storages(node: Node) -> tuple[Storage, ...]:
-    """The node, which must be a list of distinct storages or groups of them."""
+    """The node, which must be one storage or group of storages, or a list of distinct ones."""
     return _as_words(node, Storage, "Storage", STORAGE_GROUPS)
 
 
@@ -160,7 +167,7 @@ def _as_words(
     node: Node, words: type[Word], what: str, groups: Map[str, tuple[Word, ...]]
 ) -> tuple[Word, ...]:
     result: list[Word] = []
-    for item in as_sequence(node, f"{what}s").items:
+    for item in as_items(node, f"{what}s"):
         for word in _named(as_scalar(item, what), words, what, groups):
             if word in result:
                 raise SpecError.at(item.position, f"{what} '{word}' is repeated.")

@@ -38,8 +38,12 @@ def _list(items: Schema, **more: Any) -> Schema:
     return _typed({"type": "array", "items": items, **more})
 
 
+def _one_or_list(items: Schema, **more: Any) -> Schema:
+    return {"anyOf": [items, _list(items, **more)]}
+
+
 def _words(words: Iterable[str]) -> Schema:
-    return _list(_typed({"enum": list(words)}), minItems=1, uniqueItems=True)
+    return _one_or_list(_typed({"enum": list(words)}), minItems=1, uniqueItems=True)
 
 
 def _map(values: Schema) -> Schema:
@@ -62,7 +66,7 @@ def _or_none(schema: Schema) -> Schema:
 _DTYPES = _words([*DType, *DTYPE_GROUPS])
 _STORAGES = _words([*Storage, *STORAGE_GROUPS])
 _FLAG = _typed({"type": "boolean"})
-_NAMES = _list(_TEXT)
+_NAMES = _one_or_list(_TEXT)
 _AXIS = _object({"values": _list({"type": ["string", "integer"]}), "of": _EXPR}, ["of"])
 _TENSOR = _object(
     {"dtype": _TEXT, "storage": _TEXT, "access": {"enum": list(Access)}, "pack": _TEXT}
@@ -116,7 +120,7 @@ _KERNEL: dict[str, tuple[Schema, str]] = {
     "grid": ({"anyOf": [_EXPR, _list(_EXPR)]}, "Invocations in x, or in x, y, z."),
     "repeat": (_EXPR, "Number of dispatches."),
     "concat_offset": (_EXPR, "Index in the output at which dispatch i stores its input."),
-    "needs": (_list(_typed({"enum": list(Capability)})), "Device capabilities."),
+    "needs": (_one_or_list(_typed({"enum": list(Capability)})), "Device capabilities."),
     "portable": (_FLAG, "false: compilers that cannot express a variant omit it."),
     "test_only": (_FLAG, "true: only tests use the kernel."),
 }
@@ -131,15 +135,23 @@ _USE: dict[str, tuple[Schema, str]] = {
 _OPERATOR: dict[str, tuple[Schema, str]] = {
     "op": (_TEXT, "PyTorch's name or Spirloom's, and its arguments: aten.relu(tensor x)."),
     "overloads": (_NAMES, "Further PyTorch overloads that bind to the operator."),
-    "executorch": (_list({"type": ["string", "object"]}), "Names in ExecuTorch's delegates."),
+    "executorch": (
+        {"anyOf": [_TEXT, _list({"type": ["string", "object"]})]},
+        "Names in ExecuTorch's delegates.",
+    ),
     "onnx": ({}, "The ONNX operators that import as this one."),
     "traits": (
-        _list({"anyOf": [{"enum": list(Trait)}, {"type": "object"}]}),
+        {
+            "anyOf": [
+                {"enum": list(Trait)},
+                _list({"anyOf": [{"enum": list(Trait)}, {"type": "object"}]}),
+            ]
+        },
         "What importers and graph passes may assume about the operator.",
     ),
     "args": (_map(_TEXT), "Name → TYPE or TYPE = DEFAULT: the long form of the arguments of `op`."),
     "let": (_map(_EXPR), "Name, or NAME(PARAMETERS), → expression."),
-    "checks": (_list(_EXPR), "Conditions of a valid call."),
+    "checks": (_one_or_list(_EXPR), "Conditions of a valid call."),
     "outputs": (_map(_OUTPUT), "Name → shape and dtype, or `like ARG`."),
     "view_of": (_TEXT, "The argument whose elements the output shares."),
     "view_offset": (_EXPR, "Index of the first element of the view, or -1."),

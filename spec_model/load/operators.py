@@ -13,7 +13,7 @@ from collections.abc import Mapping as Map
 from dataclasses import dataclass
 
 from spec_model.errors import Diagnostic, Position, SpecError, one_of
-from spec_model.fields import Fields, as_mapping, as_scalar, check_name
+from spec_model.fields import Fields, as_items, as_mapping, as_scalar, check_name
 from spec_model.load.declaration import with_arguments
 from spec_model.load.defaults import in_order_of_use
 from spec_model.templates import merge
@@ -142,8 +142,9 @@ def _merged(body: Mapping, own: Mapping) -> Mapping:
     entries = []
     for entry in merge(body, own).entries:
         both = [each.get(entry.key.text) for each in (body, own)]
-        if entry.key.text in _ADDED and all(isinstance(node, Sequence) for node in both):
-            items = tuple(i for node in both if isinstance(node, Sequence) for i in node.items)
+        if entry.key.text in _ADDED and None not in both:
+            what = f"'{entry.key.text}'"
+            items = tuple(i for node in both if node is not None for i in as_items(node, what))
             entry = Entry(entry.key, Sequence(entry.value.position, items))
         elif entry.key.text == "let" and None not in both and isinstance(entry.value, Mapping):
             entry = Entry(entry.key, in_order_of_use(entry.value))

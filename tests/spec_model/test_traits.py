@@ -47,7 +47,10 @@ def test_a_strided_copy_may_use_its_names_in_no_kernel(project: Project) -> None
         ("[elementwis]", "3:10: error: Trait 'elementwis' is not one of: elementwise, moves_data, "
          "selects, exact, returns_indices, reduces, accumulates, keeps_range, bounded, "
          "may_overflow, inverts, compresses, periodic, casts, quantizes."),
-        ("elementwise", "3:9: error: A list is expected for 'traits', not 'elementwise'."),
+        ("elementwis", "3:9: error: Trait 'elementwis' is not one of: elementwise, moves_data, "
+         "selects, exact, returns_indices, reduces, accumulates, keeps_range, bounded, "
+         "may_overflow, inverts, compresses, periodic, casts, quantizes."),
+        ("{selects: true}", "3:9: error: A list is expected for 'traits', not a map."),
         ("[{selects: true, exact: true}]", "3:10: error: A trait is a name, or one name with a "
          "condition: 'selects: not accumulate'."),
         ("[{selects: alpha}]", "3:20: error: Expression is of type float; expected bool."),
