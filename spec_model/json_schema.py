@@ -167,7 +167,7 @@ _OPERATOR: dict[str, tuple[Schema, str]] = {
             "items": {
                 "if": {"required": ["use"]},
                 "then": {"$ref": f"{_REF}use"},
-                "else": {"$ref": f"{_REF}kernel"},
+                "else": {"$ref": f"{_REF}listed"},
             },
         },
         "Kernels in order of preference.",
@@ -204,6 +204,12 @@ def schema() -> Schema:
         "description": "Short name → values of variables and keys of the operator.",
         "additionalProperties": {"type": "object", "properties": own},
     }
+    kernel_rows: Schema = {
+        "type": "object",
+        "minProperties": 1,
+        "description": "Name of a kernel → values of variables and keys of the kernel.",
+        "additionalProperties": {"type": "object", "properties": kernel},
+    }
     sidecar_keys = (*SIDECAR_KEYS, *_SIDECAR)
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
@@ -220,14 +226,20 @@ def schema() -> Schema:
                     "oneOf": [{"required": ["kernel"]}, {"required": ["kernels"]}],
                 },
             },
+            "family": _object({**kernel, "for": kernel_rows}, ["for", "template"]),
             "kernel": {"allOf": [{"$ref": f"{_REF}changes"}], "required": ["template"]},
             "changes": _object(kernel),
             "use": _object(_keys(USE_KEYS, _USE), ["use"]),
             "sidecar": _object(_keys(sidecar_keys, {**_KERNEL, **_SIDECAR})),
             "shared": _object(_keys(SPEC_KEYS, _OPERATOR)),
             "set": _object(
-                {"kernels": {"type": "array", "items": {"$ref": f"{_REF}kernel"}}}, ["kernels"]
+                {"kernels": {"type": "array", "items": {"$ref": f"{_REF}listed"}}}, ["kernels"]
             ),
+            "listed": {
+                "if": {"required": ["for"]},
+                "then": {"$ref": f"{_REF}family"},
+                "else": {"$ref": f"{_REF}kernel"},
+            },
         },
     }
 

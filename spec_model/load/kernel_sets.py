@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 from spec_model.errors import Diagnostic, Position, SpecError, one_of
 from spec_model.fields import Fields, as_scalar
 from spec_model.load.defaults import KERNEL_KEYS
+from spec_model.load.operators import kernels_of
 from spec_model.templates import Templates, merge
 from spec_model.yaml_reader import Entry, Mapping, Node, Scalar, Sequence
 
@@ -29,8 +30,9 @@ def with_kernel_sets(
     kernels, uses = spec.get("kernels"), dict[str, Position]()
     if not isinstance(kernels, Sequence):
         return spec, uses
-    items = tuple(k for item in kernels.items for k in _kernels(item, stem, templates, uses))
-    if not uses:
+    each = (kernel for item in kernels.items for kernel in kernels_of(item, KERNEL_KEYS))
+    items = tuple(k for item in each for k in _kernels(item, stem, templates, uses))
+    if not uses and len(items) == len(kernels.items):
         return spec, uses
     listed = Sequence(kernels.position, items)
     entries = [Entry(e.key, listed) if e.value is kernels else e for e in spec.entries]
@@ -84,8 +86,9 @@ def _read(node: Mapping) -> dict[str, Mapping]:
     """The kernels of a set, by name."""
     fields = Fields.of(node, "a kernel set", ("kernels",))
     kernels: dict[str, Mapping] = {}
-    for item in fields.items("kernels"):
-        kernel = Fields.of(item, "a kernel", KERNEL_KEYS)
+    items = (k for item in fields.items("kernels") for k in kernels_of(item, KERNEL_KEYS))
+    for each in items:
+        kernel = Fields.of(each, "a kernel", KERNEL_KEYS)
         name = kernel.need_scalar("name")
         if name.text in kernels:
             raise SpecError.at(name.position, f"Kernel '{name.text}' is repeated.")

@@ -25,7 +25,7 @@ from spec_model.load.kernel_sets import naming_uses, with_kernel_sets
 from spec_model.load.kernels import load_kernel
 from spec_model.load.onnx import check_onnx, load_onnx
 from spec_model.load.operands import builtin_ops, link_packs
-from spec_model.load.operators import Declared, opening_comment, operators_of
+from spec_model.load.operators import Declared, naming_kernel, opening_comment, operators_of
 from spec_model.load.signature import Signature, load_signature
 from spec_model.load.traits import load_traits
 from spec_model.op import Op
@@ -197,10 +197,10 @@ def _kernels(
     if not nodes:
         raise SpecError.at(fields.need("kernels").position, "List of kernels is empty.")
     special = special_optional_args(nodes, templates) & {arg.name for arg in signature.args}
-    kernels = [
-        load_kernel(node, stem, signature, templates, special, derived)
-        for node, derived in with_long_loops(nodes, stem, templates)
-    ]
+    kernels = []
+    for node, derived in with_long_loops(nodes, stem, templates):
+        with naming_kernel(node):
+            kernels.append(load_kernel(node, stem, signature, templates, special, derived))
     if kernels[-1].prefer is not None:
         message = (
             f"Kernel '{kernels[-1].name}' is the last; "

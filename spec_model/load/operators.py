@@ -1,7 +1,8 @@
 """The operators that a spec declares: one, or with `for` one for each of its entries.
 
 An entry of `for` is an operator's short name with values of the spec's variables and with keys of
-its own, merged over those of the spec. `$name` is the short name.
+its own, merged over those of the spec. `$name` is the short name. `for` in an item of `kernels`
+declares kernels in the same way.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import dataclasses
 import re
 from collections.abc import Collection, Iterator
 from collections.abc import Mapping as Map
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from spec_model.errors import Diagnostic, Position, SpecError, one_of
@@ -51,6 +53,7 @@ OPERATOR_KEYS = (
     "tolerance",
 )
 _FOR = "for"
+_OPERATOR, _KERNEL = "Operator", "Kernel"
 _NAME = "name"
 _ADDED = ("checks", "tests")  # lists of the spec and of an entry add up
 _VARIABLE = re.compile(r"\$(\w+)|\$\{(\w+)\}")
@@ -118,18 +121,63 @@ def declared(root: Mapping, stem: str, keys: Collection[str], comment: str) -> I
     if not entries:
         raise SpecError.at(fields.need(_FOR).position, "'for' has no operator.")
     for entry in entries:
-        yield dataclasses.replace(_operator(entry, body, used, keys), written=root)
+        row = with_arguments(as_mapping(entry.value, f"operator '{entry.key.text}'"))
+        each = _row(Entry(entry.key, row), _OPERATOR, body, used, keys)
+        yield dataclasses.replace(each, written=root)
 
 
-def _operator(entry: Entry, body: Mapping, used: set[str], keys: Collection[str]) -> Declared:
-    name = check_name(entry.key, "Operator", lower=True)
-    row = with_arguments(as_mapping(entry.value, f"operator '{name}'"))
+def kernels_of(item: Node, keys: Collection[str]) -> Iterator[Node]:
+    """The kernels of an item of `kernels`: itself, or with `for` one for each of its entries.
+
+    `keys`: those of a kernel.
+    """
+    rows = item.get(_FOR) if isinstance(item, Mapping) else None
+    if rows is None or not isinstance(item, Mapping):
+        yield item
+        return
+    entries = as_mapping(rows, "'for'").entries
+    if not entries:
+        raise SpecError.at(rows.position, "'for' has no kernel.")
+    body = Mapping(item.position, tuple(e for e in item.entries if e.key.text != _FOR))
+    used = set(_variables(body))
+    for entry in entries:
+        row = as_mapping(entry.value, f"kernel '{entry.key.text}'")
+        kernel = _row(Entry(entry.key, row), _KERNEL, body, used, keys).spec
+        if kernel.get(_NAME) is None:
+            name = Entry(Scalar(entry.key.position, _NAME, False, False), entry.key)
+            kernel = Mapping(kernel.position, (name, *kernel.entries))
+        yield kernel
+
+
+@contextmanager
+def naming_kernel(kernel: Node) -> Iterator[None]:
+    """Errors in a kernel of `for` also name the kernel, whose text is that of several."""
+    try:
+        yield
+    except SpecError as error:
+        entries = kernel.entries if isinstance(kernel, Mapping) else ()
+        name = next((e for e in entries if e.key.text == _NAME), None)
+        if name is None or name.key.position != name.value.position:
+            raise  # the name is written in the kernel
+        suffix = f" (For {as_scalar(name.value, _NAME).text}.)"
+        raise SpecError(
+            Diagnostic(d.position, d.message + suffix) for d in error.diagnostics
+        ) from None
+
+
+def _row(entry: Entry, what: str, body: Mapping, used: set[str], keys: Collection[str]) -> Declared:
+    """The operator or kernel of an entry of `for`."""
+    check_name(entry.key, what, lower=True)
+    row = as_mapping(entry.value, "an entry of 'for'")
     own = tuple(each for each in row.entries if each.key.text in keys)
     used = used | {each for e in own for each in _variables(e.value)}
     given = {e.key.text: e for e in row.entries if e.key.text not in keys}
     for variable, value in given.items():
         if variable not in used or variable == _NAME:
-            message = f"'{variable}' is neither a variable of the spec nor a key; variables are: "
+            place = "spec" if what == _OPERATOR else "kernel"
+            message = (
+                f"'{variable}' is neither a variable of the {place} nor a key; variables are: "
+            )
             names = one_of(sorted(used - {_NAME}))
             raise SpecError.at(value.key.position, f"{message}{names}.")
     values: dict[str, Node] = {_NAME: entry.key}
