@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as Map
 from dataclasses import replace
+from itertools import product
 
 from spec_model.errors import SpecError, one_of
 from spec_model.fields import (
@@ -31,7 +32,7 @@ from spec_model.spec import (
 )
 from spec_model.spec.case import FLOATS, INTEGERS, Limits
 from spec_model.vocabulary import MAX_RANK, DType
-from spec_model.yaml_reader import Mapping, Node, Scalar, Sequence
+from spec_model.yaml_reader import Entry, Mapping, Node, Scalar, Sequence
 
 _LIMITS = ("dtypes", "storages", "kernel", "uniform")
 _TENSOR_KEYS = ("shape", "range", "values", "constant")
@@ -72,6 +73,30 @@ def load_case(
         shared is not None,
         fields.flag("uniform", False),
     )
+
+
+def swept(node: Node, op_args: Iterable[Arg]) -> Iterator[Node]:
+    """The cases of an item of `tests`. An argument with a list of values has one of them in each
+    case; with several such arguments these are all combinations, of which the last changes first.
+    """
+    if not isinstance(node, Mapping):
+        yield node
+        return
+    types = {arg.name: arg.type for arg in op_args}
+    lists = [_choices(entry.value, types.get(entry.key.text)) for entry in node.entries]
+    for chosen in product(*lists):
+        entries = (Entry(e.key, value) for e, value in zip(node.entries, chosen, strict=True))
+        yield Mapping(node.position, tuple(entries))
+
+
+def _choices(node: Node, arg_type: ArgType | None) -> tuple[Node, ...]:
+    """The values of an argument of a sweep; the node itself if it is one value."""
+    if not isinstance(node, Sequence) or not node.items or arg_type in (None, ArgType.TENSORS):
+        return (node,)
+    is_list = isinstance(node.items[0], Scalar) and not node.items[0].is_null
+    if arg_type in (ArgType.TENSOR, ArgType.INTS) and is_list:
+        return (node,)
+    return node.items
 
 
 def _arg_value(fields: Fields, arg: Arg, before: Map[str, CaseValue]) -> CaseValue:

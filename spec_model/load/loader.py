@@ -12,7 +12,7 @@ from spec_model.fields import Fields, as_int, as_scalar, as_sequence
 from spec_model.library import Library
 from spec_model.load.aliasing import load_in_place, load_view_of, load_view_offset
 from spec_model.load.axes import expand
-from spec_model.load.cases import load_case, load_domain, load_tolerance
+from spec_model.load.cases import load_case, load_domain, load_tolerance, swept
 from spec_model.load.checks import (
     check_functions,
     check_inserted_calls,
@@ -215,14 +215,16 @@ def _tests(
 ) -> Iterator[TestCase]:
     fields.need("tests")
     named = {kernel.name: kernel for kernel in kernels}
-    own = [load_case(node, signature.args, named) for node in fields.items("tests")]
+    items = (case for node in fields.items("tests") for case in swept(node, signature.args))
+    own = [load_case(case, signature.args, named) for case in items]
     yield from own
     for template in dict.fromkeys(kernel.template for kernel in kernels):
         sidecar = templates.sidecar(template)
         shapes = sidecar.get("test_shapes") if sidecar else None
         if shapes is not None:
             for node in as_sequence(shapes, "'test_shapes'").items:
-                yield _shared_case(node, signature, named, own)
+                for case in swept(node, signature.args):
+                    yield _shared_case(case, signature, named, own)
 
 
 def _shared_case(

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from spec_model.fields import as_mapping
+from spec_model.load.cases import swept
 from spec_model.load.checks import unused_lets
 from spec_model.load.operators import EDITOR_COMMENT
 from spec_model.spec import Let
@@ -172,14 +173,17 @@ def _items(target: Target, old: _Spec, items: Sequence, end: int) -> Iterator[st
     """The items of a list, without those for other kernels."""
     starts = [item.position.line - 1 for item in items.items]
     spans = zip(items.items, starts, [*starts[1:], end], strict=True)
-    for index, (item, first, stop) in enumerate(spans):
-        if not _is_for_others(target, item, index):
+    index = 0
+    for item, first, stop in spans:
+        cases = len(list(swept(item, target.like.args)))
+        if not _is_for_others(target, item, range(index, index + cases)):
             yield from (line for _, line in old.text(range(first, stop)))
+        index += cases
 
 
-def _is_for_others(target: Target, item: Node, index: int) -> bool:
-    """Whether a case has a kernel, or only other kernels compute it, or a case or check has an
-    omitted argument. `index`: of the case among those of the spec.
+def _is_for_others(target: Target, item: Node, indices: range) -> bool:
+    """Whether an item has a kernel, or only other kernels compute its cases, or a case or check has
+    an omitted argument. `indices`: of its cases among those of the spec.
     """
     if isinstance(item, Scalar):
         return not target.left_out.isdisjoint(re.findall(r"\w+", item.text))
@@ -188,5 +192,5 @@ def _is_for_others(target: Target, item: Node, index: int) -> bool:
         return True
     op = target.like
     variants = op.variants_of(general_kernel(op))
-    case = [case for case in op.tests if not case.shared][index]
-    return not any(run_of(op, "", case, variant) for variant in variants)
+    cases = [case for case in op.tests if not case.shared][indices.start : indices.stop]
+    return not any(run_of(op, "", case, variant) for case in cases for variant in variants)
