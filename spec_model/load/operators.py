@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from spec_model.errors import Diagnostic, Position, SpecError, one_of
 from spec_model.fields import Fields, as_items, as_mapping, as_scalar, check_name
-from spec_model.load.declaration import with_arguments
+from spec_model.load.declaration import with_declaration
 from spec_model.load.defaults import in_order_of_use
 from spec_model.templates import merge
 from spec_model.yaml_reader import (
@@ -112,16 +112,16 @@ def declared(root: Mapping, stem: str, keys: Collection[str], comment: str) -> I
     check_name(file_name, "Spec file", lower=True)
     fields = Fields.of(root, "a spec", (*keys, _FOR))
     if fields.get(_FOR) is None:
-        yield Declared(file_name, root, with_arguments(root), {})
+        yield Declared(file_name, root, with_declaration(root), {})
         return
     body = Mapping(root.position, tuple(e for e in root.entries if e.key.text != _FOR))
-    body = with_arguments(body)
+    body = with_declaration(body)
     used = {*_names(comment), *_variables(body)}
     entries = fields.entries(_FOR)
     if not entries:
         raise SpecError.at(fields.need(_FOR).position, "'for' has no operator.")
     for entry in entries:
-        row = with_arguments(as_mapping(entry.value, f"operator '{entry.key.text}'"))
+        row = with_declaration(as_mapping(entry.value, f"operator '{entry.key.text}'"))
         each = _row(Entry(entry.key, row), _OPERATOR, body, used, keys)
         yield dataclasses.replace(each, written=root)
 

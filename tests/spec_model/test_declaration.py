@@ -103,3 +103,63 @@ def test_further_lines_of_an_expression_have_positions(project: Project) -> None
     project.spec("reference: a + alpha * b", "reference: a +\n  alpha * c")
     message = "Name 'c' is neither an arg (a, b, alpha), np, nor a module in op_specs."
     project.rejects(f"{ADD}:15:11: error: {message}")
+
+
+OUTPUTS = 'outputs:\n  y: {shape: "broadcast(a.shape, b.shape)", dtype: a.dtype}\n'
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        "aten.add.Tensor(tensor a, tensor b, float alpha = 1.0) -> y like a",
+        "aten.add.Tensor( tensor a,tensor b, float alpha=1.0 )->y  like a",
+        "aten.add.Tensor(tensor a, tensor b, float alpha = 1.0)\n  -> y\n  like a",
+    ],
+)
+def test_declared_outputs_equal_a_map(project: Project, declaration: str) -> None:
+    project.spec(OUTPUTS, "outputs: {y: like a}\n")
+    (expected,) = project.load().ops["aten.add.Tensor"].outputs
+    project.spec("outputs: {y: like a}\n", "")
+    declare(project, declaration)
+    (output,) = project.load().ops["aten.add.Tensor"].outputs
+    assert (output.name, output.shape, output.dtype) == ("y", expected.shape, expected.dtype)
+
+
+def test_outputs_of_a_name_alone(project: Project) -> None:
+    project.spec(OUTPUTS, "")
+    project.spec("op: aten.add.Tensor\n", "op: aten.add.Tensor -> y like b\n")
+    (output,) = project.load().ops["aten.add.Tensor"].outputs
+    assert (output.name, str(output.position)) == ("y", f"{ADD}:2:24")
+
+
+def test_several_outputs(project: Project) -> None:
+    project.spec(OUTPUTS, "")
+    declare(project, f"{DECLARED} -> y like a, z like b")
+    assert [output.name for output in project.load().ops["aten.add.Tensor"].outputs] == ["y", "z"]
+
+
+DECLARED = "aten.add.Tensor(tensor a, tensor b, float alpha = 1.0)"
+
+
+@pytest.mark.parametrize(
+    ("outputs", "at", "message"),
+    [
+        ("y", "2:63", "Output 'y' is not NAME like ARG; other outputs are in the map 'outputs'."),
+        ("y lik a", "2:63",
+         "Output 'y lik a' is not NAME like ARG; other outputs are in the map 'outputs'."),
+        ("y like c", "2:65",
+         "An output is '{shape: EXPR, dtype: EXPR}' or 'like ARG', ARG one of: a, b."),
+        ("y like a, y like b", "2:73", "Output 'y' is repeated."),
+        ("a like b", "2:63", "Name 'a' is in use; choose another."),
+    ],
+)  # fmt: skip
+def test_errors_in_declared_outputs(project: Project, outputs: str, at: str, message: str) -> None:
+    project.spec(OUTPUTS, "")
+    declare(project, f"{DECLARED} -> {outputs}")
+    project.rejects(f"{ADD}:{at}: error: {message}")
+
+
+def test_outputs_are_declared_once(project: Project) -> None:
+    declare(project, f"{DECLARED} -> y like a")
+    message = "'outputs' repeats the outputs, which 'op' declares; use one of them."
+    project.rejects(f"{ADD}:3:1: error: {message}")
