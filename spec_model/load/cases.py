@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as Map
 from dataclasses import replace
 from itertools import product
+from math import prod
 
 from spec_model.errors import SpecError, one_of
 from spec_model.fields import (
@@ -44,6 +45,7 @@ _DEFAULT_TOLERANCES: dict[DType, Tolerance] = {dtype: Tolerance(0, 0) for dtype 
 _REASON = "because"
 _SIGNED_ZERO = "signed_zero"
 _MAX_ELEMENTS = 1 << 28
+_MAX_SWEEP = 64  # cases of one item
 
 
 def load_case(
@@ -84,6 +86,10 @@ def swept(node: Node, op_args: Iterable[Arg]) -> Iterator[Node]:
         return
     types = {arg.name: arg.type for arg in op_args}
     lists = [_choices(entry.value, types.get(entry.key.text)) for entry in node.entries]
+    count = prod(map(len, lists))
+    if count > _MAX_SWEEP:
+        message = f"The lists of the case have {count} combinations; expected at most {_MAX_SWEEP}."
+        raise SpecError.at(node.position, message)
     for chosen in product(*lists):
         entries = (Entry(e.key, value) for e, value in zip(node.entries, chosen, strict=True))
         yield Mapping(node.position, tuple(entries))

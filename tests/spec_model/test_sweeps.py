@@ -66,6 +66,8 @@ def test_in_shapes_of_a_template(project: Project) -> None:
         ("{a: [2, 3], b: [3], alpha: []}", "16:32", "A value is expected for 'alpha', not a list."),
         ("{a: [[2, 3], 3], b: [3]}", "16:18",
          "A list is expected for shape of 'a', not '3'."),
+        (f"{{a: {[[3]] * 13}, b: [3], alpha: [1, 2, 3, 4, 5]}}", "16:5",
+         "The lists of the case have 65 combinations; expected at most 64."),
         ("{a: [2, [3]], b: [3]}", "16:13", "A value is expected for a size, not a list."),
     ],
 )  # fmt: skip
