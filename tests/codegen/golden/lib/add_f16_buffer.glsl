@@ -298,7 +298,7 @@ ivec4 activate(ivec4 v) { return v; }
 int a_index(int i) {
   if (A_READ == 1) return i;
   int index = 0;
-  if (A_READ == 0) {
+  if (A_READ == 0 || A_READ > 4) {
     for (int d = 7; i > 0; d--) index += unravel(i, y_shape[d]) * a_strides[d];
     return index;
   }
@@ -317,7 +317,7 @@ vec4 a_broadcast4(int i) {
     if (lanes == 1) {
       value[lane] = element;
     } else {
-      value = A_READ == 2 ? vec4(element) : loaded;
+      value = A_READ == 2 || A_READ == 6 ? vec4(element) : loaded;
     }
   }
   return value;
@@ -338,7 +338,7 @@ void a_broadcast8(int i, out vec4 low, out vec4 high) {
 int b_index(int i) {
   if (B_READ == 1) return i;
   int index = 0;
-  if (B_READ == 0) {
+  if (B_READ == 0 || B_READ > 4) {
     for (int d = 7; i > 0; d--) index += unravel(i, y_shape[d]) * b_strides[d];
     return index;
   }
@@ -357,7 +357,7 @@ vec4 b_broadcast4(int i) {
     if (lanes == 1) {
       value[lane] = element;
     } else {
-      value = B_READ == 2 ? vec4(element) : loaded;
+      value = B_READ == 2 || B_READ == 6 ? vec4(element) : loaded;
     }
   }
   return value;
