@@ -69,7 +69,13 @@ _FLAG = _typed({"type": "boolean"})
 _NAMES = _one_or_list(_TEXT)
 _AXIS = _object({"values": _list({"type": ["string", "integer"]}), "of": _EXPR}, ["of"])
 _TENSOR = _object(
-    {"dtype": _TEXT, "storage": _TEXT, "access": {"enum": list(Access)}, "pack": _TEXT}
+    {
+        "dtype": _TEXT,
+        "storage": _TEXT,
+        "access": {"enum": list(Access)},
+        "pack": _TEXT,
+        "per_dispatch": {"type": "integer"},
+    }
 )
 _OUTPUT: Schema = {"anyOf": [_TEXT, _object({"shape": _EXPR, "dtype": _TEXT})]}
 _TOLERANCE: Schema = {
@@ -97,7 +103,7 @@ _KERNEL: dict[str, tuple[Schema, str]] = {
         "Values of the axis storage. Default: all without an entry in unsupported_storage.",
     ),
     "unsupported_storage": (
-        {**_map(_TEXT), "propertyNames": {"enum": [*Storage, *STORAGE_GROUPS]}},
+        _typed({**_map(_TEXT), "propertyNames": {"enum": [*Storage, *STORAGE_GROUPS]}}),
         "Storage → the reason why the kernel does not support it.",
     ),
     "axes": (_map(_or_none(_AXIS)), "Further axes: name → values and the value of a call."),

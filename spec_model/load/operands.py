@@ -13,7 +13,7 @@ from spec_model.errors import SpecError, one_of
 from spec_model.expr import operations as ops
 from spec_model.expr.check import parse_text
 from spec_model.expr.types import Apply, Expr, Kind, Literal, Scope, Value, Variable
-from spec_model.fields import Fields, as_mapping, as_scalar, as_word, check_name
+from spec_model.fields import Fields, as_int, as_mapping, as_scalar, as_word, check_name
 from spec_model.load.axes import Axes
 from spec_model.load.declaration import split_args
 from spec_model.load.operators import operators_of
@@ -25,7 +25,7 @@ from spec_model.vocabulary import MAX_BINDINGS, Access, DType, Storage, VectorAc
 from spec_model.yaml_reader import Mapping, Node, Scalar
 from spec_model.yaml_reader import Sequence as List
 
-_KEYS = ("dtype", "storage", "access", "pack")
+_KEYS = ("dtype", "storage", "access", "pack", "per_dispatch")
 _INTERMEDIATE_KEYS = ("of", "dtype")
 
 
@@ -58,13 +58,33 @@ def load_operands(
             message = f"'{operand.name}' is a list; set 'repeat' to the count of dispatches, "
             message += "one for each element."
             raise SpecError.at(fields.node.position, message)
-        operands.append(operand)
+        operands += _per_dispatch(operand, override)
     _check_absent(operands, axes)
     operands += _intermediates(fields, signature, axes, device)
     if len(operands) > MAX_BINDINGS:
         message = f"The kernel binds {len(operands)} tensors; the limit is {MAX_BINDINGS}."
         raise SpecError.at(fields.node.position, message)
     return tuple(operands)
+
+
+def _per_dispatch(operand: Operand, override: Node | None) -> Iterator[Operand]:
+    """The bindings of an operand: several, `xs_0`, `xs_1`, …, of a list that binds several elements
+    per dispatch."""
+    what = f"tensor '{operand.name}'"
+    fields = Fields(as_mapping(override or Mapping(operand.position, ()), what), what)
+    node = fields.scalar("per_dispatch")
+    if node is None:
+        yield operand
+        return
+    if not operand.is_list:
+        message = f"'{operand.name}' is not a list; 'per_dispatch' is for lists of tensors."
+        raise SpecError.at(node.position, message)
+    count = as_int(node, "'per_dispatch'")
+    if not 2 <= count < MAX_BINDINGS:
+        message = f"'per_dispatch' ({count}) must be from 2 to {MAX_BINDINGS - 1}."
+        raise SpecError.at(node.position, message)
+    for k in range(count):
+        yield dataclasses.replace(operand, name=f"{operand.name}_{k}")
 
 
 def load_access(

@@ -88,17 +88,23 @@ class Builder {
   Result<std::vector<uint32_t>> Bind(const PlanNode& node, size_t i) {
     assert(node.operands.size() == node.kernel->operands.size());
     std::vector<uint32_t> tensors;
+    // A dispatch binds as many consecutive elements of a list as the kernel has operands for it;
+    // the last dispatch binds those that are left.
+    const auto lists = static_cast<size_t>(
+        std::ranges::count(node.kernel->operands, true, &ops::OperandInfo::list));
+    size_t next = i * lists;
     for (size_t k = 0; k < node.operands.size(); ++k) {
       const ops::OperandInfo& operand = node.kernel->operands[k];
-      const size_t element = operand.list ? i : 0;
-      if (element >= node.operands[k].size()) {
+      const size_t element = operand.list ? next++ : 0;
+      const bool absent = element >= node.operands[k].size();
+      if (absent && (!operand.list || element == i * lists)) {
         return Error(StatusCode::kInternal,
                      {"Dispatch ", i, " binds element ", element, " of ", operand.name,
                       ", which has ", node.operands[k].size(), " elements."});
       }
       const pack::BindingType type = BindingTypeOf(node, k);
       const Storage bound = pack::StorageOf(type);
-      uint32_t tensor = node.operands[k][element];
+      uint32_t tensor = absent ? kNoTensor : node.operands[k][element];
       if (tensor == kNoTensor && IsTexture(bound)) tensor = PlaceholderTexture(type, node);
       const Storage storage =
           tensor == kNoTensor ? Storage::kBuffer : plan_.tensors[tensor].storage();

@@ -41,10 +41,22 @@ float score(int i) {
   return isnan(s) ? -INF : s;
 }
 
-// Number of the first `extent` scores that are at least `threshold`.
-float count_at_least(int extent, int first, float threshold) {
-  float lane_count = 0.0;
-  for (int i = lane(); i < extent; i += LANES) lane_count += score(first + i) >= threshold ? 1.0 : 0.0;
+// This lane's scores i, i + LANES, … of the first `extent`; -INF beyond them. Four loads in flight.
+vec4 scores4(int extent, int first, int i) {
+  vec4 values;
+  for (int c = 0; c < 4; c++) values[c] = score(first + min(i + c * LANES, extent - 1));
+  for (int c = 0; c < 4; c++) values[c] = i + c * LANES < extent ? values[c] : -INF;
+  return values;
+}
+
+// Number of the first `extent` scores, and of the lanes' `lane_value`, that are at least
+// `threshold`, which is greater than -INF.
+float count_at_least(int extent, int first, float lane_value, float threshold) {
+  float lane_count = lane_value >= threshold ? 1.0 : 0.0;
+  for (int i = lane(); i < extent; i += 4 * LANES) {
+    vec4 values = scores4(extent, first, i);
+    for (int c = 0; c < 4; c++) lane_count += values[c] >= threshold ? 1.0 : 0.0;
+  }
   return workgroup_sum(lane_count);
 }
 
@@ -52,10 +64,13 @@ float count_at_least(int extent, int first, float threshold) {
 // threshold and score > bound.
 float mass(int extent, int first, float threshold, float bound, float max_score) {
   float lane_mass = 0.0;
-  for (int i = lane(); i < extent; i += LANES) {
-    float s = score(first + i);
-    float weight = s == max_score ? 1.0 : exp((s - max_score) / temperature_load(0));
-    lane_mass += s >= threshold && s > bound ? weight : 0.0;
+  for (int i = lane(); i < extent; i += 4 * LANES) {
+    vec4 values = scores4(extent, first, i);
+    for (int c = 0; c < 4; c++) {
+      float s = values[c];
+      float weight = s == max_score ? 1.0 : exp((s - max_score) / temperature_load(0));
+      lane_mass += s >= threshold && s > bound ? weight : 0.0;
+    }
   }
   return workgroup_sum(lane_mass);
 }
@@ -75,21 +90,24 @@ int sample_above(int extent, int first, float threshold, float bound, uint posit
   return best_of(best).index;
 }
 
-// A threshold between the `requested`-th best score (inclusive) and the next one (exclusive);
-// `lane_min` is a lower bound.
-float top_k_threshold(int requested, int first, float lane_min, float max_score) {
-  uint low = float_to_ordered(lane_min);
-  uint high = float_to_ordered(max_score) + 1u;
-  float count_above = -1.0;  // number of scores >= low; initially too large
-  for (int step = 0; step < 32; step++) {
-    bool searching = count_above != float(requested) && high - low > 1u;
-    uint middle = low + (high - low) / 2u;
-    float from_middle = count_at_least(searching ? count : 0, first, ordered_to_float(middle));
-    if (searching && from_middle >= float(requested)) {
-      low = middle;
-      count_above = from_middle;
-    } else if (searching) {
-      high = middle;
+// A threshold between the `requested`-th best score (inclusive) and the next one (exclusive). At least
+// as many scores as maxima of lanes exceed a threshold: a search among these maxima, which reads no
+// scores, gives a lower bound.
+float top_k_threshold(int requested, int first, float lane_max, float max_score) {
+  uint low = float_to_ordered(-INF);
+  for (int pass = requested <= LANES ? 0 : 1; pass < 2; pass++) {
+    uint high = float_to_ordered(max_score) + 1u;
+    float count_above = -1.0;  // number of values >= low; initially too large
+    for (int step = 0; step < 32; step++) {
+      bool searching = count_above != float(requested) && high - low > 1u;
+      uint middle = low + (high - low) / 2u;
+      float from_middle = count_at_least(searching && pass == 1 ? count : 0, first, pass == 0 ? lane_max : -INF, ordered_to_float(middle));
+      if (searching && from_middle >= float(requested)) {
+        low = middle;
+        count_above = from_middle;
+      } else if (searching) {
+        high = middle;
+      }
     }
   }
   return ordered_to_float(low);
@@ -99,21 +117,19 @@ void main() {
   int row = workgroup_index();
   int first = min(row, rows - 1) * count;
   IndexedScore best = IndexedScore(-INF, lane());
-  // Four loads in flight.
   for (int i = lane(); i < count; i += 4 * LANES) {
-    vec4 values;
-    for (int c = 0; c < 4; c++) values[c] = score(first + min(i + c * LANES, count - 1));
+    vec4 values = scores4(count, first, i);
     for (int c = 0; c < 4; c++) {
-      if (i + c * LANES < count && values[c] > best.v) best = IndexedScore(values[c], i + c * LANES);
+      if (values[c] > best.v) best = IndexedScore(values[c], i + c * LANES);
     }
   }
-  float lane_min = -workgroup_max(-best.v);
+  float lane_max = best.v;
   best = best_of(best);
   int token = best.index;
   if (temperature_load(0) > 0.0) {
     float threshold = -INF;
     int requested = top_k_load(0);
-    if (requested > 0 && requested < count) threshold = top_k_threshold(requested, first, requested <= LANES ? lane_min : -INF, best.v);
+    if (requested > 0 && requested < count) threshold = top_k_threshold(requested, first, lane_max, best.v);
     // The mass above a sample is uniformly distributed, so that long runs of rejections are
     // improbable; the number of rounds bounds them.
     float top_p_value = top_p_load(0);
