@@ -3,11 +3,15 @@
 #extension GL_EXT_samplerless_texture_functions : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
-shared vec4 weight_tile[16 * 17];  // [k][output channel / 4]; rows padded against bank conflicts
-shared vec4 x_tile[16 * 16];  // [k][pixel / 4]
+// Per K slice: weights [k][output channel / 4], whose rows are padded against bank conflicts, then
+// inputs [k][pixel / 4].
+shared vec4 tiles[528];
 
 void main() {
   int lane = int(gl_LocalInvocationID.x);
+  int k_slice = 0;
+  int weight_tile = k_slice * 528;
+  int x_tile = weight_tile + 272;
   // Adjacent workgroups read the same pixels.
   int group = workgroup_index();
   int channel = unravel(group, (group_out + 63) / 64) * 64;
@@ -20,9 +24,11 @@ void main() {
   // Loads per step: K indices lane / 64, lane / 64 + 2, … of one pixel; four K indices of two output
   // channels.
   set_pixel(pixels + lane % 64, group);
+  int steps = (depth + 15) / 16;
+  int first_step = k_slice * steps;
+  int slice_taps = k_slice * 32;
   if (lane < 16) {
-    set_taps(0);
-    set_taps(1);
+    for (int s = 0; s < 2; s++) set_taps(lane, slice_taps, first_step + s);
   }
   barrier();
   int weights0 = min(channel + lane / 4 + 0, channel_end - 1) * depth;
@@ -47,58 +53,57 @@ void main() {
   vec4 sum7 = vec4(0.0);
   int pixel_vec4 = lane % 16;
   int row_vec4 = lane / 16;
-  int steps = (depth + 15) / 16;
   // The prologue loads are those of step -1: a second copy of the code would dominate the module
   // size.
   for (int s = -1; s < steps; s++) {
     if (s >= 0) {
       barrier();
-      x_tile[(lane / 64 + 0) * 16 + lane % 64 / 4][lane % 4] = x0;
-      x_tile[(lane / 64 + 2) * 16 + lane % 64 / 4][lane % 4] = x1;
-      x_tile[(lane / 64 + 4) * 16 + lane % 64 / 4][lane % 4] = x2;
-      x_tile[(lane / 64 + 6) * 16 + lane % 64 / 4][lane % 4] = x3;
-      x_tile[(lane / 64 + 8) * 16 + lane % 64 / 4][lane % 4] = x4;
-      x_tile[(lane / 64 + 10) * 16 + lane % 64 / 4][lane % 4] = x5;
-      x_tile[(lane / 64 + 12) * 16 + lane % 64 / 4][lane % 4] = x6;
-      x_tile[(lane / 64 + 14) * 16 + lane % 64 / 4][lane % 4] = x7;
-      weight_tile[(lane % 4 * 4 + 0) * 17 + lane / 16 + 0][lane / 4 % 4] = weight0[0];
-      weight_tile[(lane % 4 * 4 + 1) * 17 + lane / 16 + 0][lane / 4 % 4] = weight0[1];
-      weight_tile[(lane % 4 * 4 + 2) * 17 + lane / 16 + 0][lane / 4 % 4] = weight0[2];
-      weight_tile[(lane % 4 * 4 + 3) * 17 + lane / 16 + 0][lane / 4 % 4] = weight0[3];
-      weight_tile[(lane % 4 * 4 + 0) * 17 + lane / 16 + 8][lane / 4 % 4] = weight1[0];
-      weight_tile[(lane % 4 * 4 + 1) * 17 + lane / 16 + 8][lane / 4 % 4] = weight1[1];
-      weight_tile[(lane % 4 * 4 + 2) * 17 + lane / 16 + 8][lane / 4 % 4] = weight1[2];
-      weight_tile[(lane % 4 * 4 + 3) * 17 + lane / 16 + 8][lane / 4 % 4] = weight1[3];
+      tiles[x_tile + (lane / 64 + 0) * 16 + lane % 64 / 4][lane % 4] = x0;
+      tiles[x_tile + (lane / 64 + 2) * 16 + lane % 64 / 4][lane % 4] = x1;
+      tiles[x_tile + (lane / 64 + 4) * 16 + lane % 64 / 4][lane % 4] = x2;
+      tiles[x_tile + (lane / 64 + 6) * 16 + lane % 64 / 4][lane % 4] = x3;
+      tiles[x_tile + (lane / 64 + 8) * 16 + lane % 64 / 4][lane % 4] = x4;
+      tiles[x_tile + (lane / 64 + 10) * 16 + lane % 64 / 4][lane % 4] = x5;
+      tiles[x_tile + (lane / 64 + 12) * 16 + lane % 64 / 4][lane % 4] = x6;
+      tiles[x_tile + (lane / 64 + 14) * 16 + lane % 64 / 4][lane % 4] = x7;
+      tiles[weight_tile + (lane % 4 * 4 + 0) * 17 + lane / 16 + 0][lane / 4 % 4] = weight0[0];
+      tiles[weight_tile + (lane % 4 * 4 + 1) * 17 + lane / 16 + 0][lane / 4 % 4] = weight0[1];
+      tiles[weight_tile + (lane % 4 * 4 + 2) * 17 + lane / 16 + 0][lane / 4 % 4] = weight0[2];
+      tiles[weight_tile + (lane % 4 * 4 + 3) * 17 + lane / 16 + 0][lane / 4 % 4] = weight0[3];
+      tiles[weight_tile + (lane % 4 * 4 + 0) * 17 + lane / 16 + 8][lane / 4 % 4] = weight1[0];
+      tiles[weight_tile + (lane % 4 * 4 + 1) * 17 + lane / 16 + 8][lane / 4 % 4] = weight1[1];
+      tiles[weight_tile + (lane % 4 * 4 + 2) * 17 + lane / 16 + 8][lane / 4 % 4] = weight1[2];
+      tiles[weight_tile + (lane % 4 * 4 + 3) * 17 + lane / 16 + 8][lane / 4 % 4] = weight1[3];
       barrier();
       // Those of step s have been read before the barriers.
-      if (lane < 16) set_taps(s + 2);
+      if (lane < 16) set_taps(lane, slice_taps, first_step + s + 2);
     }
     if (s + 1 < steps) {
-      int i0 = tap_index(taps[(s + 1) % 2 * 16 + lane / 64 + 0]);
+      int i0 = tap_index(taps[slice_taps + (first_step + s + 1) % 2 * 16 + lane / 64 + 0]);
       x0 = x_load(max(i0, 0));
       x0 = i0 >= 0 ? x0 : 0.0;
-      int i1 = tap_index(taps[(s + 1) % 2 * 16 + lane / 64 + 2]);
+      int i1 = tap_index(taps[slice_taps + (first_step + s + 1) % 2 * 16 + lane / 64 + 2]);
       x1 = x_load(max(i1, 0));
       x1 = i1 >= 0 ? x1 : 0.0;
-      int i2 = tap_index(taps[(s + 1) % 2 * 16 + lane / 64 + 4]);
+      int i2 = tap_index(taps[slice_taps + (first_step + s + 1) % 2 * 16 + lane / 64 + 4]);
       x2 = x_load(max(i2, 0));
       x2 = i2 >= 0 ? x2 : 0.0;
-      int i3 = tap_index(taps[(s + 1) % 2 * 16 + lane / 64 + 6]);
+      int i3 = tap_index(taps[slice_taps + (first_step + s + 1) % 2 * 16 + lane / 64 + 6]);
       x3 = x_load(max(i3, 0));
       x3 = i3 >= 0 ? x3 : 0.0;
-      int i4 = tap_index(taps[(s + 1) % 2 * 16 + lane / 64 + 8]);
+      int i4 = tap_index(taps[slice_taps + (first_step + s + 1) % 2 * 16 + lane / 64 + 8]);
       x4 = x_load(max(i4, 0));
       x4 = i4 >= 0 ? x4 : 0.0;
-      int i5 = tap_index(taps[(s + 1) % 2 * 16 + lane / 64 + 10]);
+      int i5 = tap_index(taps[slice_taps + (first_step + s + 1) % 2 * 16 + lane / 64 + 10]);
       x5 = x_load(max(i5, 0));
       x5 = i5 >= 0 ? x5 : 0.0;
-      int i6 = tap_index(taps[(s + 1) % 2 * 16 + lane / 64 + 12]);
+      int i6 = tap_index(taps[slice_taps + (first_step + s + 1) % 2 * 16 + lane / 64 + 12]);
       x6 = x_load(max(i6, 0));
       x6 = i6 >= 0 ? x6 : 0.0;
-      int i7 = tap_index(taps[(s + 1) % 2 * 16 + lane / 64 + 14]);
+      int i7 = tap_index(taps[slice_taps + (first_step + s + 1) % 2 * 16 + lane / 64 + 14]);
       x7 = x_load(max(i7, 0));
       x7 = i7 >= 0 ? x7 : 0.0;
-      int k = (s + 1) * 16 + lane % 4 * 4;
+      int k = (first_step + s + 1) * 16 + lane % 4 * 4;
       if (WEIGHT_ALIGNED_4) {
         weight0 = weight_load4((weights0 + min(k, depth - 4)) / 4);
         weight0 = k < depth ? weight0 : vec4(0.0);
@@ -114,9 +119,9 @@ void main() {
     }
     if (s < 0) continue;
     for (int k = 0; k < 16; k++) {
-      vec4 b = x_tile[k * 16 + pixel_vec4];
-      vec4 a0 = weight_tile[k * 17 + row_vec4];
-      vec4 a1 = weight_tile[k * 17 + row_vec4 + 8];
+      vec4 b = tiles[x_tile + k * 16 + pixel_vec4];
+      vec4 a0 = tiles[weight_tile + k * 17 + row_vec4];
+      vec4 a1 = tiles[weight_tile + k * 17 + row_vec4 + 8];
       sum0 += a0[0] * b;
       sum1 += a0[1] * b;
       sum2 += a0[2] * b;

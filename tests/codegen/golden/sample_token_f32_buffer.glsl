@@ -75,16 +75,28 @@ float mass(int extent, int first, float threshold, float bound, float max_score)
   return workgroup_sum(lane_mass);
 }
 
+// Gumbel-max value of token i, whose score is s, by word i % 4 of its random numbers.
+float perturbed(float s, uint word) { return s - temperature_load(0) * log(exponential(word)); }
+
+uvec4 random_words(int quad, uint position) {
+  return philox(uvec4(uint(quad), position, 0u, 0u), uvec2(uint(seed_load(0)), 0u));
+}
+
 // Samples from the first `extent` tokens with score >= threshold and score > bound; returns
-// `fallback` if there is none.
-int sample_above(int extent, int first, float threshold, float bound, uint position, int fallback) {
+// `fallback` if there is none. `max_token` has the maximum score. -log(exponential()) is below 23:
+// tokens that it cannot raise above the value of `max_token` need no random numbers.
+int sample_above(int extent, int first, float threshold, float bound, uint position, int fallback, IndexedScore max_token) {
+  float at_least = perturbed(max_token.v, random_words(max_token.index / 4, position)[max_token.index % 4]) - 23.0 * temperature_load(0);
+  at_least = max(threshold, max_token.v > bound ? at_least : -INF);
   IndexedScore best = IndexedScore(-INF, fallback);
   for (int quad = lane(); 4 * quad < extent; quad += LANES) {
-    uvec4 words = philox(uvec4(uint(quad), position, 0u, 0u), uvec2(uint(seed_load(0)), 0u));
+    vec4 scores;
+    for (int c = 0; c < 4; c++) scores[c] = score(first + min(4 * quad + c, extent - 1));
+    if (max(max(scores.x, scores.y), max(scores.z, scores.w)) < at_least) continue;
+    uvec4 words = random_words(quad, position);
     for (int c = 0; c < min(4, extent - 4 * quad); c++) {
-      float s = score(first + 4 * quad + c);
-      float v = s - temperature_load(0) * log(exponential(words[c]));
-      if (s >= threshold && s > bound && v > best.v) best = IndexedScore(v, 4 * quad + c);
+      float v = perturbed(scores[c], words[c]);
+      if (scores[c] >= at_least && scores[c] > bound && v > best.v) best = IndexedScore(v, 4 * quad + c);
     }
   }
   return best_of(best).index;
@@ -138,7 +150,7 @@ void main() {
     float bound = -INF;
     bool rejected = true;
     for (int k = 0; k < rounds; k++) {
-      token = sample_above(rejected ? count : 0, first, threshold, bound, uint(position_load(0) + row), token);
+      token = sample_above(rejected ? count : 0, first, threshold, bound, uint(position_load(0) + row), token, best);
       bound = score(first + token);
       float above = mass(rejected && top_p_value < 1.0 ? count : 0, first, threshold, bound, best.v);
       rejected = rejected && top_p_value < 1.0 && bound < best.v && above >= top_p_value * total;

@@ -2,16 +2,12 @@
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_samplerless_texture_functions : require
 #extension GL_EXT_shader_16bit_storage : require
-#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
-#extension GL_KHR_memory_scope_semantics : require
-#extension GL_KHR_shader_subgroup_basic : require
-#extension GL_NV_cooperative_matrix : require
 layout(set = 0, binding = 1, std430) readonly buffer weight_vec8s { uvec4 weight_vec8_data[]; };
 
 // Eight fp16 values each: rows of the weight tile, then of the pixel tile; later 16 channels of
 // each subgroup tile of y. Rows are padded by one vec8 against bank conflicts.
-shared uvec4 tiles[640];
+shared uvec4 tiles[1152];
 
 int channel_end;  // of the group
 
@@ -20,30 +16,33 @@ int pixel;  // of all images, the first of the tile
 void begin_column(int tile_column) { set_pixels(pixel + tile_column, min(y_sizes[0] * y_sizes[3] - pixel - tile_column, 4)); }
 
 void main() {
-  int lane = int(gl_LocalInvocationID.x);
-  int blocks = (group_out + 63) / 64;
+  int lane = int(gl_LocalInvocationID.x) % 128;
+  int k_slice = int(gl_LocalInvocationID.x) / 128;
+  int k_slice_tile = k_slice * 576;
+  int blocks = (group_out + 31) / 32;
   int group_index = workgroup_index();
-  int block = unravel(group_index, blocks) * 64;
+  int block = unravel(group_index, blocks) * 32;
   pixel = group_index;
   group_index = unravel(pixel, y_sizes[1] / group_out);
-  pixel *= 64;
+  pixel *= 32;
   channel = group_index * group_out + block;
   channel_end = (group_index + 1) * group_out;
   int depth = group_in * window[0] * window[1] * window[2];
-  int steps = (depth + 31) / 32;
-  set_pixel(pixel + lane % 64, group_index);
-  if (lane < 32) {
-    set_taps(0);
-    set_taps(1);
+  int steps = (depth + 127) / 128;
+  int first_step = k_slice * steps;
+  int slice_taps = k_slice * 128;
+  set_pixel(pixel + lane % 32, group_index);
+  if (lane < 64) {
+    for (int s = 0; s < 2; s++) set_taps(lane, slice_taps, first_step + s);
   }
   barrier();
   // Loads per step: eight K indices of each weight row, and 16 of one pixel.
-  int left_k = lane % 4 * 8;
-  int left0_index = min(channel + lane / 4 + 0, channel_end - 1) * depth + left_k;
+  int left_k = lane % 8 * 8;
+  int left0_index = min(channel + lane / 8 + 0, channel_end - 1) * depth + left_k;
   uvec4 left0;
-  int left1_index = min(channel + lane / 4 + 32, channel_end - 1) * depth + left_k;
+  int left1_index = min(channel + lane / 8 + 16, channel_end - 1) * depth + left_k;
   uvec4 left1;
-  int right_k = lane / 64 * 16;
+  int right_k = lane / 32 * 16;
   F16Value right0;
   F16Value right1;
   F16Value right2;
@@ -65,16 +64,16 @@ void main() {
   for (int s = -1; s < steps; s++) {
     if (s >= 0) {
       barrier();
-      tiles[(lane / 4 + 0) * 5 + lane % 4] = left0;
-      tiles[(lane / 4 + 32) * 5 + lane % 4] = left1;
-      tiles[320 + lane % 64 * 5 + right_k / 8] = uvec4(pack_f16x2(right0, right1), pack_f16x2(right2, right3), pack_f16x2(right4, right5), pack_f16x2(right6, right7));
-      tiles[321 + lane % 64 * 5 + right_k / 8] = uvec4(pack_f16x2(right8, right9), pack_f16x2(right10, right11), pack_f16x2(right12, right13), pack_f16x2(right14, right15));
+      tiles[k_slice_tile + (lane / 8 + 0) * 9 + lane % 8] = left0;
+      tiles[k_slice_tile + (lane / 8 + 16) * 9 + lane % 8] = left1;
+      tiles[k_slice_tile + 288 + lane % 32 * 9 + right_k / 8] = uvec4(pack_f16x2(right0, right1), pack_f16x2(right2, right3), pack_f16x2(right4, right5), pack_f16x2(right6, right7));
+      tiles[k_slice_tile + 289 + lane % 32 * 9 + right_k / 8] = uvec4(pack_f16x2(right8, right9), pack_f16x2(right10, right11), pack_f16x2(right12, right13), pack_f16x2(right14, right15));
       barrier();
       // Those of step s have been read before the barriers.
-      if (lane < 32) set_taps(s + 2);
+      if (lane < 64) set_taps(lane, slice_taps, first_step + s + 2);
     }
     if (s + 1 < steps) {
-      int first = (s + 1) * 32;
+      int first = (first_step + s + 1) * 64;
       left0 = uvec4(0);
       if (ALIGNED_8) {
         if (first + left_k < depth) left0 = weight_vec8_data[(left0_index + first) / 8];
@@ -91,52 +90,52 @@ void main() {
           if (first + left_k + e < depth) left1[e / 2] |= packHalf2x16(vec2(weight_load(left1_index + first + e), 0.0)) << (e % 2 * 16);
         }
       }
-      int x0 = tap_index(taps[(s + 1) % 2 * 32 + right_k + 0]);
+      int x0 = tap_index(taps[slice_taps + (first_step + s + 1) % 2 * 64 + right_k + 0]);
       right0 = F16Value(0.0);
       if (x0 >= 0) right0 = F16Value(x_data[x0]);
-      int x1 = tap_index(taps[(s + 1) % 2 * 32 + right_k + 1]);
+      int x1 = tap_index(taps[slice_taps + (first_step + s + 1) % 2 * 64 + right_k + 1]);
       right1 = F16Value(0.0);
       if (x1 >= 0) right1 = F16Value(x_data[x1]);
-      int x2 = tap_index(taps[(s + 1) % 2 * 32 + right_k + 2]);
+      int x2 = tap_index(taps[slice_taps + (first_step + s + 1) % 2 * 64 + right_k + 2]);
       right2 = F16Value(0.0);
       if (x2 >= 0) right2 = F16Value(x_data[x2]);
-      int x3 = tap_index(taps[(s + 1) % 2 * 32 + right_k + 3]);
+      int x3 = tap_index(taps[slice_taps + (first_step + s + 1) % 2 * 64 + right_k + 3]);
       right3 = F16Value(0.0);
       if (x3 >= 0) right3 = F16Value(x_data[x3]);
-      int x4 = tap_index(taps[(s + 1) % 2 * 32 + right_k + 4]);
+      int x4 = tap_index(taps[slice_taps + (first_step + s + 1) % 2 * 64 + right_k + 4]);
       right4 = F16Value(0.0);
       if (x4 >= 0) right4 = F16Value(x_data[x4]);
-      int x5 = tap_index(taps[(s + 1) % 2 * 32 + right_k + 5]);
+      int x5 = tap_index(taps[slice_taps + (first_step + s + 1) % 2 * 64 + right_k + 5]);
       right5 = F16Value(0.0);
       if (x5 >= 0) right5 = F16Value(x_data[x5]);
-      int x6 = tap_index(taps[(s + 1) % 2 * 32 + right_k + 6]);
+      int x6 = tap_index(taps[slice_taps + (first_step + s + 1) % 2 * 64 + right_k + 6]);
       right6 = F16Value(0.0);
       if (x6 >= 0) right6 = F16Value(x_data[x6]);
-      int x7 = tap_index(taps[(s + 1) % 2 * 32 + right_k + 7]);
+      int x7 = tap_index(taps[slice_taps + (first_step + s + 1) % 2 * 64 + right_k + 7]);
       right7 = F16Value(0.0);
       if (x7 >= 0) right7 = F16Value(x_data[x7]);
-      int x8 = tap_index(taps[(s + 1) % 2 * 32 + right_k + 8]);
+      int x8 = tap_index(taps[slice_taps + (first_step + s + 1) % 2 * 64 + right_k + 8]);
       right8 = F16Value(0.0);
       if (x8 >= 0) right8 = F16Value(x_data[x8]);
-      int x9 = tap_index(taps[(s + 1) % 2 * 32 + right_k + 9]);
+      int x9 = tap_index(taps[slice_taps + (first_step + s + 1) % 2 * 64 + right_k + 9]);
       right9 = F16Value(0.0);
       if (x9 >= 0) right9 = F16Value(x_data[x9]);
-      int x10 = tap_index(taps[(s + 1) % 2 * 32 + right_k + 10]);
+      int x10 = tap_index(taps[slice_taps + (first_step + s + 1) % 2 * 64 + right_k + 10]);
       right10 = F16Value(0.0);
       if (x10 >= 0) right10 = F16Value(x_data[x10]);
-      int x11 = tap_index(taps[(s + 1) % 2 * 32 + right_k + 11]);
+      int x11 = tap_index(taps[slice_taps + (first_step + s + 1) % 2 * 64 + right_k + 11]);
       right11 = F16Value(0.0);
       if (x11 >= 0) right11 = F16Value(x_data[x11]);
-      int x12 = tap_index(taps[(s + 1) % 2 * 32 + right_k + 12]);
+      int x12 = tap_index(taps[slice_taps + (first_step + s + 1) % 2 * 64 + right_k + 12]);
       right12 = F16Value(0.0);
       if (x12 >= 0) right12 = F16Value(x_data[x12]);
-      int x13 = tap_index(taps[(s + 1) % 2 * 32 + right_k + 13]);
+      int x13 = tap_index(taps[slice_taps + (first_step + s + 1) % 2 * 64 + right_k + 13]);
       right13 = F16Value(0.0);
       if (x13 >= 0) right13 = F16Value(x_data[x13]);
-      int x14 = tap_index(taps[(s + 1) % 2 * 32 + right_k + 14]);
+      int x14 = tap_index(taps[slice_taps + (first_step + s + 1) % 2 * 64 + right_k + 14]);
       right14 = F16Value(0.0);
       if (x14 >= 0) right14 = F16Value(x_data[x14]);
-      int x15 = tap_index(taps[(s + 1) % 2 * 32 + right_k + 15]);
+      int x15 = tap_index(taps[slice_taps + (first_step + s + 1) % 2 * 64 + right_k + 15]);
       right15 = F16Value(0.0);
       if (x15 >= 0) right15 = F16Value(x_data[x15]);
     }
