@@ -27,6 +27,7 @@ Schema = Mapping[str, Any]
 
 _TEXT: Schema = {"type": "string"}
 _EXPR: Schema = {"type": ["string", "number", "boolean"]}
+_EXPR_OR_NAME: Schema = {"type": ["string", "number", "boolean", "null"]}
 _VARIABLE: Schema = {"type": "string", "pattern": r"^\$\w+$"}  # of a spec with `for`
 
 
@@ -120,7 +121,10 @@ _KERNEL: dict[str, tuple[Schema, str]] = {
     ),
     "optional_args": (_NAMES, "The optional arguments that the kernel supports."),
     "params": (_typed({"type": "object"}), "Values for the template's variables."),
-    "push": (_map(_EXPR), "Push constants, in order."),
+    "push": (
+        _map(_EXPR_OR_NAME),
+        "Push constants, in order: name → expression, or the name of a value alone.",
+    ),
     "constants": (_map(_EXPR), "Specialization constants, in order."),
     "workgroup": (_list({"type": "integer"}, minItems=3, maxItems=3), "Local size."),
     "grid": ({"anyOf": [_EXPR, _list(_EXPR)]}, "Invocations in x, or in x, y, z."),

@@ -24,7 +24,7 @@ def item_text(item: Mapping) -> str:
 
 def _entry(entry: Entry, depth: int) -> list[str]:
     indent = "  " * depth
-    line = f"{indent}{entry.key.text}: {_flow(entry.value)}"
+    line = f"{indent}{entry.key.text}: {_flow(entry.value)}".rstrip()
     if isinstance(entry.value, Scalar) or not _children(entry.value):
         return [line]
     if depth >= _BLOCK_DEPTH or (depth > 0 and len(line) <= _MAX_WIDTH):
@@ -45,13 +45,19 @@ def _item(item: Node, depth: int, block: bool) -> list[str]:
     return [f"{indent}- {lines[0].lstrip()}", *lines[1:]]
 
 
+def _flow_entry(entry: Entry) -> str:
+    if isinstance(entry.value, Scalar) and entry.value.is_null and not entry.value.text:
+        return entry.key.text
+    return f"{entry.key.text}: {_flow(entry.value)}"
+
+
 def _children(node: Mapping | Sequence) -> int:
     return len(node.entries if isinstance(node, Mapping) else node.items)
 
 
 def _flow(node: Node) -> str:
     if isinstance(node, Mapping):
-        return "{" + ", ".join(f"{e.key.text}: {_flow(e.value)}" for e in node.entries) + "}"
+        return "{" + ", ".join(map(_flow_entry, node.entries)) + "}"
     if isinstance(node, Sequence):
         return "[" + ", ".join(map(_flow, node.items)) + "]"
     is_plain = node.is_null or _PLAIN.fullmatch(node.text) is not None

@@ -48,7 +48,7 @@ from spec_model.vocabulary import (
     Capability,
     DType,
 )
-from spec_model.yaml_reader import Mapping, Node, Scalar, Sequence, read_text
+from spec_model.yaml_reader import Entry, Mapping, Node, Scalar, Sequence, read_text
 
 _ONE = Literal(Kind.INT, 1)
 _NEVER = Literal(Kind.BOOL, False)
@@ -205,10 +205,7 @@ def _push(
     args = (arg for arg in signature.args if arg.name in implied)
     constants = {constant.key.text for constant in fields.entries("constants")}
     members = (
-        *(
-            (entry.key, as_scalar(entry.value, f"push constant '{entry.key.text}'"))
-            for entry in fields.entries("push")
-        ),
+        *((entry.key, _pushed_expression(entry)) for entry in fields.entries("push")),
         *((_name_of(arg), _name_of(arg)) for arg in args),
     )
     for key, scalar in members:
@@ -232,6 +229,13 @@ def _push(
             )
             raise SpecError.at(key.position, message)
         yield member
+
+
+def _pushed_expression(entry: Entry) -> Scalar:
+    """The expression of an entry of `push`; `rows` alone, in YAML null, means `rows: rows`."""
+    if isinstance(entry.value, Scalar) and entry.value.is_null:
+        return entry.key
+    return as_scalar(entry.value, f"push constant '{entry.key.text}'")
 
 
 def _name_of(arg: Arg) -> Scalar:
