@@ -1,4 +1,4 @@
-"""A project with a spec that uses every kind of value."""
+"""A project with a spec that uses every kind of value, and one in the short forms."""
 
 from __future__ import annotations
 
@@ -54,6 +54,24 @@ tests:
   - {x: {shape: [2], values: [1, 2]}, w: {shape: [], constant: true}, xs: [], bias: null, dims: []}
 tolerance: {f32: {rtol: 1e-5, atol: 0}, f16: 1e-2, because: it is rich}
 """
+SHORT = """\
+# y = a + b, in the short forms
+op: spirloom.short(tensor a, tensor b, int[] dims = [], int k = 1) -> y like a
+traits: elementwise
+let: {count: numel(a)}
+checks: a.shape == b.shape
+kernels:
+  - for: {short_v4: {least: 4, prefer: count > 64}, short_v1: {least: 1}}
+    template: binary.glsl.j2
+    dtypes: floats
+    when: count >= $least
+    params: {expr: a + b * (count + twice - k)}
+    push: {count, twice: 2 * k, k}
+reference: a + b
+tests:
+  - {a: [[4], {shape: [4], range: [0, 1]}], b: [4], k: [1, 2]}
+  - {a: [1], b: [1], dims: [[0], []], dtypes: f32}
+"""
 FILES = {
     "op_specs/add.yaml": SPEC,
     "op_specs/rich.yaml": RICH,
@@ -63,4 +81,9 @@ FILES = {
     "templates/glsl/rich.glsl.j2": TEMPLATE.replace("t.a", "t.x").replace(
         "void main() {", "void main() {\n  float all = B ? f + n : float(a) + K * F;"
     ),
+}
+SHORT_FILES = {
+    "op_specs/short.yaml": SHORT,
+    "templates/glsl/binary.yaml": SIDECAR,
+    "templates/glsl/binary.glsl.j2": TEMPLATE,
 }

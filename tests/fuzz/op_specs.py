@@ -15,7 +15,7 @@ from pathlib import Path
 from codegen.generate import render_all
 from spec_model import load_library
 from spec_model.errors import SpecError
-from tests.codegen.rich_spec import FILES
+from tests.codegen.rich_spec import FILES, SHORT_FILES
 from tests.fuzz.campaign import ROOT, Target, exit_with
 from tests.fuzz.spec_mutation import mutate_structure, mutate_tokens, tokens_of, values_of
 
@@ -36,6 +36,7 @@ _OURS = (
     "data_movement/triu",
 )
 _OURS_SHARE = 0.1
+_ALL = {**FILES, **SHORT_FILES}
 
 
 @cache
@@ -43,17 +44,17 @@ def seeds() -> tuple[tuple[dict[str, str], ...], tuple[dict[str, str], ...]]:
     """Valid files: test projects, and specs of the library."""
     small = {name: text for name, text in FILES.items() if "rich" not in name}
     ours = [f"op_specs/{name}.yaml" for name in _OURS]
-    return (small, FILES), tuple({name: (ROOT / name).read_text()} for name in ours)
+    return (small, FILES, SHORT_FILES), tuple({name: (ROOT / name).read_text()} for name in ours)
 
 
 @cache
 def _tokens() -> tuple[str, ...]:
-    return tuple(token for text in FILES.values() for token in tokens_of(text))
+    return tuple(token for text in _ALL.values() for token in tokens_of(text))
 
 
 @cache
 def _values() -> tuple[object, ...]:
-    texts = [text for name, text in FILES.items() if name.endswith(".yaml")]
+    texts = [text for name, text in _ALL.items() if name.endswith(".yaml")]
     return tuple(value for text in texts for value in values_of(text))
 
 
