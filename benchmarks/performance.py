@@ -32,6 +32,7 @@ roofline
 kernels
 executorch
 sizes
+imports
 toolchain
 ```
 
