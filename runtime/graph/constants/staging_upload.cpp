@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <utility>
 
 #include "runtime/base/align.h"
 #include "runtime/graph/constants/parallel_copy.h"
@@ -30,8 +29,8 @@ Status StagingUpload::Flush() {
   Slot& slot = slots_[current_];
   SPIRLOOM_TRY_ASSIGN(vulkan::CommandBuffer * commands, slot.commands.Begin());
   if (!slot.staging) {
-    SPIRLOOM_TRY_ASSIGN(Reservation reservation, Reservation::Create(budget_, staging_size_));
-    slot.reservation.emplace(std::move(reservation));
+    SPIRLOOM_TRY(budget_->Reserve(staging_size_));
+    slot.reservation.emplace(budget_, staging_size_);
     SPIRLOOM_TRY_ASSIGN(slot.staging,
                         vulkan::Buffer::Create(device_, staging_size_, vulkan::MemoryUse::kUpload));
   }

@@ -21,7 +21,8 @@ Result<std::shared_ptr<vulkan::DeviceMemory>> MemoryArena::Block(uint32_t type, 
   if (block != nullptr && block->size() >= size && (type_bits >> block->type() & 1) != 0) {
     return block;
   }
-  SPIRLOOM_TRY_ASSIGN(Reservation reservation, Reservation::Create(budget_, size));
+  SPIRLOOM_TRY(budget_->Reserve(size));
+  Reservation reservation(budget_, size);
   SPIRLOOM_TRY_ASSIGN(vulkan::DeviceMemory memory,
                       vulkan::DeviceMemory::Create(*device_, size, type_bits, use_));
   auto reserved = std::make_shared<ReservedMemory>(std::move(reservation), std::move(memory));

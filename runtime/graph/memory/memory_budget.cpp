@@ -53,10 +53,4 @@ void MemoryBudget::RemoveContext() {
   --contexts_;
 }
 
-Result<Reservation> Reservation::Create(const std::shared_ptr<MemoryBudget>& budget,
-                                        uint64_t bytes) {
-  SPIRLOOM_TRY(budget->Reserve(bytes));
-  return Reservation(budget, bytes);
-}
-
 }  // namespace spirloom::graph

@@ -37,11 +37,11 @@ class MemoryBudget {
   uint64_t reserved_ = 0;
 };
 
-// Bytes of a budget, released by the destructor.
+// Reserved bytes of a budget, released by the destructor.
 class Reservation {
  public:
-  // Fails like MemoryBudget::Reserve().
-  static Result<Reservation> Create(const std::shared_ptr<MemoryBudget>& budget, uint64_t bytes);
+  Reservation(std::shared_ptr<MemoryBudget> budget, uint64_t bytes)
+      : budget_(std::move(budget)), bytes_(bytes) {}
   Reservation(Reservation&& other) noexcept
       : budget_(std::move(other.budget_)), bytes_(other.bytes_) {}
   Reservation& operator=(Reservation&&) = delete;
@@ -50,9 +50,6 @@ class Reservation {
   }
 
  private:
-  Reservation(std::shared_ptr<MemoryBudget> budget, uint64_t bytes)
-      : budget_(std::move(budget)), bytes_(bytes) {}
-
   std::shared_ptr<MemoryBudget> budget_;
   uint64_t bytes_;
 };
