@@ -38,9 +38,13 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
     "gfx1100": {
         "cached_attention_tiled_d128": _LIMIT,
         "linear_gemv_m8": _LIMIT,
+        "scaled_dot_product_attention_blocked_d128": _LIMIT,
+        "scaled_dot_product_attention_blocked_d256": _LIMIT,
         "scaled_dot_product_attention_tiled_d128": _LIMIT,
         "scaled_dot_product_attention_tiled_d256": _LIMIT,
         "scaled_dot_product_attention_tiled_d512": _LIMIT,
+        "strided_attention_blocked_d128": _LIMIT,
+        "strided_attention_blocked_d256": _LIMIT,
         "strided_attention_tiled_d128": _LIMIT,
         "strided_attention_tiled_d256": _LIMIT,
         "strided_attention_tiled_d512": _LIMIT,

@@ -8,7 +8,9 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_NV_cooperative_matrix : require
 layout(set = 0, binding = 1, std430) readonly buffer left_vec8s { uvec4 left_data[]; };
+layout(set = 0, binding = 1, std430) readonly buffer left_vec4s { uvec2 left_data4[]; };
 layout(set = 0, binding = 2, std430) readonly buffer right_vec8s { uvec4 right_data[]; };
+layout(set = 0, binding = 2, std430) readonly buffer right_vec4s { uvec2 right_data4[]; };
 
 // Eight fp16 values each: the left and right tiles of a step, later 16 rows of each subgroup tile
 // of y. Rows are padded by one vec8 against bank conflicts.
@@ -45,7 +47,7 @@ void main() {
   int left_row3 = left_start + min(row + lane / 4 + 96, row_count - 1) * depth + lane % 4 * 8;
   uvec4 left3 = uvec4(0);
   int right_k = lane / 16;
-  int right_column = min(column + lane % 16 * 8, columns - 8) - column;
+  int right_column = lane % 16 * 8;
   uvec4 right0 = uvec4(0);
   uvec4 right1 = uvec4(0);
   uvec4 right2 = uvec4(0);
@@ -57,10 +59,10 @@ void main() {
       FETCH_LEFT(left2, high2, left_row2, 0)
       FETCH_LEFT(left3, high3, left_row3, 0)
       FETCH_RIGHT(0)
-      right0 = right_data[right_index(0 + right_k + 0, right_column) / 8];
-      right1 = right_data[right_index(0 + right_k + 8, right_column) / 8];
-      right2 = right_data[right_index(0 + right_k + 16, right_column) / 8];
-      right3 = right_data[right_index(0 + right_k + 24, right_column) / 8];
+      right0 = right_load8(0 + right_k + 0, right_column);
+      right1 = right_load8(0 + right_k + 8, right_column);
+      right2 = right_load8(0 + right_k + 16, right_column);
+      right3 = right_load8(0 + right_k + 24, right_column);
 
   }
   for (int k = 0; k < aligned_depth; k += 32) {
@@ -81,10 +83,10 @@ void main() {
       FETCH_LEFT(left2, high2, left_row2, k + 32)
       FETCH_LEFT(left3, high3, left_row3, k + 32)
       FETCH_RIGHT(k + 32)
-      right0 = right_data[right_index(k + 32 + right_k + 0, right_column) / 8];
-      right1 = right_data[right_index(k + 32 + right_k + 8, right_column) / 8];
-      right2 = right_data[right_index(k + 32 + right_k + 16, right_column) / 8];
-      right3 = right_data[right_index(k + 32 + right_k + 24, right_column) / 8];
+      right0 = right_load8(k + 32 + right_k + 0, right_column);
+      right1 = right_load8(k + 32 + right_k + 8, right_column);
+      right2 = right_load8(k + 32 + right_k + 16, right_column);
+      right3 = right_load8(k + 32 + right_k + 24, right_column);
 
     }
   }

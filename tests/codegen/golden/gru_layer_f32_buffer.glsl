@@ -10,6 +10,8 @@ struct Unit {
   int duration;  // time steps of the batch element; later ones are padding
 };
 
+shared vec4 partial[512];  // [row][k_slice][unit]
+
 // Row of x and y of a time step.
 int row_of(Unit u, int time) { return (REVERSE ? u.duration - 1 - time : time) * batch + u.batch; }
 
@@ -31,36 +33,61 @@ vec4 input_gates(Unit u) {
   return sum;
 }
 
-// Recurrent contribution to the unit's gates, including the bias.
-vec4 state_gates(Unit u) {
+// The biases of the unit's gates.
+vec4 gate_biases(Unit u) {
   vec4 sum = vec4(0.0);
   if (has_bias != 0) {
     sum.x = bias_load(0 * units + u.unit);
     sum.y = bias_load(1 * units + u.unit);
     sum.z = bias_load(2 * units + u.unit);
   }
-  if (step == 0 && has_h0 == 0) return sum;
-  int first = (step > 0 ? row_of(u, step - 1) : u.batch) * units;
-  for (int k = 0; k < units; k++) {
-    float state = step > 0 ? y_load(first + k) : h0_load(first + k);
-    sum += state * weight_load4(k * units + u.unit);
-  }
   return sum;
 }
 
 
 void main() {
-  Unit u;
-  u.index = flat_index();
-  u.batch = u.index;
-  u.unit = unravel(u.batch, units);
-  if (u.batch >= batch) return;
-  u.duration = has_lengths != 0 ? clamp(lengths_load(u.batch), 1, steps) : steps;
-  if (step == steps) {
-    h_n_store(u.index, previous_state(u, u.duration, u.unit));
-  } else if (step >= u.duration) {
-    y_store(step * batch * units + u.index, 0.0);
-  } else {
-    advance(u);
+  int lane = int(gl_LocalInvocationID.x);
+  int group_units = 128 / K_SLICES;
+  int k_slice = lane / group_units;
+  int first_batch = workgroup_index() * group_units + lane % group_units;
+  int unit = unravel(first_batch, units);
+  first_batch *= ROWS;
+  Unit rows[ROWS];
+  vec4 sums[ROWS];
+  [[unroll]] for (int r = 0; r < ROWS; r++) {
+    int b = min(first_batch + r, batch - 1);
+    int duration = has_lengths != 0 ? clamp(lengths_load(b), 1, steps) : steps;
+    rows[r] = Unit(b * units + unit, b, unit, duration);
+    sums[r] = vec4(0.0);
+  }
+  if (step < steps && (step > 0 || has_h0 != 0)) {
+    for (int k = k_slice; k < units; k += K_SLICES) {
+      vec4 w = weight_load4(k * units + unit);
+      [[unroll]] for (int r = 0; r < ROWS; r++) sums[r] += operand(rows[r], k) * w;
+    }
+  }
+  if (K_SLICES > 1) {
+    [[unroll]] for (int r = 0; r < ROWS; r++) partial[r * 128 + lane] = sums[r];
+    for (int slices = K_SLICES / 2; slices > 0; slices /= 2) {
+      barrier();
+      if (k_slice < slices) {
+        [[unroll]] for (int r = 0; r < ROWS; r++) {
+          sums[r] += partial[r * 128 + lane + slices * group_units];
+          partial[r * 128 + lane] = sums[r];
+        }
+      }
+    }
+  }
+  if (k_slice > 0) return;
+  [[unroll]] for (int r = 0; r < ROWS; r++) {
+    Unit u = rows[r];
+    if (first_batch + r >= batch) return;
+    if (step == steps) {
+      h_n_store(u.index, previous_state(u, u.duration, u.unit));
+    } else if (step >= u.duration) {
+      y_store(step * batch * units + u.index, 0.0);
+    } else {
+      advance(u, sums[r] + gate_biases(u));
+    }
   }
 }
