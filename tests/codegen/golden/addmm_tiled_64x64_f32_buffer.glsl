@@ -47,7 +47,7 @@ void main() {
   const int first_k = 0;
   int left_k = lane % 4 * 4;
   int right_k = lane / 16;
-  int right_column = min(column + lane % 16 * 4, columns - 4);
+  int right_column = min(column + lane % 16 * 4, (columns + 3) / 4 * 4 - 4);
   // The invocation's first group of 4 columns, and of 4 rows.
   int column_vec4 = lane % 16;
   int row_vec4 = lane / 16;
