@@ -49,18 +49,22 @@ def _unpack(directory: Path) -> None:
         complete.replace(directory)
 
 
-def _download(scratch: Path) -> None:
-    """Downloads the package with package lists of its own, not the system's."""
+def apt_options(scratch: Path, source: str) -> list[str]:
+    """Options of apt-get for package lists of its own in `scratch`, from a line of sources.list."""
     for name in ("lists/partial", "cache/archives/partial"):
         (scratch / name).mkdir(parents=True)
-    (scratch / "sources.list").write_text(_SOURCE, encoding="utf-8")
+    (scratch / "sources.list").write_text(source, encoding="utf-8")
     settings = {
         "Dir::Etc::SourceList": scratch / "sources.list",
         "Dir::Etc::SourceParts": "-",
         "Dir::State::Lists": scratch / "lists",
         "Dir::Cache": scratch / "cache",
     }
-    options = [word for name, value in settings.items() for word in ("-o", f"{name}={value}")]
+    return [word for name, value in settings.items() for word in ("-o", f"{name}={value}")]
+
+
+def _download(scratch: Path) -> None:
+    options = apt_options(scratch, _SOURCE)
     _run(["apt-get", *options, "update", "-q"], scratch)
     _run(["apt-get", *options, "download", "-q", f"{PACKAGE}={VERSION}"], scratch)
 

@@ -16,6 +16,7 @@ import venv
 from collections.abc import Sequence
 from pathlib import Path
 
+from tools.drivers.mesa import apt_options
 from tools.drivers.swiftshader import DriverError
 
 VERSION = "25.0.7"
@@ -72,16 +73,7 @@ def _unpack(directory: Path) -> Path:
         return source
     with tempfile.TemporaryDirectory(dir=directory) as name:
         scratch = Path(name)
-        for part in ("lists/partial", "cache/archives/partial"):
-            (scratch / part).mkdir(parents=True)
-        (scratch / "sources.list").write_text(_SOURCE, encoding="utf-8")
-        settings = {
-            "Dir::Etc::SourceList": scratch / "sources.list",
-            "Dir::Etc::SourceParts": "-",
-            "Dir::State::Lists": scratch / "lists",
-            "Dir::Cache": scratch / "cache",
-        }
-        options = [word for key, value in settings.items() for word in ("-o", f"{key}={value}")]
+        options = apt_options(scratch, _SOURCE)
         _run(["apt-get", *options, "update", "-q"], scratch)
         _run(["apt-get", *options, "source", "-q", "--download-only", "mesa"], scratch)
         archive = scratch / f"mesa_{VERSION}.orig.tar.xz"

@@ -165,8 +165,7 @@ class WeightUploader {
     return upload.Finish();
   }
 
-  // Returns the size of a staging buffer. Two fit into the memory that remains beside the
-  // constants.
+  // Returns the size of a staging buffer. Two fit into the memory that the constants leave.
   uint64_t StagingSize() const {
     uint64_t total = 0;
     for (uint32_t root : folding_.persistent) {
