@@ -30,13 +30,21 @@ class Position:
 class LocatedText(str):
     """A string from a file, and its position there."""
 
-    position: Position
+    position: Position  # of its first character
+    # Offset and position of each further line; None: only the first character has a position.
+    pieces: tuple[tuple[int, Position], ...] | None
 
     @classmethod
-    def at(cls, position: Position, text: str) -> LocatedText:
+    def at(
+        cls,
+        position: Position,
+        text: str,
+        pieces: tuple[tuple[int, Position], ...] | None = None,
+    ) -> LocatedText:
         """The text with its position."""
         found = cls(text)
         found.position = position
+        found.pieces = pieces
         return found
 
 

@@ -211,7 +211,7 @@ def plain(node: Node) -> object:
 
 def _plain_scalar(scalar: Scalar) -> object:
     if scalar.quoted:
-        return LocatedText.at(scalar.position, scalar.text)
+        return _located(scalar)
     if scalar.is_null:
         return None
     if scalar.text in ("true", "false"):
@@ -220,4 +220,9 @@ def _plain_scalar(scalar: Scalar) -> object:
         return int(scalar.text)
     if re.fullmatch(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][-+]?[0-9]+)?", scalar.text):
         return float(scalar.text)
-    return LocatedText.at(scalar.position, scalar.text)
+    return _located(scalar)
+
+
+def _located(scalar: Scalar) -> LocatedText:
+    pieces = scalar.pieces if scalar.located else None
+    return LocatedText.at(scalar.position, scalar.text, pieces)

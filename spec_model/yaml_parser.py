@@ -62,30 +62,39 @@ class _Converter:
         quoted = bool(node.style)
         start = position.shifted(1) if node.style in ("'", '"') else position
         if node.start_mark.line != node.end_mark.line:
-            pieces = () if quoted else self._pieces(node)
-            return Scalar(start, node.value, quoted, bool(pieces), pieces)
+            pieces = self._pieces(node)
+            if not pieces:
+                return Scalar(start, node.value, quoted, False)
+            return Scalar(pieces[0][1], node.value, quoted, True, pieces[1:])
         width = node.end_mark.column - node.start_mark.column
         located = width == len(node.value) + (2 if quoted else 0)
         return Scalar(start, node.value, quoted, located)
 
     def _pieces(self, node: yaml.ScalarNode) -> tuple[tuple[int, Position], ...]:
-        """Offset and position of the lines of a plain scalar after the first, joined by spaces.
+        """Offset and position of each line of a scalar that is not empty; the first has offset 0.
 
-        Empty if it has empty lines.
+        Empty if the lines have escapes.
         """
-        first = node.start_mark.line
-        lines = self._lines[first : node.end_mark.line + 1]
-        lines[-1] = lines[-1][: node.end_mark.column]
-        lines[0] = lines[0][node.start_mark.column :]
-        if " ".join(line.strip() for line in lines) != node.value:
-            return ()
-        pieces = []
-        offset = len(lines[0].rstrip()) + 1
-        for number, line in enumerate(lines[1:], start=first + 2):
-            column = len(line) - len(line.lstrip()) + 1
-            pieces.append((offset, self._position(number, column)))
-            offset += len(line.strip()) + 1
-        return tuple(pieces)
+        first, last = node.start_mark, node.end_mark
+        lines = self._lines[first.line : last.line + 1]
+        lines[-1] = lines[-1][: last.column]
+        opening = len(lines[0]) if node.style in ("|", ">") else first.column
+        closing = 1 if node.style in ("'", '"') else 0
+        lines[0] = " " * (opening + closing) + lines[0][opening + closing :]
+        lines[-1] = lines[-1][: len(lines[-1]) - closing]
+        pieces: list[tuple[int, Position]] = []
+        end = 0
+        for number, line in enumerate(lines, start=first.line + 1):
+            text = line.strip()
+            if not text:
+                continue
+            offset = node.value.find(text, end)
+            if offset < 0 or node.value[end:offset].strip():
+                return ()
+            first_column = len(line) - len(line.lstrip()) + 1
+            pieces.append((offset if pieces else 0, self._position(number, first_column)))
+            end = offset + len(text)
+        return tuple(pieces) if not node.value[end:].strip() else ()
 
     def _mapping(self, node: yaml.Node, position: Position, depth: int) -> Mapping:
         entries: list[Entry] = []

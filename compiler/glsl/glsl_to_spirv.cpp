@@ -11,6 +11,7 @@
 #include <cstddef>
 
 #include "compiler/glsl/glsl_functions.h"
+#include "compiler/glsl/spec_columns.h"
 
 namespace spirloom::compiler {
 namespace {
@@ -93,6 +94,29 @@ void ExplainRecursion(GlslError& error, const std::vector<GlslFunction>& functio
   error.message = "'" + caller + "' : calls itself" +
                   (called == caller ? "" : " through '" + called + "'") +
                   "; GLSL does not support recursion";
+}
+
+// The log of glslang for `glsl` in the form of WithSpecColumns(); empty if no line is of a spec.
+std::string LogWithSpecColumns(std::string_view glsl, const std::string& file_name, Target target,
+                               EShMessages rules, const char* preamble) {
+  const std::string tokens = WithSpecColumns(glsl);
+  if (tokens.empty()) return "";
+  const char* text = tokens.data();
+  const int length = static_cast<int>(tokens.size());
+  const char* name = file_name.c_str();
+  glslang::TShader shader(EShLangCompute);
+  shader.setStringsWithLengthsAndNames(&text, &length, &name, /*n=*/1);
+  SetTarget(shader, target);
+  shader.setPreamble(preamble);
+  shader.parse(GetDefaultResources(), kDefaultGlslVersion, /*forwardCompatible=*/false, rules);
+  return shader.getInfoLog();
+}
+
+// Takes the positions of `located`, which has the same errors.
+void TakePositions(std::vector<GlslError>& errors, const std::vector<GlslError>& located) {
+  const bool same =
+      std::ranges::equal(errors, located, {}, &GlslError::message, &GlslError::message);
+  if (same) errors = located;
 }
 
 // The tensor name of an accessor function, e.g. "x" for "x_load"; empty for other functions.
@@ -193,8 +217,12 @@ GlslResult GlslToSpirv(std::string_view glsl, const std::string& file_name, Targ
                                               (source ? EShMsgDebugInfo : EShMsgDefault));
 
   GlslResult result;
+  const char* preamble = source ? "#extension GL_EXT_debug_printf : require\n" : "";
   const auto fail = [&](const std::string& log) {
     result.errors = ParseGlslLog(log, file_name);
+    TakePositions(
+        result.errors,
+        ParseGlslLog(LogWithSpecColumns(glsl, file_name, target, rules, preamble), file_name));
     const std::vector<GlslFunction> functions = FunctionsOf(glsl, file_name);
     for (GlslError& error : result.errors) {
       ExplainRecursion(error, functions);
@@ -207,7 +235,7 @@ GlslResult GlslToSpirv(std::string_view glsl, const std::string& file_name, Targ
   glslang::TShader shader(EShLangCompute);
   shader.setStringsWithLengthsAndNames(&text, &length, &name, /*n=*/1);
   SetTarget(shader, target);
-  if (source) shader.setPreamble("#extension GL_EXT_debug_printf : require\n");
+  shader.setPreamble(preamble);
   for (const auto& [file, content] : sources) {
     shader.getIntermediate()->addIncludeText(file.c_str(), content.data(), content.size());
   }

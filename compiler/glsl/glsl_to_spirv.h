@@ -13,7 +13,8 @@
 
 namespace spirloom::compiler {
 
-// An error of glslang. `where` is "file:line" according to the #line directives.
+// An error of glslang. `where` is "file:line" according to the #line directives, and
+// "file:line:column" in a spec.
 struct GlslError {
   std::string where;
   std::string message;

@@ -245,7 +245,30 @@ class _Values:
         match = _VARIABLE.fullmatch(node.text)
         if match is not None and not node.quoted:
             return self._value(match, node.position)
-        return dataclasses.replace(node, text=self.text(node.text, node.position), located=False)
+        return self._substituted(node)
+
+    def _substituted(self, scalar: Scalar) -> Scalar:
+        """The text with its variables replaced: values have their own positions."""
+        text, end = "", 0
+        pieces: list[tuple[int, Position]] = []
+        for match in _VARIABLE.finditer(scalar.text):
+            value = as_scalar(
+                self._value(match, scalar.at(match.start())),
+                f"variable '{match[1] or match[2]}' in a text",
+            )
+            between = scalar.part(end, match.start())
+            for part in (between, value) if between.text else (value,):
+                pieces.append((len(text), part.position))
+                pieces += [(len(text) + offset, position) for offset, position in part.pieces]
+                text += part.text
+            end = match.end()
+        rest = scalar.part(end, len(scalar.text))
+        if rest.text:
+            pieces.append((len(text), rest.position))
+            pieces += [(len(text) + offset, position) for offset, position in rest.pieces]
+        text += rest.text
+        position = pieces[0][1] if pieces else scalar.position
+        return Scalar(position, text, scalar.quoted, scalar.located, tuple(pieces[1:]))
 
     def text(self, text: str, position: Position) -> str:
         """The text with the values of its variables, which must be scalars."""

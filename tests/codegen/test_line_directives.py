@@ -116,4 +116,31 @@ def test_params_have_the_line_of_the_spec(
     project.spec("a + b * alpha}", "a + b}")
     project.write(TEMPLATE, template)
     found = numbered(project.glsl("add_f32_buffer"))
-    assert [row for row in found if row[2].strip()] == expected
+    rows = [(f, n, text.strip() if f == SPEC else text) for f, n, text in found if text.strip()]
+    assert rows == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("a + b", [(12, "                 a + b")]),
+        ("'a + b'", [(12, "                  a + b")]),
+        ("a +\n      b", [(12, "         a +"), (13, "      b")]),
+        (">-\n    a +\n\n      b", [(13, "    a +"), (15, "      b")]),
+        ('"a \\x2b b"', [(12, "              /**/a + b")]),
+        ("|\n    // a\n    b", [(13, "    // a"), (14, "    b")]),
+        (">-\n    /* */ a\n    // b", [(13, "/**//* */ a // b")]),
+        ("alpha", [(12, "                 alpha")]),
+    ],
+)
+def test_params_have_the_columns_of_the_spec(
+    project: Project, value: str, expected: list[tuple[int, str]]
+) -> None:
+    flow = "\n" not in value
+    params = f"{{expr: {value}}}" if flow else f"\n   expr: {value}"
+    project.spec("{expr: a + b * alpha}", params)
+    project.write(TEMPLATE, "float y = {{ expr }};\n")
+    found = numbered(project.glsl("add_f32_buffer"))
+    rows = [(n, text) for file, n, text in found if file == SPEC and text.strip()]
+    shift = 0 if flow else 1
+    assert rows == [(line + shift, text) for line, text in expected]

@@ -84,9 +84,40 @@ void y_store(int i, float v) { y[i] = v; }
 ]
 
 
-def build(directory: Path, template: str, *options: str | Path) -> subprocess.CompletedProcess[str]:
+# An `expr:` of the spec, and where the error is that 'fcator' is undeclared.
+EXPRESSIONS = [
+    ("expr: v * fcator", "15:15"),
+    ("expr: fcator", "15:11"),
+    ('expr: "v * fcator"', "15:16"),
+    ("expr: |\n      v *\n        fcator", "17:9"),
+    ("expr: >-\n      v *\n      (2.0 *\n       fcator)", "18:8"),
+    ("expr: v *\n      fcator", "16:7"),
+    ('expr: "v *\n      fcator"', "16:7"),
+    ("expr: (v*=1.0)+v<=fcator?v:2.0", "15:23"),
+    ("expr: v /* fcator */ * fcator // fcator", "15:28"),
+    # Escapes hide the columns: the position is that of the text.
+    ('expr: "v * \\x66cator"', "15:12"),
+]
+
+# Rows of `for`, and where the error is that 'fcator' is undeclared.
+ROWS = [
+    ("scale: {factor_name: fcator}", "v * $factor_name", "3:24"),
+    ("scale: {suffix: ator, other: v}", "($other * fc$suffix)", "17:21"),
+    ("scale: {other: v}", "$other * fcator", "17:20"),
+    ('scale: {term: "2.0 * fcator"}', "v * ($term)", "3:24"),
+]
+
+
+def build(
+    directory: Path, template: str, *options: str | Path, spec: str = SPEC
+) -> subprocess.CompletedProcess[str]:
     """Generates and compiles a library with one operator in `directory`."""
-    for name, text in {"op_specs/scale.yaml": SPEC, "templates/scale.glsl.j2": template}.items():
+    files = {
+        "op_specs/scale.yaml": spec,
+        "templates/scale.glsl.j2": template,
+        "templates/scale.yaml": "params: {expr: v}\n",
+    }
+    for name, text in files.items():
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -192,3 +223,33 @@ def test_mistake(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert result.stderr == f"{message}   (scale_f32_buffer)\n"
     assert result.returncode == 1
     assert not (tmp_path / "out/shaders.slpack").exists()
+
+
+EXPRESSION_TEMPLATE = TEMPLATE.replace("* x_load(i)", "* scaled(x_load(i))").replace(
+    "void main", "float scaled(float v) { return {{ expr }}; }\n\nvoid main"
+)
+
+
+def spec_with(expression: str) -> str:
+    """The spec with the expression in line 15, column 5."""
+    return SPEC.replace("factor: factor}\n", f"factor: factor}}\n  params:\n    {expression}\n")
+
+
+@pytest.mark.parametrize(("expression", "where"), EXPRESSIONS)
+def test_mistake_in_an_expression_of_the_spec(tmp_path: Path, expression: str, where: str) -> None:
+    result = build(tmp_path, EXPRESSION_TEMPLATE, spec=spec_with(expression))
+    first = result.stderr.splitlines()[0]
+    expected = f"op_specs/scale.yaml:{where}: error: 'fcator' : undeclared identifier"
+    assert first.startswith(expected), result.stderr
+    assert result.returncode == 1
+
+
+@pytest.mark.parametrize(("row", "expression", "where"), ROWS)
+def test_mistake_in_a_value_of_for(tmp_path: Path, row: str, expression: str, where: str) -> None:
+    spec = spec_with(f"expr: {expression}").replace(
+        "op: user.scale", f"for:\n  {row}\nop: user.$name"
+    )
+    result = build(tmp_path, EXPRESSION_TEMPLATE, spec=spec)
+    first = result.stderr.splitlines()[0]
+    expected = f"op_specs/scale.yaml:{where}: error: 'fcator' : undeclared identifier"
+    assert first.startswith(expected), result.stderr

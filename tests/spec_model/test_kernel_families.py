@@ -73,13 +73,13 @@ def test_the_text_of_one_operator(family: Project) -> None:
     [
         ("least: 1", "most: 1", "12:16", "'most' is neither a variable of the kernel nor a key; "
          "variables are: least."),
-        ("{least: 1, dtypes: [f32]}", "{dtypes: [f32]}", "14:11",
+        ("{least: 1, dtypes: [f32]}", "{dtypes: [f32]}", "14:23",
          "'add_v1' (op_specs/add.yaml:12:7) has no value of '$least'."),
         ("{least: 1, dtypes: [f32]}", "1", "12:15",
          "A map is expected for kernel 'add_v1', not '1'."),
         ("add_v1:", "V1:", "12:7",
          "Kernel 'V1' is not a name: lower-case letters, digits and single '_' between them."),
-        ("numel(y) >= $least", "numel(z) >= $least", "14:11",
+        ("numel(y) >= $least", "numel(z) >= $least", "14:17",
          "Name 'z' is unknown here; known names are: a, b, alpha, y. (For add_v4.)"),
         ("dtypes: [f32]", "dtypes: f64", "12:34", "DType 'f64' is not one of: f32, f16, i32, i8, "
          "u8, b8, f8_e4m3, f8_e5m2, bf16, floats, ints, numbers, all, stored_floats. "

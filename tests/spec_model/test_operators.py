@@ -85,7 +85,7 @@ def test_keys_of_an_entry(compare: Project) -> None:
             "7:5",
             "'m' is neither a variable of the spec nor a key; variables are: n, symbol, words.",
         ),
-        ("    n: 2\n", "", "15:10", "'lt' (op_specs/compare.yaml:4:3) has no value of '$n'."),
+        ("    n: 2\n", "", "15:14", "'lt' (op_specs/compare.yaml:4:3) has no value of '$n'."),
         (
             "n: 2\n",
             "n: [2]\n",
