@@ -23,7 +23,7 @@ from codegen.render import TEMPLATE_ERRORS, Rendered, Renderer, glsl_digest, unu
 from codegen.shader import Shader
 from spec_model.errors import SpecError
 from spec_model.files import write_atomically
-from spec_model.load.push import texts_in, used_scalars
+from spec_model.load.push import used_values
 from spec_model.templates import Templates
 from spec_model.yaml_reader import read_text
 
@@ -213,8 +213,8 @@ def _render_again(state: State, edited: set[str], renderer: Renderer) -> dict[st
 
 
 def _names_others(shader: Shader, templates: Templates) -> bool:
-    """Whether the edited template names other arguments than those that are push constants."""
+    """Whether the edited template names other values than those that are push constants."""
     source = templates.find(shader.template)
     assert source is not None
-    texts = (read_text(source), *texts_in(shader.context))
-    return used_scalars(texts, shader.pushable) != shader.implied
+    used = used_values(read_text(source), shader.context, shader.pushable, templates)
+    return used != shader.implied

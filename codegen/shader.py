@@ -24,7 +24,7 @@ class Shader:
     context: Mapping[str, object]
     kernel: str
     own: frozenset[str]  # push constants and constants of the spec, not of defaults
-    pushable: frozenset[str]  # arguments that are push constants if the GLSL names them
+    pushable: frozenset[str]  # names that are push constants if the GLSL uses them
     implied: frozenset[str]  # those that it names
 
 

@@ -198,19 +198,35 @@ def _merged(sidecar: Mapping, own: Mapping) -> Mapping:
     return merge(Mapping(sidecar.position, tuple(kept)), own)
 
 
+def removed_names(node: Mapping, key: str) -> frozenset[str]:
+    """The names of the entries of a map that are `none`."""
+    given = node.get(key)
+    entries = given.entries if isinstance(given, Mapping) else ()
+    return frozenset(
+        e.key.text for e in entries if isinstance(e.value, Scalar) and e.value.text == "none"
+    )
+
+
 def without_removed(
-    node: Mapping, key: str, bases: Iterable[Mapping], unbound: Collection[str] = ()
+    node: Mapping,
+    key: str,
+    bases: Iterable[Mapping],
+    unbound: Collection[str] = (),
+    implied: Collection[str] = (),
 ) -> Mapping:
     """The kernel without the entries of a map that are `none`, which remove a default.
 
-    Entries of the names in `unbound` remain: for tensors, `none` means unbound.
+    Entries of the names in `unbound` remain: for tensors, `none` means unbound. `implied`: defaults
+    without an entry.
     """
     given = node.get(key)
     if not isinstance(given, Mapping):
         return node
-    removed = [e for e in given.entries if isinstance(e.value, Scalar) and e.value.text == "none"]
-    removed = [e for e in removed if e.key.text not in unbound]
+    none = removed_names(node, key)
+    removed = [e for e in given.entries if e.key.text in none and e.key.text not in unbound]
     for entry in removed:
+        if entry.key.text in implied:
+            continue
         maps = [base.get(key) for base in bases]
         names = [e.key.text for found in maps if isinstance(found, Mapping) for e in found.entries]
         if entry.key.text not in names:

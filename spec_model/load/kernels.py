@@ -29,14 +29,15 @@ from spec_model.load.axes import Axes, load_axes
 from spec_model.load.defaults import (
     KERNEL_KEYS,
     SIDECAR_KEYS,
+    removed_names,
     with_defaults,
     without_removed,
     without_unsupported,
 )
 from spec_model.load.operands import load_access, load_operands
-from spec_model.load.push import pushable_args, texts_in, used_scalars
+from spec_model.load.push import GLSL_WORDS, pushable, used_values
 from spec_model.load.signature import Signature
-from spec_model.spec import Arg, ArgType, Axis, Constant, Kernel, PushMember
+from spec_model.spec import ArgType, Axis, Constant, Kernel, PushMember
 from spec_model.templates import Templates
 from spec_model.vocabulary import (
     CONTEXT_NAMES,
@@ -74,8 +75,10 @@ def load_kernel(
         Fields.of(sidecar, f"the defaults of template '{template.text}'", known)
         bases = [sidecar, *bases]
     merged = without_unsupported(with_defaults(node, templates), special)
+    values = pushable(signature.args, signature.steps)
+    removed = removed_names(merged, "push")
     for key in ("access", "axes", "push", "constants", "intermediates"):
-        merged = without_removed(merged, key, bases)
+        merged = without_removed(merged, key, bases, implied=values if key == "push" else ())
     own_tensors = {arg.name for arg in signature.args} | {out.name for out in signature.outputs}
     merged = without_removed(merged, "tensors", bases, own_tensors)
     fields = Fields.of(merged, "a kernel", KERNEL_KEYS)
@@ -92,9 +95,10 @@ def load_kernel(
     launched = _with_values(_device_scope(dispatch), constants)
     params = _params(own, sidecar, template)
     named = {entry.key.text for key in ("push", "constants") for entry in fields.entries(key)}
-    pushable = pushable_args(signature.args) - named
-    glsl = (read_text(source), *texts_in(params))
-    implied = used_scalars(glsl, pushable)
+    named |= removed
+    nameable = {name: at for name, at in values.items() if name not in named}
+    used = used_values(read_text(source), params, nameable, templates)
+    implied = [at for name, at in nameable.items() if name in used]
     push = tuple(_push(fields, launched, signature, axes, implied))
     repeat = _optional(fields, "repeat", scope, Kind.INT)
     operands = load_operands(fields, signature, axes, _device_scope(scope), repeat is not None)
@@ -114,7 +118,7 @@ def load_kernel(
         access=load_access(fields, own, operands),
         params=params,
         push=push,
-        pushable=pushable,
+        pushable=frozenset(nameable),
         constants=constants,
         workgroup=workgroup,
         grid=_grid(fields, _with_values(launched, push), own.node.position),
@@ -198,15 +202,14 @@ def _params(own: Fields, sidecar: Mapping | None, template: Scalar) -> dict[str,
 
 
 def _push(
-    fields: Fields, scope: Scope, signature: Signature, axes: Axes, implied: Collection[str]
+    fields: Fields, scope: Scope, signature: Signature, axes: Axes, implied: Collection[Scalar]
 ) -> Iterator[PushMember]:
-    """The entries of `push`, then the implied arguments in their order."""
+    """The entries of `push`, then the implied ones in their order."""
     offset = 0
-    args = (arg for arg in signature.args if arg.name in implied)
     constants = {constant.key.text for constant in fields.entries("constants")}
     members = (
         *((entry.key, _pushed_expression(entry)) for entry in fields.entries("push")),
-        *((_name_of(arg), _name_of(arg)) for arg in args),
+        *((each, each) for each in implied),
     )
     for key, scalar in members:
         name = check_glsl_name(key, "Push constant")
@@ -218,7 +221,7 @@ def _push(
             message = f"The length of '{name}' is not constant; wrap it in pad_left(…, N, fill)"
             raise SpecError.at(scalar.position, message + " with a literal N.")
         kind, pushed = _pushed(value, signature, axes)
-        is_implied = name in implied
+        is_implied = key in implied
         member = PushMember(
             name, kind, value.length, offset, value, pushed, key.position, is_implied
         )
@@ -236,11 +239,6 @@ def _pushed_expression(entry: Entry) -> Scalar:
     if isinstance(entry.value, Scalar) and entry.value.is_null:
         return entry.key
     return as_scalar(entry.value, f"push constant '{entry.key.text}'")
-
-
-def _name_of(arg: Arg) -> Scalar:
-    """The name of an argument, at its position."""
-    return Scalar(arg.position, arg.name, quoted=False, located=False)
 
 
 def _pushed(value: Expr, signature: Signature, axes: Axes) -> tuple[str, Expr]:
@@ -351,23 +349,9 @@ def _apply(kind: Kind, operation: Operation, *operands: Expr) -> Expr:
     return Apply(kind, operation, operands, None, names_of(*operands))
 
 
-_WORDS = """
-attribute const uniform varying buffer shared coherent volatile restrict readonly writeonly layout
-centroid flat smooth noperspective patch sample invariant precise break continue do for while switch
-case default if else subroutine in out inout true false lowp mediump highp precision struct discard
-return void bool int uint float double atomic_uint
-common partition active asm class union enum typedef template this resource goto inline noinline
-public static extern external interface long short half fixed unsigned superp input output filter
-sizeof cast namespace using main
-"""
-_TYPES = {f"{kind}vec{n}" for kind in ("", "b", "i", "u", "d") for n in (2, 3, 4)}
-_MATRICES = {f"{kind}mat{n}" for kind in ("", "d") for n in (2, 3, 4)}
-_RESERVED = frozenset(_WORDS.split()) | _TYPES | _MATRICES
-
-
 def check_glsl_name(scalar: Scalar, what: str) -> str:
     """The scalar, which must be a valid identifier of GLSL."""
     name = check_name(scalar, what)
-    if name in _RESERVED or name.startswith("gl_"):
+    if name in GLSL_WORDS or name.startswith("gl_"):
         raise SpecError.at(scalar.position, f"{what} '{name}' is reserved in GLSL; choose another.")
     return name

@@ -1,26 +1,87 @@
-"""The scalars that a kernel's GLSL names: they are push constants without an entry in `push`."""
+"""The arguments and values of `let` that a kernel's GLSL names: they are push constants without an
+entry in `push`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from spec_model.spec import Arg, ArgType
+from spec_model.expr.types import Kind
+from spec_model.spec import Arg, ArgType, Check, Let
+from spec_model.templates import Templates
+from spec_model.yaml_reader import Scalar, read_text
 
 _JINJA = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
+_INCLUDE = re.compile(r"\{%-?\s*(?:include|import|from)\s+\"(lib/[^\"]+)\"")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _WORD = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
 _STATEMENTS = ("return", "else", "case")  # words that a use may follow
 _SCALARS = (ArgType.INT, ArgType.FLOAT, ArgType.NUMBER, ArgType.BOOL)
+_NUMBERS = (Kind.INT, Kind.FLOAT, Kind.BOOL)
+_WORDS = """
+attribute const uniform varying buffer shared coherent volatile restrict readonly writeonly layout
+centroid flat smooth noperspective patch sample invariant precise break continue do for while switch
+case default if else subroutine in out inout true false lowp mediump highp precision struct discard
+return void bool int uint float double atomic_uint
+common partition active asm class union enum typedef template this resource goto inline noinline
+public static extern external interface long short half fixed unsigned superp input output filter
+sizeof cast namespace using main
+"""
+_TYPES = {f"{kind}vec{n}" for kind in ("", "b", "i", "u", "d") for n in (2, 3, 4)}
+_MATRICES = {f"{kind}mat{n}" for kind in ("", "d") for n in (2, 3, 4)}
+GLSL_WORDS = frozenset(_WORDS.split()) | _TYPES | _MATRICES
 
 
-def pushable_args(args: Iterable[Arg]) -> frozenset[str]:
-    """The arguments whose value can be a push constant."""
-    return frozenset(
-        arg.name
+def pushable(args: Iterable[Arg], steps: Iterable[Let | Check]) -> dict[str, Scalar]:
+    """The arguments, then the values of `let`, that can be push constants: name → name with its
+    position."""
+    found = [
+        (arg.name, arg.position)
         for arg in args
         if arg.type in _SCALARS or (arg.type is ArgType.INTS and arg.length is not None)
-    )
+    ]
+    found += [
+        (step.name, step.position)
+        for step in steps
+        if isinstance(step, Let)
+        and step.name not in GLSL_WORDS
+        and (step.value.kind in _NUMBERS or (step.value.kind is Kind.INTS and step.value.length))
+    ]
+    return {name: Scalar(position, name, quoted=False, located=False) for name, position in found}
+
+
+def used_values(
+    template: str, params: object, names: Collection[str], templates: Templates
+) -> frozenset[str]:
+    """Those of the names that a template's text and its params use as variables, and that no library
+    file of the template declares globally."""
+    used = used_scalars((template, *texts_in(params)), names)
+    if not used:
+        return used
+    libraries = [_without_nested(_code(text)) for text in _included(template, templates)]
+    return frozenset(n for n in used if not any(_declares(code, n) for code in libraries))
+
+
+def _without_nested(code: str) -> str:
+    """The code without the text in parentheses, brackets and braces."""
+    while True:
+        code, count = re.subn(r"\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}", "", code)
+        if not count:
+            return code
+
+
+def _included(template: str, templates: Templates) -> Iterator[str]:
+    """The texts of the library files that a template includes or imports, also indirectly."""
+    found: set[str] = set()
+    left = _INCLUDE.findall(template)
+    while left:
+        name = left.pop()
+        source = None if name in found else templates.find(name)
+        found.add(name)
+        if source is not None:
+            text = read_text(source)
+            yield text
+            left += _INCLUDE.findall(text)
 
 
 def used_scalars(glsl: Iterable[str], names: Collection[str]) -> frozenset[str]:
@@ -29,10 +90,15 @@ def used_scalars(glsl: Iterable[str], names: Collection[str]) -> frozenset[str]:
     """
     found: set[str] = set()
     for text in glsl:
-        code = _COMMENT.sub(" ", _JINJA.sub(_placeholder, text))
+        code = _code(text)
         words = set(_WORD.findall(code)) & set(names)
         found |= {name for name in words if not _declares(code, name)}
     return frozenset(found)
+
+
+def _code(text: str) -> str:
+    """A text without comments and Jinja."""
+    return _COMMENT.sub(" ", _JINJA.sub(_placeholder, text))
 
 
 def _placeholder(match: re.Match[str]) -> str:

@@ -83,7 +83,7 @@ class PushMember:
     value: Expr
     pushed: Expr  # written by the runtime: the value, or the bits of a number
     position: Position
-    implied: bool = False  # an argument that the GLSL names, without an entry in `push`
+    implied: bool = False  # the GLSL names it, without an entry in `push`
 
     def type_in(self, dtype: DType) -> str:
         """The GLSL type in variants of this dtype."""
@@ -127,7 +127,7 @@ class Kernel:
     access: Mapping[str, tuple[VectorAccess, ...]]  # by tensor; also of unbound ones
     params: Mapping[str, object]
     push: tuple[PushMember, ...]
-    pushable: frozenset[str]  # arguments that are push constants if the GLSL names them
+    pushable: frozenset[str]  # names that are push constants if the GLSL uses them
     constants: tuple[Constant, ...]
     workgroup: tuple[int, int, int]
     grid: tuple[Expr, Expr, Expr]
