@@ -9,11 +9,11 @@ layout(push_constant, std430) uniform PushBlock {
   int has_addend;
   int x_sizes[4];
   int y_sizes[4];
-  int window[2];
+  int group_in;
   int stride[2];
   int padding[2];
   int dilation[2];
-  int group_in;
+  int window[2];
 };
 
 // Index of this invocation in a 1-D grid; the runtime folds long grids into y. Reading whole
