@@ -53,8 +53,8 @@ def pushable(args: Iterable[Arg], steps: Iterable[Let | Check]) -> dict[str, Sca
 def used_values(
     template: str, params: object, names: Collection[str], templates: Templates
 ) -> frozenset[str]:
-    """Those of the names that a template's text and its params use as variables, and that no library
-    file of the template declares globally."""
+    """Those of the names that a template's text and its params use as variables, and that no
+    library file of the template declares globally."""
     used = used_scalars((template, *texts_in(params)), names)
     if not used:
         return used
