@@ -14,6 +14,7 @@ from codegen.registry import executorch_bytes, registry_bytes
 from codegen.render import Rendered, Renderer, glsl_digest, unused_in
 from codegen.select.selection import read_selection, reduced
 from codegen.shader import check_members
+from codegen.shared_modules import with_shared_modules
 from spec_model.errors import ErrorList
 from spec_model.files import write_depfile
 from spec_model.library import Library, ops_with_test_kernels, without_test_kernels
@@ -41,6 +42,7 @@ def _generate(request: Request) -> list[str]:
         library = without_test_kernels(library)
     if request.selection is not None:
         library = reduced(library, read_selection(request.selection, library))
+    library = with_shared_modules(library)
     shaders = render_all(library, complete=request.selection is None)
     registry = registry_bytes(library, request.library, overrides=request.overrides)
     output = Output(request.out)

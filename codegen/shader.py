@@ -68,7 +68,14 @@ def _context(variant: Variant) -> dict[str, object]:
             for word in VectorAccess
         },
         "needs": [need.value for need in variant.needs],
+        "alternatives": _alternatives(variant),
     }
+
+
+def _alternatives(variant: Variant) -> list[Mapping[str, object]]:
+    """The params of the kernels that share the module, with their numbers."""
+    found = variant.alternatives or {0: variant.kernel.params}
+    return [{"number": number, **params} for number, params in sorted(found.items())]
 
 
 def _tensor(tensor: BoundTensor) -> SimpleNamespace:

@@ -121,6 +121,7 @@ _KERNEL: dict[str, tuple[Schema, str]] = {
     ),
     "optional_args": (_NAMES, "The optional arguments that the kernel supports."),
     "params": (_typed({"type": "object"}), "Values for the template's variables."),
+    "alternatives": (_NAMES, "Params in which kernels that share a module may differ."),
     "push": (
         _map(_EXPR_OR_NAME),
         "Push constants, in order: name → expression, or the name of a value alone.",

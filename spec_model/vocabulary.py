@@ -177,12 +177,13 @@ COMMON_EXTENSIONS = (
 CONTEXT_NAMES = frozenset(
     {
         "variant", "dtype", "storage", "tensors", "t", "access", "push", "constants", "workgroup",
-        "needs", "unrolled", "activations", "rnn_activations", "float_format",
+        "needs", "alternatives", "unrolled", "activations", "rnn_activations", "float_format",
     }
 )  # fmt: skip
 
 MAX_RANK = 8
 MAX_BINDINGS = 16
+FIRST_CONSTANT = 3  # id; the workgroup size has ids 0, 1 and 2
 MAX_CONSTANTS = 12
 # Invocations of a workgroup: the limit of common GPUs, and the minimum that Vulkan guarantees.
 # Kernels depend on their workgroup size; a device with a lower limit selects the next kernel.

@@ -91,6 +91,7 @@ SIDECAR_KEYS = (
     "intermediates",
     "optional_args",
     "params",
+    "alternatives",
     "push",
     "constants",
     "workgroup",

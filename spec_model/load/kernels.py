@@ -41,6 +41,7 @@ from spec_model.spec import ArgType, Axis, Constant, Kernel, PushMember
 from spec_model.templates import Templates
 from spec_model.vocabulary import (
     CONTEXT_NAMES,
+    FIRST_CONSTANT,
     GUARANTEED_INVOCATIONS,
     MAX_CONSTANTS,
     MAX_INVOCATIONS,
@@ -117,6 +118,7 @@ def load_kernel(
         operands=operands,
         access=load_access(fields, own, operands),
         params=params,
+        alternatives=_alternatives(fields, params),
         push=push,
         pushable=frozenset(nameable),
         constants=constants,
@@ -201,6 +203,15 @@ def _params(own: Fields, sidecar: Mapping | None, template: Scalar) -> dict[str,
     return {**declared, **given}
 
 
+def _alternatives(fields: Fields, params: Collection[str]) -> tuple[str, ...]:
+    items = [as_scalar(item, "a param") for item in fields.items("alternatives")]
+    for item in items:
+        if item.text not in params:
+            message = f"'{item.text}' is not a param; the template declares: {one_of(params)}."
+            raise SpecError.at(item.position, message)
+    return tuple(item.text for item in items)
+
+
 def _push(
     fields: Fields, scope: Scope, signature: Signature, axes: Axes, implied: Collection[Scalar]
 ) -> Iterator[PushMember]:
@@ -259,7 +270,7 @@ def _constants(fields: Fields, scope: Scope) -> Iterator[Constant]:
         scalar = as_scalar(entry.value, f"constant '{name}'")
         value = parse(scalar, scope, Kind.INT, Kind.FLOAT, Kind.BOOL)
         default = {Kind.INT: "1", Kind.FLOAT: "1.0", Kind.BOOL: "false"}[value.kind]
-        yield Constant(name, 3 + index, value.kind.value, default, value, entry.key.position)
+        yield Constant(name, FIRST_CONSTANT + index, value.kind.value, default, value, entry.key.position)
 
 
 def _workgroup(fields: Fields, is_optional: bool) -> tuple[int, int, int]:

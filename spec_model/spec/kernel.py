@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from spec_model.data_types import DTypeGlsl
@@ -126,6 +126,7 @@ class Kernel:
     operands: tuple[Operand, ...]  # index: the binding
     access: Mapping[str, tuple[VectorAccess, ...]]  # by tensor; also of unbound ones
     params: Mapping[str, object]
+    alternatives: tuple[str, ...]  # params in which kernels that share modules may differ
     push: tuple[PushMember, ...]
     pushable: frozenset[str]  # names that are push constants if the GLSL uses them
     constants: tuple[Constant, ...]
@@ -193,6 +194,8 @@ class Variant:
     values: Mapping[str, AxisValue]
     tensors: tuple[BoundTensor, ...]
     needs: tuple[Capability, ...]  # upper bound: modules may not use features implied by dtypes
+    # Params of the kernels that share its module, by number; empty if there are no others.
+    alternatives: Mapping[int, Mapping[str, object]] = field(default_factory=dict)
 
     @property
     def dtype(self) -> DType:

@@ -8,7 +8,8 @@ from tests.codegen.small_project import Project
 
 TEMPLATE = "templates/glsl/binary.glsl.j2"
 _KNOWN = (
-    "access, activations, constants, dtype, expr, float_format, needs, push, rnn_activations, "
+    "access, activations, alternatives, constants, dtype, expr, float_format, needs, push, "
+    "rnn_activations, "
     "scale, storage, t, tensors, unrolled, variant, workgroup"
 )
 

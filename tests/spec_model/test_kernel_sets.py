@@ -133,7 +133,8 @@ def test_two_specs_share_a_set(sums: Project) -> None:
             "12:7",
             "Key 'name' is unknown in 'with'; known keys are: template, extends, when, prefer, "
             "loop_iterations, long_loops, dtypes, storages, unsupported_storage, axes, where, "
-            "auto_inserted, tensors, access, intermediates, optional_args, params, push, "
+            "auto_inserted, tensors, access, intermediates, optional_args, params, "
+            "alternatives, push, "
             "constants, "
             "workgroup, grid, repeat, concat_offset, needs, portable, test_only.",
         ),

@@ -48,7 +48,7 @@ ERRORS = [
         "are: name, template, extends, when, prefer, loop_iterations, long_loops, dtypes, "
         "storages, unsupported_storage, axes, where, auto_inserted, tensors, access, "
         "intermediates, "
-        "optional_args, params, push, "
+        "optional_args, params, alternatives, push, "
         "constants, workgroup, grid, repeat, concat_offset, needs, portable, test_only.",
     ),
     ("kernel:", "kernels:", "10:3", "A list is expected for 'kernels', not a map."),

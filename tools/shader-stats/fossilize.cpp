@@ -197,7 +197,8 @@ Result<std::string> ExportVariants(const ops::OpIndex& index, const std::string&
   for (const ops::OpEntry& entry : index.ops()) {
     for (const ops::KernelInfo& kernel : entry.op->kernels) {
       for (const pack::VariantRow& row : index.VariantsOf(entry, kernel)) {
-        const vulkan::PipelineDesc desc = DescOf(index.libraries()[entry.library].pack, row);
+        const vulkan::PipelineDesc desc =
+            DescOf(index.libraries()[entry.library].pack, kernel, row);
         SPIRLOOM_TRY_ASSIGN(const std::string hash, archive.Add(desc));
         rows += Concat({hash, "\t", entry.op->name, "\t", kernel.name, "\t", desc.name, "\n"});
       }

@@ -56,21 +56,34 @@ Result<std::vector<std::pair<std::string, std::string>>> Query(const StatisticsD
   return values;
 }
 
+// The first specialization constant if it does not depend on a call: it selects the functions of
+// the kernel in a module that kernels share. Its value is 0 or more and takes a byte.
+std::vector<uint32_t> SelectorOf(const ops::KernelInfo& kernel) {
+  if (kernel.constants.empty()) return {};
+  const ops::Formula value = kernel.constants.front().value;
+  if (value.size() != 2 || value[0] != std::byte{static_cast<uint8_t>(ops::Opcode::kInt)})
+    return {};
+  return {std::to_integer<uint32_t>(value[1]) / 2};  // zigzag
+}
+
 // A variant to compile.
 struct Job {
   const pack::ShaderPack* pack;
+  const ops::KernelInfo* kernel;
   const pack::VariantRow* row;
 };
 
 }  // namespace
 
-vulkan::PipelineDesc DescOf(const pack::ShaderPack& pack, const pack::VariantRow& row) {
+vulkan::PipelineDesc DescOf(const pack::ShaderPack& pack, const ops::KernelInfo& kernel,
+                            const pack::VariantRow& row) {
   vulkan::PipelineDesc desc;
   desc.name = std::string(pack.Name(row));
   desc.module = pack.Module(row);
   desc.bindings = pack::BindingTypesOf(row);
   desc.push_bytes = row.push_bytes;
   desc.workgroup = {row.workgroup[0], row.workgroup[1], row.workgroup[2]};
+  desc.constants = SelectorOf(kernel);
   return desc;
 }
 
@@ -91,7 +104,7 @@ Result<std::vector<VariantStatistics>> CompileVariants(const StatisticsDevice& d
     const pack::ShaderPack& pack = index.libraries()[entry.library].pack;
     for (const ops::KernelInfo& kernel : entry.op->kernels) {
       for (const pack::VariantRow& row : index.VariantsOf(entry, kernel)) {
-        jobs.push_back({&pack, &row});
+        jobs.push_back({&pack, &kernel, &row});
         VariantStatistics& result = results.emplace_back();
         result.op = entry.op->name;
         result.kernel = kernel.name;
@@ -109,7 +122,8 @@ Result<std::vector<VariantStatistics>> CompileVariants(const StatisticsDevice& d
         results[i].failure += ' ' + name;
       return Status();
     }
-    auto values = StatisticsOf(device, layouts, DescOf(*jobs[i].pack, *jobs[i].row));
+    auto values =
+        StatisticsOf(device, layouts, DescOf(*jobs[i].pack, *jobs[i].kernel, *jobs[i].row));
     if (values.ok()) {
       results[i].values = std::move(*values);
     } else {

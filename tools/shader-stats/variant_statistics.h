@@ -27,9 +27,11 @@ struct VariantStatistics {
   std::vector<std::pair<std::string, std::string>> values;
 };
 
-// The pipeline of a variant with the default values of its specialization constants and its own
-// workgroup size. Refers to the pack.
-vulkan::PipelineDesc DescOf(const pack::ShaderPack& pack, const pack::VariantRow& row);
+// The pipeline of a variant with its own workgroup size and the default values of its
+// specialization constants, except one that selects the kernel in a shared module. Refers to the
+// pack.
+vulkan::PipelineDesc DescOf(const pack::ShaderPack& pack, const ops::KernelInfo& kernel,
+                            const pack::VariantRow& row);
 
 // Compiles a pipeline and returns the driver's statistics, in its order. `desc.flags` is ignored.
 Result<std::vector<std::pair<std::string, std::string>>> StatisticsOf(
