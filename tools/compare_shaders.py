@@ -5,8 +5,8 @@
 OLD and NEW are shader packs (`.slpack`) or directories of `.spv` files, as spirloom-shaderc
 --extract writes them. Debug information (OpName, OpSource, OpLine and so on) is ignored. The
 program lists the modules that only one side contains, and modules whose number of variants differs.
-With identical modules after a rename of kernels, only names changed. Image dimensions are
-normalized in a pack, but not in extracted files: compare packs with packs.
+With identical modules after a rename of kernels, only names changed. Image dimensions and
+workgroup sizes are normalized in a pack, but not in extracted files: compare packs with packs.
 Exit code: 0 equal, 1 different, 2 unreadable input.
 """
 

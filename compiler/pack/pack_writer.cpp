@@ -11,6 +11,7 @@
 
 #include "compiler/checks/check.h"
 #include "compiler/checks/reflect.h"
+#include "compiler/pack/workgroup_size.h"
 #include "compiler/pack/zstd_encoder.h"
 #include "runtime/base/parallel_for.h"
 #include "runtime/pack/image_types.h"
@@ -70,7 +71,8 @@ pack::VariantRow RowOf(const PackedVariant& packed, size_t name, size_t module) 
   return row;
 }
 
-// The module with 3-D images if pack::SetImageTypes() can restore the original; else the original.
+// The module with a cleared workgroup size, and with 3-D images if pack::SetImageTypes() can
+// restore the original.
 std::vector<uint32_t> StoredForm(const PackedVariant& packed) {
   std::vector<pack::BindingType> types;
   std::vector<pack::BindingType> types_3d;
@@ -78,11 +80,13 @@ std::vector<uint32_t> StoredForm(const PackedVariant& packed) {
     types.push_back(binding.type);
     types_3d.push_back(pack::As3D(binding.type));
   }
-  std::vector<uint32_t> stored = packed.words;
+  std::vector<uint32_t> module = packed.words;
+  ClearWorkgroupSize(module);
+  std::vector<uint32_t> stored = module;
   pack::SetImageTypes(stored, types_3d);
   std::vector<uint32_t> restored = stored;
   pack::SetImageTypes(restored, types);
-  return restored == packed.words ? stored : packed.words;
+  return restored == module ? stored : module;
 }
 
 // The tables, and the modules in the order of their rows. Module offsets are relative to the first

@@ -29,9 +29,9 @@ struct PackOptions {
 };
 
 // `registry` is the content of registry.bin; `variants` are sorted by key. Modules that differ only
-// in the dimensions of their images are stored once. The bytes depend only on the arguments and,
-// with compression, on the version of zstd. Fails with kUnsupported if the pack exceeds the 32-bit
-// sizes of the format, or if a build without zstd is to compress.
+// in the dimensions of their images or the default workgroup size are stored once. The bytes depend
+// only on the arguments and, with compression, on the version of zstd. Fails with kUnsupported if
+// the pack exceeds the 32-bit sizes of the format, or if a build without zstd is to compress.
 Result<Pack> WritePack(std::string_view registry, const std::vector<PackedVariant>& variants,
                        const PackOptions& options = {});
 
