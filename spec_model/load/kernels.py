@@ -270,7 +270,8 @@ def _constants(fields: Fields, scope: Scope) -> Iterator[Constant]:
         scalar = as_scalar(entry.value, f"constant '{name}'")
         value = parse(scalar, scope, Kind.INT, Kind.FLOAT, Kind.BOOL)
         default = {Kind.INT: "1", Kind.FLOAT: "1.0", Kind.BOOL: "false"}[value.kind]
-        yield Constant(name, FIRST_CONSTANT + index, value.kind.value, default, value, entry.key.position)
+        identifier = FIRST_CONSTANT + index
+        yield Constant(name, identifier, value.kind.value, default, value, entry.key.position)
 
 
 def _workgroup(fields: Fields, is_optional: bool) -> tuple[int, int, int]:
