@@ -20,8 +20,8 @@ using testing::ElementsAre;
 
 class WorkgroupSizeTest : public CompilerTest {
  protected:
-  // Adds a variant that reverses `size` elements, of 160 bytes each, in shared memory.
-  void AddReversal(const std::string& id, int size) {
+  // Adds a variant with 160 bytes of shared memory per invocation.
+  void AddShared(const std::string& id, int size) {
     GlslParts parts;
     parts.local_size =
         "layout(local_size_x = " + std::to_string(size) +
@@ -32,8 +32,7 @@ class WorkgroupSizeTest : public CompilerTest {
     parts.body =
         "int lane = int(gl_LocalInvocationID.x);\n"
         "values[lane] = x_data[i] * SCALE + float(sizes[0]);\n"
-        "barrier();\n"
-        "y_data[i] = values[LANES - 1 - lane];";
+        "y_data[i] = values[lane];";
     nlohmann::json& variant = AddVariant(id, parts.Text());
     variant["workgroup"] = {size, 1, 1};
     variant["may_need"] = {"shared_memory_48k"};
@@ -41,8 +40,8 @@ class WorkgroupSizeTest : public CompilerTest {
 };
 
 TEST_F(WorkgroupSizeTest, OneModuleForAllSizes) {
-  AddReversal("of_64", 64);
-  AddReversal("of_256", 256);
+  AddShared("of_64", 64);
+  AddShared("of_256", 256);
   ValueOf(Compile());
   const std::string bytes = PackBytes();
   std::vector<uint64_t> aligned((bytes.size() + 7) / 8);
