@@ -23,9 +23,18 @@ int index_in_x(int out_index, int k) {
   return index;
 }
 
-bool reduce_combine(bool total, bool v) { return total && v; }
-bool reduce_term(TYPE v) { return v != TYPE(0); }
-bool reduce_finish(bool total) { return total; }
+bool reduce_start() {
+  return true;
+}
+bool reduce_combine(bool total, bool v) {
+  return total && v;
+}
+bool reduce_term(TYPE v) {
+  return v != TYPE(0);
+}
+bool reduce_finish(bool total) {
+  return total;
+}
 shared bool reduce_reduce_across_partial[LANES];
 
 bool reduce_reduce_across(bool v) {
@@ -49,10 +58,10 @@ bool reduce_reduce_across(bool v) {
 }
 
 bool reduce(int i, ivec4 x_sizes) {
-  bool total = true;
+  bool total = reduce_start();
   int run_length = 64 * lane_stride();
   for (int begin = 0; begin < count; begin += run_length) {
-    bool run = true;
+    bool run = reduce_start();
     for (int k = begin + lane_start(); k < min(begin + run_length, count); k += lane_stride()) {
       run = reduce_combine(run, reduce_term(x_flat(index_in_x(i, k), x_sizes)));
     }

@@ -22,9 +22,18 @@ int index_in_x(int out_index, int k) {
   return index;
 }
 
-TYPE reduce_combine(TYPE total, TYPE v) { return maximum(total, v); }
-TYPE reduce_term(TYPE v) { return v; }
-TYPE reduce_finish(TYPE total) { return total; }
+TYPE reduce_start() {
+  return MIN_VALUE;
+}
+TYPE reduce_combine(TYPE total, TYPE v) {
+  return maximum(total, v);
+}
+TYPE reduce_term(TYPE v) {
+  return v;
+}
+TYPE reduce_finish(TYPE total) {
+  return total;
+}
 shared TYPE reduce_reduce_across_partial[LANES];
 
 TYPE reduce_reduce_across(TYPE v) {
@@ -48,10 +57,10 @@ TYPE reduce_reduce_across(TYPE v) {
 }
 
 TYPE reduce(int i, ivec4 x_sizes) {
-  TYPE total = MIN_VALUE;
+  TYPE total = reduce_start();
   int run_length = 64 * lane_stride();
   for (int begin = 0; begin < count; begin += run_length) {
-    TYPE run = MIN_VALUE;
+    TYPE run = reduce_start();
     for (int k = begin + lane_start(); k < min(begin + run_length, count); k += lane_stride()) {
       run = reduce_combine(run, reduce_term(x_flat(index_in_x(i, k), x_sizes)));
     }

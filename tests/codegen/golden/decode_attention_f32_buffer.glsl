@@ -3,7 +3,7 @@
 #extension GL_EXT_samplerless_texture_functions : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
-const int CLUSTERS = 8;
+const int CLUSTERS = int(gl_WorkGroupSize.x) / 8;
 
 shared vec4 totals[8 * CLUSTERS];  // per cluster, one vec4 of each lane
 shared vec2 max_and_sum[CLUSTERS];

@@ -6,7 +6,13 @@
 
 #define VALUE float
 
-float result_of(float v, float row_max, float sum) { return v - row_max - log(sum); }
+float initial_max() {
+  return -INF;
+}
+
+VALUE result_of(VALUE v, VALUE row_max, VALUE sum) {
+  return v - row_max - log(sum);
+}
 
 // First of four columns of this lane, which are adjacent or 8 apart.
 int first_column(int k) { return (ALIGNED_4 ? 4 * cluster_lane() : cluster_lane()) + 32 * k; }
@@ -16,7 +22,7 @@ void main() {
   int row = cluster_index();
   int begin = min(row, rows - 1) * count;
   vec4 values[8];
-  vec4 lane_max = vec4(-INF);
+  vec4 lane_max = vec4(initial_max());
   [[unroll]] for (int k = 0; k < VEC4S_PER_LANE; k++) {
     int column = first_column(k);
     vec4 v;

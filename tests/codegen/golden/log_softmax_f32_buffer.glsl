@@ -58,10 +58,18 @@ float reduce_sum(float v) {
 
 int steps() { return count; }
 
+float initial_max() {
+  return -INF;
+}
+
+VALUE result_of(VALUE v, VALUE row_max, VALUE sum) {
+  return v - row_max - log(sum);
+}
+
 void main() {
   int unclamped_row = COOPERATIVE ? workgroup_index() : flat_index();
   int row = min(unclamped_row, rows - 1);
-  VALUE row_max = VALUE(-INF);
+  VALUE row_max = VALUE(initial_max());
   for (int k = lane_start(); k < steps(); k += lane_stride()) row_max = max(row_max, load(row, k));
   row_max = reduce_max(row_max);
   VALUE sum = VALUE(0.0);
@@ -74,6 +82,6 @@ void main() {
   sum = reduce_sum(sum);
   for (int k = lane_start(); k < (unclamped_row < rows ? steps() : 0); k += lane_stride()) {
     VALUE v = load(row, k);
-    store(row, k, v - row_max - log(sum));
+    store(row, k, result_of(v, row_max, sum));
   }
 }

@@ -6,7 +6,13 @@
 
 #define VALUE float
 
-float result_of(float v, float row_max, float sum) { return v - row_max - log(sum); }
+float initial_max() {
+  return -INF;
+}
+
+VALUE result_of(VALUE v, VALUE row_max, VALUE sum) {
+  return v - row_max - log(sum);
+}
 
 void main() {
   int row = workgroup_index();
@@ -60,7 +66,7 @@ void main() {
 
   }
 
-  float row_max = -INF;
+  float row_max = initial_max();
   if (VEC4S_PER_LANE > 0) {
     row_max = max(row_max, max(max(v0.x, v0.y), max(v0.z, v0.w)));
 

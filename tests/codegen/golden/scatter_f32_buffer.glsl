@@ -5,6 +5,14 @@
 
 #define TYPE float
 
+TYPE combine(TYPE total, TYPE v, int scattered) {
+  return v;
+}
+
+TYPE finish(TYPE total, int scattered) {
+  return total;
+}
+
 TYPE value(int i) {
   TYPE total = x_flat(i, ivec4(x_shape[4], x_shape[5], x_shape[6], x_shape[7]));
   PointRange at = points_of(i);
@@ -13,9 +21,9 @@ TYPE value(int i) {
     int target = index_load(at.index + k * at.index_stride);
     if ((target < 0 ? target + x_shape[axis] : target) != at.target) continue;
     TYPE v = src_load(at.src + k * at.src_stride);
-    total = v;
+    total = combine(total, v, scattered);
     scattered++;
   }
-  return total;
+  return finish(total, scattered);
 }
 
