@@ -114,10 +114,34 @@ std::optional<uint32_t> SpirvIndex::MemberDecoration(uint32_t id, uint32_t membe
 }
 
 uint32_t SpirvIndex::ConstantValue(uint32_t id) const {
+  constexpr int kMaxDepth = 16;  // malformed modules may have cycles
+  return ConstantValue(id, kMaxDepth);
+}
+
+uint32_t SpirvIndex::ConstantValue(uint32_t id, int depth) const {
   const Instruction constant = Definition(id);
-  const bool has_value =
-      constant.opcode == spv::OpConstant || constant.opcode == spv::OpSpecConstant;
-  return has_value ? constant.Word(3) : 0;
+  if (constant.opcode == spv::OpConstant || constant.opcode == spv::OpSpecConstant)
+    return constant.Word(3);
+  if (constant.opcode != spv::OpSpecConstantOp || depth == 0) return 0;
+  if (constant.Word(3) == spv::OpCompositeExtract) {
+    const Instruction composite = Definition(constant.Word(4));
+    return ConstantValue(composite.Word(3 + size_t{constant.Word(5)}), depth - 1);
+  }
+  const uint32_t left = ConstantValue(constant.Word(4), depth - 1);
+  const uint32_t right = ConstantValue(constant.Word(5), depth - 1);
+  switch (constant.Word(3)) {
+    case spv::OpIAdd:
+      return left + right;
+    case spv::OpISub:
+      return left - right;
+    case spv::OpIMul:
+      return left * right;
+    case spv::OpUDiv:
+    case spv::OpSDiv:  // of sizes, which are not negative
+      return right == 0 ? 0 : left / right;
+    default:
+      return 0;
+  }
 }
 
 std::optional<Instruction> SpirvIndex::WorkgroupSize() const {

@@ -28,7 +28,8 @@ class SpirvIndex {
   // The operand of a decoration of `id`, 0 if it has no operands; nullopt without this decoration.
   std::optional<uint32_t> Decoration(uint32_t id, uint32_t decoration) const;
   std::optional<uint32_t> MemberDecoration(uint32_t id, uint32_t member, uint32_t decoration) const;
-  // The (default) value of a 32-bit constant or specialization constant; 0 for other ids.
+  // The (default) value of a 32-bit constant or specialization constant, also if it is a component,
+  // sum, difference, product or quotient of others; 0 for other ids.
   uint32_t ConstantValue(uint32_t id) const;
 
   const std::vector<Instruction>& variables() const { return variables_; }
@@ -41,6 +42,9 @@ class SpirvIndex {
   const std::optional<Instruction>& local_size() const { return local_size_; }
 
  private:
+  // At most `depth` operations deep.
+  uint32_t ConstantValue(uint32_t id, int depth) const;
+
   void Add(const Instruction& instruction);
   void Define(uint32_t id, const Instruction& instruction);
 

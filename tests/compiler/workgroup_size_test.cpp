@@ -8,7 +8,6 @@
 
 #include "compiler/checks/reflect.h"
 #include "compiler/spirv/spirv_walker.h"
-#include "runtime/pack/capability.h"
 #include "runtime/pack/shader_pack.h"
 #include "tests/compiler/fixture.h"
 #include "tests/value_of.h"
@@ -21,7 +20,7 @@ using testing::ElementsAre;
 class WorkgroupSizeTest : public CompilerTest {
  protected:
   // Adds a variant with 160 bytes of shared memory per invocation.
-  void AddShared(const std::string& id, int size) {
+  void AddShared(const std::string& id, int size, bool needs_memory) {
     GlslParts parts;
     parts.local_size =
         "layout(local_size_x = " + std::to_string(size) +
@@ -35,13 +34,13 @@ class WorkgroupSizeTest : public CompilerTest {
         "y_data[i] = values[lane];";
     nlohmann::json& variant = AddVariant(id, parts.Text());
     variant["workgroup"] = {size, 1, 1};
-    variant["may_need"] = {"shared_memory_48k"};
+    if (needs_memory) variant["needs"] = {"shared_memory_48k"};
   }
 };
 
 TEST_F(WorkgroupSizeTest, OneModuleForAllSizes) {
-  AddShared("of_64", 64);
-  AddShared("of_256", 256);
+  AddShared("of_64", 64, /*needs_memory=*/false);
+  AddShared("of_256", 256, /*needs_memory=*/true);
   ValueOf(Compile());
   const std::string bytes = PackBytes();
   std::vector<uint64_t> aligned((bytes.size() + 7) / 8);
@@ -52,12 +51,13 @@ TEST_F(WorkgroupSizeTest, OneModuleForAllSizes) {
   ASSERT_EQ(pack.variants().size(), 2u);
   EXPECT_THAT(pack.variants()[0].workgroup, ElementsAre(64, 1, 1));
   EXPECT_THAT(pack.variants()[1].workgroup, ElementsAre(256, 1, 1));
-  // The requirements are those of the variant's own size: 10 and 40 KiB of shared memory.
-  const uint64_t shared_memory = pack::CapabilityBit(pack::Capability::kSharedMemory48k);
-  EXPECT_EQ(pack.variants()[0].needs & shared_memory, 0u);
-  EXPECT_NE(pack.variants()[1].needs & shared_memory, 0u);
   const Reflection stored = ValueOf(Reflect(ValueOf(pack.ReadSpirv(pack.variants()[1]))));
   EXPECT_THAT(stored.workgroup, ElementsAre(1, 1, 1));
+}
+
+TEST_F(WorkgroupSizeTest, SharedMemoryIsThatOfTheOwnSize) {
+  AddShared("of_256", 256, /*needs_memory=*/false);
+  EXPECT_THAT(CompileError(), testing::HasSubstr("shared_memory_48k"));
 }
 
 TEST_F(WorkgroupSizeTest, FixedSizesAreKept) {
