@@ -97,3 +97,13 @@ def lstm(
         return gate(_clip(o + p_o * c, clip)) * hidden(c), c
 
     return _run(x, units, lengths, reverse, [h0, c0], step)
+
+
+def linear_recurrence(a: Array, b: Array, h0: Array | None, dim: int) -> Array:
+    """h[t] = a[t] h[t - 1] + b[t]"""
+    factors, terms = np.moveaxis(a, dim, 0), np.moveaxis(b, dim, 0)
+    y = np.zeros(factors.shape)
+    h = np.zeros(factors.shape[1:]) if h0 is None else h0
+    for t, (factor, term) in enumerate(zip(factors, terms, strict=True)):
+        h = y[t] = factor * h + term
+    return y

@@ -56,6 +56,21 @@ class Residual(nn.Module):  # type: ignore[misc]
         return self.first(x) + self.second(x)
 
 
+def recurrence(x: Any) -> Any:
+    """The states of an unrolled linear recurrence."""
+    factors, state, states = x.sigmoid(), x[:, :, 0], []
+    for t in range(1, x.shape[2]):
+        state = x[:, :, t] + state * factors[:, :, t]
+        states.append(state)
+    return torch.stack(states, 3)
+
+
+def products_of_slices(x: Any) -> Any:
+    """A product for each slice of two dimensions."""
+    found = [x[:, :, t].relu() @ x[:, t].transpose(1, 2) for t in range(x.shape[1])]
+    return torch.stack(found, 2)
+
+
 ACTIVATIONS = (
     nn.ReLU(),
     nn.ReLU6(),
@@ -280,6 +295,13 @@ CASES = {
         "aten.mul.Tensor",
         "spirloom.fused_elementwise",
     ),
+    "recurrence": Case(
+        "fuse-recurrences",
+        lambda: Calls(recurrence),
+        "aten.mul.Tensor",
+        "spirloom.linear_recurrence",
+    ),
+    "stack": Case("batch-stacks", lambda: Calls(products_of_slices), "aten.cat"),
     "batch_norm": Case(
         "fold-batch-norm",
         lambda: Parallel(

@@ -62,6 +62,7 @@ UNREACHED = {
     "spirloom.linear_f8": _FLOAT8,
     "spirloom.linear_i8": _STATIC,
     "spirloom.linear_k_slices": _SLICES,
+    "spirloom.linear_recurrence": "fused from unrolled loops: tests/fusion",
     "spirloom.linear_w4": _QUANTIZED,
     "spirloom.linear_w8": _QUANTIZED,
     "spirloom.local_response_norm": "PyTorch decomposes it: padding, average pooling, a division",

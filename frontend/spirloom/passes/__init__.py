@@ -29,6 +29,7 @@ from spirloom.passes.layer_fusion import (
 from spirloom.passes.normalization import fuse_layer_norm, fuse_rms_norm
 from spirloom.passes.observers import observe
 from spirloom.passes.permutations import move_permutations, move_row_permutations
+from spirloom.passes.unrolled_loops import batch_stacks, fuse_recurrences
 from spirloom.passes.weight_quantization import (
     Quantization,
     fuse_quantized,
@@ -42,6 +43,8 @@ OPTIMIZATIONS: dict[str, Callable[[Graph, OpLibrary], None]] = {
     "fuse-integers": fuse_integers,
     "fuse-quantized": fuse_quantized,
     "convolve-2d": convolve_2d,
+    "fuse-recurrences": fuse_recurrences,
+    "batch-stacks": batch_stacks,
     "simplify-views": simplify_views,
     "absorb-padding": absorb_padding,
     "fold-batch-norm": fold_batch_norm,

@@ -28,6 +28,7 @@ NO_COUNTERPART = {
     "spirloom.convolution_k_slices": "sums of a convolution, which is compared end to end",
     "spirloom.copy": "copies between storages, which PyTorch does not have",
     "spirloom.gru_layer": "part of a layer; the importer's tests compare layers with torch.nn",
+    "spirloom.linear_recurrence": "tests/fusion compares it with the unrolled loop",
     "spirloom.linear_k_slices": "sums of a linear layer, which is compared end to end",
     "spirloom.lstm_layer": "as spirloom.gru_layer",
     "spirloom.nms": "an operator of torchvision; tests/torch/test_onnx_nms.py compares it",
