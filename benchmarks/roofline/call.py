@@ -15,6 +15,8 @@ from spirloom.ir import ArgValue, DType, Graph, Node, State, Tensor
 from spirloom.number_expr import SymFloat
 from spirloom.ops import OpLibrary
 
+from benchmarks.roofline.typical_values import typical_values
+
 # Bounds of integer inputs without recorded bounds: a tensor has at least two elements in most
 # dimensions that are indexed.
 DEFAULT_INDEX_LIMIT = 1
@@ -73,6 +75,8 @@ class RecordedCall:
         names = library.arg_names(self.op)
         positions = {"position", "positions"} & set(names)
         args = tuple(_argument(arg, found, graph) for arg in self.args)
+        for name, value in typical_values(self.op).items():
+            _set_value(dict(zip(names, args, strict=True))[name], value, graph)
         for name in positions:
             _set_position(dict(zip(names, args, strict=True)), name)
         outputs = tuple(
@@ -214,6 +218,17 @@ def _set_states(graph: Graph, args: Sequence[ArgValue], updated: Sequence[int | 
             graph.inputs.remove(tensor)
             graph.outputs.remove(output)
             graph.states.append(State(tensor, output))
+
+
+def _set_value(tensor: ArgValue, value: float, graph: Graph) -> None:
+    """Gives an input of one element its value: as bounds of integers, as a constant of floats."""
+    if not isinstance(tensor, Tensor) or tensor not in graph.inputs or tensor.shape != (1,):
+        return
+    if tensor.dtype is DType.I32:
+        tensor.bounds = Interval(value, value)
+    else:
+        tensor.values = np.full((1,), value, tensor.dtype.numpy)
+        graph.inputs.remove(tensor)
 
 
 def _set_position(args: Mapping[str, ArgValue], name: str) -> None:

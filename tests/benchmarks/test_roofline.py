@@ -72,6 +72,17 @@ def test_caches_are_states_that_the_call_updates() -> None:
         assert position.bounds is not None and position.bounds.low == rows * 3 // 4
 
 
+def test_operands_of_one_element_have_the_values_of_test_cases() -> None:
+    call = next(call for call in RECORDED if call.op == "spirloom.sample_token")
+    made = call.graph(OPS)
+    args = dict(zip(OPS.arg_names(call.op), made.nodes[0].args, strict=True))
+    top_k, top_p = args["top_k"], args["top_p"]
+    assert isinstance(top_k, Tensor) and top_k in made.inputs and top_k.bounds is not None
+    assert top_k.bounds.low == top_k.bounds.high == 40
+    assert isinstance(top_p, Tensor) and top_p not in made.inputs and top_p.data is not None
+    assert top_p.data.tolist() == [1]
+
+
 def test_works_are_compulsory() -> None:
     works = [work_of(node, OPS) for node in graph().nodes]
     assert works[0].multiply_adds == 4 * 64 * 64
