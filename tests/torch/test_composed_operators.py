@@ -174,6 +174,28 @@ def test_grouped_matmul(ends: list[int]) -> None:
     compare(grouped, randn(8, 16), randn(4, 16, 24), torch.tensor(ends, dtype=torch.int32))
 
 
+class Products(torch.nn.Module):  # type: ignore[misc]
+    """Matrix products with a constant, three of which are linear layers, and others."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(randn(6, 5))
+        self.bias = torch.nn.Parameter(randn(5))
+
+    def forward(self, x: torch.Tensor) -> Any:
+        layers = x @ self.weight, x[0] @ self.weight, torch.addmm(self.bias, x[0], self.weight)
+        others = torch.addmm(self.bias, x[0], self.weight, alpha=2), torch.mm(x[0], x[1].T)
+        return *layers, *others
+
+
+def test_products_with_a_constant_are_linear_layers() -> None:
+    module, x = Products().eval(), randn(2, 3, 6)
+    compare(module, x)
+    (graph,) = read_methods(memoryview(spirloom.torch.export(module, (x,))), "products")
+    layers = [node.op for node in graph.nodes if node.op in ("aten.linear", "aten.mm")]
+    assert layers == [*["aten.linear"] * 3, "aten.mm"]
+
+
 def test_mixture_of_experts() -> None:
     """A network of transformers, whose experts are a histogram and grouped matmuls."""
     transformers = pytest.importorskip("transformers")

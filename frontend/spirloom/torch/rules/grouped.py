@@ -33,7 +33,11 @@ def grouped_mm(ctx: CallContext) -> Item:
     groups, depth, width = weight.shape
     placed = _in_columns_of_groups(ctx, x, ctx.value("offs"), groups)
     matrix = ctx.reshaped(weight, (groups * depth, width))
-    return ctx.cast(ctx.apply("aten.mm", a=placed, b=matrix), ctx.out_dtype())
+    if isinstance(matrix, np.ndarray):
+        product = ctx.apply("aten.linear", x=placed, weight=ctx.permuted(matrix, (1, 0)))
+    else:
+        product = ctx.apply("aten.mm", a=placed, b=matrix)
+    return ctx.cast(product, ctx.out_dtype())
 
 
 def _in_columns_of_groups(ctx: CallContext, x: Value, ends: Value, groups: int) -> Value:

@@ -277,3 +277,25 @@ def linear(ctx: CallContext) -> Item:
     row = ctx.reshaped(weight, (1, *weight.shape))
     bias = ctx.reshaped(ctx.value("bias"), (1,)) if ctx.has("bias") else None
     return ctx.reshaped(ctx.inner("aten.linear", x, row, bias), x.shape[:-1])
+
+
+@imports("aten.mm", "aten.addmm", "aten.matmul")
+def matrix_product(ctx: CallContext) -> Item:
+    """A matrix product. With a constant matrix, it is a linear layer, as in GPT-2."""
+    has_sum = ctx.target == "aten.addmm"
+    a = ctx.value("mat1" if has_sum else "self")
+    b = ctx.value("other" if ctx.target == "aten.matmul" else "mat2")
+    c = ctx.value("self") if has_sum else None
+    scales = ctx.number("beta", 1), ctx.number("alpha", 1)
+    is_layer = (
+        isinstance(b, np.ndarray)
+        and not isinstance(a, np.ndarray)
+        and len(b.shape) == 2
+        and ctx.out_dtype() in (np.float32, np.float16)
+        and (c is None or (c.shape == b.shape[1:] and scales == (1, 1)))
+    )
+    if is_layer:
+        return ctx.apply("aten.linear", x=a, weight=ctx.permuted(b, (1, 0)), bias=c)
+    if c is None:
+        return ctx.apply(ctx.target, a=a, b=b)
+    return ctx.apply("aten.addmm", c=c, a=a, b=b, beta=scales[0], alpha=scales[1])
