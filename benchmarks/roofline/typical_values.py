@@ -22,12 +22,9 @@ def typical_values(op: str) -> dict[str, float]:
     cases = {arg.name: [test.args[arg.name] for test in spec.tests] for arg in spec.args}
     found = {}
     for name, tensors in cases.items():
-        values = [t.values[0] for t in tensors if isinstance(t, TensorCase) and _is_one(t)]
+        stated = [t for t in tensors if isinstance(t, TensorCase) and t.shape == (1,)]
+        values = [tensor.values[0] for tensor in stated if tensor.values]
         if values and len(values) == len(tensors):
             used = sorted(value for value in values if value != 0) or [0.0]
             found[name] = used[len(used) // 2]
     return found
-
-
-def _is_one(tensor: TensorCase) -> bool:
-    return tensor.shape == (1,) and tensor.values is not None
