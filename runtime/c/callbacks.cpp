@@ -4,7 +4,9 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <vector>
 
+#include "runtime/base/error.h"
 #include "runtime/c/device.h"
 #include "runtime/c/enums.h"
 
@@ -66,6 +68,23 @@ ParallelForCallback ParallelFor(const spirloom_runtime_options& options) {
     Work given(work);
     run(count, Work::Run, &given, data);
     given.RethrowException();
+  };
+}
+
+VerifyCallback Verify(const spirloom_runtime_options& options) {
+  if (options.verify == nullptr) return {};
+  return [verify = options.verify, data = options.verify_data](const VerifyRequest& request) {
+    std::vector<const char*> kernels;
+    for (const std::string& kernel : request.kernels) kernels.push_back(kernel.c_str());
+    const spirloom_verify_request given{.struct_size = sizeof(spirloom_verify_request),
+                                        .device = request.device.c_str(),
+                                        .verdicts = request.verdicts.c_str(),
+                                        .kernels = kernels.data(),
+                                        .kernel_count = kernels.size()};
+    const spirloom_status status = verify(&given, data);
+    if (status == SPIRLOOM_OK) return Status();
+    return Error(FromC(status).value_or(StatusCode::kInternal),
+                 {"The callback `verify` returned ", static_cast<int>(status), "."});
   };
 }
 

@@ -19,6 +19,9 @@ LogCallback Log(const spirloom_runtime_options& options);
 // rethrown after it has returned.
 ParallelForCallback ParallelFor(const spirloom_runtime_options& options);
 
+// A status other than SPIRLOOM_OK becomes an error with its code.
+VerifyCallback Verify(const spirloom_runtime_options& options);
+
 }  // namespace spirloom::c
 
 #endif  // SPIRLOOM_RUNTIME_C_CALLBACKS_H_

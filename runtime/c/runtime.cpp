@@ -27,6 +27,7 @@ Status ReadOptions(const spirloom_runtime_options& given, RuntimeOptions& to) {
   to.accept = c::Accept(given);
   to.cache_dir = Text(given.cache_dir);
   to.verdicts = Text(given.verdicts);
+  to.verify = c::Verify(given);
   to.validation = given.validation;
   to.log = c::Log(given);
   to.threads = given.threads;

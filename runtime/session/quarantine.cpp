@@ -12,8 +12,7 @@ namespace {
 constexpr std::string_view kVerdictsHeading = "spirloom verdicts 1";
 constexpr std::string_view kDriver = "driver ";
 constexpr std::string_view kEnd = "end";
-// The name of the verdict about divided dispatches. It has no module.
-constexpr std::string_view kDispatchBase = "vkCmdDispatchBase";
+constexpr std::string_view kNoDigest = "0000000000000000";  // of kDispatchBase
 constexpr size_t kMaxBytes = 8 << 20;
 constexpr size_t kMaxNames = 200;  // bytes of the names in the log message
 
@@ -23,6 +22,16 @@ std::string_view Take(std::string_view& text, char separator) {
   const std::string_view taken = text.substr(0, end);
   text.remove_prefix(std::min(end + 1, text.size()));
   return taken;
+}
+
+// The digest of a variant's module: 16 hexadecimal digits.
+std::string DigestOf(const pack::ShaderPack& pack, const pack::VariantRow& row) {
+  const uint64_t digest = pack.modules()[row.module].digest;
+  return Concat({Hex(static_cast<uint32_t>(digest >> 32)), Hex(static_cast<uint32_t>(digest))});
+}
+
+bool Contains(const VariantRows& variants, const pack::VariantRow& row) {
+  return std::ranges::find(variants, &row) != variants.end();
 }
 
 }  // namespace
@@ -70,13 +79,30 @@ bool Quarantine::Add(std::string_view name, std::string_view digest) {
     const pack::ShaderPack& pack = library.pack;
     for (const pack::VariantRow& row : pack.variants()) {
       if (pack.Name(row) != name) continue;
-      const uint64_t own = pack.modules()[row.module].digest;
-      const std::string hexadecimal =
-          Concat({Hex(static_cast<uint32_t>(own >> 32)), Hex(static_cast<uint32_t>(own))});
-      if (digest.empty() || digest == hexadecimal) variants_.push_back(&row);
+      const bool is_same_module = digest.empty() || digest == DigestOf(pack, row);
+      if (is_same_module && !Contains(variants_, row)) variants_.push_back(&row);
     }
   }
   return variants_.size() > before;
+}
+
+std::vector<std::string> Quarantine::WithoutVerdict(std::string_view text, std::string_view driver,
+                                                    const VariantRows& variants,
+                                                    bool divided) const {
+  const bool is_about_driver =
+      text.starts_with(Concat({kVerdictsHeading, "\n", kDriver, driver, "\n"}));
+  std::vector<std::string> names;
+  const auto check = [&](std::string_view name, std::string_view digest) {
+    const std::string line = Concat({"\n", name, "\t", digest, "\t"});
+    if (!is_about_driver || text.find(line) == text.npos) names.emplace_back(name);
+  };
+  if (divided) check(kDispatchBase, kNoDigest);
+  for (const ops::LoadedLibrary& library : index_.libraries()) {
+    for (const pack::VariantRow& row : library.pack.variants()) {
+      if (Contains(variants, row)) check(library.pack.Name(row), DigestOf(library.pack, row));
+    }
+  }
+  return names;
 }
 
 VariantRows Quarantine::variants() const {

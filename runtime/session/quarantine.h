@@ -18,6 +18,9 @@ namespace spirloom::session {
 
 using VariantRows = std::vector<const pack::VariantRow*>;
 
+// The name of the verdict about divided dispatches. It has no module: its digest is 0.
+inline constexpr std::string_view kDispatchBase = "vkCmdDispatchBase";
+
 // Returns the name of the file of verdicts of a device in the cache directory: the device's UUID
 // and the driver's version.
 std::string VerdictFileName(const DeviceInfo& device);
@@ -36,6 +39,12 @@ class Quarantine {
   // Adds the variants with this name.
   void Add(std::string_view name);
 
+  // Returns the names of the given variants about whose modules the text of a file has no verdict,
+  // and kDispatchBase if `divided` and there is none about it. A text about another driver than
+  // `driver` has no verdicts.
+  std::vector<std::string> WithoutVerdict(std::string_view text, std::string_view driver,
+                                          const VariantRows& variants, bool divided) const;
+
   // The current variants.
   VariantRows variants() const;
 
@@ -45,7 +54,7 @@ class Quarantine {
 
  private:
   // Adds the variants with this name, and with a module of this digest unless it is empty. Returns
-  // whether there are any.
+  // whether there are any that are not in the quarantine yet.
   bool Add(std::string_view name, std::string_view digest);
 
   const ops::OpIndex& index_;

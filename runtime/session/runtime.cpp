@@ -111,18 +111,30 @@ std::string TuningPath(const std::string& directory, const vulkan::PhysicalDevic
   return Concat({directory, "/tuning-", vulkan::FileKey(device.properties), "-", digest, ".bin"});
 }
 
-// Reads the verdicts of the options, by default those in the cache directory.
+// Reads the verdicts of the options, by default those in the cache directory, and prepares the
+// verification of kernels without one.
 Status ReadVerdicts(const RuntimeOptions& options, const std::string& cache_directory,
                     internal::RuntimeState& state) {
   const bool ignored = options.verdicts == "none";
   state.replaces_failed_kernels = !ignored;
   const bool given = !options.verdicts.empty();
-  if (ignored || (!given && cache_directory.empty())) return {};
+  if (ignored || (!given && cache_directory.empty())) {
+    if (!options.verify) return {};
+    return Error(
+        StatusCode::kInvalidArgument,
+        {"RuntimeOptions::verify requires a file of verdicts: set `verdicts` to a path, or "
+         "`cache_dir` to a directory."});
+  }
   const DeviceInfo& device = state.device->physical().info;
   const std::string path =
       given ? options.verdicts : Concat({cache_directory, "/", session::VerdictFileName(device)});
-  return session::ReadVerdicts(path, /*required=*/given, device, state.device->host(),
-                               state.quarantine);
+  const Host& host = state.device->host();
+  if (options.verify) {
+    state.verification = std::make_unique<session::Verification>(options.verify, path, device, host,
+                                                                 state.quarantine);
+  }
+  const bool required = given && !options.verify;
+  return session::ReadVerdicts(path, required, device, host, state.quarantine);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "runtime/ops/op_index.h"
 #include "runtime/session/quarantine.h"
 #include "runtime/session/tuning_store.h"
+#include "runtime/session/verification.h"
 #include "runtime/vulkan/descriptors.h"
 #include "runtime/vulkan/device.h"
 #include "runtime/vulkan/instance.h"
@@ -18,6 +19,8 @@ namespace spirloom::internal {
 struct RuntimeState {
   ops::OpIndex index;
   session::Quarantine quarantine{index};
+  // Null without RuntimeOptions::verify.
+  std::unique_ptr<session::Verification> verification;
   // Whether kernels that fail to compile are quarantined, instead of being an error.
   bool replaces_failed_kernels = true;
   std::unique_ptr<vulkan::Instance> instance;

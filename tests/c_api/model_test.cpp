@@ -12,60 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "tests/c_api/set_up.h"
+#include "tests/c_api/c_model_fixture.h"
 
 namespace spirloom::c {
 namespace {
 
-using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-// y = relu(x + x) for x of shape [batch, 3]. If `dynamic`, batch is a symbol from 1 to `batch`.
-graph::FileGraph Twice(uint64_t batch, bool dynamic) {
-  graph::FileGraph file;
-  const uint32_t x = AddInput(file, "x", {batch, 3});
-  const uint32_t sum = AddNode(file, "aten.add.Tensor", AddArgs(x, x), {batch, 3});
-  const uint32_t y = AddNode(file, "aten.relu", {graph::TensorArg(sum)}, {batch, 3});
-  if (dynamic) {
-    file.symbols = {{"batch", 1, static_cast<int64_t>(batch)}};
-    file.sizes = {{{{1, {0}}}, 1}};
-    for (const uint32_t tensor : {x, sum, y}) file.tensors[tensor].sizes = {1, 0};
-  }
-  file.outputs = {y};
-  return file;
-}
-
-spirloom_const_bytes In(const Floats& values) {
-  return {values.data(), values.size() * sizeof(float)};
-}
-spirloom_bytes Out(Floats& values) { return {values.data(), values.size() * sizeof(float)}; }
-
-class CModelTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!spirloom_is_available()) GTEST_SKIP() << "There is no Vulkan device.";
-    spirloom_runtime_options options = SPIRLOOM_INIT(spirloom_runtime_options);
-    options.validation = true;
-    ASSERT_EQ(CreateRuntime(options, runtime_).message, "");
-  }
-
-  void TearDown() override {
-    EXPECT_EQ(spirloom_runtime_validation_message_count(runtime_.get()), 0u);
-  }
-
-  OwnedModel Load(const graph::FileGraph& graph, const spirloom_model_options* options = nullptr) {
-    return LoadModel(runtime_, graph, options);
-  }
-
-  OwnedRuntime runtime_;
-};
-
-Outcome RunOnce(spirloom_model* model, const Floats& x, Floats& y) {
-  const spirloom_const_bytes input = In(x);
-  const spirloom_bytes output = Out(y);
-  return Call(spirloom_model_run, model, &input, size_t{1}, &output, size_t{1});
-}
 
 TEST_F(CModelTest, RunsAfterItsRuntimeIsDestroyed) {
   const OwnedModel model = Load(Twice(2, /*dynamic=*/false));
@@ -324,95 +277,6 @@ TEST_F(CModelTest, CallsBackForTunedCalls) {
   EXPECT_THAT(tuned.kernel, HasSubstr("linear"));
 }
 
-// Calls of a runtime's callbacks.
-struct Callbacks {
-  size_t accepts = 0;
-  size_t work_items = 0;
-  std::vector<std::string> log;
-};
-
-TEST_F(CModelTest, UsesCallbacksOfTheRuntime) {
-  Callbacks callbacks;
-  spirloom_runtime_options options = SPIRLOOM_INIT(spirloom_runtime_options);
-  options.accept = [](const spirloom_device_info* info, void* data) {
-    ++static_cast<Callbacks*>(data)->accepts;
-    return info->usable && info->struct_size == sizeof(spirloom_device_info);
-  };
-  options.parallel_for = [](size_t count, spirloom_work work, void* work_data, void* data) {
-    static_cast<Callbacks*>(data)->work_items += count;
-    for (size_t i = 0; i < count; ++i) work(i, work_data);
-  };
-  options.log = [](spirloom_log_level, const char* message, void* data) {
-    static_cast<Callbacks*>(data)->log.emplace_back(message);
-  };
-  options.accept_data = options.parallel_for_data = options.log_data = &callbacks;
-  ASSERT_EQ(CreateRuntime(options, runtime_).message, "");
-  const OwnedModel model = Load(Twice(1, /*dynamic=*/false));
-  EXPECT_GT(callbacks.accepts, 0u);
-  EXPECT_GT(callbacks.work_items, 0u);
-  EXPECT_THAT(callbacks.log, Contains(HasSubstr("device")));
-  spirloom_memory_stats memory = SPIRLOOM_INIT(spirloom_memory_stats);
-  ASSERT_EQ(Call(spirloom_runtime_memory, runtime_.get(), &memory).message, "");
-  EXPECT_GT(memory.in_use, 0u);
-  EXPECT_GE(memory.peak, memory.in_use);
-  EXPECT_GT(memory.free, 0u);
-
-  options.accept = [](const spirloom_device_info*, void*) { return false; };
-  OwnedRuntime none;
-  EXPECT_EQ(CreateRuntime(options, none).status, SPIRLOOM_INVALID_ARGUMENT);
-  EXPECT_EQ(none, nullptr);
-}
-
-TEST_F(CModelTest, DevicesAreListed) {
-  spirloom_devices* devices = nullptr;
-  ASSERT_EQ(Call(spirloom_devices_list, &devices).message, "");
-  const Devices owned(devices);
-  ASSERT_GE(spirloom_devices_count(devices), 1u);
-  spirloom_device_info used = SPIRLOOM_INIT(spirloom_device_info);
-  ASSERT_EQ(Call(spirloom_runtime_device, runtime_.get(), &used).message, "");
-  EXPECT_TRUE(used.usable);
-  bool listed = false;
-  for (size_t i = 0; i < spirloom_devices_count(devices); ++i) {
-    spirloom_device_info info = SPIRLOOM_INIT(spirloom_device_info);
-    ASSERT_EQ(Call(spirloom_devices_get, devices, i, &info).message, "");
-    listed |= std::string(info.name) == used.name && info.feature_count == used.feature_count;
-  }
-  EXPECT_TRUE(listed);
-  const size_t count = spirloom_devices_count(devices);
-  EXPECT_EQ(Call(spirloom_devices_get, devices, count, &used).status, SPIRLOOM_INVALID_ARGUMENT);
-}
-
-TEST_F(CModelTest, LibrariesAreChecked) {
-  const spirloom_library* none = nullptr;
-  spirloom_runtime_options options = SPIRLOOM_INIT(spirloom_runtime_options);
-  options.library_count = 1;
-  spirloom_runtime* runtime = nullptr;
-  EXPECT_EQ(Call(spirloom_runtime_create, &options, &runtime).message,
-            "`libraries` is NULL; expected an array of 1 elements.");
-  options.libraries = &none;
-  EXPECT_EQ(Call(spirloom_runtime_create, &options, &runtime).message, "`libraries[0]` is NULL.");
-  spirloom_library* opened = nullptr;
-  EXPECT_EQ(Call(spirloom_library_open, "/nowhere.slpack", &opened).status, SPIRLOOM_NOT_FOUND);
-  EXPECT_EQ(opened, nullptr);
-}
-
-TEST_F(CModelTest, OneLibraryMayOverrideAnother) {
-  const Library first = LinkedLibrary();
-  const Library second = LinkedLibrary();
-  EXPECT_STREQ(spirloom_library_name(first.get()), "spirloom::shaders_all");
-  const spirloom_library* libraries[] = {first.get(), second.get()};
-  spirloom_runtime_options options = SPIRLOOM_INIT(spirloom_runtime_options);
-  options.libraries = libraries;
-  options.library_count = 2;
-  options.cache_dir = "none";
-  spirloom_runtime* runtime = nullptr;
-  EXPECT_EQ(Call(spirloom_runtime_create, &options, &runtime).status, SPIRLOOM_INVALID_ARGUMENT);
-  EXPECT_EQ(runtime, nullptr);
-  spirloom_library_set_overrides(second.get(), true);
-  EXPECT_EQ(Call(spirloom_runtime_create, &options, &runtime).message, "");
-  spirloom_runtime_destroy(runtime);
-}
-
 TEST_F(CModelTest, ReturnsAttachments) {
   EXPECT_EQ(spirloom_model_attachment_count(nullptr), 0u);
   graph::FileGraph graph = Twice(1, false);
@@ -425,77 +289,6 @@ TEST_F(CModelTest, ReturnsAttachments) {
   EXPECT_EQ(std::string(static_cast<const char*>(info.data), info.size), "one two");
   EXPECT_THAT(Call(spirloom_model_attachment, model.get(), 1u, &info).message,
               HasSubstr("attachments"));
-}
-
-// total += x, both of shape [2]; initially [1, 2].
-graph::FileGraph StatefulGraph() {
-  graph::FileGraph graph;
-  const uint32_t x = AddInput(graph, "x", {2});
-  graph.AddConstant<float>("start", {2}, 0, {1, 2});
-  const uint32_t total = graph.AddTensor("total", {2});
-  graph.outputs = {AddNode(graph, "aten.add.Tensor", AddArgs(total, x), {2})};
-  graph.states = {{total, graph.outputs[0], 0}};
-  return graph;
-}
-
-TEST_F(CModelTest, StatesPersistBetweenRuns) {
-  EXPECT_EQ(spirloom_model_state_count(nullptr), 0u);
-  OwnedModel model = Load(StatefulGraph());
-  ASSERT_EQ(spirloom_model_state_count(model.get()), 1u);
-  spirloom_tensor_info info = SPIRLOOM_INIT(spirloom_tensor_info);
-  ASSERT_EQ(Call(spirloom_model_state, model.get(), 0u, &info).message, "");
-  EXPECT_STREQ(info.name, "total");
-  EXPECT_EQ(info.size, 8u);
-  ASSERT_EQ(info.rank, 1u);
-  EXPECT_STREQ(info.dims[0], "2");
-  EXPECT_THAT(Call(spirloom_model_state, model.get(), 1u, &info).message, HasSubstr("states"));
-  const Floats x{1, 1};
-  Floats y(2), state(2);
-  const spirloom_const_bytes in = In(x);
-  const spirloom_bytes out = Out(y), kept = Out(state);
-  for (int run = 0; run < 2; ++run) {
-    ASSERT_EQ(Call(spirloom_model_run, model.get(), &in, 1u, &out, 1u).message, "");
-  }
-  EXPECT_THAT(y, ElementsAre(3, 4));
-  ASSERT_EQ(Call(spirloom_model_read_state, model.get(), 0u, &kept).message, "");
-  EXPECT_THAT(state, ElementsAre(3, 4));
-  ASSERT_EQ(Call(spirloom_model_reset_states, model.get()).message, "");
-  ASSERT_EQ(Call(spirloom_model_read_state, model.get(), 0u, &kept).message, "");
-  EXPECT_THAT(state, ElementsAre(1, 2));
-  ASSERT_EQ(Call(spirloom_model_write_state, model.get(), 0u, &in).message, "");
-  ASSERT_EQ(Call(spirloom_model_run, model.get(), &in, 1u, &out, 1u).message, "");
-  EXPECT_THAT(y, ElementsAre(2, 2));
-  float last = 0;
-  const spirloom_bytes range{&last, sizeof(last)};
-  ASSERT_EQ(Call(spirloom_model_read_state_range, model.get(), 0u, 4u, &range).message, "");
-  EXPECT_EQ(last, 2);
-  EXPECT_THAT(Call(spirloom_model_read_state_range, model.get(), 0u, 5u, &range).message,
-              HasSubstr("Range of 4 bytes from byte 5 on exceeds state 'total' of 8 bytes."));
-  const spirloom_bytes nothing{nullptr, 8};
-  EXPECT_NE(Call(spirloom_model_read_state, model.get(), 0u, &nothing).message, "");
-  spirloom_load_stats stats = SPIRLOOM_INIT(spirloom_load_stats);
-  ASSERT_EQ(Call(spirloom_model_stats, model.get(), &stats).message, "");
-  EXPECT_GE(stats.state_bytes, 8u);
-
-  spirloom_model* created = nullptr;
-  EXPECT_THAT(Call(spirloom_context_create, nullptr, nullptr, &created).message,
-              HasSubstr("`model` of spirloom_context_create() is NULL"));
-  spirloom_context_options options = SPIRLOOM_INIT(spirloom_context_options);
-  options.method = "none";
-  EXPECT_THAT(Call(spirloom_context_create, model.get(), &options, &created).message,
-              HasSubstr("The file has no method 'none'."));
-  EXPECT_EQ(created, nullptr);
-  ASSERT_EQ(Call(spirloom_context_create, model.get(), nullptr, &created).message, "");
-  const OwnedModel separate(created);
-  options.method = nullptr;
-  options.share_states = 1;
-  ASSERT_EQ(Call(spirloom_context_create, model.get(), &options, &created).message, "");
-  const OwnedModel sharing(created);
-  ASSERT_EQ(Call(spirloom_model_write_state, model.get(), 0u, &in).message, "");
-  ASSERT_EQ(Call(spirloom_model_read_state, sharing.get(), 0u, &kept).message, "");
-  EXPECT_THAT(state, ElementsAre(1, 1));
-  ASSERT_EQ(Call(spirloom_model_read_state, separate.get(), 0u, &kept).message, "");
-  EXPECT_THAT(state, ElementsAre(1, 2));
 }
 
 }  // namespace

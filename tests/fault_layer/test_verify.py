@@ -57,18 +57,19 @@ def expected(ops: list[str]) -> np.ndarray[Any, Any]:
 
 
 def run(
-    driver: Driver, model: Path, max_submission_ms: str = "100"
+    driver: Driver, model: Path, max_submission_ms: str = "100", timeout: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """Runs program.py."""
+    """Runs program.py. `timeout`: with verification of kernels."""
     given, result = driver.directory / "x.npy", driver.directory / "y.npy"
     np.save(given, X)
     result.unlink(missing_ok=True)
     program = Path(__file__).with_name("program.py")
     command = [
         sys.executable, str(program), str(model), str(given), str(result), max_submission_ms,
+        *([timeout] if timeout else []),
     ]  # fmt: skip
     return subprocess.run(
-        command, env=driver.environment(), capture_output=True, text=True, timeout=120, check=False
+        command, env=driver.environment(), capture_output=True, text=True, timeout=400, check=False
     )
 
 
@@ -172,3 +173,42 @@ def test_divided_dispatches_are_verified(layer: Path, tmp_path: Path) -> None:
     assert ended.code == 0, ended.errors
     found = {each["variant"]: each["verdict"] for each in json.loads(ended.output)["kernels"]}
     assert found["vkCmdDispatchBase"] == "ok"
+
+
+def test_loading_a_model_verifies_its_kernels(broken: Driver, tmp_path: Path) -> None:
+    """Runtime(verify=True): every kind of bug ends in a right result in the first run."""
+    for path in (broken.directory / "spirloom").glob("verdicts-*"):
+        path.unlink()  # those of the driver before its bugs
+    everything = list(BUGS)
+    model = model_of(tmp_path / "all.slg", everything)
+    first = run(broken, model, timeout="20")
+    assert first.returncode == 0, first.stderr
+    assert f"Verifying {len(BUGS)} kernels." in first.stderr
+    for variant in VARIANTS:
+        assert variant in first.stderr
+    assert first.stdout
+    assert not set(first.stdout.split()) & set(VARIANTS)
+    np.testing.assert_allclose(result_of(broken), expected(everything), rtol=1e-5)
+
+    # The verdicts are cached, also those about the kernels that replace others.
+    again = run(broken, model, timeout="20")
+    assert again.returncode == 0, again.stderr
+    assert "Verifying" not in again.stderr
+    assert again.stdout == first.stdout
+
+
+def test_divided_dispatches_are_verified_by_loading(layer: Path, tmp_path: Path) -> None:
+    broken = Driver(layer, tmp_path, {"dispatch_base": "ignored"})
+    model = model_of(tmp_path / "relu.slg", ["relu"])
+    ended = run(broken, model, "0.000001", timeout="60")
+    assert ended.returncode == 0, ended.stderr
+    assert "Verifying 2 kernels." in ended.stderr
+    np.testing.assert_array_equal(result_of(broken), expected(["relu"]))
+
+
+def test_a_kernel_without_replacement_is_an_error(layer: Path, tmp_path: Path) -> None:
+    """A driver that miscompiles every module."""
+    broken = Driver(layer, tmp_path, {"*": "wrong"})
+    ended = run(broken, model_of(tmp_path / "relu.slg", ["relu"]), timeout="60")
+    assert ended.returncode != 0
+    assert "a driver on which it passes `spirloom verify`" in ended.stderr

@@ -36,7 +36,7 @@ operators for the operands that the device computed.
 The verdicts are stored in the cache directory, for the device, the driver's version and the
 kernel's module. Runtimes read them: a kernel with a bad verdict is not selected, and the next one
 of its operator replaces it. Stored verdicts are not determined again without --again.
-Exit code 1: a kernel has a bad verdict, or the model was not compared.
+Exit code 1: a kernel has a bad verdict (without --variant), or the model was not compared.
 """
 
 
@@ -64,6 +64,14 @@ def add_parser(commands: Any) -> None:
         default=[],
         metavar="PATTERN",
         help="only operators, kernels or variants that match: 'aten.linear', 'gemv*', '*_f16_*'",
+    )
+    parser.add_argument(
+        "--variant",
+        action="append",
+        default=[],
+        metavar="VARIANT",
+        help="only these variants, as RuntimeOptions::verify requests them: unknown ones are "
+        "ignored, and bad verdicts are no failure",
     )
     parser.add_argument("--all", action="store_true", help="all test cases; implies --again")
     parser.add_argument(
@@ -99,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
     with Progress("verify") as progress:
         report = _verify(arguments, progress)
     print(json.dumps(described(report), indent=2) if arguments.json else to_text(report))
-    return 1 if report.bad or report.problem else 0
+    return 1 if (report.bad and not arguments.variant) or report.problem else 0
 
 
 def _verify(arguments: argparse.Namespace, progress: Report) -> VerifyReport:
@@ -120,7 +128,11 @@ def _verify(arguments: argparse.Namespace, progress: Report) -> VerifyReport:
         graph = compare_model.read_graph(
             arguments, OpLibrary.with_dirs(arguments.spec_dir), progress
         )
+    chosen: Mapping[str, Sequence[Variant]]
     chosen = select(library, digests, arguments.op, graph, arguments.storage)
+    if arguments.variant:
+        kept = set(arguments.variant)
+        chosen = {op: [v for v in variants if v.id in kept] for op, variants in chosen.items()}
     _verify_kernels(arguments, chosen, digests, report, progress)
     if graph is not None:
         progress("comparing the model's nodes")
@@ -168,7 +180,7 @@ def _verify_kernels(
                 continue
             report.results.append(Result(op, variant.id, found))
             report.cached += 1
-    if not arguments.op:
+    if dispatch_base.NAME in arguments.variant or not (arguments.op or arguments.variant):
         found = known.get((dispatch_base.NAME, dispatch_base.DIGEST))
         if found is None or arguments.again or arguments.all:
             pending[""] = [dispatch_base.NAME]

@@ -152,6 +152,20 @@ class RuntimeOptions(Sized):
         ("allocator", Pointer),
         ("memory_limit", Count64),
         ("max_submission_ns", Nanoseconds),
+        ("verify", Pointer),
+        ("verify_data", Pointer),
+    )
+
+
+class VerifyRequest(Sized):
+    """spirloom_verify_request."""
+
+    _fields_ = (
+        ("struct_size", Size),
+        ("device", Text),
+        ("verdicts", Text),
+        ("kernels", Pointer),
+        ("kernel_count", Size),
     )
 
 

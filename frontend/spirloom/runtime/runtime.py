@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Self, TypedDict, Unpack
 
-from spirloom.runtime import abi
+from spirloom.runtime import abi, verification
 from spirloom.runtime.device import Device, device_of
 from spirloom.runtime.errors import FileMissing, InvalidArgument, NotFound, WrongType
 from spirloom.runtime.interruptible import interruptible
@@ -99,6 +99,8 @@ class Runtime:
         overrides: Sequence[str | os.PathLike[str]] = (),
         cache_dir: str | os.PathLike[str] | None = None,
         verdicts: str | os.PathLike[str] | None = None,
+        verify: bool = False,
+        verify_timeout: float = 60,
         threads: int = 0,
         memory_limit: int = 0,
         max_submission_ms: float = 100,
@@ -119,6 +121,12 @@ class Runtime:
                       selected; None: the file in the cache directory; "none": verdicts are not
                       read, and a kernel that the driver fails to compile is an error, where
                       otherwise the next kernel replaces it
+        verify        verifies kernels before their first use on the device, in other processes, by
+                      `spirloom verify`, and stores the verdicts in the file of `verdicts`. The
+                      first load of a model then takes seconds longer. load() raises InternalError
+                      if kernels cannot be verified, such as without spirloom[ops]
+        verify_timeout
+                      seconds for each kernel, after which it is one that hangs
         threads       maximum number of threads for loading; 0: one per core
         memory_limit  bytes of device memory for all models of the runtime; 0: no limit
         max_submission_ms
@@ -137,6 +145,7 @@ class Runtime:
         InvalidFile for libraries.
         """
         self._native = native()
+        packs = [*(libraries or ()), *overrides]
         given = [*_libraries(self._native, libraries), *overrides]
         opened = [_open(self._native, path) for path in given]
         for library in opened[len(opened) - len(overrides) :]:
@@ -150,6 +159,8 @@ class Runtime:
             device=None if device is None else abi.c_text(str(device), "device"),
             cache_dir=None if cache_dir is None else abi.c_text(cache_dir, "path"),
             verdicts=None if verdicts is None else abi.c_text(verdicts, "path"),
+            verify=verification.callback() if verify else None,
+            verify_data=verification.data_of(packs, verify_timeout) if verify else None,
             log=ctypes.cast(log_function, ctypes.c_void_p),
             threads=threads,
             memory_limit=memory_limit,

@@ -61,9 +61,9 @@ class GraphCompiler {
   }
 
  private:
-  // Plans and creates the pipelines, until the driver compiles all selected kernels: those that it
-  // fails to compile are quarantined. Fails with its first error if no other kernel can replace
-  // one.
+  // Plans and creates the pipelines, until all selected kernels pass verification and the driver
+  // compiles them: other kernels are quarantined. Fails with its first error if no other kernel can
+  // replace one that it fails to compile.
   Status PlanCompilableKernels() {
     RuntimeState& runtime = *model_.runtime;
     Status failure;
@@ -72,6 +72,8 @@ class GraphCompiler {
       if (!planned.ok()) return failure.ok() ? planned : failure;
       SPIRLOOM_TRY_ASSIGN(
           list_, graph::BuildDispatches(compiled_->plan, model_.config.traits, DivisibleFrom()));
+      SPIRLOOM_TRY_ASSIGN(const bool quarantined, VerifyKernels());
+      if (quarantined) continue;
       std::string failed;
       Status created = CreatePipelines(&failed);
       if (created.ok() || failed.empty() || !runtime.replaces_failed_kernels) return created;
@@ -83,6 +85,24 @@ class GraphCompiler {
       runtime.quarantine.Add(failed);
       if (failure.ok()) failure = std::move(created);
     }
+  }
+
+  // Has the selected kernels verified. Returns true if the quarantine has changed.
+  Result<bool> VerifyKernels() {
+    RuntimeState& runtime = *model_.runtime;
+    if (runtime.verification == nullptr) return false;
+    session::VariantRows variants;
+    bool divided = false;
+    for (const Dispatch& dispatch : list_.dispatches) {
+      divided |= dispatch.divisible;
+      const pack::VariantRow* row = compiled_->plan.nodes[dispatch.node].variant.row;
+      if (row != nullptr) variants.push_back(row);
+    }
+    const size_t before = runtime.quarantine.variants().size();
+    const bool divides = runtime.quarantine.divides_dispatches();
+    SPIRLOOM_TRY(runtime.verification->Verify(variants, divided));
+    return runtime.quarantine.variants().size() != before ||
+           runtime.quarantine.divides_dispatches() != divides;
   }
 
   Status CompilePlan() {

@@ -76,6 +76,19 @@ SPIRLOOM_API std::vector<std::string> KnownFeatures();
 using ParallelForCallback =
     std::function<void(size_t count, const std::function<void(size_t i)>& work)>;
 
+// Kernels that a model is about to use on a device, without a verdict about them.
+struct VerifyRequest {
+  std::string device;    // an identifier of the device for RuntimeOptions::device
+  std::string verdicts;  // path of the file to which verdicts are added
+  // Names as in `spirloom verify --variant`: variants, e.g. "linear_tiled_64x64_f16_buffer", and
+  // "vkCmdDispatchBase" for divided dispatches.
+  std::vector<std::string> kernels;
+};
+
+// Has kernels verified, in another process since they may crash or hang it, and returns when their
+// verdicts are in the file. An error is that of the Load() or Resize() that selected the kernels.
+using VerifyCallback = std::function<Status(const VerifyRequest& request)>;
+
 // The priority of the GPU work of a runtime relative to other programs.
 enum class Priority : uint8_t { kDefault, kLow, kHigh };
 
@@ -100,6 +113,13 @@ struct RuntimeOptions {
   // `cache_dir`, if there is one; "none": verdicts are not read. Unless it is "none", a kernel that
   // the driver fails to compile is replaced by the next one too, with a log message.
   std::string verdicts = {};
+  // Called before a model uses kernels without a verdict, such as on the first start on a device or
+  // after an update of its driver, on the loading thread, by one thread at a time. The new verdicts
+  // are then read: kernels with a bad one are not selected, and those that replace them are
+  // verified in turn. Kernels that still have none are used; return an error to refuse them. Empty:
+  // kernels without a verdict are used. Requires a file of `verdicts`. The callback must not load
+  // models on this runtime. See docs/how-to/verify-a-device.md.
+  VerifyCallback verify = {};
   // Enables the Khronos validation layer with synchronization validation. Messages are counted, and
   // logged to `log` or, without it, to stderr. Create() fails with kUnavailable if the layer is not
   // installed.

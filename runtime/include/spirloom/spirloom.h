@@ -325,6 +325,17 @@ typedef enum spirloom_priority {
   SPIRLOOM_PRIORITY_HIGH = 2
 } spirloom_priority;
 
+// Kernels that a model is about to use on a device, without a verdict about them.
+typedef struct spirloom_verify_request {
+  size_t struct_size;
+  const char* device;    // an identifier of the device for spirloom_runtime_options.device
+  const char* verdicts;  // path of the file to which verdicts are added
+  // Names as in `spirloom verify --variant`: variants, e.g. "linear_tiled_64x64_f16_buffer", and
+  // "vkCmdDispatchBase" for divided dispatches.
+  const char* const* kernels;
+  size_t kernel_count;
+} spirloom_verify_request;
+
 // Callbacks may be NULL. They must not throw or longjmp, and may be called on any thread. They and
 // their data must stay valid as long as the runtime and its models.
 typedef struct spirloom_runtime_options {
@@ -388,6 +399,15 @@ typedef struct spirloom_runtime_options {
   // programs wait for its end. Times are estimated, and measured from the second run on. 0: the
   // default, 100 ms. UINT64_MAX: a run is one submission.
   uint64_t max_submission_ns;
+  // Has kernels verified, in another process since they may crash or hang it, and returns when
+  // their verdicts are in the file. Called before a model uses kernels without a verdict, such as
+  // on the first start on a device or after an update of its driver, on the loading thread, by one
+  // thread at a time. The new verdicts are then read: kernels with a bad one are not selected, and
+  // those that replace them are verified in turn. Kernels that still have none are used; return a
+  // status other than SPIRLOOM_OK to refuse them, with which loading fails. NULL: kernels without a
+  // verdict are used. Requires a file of `verdicts`. Must not load models on this runtime.
+  spirloom_status (*verify)(const spirloom_verify_request* request, void* data);
+  void* verify_data;
 } spirloom_runtime_options;
 
 // A Vulkan device together with its shader libraries.

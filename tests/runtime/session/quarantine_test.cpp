@@ -12,6 +12,7 @@
 #include "runtime/session/runtime_state.h"
 #include "spirloom/model.h"
 #include "tests/support/model_fixture.h"
+#include "tests/support/verdict_lines.h"
 #include "tests/value_of.h"
 
 namespace spirloom::session {
@@ -28,26 +29,6 @@ using ::testing::UnorderedElementsAre;
 constexpr std::string_view kRelu = "relu_f32_buffer";
 const std::string kHead = "spirloom verdicts 1\ndriver of tests\n";
 
-// The digest of a variant's module, as in a file of verdicts.
-std::string DigestOf(const ops::OpIndex& index, std::string_view variant) {
-  for (const ops::LoadedLibrary& library : index.libraries()) {
-    for (const pack::VariantRow& row : library.pack.variants()) {
-      if (library.pack.Name(row) != variant) continue;
-      char text[17];
-      std::snprintf(text, sizeof text, "%016llx",
-                    static_cast<unsigned long long>(library.pack.modules()[row.module].digest));
-      return text;
-    }
-  }
-  ADD_FAILURE() << "There is no variant " << variant;
-  return "";
-}
-
-std::string Line(const ops::OpIndex& index, std::string_view variant, std::string_view verdict) {
-  return std::string(variant) + "\t" + DigestOf(index, variant) + "\t" + std::string(verdict) +
-         "\t0.5\t[1, 2]\n";
-}
-
 class VerdictTextTest : public ::testing::Test {
  protected:
   Result<std::string> Add(const std::string& text) {
@@ -60,9 +41,9 @@ class VerdictTextTest : public ::testing::Test {
 };
 
 TEST_F(VerdictTextTest, BadVerdictsAreAdded) {
-  const std::string text = kHead + Line(index_, kRelu, "wrong") +
-                           Line(index_, "relu_f16_buffer", "ok") +
-                           Line(index_, "exp_f32_buffer", "hangs") + "end\n";
+  const std::string text = kHead + VerdictLine(index_, kRelu, "wrong") +
+                           VerdictLine(index_, "relu_f16_buffer", "ok") +
+                           VerdictLine(index_, "exp_f32_buffer", "hangs") + "end\n";
   EXPECT_THAT(quarantine_.variants(), IsEmpty());
   EXPECT_EQ(ValueOf(Add(text)), "relu_f32_buffer, exp_f32_buffer");
   EXPECT_EQ(quarantine_.variants().size(), 2U);
@@ -82,13 +63,13 @@ TEST_F(VerdictTextTest, AVerdictAboutDispatchBases) {
 TEST_F(VerdictTextTest, VerdictsAboutOtherModulesAndDriversAreIgnored) {
   EXPECT_THAT(ValueOf(Add(kHead + "relu_f32_buffer\t0123456789abcdef\twrong\nend\n")), IsEmpty());
   EXPECT_THAT(ValueOf(Add(kHead + "of_another_library\t0\twrong\nend\n")), IsEmpty());
-  const std::string text = kHead + Line(index_, kRelu, "wrong") + "end\n";
+  const std::string text = kHead + VerdictLine(index_, kRelu, "wrong") + "end\n";
   EXPECT_THAT(ValueOf(quarantine_.AddVerdicts(text, "of tests 2")), IsEmpty());
   EXPECT_THAT(quarantine_.variants(), IsEmpty());
 }
 
 TEST_F(VerdictTextTest, OtherTextsAreErrors) {
-  const std::string text = kHead + Line(index_, kRelu, "wrong") + "end\n";
+  const std::string text = kHead + VerdictLine(index_, kRelu, "wrong") + "end\n";
   for (size_t size = 0; size < text.size(); ++size) {
     EXPECT_EQ(Add(text.substr(0, size)).status().code(), StatusCode::kInvalidFile) << size;
   }
@@ -141,7 +122,7 @@ class QuarantineTest : public ::testing::Test {
     const DeviceInfo& device = runtime_->device();
     std::string text = "spirloom verdicts 1\ndriver " + device.driver + "\n";
     for (const std::string& variant : variants) {
-      text += Line(runtime_->state()->index, variant, "wrong");
+      text += VerdictLine(runtime_->state()->index, variant, "wrong");
     }
     const std::string path = directory_ + "/" + (name.empty() ? VerdictFileName(device) : name);
     std::ofstream(path) << text << "end\n";

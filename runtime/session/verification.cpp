@@ -1,0 +1,56 @@
+#include "runtime/session/verification.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "runtime/base/mapped_file.h"
+
+namespace spirloom::session {
+
+Verification::Verification(VerifyCallback verify, std::string path, const DeviceInfo& device,
+                           Host host, Quarantine& quarantine)
+    : verify_(std::move(verify)),
+      path_(std::move(path)),
+      device_(device),
+      host_(std::move(host)),
+      quarantine_(quarantine) {}
+
+Status Verification::Verify(const VariantRows& variants, bool divided) {
+  const std::scoped_lock lock(mutex_);
+  VariantRows added;
+  for (const pack::VariantRow* row : variants) {
+    if (std::ranges::find(requested_, row) == requested_.end()) added.push_back(row);
+  }
+  const bool adds_divided = divided && !requested_divided_;
+  if (added.empty() && !adds_divided) return {};
+  const VerifyRequest request{device_.uuid, path_, WithoutVerdict(added, adds_divided)};
+  if (!request.kernels.empty()) {
+    host_.Log(LogLevel::kInfo, {"Verifying ", request.kernels.size(), " kernels."});
+    Status status = verify_(request);
+    if (!status.ok()) {
+      return std::move(status).While(Concat(
+          {"verifying ", request.kernels.size(), " kernels (", Join(request.kernels, ", "), ")"}));
+    }
+  }
+  SPIRLOOM_TRY(ReadVerdicts(path_, /*required=*/false, device_, host_, quarantine_));
+  requested_.insert(requested_.end(), added.begin(), added.end());
+  requested_divided_ = requested_divided_ || divided;
+  const std::vector<std::string> unverified = WithoutVerdict(added, adds_divided);
+  if (!unverified.empty()) {
+    host_.Log(LogLevel::kInfo, {"Kernels that were not verified: ", Join(unverified, ", "), "."});
+  }
+  return {};
+}
+
+std::vector<std::string> Verification::WithoutVerdict(const VariantRows& variants,
+                                                      bool divided) const {
+  const Result<MappedFile> file = MappedFile::Open(path_);
+  std::string_view text;
+  if (file.ok()) {
+    text = {reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()};
+  }
+  return quarantine_.WithoutVerdict(text, device_.driver, variants, divided);
+}
+
+}  // namespace spirloom::session
