@@ -55,7 +55,7 @@ _MISSING = """\
 ## Networks and missing features
 
 The columns {networks} have the dtypes in which the network loads, in `buffer` storage. A dash: it
-does not load, because its fused layers bind more storage buffers than the device allows.
+does not load, because its attention binds more storage buffers than the device allows.
 
 Tensors of 8-bit and 16-bit types work without `storage_buffer_8bit` and `storage_buffer_16bit`, by
 [rewritten kernels](../explanation/architecture.md#devices-without-8-bit-or-16-bit-storage).

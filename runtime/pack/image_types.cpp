@@ -59,6 +59,7 @@ Storage StorageOf(BindingType type) {
     case BindingType::kTexelsF32Vec4:
     case BindingType::kTexelsI32:
     case BindingType::kTexelsI32Vec4:
+    case BindingType::kAbsent:
       break;
   }
   return Storage::kBuffer;

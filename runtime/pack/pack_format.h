@@ -53,6 +53,8 @@ enum class BindingType : uint8_t {
   kTexelsF32Vec4 = 6,
   kTexelsI32 = 7,
   kTexelsI32Vec4 = 8,
+  // Not in packs: an absent operand without a descriptor (runtime/pack/absent_bindings.h).
+  kAbsent = 9,
 };
 inline constexpr uint8_t kBindingTypeCount = 5;  // types in packs
 

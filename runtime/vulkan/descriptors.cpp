@@ -44,6 +44,8 @@ VkDescriptorType ToDescriptorType(pack::BindingType type) {
     case pack::BindingType::kTexelsI32:
     case pack::BindingType::kTexelsI32Vec4:
       return VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER;
+    case pack::BindingType::kAbsent:
+      return VK_DESCRIPTOR_TYPE_MAX_ENUM;
     case pack::BindingType::kStorageBuffer:
       break;
   }
@@ -54,13 +56,14 @@ Result<VkDescriptorSetLayout> LayoutCache::GetSet(const Types& types) {
   const auto found = sets_.find(types);
   if (found != sets_.end()) return found->second.get();
   SPIRLOOM_TRY(CheckLimits(*device_, types));
-  std::vector<VkDescriptorSetLayoutBinding> bindings(types.size());
+  std::vector<VkDescriptorSetLayoutBinding> bindings;
   for (uint32_t i = 0; i < types.size(); ++i) {
-    bindings[i] = {.binding = i,
-                   .descriptorType = ToDescriptorType(types[i]),
-                   .descriptorCount = 1,
-                   .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
-                   .pImmutableSamplers = nullptr};
+    if (types[i] == pack::BindingType::kAbsent) continue;
+    bindings.push_back({.binding = i,
+                        .descriptorType = ToDescriptorType(types[i]),
+                        .descriptorCount = 1,
+                        .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
+                        .pImmutableSamplers = nullptr});
   }
   VkDescriptorSetLayoutCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
@@ -164,19 +167,22 @@ void UpdateDescriptorSet(const Device& device, VkDescriptorSet set,
   if (descriptors.empty()) return;
   std::vector<VkDescriptorBufferInfo> buffers(descriptors.size());
   std::vector<VkDescriptorImageInfo> images(descriptors.size());
-  std::vector<VkWriteDescriptorSet> writes(descriptors.size());
+  std::vector<VkWriteDescriptorSet> writes;
   for (uint32_t i = 0; i < descriptors.size(); ++i) {
     const Descriptor& descriptor = descriptors[i];
+    if (descriptor.type == pack::BindingType::kAbsent) continue;
     buffers[i] = {descriptor.buffer, descriptor.offset, descriptor.range};
     images[i] = {VK_NULL_HANDLE, descriptor.view, VK_IMAGE_LAYOUT_GENERAL};
-    writes[i].sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
-    writes[i].dstSet = set;
-    writes[i].dstBinding = i;
-    writes[i].descriptorCount = 1;
-    writes[i].descriptorType = ToDescriptorType(descriptor.type);
-    writes[i].pBufferInfo = &buffers[i];
-    writes[i].pImageInfo = &images[i];
-    writes[i].pTexelBufferView = &descriptor.texels;
+    VkWriteDescriptorSet write{};
+    write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+    write.dstSet = set;
+    write.dstBinding = i;
+    write.descriptorCount = 1;
+    write.descriptorType = ToDescriptorType(descriptor.type);
+    write.pBufferInfo = &buffers[i];
+    write.pImageInfo = &images[i];
+    write.pTexelBufferView = &descriptor.texels;
+    writes.push_back(write);
   }
   device.counters().descriptor_updates.fetch_add(1);
   device.fn().vkUpdateDescriptorSets(device.handle(), static_cast<uint32_t>(writes.size()),

@@ -14,6 +14,7 @@
 
 namespace spirloom::vulkan {
 
+// VK_DESCRIPTOR_TYPE_MAX_ENUM for kAbsent.
 VkDescriptorType ToDescriptorType(pack::BindingType type);
 
 // The pipeline layout of a pipeline, and the layout of its only descriptor set.
@@ -27,8 +28,8 @@ class LayoutCache {
  public:
   explicit LayoutCache(const Device& device) : device_(&device) {}
 
-  // Returns the layout with binding i of type types[i] and `push_bytes` of push constants, a
-  // multiple of 4.
+  // Returns the layout with binding i of type types[i], unless it is absent, and `push_bytes` of
+  // push constants, a multiple of 4.
   Result<BindingLayout> Get(std::span<const pack::BindingType> types, uint32_t push_bytes);
 
  private:
@@ -85,7 +86,7 @@ struct Descriptor {
 Result<Descriptor> BufferDescriptor(const Buffer& buffer, VkDeviceSize offset, VkDeviceSize size,
                                     pack::BindingType type, std::vector<BufferView>& views);
 
-// Writes binding i of `set` from descriptors[i].
+// Writes binding i of `set` from descriptors[i], unless it is absent.
 void UpdateDescriptorSet(const Device& device, VkDescriptorSet set,
                          std::span<const Descriptor> descriptors);
 

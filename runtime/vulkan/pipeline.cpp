@@ -75,7 +75,8 @@ Result<ComputePipeline> ComputePipeline::Create(const Device& device, LayoutCach
   ComputePipeline pipeline;
   SPIRLOOM_TRY_ASSIGN(std::vector<uint32_t> spirv, pack::ReadModule(desc.module, desc.bindings));
   SPIRLOOM_TRY(pack::StoreInWords(spirv, ~device.physical().capabilities));
-  pipeline.bindings_ = BindingsFor(device, spirv, desc.bindings);
+  pipeline.bindings_ =
+      BindingsFor(device, spirv, pack::RemoveAbsentBindings(spirv, desc.bindings, desc.absent));
   SPIRLOOM_TRY_ASSIGN(pipeline.layout_, layouts.Get(pipeline.bindings_, desc.push_bytes));
   SPIRLOOM_TRY_ASSIGN(ShaderModule module, CreateShaderModule(device, spirv));
   const Specialization specialization(desc);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/pack/absent_bindings.h"
 #include "runtime/pack/stored_module.h"
 #include "runtime/vulkan/descriptors.h"
 #include "runtime/vulkan/device.h"
@@ -19,6 +20,7 @@ struct PipelineDesc {
   std::string name;  // for messages and debuggers: the variant id
   pack::StoredModule module = {};
   std::span<const pack::BindingType> bindings = {};
+  pack::BindingSet absent = 0;  // bindings of absent operands, which get no descriptor
   uint32_t push_bytes = 0;
   std::array<uint32_t, 3> workgroup{1, 1, 1};  // specialization constants 0, 1, 2
   std::vector<uint32_t> constants = {};        // bits of specialization constants 3, 4, …
@@ -34,7 +36,7 @@ class ComputePipeline {
 
   VkPipeline handle() const { return handle_.get(); }
   const BindingLayout& layout() const { return layout_; }
-  // The descriptor types: those of the desc, or texel buffers on software devices.
+  // The descriptor types: those of the desc, absent bindings, or texel buffers on software devices.
   std::span<const pack::BindingType> bindings() const { return bindings_; }
 
  private:

@@ -24,11 +24,12 @@ def test_every_described_device_computes_the_network(
     devices = select([model.read_bytes()], described)
     errors = {device: plan.graphs[0].error for device, plan in devices.items()}
     assert len(errors) >= 41
-    # Fused layers bind more buffers than the four that Vulkan guarantees.
+    # Attention binds more buffers than the four that Vulkan guarantees.
     few = {name for name, device in described.items() if "max_storage_buffers" not in device}
     assert len(few) <= 3
-    assert not {device: error for device, error in errors.items() if error and device not in few}
-    for device in few:
+    lacking = few if name == TRANSFORMER else set()
+    assert not {d: error for d, error in errors.items() if error and d not in lacking}
+    for device in lacking:
         assert "storage buffers, above this device's limit (4)" in errors[device]
 
 

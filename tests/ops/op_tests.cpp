@@ -36,7 +36,10 @@ class CaseTest : public ::testing::Test {
       FAIL() << case_.op()->string_view() << ": " << case_.unfinished()->string_view();
     }
     const Status status = Run();
-    if (case_.variant() == nullptr && status.code() == StatusCode::kUnsupported) {
+    const bool exceeds_bindings =
+        status.message().find(" storage buffers, above this device's limit") != std::string::npos;
+    if (status.code() == StatusCode::kUnsupported &&
+        (case_.variant() == nullptr || exceeds_bindings)) {
       GTEST_SKIP() << status.message();
     }
     EXPECT_TRUE(status.ok()) << case_.op()->string_view() << ": " << status.message();

@@ -1,11 +1,11 @@
 #include "tools/spirloom-ops/selection.h"
 
-#include <algorithm>
 #include <deque>
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.h"
 #include "runtime/graph/file/graph_loader.h"
+#include "runtime/graph/plan/binding_counts.h"
 #include "runtime/graph/plan/compile.h"
 #include "runtime/graph/record/dispatch.h"
 #include "runtime/pack/capability.h"
@@ -28,18 +28,14 @@ ordered_json ToJson(const graph::CallTrials& call, const graph::DeviceTraits& de
   return choice;
 }
 
-// The number of storage buffers that a variant binds.
-int64_t StorageBuffersOf(const pack::VariantRow& row) {
-  return std::count(row.bindings, row.bindings + row.binding_count,
-                    static_cast<uint8_t>(pack::BindingType::kStorageBuffer));
-}
-
 Result<ordered_json> Dispatches(const graph::Plan& plan, const graph::DeviceTraits& device) {
   ordered_json dispatches = ordered_json::array();
   SPIRLOOM_TRY_ASSIGN(const graph::DispatchList list, graph::BuildDispatches(plan, device));
   for (const graph::Dispatch& dispatch : list.dispatches) {
     if (dispatch.pipeline == graph::kBufferCopy) continue;
     const graph::PlanNode& node = plan.nodes[dispatch.node];
+    const vulkan::PipelineDesc& pipeline = list.pipelines[dispatch.pipeline];
+    const auto counts = graph::BindingCounts::Of(*node.variant.row, pipeline.absent);
     dispatches.push_back({{"node", node.name},
                           {"op", node.op->op->name},
                           {"kernel", node.kernel->name},
@@ -49,8 +45,8 @@ Result<ordered_json> Dispatches(const graph::Plan& plan, const graph::DeviceTrai
                           {"workgroup", dispatch.workgroup},
                           {"groups", dispatch.groups},
                           {"push_bytes", dispatch.push.size()},
-                          {"storage_buffers", StorageBuffersOf(*node.variant.row)},
-                          {"subgroup_size", list.pipelines[dispatch.pipeline].subgroup_size}});
+                          {"storage_buffers", counts.storage_buffers},
+                          {"subgroup_size", pipeline.subgroup_size}});
   }
   return dispatches;
 }

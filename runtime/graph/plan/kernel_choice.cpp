@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/base/error.h"
+#include "runtime/graph/plan/binding_counts.h"
 #include "runtime/ops/call_formulas.h"
 #include "runtime/pack/capability.h"
 
@@ -59,39 +60,25 @@ bool WorkgroupFits(const pack::VariantRow& row, const DeviceTraits& device) {
   return invocations <= device.max_workgroup_invocations;
 }
 
-// Appends the kinds of bindings of which the variant has more than the device allows.
-void AppendExcessBindings(const pack::VariantRow& row, const BindingLimits& limits,
-                          std::vector<std::string>& names) {
-  uint32_t storage_buffers = 0;
-  uint32_t sampled_images = 0;
-  uint32_t storage_images = 0;
-  for (size_t i = 0; i < row.binding_count; ++i) {
-    switch (static_cast<pack::BindingType>(row.bindings[i])) {
-      case pack::BindingType::kSampledImage3D:
-      case pack::BindingType::kSampledImage2DArray:
-        ++sampled_images;
-        break;
-      case pack::BindingType::kStorageImage3D:
-      case pack::BindingType::kStorageImage2DArray:
-        ++storage_images;
-        break;
-      default:
-        ++storage_buffers;
-    }
+// Returns the storage buffers of the variant for operands that the call lacks.
+pack::BindingSet AbsentOperands(const ops::KernelInfo& kernel, const ops::Call& call) {
+  pack::BindingSet absent = 0;
+  size_t element = 0;  // of a list: operand k binds the elements of the list in order
+  for (size_t k = 0; k < kernel.operands.size(); ++k) {
+    const ops::OperandInfo& operand = kernel.operands[k];
+    if (operand.source != ops::OperandSource::kArg) continue;
+    const std::vector<const ops::TensorDesc*> tensors = TensorsOf(operand, call);
+    const size_t own = operand.list ? element++ : 0;
+    if (own >= tensors.size() || !tensors[own]->present) absent |= pack::BindingSet{1} << k;
   }
-  const auto check = [&](uint32_t count, uint32_t limit, const char* kind) {
-    if (count <= limit) return;
-    names.push_back(Concat({count, " ", kind, ", above this device's limit (", limit, ")"}));
-  };
-  check(storage_buffers, limits.storage_buffers, "storage buffers");
-  check(sampled_images, limits.sampled_images, "sampled images");
-  check(storage_images, limits.storage_images, "storage images");
-  check(row.binding_count, limits.resources, "resources");
+  return absent;
 }
 
 // Returns the requirements of the variant that the device does not meet, e.g. "Vulkan 1.2,
 // shader_float16"; empty if there are none. A quarantined variant requires another driver.
-std::string MissingCapabilities(const pack::VariantRow& row, const DeviceTraits& device) {
+// `absent` operands need no descriptor.
+std::string MissingCapabilities(const pack::VariantRow& row, const DeviceTraits& device,
+                                pack::BindingSet absent = 0) {
   std::vector<std::string> names =
       pack::CapabilityNames(pack::LackingCapabilities(row.needs, device.capabilities));
   if (row.vulkan_minor > device.vulkan_minor) {
@@ -103,7 +90,9 @@ std::string MissingCapabilities(const pack::VariantRow& row, const DeviceTraits&
          ", above this device's limits (", device.max_workgroup[0], "x", device.max_workgroup[1],
          "x", device.max_workgroup[2], ", ", device.max_workgroup_invocations, " invocations)"}));
   }
-  AppendExcessBindings(row, device.bindings, names);
+  const std::vector<std::string> exceeded =
+      BindingCounts::Of(row, absent).Exceeded(device.bindings);
+  names.insert(names.end(), exceeded.begin(), exceeded.end());
   if (std::ranges::find(device.quarantined, &row) != device.quarantined.end()) {
     names.push_back("a driver on which it passes `spirloom verify`");
   }
@@ -172,7 +161,8 @@ Result<KernelSearch> TryKernel(const ops::OpIndex& index, const ops::KernelInfo&
     return search;
   }
   SPIRLOOM_TRY(CheckAgreement(kernel, *variant));
-  std::string missing_capabilities = MissingCapabilities(*variant->row, device);
+  std::string missing_capabilities =
+      MissingCapabilities(*variant->row, device, AbsentOperands(kernel, call.call()));
   if (missing_capabilities.empty()) missing_capabilities = MissingForPacking(index, kernel, device);
   if (!missing_capabilities.empty()) {
     search.failure = ChoiceFailure::kDevice;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/base/error.h"
+#include "runtime/graph/plan/binding_counts.h"
 #include "runtime/graph/record/dispatch_cost.h"
 #include "runtime/graph/record/pipeline_key.h"
 #include "runtime/pack/capability.h"
@@ -62,7 +63,7 @@ class Builder {
       list_.dispatches.push_back(std::move(dispatch));
     }
     if (list_.dispatches.size() == first) return Status();
-    const uint32_t pipeline = FindPipeline(node, workgroup, divisible);
+    const uint32_t pipeline = FindPipeline(node, workgroup, divisible, AbsentFrom(node, first));
     for (size_t i = first; i < list_.dispatches.size(); ++i) {
       list_.dispatches[i].pipeline = pipeline;
       list_.dispatches[i].divisible = divisible;
@@ -148,13 +149,29 @@ class Builder {
     return {use_large ? kLargeWorkgroup : row.workgroup[0], row.workgroup[1], row.workgroup[2]};
   }
 
+  // Returns the operands that all dispatches of a node from `first` on lack. They are bound to a
+  // small buffer, unless the kernel then binds more than the device allows.
+  pack::BindingSet AbsentFrom(const PlanNode& node, size_t first) const {
+    const pack::VariantRow& row = *node.variant.row;
+    if (BindingCounts::Of(row).Exceeded(device_.bindings).empty()) return 0;
+    pack::BindingSet absent = ~pack::BindingSet{0};
+    for (size_t i = first; i < list_.dispatches.size(); ++i) {
+      const std::vector<uint32_t>& tensors = list_.dispatches[i].tensors;
+      for (size_t k = 0; k < tensors.size(); ++k) {
+        if (tensors[k] != kNoTensor) absent &= ~(pack::BindingSet{1} << k);
+      }
+    }
+    return absent;
+  }
+
   uint32_t FindPipeline(const PlanNode& node, const std::array<uint32_t, 3>& workgroup,
-                        bool divisible) {
+                        bool divisible, pack::BindingSet absent) {
     const pack::VariantRow& row = *node.variant.row;
     vulkan::PipelineDesc desc;
     desc.name = std::string(node.variant.name);
     desc.module = node.variant.module;
     desc.bindings = pack::BindingTypesOf(row);
+    desc.absent = absent;
     desc.push_bytes = row.push_bytes;
     desc.workgroup = workgroup;
     desc.constants = node.constants;

@@ -14,12 +14,16 @@ namespace spirloom::graph {
 // Identifies equal pipelines of a runtime. A module is identified by its address, which is stable.
 using PipelineKey =
     std::tuple<const std::byte*, std::vector<pack::BindingType>, uint32_t, std::array<uint32_t, 3>,
-               std::vector<uint32_t>, VkPipelineCreateFlags>;
+               std::vector<uint32_t>, VkPipelineCreateFlags, pack::BindingSet>;
 
 inline PipelineKey KeyOf(const vulkan::PipelineDesc& desc) {
-  return {desc.module.bytes.data(), std::vector(desc.bindings.begin(), desc.bindings.end()),
-          desc.push_bytes,          desc.workgroup,
-          desc.constants,           desc.flags};
+  return {desc.module.bytes.data(),
+          std::vector(desc.bindings.begin(), desc.bindings.end()),
+          desc.push_bytes,
+          desc.workgroup,
+          desc.constants,
+          desc.flags,
+          desc.absent};
 }
 
 }  // namespace spirloom::graph

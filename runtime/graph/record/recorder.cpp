@@ -43,6 +43,7 @@ VkImageMemoryBarrier ToGeneral(VkImage image) {
 Result<vulkan::Descriptor> DescriptorOf(uint32_t tensor, pack::BindingType type,
                                         const RecorderResources& resources,
                                         std::vector<vulkan::BufferView>& views) {
+  if (type == pack::BindingType::kAbsent) return vulkan::Descriptor{.type = type};
   const TensorResource* resource = tensor == kNoTensor ? nullptr : resources.store.Find(tensor);
   if (resource != nullptr && resource->image) {
     return vulkan::Descriptor{.type = type, .view = resource->image->view()};
