@@ -209,7 +209,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "tools/shader_diff": ("tools", "codegen/**"),
     "tools/sweep": (ANY,),
     "tools/drivers": ("tools",),
-    "tools/vendors": ("tools", "tools/drivers", "spec_model/**"),
+    "tools/vendors": ("tools", "tools/drivers", "codegen/**", "spec_model/**"),
     "benchmarks/**": (ANY,),
     "examples/**": (ANY,),
     "tests/**": (ANY,),

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from spec_model import Library, load_library
+from tools.vendors.__main__ import check_rows
 from tools.vendors.families import (
     COMPILERS,
     Compiler,
@@ -15,7 +16,14 @@ from tools.vendors.families import (
     parse,
 )
 from tools.vendors.spills import is_for_gpus, spilling
-from tools.vendors.table import COLUMNS, difference, table
+from tools.vendors.table import (
+    COLUMNS,
+    difference,
+    missing_rows,
+    stale_rows,
+    table,
+    without_rows,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 FAMILY = COMPILERS[0].families[0]
@@ -41,17 +49,53 @@ def library() -> Library:
 
 
 def text_of(*rows: str) -> str:
-    """The table of one family."""
-    return table({FAMILY: parse(output(*rows))})
+    """The table of one family, with modules of digest 7."""
+    compiled = parse(output(*rows))
+    return table({FAMILY: compiled}, dict.fromkeys(compiled.statistics, 7))
 
 
 def test_the_table_has_a_row_per_variant() -> None:
     missing = "aten.mm\tmm_b\tmm_b_f16_buffer\twithout cooperative_matrix"
     lines = text_of(row("mm_a", "mm_a_f32_buffer", 24, 2), missing).splitlines()
     assert lines[0].startswith("# radv Mesa 1.2.")
-    assert lines[1].split("\t")[:4] == ["variant", "lds", "polaris10.vgprs", "polaris10.spills"]
-    assert lines[2].split("\t") == ["mm_a_f32_buffer", "512", "24", "2", "128", "8", "40", "90"]
-    assert lines[3].split("\t") == ["mm_b_f16_buffer", *["-"] * 7]
+    assert lines[1].split("\t")[:4] == ["variant", "module", "lds", "polaris10.vgprs"]
+    digest = "0000000000000007"
+    cells = ["512", "24", "2", "128", "8", "40", "90"]
+    assert lines[2].split("\t") == ["mm_a_f32_buffer", digest, *cells]
+    assert lines[3].split("\t") == ["mm_b_f16_buffer", digest, *["-"] * 7]
+
+
+def test_rows_of_other_modules_are_stale() -> None:
+    text = text_of(row("a", "a_f32", 24), row("b", "b_f32", 8), row("c", "c_f32", 8))
+    assert stale_rows(text, {"a_f32": 7, "b_f32": 7, "c_f32": 7}) == []
+    digests = {"a_f32": 7, "b_f32": 8, "d_f32": 7}  # b is changed, c removed, d added
+    assert stale_rows(text, digests) == ["b_f32", "c_f32"]
+    assert missing_rows(text, digests) == ["d_f32"]
+    kept = without_rows(text, {"b_f32", "c_f32"})
+    assert kept == text_of(row("a", "a_f32", 24))
+
+
+def test_stale_rows_are_an_error_or_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tools.vendors.__main__.ROOT", tmp_path)
+    installed, built = COMPILERS[0], next(each for each in COMPILERS if each.built)
+    (tmp_path / "generated").mkdir()
+    files = [tmp_path / "generated" / each.file for each in (installed, built)]
+    text = text_of(row("a", "a_f32", 24), row("b", "b_f32", 8))
+    for file in files:
+        file.write_text(text, encoding="utf-8")
+    digests = {"a_f32": 7, "b_f32": 8}
+    (problem,) = check_rows(built, digests, drop=False)
+    assert problem.endswith(
+        f"{built.file} has 1 rows of other modules (b_f32): ./dev test-vendors --only {built.name} "
+        "--update compiles them, ./dev update removes them."
+    )
+    assert check_rows(built, digests, drop=True) == []
+    assert files[1].read_text(encoding="utf-8") == text_of(row("a", "a_f32", 24))
+    assert "1 of 2 variants have no row" in capsys.readouterr().out
+    assert len(check_rows(installed, digests, drop=True)) == 1
+    assert files[0].read_text(encoding="utf-8") == text
 
 
 def test_differences_name_the_variant_and_both_values() -> None:
@@ -119,11 +163,11 @@ def test_the_table_of_another_driver(library: Library) -> None:
     compiled = parse(
         f"# Adreno, turnip Mesa 2\n{heading}\naten.mm\t{name}\t{name}_f32_buffer\t\t{values}\n"
     )
-    lines = table({family: compiled}).splitlines()
-    assert lines[1].split("\t")[2:] == [
+    lines = table({family: compiled}, {f"{name}_f32_buffer": 7}).splitlines()
+    assert lines[1].split("\t")[3:] == [
         f"adreno630.{column}" for column in ("vgprs", "spills", "waves", "instructions", "stalls")
     ]
-    assert lines[2].split("\t")[1:] == ["-", "48", "5", "16", "150", "39"]
+    assert lines[2].split("\t")[2:] == ["-", "48", "5", "16", "150", "39"]
     ((_, kernel, text),) = spilling(library, {family: compiled})
     assert (kernel, text) == (name, f"{name}_f32_buffer: 5 spilled registers, 0 bytes of scratch")
 
@@ -133,4 +177,4 @@ def test_the_committed_table_has_the_columns_of_its_families(compiler: Compiler)
     path = ROOT / "generated" / compiler.file
     heading = path.read_text(encoding="utf-8").splitlines()[1].split("\t")
     columns = [f"{each.name}.{name}" for each in compiler.families for name in COLUMNS[each.driver]]
-    assert heading == ["variant", "lds", *columns]
+    assert heading == ["variant", "module", "lds", *columns]

@@ -6,6 +6,9 @@ date; --update writes the files. RDNA 4 is compiled by a newer Mesa than the dis
 Debian's backports (11 MB, unpacked below build/); --only installed leaves it out. Adreno and
 Intel GPUs need parts of Mesa that are built from its source, which takes minutes: only by --only
 adreno and --only intel.
+Each row has the digest of the module that was compiled. --rows compares these digests with the
+library, without a compiler: no file may have a row of another module. --drop-stale removes such
+rows from the files of Adreno and Intel GPUs, whose compilers are built on request only.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from codegen.shader_pack import module_digests
 from spec_model import Library, load_library
 from tools.drivers.swiftshader import DriverError
 from tools.vendors.families import (
@@ -27,9 +31,18 @@ from tools.vendors.families import (
     compile_variants,
 )
 from tools.vendors.spills import KNOWN, spilling
-from tools.vendors.table import difference, table
+from tools.vendors.table import (
+    Digests,
+    difference,
+    missing_rows,
+    stale_rows,
+    table,
+    without_rows,
+)
 
-PROGRAM = ROOT / "build" / "release" / "bin" / "spirloom-shader-stats"
+_BUILD = ROOT / "build" / "release"
+PROGRAM = _BUILD / "bin" / "spirloom-shader-stats"
+PACK = _BUILD / "generated" / "shaders.slpack"
 _MAX_LINES = 40
 
 
@@ -85,7 +98,33 @@ def summary(library: Library, compiled: Mapping[Family, Compiled]) -> str:
     return "\n".join(lines)
 
 
-def check(library: Library, compiler: Compiler, program: Path, *, update: bool) -> list[str]:
+def check_rows(compiler: Compiler, digests: Digests, *, drop: bool) -> list[str]:
+    """Compares the rows of a file with the modules of the library; `drop` removes the stale ones of
+    a compiler that is built. Returns what is wrong.
+    """
+    file = ROOT / "generated" / compiler.file
+    text = file.read_text(encoding="utf-8")
+    stale = stale_rows(text, digests)
+    if drop and stale and compiler.built:
+        text = without_rows(text, set(stale))
+        file.write_text(text, encoding="utf-8")
+        print(f"{file.name}: removed {len(stale)} rows of changed modules")
+        stale = []
+    missing = missing_rows(text, digests)
+    if missing:
+        print(f"{file.name}: {len(missing)} of {len(digests)} variants have no row")
+    if not stale:
+        return []
+    remedy = f"./dev test-vendors --only {compiler.name} --update"
+    if compiler.built:
+        remedy += " compiles them, ./dev update removes them"
+    names = ", ".join(stale[:5]) + (", …" if len(stale) > 5 else "")
+    return [f"generated/{file.name} has {len(stale)} rows of other modules ({names}): {remedy}."]
+
+
+def check(
+    library: Library, compiler: Compiler, program: Path, digests: Digests, *, update: bool
+) -> list[str]:
     """Compiles the variants for the families of one driver; `update` writes its file. Returns what
     is wrong. Raises VendorError or DriverError.
     """
@@ -93,7 +132,7 @@ def check(library: Library, compiler: Compiler, program: Path, *, update: bool) 
     compiled = {each: compile_variants(program, each, driver) for each in compiler.families}
     print(summary(library, compiled))
     file = ROOT / "generated" / compiler.file
-    text = table(compiled)
+    text = table(compiled, digests)
     if update:
         file.write_text(text, encoding="utf-8")
     return check_spills(library, compiled) + ([] if update else check_file(file, text))
@@ -109,20 +148,38 @@ def main() -> int:
     parser.add_argument(
         "--only", choices=[each.name for each in COMPILERS], help="the driver of one Mesa"
     )
+    parser.add_argument("--rows", action="store_true", help="only check the digests of the rows")
+    parser.add_argument(
+        "--drop-stale", action="store_true", help="with --rows: remove rows of changed modules"
+    )
     parser.add_argument("--program", type=Path, default=PROGRAM, help="spirloom-shader-stats")
+    parser.add_argument("--pack", type=Path, default=PACK, help="the shader pack of the library")
     arguments = parser.parse_args()
-    library = load_library([ROOT / "op_specs"], [ROOT / "templates" / "glsl"])
     problems: list[str] = []
     try:
-        for compiler in COMPILERS:
-            if arguments.only == compiler.name or (arguments.only is None and not compiler.built):
-                problems += check(library, compiler, arguments.program, update=arguments.update)
+        digests = module_digests(arguments.pack.read_bytes(), f"'{arguments.pack}'")
+        if arguments.rows:
+            for compiler in COMPILERS:
+                problems += check_rows(compiler, digests, drop=arguments.drop_stale)
+        else:
+            problems = _compile(arguments, digests)
     except (VendorError, DriverError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     for problem in problems:
         print(problem, file=sys.stderr)
     return 1 if problems else 0
+
+
+def _compile(arguments: argparse.Namespace, digests: Digests) -> list[str]:
+    library = load_library([ROOT / "op_specs"], [ROOT / "templates" / "glsl"])
+    problems: list[str] = []
+    for compiler in COMPILERS:
+        if arguments.only == compiler.name or (arguments.only is None and not compiler.built):
+            problems += check(
+                library, compiler, arguments.program, digests, update=arguments.update
+            )
+    return problems
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -129,8 +129,10 @@ COMPILERS = (
 )
 
 
-def compile_variants(program: Path, family: Family, driver: Driver) -> Compiled:
-    """Compiles every variant for a family with `program` (spirloom-shader-stats).
+def compile_variants(
+    program: Path, family: Family, driver: Driver, options: Sequence[str] = ()
+) -> Compiled:
+    """Compiles every variant for a family with `program` (spirloom-shader-stats) and its `options`.
 
     Raises VendorError if the driver refuses one.
     """
@@ -138,7 +140,8 @@ def compile_variants(program: Path, family: Family, driver: Driver) -> Compiled:
     environment["MESA_SHADER_CACHE_DISABLE"] = "true"
     if driver.preload:
         environment["LD_PRELOAD"] = driver.preload
-    ran = subprocess.run([program], env=environment, capture_output=True, text=True, check=False)
+    command = [program, *options]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if ran.returncode != 0:
         raise VendorError(f"{family.name}: {ran.stderr.strip()}")
     return parse(ran.stdout)

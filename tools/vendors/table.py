@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from tools.vendors.families import Compiled, Family
 
@@ -37,6 +37,9 @@ COLUMNS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 # Bytes of shared memory, which some drivers report.
 _SHARED = "LDS size"
 
+# The digests of the modules of a library, by variant.
+Digests = Mapping[str, int]
+
 
 def values_of(family: Family, statistics: Mapping[str, str]) -> dict[str, int]:
     """The columns of a variant."""
@@ -46,9 +49,11 @@ def values_of(family: Family, statistics: Mapping[str, str]) -> dict[str, int]:
     }
 
 
-def table(compiled: Mapping[Family, Compiled]) -> str:
-    """A row per variant, with the columns of each family; "-" if it was not compiled."""
-    heading = ["variant", "lds"]
+def table(compiled: Mapping[Family, Compiled], digests: Digests) -> str:
+    """A row per variant, with the digest of its module and the columns of each family; "-" if it
+    was not compiled.
+    """
+    heading = ["variant", "module", "lds"]
     drivers: dict[str, None] = {}
     for family, each in compiled.items():
         heading += [f"{family.name}.{column}" for column in COLUMNS[family.driver]]
@@ -60,12 +65,33 @@ def table(compiled: Mapping[Family, Compiled]) -> str:
     first = next(iter(compiled.values()))
     for variant in sorted(first.statistics):
         every = {family: each.statistics[variant] for family, each in compiled.items()}
-        row = [variant, next((one[_SHARED] for one in every.values() if _SHARED in one), "-")]
+        row = [variant, f"{digests[variant]:016x}"]
+        row.append(next((one[_SHARED] for one in every.values() if _SHARED in one), "-"))
         for family, one in every.items():
             none = ["-"] * len(COLUMNS[family.driver])
             row += map(str, values_of(family, one).values()) if one else none
         lines.append("\t".join(row))
     return "\n".join(lines) + "\n"
+
+
+def stale_rows(text: str, digests: Digests) -> list[str]:
+    """The variants whose row is not of the module in the library: changed or removed ones."""
+    return [
+        variant
+        for variant, cells in _cells(text).items()
+        if cells["module"] != f"{digests.get(variant, 0):016x}"
+    ]
+
+
+def missing_rows(text: str, digests: Digests) -> list[str]:
+    """The variants of the library without a row."""
+    return sorted(digests.keys() - _cells(text).keys())
+
+
+def without_rows(text: str, variants: Collection[str]) -> str:
+    """The table without these variants."""
+    lines = text.splitlines(keepends=True)
+    return "".join(line for line in lines if line.split("\t", 1)[0] not in variants)
 
 
 def difference(old: str, new: str) -> list[str]:
