@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
-from spec_model import SpecError
+from spec_model import Library, SpecError
+from spec_model.templates import BUILTIN_TEMPLATES, open_templates
 from tools.sweep.__main__ import values_of
 from tools.sweep.bundle import make_sweep
 from tools.sweep.overlay import Request
+from tools.sweep.spills import spilling_kernels
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("SPIRLOOM_BUILD", ROOT / "build" / "release"))
@@ -80,6 +82,29 @@ def test_a_compile_error_is_reported(tmp_path: Path) -> None:
     assert "The shared variables (" in rows["tile=[64, 64, 512]"]["remark"]
     assert "The shared variables (" in printed
     assert rows["tile=[64, 64, 32]"]["error"] < 1e-2
+
+
+def test_a_version_that_spills_is_not_timed(tmp_path: Path) -> None:
+    """128x128 outputs of 64 invocations: 256 accumulators each."""
+    code, printed, rows = run(make(tmp_path, request(params={"quads": [1, 4]}), CALL))
+    assert code == 0
+    row = rows["quads=4"]
+    assert row["remark"].startswith("spills on RDNA 2, Radeon RX 6800: ")
+    assert "seconds" not in row
+    assert row["remark"] in printed
+    assert rows["quads=1"]["seconds"] > 0
+    (tmp_path / "alone").mkdir()
+    with pytest.raises(SpecError, match="No version is left to time:\\nquads=4: spills on RDNA 2"):
+        make(tmp_path / "alone", request(params={"quads": [4]}), CALL)
+
+
+def test_without_the_compiler_spills_are_not_checked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = tmp_path / "spirloom-shader-stats"
+    library = Library({}, (), (), open_templates([BUILTIN_TEMPLATES]))
+    assert spilling_kernels(library, tmp_path / "x.slpack", program) == {}
+    assert f"spills are not checked: {program} is missing" in capsys.readouterr().err
 
 
 def test_an_unsupported_version_is_reported(tmp_path: Path) -> None:

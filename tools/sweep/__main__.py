@@ -2,7 +2,8 @@
 
 Each combination of the values is a version. The spec and its templates are not modified: the
 versions are kernels of a separate operator in an overlay. --key sets keys that depend on the
-params, such as `grid` or `when`; {param} and {param[0]} are replaced by the values.
+params, such as `grid` or `when`; {param} and {param[0]} are replaced by the values. Versions that
+spill registers on RDNA 2, by the compiler of Mesa's AMD driver, are not timed.
 
   ./dev sweep mm --kernel tiled_scalar_32x32 --param quads=1,2 \\
       --key "grid=ceil_div(row_count, 32 * {quads}) * ceil_div(columns, 32 * {quads}) * 64" \\

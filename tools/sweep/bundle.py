@@ -30,6 +30,7 @@ from tools.sweep.calls import (
     timed_graph,
 )
 from tools.sweep.overlay import Request, Version, write_overlay
+from tools.sweep.spills import spilling_kernels
 
 ROOT = Path(__file__).resolve().parents[2]
 SPECS, TEMPLATES = ROOT / "op_specs", ROOT / "templates" / "glsl"
@@ -39,9 +40,10 @@ NAME = "sweep"
 def make_sweep(
     request: Request, texts: Sequence[str], build: Path, directory: Path, work: Path
 ) -> None:
-    """Writes to `directory`, which is new or empty; `work` is for temporary files.
+    """Writes to `directory`, which is new or empty; `work` is for temporary files. Versions that
+    spill registers on a GPU are not timed.
 
-    Raises SpecError for invalid params or calls, and if no version compiles.
+    Raises SpecError for invalid params or calls, and if no version compiles and does not spill.
     """
     versions = write_overlay(request, SPECS, work / "op_specs")
     library = load_library([SPECS, work / "op_specs"], [TEMPLATES])
@@ -58,6 +60,12 @@ def make_sweep(
     remarks = _compile(
         Sources(library, swept, dtypes, build, work), kept, directory / "sweep.slpack"
     )
+    remarks |= spilling_kernels(
+        library, directory / "sweep.slpack", build / "bin" / "spirloom-shader-stats"
+    )
+    if remarks.keys() >= {version.kernel for version in kept}:
+        reasons = "\n".join(f"{v.title}: {remarks[v.kernel]}" for v in kept)
+        raise SpecError.at(Position(NAME), f"No version is left to time:\n{reasons}")
     write_programs(build, directory, ("spirloom-run",))
     shutil.copy2(Path(__file__).with_name("sweep.py"), directory)
     names = {version.kernel for version in kept} - remarks.keys()
@@ -80,7 +88,7 @@ def _ids(swept: Op, version: Version, dtypes: set[DType]) -> list[str]:
 
 
 def _version(version: Version, remark: str) -> dict[str, Any]:
-    """The version in plan.json; `remark` is the compile error, if any."""
+    """The version in plan.json; `remark` says why it is not timed: a compile error, or spills."""
     entry = {"kernel": version.kernel, "title": version.title, "remark": remark}
     return {**entry, "params": version.params}
 
