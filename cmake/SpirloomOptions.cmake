@@ -119,6 +119,9 @@ if(SPIRLOOM_LTO)
   check_ipo_supported(RESULT spirloom_lto OUTPUT reason LANGUAGES CXX)
   if(spirloom_lto)
     set(CMAKE_INTERPROCEDURAL_OPTIMIZATION_RELEASE ON)
+    # Several partitions end in an internal error of MinGW's GCC 12 (binds_to_current_def_p).
+    target_link_options(spirloom_warnings INTERFACE
+      $<$<AND:$<BOOL:${MINGW}>,$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-flto-partition=one>)
     if(SPIRLOOM_INSTALL AND NOT BUILD_SHARED_LIBS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       target_compile_options(spirloom_warnings INTERFACE
         $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-ffat-lto-objects>)
