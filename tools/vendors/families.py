@@ -140,7 +140,7 @@ def compile_variants(
     environment["MESA_SHADER_CACHE_DISABLE"] = "true"
     if driver.preload:
         environment["LD_PRELOAD"] = driver.preload
-    command = [program, *options]
+    command: list[str | Path] = [program, *options]
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if ran.returncode != 0:
         raise VendorError(f"{family.name}: {ran.stderr.strip()}")
