@@ -8,14 +8,6 @@
 
 namespace spirloom::session {
 
-Verification::Verification(VerifyCallback verify, std::string path, const DeviceInfo& device,
-                           Host host, Quarantine& quarantine)
-    : verify_(std::move(verify)),
-      path_(std::move(path)),
-      device_(device),
-      host_(std::move(host)),
-      quarantine_(quarantine) {}
-
 Status Verification::Verify(const VariantRows& variants, bool divided) {
   const std::scoped_lock lock(mutex_);
   VariantRows added;
@@ -34,7 +26,7 @@ Status Verification::Verify(const VariantRows& variants, bool divided) {
     }
   }
   SPIRLOOM_TRY(ReadVerdicts(path_, /*required=*/false, device_, host_, quarantine_));
-  requested_.insert(requested_.end(), added.begin(), added.end());
+  for (const pack::VariantRow* row : added) requested_.push_back(row);
   requested_divided_ = requested_divided_ || divided;
   const std::vector<std::string> unverified = WithoutVerdict(added, adds_divided);
   if (!unverified.empty()) {

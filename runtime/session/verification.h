@@ -17,10 +17,11 @@ namespace spirloom::session {
 // a time.
 class Verification {
  public:
-  // `path` is the file of verdicts; bad ones are added to `quarantine`, which must outlive the
-  // object, as must `device`.
-  Verification(VerifyCallback verify, std::string path, const DeviceInfo& device, Host host,
-               Quarantine& quarantine);
+  // `path` is the file of verdicts; bad ones are added to `quarantine`. All references must outlive
+  // the object.
+  Verification(const VerifyCallback& verify, const std::string& path, const DeviceInfo& device,
+               const Host& host, Quarantine& quarantine)
+      : verify_(verify), path_(path), device_(device), host_(host), quarantine_(quarantine) {}
 
   // Requests the verdicts about these variants and, if dispatches are `divided`, about
   // vkCmdDispatchBase(). Fails with the error of the callback.
@@ -32,7 +33,7 @@ class Verification {
   const VerifyCallback verify_;
   const std::string path_;
   const DeviceInfo& device_;
-  const Host host_;
+  const Host& host_;
   Quarantine& quarantine_;
   std::mutex mutex_;
   VariantRows requested_;

@@ -26,17 +26,21 @@ BindingCounts BindingCounts::Of(const pack::VariantRow& row, pack::BindingSet ab
   return counts;
 }
 
-std::vector<std::string> BindingCounts::Exceeded(const BindingLimits& limits) const {
-  std::vector<std::string> exceeded;
+bool BindingCounts::Fit(const BindingLimits& limits) const {
+  return storage_buffers <= limits.storage_buffers && sampled_images <= limits.sampled_images &&
+         storage_images <= limits.storage_images && resources <= limits.resources;
+}
+
+void BindingCounts::AppendExcess(const BindingLimits& limits,
+                                 std::vector<std::string>& names) const {
   const auto check = [&](uint32_t count, uint32_t limit, const char* kind) {
     if (count <= limit) return;
-    exceeded.push_back(Concat({count, " ", kind, ", above this device's limit (", limit, ")"}));
+    names.push_back(Concat({count, " ", kind, ", above this device's limit (", limit, ")"}));
   };
   check(storage_buffers, limits.storage_buffers, "storage buffers");
   check(sampled_images, limits.sampled_images, "sampled images");
   check(storage_images, limits.storage_images, "storage images");
   check(resources, limits.resources, "resources");
-  return exceeded;
 }
 
 }  // namespace spirloom::graph

@@ -16,9 +16,10 @@ struct BindingCounts {
   // `absent` storage buffers are not counted.
   static BindingCounts Of(const pack::VariantRow& row, pack::BindingSet absent = 0);
 
-  // Returns the kinds of which there are more than a device allows, e.g. "5 storage buffers, above
+  bool Fit(const BindingLimits& limits) const;
+  // Appends the kinds of which there are more than a device allows, e.g. "5 storage buffers, above
   // this device's limit (4)".
-  std::vector<std::string> Exceeded(const BindingLimits& limits) const;
+  void AppendExcess(const BindingLimits& limits, std::vector<std::string>& names) const;
 
   uint32_t storage_buffers = 0;
   uint32_t sampled_images = 0;

@@ -90,9 +90,7 @@ std::string MissingCapabilities(const pack::VariantRow& row, const DeviceTraits&
          ", above this device's limits (", device.max_workgroup[0], "x", device.max_workgroup[1],
          "x", device.max_workgroup[2], ", ", device.max_workgroup_invocations, " invocations)"}));
   }
-  const std::vector<std::string> exceeded =
-      BindingCounts::Of(row, absent).Exceeded(device.bindings);
-  names.insert(names.end(), exceeded.begin(), exceeded.end());
+  BindingCounts::Of(row, absent).AppendExcess(device.bindings, names);
   if (std::ranges::find(device.quarantined, &row) != device.quarantined.end()) {
     names.push_back("a driver on which it passes `spirloom verify`");
   }
@@ -161,8 +159,9 @@ Result<KernelSearch> TryKernel(const ops::OpIndex& index, const ops::KernelInfo&
     return search;
   }
   SPIRLOOM_TRY(CheckAgreement(kernel, *variant));
+  const bool fits = BindingCounts::Of(*variant->row).Fit(device.bindings);
   std::string missing_capabilities =
-      MissingCapabilities(*variant->row, device, AbsentOperands(kernel, call.call()));
+      MissingCapabilities(*variant->row, device, fits ? 0 : AbsentOperands(kernel, call.call()));
   if (missing_capabilities.empty()) missing_capabilities = MissingForPacking(index, kernel, device);
   if (!missing_capabilities.empty()) {
     search.failure = ChoiceFailure::kDevice;

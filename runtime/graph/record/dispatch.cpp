@@ -153,7 +153,7 @@ class Builder {
   // small buffer, unless the kernel then binds more than the device allows.
   pack::BindingSet AbsentFrom(const PlanNode& node, size_t first) const {
     const pack::VariantRow& row = *node.variant.row;
-    if (BindingCounts::Of(row).Exceeded(device_.bindings).empty()) return 0;
+    if (BindingCounts::Of(row).Fit(device_.bindings)) return 0;
     pack::BindingSet absent = ~pack::BindingSet{0};
     for (size_t i = first; i < list_.dispatches.size(); ++i) {
       const std::vector<uint32_t>& tensors = list_.dispatches[i].tensors;
