@@ -118,6 +118,14 @@ class Op:
         with strict():
             return self._infer(self._environment(args))
 
+    def infer_for_kernels(self, args: Mapping[str, object]) -> tuple[list[TensorType], bool]:
+        """As infer(), and whether a kernel computes the call with some storage."""
+        with strict():
+            values = self._environment(args)
+            inferred = self._infer(values)
+            values |= {y.name: t for y, t in zip(self.outputs, inferred, strict=True)}
+            return inferred, any(self._choose(values, storage, ()) for storage in Storage)
+
     def select(
         self, args: Mapping[str, object], storage: Storage | str, outputs: Sequence[TensorType] = ()
     ) -> Variant | None:
@@ -127,7 +135,7 @@ class Op:
         kernels that bind them in other storages (spirloom.copy).
         """
         with strict():
-            found = self._choose(args, Storage(storage), outputs)
+            found = self._choose(self.values(args), Storage(storage), outputs)
         return None if found is None else found[0]
 
     def values(self, args: Mapping[str, object]) -> dict[str, Value]:
@@ -141,7 +149,7 @@ class Op:
         self, variant: Variant, args: Mapping[str, object], outputs: Sequence[TensorType] = ()
     ) -> bool:
         """Whether a variant of this op can compute the call, even if it is not preferred."""
-        values, stored = self._call(args, variant.storage, outputs)
+        values, stored = self._stored(self.values(args), variant.storage, outputs)
         kernel = variant.kernel
         if kernel.when is not None and not _evaluate(kernel.when, values, kernel.position):
             return False
@@ -161,7 +169,7 @@ class Op:
     ) -> tuple[dict[str, Value], tuple[int, int, int]] | None:
         """The push constants and invocations of dispatch `i`, as computed by the runtime on a
         GPU."""
-        found = self._choose(args, Storage(storage), ())
+        found = self._choose(self.values(args), Storage(storage), ())
         if found is None:
             return None
         variant, values = found
@@ -171,23 +179,23 @@ class Op:
         return push, cast("tuple[int, int, int]", grid)
 
     def _choose(
-        self, args: Mapping[str, object], storage: Storage, outputs: Sequence[TensorType]
+        self, values: Environment, storage: Storage, outputs: Sequence[TensorType]
     ) -> tuple[Variant, dict[str, Value]] | None:
-        values, stored = self._call(args, storage, outputs)
-        by_axes = {(v.kernel.name, *v.values.values()): v for v in self.variants}
+        values, stored = self._stored(values, storage, outputs)
         for kernel in self.kernels:
             if kernel.when is not None and not _holds(kernel.when, values):
                 continue
-            variant = by_axes.get((kernel.name, *_axis_values(kernel, stored, storage)))
-            if variant is not None:
-                return variant, stored
+            axes = _axis_values(kernel, stored, storage)
+            for variant in self.variants_of(kernel):
+                if list(variant.values.values()) == axes:
+                    return variant, stored
         return None
 
-    def _call(
-        self, args: Mapping[str, object], storage: Storage, outputs: Sequence[TensorType]
+    def _stored(
+        self, values: Environment, storage: Storage, outputs: Sequence[TensorType]
     ) -> tuple[dict[str, Value], dict[str, Value]]:
-        """All names of a call: as in conditions, and with storages of tensors."""
-        values = self.values(args)
+        """All names of a call, `values`, as in conditions, and with storages of tensors."""
+        values = {**values}
         for output in self.outputs:
             given = outputs[output.index].storage if output.index < len(outputs) else None
             values[output.name] = replace(cast(TensorType, values[output.name]), storage=given)

@@ -16,7 +16,7 @@ from spec_model.stored_float import decoded, float_format
 from spec_model.templates import BUILTIN_SPECS, BUILTIN_TEMPLATES, ROOT
 from spec_model.traits import MOVEMENT, Trait
 from spirloom.errors import ImportFailure
-from spirloom.ir import ArgValue, Array, DType, Node, Storage, Tensor
+from spirloom.ir import ArgValue, Array, DType, Node, Tensor
 from spirloom.number_expr import SymFloat
 from spirloom.sizes import Varying
 from spirloom.value_bounds import narrow_type
@@ -242,8 +242,7 @@ class OpLibrary:
         spec = self._spec(op)
         values = {arg.name: value for arg, value in zip(spec.args, types, strict=True)}
         try:
-            outputs = spec.infer(values)
-            has_kernel = any(spec.select(values, storage) for storage in Storage)
+            outputs, has_kernel = spec.infer_for_kernels(values)
         except EvalError as error:
             raise OpError(f"{op} cannot compute it: {error}") from error
         if not has_kernel:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
-from typing import cast
+from typing import Any, cast
 
 from spec_model.expr.types import (
     INT64_MAX,
@@ -335,35 +335,45 @@ def as_number(value: float, dtype: DType) -> float:
 
 def evaluate(expression: Expr, values: Environment) -> Value:
     """The value of an expression for the given names. Raises EvalError if it has no value."""
-    match expression:
-        case Literal():
-            return expression.value
-        case Variable():
-            try:
-                return values[expression.name]
-            except KeyError:
-                message = f"'{expression.name}' has no formula for all sizes."
-                raise Undecided(message) from None
-        case Apply():
-            return expression.operation.evaluate(
-                *(evaluate(x, values) for x in expression.operands)
-            )
-        case ListOf():
-            return cast("tuple[int, ...]", tuple(evaluate(x, values) for x in expression.operands))
-        case Logic():
-            try:
-                left = bool(evaluate(expression.left, values))
-            except Undecided:
-                return _decided_by_right(expression, values)
-            return bool(evaluate(expression.right, values)) if left == expression.is_and else left
-        case Conditional():
-            try:
-                condition = evaluate(expression.condition, values)
-            except Undecided:
-                return _common_value(expression, values)
-            return evaluate(expression.then if condition else expression.otherwise, values)
-        case Comprehension():
-            return _comprehension(expression, values)
+    return _EVALUATE[type(expression)](expression, values)
+
+
+def _literal(expression: Literal, _: Environment) -> Value:
+    return expression.value
+
+
+def _variable(expression: Variable, values: Environment) -> Value:
+    try:
+        return values[expression.name]
+    except KeyError:
+        message = f"'{expression.name}' has no formula for all sizes."
+        raise Undecided(message) from None
+
+
+def _apply(expression: Apply, values: Environment) -> Value:
+    operands = [_EVALUATE[type(x)](x, values) for x in expression.operands]
+    return expression.operation.evaluate(*operands)
+
+
+def _list_of(expression: ListOf, values: Environment) -> Value:
+    items = [_EVALUATE[type(x)](x, values) for x in expression.operands]
+    return cast("tuple[int, ...]", tuple(items))
+
+
+def _logic(expression: Logic, values: Environment) -> Value:
+    try:
+        left = bool(evaluate(expression.left, values))
+    except Undecided:
+        return _decided_by_right(expression, values)
+    return bool(evaluate(expression.right, values)) if left == expression.is_and else left
+
+
+def _conditional(expression: Conditional, values: Environment) -> Value:
+    try:
+        condition = evaluate(expression.condition, values)
+    except Undecided:
+        return _common_value(expression, values)
+    return evaluate(expression.then if condition else expression.otherwise, values)
 
 
 def _decided_by_right(expression: Logic, values: Environment) -> bool:
@@ -389,3 +399,14 @@ def _comprehension(loop: Comprehension, values: Environment) -> tuple[int, ...]:
         if loop.condition is None or evaluate(loop.condition, inner):
             result.append(cast(int, evaluate(loop.element, inner)))
     return ints(result)
+
+
+_EVALUATE: Mapping[type, Callable[[Any, Environment], Value]] = {
+    Literal: _literal,
+    Variable: _variable,
+    Apply: _apply,
+    ListOf: _list_of,
+    Logic: _logic,
+    Conditional: _conditional,
+    Comprehension: _comprehension,
+}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product as combinations
 from math import lcm, prod
+from operator import floordiv, mod, mul
 
 from spec_model.symbolic.expr import (
     Atom,
@@ -78,7 +79,43 @@ def _values(size: Size) -> frozenset[int] | None:
     """All values of an expression. None if there are too many sizes."""
     if prod(symbol.max - symbol.min + 1 for symbol in size.symbols) > MAX_SIZES:
         return None
-    return frozenset(size.value(sizes) for sizes in sizes_of(size.symbols))
+    return frozenset(_column(size, size.symbols))
+
+
+Column = list[int]  # the values of an expression, in the order of sizes_of()
+
+
+def _column(size: Size, symbols: frozenset[Symbol]) -> Column:
+    """The values at all sizes of the symbols, which include those of the expression."""
+    terms = size.terms or {(): 0}
+    columns = [_scaled(product, factor, symbols) for product, factor in terms.items()]
+    return columns[0] if len(columns) == 1 else list(map(sum, zip(*columns, strict=True)))
+
+
+def _scaled(product: Product, factor: int, symbols: frozenset[Symbol]) -> Column:
+    """The values of a term."""
+    if not product:
+        return [factor] * prod(symbol.max - symbol.min + 1 for symbol in symbols)
+    column = _atom_column(product[0], symbols)
+    for atom in product[1:]:
+        column = list(map(mul, column, _atom_column(atom, symbols)))
+    return column if factor == 1 else [factor * value for value in column]
+
+
+@lru_cache(maxsize=1 << 8)
+def _atom_column(atom: Atom, symbols: frozenset[Symbol]) -> Column:
+    if isinstance(atom, Symbol):
+        return [sizes[atom.name] for sizes in sizes_of(symbols)]
+    columns = [_column(operand, symbols) for operand in atom.operands]
+    match atom:
+        case Minimum():
+            return list(map(min, *columns))
+        case Maximum():
+            return list(map(max, *columns))
+        case Remainder():
+            return list(map(mod, *columns))
+        case Quotient():
+            return list(map(floordiv, *columns))
 
 
 Ranges = Mapping[Atom, Range]

@@ -48,7 +48,7 @@ class Symbol:
 class _Part:
     """A part of an expression that no polynomial expresses. Compared by its text and symbols."""
 
-    __slots__ = ("_key", "operands", "text")
+    __slots__ = ("_hash", "_key", "operands", "text")
 
     def __init__(self, text: str, operands: tuple[Size, ...]) -> None:
         if len(text) > _MAX_TEXT:
@@ -56,12 +56,13 @@ class _Part:
         self.text = text
         self.operands = operands
         self._key = (type(self), operands)
+        self._hash = hash(self._key)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Part) and self._key == other._key
 
     def __hash__(self) -> int:
-        return hash(self._key)
+        return self._hash
 
     def symbols(self) -> frozenset[Symbol]:
         """The symbols of the operands."""
@@ -135,10 +136,12 @@ class Size:
     """A sum of terms: integer factors times products of atoms. Immutable."""
 
     def __init__(self, terms: Mapping[Product, int]) -> None:
-        self._terms = {p: terms[p] for p in sorted(terms, key=_order) if terms[p]}
+        products = sorted(terms, key=_order) if len(terms) > 1 else terms
+        self._terms = {p: terms[p] for p in products if terms[p]}
         self._hash = hash(frozenset(self._terms.items()))
 
     @staticmethod
+    @lru_cache(maxsize=1 << 12)
     def of(value: int | Atom) -> Size:
         """A constant or an atom."""
         return Size({(): value}) if isinstance(value, int) else Size({(value,): 1})
@@ -197,16 +200,19 @@ class Size:
         return f"Size({self.text})"
 
     def __add__(self, other: Size | int) -> Size:
-        result = dict(self._terms)
-        for product, factor in _size(other).terms.items():
-            result[product] = result.get(product, 0) + factor
-        return Size(result)
+        return self._sum(_size(other), 1)
 
     def __neg__(self) -> Size:
-        return self * -1
+        return Size({product: -factor for product, factor in self._terms.items()})
 
     def __sub__(self, other: Size | int) -> Size:
-        return self + -_size(other)
+        return self._sum(_size(other), -1)
+
+    def _sum(self, other: Size, times: int) -> Size:
+        result = dict(self._terms)
+        for product, factor in other.terms.items():
+            result[product] = result.get(product, 0) + factor * times
+        return Size(result)
 
     def __mul__(self, other: Size | int) -> Size:
         """The product. Raises SizeError for more than MAX_TERMS terms or MAX_DEGREE factors."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any, NoReturn, Self
 
 from spec_model.symbolic import expr as exprs
 from spec_model.symbolic.bounds import range_of, sign
 from spec_model.symbolic.expr import Size, SizeError, Symbol, at_maximum
 from spec_model.symbolic.guards import decide, fix
+
+_MAX_RESULTS = 1 << 12  # of each operation: networks repeat those of equal layers
 
 
 class SymInt(int):
@@ -207,7 +209,7 @@ def _extreme(values: Iterable[int], largest: bool) -> int:
 
 def _covers(a: Size, b: Size, largest: bool) -> bool:
     """Whether a is never smaller than b, or for a minimum never larger."""
-    bounds = range_of(a - b)
+    bounds = range_of(_sub(a, b))
     return bounds.low >= 0 if largest else bounds.high <= 0
 
 
@@ -220,23 +222,28 @@ def _applied(function: Any, a: Any, b: Any) -> Any:
     return NotImplemented
 
 
+@lru_cache(maxsize=_MAX_RESULTS)
 def _add(a: Size, b: Size) -> Size:
     return a + b
 
 
+@lru_cache(maxsize=_MAX_RESULTS)
 def _sub(a: Size, b: Size) -> Size:
     return a - b
 
 
+@lru_cache(maxsize=_MAX_RESULTS)
 def _mul(a: Size, b: Size) -> Size:
     return a * b
 
 
+@lru_cache(maxsize=_MAX_RESULTS)
 def _floor_div(a: Size, b: Size) -> Size:
     _check_divisor(a, b, "//")
     return exprs.quotient(a, b)
 
 
+@lru_cache(maxsize=_MAX_RESULTS)
 def _mod(a: Size, b: Size) -> Size:
     _check_divisor(a, b, "%")
     return exprs.remainder(a, b)
@@ -261,7 +268,7 @@ _PLAIN = {
 
 def _compared(a: SymInt, relation: str, other: object) -> Any:
     if isinstance(other, int):
-        return decide(a.size - size_of(other), relation)
+        return decide(_sub(a.size, size_of(other)), relation)
     if isinstance(other, float):
         return _compared_float(a, relation, other)
     return NotImplemented

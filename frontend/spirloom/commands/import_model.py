@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -162,6 +163,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_import_options(arguments)
     _check_files(arguments.model, arguments.output)
     library = OpLibrary.with_dirs(arguments.spec_dir)
+    gc.freeze()  # searches for garbage during the import omit modules and operators
     with Progress(str(arguments.model)) as progress, dumping(arguments.dump_passes):
         graphs = import_graphs(arguments, library, progress)
         graph_file.save(graphs, arguments.output, arguments.external_data, progress)
