@@ -6,22 +6,22 @@ Requires only the standard library. Files are verified: a damaged one raises Mal
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
-from itertools import product
-from math import prod
 from pathlib import Path
 
 from spec_model.expr.types import TensorType
 from spec_model.files import open_regular
 from spec_model.flatbuffer import MalformedBuffer, Row, read
 from spec_model.flatbuffer_schema import load
+from spec_model.graph_sizes import GraphSizes, Point
 from spec_model.vocabulary import MAX_RANK, DType, Storage
 
 SCHEMA = load("schema/graph.fbs")
 VERSION = SCHEMA.enums["FormatVersion"]["Current"]
+FEATURES = tuple(SCHEMA.enums["Feature"])
 IDENTIFIER = SCHEMA.identifier
 SIZE_PREFIX = 4  # bytes before the FlatBuffer, which hold its size
 
@@ -65,6 +65,12 @@ def root_of(data: bytes | memoryview) -> Row:
     if root["version"] != VERSION:
         raise MalformedBuffer(
             f"it has format version {root['version']}; this release reads {VERSION}"
+        )
+    unknown = [name for name in root["required_features"] if name not in FEATURES]
+    if unknown:
+        raise MalformedBuffer(
+            f"it requires {', '.join(map(repr, unknown))}; this release supports "
+            f"{', '.join(FEATURES)}"
         )
     return root
 
@@ -110,7 +116,8 @@ class _Graph:
                 yield self._call(i, row)
 
     def _tensor(self, index: int, row: Row) -> TensorType | None:
-        shape = self._sizes.at(row["shape"], row["sizes"], self._point)
+        what = f"tensor {index}"
+        shape = self._sizes.at(row["shape"], row["sizes"], self._point, what)
         return None if shape is None else _tensor(index, row, shape)
 
     def _call(self, index: int, row: Row) -> Call:
@@ -121,7 +128,7 @@ class _Graph:
         return Call(row["op"], args, storage, what)
 
     def _arg(self, row: Row, what: str) -> object:
-        ints = self._sizes.at(row["ints"], row["sizes"], self._point)
+        ints = self._sizes.at(row["ints"], row["sizes"], self._point, f"an argument of {what}")
         return _arg(row, what, self._tensors, ints or ())
 
 
@@ -168,105 +175,3 @@ def _at(
     if None in found:
         raise _Inferred
     return tuple(tensor for tensor in found if tensor is not None)
-
-
-# Instead of the index of an expression: shape inference computes the size.
-INFERRED = (1 << 32) - 1
-# Consecutive sizes in addition to the maximum: they cover every remainder modulo 4.
-_CONSECUTIVE = 5
-_MAX_POINTS = 256
-
-Point = tuple[int, ...]  # the size of each symbol
-
-
-@dataclass(frozen=True, slots=True)
-class _Term:
-    factor: int
-    symbols: tuple[int, ...]
-    sizes: tuple[int, ...]  # of earlier expressions
-
-
-@dataclass(frozen=True, slots=True)
-class _Size:
-    """(op of the terms) // divisor"""
-
-    terms: tuple[_Term, ...]
-    divisor: int
-    op: Callable[[Iterable[int]], int]
-
-
-_SIZE_OPS: tuple[Callable[[Iterable[int]], int], ...] = (sum, min, max)  # by SizeOp of the schema
-_MAX_SIZE = 1 << 63
-
-
-class GraphSizes:
-    """The symbols and expressions of a graph file's root table."""
-
-    def __init__(self, root: Row) -> None:
-        bounds = [(row["min"], row["max"]) for row in root["symbols"]]
-        if any(not 0 <= low <= high for low, high in bounds):
-            raise MalformedBuffer(f"its symbols have the invalid bounds {bounds}")
-        self._bounds = bounds
-        self._exprs: list[_Size] = []
-        for row in root["sizes"]:
-            self._exprs.append(self._expr(row))
-        self._known: tuple[Point, list[int]] = ((), [])
-
-    def points(self) -> list[Point]:
-        """The maximum sizes first, then others that may select other kernels."""
-        lists = [_sizes(*bounds) for bounds in self._bounds]
-        while prod(map(len, lists)) > _MAX_POINTS:
-            lists = [sizes[: (len(sizes) + 1) // 2] for sizes in lists]
-        return list(product(*lists))
-
-    def at(
-        self, ints: Sequence[int], entries: Sequence[int], point: Point
-    ) -> tuple[int, ...] | None:
-        """The ints at a point, by their size entries. None if one of them is inferred."""
-        if not entries or point == tuple(high for _, high in self._bounds):
-            return tuple(ints)
-        if INFERRED in entries:
-            return None
-        if len(entries) != len(ints) or max(entries) > len(self._exprs):
-            raise MalformedBuffer(f"the ints {list(ints)} have the invalid size entries {entries}")
-        sizes = self._values(point)
-        return tuple(
-            sizes[entry - 1] if entry else value for value, entry in zip(ints, entries, strict=True)
-        )
-
-    def _values(self, point: Point) -> list[int]:
-        """The values of all expressions."""
-        if self._known[0] != point:
-            values: list[int] = []
-            for expr in self._exprs:
-                terms = (
-                    t.factor * prod(point[s] for s in t.symbols) * prod(values[s] for s in t.sizes)
-                    for t in expr.terms
-                )
-                values.append(expr.op(terms) // expr.divisor)
-                if not -_MAX_SIZE <= values[-1] < _MAX_SIZE:
-                    raise MalformedBuffer(f"its size {len(values) - 1} exceeds 64 bits")
-            self._known = point, values
-        return self._known[1]
-
-    def _expr(self, row: Row) -> _Size:
-        terms = tuple(
-            _Term(term["factor"], term["symbols"], term["sizes"]) for term in row["terms"]
-        )
-        index = len(self._exprs)
-        for term in terms:
-            if max(term.symbols, default=-1) >= len(self._bounds):
-                raise MalformedBuffer(f"size {index} multiplies the symbols {term.symbols}")
-            if max(term.sizes, default=-1) >= index:
-                raise MalformedBuffer(f"size {index} multiplies the sizes {term.sizes}")
-        if row["divisor"] < 1:
-            raise MalformedBuffer(f"size {index} is divided by {row['divisor']}")
-        if row["op"] >= len(_SIZE_OPS) or (row["op"] and not terms):
-            raise MalformedBuffer(f"size {index} has the operation {row['op']}, {len(terms)} terms")
-        return _Size(terms, row["divisor"], _SIZE_OPS[row["op"]])
-
-
-def _sizes(low: int, high: int) -> list[int]:
-    """The maximum, then the minimum and its successors, then the mean."""
-    others = [*range(low, min(low + _CONSECUTIVE, high)), (low + high) // 2]
-    return list(dict.fromkeys([high, *others]))

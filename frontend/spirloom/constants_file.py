@@ -123,18 +123,18 @@ class _Segments:
 
 
 def _segment_digest(blocks: Sequence[memoryview]) -> bytes:
-    digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
+    digest = hashlib.sha256()
     for block in blocks:
         digest.update(block)
         release_pages(np.frombuffer(block, np.uint8))
-    return digest.digest()
+    return digest.digest()[:DIGEST_BYTES]
 
 
 def _digest_of_segments(digests: Sequence[bytes]) -> bytes:
     """The digest of the segments' digests; of a single segment its own."""
     if len(digests) == 1:
         return digests[0]
-    return hashlib.blake2b(b"".join(digests), digest_size=DIGEST_BYTES).digest()
+    return hashlib.sha256(b"".join(digests)).digest()[:DIGEST_BYTES]
 
 
 def write_constants_file(
@@ -174,8 +174,9 @@ def bytes_of(array: Array) -> memoryview:
 
 
 def digest_of(section: Array) -> bytes:
-    """The digest of the bytes of a section: BLAKE2b of the BLAKE2b digests of its segments of
-    SEGMENT_BYTES, which several threads compute; of a section of one segment, the segment's."""
+    """The digest of the bytes of a section, of the digests of its segments of SEGMENT_BYTES, which
+    several threads compute; of a section of one segment, the segment's. A digest is the start of
+    SHA-256, for which CPUs have instructions."""
     starts = range(0, max(1, len(section)), SEGMENT_BYTES)
     segments = [[section[start : start + SEGMENT_BYTES].data] for start in starts]
     with ThreadPoolExecutor(os.cpu_count()) as pool:

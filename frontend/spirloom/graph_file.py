@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -13,7 +13,8 @@ import flatbuffers
 import numpy as np
 
 from spec_model.files import replaced_together
-from spec_model.graph_file import IDENTIFIER, INFERRED, VERSION
+from spec_model.graph_file import IDENTIFIER, VERSION
+from spec_model.graph_sizes import INFERRED
 from spirloom import schema_bindings as fb
 from spirloom.constants_file import (
     ALIGNMENT,
@@ -155,6 +156,7 @@ class _Encoder:
         root.methods = others or None
         root.attachments = [_attachment(*each) for each in attachments_of(methods).items()] or None
         root.version = VERSION
+        root.requiredFeatures = _features((root, *others)) or None
         root.constants = pool.entries
         root.constantsFile = constants_file
         self._root, self._arrays = root, pool.arrays
@@ -184,6 +186,11 @@ class _Encoder:
         builder.FinishSizePrefixed(self._root.Pack(builder), file_identifier=IDENTIFIER)
         header = bytes(builder.Output())
         return header + b"\0" * (-len(header) % ALIGNMENT)
+
+
+def _features(methods: Iterable[fb.GraphT]) -> list[str]:
+    """The additions to the format that readers must know."""
+    return ["numbers"] if any(method.numbers for method in methods) else []
 
 
 def _graph(graph: Graph, pool: _ConstantPool) -> fb.GraphT:

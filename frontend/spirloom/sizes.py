@@ -8,6 +8,7 @@ from typing import Self, TypeVar
 
 from spec_model.expr import semantics
 from spec_model.expr.types import EvalError
+from spec_model.size_expr import SizeExpr, SizeOp, Term, expression, size_from
 from spec_model.symbolic import (
     Guards,
     SizeError,
@@ -22,7 +23,6 @@ from spec_model.symbolic import (
 from spec_model.symbolic.bounds import range_of
 from spec_model.symbolic.expr import at_maximum, division
 from spirloom.errors import Unsupported
-from spirloom.size_expr import SizeExpr, SizeOp, Term, expression, size_from
 
 __all__ = [
     "SizeExpr",

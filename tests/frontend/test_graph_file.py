@@ -19,11 +19,14 @@ from spirloom import constants_file, graph_file, graph_reader, inspect
 from spirloom.errors import ImportFailure
 from spirloom.interval import Interval
 from spirloom.ir import DType, Graph, Node, State, Storage, Tensor, constant
+from spirloom.number_expr import NumberExpr, NumberOp, SymFloat
 from spirloom.ops import OpLibrary
+from spirloom.sizes import SizeExpr, Symbol, Varying
 from spirloom_schema import Graph as schema
 from spirloom_schema.FormatVersion import FormatVersion
 
 from spec_model import graph_file as call_reader
+from spec_model.graph_file import root_of
 
 
 def small_graph() -> Graph:
@@ -308,10 +311,9 @@ def test_digest_is_that_of_segments(elements: int, monkeypatch: pytest.MonkeyPat
     content = stream.getvalue()
     assert size == len(content)
     leaves = [
-        hashlib.blake2b(content[start : start + 256], digest_size=16).digest()
-        for start in range(0, size, 256)
+        hashlib.sha256(content[start : start + 256]).digest()[:16] for start in range(0, size, 256)
     ]
-    whole = hashlib.blake2b(b"".join(leaves), digest_size=16).digest()
+    whole = hashlib.sha256(b"".join(leaves)).digest()[:16]
     assert digest == (leaves[0] if len(leaves) == 1 else whole)
     assert constants_file.digest_of(np.frombuffer(content, np.uint8)) == digest
 
@@ -387,6 +389,28 @@ def test_other_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ImportFailure, match="format version 1; this release reads 2. Import the model"
     ):
         graph_reader.load(path)
+
+
+def test_unknown_features(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "g.slg"
+    monkeypatch.setattr(graph_file, "_features", lambda _: ["sparse", "numbers", "loops"])
+    graph_file.save(small_graph(), path)
+    message = r"it requires 'sparse', 'loops'; this release supports numbers\. Import the model"
+    with pytest.raises(ImportFailure, match=message):
+        graph_reader.load(path)
+
+
+def test_files_list_the_features_that_they_use(tmp_path: Path) -> None:
+    """Builds without floats that depend on sizes would compute with those of the maximum sizes."""
+    path = tmp_path / "g.slg"
+    n = SizeExpr(((1, ("n",)),))
+    x, y = (Tensor(name, DType.F32, (Varying(4, n),)) for name in "xy")
+    number = SymFloat(4.0, NumberExpr(NumberOp.SIZE, size=n))
+    for exponent, features in ((4.0, ()), (number, ("numbers",))):
+        node = Node("aten.pow.Tensor_Scalar", (x, exponent), (y,))
+        graph_file.save(Graph([x], [y], [node], symbols=(Symbol("n", 1, 4),)), path)
+        assert tuple(root_of(path.read_bytes())["required_features"]) == features
+        assert str(graph_reader.load(path).nodes[0].args[1]) == str(exponent)
 
 
 def test_constants_file_in_another_directory(tmp_path: Path) -> None:

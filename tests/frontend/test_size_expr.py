@@ -9,11 +9,11 @@ import pytest
 from spirloom import graph_file, graph_reader
 from spirloom.ir import DType, Graph, Tensor
 from spirloom.ops import OpLibrary
-from spirloom.size_expr import MAX_DEPTH, SizeExpr, expression
 from spirloom.sizes import Varying
 from spirloom.symbolic.size_reader import SizeReader
 
 from spec_model.flatbuffer import MalformedBuffer
+from spec_model.size_expr import MAX_DEPTH, SizeExpr, expression
 from spec_model.symbolic import Symbol, at_sizes, maximum, minimum, size_of, sym
 from spec_model.symbolic.expr import at_maximum
 

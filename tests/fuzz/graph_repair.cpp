@@ -82,6 +82,7 @@ class Repairer {
   void Run(bool drop_failing) {
     graph_.version = static_cast<uint32_t>(schema::FormatVersion::Current);
     graph_.constants_file.clear();
+    graph_.required_features.clear();
     for (const auto& tensor : graph_.tensors) RepairTensor(*tensor);
     RepairSources();
     RepairNodes(drop_failing);

@@ -117,10 +117,12 @@ Offset<schema::Graph> WriteGraph(FlatBufferBuilder& builder, const FileGraph& fi
     attachment_offsets.push_back(schema::CreateAttachment(builder, attached, bytes));
   }
   const auto attachments = file.attachments.empty() ? 0 : builder.CreateVector(attachment_offsets);
+  const auto features =
+      file.required_features.empty() ? 0 : builder.CreateVectorOfStrings(file.required_features);
   return schema::CreateGraph(builder, file.version, tensor_vector, constant_vector, node_vector,
                              input_vector, output_vector, file_name, /*producer=*/0, symbol_vector,
                              size_vector, digest, state_vector, name, method_vector, attachments,
-                             /*guards=*/0, number_vector);
+                             /*guards=*/0, number_vector, features);
 }
 
 }  // namespace

@@ -65,6 +65,7 @@ struct FileGraph {
   std::string method = {};                                            // name of the method
   std::vector<FileGraph> methods = {};                                // further methods
   std::vector<std::pair<std::string, std::string>> attachments = {};  // names, data
+  std::vector<std::string> required_features = {};
 
   // Appends `values` as a constant, and its tensor; returns the index of the tensor.
   template <typename T>

@@ -28,7 +28,6 @@ GENERATORS = (
     "spirloom.ir",
     "spirloom.number_expr",
     "spirloom.schema_bindings",
-    "spirloom.size_expr",
     "spirloom.sizes",
     "spirloom.terminal",
     "spirloom_schema",

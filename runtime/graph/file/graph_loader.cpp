@@ -1,17 +1,38 @@
 #include "runtime/graph/file/graph_loader.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>
 
 #include "runtime/base/error.h"
 #include "runtime/base/path.h"
+#include "runtime/base/text.h"
 #include "runtime/graph/file/constants_file.h"
 #include "runtime/graph/file/file_access.h"
 #include "runtime/graph/file/graph_reader.h"
 
 namespace spirloom::graph {
 namespace {
+
+// Fails for a file that uses additions to the format that this build does not know.
+Status CheckFeatures(const schema::Graph& graph) {
+  if (graph.required_features() == nullptr) return Status();
+  std::vector<std::string> known, unknown;
+  for (const char* const* name = schema::EnumNamesFeature(); *name != nullptr; ++name) {
+    known.emplace_back(*name);
+  }
+  for (const flatbuffers::String* name : *graph.required_features()) {
+    if (std::find(known.begin(), known.end(), name->str()) == known.end()) {
+      unknown.push_back(Quote(name->string_view()));
+    }
+  }
+  if (unknown.empty()) return Status();
+  return Error(
+      StatusCode::kUnsupported,
+      {"The graph requires ", Join(unknown, ", "), "; this runtime supports ", Join(known, ", "),
+       ". Use a newer runtime, or import the model with this release."});
+}
 
 constexpr size_t kSizePrefixBytes = 4;
 
@@ -48,6 +69,7 @@ Result<const schema::Graph*> Verify(std::span<const std::byte> buffer) {
                  {"The graph has format version ", graph->version(),
                   "; this runtime reads version ", kVersion, ". Import the model again."});
   }
+  SPIRLOOM_TRY(CheckFeatures(*graph));
   return graph;
 }
 

@@ -71,6 +71,17 @@ TEST(GraphLoader, RejectsAnotherVersion) {
       StatusCode::kUnsupported);
 }
 
+TEST(GraphLoader, RejectsUnknownFeatures) {
+  FileGraph file = SmallGraph();
+  file.required_features = {"numbers"};
+  EXPECT_TRUE(ParseGraph(file.Write()).ok());
+  file.required_features = {"sparse", "numbers", "loops\n"};
+  ExpectError(file,
+              "The graph requires 'sparse', 'loops?'; this runtime supports numbers. Use a newer "
+              "runtime, or import the model with this release.",
+              StatusCode::kUnsupported);
+}
+
 TEST(GraphLoader, RejectsInvalidConstants) {
   FileGraph file = SmallGraph();
   file.constants[0].offset = 32;
