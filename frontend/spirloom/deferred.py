@@ -112,6 +112,8 @@ def concatenated(parts: Sequence[Array | Deferred]) -> Array | Deferred:
             for source, begin, end in zip(sources, [0, *ends[:-1]], ends, strict=True)
             if start < end and stop > begin
         ]
+        if len(found) == 1:
+            return found[0]
         return np.concatenate(found) if found else sources[0].read(0, 0)
 
     first = sources[0]

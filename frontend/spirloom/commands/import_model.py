@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -153,6 +152,7 @@ def add_import_options(parser: argparse._ActionsContainer) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Imports, optimizes and writes the model. Prints a summary."""
     from spirloom import graph_file
+    from spirloom.garbage import rare_collections
     from spirloom.inspect import summary
     from spirloom.onnx.kv_cache import state_lines
     from spirloom.ops import OpLibrary
@@ -163,8 +163,8 @@ def run(arguments: argparse.Namespace) -> int:
     check_import_options(arguments)
     _check_files(arguments.model, arguments.output)
     library = OpLibrary.with_dirs(arguments.spec_dir)
-    gc.freeze()  # searches for garbage during the import omit modules and operators
-    with Progress(str(arguments.model)) as progress, dumping(arguments.dump_passes):
+    watched = Progress(str(arguments.model))
+    with watched as progress, dumping(arguments.dump_passes), rare_collections():
         graphs = import_graphs(arguments, library, progress)
         graph_file.save(graphs, arguments.output, arguments.external_data, progress)
     for graph in graphs:

@@ -75,7 +75,7 @@ def deferred_rows(kind: int, rows: Array) -> Deferred | QuantizedMatrix:
     block = BLOCKS[kind]
 
     def read(part: Array) -> Array:
-        decoded = block.read(block.split(part))
+        decoded = _read_in_chunks(block.read, block.split(part))
         # Views of the mapping would read the file again.
         if np.may_share_memory(decoded, part):
             decoded = decoded.copy()
@@ -88,6 +88,18 @@ def deferred_rows(kind: int, rows: Array) -> Deferred | QuantizedMatrix:
     found = _scales_of(block.scales, block.split(rows))
     release_pages(rows)
     return QuantizedMatrix(deferred, found.scales, None, found.offsets, block.bits)
+
+
+_CHUNK_BYTES = 1 << 16  # the allocator keeps arrays of this size, whose pages are then known
+
+
+def _read_in_chunks(read: Callable[[Array], Array], blocks: Array) -> Array:
+    """The decoded blocks, computed by ranges of rows whose temporaries stay in the CPU's caches."""
+    step = max(1, len(blocks) * _CHUNK_BYTES // max(1, blocks.nbytes))
+    if step >= len(blocks):
+        return read(blocks)
+    starts = range(0, len(blocks), step)
+    return np.concatenate([read(blocks[start : start + step]) for start in starts])
 
 
 def _scales_of(scales: Callable[[Array], Scales], blocks: Array) -> Scales:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from spec_model.files import open_regular
 from spirloom import __version__
 from spirloom.errors import ImportFailure
+from spirloom.garbage import rare_collections
 from spirloom.terminal import Progress
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def _written(model: Path, options: str, read: Callable[[], list[Graph]]) -> Path
     path = cache / f"{_key(model, options)}.slg"
     if path.exists():
         return path
-    with Progress(f"{model}, importing to {path}") as progress:
+    with Progress(f"{model}, importing to {path}") as progress, rare_collections():
         progress("reading weights")
         methods = read()
         try:
