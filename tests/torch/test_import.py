@@ -104,7 +104,8 @@ def test_export_and_archive_give_equal_bytes(tmp_path: Path) -> None:
     torch.export.save(decompose(torch.export.export(block, (x,)), LIBRARY), tmp_path / "net.pt2")
     archived = build(read_archive(tmp_path / "net.pt2"), LIBRARY, Options())
     written = tmp_path / "net.slg"
-    assert export(block, (x,), output=written) == graph_file.to_bytes(archived)
+    export(block, (x,), output=written)
+    assert export(block, (x,)) == graph_file.to_bytes(archived)
     assert written.read_bytes() == graph_file.to_bytes(archived)
 
 

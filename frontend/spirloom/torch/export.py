@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack, overload
 
 from spirloom.errors import ImportFailure
 from spirloom.ir import Graph
@@ -18,10 +18,56 @@ from spirloom.torch.options import Options
 from spirloom.torch.program import Program
 
 
+class MethodOptions(TypedDict, total=False):
+    """The options of export_methods() that do not change the type of its result."""
+
+    dims: Mapping[str, int | tuple[int, int]] | None
+    ranges: Mapping[str, tuple[int, int]] | None
+    fp16: bool
+    keep_float32: Sequence[str]
+    spec_dirs: Sequence[str | Path]
+    strip: bool
+    assume_int32: bool
+
+
+class ExportOptions(MethodOptions, total=False):
+    """The options of export() that do not change the type of its result."""
+
+    dynamic_shapes: Any
+    quantize: str
+    float64_as_float32: bool
+
+
+Arguments = Sequence[Any]
+KeywordArguments = Mapping[str, Any] | None
+
+
+@overload
 def export(
     module: Any,
-    args: Sequence[Any] = (),
-    kwargs: Mapping[str, Any] | None = None,
+    args: Arguments = (),
+    kwargs: KeywordArguments = None,
+    *,
+    output: None = None,
+    **options: Unpack[ExportOptions],
+) -> bytes: ...
+
+
+@overload
+def export(
+    module: Any,
+    args: Arguments = (),
+    kwargs: KeywordArguments = None,
+    *,
+    output: str | Path,
+    **options: Unpack[ExportOptions],
+) -> None: ...
+
+
+def export(
+    module: Any,
+    args: Arguments = (),
+    kwargs: KeywordArguments = None,
     *,
     output: str | Path | None = None,
     dynamic_shapes: Any = None,
@@ -34,8 +80,9 @@ def export(
     quantize: str = "",
     assume_int32: bool = False,
     float64_as_float32: bool = False,
-) -> bytes:
-    """The graph file (.slg) of a module called with these arguments; also written to `output`.
+) -> bytes | None:
+    """The graph file (.slg) of a module called with these arguments. With `output`, it is written
+    to this file, weights directly from the module's memory, and nothing is returned.
 
     `dynamic_shapes`: as of torch.export; its dynamic sizes stay dynamic, within its bounds or those
     of `dims`. `ranges`: bounds of int64 inputs by name. `keep_float32`: patterns of the names of
@@ -45,7 +92,6 @@ def export(
     `float64_as_float32`: float64 values are rounded to float32.
     Raises ImportFailure, which lists all nodes that cannot be imported.
     """
-    from spirloom import graph_file
     from spirloom.torch.options import Options
 
     library = OpLibrary.with_dirs([Path(directory) for directory in spec_dirs])
@@ -54,10 +100,7 @@ def export(
         dims or {}, ranges or {}, fp16, strip, quantize, keep_float32, assume_int32
     )
     options = replace(options, float64_as_float32=float64_as_float32)
-    data = graph_file.to_bytes(graph_of(program_of(exported), library, options))
-    if output is not None:
-        graph_file.save_bytes(data, Path(output))
-    return data
+    return _written([graph_of(program_of(exported), library, options)], output)
 
 
 def decompose(exported: Any, library: OpLibrary | None = None) -> Any:
@@ -130,9 +173,24 @@ def _name(op: Any) -> str:
     return operator_name(str(op))
 
 
+Methods = Mapping[str, tuple[Sequence[Any], Any]]
+
+
+@overload
+def export_methods(
+    module: Any, methods: Methods, *, output: None = None, **options: Unpack[MethodOptions]
+) -> bytes: ...
+
+
+@overload
+def export_methods(
+    module: Any, methods: Methods, *, output: str | Path, **options: Unpack[MethodOptions]
+) -> None: ...
+
+
 def export_methods(
     module: Any,
-    methods: Mapping[str, tuple[Sequence[Any], Any]],
+    methods: Methods,
     *,
     output: str | Path | None = None,
     dims: Mapping[str, int | tuple[int, int]] | None = None,
@@ -142,15 +200,13 @@ def export_methods(
     spec_dirs: Sequence[str | Path] = (),
     strip: bool = False,
     assume_int32: bool = False,
-) -> bytes:
+) -> bytes | None:
     """The graph file of several methods of a module, with shared weights and states.
 
     `methods`: by name, the arguments and torch.export's `dynamic_shapes` or None. Exports the
     module's method of that name, otherwise forward(). A buffer that one method changes is a state
     of all. Otherwise as export(); `dims` and `ranges` apply to the methods that have such names.
     """
-    from spirloom import graph_file
-
     library = OpLibrary.with_dirs([Path(directory) for directory in spec_dirs])
     programs = {
         name: program_of(decompose(exported_method(module, name, args, shapes), library))
@@ -159,10 +215,17 @@ def export_methods(
     graphs = graphs_of(
         programs, library, dims or {}, ranges or {}, fp16, strip, keep_float32, assume_int32
     )
-    data = graph_file.to_bytes(*graphs)
-    if output is not None:
-        graph_file.save_bytes(data, Path(output))
-    return data
+    return _written(graphs, output)
+
+
+def _written(methods: Sequence[Graph], output: str | Path | None) -> bytes | None:
+    """The file's bytes; None if it is written to `output`."""
+    from spirloom import graph_file
+
+    if output is None:
+        return graph_file.to_bytes(*methods)
+    graph_file.save(methods, Path(output))
+    return None
 
 
 def exported_method(module: Any, name: str, args: Sequence[Any], dynamic_shapes: Any) -> Any:
