@@ -9,7 +9,8 @@ from typing import cast
 from spec_model.device_properties import GPU
 from spec_model.errors import Position
 from spec_model.expr import semantics
-from spec_model.expr.semantics import as_number, evaluate
+from spec_model.expr.evaluation import evaluate
+from spec_model.expr.semantics import as_number
 from spec_model.expr.types import Environment, EvalError, Expr, TensorType, Value
 from spec_model.reference import Reference
 from spec_model.spec import (

@@ -10,7 +10,7 @@ from math import prod
 from codegen.select.filters import Filter
 from codegen.select.selection import dispatched
 from spec_model.device_properties import DEVICE_PROPERTIES
-from spec_model.expr.semantics import evaluate
+from spec_model.expr.evaluation import evaluate
 from spec_model.expr.types import EvalError, Expr, TensorType, Value, names_of
 from spec_model.op import Op
 from spec_model.spec import Kernel, Variant

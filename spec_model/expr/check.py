@@ -9,8 +9,8 @@ from spec_model.activations import ACTIVATION_CODES, RNN_ACTIVATION_CODES
 from spec_model.errors import SpecError, one_of
 from spec_model.expr import operations as ops
 from spec_model.expr.checker import Checker, Rule
+from spec_model.expr.evaluation import evaluate
 from spec_model.expr.functions import expanded
-from spec_model.expr.semantics import evaluate
 from spec_model.expr.types import (
     INT64_MAX,
     MAX_INTS,

@@ -9,7 +9,7 @@ from typing import Any
 
 from spec_model.errors import Position, SpecError, one_of
 from spec_model.expr import operations as ops
-from spec_model.expr.semantics import evaluate
+from spec_model.expr.evaluation import evaluate
 from spec_model.expr.types import (
     Apply,
     EvalError,

@@ -10,7 +10,7 @@ from itertools import product
 from spec_model.errors import SpecError
 from spec_model.expr import operations as ops
 from spec_model.expr.check import parse
-from spec_model.expr.semantics import evaluate
+from spec_model.expr.evaluation import evaluate
 from spec_model.expr.types import Apply, Expr, Kind, Literal, Origin, Scope, Variable
 from spec_model.fields import (
     Fields,

@@ -8,7 +8,7 @@ from enum import Enum
 
 from spec_model.data_types import DTypeGlsl
 from spec_model.errors import Position
-from spec_model.expr.semantics import evaluate
+from spec_model.expr.evaluation import evaluate
 from spec_model.expr.types import Expr
 from spec_model.vocabulary import Access, BindingType, Capability, DType, Storage, VectorAccess
 

@@ -17,7 +17,7 @@ from codegen.registry.encoding import counted, encode, varint, zigzag
 from codegen.registry.opcodes import OPCODES, OPERATIONS
 from spec_model.errors import Position, SpecError
 from spec_model.expr.check import parse
-from spec_model.expr.semantics import evaluate
+from spec_model.expr.evaluation import evaluate
 from spec_model.expr.types import EvalError, Expr, TensorType, Value
 from spec_model.symbolic import Symbol, at_sizes, strict, sym
 from spec_model.yaml_reader import Scalar

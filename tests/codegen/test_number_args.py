@@ -9,7 +9,8 @@ import struct
 import pytest
 
 from codegen.manifest import manifest_text
-from spec_model.expr.semantics import as_number, evaluate
+from spec_model.expr.evaluation import evaluate
+from spec_model.expr.semantics import as_number
 from spec_model.expr.types import EvalError, TensorType
 from spec_model.spec import PushMember
 from spec_model.vocabulary import DType

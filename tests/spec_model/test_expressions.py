@@ -6,8 +6,8 @@ import pytest
 
 from spec_model.errors import Position, SpecError
 from spec_model.expr.check import parse
+from spec_model.expr.evaluation import evaluate
 from spec_model.expr.partial import known_value
-from spec_model.expr.semantics import evaluate
 from spec_model.expr.types import EvalError, Expr, Kind
 from spec_model.vocabulary import DType
 from spec_model.yaml_reader import Scalar
