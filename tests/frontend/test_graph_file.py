@@ -406,7 +406,8 @@ def test_files_list_the_features_that_they_use(tmp_path: Path) -> None:
     n = SizeExpr(((1, ("n",)),))
     x, y = (Tensor(name, DType.F32, (Varying(4, n),)) for name in "xy")
     number = SymFloat(4.0, NumberExpr(NumberOp.SIZE, size=n))
-    for exponent, features in ((4.0, ()), (number, ("numbers",))):
+    cases: list[tuple[float | SymFloat, tuple[str, ...]]] = [(4.0, ()), (number, ("numbers",))]
+    for exponent, features in cases:
         node = Node("aten.pow.Tensor_Scalar", (x, exponent), (y,))
         graph_file.save(Graph([x], [y], [node], symbols=(Symbol("n", 1, 4),)), path)
         assert tuple(root_of(path.read_bytes())["required_features"]) == features
