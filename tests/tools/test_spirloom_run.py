@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +100,14 @@ def test_writes_statistics(spirloom_run: Program, add_model: AddModel) -> None:
     assert values["device"]
     assert "add_f32_" in done.stdout, "the profile names the variant"
     assert json.loads(trace.read_text())["traceEvents"]
+
+
+def test_warms_up_for_a_duration(spirloom_run: Program, add_model: AddModel) -> None:
+    start = time.monotonic()
+    done = spirloom_run(*add_model.good, "--warmup-ms", "2000", "--repeat", "1")
+    assert done.returncode == 0, done.stderr
+    assert time.monotonic() - start > 2
+    assert spirloom_run(*add_model.good, "--warmup-ms", "-1").returncode == 2
 
 
 def test_times_complete_runs(spirloom_run: Program, add_model: AddModel) -> None:

@@ -137,6 +137,11 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
                  "Number of untimed runs after the first run (default 0)")
       ->option_text("N")
       ->check(CLI::Range(0, 1000000));
+  app.add_option("--warmup-ms", options.warmup_ms,
+                 "Minimum duration of the warm-up, which has as many more runs as that takes: an "
+                 "idle GPU has a low clock rate (default 0)")
+      ->option_text("MS")
+      ->check(CLI::Range(0, 1000000));
   app.add_option("--device", options.device,
                  "Index or id of a device from --list-devices (pci:…, uuid:…, luid:…), or part of "
                  "its name")

@@ -31,6 +31,7 @@ struct Options {
   std::string output_dir;  // empty: outputs are not written
   int repeat = 0;          // timed runs after the first and the warm-up
   int warmup = 0;
+  int warmup_ms = 0;  // minimum duration of the warm-up
   std::string device;
   Storage storage = Storage::kAuto;
   std::vector<std::string> kernels;

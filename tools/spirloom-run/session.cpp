@@ -144,7 +144,11 @@ Result<Timings> RunAll(const Options& options, Model& model, Bindings& bindings,
     return time;
   };
   SPIRLOOM_TRY_ASSIGN(timings.first_run_ms, run());
-  for (int i = 0; i < options.warmup; ++i) SPIRLOOM_TRY(run().status());
+  const auto warm_up_end =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(options.warmup_ms);
+  for (int i = 0; i < options.warmup || std::chrono::steady_clock::now() < warm_up_end; ++i) {
+    SPIRLOOM_TRY(run().status());
+  }
   for (int i = 0; i < options.repeat; ++i) {
     const std::clock_t start = std::clock();
     SPIRLOOM_TRY_ASSIGN(const double time, run());
