@@ -22,6 +22,7 @@ from benchmarks.gpu import page as gpu_page
 from benchmarks.gpu.bench import PARTS
 from benchmarks.gpu.bundle import make_bundle
 from benchmarks.gpu.networks import NETWORKS
+from benchmarks.gpu.readme import updated
 from benchmarks.machine import BUSY_THRESHOLD, Usage, describe, others_now
 from benchmarks.peers import ncnn_model
 from benchmarks.performance import files, read_results
@@ -127,14 +128,18 @@ def measure(topic: str, context: Context) -> dict[str, Any]:
 
 
 def measure_gpu(arguments: argparse.Namespace, folder: Path) -> None:
-    """Runs the bundle of `./dev bundle` on this machine's device."""
+    """Runs the bundle of `./dev bundle` on this machine's device. A run that was interrupted
+    continues if nothing that is measured changed."""
     print(f"== {GPU}", flush=True)
-    networks = NETWORKS[:1] if arguments.quick else NETWORKS
-    make_bundle(arguments.build.resolve(), folder, networks)
-    out = folder / "gpu.json"
+    build = arguments.build.resolve()
+    if arguments.quick:
+        make_bundle(build, folder, NETWORKS[:1], models=(), published=())
+    else:
+        make_bundle(build, folder)
+    out = build / "gpu.json"
     parts = [part for part in PARTS if part != "tuned" or arguments.tuned]
-    times = ["--times", str(arguments.times)]
-    run([sys.executable, folder / "bench.py", "--out", out, *times, "--parts", ",".join(parts)])
+    run([sys.executable, folder / "bench.py", "--out", out, "--times", str(arguments.times),
+         "--minutes", "600", "--parts", ",".join(parts)])  # fmt: skip
     found = json.loads(out.read_text(encoding="utf-8"))
     write(_results(arguments, "gpu", found), out.read_text(encoding="utf-8"))
 
@@ -182,7 +187,10 @@ def main() -> int:
                 arguments, Path(scratch) / "bundle"
             )
     folder = arguments.out / "benchmarks" / "results"
-    pages = files(read_results(folder)) | gpu_page.files(gpu_page.read_results(folder))
+    gpu = gpu_page.read_results(folder)
+    pages = files(read_results(folder)) | gpu_page.files(gpu)
+    if arguments.out == ROOT:
+        pages["README.md"] = updated((ROOT / "README.md").read_text(encoding="utf-8"), gpu)
     pages |= roofline_page.files(roofline_page.read_results(folder))
     for path, text in pages.items():
         write(arguments.out / path, text)

@@ -1,7 +1,8 @@
 """`./dev bundle [DIR]`: packages `./dev bench gpu` for another machine.
 
 Writes a directory and a .tar.xz of it. The other machine needs a GPU with its driver, a Vulkan
-loader, and Python 3.11:
+loader, and Python 3.11 with NumPy. It is compared with PyTorch 2 and the package cyllama-vulkan
+(llama.cpp) if it has these:
 
 tar xf spirloom-gpu-….tar.xz; python3 spirloom-gpu-…/bench.py --out gpu.json
 """
@@ -16,22 +17,27 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from spirloom import graph_file
 from spirloom.graph_reader import load
 
-from benchmarks.context import ROOT, BenchmarkFailed, python
+from benchmarks.context import ROOT, BenchmarkFailed, python, run
 from benchmarks.gpu.calls import TABLE, write_pack
-from benchmarks.gpu.language import LANGUAGE_MODELS, LanguageModel, write_language_model
-from benchmarks.gpu.networks import NETWORKS, Network
+from benchmarks.gpu.language import LANGUAGE_MODELS, LanguageModel
+from benchmarks.gpu.networks import NETWORKS, PUBLISHED_NETWORKS, Network
 from benchmarks.gpu.weights import with_synthetic_weights
 from tests.network.driver import Tools, import_network
 from tests.network.export import export_network
 
-PROGRAMS = ("spirloom-run", "spirloom-kernels", "spirloom-llm")
+PROGRAMS = ("spirloom-run", "spirloom-kernels")
+SCRIPTS = ("torch_cuda.py", "published.py", "gguf_model.py", "spirloom_language.py",
+           "llama_cpp_language.py")  # fmt: skip
+# PyTorch 2, which exports the networks of published.py. The distribution's PyTorch exports the
+# others.
+TORCH_PYTHON = ROOT / ".venv-torch" / "bin" / "python"
 # Libraries that every Linux system with a Vulkan driver has; they are not bundled.
 SYSTEM = (
     "linux-vdso",
@@ -51,6 +57,7 @@ def make_bundle(
     networks: Iterable[Network] = NETWORKS,
     table: Path = TABLE,
     models: Iterable[LanguageModel] = LANGUAGE_MODELS,
+    published: Sequence[str] = PUBLISHED_NETWORKS,
 ) -> None:
     """Writes the bundle to a new or empty directory."""
     write_programs(build, folder, PROGRAMS)
@@ -59,9 +66,13 @@ def make_bundle(
     (folder / "calls.json").write_text(text, encoding="utf-8")
     for network in networks:
         _write_network(build, network, folder / "networks")
-    for model in models:
-        write_language_model(model, folder / "language")
-    shutil.copy2(Path(__file__).with_name("torch_cuda.py"), folder)
+    if published:
+        run([TORCH_PYTHON, "-m", "benchmarks.gpu.export", folder / "networks", *published])
+    described = json.dumps([asdict(model) for model in models], indent=1)
+    (folder / "language.json").write_text(described, encoding="utf-8")
+    write_package(build, folder / "site")
+    for name in SCRIPTS:
+        shutil.copy2(Path(__file__).with_name(name), folder)
 
 
 def write_programs(build: Path, folder: Path, programs: Iterable[str]) -> None:
@@ -69,6 +80,20 @@ def write_programs(build: Path, folder: Path, programs: Iterable[str]) -> None:
     copy_programs(build, folder, programs)
     shutil.copy2(build / "tools/peaks/peak_probes/shaders.slpack", folder / "probes.slpack")
     shutil.copy2(Path(__file__).with_name("bench.py"), folder)
+
+
+def write_package(build: Path, folder: Path) -> None:
+    """Writes the Python package `spirloom` with the build's library, as a wheel contains it."""
+    flatc = shutil.which("flatc")
+    if flatc is None:
+        raise BenchmarkFailed("flatc is not in PATH; install flatbuffers-compiler")
+    schemas = [ROOT / "schema" / name for name in ("graph.fbs", "cases.fbs")]
+    run([python(), ROOT / "cmake/make_package.py", "--flatc", flatc, "--out", folder, *schemas])
+    native = folder / "spirloom" / "_native"
+    native.mkdir()
+    library = build / "runtime/c/libspirloom.so.1"
+    subprocess.run(["strip", "-o", native / library.name, library], check=True)
+    shutil.copy2(build / "generated/shaders.slpack", native / "shaders_all.slpack")
 
 
 def copy_programs(build: Path, folder: Path, programs: Iterable[str]) -> None:
@@ -109,8 +134,10 @@ def bundle_name(what: str) -> str:
 def archive(folder: Path) -> None:
     """Writes a .tar.xz of the directory next to it, and prints its path."""
     path = folder.with_name(f"{folder.name}.tar.xz")
+    # The programs contain the same shaders: a dictionary of their size stores these once.
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 2, "dict_size": 64 << 20}]
     with (
-        lzma.open(path, "wb", preset=1) as packed,
+        lzma.open(path, "wb", filters=filters) as packed,
         tarfile.open(fileobj=packed, mode="w") as tar,
     ):
         tar.add(folder, folder.name)

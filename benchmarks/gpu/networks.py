@@ -26,3 +26,6 @@ NETWORKS = (
     Network("resnet50", 32),
     Network("vit_b_16", 32),
 )
+
+# Those of published.py, in f32 and f16, with batch size 1.
+PUBLISHED_NETWORKS = ("sd15_unet", "sd15_vae_decoder", "clip_vit_l_14")

@@ -19,38 +19,44 @@ Results = Mapping[str, Any]
 REQUIRED = {
     "peaks": "peaks",
     "calls": "call_times",
-    "networks": "network_gpu_times",
+    "networks": "networks",
     "language": "language",
 }
 
 INTRODUCTION = """\
 # GPU performance
 
-Kernels, networks and language models on real GPUs, relative to the measured peaks of the device (a
-roofline) and to PyTorch on CUDA. This page is generated from `benchmarks/results/gpu-*.json`.
+Kernels, networks and language models on real GPUs, next to PyTorch on CUDA, llama.cpp on Vulkan,
+and the measured peaks of the device (a roofline). This page is generated from
+`benchmarks/results/gpu-*.json`.
 
 ## Method
 
     ./dev bench gpu                        # on this machine
     ./dev bundle                           # package for a machine with only Python
-    python3 bench.py --out gpu-NAME.json   # there; store in benchmarks/results/
-    .venv/bin/python -m benchmarks pages   # regenerate this page
+    python3 bench.py --out gpu-NAME.json   # there; repeat until it prints "complete"
+    .venv/bin/python -m benchmarks pages   # regenerate this page from benchmarks/results/
 
-- **Minimum**: a figure is the minimum over all processes.
+- **Minimum**: a time is the minimum over several runs.
+- **Clock rate**: an idle GPU has a low clock rate, so each measurement follows at least half a
+  second of work.
 - **Calls**: one call per run, GPU time by timestamps. For PyTorch, one tenth of a CUDA graph of ten
   calls, by events. Weights are synthetic and generated on the device. Inputs stay in device memory,
   so small calls may be served by caches.
 - **Compute-bound calls** (GEMM, attention, convolution) are rated by multiply-adds, two operations
-  each, against fp32 arithmetic in registers. Tensor cores (cooperative matrices) exceed 100 %.
+  each, against fp32 arithmetic in registers. Tensor cores (cooperative matrices) can exceed 100 %.
 - **Memory-bound calls** are rated by the bytes of operands and results, each counted once, against
   the bandwidth of a copy of tensors larger than any cache.
-- `bench.py` writes its file after each part and resumes from it. `--parts calls,networks` repeats
-  parts. `--parts tuned`, and `./dev bench gpu --tuned`, also time networks with autotuned kernels.
+- **Ratios** above 1 mean that Spirloom is faster.
+- `bench.py` writes its file after each step and continues it. `--parts calls,networks` measures
+  parts only; `--parts tuned`, and `./dev bench gpu --tuned`, also time networks with autotuned
+  kernels.
 
 Operator tests on each device: [devices](../devices.md). Tile sizes: `./dev sweep`
-([tuning](../how-to/tune.md)).
+([tuning](../how-to/tune.md)). All operators at the shapes of published networks:
+[roofline](roofline.md).
 """
-# Headings and explanations of the groups; they hold for every device.
+# Headings and explanations of the groups. They hold for every device and every result.
 HEADINGS = {
     "gemm": "GEMM",
     "gemv": "GEMV (M = 1…8)",
@@ -63,47 +69,49 @@ HEADINGS = {
 }
 REMARKS = {
     "gemm": """
-        fp16 GEMM uses cooperative matrices (tensor cores) with fp32 accumulators. The remaining gap
-        to cuBLAS is due to matrix instructions of four subgroups (wgmma), which Vulkan does not
-        expose. fp32 GEMM uses tiles of 64 x 64, tiles of 128 x 64 for large grids, and split-K
-        tiles of 32 x 64 for small grids (512 x 512, 197 rows), where occupancy is low. fp32
-        activations times bf16 weights are rounded to bf16 when they are loaded into the matrices.
+        fp16 GEMM uses cooperative matrices (tensor cores) with fp32 accumulators, fp32 GEMM uses
+        register tiles. Calls with few output tiles split the reduction (split-K). fp32 activations
+        times bf16 weights are rounded to bf16 when they are loaded into the matrices. Vulkan's
+        cooperative matrices belong to one subgroup; cuBLAS can also use instructions of four
+        (wgmma).
     """,
     "gemv": """
-        Bandwidth-bound: each weight is read once, in coalesced loads of 16 bytes per invocation.
-        With few output columns, one workgroup per 16 or 32 columns has too few loads in flight to
-        saturate the memory. With M = 8 in fp16, arithmetic takes longer than the loads. int4
-        weights are multiplied in packed fp16 arithmetic, two products per instruction; the latency
-        of the first loads and the last reduction is not hidden.
+        Each weight is read once, in coalesced loads of 16 bytes per invocation, so the bound is the
+        bandwidth. int4 weights are multiplied in packed fp16 arithmetic, two products per
+        instruction.
     """,
     "memory": """
-        Each element is read and written once. The start and end of a call cost a few microseconds,
-        which is noticeable in fp16 and which the CUDA graph of ten calls partly hides. The fp16
-        transpose writes segments of only 64 bytes.
+        Each element is read and written once. Start and end of a call are part of its time here,
+        while the CUDA graph of ten calls partly hides them.
     """,
     "attention": """
         Fused attention with online softmax (as FlashAttention). fp16 uses cooperative matrices and
-        rounds the softmax weights to fp16; fp32 uses register tiles. A sequence of a few hundred
-        keys has too few tiles to fill the device.
+        rounds the softmax weights to fp16; fp32 uses register tiles.
     """,
     "convolutions": """
         Implicit GEMM; fp16 uses cooperative matrices. With few input channels, the GEMM's K
-        dimension flattens channels and window. Small images have few tiles, so the reduction is
-        split within the workgroup (split-K).
+        dimension flattens channels and window. Small images have few tiles, so their reduction may
+        be split (split-K).
     """,
     "networks": """
-        At batch 1 a network is a chain of dependent calls that do not fill the device, each at
-        least as long as the dispatch latency. ms: latency by the host's clock, including copies of
-        inputs and outputs. GPU ms: time between a timestamp before the first dispatch and one after
-        the last. At batch 32 the difference is the copy of 19 MB of inputs.
+        ms: latency by the host's clock, including copies of inputs and outputs. GPU ms: time
+        between a timestamp before the first dispatch and one after the last. PyTorch: GPU time of a
+        CUDA graph, in the faster of the contiguous and channels_last layouts, without TF32, with
+        folded batch norms. sd15_unet is the denoising network of Stable Diffusion 1.5 (latents of
+        64 x 64, 77 tokens), sd15_vae_decoder its image decoder (512 x 512), clip_vit_l_14 the image
+        encoder of CLIP ViT-L/14; the others are torchvision's, with images of 224 x 224. Weights
+        are synthetic. The ratio is of GPU times.
     """,
     "tuned networks": """
         The same networks with the kernels that `spirloom-run --tune` measured as fastest for each
         call, compared with the kernels that the specs' rules choose.
     """,
     "language models": """
-        Throughput of prefill (512 tokens) and decode (128 tokens), batch size 1. A decode step is a
-        chain of short dispatches: dispatch latency is one quarter of its time with int4 weights.
+        Tokens per second at batch size 1, of the shapes of Llama 3.1 8B and Llama 3.2 1B, with
+        synthetic weights from one GGUF file for both programs, and a KV cache in fp16. Prefill: a
+        prompt in runs of 512 tokens. Decode: steps after so many tokens in the KV cache; the host
+        reads each token. llama.cpp uses ggml's Vulkan backend, with the output layer in Q6_K in
+        both. Spirloom imports the file with `--fp16`.
     """,
 }
 PEAKS = (
@@ -137,30 +145,45 @@ def files(found: Mapping[str, Results]) -> dict[str, str]:
     made = {}
     sections = [INTRODUCTION]
     for name, results in found.items():
-        made[f"docs/performance/gpus-{name}.svg"] = draw(results)
+        made[f"docs/performance/gpus-{name}.svg"] = draw_calls(results)
+        made[f"docs/performance/gpus-{name}-peers.svg"] = draw_peers(results)
         sections.append(section(name, results))
+    if not found:
+        sections.append("No results are stored.\n")
     made["docs/performance/gpus.md"] = "\n".join(sections)
     return made
 
 
 def section(name: str, results: Results) -> str:
     """The section of a device."""
-    peaks, torch = results["peaks"], results["torch"]
-    peer = (
-        f"PyTorch {torch['version']}" if "version" in torch else f"no PyTorch: {torch['missing']}"
-    )
+    peaks = results["peaks"]
     groups = dict.fromkeys(call["group"] for call in results["calls"])
     parts = [
-        f"## {peaks['device']}\n\n{peaks['driver']}, {results['date']}, minimum over at least "
-        f"{results['times']} processes; {peer}.\n\n"
-        f"![Fraction of the peak](gpus-{name}.svg)\n\n### Device peaks\n",
-        peaks_table(peaks),
-        *(chapter(group, calls_table(results, group)) for group in groups),
+        f"## {peaks['device']}\n\n{peaks['driver']}, {results['date']}; {peers(results)}.\n\n"
+        f"![Networks and language models next to other programs](gpus-{name}-peers.svg)\n",
         chapter("networks", networks_table(results)),
         *([chapter("tuned networks", tuned_table(results))] if "tuned" in results else []),
         chapter("language models", language_table(results)),
+        f"{files_table(results)}\n### Device peaks\n",
+        peaks_table(peaks),
+        f"![Kernels: fraction of the peak](gpus-{name}.svg)\n",
+        *(chapter(group, calls_table(results, group)) for group in groups),
     ]
     return "\n".join(parts)
+
+
+def peers(results: Results) -> str:
+    """The compared programs, or why they are missing."""
+    torch = results["torch"]
+    found = [
+        f"PyTorch {torch['version']}" if "version" in torch else f"no PyTorch: {torch['missing']}"
+    ]
+    models = [each.get("llama_cpp", {}) for each in results["language"].values()]
+    versions = dict.fromkeys(each["version"] for each in models if "version" in each)
+    found += [f"llama.cpp by {version}" for version in versions]
+    if models and not versions:
+        found.append(f"no llama.cpp: {models[0].get('missing', 'not measured')}")
+    return "; ".join(found)
 
 
 def chapter(group: str, figures: str) -> str:
@@ -222,29 +245,29 @@ def label(call: Mapping[str, Any]) -> str:
     return f"{name} {given} {call['dtype']}"
 
 
+def network_peers(results: Results) -> Mapping[str, float]:
+    """By network, the time in PyTorch in seconds."""
+    found: Mapping[str, float] = results["torch"].get("networks", {})
+    return found
+
+
 def networks_table(results: Results) -> str:
     """A row per network."""
-    peers = results["torch"].get("networks", {})
-    titles = (
-        "network",
-        "batch",
-        "dtype",
-        "ms",
-        "GPU ms",
-        "dispatches",
-        "PyTorch ms",
-        "PyTorch ÷ Spirloom",
-    )
+    titles = ("network", "batch", "dtype", "ms", "GPU ms", "dispatches", "PyTorch ms",
+              "PyTorch ÷ Spirloom")  # fmt: skip
     rows = []
-    for name, found in results["network_times"].items():
-        peer = peers.get(name)
+    for name, found in sorted(results["networks"].items()):
+        if "error" in found:
+            rows.append((*name.rsplit("-", 2), "failed", "", "", "", ""))
+            continue
+        peer = network_peers(results).get(name)
         rows.append((
             *name.rsplit("-", 2),
             milliseconds(found["seconds"]),
-            milliseconds(results["network_gpu_times"][name]["seconds"]),
+            milliseconds(found["gpu_seconds"]),
             str(found["dispatches"]),
             "" if peer is None else milliseconds(peer),
-            "" if peer is None else times(peer / found["seconds"]),
+            "" if peer is None else times(peer / found["gpu_seconds"]),
         ))  # fmt: skip
     return table(titles, rows)
 
@@ -254,35 +277,57 @@ def tuned_table(results: Results) -> str:
     titles = ("network", "batch", "dtype", "default ms", "tuned ms", "default GPU ms",
               "tuned GPU ms", "default ÷ tuned")  # fmt: skip
     rows = []
-    for name in results["network_times"]:
-        pairs = [
-            (results[key][name]["seconds"], results["tuned"][key][name]["seconds"])
-            for key in ("network_times", "network_gpu_times")
-        ]
+    for name, tuned in sorted(results["tuned"].items()):
+        default = results["networks"][name]
+        if "error" in tuned or "error" in default:
+            continue
+        pairs = [(default[key], tuned[key]) for key in ("seconds", "gpu_seconds")]
         shown = (milliseconds(seconds) for pair in pairs for seconds in pair)
-        default, tuned = pairs[1]
-        rows.append((*name.rsplit("-", 2), *shown, times(default / tuned)))
+        rows.append((*name.rsplit("-", 2), *shown, times(pairs[1][0] / pairs[1][1])))
     return table(titles, rows)
 
 
 def language_table(results: Results) -> str:
-    """A row per model."""
-    titles = ("model", "weights", "prefill, tokens/s", "decode, tokens/s", "dispatches per token")
-    return table(
-        titles,
-        (
-            (
-                *name.rsplit("-", 1),
-                figure(found["prompt_tokens_per_second"]),
-                figure(found["tokens_per_second"]),
-                str(found["dispatches"]),
-            )
-            for name, found in results["language"].items()
-        ),
-    )
+    """A row per model and length."""
+    titles = ("model", "weights", "phase", "Spirloom, tokens/s", "llama.cpp, tokens/s",
+              "Spirloom ÷ llama.cpp")  # fmt: skip
+    rows = []
+    for name, found in results["language"].items():
+        if "error" in found:
+            rows.append((*name.rsplit("-", 1), f"failed: {found['error']}", "", "", ""))
+            continue
+        for phase, words in (("prefill", "prefill of"), ("decode", "decode at")):
+            for length, rate in found["spirloom"][phase].items():
+                peer = found["llama_cpp"].get(phase, {}).get(length)
+                rows.append((
+                    *name.rsplit("-", 1),
+                    f"{words} {int(length):,}",
+                    figure(rate),
+                    "" if peer is None else figure(peer),
+                    "" if peer is None else times(rate / peer),
+                ))  # fmt: skip
+    return table(titles, rows)
 
 
-def draw(results: Results) -> str:
+def files_table(results: Results) -> str:
+    """A row per model: size of the GGUF file, import, and loading."""
+    titles = ("model", "weights", "GGUF file, GB", "import, s", "load, s", "llama.cpp load, s")
+    rows = []
+    for name, found in results["language"].items():
+        if "error" in found:
+            continue
+        peer = found["llama_cpp"].get("load_seconds")
+        rows.append((
+            *name.rsplit("-", 1),
+            figure(found["file_bytes"] / 1e9),
+            figure(found["import_seconds"]),
+            figure(found["spirloom"]["load_seconds"]),
+            "" if peer is None else figure(peer),
+        ))  # fmt: skip
+    return table(titles, rows)
+
+
+def draw_calls(results: Results) -> str:
     """A chart of the fraction of the peak, by call."""
     rows = []
     for call in results["calls"]:
@@ -291,3 +336,22 @@ def draw(results: Results) -> str:
         rows.append(Bars(label(call), {series: share(call, seconds, results["peaks"]) * 100}))
     series_names = ("of peak fp32 arithmetic", "of copy bandwidth")
     return chart(f"{results['peaks']['device']}: fraction of the peak", series_names, rows, "%")
+
+
+def draw_peers(results: Results) -> str:
+    """A chart of the throughput relative to PyTorch and llama.cpp."""
+    rows = []
+    for name, found in sorted(results["networks"].items()):
+        peer = network_peers(results).get(name)
+        if peer is not None and "error" not in found:
+            rows.append(Bars(name, {0: peer / found["gpu_seconds"]}))
+    for name, found in results["language"].items():
+        for phase in ("prefill", "decode"):
+            theirs = found.get("llama_cpp", {}).get(phase, {})
+            ours = found.get("spirloom", {}).get(phase, {})
+            rows += [
+                Bars(f"{name} {phase} {length}", {1: ours[length] / rate})
+                for length, rate in theirs.items()
+            ]
+    title = f"{results['peaks']['device']}: throughput relative to other programs (1: equal)"
+    return chart(title, ("PyTorch, CUDA graph", "llama.cpp, Vulkan"), rows, "×")

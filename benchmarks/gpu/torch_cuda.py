@@ -1,9 +1,10 @@
 """Times calls and networks in PyTorch on CUDA, as CUDA graphs; prints one JSON object.
 
-    python3 torch_cuda.py calls.json [--times 3] [NETWORK-BATCH-DTYPE …]
+    python3 torch_cuda.py [--calls calls.json] [--times 3] [NETWORK-BATCH-DTYPE …]
 
 A call runs PyTorch's operator on arguments of the listed shapes; events measure its GPU time. A
-network is torchvision's with folded batch norms, in the faster of two memory layouts.
+network is one of published.py, or torchvision's with folded batch norms, in the faster of two
+memory layouts.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ from typing import Any
 import torch
 
 CALLS_IN_GRAPH = 10
-WARM_UP = 0.05  # seconds of work before a measurement: an idle GPU has a low clock rate
+# An idle GPU has a low clock rate. Before a measurement it works until a product of matrices takes
+# its minimum time again, within 5 %, for consecutive runs; the first warm-up finds the minimum.
+FIRST_WARM_UP, MAX_WARM_UP = 1.0, 0.5  # seconds
+NEAR_RUNS = 20
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "bool": torch.bool}
 
 
@@ -35,7 +39,7 @@ def seconds(run: Callable[[], Any], calls: int, times: int) -> float:
     with torch.cuda.graph(graph):
         for _ in range(calls):
             run()
-    warm_up(WARM_UP)
+    warm_up()
     start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     found: list[float] = []
     for _ in range(10 * times):
@@ -47,13 +51,35 @@ def seconds(run: Callable[[], Any], calls: int, times: int) -> float:
     return min(found)
 
 
-def warm_up(least: float) -> None:
-    """Keeps the GPU busy with products of matrices for about that many seconds."""
-    matrix = torch.ones(2048, 2048, device="cuda")
-    end = time.monotonic() + least
-    while time.monotonic() < end:
-        torch.mm(matrix, matrix)
+class WarmUp:
+    """Keeps the GPU busy before measurements."""
+
+    def __init__(self) -> None:
+        self._minimum = 0.0
+
+    def __call__(self) -> None:
+        if not self._minimum:
+            self._matrix = torch.ones(2048, 2048, device="cuda")
+            self._minimum = self._milliseconds()
+            end = time.monotonic() + FIRST_WARM_UP
+            while time.monotonic() < end:
+                self._minimum = min(self._minimum, self._milliseconds())
+        near, end = 0, time.monotonic() + MAX_WARM_UP
+        while near < NEAR_RUNS and time.monotonic() < end:
+            taken = self._milliseconds()
+            near = near + 1 if taken < 1.05 * self._minimum else 0
+            self._minimum = min(self._minimum, taken)
+
+    def _milliseconds(self) -> float:
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        torch.mm(self._matrix, self._matrix)
+        end.record()
         torch.cuda.synchronize()
+        return float(start.elapsed_time(end))
+
+
+warm_up = WarmUp()
 
 
 def operator(name: str) -> Any:
@@ -95,17 +121,30 @@ def _value(arg: Any, dtype: torch.dtype) -> Any:
 
 
 def network_seconds(name: str, times: int) -> float:
-    import torchvision
-
     network, batch, dtype = name.rsplit("-", 2)
     found = []
     for layout in (torch.contiguous_format, torch.channels_last):
-        model = torchvision.models.get_model(network).eval()
-        model = _folded(model).to("cuda", DTYPES[dtype], memory_format=layout)
-        image = torch.randn(int(batch), 3, 224, 224, dtype=DTYPES[dtype], device="cuda")
-        image = image.to(memory_format=layout)
-        found.append(seconds(partial(model, image), 1, times))
+        model, inputs = _network(network, int(batch))
+        model = model.to("cuda", DTYPES[dtype], memory_format=layout)
+        inputs = [x.to("cuda", DTYPES[dtype]) for x in inputs]
+        inputs = [x.to(memory_format=layout) if x.dim() == 4 else x for x in inputs]
+        found.append(seconds(partial(model, *inputs), 1, times))
     return min(found)
+
+
+def _network(name: str, batch: int) -> tuple[Any, list[torch.Tensor]]:
+    """A module on the CPU or the GPU, and inputs."""
+    from published import PUBLISHED
+
+    if name in PUBLISHED:
+        make, shapes = PUBLISHED[name]
+        with torch.device("cuda"):  # initialized there, which is faster
+            model = make().eval()
+        return model, [torch.rand(shape) for shape in shapes.values()]
+    import torchvision
+
+    model = _folded(torchvision.models.get_model(name).eval())
+    return model, [torch.randn(batch, 3, 224, 224)]
 
 
 def _folded(model: Any) -> Any:
@@ -131,14 +170,14 @@ def all_seconds(measured: dict[str, Callable[[], float]]) -> dict[str, float]:
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("calls", type=Path)
     parser.add_argument("networks", nargs="*")
+    parser.add_argument("--calls", type=Path)
     parser.add_argument("--times", type=int, default=3)
     arguments = parser.parse_args()
     if not torch.cuda.is_available():
         sys.exit("this PyTorch has no CUDA device")
     torch.backends.cudnn.allow_tf32 = False  # full fp32 precision, as in Spirloom
-    calls = json.loads(arguments.calls.read_text(encoding="utf-8"))
+    calls = json.loads(arguments.calls.read_text(encoding="utf-8")) if arguments.calls else []
     networks, times = arguments.networks, arguments.times
     with torch.inference_mode():
         found = {

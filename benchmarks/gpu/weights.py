@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import prod, sqrt
 
 import numpy as np
 from spirloom.casegen.values import widened
@@ -62,5 +62,10 @@ def _generator(tensor: Tensor) -> Node:
     # The standard deviation of a uniform distribution on [-s, s] is s / sqrt(3).
     spread = float(np.std(widened(tensor.data))) if tensor.data.strides.count(0) == 0 else 0
     tensor.data = None
-    scale = sqrt(3) * spread if spread else 1 / sqrt(tensor.shape[-1] if tensor.shape else 1)
+    scale = sqrt(3) * spread if spread else 1 / sqrt(_depth(tensor.shape))
     return Node("bench.noise", (tensor.shape, scale, str(tensor.dtype)), (tensor,), tensor.name)
+
+
+def _depth(shape: tuple[int, ...]) -> int:
+    """The length of a reduction by such a weight: of all dimensions but the output channels."""
+    return prod(shape[1:]) if len(shape) > 1 else prod(shape)

@@ -13,8 +13,8 @@ from spirloom.hf.config import read_config
 from spirloom.ir import DType
 from spirloom.ops import OpLibrary
 
-from benchmarks.gpu.language import LLAMA_1B, MAX_BINDING, PROMPT, Repeating
 from benchmarks.roofline.call import RecordedCall, calls_in, merged
+from benchmarks.roofline.synthetic import LLAMA_1B, MAX_BINDING, PROMPT, Repeating
 
 CONTEXT = 4096
 LLAMA_8B: Mapping[str, Any] = {

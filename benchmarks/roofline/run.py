@@ -77,7 +77,7 @@ def _time(entry: dict[str, Any]) -> dict[str, Any]:
 def torch_times(calls: Path, times: int) -> dict[str, Any]:
     """The output of torch_cuda.py, or the reason of its failure."""
     done = subprocess.run(
-        [sys.executable, HERE / "torch_cuda.py", calls, "--times", str(times)],
+        [sys.executable, HERE / "torch_cuda.py", "--calls", calls, "--times", str(times)],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode != 0:

@@ -10,6 +10,7 @@ import pytest
 from benchmarks import toolchain
 from benchmarks.context import Rate
 from benchmarks.gpu import page as page_gpu
+from benchmarks.gpu import readme
 from benchmarks.kernels import Peaks
 from benchmarks.language import Program, common
 from benchmarks.performance import files, read_results
@@ -24,6 +25,9 @@ COMMITTED = {
     **files(read_results(RESULTS)),
     **page_gpu.files(page_gpu.read_results(RESULTS)),
     **page_roofline.files(page_roofline.read_results(RESULTS)),
+    "README.md": readme.updated(
+        (ROOT / "README.md").read_text(encoding="utf-8"), page_gpu.read_results(RESULTS)
+    ),
 }
 
 

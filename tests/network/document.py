@@ -140,20 +140,21 @@ def language_cells(model: LanguageModel) -> tuple[str, ...]:
         model.parameters,
         language_speed(model.timed),
         "64 equal greedy tokens",
-        str(results("gpu-nvidia-h200")["date"]) if model.timed else "",
+        str(gpu_results()["date"]) if language_speed(model.timed) else "",
     )
 
 
 def network_speed(name: str) -> str:
     """The latency at batch 1, from the stored results: of a GPU, else of the software device."""
-    times = results("gpu-nvidia-h200")["network_times"]
+    gpu = gpu_results()
+    timed = gpu["networks"]
     cells = [
-        f"{label} {times[key]['seconds'] * 1e3:.2f} ms"
+        f"{label} {timed[key]['seconds'] * 1e3:.2f} ms"
         for label, key in (("f32", f"{name}-1-f32"), ("fp16", f"{name}-1-f16"))
-        if key in times
+        if "seconds" in timed.get(key, {})
     ]
     if cells:
-        return f"H200: {', '.join(cells)}"
+        return f"{device_of(gpu)}: {', '.join(cells)}"
     software = {each["name"]: each["times"] for each in results("networks")["networks"]}
     if name in software:
         return f"llvmpipe: f32 {software[name]['spirloom']['wall'] * 1e3:.1f} ms"
@@ -162,10 +163,27 @@ def network_speed(name: str) -> str:
 
 def language_speed(name: str) -> str:
     """The decode throughput by weight type, from the stored results."""
-    found = results("gpu-nvidia-h200")["language"]
-    kinds = [(kind, found[f"{name}-{kind}"]) for kind in ("f16", "bf16", "int4") if name]
-    rates = [f"{kind} {rates['tokens_per_second']:.0f} tokens/s" for kind, rates in kinds]
-    return f"H200: {', '.join(rates)}" if rates else ""
+    gpu = gpu_results()
+    rates = [
+        f"{kind} {next(iter(found['spirloom']['decode'].values())):.0f} tokens/s"
+        for model, kind, found in (
+            (*key.rsplit("-", 1), found) for key, found in gpu["language"].items()
+        )
+        if name and model == name and "spirloom" in found
+    ]
+    return f"{device_of(gpu)}: {', '.join(rates)}" if rates else ""
+
+
+def gpu_results() -> dict[str, Any]:
+    """The newest results of a GPU, or empty ones."""
+    found = [results(path.stem) for path in sorted(RESULTS.glob("gpu-*.json"))]
+    return max(found, key=lambda each: str(each["date"]), default={"networks": {}, "language": {}})
+
+
+def device_of(gpu: dict[str, Any]) -> str:
+    """The name of the device without its vendor and memory: `H100`."""
+    name = str(gpu["peaks"]["device"]).removeprefix("NVIDIA ")
+    return name.split()[0]
 
 
 def results(name: str) -> dict[str, Any]:
