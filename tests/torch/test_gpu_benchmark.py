@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import diffusers
+import diffusers  # type: ignore[import]
 import pytest
 import torch
 import transformers
