@@ -21,6 +21,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+import flatbuffers
 from spirloom import graph_file
 from spirloom.graph_reader import load
 
@@ -83,12 +84,15 @@ def write_programs(build: Path, folder: Path, programs: Iterable[str]) -> None:
 
 
 def write_package(build: Path, folder: Path) -> None:
-    """Writes the Python package `spirloom` with the build's library, as a wheel contains it."""
+    """Writes the Python package `spirloom` with the build's library, as a wheel contains it, and
+    `flatbuffers`, which its importers require."""
     flatc = shutil.which("flatc")
     if flatc is None:
         raise BenchmarkFailed("flatc is not in PATH; install flatbuffers-compiler")
     schemas = [ROOT / "schema" / name for name in ("graph.fbs", "cases.fbs")]
     run([python(), ROOT / "cmake/make_package.py", "--flatc", flatc, "--out", folder, *schemas])
+    package = Path(flatbuffers.__file__).parent
+    shutil.copytree(package, folder / package.name, ignore=shutil.ignore_patterns("__pycache__"))
     native = folder / "spirloom" / "_native"
     native.mkdir()
     library = build / "runtime/c/libspirloom.so.1"
