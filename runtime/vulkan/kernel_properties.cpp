@@ -80,6 +80,7 @@ pack::DeviceProperties KernelProperties(
   properties.shared_memory = limits.maxComputeSharedMemorySize;
   properties.storage_alignment = static_cast<int64_t>(limits.minStorageBufferOffsetAlignment);
   properties.cache_size = properties.is_cpu ? HostCacheSize() : 0;
+  properties.quad_matrices = device.quirks.quad_matrices != 0;
   properties.max_loop_iterations = device.quirks.max_loop_iterations;
   return properties;
 }

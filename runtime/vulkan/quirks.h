@@ -26,6 +26,8 @@ struct Quirks {
   int64_t reads_texels = 0;
   // vkCmdDispatchBase can divide a dispatch. 0 or 1.
   int64_t divides_dispatches = 1;
+  // Cooperative matrices are held as by `mma` instructions (pack::DeviceProperties). 0 or 1.
+  int64_t quad_matrices = 0;
 };
 
 // Returns the fields of the rows that match the device.

@@ -104,7 +104,7 @@ def _chosen(fields: Fields, name: str, kernels: Map[str, Mapping]) -> dict[str, 
         [_matches(as_scalar(item, "a kernel"), name, kernels) for item in fields.items(key)]
         for key in ("only", "omit")
     )
-    kept = set().union(*only) if only else set(kernels)
+    kept = set(kernels) if fields.get("only") is None else set().union(*only)
     kept -= set().union(*omitted)
     return {short: kernel for short, kernel in kernels.items() if short in kept}
 

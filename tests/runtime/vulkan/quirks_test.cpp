@@ -33,6 +33,11 @@ TEST(Quirks, DispatchesOfNvidiaAreNotDivided) {
             1);
 }
 
+TEST(Quirks, MatricesOfNvidiaAreQuads) {
+  EXPECT_EQ(QuirksOf({0x10de, VK_DRIVER_ID_NVIDIA_PROPRIETARY, "discrete", 1}).quad_matrices, 1);
+  EXPECT_EQ(QuirksOf({0x10de, VK_DRIVER_ID_MESA_NVK, "discrete", 1}).quad_matrices, 0);
+}
+
 TEST(Quirks, GpusHaveNone) {
   for (const uint32_t driver :
        {0U, uint32_t{VK_DRIVER_ID_MESA_RADV}, uint32_t{VK_DRIVER_ID_QUALCOMM_PROPRIETARY}}) {
@@ -41,6 +46,7 @@ TEST(Quirks, GpusHaveNone) {
       EXPECT_EQ(quirks.max_loop_iterations, kUnlimited);
       EXPECT_EQ(quirks.reads_texels, 0);
       EXPECT_EQ(quirks.divides_dispatches, 1);
+      EXPECT_EQ(quirks.quad_matrices, 0);
     }
   }
 }
