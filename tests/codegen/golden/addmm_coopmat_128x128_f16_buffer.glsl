@@ -22,29 +22,15 @@ int left_start, right_start;  // offsets of the batch's matrices
 
 
 void main() {
-  int lane = int(gl_LocalInvocationID.x);
-  int row_blocks = (row_count + 127) / 128;
-  int column_blocks = (columns + 127) / 128;
-  int block = unravel(batch, row_blocks * column_blocks);
-  // Swizzled tile order, bands of 8 tile rows: concurrent workgroups share operand tiles in the
-  // cache.
-  int band = block / (8 * column_blocks);
-  int band_rows = min(8, row_blocks - 8 * band);
-  block -= 8 * band * column_blocks;
-  row = (8 * band + block % band_rows) * 128;
-  column = block / band_rows * 128;
-  int product = min(batch, batches - 1);
-  ivec2 matrix = MATRICES_OF(product);
-  left_start = matrix.x * row_count * depth;
-  right_start = matrix.y * depth * columns;
   // This invocation's rows and columns of each complete step, clamped to the operands.
-  int left_row0 = left_start + min(row + lane / 4 + 0, row_count - 1) * depth + lane % 4 * 8;
+  int left_tile_row = lane / 32 * 8 + lane / 4 % 2 * 4 + lane / 8 % 4;
+  int left_row0 = left_start + min(row + left_tile_row + 0, row_count - 1) * depth + lane % 4 * 8;
   uvec4 left0 = uvec4(0);
-  int left_row1 = left_start + min(row + lane / 4 + 32, row_count - 1) * depth + lane % 4 * 8;
+  int left_row1 = left_start + min(row + left_tile_row + 32, row_count - 1) * depth + lane % 4 * 8;
   uvec4 left1 = uvec4(0);
-  int left_row2 = left_start + min(row + lane / 4 + 64, row_count - 1) * depth + lane % 4 * 8;
+  int left_row2 = left_start + min(row + left_tile_row + 64, row_count - 1) * depth + lane % 4 * 8;
   uvec4 left2 = uvec4(0);
-  int left_row3 = left_start + min(row + lane / 4 + 96, row_count - 1) * depth + lane % 4 * 8;
+  int left_row3 = left_start + min(row + left_tile_row + 96, row_count - 1) * depth + lane % 4 * 8;
   uvec4 left3 = uvec4(0);
   int right_k = lane / 16;
   int right_column = lane % 16 * 8;
@@ -67,15 +53,15 @@ void main() {
   }
   for (int k = 0; k < aligned_depth; k += 32) {
     barrier();
-    tiles[(lane / 4 + 0) * 5 + lane % 4] = STORED_LEFT(left0, high0);
-    tiles[(lane / 4 + 32) * 5 + lane % 4] = STORED_LEFT(left1, high1);
-    tiles[(lane / 4 + 64) * 5 + lane % 4] = STORED_LEFT(left2, high2);
-    tiles[(lane / 4 + 96) * 5 + lane % 4] = STORED_LEFT(left3, high3);
+    tiles[(left_tile_row + 0) * 5 + lane % 4] = STORED_LEFT(left0, high0);
+    tiles[(left_tile_row + 32) * 5 + lane % 4] = STORED_LEFT(left1, high1);
+    tiles[(left_tile_row + 64) * 5 + lane % 4] = STORED_LEFT(left2, high2);
+    tiles[(left_tile_row + 96) * 5 + lane % 4] = STORED_LEFT(left3, high3);
     CACHE_RIGHT()
-    tiles[640 + (lane / 16 + 0) * 17 + lane % 16] = right0;
-    tiles[640 + (lane / 16 + 8) * 17 + lane % 16] = right1;
-    tiles[640 + (lane / 16 + 16) * 17 + lane % 16] = right2;
-    tiles[640 + (lane / 16 + 24) * 17 + lane % 16] = right3;
+    tiles[640 + (right_k + 0) * 17 + lane % 16] = right0;
+    tiles[640 + (right_k + 8) * 17 + lane % 16] = right1;
+    tiles[640 + (right_k + 16) * 17 + lane % 16] = right2;
+    tiles[640 + (right_k + 24) * 17 + lane % 16] = right3;
     barrier();
     if (k + 32 < aligned_depth) {
       FETCH_LEFT(left0, high0, left_row0, k + 32)

@@ -10,6 +10,8 @@ struct Unit {
   int duration;  // time steps of the batch element; later ones are padding
 };
 
+#define PREFETCHED 8
+
 shared vec4 partial[512];  // [row][k_slice][unit]
 
 // Row of x and y of a time step.
@@ -44,6 +46,9 @@ vec4 gate_biases(Unit u) {
   return sum;
 }
 
+// The weights of state k for the unit's gates.
+vec4 gate_weights(int k, int unit) { return weight_load4(k * units + unit); }
+
 
 void main() {
   int lane = int(gl_LocalInvocationID.x);
@@ -61,8 +66,17 @@ void main() {
     sums[r] = vec4(0.0);
   }
   if (step < steps && (step > 0 || has_h0 != 0)) {
-    for (int k = k_slice; k < units; k += K_SLICES) {
-      vec4 w = weight_load4(k * units + unit);
+    int k = k_slice;
+    // The loads of PREFETCHED iterations are in flight at once.
+    for (; k + (PREFETCHED - 1) * K_SLICES < units; k += PREFETCHED * K_SLICES) {
+      vec4 w[PREFETCHED];
+      [[unroll]] for (int i = 0; i < PREFETCHED; i++) w[i] = gate_weights(k + i * K_SLICES, unit);
+      [[unroll]] for (int i = 0; i < PREFETCHED; i++) {
+        [[unroll]] for (int r = 0; r < ROWS; r++) sums[r] += operand(rows[r], k + i * K_SLICES) * w[i];
+      }
+    }
+    for (; k < units; k += K_SLICES) {
+      vec4 w = gate_weights(k, unit);
       [[unroll]] for (int r = 0; r < ROWS; r++) sums[r] += operand(rows[r], k) * w;
     }
   }
