@@ -63,6 +63,8 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
         "linear_w8_gemv_m8": _ADRENO_6XX,
         "mm_tiled_128x64": _MOST_OUTPUTS,
         "mm_tiled_scalar_64x64": _ADRENO_6XX,
+        "scaled_dot_product_attention_blocked_d128": _ADRENO_6XX,
+        "strided_attention_blocked_d128": _ADRENO_6XX,
     },
     "adreno740": {
         "linear_tiled_128x64": _MOST_OUTPUTS,
