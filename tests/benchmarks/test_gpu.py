@@ -150,9 +150,9 @@ def test_every_call_and_network_is_timed(results: dict[str, Any]) -> None:
         assert timed["seconds"] > 0
     linear = [v["kernels"] for k, v in results["call_times"].items() if "linear" in k]
     assert ["linear" in kernels for kernels in linear] == [True, True]
-    assert not any("noise" in kernels or "quantize" in kernels for kernels in linear), (
-        "weights are generated at load time"
-    )
+    assert not any(
+        "noise" in kernels or "quantize" in kernels for kernels in linear
+    ), "weights are generated at load time"
     network = results["networks"]["squeezenet1_1-1-f32"]
     assert network["dispatches"] > 20
     assert network["gpu_seconds"] > 0

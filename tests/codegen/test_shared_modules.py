@@ -11,7 +11,7 @@ from codegen.manifest import variant_row
 from codegen.select.selection import Selection, reduced
 from codegen.shared_modules import SELECTOR, with_shared_modules
 from spec_model import Library
-from spec_model.expr.semantics import evaluate
+from spec_model.expr.evaluation import evaluate
 from spec_model.spec import Kernel
 from tests.codegen.small_project import SIDECAR, SPEC, Project
 

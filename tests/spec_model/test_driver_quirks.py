@@ -22,7 +22,10 @@ DEVICES: dict[str, tuple[tuple[int, int, str, int], list[str]]] = {
             "swiftshader_cache_grows",
         ],
     ),
-    "NVIDIA": ((0x10DE, 4, "discrete", 0x9127C100), ["nvidia_dispatch_base", "nvidia_quad_matrices"]),
+    "NVIDIA": (
+        (0x10DE, 4, "discrete", 0x9127C100),
+        ["nvidia_dispatch_base", "nvidia_quad_matrices"],
+    ),
     "RADV": ((0x1002, 3, "discrete", 0x5C03006), []),
     "Adreno": ((0x5143, 8, "integrated", 0x80201000), []),
 }
