@@ -18,8 +18,8 @@
 namespace spirloom::compiler {
 namespace {
 
-constexpr uint32_t kUses = 3;
-constexpr std::array<const char*, kUses> kUseNames = {"matrix A", "matrix B", "accumulator"};
+constexpr std::array<const char*, khr::kMatrixUses> kUseNames = {"matrix A", "matrix B",
+                                                                 "accumulator"};
 // Layouts have values from the same range, and share the constants of the uses.
 constexpr uint32_t kRowMajor = 0;
 constexpr uint32_t kColumnMajor = 1;
@@ -72,9 +72,9 @@ class Rewriter {
 
   Status InferUses() {
     for (const Instruction& mul_add : mul_adds_) {
-      for (uint32_t use = 0; use < kUses; ++use)
+      for (uint32_t use = 0; use < khr::kMatrixUses; ++use)
         SPIRLOOM_TRY(SetUse(type_of_[mul_add.Word(3 + use)], use));
-      SPIRLOOM_TRY(SetUse(mul_add.Word(1), kUses - 1));
+      SPIRLOOM_TRY(SetUse(mul_add.Word(1), khr::kMatrixUses - 1));
     }
     for (const auto& [id, type] : types_) {
       if (uses_.contains(id)) continue;
@@ -92,7 +92,7 @@ class Rewriter {
                      ") are used as " + kUseNames[known->second] + " and as " + kUseNames[use] +
                      ". Declare their sizes by different constants (lib/coopmat.glsl.j2).");
     }
-    const uint32_t bits = use == kUses - 1 ? 32 : 16;
+    const uint32_t bits = use == khr::kMatrixUses - 1 ? 32 : 16;
     const Instruction scalar = index_.Definition(type.Word(2));
     const bool known_shape = index_.ConstantValue(type.Word(4)) == pack::kMatrixSide &&
                              index_.ConstantValue(type.Word(5)) == pack::kMatrixSide;
@@ -140,7 +140,7 @@ class Rewriter {
   std::map<uint32_t, bool> bools_;         // boolean constants
   std::set<uint32_t> sizes_;               // constants that are rows or columns of types
   std::vector<Instruction> mul_adds_;
-  std::array<uint32_t, kUses> use_constants_{};  // ids of the constants 0, 1, 2
+  std::array<uint32_t, khr::kMatrixUses> use_constants_{};  // ids of the constants 0, 1, 2
   bool use_constants_written_ = false;
 };
 
@@ -165,7 +165,7 @@ Status Rewriter::Rewrite(const Instruction& in) {
       Copy(in);
       if (use_constants_written_ || in.Word(2) != 32 || in.Word(3) != 0) return {};
       use_constants_written_ = true;
-      for (uint32_t i = 0; i < kUses; ++i)
+      for (uint32_t i = 0; i < khr::kMatrixUses; ++i)
         Emit(spv::OpConstant, {in.Word(1), use_constants_[i], i});
       return {};
     case spv::OpTypeCooperativeMatrixNV:

@@ -14,6 +14,9 @@ inline constexpr uint16_t kOpStore = 4458;
 inline constexpr uint16_t kOpMulAdd = 4459;
 inline constexpr uint16_t kOpLength = 4460;
 
+// The uses of matrices: A, B and accumulator.
+inline constexpr uint32_t kMatrixUses = 3;
+
 }  // namespace spirloom::compiler::khr
 
 #endif  // SPIRLOOM_COMPILER_SPIRV_KHR_MATRIX_H_

@@ -17,8 +17,6 @@
 namespace spirloom::compiler {
 namespace {
 
-constexpr uint32_t kUses = 3;
-
 constexpr std::pair<uint16_t, uint16_t> kOpcodes[] = {
     {spv::OpTypeCooperativeMatrixNV, khr::kOpTypeMatrix},
     {spv::OpCooperativeMatrixLoadNV, khr::kOpLoad},
@@ -147,7 +145,8 @@ class Checker {
       if (!IsConstant(in.Word(i))) return "its scope, sizes and use are not integer constants";
     }
     const uint32_t use = index_.ConstantValue(in.Word(6));
-    if (in.words.size() != 7 || use >= kUses) return "its use is not matrix A, B or accumulator";
+    if (in.words.size() != 7 || use >= khr::kMatrixUses)
+      return "its use is not matrix A, B or accumulator";
     const bool bfloat16 = element.words.size() == 4;
     if (bfloat16 && parts_.capabilities.count(kBFloat16CooperativeMatrixKhr) == 0) {
       return "its element type needs the capability of bfloat16 matrices";
@@ -173,8 +172,8 @@ class Checker {
   }
 
   std::string_view MulAddViolation(const Instruction& in) const {
-    uint32_t sizes[kUses][2];
-    for (uint32_t use = 0; use < kUses; ++use) {
+    uint32_t sizes[khr::kMatrixUses][2];
+    for (uint32_t use = 0; use < khr::kMatrixUses; ++use) {
       const auto type = types_.find(TypeOf(in.Word(3 + use)));
       if (type == types_.end() || index_.ConstantValue(type->second.Word(6)) != use) {
         return "its operands are not a matrix A, a matrix B and an accumulator";
