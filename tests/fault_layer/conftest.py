@@ -30,7 +30,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @dataclass(frozen=True)
 class Driver:
-    """A driver with bugs in the modules of `faults`: digest → kind. Programs have a cache directory
+    """A driver with bugs in the pipelines of `faults`: digest → kind. Programs have a cache directory
     of their own.
     """
 
@@ -52,7 +52,7 @@ class Driver:
         }
 
     def run(self, *arguments: str, seconds: float = 300, log: Path | None = None) -> Ended:
-        """Runs `spirloom` with these arguments. `log`: the file for the digests of modules."""
+        """Runs `spirloom` with these arguments. `log`: the file for the digests of pipelines."""
         variables = {} if log is None else {"SPIRLOOM_LAYER_LOG": str(log)}
         done = subprocess.run(
             [sys.executable, "-m", "spirloom.cli", *arguments],

@@ -1,10 +1,11 @@
 // VK_LAYER_SPIRLOOM_faults, a Vulkan layer for tests: a driver that miscompiles, rejects, crashes
 // on or hangs in chosen compute pipelines, for any program.
 //
-//   SPIRLOOM_LAYER_FAULTS  "DIGEST=KIND,…": the faults of shader modules. DIGEST is FNV-1a (64
-//   bits)
-//                          of the SPIR-V in 16 hexadecimal digits; "*" is every module. KIND:
-//     wrong                one instruction of the module is replaced: its results are wrong
+//   SPIRLOOM_LAYER_FAULTS  "DIGEST=KIND,…": the faults of pipelines. DIGEST is FNV-1a (64 bits) of
+//                          the SPIR-V and of specialization constant 3, which selects the function
+//                          of a module that kernels share, in 16 hexadecimal digits; "*" is every
+//                          pipeline. KIND:
+//     wrong                float instructions of the module are replaced: its results are wrong
 //     fails                vkCreateComputePipelines() returns VK_ERROR_UNKNOWN
 //     crashes_compiler     vkCreateComputePipelines() ends the process
 //     crashes              vkQueueSubmit() ends the process
@@ -13,7 +14,8 @@
 //     hangs                vkWaitForFences() does not return
 //                          "dispatch_base=ignored": vkCmdDispatchBase() computes nothing if its
 //                          base is not 0
-//   SPIRLOOM_LAYER_LOG     a file to which the layer appends the digest of each module, a line each
+//   SPIRLOOM_LAYER_LOG     a file to which the layer appends the digest of each pipeline, a line
+//                          each
 #include <vulkan/vk_layer.h>
 
 #include <algorithm>
@@ -53,6 +55,7 @@ struct DeviceTable {
 #define X(name) PFN_vk##name name = nullptr;
   SPIRLOOM_LAYER_FUNCTIONS(X)
 #undef X
+  PFN_vkDestroyShaderModule DestroyShaderModule = nullptr;  // only called
 };
 
 struct InstanceTable {
@@ -65,9 +68,9 @@ using Fault = std::string;  // a kind; "" is none
 // All objects of the process. Handles are unique while they live, and reused ones are overwritten.
 struct State {
   std::mutex mutex;
-  std::map<void*, InstanceTable> instances;  // by dispatch key
-  std::map<void*, DeviceTable> devices;      // by dispatch key
-  std::map<VkShaderModule, Fault> modules;
+  std::map<void*, InstanceTable> instances;                 // by dispatch key
+  std::map<void*, DeviceTable> devices;                     // by dispatch key
+  std::map<VkShaderModule, std::vector<uint32_t>> modules;  // SPIR-V
   std::map<VkPipeline, Fault> pipelines;
   std::map<VkCommandBuffer, std::set<Fault>> commands;
   std::set<Fault> submitted;  // faults of submissions
@@ -90,10 +93,24 @@ DeviceTable TableOf(Handle handle) {
   return Global().devices.at(KeyOf(handle));
 }
 
-uint64_t DigestOf(const VkShaderModuleCreateInfo& info) {
-  uint64_t digest = 0xcbf29ce484222325;
-  const auto* bytes = reinterpret_cast<const unsigned char*>(info.pCode);
-  for (size_t i = 0; i < info.codeSize; ++i) digest = (digest ^ bytes[i]) * 0x100000001b3;
+// Continues a digest; the first one starts from kFnvBasis.
+constexpr uint64_t kFnvBasis = 0xcbf29ce484222325;
+uint64_t DigestOf(const void* data, size_t size, uint64_t digest) {
+  const auto* bytes = static_cast<const unsigned char*>(data);
+  for (size_t i = 0; i < size; ++i) digest = (digest ^ bytes[i]) * 0x100000001b3;
+  return digest;
+}
+
+uint64_t DigestOf(const std::vector<uint32_t>& code, const VkSpecializationInfo* constants) {
+  constexpr uint32_t kSelector = 3;
+  uint64_t digest = DigestOf(code.data(), code.size() * sizeof(uint32_t), kFnvBasis);
+  if (constants == nullptr) return digest;
+  for (uint32_t i = 0; i < constants->mapEntryCount; ++i) {
+    const VkSpecializationMapEntry& entry = constants->pMapEntries[i];
+    if (entry.constantID != kSelector) continue;
+    digest =
+        DigestOf(static_cast<const char*>(constants->pData) + entry.offset, entry.size, digest);
+  }
   return digest;
 }
 
@@ -112,7 +129,7 @@ Fault FaultNamed(std::string_view name) {
   return {};
 }
 
-// The fault of a module.
+// The fault of a pipeline.
 Fault FaultOf(uint64_t digest) {
   char name[17];
   std::snprintf(name, sizeof name, "%016" PRIx64, digest);
@@ -136,42 +153,56 @@ void Log(uint64_t digest) {
 
 VkResult CreateShaderModule(VkDevice device, const VkShaderModuleCreateInfo* info,
                             const VkAllocationCallbacks* allocator, VkShaderModule* module) {
-  const uint64_t digest = DigestOf(*info);
-  Log(digest);
-  const Fault fault = FaultOf(digest);
-  VkShaderModuleCreateInfo changed = *info;
-  std::vector<uint32_t> code(info->pCode, info->pCode + info->codeSize / sizeof(uint32_t));
-  if (fault == "wrong") {
-    if (!Miscompile(code)) EndProcess("SPIRLOOM_LAYER_FAULTS=wrong of a module without floats");
-    changed.pCode = code.data();
-  }
-  const VkResult result = TableOf(device).CreateShaderModule(device, &changed, allocator, module);
+  const VkResult result = TableOf(device).CreateShaderModule(device, info, allocator, module);
   if (result != VK_SUCCESS) return result;
   const std::scoped_lock lock(Global().mutex);
-  Global().modules[*module] = fault;
+  Global().modules[*module] = {info->pCode, info->pCode + info->codeSize / sizeof(uint32_t)};
+  return result;
+}
+
+// Creates one pipeline, with its fault.
+VkResult CreatePipeline(VkDevice device, VkPipelineCache cache, VkComputePipelineCreateInfo info,
+                        const VkAllocationCallbacks* allocator, VkPipeline* pipeline) {
+  std::vector<uint32_t> code;
+  {
+    const std::scoped_lock lock(Global().mutex);
+    code = Global().modules[info.stage.module];
+  }
+  const uint64_t digest = DigestOf(code, info.stage.pSpecializationInfo);
+  Log(digest);
+  const Fault fault = FaultOf(digest);
+  if (fault == "crashes_compiler") EndProcess("vkCreateComputePipelines()");
+  if (fault == "fails") return VK_ERROR_UNKNOWN;
+  const DeviceTable table = TableOf(device);
+  VkShaderModule wrong = VK_NULL_HANDLE;
+  if (fault == "wrong") {
+    if (!Miscompile(code)) EndProcess("SPIRLOOM_LAYER_FAULTS=wrong of a module without floats");
+    VkShaderModuleCreateInfo module{};
+    module.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+    module.codeSize = code.size() * sizeof(uint32_t);
+    module.pCode = code.data();
+    const VkResult result = table.CreateShaderModule(device, &module, nullptr, &wrong);
+    if (result != VK_SUCCESS) return result;
+    info.stage.module = wrong;
+  }
+  const VkResult result =
+      table.CreateComputePipelines(device, cache, 1, &info, allocator, pipeline);
+  if (wrong != VK_NULL_HANDLE) table.DestroyShaderModule(device, wrong, nullptr);
+  if (result != VK_SUCCESS) return result;
+  const std::scoped_lock lock(Global().mutex);
+  Global().pipelines[*pipeline] = fault;
   return result;
 }
 
 VkResult CreateComputePipelines(VkDevice device, VkPipelineCache cache, uint32_t count,
                                 const VkComputePipelineCreateInfo* infos,
                                 const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
-  std::vector<Fault> faults;
-  {
-    const std::scoped_lock lock(Global().mutex);
-    for (uint32_t i = 0; i < count; ++i) {
-      faults.push_back(Global().modules[infos[i].stage.module]);
-    }
+  VkResult result = VK_SUCCESS;
+  for (uint32_t i = 0; i < count; ++i) {
+    pipelines[i] = VK_NULL_HANDLE;
+    const VkResult created = CreatePipeline(device, cache, infos[i], allocator, &pipelines[i]);
+    if (created != VK_SUCCESS) result = created;
   }
-  for (const Fault& fault : faults) {
-    if (fault == "crashes_compiler") EndProcess("vkCreateComputePipelines()");
-    if (fault != "fails") continue;
-    std::fill_n(pipelines, count, VkPipeline{VK_NULL_HANDLE});
-    return VK_ERROR_UNKNOWN;
-  }
-  const VkResult result =
-      TableOf(device).CreateComputePipelines(device, cache, count, infos, allocator, pipelines);
-  const std::scoped_lock lock(Global().mutex);
-  for (uint32_t i = 0; i < count; ++i) Global().pipelines[pipelines[i]] = faults[i];
   return result;
 }
 
@@ -305,6 +336,8 @@ VkResult CreateDevice(VkPhysicalDevice physical, const VkDeviceCreateInfo* info,
 #define X(name) table.name = reinterpret_cast<PFN_vk##name>(get(*device, "vk" #name));
   SPIRLOOM_LAYER_FUNCTIONS(X)
 #undef X
+  table.DestroyShaderModule =
+      reinterpret_cast<PFN_vkDestroyShaderModule>(get(*device, "vkDestroyShaderModule"));
   const std::scoped_lock lock(Global().mutex);
   Global().devices[KeyOf(*device)] = table;
   return result;

@@ -18,14 +18,14 @@ constexpr uint32_t kNMax = 80;
 
 constexpr size_t kHeaderWords = 5;
 
-// Replaces the opcode, if it is one on floats; returns whether it did, or would.
-bool Replace(uint32_t* instruction, bool write) {
+// Replaces the opcode, if it is one on floats; returns whether it did.
+bool Replace(uint32_t* instruction) {
   const uint32_t opcode = instruction[0] & 0xffff;
   uint32_t other = 0;
   if (opcode == kFAdd) other = kFSub;
   if (opcode == kFSub || opcode == kFMul) other = kFAdd;
   if (other != 0) {
-    if (write) instruction[0] = (instruction[0] & 0xffff0000) | other;
+    instruction[0] = (instruction[0] & 0xffff0000) | other;
     return true;
   }
   if (opcode != kExtInst) return false;
@@ -34,23 +34,25 @@ bool Replace(uint32_t* instruction, bool write) {
   if (extended == kFMin) other = kFMax;
   if (extended == kNMax) other = kNMin;
   if (extended == kNMin) other = kNMax;
-  if (extended == kFma && write) instruction[7] = instruction[5];  // a * b + a
-  if (other != 0 && write) extended = other;
-  return other != 0 || extended == kFma;
+  if (extended == kFma) {
+    instruction[7] = instruction[5];  // a * b + a
+    return true;
+  }
+  if (other != 0) extended = other;
+  return other != 0;
 }
 
 }  // namespace
 
 bool Miscompile(std::vector<uint32_t>& spirv) {
-  uint32_t* last = nullptr;
+  bool replaced = false;
   for (size_t at = kHeaderWords; at < spirv.size();) {
     const size_t words = spirv[at] >> 16;
     if (words == 0 || words > spirv.size() - at) return false;
-    if (Replace(&spirv[at], /*write=*/false)) last = &spirv[at];
+    replaced |= Replace(&spirv[at]);
     at += words;
   }
-  if (last == nullptr) return false;
-  return Replace(last, /*write=*/true);
+  return replaced;
 }
 
 }  // namespace spirloom::fault_layer

@@ -7,8 +7,8 @@
 
 namespace spirloom::fault_layer {
 
-// Replaces the last instruction on floats by another one of the same operands: a sum by a
-// difference, a maximum by a minimum. Indices remain as they are, so that all accesses are within
+// Replaces instructions on floats by others of the same operands: sums by differences, maxima by
+// minima. Indices remain as they are, so that all accesses are within
 // bounds. Returns false if the module has no such instruction.
 bool Miscompile(std::vector<uint32_t>& spirv);
 
