@@ -117,7 +117,7 @@ class SpatialTransformer(nn.Module):  # type: ignore[misc]
 
 
 class Scale(nn.Module):  # type: ignore[misc]
-    """Halves an image by a strided convolution, or doubles it by repetition and a convolution."""
+    """Downsamples by a strided convolution, or upsamples by repetition and a convolution."""
 
     def __init__(self, size: int, up: bool) -> None:
         super().__init__()
