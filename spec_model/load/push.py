@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
 
 from spec_model.expr.types import Kind
 from spec_model.spec import Arg, ArgType, Check, Let
@@ -15,6 +16,10 @@ _JINJA = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 _INCLUDE = re.compile(r"\{%-?\s*(?:include|import|from)\s+\"(lib/[^\"]+)\"")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _WORD = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
+_NESTED = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}")
+_DECLARATION = re.compile(r"(?<!\w)(?=([A-Za-z_]\w*)\s+([A-Za-z_]\w*))")  # matches may overlap
+_STATEMENT = re.compile(r"[^;(){}]+;?")
+_NEXT_NAME = re.compile(r",\s*([A-Za-z_]\w*)\s*(?=[;,=\[])")
 _STATEMENTS = ("return", "else", "case")  # words that a use may follow
 _SCALARS = (ArgType.INT, ArgType.FLOAT, ArgType.NUMBER, ArgType.BOOL)
 _NUMBERS = (Kind.INT, Kind.FLOAT, Kind.BOOL)
@@ -58,22 +63,13 @@ def used_values(
     used = used_scalars((template, *texts_in(params)), names)
     if not used:
         return used
-    libraries = [_without_nested(_code(text)) for text in _included(template, templates)]
-    return frozenset(n for n in used if not any(_declares(code, n) for code in libraries))
-
-
-def _without_nested(code: str) -> str:
-    """The code without the text in parentheses, brackets and braces."""
-    while True:
-        code, count = re.subn(r"\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}", "", code)
-        if not count:
-            return code
+    return used.difference(*map(_declared_globally, _included(template, templates)))
 
 
 def _included(template: str, templates: Templates) -> Iterator[str]:
     """The texts of the library files that a template includes or imports, also indirectly."""
     found: set[str] = set()
-    left = _INCLUDE.findall(template)
+    left = list(_includes(template))
     while left:
         name = left.pop()
         source = None if name in found else templates.find(name)
@@ -81,7 +77,7 @@ def _included(template: str, templates: Templates) -> Iterator[str]:
         if source is not None:
             text = read_text(source)
             yield text
-            left += _INCLUDE.findall(text)
+            left += _includes(text)
 
 
 def used_scalars(glsl: Iterable[str], names: Collection[str]) -> frozenset[str]:
@@ -90,10 +86,34 @@ def used_scalars(glsl: Iterable[str], names: Collection[str]) -> frozenset[str]:
     """
     found: set[str] = set()
     for text in glsl:
-        code = _code(text)
-        words = set(_WORD.findall(code)) & set(names)
-        found |= {name for name in words if not _declares(code, name)}
+        words, declared = _names(text)
+        found |= (words & set(names)) - declared
     return frozenset(found)
+
+
+# Each text is analyzed once: kernels share templates, and templates library files.
+_analyzed_once = lru_cache(maxsize=4096)
+
+
+@_analyzed_once
+def _includes(text: str) -> tuple[str, ...]:
+    return tuple(_INCLUDE.findall(text))
+
+
+@_analyzed_once
+def _names(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The words of a text, and the names of variables and parameters that it declares."""
+    code = _code(text)
+    return frozenset(_WORD.findall(code)), _declared(code)
+
+
+@_analyzed_once
+def _declared_globally(text: str) -> frozenset[str]:
+    """The names of variables that a text declares outside of parentheses, brackets and braces."""
+    code, count = _code(text), 1
+    while count:
+        code, count = _NESTED.subn("", code)
+    return _declared(code)
 
 
 def _code(text: str) -> str:
@@ -105,12 +125,14 @@ def _placeholder(match: re.Match[str]) -> str:
     return "SUBSTITUTED " if match[0].startswith("{{") else " "
 
 
-def _declares(code: str, name: str) -> bool:
-    """Whether a text declares a variable or a parameter: `int name`, `int a, name`."""
-    types = re.findall(rf"([A-Za-z_]\w*)\s+{name}\b", code)
-    if any(word not in _STATEMENTS for word in types):
-        return True
-    return re.search(rf"[A-Za-z_]\w*\s+\w+[^;(){{}}]*,\s*{name}\s*[;,=\[]", code) is not None
+def _declared(code: str) -> frozenset[str]:
+    """The names of variables and parameters that a text declares: `int name`, `int a, name`."""
+    found = {name for word, name in _DECLARATION.findall(code) if word not in _STATEMENTS}
+    for statement in _STATEMENT.findall(code):
+        first = _DECLARATION.search(statement)
+        if first:
+            found.update(_NEXT_NAME.findall(statement, first.end(2)))
+    return frozenset(found)
 
 
 def texts_in(params: object) -> Iterator[str]:

@@ -11,7 +11,7 @@ from tests.tools.programs import Program, ReluModel
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILT = (ROOT / "templates/glsl/elementwise/unary.glsl.j2").read_text(encoding="utf-8")
-RESULT = "return {{ expr }};"
+RESULT = "y[lane] = apply(x[lane]);"
 
 
 @pytest.fixture
@@ -34,9 +34,9 @@ def edit(template: Path, result: str) -> None:
 def test_edits_take_effect(spirloom_run: Program, relu_model: ReluModel, template: Path) -> None:
     options = ("--dev-templates", template.parent)
     assert relu_model.run(spirloom_run, *options) == [0, 0, 0, 1, 2]
-    edit(template, "return -({{ expr }});")
+    edit(template, "y[lane] = -apply(x[lane]);")
     assert relu_model.run(spirloom_run, *options) == [0, 0, 0, -1, -2]
-    edit(template, "return 3.0 * ({{ expr }});")
+    edit(template, "y[lane] = 3.0 * apply(x[lane]);")
     assert relu_model.run(spirloom_run, *options) == [0, 0, 0, 3, 6]
     assert relu_model.run(spirloom_run) == [0, 0, 0, 1, 2]
 
@@ -44,8 +44,8 @@ def test_edits_take_effect(spirloom_run: Program, relu_model: ReluModel, templat
 @pytest.mark.parametrize(
     ("result", "error"),
     [
-        ("return 2.0 * nothing;", " error: 'nothing' : undeclared identifier   (relu_f32_buffer"),
-        ("return {{ nothing }};", "13: error: 'nothing' is undefined"),
+        ("y[lane] = nothing;", " error: 'nothing' : undeclared identifier   (relu_f32_buffer"),
+        ("y[lane] = {{ nothing }};", "53: error: 'nothing' is undefined"),
     ],
 )
 def test_errors_are_reported_at_the_line(

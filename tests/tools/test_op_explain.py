@@ -39,9 +39,12 @@ def test_devices_lack_capabilities(capsys: pytest.CaptureFixture[str]) -> None:
     assert "linear_tiled_64x64: taken" in text
     text = explained(capsys, *LINEAR, "--dtype", "f16", "--device", "android-2025")
     assert "linear_tiled_scalar_64x64: taken" in text  # without 16-bit storage
-    text = explained(capsys, *LINEAR, "--dtype", "f16", "--device", "guaranteed")
-    assert "5 storage buffers, above this device's limit (4)" in text
-    assert "linear_texture: taken" in text
+    norm = "{x: [2, 8, 4, 4], weight: [8], bias: [8], running_mean: [8], running_var: [8]}"
+    text = explained(
+        capsys, "op", "explain", "batch_norm", "--shapes", norm, "--device", "guaranteed"
+    )
+    assert "6 storage buffers, above this device's limit (4)" in text
+    assert "Dispatch: batch_norm_f32_texture3d" in text
     call = ("op", "explain", "aten.relu", "--shapes", "{x: [100000000]}")
     text = explained(capsys, *call, "--device", "guaranteed")
     assert "The device cannot compute the call: Size (400000000) of tensor 'x' exceeds" in text
