@@ -6,6 +6,7 @@ It contains a .pth file with the paths of the repository and of frontend/, the p
 """
 
 import argparse
+import shutil
 import sys
 import tempfile
 import venv
@@ -56,7 +57,9 @@ def main() -> int:
         created = Path(scratch) / final.name
         fill(created, final, arguments)
         if final.exists():
-            final.rename(Path(scratch) / "previous")
+            shutil.move(
+                final, Path(scratch) / "previous"
+            )  # between file systems too, as overlays are
         created.rename(final)
     return 0
 

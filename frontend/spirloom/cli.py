@@ -35,8 +35,8 @@ COMMANDS = (
 
 # The extra of the wheel that provides an optional module.
 EXTRAS = {
-    "onnx": "onnx", "flatbuffers": "onnx", "torch": "torch", "yaml": "ops", "jinja2": "ops",
-    "starlette": "serve", "uvicorn": "serve",
+    "onnx": "onnx", "torch": "torch", "yaml": "ops", "jinja2": "ops", "starlette": "serve",
+    "uvicorn": "serve",
 }  # fmt: skip
 
 EXAMPLES = """\

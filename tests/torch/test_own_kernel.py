@@ -26,8 +26,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/tutorials/first-operator.md"
 
 
-@torch.library.custom_op("custom::linear_recurrence", mutates_args=())  # type: ignore[misc]
-def linear_recurrence(a: torch.Tensor, x: torch.Tensor, dim: int) -> torch.Tensor:
+@torch.library.custom_op("custom::leaky_sum", mutates_args=())  # type: ignore[misc]
+def leaky_sum(a: torch.Tensor, x: torch.Tensor, dim: int) -> torch.Tensor:
     steps = zip(a.unbind(dim), x.unbind(dim), strict=True)
     states = [torch.zeros_like(x.select(dim, 0))]
     for factor, value in steps:
@@ -35,7 +35,7 @@ def linear_recurrence(a: torch.Tensor, x: torch.Tensor, dim: int) -> torch.Tenso
     return torch.stack(states[1:], dim)
 
 
-@linear_recurrence.register_fake  # type: ignore[misc]
+@leaky_sum.register_fake  # type: ignore[misc]
 def _(a: torch.Tensor, x: torch.Tensor, dim: int) -> torch.Tensor:
     return torch.empty_like(x)
 
@@ -49,7 +49,7 @@ class Model(torch.nn.Module):  # type: ignore[misc]
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         a, values = self.layer(x).chunk(2, -1)
-        y: torch.Tensor = torch.ops.custom.linear_recurrence(torch.sigmoid(a), values, 1)
+        y: torch.Tensor = torch.ops.custom.leaky_sum(torch.sigmoid(a), values, 1)
         return y.sum(-1)
 
 
@@ -109,7 +109,7 @@ def test_it_runs_in_an_imported_model(
         torch.export.save(exported, tmp_path / "net.pt2")
         program = read_archive(tmp_path / "net.pt2")
     graph = build(program, library, Options())
-    (node,) = (n for n in graph.nodes if n.op == "custom.linear_recurrence")
+    (node,) = (n for n in graph.nodes if n.op == "custom.leaky_sum")
     assert library.arg(node, "dim") == 1
     loaded = Runtime(overrides=[kernels]).load(graph_file.to_bytes(graph))
     for size in (7, 40):
@@ -124,5 +124,5 @@ def test_the_message_names_missing_kernels(project: Path) -> None:
     library = OpLibrary.with_dirs([project / "op_specs"])
     exported = decompose(torch.export.export(Model(), (torch.randn(2, 7, 6),)), library)
     graph = build(program_of(exported), library, Options())
-    with pytest.raises(spirloom.SpirloomError, match=r"custom\.linear_recurrence"):
+    with pytest.raises(spirloom.SpirloomError, match=r"custom\.leaky_sum"):
         spirloom.load(graph_file.to_bytes(graph))

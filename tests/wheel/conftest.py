@@ -38,7 +38,7 @@ def make_environment(directory: Path, *requirements: str) -> Path:
 
 @pytest.fixture(scope="session")
 def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """With NumPy only, the wheel's single requirement."""
+    """With what the wheel requires: NumPy and flatbuffers."""
     return make_environment(tmp_path_factory.mktemp("bare") / "venv", str(wheel))
 
 
@@ -46,10 +46,3 @@ def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def importing(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """With the packages for ONNX import."""
     return make_environment(tmp_path_factory.mktemp("onnx") / "venv", f"{wheel}[onnx]")
-
-
-@pytest.fixture(scope="session")
-def reading(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """With the packages for reading exported programs, without PyTorch."""
-    directory = tmp_path_factory.mktemp("reading") / "venv"
-    return make_environment(directory, str(wheel), "flatbuffers")

@@ -16,6 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.frontend.gguf_writer import Q4_0, file_bytes, tiny_metadata, tiny_tensors
+
 ROOT = Path(__file__).resolve().parents[2]
 DIGITS = ROOT / "examples/digits"
 ARCHIVE = ROOT / "tests/fuzz/corpus/torch_import/convolutions.pt2"
@@ -135,10 +137,17 @@ def test_constants_are_folded_at_import(bare: Path, importing: Path, tmp_path: P
     assert call(tmp_path, bare / "python3", "-c", run).split() == ["5.0", "11.0", "19.0"]
 
 
-def test_an_exported_program_needs_neither_pytorch_nor_onnx(reading: Path, tmp_path: Path) -> None:
-    output = call(tmp_path, reading / "spirloom", "import", ARCHIVE, "-o", "net.slg")
+def test_an_exported_program_needs_neither_pytorch_nor_onnx(bare: Path, tmp_path: Path) -> None:
+    output = call(tmp_path, bare / "spirloom", "import", ARCHIVE, "-o", "net.slg")
     assert output.startswith("net.slg: ")
-    assert "on the device" in call(tmp_path, reading / "spirloom", "partition", ARCHIVE)
+    assert "on the device" in call(tmp_path, bare / "spirloom", "partition", ARCHIVE)
+
+
+def test_a_gguf_file_needs_no_extra(bare: Path, tmp_path: Path) -> None:
+    content = file_bytes(tiny_metadata("llama"), tiny_tensors(Q4_0, "llama"))
+    (tmp_path / "tiny.gguf").write_bytes(content)
+    call(tmp_path, bare / "spirloom", "import", tmp_path / "tiny.gguf", "-o", "tiny.slg")
+    assert "tokens" in call(tmp_path, bare / "spirloom", "inspect", "tiny.slg")
 
 
 def test_doctor(bare: Path, tmp_path: Path) -> None:
