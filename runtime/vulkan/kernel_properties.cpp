@@ -81,6 +81,7 @@ pack::DeviceProperties KernelProperties(
   properties.storage_alignment = static_cast<int64_t>(limits.minStorageBufferOffsetAlignment);
   properties.cache_size = properties.is_cpu ? HostCacheSize() : 0;
   properties.quad_matrices = device.quirks.quad_matrices != 0;
+  properties.registers = device.quirks.registers;
   properties.max_loop_iterations = device.quirks.max_loop_iterations;
   return properties;
 }

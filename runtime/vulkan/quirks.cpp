@@ -18,6 +18,7 @@ constexpr int64_t Quirks::*max_loop_iterations = &Quirks::max_loop_iterations;
 constexpr int64_t Quirks::*reads_texels = &Quirks::reads_texels;
 constexpr int64_t Quirks::*divides_dispatches = &Quirks::divides_dispatches;
 constexpr int64_t Quirks::*quad_matrices = &Quirks::quad_matrices;
+constexpr int64_t Quirks::*registers = &Quirks::registers;
 
 constexpr std::array kRows{
 #define SPIRLOOM_DRIVER_QUIRK(name, vendor, driver, type, first, last, field, value, ...) \

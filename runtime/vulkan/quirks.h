@@ -28,6 +28,8 @@ struct Quirks {
   int64_t divides_dispatches = 1;
   // Cooperative matrices are held as by `mma` instructions (pack::DeviceProperties). 0 or 1.
   int64_t quad_matrices = 0;
+  // 32-bit values that an invocation can hold in registers (pack::DeviceProperties).
+  int64_t registers = pack::DeviceProperties{}.registers;
 };
 
 // Returns the fields of the rows that match the device.

@@ -26,6 +26,8 @@ DEVICES: dict[str, tuple[tuple[int, int, str, int], list[str]]] = {
         (0x10DE, 4, "discrete", 0x9127C100),
         ["nvidia_dispatch_base", "nvidia_quad_matrices"],
     ),
+    "ANV": ((0x8086, 6, "integrated", 1), ["intel_registers"]),
+    "Mali": ((0x13B5, 9, "integrated", 1), ["mali_registers"]),
     "RADV": ((0x1002, 3, "discrete", 0x5C03006), []),
     "Adreno": ((0x5143, 8, "integrated", 0x80201000), []),
 }

@@ -46,8 +46,7 @@ def test_a_name_alone_pushes_the_value_of_that_name(project: Project, push: str)
             "Name 'row' is unknown here; known names are: a, b, alpha, rows, counts, y, storage, "
             "i, is_cpu, integrated, cores, subgroup_size, min_subgroup_size, max_subgroup_size, "
             "max_workgroup, shared_memory, storage_alignment, cache_size, quad_matrices, "
-            "max_loop_iterations, "
-            "workgroup_size.",
+            "registers, max_loop_iterations, workgroup_size.",
         ),
         (
             "{alpha, counts}",

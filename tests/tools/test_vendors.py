@@ -15,7 +15,7 @@ from tools.vendors.families import (
     compile_variants,
     parse,
 )
-from tools.vendors.spills import is_for_gpus, spilling
+from tools.vendors.spills import is_preferable, spilling
 from tools.vendors.table import (
     COLUMNS,
     difference,
@@ -111,10 +111,12 @@ def test_differences_name_the_variant_and_both_values() -> None:
 
 def test_kernels_for_software_devices_may_spill(library: Library) -> None:
     kernels = {kernel.name: kernel for kernel in library.ops["aten.mm"].kernels}
-    assert not is_for_gpus(kernels["mm_subgroup"])
-    assert is_for_gpus(kernels["mm_tiled_128x64"])  # `not is_cpu and` a condition on sizes
-    assert is_for_gpus(kernels["mm_tiled_scalar_32x32"])  # no condition
-    assert not is_for_gpus(kernels["mm_coopmat_64x64_emulated"])  # only in tests
+    many, few = Family("many", ""), Family("few", "", registers=128)
+    assert not is_preferable(kernels["mm_subgroup"], many)
+    assert is_preferable(kernels["mm_tiled_128x64"], many)  # `not is_cpu and` conditions on sizes
+    assert not is_preferable(kernels["mm_tiled_128x64"], few)
+    assert is_preferable(kernels["mm_tiled_scalar_32x32"], few)  # no condition
+    assert not is_preferable(kernels["mm_coopmat_64x64_emulated"], many)  # only in tests
     compiled = parse(
         output(
             row("mm_subgroup", "mm_subgroup_f32_buffer", 132, 700),

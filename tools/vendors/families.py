@@ -23,7 +23,7 @@ class VendorError(Exception):
 @dataclass(frozen=True, slots=True)
 class Family:
     """A family of GPUs: its name, its architecture, the variable that selects it in Mesa and its
-    value there, and its driver in Mesa (a key of table.COLUMNS).
+    value there, its driver in Mesa (a key of table.COLUMNS), and its registers.
     """
 
     name: str
@@ -31,6 +31,7 @@ class Family:
     variable: str = "RADV_FORCE_FAMILY"
     value: str = ""  # empty: the name
     driver: str = "radv"
+    registers: int = 256  # the device property
 
     @property
     def environment(self) -> dict[str, str]:
@@ -84,6 +85,8 @@ def installed_driver() -> Driver:
     )
 
 
+_INTEL = {"variable": "INTEL_STUB_GPU_PLATFORM", "driver": "anv", "registers": 128}
+
 COMPILERS = (
     Compiler(
         "installed",
@@ -116,9 +119,9 @@ COMPILERS = (
         "intel",
         "shader_stats_intel.tsv",
         (
-            Family("skl", "Gen9, HD Graphics 530", "INTEL_STUB_GPU_PLATFORM", driver="anv"),
-            Family("dg2", "Xe-HPG, Arc A770M", "INTEL_STUB_GPU_PLATFORM", driver="anv"),
-            Family("lnl", "Xe2, Lunar Lake", "INTEL_STUB_GPU_PLATFORM", driver="anv"),
+            Family("skl", "Gen9, HD Graphics 530", **_INTEL),
+            Family("dg2", "Xe-HPG, Arc A770M", **_INTEL),
+            Family("lnl", "Xe2, Lunar Lake", **_INTEL),
         ),
         lambda: Driver(
             mesa.find_or_download(ROOT / "build" / "drivers" / "mesa", "intel"),

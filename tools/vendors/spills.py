@@ -15,22 +15,19 @@ _ADRENO_6XX = "an invocation of Adreno 6xx has at most 48 registers of 4 values;
 _INTEL = "a thread has 128 registers, which 8 invocations share"
 _MOST_OUTPUTS = "128x64 outputs per workgroup: for GPUs with few cores and many registers"
 _INTEL_KERNELS = {
-    "cached_attention_stored_tiled_d128": _INTEL,
-    "cached_attention_tiled_d128": _INTEL,
+    "cached_attention_tiled_d128_lanes8": _INTEL,
     "cached_attention_tiled_d64": _INTEL,
     "conv1d_direct": _INTEL,
     "conv2d_depthwise_7x7s1": _INTEL,
     "conv2d_direct": _INTEL,
     "conv_transpose2d_direct": _INTEL,
     "linear_gemv_m8": _INTEL,
-    "linear_tiled_128x64": _MOST_OUTPUTS,
-    "mm_tiled_128x64": _MOST_OUTPUTS,
     "scaled_dot_product_attention_tiled_d128": _INTEL,
-    "scaled_dot_product_attention_tiled_d256": _INTEL,
+    "scaled_dot_product_attention_tiled_d256_lanes16": _INTEL,
     "scaled_dot_product_attention_tiled_d512": _INTEL,
     "scaled_dot_product_attention_tiled_d64": _INTEL,
     "strided_attention_tiled_d128": _INTEL,
-    "strided_attention_tiled_d256": _INTEL,
+    "strided_attention_tiled_d256_lanes16": _INTEL,
     "strided_attention_tiled_d512": _INTEL,
     "strided_attention_tiled_d64": _INTEL,
 }
@@ -82,11 +79,12 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def is_for_gpus(kernel: Kernel) -> bool:
-    """Whether any GPU can prefer the kernel."""
+def is_preferable(kernel: Kernel, family: Family) -> bool:
+    """Whether GPUs of the family can prefer the kernel."""
     if kernel.test_only or kernel.derived:
         return False
-    return kernel.prefer is None or known_value(kernel.prefer, {"is_cpu": False}) is not False
+    known = {"is_cpu": False, "registers": family.registers}
+    return kernel.prefer is None or known_value(kernel.prefer, known) is not False
 
 
 def spilling(
@@ -98,7 +96,7 @@ def spilling(
     }
     for family, each in compiled.items():
         for variant, statistics in each.statistics.items():
-            if not statistics or not is_for_gpus(kernels[each.kernels[variant]]):
+            if not statistics or not is_preferable(kernels[each.kernels[variant]], family):
                 continue
             values = values_of(family, statistics)
             scratch = values.get("scratch", 0)

@@ -38,6 +38,11 @@ TEST(Quirks, MatricesOfNvidiaAreQuads) {
   EXPECT_EQ(QuirksOf({0x10de, VK_DRIVER_ID_MESA_NVK, "discrete", 1}).quad_matrices, 0);
 }
 
+TEST(Quirks, RegistersOfIntelAndArm) {
+  EXPECT_EQ(QuirksOf({0x8086, VK_DRIVER_ID_INTEL_OPEN_SOURCE_MESA, "discrete", 1}).registers, 128);
+  EXPECT_EQ(QuirksOf({0x13b5, VK_DRIVER_ID_ARM_PROPRIETARY, "integrated", 1}).registers, 64);
+}
+
 TEST(Quirks, GpusHaveNone) {
   for (const uint32_t driver :
        {0U, uint32_t{VK_DRIVER_ID_MESA_RADV}, uint32_t{VK_DRIVER_ID_QUALCOMM_PROPRIETARY}}) {
@@ -47,6 +52,7 @@ TEST(Quirks, GpusHaveNone) {
       EXPECT_EQ(quirks.reads_texels, 0);
       EXPECT_EQ(quirks.divides_dispatches, 1);
       EXPECT_EQ(quirks.quad_matrices, 0);
+      EXPECT_EQ(quirks.registers, 256);
     }
   }
 }
