@@ -92,7 +92,7 @@ void main() {
       }
       [[unroll]] for (int s = 0; s < 16; s++) {
         vec4 b = right_tile[s * 17 + column_vec4];
-        vec4 a0 = left_tile[s * 17 + row_vec4];
+        vec4 a0 = left_tile[s * 17 + row_vec4 + 0];
         vec4 a1 = left_tile[s * 17 + row_vec4 + 8];
         score0 += a0[0] * b;
         score1 += a0[1] * b;
@@ -220,7 +220,7 @@ void main() {
     for (int k = 0; k < block_end; k += 16) {
       barrier();
       if (k == 0) {
-        vec4 rescale0 = rescales[row_vec4];
+        vec4 rescale0 = rescales[row_vec4 + 0];
         vec4 rescale1 = rescales[row_vec4 + 8];
         total0_0 *= rescale0[0];
         total0_1 *= rescale0[0];
@@ -268,7 +268,7 @@ void main() {
       [[unroll]] for (int s = 0; s < 16; s++) {
         vec4 b0 = right_tile[s * 32 + column_vec4 + 0];
         vec4 b1 = right_tile[s * 32 + column_vec4 + 16];
-        vec4 a0 = weights[(k + s) * 17 + row_vec4];
+        vec4 a0 = weights[(k + s) * 17 + row_vec4 + 0];
         vec4 a1 = weights[(k + s) * 17 + row_vec4 + 8];
         total0_0 += a0[0] * b0;
         total0_1 += a0[0] * b1;
