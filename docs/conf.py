@@ -51,7 +51,7 @@ autodoc_mock_imports = [
 breathe_projects = {name: str(ROOT / "build/docs/doxygen" / name / "xml") for name in ("c", "cpp")}
 breathe_default_project = "cpp"
 breathe_domain_by_file_pattern = {
-    "*/spirloom.h": "c", "*/spirloom_vulkan.h": "c", "*/executorch.h": "c",
+    "*/spirloom/c/*.h": "c", "*/spirloom_vulkan.h": "c", "*/executorch.h": "c",
 }  # fmt: skip
 breathe_show_include = False
 

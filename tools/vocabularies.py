@@ -31,7 +31,7 @@ MACROS = {
 FILES = (
     "docs/reference/spec-language.md",
     "frontend/spirloom/runtime/abi.py",
-    "runtime/include/spirloom/spirloom.h",
+    "runtime/include/spirloom/c/base.h",
     "runtime/include/spirloom/types.h",
     "schema/graph.fbs",
     "spec_model/activations.py",

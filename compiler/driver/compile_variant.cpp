@@ -120,7 +120,7 @@ Result<std::vector<uint32_t>> WithSource(const Variant& variant, std::string_vie
       GlslToSpirv(glsl, variant.source, variant.target, DebugInfo::kShader, sources);
   if (!parsed.errors.empty() || !Validate(parsed.words, variant.target).ok()) {
     parsed = GlslToSpirv(glsl, variant.source, variant.target, DebugInfo::kSource, sources);
-    SPIRLOOM_TRY_WHILE(Validate(parsed.words, variant.target), {"adding debug information"});
+    SPIRLOOM_TRY_WHILE(Validate(parsed.words, variant.target), "adding debug information");
   }
   return Finalize(variant, parsed.words);
 }

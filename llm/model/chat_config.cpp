@@ -11,7 +11,7 @@ namespace {
 
 Result<Affixes> ReadAffixes(const Json& chat, const char* role) {
   const Json* source = Member(chat, role);
-  if (source == nullptr) return InvalidFile({"The member ", Quote(role), " of 'chat' is missing."});
+  if (source == nullptr) return InvalidFile("The member {} of 'chat' is missing.", Quote(role));
   Affixes affixes;
   SPIRLOOM_TRY_ASSIGN(affixes.prefix, StringMember(*source, "before"));
   SPIRLOOM_TRY_ASSIGN(affixes.suffix, StringMember(*source, "after"));
@@ -36,14 +36,14 @@ Result<ChatConfig> ReadChatConfig(const Json& root) {
   SPIRLOOM_TRY_ASSIGN(const Json* eos, ArrayMember(root, "eos"));
   for (const Json& value : *eos) {
     const auto token = TokenIdOf(value);
-    if (!token) return InvalidFile({"'eos' contains a value that is not a token id."});
+    if (!token) return InvalidFile("'eos' contains a value that is not a token id.");
     config.eos.push_back(*token);
   }
   SPIRLOOM_TRY_ASSIGN(const bool add_bos, BoolMember(root, "add_bos", false));
   if (add_bos) {
     const Json* bos = Member(root, "bos");
     if (bos != nullptr) config.bos = TokenIdOf(*bos);
-    if (!config.bos) return InvalidFile({"'add_bos' is true, but 'bos' is not a token id."});
+    if (!config.bos) return InvalidFile("'add_bos' is true, but 'bos' is not a token id.");
   }
   if (const Json* chat = Member(root, "chat"); chat != nullptr) {
     SPIRLOOM_TRY_ASSIGN(config.chat, ReadChat(*chat));
@@ -64,7 +64,7 @@ Result<std::string> ChatFormatter::Prologue(std::string_view system_message) con
   if (system_message.empty()) return prologue;
   if (!system) {
     return Error(StatusCode::kUnsupported,
-                 {"The model's chat template does not support a system message."});
+                 "The model's chat template does not support a system message.");
   }
   const std::string_view content = trim ? Trimmed(system_message) : system_message;
   return Concat({system->prefix, content, system->suffix});

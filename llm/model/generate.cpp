@@ -48,7 +48,7 @@ Result<Reply> Generate(LanguageModel& model, const ChatConfig& config,
                        const std::atomic<bool>* stop) {
   if (max_tokens == 0) {
     return Error(StatusCode::kInvalidArgument,
-                 {"The maximum number of tokens is 0; expected at least 1."});
+                 "The maximum number of tokens is 0; expected at least 1.");
   }
   Reply reply;
   reply.prompt_tokens = prompt.size();

@@ -12,9 +12,10 @@ namespace spirloom::llm {
 namespace {
 
 Status NotALanguageModel(std::string_view reason) {
-  return InvalidFile({"The file is not a language model: ", reason,
-                      ". Import a Hugging Face directory: spirloom import DIRECTORY -o "
-                      "MODEL.slg."});
+  return InvalidFile(
+      "The file is not a language model: {}. Import a Hugging Face directory: spirloom import "
+      "DIRECTORY -o MODEL.slg.",
+      reason);
 }
 
 // Returns the index of the state of this name, type and rank 1.
@@ -23,8 +24,7 @@ Result<size_t> FindState(const Model& model, std::string_view name, DType dtype 
   const auto found = std::ranges::find(states, name, &TensorInfo::name);
   if (found == states.end() || found->dtype != dtype || found->shape.size() != 1 ||
       found->shape[0] < 1) {
-    return NotALanguageModel(
-        Concat({"it has no state ", Quote(name), " of type ", LongName(dtype)}));
+    return NotALanguageModel(Format("it has no state {} of type {}", Quote(name), LongName(dtype)));
   }
   return static_cast<size_t>(found - states.begin());
 }
@@ -51,7 +51,7 @@ Result<LanguageModel> LanguageModel::Load(const Runtime& runtime, const std::str
   Result<Model> decode = prefill.CreateContext({.method = "decode", .share_states = true});
   if (!decode.ok()) return std::move(decode).status().While(Concat({"loading ", path}));
   LanguageModel model(std::move(prefill), std::move(decode).value());
-  SPIRLOOM_TRY_WHILE(model.ReadSignature(), {"loading ", path});
+  SPIRLOOM_TRY_WHILE(model.ReadSignature(), "loading {}", path);
   return model;
 }
 
@@ -93,22 +93,22 @@ bool LanguageModel::HasRowPerToken() const {
 Status LanguageModel::CheckContext(size_t count) const {
   if (count <= context_ - position_) return Status();
   return Error(StatusCode::kInvalidArgument,
-               {"The context has ", context_, " tokens: ", position_, " are in use, ", count,
-                " more are required. Import the model with a larger --context, or start a new "
-                "conversation."});
+               "The context has {} tokens: {} are in use, {} more are required. Import the model "
+               "with a larger --context, or start a new conversation.",
+               context_, position_, count);
 }
 
 Status LanguageModel::Prefill(std::span<const int32_t> tokens) {
   if (tokens.empty()) {
-    return Error(StatusCode::kInvalidArgument,
-                 {"The prompt is empty; expected at least one token."});
+    return Error(StatusCode::kInvalidArgument, "The prompt is empty; expected at least one token.");
   }
   SPIRLOOM_TRY(CheckContext(tokens.size()));
   for (const int32_t token : tokens) {
     if (token >= 0 && static_cast<size_t>(token) < vocabulary_) continue;
-    return Error(StatusCode::kInvalidArgument,
-                 {"Token ", token, " is outside the model's vocabulary of ", vocabulary_,
-                  " tokens. Use the tokenizer of this model."});
+    return Error(
+        StatusCode::kInvalidArgument,
+        "Token {} is outside the model's vocabulary of {} tokens. Use the tokenizer of this model.",
+        token, vocabulary_);
   }
   while (!tokens.empty()) {
     const PrefillChunk chunk = NextChunk(tokens.size(), position_, prefill_limits_);

@@ -61,10 +61,9 @@ class Session {
   // Replies to the prompt, or to each line of standard input.
   Status Chat() {
     if (!config_.chat) {
-      return Error(
-          StatusCode::kUnsupported,
-          {"The graph file has no chat format: the model has no chat template, or one that does "
-           "not append messages in order. Use --prompt without --chat."});
+      return Error(StatusCode::kUnsupported,
+                   "The graph file has no chat format: the model has no chat template, or one that "
+                   "does not append messages in order. Use --prompt without --chat.");
     }
     SPIRLOOM_TRY_ASSIGN(std::string text, config_.chat->Prologue(options_.system));
     if (options_.prompt) return ReplyTo(text, *options_.prompt);
@@ -104,9 +103,9 @@ class Session {
     pending_ = reply.tokens.back();
     if (reply.stop != StopReason::kContext) return Status();
     return Error(StatusCode::kUnsupported,
-                 {"The reply is truncated: the context of ", model_.context(),
-                  " tokens is full. Import the model with a larger "
-                  "--context."});
+                 "The reply is truncated: the context of {} tokens is full. Import the model with "
+                 "a larger --context.",
+                 model_.context());
   }
 
   const Options& options_;

@@ -41,8 +41,8 @@ Status Tokenize(const Options& options) {
   for (size_t index = 1; std::getline(std::cin, line); ++index) {
     const Json text = Json::parse(line, /*cb=*/nullptr, /*allow_exceptions=*/false);
     if (!text.is_string()) {
-      return Error(StatusCode::kInvalidArgument,
-                   {"Line ", index, " of standard input is not a JSON string."});
+      return Error(StatusCode::kInvalidArgument, "Line {} of standard input is not a JSON string.",
+                   index);
     }
     SPIRLOOM_TRY(Print(tokenizer, *text.get_ptr<const std::string*>()));
   }

@@ -34,8 +34,9 @@ Status Bpe::AddMerge(std::string_view left, std::string_view right) {
   const auto b = vocabulary_.find(right);
   const auto c = vocabulary_.find(both);
   if (a == vocabulary_.end() || b == vocabulary_.end() || c == vocabulary_.end()) {
-    return InvalidFile({"Merge ", added_, " joins ", Quote(left), " and ", Quote(right),
-                        "; the vocabulary must contain both and their concatenation."});
+    return InvalidFile(
+        "Merge {} joins {} and {}; the vocabulary must contain both and their concatenation.",
+        added_, Quote(left), Quote(right));
   }
   merges_.insert_or_assign(KeyOf(a->second, b->second), Merge{added_, c->second});
   ++added_;
@@ -45,7 +46,7 @@ Status Bpe::AddMerge(std::string_view left, std::string_view right) {
 Status Bpe::SetUnknown(std::string_view token, bool fused) {
   const auto found = vocabulary_.find(token);
   if (found == vocabulary_.end()) {
-    return InvalidFile({"The unknown token ", Quote(token), " is not in the vocabulary."});
+    return InvalidFile("The unknown token {} is not in the vocabulary.", Quote(token));
   }
   unknown_ = found->second;
   fused_ = fused;

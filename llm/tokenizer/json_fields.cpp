@@ -6,7 +6,7 @@ namespace spirloom::llm {
 
 Result<Json> ParseObject(std::string_view text, std::string_view name) {
   Json parsed = Json::parse(text, /*cb=*/nullptr, /*allow_exceptions=*/false);
-  if (!parsed.is_object()) return InvalidFile({name, " does not contain a JSON object."});
+  if (!parsed.is_object()) return InvalidFile("{} does not contain a JSON object.", name);
   return parsed;
 }
 
@@ -19,7 +19,7 @@ const Json* Member(const Json& value, const char* key) {
 Result<std::string> StringMember(const Json& value, const char* key) {
   const Json* member = Member(value, key);
   if (member == nullptr || !member->is_string()) {
-    return InvalidFile({"The member ", Quote(key), " is missing or not a string."});
+    return InvalidFile("The member {} is missing or not a string.", Quote(key));
   }
   return *member->get_ptr<const std::string*>();
 }
@@ -27,7 +27,7 @@ Result<std::string> StringMember(const Json& value, const char* key) {
 Result<const Json*> ArrayMember(const Json& value, const char* key) {
   const Json* member = Member(value, key);
   if (member == nullptr || !member->is_array()) {
-    return InvalidFile({"The member ", Quote(key), " is missing or not an array."});
+    return InvalidFile("The member {} is missing or not an array.", Quote(key));
   }
   return member;
 }
@@ -35,8 +35,7 @@ Result<const Json*> ArrayMember(const Json& value, const char* key) {
 Result<bool> BoolMember(const Json& value, const char* key, bool default_value) {
   const Json* member = Member(value, key);
   if (member == nullptr) return default_value;
-  if (!member->is_boolean())
-    return InvalidFile({"The member ", Quote(key), " is not true or false."});
+  if (!member->is_boolean()) return InvalidFile("The member {} is not true or false.", Quote(key));
   return *member->get_ptr<const bool*>();
 }
 

@@ -82,8 +82,9 @@ struct Regex::Code {
 
 Result<Regex> Regex::Compile(std::string_view pattern) {
   if (HasPossessiveInterval(pattern)) {
-    return Error(StatusCode::kUnsupported, {"The regular expression ", Quote(pattern),
-                                            " repeats an interval, which is not supported."});
+    return Error(StatusCode::kUnsupported,
+                 "The regular expression {} repeats an interval, which is not supported.",
+                 Quote(pattern));
   }
   const std::string text = WithUnicodeWhitespace(pattern);
   int error = 0;
@@ -93,8 +94,8 @@ Result<Regex> Regex::Compile(std::string_view pattern) {
                     PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &offset,
                     /*ccontext=*/nullptr);
   if (compiled == nullptr) {
-    return Error(StatusCode::kUnsupported, {"The regular expression ", Quote(pattern),
-                                            " is not supported: ", MessageOf(error), "."});
+    return Error(StatusCode::kUnsupported, "The regular expression {} is not supported: {}.",
+                 Quote(pattern), MessageOf(error));
   }
   auto code = std::make_shared<Code>();
   code->code.reset(compiled);
@@ -117,8 +118,9 @@ Result<std::vector<Range>> Regex::FindAll(std::string_view text) const {
     const int count = Match(code, text, start, match.get(), context.get());
     if (count == PCRE2_ERROR_NOMATCH) break;
     if (count < 0) {
-      return InvalidFile({"Matching a regular expression of the tokenizer on a text of ",
-                          text.size(), " bytes failed: ", MessageOf(count), "."});
+      return InvalidFile(
+          "Matching a regular expression of the tokenizer on a text of {} bytes failed: {}.",
+          text.size(), MessageOf(count));
     }
     const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(match.get());
     if (ends[1] > ends[0] && ends[0] >= start) {

@@ -12,8 +12,8 @@ constexpr const char* kGpt2Pattern =
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
 Status Unsupported(const char* kind, const std::string& type) {
-  return Error(StatusCode::kUnsupported,
-               {"The ", kind, " ", Quote(type), " of the tokenizer is not supported."});
+  return Error(StatusCode::kUnsupported, "The {} {} of the tokenizer is not supported.", kind,
+               Quote(type));
 }
 
 // Returns the regular expression of {"pattern": {"String": text}} or {"pattern": {"Regex": regex}}.
@@ -22,7 +22,7 @@ Result<std::string> PatternOf(const Json& value) {
   if (pattern != nullptr && Member(*pattern, "Regex") != nullptr) {
     return StringMember(*pattern, "Regex");
   }
-  if (pattern == nullptr) return InvalidFile({"The member 'pattern' is missing."});
+  if (pattern == nullptr) return InvalidFile("The member 'pattern' is missing.");
   SPIRLOOM_TRY_ASSIGN(const std::string text, StringMember(*pattern, "String"));
   return EscapeRegex(text);
 }
@@ -35,7 +35,7 @@ Result<std::pair<std::string, std::string>> ReplacementOf(const Json& value, con
   }
   SPIRLOOM_TRY_ASSIGN(std::string from, StringMember(*pattern, "String"));
   SPIRLOOM_TRY_ASSIGN(std::string to, StringMember(value, "content"));
-  if (from.empty()) return InvalidFile({"The pattern of a Replace step is empty."});
+  if (from.empty()) return InvalidFile("The pattern of a Replace step is empty.");
   return std::pair(std::move(from), std::move(to));
 }
 
@@ -81,12 +81,12 @@ Result<PrependScheme> SchemeOf(const Json& value) {
   if (name == "first") return PrependScheme::kFirst;
   if (name == "never") return PrependScheme::kNever;
   if (name == "always") return PrependScheme::kAlways;
-  return InvalidFile({"'prepend_scheme' is ", Quote(name), "; expected first, never or always."});
+  return InvalidFile("'prepend_scheme' is {}; expected first, never or always.", Quote(name));
 }
 
 Status ReadMetaspace(const Json& value, std::vector<PreTokenizer>& steps) {
   SPIRLOOM_TRY_ASSIGN(const std::string replacement, StringMember(value, "replacement"));
-  if (replacement.empty()) return InvalidFile({"'replacement' of Metaspace is empty."});
+  if (replacement.empty()) return InvalidFile("'replacement' of Metaspace is empty.");
   SPIRLOOM_TRY_ASSIGN(const PrependScheme scheme, SchemeOf(value));
   SPIRLOOM_TRY_ASSIGN(const bool splits, BoolMember(value, "split", true));
   steps.push_back(Metaspace(replacement, scheme));
@@ -123,7 +123,7 @@ Status ReadStrip(const Json& value, bool fused, Decoder& decoder) {
 
 Status ReadMetaspaceDecoder(const Json& value, Decoder& decoder) {
   SPIRLOOM_TRY_ASSIGN(const std::string replacement, StringMember(value, "replacement"));
-  if (replacement.empty()) return InvalidFile({"'replacement' of Metaspace is empty."});
+  if (replacement.empty()) return InvalidFile("'replacement' of Metaspace is empty.");
   SPIRLOOM_TRY_ASSIGN(const PrependScheme scheme, SchemeOf(value));
   decoder.replace.emplace_back(replacement, " ");
   if (scheme != PrependScheme::kNever) decoder.drop_from_first = replacement;

@@ -90,8 +90,8 @@ Normalizer Nfc() {
         &result, static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
     if (size == UTF8PROC_ERROR_NOMEM) return Status::OutOfMemory();
     if (size < 0) {
-      return Error(StatusCode::kInvalidArgument,
-                   {"NFC normalization of the text failed: ", utf8proc_errmsg(size), "."});
+      return Error(StatusCode::kInvalidArgument, "NFC normalization of the text failed: {}.",
+                   utf8proc_errmsg(size));
     }
     const std::unique_ptr<uint8_t, decltype(&std::free)> owned(result, &std::free);
     return std::string(reinterpret_cast<const char*>(result), static_cast<size_t>(size));

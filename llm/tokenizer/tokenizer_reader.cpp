@@ -19,16 +19,17 @@ Status RejectOption(const Json& model, const char* key) {
   const Json* member = Member(model, key);
   const bool off = member == nullptr || *member == "" || *member == 0;
   if (off) return Status();
-  return Error(StatusCode::kUnsupported,
-               {"The option ", Quote(key), " of the tokenizer's model is not supported."});
+  return Error(StatusCode::kUnsupported, "The option {} of the tokenizer's model is not supported.",
+               Quote(key));
 }
 
 Status SetTokenText(const std::string& text, int32_t token, size_t max_ids,
                     std::vector<std::string>& texts) {
   const auto id = static_cast<size_t>(token);
   if (id >= max_ids) {
-    return InvalidFile({"Token ", Quote(text), " has the id ", token, "; expected less than ",
-                        max_ids, " for a tokenizer of ", max_ids - kMaxIdGaps, " tokens."});
+    return InvalidFile(
+        "Token {} has the id {}; expected less than {} for a tokenizer of {} tokens.", Quote(text),
+        token, max_ids, max_ids - kMaxIdGaps);
   }
   if (id >= texts.size()) texts.resize(id + 1);
   texts[id] = text;
@@ -38,13 +39,13 @@ Status SetTokenText(const std::string& text, int32_t token, size_t max_ids,
 Result<Vocabulary> ReadVocabulary(const Json& model) {
   const Json* source = Member(model, "vocab");
   if (source == nullptr || !source->is_object()) {
-    return InvalidFile({"The member 'vocab' of the tokenizer's model is missing."});
+    return InvalidFile("The member 'vocab' of the tokenizer's model is missing.");
   }
   Vocabulary vocabulary;
   vocabulary.reserve(source->size());
   for (const auto& [text, id] : source->items()) {
     const auto token = TokenIdOf(id);
-    if (!token) return InvalidFile({"Token ", Quote(text), " has no valid id."});
+    if (!token) return InvalidFile("Token {} has no valid id.", Quote(text));
     vocabulary.emplace(text, *token);
   }
   return vocabulary;
@@ -56,11 +57,11 @@ Status ReadMerge(const Json& merge, Bpe& bpe) {
     return bpe.AddMerge(*merge[0].get_ptr<const std::string*>(),
                         *merge[1].get_ptr<const std::string*>());
   }
-  if (!merge.is_string()) return InvalidFile({"A merge is not a pair of tokens."});
+  if (!merge.is_string()) return InvalidFile("A merge is not a pair of tokens.");
   const std::string_view text = *merge.get_ptr<const std::string*>();
   const size_t space = text.find(' ');
   if (space == std::string_view::npos || text.find(' ', space + 1) != std::string_view::npos) {
-    return InvalidFile({"The merge ", Quote(text), " is not a pair of tokens."});
+    return InvalidFile("The merge {} is not a pair of tokens.", Quote(text));
   }
   return bpe.AddMerge(text.substr(0, space), text.substr(space + 1));
 }
@@ -90,12 +91,12 @@ Status ReadAddedToken(const Json& source, size_t max_ids, TokenizerParts& parts)
   const Json* id = Member(source, "id");
   const auto token = id == nullptr ? std::nullopt : TokenIdOf(*id);
   if (!token || text.empty()) {
-    return InvalidFile({"The added token ", Quote(text), " has no valid id or no text."});
+    return InvalidFile("The added token {} has no valid id or no text.", Quote(text));
   }
   SPIRLOOM_TRY_ASSIGN(const bool single, BoolMember(source, "single_word", false));
   if (single) {
-    return Error(StatusCode::kUnsupported, {"The option 'single_word' of the added token ",
-                                            Quote(text), " is not supported."});
+    return Error(StatusCode::kUnsupported,
+                 "The option 'single_word' of the added token {} is not supported.", Quote(text));
   }
   AddedToken added{*token};
   SPIRLOOM_TRY_ASSIGN(added.lstrip, BoolMember(source, "lstrip", false));
@@ -118,12 +119,12 @@ Status ReadAddedToken(const Json& source, size_t max_ids, TokenizerParts& parts)
 
 Result<TokenizerParts> ReadParts(const Json& root) {
   const Json* model = Member(root, "model");
-  if (model == nullptr) return InvalidFile({"The member 'model' is missing."});
+  if (model == nullptr) return InvalidFile("The member 'model' is missing.");
   if (Member(*model, "type") != nullptr || Member(*model, "merges") == nullptr) {
     SPIRLOOM_TRY_ASSIGN(const std::string type, StringMember(*model, "type"));
     if (type != "BPE") {
       return Error(StatusCode::kUnsupported,
-                   {"The tokenizer's model has type ", Quote(type), "; only 'BPE' is supported."});
+                   "The tokenizer's model has type {}; only 'BPE' is supported.", Quote(type));
     }
   }
   SPIRLOOM_TRY_ASSIGN(Bpe bpe, ReadBpe(*model));
@@ -146,7 +147,7 @@ Result<TokenizerParts> ReadParts(const Json& root) {
   }
   parts.special.resize(parts.texts.size());
   for (size_t i = 0; i < added_count; ++i) {
-    SPIRLOOM_TRY_WHILE(ReadAddedToken((*added)[i], max_ids, parts), {"reading added token ", i});
+    SPIRLOOM_TRY_WHILE(ReadAddedToken((*added)[i], max_ids, parts), "reading added token {}", i);
   }
   parts.special.resize(parts.texts.size());
   return parts;

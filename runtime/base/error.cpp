@@ -2,16 +2,17 @@
 
 namespace spirloom {
 
-Status Error(StatusCode code, std::initializer_list<TextPiece> message) noexcept {
+Status ErrorOfValues(StatusCode code, const char* format,
+                     std::initializer_list<TextPiece> values) noexcept {
   try {
-    return Status(code, Concat(message));
+    return Status(code, FormatValues(format, values));
   } catch (...) {
     return Status::OutOfMemory();
   }
 }
 
-Status InvalidFile(std::initializer_list<TextPiece> message) noexcept {
-  return Error(StatusCode::kInvalidFile, message);
+Status InvalidFileOfValues(const char* format, std::initializer_list<TextPiece> values) noexcept {
+  return ErrorOfValues(StatusCode::kInvalidFile, format, values);
 }
 
 }  // namespace spirloom

@@ -35,9 +35,8 @@ struct CloseDirectory {
 };
 
 Status WriteError(const std::string& path, int error) {
-  return Error(
-      StatusCode::kInvalidArgument,
-      {"File '", path, "' cannot be written: ", std::generic_category().message(error), "."});
+  return Error(StatusCode::kInvalidArgument, "File '{}' cannot be written: {}.", path,
+               std::generic_category().message(error));
 }
 
 // Blocks SIGXFSZ: a write beyond the file size limit then fails with EFBIG.

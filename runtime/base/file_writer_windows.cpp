@@ -162,10 +162,8 @@ Status ReplaceFile(const std::string& path, Pieces pieces, Durability durability
   const DWORD error = ReplaceOrWrite(path, pieces, durability);
   if (error == 0) return {};
   return Error(
-      StatusCode::kInvalidArgument,
-      {"File '", path, "' cannot be written: ",
-       error == kIsDirectory ? std::generic_category().message(EISDIR) : WindowsMessage(error),
-       "."});
+      StatusCode::kInvalidArgument, "File '{}' cannot be written: {}.", path,
+      error == kIsDirectory ? std::generic_category().message(EISDIR) : WindowsMessage(error));
 }
 
 void RemoveOrphans(const std::string& directory) {

@@ -9,8 +9,9 @@
 
 namespace spirloom {
 
-void Host::Log(LogLevel level, std::initializer_list<TextPiece> message) const {
-  if (log) log(level, Concat(message));
+void Host::LogValues(LogLevel level, const char* format,
+                     std::initializer_list<TextPiece> values) const {
+  if (log) log(level, FormatValues(format, values));
 }
 
 Status Host::ParallelFor(size_t count, const std::function<Status(size_t)>& work,

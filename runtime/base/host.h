@@ -21,9 +21,14 @@ struct Host {
   uint64_t memory_limit = 0;
   uint64_t max_submission_ns = 0;
 
-  // Logs a message, e.g. Log(LogLevel::kInfo, {"The device is '", name, "'."}); does not build the
-  // text without a callback. Thread-safe.
-  void Log(LogLevel level, std::initializer_list<TextPiece> message) const;
+  // Logs a message, e.g. Log(LogLevel::kInfo, "The device is '{}'.", name); does not build the text
+  // without a callback. Thread-safe.
+  template <typename... Values>
+  SPIRLOOM_ALWAYS_INLINE void Log(LogLevel level, FormatString<sizeof...(Values)> format,
+                                  const Values&... values) const {
+    LogValues(level, format.text(), {values...});
+  }
+  void LogValues(LogLevel level, const char* format, std::initializer_list<TextPiece> values) const;
   // Calls work(i) for each i < count on the application's threads, or on up to `max_threads` own
   // threads; on the caller's if count is 1. Returns after all calls, with the first failure.
   Status ParallelFor(size_t count, const std::function<Status(size_t)>& work,

@@ -21,8 +21,7 @@ Status SystemError(const std::string& path, int error) {
                     : error == ENOMEM || error == EFBIG || error == EOVERFLOW
                         ? StatusCode::kOutOfMemory
                         : StatusCode::kInvalidFile;
-  return Error(code,
-               {"File '", path, "' cannot be read: ", std::generic_category().message(error), "."});
+  return Error(code, "File '{}' cannot be read: {}.", path, std::generic_category().message(error));
 }
 
 }  // namespace
@@ -33,7 +32,7 @@ Result<MappedFile> MappedFile::Open(const std::string& path) {
   struct stat info = {};
   if (fstat(file.get(), &info) != 0) return SystemError(path, errno);
   if (!S_ISREG(info.st_mode)) {
-    return InvalidFile({"'", path, "' is not a regular file."});
+    return InvalidFile("'{}' is not a regular file.", path);
   }
   if (info.st_size == 0) return MappedFile(nullptr, 0);
   if (!std::in_range<size_t>(info.st_size)) return SystemError(path, EFBIG);  // on a 32-bit host

@@ -29,7 +29,7 @@ StatusCode CodeOf(DWORD error) {
 }
 
 Status ReadError(const std::string& path, DWORD error) {
-  return Error(CodeOf(error), {"File '", path, "' cannot be read: ", WindowsMessage(error), "."});
+  return Error(CodeOf(error), "File '{}' cannot be read: {}.", path, WindowsMessage(error));
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ Result<MappedFile> MappedFile::Open(const std::string& path) {
   if (GetFileType(file.get()) != FILE_TYPE_DISK ||
       GetFileInformationByHandle(file.get(), &info) == 0 ||
       (info.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY) != 0) {
-    return InvalidFile({"'", path, "' is not a regular file."});
+    return InvalidFile("'{}' is not a regular file.", path);
   }
   const uint64_t size = uint64_t{info.nFileSizeHigh} << 32 | info.nFileSizeLow;
   if (size == 0) return MappedFile(nullptr, 0);  // an empty file cannot be mapped

@@ -1,5 +1,7 @@
 #include "runtime/base/text.h"
 
+#include <cstring>
+
 namespace spirloom {
 
 void TextPiece::AppendTo(std::string& text) const {
@@ -16,6 +18,17 @@ std::string Concat(std::initializer_list<TextPiece> pieces) {
   std::string text;
   for (const TextPiece& piece : pieces) piece.AppendTo(text);
   return text;
+}
+
+std::string FormatValues(const char* format, std::initializer_list<TextPiece> values) {
+  std::string text;
+  for (const TextPiece& value : values) {
+    const char* end = std::strstr(format, "{}");
+    text.append(format, end);
+    value.AppendTo(text);
+    format = end + 2;
+  }
+  return text + format;
 }
 
 std::string Join(std::span<const std::string> texts, std::string_view separator) {

@@ -1,5 +1,5 @@
 // Text of messages, built out of line: chains of std::string `+` would be inlined at every use and
-// increase the size of the library.
+// increase the size of the library, as would one argument for each literal between two values.
 #ifndef SPIRLOOM_RUNTIME_BASE_TEXT_H_
 #define SPIRLOOM_RUNTIME_BASE_TEXT_H_
 
@@ -10,6 +10,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "spirloom/export.h"
 
 namespace spirloom {
 
@@ -37,8 +39,33 @@ class TextPiece {
   int64_t kind_;  // length of the text, or kUnsigned or kSigned
 };
 
-// E.g. Concat({"Size (", size, ") exceeds ", limit, "."}).
+// E.g. Concat({name, "_", i}).
 std::string Concat(std::initializer_list<TextPiece> pieces);
+
+// A constant text with "{}" for each of N values, which the compiler counts.
+template <size_t N>
+class FormatString {
+ public:
+  consteval FormatString(const char* text) : text_(text) {  // NOLINT: implicit by design
+    size_t count = 0;
+    for (; *text != 0; ++text) count += text[0] == '{' && text[1] == '}';
+    if (count != N) throw "The number of \"{}\" differs from the number of values.";
+  }
+  const char* text() const { return text_; }
+
+ private:
+  const char* text_;
+};
+
+// Replaces each "{}" by the next value.
+std::string FormatValues(const char* format, std::initializer_list<TextPiece> values);
+
+// E.g. Format("Size ({}) exceeds {}.", size, limit).
+template <typename... Values>
+SPIRLOOM_ALWAYS_INLINE inline std::string Format(FormatString<sizeof...(Values)> format,
+                                                 const Values&... values) {
+  return FormatValues(format.text(), {values...});
+}
 
 // Joins the texts, e.g. Join({"a", "b"}, ", ").
 std::string Join(std::span<const std::string> texts, std::string_view separator);

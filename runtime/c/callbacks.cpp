@@ -84,7 +84,7 @@ VerifyCallback Verify(const spirloom_runtime_options& options) {
     const spirloom_status status = verify(&given, data);
     if (status == SPIRLOOM_OK) return Status();
     return Error(FromC(status).value_or(StatusCode::kInternal),
-                 {"The callback `verify` returned ", static_cast<int>(status), "."});
+                 "The callback `verify` returned {}.", static_cast<int>(status));
   };
 }
 

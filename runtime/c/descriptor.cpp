@@ -39,15 +39,15 @@ struct MappedRange {
 #ifdef _WIN32
 Result<MappedRange> MapRange(int, uint64_t, uint64_t) {
   return Error(StatusCode::kUnsupported,
-               {"Windows has no file descriptors. Use spirloom_model_load()."});
+               "Windows has no file descriptors. Use spirloom_model_load().");
 }
 #else
 Status SystemError(int descriptor, int error) {
   const StatusCode code = error == ENOMEM   ? StatusCode::kOutOfMemory
                           : error == EACCES ? StatusCode::kPermission
                                             : StatusCode::kInvalidFile;
-  return Error(code, {"File descriptor ", descriptor,
-                      " cannot be read: ", std::generic_category().message(error), "."});
+  return Error(code, "File descriptor {} cannot be read: {}.", descriptor,
+               std::generic_category().message(error));
 }
 
 // Maps whole pages, because offsets of mappings are multiples of the page size.
@@ -55,13 +55,13 @@ Result<MappedRange> MapRange(int descriptor, uint64_t offset, uint64_t size) {
   struct stat info = {};
   if (fstat(descriptor, &info) != 0) return SystemError(descriptor, errno);
   if (!S_ISREG(info.st_mode)) {
-    return spirloom::InvalidFile({"File descriptor ", descriptor, " is not a regular file."});
+    return spirloom::InvalidFile("File descriptor {} is not a regular file.", descriptor);
   }
   const auto file_size = static_cast<uint64_t>(info.st_size);
   if (size == 0 || offset > file_size || size > file_size - offset) {
     return Error(StatusCode::kInvalidArgument,
-                 {"The range of ", size, " bytes at offset ", offset,
-                  " is empty or exceeds the file of ", file_size, " bytes."});
+                 "The range of {} bytes at offset {} is empty or exceeds the file of {} bytes.",
+                 size, offset, file_size);
   }
   const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   const uint64_t begin = offset / page * page;

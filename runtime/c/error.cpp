@@ -39,7 +39,7 @@ spirloom_status ReportOutOfMemory(spirloom_error** error) noexcept {
 
 spirloom_status ReportException(const char* what, spirloom_error** error) noexcept {
   try {
-    return Report(Error(StatusCode::kInternal, {"An exception was thrown: ", what, "."}), error);
+    return Report(Error(StatusCode::kInternal, "An exception was thrown: {}.", what), error);
   } catch (...) {
     return ReportOutOfMemory(error);
   }
@@ -48,35 +48,34 @@ spirloom_status ReportException(const char* what, spirloom_error** error) noexce
 Status CheckPointers(const char* function, std::initializer_list<Argument> arguments) {
   for (const Argument& argument : arguments) {
     if (argument.value != nullptr) continue;
-    return Error(StatusCode::kInvalidArgument,
-                 {"The argument `", argument.name, "` of ", function, "() is NULL."});
+    return Error(StatusCode::kInvalidArgument, "The argument `{}` of {}() is NULL.", argument.name,
+                 function);
   }
   return Status();
 }
 
 Status CheckCount(const char* what, size_t count, size_t expected) {
   if (count == expected) return Status();
-  return Error(StatusCode::kInvalidArgument,
-               {"Number of ", what, "s is ", count, "; the model has ", expected,
-                what == std::string_view("shape") ? " inputs." : "."});
+  return Error(StatusCode::kInvalidArgument, "Number of {}s is {}; the model has {}{}", what, count,
+               expected, what == std::string_view("shape") ? " inputs." : ".");
 }
 
 Status CheckArray(const char* name, const void* array, size_t count) {
   if (array != nullptr || count == 0) return Status();
-  return Error(StatusCode::kInvalidArgument,
-               {"`", name, "` is NULL; expected an array of ", count, " elements."});
+  return Error(StatusCode::kInvalidArgument, "`{}` is NULL; expected an array of {} elements.",
+               name, count);
 }
 
 Status CheckBytes(const char* name, size_t i, const void* data, size_t size) {
   if (data != nullptr || size == 0) return Status();
-  return Error(StatusCode::kInvalidArgument,
-               {"`", name, "[", i, "].data` is NULL; expected ", size, " bytes."});
+  return Error(StatusCode::kInvalidArgument, "`{}[{}].data` is NULL; expected {} bytes.", name, i,
+               size);
 }
 
 Status CheckIndex(const char* what, size_t i, size_t count) {
   if (i < count) return Status();
-  return Error(StatusCode::kInvalidArgument,
-               {"Index ", i, " is out of range; the number of ", what, " is ", count, "."});
+  return Error(StatusCode::kInvalidArgument, "Index {} is out of range; the number of {} is {}.", i,
+               what, count);
 }
 
 }  // namespace spirloom::c

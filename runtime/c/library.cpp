@@ -19,7 +19,7 @@ Result<std::vector<const ShaderLibrary*>> ReadLibraries(const spirloom_library* 
   std::vector<const ShaderLibrary*> result;
   for (size_t i = 0; i < count; ++i) {
     if (libraries[i] == nullptr) {
-      return spirloom::Error(StatusCode::kInvalidArgument, {"`libraries[", i, "]` is NULL."});
+      return spirloom::Error(StatusCode::kInvalidArgument, "`libraries[{}]` is NULL.", i);
     }
     result.push_back(&libraries[i]->library);
   }

@@ -179,8 +179,8 @@ spirloom_status spirloom_model_resize(spirloom_model* model, const spirloom_shap
     for (const spirloom_shape& shape : std::span(shapes, shape_count)) {
       if (shape.rank > spirloom::kMaxRank) {
         return spirloom::Error(spirloom::StatusCode::kInvalidArgument,
-                               {"Rank (", shape.rank, ") of shape ", given.size(), " exceeds ",
-                                spirloom::kMaxRank, "."});
+                               "Rank ({}) of shape {} exceeds {}.", shape.rank, given.size(),
+                               spirloom::kMaxRank);
       }
       SPIRLOOM_TRY(c::CheckArray("sizes", shape.sizes, shape.rank));
       given.emplace_back(shape.sizes, shape.sizes + shape.rank);

@@ -22,7 +22,7 @@ Status ReadKernels(const spirloom_model_options& given, std::vector<std::string>
   for (const char* kernel : std::span(given.kernels, given.kernel_count)) {
     if (kernel == nullptr) {
       return Error(StatusCode::kInvalidArgument,
-                   {"`kernels[", kernels.size(), "]` of the spirloom_model_options is NULL."});
+                   "`kernels[{}]` of the spirloom_model_options is NULL.", kernels.size());
     }
     kernels.emplace_back(kernel);
   }
@@ -53,9 +53,10 @@ Result<ModelOptions> ReadModelOptions(const spirloom_model_options* options) {
   SPIRLOOM_TRY(Read("spirloom_model_options", options, given));
   const auto storage = FromC(given.storage);
   if (!storage) {
-    return Error(StatusCode::kInvalidArgument,
-                 {"The value ", static_cast<unsigned>(given.storage),
-                  " of `storage` in the spirloom_model_options is not a spirloom_storage."});
+    return Error(
+        StatusCode::kInvalidArgument,
+        "The value {} of `storage` in the spirloom_model_options is not a spirloom_storage.",
+        static_cast<unsigned>(given.storage));
   }
   read.storage = *storage;
   SPIRLOOM_TRY(ReadKernels(given, read.kernels));

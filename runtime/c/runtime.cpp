@@ -37,10 +37,10 @@ Status ReadOptions(const spirloom_runtime_options& given, RuntimeOptions& to) {
   if (given.max_submission_ns > 0) to.max_submission_ns = given.max_submission_ns;
   const std::optional<spirloom::Priority> priority = c::FromC(given.priority);
   if (!priority) {
-    return spirloom::Error(spirloom::StatusCode::kInvalidArgument,
-                           {"The value ", static_cast<int>(given.priority),
-                            " of `priority` in the spirloom_runtime_options is not a "
-                            "spirloom_priority."});
+    return spirloom::Error(
+        spirloom::StatusCode::kInvalidArgument,
+        "The value {} of `priority` in the spirloom_runtime_options is not a spirloom_priority.",
+        static_cast<int>(given.priority));
   }
   to.priority = *priority;
   to.import_host_memory = given.import_host_memory;

@@ -22,13 +22,14 @@ constexpr size_t kMaxStructSize = 4096;
 Status CheckSize(const char* type, size_t given, size_t min) {
   if (given > kMaxStructSize) {
     return Error(StatusCode::kInvalidArgument,
-                 {"struct_size (", given, ") of the ", type, " exceeds ", kMaxStructSize,
-                  ". Initialize it with SPIRLOOM_INIT(", type, ")."});
+                 "struct_size ({}) of the {} exceeds {}. Initialize it with SPIRLOOM_INIT({}).",
+                 given, type, kMaxStructSize, type);
   }
   if (given >= min) return Status();
-  return Error(StatusCode::kInvalidArgument, {"struct_size (", given, ") of the ", type,
-                                              " is less than that of its first version (", min,
-                                              "). Initialize it with SPIRLOOM_INIT(", type, ")."});
+  return Error(StatusCode::kInvalidArgument,
+               "struct_size ({}) of the {} is less than that of its first version ({}). Initialize "
+               "it with SPIRLOOM_INIT({}).",
+               given, type, min, type);
 }
 
 }  // namespace
@@ -40,8 +41,9 @@ Status ReadSized(const char* type, const void* from, void* to, size_t size, size
     const std::span beyond(static_cast<const std::byte*>(from) + size, given - size);
     if (std::ranges::any_of(beyond, [](std::byte byte) { return byte != std::byte{0}; })) {
       return Error(StatusCode::kUnsupported,
-                   {"The ", type, " (", given, " bytes) sets members beyond the ", size,
-                    " bytes that this library supports. Use a later version of the library."});
+                   "The {} ({} bytes) sets members beyond the {} bytes that this library supports. "
+                   "Use a later version of the library.",
+                   type, given, size);
     }
   }
   std::memcpy(to, from, std::min(given, size));

@@ -17,11 +17,13 @@ constexpr uint64_t kNoSuchCode = (1 << kAxisBits) - 1;  // not used by any varia
 CallFormulas::CallFormulas(const OpInfo& op, const Call& call, const DeviceProperties& device)
     : op_(op), call_(call), evaluator_(eval_, op.lets, call, device) {}
 
-Status CallFormulas::status() const { return eval_.ok() ? Status() : InvalidFile({eval_.error()}); }
+Status CallFormulas::status() const {
+  return eval_.ok() ? Status() : InvalidFile("{}", eval_.error());
+}
 
 DType CallFormulas::ToDType(int64_t value) {
   if (const std::optional<DType> dtype = DTypeOfValue(value)) return *dtype;
-  eval_.Fail({"Value ", value, " is not a dtype."});
+  eval_.Fail("Value {} is not a dtype.", value);
   return DType::kF32;
 }
 
@@ -38,7 +40,7 @@ void CallFormulas::CheckArg(const ArgInfo& arg, const Value& value) {
   if (arg.length < 0) return;
   const auto size = static_cast<int64_t>(value.ints.size());
   if (size == arg.length) return;
-  const std::string text = Concat({"len(", arg.name, ") == ", arg.length});
+  const std::string text = Format("len({}) == {}", arg.name, arg.length);
   eval_.Check(false, text.c_str(), size, arg.length);
 }
 

@@ -27,28 +27,28 @@ bool operator==(const Ints& a, const Ints& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 
-void Eval::Fail(std::initializer_list<TextPiece> message) {
+void Eval::FailWith(const char* format, std::initializer_list<TextPiece> values) {
   if (!ok()) return;
-  error_ = spirloom::Concat(message);
+  error_ = FormatValues(format, values);
   if (error_.empty()) error_ = "Evaluation of an expression failed.";
 }
 
 void Eval::Check(bool condition, const char* text) {
-  if (!condition) Fail({text, " does not hold."});
+  if (!condition) Fail("{} does not hold.", text);
 }
 
 void Eval::Check(bool condition, const char* text, int64_t left, int64_t right) {
-  if (!condition) Fail({text, " does not hold (", OperationText(left, "vs", right), ")."});
+  if (!condition) Fail("{} does not hold ({}).", text, OperationText(left, "vs", right));
 }
 
 void Eval::CheckDType(const char* name, DType given, DType expected) {
   if (given == expected) return;
-  Fail({"DType of ", name, " (", ShortName(given), ") is not ", ShortName(expected), "."});
+  Fail("DType of {} ({}) is not {}.", name, ShortName(given), ShortName(expected));
 }
 
 DType Eval::ToDType(std::string_view name) {
   if (const std::optional<DType> dtype = FindDType(name)) return *dtype;
-  Fail({"'", name, "' is not a dtype."});
+  Fail("'{}' is not a dtype.", name);
   return DType::kF32;
 }
 

@@ -84,7 +84,12 @@ class Eval {
   bool ok() const { return error_.empty(); }
   // A sentence, e.g. "Index (4) is out of range of a list of 3."; empty when ok().
   const std::string& error() const { return error_; }
-  void Fail(std::initializer_list<TextPiece> message);
+  // Keeps the first error, e.g. Fail("'{}' is not a dtype.", name).
+  template <typename... Values>
+  SPIRLOOM_ALWAYS_INLINE void Fail(FormatString<sizeof...(Values)> format,
+                                   const Values&... values) {
+    FailWith(format.text(), {values...});
+  }
   // Fails with "<text> does not hold (<left> vs <right>)." unless `condition`.
   void Check(bool condition, const char* text);
   void Check(bool condition, const char* text, int64_t left, int64_t right);
@@ -150,6 +155,8 @@ class Eval {
   static uint32_t FloatBits(double value);  // as float; all NaNs have the same bits
 
  private:
+  void FailWith(const char* format, std::initializer_list<TextPiece> values);
+
   std::string error_;
 };
 

@@ -11,7 +11,7 @@ namespace spirloom::ops {
 int64_t Eval::Index(const Ints& v, int64_t i) {
   const int64_t index = NormalizeIndex(i, SizeOf(v));
   if (index >= 0) return v[static_cast<size_t>(index)];
-  Fail({RangeText(i, v.size())});
+  Fail("{}", RangeText(i, v.size()));
   return 0;
 }
 
@@ -26,7 +26,7 @@ Ints Eval::Slice(const Ints& v, int64_t begin, int64_t end) {
 }
 
 void Eval::Append(Ints& v, int64_t value) {
-  if (!v.Append(value)) Fail({"A list grows beyond ", kMaxInts, " elements."});
+  if (!v.Append(value)) Fail("A list grows beyond {} elements.", kMaxInts);
 }
 
 Ints Eval::Concat(const Ints& a, const Ints& b) {
@@ -61,19 +61,19 @@ int64_t Eval::Sum(const Ints& v) {
 
 int64_t Eval::Min(const Ints& v) {
   if (v.size() > 0) return *std::min_element(v.begin(), v.end());
-  Fail({"min() of an empty list."});
+  Fail("min() of an empty list.");
   return 0;
 }
 
 int64_t Eval::Max(const Ints& v) {
   if (v.size() > 0) return *std::max_element(v.begin(), v.end());
-  Fail({"max() of an empty list."});
+  Fail("max() of an empty list.");
   return 0;
 }
 
 Ints Eval::PadLeft(const Ints& v, int64_t n, int64_t fill) {
   if (SizeOf(v) > n) {
-    Fail({"A list of ", v.size(), " does not fit ", n, "."});
+    Fail("A list of {} does not fit {}.", v.size(), n);
     return {};
   }
   return Concat(Fill(n - SizeOf(v), fill), v);
@@ -81,7 +81,7 @@ Ints Eval::PadLeft(const Ints& v, int64_t n, int64_t fill) {
 
 Ints Eval::PadRight(const Ints& v, int64_t n, int64_t fill) {
   if (SizeOf(v) > n) {
-    Fail({"A list of ", v.size(), " does not fit ", n, "."});
+    Fail("A list of {} does not fit {}.", v.size(), n);
     return {};
   }
   return Concat(v, Fill(n - SizeOf(v), fill));
@@ -93,7 +93,7 @@ Ints Eval::Replace(const Ints& v, int64_t i, int64_t value) {
   if (index >= 0) {
     result[static_cast<size_t>(index)] = value;
   } else {
-    Fail({RangeText(i, v.size())});
+    Fail("{}", RangeText(i, v.size()));
   }
   return result;
 }
@@ -101,7 +101,7 @@ Ints Eval::Replace(const Ints& v, int64_t i, int64_t value) {
 Ints Eval::Insert(const Ints& v, int64_t i, int64_t value) {
   const int64_t index = i == SizeOf(v) ? i : NormalizeIndex(i, SizeOf(v));
   if (index < 0) {
-    Fail({RangeText(i, v.size())});
+    Fail("{}", RangeText(i, v.size()));
     return {};
   }
   return Concat(Concat(Slice(v, 0, index), {value}), Slice(v, index, SizeOf(v)));
@@ -114,7 +114,7 @@ Ints Eval::Remove(const Ints& v, const Ints& indices) {
     if (index >= 0) {
       removed[static_cast<size_t>(index)] = true;
     } else {
-      Fail({RangeText(i, v.size())});
+      Fail("{}", RangeText(i, v.size()));
     }
   }
   Ints result;
@@ -136,7 +136,7 @@ const TensorDesc& Eval::At(std::span<const TensorDesc* const> tensors, int64_t i
   if (index >= 0 && tensors[static_cast<size_t>(index)] != nullptr) {
     return *tensors[static_cast<size_t>(index)];
   }
-  Fail({RangeText(i, tensors.size())});
+  Fail("{}", RangeText(i, tensors.size()));
   return kNone;
 }
 

@@ -23,15 +23,14 @@ bool WriteBits(std::span<std::byte> block, size_t offset, uint32_t bits) {
 }
 
 std::string OutsideText(std::span<std::byte> block, size_t offset) {
-  return Concat(
-      {"Offset (", offset, ") is outside a push-constant block of ", block.size(), " bytes."});
+  return Format("Offset ({}) is outside a push-constant block of {} bytes.", offset, block.size());
 }
 
 }  // namespace
 
 uint32_t Eval::IntBits(int64_t value) {
   if (value < std::numeric_limits<int32_t>::min() || value > std::numeric_limits<int32_t>::max()) {
-    Fail({"The value ", value, " does not fit int32."});
+    Fail("The value {} does not fit int32.", value);
     return 0;
   }
   return static_cast<uint32_t>(static_cast<int32_t>(value));
@@ -42,16 +41,16 @@ uint32_t Eval::FloatBits(double value) {
 }
 
 void Eval::WriteInt(std::span<std::byte> block, size_t offset, int64_t value) {
-  if (!WriteBits(block, offset, IntBits(value))) Fail({OutsideText(block, offset)});
+  if (!WriteBits(block, offset, IntBits(value))) Fail("{}", OutsideText(block, offset));
 }
 
 void Eval::WriteFloat(std::span<std::byte> block, size_t offset, double value) {
-  if (!WriteBits(block, offset, FloatBits(value))) Fail({OutsideText(block, offset)});
+  if (!WriteBits(block, offset, FloatBits(value))) Fail("{}", OutsideText(block, offset));
 }
 
 void Eval::WriteInts(std::span<std::byte> block, size_t offset, const Ints& values, size_t count) {
   if (values.size() != count) {
-    Fail({"A list of ", values.size(), " is not a list of ", count, "."});
+    Fail("A list of {} is not a list of {}.", values.size(), count);
     return;
   }
   for (size_t i = 0; i < count; ++i) WriteInt(block, offset + 4 * i, values[i]);

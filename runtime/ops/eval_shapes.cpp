@@ -13,7 +13,7 @@ std::string ShapeText(const Ints& v) { return ToString(Shape(v.begin(), v.end())
 
 int64_t Eval::Wrap(int64_t dim, int64_t rank) {
   if (rank > 0 && dim >= -rank && dim < rank) return dim < 0 ? dim + rank : dim;
-  Fail({"Dim (", dim, ") is out of range of rank ", rank, "."});
+  Fail("Dim ({}) is out of range of rank {}.", dim, rank);
   return 0;
 }
 
@@ -23,7 +23,7 @@ Ints Eval::WrapAll(const Ints& dims, int64_t rank) {
   for (size_t i = 1; i < result.size(); ++i) {
     const auto* end = result.begin() + i;
     if (std::find(result.begin(), end, result[i]) == end) continue;
-    Fail({"Dim (", result[i], ") is repeated."});
+    Fail("Dim ({}) is repeated.", result[i]);
   }
   return result;
 }
@@ -38,7 +38,7 @@ Ints Eval::Broadcast(const Ints& a, const Ints& b) {
     if (size == 1) {
       size = shorter[i];
     } else if (shorter[i] != 1 && shorter[i] != size) {
-      Fail({"Shapes ", ShapeText(a), " and ", ShapeText(b), " do not broadcast."});
+      Fail("Shapes {} and {} do not broadcast.", ShapeText(a), ShapeText(b));
       return {};
     }
   }
@@ -62,7 +62,7 @@ Ints Eval::BroadcastStrides(const Ints& shape, const Ints& out) {
     fits = shape[i] == 1 || shape[i] == out[missing + i];
   }
   if (!fits) {
-    Fail({"Shape ", ShapeText(shape), " does not broadcast to ", ShapeText(out), "."});
+    Fail("Shape {} does not broadcast to {}.", ShapeText(shape), ShapeText(out));
     return {};
   }
   Ints result = Concat(Fill(static_cast<int64_t>(missing), 0), Strides(shape));

@@ -7,11 +7,11 @@
 namespace spirloom::ops {
 
 std::string OperationText(int64_t a, const char* op, int64_t b) {
-  return Concat({a, " ", op, " ", b});
+  return Format("{} {} {}", a, op, b);
 }
 
 std::string RangeText(int64_t i, size_t size) {
-  return Concat({"Index (", i, ") is out of range of a list of ", size, "."});
+  return Format("Index ({}) is out of range of a list of {}.", i, size);
 }
 
 int64_t NormalizeIndex(int64_t i, int64_t size) {

@@ -37,25 +37,30 @@ class Checker {
 
   Result<FormulaType> Check() {
     const ValueKind kind = Node(/*depth=*/1);
-    if (in_.remaining() > 0) Fail({"more bytes follow the formula"});
-    if (!in_.ok()) Fail({"it is truncated"});
+    if (in_.remaining() > 0) Fail("more bytes follow the formula");
+    if (!in_.ok()) Fail("it is truncated");
     if (!status_.ok()) return std::move(status_);
     return FormulaType{kind, depth_};
   }
 
  private:
   // Keeps the first error.
-  void Fail(std::initializer_list<TextPiece> problem) {
+  template <typename... Values>
+  SPIRLOOM_ALWAYS_INLINE void Fail(FormatString<sizeof...(Values)> format,
+                                   const Values&... values) {
+    FailWith(format.text(), {values...});
+  }
+  void FailWith(const char* format, std::initializer_list<TextPiece> values) {
     if (!status_.ok()) return;
-    status_ = Error(StatusCode::kInvalidFile,
-                    {"Byte ", in_.position(), " of a formula: ", Concat(problem), "."});
+    status_ =
+        InvalidFile("Byte {} of a formula: {}.", in_.position(), FormatValues(format, values));
   }
 
   bool going() const { return status_.ok() && in_.ok(); }
 
   ValueKind Node(uint32_t depth) {
     depth_ = std::max(depth_, depth);
-    if (depth > kMaxFormulaDepth) Fail({"it nests deeper than ", kMaxFormulaDepth});
+    if (depth > kMaxFormulaDepth) Fail("it nests deeper than {}", kMaxFormulaDepth);
     const uint8_t code = in_.Byte();
     if (!going()) return ValueKind::kInt;
     const OperationKinds* operation = FindOperation(code);
@@ -70,7 +75,7 @@ class Checker {
     if (!going()) return;
     const ValueKind given = Node(depth);
     if (given == expected) return;
-    Fail({"an operand has kind ", KindName(given), "; expected ", KindName(expected)});
+    Fail("an operand has kind {}; expected {}", KindName(given), KindName(expected));
   }
 
   // A literal, a name, or a node with its own evaluation order.
@@ -119,7 +124,7 @@ class Checker {
       case Opcode::kEachIf:
         return Loop(code == Opcode::kEachIf, depth);
       default:
-        Fail({"unknown opcode"});
+        Fail("unknown opcode");
         return ValueKind::kInt;
     }
   }
@@ -127,14 +132,14 @@ class Checker {
   size_t ReadIndex(size_t count, const char* kind) {
     const uint64_t index = in_.Varint();
     if (index < count) return static_cast<size_t>(index);
-    Fail({kind, " ", index, " does not exist; there are ", count});
+    Fail("{} {} does not exist; there are {}", kind, index, count);
     return 0;
   }
 
   ValueKind Device() {
     const std::string_view name = in_.Text();
     if (going() && !pack::FindDeviceProperty(name))
-      Fail({"device property ", Quote(name), " is unknown"});
+      Fail("device property {} is unknown", Quote(name));
     return ValueKind::kInt;
   }
 
@@ -143,20 +148,20 @@ class Checker {
     if (!going()) return ValueKind::kInt;
     depth_ = std::max(depth_, depth + names_.lets[let].depth);
     if (depth_ > kMaxFormulaDepth)
-      Fail({"it nests deeper than ", kMaxFormulaDepth, " including its lets"});
+      Fail("it nests deeper than {} including its lets", kMaxFormulaDepth);
     return names_.lets[let].kind;
   }
 
   ValueKind List(uint32_t depth) {
     const uint64_t size = in_.Varint();
-    if (size > kMaxInts) Fail({"a list is longer than ", kMaxInts});
+    if (size > kMaxInts) Fail("a list is longer than {}", kMaxInts);
     for (uint64_t i = 0; i < size && going(); ++i) Expect(ValueKind::kInt, depth + 1);
     return ValueKind::kInts;
   }
 
   ValueKind Loop(bool has_condition, uint32_t depth) {
     Expect(ValueKind::kInts, depth + 1);
-    if (loops_ == kMaxLoops) Fail({"comprehensions nest deeper than ", kMaxLoops});
+    if (loops_ == kMaxLoops) Fail("comprehensions nest deeper than {}", kMaxLoops);
     ++loops_;
     const uint64_t size = in_.Varint();
     const size_t start = in_.position();
@@ -177,13 +182,13 @@ class Checker {
   }
 
   void ExpectCounted(ValueKind expected, uint32_t depth) {
-    if (Counted(depth) != expected) Fail({"its branches have different kinds"});
+    if (Counted(depth) != expected) Fail("its branches have different kinds");
   }
 
   void CheckSize(size_t start, uint64_t size) {
     const size_t actual = in_.position() - start;
     if (actual == size) return;
-    Fail({"a part has ", actual, " bytes; its declared size is ", size});
+    Fail("a part has {} bytes; its declared size is {}", actual, size);
   }
 
   pack::ByteReader in_;

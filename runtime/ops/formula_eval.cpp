@@ -138,7 +138,7 @@ Ints FormulaEvaluator::Each(bool has_condition) {
   Ints result;
   loops_.push_back(0);
   for (const int64_t value : values) {
-    if (++steps_ > kMaxSteps) eval_.Fail({"Comprehensions take too many steps."});
+    if (++steps_ > kMaxSteps) eval_.Fail("Comprehensions take too many steps.");
     if (!eval_.ok()) break;
     loops_.back() = value;
     ReadPart(body, [&] {

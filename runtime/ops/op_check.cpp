@@ -13,7 +13,7 @@ Status CheckName(const char* what, std::string_view name) {
   const bool printable =
       !name.empty() && std::ranges::all_of(name, [](char c) { return c > ' ' && c < 0x7f; });
   if (printable) return Status();
-  return InvalidFile({"The name of ", what, " must be non-empty printable ASCII without spaces."});
+  return InvalidFile("The name of {} must be non-empty printable ASCII without spaces.", what);
 }
 
 Status CheckNames(const OpInfo& op) {
@@ -33,9 +33,9 @@ Status CheckNames(const OpInfo& op) {
 Status CheckSteps(const OpInfo& op) {
   const auto lets = std::ranges::count(op.steps, false, &StepInfo::is_check);
   if (static_cast<size_t>(lets) != op.lets.size()) {
-    return InvalidFile({"Its steps contain ", lets, " lets; expected ", op.lets.size(), "."});
+    return InvalidFile("Its steps contain {} lets; expected {}.", lets, op.lets.size());
   }
-  return op.outputs.empty() ? InvalidFile({"It has no output."}) : Status();
+  return op.outputs.empty() ? InvalidFile("It has no output.") : Status();
 }
 
 bool IsTensor(const OpInfo& op, size_t arg) {
@@ -45,19 +45,19 @@ bool IsTensor(const OpInfo& op, size_t arg) {
 Status CheckView(const OpInfo& op) {
   if (op.view_of < 0) return Status();
   if (!IsTensor(op, static_cast<size_t>(op.view_of))) {
-    return InvalidFile({"It is a view of argument ", op.view_of, ", which is not a tensor."});
+    return InvalidFile("It is a view of argument {}, which is not a tensor.", op.view_of);
   }
   if (op.outputs.size() == 1) return Status();
-  return InvalidFile({"A view must have one output; it has ", op.outputs.size(), "."});
+  return InvalidFile("A view must have one output; it has {}.", op.outputs.size());
 }
 
 Status CheckUpdates(const OpInfo& op) {
   for (const OutputInfo& output : op.outputs) {
     if (output.updates < 0) continue;
     if (!IsTensor(op, static_cast<size_t>(output.updates))) {
-      return InvalidFile({"It updates argument ", output.updates, ", which is not a tensor."});
+      return InvalidFile("It updates argument {}, which is not a tensor.", output.updates);
     }
-    if (op.view_of >= 0) return InvalidFile({"A view must not update an argument."});
+    if (op.view_of >= 0) return InvalidFile("A view must not update an argument.");
   }
   return Status();
 }
@@ -69,8 +69,8 @@ Status CheckUpdating(const OpInfo& op, const KernelInfo& kernel, const OperandIn
       return output.updates >= 0 && static_cast<uint32_t>(output.updates) == operand.index;
     };
     if (std::ranges::none_of(op.outputs, updated)) return Status();
-    return InvalidFile(
-        {"Operand '", operand.name, "' is an updated argument. Bind the output instead."});
+    return InvalidFile("Operand '{}' is an updated argument. Bind the output instead.",
+                       operand.name);
   }
   if (operand.source == OperandSource::kIntermediate) return Status();
   if (op.outputs[operand.index].updates < 0) return Status();
@@ -79,8 +79,8 @@ Status CheckUpdating(const OpInfo& op, const KernelInfo& kernel, const OperandIn
   if (operand.storage == Storage::kBuffer || (follows && kernel.storages == kBuffers)) {
     return Status();
   }
-  return InvalidFile(
-      {"Operand '", operand.name, "' is an updated tensor; its storage must be buffer."});
+  return InvalidFile("Operand '{}' is an updated tensor; its storage must be buffer.",
+                     operand.name);
 }
 
 Status CheckIntermediate(const OperandInfo& operand) {
@@ -89,9 +89,9 @@ Status CheckIntermediate(const OperandInfo& operand) {
     return Status();
   }
   return InvalidFile(
-      {"Operand '", operand.name,
-       "' is an intermediate; it must be a buffer that an op computes and the kernel "
-       "only reads."});
+      "Operand '{}' is an intermediate; it must be a buffer that an op computes and the kernel "
+      "only reads.",
+      operand.name);
 }
 
 Status CheckOperand(const OpInfo& op, const OperandInfo& operand) {
@@ -99,19 +99,20 @@ Status CheckOperand(const OpInfo& op, const OperandInfo& operand) {
   const bool output = operand.source == OperandSource::kOutput;
   const size_t count = output ? op.outputs.size() : op.args.size();
   if (operand.index >= count) {
-    return InvalidFile({"Operand '", operand.name, "' has index ", operand.index, "; the op has ",
-                        count, (output ? " outputs." : " arguments.")});
+    return InvalidFile("Operand '{}' has index {}; the op has {}{}", operand.name, operand.index,
+                       count, (output ? " outputs." : " arguments."));
   }
   const ArgType type = output ? ArgType::kTensor : op.args[operand.index].type;
   if (type != ArgType::kTensor && type != ArgType::kTensorList) {
-    return InvalidFile({"Operand '", operand.name, "' is not a tensor."});
+    return InvalidFile("Operand '{}' is not a tensor.", operand.name);
   }
   if (operand.pack_op != nullptr && (output || operand.list)) {
-    return InvalidFile({"Operand '", operand.name, "' is packed; it must be a tensor argument."});
+    return InvalidFile("Operand '{}' is packed; it must be a tensor argument.", operand.name);
   }
   if (output || operand.access == Access::kRead) return Status();
-  return InvalidFile({"Operand '", operand.name,
-                      "' is an argument and must not be written: other nodes may read it."});
+  return InvalidFile(
+      "Operand '{}' is an argument and must not be written: other nodes may read it.",
+      operand.name);
 }
 
 bool Writes(const OperandInfo& operand, size_t output) {
@@ -123,8 +124,8 @@ Status CheckPush(const KernelInfo& kernel) {
   for (const PushInfo& push : kernel.push) {
     const uint32_t size = 4 * std::max(push.count, uint32_t{1});
     if (push.offset % 4 == 0 && push.offset + size <= kernel.push_bytes) continue;
-    return InvalidFile({"A push constant of ", size, " bytes at ", push.offset,
-                        " exceeds the block of ", kernel.push_bytes, " bytes."});
+    return InvalidFile("A push constant of {} bytes at {} exceeds the block of {} bytes.", size,
+                       push.offset, kernel.push_bytes);
   }
   return Status();
 }
@@ -139,8 +140,7 @@ Status CheckKernel(const OpInfo& op, const KernelInfo& kernel) {
   for (size_t i = 0; i < op.outputs.size(); ++i) {
     const auto writes = [i](const OperandInfo& operand) { return Writes(operand, i); };
     if (std::ranges::any_of(kernel.operands, writes)) continue;
-    return InvalidFile(
-        {"Output ", i, " of ", op.outputs.size(), " is not written by any operand."});
+    return InvalidFile("Output {} of {} is not written by any operand.", i, op.outputs.size());
   }
   return CheckPush(kernel);
 }

@@ -21,12 +21,11 @@ Result<LoadedLibrary> ReadLibrary(const ShaderLibrary& library) {
 
 Result<LoadedLibrary> LoadLibrary(const ShaderLibrary* library) {
   if (library == nullptr) {
-    return Error(StatusCode::kInvalidArgument, {"A shader library is null."});
+    return Error(StatusCode::kInvalidArgument, "A shader library is null.");
   }
   Result<LoadedLibrary> loaded = ReadLibrary(*library);
   if (loaded.ok()) return loaded;
-  return std::move(loaded).status().While(
-      Concat({"opening the shader library '", library->name, "'"}));
+  return std::move(loaded).status().While(Format("opening the shader library '{}'", library->name));
 }
 
 Status ConflictError(const OpEntry& a, const OpEntry& b, std::span<const LoadedLibrary> libraries) {
@@ -34,15 +33,15 @@ Status ConflictError(const OpEntry& a, const OpEntry& b, std::span<const LoadedL
     return libraries[entry.library].library.name;
   };
   if (libraries[a.library].overrides()) {
-    return Error(StatusCode::kInvalidArgument,
-                 {"The shader libraries '", name(a), "' and '", name(b), "' both override the op '",
-                  a.op->name, "'. Remove it from one of them."});
+    return Error(
+        StatusCode::kInvalidArgument,
+        "The shader libraries '{}' and '{}' both override the op '{}'. Remove it from one of them.",
+        name(a), name(b), a.op->name);
   }
-  return Error(
-      StatusCode::kInvalidArgument,
-      {"The op '", a.op->name, "' is in two shader libraries, '", name(a), "' and '", name(b),
-       "'. Remove it from one of them, or let one override (OVERRIDE when it is built, or "
-       "ShaderLibrary::overrides)."});
+  return Error(StatusCode::kInvalidArgument,
+               "The op '{}' is in two shader libraries, '{}' and '{}'. Remove it from one of them, "
+               "or let one override (OVERRIDE when it is built, or ShaderLibrary::overrides).",
+               a.op->name, name(a), name(b));
 }
 
 }  // namespace
@@ -117,8 +116,8 @@ DType KeyDType(uint64_t key) { return static_cast<DType>(Axis(key, 0)); }
 Storage KeyStorage(uint64_t key) { return static_cast<Storage>(Axis(key, 1)); }
 
 std::string DescribeKey(const KernelInfo& kernel, uint64_t key) {
-  std::string text = Concat(
-      {kernel.name, " for dtype ", ShortName(KeyDType(key)), ", storage ", Name(KeyStorage(key))});
+  std::string text = Format("{} for dtype {}, storage {}", kernel.name, ShortName(KeyDType(key)),
+                            Name(KeyStorage(key)));
   uint32_t last = kMaxAxes;
   while (last > 2 && Axis(key, last - 1) == 0) --last;
   for (uint32_t i = 2; i < last; ++i) {

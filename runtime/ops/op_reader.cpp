@@ -21,8 +21,8 @@ constexpr uint64_t kAccessCount = 1 + static_cast<uint64_t>(Access::kReadWrite);
 
 }  // namespace
 
-void OpReader::Fail(std::initializer_list<TextPiece> message) {
-  if (status_.ok()) status_ = InvalidFile(message);
+void OpReader::FailWith(const char* format, std::initializer_list<TextPiece> values) {
+  if (status_.ok()) status_ = InvalidFileOfValues(format, values);
 }
 
 template <typename T>
@@ -30,7 +30,7 @@ void OpReader::ReadMany(std::vector<T>& items, size_t max, const char* what,
                         T (OpReader::*read)()) {
   const uint64_t count = in_.Varint();
   if (count > max) {
-    Fail({"It has ", count, " ", what, "; the maximum is ", max, "."});
+    Fail("It has {} {}; the maximum is {}.", count, what, max);
   }
   for (uint64_t i = 0; i < count && going(); ++i) items.push_back((this->*read)());
 }
@@ -45,8 +45,8 @@ OpReader::TypedFormula OpReader::ReadFormula(const char* what,
     return {};
   }
   if (std::ranges::find(kinds, type->kind) == kinds.end()) {
-    Fail({"The formula of ", what, " has kind ", KindName(type->kind), "; expected ",
-          KindName(*kinds.begin()), "."});
+    Fail("The formula of {} has kind {}; expected {}.", what, KindName(type->kind),
+         KindName(*kinds.begin()));
   }
   return {formula, type->kind, type->depth};
 }
@@ -57,7 +57,7 @@ Formula OpReader::ReadOptional(const char* what, ValueKind kind) {
 
 Formula OpReader::ReadRequired(const char* what, ValueKind kind) {
   const Formula formula = ReadOptional(what, kind);
-  if (formula.empty()) Fail({"The formula of ", what, " is missing."});
+  if (formula.empty()) Fail("The formula of {} is missing.", what);
   return formula;
 }
 
@@ -74,7 +74,7 @@ Result<OpInfo> OpReader::Read() {
   named_outputs_ = op_.outputs.size();
   op_.view_offset = ReadOptional("view_offset", ValueKind::kInt);
   ReadMany(op_.kernels, kMaxItems, "kernels", &OpReader::ReadKernel);
-  if (!in_.ok()) Fail({"It is truncated, or a value is out of range."});
+  if (!in_.ok()) Fail("It is truncated, or a value is out of range.");
   if (status_.ok()) status_ = CheckOp(op_);
   if (!status_.ok()) return std::move(status_).While(Concat({"reading the op ", Quote(op_.name)}));
   return std::move(op_);
@@ -87,14 +87,14 @@ ArgInfo OpReader::ReadArg() {
   arg.optional = in_.Below(2) != 0;
   arg.length = static_cast<int32_t>(in_.Below(kMaxInts + 2)) - 1;
   if (arg.optional && arg.type != ArgType::kTensor)
-    Fail({"Argument '", arg.name, "' is optional; it must be a tensor."});
+    Fail("Argument '{}' is optional; it must be a tensor.", arg.name);
   return arg;
 }
 
 LetInfo OpReader::ReadLet() {
   using enum ValueKind;
   const TypedFormula let = ReadFormula("a let", {kInt, kFloat, kText, kInts, kTensor, kTensors});
-  if (let.value.empty()) Fail({"A let has no formula."});
+  if (let.value.empty()) Fail("A let has no formula.");
   return {let.value, let.kind, let.depth};
 }
 
@@ -107,7 +107,7 @@ StepInfo OpReader::ReadStep() {
   step.left = ReadOptional("a check's left side", ValueKind::kInt);
   step.right = ReadOptional("a check's right side", ValueKind::kInt);
   if (step.left.empty() != step.right.empty())
-    Fail({"The check '", step.text, "' has only one of left and right."});
+    Fail("The check '{}' has only one of left and right.", step.text);
   return step;
 }
 
@@ -179,7 +179,7 @@ PushInfo OpReader::ReadPush() {
   push.offset = static_cast<uint32_t>(in_.Below(pack::kMaxPushBytes));
   push.count = static_cast<uint32_t>(in_.Below(pack::kMaxPushBytes));
   const TypedFormula value = ReadFormula("a push constant", {kInt, kFloat, kInts});
-  if (value.value.empty()) Fail({"A push constant has no formula."});
+  if (value.value.empty()) Fail("A push constant has no formula.");
   push.value = value.value;
   push.kind = value.kind;
   return push;
@@ -187,7 +187,7 @@ PushInfo OpReader::ReadPush() {
 
 ConstantInfo OpReader::ReadConstant() {
   const TypedFormula value = ReadFormula("a constant", {ValueKind::kInt, ValueKind::kFloat});
-  if (value.value.empty()) Fail({"A constant has no formula."});
+  if (value.value.empty()) Fail("A constant has no formula.");
   return {value.value, value.kind};
 }
 

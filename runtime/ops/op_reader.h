@@ -47,7 +47,13 @@ class OpReader {
   Formula ReadOptional(const char* what, ValueKind kind);
   Formula ReadRequired(const char* what, ValueKind kind);
 
-  void Fail(std::initializer_list<TextPiece> message);
+  // Keeps the first error.
+  template <typename... Values>
+  SPIRLOOM_ALWAYS_INLINE void Fail(FormatString<sizeof...(Values)> format,
+                                   const Values&... values) {
+    FailWith(format.text(), {values...});
+  }
+  void FailWith(const char* format, std::initializer_list<TextPiece> values);
   bool going() const { return status_.ok() && in_.ok(); }
 
   pack::ByteReader& in_;

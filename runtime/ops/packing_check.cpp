@@ -39,10 +39,10 @@ Status CheckCopy(const OpInfo& op) {
     for (const OperandInfo& operand : kernel.operands) {
       if (operand.source != OperandSource::kArg) continue;
       if (operand.storage == Storage::kAuto && operand.pack_op == nullptr) continue;
-      return InvalidFile({"The kernel '", kernel.name, "' of ", op.name, " requires '",
-                          operand.name,
-                          "' to be packed or in a fixed storage; a copy must bind "
-                          "its input unchanged. Remove the operand's storage."});
+      return InvalidFile(
+          "The kernel '{}' of {} requires '{}' to be packed or in a fixed storage; a copy must "
+          "bind its input unchanged. Remove the operand's storage.",
+          kernel.name, op.name, operand.name);
     }
   }
   return Status();
@@ -54,9 +54,9 @@ Status CheckPacking(const OpIndex& index) {
   PackingDepth depth(index);
   for (const OpEntry& entry : index.ops()) {
     if (depth.Of(*entry.op) <= kMaxPackingSteps) continue;
-    return InvalidFile({"The op '", entry.op->name,
-                        "' requires itself to pack an operand, or packs in more than ",
-                        kMaxPackingSteps, " steps."});
+    return InvalidFile(
+        "The op '{}' requires itself to pack an operand, or packs in more than {} steps.",
+        entry.op->name, kMaxPackingSteps);
   }
   const OpEntry* copy = index.FindOp(kCopyOp);
   return copy == nullptr ? Status() : CheckCopy(*copy->op);

@@ -17,14 +17,14 @@ Result<Registry> ReadRegistry(std::span<const std::byte> bytes) {
   for (uint64_t i = 0; i < count && in.ok(); ++i) {
     SPIRLOOM_TRY_ASSIGN(OpInfo op, OpReader(in).Read());
     if (!registry.ops.empty() && std::string_view(registry.ops.back().name) >= op.name) {
-      return InvalidFile({"The ops are not sorted by name: '", op.name, "' follows '",
-                          registry.ops.back().name, "'."});
+      return InvalidFile("The ops are not sorted by name: '{}' follows '{}'.", op.name,
+                         registry.ops.back().name);
     }
     registry.ops.push_back(std::move(op));
   }
-  if (!in.ok()) return InvalidFile({"The operator registry is truncated."});
+  if (!in.ok()) return InvalidFile("The operator registry is truncated.");
   if (in.remaining() > 0) {
-    return InvalidFile({in.remaining(), " unexpected bytes follow the operator registry."});
+    return InvalidFile("{} unexpected bytes follow the operator registry.", in.remaining());
   }
   return registry;
 }

@@ -25,8 +25,7 @@ Result<ShaderPack> ShaderPack::Open(std::span<const std::byte> bytes, PackCheck 
     const uint64_t digest =
         XXH64(bytes.data() + sizeof(PackHeader), bytes.size() - sizeof(PackHeader), /*seed=*/0);
     if (digest != header.content_digest) {
-      return InvalidFile(
-          {"The shader pack's bytes do not match its content digest: it is damaged."});
+      return InvalidFile("The shader pack's bytes do not match its content digest: it is damaged.");
     }
   }
   SPIRLOOM_TRY(pack.CheckModules());

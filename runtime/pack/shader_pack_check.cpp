@@ -12,20 +12,20 @@ namespace {
 
 bool IsRaw(const ModuleRow& row) { return row.codec == static_cast<uint32_t>(Codec::kRaw); }
 
-std::string Row(const char* kind, size_t i) {
-  return Concat({kind, " ", i, " of the shader pack"});
-}
+std::string Row(const char* kind, size_t i) { return Format("{} {} of the shader pack", kind, i); }
 
 // Checks that `count` rows of `row_size` bytes at `offset` are aligned and within `size` bytes.
 Status CheckTable(const char* name, uint64_t offset, uint64_t count, uint64_t row_size,
                   uint64_t size) {
   if (offset % kPackAlignment != 0 || offset < sizeof(PackHeader)) {
-    return InvalidFile({"The shader pack's ", name, " table starts at byte ", offset,
-                        ", which is not a multiple of ", kPackAlignment, " after the header."});
+    return InvalidFile(
+        "The shader pack's {} table starts at byte {}, which is not a multiple of {} after the "
+        "header.",
+        name, offset, kPackAlignment);
   }
   if (offset > size || count * row_size > size - offset) {
-    return InvalidFile({"The shader pack's ", name, " table (", count * row_size, " bytes at ",
-                        offset, ") exceeds the pack (", size, " bytes)."});
+    return InvalidFile("The shader pack's {} table ({} bytes at {}) exceeds the pack ({} bytes).",
+                       name, count * row_size, offset, size);
   }
   return {};
 }
@@ -42,23 +42,22 @@ bool IsId(std::string_view name) {
 
 Status ShaderPack::CheckHeader() const {
   if (reinterpret_cast<uintptr_t>(bytes_.data()) % alignof(PackHeader) != 0) {
-    return Error(StatusCode::kInvalidArgument,
-                 {"The shader pack's address is not a multiple of 8."});
+    return Error(StatusCode::kInvalidArgument, "The shader pack's address is not a multiple of 8.");
   }
   if (bytes_.size() < sizeof(PackHeader)) {
-    return InvalidFile({"The shader pack has ", bytes_.size(), " bytes, fewer than its header (",
-                        sizeof(PackHeader), ")."});
+    return InvalidFile("The shader pack has {} bytes, fewer than its header ({}).", bytes_.size(),
+                       sizeof(PackHeader));
   }
   const PackHeader& header = *header_;
   if (header.magic != kPackMagic)
-    return InvalidFile({"The bytes do not begin with the magic number of a shader pack (SLPK)."});
+    return InvalidFile("The bytes do not begin with the magic number of a shader pack (SLPK).");
   if (header.version != kPackVersion) {
-    return Error(StatusCode::kUnsupported, {"The shader pack has version ", header.version,
-                                            "; this build reads ", kPackVersion, "."});
+    return Error(StatusCode::kUnsupported, "The shader pack has version {}; this build reads {}.",
+                 header.version, kPackVersion);
   }
   if (header.size != bytes_.size()) {
-    return InvalidFile({"The shader pack's header contains the size ", header.size,
-                        "; the pack has ", bytes_.size(), " bytes."});
+    return InvalidFile("The shader pack's header contains the size {}; the pack has {} bytes.",
+                       header.size, bytes_.size());
   }
   SPIRLOOM_TRY(CheckTable("variant", header.variants_offset, header.variant_count,
                           sizeof(VariantRow), header.size));
@@ -71,26 +70,28 @@ Status ShaderPack::CheckHeader() const {
 Status ShaderPack::CheckCodec(const ModuleRow& row, size_t i) {
   if (IsRaw(row)) return {};
   if (row.codec != static_cast<uint32_t>(Codec::kZstd)) {
-    return Error(StatusCode::kUnsupported, {Row("Module", i), " is compressed with codec ",
-                                            row.codec, ", which this build does not support."});
+    return Error(StatusCode::kUnsupported,
+                 "{} is compressed with codec {}, which this build does not support.",
+                 Row("Module", i), row.codec);
   }
   if (HasZstd()) return {};
   return Error(StatusCode::kUnsupported,
-               {Row("Module", i),
-                " is compressed with zstd, which this build does not support. Build the runtime "
-                "with SPIRLOOM_ZSTD=ON, or the library without COMPRESS."});
+               "{} is compressed with zstd, which this build does not support. Build the runtime "
+               "with SPIRLOOM_ZSTD=ON, or the library without COMPRESS.",
+               Row("Module", i));
 }
 
 Status ShaderPack::CheckSizes(const ModuleRow& row, size_t i) {
   if (row.raw_size % 4 != 0 || row.raw_size < 4 * spirv::kHeaderWords ||
       (IsRaw(row) && row.size != row.raw_size)) {
-    return InvalidFile({Row("Module", i), " has ", row.size, " bytes stored and ", row.raw_size,
-                        " raw; expected raw bytes ", IsRaw(row) ? "equal to those stored, " : "",
-                        "a multiple of 4 and at least ", 4 * spirv::kHeaderWords, "."});
+    return InvalidFile(
+        "{} has {} bytes stored and {} raw; expected raw bytes {}a multiple of 4 and at least {}.",
+        Row("Module", i), row.size, row.raw_size, IsRaw(row) ? "equal to those stored, " : "",
+        4 * spirv::kHeaderWords);
   }
   if (IsRaw(row) || row.raw_size <= kMaxCompressedBytes) return {};
-  return InvalidFile({Row("Module", i), " decompresses to ", row.raw_size,
-                      " bytes; the maximum is ", kMaxCompressedBytes, "."});
+  return InvalidFile("{} decompresses to {} bytes; the maximum is {}.", Row("Module", i),
+                     row.raw_size, kMaxCompressedBytes);
 }
 
 Status ShaderPack::CheckModules() const {
@@ -98,16 +99,16 @@ Status ShaderPack::CheckModules() const {
     const ModuleRow& row = modules_[i];
     SPIRLOOM_TRY(CheckCodec(row, i));
     if (row.offset % 4 != 0 || row.offset < sizeof(PackHeader)) {
-      return InvalidFile({Row("Module", i), " starts at byte ", row.offset,
-                          ", which is not a multiple of 4 after the header."});
+      return InvalidFile("{} starts at byte {}, which is not a multiple of 4 after the header.",
+                         Row("Module", i), row.offset);
     }
     if (row.offset > bytes_.size() || row.size > bytes_.size() - row.offset) {
-      return InvalidFile({Row("Module", i), " (", row.size, " bytes at ", row.offset,
-                          ") exceeds the pack (", bytes_.size(), " bytes)."});
+      return InvalidFile("{} ({} bytes at {}) exceeds the pack ({} bytes).", Row("Module", i),
+                         row.size, row.offset, bytes_.size());
     }
     SPIRLOOM_TRY(CheckSizes(row, i));
     if (IsRaw(row) && RawWords(row)[0] != spirv::kMagic) {
-      return InvalidFile({Row("Module", i), " is not SPIR-V."});
+      return InvalidFile("{} is not SPIR-V.", Row("Module", i));
     }
   }
   return {};
@@ -117,42 +118,43 @@ Status ShaderPack::CheckVariants() const {
   for (size_t i = 0; i < variants_.size(); ++i) {
     const VariantRow& row = variants_[i];
     if (i > 0 && row.key <= variants_[i - 1].key) {
-      return InvalidFile({Row("Variant", i), " is out of order: its key (", row.key, ") follows ",
-                          variants_[i - 1].key, "."});
+      return InvalidFile("{} is out of order: its key ({}) follows {}.", Row("Variant", i), row.key,
+                         variants_[i - 1].key);
     }
     if (row.name >= strings_.size() || strings_.back() != '\0') {
-      return InvalidFile({Row("Variant", i), " has its name at byte ", row.name,
-                          " of the string table (", strings_.size(),
-                          " bytes), where no string ends."});
+      return InvalidFile(
+          "{} has its name at byte {} of the string table ({} bytes), where no string ends.",
+          Row("Variant", i), row.name, strings_.size());
     }
     const std::string_view start = strings_.substr(row.name, kMaxIdLength + 1);
     if (const std::string_view name = start.substr(0, start.find('\0')); !IsId(name)) {
-      return InvalidFile({Row("Variant", i), " is named ", Quote(name), "; expected 1 to ",
-                          kMaxIdLength, " characters of a-z, 0-9 and _."});
+      return InvalidFile("{} is named {}; expected 1 to {} characters of a-z, 0-9 and _.",
+                         Row("Variant", i), Quote(name), kMaxIdLength);
     }
     if (row.module >= modules_.size()) {
-      return InvalidFile({Row("Variant", i), " uses module ", row.module, "; the pack has ",
-                          modules_.size(), "."});
+      return InvalidFile("{} uses module {}; the pack has {}.", Row("Variant", i), row.module,
+                         modules_.size());
     }
     if (row.binding_count > kMaxBindings || row.constant_count > kMaxConstants ||
         row.push_bytes > kMaxPushBytes || row.push_bytes % 4 != 0) {
-      return InvalidFile({Row("Variant", i), " has ", row.binding_count, " bindings, ",
-                          row.constant_count, " constants and ", row.push_bytes,
-                          " push-constant bytes; the maxima are ", kMaxBindings, ", ",
-                          kMaxConstants, " and ", kMaxPushBytes, " (a multiple of 4)."});
+      return InvalidFile(
+          "{} has {} bindings, {} constants and {} push-constant bytes; the maxima are {}, {} and "
+          "{} (a multiple of 4).",
+          Row("Variant", i), row.binding_count, row.constant_count, row.push_bytes, kMaxBindings,
+          kMaxConstants, kMaxPushBytes);
     }
     if (std::ranges::any_of(row.workgroup, [](uint16_t size) { return size == 0; })) {
-      return InvalidFile({Row("Variant", i), " has a workgroup of size 0."});
+      return InvalidFile("{} has a workgroup of size 0.", Row("Variant", i));
     }
     if (row.any_workgroup_size > 1) {
-      return InvalidFile({Row("Variant", i), " has any_workgroup_size ", row.any_workgroup_size,
-                          "; expected 0 or 1."});
+      return InvalidFile("{} has any_workgroup_size {}; expected 0 or 1.", Row("Variant", i),
+                         row.any_workgroup_size);
     }
     SPIRLOOM_TRY(CheckTarget(row, i));
     for (size_t b = 0; b < row.binding_count; ++b) {
       if (row.bindings[b] >= kBindingTypeCount) {
-        return InvalidFile({Concat(
-            {Row("Variant", i), " has binding ", b, " of unknown type ", row.bindings[b], "."})});
+        return InvalidFile("{}", Format("{} has binding {} of unknown type {}.", Row("Variant", i),
+                                        b, row.bindings[b]));
       }
     }
   }
@@ -161,17 +163,17 @@ Status ShaderPack::CheckVariants() const {
 
 Status ShaderPack::CheckTarget(const VariantRow& row, size_t i) const {
   if (row.vulkan_minor < kMinVulkanMinor || row.vulkan_minor > kMaxVulkanMinor) {
-    return InvalidFile({Row("Variant", i), " requires Vulkan 1.", row.vulkan_minor, "; expected 1.",
-                        kMinVulkanMinor, " to 1.", kMaxVulkanMinor, "."});
+    return InvalidFile("{} requires Vulkan 1.{}; expected 1.{} to 1.{}.", Row("Variant", i),
+                       row.vulkan_minor, kMinVulkanMinor, kMaxVulkanMinor);
   }
   const ModuleRow& module = modules_[row.module];
   if (!IsRaw(module)) return {};  // ReadModule() checks the version
   const uint32_t version = RawWords(module)[1];
   const uint32_t max = MaxSpirvVersion(row.vulkan_minor);
   if (version <= max) return {};
-  return InvalidFile({Row("Variant", i), " requires Vulkan 1.", row.vulkan_minor,
-                      ", which supports SPIR-V up to ", SpirvVersionText(max),
-                      "; its module is SPIR-V ", SpirvVersionText(version), "."});
+  return InvalidFile(
+      "{} requires Vulkan 1.{}, which supports SPIR-V up to {}; its module is SPIR-V {}.",
+      Row("Variant", i), row.vulkan_minor, SpirvVersionText(max), SpirvVersionText(version));
 }
 
 }  // namespace spirloom::pack

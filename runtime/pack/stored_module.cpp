@@ -14,12 +14,12 @@ namespace {
 // The checks of raw modules by ShaderPack::Open(), for a decompressed module.
 Status CheckDecompressed(std::span<const uint32_t> words, const StoredModule& module) {
   if (words[0] != spirv::kMagic) {
-    return InvalidFile({"A compressed module of a shader pack is not SPIR-V."});
+    return InvalidFile("A compressed module of a shader pack is not SPIR-V.");
   }
   if (words[1] <= module.max_spirv_version) return {};
-  return InvalidFile({"A compressed module is SPIR-V ", SpirvVersionText(words[1]),
-                      "; the Vulkan version of its variant supports up to ",
-                      SpirvVersionText(module.max_spirv_version), "."});
+  return InvalidFile(
+      "A compressed module is SPIR-V {}; the Vulkan version of its variant supports up to {}.",
+      SpirvVersionText(words[1]), SpirvVersionText(module.max_spirv_version));
 }
 
 }  // namespace

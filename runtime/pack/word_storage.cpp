@@ -312,10 +312,9 @@ Status StoreInWords(std::vector<uint32_t>& module, uint64_t lacking) {
                         (lacking & CapabilityBit(Capability::kStorageBuffer16Bit)) != 0);
   if (!rewriter.Analyze() || !rewriter.found()) return {};
   if (!rewriter.supported()) {
-    return Error(
-        StatusCode::kUnsupported,
-        {"The device has no 8-bit or 16-bit storage, and the shader uses such values other "
-         "than in loads, stores and conversions to and from 32 bits."});
+    return Error(StatusCode::kUnsupported,
+                 "The device has no 8-bit or 16-bit storage, and the shader uses such values other "
+                 "than in loads, stores and conversions to and from 32 bits.");
   }
   module = rewriter.Rewrite();
   return {};

@@ -25,7 +25,7 @@ Result<ShaderLibrary> ShaderLibrary::Open(const std::string& path) {
     const auto file = std::make_shared<const MappedFile>(std::move(mapped));
     Status status = Check(file->bytes());
     if (!status.ok()) {
-      return std::move(status).While(Concat({"opening the shader library '", path, "'"}));
+      return std::move(status).While(Format("opening the shader library '{}'", path));
     }
     return ShaderLibrary{.name = path, .pack = file->bytes(), .owner = file};
   });

@@ -38,8 +38,8 @@ bool Contains(const VariantRows& variants, const pack::VariantRow& row) {
 
 std::string VerdictFileName(const DeviceInfo& device) {
   const size_t colon = device.uuid.find(':');
-  return Concat({"verdicts-", std::string_view(device.uuid).substr(colon + 1), "-",
-                 Hex(device.driver_version_number), ".txt"});
+  return Format("verdicts-{}-{}.txt", std::string_view(device.uuid).substr(colon + 1),
+                Hex(device.driver_version_number));
 }
 
 Result<std::string> Quarantine::AddVerdicts(std::string_view text, std::string_view driver) {
@@ -48,7 +48,7 @@ Result<std::string> Quarantine::AddVerdicts(std::string_view text, std::string_v
   const std::string_view verified = Take(rest, '\n');
   if (!has_heading || !verified.starts_with(kDriver) || !text.ends_with("\nend\n") ||
       text.size() > kMaxBytes) {
-    return InvalidFile({"The text is not a complete file of verdicts of version 1."});
+    return InvalidFile("The text is not a complete file of verdicts of version 1.");
   }
   std::string names;
   if (verified.substr(kDriver.size()) != driver) return names;
@@ -58,7 +58,7 @@ Result<std::string> Quarantine::AddVerdicts(std::string_view text, std::string_v
     const std::string_view digest = Take(line, '\t');
     const std::string_view verdict = Take(line, '\t');
     if (digest.empty() || verdict.empty()) {
-      return InvalidFile({"The line of ", Quote(name), " is not a verdict."});
+      return InvalidFile("The line of {} is not a verdict.", Quote(name));
     }
     if (verdict == "ok") continue;
     if (name == kDispatchBase) divides_dispatches_ = false;
@@ -90,10 +90,10 @@ std::vector<std::string> Quarantine::WithoutVerdict(std::string_view text, std::
                                                     const VariantRows& variants,
                                                     bool divided) const {
   const bool is_about_driver =
-      text.starts_with(Concat({kVerdictsHeading, "\n", kDriver, driver, "\n"}));
+      text.starts_with(Format("{}\n{}{}\n", kVerdictsHeading, kDriver, driver));
   std::vector<std::string> names;
   const auto check = [&](std::string_view name, std::string_view digest) {
-    const std::string line = Concat({"\n", name, "\t", digest, "\t"});
+    const std::string line = Format("\n{}\t{}\t", name, digest);
     if (!is_about_driver || text.find(line) == text.npos) names.emplace_back(name);
   };
   if (divided) check(kDispatchBase, kNoDigest);
@@ -122,14 +122,15 @@ Status ReadVerdicts(const std::string& path, bool required, const DeviceInfo& de
   if (names.ok() && names->empty()) return {};
   if (names.ok()) {
     host.Log(LogLevel::kWarning,
-             {"Kernels that failed verification on this device are not selected: ", *names,
-              ". Update the driver and run `spirloom verify` again ('", path, "')."});
+             "Kernels that failed verification on this device are not selected: {}. Update the "
+             "driver and run `spirloom verify` again ('{}').",
+             *names, path);
     return {};
   }
-  Status status = Status(names.status()).While(Concat({"reading the verdicts in '", path, "'"}));
+  Status status = Status(names.status()).While(Format("reading the verdicts in '{}'", path));
   if (required) return status;
   if (status.code() != StatusCode::kNotFound) {
-    host.Log(LogLevel::kWarning, {status.message(), " Run `spirloom verify` again."});
+    host.Log(LogLevel::kWarning, "{} Run `spirloom verify` again.", status.message());
   }
   return {};
 }

@@ -76,7 +76,7 @@ Status CheckAdopted(const RuntimeOptions& options) {
   check(!options.validation,
         "RuntimeOptions::validation is set together with adopt: enable layers in the instance");
   if (problems.empty()) return {};
-  return Error(StatusCode::kInvalidArgument, {"The device cannot be adopted:", problems});
+  return Error(StatusCode::kInvalidArgument, "The device cannot be adopted:{}", problems);
 }
 
 Status AdoptDevice(const RuntimeOptions& options, internal::RuntimeState& state) {
@@ -108,7 +108,7 @@ std::string TuningPath(const std::string& directory, const vulkan::PhysicalDevic
     contents.push_back(library.overrides() ? 1 : 0);
   }
   const uint64_t digest = XXH64(contents.data(), contents.size() * sizeof(uint64_t), /*seed=*/0);
-  return Concat({directory, "/tuning-", vulkan::FileKey(device.properties), "-", digest, ".bin"});
+  return Format("{}/tuning-{}-{}.bin", directory, vulkan::FileKey(device.properties), digest);
 }
 
 // Reads the verdicts of the options, by default those in the cache directory, and prepares the
@@ -120,10 +120,9 @@ Status ReadVerdicts(const RuntimeOptions& options, const std::string& cache_dire
   const bool given = !options.verdicts.empty();
   if (ignored || (!given && cache_directory.empty())) {
     if (!options.verify) return {};
-    return Error(
-        StatusCode::kInvalidArgument,
-        {"RuntimeOptions::verify requires a file of verdicts: set `verdicts` to a path, or "
-         "`cache_dir` to a directory."});
+    return Error(StatusCode::kInvalidArgument,
+                 "RuntimeOptions::verify requires a file of verdicts: set `verdicts` to a path, or "
+                 "`cache_dir` to a directory.");
   }
   const DeviceInfo& device = state.device->physical().info;
   const std::string path =
@@ -170,16 +169,15 @@ Result<Runtime> Runtime::Create(const RuntimeOptions& options) {
     SPIRLOOM_TRY(options.adopt == nullptr ? MakeDevice(options, *state)
                                           : AdoptDevice(options, *state));
     const vulkan::PhysicalDevice& physical = state->device->physical();
-    state->device->host().Log(
-        LogLevel::kInfo, {options.adopt == nullptr ? "Selected" : "Adopted",
-                          " device: ", physical.info.name, " (", physical.info.type, ", Vulkan ",
-                          physical.info.api_version, ", ", physical.info.driver, ")."});
+    state->device->host().Log(LogLevel::kInfo, "{} device: {} ({}, Vulkan {}, {}).",
+                              options.adopt == nullptr ? "Selected" : "Adopted", physical.info.name,
+                              physical.info.type, physical.info.api_version, physical.info.driver);
     state->layouts = std::make_unique<vulkan::LayoutCache>(*state->device);
     const std::string directory = CacheDirectory(options.cache_dir);
     if (directory.empty() && options.cache_dir != "none") {
-      state->device->host().Log(LogLevel::kWarning,
-                                {"Caching is disabled: RuntimeOptions::cache_dir, XDG_CACHE_HOME "
-                                 "and HOME are not set."});
+      state->device->host().Log(
+          LogLevel::kWarning,
+          "Caching is disabled: RuntimeOptions::cache_dir, XDG_CACHE_HOME and HOME are not set.");
     }
     SPIRLOOM_TRY_ASSIGN(vulkan::PipelineCache cache,
                         vulkan::PipelineCache::Create(*state->device, directory));

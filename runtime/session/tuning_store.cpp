@@ -66,7 +66,7 @@ void TuningStore::Add(const TunedKernels& kernels) {
   const std::string text = FormatTuning(*kernels_);
   if (WriteCacheFile(path_, std::as_bytes(std::span(text)))) return;
   host_.Log(LogLevel::kWarning,
-            {"Tuning results cannot be written to '", path_, "'. Later processes measure again."});
+            "Tuning results cannot be written to '{}'. Later processes measure again.", path_);
 }
 
 }  // namespace spirloom::session

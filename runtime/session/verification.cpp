@@ -18,11 +18,11 @@ Status Verification::Verify(const VariantRows& variants, bool divided) {
   if (added.empty() && !adds_divided) return {};
   const VerifyRequest request{device_.uuid, path_, WithoutVerdict(added, adds_divided)};
   if (!request.kernels.empty()) {
-    host_.Log(LogLevel::kInfo, {"Verifying ", request.kernels.size(), " kernels."});
+    host_.Log(LogLevel::kInfo, "Verifying {} kernels.", request.kernels.size());
     Status status = verify_(request);
     if (!status.ok()) {
-      return std::move(status).While(Concat(
-          {"verifying ", request.kernels.size(), " kernels (", Join(request.kernels, ", "), ")"}));
+      return std::move(status).While(
+          Format("verifying {} kernels ({})", request.kernels.size(), Join(request.kernels, ", ")));
     }
   }
   SPIRLOOM_TRY(ReadVerdicts(path_, /*required=*/false, device_, host_, quarantine_));
@@ -30,7 +30,7 @@ Status Verification::Verify(const VariantRows& variants, bool divided) {
   requested_divided_ = requested_divided_ || divided;
   const std::vector<std::string> unverified = WithoutVerdict(added, adds_divided);
   if (!unverified.empty()) {
-    host_.Log(LogLevel::kInfo, {"Kernels that were not verified: ", Join(unverified, ", "), "."});
+    host_.Log(LogLevel::kInfo, "Kernels that were not verified: {}.", Join(unverified, ", "));
   }
   return {};
 }

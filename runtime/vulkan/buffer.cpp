@@ -18,12 +18,11 @@ VkFormat TexelFormat(pack::BindingType type) {
 }  // namespace
 
 Result<Buffer> Buffer::CreateUnbound(const Device& device, VkDeviceSize size, VkDeviceSize margin) {
-  if (size == 0) return Error(StatusCode::kInvalidArgument, {"Buffer size is 0; expected >= 1."});
+  if (size == 0) return Error(StatusCode::kInvalidArgument, "Buffer size is 0; expected >= 1.");
   const VkDeviceSize limit = device.physical().max_buffer_size;
   if (size > limit) {
-    return Error(
-        StatusCode::kOutOfMemory,
-        {"Buffer size (", size, " bytes) exceeds the device's limit (", limit, " bytes)."});
+    return Error(StatusCode::kOutOfMemory,
+                 "Buffer size ({} bytes) exceeds the device's limit ({} bytes).", size, limit);
   }
   VkBufferCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;

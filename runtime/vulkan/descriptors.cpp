@@ -18,8 +18,8 @@ Status CheckLimits(const Device& device, std::span<const pack::BindingType> type
   const VkPhysicalDeviceLimits& limits = device.limits();
   const auto check = [](uint32_t count, uint32_t limit, const char* kind) -> Status {
     if (count <= limit) return {};
-    return Error(StatusCode::kUnsupported,
-                 {"A kernel binds ", count, " ", kind, "; the device allows ", limit, "."});
+    return Error(StatusCode::kUnsupported, "A kernel binds {} {}; the device allows {}.", count,
+                 kind, limit);
   };
   SPIRLOOM_TRY(
       check(counts.storage_buffers, limits.maxPerStageDescriptorStorageBuffers, "storage buffers"));

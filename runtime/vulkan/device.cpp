@@ -16,29 +16,31 @@ namespace {
 
 using HandleProperties = PFN_vkGetMemoryHostPointerPropertiesEXT;
 
-void AddLine(std::string& text, std::initializer_list<TextPiece> line) {
+template <typename... Values>
+void AddLine(std::string& text, FormatString<sizeof...(Values)> line, const Values&... values) {
   text += "\n - ";
-  text += Concat(line);
+  text += Format(line, values...);
 }
 
 // One line for each missing requirement of an adopted device.
 std::string MissingRequirements(const PhysicalDevice& physical, const AdoptedDevice& adopted) {
   std::string lines;
   if (physical.api_version < VK_API_VERSION_1_1) {
-    AddLine(lines, {"Vulkan 1.1: the device has version ", physical.info.api_version,
-                    " and the instance 1.", VK_API_VERSION_MINOR(adopted.api_version),
-                    " (AdoptedDevice::api_version)"});
+    AddLine(
+        lines,
+        "Vulkan 1.1: the device has version {} and the instance 1.{} (AdoptedDevice::api_version)",
+        physical.info.api_version, VK_API_VERSION_MINOR(adopted.api_version));
   }
   if (adopted.queue_family >= physical.queue_families.size()) {
-    AddLine(lines, {"queue family ", adopted.queue_family, ": the device has ",
-                    physical.queue_families.size(), " families"});
+    AddLine(lines, "queue family {}: the device has {} families", adopted.queue_family,
+            physical.queue_families.size());
   } else if ((physical.queue_families[adopted.queue_family].queueFlags & VK_QUEUE_COMPUTE_BIT) ==
              0) {
-    AddLine(lines, {"VK_QUEUE_COMPUTE_BIT in queue family ", adopted.queue_family});
+    AddLine(lines, "VK_QUEUE_COMPUTE_BIT in queue family {}", adopted.queue_family);
   }
   for (const char* extension : adopted.extensions) {
     if (physical.HasExtension(extension)) continue;
-    AddLine(lines, {"extension ", extension, " of AdoptedDevice::extensions"});
+    AddLine(lines, "extension {} of AdoptedDevice::extensions", extension);
   }
   return lines;
 }
@@ -106,8 +108,9 @@ Result<std::unique_ptr<Device>> Device::Create(const Instance& instance,
       extensions.push_back(extension);
     } else {
       instance.host().Log(LogLevel::kWarning,
-                          {"RuntimeOptions::priority has no effect: the device '",
-                           physical.info.name, "' does not support VK_KHR_global_priority."});
+                          "RuntimeOptions::priority has no effect: the device '{}' does not "
+                          "support VK_KHR_global_priority.",
+                          physical.info.name);
     }
   }
   // For the message of a lost device.
@@ -151,8 +154,9 @@ Result<std::unique_ptr<Device>> Device::Adopt(const Instance& instance,
                                               const AdoptedDevice& adopted, uint64_t capabilities) {
   const std::string missing = MissingRequirements(physical, adopted);
   if (!missing.empty()) {
-    return Error(StatusCode::kUnsupported, {"The adopted device '", physical.info.name,
-                                            "' does not meet the requirements. Missing:", missing});
+    return Error(StatusCode::kUnsupported,
+                 "The adopted device '{}' does not meet the requirements. Missing:{}",
+                 physical.info.name, missing);
   }
   const uint64_t enabled = EnabledCapabilities(adopted.features) | ~kFeatureCapabilities;
   const uint64_t disabled = physical.capabilities & capabilities & ~enabled;
@@ -160,9 +164,9 @@ Result<std::unique_ptr<Device>> Device::Adopt(const Instance& instance,
     std::string names;
     for (const std::string& name : pack::CapabilityNames(disabled)) names += ' ' + name;
     instance.host().Log(LogLevel::kWarning,
-                        {"The adopted device supports features that AdoptedDevice::features does "
-                         "not enable:",
-                         names, ". DeviceRequest adds them to VkDeviceCreateInfo."});
+                        "The adopted device supports features that AdoptedDevice::features does "
+                        "not enable:{}. DeviceRequest adds them to VkDeviceCreateInfo.",
+                        names);
   }
   std::unique_ptr<Device> device(new Device(instance, physical, capabilities & enabled));
   device->adopted_ = true;

@@ -43,16 +43,17 @@ std::string ListNames(const std::vector<DeviceInfo>& devices) {
 
 Status NotUsable(const DeviceInfo& device) {
   return Error(StatusCode::kUnsupported,
-               {"The device '", device.name, "' (Vulkan ", device.api_version,
-                ") is not supported. Spirloom requires Vulkan 1.1 and a compute queue."});
+               "The device '{}' (Vulkan {}) is not supported. Spirloom requires Vulkan 1.1 and a "
+               "compute queue.",
+               device.name, device.api_version);
 }
 
 Result<size_t> ChooseDevice(const std::vector<DeviceInfo>& devices, const std::string& choice,
                             const std::function<bool(const DeviceInfo&)>& accept) {
   if (devices.empty()) {
     return Error(StatusCode::kUnavailable,
-                 {"No Vulkan device found. Install a driver for this machine's GPU, or Mesa's "
-                  "software driver (Debian: mesa-vulkan-drivers)."});
+                 "No Vulkan device found. Install a driver for this machine's GPU, or Mesa's "
+                 "software driver (Debian: mesa-vulkan-drivers).");
   }
   const std::string pattern = Lower(choice);
   const std::optional<size_t> index = ParseIndex(choice);
@@ -66,9 +67,9 @@ Result<size_t> ChooseDevice(const std::vector<DeviceInfo>& devices, const std::s
   }
   if (unusable) return NotUsable(devices[*unusable]);
   return Error(StatusCode::kInvalidArgument,
-               {"No device matches '", choice, "'", accept ? " and RuntimeOptions::accept" : "",
-                ". Select one by index, part of its name, uuid, luid or pci address: ",
-                ListNames(devices), "."});
+               "No device matches '{}'{}. Select one by index, part of its name, uuid, luid or pci "
+               "address: {}.",
+               choice, accept ? " and RuntimeOptions::accept" : "", ListNames(devices));
 }
 
 }  // namespace spirloom::vulkan

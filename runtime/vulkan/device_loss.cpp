@@ -39,19 +39,19 @@ std::string FaultText(VkDevice device, PFN_vkGetDeviceFaultInfoEXT get) {
   info.pAddressInfos = addresses.data();
   info.pVendorInfos = vendor.data();
   if (get(device, &counts, &info) < VK_SUCCESS) return {};
-  std::string text = Concat({" The driver reports: \"", info.description, "\""});
+  std::string text = Format(" The driver reports: \"{}\"", info.description);
   for (uint32_t i = 0; i < counts.addressInfoCount; ++i) {
     const auto& [type, address, precision] = addresses[i];
     const auto index = static_cast<size_t>(type);
     const VkDeviceSize rest = precision > 0 ? precision - 1 : 0;  // `precision` is a power of two
-    text += Concat({", ", kAddressTypes[index < std::size(kAddressTypes) ? index : 0], " ",
-                    HexAddress(address & ~rest)});
+    text += Format(", {} {}", kAddressTypes[index < std::size(kAddressTypes) ? index : 0],
+                   HexAddress(address & ~rest));
     if (rest > 0) text += Concat({" to ", HexAddress(address | rest)});
   }
   for (uint32_t i = 0; i < counts.vendorInfoCount; ++i) {
     const VkDeviceFaultVendorInfoEXT& each = vendor[i];
-    text += Concat({", \"", each.description, "\" (code ", each.vendorFaultCode, ", data ",
-                    each.vendorFaultData, ")"});
+    text += Format(", \"{}\" (code {}, data {})", each.description, each.vendorFaultCode,
+                   each.vendorFaultData);
   }
   return text += '.';
 }
@@ -62,8 +62,8 @@ Status Device::Check(VkResult result, std::string_view function) const {
   if (result == VK_SUCCESS) return {};
   if (result == VK_ERROR_DEVICE_LOST) lost_ = true;
   if (!lost_) return ToStatus(result, function);
-  return Error(StatusCode::kDeviceLost, {function, " returns ", ResultName(result), ".",
-                                         FaultDescription(), " ", CheckAlive().message()});
+  return Error(StatusCode::kDeviceLost, "{} returns {}.{} {}", function, ResultName(result),
+               FaultDescription(), CheckAlive().message());
 }
 
 std::string Device::FaultDescription() const noexcept {
@@ -81,9 +81,9 @@ std::string Device::FaultDescription() const noexcept {
 Status Device::CheckAlive() const {
   if (!lost_) return {};
   return Error(StatusCode::kDeviceLost,
-               {"The device '", physical_.info.name,
-                "' is lost, with all its data. Destroy its models and their runtime, create a new "
-                "runtime and load the models again."});
+               "The device '{}' is lost, with all its data. Destroy its models and their runtime, "
+               "create a new runtime and load the models again.",
+               physical_.info.name);
 }
 
 bool Device::DrainQueue(VkResult failure) const noexcept {

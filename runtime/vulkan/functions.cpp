@@ -25,7 +25,7 @@ Status LoadTable(Get get, Object object, const char* name, void* table) {
        slot += sizeof(PFN_vkVoidFunction)) {
     const PFN_vkVoidFunction function = get(object, name);
     if (function == nullptr && status.ok()) {
-      status = Error(StatusCode::kUnavailable, {"The Vulkan driver has no function ", name, "."});
+      status = Error(StatusCode::kUnavailable, "The Vulkan driver has no function {}.", name);
     }
     std::memcpy(slot, &function, sizeof(function));
     name += std::string_view(name).size() + 1;

@@ -10,7 +10,7 @@ namespace spirloom::vulkan {
 namespace {
 
 std::string ExtentText(uint64_t width, uint64_t height, uint64_t depth) {
-  return Concat({width, " x ", height, " x ", depth});
+  return Format("{} x {} x {}", width, height, depth);
 }
 
 Status CheckExtent(const Device& device, Storage storage, VkExtent3D extent) {
@@ -20,12 +20,10 @@ Status CheckExtent(const Device& device, Storage storage, VkExtent3D extent) {
   const bool fits =
       extent.width <= limit.width && extent.height <= limit.height && extent.depth <= limit.depth;
   if (fits && std::min({extent.width, extent.height, extent.depth}) > 0) return {};
-  return Status(
-      StatusCode::kUnsupported,
-      Concat({"A ", Name(storage), " image of ",
-              ExtentText(extent.width, extent.height, extent.depth),
-              " texels is outside 1 x 1 x 1 .. ",
-              ExtentText(limit.width, limit.height, limit.depth), " (the device's limit)."}));
+  return Status(StatusCode::kUnsupported,
+                Format("A {} image of {} texels is outside 1 x 1 x 1 .. {} (the device's limit).",
+                       Name(storage), ExtentText(extent.width, extent.height, extent.depth),
+                       ExtentText(limit.width, limit.height, limit.depth)));
 }
 
 }  // namespace

@@ -13,21 +13,20 @@ constexpr auto kHostMemory = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_
 Status Check(const Device& device, std::span<std::byte> bytes) {
   if (device.host_pointer_properties() == nullptr) {
     return Error(StatusCode::kUnsupported,
-                 {"Host memory cannot be imported: VK_EXT_external_memory_host is ",
-                  device.physical().host_pointer_alignment == 0
-                      ? "not supported by the device."
-                      : "not enabled. Set RuntimeOptions::import_host_memory, or add it to "
-                        "AdoptedDevice::extensions."});
+                 "Host memory cannot be imported: VK_EXT_external_memory_host is {}",
+                 device.physical().host_pointer_alignment == 0
+                     ? "not supported by the device."
+                     : "not enabled. Set RuntimeOptions::import_host_memory, or add it to "
+                       "AdoptedDevice::extensions.");
   }
   const uint64_t alignment = device.physical().host_pointer_alignment;
   if (reinterpret_cast<uintptr_t>(bytes.data()) % alignment == 0 && bytes.size() % alignment == 0) {
     return {};
   }
   return Error(StatusCode::kInvalidArgument,
-               {"Host memory of ", bytes.size(), " bytes at address ",
-                reinterpret_cast<uintptr_t>(bytes.data()),
-                " cannot be imported: size and address must be multiples of ", alignment,
-                " (minImportedHostPointerAlignment)."});
+               "Host memory of {} bytes at address {} cannot be imported: size and address must be "
+               "multiples of {} (minImportedHostPointerAlignment).",
+               bytes.size(), reinterpret_cast<uintptr_t>(bytes.data()), alignment);
 }
 
 // The memory types (bits) whose host accesses need no flush or invalidation.
@@ -70,7 +69,7 @@ Result<ImportedMemory> ImportedMemory::Create(const Device& device, std::span<st
       needs.memoryTypeBits & properties.memoryTypeBits & CoherentTypes(device.physical().memory);
   if (types == 0 || needs.size > bytes.size()) {
     return Error(StatusCode::kUnsupported,
-                 {"The device cannot create a coherent buffer on this host memory."});
+                 "The device cannot create a coherent buffer on this host memory.");
   }
   VkImportMemoryHostPointerInfoEXT pointer{};
   pointer.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT;

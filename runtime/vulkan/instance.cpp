@@ -25,15 +25,15 @@ constexpr VkDebugUtilsMessageTypeFlagsEXT kTypes = VK_DEBUG_UTILS_MESSAGE_TYPE_V
 Status CreateStatus(VkResult result) {
   if (result == VK_ERROR_LAYER_NOT_PRESENT || result == VK_ERROR_EXTENSION_NOT_PRESENT) {
     return Error(StatusCode::kUnavailable,
-                 {"The Vulkan validation layer (", kValidationLayer,
-                  ") is not installed. On Debian and Ubuntu: apt-get install "
-                  "vulkan-validationlayers."});
+                 "The Vulkan validation layer ({}) is not installed. On Debian and Ubuntu: apt-get "
+                 "install vulkan-validationlayers.",
+                 kValidationLayer);
   }
   if (result == VK_ERROR_INCOMPATIBLE_DRIVER) {
     return Error(
         StatusCode::kUnavailable,
-        {"The Vulkan loader finds no driver (VK_ERROR_INCOMPATIBLE_DRIVER). Install one for "
-         "this machine's GPU, or Mesa's software driver (Debian: mesa-vulkan-drivers)."});
+        "The Vulkan loader finds no driver (VK_ERROR_INCOMPATIBLE_DRIVER). Install one for this "
+        "machine's GPU, or Mesa's software driver (Debian: mesa-vulkan-drivers).");
   }
   return ToStatus(result, "vkCreateInstance");
 }
@@ -158,7 +158,7 @@ VkBool32 Instance::OnMessage(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
   if (instance.host_.log) {
     // Exceptions must not propagate through the driver.
     (void)Guarded([&] {
-      instance.host_.Log(info ? LogLevel::kInfo : LogLevel::kError, {source, data->pMessage});
+      instance.host_.Log(info ? LogLevel::kInfo : LogLevel::kError, "{}{}", source, data->pMessage);
       return Status();
     });
   } else {

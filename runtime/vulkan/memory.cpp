@@ -53,8 +53,9 @@ std::span<const MemoryTypePreference> PreferencesFor(MemoryUse use) {
 }
 
 Status TooLarge(VkDeviceSize size, const char* limit_name, VkDeviceSize limit) {
-  return Error(StatusCode::kOutOfMemory, {"An allocation of ", size, " bytes exceeds the device's ",
-                                          limit_name, " (", limit, " bytes)."});
+  return Error(StatusCode::kOutOfMemory,
+               "An allocation of {} bytes exceeds the device's {} ({} bytes).", size, limit_name,
+               limit);
 }
 
 // Adds `size` to the allocated bytes, unless the sum exceeds RuntimeOptions::memory_limit.
@@ -65,8 +66,9 @@ Status Reserve(const Device& device, VkDeviceSize size) {
   if (limit > 0 && now > limit) {
     counters.allocated_bytes.fetch_sub(size);
     return Error(StatusCode::kOutOfMemory,
-                 {"An allocation of ", size, " bytes, with ", now - size,
-                  " bytes in use, exceeds RuntimeOptions::memory_limit (", limit, " bytes)."});
+                 "An allocation of {} bytes, with {} bytes in use, exceeds "
+                 "RuntimeOptions::memory_limit ({} bytes).",
+                 size, now - size, limit);
   }
   uint64_t peak = counters.peak_bytes.load();
   while (peak < now && !counters.peak_bytes.compare_exchange_weak(peak, now)) {
@@ -126,7 +128,7 @@ Result<DeviceMemory> DeviceMemory::Create(const Device& device, VkDeviceSize siz
   const PhysicalDevice& physical = device.physical();
   const std::vector<uint32_t> types = MemoryTypesFor(physical.memory, type_bits, use);
   if (types.empty()) {
-    return Error(StatusCode::kUnsupported, {"The device has no memory type for this use."});
+    return Error(StatusCode::kUnsupported, "The device has no memory type for this use.");
   }
   if (size > physical.max_memory_allocation_size) {
     return TooLarge(size, "maxMemoryAllocationSize", physical.max_memory_allocation_size);
@@ -170,7 +172,7 @@ Status DeviceMemory::Allocate(const Device& device, VkDeviceSize size,
       return {};
     }
     if (first.ok()) {
-      first = ToStatus(result, "vkAllocateMemory").While(Concat({"allocating ", size, " bytes"}));
+      first = ToStatus(result, "vkAllocateMemory").While(Format("allocating {} bytes", size));
     }
     if (result != VK_ERROR_OUT_OF_DEVICE_MEMORY) break;
   }

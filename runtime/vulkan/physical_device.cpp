@@ -15,8 +15,8 @@ namespace spirloom::vulkan {
 namespace {
 
 std::string VersionText(uint32_t version) {
-  return Concat({VK_API_VERSION_MAJOR(version), ".", VK_API_VERSION_MINOR(version), ".",
-                 VK_API_VERSION_PATCH(version)});
+  return Format("{}.{}.{}", VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version),
+                VK_API_VERSION_PATCH(version));
 }
 
 const char* TypeName(VkPhysicalDeviceType type) {
@@ -121,8 +121,8 @@ uint64_t SubgroupCapabilities(const VkPhysicalDeviceSubgroupProperties& subgroup
 }
 
 std::string PciText(const VkPhysicalDevicePCIBusInfoPropertiesEXT& pci) {
-  return Concat({"pci:", Hex(pci.pciDomain, 4), ":", Hex(pci.pciBus, 2), ":", Hex(pci.pciDevice, 2),
-                 ".", Hex(pci.pciFunction, 1)});
+  return Format("pci:{}:{}:{}.{}", Hex(pci.pciDomain, 4), Hex(pci.pciBus, 2), Hex(pci.pciDevice, 2),
+                Hex(pci.pciFunction, 1));
 }
 
 // Queries properties that require Vulkan 1.1.
@@ -276,8 +276,8 @@ Result<std::vector<PhysicalDevice>> ListPhysicalDevices(const Instance& instance
         continue;
       }
       failure = std::move(device).status();
-      instance.host().Log(LogLevel::kWarning,
-                          {"A device is ignored because querying it failed: ", failure.message()});
+      instance.host().Log(LogLevel::kWarning, "A device is ignored because querying it failed: {}",
+                          failure.message());
     }
   }
   if (devices.empty() && !failure.ok()) return failure;

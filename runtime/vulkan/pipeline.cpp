@@ -54,17 +54,17 @@ Status CheckWorkgroup(const Device& device, const PipelineDesc& desc) {
     }
     return Error(
         StatusCode::kUnsupported,
-        {"The workgroup ", desc.workgroup[0], " x ", desc.workgroup[1], " x ", desc.workgroup[2],
-         " is outside the device's limits (", limits.maxComputeWorkGroupSize[0], " x ",
-         limits.maxComputeWorkGroupSize[1], " x ", limits.maxComputeWorkGroupSize[2], ", ",
-         limits.maxComputeWorkGroupInvocations, " invocations)."});
+        "The workgroup {} x {} x {} is outside the device's limits ({} x {} x {}, {} invocations).",
+        desc.workgroup[0], desc.workgroup[1], desc.workgroup[2], limits.maxComputeWorkGroupSize[0],
+        limits.maxComputeWorkGroupSize[1], limits.maxComputeWorkGroupSize[2],
+        limits.maxComputeWorkGroupInvocations);
   }
   const uint64_t subgroups = device.physical().max_workgroup_subgroups;
   if (desc.subgroup_size == 0 || product <= desc.subgroup_size * subgroups) return {};
-  return Error(
-      StatusCode::kUnsupported,
-      {"The workgroup of ", product, " invocations has more subgroups of ", desc.subgroup_size,
-       " than the device allows (maxComputeWorkgroupSubgroups: ", subgroups, ")."});
+  return Error(StatusCode::kUnsupported,
+               "The workgroup of {} invocations has more subgroups of {} than the device allows "
+               "(maxComputeWorkgroupSubgroups: {}).",
+               product, desc.subgroup_size, subgroups);
 }
 
 }  // namespace

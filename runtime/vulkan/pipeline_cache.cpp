@@ -26,8 +26,8 @@ Result<std::vector<std::byte>> ReadData(const Device& device, VkPipelineCache ca
 }  // namespace
 
 std::string FileKey(const VkPhysicalDeviceProperties& properties) {
-  return Concat({Hex(properties.vendorID), "-", Hex(properties.deviceID), "-",
-                 Hex(properties.driverVersion), "-", Hex(properties.pipelineCacheUUID)});
+  return Format("{}-{}-{}-{}", Hex(properties.vendorID), Hex(properties.deviceID),
+                Hex(properties.driverVersion), Hex(properties.pipelineCacheUUID));
 }
 
 bool IsOwnPipelineCache(const PhysicalDevice& device, std::span<const std::byte> data) {
@@ -54,7 +54,7 @@ Result<PipelineCache> PipelineCache::Create(const Device& device, const std::str
   PipelineCache cache;
   std::vector<std::byte> data;
   if (!directory.empty()) {
-    cache.path_ = Concat({directory, "/pipelines-", FileKey(device.physical().properties), ".bin"});
+    cache.path_ = Format("{}/pipelines-{}.bin", directory, FileKey(device.physical().properties));
     data = ReadCacheFile(cache.path_);
     if (!IsOwnPipelineCache(device.physical(), data)) data.clear();
   }
@@ -80,8 +80,9 @@ Status PipelineCache::Save() {
     saved_size_ = data.size();
   } else {
     handle_.device().host().Log(
-        LogLevel::kWarning, {"The pipeline cache '", path_,
-                             "' cannot be written. Later processes compile the kernels again."});
+        LogLevel::kWarning,
+        "The pipeline cache '{}' cannot be written. Later processes compile the kernels again.",
+        path_);
   }
   return {};
 }

@@ -9,9 +9,10 @@ namespace spirloom::vulkan {
 
 Result<TimestampPool> TimestampPool::Create(const Device& device, uint32_t count) {
   if (device.physical().timestamp_valid_bits == 0 || device.limits().timestampPeriod <= 0) {
-    return Error(StatusCode::kUnsupported, {"The device '", device.physical().info.name,
-                                            "' does not support timestamps, which are required to "
-                                            "measure times."});
+    return Error(
+        StatusCode::kUnsupported,
+        "The device '{}' does not support timestamps, which are required to measure times.",
+        device.physical().info.name);
   }
   VkQueryPoolCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;

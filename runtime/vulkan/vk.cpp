@@ -65,7 +65,7 @@ std::string ResultName(VkResult result) {
 
 Status ToStatus(VkResult result, std::string_view function) {
   if (result == VK_SUCCESS) return {};
-  return Error(CodeOf(result), {function, " returns ", ResultName(result), "."});
+  return Error(CodeOf(result), "{} returns {}.", function, ResultName(result));
 }
 
 }  // namespace spirloom::vulkan

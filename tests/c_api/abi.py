@@ -5,9 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from tests.c_api.header import Function, Header, Struct
+from tests.c_api.header import INCLUDE, Function, Header, Struct
 
-INCLUDE = Path(__file__).resolve().parents[2] / "runtime/include"
 HEAD = """The ABI of the C API, version {version}, with 64-bit pointers. Existing entries never
 change; struct members and enum values are appended. UPDATE_GOLDENS=1 ./dev test -R c_api rewrites
 this file.

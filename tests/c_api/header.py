@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-HEADERS = tuple(
-    ROOT / "runtime/include/spirloom" / name for name in ("spirloom.h", "spirloom_vulkan.h")
+INCLUDE = ROOT / "runtime/include"
+# The headers that programs include, and the parts of the first one.
+HEADERS = ("spirloom/spirloom.h", "spirloom/spirloom_vulkan.h")
+PARTS = tuple(
+    f"spirloom/c/{name}.h"
+    for name in ("base", "library", "device", "runtime", "model", "run", "profile")
 )
 
 
@@ -67,7 +70,8 @@ def _parameters(text: str) -> tuple[Field, ...]:
     return () if text == "void" else tuple(_field(part) for part in text.split(","))
 
 
-def read_header(paths: Sequence[Path] = HEADERS) -> Header:
+def read_header() -> Header:
+    paths = [INCLUDE / name for name in (*PARTS, *HEADERS)]
     text = "\n".join(re.sub(r"//.*", "", path.read_text(encoding="utf-8")) for path in paths)
     version = re.search(r"#define SPIRLOOM_ABI_VERSION (\d+)", text)
     assert version

@@ -9,15 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.c_api.abi import INCLUDE, describe, end_of_members
-from tests.c_api.header import HEADERS, Header, Struct
+from tests.c_api.abi import describe, end_of_members
+from tests.c_api.header import HEADERS, INCLUDE, PARTS, Header, Struct
 
 GOLDEN = Path(__file__).parent / "abi.txt"
 LAYOUT_OF_64_BITS = "struct spirloom_bytes: 16 bytes"
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-pedantic-errors", "-Werror")
-USE = """#include <spirloom/%s>
-
+USE = """
 spirloom_status create(spirloom_runtime** runtime) {
   spirloom_runtime_options options = SPIRLOOM_INIT(spirloom_runtime_options);
   options.device = "0";
@@ -27,18 +26,38 @@ spirloom_status create(spirloom_runtime** runtime) {
 """
 
 
+def compile_source(compiler: str, language: str, text: str, folder: Path) -> None:
+    source = folder / ("use.cpp" if "+" in language else "use.c")
+    source.write_text(text, encoding="utf-8")
+    command = [compiler, f"-std={language}", *WARNINGS, f"-I{INCLUDE}", "-c", str(source)]
+    done = subprocess.run([*command, "-o", folder / "use.o"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("language", ["c11", "c17", "c++11", "c++20"])
-@pytest.mark.parametrize("header", [path.name for path in HEADERS])
+@pytest.mark.parametrize("header", HEADERS)
 def test_the_header_compiles_by_itself(
     compiler: str, language: str, header: str, tmp_path: Path
 ) -> None:
-    source = tmp_path / ("use.cpp" if "+" in language else "use.c")
     prototype = "" if "+" in language else "spirloom_status create(spirloom_runtime** runtime);\n"
-    source.write_text((USE % header).replace("\n\n", f"\n\n{prototype}", 1), encoding="utf-8")
-    command = [compiler, f"-std={language}", *WARNINGS, f"-I{INCLUDE}", "-c", str(source)]
-    done = subprocess.run([*command, "-o", tmp_path / "use.o"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    compile_source(compiler, language, f"#include <{header}>\n{prototype}{USE}", tmp_path)
+
+
+@pytest.mark.parametrize("language", ["c11", "c++11"])
+@pytest.mark.parametrize("part", PARTS)
+def test_each_part_compiles_by_itself(language: str, part: str, tmp_path: Path) -> None:
+    use = "int size(void);\nint size(void) { return (int)sizeof(size_t); }\n"
+    compile_source(COMPILERS[0], language, f"#include <{part}>\n{use}", tmp_path)
+
+
+def test_the_header_includes_every_part() -> None:
+    text = (INCLUDE / HEADERS[0]).read_text(encoding="utf-8")
+    files = sorted(path.relative_to(INCLUDE).as_posix() for path in INCLUDE.glob("spirloom/c/*.h"))
+    assert files == sorted(PARTS)
+    assert [line for line in text.splitlines() if line.startswith("#include")] == [
+        f'#include "{part}"' for part in files
+    ]
 
 
 @pytest.fixture(scope="module")

@@ -91,13 +91,17 @@ def test_messages_of_cpp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(messages, "ROOT", tmp_path)
     source = tmp_path / "x.cpp"
     source.write_text(
-        'return Error(StatusCode::kBusy, {"Output ", i, " is declared as ", Describe(declared),\n'
-        '                                 "."});\n'
+        'return Error(StatusCode::kBusy, "Output {} is declared "\n'
+        '             "as {}.", i, known ? "known" : "unknown");\n'
+        'return Status(StatusCode::kNotFound, "No file exists at " + path);\n'
         "return Status();\n",
         encoding="utf-8",
     )
-    (message,) = messages.cpp_messages(source)
-    assert (message.text, message.kind) == ("Output … is declared as ….", "Busy")
+    found = [(message.text, message.kind) for message in messages.cpp_messages(source)]
+    assert found == [
+        ("Output … is declared as ….", "Busy"),
+        ("No file exists at …", "NotFound"),
+    ]
 
 
 def test_the_template_library_is_described() -> None:

@@ -46,7 +46,8 @@ ANY = "*"  # instead of modules: all modules
 # Each module with the modules that it may include or import.
 MODULES: dict[str, tuple[str, ...]] = {
     # The runtime.
-    "runtime/include/spirloom": (),
+    "runtime/include/spirloom": ("runtime/include/spirloom/c",),
+    "runtime/include/spirloom/c": (),
     "runtime/base": (*_PUBLIC, *_TABLES),
     "runtime/pack": (*_BASE, *_TABLES),
     "runtime/vulkan": (*_PACK, *_TABLES),

@@ -61,9 +61,9 @@ std::string BufferText(const std::string& name, const char* float_type, DType dt
                        std::span<const std::byte> bytes) {
   const size_t size = float_type == nullptr ? 4 : ElementSize(dtype);
   const std::string head =
-      Concat({"BUFFER ", name, " DATA_TYPE ", float_type == nullptr ? "uint32" : float_type});
+      Format("BUFFER {} DATA_TYPE {}", name, float_type == nullptr ? "uint32" : float_type);
   if (std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; })) {
-    return Concat({head, " SIZE ", std::to_string(bytes.size() / size), " FILL 0\n"});
+    return Format("{} SIZE {} FILL 0\n", head, std::to_string(bytes.size() / size));
   }
   std::vector<std::string> values;
   if (float_type == nullptr) {
@@ -75,7 +75,7 @@ std::string BufferText(const std::string& name, const char* float_type, DType dt
       values.emplace_back(text);
     }
   }
-  return Concat({head, " DATA\n", Lines(values), "END\n"});
+  return Format("{} DATA\n{}END\n", head, Lines(values));
 }
 
 bool AllFinite(DType dtype, std::span<const std::byte> bytes) {
@@ -112,7 +112,7 @@ class ScriptWriter {
     }
     SPIRLOOM_TRY(AddExpectations());
     std::string script = "#!amber\n";
-    script += Concat({"# Recorded on ", Quote(context_.device().physical().info.name), ".\n\n"});
+    script += Format("# Recorded on {}.\n\n", Quote(context_.device().physical().info.name));
     for (const std::string& feature : features_) script += feature + "\n";
     return script + "\n" + shaders_ + buffers_ + constants_ + "\n" + pipelines_ + comparisons_;
   }
@@ -173,9 +173,9 @@ class ScriptWriter {
       const PlanTensor& tensor = graph_.plan.tensors[root];
       SPIRLOOM_TRY_ASSIGN(const std::vector<std::byte> bytes, Read(root));
       buffers_ +=
-          Concat({"# ", Quote(tensor.name), ", ", ShortName(tensor.desc.dtype), " ",
-                  ToString(Shape(tensor.desc.shape.begin(), tensor.desc.shape.end())), "\n",
-                  BufferText(NameOf(root), FloatTypeOfBuffer(root), tensor.desc.dtype, bytes)});
+          Format("# {}, {} {}\n{}", Quote(tensor.name), ShortName(tensor.desc.dtype),
+                 ToString(Shape(tensor.desc.shape.begin(), tensor.desc.shape.end())),
+                 BufferText(NameOf(root), FloatTypeOfBuffer(root), tensor.desc.dtype, bytes));
     }
     return Status();
   }
@@ -206,8 +206,8 @@ class ScriptWriter {
         bytes.emplace_back(text);
       }
     }
-    shaders_ += Concat({"SHADER compute ", ShaderName(pipeline), " SPIRV-HEX TARGET_ENV spv",
-                        pack::SpirvVersionText(words[1]), "\n", Lines(bytes), "END\n\n"});
+    shaders_ += Format("SHADER compute {} SPIRV-HEX TARGET_ENV spv{}\n{}END\n\n",
+                       ShaderName(pipeline), pack::SpirvVersionText(words[1]), Lines(bytes));
     return Status();
   }
 
@@ -226,29 +226,28 @@ class ScriptWriter {
     if (!dispatch.push.empty()) {
       constants_ += BufferText("push" + id, nullptr, DType::kI32, dispatch.push);
     }
-    pipelines_ += Concat({"# ", Quote(node.name), ": ", desc.name, "\nPIPELINE compute pipeline",
-                          id, "\n  ATTACH ", shader});
+    pipelines_ += Format("# {}: {}\nPIPELINE compute pipeline{}\n  ATTACH {}", Quote(node.name),
+                         desc.name, id, shader);
     std::vector<uint32_t> constants(desc.workgroup.begin(), desc.workgroup.end());
     constants.insert(constants.end(), desc.constants.begin(), desc.constants.end());
     for (size_t i = 0; i < constants.size(); ++i) {
       pipelines_ +=
-          Concat({" SPECIALIZE ", std::to_string(i), " AS uint32 ", std::to_string(constants[i])});
+          Format(" SPECIALIZE {} AS uint32 {}", std::to_string(i), std::to_string(constants[i]));
     }
     pipelines_ += "\n";
     if (desc.subgroup_size > 0) {
-      pipelines_ += Concat({"  SUBGROUP ", shader, "\n    FULLY_POPULATED on\n    REQUIRED_SIZE ",
-                            std::to_string(desc.subgroup_size), "\n  END\n"});
+      pipelines_ += Format("  SUBGROUP {}\n    FULLY_POPULATED on\n    REQUIRED_SIZE {}\n  END\n",
+                           shader, std::to_string(desc.subgroup_size));
     }
     for (size_t i = 0; i < dispatch.tensors.size(); ++i) {
-      pipelines_ += Concat({"  BIND BUFFER ", NameOf(dispatch.tensors[i]),
-                            " AS storage DESCRIPTOR_SET 0 BINDING ", std::to_string(i), "\n"});
+      pipelines_ += Format("  BIND BUFFER {} AS storage DESCRIPTOR_SET 0 BINDING {}\n",
+                           NameOf(dispatch.tensors[i]), std::to_string(i));
     }
     if (!dispatch.push.empty()) {
-      pipelines_ += Concat({"  BIND BUFFER push", id, " AS push_constant\n"});
+      pipelines_ += Format("  BIND BUFFER push{} AS push_constant\n", id);
     }
-    pipelines_ += Concat({"END\nRUN pipeline", id, " ", std::to_string(dispatch.groups[0]), " ",
-                          std::to_string(dispatch.groups[1]), " ",
-                          std::to_string(dispatch.groups[2]), "\n\n"});
+    pipelines_ += Format("END\nRUN pipeline{} {} {} {}\n\n", id, std::to_string(dispatch.groups[0]),
+                         std::to_string(dispatch.groups[1]), std::to_string(dispatch.groups[2]));
   }
 
   Status AddExpectations() {
@@ -267,11 +266,11 @@ class ScriptWriter {
       constants_ += BufferText(name, float_type, dtype, bytes);
       comparisons_ += Concat({"EXPECT ", NameOf(root)});
       if (float_type == nullptr) {
-        comparisons_ += Concat({" EQ_BUFFER ", name, "\n"});
+        comparisons_ += Format(" EQ_BUFFER {}\n", name);
       } else {
         char tolerance[32];
         std::snprintf(tolerance, sizeof tolerance, "%.9f", ToleranceOf(*expected_[i], dtype));
-        comparisons_ += Concat({" RMSE_BUFFER ", name, " TOLERANCE ", tolerance, "\n"});
+        comparisons_ += Format(" RMSE_BUFFER {} TOLERANCE {}\n", name, tolerance);
       }
     }
     return Status();

@@ -32,6 +32,14 @@ CPP_HEADERS = (
     ROOT / "integrations/external_memory/include/spirloom/external_memory.h",
 )
 
+# Headers whose declarations are in other headers, which their pages show in this order.
+PARTS = {
+    INCLUDE / "spirloom/spirloom.h": tuple(
+        INCLUDE / "spirloom/c" / f"{name}.h"
+        for name in ("base", "library", "device", "runtime", "model", "run", "profile")
+    )
+}
+
 FILTER = Path(__file__).parent / "doxygen_filter.py"
 
 _DOXYFILE = """\
@@ -61,20 +69,33 @@ WARN_AS_ERROR = FAIL_ON_WARNINGS
 
 
 @dataclass(frozen=True, slots=True)
+class Section:
+    """The declarations of a header's section, or of a header without sections."""
+
+    title: str  # "" for a header without sections
+    group: str  # Doxygen's
+
+
+@dataclass(frozen=True, slots=True)
 class Header:
     """A header as its page shows it."""
 
     path: Path
     introduction: str  # Markdown
-    sections: tuple[str, ...]  # the titles, in order; none for a header without sections
+    sections: tuple[Section, ...]
 
 
 def read_header(path: Path) -> Header:
-    """The header's first comment and its sections."""
+    """The header's first comment and its sections, including those of its parts."""
     lines = header_lines(path)
     first = lines[: next(i for i, line in enumerate(lines) if not line.startswith("//"))]
-    sections = tuple(found[1] for line in lines if (found := SECTION.match(line)))
+    sections = tuple(section for part in PARTS.get(path, (path,)) for section in _sections(part))
     return Header(path, comment_markdown([line[2:] for line in first]), sections)
+
+
+def _sections(path: Path) -> tuple[Section, ...]:
+    titles = [found[1] for line in header_lines(path) if (found := SECTION.match(line))]
+    return tuple(Section(title, group_name(path.name, title)) for title in titles or [""])
 
 
 def comment_markdown(lines: list[str]) -> str:
@@ -100,7 +121,7 @@ def run_doxygen(headers: tuple[Path, ...], out: Path, cplusplus: bool) -> Path:
     if shutil.which("doxygen") is None:
         raise FileNotFoundError("doxygen is not installed; `./dev docs` installs it.")
     directory = out / "xml"
-    inputs = [path for path in headers if path.exists()]
+    inputs = [part for path in headers if path.exists() for part in PARTS.get(path, (path,))]
     sources = [*inputs, Path(__file__), FILTER]
     stamp = out / "stamp"
     state = "\n".join(f"{path} {path.stat().st_mtime_ns}" for path in sources)
@@ -132,9 +153,8 @@ def write_pages(out: Path) -> None:
 def _page(header: Header, project: str) -> str:
     """A section of the page for a header, with one for each section of it."""
     text = f"## spirloom/{header.path.name}\n\n{header.introduction}\n"
-    for title in header.sections or ("",):
-        heading = f"### {title}\n\n" if title else ""
-        group = group_name(header.path.name, title)
+    for section in header.sections:
+        heading = f"### {section.title}\n\n" if section.title else ""
         options = f":project: {project}\n:content-only:\n:members:"
-        text += f"{heading}```{{doxygengroup}} {group}\n{options}\n```\n\n"
+        text += f"{heading}```{{doxygengroup}} {section.group}\n{options}\n```\n\n"
     return text

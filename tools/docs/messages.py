@@ -1,8 +1,8 @@
 """The page of error messages, from the texts in the sources.
 
-Python: the string arguments of `raise SomeError(…)`, for exceptions of the project. C++: the pieces
-of text in `Error(StatusCode::k…, {…})` and its like. A computed part is shown as a name in braces,
-or as `…`.
+Python: the string arguments of `raise SomeError(…)`, for exceptions of the project. C++: the format
+in `Error(StatusCode::k…, "…", …)` and its like. A computed part is shown as a name in braces, or as
+`…`.
 """
 
 from __future__ import annotations
@@ -107,9 +107,9 @@ def cpp_messages(path: Path) -> Iterator[Message]:
         argument = _balanced(text, found.end() - 1)
         status = _CODE.search(argument)
         kind = status[1] if status else found[1] if found[1] in {"InvalidFile"} else ""
-        pieces = _pieces(argument[status.end() :] if status else argument)
-        if _is_message(pieces):
-            yield Message(pieces, kind, path.relative_to(ROOT).as_posix())
+        message = _cpp_text(argument[status.end() :] if status else argument)
+        if _is_message(message):
+            yield Message(message, kind, path.relative_to(ROOT).as_posix())
 
 
 def write_pages(out: Path) -> None:
@@ -188,16 +188,26 @@ def _balanced(text: str, start: int) -> str:
     return text[start + 1 :]
 
 
-def _pieces(argument: str) -> str:
-    """String literals in order; `…` stands for an expression between two of them."""
+def _cpp_text(argument: str) -> str:
+    """The string literals of a format, or of texts that are added; `…` stands for an expression.
+
+    The literals of its values, which are alternatives, follow if they are messages themselves.
+    """
     result = ""
     position = 0
+    in_values = False
     for literal in _LITERAL.finditer(argument):
-        between = argument[position : literal.start()].strip(" \n\t,{(+")
-        if between and not between.startswith(("Concat", "std::string")):
-            result += "…"
-        result += literal[1].replace('\\"', '"').replace("\\n", " ").replace("\\\\", "\\")
+        between = argument[position : literal.start()].strip(" \n\t(")
+        in_values |= bool(result) and between.startswith(",")
+        text = literal[1].replace("{}", "…").replace('\\"', '"')
+        text = text.replace("\\n", " ").replace("\\\\", "\\")
         position = literal.end()
-    if result and argument[position:].strip(" \n\t,{}()+"):
+        if in_values and not _is_message(text):
+            continue
+        expression = between.strip(" \n\t,+")
+        if expression and not expression.startswith(("Format", "std::string")):
+            result += "…"
+        result += text
+    if result and argument[position:].lstrip(" \n\t)").startswith("+"):
         result += "…"
     return result

@@ -33,15 +33,14 @@ std::string ReasonOf(const graph::KernelTrial& trial, const graph::CallTrials& c
     case graph::ChoiceFailure::kStorage:
       return (trial.kernel->storages >> static_cast<uint32_t>(call.storage) & 1) == 0
                  ? Concat({"it does not support storage ", Name(call.storage)})
-                 : Concat({"a tensor does not fit a ", Name(call.storage), " of this device"});
+                 : Format("a tensor does not fit a {} of this device", Name(call.storage));
     case graph::ChoiceFailure::kLibrary:
       return "no library has " + ops::DescribeKey(*trial.kernel, trial.search.missing_key);
     case graph::ChoiceFailure::kDevice:
       return trial.search.missing_capabilities;
     case graph::ChoiceFailure::kLoops:
-      return Concat({"its loops need ", trial.search.loop_iterations,
-                     " iterations; the device ends them after ",
-                     device.properties.max_loop_iterations});
+      return Format("its loops need {} iterations; the device ends them after {}",
+                    trial.search.loop_iterations, device.properties.max_loop_iterations);
     case graph::ChoiceFailure::kNone:
     case graph::ChoiceFailure::kWhen:
       break;

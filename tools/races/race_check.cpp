@@ -200,22 +200,22 @@ Result<RaceReport> CheckRaces(const ContextLoader& load, InputBytes inputs, size
 
 std::string Describe(const RaceReport& report) {
   if (report.faults.empty()) {
-    return Concat({std::to_string(report.dispatches),
-                   " dispatches: no races, uninitialized reads or wrong aliases. ",
-                   std::to_string(report.results),
-                   " outputs and states have equal bits in all runs: as recorded, serialized, with "
-                   "separate memory of 0xFF and 0xA5, and in ",
-                   std::to_string(report.orders), " other orders.\n"});
+    return Format(
+        "{} dispatches: no races, uninitialized reads or wrong aliases. {} outputs and states have "
+        "equal bits in all runs: as recorded, serialized, with separate memory of 0xFF and 0xA5, "
+        "and in {} other orders.\n",
+        std::to_string(report.dispatches), std::to_string(report.results),
+        std::to_string(report.orders));
   }
   std::string text;
   for (const RaceFault& fault : report.faults) {
-    text += Concat({TextOf(fault.kind), ".\n  Different: ", Joined(fault.results), "\n"});
+    text += Format("{}.\n  Different: {}\n", TextOf(fault.kind), Joined(fault.results));
     if (fault.dispatch) {
-      text += Concat({"  First node with a different result: ", Quote(fault.dispatch->node), " (",
-                      fault.dispatch->op, ", ", fault.dispatch->variant, ")\n"});
+      text += Format("  First node with a different result: {} ({}, {})\n",
+                     Quote(fault.dispatch->node), fault.dispatch->op, fault.dispatch->variant);
     }
     if (!fault.overwritten_by.empty()) {
-      text += Concat({"  An operand was overwritten by node ", Quote(fault.overwritten_by), "\n"});
+      text += Format("  An operand was overwritten by node {}\n", Quote(fault.overwritten_by));
     }
   }
   return text;

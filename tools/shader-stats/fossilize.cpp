@@ -161,8 +161,7 @@ Result<std::string> FossilizeArchive::Add(const vulkan::PipelineDesc& desc) {
 Result<std::string> FossilizeArchive::AddObject(Tag tag, const char* member,
                                                 const std::string& json, std::string_view binary) {
   std::string hash = Hash(json + '\0' + std::string(binary));
-  std::string payload =
-      Concat({"{\"version\":", kVersion, ",\"", member, "\":{\"", hash, "\":", json, "}}"});
+  std::string payload = Format("{\"version\":{},\"{}\":{\"{}\":{}}}", kVersion, member, hash, json);
   if (!binary.empty()) payload.append(1, '\0').append(binary);
   SPIRLOOM_TRY(WriteEntry(tag, hash, payload));
   return hash;
@@ -183,7 +182,7 @@ Status FossilizeArchive::WriteEntry(Tag tag, const std::string& hash, std::strin
 Status FossilizeArchive::Write(std::string_view bytes) {
   file_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   if (file_.good()) return {};
-  return Error(StatusCode::kInvalidArgument, {"The file '", path_, "' cannot be written."});
+  return Error(StatusCode::kInvalidArgument, "The file '{}' cannot be written.", path_);
 }
 
 Status FossilizeArchive::Close() {
@@ -200,7 +199,7 @@ Result<std::string> ExportVariants(const ops::OpIndex& index, const std::string&
         const vulkan::PipelineDesc desc =
             DescOf(index.libraries()[entry.library].pack, kernel, row);
         SPIRLOOM_TRY_ASSIGN(const std::string hash, archive.Add(desc));
-        rows += Concat({hash, "\t", entry.op->name, "\t", kernel.name, "\t", desc.name, "\n"});
+        rows += Format("{}\t{}\t{}\t{}\n", hash, entry.op->name, kernel.name, desc.name);
       }
     }
   }

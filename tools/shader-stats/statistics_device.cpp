@@ -32,9 +32,9 @@ Result<std::unique_ptr<StatisticsDevice>> StatisticsDevice::Create(const std::st
   SPIRLOOM_TRY_ASSIGN(const vulkan::PhysicalDevice physical, Choose(*result->instance_, choice));
   if (!physical.HasExtension(kExtension)) {
     return Error(StatusCode::kUnsupported,
-                 {"The device '", physical.info.name, "' does not support ", kExtension,
-                  ", which reports the statistics of pipelines. Choose another with --device; "
-                  "Mesa's RADV supports it."});
+                 "The device '{}' does not support {}, which reports the statistics of pipelines. "
+                 "Choose another with --device; Mesa's RADV supports it.",
+                 physical.info.name, kExtension);
   }
   SPIRLOOM_TRY(result->CreateDevice(physical, capabilities));
   return result;
@@ -76,7 +76,7 @@ Status StatisticsDevice::CreateDevice(const vulkan::PhysicalDevice& physical,
   statistics_ = reinterpret_cast<PFN_vkGetPipelineExecutableStatisticsKHR>(
       get(handle_, "vkGetPipelineExecutableStatisticsKHR"));
   if (executables_ == nullptr || statistics_ == nullptr)
-    return Error(StatusCode::kUnavailable, {"The driver lacks functions of ", kExtension, "."});
+    return Error(StatusCode::kUnavailable, "The driver lacks functions of {}.", kExtension);
 
   AdoptedDevice adopted;
   adopted.instance = instance_->handle();

@@ -38,7 +38,7 @@ Result<std::vector<std::pair<std::string, std::string>>> Query(const StatisticsD
       vulkan::ToStatus(device.executables()(handle, &info, &count, /*pProperties=*/nullptr),
                        "vkGetPipelineExecutablePropertiesKHR"));
   if (count != 1)
-    return Error(StatusCode::kInternal, {"The pipeline has ", count, " executables, not 1."});
+    return Error(StatusCode::kInternal, "The pipeline has {} executables, not 1.", count);
   VkPipelineExecutableInfoKHR executable{};
   executable.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR;
   executable.pipeline = pipeline;

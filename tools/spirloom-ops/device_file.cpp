@@ -19,7 +19,7 @@ class DeviceReader {
   explicit DeviceReader(DescribedDevice& device) : device_(device) {}
 
   Status Read(const json& members) {
-    if (!members.is_object()) return InvalidFile({"A device is not an object."});
+    if (!members.is_object()) return InvalidFile("A device is not an object.");
     for (const auto& [key, value] : members.items()) {
       if (!Member(key, value) && status_.ok()) Fail(key, "is not a key of devices");
     }
@@ -34,8 +34,7 @@ class DeviceReader {
 
  private:
   void Fail(const std::string& key, const char* problem) {
-    if (status_.ok())
-      status_ = InvalidFile({"Device ", device_.name, ": '", key, "' ", problem, "."});
+    if (status_.ok()) status_ = InvalidFile("Device {}: '{}' {}.", device_.name, key, problem);
   }
 
   template <typename T>
@@ -125,10 +124,9 @@ class DeviceReader {
 
 Result<std::vector<DescribedDevice>> ReadDevices(const std::string& path) {
   std::ifstream file(ToPath(path));
-  if (!file) return Error(StatusCode::kNotFound, {"The file '", path, "' cannot be read."});
+  if (!file) return Error(StatusCode::kNotFound, "The file '{}' cannot be read.", path);
   const json root = json::parse(file, /*cb=*/nullptr, /*allow_exceptions=*/false);
-  if (!root.is_array())
-    return InvalidFile({"The file '", path, "' is not a JSON list of devices."});
+  if (!root.is_array()) return InvalidFile("The file '{}' is not a JSON list of devices.", path);
   std::vector<DescribedDevice> devices;
   for (const json& members : root) {
     DescribedDevice& device = devices.emplace_back();

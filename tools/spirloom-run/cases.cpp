@@ -62,10 +62,9 @@ Status Add(const Attachment& attachment, const CaseName& name, std::span<const T
   const std::string reading = "reading attachment " + Quote(attachment.name);
   if (!array.ok()) return std::move(array).status().While(reading);
   if (array->dtype != tensor->dtype || (!dynamic_shapes && array->shape != tensor->shape)) {
-    return Invalid(
-        attachment.name,
-        Concat({"contains ", LongName(array->dtype), " ", ToString(array->shape),
-                "; the tensor is ", LongName(tensor->dtype), " ", ToString(tensor->shape), "."}));
+    return Invalid(attachment.name, Format("contains {} {}; the tensor is {} {}.",
+                                           LongName(array->dtype), ToString(array->shape),
+                                           LongName(tensor->dtype), ToString(tensor->shape)));
   }
   const auto index = static_cast<size_t>(tensor - tensors.begin());
   if (!name.is_input) {
@@ -162,11 +161,11 @@ std::string Describe(size_t case_index, const std::string& output, const OutputC
                      size_t elements) {
   char error[32];
   std::snprintf(error, sizeof error, "%.1e", check.max_error);
-  std::string line = Concat({"case ", std::to_string(case_index), ", output ", Quote(output), ": ",
-                             check.passed ? "passed" : "FAILED", ", max error ", error});
+  std::string line = Format("case {}, output {}: {}, max error {}", std::to_string(case_index),
+                            Quote(output), check.passed ? "passed" : "FAILED", error);
   if (!check.passed) {
-    line += Concat({", ", std::to_string(check.failures), " of ", std::to_string(elements),
-                    " elements above the tolerance"});
+    line += Format(", {} of {} elements above the tolerance", std::to_string(check.failures),
+                   std::to_string(elements));
   }
   return line + "\n";
 }

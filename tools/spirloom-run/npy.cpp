@@ -268,11 +268,10 @@ Result<Array> ReadNpy(const std::string& path) {
 
 Status WriteNpy(const std::string& path, const Array& array) {
   const DTypeInfo& type = InfoOf(array.dtype);
-  const std::string code = Concat({"'", type.numpy, "'"});
+  const std::string code = Format("'{}'", type.numpy);
   std::string header = "{'descr': ";
-  header += type.kind == DTypeKind::kStoredFloat
-                ? Concat({"[('", type.long_name, "', ", code, ")]"})
-                : code;
+  header +=
+      type.kind == DTypeKind::kStoredFloat ? Format("[('{}', {})]", type.long_name, code) : code;
   header += ", 'fortran_order': False, 'shape': (";
   for (size_t i = 0; i < array.shape.size(); ++i) {
     header += (i == 0 ? "" : ", ") + std::to_string(array.shape[i]);

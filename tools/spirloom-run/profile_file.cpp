@@ -165,9 +165,8 @@ bool Accumulate(ordered_json& old, const ordered_json& more) {
 }
 
 Status Damaged(const std::string& path) {
-  return InvalidFile({Quote(path),
-                      " is not a profile, or is damaged. Delete it, or write to "
-                      "another file."});
+  return InvalidFile("{} is not a profile, or is damaged. Delete it, or write to another file.",
+                     Quote(path));
 }
 
 // Adds the samples of an existing file to `profile`.
@@ -186,8 +185,9 @@ Status AddExisting(const std::string& path, ordered_json& profile) {
   for (const auto& [key, value] : now.items()) {
     if (known.contains(key) && known[key] == value) continue;
     return Error(StatusCode::kInvalidArgument,
-                 {Quote(path), " is the profile of another model, device or plan: its '", key,
-                  "' differs. Delete it, or write to another file."});
+                 "{} is the profile of another model, device or plan: its '{}' differs. Delete it, "
+                 "or write to another file.",
+                 Quote(path), key);
   }
   if (!old.contains("samples") || !Accumulate(old["samples"], profile["samples"]))
     return Damaged(path);

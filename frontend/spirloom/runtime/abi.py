@@ -1,4 +1,4 @@
-"""The C API for ctypes: structs, enums and functions of runtime/include/spirloom/spirloom.h.
+"""The C API for ctypes: structs, enums and functions of runtime/include/spirloom/c/.
 
 Declares only the functions that the package uses. A test compares them with the header."""
 

@@ -18,7 +18,7 @@ Status CatchExceptions(const Work& work) {
   } catch (const std::bad_alloc&) {
     return Status::OutOfMemory();
   } catch (const std::exception& error) {
-    return Error(StatusCode::kInternal, {error.what()});
+    return Error(StatusCode::kInternal, "{}", error.what());
   }
 }
 

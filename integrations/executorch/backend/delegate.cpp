@@ -39,11 +39,11 @@ Delegate::Delegate(Model model, Lowered lowered, std::vector<ObservedNode> nodes
 Status Delegate::Execute(std::span<EValue* const> values) {
   const size_t inputs = lowered_.inputs.size();
   if (values.size() != inputs + lowered_.outputs.size()) {
-    return Error(StatusCode::kInvalidArgument,
-                 {"The call passes ", values.size(), " values; the delegate has ", inputs,
-                  " inputs and ", lowered_.outputs.size(),
-                  " outputs. If the module mutates buffers, lower it with "
-                  "VulkanPartitioner({'alias_buffer_mutations': True})."});
+    return Error(
+        StatusCode::kInvalidArgument,
+        "The call passes {} values; the delegate has {} inputs and {} outputs. If the module "
+        "mutates buffers, lower it with VulkanPartitioner({'alias_buffer_mutations': True}).",
+        values.size(), inputs, lowered_.outputs.size());
   }
   SPIRLOOM_TRY(Resize(values.first(inputs)));
   SPIRLOOM_TRY(Run(values.first(inputs), values.subspan(inputs)));
@@ -65,8 +65,8 @@ Status Delegate::Resize(std::span<EValue* const> inputs) {
     all[i] = *std::move(shape);
     if (spec.is_tensor && all[i].size() != spec.bounds.size()) {
       return Error(StatusCode::kInvalidArgument,
-                   {"Input ", i, " has shape ", ToString(all[i]), "; expected rank ",
-                    spec.bounds.size(), ", as of ", ToString(spec.bounds), "."});
+                   "Input {} has shape {}; expected rank {}, as of {}.", i, ToString(all[i]),
+                   spec.bounds.size(), ToString(spec.bounds));
     }
     if (spec.is_tensor) shapes.push_back(all[i]);
   }
@@ -77,8 +77,8 @@ Status Delegate::Resize(std::span<EValue* const> inputs) {
   for (const auto& [step, max] : lowered_.index_steps) {
     if (steps_[step] >= 0 && steps_[step] <= max) continue;
     return Error(StatusCode::kInvalidArgument,
-                 {"Index (", steps_[step], ") is not between 0 and ", max,
-                  ", the range for the program's maximum sizes."});
+                 "Index ({}) is not between 0 and {}, the range for the program's maximum sizes.",
+                 steps_[step], max);
   }
   for (const auto& [step, is_size] : lowered_.int_inputs) {
     shapes.push_back({is_size ? steps_[step] : 1});
@@ -95,10 +95,9 @@ Status Delegate::CheckFixedSizes(std::span<const Shape> shapes) const {
     const IoSpec& spec = lowered_.inputs[i];
     if (!spec.is_tensor || shapes[i] == spec.bounds) continue;
     return Error(StatusCode::kUnsupported,
-                 {"Input ", i, " has shape ", ToString(shapes[i]), "; expected ",
-                  ToString(spec.bounds), ", because ", lowered_.fixed_by,
-                  " has constant sizes. Export that operator with fixed sizes, or exclude it from "
-                  "the delegate (operator_blocklist)."});
+                 "Input {} has shape {}; expected {}, because {} has constant sizes. Export that "
+                 "operator with fixed sizes, or exclude it from the delegate (operator_blocklist).",
+                 i, ToString(shapes[i]), ToString(spec.bounds), lowered_.fixed_by);
   }
   return Status();
 }
@@ -132,7 +131,7 @@ Status Delegate::Run(std::span<EValue* const> inputs, std::span<EValue* const> o
   for (size_t i = 0; i < outputs.size(); ++i) {
     const IoSpec& spec = lowered_.outputs[i];
     if (!spec.is_tensor) {
-      SPIRLOOM_TRY_WHILE(SetInt(*outputs[i], steps_[spec.step]), {"writing output ", i});
+      SPIRLOOM_TRY_WHILE(SetInt(*outputs[i], steps_[spec.step]), "writing output {}", i);
       continue;
     }
     Result<std::span<std::byte>> bytes =

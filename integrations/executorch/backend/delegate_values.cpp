@@ -50,16 +50,15 @@ std::optional<ElementType> TypeOf(ScalarType type) {
 Result<bool> Is64Bit(const EValue& value, const IoSpec& spec) {
   if (!value.isTensor()) {
     return Error(StatusCode::kInvalidArgument,
-                 {"The value is not a tensor; the delegate expects a tensor."});
+                 "The value is not a tensor; the delegate expects a tensor.");
   }
   const Tensor& tensor = value.toTensor();
   const auto type = TypeOf(tensor.scalar_type());
   if (!type || DeviceType(*type) != DeviceType(spec.type)) {
-    return Error(StatusCode::kInvalidArgument,
-                 {"The tensor has dtype ",
-                  type ? std::string(Name(*type))
-                       : Concat({"number ", static_cast<int>(tensor.scalar_type())}),
-                  "; the delegate expects ", Name(spec.type), "."});
+    return Error(StatusCode::kInvalidArgument, "The tensor has dtype {}; the delegate expects {}.",
+                 type ? std::string(Name(*type))
+                      : Concat({"number ", static_cast<int>(tensor.scalar_type())}),
+                 Name(spec.type));
   }
   return ElementSize(*type) != spirloom::ElementSize(DeviceType(*type));
 }
@@ -131,19 +130,19 @@ Result<int64_t> IntAt(const EValue& value, int64_t i) {
   if (value.isBool()) return int64_t{value.toBool()};
   if (!value.isTensor()) {
     return Error(StatusCode::kInvalidArgument,
-                 {"The value is not an int, a bool or a tensor; the delegate expects an int."});
+                 "The value is not an int, a bool or a tensor; the delegate expects an int.");
   }
   const Tensor& tensor = value.toTensor();
   const auto count = static_cast<int64_t>(tensor.numel());
   const int64_t index = i < 0 ? i + count : i;
   if (index < 0 || index >= count) {
     return Error(StatusCode::kInvalidArgument,
-                 {"Element index (", i, ") is out of range of a tensor of ", count, " elements."});
+                 "Element index ({}) is out of range of a tensor of {} elements.", i, count);
   }
   if (tensor.scalar_type() == ScalarType::Long) return tensor.const_data_ptr<int64_t>()[index];
   if (tensor.scalar_type() == ScalarType::Int) return tensor.const_data_ptr<int32_t>()[index];
   return Error(StatusCode::kInvalidArgument,
-               {"The tensor has a non-integer dtype; the delegate reads an int from it."});
+               "The tensor has a non-integer dtype; the delegate reads an int from it.");
 }
 
 Result<std::span<const std::byte>> InputBytes(const EValue& value, const IoSpec& spec,
@@ -177,8 +176,8 @@ Result<std::span<std::byte>> OutputBytes(EValue& value, const IoSpec& spec, cons
     const auto error = ::executorch::runtime::resize_tensor(tensor, {sizes.data(), sizes.size()});
     if (error != ::executorch::runtime::Error::Ok) {
       return Error(StatusCode::kInvalidArgument,
-                   {"The output has shape ", ToString(shape),
-                    ", which exceeds its tensor of shape ", ToString(SizesOf(tensor)), "."});
+                   "The output has shape {}, which exceeds its tensor of shape {}.",
+                   ToString(shape), ToString(SizesOf(tensor)));
     }
   }
   const std::span bytes(static_cast<std::byte*>(tensor.mutable_data_ptr()), tensor.nbytes());
@@ -212,7 +211,7 @@ Status SetInt(EValue& target, int64_t value) {
     *tensor.mutable_data_ptr<int32_t>() = static_cast<int32_t>(value);
   } else {
     return Error(StatusCode::kInvalidArgument,
-                 {"The output is an int; its tensor is not a single int32 or int64 element."});
+                 "The output is an int; its tensor is not a single int32 or int64 element.");
   }
   return Status();
 }

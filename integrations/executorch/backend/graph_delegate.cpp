@@ -54,9 +54,9 @@ Status CheckBounds(std::span<const std::byte> bytes, const TensorInfo& input) {
     const double value = LoadElement(input.dtype, bytes.subspan(i * type.size, type.size));
     if (value >= min && value <= max) continue;
     return Error(StatusCode::kInvalidArgument,
-                 {"Element ", i, " (", static_cast<int64_t>(value), ") of input ",
-                  Quote(input.name), " is not between ", input.min, " and ", input.max,
-                  ", the bounds that it was exported with (compile option 'ranges')."});
+                 "Element {} ({}) of input {} is not between {} and {}, the bounds that it was "
+                 "exported with (compile option 'ranges').",
+                 i, static_cast<int64_t>(value), Quote(input.name), input.min, input.max);
   }
   return Status();
 }
@@ -101,9 +101,9 @@ Status GraphDelegate::Execute(std::span<EValue* const> values) {
   }
   if (values.size() < outputs_.size() || inputs.size() != inputs_.size()) {
     return Error(StatusCode::kInvalidArgument,
-                 {"The call passes ", values.size(), " values with ", inputs.size(),
-                  " input tensors; the delegate has ", inputs_.size(), " inputs and ",
-                  outputs_.size(), " outputs."});
+                 "The call passes {} values with {} input tensors; the delegate has {} inputs and "
+                 "{} outputs.",
+                 values.size(), inputs.size(), inputs_.size(), outputs_.size());
   }
   SPIRLOOM_TRY(Resize(inputs));
   return Run(inputs, values.subspan(input_count));

@@ -78,8 +78,9 @@ Status Intermediates::Log(EventTracer& tracer, std::span<const TensorInfo> infos
         ::executorch::aten::Tensor(&tensor));
     if (!logged.ok()) {
       return Error(StatusCode::kOutOfMemory,
-                   {"The event tracer does not accept the result of node ", Quote(name), " (",
-                    info.size, " bytes). Increase the size of its debug buffer."});
+                   "The event tracer does not accept the result of node {} ({} bytes). Increase "
+                   "the size of its debug buffer.",
+                   Quote(name), info.size);
     }
   }
   return Status();

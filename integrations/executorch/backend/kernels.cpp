@@ -23,7 +23,7 @@ Result<ShaderLibrary> Kernels() {
   Dl_info found;
   if (dladdr(&marker, &found) == 0 || found.dli_fname == nullptr) {
     return Error(StatusCode::kInternal,
-                 {"dladdr() does not return the path of libspirloom_executorch."});
+                 "dladdr() does not return the path of libspirloom_executorch.");
   }
   const auto path =
       std::filesystem::path(found.dli_fname).replace_filename(SPIRLOOM_ADJACENT_KERNELS);

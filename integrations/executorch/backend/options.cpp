@@ -50,12 +50,12 @@ Result<Storage> ReadStorage(const ::executorch::runtime::SizedBuffer& value) {
   const auto* bytes = static_cast<const uint8_t*>(value.buffer);
   if (value.nbytes > 0 && bytes[0] < kStorages.size()) return kStorages[bytes[0]];
   if (value.nbytes > 0 && bytes[0] == kDefault) return Storage::kAuto;
-  return Error(StatusCode::kUnsupported,
-               {"The compile option '", kStorage, "' is not one of 0, 1, 2 and 255."});
+  return Error(StatusCode::kUnsupported, "The compile option '{}' is not one of 0, 1, 2 and 255.",
+               kStorage);
 }
 
 Status UnknownOption(std::string_view key) {
-  return Error(StatusCode::kUnsupported, {"The compile option ", Quote(key), " is unknown."});
+  return Error(StatusCode::kUnsupported, "The compile option {} is unknown.", Quote(key));
 }
 
 // The process's default options.
@@ -81,8 +81,8 @@ Status ReadValue(const BackendOption& option, const char* expected, Value& value
     value = *given;
     return Status();
   }
-  return Error(StatusCode::kInvalidArgument,
-               {"The backend option ", Quote(option.key), " is not ", expected, "."});
+  return Error(StatusCode::kInvalidArgument, "The backend option {} is not {}.", Quote(option.key),
+               expected);
 }
 
 Status ReadText(const BackendOption& option, std::string& text) {
@@ -101,7 +101,7 @@ Status ReadOption(const BackendOption& option, BackendOptions& options) {
     SPIRLOOM_TRY(ReadValue(option, "an int", limit));
     if (limit < 0) {
       return Error(StatusCode::kInvalidArgument,
-                   {"The backend option 'memory_limit_mib' (", limit, ") is negative."});
+                   "The backend option 'memory_limit_mib' ({}) is negative.", limit);
     }
     options.session.memory_limit = static_cast<uint64_t>(limit) << 20;
     return Status();
@@ -118,8 +118,9 @@ Status ReadOption(const BackendOption& option, BackendOptions& options) {
     return Status();
   }
   return Error(StatusCode::kUnsupported,
-               {"The backend option ", Quote(key),
-                " is unknown; the options are autotune, device, libraries and memory_limit_mib."});
+               "The backend option {} is unknown; the options are autotune, device, libraries and "
+               "memory_limit_mib.",
+               Quote(key));
 }
 
 }  // namespace

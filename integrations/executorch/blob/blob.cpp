@@ -30,25 +30,25 @@ Result<std::span<const std::byte>> Section(std::span<const std::byte> blob, cons
   if (offset <= blob.size() && size <= blob.size() - offset) {
     return blob.subspan(static_cast<size_t>(offset), static_cast<size_t>(size));
   }
-  return InvalidFile({"The ", what, " of the delegate (", size, " bytes at offset ", offset,
-                      ") exceeds its blob (", blob.size(), " bytes)."});
+  return InvalidFile("The {} of the delegate ({} bytes at offset {}) exceeds its blob ({} bytes).",
+                     what, size, offset, blob.size());
 }
 
 }  // namespace
 
 Result<BlobParts> SplitBlob(std::span<const std::byte> blob) {
   if (blob.size() < kHeaderBytes) {
-    return InvalidFile({"A delegate of ", blob.size(), " bytes is too short for its header of ",
-                        kHeaderBytes, "."});
+    return InvalidFile("A delegate of {} bytes is too short for its header of {}.", blob.size(),
+                       kHeaderBytes);
   }
   if (std::memcmp(blob.data() + kMagicAt, kMagic, sizeof(kMagic) - 1) != 0) {
     return InvalidFile(
-        {"The delegate is not a blob of ExecuTorch's Vulkan backend: 'VH00' is missing."});
+        "The delegate is not a blob of ExecuTorch's Vulkan backend: 'VH00' is missing.");
   }
   const uint64_t header = ReadUint(blob, kSizeAt, 2);
   if (header < kHeaderBytes) {
-    return InvalidFile({"The header of the delegate (", header, " bytes) is shorter than ",
-                        kHeaderBytes, " bytes."});
+    return InvalidFile("The header of the delegate ({} bytes) is shorter than {} bytes.", header,
+                       kHeaderBytes);
   }
   BlobParts parts;
   SPIRLOOM_TRY_ASSIGN(parts.graph, Section(blob, "graph", ReadUint(blob, kGraphOffsetAt, 4),

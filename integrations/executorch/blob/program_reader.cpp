@@ -41,7 +41,7 @@ Result<ElementType> ReadType(vk::ElementType type) {
   if (type >= vk::ElementType::Bool && type <= vk::ElementType::I64) {
     return static_cast<ElementType>(type);
   }
-  return InvalidFile({"Element type (", static_cast<int>(type), ") is not one of 0 to 7."});
+  return InvalidFile("Element type ({}) is not one of 0 to 7.", static_cast<int>(type));
 }
 
 // Size in bytes of the dense tensor. Fails unless the product of any of its sizes, in an empty
@@ -54,8 +54,8 @@ Result<uint64_t> DenseSize(const TensorValue& tensor) {
     // Cannot overflow: both factors are below 2^32.
     count *= std::max<uint64_t>(static_cast<uint64_t>(size), 1);
     if (count > kMaxElements) {
-      return Error(StatusCode::kUnsupported, {"A tensor of shape ", ToString(tensor.shape),
-                                              " has more than ", kMaxElements, " elements."});
+      return Error(StatusCode::kUnsupported, "A tensor of shape {} has more than {} elements.",
+                   ToString(tensor.shape), kMaxElements);
     }
   }
   return empty ? 0 : count * ElementSize(tensor.type);
@@ -81,7 +81,7 @@ class Reader {
   Status ReadConstants() {
     for (size_t i = 0; i < CountOf(source_.constants()); ++i) {
       const auto* bytes = source_.constants()->Get(static_cast<flatbuffers::uoffset_t>(i));
-      SPIRLOOM_TRY_WHILE(ReadConstant(*bytes), {"reading constant ", i});
+      SPIRLOOM_TRY_WHILE(ReadConstant(*bytes), "reading constant {}", i);
     }
     return Status();
   }
@@ -92,8 +92,9 @@ class Reader {
       const auto data = named_data_(key);
       if (!data.has_value()) {
         return Error(StatusCode::kNotFound,
-                     {"The program has no data named ", Quote(key),
-                      ". If its data is in a .ptd file, load that file with the program."});
+                     "The program has no data named {}. If its data is in a .ptd file, load that "
+                     "file with the program.",
+                     Quote(key));
       }
       program_.constants.push_back(*data);
       if (keys_.insert(key).second) program_.bytes += data->size();
@@ -101,8 +102,9 @@ class Reader {
     }
     const uint64_t offset = source.offset(), size = source.size();
     if (offset > region_.size() || size > region_.size() - offset) {
-      return InvalidFile({"A constant of ", size, " bytes at offset ", offset,
-                          " exceeds the constant data (", region_.size(), " bytes)."});
+      return InvalidFile(
+          "A constant of {} bytes at offset {} exceeds the constant data ({} bytes).", size, offset,
+          region_.size());
     }
     program_.constants.push_back(
         region_.subspan(static_cast<size_t>(offset), static_cast<size_t>(size)));
@@ -114,18 +116,18 @@ class Reader {
     program_.values.resize(count);
     for (size_t i = 0; i < count; ++i) {
       const auto* value = source_.values()->Get(static_cast<flatbuffers::uoffset_t>(i));
-      SPIRLOOM_TRY_WHILE(ReadValue(*value, program_.values[i]), {"reading value ", i});
+      SPIRLOOM_TRY_WHILE(ReadValue(*value, program_.values[i]), "reading value {}", i);
     }
     for (size_t i = 0; i < count; ++i) {
-      SPIRLOOM_TRY_WHILE(CheckList(program_.values[i]), {"reading value ", i});
+      SPIRLOOM_TRY_WHILE(CheckList(program_.values[i]), "reading value {}", i);
     }
     return Status();
   }
 
   Status ReadValue(const vk::Value& source, Value& value) {
     if (source.value_type() != vk::Kind::NONE && source.value() == nullptr) {
-      return InvalidFile(
-          {"The value has kind ", static_cast<int>(source.value_type()), ", but no table."});
+      return InvalidFile("The value has kind {}, but no table.",
+                         static_cast<int>(source.value_type()));
     }
     switch (source.value_type()) {
       case vk::Kind::Null:
@@ -159,8 +161,8 @@ class Reader {
         value = SymIntValue{};
         break;
       default:
-        return InvalidFile({"Kind (", static_cast<int>(source.value_type()),
-                            ") of the value is not between 1 and 11."});
+        return InvalidFile("Kind ({}) of the value is not between 1 and 11.",
+                           static_cast<int>(source.value_type()));
     }
     return Status();
   }
@@ -173,20 +175,20 @@ class Reader {
     }
     tensor.shape = CopyOf<int64_t>(source.sizes());
     if (tensor.shape.size() > kMaxRank) {
-      return Error(StatusCode::kUnsupported,
-                   {"A tensor has ", tensor.shape.size(), " dims; the maximum is ", kMaxRank, "."});
+      return Error(StatusCode::kUnsupported, "A tensor has {} dims; the maximum is {}.",
+                   tensor.shape.size(), kMaxRank);
     }
     SPIRLOOM_TRY_ASSIGN(const uint64_t size, DenseSize(tensor));
     if (source.constant() < 0) return Status();
     const auto constant = static_cast<uint32_t>(source.constant());
     if (constant >= program_.constants.size()) {
-      return InvalidFile({"Constant index (", constant, ") is out of range of ",
-                          program_.constants.size(), " constants."});
+      return InvalidFile("Constant index ({}) is out of range of {} constants.", constant,
+                         program_.constants.size());
     }
     if (program_.constants[constant].size() < size) {
-      return InvalidFile({"Constant ", constant, " has ", program_.constants[constant].size(),
-                          " bytes; its tensor of ", Name(tensor.type), ToString(tensor.shape),
-                          " requires ", size, "."});
+      return InvalidFile("Constant {} has {} bytes; its tensor of {}{} requires {}.", constant,
+                         program_.constants[constant].size(), Name(tensor.type),
+                         ToString(tensor.shape), size);
     }
     tensor.constant = constant;
     return Status();
@@ -203,7 +205,7 @@ class Reader {
     if (list == nullptr) return Status();
     for (const uint32_t item : list->items) {
       if (!std::holds_alternative<ValueList>(program_.values[item])) continue;
-      return InvalidFile({"A list of values contains ", DescribeValue(item), ", a list."});
+      return InvalidFile("A list of values contains {}, a list.", DescribeValue(item));
     }
     return Status();
   }
@@ -216,14 +218,14 @@ class Reader {
 
   Status CheckId(uint32_t id) const {
     if (id < program_.values.size()) return Status();
-    return InvalidFile({"Value index (", static_cast<int32_t>(id), ") is out of range of ",
-                        program_.values.size(), " values."});
+    return InvalidFile("Value index ({}) is out of range of {} values.", static_cast<int32_t>(id),
+                       program_.values.size());
   }
 
   Status ReadCalls() {
     for (size_t i = 0; i < CountOf(source_.calls()); ++i) {
       const auto* call = source_.calls()->Get(static_cast<flatbuffers::uoffset_t>(i));
-      SPIRLOOM_TRY_WHILE(ReadCall(*call), {"reading call ", i});
+      SPIRLOOM_TRY_WHILE(ReadCall(*call), "reading call {}", i);
     }
     return Status();
   }
@@ -231,9 +233,9 @@ class Reader {
   Status ReadCall(const vk::Call& source) {
     std::string_view name = TextOf(source.name());
     if (name.ends_with(kDefaultOverload)) name.remove_suffix(kDefaultOverload.size());
-    if (name.empty()) return InvalidFile({"The call has no name."});
+    if (name.empty()) return InvalidFile("The call has no name.");
     SPIRLOOM_TRY_ASSIGN(std::vector<uint32_t> args, ReadIds(source.args()));
-    if (args.empty()) return InvalidFile({"The call of ", Quote(name), " has no result."});
+    if (args.empty()) return InvalidFile("The call of {} has no result.", Quote(name));
     program_.calls.push_back({source.node_id(), std::string(name), std::move(args)});
     return Status();
   }
@@ -242,12 +244,12 @@ class Reader {
                                               const char* what) const {
     std::vector<uint32_t> ids = CopyOf<uint32_t>(items);
     for (size_t i = 0; i < ids.size(); ++i) {
-      SPIRLOOM_TRY_WHILE(CheckId(ids[i]), {"reading ", what, " ", i});
+      SPIRLOOM_TRY_WHILE(CheckId(ids[i]), "reading {} {}", what, i);
       const Value& value = program_.values[ids[i]];
       if (std::holds_alternative<TensorValue>(value)) continue;
       if (std::holds_alternative<SymIntValue>(value)) continue;
-      return InvalidFile({"The ", what, " ", i, " (", DescribeValue(ids[i]),
-                          ") is neither a tensor nor a symbolic int."});
+      return InvalidFile("The {} {} ({}) is neither a tensor nor a symbolic int.", what, i,
+                         DescribeValue(ids[i]));
     }
     return ids;
   }
@@ -269,23 +271,24 @@ Result<Program> ReadProgram(const BlobParts& parts, const NamedData& named_data)
   }
   const auto* bytes = reinterpret_cast<const uint8_t*>(aligned.data());
   if (parts.graph.size() >= FLATBUFFERS_MAX_BUFFER_SIZE) {
-    return InvalidFile({"The graph of the delegate (", parts.graph.size(),
-                        " bytes) exceeds the FlatBuffers limit of 2 GiB."});
+    return InvalidFile(
+        "The graph of the delegate ({} bytes) exceeds the FlatBuffers limit of 2 GiB.",
+        parts.graph.size());
   }
   flatbuffers::Verifier verifier(bytes, parts.graph.size());
   if (parts.graph.size() < 8 || !vk::VerifyGraphBuffer(verifier)) {
     return InvalidFile(
-        {"The graph of the delegate is malformed: FlatBuffers verification as 'VK00' fails."});
+        "The graph of the delegate is malformed: FlatBuffers verification as 'VK00' fails.");
   }
   const vk::Graph& graph = *vk::GetGraph(bytes);
   if (TextOf(graph.version()) != kDelegateVersion) {
     return Error(StatusCode::kUnsupported,
-                 {"Version ", Quote(TextOf(graph.version())),
-                  " of the delegate's graph differs from the supported version ('",
-                  kDelegateVersion, "'). Export the program with ExecuTorch 1.5."});
+                 "Version {} of the delegate's graph differs from the supported version ('{}'). "
+                 "Export the program with ExecuTorch 1.5.",
+                 Quote(TextOf(graph.version())), kDelegateVersion);
   }
   if (CountOf(graph.shaders()) > 0) {
-    return Error(StatusCode::kUnsupported, {"The delegate contains custom shaders."});
+    return Error(StatusCode::kUnsupported, "The delegate contains custom shaders.");
   }
   return Reader(graph, parts.constants, named_data).Read(parts.graph.size());
 }

@@ -87,8 +87,8 @@ Status FillDefaults(const OpInfo& op, std::vector<schema::ArgT>& args) {
     } else if (arg.default_value.has_value()) {
       args[i] = ConstantArg(arg, *arg.default_value);
     } else {
-      return Error(StatusCode::kUnsupported,
-                   {"Argument '", arg.name, "' of ", op.name, " is missing and has no default."});
+      return Error(StatusCode::kUnsupported, "Argument '{}' of {} is missing and has no default.",
+                   arg.name, op.name);
     }
   }
   return Status();

@@ -63,8 +63,8 @@ Status Binder::Bind(const Call& call) {
   const std::vector<const OpMapping*> mappings = FindMappings(call);
   if (mappings.empty()) {
     const bool is_known = !names_.Find(call.name).empty();
-    return Error(StatusCode::kNotFound, {"Operator ", Quote(call.name), " is not in the library",
-                                         is_known ? " for these arguments." : "."});
+    return Error(StatusCode::kNotFound, "Operator {} is not in the library{}", Quote(call.name),
+                 is_known ? " for these arguments." : ".");
   }
   for (const OpMapping* mapping : mappings) SPIRLOOM_TRY(BindPart(*mapping, call));
   return Status();
@@ -86,8 +86,8 @@ Status Binder::Add(const Call& call, std::string_view name,
                    std::map<std::string, schema::ArgT> named_args, std::vector<uint32_t> outputs) {
   const OpInfo* op = names_.FindOp(name);
   if (op == nullptr) {
-    return Error(StatusCode::kNotFound, {"Operator ", name, ", required by ", Quote(call.name),
-                                         ", is not in the library."});
+    return Error(StatusCode::kNotFound, "Operator {}, required by {}, is not in the library.", name,
+                 Quote(call.name));
   }
   std::vector<schema::ArgT> args(op->args.size());
   for (size_t i = 0; i < args.size(); ++i) {
@@ -103,8 +103,8 @@ Status Binder::Fill(const OpMapping& mapping, const Call& call, std::vector<sche
   const OpInfo& op = names_.op(mapping);
   const auto ids = ArgsOf(call);
   for (size_t i = 0; i < std::min(ids.size(), mapping.call_args.size()); ++i) {
-    SPIRLOOM_TRY_WHILE(SetArg(mapping.call_args[i], op, ids[i], call, args),
-                       {"reading argument ", i});
+    SPIRLOOM_TRY_WHILE(SetArg(mapping.call_args[i], op, ids[i], call, args), "reading argument {}",
+                       i);
   }
   for (const ArgBinding& binding : mapping.bindings) {
     SPIRLOOM_TRY_ASSIGN(args[binding.arg], BoundArg(binding, op, call, args));
@@ -124,8 +124,8 @@ Status Binder::SetArg(const CallArg& call_arg, const OpInfo& op, uint32_t id, co
   const auto* ints = std::get_if<std::vector<int64_t>>(&value);
   const size_t count = doubles != nullptr ? doubles->size() : ints != nullptr ? ints->size() : 0;
   if (count != call_arg.args.size()) {
-    return Error(StatusCode::kUnsupported, {DescribeValue(id), " is not a list of ",
-                                            call_arg.args.size(), " ints or floats."});
+    return Error(StatusCode::kUnsupported, "{} is not a list of {} ints or floats.",
+                 DescribeValue(id), call_arg.args.size());
   }
   for (size_t i = 0; i < count; ++i) {
     const Constant element = doubles != nullptr ? Constant((*doubles)[i]) : Constant((*ints)[i]);
@@ -141,7 +141,7 @@ Result<schema::ArgT> Binder::BoundArg(const ArgBinding& binding, const OpInfo& o
     const std::vector<uint32_t> results = Results(call);
     const TensorValue* tensor =
         binding.tensor < results.size() ? values_.tensor(results[binding.tensor]) : nullptr;
-    if (tensor == nullptr) return InvalidFile({"The result of the call is not a tensor."});
+    if (tensor == nullptr) return InvalidFile("The result of the call is not a tensor.");
     if (binding.kind == ArgBindingKind::kDTypeOf)
       return TextArg(ShortName(DeviceType(tensor->type)));
     std::vector<SizedInt> sizes;
@@ -153,7 +153,7 @@ Result<schema::ArgT> Binder::BoundArg(const ArgBinding& binding, const OpInfo& o
   }
   const schema::ArgT& source = args[binding.tensor];
   if (source.kind != schema::ArgKind::Tensor) {
-    return InvalidFile({"Argument '", op.args[binding.tensor].name, "' is missing."});
+    return InvalidFile("Argument '{}' is missing.", op.args[binding.tensor].name);
   }
   const uint32_t tensor = source.tensors[0];
   if (binding.kind == ArgBindingKind::kDTypeOf) return TextArg(ShortName(graph_.dtype(tensor)));
@@ -176,12 +176,12 @@ Result<std::vector<uint32_t>> Binder::DeclareResults(const OpInfo& op, const Cal
   const std::vector<uint32_t> results = Results(call);
   std::vector<uint32_t> outputs;
   if (results.size() < first + op.outputs.size()) {
-    return InvalidFile({"The call has ", results.size(), " results; ", op.name, " computes ",
-                        first + op.outputs.size(), "."});
+    return InvalidFile("The call has {} results; {} computes {}.", results.size(), op.name,
+                       first + op.outputs.size());
   }
   for (size_t i = first; i < first + op.outputs.size(); ++i) {
     if (values_.tensor(results[i]) == nullptr) {
-      return InvalidFile({DescribeValue(results[i]), ", a result, is not a tensor."});
+      return InvalidFile("{}, a result, is not a tensor.", DescribeValue(results[i]));
     }
     outputs.push_back(DeclareResult(results[i], op.outputs[i - first]));
     SPIRLOOM_TRY(values_.Define(results[i], outputs.back()));
@@ -202,14 +202,13 @@ uint32_t Binder::DeclareResult(uint32_t id, std::optional<DType> fixed) {
 Result<std::vector<uint32_t>> Binder::DeclareMutation(const OpMapping& mapping, const Call& call) {
   const size_t call_arg = MutatedArg(mapping).value_or(call.args.size());
   if (call_arg >= ArgsOf(call).size())
-    return InvalidFile({"The call lacks the argument that it updates in place."});
+    return InvalidFile("The call lacks the argument that it updates in place.");
   const uint32_t id = call.args[call_arg];
   if (!values_.is_state(id)) {
-    return Error(
-        StatusCode::kUnsupported,
-        {DescribeValue(id),
-         ", which the call updates in place, is not a buffer of the delegate but an input or a "
-         "computed value. Register it as a buffer of the module."});
+    return Error(StatusCode::kUnsupported,
+                 "{}, which the call updates in place, is not a buffer of the delegate but an "
+                 "input or a computed value. Register it as a buffer of the module.",
+                 DescribeValue(id));
   }
   const std::vector<uint32_t> outputs = {values_.Declare(id)};
   SPIRLOOM_TRY(values_.Define(id, outputs[0]));

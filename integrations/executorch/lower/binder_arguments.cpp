@@ -26,7 +26,7 @@ Result<schema::ArgT> Binder::ToArg(const ArgInfo& arg, uint32_t id, const Call& 
       return ToTensor(arg, id, call);
     case ArgType::kTensors: {
       const auto* list = std::get_if<ValueList>(&value);
-      if (list == nullptr) return InvalidFile({DescribeValue(id), " is not a list of tensors."});
+      if (list == nullptr) return InvalidFile("{} is not a list of tensors.", DescribeValue(id));
       std::vector<uint32_t> tensors;
       for (const uint32_t item : list->items) {
         SPIRLOOM_TRY_ASSIGN(const uint32_t tensor, values_.TensorOf(item));
@@ -44,12 +44,12 @@ Result<schema::ArgT> Binder::ToArg(const ArgInfo& arg, uint32_t id, const Call& 
       return ToFloat(id);
     case ArgType::kBool:
       if (const auto* flag = std::get_if<bool>(&value)) return BoolArg(*flag);
-      return InvalidFile({DescribeValue(id), " is not a bool."});
+      return InvalidFile("{} is not a bool.", DescribeValue(id));
     case ArgType::kInts:
       return ToInts(arg, id);
     case ArgType::kString:
       if (const auto* text = std::get_if<std::string>(&value)) return TextArg(*text);
-      return InvalidFile({DescribeValue(id), " is not a string."});
+      return InvalidFile("{} is not a string.", DescribeValue(id));
   }
   return NoArg();
 }
@@ -69,7 +69,7 @@ Result<schema::ArgT> Binder::ToTensor(const ArgInfo& arg, uint32_t id, const Cal
     if (const auto* i = std::get_if<int64_t>(&value)) scalar_value = static_cast<double>(*i);
     if (const auto* d = std::get_if<double>(&value)) scalar_value = AsFloat(*d);
     if (const auto* b = std::get_if<bool>(&value)) scalar_value = *b ? 1.0 : 0.0;
-    if (!scalar_value || !dtype) return InvalidFile({DescribeValue(id), " is not a tensor."});
+    if (!scalar_value || !dtype) return InvalidFile("{} is not a tensor.", DescribeValue(id));
     SPIRLOOM_TRY_ASSIGN(const uint32_t scalar,
                         values_.ScalarOf(*scalar_value, *dtype, arg.dtype ? Shape{1} : Shape()));
     return TensorArg(scalar);
@@ -93,11 +93,11 @@ Result<schema::ArgT> Binder::ToFloat(uint32_t id) {
   }
   if (const auto* flag = std::get_if<bool>(&value)) return FloatArg(*flag ? 1.0 : 0.0);
   if (std::holds_alternative<SymIntValue>(value)) {
-    return Error(
-        StatusCode::kUnsupported,
-        {DescribeValue(id), ", a symbolic int, is passed as a float; expected a constant."});
+    return Error(StatusCode::kUnsupported,
+                 "{}, a symbolic int, is passed as a float; expected a constant.",
+                 DescribeValue(id));
   }
-  return InvalidFile({DescribeValue(id), " is not a float, an int or a bool."});
+  return InvalidFile("{} is not a float, an int or a bool.", DescribeValue(id));
 }
 
 Result<schema::ArgT> Binder::ToInts(const ArgInfo& arg, uint32_t id) {

@@ -75,8 +75,8 @@ Status CallHandlers::Lower(const Call& call) {
 
 Status CallHandlers::RequireArgs(const Call& call, size_t args) const {
   if (ArgsOf(call).size() >= args) return Status();
-  return InvalidFile(
-      {Quote(call.name), " has ", ArgsOf(call).size(), " arguments; expected ", args, "."});
+  return InvalidFile("{} has {} arguments; expected {}.", Quote(call.name), ArgsOf(call).size(),
+                     args);
 }
 
 Result<uint32_t> CallHandlers::Compute(const Call& call, std::string_view op, DType dtype,
@@ -90,11 +90,10 @@ Status CallHandlers::DefineAsCopyOf(const Call& call, size_t arg) {
   SPIRLOOM_TRY(RequireArgs(call, arg + 1));
   SPIRLOOM_TRY_ASSIGN(const uint32_t source, values_.TensorOf(call.args[arg]));
   const TensorValue* result = values_.tensor(ResultOf(call));
-  if (result == nullptr) return InvalidFile({DescribeValue(ResultOf(call)), " is not a tensor."});
+  if (result == nullptr) return InvalidFile("{} is not a tensor.", DescribeValue(ResultOf(call)));
   if (DeviceType(result->type) == graph_.dtype(source) && result->shape != graph_.shape(source)) {
-    return InvalidFile({DescribeValue(ResultOf(call)), ", a copy, has shape ",
-                        ToString(result->shape), "; expected ", ToString(graph_.shape(source)),
-                        "."});
+    return InvalidFile("{}, a copy, has shape {}; expected {}.", DescribeValue(ResultOf(call)),
+                       ToString(result->shape), ToString(graph_.shape(source)));
   }
   return DefineAs(call, ResultOf(call), source);
 }
@@ -148,8 +147,8 @@ Status CallHandlers::Split(const Call& call) {
   const auto* sizes = std::get_if<std::vector<int64_t>>(&values_.value(call.args[1]));
   const std::vector<uint32_t> results = binder_.Results(call);
   if (sizes == nullptr || sizes->size() != results.size()) {
-    return Error(StatusCode::kUnsupported,
-                 {"The sizes of a split are not ", results.size(), " constant ints."});
+    return Error(StatusCode::kUnsupported, "The sizes of a split are not {} constant ints.",
+                 results.size());
   }
   int64_t dim = 0;
   if (ArgsOf(call).size() > 2) {
@@ -161,8 +160,8 @@ Status CallHandlers::Split(const Call& call) {
     int64_t end = 0;
     if (values_.tensor(results[i]) == nullptr || (*sizes)[i] < 0 ||
         __builtin_add_overflow(start, (*sizes)[i], &end)) {
-      return InvalidFile({"Result ", i, " of a split is not a tensor, or its size (", (*sizes)[i],
-                          ") is not a size."});
+      return InvalidFile("Result {} of a split is not a tensor, or its size ({}) is not a size.", i,
+                         (*sizes)[i]);
     }
     const uint32_t part = values_.Declare(results[i]);
     NamedArgs named_args;
@@ -188,11 +187,11 @@ Status CallHandlers::Index(const Call& call) {
   }
   if (dims.size() != 1) {
     return Error(StatusCode::kUnsupported,
-                 {"The call has ", dims.size(), " index tensors; exactly one is supported."});
+                 "The call has {} index tensors; exactly one is supported.", dims.size());
   }
   SPIRLOOM_TRY_ASSIGN(const uint32_t indices, values_.TensorOf(list->items[dims[0]]));
   if (values_.tensor(ResultOf(call)) == nullptr) {
-    return InvalidFile({DescribeValue(ResultOf(call)), " is not a tensor."});
+    return InvalidFile("{} is not a tensor.", DescribeValue(ResultOf(call)));
   }
   const uint32_t result = values_.Declare(ResultOf(call));
   NamedArgs named_args;
@@ -223,7 +222,7 @@ Status CallHandlers::ClampedConvolution(const Call& call) {
     } else if (const auto* integer = std::get_if<int64_t>(&bound)) {
       named_args[name] = FloatArg(static_cast<double>(*integer));
     } else if (!std::holds_alternative<std::monostate>(bound)) {
-      return InvalidFile({DescribeValue(call.args[index]), " is not a float or an int."});
+      return InvalidFile("{} is not a float or an int.", DescribeValue(call.args[index]));
     }
   }
   SPIRLOOM_TRY(binder_.Add(call, "aten.clamp", std::move(named_args), {result}));
@@ -241,13 +240,13 @@ Status CallHandlers::GridPriors(const Call& call) {
   const auto* offset = std::get_if<double>(&values_.value(call.args[2]));
   if (x == nullptr || x->shape.size() < 2 || result == nullptr || stride == nullptr ||
       offset == nullptr || DeviceType(result->type) != DType::kF32) {
-    return InvalidFile(
-        {Quote(call.name), ": expected a tensor of rank 2 or more, an int and a float."});
+    return InvalidFile("{}: expected a tensor of rank 2 or more, an int and a float.",
+                       Quote(call.name));
   }
   const int64_t height = x->shape[x->shape.size() - 2], width = x->shape.back();
   if (result->shape != Shape{height * width, 2}) {
-    return InvalidFile({"The result of ", Quote(call.name), " has shape ", ToString(result->shape),
-                        "; expected ", ToString(Shape{height * width, 2}), "."});
+    return InvalidFile("The result of {} has shape {}; expected {}.", Quote(call.name),
+                       ToString(result->shape), ToString(Shape{height * width, 2}));
   }
   const auto elements = static_cast<size_t>(height) * static_cast<size_t>(width) * 2;
   SPIRLOOM_TRY_ASSIGN(const std::span bytes, graph_.Allocate(elements * sizeof(float)));

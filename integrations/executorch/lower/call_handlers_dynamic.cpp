@@ -47,7 +47,7 @@ Status CallHandlers::Clamp(const Call& call) {
   };
   if (!varies(1) && !varies(2)) return binder_.Bind(call);
   const TensorValue* result = values_.tensor(ResultOf(call));
-  if (result == nullptr) return InvalidFile({DescribeValue(ResultOf(call)), " is not a tensor."});
+  if (result == nullptr) return InvalidFile("{} is not a tensor.", DescribeValue(ResultOf(call)));
   SPIRLOOM_TRY_ASSIGN(uint32_t y, values_.TensorOf(call.args[0]));
   const DType dtype = DeviceType(result->type);
   for (const size_t i : {size_t{1}, size_t{2}}) {
@@ -104,12 +104,12 @@ Status CallHandlers::Arange(const Call& call) {
   if (!varies(0) && !varies(1) && !varies(2)) return binder_.Bind(call);
   const TensorValue* result = values_.tensor(ResultOf(call));
   if (result == nullptr || result->shape.size() != 1) {
-    return InvalidFile(
-        {DescribeValue(ResultOf(call)), ", the result of an arange, is not a tensor of rank 1."});
+    return InvalidFile("{}, the result of an arange, is not a tensor of rank 1.",
+                       DescribeValue(ResultOf(call)));
   }
   const std::optional<double> step = AsDouble(values_.value(call.args[2]), 1);
   if (!step.has_value()) {
-    return Error(StatusCode::kUnsupported, {"The step of an arange is not constant."});
+    return Error(StatusCode::kUnsupported, "The step of an arange is not constant.");
   }
   return varies(0) ? ArangeDynamicStart(call, *step) : ArangeDynamicEnd(call, *step);
 }
@@ -122,10 +122,10 @@ Status CallHandlers::ArangeDynamicStart(const Call& call, double step) {
   const int64_t max = end.upper_bound;
   if (!(step >= 1 && step <= kMaxTableSize) || std::nearbyint(step) != step || max < 0 ||
       max > kMaxTableSize) {
-    return Error(
-        StatusCode::kUnsupported,
-        {"An arange with a dynamic start has step ", std::to_string(step), " and end ", max,
-         "; expected a positive integer step and an end between 0 and ", kMaxTableSize, "."});
+    return Error(StatusCode::kUnsupported,
+                 "An arange with a dynamic start has step {} and end {}; expected a positive "
+                 "integer step and an end between 0 and {}.",
+                 std::to_string(step), max, kMaxTableSize);
   }
   const DType dtype = DeviceType(values_.tensor(ResultOf(call))->type);
   const std::optional<SymValue> count = values_.Difference(end, start);
@@ -148,9 +148,9 @@ Status CallHandlers::ArangeDynamicEnd(const Call& call, double step) {
   const int64_t max = values_.tensor(ResultOf(call))->shape[0];
   if (!first || first->second != 1 || !fraction || step == 0 || max > kMaxTableSize) {
     return Error(StatusCode::kUnsupported,
-                 {"An arange with a dynamic end has step ", std::to_string(step), " and ", max,
-                  " elements; expected an integer start, a rational step with a denominator up to ",
-                  kMaxDenominator, " and at most ", kMaxTableSize, " elements."});
+                 "An arange with a dynamic end has step {} and {} elements; expected an integer "
+                 "start, a rational step with a denominator up to {} and at most {} elements.",
+                 std::to_string(step), max, kMaxDenominator, kMaxTableSize);
   }
   const auto constant = [&](int64_t value) { return values_.ConstantSym(value); };
   const int64_t stride = std::abs(fraction->first);
@@ -161,8 +161,7 @@ Status CallHandlers::ArangeDynamicEnd(const Call& call, double step) {
   count = values_.CombineSyms(SymKind::kAdd, count, constant(stride - 1));
   count = values_.CombineSyms(SymKind::kFloorDiv, count, constant(stride));
   if (count.upper_bound < 0 || count.upper_bound > max) {
-    return InvalidFile(
-        {"An arange has ", count.upper_bound, " elements; its tensor has ", max, "."});
+    return InvalidFile("An arange has {} elements; its tensor has {}.", count.upper_bound, max);
   }
   SPIRLOOM_TRY_ASSIGN(const SizedInt last, values_.CheckedIndex(count, max));
   const DType dtype = DeviceType(values_.tensor(ResultOf(call))->type);
@@ -235,8 +234,8 @@ Result<int64_t> CallHandlers::IndexedDim(const Call& call, uint32_t x) {
   const auto rank = static_cast<int64_t>(graph_.shape(x).size());
   const int64_t d = dim.upper_bound < 0 ? dim.upper_bound + rank : dim.upper_bound;
   if (d >= 0 && d < rank && values_.tensor(ResultOf(call)) != nullptr) return d;
-  return InvalidFile({"Dim (", dim.upper_bound, ") of ", Quote(call.name),
-                      " is out of range of rank ", rank, "."});
+  return InvalidFile("Dim ({}) of {} is out of range of rank {}.", dim.upper_bound,
+                     Quote(call.name), rank);
 }
 
 Status CallHandlers::DefineSlice(const Call& call, uint32_t tensor, SizedInt start, SizedInt end,

@@ -24,7 +24,7 @@ Status CallHandlers::LayerNorm(const Call& call) {
   const auto* eps = std::get_if<double>(&values_.value(call.args[4]));
   if (sizes == nullptr || eps == nullptr) {
     return Error(StatusCode::kUnsupported,
-                 {"'normalized_shape' or 'eps' of a layer norm is not constant."});
+                 "'normalized_shape' or 'eps' of a layer norm is not constant.");
   }
   std::vector<int64_t> dims(sizes->size());
   std::iota(dims.begin(), dims.end(), -static_cast<int64_t>(dims.size()));
@@ -43,9 +43,8 @@ Status CallHandlers::GroupNorm(const Call& call) {
   const Shape& shape = graph_.shape(x);
   if (eps == nullptr || shape.size() < 2 || group.upper_bound < 1 ||
       shape[1] % group.upper_bound != 0) {
-    return Error(
-        StatusCode::kUnsupported,
-        {"'group' or 'eps' of a group norm is not constant, or 'group' does not divide C."});
+    return Error(StatusCode::kUnsupported,
+                 "'group' or 'eps' of a group norm is not constant, or 'group' does not divide C.");
   }
   int64_t inner = shape[1] / group.upper_bound;
   for (size_t d = 2; d < shape.size(); ++d) inner *= shape[d];
@@ -67,7 +66,7 @@ Status CallHandlers::BatchNorm(const Call& call) {
   for (const uint32_t id : {results[1], results[2]}) {
     const TensorValue* tensor = values_.tensor(id);
     if (tensor == nullptr || std::ranges::find(tensor->shape, 0) == tensor->shape.end()) {
-      return InvalidFile({DescribeValue(id), " is not an empty tensor."});
+      return InvalidFile("{} is not an empty tensor.", DescribeValue(id));
     }
     const uint32_t empty = graph_.AddConstant("", DeviceType(tensor->type), tensor->shape, {});
     SPIRLOOM_TRY(values_.Define(id, empty));
@@ -85,7 +84,7 @@ Status CallHandlers::DefineStatistics(const Call& call, uint32_t x,
                                       const std::vector<int64_t>& dims, bool keepdim, double eps) {
   const std::vector<uint32_t> results = binder_.Results(call);
   for (const uint32_t id : {results[1], results[2]}) {
-    if (values_.tensor(id) == nullptr) return InvalidFile({DescribeValue(id), " is not a tensor."});
+    if (values_.tensor(id) == nullptr) return InvalidFile("{} is not a tensor.", DescribeValue(id));
   }
   const DType dtype = graph_.dtype(x);
   const Shape& shape = values_.tensor(results[1])->shape;

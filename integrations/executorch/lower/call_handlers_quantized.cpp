@@ -23,13 +23,13 @@ Status CallHandlers::PixelShuffle(const Call& call) {
   const auto* inverse = std::get_if<double>(&values_.value(call.args[3]));
   if (scale == nullptr || inverse == nullptr || *inverse == 0) {
     const uint32_t id = call.args[scale == nullptr ? 1 : 3];
-    return InvalidFile({DescribeValue(id), " is not a scale; expected a nonzero float."});
+    return InvalidFile("{} is not a scale; expected a nonzero float.", DescribeValue(id));
   }
   SPIRLOOM_TRY_ASSIGN(const SymValue x_zero, values_.SymOf(call.args[2]));
   SPIRLOOM_TRY_ASSIGN(const SymValue y_zero, values_.SymOf(call.args[4]));
   SPIRLOOM_TRY_ASSIGN(const SymValue factor, values_.SymOf(call.args[5]));
   if (values_.tensor(ResultOf(call)) == nullptr) {
-    return InvalidFile({DescribeValue(ResultOf(call)), ", a result, is not a tensor."});
+    return InvalidFile("{}, a result, is not a tensor.", DescribeValue(ResultOf(call)));
   }
   const uint32_t rescaled = graph_.AddTensor("", graph_.dtype(x), graph_.shape(x));
   NamedArgs rescale_args;
@@ -53,8 +53,8 @@ Status CallHandlers::LinearPacked4(const Call& call) {
   SPIRLOOM_TRY_ASSIGN(const auto packed, values_.ConstantOf(call.args[1]));
   const TensorValue* result = values_.tensor(ResultOf(call));
   if (!packed || result == nullptr) {
-    return Error(StatusCode::kUnsupported,
-                 {DescribeValue(call.args[1]), ", packed int4 weights, is not constant."});
+    return Error(StatusCode::kUnsupported, "{}, packed int4 weights, is not constant.",
+                 DescribeValue(call.args[1]));
   }
   SPIRLOOM_TRY_ASSIGN(const std::span swapped, graph_.Allocate(packed->size()));
   std::ranges::transform(*packed, swapped.begin(),
@@ -79,7 +79,7 @@ Status CallHandlers::LinearToFloats(const Call& call) {
   const auto* scale = std::get_if<double>(&values_.value(call.args[1]));
   const TensorValue* result = values_.tensor(ResultOf(call));
   if (scale == nullptr || result == nullptr) {
-    return InvalidFile({Quote(call.name), ": expected a constant scale and a tensor as result."});
+    return InvalidFile("{}: expected a constant scale and a tensor as result.", Quote(call.name));
   }
   NamedArgs args{{"x_scale", FloatArg(*scale)}, {"dtype", TextArg(ShortName(DType::kF32))}};
   SPIRLOOM_TRY_ASSIGN(const SymValue zero, values_.SymOf(call.args[2]));
@@ -107,8 +107,8 @@ Status CallHandlers::Embedding4(const Call& call) {
   const Shape& shape = graph_.shape(scales);
   const int64_t groups = shape.size() == 2 ? shape[1] : 1;
   if (result == nullptr || table.size() != 2 || groups < 1 || 2 * table[1] % groups != 0) {
-    return InvalidFile({Quote(call.name), ": the scales ", ToString(shape),
-                        " do not divide the rows of the table ", ToString(table), "."});
+    return InvalidFile("{}: the scales {} do not divide the rows of the table {}.",
+                       Quote(call.name), ToString(shape), ToString(table));
   }
   const DType dtype = DeviceType(result->type);
   NamedArgs args{{"weight", TensorArg(weight)}, {"scales", TensorArg(scales)},
@@ -143,8 +143,8 @@ Status CallHandlers::ChooseQParamsPerToken(const Call& call) {
   const size_t rank = graph_.shape(x).size();
   if (rank == 0 || results.size() != 2 || values_.tensor(results[0]) == nullptr ||
       values_.tensor(results[1]) == nullptr) {
-    return InvalidFile(
-        {Quote(call.name), ": expected a tensor of rank 1 or more, and two results."});
+    return InvalidFile("{}: expected a tensor of rank 1 or more, and two results.",
+                       Quote(call.name));
   }
   std::vector<SizedInt> block(rank - 1, SizedInt{1, 0});
   block.push_back(values_.ShapeOf(x, rank - 1)[0]);

@@ -35,13 +35,14 @@ Result<uint32_t> CallHandlers::RotaryTable(const Call& call, uint32_t id) {
   const Shape& shape = graph_.shape(table);
   const DType dtype = graph_.dtype(table);
   if (shape.size() != 2 || shape[1] % 2 != 0) {
-    return InvalidFile({DescribeValue(id), " has shape ", ToString(shape),
-                        "; expected a table of rank 2 with an even number of columns."});
+    return InvalidFile(
+        "{} has shape {}; expected a table of rank 2 with an even number of columns.",
+        DescribeValue(id), ToString(shape));
   }
   if (!bytes || !HasEqualHalves(*bytes, static_cast<size_t>(shape[1]) * ElementSize(dtype))) {
     return Error(StatusCode::kUnsupported,
-                 {DescribeValue(id),
-                  ", a table of angles, is not a constant whose rows have two equal halves."});
+                 "{}, a table of angles, is not a constant whose rows have two equal halves.",
+                 DescribeValue(id));
   }
   const Shape half{shape[0], shape[1] / 2};
   SPIRLOOM_TRY_ASSIGN(
@@ -79,8 +80,8 @@ Result<uint32_t> CallHandlers::Rotate(const Call& call, uint32_t x, uint32_t cos
                     {"positions", TensorArg(positions)}});
   };
   if (shape.empty() || rotated > shape.back()) {
-    return InvalidFile({Quote(call.name), ": the tables have ", rotated, " columns; heads are of ",
-                        ToString(shape), "."});
+    return InvalidFile("{}: the tables have {} columns; heads are of {}.", Quote(call.name),
+                       rotated, ToString(shape));
   }
   if (rotated == shape.back()) return rotate(x);
   SPIRLOOM_TRY_ASSIGN(const uint32_t head, columns(0, rotated));
@@ -95,7 +96,7 @@ Result<uint32_t> CallHandlers::Rotate(const Call& call, uint32_t x, uint32_t cos
 Status CallHandlers::RotaryHf(const Call& call) {
   SPIRLOOM_TRY(RequireArgs(call, 5));
   const std::vector<uint32_t> results = binder_.Results(call);
-  if (results.size() != 2) return InvalidFile({Quote(call.name), " has not two results."});
+  if (results.size() != 2) return InvalidFile("{} has not two results.", Quote(call.name));
   SPIRLOOM_TRY_ASSIGN(const uint32_t cos, RotaryTable(call, call.args[2]));
   SPIRLOOM_TRY_ASSIGN(const uint32_t sin, RotaryTable(call, call.args[3]));
   uint32_t positions = 0;
@@ -121,8 +122,8 @@ Status CallHandlers::RotaryInterleaved(const Call& call) {
   SPIRLOOM_TRY_ASSIGN(const uint32_t angles, values_.TensorOf(call.args[1]));
   const Shape& shape = graph_.shape(x);
   if (shape.size() != 3 || shape[2] % 2 != 0 || values_.tensor(ResultOf(call)) == nullptr) {
-    return InvalidFile(
-        {Quote(call.name), ": expected [B, N, C] with an even C, not ", ToString(shape), "."});
+    return InvalidFile("{}: expected [B, N, C] with an even C, not {}.", Quote(call.name),
+                       ToString(shape));
   }
   const DType dtype = graph_.dtype(angles);
   const Shape table{shape[1], shape[2] / 2};

@@ -94,8 +94,9 @@ uint32_t GraphWriter::AddConstant(std::string name, DType dtype, const Shape& sh
 Result<std::span<std::byte>> GraphWriter::Allocate(uint64_t bytes) {
   if (bytes > budget_ - allocated_) {
     return Error(StatusCode::kUnsupported,
-                 {"Constants that the program does not contain have ", allocated_, " + ", bytes,
-                  " bytes; a program of its size may have ", budget_, " bytes of them."});
+                 "Constants that the program does not contain have {} + {} bytes; a program of its "
+                 "size may have {} bytes of them.",
+                 allocated_, bytes, budget_);
   }
   allocated_ += bytes;
   return std::span(buffers_.emplace_back(static_cast<size_t>(bytes)));

@@ -25,7 +25,7 @@ Result<ObservedGraph> WithIntermediates(std::span<const std::byte> file) {
   if (aligned.size() >= graph_bytes) graph_bytes += flatbuffers::GetPrefixedSize(data);
   flatbuffers::Verifier verifier(data, std::min(graph_bytes, aligned.size()));
   if (!schema::VerifySizePrefixedGraphBuffer(verifier)) {
-    return InvalidFile({"The delegate's graph is malformed: FlatBuffers verification failed."});
+    return InvalidFile("The delegate's graph is malformed: FlatBuffers verification failed.");
   }
   const auto source =
       flatbuffers::unique_ptr<schema::GraphT>(schema::GetSizePrefixedGraph(data)->UnPack());
@@ -37,7 +37,7 @@ Result<ObservedGraph> WithIntermediates(std::span<const std::byte> file) {
     const schema::NodeT& node = *source->nodes[i];
     if (node.outputs.empty() || updates.contains(node.outputs[0])) continue;
     if (node.outputs[0] >= source->tensors.size()) {
-      return InvalidFile({"Output ", node.outputs[0], " of node ", i, " is not a tensor."});
+      return InvalidFile("Output {} of node {} is not a tensor.", node.outputs[0], i);
     }
     const auto found = std::ranges::find(outputs, node.outputs[0]);
     observed.nodes.push_back({NameOf(node), static_cast<size_t>(found - outputs.begin())});

@@ -50,7 +50,7 @@ class Lowering {
     if (status.ok()) return;
     // An unknown operator is reported once, not for each call.
     const bool unknown = status.code() == StatusCode::kNotFound;
-    AddProblem(status.message(), unknown ? "" : Concat({" (", call.name, " #", call.node_id, ")"}));
+    AddProblem(status.message(), unknown ? "" : Format(" ({} #{})", call.name, call.node_id));
     PoisonResults(call);
   }
 
@@ -77,7 +77,7 @@ class Lowering {
     if (IsPoisoned(id)) return;
     IoSpec spec = IoSpecOf(id);
     Status status = spec.is_tensor ? AddTensorOutput(i, id, spec) : FindStep(id, spec);
-    if (!status.ok()) AddProblem(status.message(), Concat({" (output ", i, ")"}));
+    if (!status.ok()) AddProblem(status.message(), Format(" (output {})", i));
     lowered.outputs.push_back(std::move(spec));
   }
 
@@ -123,9 +123,9 @@ class Lowering {
 
   Status Problems() const {
     if (problems_.empty()) return Status();
-    if (problems_.size() == 1) return Error(StatusCode::kUnsupported, {problems_[0]});
-    return Error(StatusCode::kUnsupported, {"The delegate has ", problems_.size(), " errors:\n - ",
-                                            Join(problems_, "\n - ")});
+    if (problems_.size() == 1) return Error(StatusCode::kUnsupported, "{}", problems_[0]);
+    return Error(StatusCode::kUnsupported, "The delegate has {} errors:\n - {}", problems_.size(),
+                 Join(problems_, "\n - "));
   }
 
   const Program& program_;

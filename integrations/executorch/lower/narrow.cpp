@@ -35,8 +35,8 @@ Status Narrow(ElementType type, std::span<const std::byte> from, std::span<std::
     const auto value = Load<int64_t>(from, i);
     if (value != static_cast<int32_t>(value)) {
       return Error(StatusCode::kInvalidArgument,
-                   {"Element ", i, " (", value,
-                    ") of an int64 tensor exceeds the 32-bit range of the device."});
+                   "Element {} ({}) of an int64 tensor exceeds the 32-bit range of the device.", i,
+                   value);
     }
     Store(to, i, static_cast<int32_t>(value));
   }
@@ -58,8 +58,8 @@ Status StoreScalar(double value, DType dtype, std::span<std::byte> to) {
   const DTypeInfo& type = InfoOf(dtype);
   if (type.kind == DTypeKind::kInt &&
       (!(value >= type.min && value <= type.max) || std::trunc(value) != value)) {
-    return Error(StatusCode::kInvalidArgument, {"Value (", std::to_string(value),
-                                                ") is not an int of ", 8 * type.size, " bits."});
+    return Error(StatusCode::kInvalidArgument, "Value ({}) is not an int of {} bits.",
+                 std::to_string(value), 8 * type.size);
   }
   StoreElement(dtype, value, to.first(type.size));
   return Status();

@@ -33,7 +33,7 @@ Result<int64_t> Compute(const SymStep& step, std::span<const int64_t> values,
   }
   const int64_t left = at(step.a), right = at(step.b);
   if (right == 0) {
-    return Error(StatusCode::kInvalidArgument, {"Division of a symbolic int (", left, ") by 0."});
+    return Error(StatusCode::kInvalidArgument, "Division of a symbolic int ({}) by 0.", left);
   }
   return left / right - (left % right != 0 && (left < 0) != (right < 0) ? 1 : 0);
 }
@@ -97,8 +97,8 @@ Result<std::vector<int64_t>> Evaluate(std::span<const SymStep> steps, const SymB
   for (const SymStep& step : steps) {
     SPIRLOOM_TRY_ASSIGN(const int64_t value, Compute(step, values, bindings));
     if (value > kMaxSymInt || value < -kMaxSymInt) {
-      return Error(StatusCode::kInvalidArgument,
-                   {"A symbolic int (", value, ") exceeds ", kMaxSymInt, "."});
+      return Error(StatusCode::kInvalidArgument, "A symbolic int ({}) exceeds {}.", value,
+                   kMaxSymInt);
     }
     values.push_back(value);
   }

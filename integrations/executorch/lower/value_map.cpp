@@ -12,12 +12,12 @@ Status ValueMap::AddStates() {
     const TensorValue& value = *tensor(id);
     const TensorValue& source = *tensor(constant);
     if (value.type != source.type || value.shape != source.shape) {
-      return InvalidFile({DescribeValue(id), " differs in dtype or shape from its initial value, ",
-                          DescribeValue(constant), "."});
+      return InvalidFile("{} differs in dtype or shape from its initial value, {}.",
+                         DescribeValue(id), DescribeValue(constant));
     }
     initial_tensors_[id] = Declare(id);
     if (!tensors_.emplace(id, initial_tensors_[id]).second) {
-      return InvalidFile({"The input ", DescribeValue(id), " is a constant."});
+      return InvalidFile("The input {} is a constant.", DescribeValue(id));
     }
   }
   return Status();
@@ -40,16 +40,16 @@ Result<std::span<const std::byte>> ValueMap::DeviceBytesOf(uint32_t id, const Te
   const size_t size = spirloom::ElementSize(DeviceType(value.type));
   if (ElementSize(value.type) == size) return bytes;
   SPIRLOOM_TRY_ASSIGN(const std::span narrow, graph_.Allocate(count * size));
-  SPIRLOOM_TRY_WHILE(Narrow(value.type, bytes, narrow), {"reading ", DescribeValue(id)});
+  SPIRLOOM_TRY_WHILE(Narrow(value.type, bytes, narrow), "reading {}", DescribeValue(id));
   return std::span<const std::byte>(narrow);
 }
 
 Result<uint32_t> ValueMap::TensorOf(uint32_t id) {
   const TensorValue* source = tensor(id);
-  if (source == nullptr) return InvalidFile({DescribeValue(id), " is not a tensor."});
+  if (source == nullptr) return InvalidFile("{} is not a tensor.", DescribeValue(id));
   if (const auto found = tensors_.find(id); found != tensors_.end()) return found->second;
   if (!source->constant.has_value()) {
-    return InvalidFile({DescribeValue(id), " is read before it is defined."});
+    return InvalidFile("{} is read before it is defined.", DescribeValue(id));
   }
   SPIRLOOM_TRY_ASSIGN(const auto bytes, DeviceBytesOf(id, *source));
   return tensors_[id] =
@@ -79,14 +79,14 @@ uint32_t ValueMap::Declare(uint32_t id) {
 
 Status ValueMap::Define(uint32_t id, uint32_t tensor) {
   if (program_.values[id].index() != Value(TensorValue()).index()) {
-    return InvalidFile({DescribeValue(id), " is computed as a tensor, but is declared otherwise."});
+    return InvalidFile("{} is computed as a tensor, but is declared otherwise.", DescribeValue(id));
   }
   if (is_state(id)) {
     tensors_[id] = tensor;
     return Status();
   }
   if (!tensors_.emplace(id, tensor).second) {
-    return InvalidFile({DescribeValue(id), " is defined twice."});
+    return InvalidFile("{} is defined twice.", DescribeValue(id));
   }
   return Status();
 }

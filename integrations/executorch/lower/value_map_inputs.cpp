@@ -11,14 +11,14 @@ Status ValueMap::AddInputs() {
   for (size_t i = 0; i < program_.inputs.size(); ++i) {
     const uint32_t id = program_.inputs[i];
     if (tensors_.contains(id) || syms_.contains(id)) {
-      return InvalidFile({DescribeValue(id), " occurs twice among the delegate's inputs."});
+      return InvalidFile("{} occurs twice among the delegate's inputs.", DescribeValue(id));
     }
     if (tensor(id) == nullptr) {
       const uint32_t step = AddStep({SymKind::kInput, static_cast<int64_t>(i), 0});
       syms_[id] = {step, upper_bounds_.Of(id), std::nullopt};
       continue;
     }
-    SPIRLOOM_TRY_WHILE(AddTensorInput(i, id), {"reading input ", i});
+    SPIRLOOM_TRY_WHILE(AddTensorInput(i, id), "reading input {}", i);
   }
   return Status();
 }
@@ -28,7 +28,7 @@ Status ValueMap::AddInputs() {
 Status ValueMap::AddTensorInput(size_t input, uint32_t id) {
   const TensorValue& source = *tensor(id);
   if (source.constant.has_value()) {
-    return InvalidFile({"The input ", DescribeValue(id), " is a constant."});
+    return InvalidFile("The input {} is a constant.", DescribeValue(id));
   }
   size_t dim_count = 0;
   for (const uint32_t other : program_.inputs) {
@@ -59,7 +59,7 @@ Status ValueMap::AddTensorInput(size_t input, uint32_t id) {
     }
     if (!symbols[d]) {
       if (graph_.symbols() >= kMaxSymbols) continue;  // fixed
-      symbols[d] = graph_.AddSymbol(Concat({"dim ", d, " of input ", input}), source.shape[d]);
+      symbols[d] = graph_.AddSymbol(Format("dim {} of input {}", d, input), source.shape[d]);
     }
     entries[d] = graph_.SizeEntry(SymExpr::OfSymbol(*symbols[d]));
   }

@@ -17,17 +17,17 @@ Result<SymValue> ValueMap::SymOf(uint32_t id) {
   if (const auto* flag = std::get_if<bool>(&value(id))) return ConstantSym(*flag ? 1 : 0);
   if (const auto found = syms_.find(id); found != syms_.end()) return found->second;
   if (std::holds_alternative<SymIntValue>(value(id))) {
-    return InvalidFile({DescribeValue(id), " is read before it is defined."});
+    return InvalidFile("{} is read before it is defined.", DescribeValue(id));
   }
-  return InvalidFile({DescribeValue(id), " is not an int."});
+  return InvalidFile("{} is not an int.", DescribeValue(id));
 }
 
 Status ValueMap::DefineSym(uint32_t id, SymValue sym) {
   if (!std::holds_alternative<SymIntValue>(value(id))) {
-    return InvalidFile({DescribeValue(id), " is computed as an int, but is declared otherwise."});
+    return InvalidFile("{} is computed as an int, but is declared otherwise.", DescribeValue(id));
   }
   if (!syms_.emplace(id, std::move(sym)).second) {
-    return InvalidFile({DescribeValue(id), " is defined twice."});
+    return InvalidFile("{} is defined twice.", DescribeValue(id));
   }
   return Status();
 }
@@ -66,19 +66,18 @@ Result<uint32_t> ValueMap::InputOf(uint32_t id, const char* what) const {
   const auto input = found == tensors_.end() ? inputs_.end() : inputs_.find(found->second);
   if (input != inputs_.end()) return input->second;
   return Error(StatusCode::kUnsupported,
-               {what, " of ", DescribeValue(id),
-                " is read on the host, but the value is computed in the delegate. Only inputs are "
-                "supported."});
+               "{} of {} is read on the host, but the value is computed in the delegate. Only "
+               "inputs are supported.",
+               what, DescribeValue(id));
 }
 
 Result<SymValue> ValueMap::SizeSym(uint32_t id, int64_t dim) {
   const TensorValue* source = tensor(id);
-  if (source == nullptr) return InvalidFile({DescribeValue(id), " is not a tensor."});
+  if (source == nullptr) return InvalidFile("{} is not a tensor.", DescribeValue(id));
   const auto rank = static_cast<int64_t>(source->shape.size());
   const int64_t d = dim < 0 ? dim + rank : dim;
   if (d < 0 || d >= rank) {
-    return InvalidFile(
-        {"Dim (", dim, ") of ", DescribeValue(id), " is out of range of rank ", rank, "."});
+    return InvalidFile("Dim ({}) of {} is out of range of rank {}.", dim, DescribeValue(id), rank);
   }
   if (source->constant.has_value() || is_state(id))
     return ConstantSym(source->shape[static_cast<size_t>(d)]);
@@ -93,12 +92,11 @@ Result<SymValue> ValueMap::SizeSym(uint32_t id, int64_t dim) {
 
 Result<SymValue> ValueMap::ElementSym(uint32_t id, int64_t dim, int64_t index, uint32_t result) {
   const TensorValue* source = tensor(id);
-  if (source == nullptr) return InvalidFile({DescribeValue(id), " is not a tensor."});
+  if (source == nullptr) return InvalidFile("{} is not a tensor.", DescribeValue(id));
   const auto rank = static_cast<int64_t>(source->shape.size());
   const int64_t d = dim < 0 ? dim + rank : dim;
   if (rank > 0 && (d < 0 || d >= rank)) {
-    return InvalidFile(
-        {"Dim (", dim, ") of ", DescribeValue(id), " is out of range of rank ", rank, "."});
+    return InvalidFile("Dim ({}) of {} is out of range of rank {}.", dim, DescribeValue(id), rank);
   }
   int64_t others = 1;
   for (int64_t k = 0; k < rank; ++k) {
@@ -106,8 +104,8 @@ Result<SymValue> ValueMap::ElementSym(uint32_t id, int64_t dim, int64_t index, u
   }
   if (others != 1) {
     return Error(StatusCode::kUnsupported,
-                 {"A single int is read from ", DescribeValue(id), ", which has ", others,
-                  " elements per index of the dim."});
+                 "A single int is read from {}, which has {} elements per index of the dim.",
+                 DescribeValue(id), others);
   }
   SPIRLOOM_TRY_ASSIGN(const uint32_t input, InputOf(id, "An element"));
   SymValue element;
@@ -146,8 +144,8 @@ uint32_t ValueMap::IntTensorOf(const SymValue& sym) {
 Result<SizedInt> ValueMap::Sized(const SymValue& sym) {
   if (!sym.expr) {
     if (graph_.symbols() >= kMaxSymbols) {
-      return Error(StatusCode::kUnsupported,
-                   {"The program has more than ", kMaxSymbols, " dynamic sizes and ints."});
+      return Error(StatusCode::kUnsupported, "The program has more than {} dynamic sizes and ints.",
+                   kMaxSymbols);
     }
     const std::string name = Concat({"int ", int_inputs_.size()});
     const uint32_t symbol = graph_.AddSymbol(name, sym.upper_bound);

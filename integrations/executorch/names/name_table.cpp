@@ -147,7 +147,7 @@ std::optional<size_t> MutatedArg(const OpMapping& mapping) {
 Result<NameTable> NameTable::Read(std::span<const std::byte> bytes) {
   pack::ByteReader in(bytes);
   if (in.Text() != kFormat) {
-    return InvalidFile({"The ExecuTorch name table does not have the format ", kFormat, "."});
+    return InvalidFile("The ExecuTorch name table does not have the format {}.", kFormat);
   }
   NameTable table;
   Reader reader(in);
@@ -157,13 +157,13 @@ Result<NameTable> NameTable::Read(std::span<const std::byte> bytes) {
   for (uint64_t i = 0; i < mappings && in.ok(); ++i) {
     table.mappings_.push_back(reader.ReadMapping(table.ops_));
   }
-  if (!in.ok()) return InvalidFile({"The ExecuTorch name table is truncated or malformed."});
+  if (!in.ok()) return InvalidFile("The ExecuTorch name table is truncated or malformed.");
   if (in.remaining() > 0) {
-    return InvalidFile({in.remaining(), " bytes follow the ExecuTorch name table."});
+    return InvalidFile("{} bytes follow the ExecuTorch name table.", in.remaining());
   }
   if (!std::ranges::is_sorted(table.mappings_, {}, &OpMapping::name) ||
       !std::ranges::is_sorted(table.ops_, {}, &OpInfo::name)) {
-    return InvalidFile({"The ExecuTorch name table is not sorted by name."});
+    return InvalidFile("The ExecuTorch name table is not sorted by name.");
   }
   return table;
 }

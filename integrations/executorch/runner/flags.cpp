@@ -20,8 +20,8 @@ std::vector<std::string> SplitAtCommas(std::string_view text) {
 
 Status SetFlag(std::string_view name, std::string_view value, Flags& flags) {
   const auto invalid = [&](const char* expected) {
-    return Error(StatusCode::kInvalidArgument,
-                 {"--", name, " is ", Quote(value), "; expected ", expected, "."});
+    return Error(StatusCode::kInvalidArgument, "--{} is {}; expected {}.", name, Quote(value),
+                 expected);
   };
   if (name == "model_path") {
     flags.model_path = value;
@@ -49,8 +49,7 @@ Status SetFlag(std::string_view name, std::string_view value, Flags& flags) {
     if (sign == std::string_view::npos || sign == 0) return invalid("NAME=VALUE");
     flags.backend_options.emplace_back(value.substr(0, sign), value.substr(sign + 1));
   } else {
-    return Error(StatusCode::kInvalidArgument,
-                 {"--", name, " is not a flag; --help lists the flags."});
+    return Error(StatusCode::kInvalidArgument, "--{} is not a flag; --help lists the flags.", name);
   }
   return Status();
 }
@@ -63,7 +62,7 @@ Result<Flags> ParseFlags(std::span<char* const> args) {
     std::string_view arg = args[i];
     if (!arg.starts_with("-")) {
       return Error(StatusCode::kInvalidArgument,
-                   {"The argument ", Quote(arg), " is not a flag; --help lists the flags."});
+                   "The argument {} is not a flag; --help lists the flags.", Quote(arg));
     }
     arg.remove_prefix(arg.starts_with("--") ? 2 : 1);
     if (arg == "help" || arg == "h") {
@@ -77,7 +76,7 @@ Result<Flags> ParseFlags(std::span<char* const> args) {
     } else if (name == "print_all_output") {
       flags.print_all_output = true;
     } else if (i + 1 == args.size()) {
-      return Error(StatusCode::kInvalidArgument, {"--", name, " has no value."});
+      return Error(StatusCode::kInvalidArgument, "--{} has no value.", name);
     } else {
       SPIRLOOM_TRY(SetFlag(name, args[++i], flags));
     }

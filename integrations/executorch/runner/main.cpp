@@ -39,9 +39,8 @@ constexpr size_t kEdgeItems = 100;
 Status ToStatus(et::Error error, std::string doing) {
   if (error == et::Error::Ok) return Status();
   const std::string message = spirloom_executorch_last_error();
-  return Error(StatusCode::kInternal,
-               {doing, " failed with ", et::to_string(error), message.empty() ? "" : ": ",
-                message.empty() ? "." : message});
+  return Error(StatusCode::kInternal, "{} failed with {}{}{}", doing, et::to_string(error),
+               message.empty() ? "" : ": ", message.empty() ? "." : message);
 }
 
 // true, false and ints are passed as such, but for devices, which may be named by an index.
@@ -77,14 +76,14 @@ Status WriteFile(const std::string& path, const void* data, size_t size) {
   std::ofstream file(path, std::ios::binary);
   file.write(static_cast<const char*>(data), static_cast<std::streamsize>(size));
   file.close();
-  return file ? Status() : Error(StatusCode::kPermission, {"Cannot write ", Quote(path), "."});
+  return file ? Status() : Error(StatusCode::kPermission, "Cannot write {}.", Quote(path));
 }
 
 Status WriteDump(ETDumpGen& tracer, const std::string& path) {
   const auto dump = tracer.get_etdump_data();
   const std::unique_ptr<void, decltype(&std::free)> owner(dump.buf, &std::free);
   if (dump.buf == nullptr || dump.size == 0) {
-    return Error(StatusCode::kInternal, {"ExecuTorch recorded no ETDump."});
+    return Error(StatusCode::kInternal, "ExecuTorch recorded no ETDump.");
   }
   SPIRLOOM_TRY(WriteFile(path, dump.buf, dump.size));
   std::printf("ETDump written to %s (%zu bytes).\n", path.c_str(), dump.size);
@@ -97,7 +96,7 @@ Status PrintOutputs(const std::vector<et::EValue>& outputs, const Flags& flags) 
     std::printf("Output %zu: %s\n", i, Describe(outputs[i], items).c_str());
     if (flags.output_file.empty() || !outputs[i].isTensor()) continue;
     const auto& tensor = outputs[i].toTensor();
-    SPIRLOOM_TRY(WriteFile(Concat({flags.output_file, "-", i, ".bin"}), tensor.const_data_ptr(),
+    SPIRLOOM_TRY(WriteFile(Format("{}-{}.bin", flags.output_file, i), tensor.const_data_ptr(),
                            tensor.nbytes()));
   }
   return Status();

@@ -49,15 +49,15 @@ bool WithElement(ScalarType type, const Work& work) {
 
 Status ReadFile(const std::string& path, std::vector<std::byte>& bytes) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return Error(StatusCode::kNotFound, {"Cannot open ", Quote(path), "."});
+  if (!file) return Error(StatusCode::kNotFound, "Cannot open {}.", Quote(path));
   const std::streamoff size = file.tellg();
   if (size < 0 || static_cast<uint64_t>(size) != bytes.size()) {
-    return Error(StatusCode::kInvalidArgument, {Quote(path), " has ", static_cast<int64_t>(size),
-                                                " bytes; the input has ", bytes.size(), "."});
+    return Error(StatusCode::kInvalidArgument, "{} has {} bytes; the input has {}.", Quote(path),
+                 static_cast<int64_t>(size), bytes.size());
   }
   file.seekg(0);
   file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  return file ? Status() : Error(StatusCode::kInternal, {"Cannot read ", Quote(path), "."});
+  return file ? Status() : Error(StatusCode::kInternal, "Cannot read {}.", Quote(path));
 }
 
 Status FillWithOnes(ScalarType type, std::vector<std::byte>& bytes) {
@@ -69,8 +69,8 @@ Status FillWithOnes(ScalarType type, std::vector<std::byte>& bytes) {
     }
   });
   if (known) return Status();
-  return Error(StatusCode::kUnsupported,
-               {"The input has dtype number ", static_cast<int>(type), "; pass a file."});
+  return Error(StatusCode::kUnsupported, "The input has dtype number {}; pass a file.",
+               static_cast<int>(type));
 }
 
 Result<std::unique_ptr<OwnedTensor>> MakeTensor(const et::TensorInfo& info,
@@ -82,7 +82,7 @@ Result<std::unique_ptr<OwnedTensor>> MakeTensor(const et::TensorInfo& info,
   tensor->strides.resize(tensor->sizes.size());
   const et::Error error = et::dim_order_to_stride(tensor->sizes.data(), tensor->dim_order.data(),
                                                   tensor->sizes.size(), tensor->strides.data());
-  if (error != et::Error::Ok) return InvalidFile({"The dim order of the input is invalid."});
+  if (error != et::Error::Ok) return InvalidFile("The dim order of the input is invalid.");
   if (file != nullptr) {
     SPIRLOOM_TRY(ReadFile(*file, tensor->bytes));
   } else {
@@ -132,7 +132,7 @@ Result<Inputs> MakeInputs(const et::MethodMeta& method, std::span<const std::str
     const auto tag = method.input_tag(i);
     if (tag.ok() && *tag == et::Tag::Tensor) {
       const auto info = method.input_tensor_meta(i);
-      if (!info.ok()) return InvalidFile({"Input ", i, " has no metadata."});
+      if (!info.ok()) return InvalidFile("Input {} has no metadata.", i);
       const size_t index = inputs.tensors.size();
       if (!files.empty() && index >= files.size()) break;
       auto tensor = MakeTensor(*info, files.empty() ? nullptr : &files[index]);
@@ -151,9 +151,9 @@ Result<Inputs> MakeInputs(const et::MethodMeta& method, std::span<const std::str
   }
   if (!files.empty() &&
       (files.size() != inputs.tensors.size() || inputs.values.size() != method.num_inputs())) {
-    return Error(StatusCode::kInvalidArgument, {"--inputs names ", files.size(),
-                                                " files; the method has another number of "
-                                                "input tensors."});
+    return Error(StatusCode::kInvalidArgument,
+                 "--inputs names {} files; the method has another number of input tensors.",
+                 files.size());
   }
   return inputs;
 }

@@ -47,8 +47,8 @@ Result<std::vector<int32_t>> ChatTokens(const Session& session, const std::strin
                                         const std::string& system) {
   if (!session.config.chat) {
     return Error(StatusCode::kUnsupported,
-                 {"The graph file has no chat format: the model has no chat template, or one that "
-                  "does not append messages in order. Generate without chat."});
+                 "The graph file has no chat format: the model has no chat template, or one that "
+                 "does not append messages in order. Generate without chat.");
   }
   const llm::ChatFormatter& chat = *session.config.chat;
   std::string text = chat.assistant.suffix;

@@ -158,8 +158,8 @@ Result<jobjectArray> NewTensors(JNIEnv* env, const spirloom_model* module, const
 jobjectArray Tensors(JNIEnv* env, jclass, jlong module, jint kind) {
   return Guarded(env, [&]() -> Result<jobjectArray> {
     if (kind < 0 || static_cast<size_t>(kind) >= kKinds.size()) {
-      return Error(StatusCode::kInvalidArgument,
-                   {"The kind of tensors is ", kind, "; expected 0 to 2."});
+      return Error(StatusCode::kInvalidArgument, "The kind of tensors is {}; expected 0 to 2.",
+                   kind);
     }
     return NewTensors(env, Pointer<spirloom_model>(module), kKinds[static_cast<size_t>(kind)]);
   });

@@ -12,8 +12,8 @@ jboolean HasLanguageModels(JNIEnv*, jclass) { return JNI_FALSE; }
 jlong LoadLanguageModel(JNIEnv* env, jclass, jlong, jbyteArray) {
   return Guarded(env, [&]() -> Result<jlong> {
     return Error(StatusCode::kUnsupported,
-                 {"The native library was built without language models. Build it with PCRE2 and "
-                  "utf8proc (docs/how-to/android-and-java.md)."});
+                 "The native library was built without language models. Build it with PCRE2 and "
+                 "utf8proc (docs/how-to/android-and-java.md).");
   });
 }
 

@@ -76,7 +76,7 @@ Status Take(spirloom_error* error) {
 
 Result<std::string> ReadText(JNIEnv* env, const char* name, jbyteArray bytes) {
   if (bytes == nullptr) {
-    return Error(StatusCode::kInvalidArgument, {"Argument '", name, "' is null."});
+    return Error(StatusCode::kInvalidArgument, "Argument '{}' is null.", name);
   }
   std::string text(static_cast<size_t>(env->GetArrayLength(bytes)), '\0');
   env->GetByteArrayRegion(bytes, 0, static_cast<jsize>(text.size()),
@@ -87,7 +87,7 @@ Result<std::string> ReadText(JNIEnv* env, const char* name, jbyteArray bytes) {
 
 Result<std::vector<std::string>> ReadTexts(JNIEnv* env, const char* name, jobjectArray texts) {
   if (texts == nullptr) {
-    return Error(StatusCode::kInvalidArgument, {"Argument '", name, "' is null."});
+    return Error(StatusCode::kInvalidArgument, "Argument '{}' is null.", name);
   }
   std::vector<std::string> read;
   for (jsize i = 0; i < env->GetArrayLength(texts); ++i) {
@@ -104,8 +104,8 @@ Result<std::vector<jlong>> ReadLongs(JNIEnv* env, const char* name, jlongArray a
                                      size_t count) {
   const size_t length = array == nullptr ? 0 : static_cast<size_t>(env->GetArrayLength(array));
   if (array == nullptr || length != count) {
-    return Error(StatusCode::kInvalidArgument,
-                 {"Argument '", name, "' has ", length, " elements; expected ", count, "."});
+    return Error(StatusCode::kInvalidArgument, "Argument '{}' has {} elements; expected {}.", name,
+                 length, count);
   }
   std::vector<jlong> values(count);
   env->GetLongArrayRegion(array, 0, static_cast<jsize>(count), values.data());
@@ -117,7 +117,7 @@ Result<DirectBuffer> ReadBuffer(JNIEnv* env, jobject buffer, jint width) {
   const jlong capacity = buffer == nullptr ? -1 : env->GetDirectBufferCapacity(buffer);
   void* data = buffer == nullptr ? nullptr : env->GetDirectBufferAddress(buffer);
   if (capacity < 0 || (data == nullptr && capacity > 0) || width < 1) {
-    return Error(StatusCode::kInvalidArgument, {"A buffer is null or not direct."});
+    return Error(StatusCode::kInvalidArgument, "A buffer is null or not direct.");
   }
   return DirectBuffer{data, static_cast<size_t>(capacity) * static_cast<size_t>(width)};
 }

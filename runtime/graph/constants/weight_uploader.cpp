@@ -117,14 +117,12 @@ class WeightUploader {
     const uint64_t constants = constant_bytes_;
     const uint64_t free = inputs_.device.free_memory().total;
     if (inputs_.further_bytes <= free && constants <= free - inputs_.further_bytes) return Status();
-    return Error(
-        StatusCode::kOutOfMemory,
-        {"The model requires at least ", constants + inputs_.further_bytes,
-         " bytes of device memory (constants ", constants, ", states and activations ",
-         inputs_.further_bytes, "); ", free,
-         " bytes are free. Free other models, raise RuntimeOptions::memory_limit if it is "
-         "set, or import the model with --fp16, --quantize, a shorter --context or smaller "
-         "--dim."});
+    return Error(StatusCode::kOutOfMemory,
+                 "The model requires at least {} bytes of device memory (constants {}, states and "
+                 "activations {}); {} bytes are free. Free other models, raise "
+                 "RuntimeOptions::memory_limit if it is set, or import the model with --fp16, "
+                 "--quantize, a shorter --context or smaller --dim.",
+                 constants + inputs_.further_bytes, constants, inputs_.further_bytes, free);
   }
 
   Status AllocatePersistent() {

@@ -33,8 +33,8 @@ Result<std::string> ConstantsFileName(const schema::Graph& source) {
   std::string name = source.constants_file()->str();
   if (name == "." || name == ".." ||
       name.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos) {
-    return InvalidFile(
-        {"'constants_file' is ", Quote(name), "; expected a file name without directory."});
+    return InvalidFile("'constants_file' is {}; expected a file name without directory.",
+                       Quote(name));
   }
   return name;
 }
@@ -43,25 +43,26 @@ Result<std::span<const std::byte>> ConstantSection(const schema::Graph& source,
                                                    const std::string& name,
                                                    std::span<const std::byte> file) {
   if (source.constants_digest() == nullptr || source.constants_digest()->size() != kDigestBytes) {
-    return InvalidFile({"The graph has no digest of its constants file ", Quote(name),
-                        ". Import the model again."});
+    return InvalidFile("The graph has no digest of its constants file {}. Import the model again.",
+                       Quote(name));
   }
   const std::span expected(source.constants_digest()->data(), kDigestBytes);
   const size_t size = file.size() - std::min(kFooterBytes, file.size());
   const auto footer = file.subspan(size);
   if (footer.size() < kFooterBytes || std::memcmp(footer.data(), kMagic.data(), kSizeOffset) != 0 ||
       LittleEndian(footer.subspan(kSizeOffset, kDigestOffset - kSizeOffset)) != size) {
-    return InvalidFile({"The constants file ", Quote(name), " (", file.size(),
-                        " bytes) is damaged or truncated. Import the model again."});
+    return InvalidFile(
+        "The constants file {} ({} bytes) is damaged or truncated. Import the model again.",
+        Quote(name), file.size());
   }
   const std::span found(reinterpret_cast<const uint8_t*>(footer.data()) + kDigestOffset,
                         kDigestBytes);
   if (std::memcmp(found.data(), expected.data(), kDigestBytes) != 0) {
-    return InvalidFile({"The constants file ", Quote(name),
-                        " does not match the graph: expected digest ", Hex(expected), ", found ",
-                        Hex(found),
-                        ". Copy the constants file that was written with the graph to the same "
-                        "directory, or import the model again."});
+    return InvalidFile(
+        "The constants file {} does not match the graph: expected digest {}, found {}. Copy the "
+        "constants file that was written with the graph to the same directory, or import the model "
+        "again.",
+        Quote(name), Hex(expected), Hex(found));
   }
   return file.first(size);
 }

@@ -28,10 +28,10 @@ Status CheckFeatures(const schema::Graph& graph) {
     }
   }
   if (unknown.empty()) return Status();
-  return Error(
-      StatusCode::kUnsupported,
-      {"The graph requires ", Join(unknown, ", "), "; this runtime supports ", Join(known, ", "),
-       ". Use a newer runtime, or import the model with this release."});
+  return Error(StatusCode::kUnsupported,
+               "The graph requires {}; this runtime supports {}. Use a newer runtime, or import "
+               "the model with this release.",
+               Join(unknown, ", "), Join(known, ", "));
 }
 
 constexpr size_t kSizePrefixBytes = 4;
@@ -41,18 +41,19 @@ Result<std::span<const std::byte>> FlatBufferOf(std::span<const std::byte> file)
   uint32_t size = 0;
   constexpr size_t kMin = kSizePrefixBytes + 8;  // root offset and identifier
   if (file.size() < kMin) {
-    return InvalidFile(
-        {"The file has ", file.size(), " bytes; a graph file has at least ", kMin, "."});
+    return InvalidFile("The file has {} bytes; a graph file has at least {}.", file.size(), kMin);
   }
   if (std::memcmp(file.data() + 8, schema::GraphIdentifier(), 4) != 0) {
-    return InvalidFile({"The file is not a Spirloom graph: the identifier 'SLG1' is missing."});
+    return InvalidFile("The file is not a Spirloom graph: the identifier 'SLG1' is missing.");
   }
   for (size_t i = 0; i < kSizePrefixBytes; ++i) {
     size |= static_cast<uint32_t>(file[i]) << (8 * i);
   }
   if (size > file.size() - kSizePrefixBytes || size >= FLATBUFFERS_MAX_BUFFER_SIZE - 64) {
-    return InvalidFile({"The size of the graph (", size, " bytes) exceeds the file (", file.size(),
-                        " bytes). The file is truncated or damaged."});
+    return InvalidFile(
+        "The size of the graph ({} bytes) exceeds the file ({} bytes). The file is truncated or "
+        "damaged.",
+        size, file.size());
   }
   return file.first(size + kSizePrefixBytes);
 }
@@ -60,14 +61,15 @@ Result<std::span<const std::byte>> FlatBufferOf(std::span<const std::byte> file)
 Result<const schema::Graph*> Verify(std::span<const std::byte> buffer) {
   flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(buffer.data()), buffer.size());
   if (!schema::VerifySizePrefixedGraphBuffer(verifier)) {
-    return InvalidFile({"The graph is malformed: FlatBuffers verification failed."});
+    return InvalidFile("The graph is malformed: FlatBuffers verification failed.");
   }
   const schema::Graph* graph = schema::GetSizePrefixedGraph(buffer.data());
   constexpr auto kVersion = static_cast<uint32_t>(schema::FormatVersion::Current);
   if (graph->version() != kVersion) {
-    return Error(StatusCode::kUnsupported,
-                 {"The graph has format version ", graph->version(),
-                  "; this runtime reads version ", kVersion, ". Import the model again."});
+    return Error(
+        StatusCode::kUnsupported,
+        "The graph has format version {}; this runtime reads version {}. Import the model again.",
+        graph->version(), kVersion);
   }
   SPIRLOOM_TRY(CheckFeatures(*graph));
   return graph;
@@ -82,9 +84,10 @@ Result<Graph> GraphOf(const schema::Graph& source, size_t graph_bytes,
   SPIRLOOM_TRY_ASSIGN(const std::string name, ConstantsFileName(source));
   if (!name.empty()) {
     if (!constants_file.has_value()) {
-      return Error(StatusCode::kInvalidArgument,
-                   {"The graph has its constants in the file ", Quote(name),
-                    ". Load it from a file, not from memory."});
+      return Error(
+          StatusCode::kInvalidArgument,
+          "The graph has its constants in the file {}. Load it from a file, not from memory.",
+          Quote(name));
     }
     SPIRLOOM_TRY_ASSIGN(constants, ConstantSection(source, name, *constants_file));
   } else {

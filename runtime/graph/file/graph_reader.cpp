@@ -40,9 +40,9 @@ class Reader {
   // Checks the name of an input, output or state: nonempty and unique.
   Status CheckInterfaceName(uint32_t tensor, std::set<std::string>& names) const {
     const std::string& name = graph_.tensors[tensor].name;
-    if (name.empty()) return InvalidFile({"Tensor ", tensor, " has no name."});
+    if (name.empty()) return InvalidFile("Tensor {} has no name.", tensor);
     if (!names.insert(name).second) {
-      return InvalidFile({"Name ", Quote(name), " is used by two tensors."});
+      return InvalidFile("Name {} is used by two tensors.", Quote(name));
     }
     return Status();
   }
@@ -51,16 +51,16 @@ class Reader {
     std::set<std::string> names;
     for (size_t i = 0; i < CountOf(source_.inputs()); ++i) {
       const uint32_t tensor = ElementAt(*source_.inputs(), i);
-      SPIRLOOM_TRY_WHILE(DefineSource(tensor, names), {"reading input ", i});
+      SPIRLOOM_TRY_WHILE(DefineSource(tensor, names), "reading input {}", i);
       graph_.inputs.push_back(tensor);
     }
     if (CountOf(source_.states()) > kMaxStates) {
-      return InvalidFile(
-          {"Number of states (", CountOf(source_.states()), ") exceeds ", kMaxStates, "."});
+      return InvalidFile("Number of states ({}) exceeds {}.", CountOf(source_.states()),
+                         kMaxStates);
     }
     for (size_t i = 0; i < CountOf(source_.states()); ++i) {
       const auto* state = source_.states()->Get(static_cast<flatbuffers::uoffset_t>(i));
-      SPIRLOOM_TRY_WHILE(ReadState(*state, names), {"reading state ", i});
+      SPIRLOOM_TRY_WHILE(ReadState(*state, names), "reading state {}", i);
     }
     return CheckSymbolsOfInputs(graph_);
   }
@@ -70,7 +70,7 @@ class Reader {
     SPIRLOOM_TRY(scope_.CheckIndex(tensor));
     SPIRLOOM_TRY(CheckInterfaceName(tensor, names));
     if (scope_.IsDefined(tensor)) {
-      return InvalidFile({DescribeTensor(graph_, tensor), " is a constant."});
+      return InvalidFile("{} is a constant.", DescribeTensor(graph_, tensor));
     }
     scope_.Define(tensor);
     return Status();
@@ -83,14 +83,14 @@ class Reader {
     Tensor& tensor = graph_.tensors[source.tensor()];
     tensor.initial = source.initial();
     if (!tensor.sizes.empty())
-      return InvalidFile({"A state has dynamic sizes; expected a fixed shape."});
+      return InvalidFile("A state has dynamic sizes; expected a fixed shape.");
     return CheckConstantOf(tensor, tensor.initial, graph_.constants);
   }
 
   // Lowering checks that shapes and dtypes equal those of the states.
   Status CheckUpdates() const {
     for (uint32_t update : graph_.updates) {
-      SPIRLOOM_TRY_WHILE(CheckDefined(update), {"reading the updates of states"});
+      SPIRLOOM_TRY_WHILE(CheckDefined(update), "reading the updates of states");
     }
     return Status();
   }
@@ -98,8 +98,8 @@ class Reader {
   Status CheckDefined(uint32_t tensor) const {
     SPIRLOOM_TRY(scope_.CheckIndex(tensor));
     if (scope_.IsDefined(tensor)) return Status();
-    return InvalidFile(
-        {"No input, constant, state or node defines ", DescribeTensor(graph_, tensor), "."});
+    return InvalidFile("No input, constant, state or node defines {}.",
+                       DescribeTensor(graph_, tensor));
   }
 
   Status ReadNodes() {
@@ -108,7 +108,7 @@ class Reader {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       const auto* source = source_.nodes()->Get(static_cast<flatbuffers::uoffset_t>(i));
       Node& node = graph_.nodes[i];
-      SPIRLOOM_TRY_WHILE(reader.Read(*source, node), {"reading ", DescribeNode(node, i)});
+      SPIRLOOM_TRY_WHILE(reader.Read(*source, node), "reading {}", DescribeNode(node, i));
     }
     return Status();
   }
@@ -118,7 +118,7 @@ class Reader {
     std::vector<bool> seen(graph_.tensors.size());
     for (size_t i = 0; i < CountOf(source_.outputs()); ++i) {
       SPIRLOOM_TRY_WHILE(ReadOutput(ElementAt(*source_.outputs(), i), names, seen),
-                         {"reading output ", i});
+                         "reading output {}", i);
     }
     return Status();
   }
@@ -145,7 +145,7 @@ Status FindMethod(const schema::Graph& root, std::string_view requested, ReadBud
                   std::vector<std::string>& names, const schema::Graph*& found) {
   const size_t others = CountOf(root.methods());
   if (others >= kMaxMethods) {
-    return InvalidFile({"Number of methods (", others + 1, ") exceeds ", kMaxMethods, "."});
+    return InvalidFile("Number of methods ({}) exceeds {}.", others + 1, kMaxMethods);
   }
   found = requested.empty() ? &root : nullptr;
   std::string known;
@@ -156,29 +156,29 @@ Status FindMethod(const schema::Graph& root, std::string_view requested, ReadBud
         CountOf(method.methods()) + CountOf(method.constants()) + CountOf(method.attachments()) >
             0) {
       return InvalidFile(
-          {"Method ", i, " has constants, methods or attachments; only the first method may."});
+          "Method {} has constants, methods or attachments; only the first method may.", i);
     }
     std::string name;
     SPIRLOOM_TRY(budget.ReadString(method.name(), name, "the name of a method"));
     if ((others > 0 && name.empty()) || std::ranges::find(names, name) != names.end()) {
-      return InvalidFile(
-          {"Method ", i, " has the name ", Quote(name), "; expected a unique, nonempty name."});
+      return InvalidFile("Method {} has the name {}; expected a unique, nonempty name.", i,
+                         Quote(name));
     }
     if (!requested.empty() && name == requested) found = &method;
     known += (i == 0 ? "" : ", ") + Quote(name);
     names.push_back(std::move(name));
   }
   if (found != nullptr) return Status();
-  return Error(StatusCode::kNotFound,
-               {"The file has no method ", Quote(requested), ". Methods: ", known, "."});
+  return Error(StatusCode::kNotFound, "The file has no method {}. Methods: {}.", Quote(requested),
+               known);
 }
 
 Result<std::vector<Attachment>> ReadAttachments(const schema::Graph& root, ReadBudget& budget) {
   std::vector<Attachment> read;
   size_t left = kMaxAttachmentBytes;
   if (CountOf(root.attachments()) > kMaxAttachments) {
-    return InvalidFile({"Number of attachments (", CountOf(root.attachments()), ") exceeds ",
-                        kMaxAttachments, "."});
+    return InvalidFile("Number of attachments ({}) exceeds {}.", CountOf(root.attachments()),
+                       kMaxAttachments);
   }
   for (size_t i = 0; i < CountOf(root.attachments()); ++i) {
     const auto* source = root.attachments()->Get(static_cast<flatbuffers::uoffset_t>(i));
@@ -186,15 +186,15 @@ Result<std::vector<Attachment>> ReadAttachments(const schema::Graph& root, ReadB
     SPIRLOOM_TRY(budget.ReadString(source->name(), attachment.name, "the name of an attachment"));
     const std::string& name = attachment.name;
     if (name.empty() || name.size() > kMaxAttachmentName) {
-      return InvalidFile({"The name of attachment ", i, " has ", name.size(),
-                          " bytes; expected 1 to ", kMaxAttachmentName, "."});
+      return InvalidFile("The name of attachment {} has {} bytes; expected 1 to {}.", i,
+                         name.size(), kMaxAttachmentName);
     }
     if (std::ranges::find(read, name, &Attachment::name) != read.end()) {
-      return InvalidFile({"Name ", Quote(name), " is used by two attachments."});
+      return InvalidFile("Name {} is used by two attachments.", Quote(name));
     }
     const size_t size = CountOf(source->data());
     if (size > left) {
-      return InvalidFile({"The size of all attachments exceeds ", kMaxAttachmentBytes, " bytes."});
+      return InvalidFile("The size of all attachments exceeds {} bytes.", kMaxAttachmentBytes);
     }
     left -= size;
     SPIRLOOM_TRY(budget.Spend(size, 1));

@@ -15,8 +15,8 @@ static_assert(static_cast<int>(schema::ArgKind::MAX) == static_cast<int>(ArgKind
 
 Status CheckCount(ArgKind kind, const char* items, size_t count, size_t min, size_t max) {
   if (count >= min && count <= max) return Status();
-  return InvalidFile({"Argument of kind ", Name(kind), " has ", count, " ", items, "; expected ",
-                      (min == max ? std::to_string(min) : Concat({"at most ", max})), "."});
+  return InvalidFile("Argument of kind {} has {} {}; expected {}.", Name(kind), count, items,
+                     (min == max ? std::to_string(min) : Concat({"at most ", max})));
 }
 
 }  // namespace
@@ -31,8 +31,8 @@ Status NodeReader::ReadArgTensors(const schema::Arg& source, Arg& arg) {
     const uint32_t tensor = ElementAt(*source.tensors(), i);
     SPIRLOOM_TRY(scope_.CheckIndex(tensor));
     if (!scope_.IsDefined(tensor)) {
-      return InvalidFile({DescribeTensor(graph_, tensor),
-                          " is read before it is defined. Nodes must be topologically sorted."});
+      return InvalidFile("{} is read before it is defined. Nodes must be topologically sorted.",
+                         DescribeTensor(graph_, tensor));
     }
     arg.tensors.push_back(tensor);
   }
@@ -48,7 +48,7 @@ Status NodeReader::ReadArgInts(const schema::Arg& source, Arg& arg) {
     arg.ints.push_back(ElementAt(*source.ints(), i));
   }
   if (arg.kind == ArgKind::kBool && arg.ints[0] != 0 && arg.ints[0] != 1) {
-    return InvalidFile({"Value of a bool is ", arg.ints[0], "; expected 0 or 1."});
+    return InvalidFile("Value of a bool is {}; expected 0 or 1.", arg.ints[0]);
   }
   if (arg.kind == ArgKind::kBool) return Status();
   return sizes_.Read(source.sizes(), arg.ints, /*may_be_inferred=*/false, arg.sizes);
@@ -56,8 +56,7 @@ Status NodeReader::ReadArgInts(const schema::Arg& source, Arg& arg) {
 
 Status NodeReader::ReadArg(const schema::Arg& source, Arg& arg) {
   if (source.kind() > schema::ArgKind::MAX) {
-    return InvalidFile(
-        {"Argument kind is ", static_cast<int>(source.kind()), "; expected 0 to 7."});
+    return InvalidFile("Argument kind is {}; expected 0 to 7.", static_cast<int>(source.kind()));
   }
   arg.kind = static_cast<ArgKind>(source.kind());
   switch (arg.kind) {
@@ -85,7 +84,7 @@ Status NodeReader::ReadArgs(const schema::Node& source, Node& node) {
   node.args.resize(count);
   for (size_t i = 0; i < count; ++i) {
     const auto* arg = source.args()->Get(static_cast<flatbuffers::uoffset_t>(i));
-    SPIRLOOM_TRY_WHILE(ReadArg(*arg, node.args[i]), {"reading argument ", i});
+    SPIRLOOM_TRY_WHILE(ReadArg(*arg, node.args[i]), "reading argument {}", i);
   }
   return Status();
 }
@@ -97,8 +96,8 @@ Status NodeReader::ReadOutputs(const schema::Node& source, Node& node) {
     const uint32_t tensor = ElementAt(*source.outputs(), i);
     SPIRLOOM_TRY(scope_.CheckIndex(tensor));
     if (scope_.IsDefined(tensor)) {
-      return InvalidFile({DescribeTensor(graph_, tensor),
-                          " is already an input, a constant or another node's output."});
+      return InvalidFile("{} is already an input, a constant or another node's output.",
+                         DescribeTensor(graph_, tensor));
     }
     scope_.Define(tensor);
     node.outputs.push_back(tensor);
@@ -112,7 +111,7 @@ Status NodeReader::Read(const schema::Node& source, Node& node) {
   std::string location;
   SPIRLOOM_TRY(budget_.ReadString(source.source(), location, "the source"));
   if (!location.empty()) node.name = Concat({node.name, " at ", location});
-  if (node.op.empty()) return InvalidFile({"The name of the operator is empty."});
+  if (node.op.empty()) return InvalidFile("The name of the operator is empty.");
   SPIRLOOM_TRY(ReadArgs(source, node));
   return ReadOutputs(source, node);
 }

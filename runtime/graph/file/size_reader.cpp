@@ -19,19 +19,19 @@ constexpr int64_t kMaxSize = std::numeric_limits<int32_t>::max();
 
 Status CheckCount(const char* items, size_t count, size_t max) {
   if (count <= max) return Status();
-  return InvalidFile({"Number of ", items, " (", count, ") exceeds ", max, "."});
+  return InvalidFile("Number of {} ({}) exceeds {}.", items, count, max);
 }
 
 Status ReadSymbol(const schema::Symbol& source, ReadBudget& budget, Symbol& symbol) {
   SPIRLOOM_TRY(budget.ReadString(source.name(), symbol.name, "the name"));
   symbol.min = source.min();
   symbol.max = source.max();
-  if (symbol.name.empty()) return InvalidFile({"The symbol has no name."});
+  if (symbol.name.empty()) return InvalidFile("The symbol has no name.");
   if (0 <= symbol.min && symbol.min <= symbol.max && symbol.max <= kMaxSize) {
     return Status();
   }
-  return InvalidFile({"Symbol ", Quote(symbol.name), " has the bounds ", symbol.min, " and ",
-                      symbol.max, "; expected 0 <= min <= max <= ", kMaxSize, "."});
+  return InvalidFile("Symbol {} has the bounds {} and {}; expected 0 <= min <= max <= {}.",
+                     Quote(symbol.name), symbol.min, symbol.max, kMaxSize);
 }
 
 // Reads the expressions of a graph in order.
@@ -55,8 +55,7 @@ Status SizeExprReader::ReadTerm(const schema::SizeTerm& source, SizeTerm& term) 
   for (size_t i = 0; i < CountOf(source.symbols()); ++i) {
     const uint32_t symbol = ElementAt(*source.symbols(), i);
     if (symbol >= symbols_) {
-      return InvalidFile(
-          {"Symbol index (", symbol, ") is out of range of ", symbols_, " symbols."});
+      return InvalidFile("Symbol index ({}) is out of range of {} symbols.", symbol, symbols_);
     }
     term.symbols.push_back(symbol);
   }
@@ -64,8 +63,8 @@ Status SizeExprReader::ReadTerm(const schema::SizeTerm& source, SizeTerm& term) 
   for (size_t i = 0; i < CountOf(source.sizes()); ++i) {
     const uint32_t size = ElementAt(*source.sizes(), i);
     if (size >= depths_.size()) {
-      return InvalidFile({"Size index (", size, ") is not less than ", depths_.size(),
-                          ", the index of the expression."});
+      return InvalidFile("Size index ({}) is not less than {}, the index of the expression.", size,
+                         depths_.size());
     }
     term.sizes.push_back(size);
   }
@@ -78,14 +77,14 @@ Status SizeExprReader::Read(const schema::SizeExpr& source, SizeExpr& size) {
   SPIRLOOM_TRY(budget_->Spend(count, sizeof(SizeTerm)));
   size.divisor = source.divisor();
   if (size.divisor < 1) {
-    return InvalidFile({"Divisor (", size.divisor, ") is less than 1."});
+    return InvalidFile("Divisor ({}) is less than 1.", size.divisor);
   }
   if (source.op() > schema::SizeOp::Max) {
-    return InvalidFile({"Operation ", static_cast<int>(source.op()), " of a size is unknown."});
+    return InvalidFile("Operation {} of a size is unknown.", static_cast<int>(source.op()));
   }
   size.op = static_cast<SizeOp>(source.op());
   if (size.op != SizeOp::kSum && count == 0) {
-    return InvalidFile({"A minimum or maximum has no terms."});
+    return InvalidFile("A minimum or maximum has no terms.");
   }
   size.terms.resize(count);
   size_t depth = 1;
@@ -101,26 +100,25 @@ Status SizeExprReader::Read(const schema::SizeExpr& source, SizeExpr& size) {
 // Reads number `index`, of which earlier ones are known.
 Status ReadNumber(const schema::NumberExpr& source, size_t index, Graph& graph) {
   if (source.op() > schema::NumberOp::MAX) {
-    return InvalidFile({"Operation ", static_cast<int>(source.op()), " of a number is unknown."});
+    return InvalidFile("Operation {} of a number is unknown.", static_cast<int>(source.op()));
   }
   NumberExpr& number = graph.numbers[index];
   number.op = static_cast<NumberOp>(source.op());
   number.value = source.value();
   number.size = source.size();
   if (number.op == NumberOp::kSize && number.size >= graph.sizes.size()) {
-    return InvalidFile(
-        {"Size index (", number.size, ") is out of range of ", graph.sizes.size(), " sizes."});
+    return InvalidFile("Size index ({}) is out of range of {} sizes.", number.size,
+                       graph.sizes.size());
   }
   const size_t count = CountOf(source.operands());
   if (count != OperandsOf(number.op)) {
-    return InvalidFile(
-        {"Number of operands is ", count, "; expected ", OperandsOf(number.op), "."});
+    return InvalidFile("Number of operands is {}; expected {}.", count, OperandsOf(number.op));
   }
   for (size_t i = 0; i < count; ++i) {
     number.operands.push_back(ElementAt(*source.operands(), i));
     if (number.operands[i] < index) continue;
-    return InvalidFile({"Operand (", number.operands[i], ") is not less than ", index,
-                        ", the index of the number."});
+    return InvalidFile("Operand ({}) is not less than {}, the index of the number.",
+                       number.operands[i], index);
   }
   return Status();
 }
@@ -133,9 +131,9 @@ Status ReadSymbols(const schema::Graph& source, ReadBudget& budget, Graph& graph
   std::set<std::string> names;
   for (size_t i = 0; i < graph.symbols.size(); ++i) {
     const auto* symbol = source.symbols()->Get(static_cast<flatbuffers::uoffset_t>(i));
-    SPIRLOOM_TRY_WHILE(ReadSymbol(*symbol, budget, graph.symbols[i]), {"reading symbol ", i});
+    SPIRLOOM_TRY_WHILE(ReadSymbol(*symbol, budget, graph.symbols[i]), "reading symbol {}", i);
     if (names.insert(graph.symbols[i].name).second) continue;
-    return InvalidFile({"Name ", Quote(graph.symbols[i].name), " is used by two symbols."});
+    return InvalidFile("Name {} is used by two symbols.", Quote(graph.symbols[i].name));
   }
   const size_t count = CountOf(source.sizes());
   SPIRLOOM_TRY(budget.Spend(count, sizeof(SizeExpr)));
@@ -143,7 +141,7 @@ Status ReadSymbols(const schema::Graph& source, ReadBudget& budget, Graph& graph
   SizeExprReader reader(graph.symbols.size(), budget);
   for (size_t i = 0; i < count; ++i) {
     const auto* size = source.sizes()->Get(static_cast<flatbuffers::uoffset_t>(i));
-    SPIRLOOM_TRY_WHILE(reader.Read(*size, graph.sizes[i]), {"reading size ", i});
+    SPIRLOOM_TRY_WHILE(reader.Read(*size, graph.sizes[i]), "reading size {}", i);
   }
   return Status();
 }
@@ -154,7 +152,7 @@ Status ReadNumbers(const schema::Graph& source, ReadBudget& budget, Graph& graph
   graph.numbers.resize(count);
   for (size_t i = 0; i < count; ++i) {
     const auto* number = source.numbers()->Get(static_cast<flatbuffers::uoffset_t>(i));
-    SPIRLOOM_TRY_WHILE(ReadNumber(*number, i, graph), {"reading number ", i});
+    SPIRLOOM_TRY_WHILE(ReadNumber(*number, i, graph), "reading number {}", i);
   }
   return Status();
 }
@@ -169,16 +167,16 @@ Result<SizeReader> SizeReader::Create(const Graph& graph, ReadBudget& budget) {
 Status SizeReader::ReadNumber(uint32_t entry, Arg& arg) const {
   if (entry == 0) return Status();
   if (entry > numbers_.size()) {
-    return InvalidFile(
-        {"Number index (", entry, ") is out of range of ", numbers_.size(), " numbers."});
+    return InvalidFile("Number index ({}) is out of range of {} numbers.", entry, numbers_.size());
   }
   arg.number = entry - 1;
   const double value = numbers_[arg.number];
   const bool same = value == arg.f || (std::isnan(value) && std::isnan(arg.f)) ||
                     std::abs(value - arg.f) <= 1e-9 * std::abs(value);
   if (same) return Status();
-  return InvalidFile({"Value is ", std::to_string(arg.f), "; expected ", std::to_string(value),
-                      ", the value of its expression at the maximum of all symbols."});
+  return InvalidFile(
+      "Value is {}; expected {}, the value of its expression at the maximum of all symbols.",
+      std::to_string(arg.f), std::to_string(value));
 }
 
 Status SizeReader::Read(const flatbuffers::Vector<uint32_t>* source,
@@ -187,7 +185,7 @@ Status SizeReader::Read(const flatbuffers::Vector<uint32_t>* source,
   const size_t count = CountOf(source);
   if (count == 0) return Status();
   if (count != values.size()) {
-    return InvalidFile({"Number of sizes is ", count, "; expected ", values.size(), "."});
+    return InvalidFile("Number of sizes is {}; expected {}.", count, values.size());
   }
   SPIRLOOM_TRY(budget_->Spend(count, sizeof(uint32_t)));
   for (size_t i = 0; i < count; ++i) {
@@ -197,13 +195,14 @@ Status SizeReader::Read(const flatbuffers::Vector<uint32_t>* source,
       continue;
     }
     if (entry > values_.size()) {
-      return InvalidFile(
-          {"Size index (", entry, ") is out of range of ", values_.size(), " sizes."});
+      return InvalidFile("Size index ({}) is out of range of {} sizes.", entry, values_.size());
     }
     sizes.push_back(entry == 0 ? kFixedSize : entry - 1);
     if (entry == 0 || values_[entry - 1] == values[i]) continue;
-    return InvalidFile({"Value ", i, " is ", values[i], "; expected ", values_[entry - 1],
-                        ", the value of its size expression at the maximum of all symbols."});
+    return InvalidFile(
+        "Value {} is {}; expected {}, the value of its size expression at the maximum of all "
+        "symbols.",
+        i, values[i], values_[entry - 1]);
   }
   return Status();
 }
@@ -214,16 +213,16 @@ Status CheckSymbolsOfInputs(const Graph& graph) {
     for (uint32_t size : graph.tensors[input].sizes) {
       if (size == kFixedSize) continue;
       if (size == kInferredSize) {
-        return InvalidFile(
-            {DescribeTensor(graph, input), " is an input, but its size is inferred."});
+        return InvalidFile("{} is an input, but its size is inferred.",
+                           DescribeTensor(graph, input));
       }
       if (const auto linear = graph.sizes[size].AsLinear()) found[linear->symbol] = true;
     }
   }
   for (uint32_t i = 0; i < graph.symbols.size(); ++i) {
     if (found[i]) continue;
-    return InvalidFile({"Symbol ", Quote(graph.symbols[i].name),
-                        " is not determined by the size of any input dimension."});
+    return InvalidFile("Symbol {} is not determined by the size of any input dimension.",
+                       Quote(graph.symbols[i].name));
   }
   return Status();
 }

@@ -12,15 +12,17 @@
 namespace spirloom::graph {
 namespace {
 
-using Values = std::vector<std::optional<int64_t>>;
+using SymbolValues = std::vector<std::optional<int64_t>>;
 
-Status InvalidArgument(std::initializer_list<TextPiece> message) {
-  return Error(StatusCode::kInvalidArgument, message);
+template <typename... Values>
+SPIRLOOM_ALWAYS_INLINE inline Status InvalidArgument(FormatString<sizeof...(Values)> format,
+                                                     const Values&... values) {
+  return Error(StatusCode::kInvalidArgument, format, values...);
 }
 
 // "Dimension 0 (9) of input 'x'".
 std::string DescribeDim(const Tensor& input, size_t dim, int64_t size) {
-  return Concat({"Dimension ", dim, " (", size, ") of input ", Quote(input.name)});
+  return Format("Dimension {} ({}) of input {}", dim, size, Quote(input.name));
 }
 
 uint32_t SizeAt(const std::vector<uint32_t>& sizes, size_t i) {
@@ -44,19 +46,19 @@ Status SetSymbol(const Symbol& symbol, const SymbolDim& dim, int64_t size, bool 
   ops::Eval eval;
   const int64_t product = eval.Sub(size, dim.size.offset);
   if (!eval.ok() || product % dim.size.factor != 0) {
-    return InvalidArgument(
-        {dim.description, " is not ", Quote(dim.expr), " for any ", Quote(symbol.name), "."});
+    return InvalidArgument("{} is not {} for any {}.", dim.description, Quote(dim.expr),
+                           Quote(symbol.name));
   }
   const int64_t given = product / dim.size.factor;
   if (given < symbol.min || (given > symbol.max && !allow_exceeding_max)) {
-    return InvalidArgument({dim.description, " is outside the bounds of ", Quote(dim.expr), " (",
-                            dim.At(symbol.min), " to ", dim.At(symbol.max),
-                            "). Import the model with other bounds: --dim ", symbol.name,
-                            "=MIN..MAX."});
+    return InvalidArgument(
+        "{} is outside the bounds of {} ({} to {}). Import the model with other bounds: --dim "
+        "{}=MIN..MAX.",
+        dim.description, Quote(dim.expr), dim.At(symbol.min), dim.At(symbol.max), symbol.name);
   }
   if (value && *value != given) {
-    return InvalidArgument({dim.description, " is ", Quote(dim.expr), ", which is ", dim.At(*value),
-                            " in another input dimension."});
+    return InvalidArgument("{} is {}, which is {} in another input dimension.", dim.description,
+                           Quote(dim.expr), dim.At(*value));
   }
   value = given;
   return Status();
@@ -64,10 +66,10 @@ Status SetSymbol(const Symbol& symbol, const SymbolDim& dim, int64_t size, bool 
 
 // Sets the symbols that input dimensions determine.
 Status BindSymbols(const Graph& graph, const Tensor& input, const Shape& shape,
-                   bool allow_exceeding_max, Values& values) {
+                   bool allow_exceeding_max, SymbolValues& values) {
   if (shape.size() != input.shape.size()) {
-    return InvalidArgument({"Input ", Quote(input.name), " has rank ", shape.size(), "; expected ",
-                            input.shape.size(), "."});
+    return InvalidArgument("Input {} has rank {}; expected {}.", Quote(input.name), shape.size(),
+                           input.shape.size());
   }
   for (size_t i = 0; i < shape.size(); ++i) {
     const uint32_t size = SizeAt(input.sizes, i);
@@ -94,9 +96,9 @@ Status CheckDims(const Graph& graph, const Tensor& input, const Shape& shape,
     const int64_t expected = SizeOf(size, input.shape[i], sizes);
     if (shape[i] == expected) continue;
     const bool fixed = size == kFixedSize;
-    return InvalidArgument({DescribeDim(input, i, shape[i]), " differs from the model's (",
-                            expected, fixed ? "" : ", ",
-                            fixed ? "" : ToString(graph.sizes, size, graph.symbols), ")."});
+    return InvalidArgument("{} differs from the model's ({}{}{}).", DescribeDim(input, i, shape[i]),
+                           expected, fixed ? "" : ", ",
+                           fixed ? "" : ToString(graph.sizes, size, graph.symbols));
   }
   return Status();
 }
@@ -121,10 +123,10 @@ Status SetInput(std::span<const int64_t> sizes, Tensor& input) {
 Result<std::vector<int64_t>> SolveSymbols(const Graph& graph, std::span<const Shape> shapes,
                                           bool allow_exceeding_max) {
   if (shapes.size() != graph.inputs.size()) {
-    return InvalidArgument({"Number of shapes is ", shapes.size(), "; expected ",
-                            graph.inputs.size(), ", one per input."});
+    return InvalidArgument("Number of shapes is {}; expected {}, one per input.", shapes.size(),
+                           graph.inputs.size());
   }
-  Values found(graph.symbols.size());
+  SymbolValues found(graph.symbols.size());
   for (size_t i = 0; i < shapes.size(); ++i) {
     SPIRLOOM_TRY(
         BindSymbols(graph, graph.tensors[graph.inputs[i]], shapes[i], allow_exceeding_max, found));
@@ -142,8 +144,8 @@ Result<Graph> Specialize(const Graph& graph, std::span<const int64_t> values) {
   Graph specialized = graph;
   SPIRLOOM_TRY_ASSIGN(const std::vector<int64_t> sizes, Evaluate(graph.sizes, values));
   for (uint32_t input : specialized.inputs) {
-    SPIRLOOM_TRY_WHILE(SetInput(sizes, specialized.tensors[input]),
-                       {"setting the shape of input ", Quote(specialized.tensors[input].name)});
+    SPIRLOOM_TRY_WHILE(SetInput(sizes, specialized.tensors[input]), "setting the shape of input {}",
+                       Quote(specialized.tensors[input].name));
   }
   const std::vector<double> numbers = Evaluate(graph.numbers, sizes);
   for (Node& node : specialized.nodes) {

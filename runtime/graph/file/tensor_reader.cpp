@@ -21,18 +21,19 @@ namespace {
 
 Status CheckConstant(uint64_t offset, uint64_t size, uint64_t section, size_t index) {
   if (offset % kConstantAlignment != 0) {
-    return InvalidFile({"Offset (", offset, ") of constant ", index, " is not a multiple of ",
-                        kConstantAlignment, "."});
+    return InvalidFile("Offset ({}) of constant {} is not a multiple of {}.", offset, index,
+                       kConstantAlignment);
   }
   if (offset <= section && size <= section - offset) return Status();
-  return InvalidFile({"Range (offset ", offset, ", size ", size, ") of constant ", index,
-                      " exceeds the constant section (", section, " bytes)."});
+  return InvalidFile(
+      "Range (offset {}, size {}) of constant {} exceeds the constant section ({} bytes).", offset,
+      size, index, section);
 }
 
 Status ReadShape(const schema::Tensor& source, Tensor& tensor) {
   const size_t rank = CountOf(source.shape());
   if (rank > kMaxRank) {
-    return InvalidFile({"Rank (", rank, ") exceeds ", kMaxRank, "."});
+    return InvalidFile("Rank ({}) exceeds {}.", rank, kMaxRank);
   }
   uint64_t count = 1;
   bool empty = false;
@@ -40,8 +41,8 @@ Status ReadShape(const schema::Tensor& source, Tensor& tensor) {
     const uint64_t dim = ElementAt(*source.shape(), i);
     empty |= dim == 0;
     if (dim > kMaxElements || (dim != 0 && count > kMaxElements / dim)) {
-      return Error(StatusCode::kUnsupported,
-                   {"Shape has more than ", kMaxElements, " elements (dim ", i, " is ", dim, ")."});
+      return Error(StatusCode::kUnsupported, "Shape has more than {} elements (dim {} is {}).",
+                   kMaxElements, i, dim);
     }
     if (dim != 0) count *= dim;
     tensor.shape.push_back(static_cast<int64_t>(dim));
@@ -53,12 +54,12 @@ Status ReadShape(const schema::Tensor& source, Tensor& tensor) {
 Status ReadTypes(const schema::Tensor& source, Tensor& tensor) {
   const std::optional<DType> dtype = DTypeOfValue(static_cast<int64_t>(source.dtype()));
   if (!dtype) {
-    return InvalidFile({"DType is ", static_cast<int>(source.dtype()), "; expected 0 to ",
-                        kDTypes.size() - 1, "."});
+    return InvalidFile("DType is {}; expected 0 to {}.", static_cast<int>(source.dtype()),
+                       kDTypes.size() - 1);
   }
   tensor.dtype = *dtype;
   if (source.storage() > schema::Storage::MAX) {
-    return InvalidFile({"Storage is ", static_cast<int>(source.storage()), "; expected 0 to 3."});
+    return InvalidFile("Storage is {}; expected 0 to 3.", static_cast<int>(source.storage()));
   }
   tensor.storage = static_cast<Storage>(source.storage());
   return Status();
@@ -68,7 +69,7 @@ Status ReadBounds(const schema::Tensor& source, Tensor& tensor) {
   tensor.min = source.min();
   tensor.max = source.max();
   if (tensor.min <= tensor.max) return Status();
-  return InvalidFile({"Minimum value (", tensor.min, ") exceeds the maximum (", tensor.max, ")."});
+  return InvalidFile("Minimum value ({}) exceeds the maximum ({}).", tensor.min, tensor.max);
 }
 
 Status ReadTensor(const schema::Tensor& source,
@@ -84,7 +85,7 @@ Status ReadTensor(const schema::Tensor& source,
     return size == kInferredSize;
   });
   if (tensor.constant >= 0 && !tensor.sizes.empty()) {
-    return InvalidFile({"A constant has dynamic sizes; expected a fixed shape."});
+    return InvalidFile("A constant has dynamic sizes; expected a fixed shape.");
   }
   return CheckConstantOf(tensor, tensor.constant, constants);
 }
@@ -95,13 +96,13 @@ Status CheckConstantOf(const Tensor& tensor, int32_t constant,
                        std::span<const std::span<const std::byte>> constants) {
   if (constant == -1) return Status();
   if (constant < -1 || static_cast<size_t>(constant) >= constants.size()) {
-    return InvalidFile(
-        {"Constant (", constant, ") is out of range of ", constants.size(), " constants."});
+    return InvalidFile("Constant ({}) is out of range of {} constants.", constant,
+                       constants.size());
   }
   const size_t size = constants[static_cast<size_t>(constant)].size();
   if (size == tensor.size) return Status();
-  return InvalidFile({"Size of constant ", constant, " (", size, ") differs from the tensor's (",
-                      tensor.size, ")."});
+  return InvalidFile("Size of constant {} ({}) differs from the tensor's ({}).", constant, size,
+                     tensor.size);
 }
 
 Result<std::vector<std::span<const std::byte>>> ReadConstants(const schema::Graph& source,
@@ -126,8 +127,8 @@ Result<std::vector<Tensor>> ReadTensors(const schema::Graph& source,
   std::vector<Tensor> tensors(CountOf(source.tensors()));
   for (size_t i = 0; i < tensors.size(); ++i) {
     const auto* from = source.tensors()->Get(static_cast<flatbuffers::uoffset_t>(i));
-    SPIRLOOM_TRY_WHILE(ReadTensor(*from, constants, sizes, budget, tensors[i]),
-                       {"reading ", DescribeTensor(tensors[i], i)});
+    SPIRLOOM_TRY_WHILE(ReadTensor(*from, constants, sizes, budget, tensors[i]), "reading {}",
+                       DescribeTensor(tensors[i], i));
   }
   return tensors;
 }

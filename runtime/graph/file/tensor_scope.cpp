@@ -10,8 +10,8 @@ TensorScope::TensorScope(const Graph& graph) : graph_(graph) {
 
 Status TensorScope::CheckIndex(uint32_t tensor) const {
   if (tensor < graph_.tensors.size()) return Status();
-  return InvalidFile(
-      {"Tensor index (", tensor, ") is out of range of ", graph_.tensors.size(), " tensors."});
+  return InvalidFile("Tensor index ({}) is out of range of {} tensors.", tensor,
+                     graph_.tensors.size());
 }
 
 }  // namespace spirloom::graph

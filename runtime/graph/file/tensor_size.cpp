@@ -16,8 +16,8 @@ Result<uint64_t> DenseSize(const ops::TensorDesc& desc) {
   for (int64_t signed_dim : desc.shape) {
     const auto dim = static_cast<uint64_t>(signed_dim);  // a negative value exceeds kMaxElements
     if (dim > kMaxElements || (dim > 0 && count > kMaxElements / dim)) {
-      return Error(StatusCode::kUnsupported,
-                   {"Tensor ", Describe(desc), " has more than ", kMaxElements, " elements."});
+      return Error(StatusCode::kUnsupported, "Tensor {} has more than {} elements.", Describe(desc),
+                   kMaxElements);
     }
     count *= std::max<uint64_t>(dim, 1);
   }

@@ -18,11 +18,11 @@ Status MemoryBudget::Reserve(uint64_t bytes) {
     reserved_ += bytes;
     return Status();
   }
-  return Error(StatusCode::kOutOfMemory,
-               {"Device memory of the model (", reserved_, " bytes, ", bytes,
-                " more requested) exceeds the limit (", limit,
-                " bytes), which depends on the file size. Raise ModelOptions::max_device_bytes for "
-                "trusted files."});
+  return Error(
+      StatusCode::kOutOfMemory,
+      "Device memory of the model ({} bytes, {} more requested) exceeds the limit ({} bytes), "
+      "which depends on the file size. Raise ModelOptions::max_device_bytes for trusted files.",
+      reserved_, bytes, limit);
 }
 
 void MemoryBudget::Release(uint64_t bytes) {

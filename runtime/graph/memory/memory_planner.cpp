@@ -232,9 +232,10 @@ MemoryPlan PlanGreedily(std::span<const MemoryRequest> requests, uint64_t max_bl
 Result<MemoryPlan> PlanMemory(std::span<const MemoryRequest> requests, uint64_t max_block) {
   for (const MemoryRequest& request : requests) {
     if (request.size > max_block) {
-      return Error(StatusCode::kOutOfMemory,
-                   {"Tensor size (", request.size, " bytes) exceeds the maximum allocation (",
-                    max_block, " bytes) of the device."});
+      return Error(
+          StatusCode::kOutOfMemory,
+          "Tensor size ({} bytes) exceeds the maximum allocation ({} bytes) of the device.",
+          request.size, max_block);
     }
   }
   MemoryPlan naive = PlanNaively(requests, max_block);

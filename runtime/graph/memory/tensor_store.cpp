@@ -118,7 +118,7 @@ Result<AllocatedBytes> TensorStore::Allocate(std::span<const TensorLifetime> ten
   const std::optional<std::vector<uint32_t>> types =
       vulkan::ChooseMemoryTypes(device_->physical().memory, type_bits, arena.use());
   if (!types) {
-    return Error(StatusCode::kUnsupported, {"The device has no memory type for this use."});
+    return Error(StatusCode::kUnsupported, "The device has no memory type for this use.");
   }
   std::array<Pool, VK_MAX_MEMORY_TYPES> pools;
   for (size_t i = 0; i < all.tensors.size(); ++i) {

@@ -77,11 +77,11 @@ class GraphCompiler {
       std::string failed;
       Status created = CreatePipelines(&failed);
       if (created.ok() || failed.empty() || !runtime.replaces_failed_kernels) return created;
-      runtime.device->host().Log(LogLevel::kWarning,
-                                 {"The driver fails to compile ", failed,
-                                  ". Another kernel is selected if there is one. Update the "
-                                  "driver, or report this with `spirloom bug-report`. ",
-                                  created.message()});
+      runtime.device->host().Log(
+          LogLevel::kWarning,
+          "The driver fails to compile {}. Another kernel is selected if there is one. Update the "
+          "driver, or report this with `spirloom bug-report`. {}",
+          failed, created.message());
       runtime.quarantine.Add(failed);
       if (failure.ok()) failure = std::move(created);
     }
@@ -116,10 +116,10 @@ class GraphCompiler {
     SPIRLOOM_TRY_ASSIGN(compiled_->plan, graph::Compile(graph_, runtime.index, traits, compile));
     const Plan& plan = compiled_->plan;
     if (plan.fallbacks > 0) {
-      runtime.device->host().Log(
-          LogLevel::kInfo,
-          {"Nodes in another storage than requested, which has no kernel or is too small: ",
-           plan.fallbacks, ". First: ", plan.first_fallback, "."});
+      runtime.device->host().Log(LogLevel::kInfo,
+                                 "Nodes in another storage than requested, which has no kernel or "
+                                 "is too small: {}. First: {}.",
+                                 plan.fallbacks, plan.first_fallback);
     }
     return Status();
   }

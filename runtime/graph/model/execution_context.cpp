@@ -18,11 +18,10 @@ Status CheckFixedShapes(const ExecutionContext& context, std::span<const Shape> 
     if (i < shapes.size() && i < inputs.size() && shapes[i] == inputs[i].shape) continue;
     const std::string actual = i < shapes.size() ? ToString(shapes[i]) : "none";
     const std::string expected = i < inputs.size() ? ToString(inputs[i].shape) : "none";
-    return Error(StatusCode::kInvalidArgument,
-                 {"Shape ", i, " is ", actual, "; expected ", expected,
-                  context.method->symbols().empty()
-                      ? ". The model has no dynamic shapes. Import it with --dim NAME=MIN..MAX."
-                      : ". The model's shapes have been fixed (Model::FixShapes())."});
+    return Error(StatusCode::kInvalidArgument, "Shape {} is {}; expected {}{}", i, actual, expected,
+                 context.method->symbols().empty()
+                     ? ". The model has no dynamic shapes. Import it with --dim NAME=MIN..MAX."
+                     : ". The model's shapes have been fixed (Model::FixShapes()).");
   }
   return Status();
 }

@@ -15,9 +15,8 @@ Status Bind(ExecutionContext& context, Side side, size_t i, Binding binding) {
   std::vector<Binding>& bindings = inputs ? context.input_bindings : context.output_bindings;
   const size_t count = (inputs ? context.current().inputs : context.current().outputs).size();
   if (i >= count) {
-    return Error(StatusCode::kInvalidArgument,
-                 {inputs ? "Input " : "Output ", i, " does not exist. Number of ",
-                  inputs ? "inputs: " : "outputs: ", count, "."});
+    return Error(StatusCode::kInvalidArgument, "{}{} does not exist. Number of {}{}.",
+                 inputs ? "Input " : "Output ", i, inputs ? "inputs: " : "outputs: ", count);
   }
   bindings.resize(count);
   std::swap(bindings[i], binding);
@@ -51,8 +50,8 @@ struct Semaphores {
 Status BindBuffer(ExecutionContext& context, Side side, size_t i, const ExternalBuffer& buffer) {
   if (buffer.buffer != VK_NULL_HANDLE && !context.model->runtime->device->adopted()) {
     return Error(StatusCode::kInvalidArgument,
-                 {"Binding a VkBuffer requires a runtime on the application's device "
-                  "(RuntimeOptions::adopt). This runtime created its own VkDevice."});
+                 "Binding a VkBuffer requires a runtime on the application's device "
+                 "(RuntimeOptions::adopt). This runtime created its own VkDevice.");
   }
   return Bind(context, side, i, {nullptr, buffer.buffer, buffer.offset, buffer.size});
 }
@@ -72,14 +71,14 @@ Status SubmitRun(ExecutionContext& context, const SubmitOptions& options) {
   const Semaphores signal(options.signal);
   if (wait.count() + signal.count() > 0 && !device.adopted()) {
     return Error(StatusCode::kInvalidArgument,
-                 {"Semaphores require a runtime on the application's device "
-                  "(RuntimeOptions::adopt). This runtime created its own VkDevice."});
+                 "Semaphores require a runtime on the application's device "
+                 "(RuntimeOptions::adopt). This runtime created its own VkDevice.");
   }
   const bool timeline = wait.timeline || signal.timeline;
   if (timeline && !device.timeline_semaphores()) {
     return Error(StatusCode::kUnsupported,
-                 {"Timeline semaphores require the feature timelineSemaphore. Enable it on the "
-                  "device and in AdoptedDevice::features."});
+                 "Timeline semaphores require the feature timelineSemaphore. Enable it on the "
+                 "device and in AdoptedDevice::features.");
   }
   const std::vector<VkPipelineStageFlags> stages(
       wait.count(), VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT);

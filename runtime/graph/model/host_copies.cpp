@@ -49,8 +49,8 @@ Status CheckBindings(const Interface& side) {
     const Binding* binding = side.BindingOf(i);
     if (binding == nullptr || binding->size >= side.tensors[i].size) continue;
     return Error(StatusCode::kInvalidArgument,
-                 {"The memory bound to ", graph::Quote(side.infos[i].name), " has ", binding->size,
-                  " bytes; the tensor requires ", side.tensors[i].size, " bytes."});
+                 "The memory bound to {} has {} bytes; the tensor requires {} bytes.",
+                 graph::Quote(side.infos[i].name), binding->size, side.tensors[i].size);
   }
   return Status();
 }

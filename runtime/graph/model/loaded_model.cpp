@@ -75,7 +75,7 @@ bool Method::is_fixed() const {
 
 Status Method::CheckOpen() const {
   if (graph_ != nullptr) return Status();
-  return Error(StatusCode::kInvalidArgument, {"The shapes of the method are fixed."});
+  return Error(StatusCode::kInvalidArgument, "The shapes of the method are fixed.");
 }
 
 Result<std::vector<int64_t>> Method::Solve(std::span<const Shape> shapes) const {
@@ -140,8 +140,8 @@ Result<std::shared_ptr<Method>> LoadedModel::FindMethod(const std::string& name)
   if (std::ranges::find(method_names, name) == method_names.end()) {
     std::vector<std::string> known;
     for (const std::string& method : method_names) known.push_back(Quote(method));
-    return Error(StatusCode::kNotFound,
-                 {"The file has no method ", Quote(name), ". Methods: ", Join(known, ", "), "."});
+    return Error(StatusCode::kNotFound, "The file has no method {}. Methods: {}.", Quote(name),
+                 Join(known, ", "));
   }
   SPIRLOOM_TRY_ASSIGN(std::unique_ptr<const graph::Graph> graph, weights->ParseMethod(name));
   return AddMethod(std::move(graph));

@@ -16,19 +16,20 @@ namespace {
 Status CheckCount(const char* kind, size_t count, size_t expected) {
   if (count == expected) return Status();
   return Status(StatusCode::kInvalidArgument,
-                Concat({"Number of ", kind, "s is ", count, "; the model has ", expected, "."}));
+                Format("Number of {}s is {}; the model has {}.", kind, count, expected));
 }
 
 Status CheckSize(const char* kind, const TensorInfo& info, const Binding* binding, size_t size) {
   if (size == (binding == nullptr ? info.size : 0)) return Status();
   if (binding != nullptr) {
     return Error(StatusCode::kInvalidArgument,
-                 {"The ", kind, " ", graph::Quote(info.name), " is bound to external memory, but ",
-                  size, " bytes are passed for it. Pass an empty span."});
+                 "The {} {} is bound to external memory, but {} bytes are passed for it. Pass an "
+                 "empty span.",
+                 kind, graph::Quote(info.name), size);
   }
-  return Error(StatusCode::kInvalidArgument,
-               {"The ", kind, " ", graph::Quote(info.name), " has ", size, " bytes; expected ",
-                info.size, " bytes (", LongName(info.dtype), " ", ToString(info.shape), ")."});
+  return Error(StatusCode::kInvalidArgument, "The {} {} has {} bytes; expected {} bytes ({} {}).",
+               kind, graph::Quote(info.name), size, info.size, LongName(info.dtype),
+               ToString(info.shape));
 }
 
 Status CheckInputs(const ExecutionContext& context,
@@ -72,17 +73,16 @@ Result<const RecordedGraph*> LastRecording(const ExecutionContext& context) {
   SPIRLOOM_TRY(context.model->runtime->device->CheckAlive());
   if (context.finished != context.submitted) {
     return Error(StatusCode::kBusy,
-                 {"Run ", context.submitted,
-                  " of the model is in flight. Wait for it before reading its times."});
+                 "Run {} of the model is in flight. Wait for it before reading its times.",
+                 context.submitted);
   }
   if (context.finished == 0) return nullptr;
   const auto found = std::ranges::find(context.recordings, context.ran, &RecordedGraph::id);
   if (found == context.recordings.end()) {
-    return Error(StatusCode::kInvalidArgument, {"The times of run ", context.finished,
-                                                " are not available: its shapes are not among the ",
-                                                context.model->options.max_cached_shapes,
-                                                " cached ones. Read them before Resize(), or raise "
-                                                "ModelOptions::max_cached_shapes."});
+    return Error(StatusCode::kInvalidArgument,
+                 "The times of run {} are not available: its shapes are not among the {} cached "
+                 "ones. Read them before Resize(), or raise ModelOptions::max_cached_shapes.",
+                 context.finished, context.model->options.max_cached_shapes);
   }
   return &*found;
 }
@@ -92,10 +92,10 @@ Result<const RecordedGraph*> LastRecording(const ExecutionContext& context) {
 Status CheckIdle(const ExecutionContext& context) {
   SPIRLOOM_TRY(context.model->runtime->device->CheckAlive());
   if (context.submitted == context.finished) return Status();
-  return Error(StatusCode::kBusy,
-               {"Run ", context.submitted,
-                " of the model is in flight. Wait for it, or create a context for each "
-                "concurrent run."});
+  return Error(
+      StatusCode::kBusy,
+      "Run {} of the model is in flight. Wait for it, or create a context for each concurrent run.",
+      context.submitted);
 }
 
 Status SubmitRun(ExecutionContext& context) { return SubmitRun(context, NoSemaphores()); }
@@ -103,13 +103,13 @@ Status SubmitRun(ExecutionContext& context) { return SubmitRun(context, NoSemaph
 Status SubmitRepeated(ExecutionContext& context, size_t steps) {
   constexpr size_t kMaxSteps = 65536;
   if (steps == 0 || steps > kMaxSteps) {
-    return Error(StatusCode::kInvalidArgument,
-                 {"Number of steps is ", steps, "; expected 1 to ", kMaxSteps, "."});
+    return Error(StatusCode::kInvalidArgument, "Number of steps is {}; expected 1 to {}.", steps,
+                 kMaxSteps);
   }
   if (steps > 1 && context.compiled().state_infos.empty()) {
-    return Error(StatusCode::kInvalidArgument,
-                 {"SubmitRepeated() with ", steps,
-                  " steps requires a model with states; this model has none."});
+    return Error(
+        StatusCode::kInvalidArgument,
+        "SubmitRepeated() with {} steps requires a model with states; this model has none.", steps);
   }
   return SubmitRun(context, NoSemaphores(), steps);
 }
@@ -147,12 +147,13 @@ Status FinishRun(ExecutionContext& context, uint64_t run) {
 Status FinishRun(ExecutionContext& context, uint64_t run,
                  std::span<const std::span<std::byte>> outputs) {
   if (run != context.submitted) {
-    return Error(StatusCode::kBusy, {"The results of run ", run, " were overwritten by run ",
-                                     context.submitted, ". Read them before the next run."});
+    return Error(StatusCode::kBusy,
+                 "The results of run {} were overwritten by run {}. Read them before the next run.",
+                 run, context.submitted);
   }
   if (context.ran != context.current().id) {
-    return Error(StatusCode::kBusy, {"The results of run ", run,
-                                     " are not available after Resize(). Read them before."});
+    return Error(StatusCode::kBusy,
+                 "The results of run {} are not available after Resize(). Read them before.", run);
   }
   SPIRLOOM_TRY(CheckOutputs(context, outputs));
   if (run == context.finished)
@@ -186,7 +187,7 @@ Result<std::vector<DispatchProfile>> ReadProfile(const ExecutionContext& context
 Result<uint64_t> ReadGpuTime(const ExecutionContext& context) {
   if (!context.model->options.time_runs && !context.model->options.profile) {
     return Error(StatusCode::kInvalidArgument,
-                 {"GPU times require ModelOptions::time_runs at loading."});
+                 "GPU times require ModelOptions::time_runs at loading.");
   }
   SPIRLOOM_TRY_ASSIGN(const RecordedGraph* recording, LastRecording(context));
   if (recording == nullptr || !recording->timestamps) return uint64_t{0};

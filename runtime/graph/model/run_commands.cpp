@@ -166,10 +166,10 @@ Status WithProgress(const ExecutionContext& context, Status status) {
   if (finished >= run.segments.size()) return status;
   const std::vector<graph::Slice>& slices = run.segments[finished].slices;
   const std::vector<DispatchProfile>& nodes = context.compiled().profile;
-  return std::move(status).While(
-      Concat({"executing submission ", finished + 1, " of ", run.segments.size(), " (nodes ",
-              graph::Quote(nodes[slices.front().dispatch].node), " to ",
-              graph::Quote(nodes[slices.back().dispatch].node), ")"}));
+  return std::move(status).While(Format("executing submission {} of {} (nodes {} to {})",
+                                        finished + 1, run.segments.size(),
+                                        graph::Quote(nodes[slices.front().dispatch].node),
+                                        graph::Quote(nodes[slices.back().dispatch].node)));
 }
 
 void CorrectCommands(ExecutionContext& context) {

@@ -113,12 +113,12 @@ Result<const TensorInfo*> FindInfo(const ExecutionContext& context, size_t i) {
   SPIRLOOM_TRY(CheckIdle(context));
   if (context.memory->in_flight > 0) {
     return Error(StatusCode::kBusy,
-                 {"A run of a model that shares the states is in flight. Wait for it."});
+                 "A run of a model that shares the states is in flight. Wait for it.");
   }
   const std::vector<TensorInfo>& infos = context.compiled().state_infos;
   if (i >= infos.size()) {
-    return Error(StatusCode::kInvalidArgument,
-                 {"State ", i, " does not exist. Number of states: ", infos.size(), "."});
+    return Error(StatusCode::kInvalidArgument, "State {} does not exist. Number of states: {}.", i,
+                 infos.size());
   }
   return &infos[i];
 }
@@ -133,8 +133,8 @@ Result<std::shared_ptr<graph::TensorResource>> Find(const ExecutionContext& cont
                                                     size_t size) {
   SPIRLOOM_TRY_ASSIGN(const TensorInfo* info, FindInfo(context, i));
   if (size != info->size) {
-    return Error(StatusCode::kInvalidArgument, {"State ", graph::Quote(info->name), " has ",
-                                                info->size, " bytes, not ", size, "."});
+    return Error(StatusCode::kInvalidArgument, "State {} has {} bytes, not {}.",
+                 graph::Quote(info->name), info->size, size);
   }
   return ResourceOf(context, i);
 }
@@ -212,8 +212,8 @@ Status ReadState(const ExecutionContext& context, size_t i, size_t offset,
   SPIRLOOM_TRY_ASSIGN(const TensorInfo* info, FindInfo(context, i));
   if (offset > info->size || bytes.size() > info->size - offset) {
     return Error(StatusCode::kInvalidArgument,
-                 {"Range of ", bytes.size(), " bytes from byte ", offset, " on exceeds state ",
-                  graph::Quote(info->name), " of ", info->size, " bytes."});
+                 "Range of {} bytes from byte {} on exceeds state {} of {} bytes.", bytes.size(),
+                 offset, graph::Quote(info->name), info->size);
   }
   if (bytes.empty()) return Status();
   return Download(*ResourceOf(context, i)->buffer, offset, bytes);

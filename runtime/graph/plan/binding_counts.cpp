@@ -35,7 +35,7 @@ void BindingCounts::AppendExcess(const BindingLimits& limits,
                                  std::vector<std::string>& names) const {
   const auto check = [&](uint32_t count, uint32_t limit, const char* kind) {
     if (count <= limit) return;
-    names.push_back(Concat({count, " ", kind, ", above this device's limit (", limit, ")"}));
+    names.push_back(Format("{} {}, above this device's limit ({})", count, kind, limit));
   };
   check(storage_buffers, limits.storage_buffers, "storage buffers");
   check(sampled_images, limits.sampled_images, "sampled images");

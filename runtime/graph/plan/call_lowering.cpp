@@ -81,8 +81,9 @@ Status CallLowering::Lower(OpCall& call, const std::vector<StorageChoice>& choic
   // rejects longer chains.
   constexpr int kMaxDepth = static_cast<int>(ops::kMaxPackingSteps) + 2;
   if (depth_ == kMaxDepth) {
-    return Error(StatusCode::kInternal, {"Packing of operands for the call of ", call.op().name,
-                                         " is nested more than ", kMaxDepth, " levels."});
+    return Error(StatusCode::kInternal,
+                 "Packing of operands for the call of {} is nested more than {} levels.",
+                 call.op().name, kMaxDepth);
   }
   ++depth_;
   Status status = AddNode(call, chosen, name);
@@ -134,9 +135,10 @@ Status CallLowering::AddInPlaceCopies(const OpCall& call) {
 Status CallLowering::AddInPlaceCopy(const OpCall& call, uint32_t original, uint32_t updated) {
   const ops::TensorDesc& desc = tensor(updated).desc;
   if (tensor(original).desc.dtype != desc.dtype || tensor(original).desc.shape != desc.shape) {
-    return Error(StatusCode::kInternal, {call.op().name,
-                                         " is declared in-place, but its output has another "
-                                         "shape or dtype than the updated argument."});
+    return Error(StatusCode::kInternal,
+                 "{} is declared in-place, but its output has another shape or dtype than the "
+                 "updated argument.",
+                 call.op().name);
   }
   SPIRLOOM_TRY_ASSIGN(const uint32_t source, InStorage(original, Storage::kBuffer));
   AddCopy(source, updated);
@@ -148,11 +150,11 @@ Status CallLowering::AddDispatches(PlanNode& node, ops::CallFormulas& formulas) 
   const int64_t repeat = formulas.Repeat(kernel);
   SPIRLOOM_TRY(formulas.status());
   if (repeat < 0 || static_cast<uint64_t>(repeat) > max_dispatches_ - dispatches_) {
-    return Error(StatusCode::kUnsupported,
-                 {"Number of dispatches (", repeat, " of this node, ", dispatches_,
-                  " of earlier nodes) exceeds the limit (", max_dispatches_,
-                  "), which depends on the file size. Raise ModelOptions::max_dispatches for "
-                  "trusted files."});
+    return Error(
+        StatusCode::kUnsupported,
+        "Number of dispatches ({} of this node, {} of earlier nodes) exceeds the limit ({}), which "
+        "depends on the file size. Raise ModelOptions::max_dispatches for trusted files.",
+        repeat, dispatches_, max_dispatches_);
   }
   dispatches_ += static_cast<uint64_t>(repeat);
   node.loop_iterations = std::max<int64_t>(formulas.LoopIterations(kernel, node.storage), 0);
@@ -189,21 +191,18 @@ Status CallLowering::ReportFailure(const OpCall& call, const KernelSearch& searc
       return Status();
     case ChoiceFailure::kLoops:
       return Error(StatusCode::kUnsupported,
-                   {"The loops of ", op.name, " need ", search.loop_iterations,
-                    " iterations for this call; this device's driver ends an invocation's loops "
-                    "after ",
-                    device_.properties.max_loop_iterations,
-                    ". Use smaller tensors, or choose another device."});
+                   "The loops of {} need {} iterations for this call; this device's driver ends an "
+                   "invocation's loops after {}. Use smaller tensors, or choose another device.",
+                   op.name, search.loop_iterations, device_.properties.max_loop_iterations);
     case ChoiceFailure::kNone:
     case ChoiceFailure::kStorage:
     case ChoiceFailure::kWhen:
       break;
   }
-  return Error(StatusCode::kUnsupported,
-               {"No kernel of ", op.name,
-                (search.failure == ChoiceFailure::kWhen
-                     ? " supports this call."
-                     : " supports a storage that fits the tensors of this call.")});
+  return Error(StatusCode::kUnsupported, "No kernel of {}{}", op.name,
+               (search.failure == ChoiceFailure::kWhen
+                    ? " supports this call."
+                    : " supports a storage that fits the tensors of this call."));
 }
 
 Result<uint32_t> CallLowering::InStorage(uint32_t tensor, Storage storage) {
@@ -223,14 +222,13 @@ Result<uint32_t> CallLowering::InStorage(uint32_t tensor, Storage storage) {
   std::vector<Arg> args = CopyArgs(tensor);
   SPIRLOOM_TRY(CheckArgs(*op->op, args));
   if (op->op->outputs.size() != 1) {
-    return Error(StatusCode::kInternal, {ops::kCopyOp, " must have one output."});
+    return Error(StatusCode::kInternal, "{} must have one output.", ops::kCopyOp);
   }
   OpCall call = Call(*op, std::move(args), {output});
   SPIRLOOM_TRY(Lower(call, {{from, storage}}, name));
   if (missing_.empty() && plan_.tensors[output].storage() != storage) {
-    return Error(StatusCode::kInternal,
-                 {ops::kCopyOp, " has its output in storage ",
-                  Name(plan_.tensors[output].storage()), "; expected ", Name(storage), "."});
+    return Error(StatusCode::kInternal, "{} has its output in storage {}; expected {}.",
+                 ops::kCopyOp, Name(plan_.tensors[output].storage()), Name(storage));
   }
   if (!plan_.tensors[output].is_constant) ++plan_.layout_copies;
   converted_[key] = output;

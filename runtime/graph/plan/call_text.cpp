@@ -22,7 +22,7 @@ std::string ValuesText(std::span<const int64_t> values) {
   return JoinText(values, ",", [](int64_t value) { return std::to_string(value); });
 }
 
-std::string IntsText(std::span<const int64_t> ints) { return Concat({"[", ValuesText(ints), "]"}); }
+std::string IntsText(std::span<const int64_t> ints) { return Format("[{}]", ValuesText(ints)); }
 
 std::string TensorText(const PlanTensor& tensor) {
   return Concat({tensor.is_constant ? "const " : "", ShortName(tensor.desc.dtype),
@@ -58,7 +58,7 @@ std::string ArgText(const Arg& arg, const std::deque<PlanTensor>& tensors) {
     case ArgKind::kTensor:
       return JoinText(arg.tensors, ", ", tensor);
     case ArgKind::kTensorList:
-      return Concat({"[", JoinText(arg.tensors, ", ", tensor), "]"});
+      return Format("[{}]", JoinText(arg.tensors, ", ", tensor));
     case ArgKind::kInt:
     case ArgKind::kBool:
       return ValuesText(arg.ints);
@@ -77,7 +77,7 @@ std::string ArgText(const Arg& arg, const std::deque<PlanTensor>& tensors) {
 std::string CallText(const ops::OpInfo& op, std::span<const Arg> args,
                      const std::deque<PlanTensor>& tensors, Storage storage) {
   const auto text = [&](const Arg& arg) { return ArgText(arg, tensors); };
-  return Concat({op.name, "(", JoinText(args, ", ", text), ") in ", Name(storage)});
+  return Format("{}({}) in {}", op.name, JoinText(args, ", ", text), Name(storage));
 }
 
 }  // namespace spirloom::graph

@@ -78,7 +78,7 @@ Status RunPass(std::string_view name, Lowering& lowering, const DeviceTraits& de
 void RequireValid(std::string_view pass, const Plan& plan, const DeviceTraits& device) {
   const Status status = VerifyPlan(plan, device);
   if (status.ok()) return;
-  std::fputs(Concat({"After the pass ", pass, ": ", status.message(), "\n"}).c_str(), stderr);
+  std::fputs(Format("After the pass {}: {}\n", pass, status.message()).c_str(), stderr);
   std::abort();
 }
 #endif

@@ -44,9 +44,10 @@ Status CheckAgreement(const ops::KernelInfo& kernel, const ops::Variant& variant
       row.push_bytes == kernel.push_bytes && row.constant_count == kernel.constants.size()) {
     return Status();
   }
-  return Error(StatusCode::kInternal, {"Variant ", variant.name,
-                                       " and the registry disagree on bindings, push constants "
-                                       "or specialization constants."});
+  return Error(StatusCode::kInternal,
+               "Variant {} and the registry disagree on bindings, push constants or specialization "
+               "constants.",
+               variant.name);
 }
 
 // Kernels can depend on their workgroup size (shared memory, subgroup reductions), so no other size
@@ -85,10 +86,10 @@ std::string MissingCapabilities(const pack::VariantRow& row, const DeviceTraits&
     names.insert(names.begin(), Concat({"Vulkan 1.", row.vulkan_minor}));
   }
   if (!WorkgroupFits(row, device)) {
-    names.push_back(Concat(
-        {"workgroups of ", row.workgroup[0], "x", row.workgroup[1], "x", row.workgroup[2],
-         ", above this device's limits (", device.max_workgroup[0], "x", device.max_workgroup[1],
-         "x", device.max_workgroup[2], ", ", device.max_workgroup_invocations, " invocations)"}));
+    names.push_back(
+        Format("workgroups of {}x{}x{}, above this device's limits ({}x{}x{}, {} invocations)",
+               row.workgroup[0], row.workgroup[1], row.workgroup[2], device.max_workgroup[0],
+               device.max_workgroup[1], device.max_workgroup[2], device.max_workgroup_invocations));
   }
   BindingCounts::Of(row, absent).AppendExcess(device.bindings, names);
   if (std::ranges::find(device.quarantined, &row) != device.quarantined.end()) {
@@ -126,7 +127,7 @@ std::string MissingForPacking(const ops::OpIndex& index, const ops::KernelInfo& 
       missing = MissingForKernel(index, *entry, packing, device);
       if (missing.empty()) break;
     }
-    if (!missing.empty()) return Concat({missing, " (", operand.pack_op, ")"});
+    if (!missing.empty()) return Format("{} ({})", missing, operand.pack_op);
   }
   return {};
 }

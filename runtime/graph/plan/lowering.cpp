@@ -33,7 +33,7 @@ Status Lowering::Infer() {
   inferred_.resize(graph_.nodes.size());
   for (size_t i = 0; i < graph_.nodes.size(); ++i) {
     calls_.SetNode(&graph_.nodes[i], i);
-    SPIRLOOM_TRY_WHILE(InferNode(i), {"preparing ", calls_.node()});
+    SPIRLOOM_TRY_WHILE(InferNode(i), "preparing {}", calls_.node());
   }
   return Status();
 }
@@ -43,13 +43,13 @@ Status Lowering::SelectKernels() {
     if (inferred_[i] == nullptr) continue;
     const Node& node = graph_.nodes[i];
     calls_.SetNode(&node, i);
-    SPIRLOOM_TRY_WHILE(LowerNode(node, *inferred_[i]), {"preparing ", calls_.node()});
+    SPIRLOOM_TRY_WHILE(LowerNode(node, *inferred_[i]), "preparing {}", calls_.node());
     inferred_[i] = nullptr;
   }
   SPIRLOOM_TRY(calls_.missing().ToStatus(index_));
   for (size_t i = 0; i < graph_.outputs.size(); ++i) {
     calls_.SetNode(nullptr, i);
-    SPIRLOOM_TRY_WHILE(AddOutput(i), {"preparing ", calls_.node()});
+    SPIRLOOM_TRY_WHILE(AddOutput(i), "preparing {}", calls_.node());
   }
   SPIRLOOM_TRY(AddUpdates());
   SPIRLOOM_TRY(calls_.missing().ToStatus(index_));
@@ -63,9 +63,9 @@ Status Lowering::SelectKernels() {
 Status Lowering::CheckAddressable(const char* kind, uint32_t tensor) {
   const PlanTensor& found = calls_.tensor(tensor);
   if (std::in_range<size_t>(found.size)) return Status();
-  return Error(StatusCode::kUnsupported, {kind, " ", Quote(found.name), " has ", found.size,
-                                          " bytes, which exceeds the address space of this 32-bit "
-                                          "host."});
+  return Error(StatusCode::kUnsupported,
+               "{} {} has {} bytes, which exceeds the address space of this 32-bit host.", kind,
+               Quote(found.name), found.size);
 }
 
 // Adds a tensor of the graph, as declared in the file.
@@ -171,7 +171,7 @@ void Lowering::CountFallback(Storage chosen, Storage requested) {
   Plan& plan = calls_.plan();
   if (plan.fallbacks++ > 0) return;
   plan.first_fallback =
-      Concat({calls_.node(), " in a ", Name(chosen), ", not in a ", Name(requested)});
+      Format("{} in a {}, not in a {}", calls_.node(), Name(chosen), Name(requested));
 }
 
 // Replaces graph tensors by plan tensors.
@@ -205,9 +205,8 @@ Status Lowering::CheckOutputs(OpCall& call, const std::vector<uint32_t>& node_ou
   const ops::OpInfo& op = call.op();
   const std::vector<uint32_t>& outputs = call.outputs();
   if (outputs.size() != op.outputs.size()) {
-    return Error(StatusCode::kInvalidFile,
-                 {"Number of outputs (", outputs.size(), ") differs from that of ", op.name, " (",
-                  op.outputs.size(), ")."});
+    return Error(StatusCode::kInvalidFile, "Number of outputs ({}) differs from that of {} ({}).",
+                 outputs.size(), op.name, op.outputs.size());
   }
   SPIRLOOM_TRY_ASSIGN(std::vector<ops::TensorDesc> inferred, calls_.Infer(call));
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -218,9 +217,8 @@ Status Lowering::CheckOutputs(OpCall& call, const std::vector<uint32_t>& node_ou
     }
     const ops::TensorDesc& declared = calls_.tensor(outputs[i]).desc;
     if (declared.dtype == inferred[i].dtype && declared.shape == inferred[i].shape) continue;
-    return Error(StatusCode::kInvalidFile,
-                 {"Output ", i, " is declared as ", Describe(declared), ", but ", op.name,
-                  " computes ", Describe(inferred[i]), "."});
+    return Error(StatusCode::kInvalidFile, "Output {} is declared as {}, but {} computes {}.", i,
+                 Describe(declared), op.name, Describe(inferred[i]));
   }
   return Status();
 }
@@ -274,9 +272,8 @@ Result<uint32_t> Lowering::UpdateOf(size_t i) {
   const ops::TensorDesc& desc = calls_.tensor(state).desc;
   const ops::TensorDesc& found = calls_.tensor(declared).desc;
   if (found.dtype != desc.dtype || found.shape != desc.shape) {
-    return Error(StatusCode::kInvalidFile,
-                 {"State ", Quote(calls_.tensor(state).name), " is ", Describe(desc),
-                  ", but its update is ", Describe(found), "."});
+    return Error(StatusCode::kInvalidFile, "State {} is {}, but its update is {}.",
+                 Quote(calls_.tensor(state).name), Describe(desc), Describe(found));
   }
   SPIRLOOM_TRY_ASSIGN(const uint32_t update, calls_.InStorage(declared, Storage::kBuffer));
   const uint32_t root = plan.Root(update);

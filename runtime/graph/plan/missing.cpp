@@ -30,8 +30,8 @@ void MissingList::AddSelector(const std::string& op, DType dtype, Storage storag
 void MissingList::AddOp(const std::string& op, DType dtype, Storage storage,
                         const std::string& node) {
   Add(library_lines_,
-      Concat(
-          {op, ": operator not found, for dtype ", ShortName(dtype), ", storage ", Name(storage)}),
+      Format("{}: operator not found, for dtype {}, storage {}", op, ShortName(dtype),
+             Name(storage)),
       node);
   AddSelector(op, dtype, storage);
 }
@@ -48,12 +48,12 @@ void MissingList::AddCapability(const std::string& op, const std::string& detail
 }
 
 std::string MissingList::Remedy() const {
-  return Concat(
-      {"\nAdd to the selectors of a shader library\n  OPS", Spaced(ops_), "\n  DTYPES",
-       Spaced(dtypes_), " STORAGES", Spaced(storages_),
-       " (if it uses these filters)\n"
-       "or MODELS with this graph file, which selects everything the graph requires; or pass a "
-       "library that contains them in RuntimeOptions::libraries. A new operator requires a spec."});
+  return Format(
+      "\nAdd to the selectors of a shader library\n  OPS{}\n  DTYPES{} STORAGES{} (if it uses "
+      "these filters)\nor MODELS with this graph file, which selects everything the graph "
+      "requires; or pass a library that contains them in RuntimeOptions::libraries. A new operator "
+      "requires a spec.",
+      Spaced(ops_), Spaced(dtypes_), Spaced(storages_));
 }
 
 Status MissingList::ToStatus(const ops::OpIndex& index) const {
@@ -61,8 +61,8 @@ Status MissingList::ToStatus(const ops::OpIndex& index) const {
   const auto list = [](const std::map<std::string, Nodes>& lines) {
     std::string text;
     for (const auto& [line, nodes] : lines) {
-      text += Concat({"\n  ", line, " (", nodes.first});
-      if (nodes.count > 1) text += Concat({" and ", nodes.count - 1, " more"});
+      text += Format("\n  {} ({}", line, nodes.first);
+      if (nodes.count > 1) text += Format(" and {} more", nodes.count - 1);
       text += ")";
     }
     return text;
@@ -73,15 +73,15 @@ Status MissingList::ToStatus(const ops::OpIndex& index) const {
     for (const ops::LoadedLibrary& loaded : index.libraries()) {
       names += Concat({(names.empty() ? "" : ", "), loaded.library.name});
     }
-    text =
-        Concat({"The shader libraries (", (names.empty() ? "none" : names),
-                ") do not contain everything the graph requires:", list(library_lines_), Remedy()});
+    text = Format("The shader libraries ({}) do not contain everything the graph requires:{}{}",
+                  (names.empty() ? "none" : names), list(library_lines_), Remedy());
   }
   if (!device_lines_.empty()) {
     if (!text.empty()) text += "\n";
-    text +=
-        Concat({"The device does not support everything the graph requires:", list(device_lines_),
-                "\nImport the model with another dtype, or choose another device."});
+    text += Format(
+        "The device does not support everything the graph requires:{}\nImport the model with "
+        "another dtype, or choose another device.",
+        list(device_lines_));
   }
   return Status(library_lines_.empty() ? StatusCode::kUnsupported : StatusCode::kNotFound,
                 std::move(text));

@@ -46,17 +46,17 @@ std::vector<Arg> CompleteArgs(const ops::OpInfo& op, std::vector<Arg> args) {
 
 Status CheckArgs(const ops::OpInfo& op, std::span<const Arg> args) {
   if (args.size() != op.args.size()) {
-    return Error(
-        StatusCode::kInvalidFile,
-        {"Number of arguments (", args.size(), ") differs from that of ", op.name, " (",
-         op.args.size(), "). The operator has changed since the import; import the model again."});
+    return Error(StatusCode::kInvalidFile,
+                 "Number of arguments ({}) differs from that of {} ({}). The operator has changed "
+                 "since the import; import the model again.",
+                 args.size(), op.name, op.args.size());
   }
   for (size_t i = 0; i < args.size(); ++i) {
     const ArgKind expected = ArgKindOf(op.args[i].type);
     if (args[i].kind == expected) continue;
     if (args[i].kind == ArgKind::kNone && op.args[i].optional) continue;
-    return InvalidFile({"Argument ", op.args[i].name, " of ", op.name, " is of kind ",
-                        Name(args[i].kind), "; expected ", Name(expected), "."});
+    return InvalidFile("Argument {} of {} is of kind {}; expected {}.", op.args[i].name, op.name,
+                       Name(args[i].kind), Name(expected));
   }
   return Status();
 }
@@ -117,7 +117,7 @@ Result<uint32_t> OpCall::Find(const ops::TensorDesc* tensor) const {
     }
   }
   return Error(StatusCode::kInternal,
-               {"A formula returns a tensor that is not an argument of its call."});
+               "A formula returns a tensor that is not an argument of its call.");
 }
 
 Result<Arg> OpCall::ToArg(const ops::Value& value, ops::ArgType type) const {

@@ -13,8 +13,8 @@ Result<std::vector<Arg>> PackArgs(const ops::OperandInfo& operand, const ops::Op
   call.formulas().PackArgs(operand, values);
   SPIRLOOM_TRY(call.formulas().status());
   if (values.size() != pack_op.args.size()) {
-    return Error(StatusCode::kInternal, {"Packing of ", operand.name, " and ", pack_op.name,
-                                         " disagree on the number of arguments."});
+    return Error(StatusCode::kInternal, "Packing of {} and {} disagree on the number of arguments.",
+                 operand.name, pack_op.name);
   }
   std::vector<Arg> args;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -87,9 +87,8 @@ Status CallLowering::CheckBufferSizes(const PlanNode& node) const {
         continue;
       }
       return Error(StatusCode::kUnsupported,
-                   {"Size (", bound.buffer_size(), ") of tensor ", Quote(bound.name),
-                    " exceeds the device's maxStorageBufferRange (",
-                    device_.max_storage_buffer_range, ")."});
+                   "Size ({}) of tensor {} exceeds the device's maxStorageBufferRange ({}).",
+                   bound.buffer_size(), Quote(bound.name), device_.max_storage_buffer_range);
     }
   }
   return Status();
@@ -116,7 +115,7 @@ Result<uint32_t> CallLowering::AddPacked(const ops::OpEntry& op, std::vector<Arg
   OpCall call = Call(op, std::move(args), {});
   SPIRLOOM_TRY_ASSIGN(const std::vector<ops::TensorDesc> outputs, Infer(call));
   if (outputs.size() != 1) {
-    return Error(StatusCode::kInternal, {"Packing op ", op.op->name, " must have one output."});
+    return Error(StatusCode::kInternal, "Packing op {} must have one output.", op.op->name);
   }
   SPIRLOOM_TRY_ASSIGN(const uint32_t output, AddTensor(name, outputs[0]));
   call.SetOutputs({output});

@@ -24,7 +24,7 @@ class Verifier {
 
  private:
   static Status Broken(const char* what, size_t index) {
-    return Error(StatusCode::kInternal, {"The plan is inconsistent: ", what, " (", index, ")."});
+    return Error(StatusCode::kInternal, "The plan is inconsistent: {} ({}).", what, index);
   }
 
   bool IsTensor(uint32_t tensor) const { return tensor < plan_.tensors.size(); }

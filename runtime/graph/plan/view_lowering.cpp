@@ -29,9 +29,9 @@ void Alias(Plan& plan, uint32_t source, uint32_t target, uint64_t offset = 0) {
 
 Status CheckView(const ops::OpInfo& op, const PlanTensor& source, const PlanTensor& target) {
   if (source.size == target.size && source.desc.dtype == target.desc.dtype) return Status();
-  return Error(StatusCode::kInternal, {op.name,
-                                       " is declared a view, but its output has another "
-                                       "size or dtype than its input."});
+  return Error(StatusCode::kInternal,
+               "{} is declared a view, but its output has another size or dtype than its input.",
+               op.name);
 }
 
 // Aliases the view if it is a contiguous range of a buffer. Views of constants are computed,
@@ -53,9 +53,9 @@ Result<bool> LowerPartialView(CallLowering& calls, OpCall& call, Storage request
   const auto offset = static_cast<uint64_t>(element);
   if (part.desc.dtype != whole.desc.dtype || offset > whole.size / size ||
       part.size > whole.size - offset * size) {
-    return Error(StatusCode::kInternal, {call.op().name,
-                                         " is declared a view, but exceeds its input "
-                                         "or has another dtype."});
+    return Error(StatusCode::kInternal,
+                 "{} is declared a view, but exceeds its input or has another dtype.",
+                 call.op().name);
   }
   if ((whole.alias_offset + offset * size) % device.buffer_offset_alignment != 0) return false;
   Alias(calls.plan(), source, output, offset * size);

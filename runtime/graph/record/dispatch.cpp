@@ -29,8 +29,8 @@ class Builder {
       if (node.op == nullptr) {
         AddCopy(i);
       } else {
-        SPIRLOOM_TRY_WHILE(AddDispatches(i),
-                           {"dispatching node ", Quote(node.name), " (", node.op->op->name, ")"});
+        SPIRLOOM_TRY_WHILE(AddDispatches(i), "dispatching node {} ({})", Quote(node.name),
+                           node.op->op->name);
       }
     }
     return std::move(list_);
@@ -100,8 +100,8 @@ class Builder {
       const bool absent = element >= node.operands[k].size();
       if (absent && (!operand.list || element == i * lists)) {
         return Error(StatusCode::kInternal,
-                     {"Dispatch ", i, " binds element ", element, " of ", operand.name,
-                      ", which has ", node.operands[k].size(), " elements."});
+                     "Dispatch {} binds element {} of {}, which has {} elements.", i, element,
+                     operand.name, node.operands[k].size());
       }
       const pack::BindingType type = BindingTypeOf(node, k);
       const Storage bound = pack::StorageOf(type);
@@ -111,8 +111,8 @@ class Builder {
           tensor == kNoTensor ? Storage::kBuffer : plan_.tensors[tensor].storage();
       if (bound != storage) {
         return Error(StatusCode::kInternal,
-                     {"Variant ", node.variant.name, " binds ", operand.name, " as a ", Name(bound),
-                      ", but the tensor is in a ", Name(storage), "."});
+                     "Variant {} binds {} as a {}, but the tensor is in a {}.", node.variant.name,
+                     operand.name, Name(bound), Name(storage));
       }
       tensors.push_back(tensor);
     }
@@ -201,8 +201,8 @@ Result<std::array<uint32_t, 3>> GroupCounts(const std::array<int64_t, 3>& invoca
   for (size_t i = 0; i < 3; ++i) {
     if (invocations[i] < 0 || invocations[i] > kMaxInvocations) {
       return Error(StatusCode::kUnsupported,
-                   {"Grid has ", invocations[i], " invocations in dimension ", i,
-                    "; expected 0 to 2147483647."});
+                   "Grid has {} invocations in dimension {}; expected 0 to 2147483647.",
+                   invocations[i], i);
     }
     assert(workgroup[i] > 0);
     groups[i] = (static_cast<uint64_t>(invocations[i]) + workgroup[i] - 1) / workgroup[i];
@@ -214,19 +214,19 @@ Result<std::array<uint32_t, 3>> GroupCounts(const std::array<int64_t, 3>& invoca
     groups[0] = (groups[0] + groups[1] - 1) / groups[1];
     // Kernels compare the index of an invocation with the size as int. Folding adds invocations.
     if (groups[0] * groups[1] * workgroup[0] > uint64_t{1} << 31) {
-      return Error(
-          StatusCode::kUnsupported,
-          {"Grid of ", invocations[0], " invocations exceeds 2^31 after it is divided into ",
-           groups[1], " rows, because the device's maxComputeWorkGroupCount is ",
-           device.max_group_count[0], "."});
+      return Error(StatusCode::kUnsupported,
+                   "Grid of {} invocations exceeds 2^31 after it is divided into {} rows, because "
+                   "the device's maxComputeWorkGroupCount is {}.",
+                   invocations[0], groups[1], device.max_group_count[0]);
     }
   }
   std::array<uint32_t, 3> counts{};
   for (size_t i = 0; i < 3; ++i) {
     if (groups[i] > device.max_group_count[i]) {
-      return Error(StatusCode::kUnsupported, {"Grid (", groups[i], " groups in dimension ", i,
-                                              ") exceeds the device's maxComputeWorkGroupCount (",
-                                              device.max_group_count[i], ")."});
+      return Error(
+          StatusCode::kUnsupported,
+          "Grid ({} groups in dimension {}) exceeds the device's maxComputeWorkGroupCount ({}).",
+          groups[i], i, device.max_group_count[i]);
     }
     counts[i] = static_cast<uint32_t>(groups[i]);
   }

@@ -60,15 +60,15 @@ TEST(Ints, Compares) {
 TEST(Eval, ReportsTheFirstError) {
   Eval eval;
   EXPECT_TRUE(eval.ok());
-  eval.Fail({"First."});
-  eval.Fail({"Second."});
+  eval.Fail("First.");
+  eval.Fail("Second.");
   EXPECT_FALSE(eval.ok());
   EXPECT_EQ(eval.error(), "First.");
 }
 
 TEST(Eval, AnEmptyMessageIsAnError) {
   Eval eval;
-  eval.Fail({""});
+  eval.Fail("");
   EXPECT_FALSE(eval.ok());
 }
 

@@ -162,7 +162,7 @@ TEST_F(RuntimeTest, WorkRunsOnTheThreadsOfTheApplication) {
   const auto work = [&](size_t i) -> Status {
     order.push_back(i);
     if (i == 2) return Status();
-    return Error(StatusCode::kInternal, {"Index ", i, " fails."});
+    return Error(StatusCode::kInternal, "Index {} fails.", i);
   };
   const Host& host = runtime->state()->device->host();
   EXPECT_EQ(host.ParallelFor(3, work).message(), "Index 1 fails.");
