@@ -59,11 +59,13 @@ void main() {
       bool visible = at <= position0 && at < capacity && (window == 0 || at > position0 - window);
       score0[k] = visible ? capped(score0[k] * factor) : -INF;
     }
+    store_scores(quad + 0, key_lane, score0);
     for (int k = 0; k < 4; k++) {
       int at = begin + key_lane * 4 + k;
       bool visible = at <= position1 && at < capacity && (window == 0 || at > position1 - window);
       score1[k] = visible ? capped(score1[k] * factor) : -INF;
     }
+    store_scores(quad + 16, key_lane, score1);
     barrier();
     for (int load = lane; load < 512; load += 64) {
       int at = begin + load / 32;

@@ -98,11 +98,13 @@ void main() {
       float s = score0[k] * factor + (has_mask != 0 ? attn_mask_load(mask_row0 + min(at, keys - 1) * mask_strides[3]) : 0.0);
       score0[k] = at < visible_keys0 ? s : -INF;
     }
+    store_scores(quad + 0, key_lane, score0);
     for (int k = 0; k < 4; k++) {
       int at = begin + key_lane * 4 + k;
       float s = score1[k] * factor + (has_mask != 0 ? attn_mask_load(mask_row1 + min(at, keys - 1) * mask_strides[3]) : 0.0);
       score1[k] = at < visible_keys1 ? s : -INF;
     }
+    store_scores(quad + 16, key_lane, score1);
     barrier();
     tile[key0 * 33 + lane % 32] = next0;
     next0 = key_load4(first_key + min(begin + 16 + key0, keys - 1) * key_stride);
