@@ -13,6 +13,7 @@ from tools.vendors.table import values_of
 _LIMIT = "Mesa 22.3 uses at most 132 registers on RDNA 3, where RDNA 2 fits them without spills"
 _ADRENO_6XX = "an invocation of Adreno 6xx has at most 48 registers of 4 values; 7xx fits it"
 _INTEL = "a thread has 128 registers, which 8 invocations share"
+_INTEL_512 = "workgroups of 512 or more are possible with 16 invocations a thread only, which share its registers"
 _MOST_OUTPUTS = "128x64 outputs per workgroup: for GPUs with few cores and many registers"
 _INTEL_KERNELS = {
     "cached_attention_tiled_d128_lanes8": _INTEL,
@@ -69,10 +70,13 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
     },
     "skl": {
         **_INTEL_KERNELS,
-        "decode_attention_stored_wg512": _INTEL,
-        "decode_attention_wg512": _INTEL,
-        "linear_w4_gemv_wg512_c4_f16acc": _INTEL,
-        "sample_token_wg1024": _INTEL,
+        "conv1d_tiled_64x64_split_k4": _INTEL_512,
+        "conv2d_grouped_tiled_64x64_split_k4": _INTEL_512,
+        "conv3d_tiled_64x64_split_k4": _INTEL_512,
+        "decode_attention_stored_wg512": _INTEL_512,
+        "decode_attention_wg512": _INTEL_512,
+        "linear_w4_gemv_wg512_c4_f16acc": _INTEL_512,
+        "sample_token_wg1024": _INTEL_512,
     },
     "dg2": _INTEL_KERNELS,
     "lnl": _INTEL_KERNELS,
