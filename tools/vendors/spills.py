@@ -13,7 +13,7 @@ from tools.vendors.table import values_of
 _LIMIT = "Mesa 22.3 uses at most 132 registers on RDNA 3, where RDNA 2 fits them without spills"
 _ADRENO_6XX = "an invocation of Adreno 6xx has at most 48 registers of 4 values; 7xx fits it"
 _INTEL = "a thread has 128 registers, which 8 invocations share"
-_INTEL_512 = "workgroups of 512 or more are possible with 16 invocations a thread only, which share its registers"
+_INTEL_512 = "in workgroups of 512, 16 invocations share a thread and its registers"
 _MOST_OUTPUTS = "128x64 outputs per workgroup: for GPUs with few cores and many registers"
 _INTEL_KERNELS = {
     "cached_attention_tiled_d128_lanes8": _INTEL,
