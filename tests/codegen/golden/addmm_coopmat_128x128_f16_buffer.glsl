@@ -51,6 +51,26 @@ void main() {
       right3 = right_load8(0 + right_k + 24, right_column);
 
   }
+  int group = coopmat_subgroup();
+  int subgroup_row = group % 2 * 64;
+  int subgroup_column = group / 2 * 64;
+  CoopMatC sum0_0 = COOPMAT_ZERO;
+  CoopMatC sum0_1 = COOPMAT_ZERO;
+  CoopMatC sum0_2 = COOPMAT_ZERO;
+  CoopMatC sum0_3 = COOPMAT_ZERO;
+  CoopMatC sum1_0 = COOPMAT_ZERO;
+  CoopMatC sum1_1 = COOPMAT_ZERO;
+  CoopMatC sum1_2 = COOPMAT_ZERO;
+  CoopMatC sum1_3 = COOPMAT_ZERO;
+  CoopMatC sum2_0 = COOPMAT_ZERO;
+  CoopMatC sum2_1 = COOPMAT_ZERO;
+  CoopMatC sum2_2 = COOPMAT_ZERO;
+  CoopMatC sum2_3 = COOPMAT_ZERO;
+  CoopMatC sum3_0 = COOPMAT_ZERO;
+  CoopMatC sum3_1 = COOPMAT_ZERO;
+  CoopMatC sum3_2 = COOPMAT_ZERO;
+  CoopMatC sum3_3 = COOPMAT_ZERO;
+
   for (int k = 0; k < aligned_depth; k += 32) {
     barrier();
     tiles[(left_tile_row + 0) * 5 + lane % 4] = STORED_LEFT(left0, high0);
@@ -75,10 +95,184 @@ void main() {
       right3 = right_load8(k + 32 + right_k + 24, right_column);
 
     }
+    {
+      CoopMatA a0;
+      coopmat_load_a(a0, (0 + subgroup_row) * 5 + (0) * 2, 5);
+      CoopMatA a1;
+      coopmat_load_a(a1, (16 + subgroup_row) * 5 + (0) * 2, 5);
+      CoopMatA a2;
+      coopmat_load_a(a2, (32 + subgroup_row) * 5 + (0) * 2, 5);
+      CoopMatA a3;
+      coopmat_load_a(a3, (48 + subgroup_row) * 5 + (0) * 2, 5);
+      CoopMatB b0;
+      coopmat_load_b(b0, 640 + (0) * 272 + (0 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_0, a0, b0);
+      coopmat_multiply_add(sum1_0, a1, b0);
+      coopmat_multiply_add(sum2_0, a2, b0);
+      coopmat_multiply_add(sum3_0, a3, b0);
+      CoopMatB b1;
+      coopmat_load_b(b1, 640 + (0) * 272 + (16 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_1, a0, b1);
+      coopmat_multiply_add(sum1_1, a1, b1);
+      coopmat_multiply_add(sum2_1, a2, b1);
+      coopmat_multiply_add(sum3_1, a3, b1);
+      CoopMatB b2;
+      coopmat_load_b(b2, 640 + (0) * 272 + (32 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_2, a0, b2);
+      coopmat_multiply_add(sum1_2, a1, b2);
+      coopmat_multiply_add(sum2_2, a2, b2);
+      coopmat_multiply_add(sum3_2, a3, b2);
+      CoopMatB b3;
+      coopmat_load_b(b3, 640 + (0) * 272 + (48 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_3, a0, b3);
+      coopmat_multiply_add(sum1_3, a1, b3);
+      coopmat_multiply_add(sum2_3, a2, b3);
+      coopmat_multiply_add(sum3_3, a3, b3);
+    }
+    {
+      CoopMatA a0;
+      coopmat_load_a(a0, (0 + subgroup_row) * 5 + (1) * 2, 5);
+      CoopMatA a1;
+      coopmat_load_a(a1, (16 + subgroup_row) * 5 + (1) * 2, 5);
+      CoopMatA a2;
+      coopmat_load_a(a2, (32 + subgroup_row) * 5 + (1) * 2, 5);
+      CoopMatA a3;
+      coopmat_load_a(a3, (48 + subgroup_row) * 5 + (1) * 2, 5);
+      CoopMatB b0;
+      coopmat_load_b(b0, 640 + (1) * 272 + (0 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_0, a0, b0);
+      coopmat_multiply_add(sum1_0, a1, b0);
+      coopmat_multiply_add(sum2_0, a2, b0);
+      coopmat_multiply_add(sum3_0, a3, b0);
+      CoopMatB b1;
+      coopmat_load_b(b1, 640 + (1) * 272 + (16 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_1, a0, b1);
+      coopmat_multiply_add(sum1_1, a1, b1);
+      coopmat_multiply_add(sum2_1, a2, b1);
+      coopmat_multiply_add(sum3_1, a3, b1);
+      CoopMatB b2;
+      coopmat_load_b(b2, 640 + (1) * 272 + (32 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_2, a0, b2);
+      coopmat_multiply_add(sum1_2, a1, b2);
+      coopmat_multiply_add(sum2_2, a2, b2);
+      coopmat_multiply_add(sum3_2, a3, b2);
+      CoopMatB b3;
+      coopmat_load_b(b3, 640 + (1) * 272 + (48 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_3, a0, b3);
+      coopmat_multiply_add(sum1_3, a1, b3);
+      coopmat_multiply_add(sum2_3, a2, b3);
+      coopmat_multiply_add(sum3_3, a3, b3);
+    }
+
   }
   for (int k = aligned_depth; k < depth; k += 32) {
     barrier();
     load_step(k);
     barrier();
+    {
+      CoopMatA a0;
+      coopmat_load_a(a0, (0 + subgroup_row) * 5 + (0) * 2, 5);
+      CoopMatA a1;
+      coopmat_load_a(a1, (16 + subgroup_row) * 5 + (0) * 2, 5);
+      CoopMatA a2;
+      coopmat_load_a(a2, (32 + subgroup_row) * 5 + (0) * 2, 5);
+      CoopMatA a3;
+      coopmat_load_a(a3, (48 + subgroup_row) * 5 + (0) * 2, 5);
+      CoopMatB b0;
+      coopmat_load_b(b0, 640 + (0) * 272 + (0 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_0, a0, b0);
+      coopmat_multiply_add(sum1_0, a1, b0);
+      coopmat_multiply_add(sum2_0, a2, b0);
+      coopmat_multiply_add(sum3_0, a3, b0);
+      CoopMatB b1;
+      coopmat_load_b(b1, 640 + (0) * 272 + (16 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_1, a0, b1);
+      coopmat_multiply_add(sum1_1, a1, b1);
+      coopmat_multiply_add(sum2_1, a2, b1);
+      coopmat_multiply_add(sum3_1, a3, b1);
+      CoopMatB b2;
+      coopmat_load_b(b2, 640 + (0) * 272 + (32 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_2, a0, b2);
+      coopmat_multiply_add(sum1_2, a1, b2);
+      coopmat_multiply_add(sum2_2, a2, b2);
+      coopmat_multiply_add(sum3_2, a3, b2);
+      CoopMatB b3;
+      coopmat_load_b(b3, 640 + (0) * 272 + (48 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_3, a0, b3);
+      coopmat_multiply_add(sum1_3, a1, b3);
+      coopmat_multiply_add(sum2_3, a2, b3);
+      coopmat_multiply_add(sum3_3, a3, b3);
+    }
+    {
+      CoopMatA a0;
+      coopmat_load_a(a0, (0 + subgroup_row) * 5 + (1) * 2, 5);
+      CoopMatA a1;
+      coopmat_load_a(a1, (16 + subgroup_row) * 5 + (1) * 2, 5);
+      CoopMatA a2;
+      coopmat_load_a(a2, (32 + subgroup_row) * 5 + (1) * 2, 5);
+      CoopMatA a3;
+      coopmat_load_a(a3, (48 + subgroup_row) * 5 + (1) * 2, 5);
+      CoopMatB b0;
+      coopmat_load_b(b0, 640 + (1) * 272 + (0 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_0, a0, b0);
+      coopmat_multiply_add(sum1_0, a1, b0);
+      coopmat_multiply_add(sum2_0, a2, b0);
+      coopmat_multiply_add(sum3_0, a3, b0);
+      CoopMatB b1;
+      coopmat_load_b(b1, 640 + (1) * 272 + (16 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_1, a0, b1);
+      coopmat_multiply_add(sum1_1, a1, b1);
+      coopmat_multiply_add(sum2_1, a2, b1);
+      coopmat_multiply_add(sum3_1, a3, b1);
+      CoopMatB b2;
+      coopmat_load_b(b2, 640 + (1) * 272 + (32 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_2, a0, b2);
+      coopmat_multiply_add(sum1_2, a1, b2);
+      coopmat_multiply_add(sum2_2, a2, b2);
+      coopmat_multiply_add(sum3_2, a3, b2);
+      CoopMatB b3;
+      coopmat_load_b(b3, 640 + (1) * 272 + (48 + subgroup_column) / 8, 17);
+      coopmat_multiply_add(sum0_3, a0, b3);
+      coopmat_multiply_add(sum1_3, a1, b3);
+      coopmat_multiply_add(sum2_3, a2, b3);
+      coopmat_multiply_add(sum3_3, a3, b3);
+    }
+
   }
+  int store_row = subgroup_row + coopmat_lane() / 16;
+  int at = group * 272 + coopmat_lane() / 16 * 17 + coopmat_lane() % 16;
+  begin_column(subgroup_column + coopmat_lane() % 16 * 4);
+  barrier();
+  for (int i = 0; i < 4; i++) {
+    EpilogueOperands epilogue[8];
+    [[unroll]] for (int r = 0; r < 8; r++) epilogue[r] = load_epilogue(16 * i + store_row + r * 2);
+    if (i == 0) {
+      coopmat_store(sum0_0, group * 272 + 0, 17);
+      coopmat_store(sum0_1, group * 272 + 4, 17);
+      coopmat_store(sum0_2, group * 272 + 8, 17);
+      coopmat_store(sum0_3, group * 272 + 12, 17);
+    }
+    if (i == 1) {
+      coopmat_store(sum1_0, group * 272 + 0, 17);
+      coopmat_store(sum1_1, group * 272 + 4, 17);
+      coopmat_store(sum1_2, group * 272 + 8, 17);
+      coopmat_store(sum1_3, group * 272 + 12, 17);
+    }
+    if (i == 2) {
+      coopmat_store(sum2_0, group * 272 + 0, 17);
+      coopmat_store(sum2_1, group * 272 + 4, 17);
+      coopmat_store(sum2_2, group * 272 + 8, 17);
+      coopmat_store(sum2_3, group * 272 + 12, 17);
+    }
+    if (i == 3) {
+      coopmat_store(sum3_0, group * 272 + 0, 17);
+      coopmat_store(sum3_1, group * 272 + 4, 17);
+      coopmat_store(sum3_2, group * 272 + 8, 17);
+      coopmat_store(sum3_3, group * 272 + 12, 17);
+    }
+    coopmat_barrier();
+    [[unroll]] for (int r = 0; r < 8; r++) store_row4(uintBitsToFloat(tiles[at + r * 34]), 16 * i + store_row + r * 2, epilogue[r]);
+    coopmat_barrier();
+  }
+
 }

@@ -75,6 +75,12 @@ void main() {
   F16Value right29;
   F16Value right30;
   F16Value right31;
+  int group = coopmat_subgroup();
+  CoopMatC sum0_0 = COOPMAT_ZERO;
+  CoopMatC sum0_1 = COOPMAT_ZERO;
+  CoopMatC sum1_0 = COOPMAT_ZERO;
+  CoopMatC sum1_1 = COOPMAT_ZERO;
+
   // The prologue loads are those of step -1: a second copy of the code would dominate the module
   // size.
   for (int s = -1; s < steps; s++) {
@@ -202,5 +208,55 @@ void main() {
       if (run_has(run7, run7.column)) right31 = F16Value(x_data[run7.from + run7.column]);
     }
     if (s < 0) continue;
+    {
+      CoopMatA a0;
+      coopmat_load_a(a0, (0) * 17 + (0 + group * 2) * 2, 17);
+      CoopMatA a1;
+      coopmat_load_a(a1, (16) * 17 + (0 + group * 2) * 2, 17);
+      CoopMatB b0;
+      coopmat_load_b_transposed(b0, 544 + (0) * 17 + (0 + group * 2) * 2, 17);
+      coopmat_multiply_add(sum0_0, a0, b0);
+      coopmat_multiply_add(sum1_0, a1, b0);
+      CoopMatB b1;
+      coopmat_load_b_transposed(b1, 544 + (16) * 17 + (0 + group * 2) * 2, 17);
+      coopmat_multiply_add(sum0_1, a0, b1);
+      coopmat_multiply_add(sum1_1, a1, b1);
+    }
+    {
+      CoopMatA a0;
+      coopmat_load_a(a0, (0) * 17 + (1 + group * 2) * 2, 17);
+      CoopMatA a1;
+      coopmat_load_a(a1, (16) * 17 + (1 + group * 2) * 2, 17);
+      CoopMatB b0;
+      coopmat_load_b_transposed(b0, 544 + (0) * 17 + (1 + group * 2) * 2, 17);
+      coopmat_multiply_add(sum0_0, a0, b0);
+      coopmat_multiply_add(sum1_0, a1, b0);
+      CoopMatB b1;
+      coopmat_load_b_transposed(b1, 544 + (16) * 17 + (1 + group * 2) * 2, 17);
+      coopmat_multiply_add(sum0_1, a0, b1);
+      coopmat_multiply_add(sum1_1, a1, b1);
+    }
+
   }
+  int store_row = lane / 8;  // 16 rows of 8 vec4s: one per invocation
+  begin_column(lane % 8 * 4);
+  barrier();
+  for (int i = 0; i < 2; i++) {
+    EpilogueOperands epilogue[1];
+    [[unroll]] for (int r = 0; r < 1; r++) epilogue[r] = load_epilogue(16 * i + store_row + r * 4);
+    if (i == 0) {
+      coopmat_store(sum0_0, group * 144 + 0, 9);
+      coopmat_store(sum0_1, group * 144 + 4, 9);
+    }
+    if (i == 1) {
+      coopmat_store(sum1_0, group * 144 + 0, 9);
+      coopmat_store(sum1_1, group * 144 + 4, 9);
+    }
+    barrier();
+    vec4 v = vec4(0.0);
+    for (int g = 0; g < 4; g++) v += uintBitsToFloat(tiles[g * 144 + store_row * 9 + lane % 8]);
+    store_row4(v, 16 * i + store_row, epilogue[0]);
+    barrier();
+  }
+
 }

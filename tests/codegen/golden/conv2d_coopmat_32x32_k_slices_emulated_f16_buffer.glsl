@@ -70,6 +70,11 @@ void main() {
   int filters_stride = chunks * WINDOW_H * WINDOW_W * 128;
   int weight_at = (channel / 32 * chunks + first_c / 32) * WINDOW_H * WINDOW_W * 128 + lane;
   uvec4 weight0 = weight_vec8_data[min(weight_at + 0 * filters_stride, last_weight)];
+  int group = coopmat_subgroup();
+  int subgroup_row = group % 2 * 16;
+  int subgroup_column = group / 2 * 16;
+  CoopMatC sum0_0 = COOPMAT_ZERO;
+
   int input_stride = stride[1] * 5;
   int pixels0 = input_tiles + ((subgroup_column + 0) / 16 * stride[0] * halo_columns + (subgroup_column + 0) % 16 * stride[1]) * 5;
   uvec4 inputs = uvec4(0);
@@ -109,4 +114,19 @@ void main() {
     }
     input_tile = 400 - input_tile;
   }
+  int store_row = subgroup_row + coopmat_lane() / 4;
+  int at = group * 80 + coopmat_lane() / 4 * 5 + coopmat_lane() % 4;
+  begin_column(subgroup_column + coopmat_lane() % 4 * 4);
+  barrier();
+  for (int i = 0; i < 1; i++) {
+    EpilogueOperands epilogue[2];
+    [[unroll]] for (int r = 0; r < 2; r++) epilogue[r] = load_epilogue(16 * i + store_row + r * 8);
+    if (i == 0) {
+      coopmat_store(sum0_0, group * 80 + 0, 5);
+    }
+    coopmat_barrier();
+    [[unroll]] for (int r = 0; r < 2; r++) store_row4(uintBitsToFloat(tiles[at + r * 40]), 16 * i + store_row + r * 8, epilogue[r]);
+    coopmat_barrier();
+  }
+
 }

@@ -44,6 +44,14 @@ void main() {
   uvec4 inputs1 = uvec4(0);
   uvec4 inputs2 = uvec4(0);
   uvec4 inputs3 = uvec4(0);
+  int group = coopmat_subgroup();
+  int subgroup_row = group % 2 * 32;
+  int subgroup_column = group / 2 * 32;
+  CoopMatC sum0_0 = COOPMAT_ZERO;
+  CoopMatC sum0_1 = COOPMAT_ZERO;
+  CoopMatC sum1_0 = COOPMAT_ZERO;
+  CoopMatC sum1_1 = COOPMAT_ZERO;
+
   // The prologue loads are those of step -1: a second copy of the code would dominate the module
   // size.
   for (int c = -64; c < group_in; c += 64) {
@@ -77,5 +85,82 @@ void main() {
     inputs3 = uvec4(0);
     if (next_c + input_c + 48 < group_in) inputs3 = x_vec8_data[input_at + (next_c + input_c + 48) * plane / 8];
     if (c < 0) continue;
+    {
+      CoopMatA a0;
+      coopmat_load_a(a0, (0 + subgroup_row) * 9 + (0) * 2, 9);
+      CoopMatA a1;
+      coopmat_load_a(a1, (16 + subgroup_row) * 9 + (0) * 2, 9);
+      CoopMatB b0;
+      coopmat_load_b(b0, 576 + (0) * 144 + (0 + subgroup_column) / 8, 9);
+      coopmat_multiply_add(sum0_0, a0, b0);
+      coopmat_multiply_add(sum1_0, a1, b0);
+      CoopMatB b1;
+      coopmat_load_b(b1, 576 + (0) * 144 + (16 + subgroup_column) / 8, 9);
+      coopmat_multiply_add(sum0_1, a0, b1);
+      coopmat_multiply_add(sum1_1, a1, b1);
+    }
+    {
+      CoopMatA a0;
+      coopmat_load_a(a0, (0 + subgroup_row) * 9 + (1) * 2, 9);
+      CoopMatA a1;
+      coopmat_load_a(a1, (16 + subgroup_row) * 9 + (1) * 2, 9);
+      CoopMatB b0;
+      coopmat_load_b(b0, 576 + (1) * 144 + (0 + subgroup_column) / 8, 9);
+      coopmat_multiply_add(sum0_0, a0, b0);
+      coopmat_multiply_add(sum1_0, a1, b0);
+      CoopMatB b1;
+      coopmat_load_b(b1, 576 + (1) * 144 + (16 + subgroup_column) / 8, 9);
+      coopmat_multiply_add(sum0_1, a0, b1);
+      coopmat_multiply_add(sum1_1, a1, b1);
+    }
+    {
+      CoopMatA a0;
+      coopmat_load_a(a0, (0 + subgroup_row) * 9 + (2) * 2, 9);
+      CoopMatA a1;
+      coopmat_load_a(a1, (16 + subgroup_row) * 9 + (2) * 2, 9);
+      CoopMatB b0;
+      coopmat_load_b(b0, 576 + (2) * 144 + (0 + subgroup_column) / 8, 9);
+      coopmat_multiply_add(sum0_0, a0, b0);
+      coopmat_multiply_add(sum1_0, a1, b0);
+      CoopMatB b1;
+      coopmat_load_b(b1, 576 + (2) * 144 + (16 + subgroup_column) / 8, 9);
+      coopmat_multiply_add(sum0_1, a0, b1);
+      coopmat_multiply_add(sum1_1, a1, b1);
+    }
+    {
+      CoopMatA a0;
+      coopmat_load_a(a0, (0 + subgroup_row) * 9 + (3) * 2, 9);
+      CoopMatA a1;
+      coopmat_load_a(a1, (16 + subgroup_row) * 9 + (3) * 2, 9);
+      CoopMatB b0;
+      coopmat_load_b(b0, 576 + (3) * 144 + (0 + subgroup_column) / 8, 9);
+      coopmat_multiply_add(sum0_0, a0, b0);
+      coopmat_multiply_add(sum1_0, a1, b0);
+      CoopMatB b1;
+      coopmat_load_b(b1, 576 + (3) * 144 + (16 + subgroup_column) / 8, 9);
+      coopmat_multiply_add(sum0_1, a0, b1);
+      coopmat_multiply_add(sum1_1, a1, b1);
+    }
+
   }
+  int store_row = subgroup_row + coopmat_lane() / 8;
+  int at = group * 144 + coopmat_lane() / 8 * 9 + coopmat_lane() % 8;
+  begin_column(subgroup_column + coopmat_lane() % 8 * 4);
+  barrier();
+  for (int i = 0; i < 2; i++) {
+    EpilogueOperands epilogue[4];
+    [[unroll]] for (int r = 0; r < 4; r++) epilogue[r] = load_epilogue(16 * i + store_row + r * 4);
+    if (i == 0) {
+      coopmat_store(sum0_0, group * 144 + 0, 9);
+      coopmat_store(sum0_1, group * 144 + 4, 9);
+    }
+    if (i == 1) {
+      coopmat_store(sum1_0, group * 144 + 0, 9);
+      coopmat_store(sum1_1, group * 144 + 4, 9);
+    }
+    coopmat_barrier();
+    [[unroll]] for (int r = 0; r < 4; r++) store_row4(uintBitsToFloat(tiles[at + r * 36]), 16 * i + store_row + r * 4, epilogue[r]);
+    coopmat_barrier();
+  }
+
 }

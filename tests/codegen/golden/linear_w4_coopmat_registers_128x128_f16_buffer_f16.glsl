@@ -33,6 +33,26 @@ uint weight_pair(uint word, int pair, float16_t zero, float16_t scale, float16_t
 }
 
 void main() {
+  int group = coopmat_subgroup();
+  int subgroup_row = group % 2 * 64;
+  int subgroup_column = group / 2 * 64;
+  CoopMatC sum0_0 = COOPMAT_ZERO;
+  CoopMatC sum0_1 = COOPMAT_ZERO;
+  CoopMatC sum0_2 = COOPMAT_ZERO;
+  CoopMatC sum0_3 = COOPMAT_ZERO;
+  CoopMatC sum1_0 = COOPMAT_ZERO;
+  CoopMatC sum1_1 = COOPMAT_ZERO;
+  CoopMatC sum1_2 = COOPMAT_ZERO;
+  CoopMatC sum1_3 = COOPMAT_ZERO;
+  CoopMatC sum2_0 = COOPMAT_ZERO;
+  CoopMatC sum2_1 = COOPMAT_ZERO;
+  CoopMatC sum2_2 = COOPMAT_ZERO;
+  CoopMatC sum2_3 = COOPMAT_ZERO;
+  CoopMatC sum3_0 = COOPMAT_ZERO;
+  CoopMatC sum3_1 = COOPMAT_ZERO;
+  CoopMatC sum3_2 = COOPMAT_ZERO;
+  CoopMatC sum3_3 = COOPMAT_ZERO;
+
   int exchange = 640 + 32 * group;
   // This invocation's rows, columns and blocks, clamped to the operands.
   int left_row0 = left_start + min(row + lane / 4 + 0, row_count - 1) * depth + lane % 4 * 8;
@@ -410,4 +430,40 @@ bool quad_layout = coopmat_right_has_quad_layout(exchange);
 
     }
   }
+  int store_row = subgroup_row + coopmat_lane() / 16;
+  int at = group * 272 + coopmat_lane() / 16 * 17 + coopmat_lane() % 16;
+  begin_column(subgroup_column + coopmat_lane() % 16 * 4);
+  barrier();
+  for (int i = 0; i < 4; i++) {
+    EpilogueOperands epilogue[8];
+    [[unroll]] for (int r = 0; r < 8; r++) epilogue[r] = load_epilogue(16 * i + store_row + r * 2);
+    if (i == 0) {
+      coopmat_store(sum0_0, group * 272 + 0, 17);
+      coopmat_store(sum0_1, group * 272 + 4, 17);
+      coopmat_store(sum0_2, group * 272 + 8, 17);
+      coopmat_store(sum0_3, group * 272 + 12, 17);
+    }
+    if (i == 1) {
+      coopmat_store(sum1_0, group * 272 + 0, 17);
+      coopmat_store(sum1_1, group * 272 + 4, 17);
+      coopmat_store(sum1_2, group * 272 + 8, 17);
+      coopmat_store(sum1_3, group * 272 + 12, 17);
+    }
+    if (i == 2) {
+      coopmat_store(sum2_0, group * 272 + 0, 17);
+      coopmat_store(sum2_1, group * 272 + 4, 17);
+      coopmat_store(sum2_2, group * 272 + 8, 17);
+      coopmat_store(sum2_3, group * 272 + 12, 17);
+    }
+    if (i == 3) {
+      coopmat_store(sum3_0, group * 272 + 0, 17);
+      coopmat_store(sum3_1, group * 272 + 4, 17);
+      coopmat_store(sum3_2, group * 272 + 8, 17);
+      coopmat_store(sum3_3, group * 272 + 12, 17);
+    }
+    coopmat_barrier();
+    [[unroll]] for (int r = 0; r < 8; r++) store_row4(uintBitsToFloat(tiles[at + r * 34]), 16 * i + store_row + r * 2, epilogue[r]);
+    coopmat_barrier();
+  }
+
 }
