@@ -20,7 +20,7 @@ from codegen.includes import OPENING, described_params
 from spec_model.errors import ErrorList, Position, SpecError
 from spec_model.library import Library
 from spec_model.spec import Kernel
-from spec_model.templates import BUILTIN_SPECS, BUILTIN_TEMPLATES, Templates
+from spec_model.templates import BUILTIN_SPECS, BUILTIN_TEMPLATES, KERNEL_SET_SUFFIX, Templates
 from spec_model.vocabulary import Access
 from spec_model.yaml_reader import SourceFile, read_text
 
@@ -62,10 +62,13 @@ class Interface:
         return "".join(self._line(i, words if i else tensors) for i in range(len(_KEYS)))
 
     def renamed(self, files: Mapping[str, str], spec: str) -> Interface:
-        """The interface of a copy, of which other files declare the names."""
+        """The interface of a copy, of which other files declare the names. Its spec contains the
+        kernels of kernel sets.
+        """
 
         def source(old: str) -> str:
-            return f"{_SPEC}{spec}" if old.startswith(_SPEC) else files.get(old, old)
+            in_spec = old.startswith(_SPEC) or old.endswith(KERNEL_SET_SUFFIX)
+            return f"{_SPEC}{spec}" if in_spec else files.get(old, old)
 
         kernels = tuple(
             tuple(tuple(replace(x, source=source(x.source)) for x in key) for key in kernel)

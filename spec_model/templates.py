@@ -13,7 +13,7 @@ from spec_model.yaml_reader import Entry, Mapping, Scalar, Sequence, SourceFile,
 
 _SUFFIX = ".glsl.j2"
 _EXTENDS = "extends"
-_KERNELS = ".kernels.yaml"
+KERNEL_SET_SUFFIX = ".kernels.yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +89,10 @@ class Templates:
 
     def kernel_set(self, name: Scalar) -> Mapping:
         """The file of a kernel set. Fails at the spec if it is missing."""
-        found = self._locate(name.text + _KERNELS)
+        found = self._locate(name.text + KERNEL_SET_SUFFIX)
         if found is None:
-            sets = {p.name for f in self.directories for p in f.ending(_KERNELS)}
-            known = one_of(sorted(each.removesuffix(_KERNELS) for each in sets))
+            sets = {p.name for f in self.directories for p in f.ending(KERNEL_SET_SUFFIX)}
+            known = one_of(sorted(each.removesuffix(KERNEL_SET_SUFFIX) for each in sets))
             message = f"Kernel set '{name.text}' is not one of: {known}."
             raise SpecError.at(name.position, message)
         source = found[0].file(found[1])

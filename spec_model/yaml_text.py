@@ -22,6 +22,12 @@ def item_text(item: Mapping) -> str:
     return "\n".join(_item(item, 1, block=True))
 
 
+def case_text(case: Node) -> str:
+    """An item of the list `tests`, on one line."""
+    (line,) = _item(case, 1, block=False)
+    return line
+
+
 def _entry(entry: Entry, depth: int) -> list[str]:
     indent = "  " * depth
     line = f"{indent}{entry.key.text}: {_flow(entry.value)}".rstrip()

@@ -21,6 +21,7 @@ from spec_model.yaml_reader import (
     Scalar,
     Sequence,
 )
+from spec_model.yaml_text import case_text
 from spirloom.casegen.runs import run_of
 from spirloom.new_op.block_layout import in_block_layout
 from spirloom.new_op.target import Target, general_kernel
@@ -175,15 +176,18 @@ def _items(target: Target, old: _Spec, items: Sequence, end: int) -> Iterator[st
     spans = zip(items.items, starts, [*starts[1:], end], strict=True)
     index = 0
     for item, first, stop in spans:
-        cases = len(list(swept(item, target.like.args)))
-        if not _is_for_others(target, item, range(index, index + cases)):
+        cases = list(swept(item, target.like.args))
+        kept = [case for i, case in enumerate(cases, index) if not _is_for_others(target, case, i)]
+        if len(kept) == len(cases):
             yield from (line for _, line in old.text(range(first, stop)))
-        index += cases
+        else:
+            yield from map(case_text, kept)
+        index += len(cases)
 
 
-def _is_for_others(target: Target, item: Node, indices: range) -> bool:
-    """Whether an item has a kernel, or only other kernels compute its cases, or a case or check has
-    an omitted argument. `indices`: of its cases among those of the spec.
+def _is_for_others(target: Target, item: Node, index: int) -> bool:
+    """Whether a case is of another kernel, or only other kernels compute it, or a case or check has
+    an omitted argument. `index`: of the case among those of the spec.
     """
     if isinstance(item, Scalar):
         return not target.left_out.isdisjoint(re.findall(r"\w+", item.text))
@@ -192,5 +196,5 @@ def _is_for_others(target: Target, item: Node, indices: range) -> bool:
         return True
     op = target.like
     variants = op.variants_of(general_kernel(op))
-    cases = [case for case in op.tests if not case.shared][indices.start : indices.stop]
-    return not any(run_of(op, "", case, variant) for case in cases for variant in variants)
+    case = [case for case in op.tests if not case.shared][index]
+    return not any(run_of(op, "", case, variant) for variant in variants)
