@@ -30,8 +30,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @dataclass(frozen=True)
 class Driver:
-    """A driver with bugs in the pipelines of `faults`: digest → kind. Programs have a cache directory
-    of their own.
+    """A driver with bugs in the pipelines of `faults`: digest → kind. Programs have their own cache
+    directory.
     """
 
     layer: Path

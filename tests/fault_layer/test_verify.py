@@ -90,7 +90,7 @@ def verdicts(driver: Driver, *options: str, log: Path | None = None) -> dict[str
 
 @pytest.fixture
 def broken(driver: Driver, tmp_path: Path) -> Driver:
-    """A driver with all bugs. On the right driver, each case creates the pipeline of its variant."""
+    """A driver with all bugs. On the right one, each case creates the pipeline of its variant."""
     log = tmp_path / "modules.txt"
     report = verdicts(driver, log=log)
     assert [each["variant"] for each in report["kernels"]] == VARIANTS
