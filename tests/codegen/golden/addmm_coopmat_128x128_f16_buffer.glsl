@@ -8,9 +8,6 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_NV_cooperative_matrix : require
 layout(set = 0, binding = 1, std430) readonly buffer left_vec8s { uvec4 left_data[]; };
-layout(set = 0, binding = 1, std430) readonly buffer left_vec4s { uvec2 left_data4[]; };
-layout(set = 0, binding = 2, std430) readonly buffer right_vec8s { uvec4 right_data[]; };
-layout(set = 0, binding = 2, std430) readonly buffer right_vec4s { uvec2 right_data4[]; };
 
 // Eight fp16 values each: the left and right tiles of a step, later 16 rows of each subgroup tile
 // of y. Rows are padded by one vec8 against bank conflicts.
@@ -20,10 +17,18 @@ int batch = workgroup_index();
 int row, column;  // origin of the tile
 int left_start, right_start;  // offsets of the batch's matrices
 
+// An invocation's row of a tile whose rows are `row_vec8s` vec8s and one of padding: eight
+// consecutive invocations store 128 bytes in different banks.
+int tile_row(int row_vec8s) {
+  int lane = int(gl_LocalInvocationID.x);
+  int mixed = lane / (8 * row_vec8s) * 8 + lane / row_vec8s % max(8 / row_vec8s, 1) * row_vec8s + lane / 8 % row_vec8s;
+  return row_vec8s < 8 ? mixed : lane / row_vec8s;
+}
+
 
 void main() {
   // This invocation's rows and columns of each complete step, clamped to the operands.
-  int left_tile_row = lane / 32 * 8 + lane / 4 % 2 * 4 + lane / 8 % 4;
+  int left_tile_row = tile_row(4);
   int left_row0 = left_start + min(row + left_tile_row + 0, row_count - 1) * depth + lane % 4 * 8;
   uvec4 left0 = uvec4(0);
   int left_row1 = left_start + min(row + left_tile_row + 32, row_count - 1) * depth + lane % 4 * 8;
@@ -32,12 +37,6 @@ void main() {
   uvec4 left2 = uvec4(0);
   int left_row3 = left_start + min(row + left_tile_row + 96, row_count - 1) * depth + lane % 4 * 8;
   uvec4 left3 = uvec4(0);
-  int right_k = lane / 16;
-  int right_column = lane % 16 * 8;
-  uvec4 right0 = uvec4(0);
-  uvec4 right1 = uvec4(0);
-  uvec4 right2 = uvec4(0);
-  uvec4 right3 = uvec4(0);
   int aligned_depth = ALIGNED_DEPTH;
   if (aligned_depth > 0) {
       FETCH_LEFT(left0, high0, left_row0, 0)
@@ -45,10 +44,6 @@ void main() {
       FETCH_LEFT(left2, high2, left_row2, 0)
       FETCH_LEFT(left3, high3, left_row3, 0)
       FETCH_RIGHT(0)
-      right0 = right_load8(0 + right_k + 0, right_column);
-      right1 = right_load8(0 + right_k + 8, right_column);
-      right2 = right_load8(0 + right_k + 16, right_column);
-      right3 = right_load8(0 + right_k + 24, right_column);
 
   }
   int group = coopmat_subgroup();
@@ -78,10 +73,6 @@ void main() {
     tiles[(left_tile_row + 64) * 5 + lane % 4] = STORED_LEFT(left2, high2);
     tiles[(left_tile_row + 96) * 5 + lane % 4] = STORED_LEFT(left3, high3);
     CACHE_RIGHT()
-    tiles[640 + (right_k + 0) * 17 + lane % 16] = right0;
-    tiles[640 + (right_k + 8) * 17 + lane % 16] = right1;
-    tiles[640 + (right_k + 16) * 17 + lane % 16] = right2;
-    tiles[640 + (right_k + 24) * 17 + lane % 16] = right3;
     barrier();
     if (k + 32 < aligned_depth) {
       FETCH_LEFT(left0, high0, left_row0, k + 32)
@@ -89,10 +80,6 @@ void main() {
       FETCH_LEFT(left2, high2, left_row2, k + 32)
       FETCH_LEFT(left3, high3, left_row3, k + 32)
       FETCH_RIGHT(k + 32)
-      right0 = right_load8(k + 32 + right_k + 0, right_column);
-      right1 = right_load8(k + 32 + right_k + 8, right_column);
-      right2 = right_load8(k + 32 + right_k + 16, right_column);
-      right3 = right_load8(k + 32 + right_k + 24, right_column);
 
     }
     {

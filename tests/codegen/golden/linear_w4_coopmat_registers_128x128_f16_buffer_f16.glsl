@@ -94,7 +94,7 @@ void main() {
     zero0 = float16_t(zero_point_of(scale_group));
     offset0 = float16_t(offset_of(scale_group));
 
-bool quad_layout = coopmat_right_has_quad_layout(exchange);
+  bool quad_layout = coopmat_right_has_quad_layout(exchange);
   for (int k = 0; k < depth; k += 32) {
     barrier();
     interleaved = interleave_f16x8(left0);
