@@ -85,7 +85,9 @@ def installed_driver() -> Driver:
     )
 
 
-_INTEL = {"variable": "INTEL_STUB_GPU_PLATFORM", "driver": "anv", "registers": 128}
+def _intel(name: str, architecture: str) -> Family:
+    return Family(name, architecture, "INTEL_STUB_GPU_PLATFORM", driver="anv", registers=128)
+
 
 COMPILERS = (
     Compiler(
@@ -119,9 +121,9 @@ COMPILERS = (
         "intel",
         "shader_stats_intel.tsv",
         (
-            Family("skl", "Gen9, HD Graphics 530", **_INTEL),
-            Family("dg2", "Xe-HPG, Arc A770M", **_INTEL),
-            Family("lnl", "Xe2, Lunar Lake", **_INTEL),
+            _intel("skl", "Gen9, HD Graphics 530"),
+            _intel("dg2", "Xe-HPG, Arc A770M"),
+            _intel("lnl", "Xe2, Lunar Lake"),
         ),
         lambda: Driver(
             mesa.find_or_download(ROOT / "build" / "drivers" / "mesa", "intel"),
