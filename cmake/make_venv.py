@@ -57,9 +57,8 @@ def main() -> int:
         created = Path(scratch) / final.name
         fill(created, final, arguments)
         if final.exists():
-            shutil.move(
-                final, Path(scratch) / "previous"
-            )  # between file systems too, as overlays are
+            # Not rename(): in an overlay file system, the two can be of different devices.
+            shutil.move(final, Path(scratch) / "previous")
         created.rename(final)
     return 0
 

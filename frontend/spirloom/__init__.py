@@ -7,7 +7,8 @@
     y, = model(x)
 
 `import spirloom` loads only this file. The runtime (`spirloom.runtime`, which requires NumPy) is
-imported on first use of one of its names. Importing models also requires onnx or torch.
+imported on first use of one of its names. Importing models also requires onnx or torch,
+except for GGUF files and exported programs.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from spec_model.driver_quirks import DRIVER_QUIRKS
 
@@ -37,6 +38,18 @@ DEVICES: dict[str, tuple[tuple[int, int, str, int], list[str]]] = {
 def test_rows_of_described_devices(name: str) -> None:
     identity, expected = DEVICES[name]
     assert [quirk.name for quirk in DRIVER_QUIRKS if quirk.applies(*identity)] == expected
+
+
+def test_described_devices_have_the_registers_of_the_rows() -> None:
+    rows = {quirk.name: quirk.value for quirk in DRIVER_QUIRKS if quirk.field == "registers"}
+    text = (ROOT / "frontend/spirloom/devices.yaml").read_text(encoding="utf-8")
+    devices = yaml.safe_load(text).items()
+    found = {name: device.get("properties", {}).get("registers") for name, device in devices}
+    for row, value in rows.items():
+        vendor = row.partition("_")[0]
+        given = [count for name, count in found.items() if name.startswith(f"{vendor}-")]
+        assert given and set(given) == {value}
+    assert {*found.values()} == {None, *rows.values()}
 
 
 def test_every_row_has_a_device_and_is_documented() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from spec_model.driver_quirks import DRIVER_QUIRKS
 from tools.drivers import mesa
 from tools.vendors import mesa_build
 from tools.vulkan_driver import with_driver
@@ -86,7 +87,9 @@ def installed_driver() -> Driver:
 
 
 def _intel(name: str, architecture: str) -> Family:
-    return Family(name, architecture, "INTEL_STUB_GPU_PLATFORM", driver="anv", registers=128)
+    (registers,) = (row.value for row in DRIVER_QUIRKS if row.name == "intel_registers")
+    variable = "INTEL_STUB_GPU_PLATFORM"
+    return Family(name, architecture, variable, driver="anv", registers=registers)
 
 
 COMPILERS = (

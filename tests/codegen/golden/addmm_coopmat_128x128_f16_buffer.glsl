@@ -43,7 +43,7 @@ void main() {
       FETCH_LEFT(left1, high1, left_row1, 0)
       FETCH_LEFT(left2, high2, left_row2, 0)
       FETCH_LEFT(left3, high3, left_row3, 0)
-      FETCH_RIGHT(0)
+      fetch_right(0);
 
   }
   int group = coopmat_subgroup();
@@ -72,14 +72,14 @@ void main() {
     tiles[(left_tile_row + 32) * 5 + lane % 4] = STORED_LEFT(left1, high1);
     tiles[(left_tile_row + 64) * 5 + lane % 4] = STORED_LEFT(left2, high2);
     tiles[(left_tile_row + 96) * 5 + lane % 4] = STORED_LEFT(left3, high3);
-    CACHE_RIGHT()
+    cache_right();
     barrier();
     if (k + 32 < aligned_depth) {
       FETCH_LEFT(left0, high0, left_row0, k + 32)
       FETCH_LEFT(left1, high1, left_row1, k + 32)
       FETCH_LEFT(left2, high2, left_row2, k + 32)
       FETCH_LEFT(left3, high3, left_row3, k + 32)
-      FETCH_RIGHT(k + 32)
+      fetch_right(k + 32);
 
     }
     {
