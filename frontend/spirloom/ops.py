@@ -207,6 +207,10 @@ class OpLibrary:
         """The argument of a node with that name."""
         return node.args[self.arg_names(node.op).index(name)]
 
+    def named_args(self, node: Node) -> dict[str, ArgValue]:
+        """The arguments of a node, by name."""
+        return dict(zip(self.arg_names(node.op), node.args, strict=True))
+
     def has_arg(self, op: str, name: str) -> bool:
         """Whether the operator exists and has such an argument."""
         return self.has(op) and name in self.arg_names(op)

@@ -200,6 +200,8 @@ def test_float64_is_supported_if_only_rounded(library: OpLibrary, tmp_path: Path
     double = TensorProto.DOUBLE
     made = model([node("Cast", "x", to=FLOAT)], {"x": double}, output=FLOAT)
     assert imported(made, library, tmp_path).inputs[0].dtype is DType.F32
+    made = model([node("Cast", "x", to=double)], {"x": FLOAT}, output=double)
+    assert imported(made, library, tmp_path).outputs[0].dtype is DType.F32
     made = model([node("Exp", "x")], {"x": double}, output=double)
     assert "--float64-as-float32" in message(made, library, tmp_path)
     assert imported(made, library, tmp_path, rounded=True).inputs[0].dtype is DType.F32

@@ -68,6 +68,27 @@ def test_a_kept_guard_narrows_the_range(
     assert inspect.describe(loaded, library)["guards"] == [guard]
 
 
+def test_sizes_at_which_a_call_is_not_valid(
+    library: OpLibrary, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Two convolutions without padding need 5 rows and 5 columns."""
+    height, width = Symbol("height", 1, 12), Symbol("width", 2, 7)
+    path = written(
+        tmp_path,
+        [node("Conv", "x w", "a"), node("Conv", "a w", "b"), node("GlobalAveragePool", "b", "y")],
+        inputs={"x": [1, 1, "height", "width"]},
+        constants={"w": np.ones((1, 1, 3, 3), np.float32)},
+    )
+    with caplog.at_level(logging.WARNING):
+        graph = varying(path, library, [height, width])
+    assert graph.symbols == (Symbol("height", 5, 12), Symbol("width", 5, 7))
+    guard = graph.guards[-1]
+    assert guard.startswith("at height=4, width=4, node 'GlobalAveragePool_y': ")
+    assert f"--dim width is narrowed to 5..7: {guard}." in caplog.text
+    for rows, columns in product(range(5, 13), range(5, 8)):
+        agree(path, library, graph, {"height": rows, "width": columns})
+
+
 @pytest.mark.parametrize(
     ("condition", "reason"),
     [

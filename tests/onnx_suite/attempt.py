@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from spirloom.data_sizes import ATTACHMENT
 from spirloom.errors import ImportFailure, NodesUnsupported
 from spirloom.ir import Array, Graph
-from spirloom.onnx.data_sizes import ATTACHMENT
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
 from spirloom.ops import OpLibrary

@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import random
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from spirloom.errors import ImportFailure
+from spirloom.sizes import is_symbolic
 from spirloom.symbolic.specialize import specialize
 from spirloom.torch.build import build
 from spirloom.torch.export import decompose, exported_of, program_of
@@ -123,7 +124,11 @@ def run(files: dict[str, bytes]) -> bool:
     except ImportFailure:
         return False
     names = [str(tensor.shape[0]) for tensor in graph.inputs]
-    for sizes in product(*(range(low, high + 1) for low, high in model["bounds"])):
+    ranges: list[Sequence[int]] = [
+        range(low, high + 1) if is_symbolic(tensor.shape) else tensor.shape[:1]  # by torch.export
+        for tensor, (low, high) in zip(graph.inputs, model["bounds"], strict=True)
+    ]
+    for sizes in product(*ranges):
         args = [(torch.arange(4.0 * size).reshape(size, 4) % 7) / 4 for size in sizes]
         by_name = dict(zip(names, sizes, strict=True))
         own = {symbol.name: by_name[symbol.name] for symbol in graph.symbols}

@@ -141,8 +141,21 @@ def test_all_unsupported_nodes_are_listed_with_locations() -> None:
 
 
 def test_a_size_that_depends_on_data_is_refused() -> None:
-    with pytest.raises(ImportFailure, match=r"aten.nonzero.*depends on the data.*test_import.py"):
-        graph_of(Function(lambda x: x.nonzero()), torch.ones(3))
+    with pytest.raises(ImportFailure, match=r"aten.*unique.*depends on the data.*test_import.py"):
+        graph_of(Function(lambda x: x.unique()), torch.ones(3))
+
+
+def test_a_cast_that_wraps_is_refused() -> None:
+    """The device computes int16 in int32, which holds values that PyTorch wraps."""
+    cast = Function(lambda x: (x * 5000).to(torch.int16).float())
+    for bound, is_exact in ((6, True), (7, False)):
+        options = Options.of({}, {"args_0": (0, bound)})
+        x = torch.full((2,), bound, dtype=torch.int32)
+        if is_exact:
+            assert run(graph_of(cast, x, options=options), {"args_0": x.numpy()})
+            continue
+        with pytest.raises(ImportFailure, match="is int16 and is only known to be in 0..35000"):
+            graph_of(cast, x, options=options)
 
 
 def test_as_strided_requires_a_contiguous_tensor() -> None:

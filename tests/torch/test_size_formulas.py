@@ -44,3 +44,24 @@ def test_sizes_where_a_formula_changes(name: str) -> None:
         x = torch.arange(4.0 * size).view(size, 4)
         (found,) = model(x=x.numpy())
         np.testing.assert_array_equal(found, module(x).numpy(), err_msg=f"{size} rows")
+
+
+def test_dimensions_that_torch_derives() -> None:
+    """Dim.AUTO names a size, and 2 * n + 1 relates the sizes of two inputs."""
+
+    class Joined(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> Any:
+            return torch.cat([x, y]) * x.shape[0] ** -0.5
+
+    rows = torch.export.Dim("rows", min=2, max=8)
+    auto = torch.export.Dim.AUTO(min=2, max=8)
+    for dims, sizes in (
+        (({0: rows}, {0: 2 * rows + 1}), [(2, 5), (3, 7), (8, 17)]),
+        (({0: auto}, {0: auto}), [(2, 2), (3, 7), (8, 4)]),
+    ):
+        given = tuple(torch.ones(size, 4) for size in sizes[1])
+        model = spirloom.load(spirloom.torch.export(Joined(), given, dynamic_shapes=dims))
+        for m, n in sizes:
+            x, y = torch.rand(m, 4), torch.rand(n, 4)
+            (found,) = model(x=x.numpy(), y=y.numpy())
+            np.testing.assert_allclose(found, Joined()(x, y).numpy(), rtol=1e-6)

@@ -4,33 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import onnx
 from onnx import NodeProto
 
 from spirloom.builder import Builder, Value
+from spirloom.data_sizes import DataSize, DataSizes
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, Tensor
 from spirloom.onnx.dtypes import value_of
 from spirloom.onnx.size_arrays import Known, KnownLifter, LeadingPart, SizeArray
-
-
-@dataclass(frozen=True, slots=True)
-class DataSize:
-    """The valid elements of a tensor: the first `count`, an i32 scalar, along `axis`."""
-
-    axis: int
-    count: Tensor
-
-
-class MarksSizes(Protocol):
-    """Where a converter records that the size of its result depends on the data."""
-
-    def set(self, tensor: Tensor, size: DataSize) -> None:
-        """Marks a tensor."""
 
 
 class NodeContext:
@@ -44,7 +29,7 @@ class NodeContext:
         builder: Builder,
         lifter: KnownLifter,
         used: AbstractSet[str],
-        data_sizes: MarksSizes | None = None,
+        data_sizes: DataSizes | None = None,
     ) -> None:
         self.node = node
         self.op_type: str = node.op_type
@@ -68,6 +53,10 @@ class NodeContext:
         """An input, or None if it is absent."""
         value = self.known(index)
         return self.lifted(value) if isinstance(value, SizeArray | LeadingPart) else value
+
+    def named_inputs(self) -> list[tuple[str, Known | None]]:
+        """The inputs with their names."""
+        return list(zip(self.node.input, self.inputs, strict=False))
 
     def known(self, index: int) -> Known | None:
         """An input, which may depend on sizes, or None if it is absent."""

@@ -11,20 +11,21 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 from spec_model.symbolic import note
 from spirloom import __version__
 from spirloom.builder import DEFAULT_EXTRA, Budget, Builder
+from spirloom.data_sizes import DataSizes
 from spirloom.errors import ImportFailure, NodeProblem, NodesUnsupported, Unsupported
 from spirloom.ir import Array, DType, Graph, Tensor
+from spirloom.narrowing import Narrowing
 from spirloom.onnx import reader, registry, size_folding, values
 from spirloom.onnx.constant_folding import register_evaluators
 from spirloom.onnx.constant_folding.registry import EVALUATORS, NotFolded, fold
 from spirloom.onnx.constant_inputs import set_constant_inputs, single_values
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.control_flow import CONTROL
-from spirloom.onnx.data_sizes import DataSizes
 from spirloom.onnx.dtypes import to_float32
 from spirloom.onnx.external_data import external_bytes
 from spirloom.onnx.functions import Functions, own_copy, used_names
 from spirloom.onnx.inputs import Shapes, read_inputs
-from spirloom.onnx.narrowing import Narrowing
+from spirloom.onnx.narrowing import follow
 from spirloom.onnx.open_dims import name_open_dims
 from spirloom.onnx.ops import register_converters
 from spirloom.onnx.opset_upgrade import check_arity, modern_inputs
@@ -116,11 +117,15 @@ class Importer:
         self._graph = Graph(producer=f"spirloom {__version__} from ONNX opset {self._opset}")
         inputs = self._read_inputs(shapes)
         self._graph.inputs = [tensor for tensor, _ in inputs]
-        self._narrowing = Narrowing(dict(inputs), shapes.assume_int32)
         self._budget = Budget(model.ByteSize() + external_bytes(model), constants_limit)
         self._builder = Builder(library, self._graph, self._budget)
+        self._narrowing = Narrowing(
+            library, assume_int32=shapes.assume_int32, makers=self._builder.makers
+        )
+        for tensor, values_of_input in inputs:
+            self._narrowing.declare(tensor, values_of_input)
         self._lifter = KnownLifter()
-        self._data_sizes = DataSizes()
+        self._data_sizes = DataSizes(library)
         self._values = Values(model, self._graph.inputs, self._budget)
         self._stated: StatedShapes | None = None
         if not shapes.ignore_stated:
@@ -140,7 +145,8 @@ class Importer:
         if self.problems:
             raise self._unsupported()
         self._graph.outputs = [self._output(info) for info in self._model.graph.output]
-        self._data_sizes.add_outputs(self._graph, self._values)
+        names = [output.name for output in self._graph.outputs]
+        self._data_sizes.add_outputs(self._graph, {name: self._values[name] for name in names})
         return self._graph
 
     def _declare_bfloat16(self) -> None:
@@ -224,7 +230,7 @@ class Importer:
         if ours and values.handles(node.op_type, given):
             tensors = [None if isinstance(value, tuple) else value for value in given]
             ctx = self._context(node, tensors)
-            self._data_sizes.refuse(ctx)
+            self._data_sizes.refuse(ctx.named_inputs())
             return self._read_completely(ctx, [values.result(ctx, given)])
         inputs = values.only_values(given)
         if not ours:
@@ -232,12 +238,13 @@ class Importer:
         inputs = modern_inputs(node, self._opset, inputs, self._builder)
         ctx = self._context(node, inputs)
         if node.op_type in CONTROL:
-            self._data_sizes.refuse(ctx)
+            self._data_sizes.refuse(ctx.named_inputs())
             return self._read_completely(ctx, CONTROL[node.op_type](ctx, self._run))
         if any(isinstance(i, SizeArray | LeadingPart) for i in inputs):
+            first = len(self._graph.nodes)
             found = size_folding.fold(ctx, inputs)
             if found is not None:
-                return self._read_completely(ctx, self._narrowing.follow(ctx, found))
+                return self._read_completely(ctx, self._followed(ctx, found, first))
             return self._converted_or_called(ctx)
         arrays = [i for i in inputs if isinstance(i, np.ndarray)]
         if node.op_type in EVALUATORS and not any(isinstance(i, Tensor) for i in inputs):
@@ -258,14 +265,20 @@ class Importer:
     def _converted(self, ctx: NodeContext) -> Results:
         converter = self._converter(ctx.node)
         assert converter is not None
+        first = len(self._graph.nodes)
         result = converter(ctx)
         if isinstance(result, Tensor | np.ndarray | SizeArray | LeadingPart):
             result = [result]
         results = list(result)
         self._read_completely(ctx, results)
-        followed = self._narrowing.follow(ctx, results)
-        self._data_sizes.follow(ctx, followed)
+        followed = self._followed(ctx, results, first)
+        calls = self._graph.nodes[first:]  # with those that give results another type
+        self._data_sizes.follow(ctx.named_inputs(), followed, calls)
         return [*followed]
+
+    def _followed(self, ctx: NodeContext, results: Sequence[Known], first: int) -> list[Known]:
+        """The results, whose value ranges follow from the calls after the `first` ones."""
+        return follow(self._narrowing, ctx, results, self._graph.nodes[first:])
 
     def _read_completely(self, ctx: NodeContext, results: Results) -> Results:
         """The results. Raises Unsupported if an attribute with an effect was not read."""
@@ -283,7 +296,7 @@ class Importer:
         ctx = self._context(node, inputs)
         if not has_spec:
             return self._converted(ctx)
-        self._data_sizes.refuse(ctx)
+        self._data_sizes.refuse(ctx.named_inputs())
         names = self._builder.library.arg_names(op)
         if len(inputs) > len(names):
             raise Unsupported(f"it has {len(inputs)} inputs; {op} accepts {', '.join(names)}")

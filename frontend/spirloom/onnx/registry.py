@@ -9,6 +9,7 @@ from onnx import NodeProto
 from spec_model import ArgType
 from spec_model.spec import OnnxArg, OnnxMapping
 from spirloom.builder import Value
+from spirloom.data_sizes import SIZE_OF_DATA
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.reader import DEFAULT_DOMAINS, RUNTIME_DOMAIN
 from spirloom.onnx.size_arrays import Known
@@ -77,7 +78,6 @@ def _attribute(ctx: NodeContext, kind: ArgType, given: OnnxArg) -> object:
     return ctx.integers(name) or default
 
 
-SIZE_OF_DATA = "its output size depends on the data; shapes must be known at import"
 _STRINGS = "it processes strings"
 _SEQUENCES = "it uses sequences or optional values; only tensors are supported"
 _RANDOM = "it generates random values, which are not reproducible across implementations"
@@ -86,7 +86,6 @@ _TRAINING = "it is for training; only inference is supported"
 _BY_OPERATOR = {
     "Bernoulli": _RANDOM,
     "Multinomial": _RANDOM,
-    "NonZero": SIZE_OF_DATA,
     "Optional": _SEQUENCES,
     "OptionalGetElement": _SEQUENCES,
     "OptionalHasElement": _SEQUENCES,

@@ -56,7 +56,7 @@ def _keeps_images(node: Node | None, library: OpLibrary) -> TypeGuard[Node]:
         return False
     if node.op == VIEW:
         return x.shape[:2] == y.shape[:2]
-    args = dict(zip(library.arg_names(node.op), node.args, strict=True))
+    args = library.named_args(node)
     is_unary = library.has_trait(node.op, Trait.ELEMENTWISE, args) and len([*node.inputs()]) == 1
     return is_unary or node.op == BATCH_NORM
 

@@ -17,7 +17,7 @@ def absorb_expansions(graph: Graph, library: OpLibrary) -> None:
     shape of the result."""
     matcher = Matcher(graph)
     for node in graph.nodes:
-        args = dict(zip(library.arg_names(node.op), node.args, strict=True))
+        args = library.named_args(node)
         if not library.has_trait(node.op, Trait.ELEMENTWISE, args):
             continue
         for tensor in dict.fromkeys(node.inputs()):

@@ -227,7 +227,7 @@ class _Finder:
         """
         if node.op == CHAIN:
             return self._chain(node, states)
-        named = zip(self._library.arg_names(node.op), node.args, strict=True)
+        named = self._library.named_args(node).items()
         for reason in (
             *(self._limit(node.op, t) for t in node.inputs()),
             *(reason_of_number(name, value) for name, value in named),

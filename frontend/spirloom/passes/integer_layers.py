@@ -83,7 +83,7 @@ class Calls:
         return "spirloom.average_pool_i8", {**self._term("x", x), **window}
 
     def _window(self, node: Node, shape: tuple[int, ...]) -> dict[str, object] | None:
-        given = dict(zip(self._library.arg_names(node.op), node.args, strict=True))
+        given = self._library.named_args(node)
         if node.op in _WINDOWS:
             return {name: value for name, value in given.items() if name != "x"}
         if node.op in _EVEN:

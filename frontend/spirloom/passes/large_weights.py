@@ -50,7 +50,7 @@ def split_table(library: OpLibrary, node: Node, counts: Sequence[int]) -> list[N
         build.name = f"{node.name}.{i}"
         # An index of another part may gather any row here: the result is not selected.
         within = build.emit("aten.sub.Tensor", a=index, b=_whole(build, start)) if i else index
-        given = dict(zip(library.arg_names(node.op), node.args, strict=True))
+        given = library.named_args(node)
         given[_TABLES[node.op]] = rows(table, start, count, i)
         for name in ("scales", "offsets"):
             if isinstance(value := given.get(name), Tensor):

@@ -61,6 +61,8 @@ def import_method(
 class ProgramImporter(Importer):
     """Imports calls of delegates by PyTorch's rules, or else by the specs' mappings."""
 
+    has_data_sizes = False  # ExecuTorch reads all elements of outputs
+
     def __init__(
         self, program: Program, library: OpLibrary, options: Options, sizes: Mapping[str, int]
     ) -> None:

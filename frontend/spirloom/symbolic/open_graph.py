@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from spec_model.expr.types import EvalError
 from spec_model.symbolic import Guard, Guards, SizeError, general, sym
@@ -15,7 +17,7 @@ from spirloom.number_expr import SymFloat, stored
 from spirloom.ops import OpError, OpLibrary
 from spirloom.sizes import Symbol, SymInt, Varying, expression
 from spirloom.symbolic.minimum import check_minimum
-from spirloom.symbolic.specialize import specialize
+from spirloom.symbolic.specialize import Impossible, specialize
 
 log = logging.getLogger("spirloom")
 
@@ -38,6 +40,15 @@ class Refuted(NotSymbolic):
         self.guard = guard
 
 
+class TooSmall(NotSymbolic):
+    """A call is not valid at the minima of the symbols, but at those of `narrowed`."""
+
+    def __init__(self, error: Impossible, narrowed: Sequence[Symbol]) -> None:
+        super().__init__(str(error))
+        self.reason = error.reason
+        self.narrowed = narrowed
+
+
 def open_graph(
     plain: Make,
     optimize: Callable[[Graph], Graph],
@@ -49,8 +60,8 @@ def open_graph(
     symbolic, `optimize` applies the passes, in place. The graph is compared with that of the sizes
     `compared_at`, by default the minima.
 
-    If the model has another structure at small sizes, a guard is kept: the range of its symbol is
-    narrowed, and `guards` of the graph contains its text.
+    If the model has another structure at small sizes, or is not valid, a guard is kept: the range
+    of its symbol is narrowed, and `guards` of the graph contains its text.
 
     Raises ImportFailure, which names the node, for a node that cannot vary.
     """
@@ -58,18 +69,24 @@ def open_graph(
     try:
         return _imported_once(plain, optimize, symbols, library, compared_at or smallest)
     except Refuted as error:
-        narrowed = error.guard.narrowed()
-        if narrowed is None or compared_at is not None:
+        one = error.guard.narrowed()
+        if one is None or compared_at is not None:
             raise
-        guard = error.guard
+        narrowed: Sequence[Symbol] = [one]
+        text = f"{error.guard.source} relies on {error.guard}"
+    except TooSmall as error:
+        if compared_at is not None:
+            raise
+        narrowed, text = error.narrowed, error.reason
     except (EvalError, SizeError, OpError) as error:
         raise ImportFailure(
             f"The model cannot vary in size: {error}. Import it with fixed sizes."
         ) from error
-    text = f"{guard.source} relies on {guard}"
-    log.warning("--dim %s is narrowed to %d..%d: %s.",
-                narrowed.name, narrowed.min, narrowed.max, text)  # fmt: skip
-    left = [narrowed if symbol.name == narrowed.name else symbol for symbol in symbols]
+    for symbol in narrowed:
+        log.warning("--dim %s is narrowed to %d..%d: %s.",
+                    symbol.name, symbol.min, symbol.max, text)  # fmt: skip
+    by_name = {symbol.name: symbol for symbol in narrowed}
+    left = [by_name.get(symbol.name, symbol) for symbol in symbols]
     graph = open_graph(plain, optimize, left, library)
     graph.guards = (text, *graph.guards)
     return graph
@@ -85,7 +102,10 @@ def _imported_once(
     with general(Guards()) as guards:
         graph = plain({symbol.name: sym(symbol) for symbol in symbols})
         _refuse(guards)
-        raw = specialize(graph, compared_at, library)
+        try:
+            raw = specialize(graph, compared_at, library)
+        except Impossible as error:
+            raise _too_small(error, graph, symbols, library) from error
         optimize(graph)
         _refuse(guards)
         graph = settled(graph, library)
@@ -95,6 +115,30 @@ def _imported_once(
     special = specialize(graph, compared_at, library)
     check_minimum(special, plain(compared_at), raw, compared_at, library)
     return graph
+
+
+def _too_small(
+    error: Impossible, graph: Graph, symbols: Sequence[Symbol], library: OpLibrary
+) -> ImportFailure:
+    """The failure at the minima, with the symbols whose larger sizes are valid."""
+
+    def is_valid(symbol: Symbol, size: int) -> bool:
+        sizes = {other.name: other.max for other in symbols} | {symbol.name: size}
+        try:
+            specialize(graph, sizes, library)
+        except Impossible:
+            return False
+        return True
+
+    narrowed = []
+    for symbol in symbols:
+        if is_valid(symbol, symbol.min):
+            continue
+        low = bisect_left(range(symbol.max), True, symbol.min, key=partial(is_valid, symbol))
+        if low == symbol.max:
+            return error
+        narrowed.append(Symbol(symbol.name, low, symbol.max))
+    return TooSmall(error, narrowed) if narrowed else error
 
 
 def _points(symbols: Sequence[Symbol]) -> list[dict[str, int]]:

@@ -18,6 +18,14 @@ def sizes_text(sizes: Sizes) -> str:
     return ", ".join(f"{name}={size}" for name, size in sizes.items())
 
 
+class Impossible(ImportFailure):
+    """A call is not valid at some sizes. `reason` names its node and the sizes."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"The model cannot vary in size: {reason}.")
+        self.reason = reason
+
+
 def specialize(graph: Graph, sizes: Sizes, library: OpLibrary) -> Graph:
     """The graph at these sizes. Shapes are inferred as in the runtime.
 
@@ -74,14 +82,15 @@ class _Specializer:
         try:
             inferred = self._library.infer(node.op, args)
         except OpError as error:
-            raise self._failure(node, str(error)) from error
+            raise Impossible(self._place(node, str(error))) from error
         for tensor, (shape, dtype) in zip(node.outputs, inferred, strict=True):
             expected = [
                 size if inferred_size(own) else at(own, self._sizes)
                 for own, size in zip(tensor.shape, shape, strict=True)
             ]
             if list(shape) != expected:
-                raise self._failure(node, f"{node.op} returns {list(shape)}, not {expected}")
+                reason = f"{node.op} returns {list(shape)}, not {expected}"
+                raise ImportFailure(f"The model cannot vary in size: {self._place(node, reason)}.")
             self._tensors[tensor] = Tensor(tensor.name, dtype, shape, storage=tensor.storage)
         return Node(node.op, args, tuple(self._tensors[t] for t in node.outputs), node.name)
 
@@ -98,8 +107,5 @@ class _Specializer:
             return tuple(self._tensor(item) for item in arg if isinstance(item, Tensor))
         return self._ints(tuple(item for item in arg if isinstance(item, int)))
 
-    def _failure(self, node: Node, reason: str) -> ImportFailure:
-        return ImportFailure(
-            f"The model cannot vary in size: at {sizes_text(self._sizes)}, node '{node.name}': "
-            f"{reason}."
-        )
+    def _place(self, node: Node, reason: str) -> str:
+        return f"at {sizes_text(self._sizes)}, node '{node.name}': {reason.removesuffix('.')}"

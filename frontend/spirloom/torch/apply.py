@@ -10,13 +10,14 @@ import numpy as np
 from spec_model.spec import Arg, ArgType
 from spec_model.stored_float import encoded, float_format
 from spirloom.builder import Builder, Lifter, Value
+from spirloom.data_sizes import DataSizes
 from spirloom.errors import Unsupported
 from spirloom.interval import of_array
 from spirloom.ir import Array, DType, Tensor
+from spirloom.narrowing import Narrowing
 from spirloom.number_expr import SymFloat, number_of, truncated
 from spirloom.ops import OpError, OpLibrary
 from spirloom.sizes import SymInt, is_symbolic
-from spirloom.torch.narrowing import Narrowing
 from spirloom.torch.values import Item, is_value, promoted
 from spirloom.value_bounds import ValueRange, exact_interval, narrow_type
 
@@ -34,8 +35,16 @@ _FLOAT16_MAX, _FLOAT16_MIN = 65504.0, 2.0**-14  # the finite and the normal ones
 class Applier:
     """Appends calls to a graph and checks results against the program's types and shapes."""
 
-    def __init__(self, build: Builder, lifter: Lifter, narrowing: Narrowing) -> None:
+    def __init__(
+        self,
+        build: Builder,
+        lifter: Lifter,
+        narrowing: Narrowing,
+        data_sizes: DataSizes | None = None,
+    ) -> None:
+        """`data_sizes`: None if sizes must not depend on the data."""
         self.build = build
+        self.data_sizes = data_sizes
         self.library: OpLibrary = build.library
         self._lifter = lifter
         self._narrowing = narrowing
@@ -118,6 +127,10 @@ class Applier:
             if shape is not None and result.shape != shape:
                 raise Unsupported(f"{op} returns {list(result.shape)}; expected {list(shape)}")
         return self._narrowing.follow(op, lifted, results, dtypes)
+
+    def emit(self, op: str, **args: object) -> tuple[Tensor, ...]:
+        """The results of a call of tensors, whose types follow from those of its arguments."""
+        return self._narrowing.follow(op, args, self.build.emit_all(op, **args), ())
 
     def leading_part(self, array: Array, shape: tuple[int, ...]) -> Tensor:
         """A constant with a symbolic shape: the first elements of each dimension of an array."""

@@ -10,9 +10,11 @@ import numpy as np
 from spec_model.symbolic import note
 from spirloom import __version__
 from spirloom.builder import Budget, Builder, Lifter
+from spirloom.data_sizes import DataSizes
 from spirloom.errors import ImportFailure, NodeProblem, NodesUnsupported, Unsupported
 from spirloom.interval import Interval
 from spirloom.ir import DType, Graph, Node, Tensor
+from spirloom.narrowing import Narrowing
 from spirloom.ops import OpError, OpLibrary
 from spirloom.terminal import Report, silent
 from spirloom.torch.apply import Applier
@@ -27,7 +29,7 @@ from spirloom.torch.in_place import (
     state_of,
     updates_of,
 )
-from spirloom.torch.narrowing import Narrowing, index_ranges, input_facts
+from spirloom.torch.input_ranges import index_ranges, input_facts
 from spirloom.torch.options import Options, as_input, check_names, warn_of_constant
 from spirloom.torch.program import (
     ArgValue,
@@ -79,6 +81,7 @@ def import_program(
 class Importer:
     """Imports one program. Subclasses may handle calls that cannot be imported."""
 
+    has_data_sizes = True  # whether outputs may have sizes that depend on the data
     complex_values = True  # whether intermediate values may be complex64
 
     def __init__(
@@ -93,14 +96,20 @@ class Importer:
         self._updates = updates or {}  # new values of the buffers that are states
         self._library = library
         self._options = options
-        self._sizes = sizes
+        self._sizes = dict(sizes)
         self._graph = Graph(producer=f"spirloom {__version__} from PyTorch {program.version}")
         self._budget = Budget(
             sum(w.nbytes for w in _used_weights(program, self._updates)), options.constants_limit
         )
         self._narrowing = Narrowing(library, options.float64_as_float32, options.assume_int32)
         builder = Builder(library, self._graph, self._budget)
-        self._applier = Applier(builder, Lifter(options.float64_as_float32), self._narrowing)
+        self._data_sizes = DataSizes(library)
+        self._applier = Applier(
+            builder,
+            Lifter(options.float64_as_float32),
+            self._narrowing,
+            self._data_sizes if self.has_data_sizes else None,
+        )
         self._values: dict[str, Item] = {}
         self._missing: set[str] = set()
         self._absent: dict[str, Call] = {}  # results that are not emitted, and their calls
@@ -119,6 +128,7 @@ class Importer:
         pairs = zip(self._program.outputs, names, strict=True)
         outputs = [self._output(given, name) for given, name in pairs if given is not None]
         self._graph.outputs = outputs
+        self._data_sizes.add_outputs(self._graph, {output.name: output for output in outputs})
         for state in self._graph.states:
             state.update = self._update(state.tensor)
         return self._graph
@@ -183,6 +193,7 @@ class Importer:
         """The new value of a buffer."""
         try:
             update = self._applier.tensor(self._resolved(self._updates[state.name]), state.name)
+            self._data_sizes.refuse([(state.name, update)])
         except MissingValue as error:
             reason = self._why_missing(str(error))
             raise ImportFailure(f"Buffer '{state.name}': its update fails: {reason}.") from error
@@ -257,6 +268,7 @@ class Importer:
         if target == "aten.as_strided":
             refuse_strided_view(call, self._program, self._sizes)
         args = {arg.name: self._resolved(arg.value) for arg in call.arguments}
+        first = len(self._graph.nodes)
         names = result_names(call)
         metas = [self._program.metas.get(name) for name in names]
         types = [None if meta is None else self._type(meta.dtype) for meta in metas]
@@ -269,6 +281,10 @@ class Importer:
         flat = list(made) if isinstance(made, Results) else [made]
         if call.results and isinstance(call.results[0], tuple):
             flat = list(made) if isinstance(made, tuple) else [made]
+        inputs = [(name, item) for name, v in args.items() for item in _items(v)]
+        self._data_sizes.follow(inputs, flat, self._graph.nodes[first:])
+        for meta, value in zip(metas, flat, strict=False):
+            self._set_maximum(meta, value)
         found = dict(zip(names, flat, strict=False))
         if location_suffix is not None:
             refuse_aliased_write(call, self._program)
@@ -280,6 +296,18 @@ class Importer:
         self._missing.update(absent)
         self._absent.update(dict.fromkeys(absent, call))
         return found
+
+    def _set_maximum(self, meta: TensorMeta | None, value: Item) -> None:
+        """Gives the program's symbol of a size that depends on the data its maximum: the shapes of
+        later results are maximum sizes too."""
+        size = self._data_sizes.of(value)
+        if size is None or meta is None or size.axis >= len(meta.shape):
+            return
+        stated = meta.shape[size.axis]
+        assert isinstance(value, Tensor)
+        symbol = stated.symbol() if isinstance(stated, SizeExpr) else None
+        if symbol is not None:
+            self._sizes.setdefault(symbol, value.shape[size.axis])
 
     def _emitted(self, ctx: CallContext) -> Item:
         if ctx.target in RULES:
@@ -365,7 +393,13 @@ class Importer:
             dtype = DType.BF16 if is_bfloat16 else tensor.dtype
             tensor = self._applier.build.emit("aten._to_copy", x=tensor, dtype=str(dtype))
             tensor.name = name
+            if (size := self._data_sizes.of(value)) is not None:
+                self._data_sizes.set(tensor, size)
         return tensor
+
+
+def _items(value: Item) -> tuple[Item, ...]:
+    return value if isinstance(value, tuple) else (value,)
 
 
 def _used_weights(program: Program, updates: Mapping[str, Ref]) -> list[Any]:

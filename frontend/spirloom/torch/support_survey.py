@@ -20,7 +20,7 @@ from spirloom.partition import work_of
 from spirloom.sizes import is_symbolic
 from spirloom.terminal import in_bytes
 from spirloom.torch.importer import Importer
-from spirloom.torch.narrowing import input_facts
+from spirloom.torch.input_ranges import input_facts
 from spirloom.torch.options import Options
 from spirloom.torch.program import (
     Call,
@@ -73,6 +73,7 @@ def survey(
 
 
 class _Surveyor(Importer):
+    has_data_sizes = False  # a host reads values with their own sizes
     complex_values = False  # which cannot be passed between host and device
 
     def __init__(

@@ -21,6 +21,7 @@ _MODULES = (
     "reduce",
     "resize",
     "runtime_quantized",
+    "selection",
     "shape",
     "suppression",
 )

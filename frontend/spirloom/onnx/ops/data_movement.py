@@ -249,20 +249,6 @@ def hardmax(ctx: NodeContext) -> Tensor:
     return ctx.build.view(ctx.build.emit("aten._to_copy", x=mask, dtype=str(x.dtype)), x.shape)
 
 
-@converts("Compress")
-def compress(ctx: NodeContext) -> Tensor:
-    x, condition = ctx.tensor(0), ctx.constant(1)
-    if condition is None:
-        raise Unsupported("its condition is missing")
-    if not ctx.has("axis"):
-        x = ctx.build.view(x, [prod(x.shape)])
-    axis = ctx.axis(ctx.integer("axis", 0), len(x.shape))
-    selected = np.flatnonzero(condition)
-    if selected.size and selected[-1] >= x.shape[axis]:
-        raise Unsupported(f"its condition exceeds the {x.shape[axis]} elements of its axis")
-    return index_select(ctx, x, axis, selected)
-
-
 @converts("EyeLike")
 def eye_like(ctx: NodeContext) -> Known:
     """Ones on a diagonal. Only the shape and type of the input are read."""

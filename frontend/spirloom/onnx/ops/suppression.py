@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from spirloom.data_sizes import SIZE_OF_DATA
 from spirloom.errors import Unsupported
 from spirloom.ir import Tensor
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.registry import SIZE_OF_DATA, converts
+from spirloom.onnx.registry import converts
 from spirloom.sizes import is_symbolic
 
 _ALL = -3.4028e38  # a threshold that selects all scores

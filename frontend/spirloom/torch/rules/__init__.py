@@ -25,6 +25,7 @@ _MODULES = (
     "reductions",
     "resize",
     "search",
+    "selection",
     "shapes",
 )
 

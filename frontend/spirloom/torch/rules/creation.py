@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from spirloom.data_sizes import SIZE_OF_DATA
 from spirloom.errors import Unsupported
 from spirloom.number_expr import SymFloat
 from spirloom.sizes import SymInt, refuse_symbolic, upper_shape
@@ -98,9 +99,9 @@ def random(ctx: CallContext) -> Item:
     )
 
 
-@imports("aten.nonzero", "aten._unique", "aten._unique2", "aten.unique_dim", "aten.masked_select",
-         "aten.unique_consecutive", "aten.nonzero_numpy", "aten.repeat_interleave.Tensor",
+@imports("aten._unique", "aten._unique2", "aten.unique_dim", "aten.unique_consecutive",
+         "aten.nonzero_numpy", "aten.repeat_interleave.Tensor",
          "torchvision.nms")  # fmt: skip
 def data_dependent(ctx: CallContext) -> Item:
     """Not supported: the size of the result depends on the data."""
-    raise Unsupported("its output size depends on the data; shapes must be known at import")
+    raise Unsupported(SIZE_OF_DATA)

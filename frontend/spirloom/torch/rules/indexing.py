@@ -8,11 +8,12 @@ import numpy as np
 
 from spirloom.builder import Value
 from spirloom.errors import Unsupported
-from spirloom.ir import Tensor
+from spirloom.ir import DType, Tensor
 from spirloom.sizes import broadcast_shapes
 from spirloom.torch.context import CallContext
 from spirloom.torch.rules.registry import imports
-from spirloom.torch.values import Item
+from spirloom.torch.rules.selection import select_true
+from spirloom.torch.values import Item, is_value
 
 MAX_INDICES = 3  # maximum number of index tensors of the operators
 
@@ -21,6 +22,11 @@ MAX_INDICES = 3  # maximum number of index tensors of the operators
 def index(ctx: CallContext) -> Item:
     """x[…, i, j, …]"""
     x = ctx.value("self")
+    items = ctx.args.get("indices")
+    if isinstance(items, tuple) and len(items) == 1 and is_value(items[0]):
+        (mask,) = items
+        if _is_mask(mask) and not (isinstance(x, np.ndarray) and isinstance(mask, np.ndarray)):
+            return select_true(ctx, x, mask)
     dims, given = _indices(ctx, x)
     if not given:
         return x
@@ -36,7 +42,8 @@ def index(ctx: CallContext) -> Item:
     result = ctx.applier.apply("spirloom.index_nd",
                                {"x": x, **indices, "dim": dim}, ctx.dtypes, ())[0]  # fmt: skip
     assert not moved or dim == 0
-    return ctx.reshaped(result, ctx.shape())
+    is_stated = bool(ctx.shapes) and ctx.shapes[0] is not None  # unless it depends on the data
+    return ctx.reshaped(result, ctx.shape()) if is_stated else result
 
 
 def _check_count(given: list[Value]) -> None:
@@ -63,14 +70,17 @@ def _indices(ctx: CallContext, x: Value) -> tuple[list[int], list[Value]]:
     dims = [i for i, item in enumerate(items) if item is not None]
     given = [items[i] for i in dims]
     for item in given:
-        boolean = (isinstance(item, Tensor) and str(item.dtype) == "b8") or (
-            isinstance(item, np.ndarray) and item.dtype == np.bool_
-        )
-        if boolean and not (isinstance(x, np.ndarray) and isinstance(item, np.ndarray)):
+        if _is_mask(item) and not (isinstance(x, np.ndarray) and isinstance(item, np.ndarray)):
             raise Unsupported(
                 "it selects the elements where a mask is true: their number depends on the data"
             )
     return dims, given
+
+
+def _is_mask(index: Value) -> bool:
+    if isinstance(index, Tensor):
+        return index.dtype is DType.B8
+    return index.dtype == np.bool_
 
 
 def _index_rows(ctx: CallContext, given: list[Value]) -> Value:

@@ -5,14 +5,16 @@ specs.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import inf, prod
 
 from spec_model.traits import Trait
 from spirloom import interval
 from spirloom.interval import EVERYTHING, Interval, hull
 from spirloom.ir import DType, Tensor
+from spirloom.number_expr import SymFloat, number_of
 from spirloom.ops import OpLibrary
-from spirloom.sizes import upper
+from spirloom.sizes import SymInt, upper
 
 Args = Mapping[str, object]
 # Computes the bounds of the outputs from the arguments and the tensors' bounds, in order.
@@ -50,8 +52,15 @@ def bounds_of(
         if dtype is DType.B8:
             bounds[i] = Interval(0, 1)
         elif dtype is DType.I32 and indices:
-            bounds[i] = interval.indices_of(upper(prod(tensors[0].shape)))
+            bounds[i] = interval.indices_of(_indexed(tensors[0], args.get("dim")))
     return bounds
+
+
+def _indexed(x: Tensor, dim: object) -> int:
+    """The number of elements that indices count: of one dimension, or of all."""
+    if isinstance(dim, tuple) and len(dim) == 1:
+        (dim,) = dim
+    return upper(x.shape[dim] if isinstance(dim, int) and x.shape else prod(x.shape))
 
 
 def _tensors(args: Args) -> list[Tensor]:
@@ -62,6 +71,16 @@ def _tensors(args: Args) -> list[Tensor]:
 def _scalar(args: Args, name: str, default: float) -> float:
     value = args.get(name, default)
     return value if isinstance(value, int | float) else default
+
+
+@rule("aten.full")
+def _filled(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [_number(args["fill_value"])]
+
+
+def _exactly(value: object) -> Interval:
+    assert isinstance(value, int | float)
+    return Interval(value, value, float(value).is_integer())
 
 
 @rule("aten.one_hot")
@@ -76,14 +95,12 @@ def _triangle(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
 
 @rule("aten.constant_pad_nd")
 def _padded(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    value = _scalar(args, "value", 0)
-    return [x[0] | Interval(value, value, float(value).is_integer())]
+    return [x[0] | _exactly(_scalar(args, "value", 0))]
 
 
 @rule("aten.masked_fill.Scalar")
 def _masked(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    value = _scalar(args, "value", 0)
-    return [x[0] | Interval(value, value, float(value).is_integer())]
+    return [x[0] | _exactly(_scalar(args, "value", 0))]
 
 
 @rule("aten._to_copy")
@@ -105,7 +122,7 @@ def _difference(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
 
 
 def _scaled(x: Interval, by: float) -> Interval:
-    return x * Interval(by, by, float(by).is_integer())
+    return x * _exactly(by)
 
 
 @rule("aten.mul.Tensor")
@@ -167,6 +184,16 @@ def _clamp(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
     return [x[0].clamped(low, high)]
 
 
+@rule("aten.clamp.Tensor")
+def _clamp_to_tensors(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
+    limits = iter(x[1:])
+    found = x[0]
+    for name, limited in (("low", interval.maximum), ("high", interval.minimum)):
+        if isinstance(args[name], Tensor):
+            found = limited(found, next(limits))
+    return [found]
+
+
 @rule("aten.maximum")
 def _maximum(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
     return [interval.maximum(*x)]
@@ -221,6 +248,45 @@ def _running_total(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
 def _matrix_product(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
     (first, *_) = _tensors(args)
     return [x[0] * x[1] * Interval(0, upper(first.shape[-1]))]
+
+
+@rule("aten.bitwise_left_shift.Tensor")
+def _shifted_left(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [interval.shifted(x[0], x[1], left=True)]
+
+
+@rule("aten.bitwise_right_shift.Tensor")
+def _shifted_right(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [interval.shifted(x[0], x[1], left=False)]
+
+
+@rule("aten.arange.start_step")
+def _counted(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
+    """From the start to the end, which are numbers that may depend on sizes."""
+    start, end, step = (_number(args[name]) for name in ("start", "end", "step"))
+    return [replace(start | end, integral=start.integral and step.integral)]
+
+
+def _number(value: object) -> Interval:
+    return number_of(value).bounds() if isinstance(value, SymInt | SymFloat) else _exactly(value)
+
+
+@rule("aten.addmm", "aten.baddbmm")
+def _scaled_product(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
+    """beta · c + alpha · a @ b."""
+    a = args["a"]
+    assert isinstance(a, Tensor)
+    inner = Interval(0, upper(a.shape[-1]))
+    product = _scaled(x[1] * x[2] * inner, _scalar(args, "alpha", 1))
+    return [product + _scaled(x[0], _scalar(args, "beta", 1))]
+
+
+@rule("spirloom.nms")
+def _selected(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
+    """Indices of boxes; -1 after the last one."""
+    scores = args["scores"]
+    assert isinstance(scores, Tensor)
+    return [Interval(-1, upper(scores.shape[-1]) - 1)]
 
 
 @rule("aten.bitwise_and.Tensor", "aten.bitwise_or.Tensor", "aten.bitwise_xor.Tensor")
