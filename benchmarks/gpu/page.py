@@ -109,8 +109,9 @@ REMARKS = {
     "language models": """
         Tokens per second at batch size 1, of the shapes of Llama 3.1 8B and Llama 3.2 1B, with
         synthetic weights from one GGUF file for both programs, and a KV cache in fp16. Prefill: a
-        prompt in runs of 512 tokens. Decode: steps after so many tokens in the KV cache; the host
-        reads each token. llama.cpp uses ggml's Vulkan backend, with the output layer in Q6_K in
+        prompt in runs of 512 tokens. Decode: steps after so many tokens in the KV cache, each
+        program as it generates text: `spirloom.LLM` reads the tokens of up to 20 ms at once,
+        llama.cpp each token. llama.cpp uses ggml's Vulkan backend, with the output layer in Q6_K in
         both. Spirloom imports the file with `--fp16`.
     """,
 }

@@ -326,12 +326,12 @@ class LLM:
                 return
             steps, start = min(batch, end - known), perf_counter()
             self._decode.submit_repeated(steps).result()
-            batch = _batch_size((perf_counter() - start) / steps)
+            batch = batch_size((perf_counter() - start) / steps)
             self._cached_tokens += sampled[-1:]
             begin, known = known, known + steps
 
 
-def _batch_size(seconds: float) -> int:
+def batch_size(seconds: float) -> int:
     """The number of decode steps per submission, at this time per step."""
     return max(1, min(MAX_BATCHED_STEPS, int(BURST_SECONDS / seconds)))
 
