@@ -99,6 +99,26 @@ TEST(GraphLoader, FindsTheConstantsFileInTheDirectoryOfTheGraph) {
   EXPECT_EQ(ParseGraph(bytes).status().code(), StatusCode::kInvalidArgument);
 }
 
+TEST(GraphLoader, ReadsSeparateConstants) {
+  FileGraph file = SmallGraph();
+  const std::vector<std::byte> constant = std::move(file.constant_section);
+  file.constant_section.clear();
+  const std::vector<std::byte> bytes = file.Write();
+  GraphSource source{/*owner=*/nullptr, bytes};
+  const auto with = [&](std::vector<std::span<const std::byte>> constants) {
+    source.constants =
+        std::make_shared<const std::vector<std::span<const std::byte>>>(std::move(constants));
+    return source.Parse();
+  };
+  const auto graph = with({std::span(constant).first(12)});
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  EXPECT_EQ((*graph)->constants[0].data(), constant.data());
+  EXPECT_EQ((*graph)->file_bytes, ParseGraph(SmallGraph().Write())->file_bytes);
+  EXPECT_EQ(with({}).status().message(), "0 constants are given; the graph has 1.");
+  EXPECT_EQ(with({std::span(constant).first(8)}).status().message(),
+            "Constant 0 has 8 bytes; the graph expects 12.");
+}
+
 TEST(GraphLoader, RejectsTheConstantsOfAnotherGraph) {
   FileGraph file = SmallGraph();
   file.constants_file = "other.weights";
