@@ -116,8 +116,7 @@ Result<Program> ProgramBuilder::Read(const std::vector<std::byte>& constants) {
 
 Result<std::unique_ptr<const graph::Graph>> Parse(const GraphParts& parts) {
   graph::GraphSource source{/*owner=*/nullptr, parts.file};
-  source.constants =
-      std::make_shared<const std::vector<std::span<const std::byte>>>(parts.constants);
+  source.constants = parts.constants;
   return source.Parse();
 }
 

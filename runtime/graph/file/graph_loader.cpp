@@ -78,8 +78,8 @@ Result<const schema::Graph*> Verify(std::span<const std::byte> buffer) {
 // Reads a method of `source`, a verified FlatBuffer in the first `graph_bytes` bytes of the file.
 Result<Graph> GraphOf(const schema::Graph& source, size_t graph_bytes, const GraphSource& bytes,
                       std::string_view method) {
-  if (bytes.constants != nullptr) {
-    return ReadGraph(source, method, graph_bytes, {.separate = bytes.constants.get()});
+  if (!bytes.constants.empty()) {
+    return ReadGraph(source, method, graph_bytes, {.separate = bytes.constants});
   }
   std::span<const std::byte> constants;
   SPIRLOOM_TRY_ASSIGN(const std::string name, ConstantsFileName(source));

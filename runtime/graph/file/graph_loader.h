@@ -9,7 +9,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "runtime/base/mapped_file.h"
 #include "runtime/graph/file/graph.h"
@@ -34,8 +33,8 @@ struct GraphSource {
   std::shared_ptr<const void> owner;  // null: the bytes outlive all users
   std::span<const std::byte> file;    // empty: the file has been released
   std::optional<std::span<const std::byte>> constants_file = {};
-  // The bytes of all constants, by index. Null: they are in `file` or `constants_file`.
-  std::shared_ptr<const std::vector<std::span<const std::byte>>> constants = {};
+  // The bytes of all constants, by index. Empty: they are in `file` or `constants_file`.
+  std::span<const std::span<const std::byte>> constants = {};
   bool is_mapped = false;
 
   // Parses a method as ParseGraph() does. The constants of the result are views into the source.

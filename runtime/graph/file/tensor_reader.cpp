@@ -99,7 +99,7 @@ schema::Constant ConstantAt(const schema::Graph& source, size_t i) {
 
 // Returns `separate` if it has the number and sizes of the constants of `source`.
 Result<std::vector<std::span<const std::byte>>> CheckSeparate(
-    const schema::Graph& source, const std::vector<std::span<const std::byte>>& separate) {
+    const schema::Graph& source, std::span<const std::span<const std::byte>> separate) {
   const size_t count = CountOf(source.constants());
   if (separate.size() != count) {
     return InvalidFile("{} constants are given; the graph has {}.", separate.size(), count);
@@ -110,15 +110,14 @@ Result<std::vector<std::span<const std::byte>>> CheckSeparate(
     return InvalidFile("Constant {} has {} bytes; the graph expects {}.", i, separate[i].size(),
                        size);
   }
-  return separate;
+  return std::vector(separate.begin(), separate.end());
 }
 
 }  // namespace
 
 uint64_t ConstantBytes::size() const {
-  if (separate == nullptr) return section.size();
-  uint64_t total = 0;
-  for (const auto& constant : *separate) total += constant.size();
+  uint64_t total = section.size();
+  for (const auto& constant : separate) total += constant.size();
   return total;
 }
 
@@ -137,7 +136,7 @@ Status CheckConstantOf(const Tensor& tensor, int32_t constant,
 
 Result<std::vector<std::span<const std::byte>>> ReadConstants(const schema::Graph& source,
                                                               const ConstantBytes& bytes) {
-  if (bytes.separate != nullptr) return CheckSeparate(source, *bytes.separate);
+  if (!bytes.separate.empty()) return CheckSeparate(source, bytes.separate);
   const std::span<const std::byte> section = bytes.section;
   std::vector<std::span<const std::byte>> constants;
   const size_t count = CountOf(source.constants());

@@ -14,9 +14,9 @@ namespace spirloom::graph {
 
 // The bytes of a graph's constants.
 struct ConstantBytes {
-  std::span<const std::byte> section = {};  // the file has offsets in it
-  const std::vector<std::span<const std::byte>>* separate =
-      nullptr;  // by index; null: in `section`
+  std::span<const std::byte> section = {};  // in which the file has offsets
+  // By index. Empty: the constants are in `section`.
+  std::span<const std::span<const std::byte>> separate = {};
 
   uint64_t size() const;
 };

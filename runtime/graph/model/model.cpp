@@ -27,15 +27,6 @@ Result<std::shared_ptr<internal::ExecutionContext>> LoadMethod(
   return context;
 }
 
-// Returns the first context of the method in `options`.
-Result<std::shared_ptr<internal::ExecutionContext>> LoadSource(const Runtime& runtime,
-                                                               const graph::GraphSource& source,
-                                                               const ModelOptions& options) {
-  const Clock::time_point start = Clock::now();
-  SPIRLOOM_TRY_ASSIGN(auto graph, source.Parse(options.method));
-  return LoadMethod(runtime, source, std::move(graph), options, start);
-}
-
 }  // namespace
 
 Result<Model> Model::Load(const Runtime& runtime, const std::string& path,
@@ -53,10 +44,7 @@ Result<Model> Model::Load(const Runtime& runtime, const std::string& path,
 
 Result<Model> Model::LoadFromMemory(const Runtime& runtime, std::shared_ptr<const void> owner,
                                     std::span<const std::byte> file, const ModelOptions& options) {
-  return Guarded([&]() -> Result<Model> {
-    SPIRLOOM_TRY_ASSIGN(auto context, LoadSource(runtime, {std::move(owner), file}, options));
-    return Model(std::move(context));
-  });
+  return LoadFromMemory(runtime, std::move(owner), file, /*constants=*/{}, options);
 }
 
 Result<Model> Model::LoadFromMemory(const Runtime& runtime, std::shared_ptr<const void> owner,
@@ -64,10 +52,12 @@ Result<Model> Model::LoadFromMemory(const Runtime& runtime, std::shared_ptr<cons
                                     std::span<const std::span<const std::byte>> constants,
                                     const ModelOptions& options) {
   return Guarded([&]() -> Result<Model> {
+    const Clock::time_point start = Clock::now();
     graph::GraphSource source{std::move(owner), file};
-    source.constants = std::make_shared<const std::vector<std::span<const std::byte>>>(
-        constants.begin(), constants.end());
-    SPIRLOOM_TRY_ASSIGN(auto context, LoadSource(runtime, source, options));
+    source.constants = constants;
+    SPIRLOOM_TRY_ASSIGN(auto graph, source.Parse(options.method));
+    SPIRLOOM_TRY_ASSIGN(auto context,
+                        LoadMethod(runtime, source, std::move(graph), options, start));
     return Model(std::move(context));
   });
 }

@@ -196,8 +196,9 @@ class SPIRLOOM_API Model {
                                       std::span<const std::byte> file,
                                       const ModelOptions& options = {});
   // Loads a graph whose constants are elsewhere in memory: constant i of the file has the bytes
-  // `constants[i]`. The file needs no constant section. Fails with kInvalidFile if the number or a
-  // size differs from the file's.
+  // `constants[i]`; the file needs no constant section. `owner` also keeps these bytes and the
+  // array alive. Fails with kInvalidFile if the number or a size differs from the file's. No
+  // `constants`: as above.
   static Result<Model> LoadFromMemory(const Runtime& runtime, std::shared_ptr<const void> owner,
                                       std::span<const std::byte> file,
                                       std::span<const std::span<const std::byte>> constants,

@@ -105,17 +105,18 @@ TEST(GraphLoader, ReadsSeparateConstants) {
   file.constant_section.clear();
   const std::vector<std::byte> bytes = file.Write();
   GraphSource source{/*owner=*/nullptr, bytes};
-  const auto with = [&](std::vector<std::span<const std::byte>> constants) {
-    source.constants =
-        std::make_shared<const std::vector<std::span<const std::byte>>>(std::move(constants));
+  using Constants = std::vector<std::span<const std::byte>>;
+  const auto parse = [&](const Constants& constants) {
+    source.constants = constants;
     return source.Parse();
   };
-  const auto graph = with({std::span(constant).first(12)});
+  const std::span<const std::byte> first = std::span(constant).first(12);
+  const auto graph = parse({first});
   ASSERT_TRUE(graph.ok()) << graph.status().message();
   EXPECT_EQ((*graph)->constants[0].data(), constant.data());
   EXPECT_EQ((*graph)->file_bytes, ParseGraph(SmallGraph().Write())->file_bytes);
-  EXPECT_EQ(with({}).status().message(), "0 constants are given; the graph has 1.");
-  EXPECT_EQ(with({std::span(constant).first(8)}).status().message(),
+  EXPECT_EQ(parse({first, first}).status().message(), "2 constants are given; the graph has 1.");
+  EXPECT_EQ(parse({first.first(8)}).status().message(),
             "Constant 0 has 8 bytes; the graph expects 12.");
 }
 
