@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -72,6 +73,7 @@ class GraphWriter {
   void SetSizes(uint32_t tensor, std::vector<uint32_t> entries);
 
   DType dtype(uint32_t tensor) const;
+  // Valid as long as the writer.
   const Shape& shape(uint32_t tensor) const { return shapes_[tensor]; }
   // The bytes of a constant tensor; none for other tensors.
   std::optional<std::span<const std::byte>> ConstantOf(uint32_t tensor) const;
@@ -89,7 +91,7 @@ class GraphWriter {
   int32_t IndexOf(std::span<const std::byte> bytes);
 
   schema::GraphT graph_;
-  std::vector<Shape> shapes_;
+  std::deque<Shape> shapes_;  // references stay valid when tensors are added
   std::vector<std::span<const std::byte>> constants_;
   std::map<std::pair<const std::byte*, size_t>, int32_t> constant_of_;
   std::vector<std::vector<std::byte>> buffers_;
