@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PRESETS = ["asan", "tsan"]
 WITHOUT_DEVICE = [
     "graph_test", "spirloom_ops_test", "spirloom_run_test", "compiler_test", "no_zstd_test",
-    "op_compare_test",
+    "op_compare_test", "executorch_reader_test",
 ]  # fmt: skip
 WITH_DEVICE = [
     "runtime_test", "model_test", "pool_test", "op_guards_test", "c_api_test", "faults_test",

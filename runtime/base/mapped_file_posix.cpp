@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <system_error>
@@ -24,6 +26,24 @@ Status SystemError(const std::string& path, int error) {
   return Error(code, "File '{}' cannot be read: {}.", path, std::generic_category().message(error));
 }
 
+// Addresses of pages.
+struct PageRange {
+  uintptr_t first;
+  uintptr_t end;
+};
+
+// Returns the pages entirely within `part`.
+PageRange PagesIn(std::span<const std::byte> part, uintptr_t page) {
+  const auto start = reinterpret_cast<uintptr_t>(part.data());
+  return {(start + page - 1) / page * page, (start + part.size()) / page * page};
+}
+
+void Release(uintptr_t first, uintptr_t end) {
+  if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+}
+
+uintptr_t PageSize() { return static_cast<uintptr_t>(sysconf(_SC_PAGESIZE)); }
+
 }  // namespace
 
 Result<MappedFile> MappedFile::Open(const std::string& path) {
@@ -43,12 +63,39 @@ Result<MappedFile> MappedFile::Open(const std::string& path) {
 }
 
 void MappedFile::ReleasePages(std::span<const std::byte> part) {
-  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto start = reinterpret_cast<uintptr_t>(part.data());
-  const uintptr_t first = (start + page - 1) / page * page;  // only pages entirely within the part
-  const uintptr_t end = (start + part.size()) / page * page;
-  if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+  const auto [first, end] = PagesIn(part, PageSize());
+  Release(first, end);
 }
+
+#ifdef __linux__
+void MappedFile::ReleaseFilePages(std::span<const std::byte> memory) {
+  // Bits of /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst): the page is present; it
+  // belongs to a file or to shared memory, which keep its contents. A modified page of a private
+  // mapping belongs to the process.
+  constexpr uint64_t kReleasable = uint64_t{1} << 63 | uint64_t{1} << 61;
+  const uintptr_t page = PageSize();
+  auto [first, end] = PagesIn(memory, page);
+  if (first >= end) return;
+  const FileDescriptor pagemap(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+  if (pagemap.get() < 0) return;
+  std::array<uint64_t, 256> entries;
+  while (first < end) {
+    const size_t count = std::min<size_t>((end - first) / page, entries.size());
+    const size_t bytes = count * sizeof(uint64_t);
+    const auto offset = static_cast<off_t>(first / page * sizeof(uint64_t));
+    if (pread(pagemap.get(), entries.data(), bytes, offset) != static_cast<ssize_t>(bytes)) return;
+    for (size_t i = 0; i < count;) {
+      const size_t begin = i;
+      while (i < count && (entries[i] & kReleasable) == kReleasable) ++i;
+      Release(first + begin * page, first + i * page);
+      if (i == begin) ++i;
+    }
+    first += count * page;
+  }
+}
+#else
+void MappedFile::ReleaseFilePages(std::span<const std::byte>) {}
+#endif
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}

@@ -70,6 +70,9 @@ void MappedFile::ReleasePages(std::span<const std::byte> part) {
   if (first < end) VirtualUnlock(reinterpret_cast<void*>(first), end - first);
 }
 
+// VirtualUnlock() would write pages of the process to the page file.
+void MappedFile::ReleaseFilePages(std::span<const std::byte>) {}
+
 MappedFile::MappedFile(MappedFile&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
 

@@ -25,7 +25,7 @@ std::vector<std::byte> Chain() {
   }
   builder.graph.outputs = {static_cast<uint32_t>(x)};
   const Program program = ValueOf(builder.Read());
-  return ValueOf(Lower(program, AllNames())).graph;
+  return ValueOf(Lower(program, AllNames())).graph.file;
 }
 
 TEST(Intermediates, ResultsOfNodesFollowTheOutputs) {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/graph/file/graph_loader.h"
 #include "tests/executorch/program_builder.h"
+#include "tests/value_of.h"
 
 namespace spirloom::delegate {
 namespace {
@@ -19,14 +19,14 @@ Result<Lowered> LowerOf(ProgramBuilder& builder, const std::vector<std::byte>& c
 
 std::string ErrorOf(ProgramBuilder& builder) { return LowerOf(builder).status().message(); }
 
-// The lowered graph file, parsed.
+// The lowered graph, parsed. Its constants are not valid.
 graph::Graph GraphOf(ProgramBuilder& builder) {
   Result<Lowered> lowered = LowerOf(builder);
   EXPECT_TRUE(lowered.ok()) << lowered.status().message();
   if (!lowered.ok()) return {};
-  Result<graph::Graph> graph = graph::ParseGraph(lowered->graph, std::nullopt);
+  const auto graph = Parse(lowered->graph);
   EXPECT_TRUE(graph.ok()) << graph.status().message();
-  return graph.ok() ? std::move(graph).value() : graph::Graph();
+  return graph.ok() ? **graph : graph::Graph();
 }
 
 std::vector<std::string> OpsOf(const graph::Graph& graph) {
@@ -76,6 +76,20 @@ TEST(Lowering, ConstantsWithMemoryAreNoStates) {
   const graph::Graph graph = GraphOf(builder);
   EXPECT_THAT(OpsOf(graph), ElementsAre("aten.relu", "aten.relu"));
   EXPECT_TRUE(graph.states.empty());
+}
+
+TEST(Lowering, ConstantsAreNotCopied) {
+  ProgramBuilder builder = Unary("aten.relu");
+  builder.AddConstant(0, 16, "weight");
+  builder.named = std::vector<std::byte>(16);
+  const int32_t weight = builder.AddTensor({4}, vk::ElementType::F32, /*constant=*/0);
+  const int32_t y = builder.AddTensor({4});
+  builder.AddCall("aten.relu", {weight, y});
+  builder.graph.outputs.push_back(static_cast<uint32_t>(y));
+  const Lowered lowered = ValueOf(LowerOf(builder));
+  ASSERT_EQ(lowered.graph.constants.size(), 1U);
+  EXPECT_EQ(lowered.graph.constants[0].data(), builder.named.data());
+  EXPECT_TRUE(lowered.graph.buffers.empty());
 }
 
 // y = relu(s += x), where s has the initial value `initial`, prepacked or not.

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "runtime/graph/file/graph_loader.h"
+
 namespace spirloom::delegate {
 namespace {
 
@@ -110,6 +112,12 @@ Result<Program> ProgramBuilder::Read(const std::vector<std::byte>& constants) {
     if (named.empty()) return std::nullopt;
     return std::span<const std::byte>(named);
   });
+}
+
+Result<std::unique_ptr<const graph::Graph>> Parse(const GraphParts& parts) {
+  graph::GraphSource source{/*owner=*/nullptr, parts.file};
+  source.constants = parts.constants;
+  return source.Parse();
 }
 
 NameTable AllNames() {

@@ -10,7 +10,9 @@
 
 #include "integrations/executorch/blob/program.h"
 #include "integrations/executorch/blob/vk_graph_generated.h"
+#include "integrations/executorch/lower/graph_writer.h"
 #include "integrations/executorch/names/name_table.h"
+#include "runtime/graph/file/graph.h"
 
 namespace spirloom::delegate {
 
@@ -43,6 +45,9 @@ struct ProgramBuilder {
   int32_t Add(T table);
   std::vector<std::byte> region_;
 };
+
+// Parses a lowered graph. The constants of the result are those of `parts`.
+Result<std::unique_ptr<const graph::Graph>> Parse(const GraphParts& parts);
 
 // The name table of all operators of the repository.
 NameTable AllNames();

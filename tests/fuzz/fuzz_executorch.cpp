@@ -12,7 +12,6 @@
 #include "integrations/executorch/blob/blob.h"
 #include "integrations/executorch/blob/program.h"
 #include "integrations/executorch/lower/lowering.h"
-#include "runtime/graph/file/graph_loader.h"
 #include "tests/executorch/program_builder.h"
 #include "tests/fuzz/fuzzing.h"
 
@@ -62,7 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   Evaluate(*lowered);
   static spirloom::fuzz::Tally parsed("lowered graphs parsed");
-  parsed.Count(spirloom::graph::ParseGraph(lowered->graph, std::nullopt).ok());
+  parsed.Count(spirloom::delegate::Parse(lowered->graph).ok());
   return 0;
 }
 

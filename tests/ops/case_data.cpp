@@ -17,7 +17,7 @@ std::span<const std::byte> DataOf(const schema::CaseTensor& tensor) {
 }
 
 Shape ShapeOf(const schema::CaseTensor& tensor) {
-  if (tensor.shape() == nullptr) return {};
+  if (tensor.shape() == nullptr || tensor.shape()->size() == 0) return {};
   // memcpy, because FlatBuffers' verifier accepts unaligned elements.
   Shape shape(tensor.shape()->size());
   std::memcpy(shape.data(), tensor.shape()->Data(), shape.size() * sizeof(shape[0]));

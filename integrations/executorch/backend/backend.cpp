@@ -18,10 +18,16 @@ namespace {
 
 namespace et = ::executorch::runtime;
 
-// Named data of the program. Owns the buffers that Find() returned, until the delegate is loaded.
-class DataMap {
+// A delegate's blob and the named data of the program. Owns both. Find() requires the map, which
+// exists until the delegate is loaded.
+class ProgramData {
  public:
-  explicit DataMap(const et::NamedDataMap* map) : map_(map) {}
+  ProgramData(et::FreeableBuffer blob, const et::NamedDataMap* map)
+      : map_(map), blob_(std::move(blob)) {}
+
+  std::span<const std::byte> blob() const {
+    return {static_cast<const std::byte*>(blob_.data()), blob_.size()};
+  }
 
   std::optional<std::span<const std::byte>> Find(std::string_view key) {
     if (map_ == nullptr) return std::nullopt;
@@ -33,6 +39,7 @@ class DataMap {
 
  private:
   const et::NamedDataMap* map_;
+  et::FreeableBuffer blob_;
   std::vector<et::FreeableBuffer> buffers_;
 };
 
@@ -42,11 +49,11 @@ Result<std::unique_ptr<Delegate>> Load(et::BackendInitContext& context, et::Free
   SPIRLOOM_TRY_ASSIGN(ModelOptions options, ReadCompileSpecs(compile_specs));
   backend.ApplyTo(options);
   SPIRLOOM_TRY_ASSIGN(const Session* session, SharedSession(backend.session));
-  DataMap data(context.get_named_data_map());
-  const std::span bytes(static_cast<const std::byte*>(blob.data()), blob.size());
-  const NamedData find = [&](std::string_view key) { return data.Find(key); };
+  const auto data = std::make_shared<ProgramData>(std::move(blob), context.get_named_data_map());
+  const NamedData find = [&](std::string_view key) { return data->Find(key); };
   return LoadWithProfiling(context, options, [&](const ModelOptions& chosen) {
-    return Delegate::Load(*session, bytes, find, chosen, LogsIntermediates(context.event_tracer()));
+    return Delegate::Load(*session, data, data->blob(), find, chosen,
+                          LogsIntermediates(context.event_tracer()));
   });
 }
 

@@ -9,7 +9,18 @@
 
 namespace spirloom::delegate {
 
+namespace {
+
+// What a model reads its graph from.
+struct Source {
+  std::shared_ptr<const void> program;
+  GraphParts graph;
+};
+
+}  // namespace
+
 Result<std::unique_ptr<Delegate>> Delegate::Load(const Session& session,
+                                                 std::shared_ptr<const void> owner,
                                                  std::span<const std::byte> blob,
                                                  const NamedData& named_data, ModelOptions options,
                                                  bool logs_intermediates) {
@@ -19,12 +30,14 @@ Result<std::unique_ptr<Delegate>> Delegate::Load(const Session& session,
   SPIRLOOM_TRY_ASSIGN(Lowered lowered, Lower(program, session.names));
   std::vector<ObservedNode> nodes;
   if (logs_intermediates) {
-    SPIRLOOM_TRY_ASSIGN(ObservedGraph observed, WithIntermediates(lowered.graph));
-    lowered.graph = std::move(observed.file);
+    SPIRLOOM_TRY_ASSIGN(ObservedGraph observed, WithIntermediates(lowered.graph.file));
+    lowered.graph.file = std::move(observed.file);
     nodes = std::move(observed.nodes);
   }
-  SPIRLOOM_TRY_ASSIGN(Model model,
-                      Model::LoadFromMemory(session.runtime, std::move(lowered.graph), options));
+  auto source = std::make_shared<const Source>(Source{std::move(owner), std::move(lowered.graph)});
+  const GraphParts& graph = source->graph;
+  SPIRLOOM_TRY_ASSIGN(Model model, Model::LoadFromMemory(session.runtime, std::move(source),
+                                                         graph.file, graph.constants, options));
   return std::unique_ptr<Delegate>(
       new Delegate(std::move(model), std::move(lowered), std::move(nodes)));
 }

@@ -20,10 +20,11 @@ namespace spirloom::delegate {
 // A loaded delegate of ExecuTorch's Vulkan partitioner. Owns its model. Not thread-safe.
 class Delegate {
  public:
-  // The blob and the named data may be freed afterwards. `logs_intermediates` keeps the results of
-  // all nodes for LogIntermediates(). Fails as ReadProgram(), Lower() and
-  // Model::LoadFromMemory() do.
+  // `owner` keeps the blob and the named data alive, whose constants are used without a copy. It is
+  // released when no later shapes can need them. `logs_intermediates` keeps the results of all
+  // nodes for LogIntermediates(). Fails as ReadProgram(), Lower() and Model::LoadFromMemory() do.
   static Result<std::unique_ptr<Delegate>> Load(const Session& session,
+                                                std::shared_ptr<const void> owner,
                                                 std::span<const std::byte> blob,
                                                 const NamedData& named_data, ModelOptions options,
                                                 bool logs_intermediates);

@@ -1,7 +1,6 @@
 #include "integrations/executorch/lower/graph_writer.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <utility>
 
@@ -164,7 +163,7 @@ bool GraphWriter::is_computed(uint32_t tensor) const {
          std::ranges::find(graph_.inputs, tensor) == graph_.inputs.end();
 }
 
-std::vector<std::byte> GraphWriter::Serialize() {
+GraphParts GraphWriter::Write() && {
   graph_.version = static_cast<uint32_t>(schema::FormatVersion::Current);
   graph_.producer = "ExecuTorch's Vulkan delegate";
   if (!graph_.symbols.empty()) {
@@ -174,30 +173,11 @@ std::vector<std::byte> GraphWriter::Serialize() {
       }
     }
   }
-  size_t end = 0;
-  for (const auto& bytes : constants_) {
-    graph_.constants.emplace_back(AlignedForConstants(end), bytes.size());
-    end = AlignedForConstants(end) + bytes.size();
-  }
+  for (const auto& bytes : constants_) graph_.constants.emplace_back(/*offset=*/0, bytes.size());
   flatbuffers::FlatBufferBuilder builder;
   schema::FinishSizePrefixedGraphBuffer(builder, schema::Graph::Pack(builder, &graph_));
-  std::vector<std::byte> file(AlignedForConstants(builder.GetSize()) + end);
-  std::memcpy(file.data(), builder.GetBufferPointer(), builder.GetSize());
-  return file;
-}
-
-std::vector<std::byte> GraphWriter::Write() && {
-  std::vector<std::byte> file = Serialize();
-  size_t start = file.size();
-  if (!constants_.empty()) {
-    start -= static_cast<size_t>(graph_.constants.back().offset()) + constants_.back().size();
-  }
-  for (size_t i = 0; i < constants_.size(); ++i) {
-    if (constants_[i].empty()) continue;
-    std::memcpy(file.data() + start + static_cast<size_t>(graph_.constants[i].offset()),
-                constants_[i].data(), constants_[i].size());
-  }
-  return file;
+  const auto file = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
+  return {{file.begin(), file.end()}, std::move(constants_), std::move(buffers_)};
 }
 
 }  // namespace spirloom::delegate

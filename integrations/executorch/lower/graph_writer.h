@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -36,6 +37,13 @@ schema::ArgT FloatArg(double value);
 schema::ArgT BoolArg(bool value);
 schema::ArgT TextArg(std::string value);
 
+// A graph file without its constants, and these by index.
+struct GraphParts {
+  std::vector<std::byte> file;                        // schema/graph.fbs
+  std::vector<std::span<const std::byte>> constants;  // in the program, or in `buffers`
+  std::vector<std::vector<std::byte>> buffers;        // those that the program does not contain
+};
+
 // Methods return and accept indices into the file's vectors.
 class GraphWriter {
  public:
@@ -43,14 +51,14 @@ class GraphWriter {
   explicit GraphWriter(uint64_t program_bytes) : budget_(kFreeBytes + 2 * program_bytes) {}
 
   uint32_t AddTensor(std::string name, DType dtype, const Shape& shape);
-  // `bytes` must outlive Write(). Constants of the same bytes are stored once.
+  // `bytes` must outlive the result of Write(). Constants of the same bytes are stored once.
   uint32_t AddConstant(std::string name, DType dtype, const Shape& shape,
                        std::span<const std::byte> bytes);
   // Zeroed bytes of the writer for a constant that the program does not contain. Fails with
   // kUnsupported if all of them exceed the budget.
   Result<std::span<std::byte>> Allocate(uint64_t bytes);
-  // Makes `tensor` a state with these initial bytes, which must outlive Write(). `update` is its
-  // value after a run.
+  // Makes `tensor` a state with these initial bytes, which must outlive the result of Write().
+  // `update` is its value after a run.
   void AddState(uint32_t tensor, uint32_t update, std::span<const std::byte> initial);
   void AddNode(std::string op, std::string name, std::vector<schema::ArgT> args,
                std::vector<uint32_t> outputs);
@@ -65,25 +73,25 @@ class GraphWriter {
   void SetSizes(uint32_t tensor, std::vector<uint32_t> entries);
 
   DType dtype(uint32_t tensor) const;
+  // Valid as long as the writer.
   const Shape& shape(uint32_t tensor) const { return shapes_[tensor]; }
   // The bytes of a constant tensor; none for other tensors.
   std::optional<std::span<const std::byte>> ConstantOf(uint32_t tensor) const;
   // Whether a node computes it.
   bool is_computed(uint32_t tensor) const;
 
-  // Returns the file. With symbols, the shapes of computed tensors are inferred from their nodes.
-  std::vector<std::byte> Write() &&;
+  // Returns the graph. With symbols, the shapes of computed tensors are inferred from their nodes.
+  GraphParts Write() &&;
 
  private:
   // The budget of an empty program. Enough for four tables of the maximum size.
   static constexpr uint64_t kFreeBytes = uint64_t{16} << 20;
 
-  std::vector<std::byte> Serialize();
   // The index of the constant with these bytes.
   int32_t IndexOf(std::span<const std::byte> bytes);
 
   schema::GraphT graph_;
-  std::vector<Shape> shapes_;
+  std::deque<Shape> shapes_;  // references stay valid when tensors are added
   std::vector<std::span<const std::byte>> constants_;
   std::map<std::pair<const std::byte*, size_t>, int32_t> constant_of_;
   std::vector<std::vector<std::byte>> buffers_;

@@ -1,4 +1,4 @@
-// Lowers the graph of a delegate to a graph file.
+// Lowers the graph of a delegate to a graph.
 #ifndef SPIRLOOM_INTEGRATIONS_EXECUTORCH_LOWER_LOWERING_H_
 #define SPIRLOOM_INTEGRATIONS_EXECUTORCH_LOWER_LOWERING_H_
 
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "integrations/executorch/blob/program.h"
+#include "integrations/executorch/lower/graph_writer.h"
 #include "integrations/executorch/lower/sym_ints.h"
 #include "integrations/executorch/names/name_table.h"
 #include "spirloom/status.h"
@@ -23,7 +24,7 @@ struct IoSpec {
 };
 
 struct Lowered {
-  std::vector<std::byte> graph;  // schema/graph.fbs
+  GraphParts graph;
   std::vector<IoSpec> inputs;
   std::vector<IoSpec> outputs;  // the graph's outputs are the tensors among them
   std::vector<IntInput>
@@ -33,8 +34,9 @@ struct Lowered {
   std::string fixed_by;  // the call that requires fixed sizes; empty: sizes are dynamic
 };
 
-// Fails with kUnsupported, listing all calls without a mapping in `names` and all unsupported
-// values, and with kInvalidFile for an invalid program.
+// The constants of the result are views into those of `program`. Fails with kUnsupported, listing
+// all calls without a mapping in `names` and all unsupported values, and with kInvalidFile for an
+// invalid program.
 Result<Lowered> Lower(const Program& program, const NameTable& names);
 
 }  // namespace spirloom::delegate

@@ -29,7 +29,11 @@ Status CopyInParallel(const Host& host, std::span<const HostCopy> copies, bool i
   const auto work = [&](size_t i) {
     const auto& [target, source] = chunks[i];
     std::memcpy(target, source.data(), source.size());
-    if (is_mapped) MappedFile::ReleasePages(source);
+    if (is_mapped) {
+      MappedFile::ReleasePages(source);
+    } else {
+      MappedFile::ReleaseFilePages(source);
+    }
     return Status();
   };
   if (total > kChunkBytes) {

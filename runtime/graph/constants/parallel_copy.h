@@ -16,7 +16,8 @@ struct HostCopy {
 };
 
 // Performs the copies in chunks, on threads of `host` if they exceed 1 MiB, and returns after all.
-// Releases the pages of a mapped file after copying, so that the data are not resident twice.
+// Releases the pages of a mapped file after copying, so that the data are not resident twice. Not
+// `is_mapped`: the memory is the application's and may be a mapped file.
 Status CopyInParallel(const Host& host, std::span<const HostCopy> copies, bool is_mapped);
 
 }  // namespace spirloom::graph

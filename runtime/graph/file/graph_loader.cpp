@@ -75,35 +75,32 @@ Result<const schema::Graph*> Verify(std::span<const std::byte> buffer) {
   return graph;
 }
 
-// Reads a method of `source`, a verified FlatBuffer in the first `graph_bytes` bytes of `file`.
-Result<Graph> GraphOf(const schema::Graph& source, size_t graph_bytes,
-                      std::span<const std::byte> file,
-                      std::optional<std::span<const std::byte>> constants_file,
+// Reads a method of `source`, a verified FlatBuffer in the first `graph_bytes` bytes of the file.
+Result<Graph> GraphOf(const schema::Graph& source, size_t graph_bytes, const GraphSource& bytes,
                       std::string_view method) {
+  if (!bytes.constants.empty()) {
+    return ReadGraph(source, method, graph_bytes, {.separate = bytes.constants});
+  }
   std::span<const std::byte> constants;
   SPIRLOOM_TRY_ASSIGN(const std::string name, ConstantsFileName(source));
   if (!name.empty()) {
-    if (!constants_file.has_value()) {
+    if (!bytes.constants_file.has_value()) {
       return Error(
           StatusCode::kInvalidArgument,
           "The graph has its constants in the file {}. Load it from a file, not from memory.",
           Quote(name));
     }
-    SPIRLOOM_TRY_ASSIGN(constants, ConstantSection(source, name, *constants_file));
+    SPIRLOOM_TRY_ASSIGN(constants, ConstantSection(source, name, *bytes.constants_file));
   } else {
     const size_t start =
         (graph_bytes + kConstantAlignment - 1) / kConstantAlignment * kConstantAlignment;
-    if (start < file.size()) constants = file.subspan(start);
+    if (start < bytes.file.size()) constants = bytes.file.subspan(start);
   }
-  return ReadGraph(source, method, graph_bytes, constants);
+  return ReadGraph(source, method, graph_bytes, {.section = constants});
 }
 
-}  // namespace
-
-Result<Graph> ParseGraph(std::span<const std::byte> file,
-                         std::optional<std::span<const std::byte>> constants_file,
-                         std::string_view method) {
-  SPIRLOOM_TRY_ASSIGN(std::span<const std::byte> buffer, FlatBufferOf(file));
+Result<Graph> ParseSource(const GraphSource& bytes, std::string_view method) {
+  SPIRLOOM_TRY_ASSIGN(std::span<const std::byte> buffer, FlatBufferOf(bytes.file));
   // FlatBuffers requires naturally aligned fields.
   std::vector<uint64_t> aligned;
   if (reinterpret_cast<uintptr_t>(buffer.data()) % alignof(uint64_t) != 0) {
@@ -112,10 +109,8 @@ Result<Graph> ParseGraph(std::span<const std::byte> file,
     buffer = std::as_bytes(std::span(aligned)).first(buffer.size());
   }
   SPIRLOOM_TRY_ASSIGN(const schema::Graph* source, Verify(buffer));
-  return GraphOf(*source, buffer.size(), file, constants_file, method);
+  return GraphOf(*source, buffer.size(), bytes, method);
 }
-
-namespace {
 
 // Keeps a file mapped.
 Result<std::shared_ptr<const MappedFile>> Map(const std::string& path) {
@@ -139,8 +134,14 @@ Status MapConstants(const std::string& path, GraphSource& source) {
 
 }  // namespace
 
+Result<Graph> ParseGraph(std::span<const std::byte> file,
+                         std::optional<std::span<const std::byte>> constants_file,
+                         std::string_view method) {
+  return ParseSource({/*owner=*/nullptr, file, constants_file}, method);
+}
+
 Result<std::unique_ptr<const Graph>> GraphSource::Parse(std::string_view method) const {
-  SPIRLOOM_TRY_ASSIGN(Graph graph, ParseGraph(file, constants_file, method));
+  SPIRLOOM_TRY_ASSIGN(Graph graph, ParseSource(*this, method));
   graph.is_mapped = is_mapped;
   return std::make_unique<const Graph>(std::move(graph));
 }

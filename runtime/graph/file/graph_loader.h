@@ -33,9 +33,12 @@ struct GraphSource {
   std::shared_ptr<const void> owner;  // null: the bytes outlive all users
   std::span<const std::byte> file;    // empty: the file has been released
   std::optional<std::span<const std::byte>> constants_file = {};
+  // The bytes of all constants, by index. Empty: they are in `file` or `constants_file`.
+  std::span<const std::span<const std::byte>> constants = {};
   bool is_mapped = false;
 
   // Parses a method as ParseGraph() does. The constants of the result are views into the source.
+  // Fails with kInvalidFile if `constants` do not have the number and sizes that the file states.
   Result<std::unique_ptr<const Graph>> Parse(std::string_view method = {}) const;
 };
 

@@ -210,10 +210,10 @@ Result<std::vector<Attachment>> ReadAttachments(const schema::Graph& root, ReadB
 }  // namespace
 
 Result<Graph> ReadGraph(const schema::Graph& root, std::string_view method, uint64_t file_size,
-                        std::span<const std::byte> constant_section) {
+                        const ConstantBytes& constants) {
   ReadBudget budget(file_size);
   Graph graph;
-  graph.file_bytes = file_size + constant_section.size();
+  graph.file_bytes = file_size + constants.size();
   const schema::Graph* found = nullptr;
   SPIRLOOM_TRY(FindMethod(root, method, budget, graph.methods, found));
   const schema::Graph& source = *found;
@@ -226,7 +226,7 @@ Result<Graph> ReadGraph(const schema::Graph& root, std::string_view method, uint
   graph.attachments = std::make_shared<const std::vector<Attachment>>(std::move(attachments));
   SPIRLOOM_TRY(budget.ReadString(root.producer(), graph.producer, "producer"));
   SPIRLOOM_TRY(budget.ReadString(root.constants_file(), graph.constants_file, "constants_file"));
-  SPIRLOOM_TRY_ASSIGN(graph.constants, ReadConstants(root, constant_section));
+  SPIRLOOM_TRY_ASSIGN(graph.constants, ReadConstants(root, constants));
   SPIRLOOM_TRY(ReadSymbols(source, budget, graph));
   SPIRLOOM_TRY(ReadNumbers(source, budget, graph));
   SPIRLOOM_TRY_ASSIGN(const SizeReader sizes, SizeReader::Create(graph, budget));

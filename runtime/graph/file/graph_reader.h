@@ -9,13 +9,14 @@
 
 #include "runtime/graph/file/file_access.h"
 #include "runtime/graph/file/graph.h"
+#include "runtime/graph/file/tensor_reader.h"
 
 namespace spirloom::graph {
 
 // Validates and copies a method of `root`, which has passed FlatBuffers verification and has
-// `file_size` bytes. Constants are views into `constant_section`. Fails as ParseGraph() does.
+// `file_size` bytes. Constants are views into `constants`. Fails as GraphSource::Parse() does.
 Result<Graph> ReadGraph(const schema::Graph& root, std::string_view method, uint64_t file_size,
-                        std::span<const std::byte> constant_section);
+                        const ConstantBytes& constants);
 
 }  // namespace spirloom::graph
 

@@ -90,7 +90,36 @@ Status ReadTensor(const schema::Tensor& source,
   return CheckConstantOf(tensor, tensor.constant, constants);
 }
 
+schema::Constant ConstantAt(const schema::Graph& source, size_t i) {
+  schema::Constant constant;
+  std::memcpy(static_cast<void*>(&constant), source.constants()->Data() + i * sizeof(constant),
+              sizeof(constant));
+  return constant;
+}
+
+// Returns `separate` if it has the number and sizes of the constants of `source`.
+Result<std::vector<std::span<const std::byte>>> CheckSeparate(
+    const schema::Graph& source, std::span<const std::span<const std::byte>> separate) {
+  const size_t count = CountOf(source.constants());
+  if (separate.size() != count) {
+    return InvalidFile("{} constants are given; the graph has {}.", separate.size(), count);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t size = ConstantAt(source, i).size();
+    if (separate[i].size() == size) continue;
+    return InvalidFile("Constant {} has {} bytes; the graph expects {}.", i, separate[i].size(),
+                       size);
+  }
+  return std::vector(separate.begin(), separate.end());
+}
+
 }  // namespace
+
+uint64_t ConstantBytes::size() const {
+  uint64_t total = section.size();
+  for (const auto& constant : separate) total += constant.size();
+  return total;
+}
 
 Status CheckConstantOf(const Tensor& tensor, int32_t constant,
                        std::span<const std::span<const std::byte>> constants) {
@@ -106,14 +135,14 @@ Status CheckConstantOf(const Tensor& tensor, int32_t constant,
 }
 
 Result<std::vector<std::span<const std::byte>>> ReadConstants(const schema::Graph& source,
-                                                              std::span<const std::byte> section) {
+                                                              const ConstantBytes& bytes) {
+  if (!bytes.separate.empty()) return CheckSeparate(source, bytes.separate);
+  const std::span<const std::byte> section = bytes.section;
   std::vector<std::span<const std::byte>> constants;
   const size_t count = CountOf(source.constants());
   constants.reserve(count);
   for (size_t i = 0; i < count; ++i) {
-    schema::Constant constant;
-    std::memcpy(static_cast<void*>(&constant), source.constants()->Data() + i * sizeof(constant),
-                sizeof(constant));
+    const schema::Constant constant = ConstantAt(source, i);
     SPIRLOOM_TRY(CheckConstant(constant.offset(), constant.size(), section.size(), i));
     constants.push_back(section.subspan(static_cast<size_t>(constant.offset()),
                                         static_cast<size_t>(constant.size())));

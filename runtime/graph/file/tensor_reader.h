@@ -12,10 +12,19 @@
 
 namespace spirloom::graph {
 
-// Returns the constants as views into the constant section. Fails with kInvalidFile if one is
-// misaligned or out of range.
+// The bytes of a graph's constants.
+struct ConstantBytes {
+  std::span<const std::byte> section = {};  // in which the file has offsets
+  // By index. Empty: the constants are in `section`.
+  std::span<const std::span<const std::byte>> separate = {};
+
+  uint64_t size() const;
+};
+
+// Returns the constants as views into their bytes. Fails with kInvalidFile if one is
+// misaligned or out of range, or if the sizes of separate constants differ from the file's.
 Result<std::vector<std::span<const std::byte>>> ReadConstants(const schema::Graph& source,
-                                                              std::span<const std::byte> section);
+                                                              const ConstantBytes& bytes);
 
 // Fails with kInvalidFile unless `constant` is -1 or the index of a constant of the tensor's size.
 Status CheckConstantOf(const Tensor& tensor, int32_t constant,

@@ -44,9 +44,17 @@ Result<Model> Model::Load(const Runtime& runtime, const std::string& path,
 
 Result<Model> Model::LoadFromMemory(const Runtime& runtime, std::shared_ptr<const void> owner,
                                     std::span<const std::byte> file, const ModelOptions& options) {
+  return LoadFromMemory(runtime, std::move(owner), file, /*constants=*/{}, options);
+}
+
+Result<Model> Model::LoadFromMemory(const Runtime& runtime, std::shared_ptr<const void> owner,
+                                    std::span<const std::byte> file,
+                                    std::span<const std::span<const std::byte>> constants,
+                                    const ModelOptions& options) {
   return Guarded([&]() -> Result<Model> {
     const Clock::time_point start = Clock::now();
-    const graph::GraphSource source{std::move(owner), file};
+    graph::GraphSource source{std::move(owner), file};
+    source.constants = constants;
     SPIRLOOM_TRY_ASSIGN(auto graph, source.Parse(options.method));
     SPIRLOOM_TRY_ASSIGN(auto context,
                         LoadMethod(runtime, source, std::move(graph), options, start));

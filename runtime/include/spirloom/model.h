@@ -190,9 +190,18 @@ class SPIRLOOM_API Model {
   static Result<Model> LoadFromMemory(const Runtime& runtime, std::vector<std::byte>&& file,
                                       const ModelOptions& options = {});
   // Loads without a copy from memory of the application, e.g. a mapped asset. `owner` is released
-  // when the model no longer reads `file`, which must not change before.
+  // when the model no longer reads `file`, which must not change before. If it is a mapped file,
+  // its pages are released from physical memory as they are uploaded, and read again if needed.
   static Result<Model> LoadFromMemory(const Runtime& runtime, std::shared_ptr<const void> owner,
                                       std::span<const std::byte> file,
+                                      const ModelOptions& options = {});
+  // Loads a graph whose constants are elsewhere in memory: constant i of the file has the bytes
+  // `constants[i]`; the file needs no constant section. `owner` also keeps these bytes and the
+  // array alive. Fails with kInvalidFile if the number or a size differs from the file's. No
+  // `constants`: as above.
+  static Result<Model> LoadFromMemory(const Runtime& runtime, std::shared_ptr<const void> owner,
+                                      std::span<const std::byte> file,
+                                      std::span<const std::span<const std::byte>> constants,
                                       const ModelOptions& options = {});
 
   // Returns another context, which runs independently: N contexts are N runs in flight over one

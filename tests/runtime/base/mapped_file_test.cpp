@@ -2,9 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#ifdef __linux__
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "runtime/base/file_descriptor.h"
+#endif
+
 #include <fstream>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace spirloom {
 namespace {
@@ -41,6 +51,39 @@ TEST(MappedFile, ReleasedPagesAreReadAgain) {
   const auto* bytes = reinterpret_cast<const char*>(file->bytes().data());
   EXPECT_EQ(std::string(bytes, file->bytes().size()), text);
 }
+
+#ifdef __linux__
+// Bytes of files in the process's memory.
+size_t ResidentFileBytes() {
+  size_t all = 0, resident = 0, of_files = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident >> of_files;
+  return of_files * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+TEST(MappedFile, ReleasesPagesOfFilesInAnyMemory) {
+  const std::string text(size_t{16} << 20, 'a');
+  const std::string path = WriteTemporary("mapped_file_any", text);
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  void* mapped = mmap(nullptr, text.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE, file.get(), 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  const std::span<char> bytes(static_cast<char*>(mapped), text.size());
+  bytes[100000] = 'b';
+  std::string expected = text;
+  expected[100000] = 'b';
+  EXPECT_EQ(std::string(bytes.begin(), bytes.end()), expected);
+  const size_t before = ResidentFileBytes();
+  MappedFile::ReleaseFilePages(std::as_bytes(bytes));
+  EXPECT_LT(ResidentFileBytes() + (text.size() - (64 << 10)), before);
+  EXPECT_EQ(std::string(bytes.begin(), bytes.end()), expected);  // also the modified page
+  munmap(mapped, text.size());
+}
+
+TEST(MappedFile, MemoryOfTheProcessIsNotReleased) {
+  const std::vector<std::byte> bytes(size_t{4} << 20, std::byte{7});
+  MappedFile::ReleaseFilePages(bytes);
+  EXPECT_EQ(bytes, std::vector<std::byte>(bytes.size(), std::byte{7}));
+}
+#endif
 
 TEST(MappedFile, AnEmptyFileIsAnEmptySpan) {
   Result<MappedFile> file = MappedFile::Open(WriteTemporary("mapped_file_empty", ""));

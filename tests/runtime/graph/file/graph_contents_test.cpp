@@ -99,6 +99,27 @@ TEST(GraphLoader, FindsTheConstantsFileInTheDirectoryOfTheGraph) {
   EXPECT_EQ(ParseGraph(bytes).status().code(), StatusCode::kInvalidArgument);
 }
 
+TEST(GraphLoader, ReadsSeparateConstants) {
+  FileGraph file = SmallGraph();
+  const std::vector<std::byte> constant = std::move(file.constant_section);
+  file.constant_section.clear();
+  const std::vector<std::byte> bytes = file.Write();
+  GraphSource source{/*owner=*/nullptr, bytes};
+  using Constants = std::vector<std::span<const std::byte>>;
+  const auto parse = [&](const Constants& constants) {
+    source.constants = constants;
+    return source.Parse();
+  };
+  const std::span<const std::byte> first = std::span(constant).first(12);
+  const auto graph = parse({first});
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  EXPECT_EQ((*graph)->constants[0].data(), constant.data());
+  EXPECT_EQ((*graph)->file_bytes, ParseGraph(SmallGraph().Write())->file_bytes);
+  EXPECT_EQ(parse({first, first}).status().message(), "2 constants are given; the graph has 1.");
+  EXPECT_EQ(parse({first.first(8)}).status().message(),
+            "Constant 0 has 8 bytes; the graph expects 12.");
+}
+
 TEST(GraphLoader, RejectsTheConstantsOfAnotherGraph) {
   FileGraph file = SmallGraph();
   file.constants_file = "other.weights";

@@ -223,6 +223,30 @@ TEST_F(ModelTest, RejectedSizesLeaveTheModelUnchanged) {
             "--dim NAME=MIN..MAX.\n - While resizing the model.");
 }
 
+// A graph whose constants are elsewhere in memory, also for later shapes.
+TEST_F(ModelTest, LoadsSeparateConstants) {
+  FileGraph file = Resizable(4, /*dynamic=*/true);
+  Model complete = ValueOf(Load(file));
+  const std::vector<Floats> expected = ValueOf(RunModel(complete, {Ramp(24)}));
+  const std::vector<std::byte> section = std::exchange(file.constant_section, {});
+  std::vector<std::span<const std::byte>> constants;
+  for (const auto& constant : file.constants) {
+    constants.push_back(std::span(section).subspan(constant.offset, constant.size));
+  }
+  ASSERT_FALSE(constants.empty());
+  const auto owner = std::make_shared<const std::vector<std::byte>>(file.Write());
+  Model model = ValueOf(Model::LoadFromMemory(*runtime_, owner, *owner, constants));
+  EXPECT_EQ(ValueOf(RunModel(model, {Ramp(24)})), expected);
+  ASSERT_TRUE(model.Resize(std::vector<Shape>{{3, 6}}).ok());
+  EXPECT_TRUE(RunModel(model, {Ramp(18)}).ok());
+  EXPECT_GT(owner.use_count(), 1);
+  model.FixShapes();
+  EXPECT_EQ(owner.use_count(), 1);
+  constants.front() = constants.front().first(4);
+  EXPECT_EQ(Model::LoadFromMemory(*runtime_, owner, *owner, constants).status().code(),
+            StatusCode::kInvalidFile);
+}
+
 // The file is released although the graph has symbols; the shapes remain, also for other contexts.
 TEST_F(ModelTest, FixedShapesNeedNoFile) {
   auto owner =
