@@ -53,8 +53,9 @@ class Driver:
 @dataclass(frozen=True, slots=True)
 class Compiler:
     """A version of a driver of Mesa, the families that are compiled with it, and the file in
-    generated/ with their statistics. `driver` raises VendorError or DriverError. `built`: it is
-    built from Mesa's source, which takes minutes, and used only when it is named.
+    generated/ with their statistics ("": none, because it takes hours to compile all variants).
+    `driver` raises VendorError or DriverError. `built`: it is built from Mesa's source, which takes
+    minutes, and used only when it is named.
     """
 
     name: str
@@ -86,9 +87,15 @@ def installed_driver() -> Driver:
     )
 
 
+def _registers(quirk: str) -> int:
+    """The value of a row of the drivers' table."""
+    (registers,) = (row.value for row in DRIVER_QUIRKS if row.name == quirk)
+    return registers
+
+
 def _intel(name: str, architecture: str) -> Family:
-    (registers,) = (row.value for row in DRIVER_QUIRKS if row.name == "intel_registers")
     variable = "INTEL_STUB_GPU_PLATFORM"
+    registers = _registers("intel_registers")
     return Family(name, architecture, variable, driver="anv", registers=registers)
 
 
@@ -132,6 +139,22 @@ COMPILERS = (
             mesa.find_or_download(ROOT / "build" / "drivers" / "mesa", "intel"),
             mesa_build.intel_shim(_MESA_SOURCE),
         ),
+        built=True,
+    ),
+    Compiler(
+        "mali",
+        "",
+        (
+            Family(
+                "g610",
+                "Valhall, Mali-G610",
+                "PAN_GPU_ID",
+                "a867",
+                "panvk",
+                registers=_registers("mali_registers"),
+            ),
+        ),
+        lambda: Driver(*mesa_build.mali(_MESA_SOURCE)),
         built=True,
     ),
 )

@@ -103,7 +103,7 @@ def spilling(
             if not statistics or not is_preferable(kernels[each.kernels[variant]], family):
                 continue
             values = values_of(family, statistics)
-            scratch = values.get("scratch", 0)
-            if values["spills"] or scratch:
-                text = f"{values['spills']} spilled registers, {scratch} bytes of scratch"
+            spills, scratch = values.get("spills", 0), values.get("scratch", 0)
+            if spills or scratch:
+                text = f"{spills} spilled registers, {scratch} bytes of scratch"
                 yield family, each.kernels[variant][1], f"{variant}: {text}"
