@@ -156,6 +156,12 @@ def test_registers_of_a_family_exclude_kernels(library: Library) -> None:
     assert not [name for name in preferable if "64" in name and "coopmat" not in name]
 
 
+def test_kernels_for_separate_gpus(library: Library) -> None:
+    kernels = {kernel.name: kernel for kernel in library.ops["aten.mm"].kernels}
+    assert not is_preferable(kernels["mm_tiled_128x64"], Family("phone", "", integrated=True))
+    assert is_preferable(kernels["mm_tiled_64x64"], Family("phone", "", integrated=True))
+
+
 def test_a_family_that_the_driver_lacks_is_an_error(tmp_path: Path) -> None:
     program = tmp_path / "program"
     program.write_text("#!/bin/sh\necho 'error: No device matches' >&2\nexit 1\n", encoding="utf-8")

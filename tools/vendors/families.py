@@ -24,7 +24,7 @@ class VendorError(Exception):
 @dataclass(frozen=True, slots=True)
 class Family:
     """A family of GPUs: its name, its architecture, the variable that selects it in Mesa and its
-    value there, its driver in Mesa (a key of table.COLUMNS), and its registers.
+    value there, its driver in Mesa (a key of table.COLUMNS), and device properties.
     """
 
     name: str
@@ -32,7 +32,14 @@ class Family:
     variable: str = "RADV_FORCE_FAMILY"
     value: str = ""  # empty: the name
     driver: str = "radv"
-    registers: int = 256  # the device property
+    registers: int = 256
+    integrated: bool | None = None  # None: some of its GPUs are
+
+    @property
+    def properties(self) -> dict[str, bool | int]:
+        """The device properties that all GPUs of the family share."""
+        known = {} if self.integrated is None else {"integrated": self.integrated}
+        return {"is_cpu": False, "registers": self.registers, **known}
 
     @property
     def environment(self) -> dict[str, str]:
@@ -99,6 +106,10 @@ def _intel(name: str, architecture: str) -> Family:
     return Family(name, architecture, variable, driver="anv", registers=registers)
 
 
+def _adreno(model: str, architecture: str) -> Family:
+    return Family(f"adreno{model}", architecture, "FD_GPU_ID", model, "turnip", integrated=True)
+
+
 COMPILERS = (
     Compiler(
         "installed",
@@ -121,8 +132,8 @@ COMPILERS = (
         "adreno",
         "shader_stats_adreno.tsv",
         (
-            Family("adreno630", "Adreno 6xx, Snapdragon 845", "FD_GPU_ID", "630", "turnip"),
-            Family("adreno740", "Adreno 7xx, Snapdragon 8 Gen 2", "FD_GPU_ID", "740", "turnip"),
+            _adreno("630", "Adreno 6xx, Snapdragon 845"),
+            _adreno("740", "Adreno 7xx, Snapdragon 8 Gen 2"),
         ),
         lambda: Driver(*mesa_build.adreno(_MESA_SOURCE)),
         built=True,
@@ -152,8 +163,9 @@ COMPILERS = (
                 "a867",
                 "panvk",
                 registers=_registers("mali_registers"),
+                integrated=True,
             ),
-        ),
+        ),  # fmt: skip
         lambda: Driver(*mesa_build.mali(_MESA_SOURCE)),
         built=True,
     ),
