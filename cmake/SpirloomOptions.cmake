@@ -111,7 +111,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   target_compile_options(spirloom_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
 endif()
 target_link_options(spirloom_warnings INTERFACE
-  $<$<PLATFORM_ID:Linux,Android>:LINKER:--gc-sections>)
+  $<$<OR:$<PLATFORM_ID:Linux,Android>,$<BOOL:${MINGW}>>:LINKER:--gc-sections>)
 # Archives also contain machine code if they are installed, because only the compiler of the same
 # version reads the bytecode (SpirloomInstall.cmake).
 if(SPIRLOOM_LTO)

@@ -4,11 +4,9 @@
 
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <system_error>
 
 #include "runtime/base/file_writer.h"
+#include "runtime/base/mapped_file.h"
 #include "runtime/base/path.h"
 
 namespace spirloom {
@@ -30,30 +28,28 @@ FileHeader HeaderOf(std::span<const std::byte> payload) {
 
 }  // namespace
 
+// Streams and std::filesystem would add libstdc++'s locales to a static program, 700 kB.
 std::vector<std::byte> ReadCacheFile(const std::string& path) {
-  const std::filesystem::path file_path = ToPath(path);
-  std::error_code error;
-  const uintmax_t file_size = std::filesystem::file_size(file_path, error);
-  if (error || file_size < sizeof(FileHeader)) return {};
-  if (file_size > sizeof(FileHeader) + kMaxCacheBytes) return {};
-  std::ifstream file(file_path, std::ios::binary);
+  const Result<MappedFile> file = MappedFile::Open(path);
+  if (!file.ok()) return {};
+  const std::span<const std::byte> bytes = file->bytes();
   FileHeader header{};
-  file.read(reinterpret_cast<char*>(&header), sizeof(header));
+  if (bytes.size() < sizeof(header) || bytes.size() > sizeof(header) + kMaxCacheBytes) return {};
+  std::memcpy(&header, bytes.data(), sizeof(header));
   // The size comes from the file and must be checked before it is used.
-  if (!file || header.size != file_size - sizeof(header)) return {};
-  std::vector<std::byte> payload(static_cast<size_t>(header.size));
-  file.read(reinterpret_cast<char*>(payload.data()), static_cast<std::streamsize>(payload.size()));
+  if (header.size != bytes.size() - sizeof(header)) return {};
+  const std::span<const std::byte> rest = bytes.subspan(sizeof(header));
+  std::vector<std::byte> payload(rest.begin(), rest.end());
   const FileHeader expected = HeaderOf(payload);
-  if (!file || std::memcmp(&header, &expected, sizeof(header)) != 0) return {};
+  if (std::memcmp(&header, &expected, sizeof(header)) != 0) return {};
   return payload;
 }
 
 bool WriteCacheFile(const std::string& path, std::span<const std::byte> payload) {
   if (payload.size() > kMaxCacheBytes) return false;
-  std::error_code error;
-  const std::filesystem::path directory = ToPath(path).parent_path();
-  std::filesystem::create_directories(directory, error);
-  RemoveOrphans(PathText(directory));
+  const std::string directory = DirectoryOf(path);
+  CreateDirectories(directory);
+  RemoveOrphans(directory);
   const FileHeader header = HeaderOf(payload);
   return ReplaceFile(path, {std::as_bytes(std::span(&header, 1)), payload}, Durability::kFast).ok();
 }

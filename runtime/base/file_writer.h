@@ -24,6 +24,10 @@ enum class Durability : uint8_t { kFast, kSynced };
 Status ReplaceFile(const std::string& path,
                    std::initializer_list<std::span<const std::byte>> pieces, Durability durability);
 
+// Creates the directories of a path that ends in a separator, except those that exist.
+// ReplaceFile() reports one that cannot be created.
+void CreateDirectories(const std::string& directory);
+
 // Removes temporary files in `directory` ("": the current one) of ReplaceFile() calls in processes
 // that were killed.
 void RemoveOrphans(const std::string& directory);

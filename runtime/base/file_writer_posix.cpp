@@ -150,6 +150,13 @@ Status ReplaceFile(const std::string& path, Pieces pieces, Durability durability
   return error == 0 ? Status() : WriteError(path, error);
 }
 
+void CreateDirectories(const std::string& directory) {
+  for (size_t end = 0;
+       (end = directory.find_first_of(kSeparators, end + 1)) != std::string::npos;) {
+    mkdir(directory.substr(0, end).c_str(), 0777);
+  }
+}
+
 void RemoveOrphans(const std::string& directory) {
   const std::unique_ptr<DIR, CloseDirectory> open(
       opendir(directory.empty() ? "." : directory.c_str()));

@@ -166,8 +166,16 @@ Status ReplaceFile(const std::string& path, Pieces pieces, Durability durability
       error == kIsDirectory ? std::generic_category().message(EISDIR) : WindowsMessage(error));
 }
 
+void CreateDirectories(const std::string& directory) {
+  for (size_t end = 0;
+       (end = directory.find_first_of(kSeparators, end + 1)) != std::string::npos;) {
+    CreateDirectoryW(ToWindowsPath(directory.substr(0, end)).c_str(), nullptr);
+  }
+}
+
 void RemoveOrphans(const std::string& directory) {
-  const std::wstring prefix = ToWindowsPath(directory.empty() ? "." : directory) + L'\\';
+  std::wstring prefix = ToWindowsPath(directory.empty() ? "." : directory);
+  if (!prefix.ends_with(L'\\')) prefix += L'\\';
   FileSearch search(prefix + ToUtf16(Concat({kPrefix, "*", kSuffix})));
   if (!search.ok()) return;
   do {

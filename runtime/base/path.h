@@ -17,10 +17,12 @@ inline std::string PathText(const std::filesystem::path& path) {
   return {reinterpret_cast<const char*>(utf8.data()), utf8.size()};
 }
 
+// Characters that separate the parts of a path.
+inline constexpr std::string_view kSeparators =
+    std::filesystem::path::preferred_separator == '/' ? "/" : "/\\:";
+
 // The part of a path with the last separator: "dir/" of "dir/file", "" without a directory.
 inline std::string DirectoryOf(const std::string& path) {
-  constexpr std::string_view kSeparators =
-      std::filesystem::path::preferred_separator == '/' ? "/" : "/\\:";
   return path.substr(0, path.find_last_of(kSeparators) + 1);
 }
 

@@ -24,11 +24,10 @@ EXCEPTIONS = {
     "lib/cooperative_rows.glsl.j2": (40, STORAGES),
     "lib/coopmat_tile.glsl.j2": (54, UNROLLED),
     "lib/direct_tap.glsl.j2": (43, UNROLLED),
-    "lib/epilogue.glsl.j2": (44, STORAGES),
     "lib/map.glsl.j2": (37, STORAGES),
     "lib/row_registers.glsl.j2": (62, UNROLLED),
     "lib/vec4.glsl.j2": (37, STORAGES),
-    "lib/vec8.glsl.j2": (58, UNROLLED),
+    "lib/vec8.glsl.j2": (41, "has a form for 8 fp16 values and one for 4 others"),
 }
 
 _COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)

@@ -15,6 +15,7 @@ from tools.vendors.families import (
     compile_variants,
     parse,
 )
+from tools.vendors.selection import ids_of
 from tools.vendors.spills import is_preferable, spilling
 from tools.vendors.table import (
     COLUMNS,
@@ -133,6 +134,34 @@ def test_kernels_for_software_devices_may_spill(library: Library) -> None:
     ]
 
 
+def test_the_variants_of_names(library: Library) -> None:
+    """Operators, kernels and patterns; in buffers only."""
+    ids = ids_of(library, ["mm_tiled_scalar_*", "mm_tiled_scalar_32x32", "relu"])
+    assert ids["aten.mm"] == [
+        f"mm_tiled_scalar_{size}_{dtype}_buffer"
+        for size in ("64x64", "32x32")
+        for dtype in ("f32", "f16")
+    ]
+    assert ids["aten.relu"]
+    assert all(each.endswith("_buffer") for each in ids["aten.relu"])
+    with pytest.raises(VendorError, match="'no_kernel'"):
+        ids_of(library, ["no_kernel"])
+
+
+def test_registers_of_a_family_exclude_kernels(library: Library) -> None:
+    """GEMM on Mali GPUs does not prefer kernels that spill there."""
+    mali = next(each for each in COMPILERS if each.name == "mali").families[0]
+    preferable = [k.name for k in library.ops["aten.mm"].kernels if is_preferable(k, mali)]
+    assert "mm_tiled_scalar_32x32" in preferable
+    assert not [name for name in preferable if "64" in name and "coopmat" not in name]
+
+
+def test_kernels_for_separate_gpus(library: Library) -> None:
+    kernels = {kernel.name: kernel for kernel in library.ops["aten.mm"].kernels}
+    assert not is_preferable(kernels["mm_tiled_128x64"], Family("phone", "", integrated=True))
+    assert is_preferable(kernels["mm_tiled_64x64"], Family("phone", "", integrated=True))
+
+
 def test_a_family_that_the_driver_lacks_is_an_error(tmp_path: Path) -> None:
     program = tmp_path / "program"
     program.write_text("#!/bin/sh\necho 'error: No device matches' >&2\nexit 1\n", encoding="utf-8")
@@ -174,7 +203,10 @@ def test_the_table_of_another_driver(library: Library) -> None:
     assert (kernel, text) == (name, f"{name}_f32_buffer: 5 spilled registers, 0 bytes of scratch")
 
 
-@pytest.mark.parametrize("compiler", COMPILERS, ids=[each.name for each in COMPILERS])
+TABLES = [compiler for compiler in COMPILERS if compiler.file]
+
+
+@pytest.mark.parametrize("compiler", TABLES, ids=[each.name for each in TABLES])
 def test_the_committed_table_has_the_columns_of_its_families(compiler: Compiler) -> None:
     path = ROOT / "generated" / compiler.file
     heading = path.read_text(encoding="utf-8").splitlines()[1].split("\t")

@@ -10,7 +10,7 @@ import pytest
 from tests.c_api import header
 from tests.windows.conftest import Windows
 
-OBJDUMP = "x86_64-w64-mingw32-objdump"
+OBJDUMP, NM = "x86_64-w64-mingw32-objdump", "x86_64-w64-mingw32-nm"
 SYSTEM = {"kernel32.dll", "msvcrt.dll", "shell32.dll", "advapi32.dll", "psapi.dll", "user32.dll"}
 
 
@@ -31,3 +31,11 @@ def test_exports(windows: Windows) -> None:
 def test_imports(windows: Windows, file: str) -> None:
     imported = {name.lower() for name in re.findall(r"DLL Name: (\S+)", headers_of(windows, file))}
     assert imported <= SYSTEM
+
+
+def test_contains_no_streams(windows: Windows) -> None:
+    """Streams and std::filesystem would add libstdc++'s locales, half of the library's size."""
+    command = [NM, "--demangle", str(windows.programs / "spirloom.dll")]
+    symbols = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert "spirloom::" in symbols  # not stripped
+    assert not re.findall(r"std::(?:locale|basic_\w*stream|filesystem)\b.*", symbols)

@@ -3,9 +3,11 @@
 Checks that they accept every variant, that no kernel for GPUs spills registers, and that
 generated/shader_stats*.tsv (registers, spills, occupancy, instructions of each variant) are up to
 date; --update writes the files. RDNA 4 is compiled by a newer Mesa than the distribution's, from
-Debian's backports (11 MB, unpacked below build/); --only installed leaves it out. Adreno and
-Intel GPUs need parts of Mesa that are built from its source, which takes minutes: only by --only
-adreno and --only intel.
+Debian's backports (11 MB, unpacked below build/); --only installed leaves it out. Adreno, Intel and
+Mali GPUs need parts of Mesa that are built from its source, which takes minutes: only by --only
+adreno, --only intel and --only mali.
+--ops prints the statistics of some operators' variants in buffers, and compares no file. Mali's
+compiler, which takes hours for all variants, needs it.
 Each row has the digest of the module that was compiled. --rows compares these digests with the
 library, without a compiler: no file may have a row of another module. --drop-stale removes such
 rows from the files of Adreno and Intel GPUs, whose compilers are built on request only.
@@ -15,7 +17,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from codegen.shader_pack import module_digests
@@ -30,6 +33,7 @@ from tools.vendors.families import (
     VendorError,
     compile_variants,
 )
+from tools.vendors.selection import pack_of
 from tools.vendors.spills import KNOWN, spilling
 from tools.vendors.table import (
     Digests,
@@ -138,6 +142,24 @@ def check(
     return check_spills(library, compiled) + ([] if update else check_file(file, text))
 
 
+def show(library: Library, compiler: Compiler, program: Path, names: Sequence[str]) -> list[str]:
+    """Prints the statistics of some operators or kernels. Returns the variants that spill.
+
+    Raises VendorError or DriverError.
+    """
+    driver = compiler.driver()
+    with tempfile.TemporaryDirectory() as directory:
+        pack = pack_of(library, names, Path(directory))
+        digests = module_digests(pack.read_bytes(), f"'{pack}'")
+        compiled = {
+            each: compile_variants(program, each, driver, ["--library", str(pack)])
+            for each in compiler.families
+        }
+    print(table(compiled, digests), end="")
+    print(summary(library, compiled))
+    return [f"{family.name}: {text}" for family, _kernel, text in spilling(library, compiled)]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="./dev test-vendors",
@@ -147,6 +169,9 @@ def main() -> int:
     parser.add_argument("--update", action="store_true", help="write generated/shader_stats*.tsv")
     parser.add_argument(
         "--only", choices=[each.name for each in COMPILERS], help="the driver of one Mesa"
+    )
+    parser.add_argument(
+        "--ops", nargs="+", metavar="NAME", help="only print these operators or kernels"
     )
     parser.add_argument("--rows", action="store_true", help="only check the digests of the rows")
     parser.add_argument(
@@ -160,7 +185,8 @@ def main() -> int:
         digests = module_digests(arguments.pack.read_bytes(), f"'{arguments.pack}'")
         if arguments.rows:
             for compiler in COMPILERS:
-                problems += check_rows(compiler, digests, drop=arguments.drop_stale)
+                if compiler.file:
+                    problems += check_rows(compiler, digests, drop=arguments.drop_stale)
         else:
             problems = _compile(arguments, digests)
     except (VendorError, DriverError) as error:
@@ -175,7 +201,15 @@ def _compile(arguments: argparse.Namespace, digests: Digests) -> list[str]:
     library = load_library([ROOT / "op_specs"], [ROOT / "templates" / "glsl"])
     problems: list[str] = []
     for compiler in COMPILERS:
-        if arguments.only == compiler.name or (arguments.only is None and not compiler.built):
+        if compiler.built if arguments.only is None else arguments.only != compiler.name:
+            continue
+        if arguments.ops:
+            problems += show(library, compiler, arguments.program, arguments.ops)
+        elif not compiler.file:
+            raise VendorError(
+                f"All variants take hours. Name operators: --only {compiler.name} --ops NAME"
+            )
+        else:
             problems += check(
                 library, compiler, arguments.program, digests, update=arguments.update
             )

@@ -24,7 +24,7 @@ class VendorError(Exception):
 @dataclass(frozen=True, slots=True)
 class Family:
     """A family of GPUs: its name, its architecture, the variable that selects it in Mesa and its
-    value there, its driver in Mesa (a key of table.COLUMNS), and its registers.
+    value there, its driver in Mesa (a key of table.COLUMNS), and device properties.
     """
 
     name: str
@@ -32,7 +32,14 @@ class Family:
     variable: str = "RADV_FORCE_FAMILY"
     value: str = ""  # empty: the name
     driver: str = "radv"
-    registers: int = 256  # the device property
+    registers: int = 256
+    integrated: bool | None = None  # None: some of its GPUs are
+
+    @property
+    def properties(self) -> dict[str, bool | int]:
+        """The device properties that all GPUs of the family share."""
+        known = {} if self.integrated is None else {"integrated": self.integrated}
+        return {"is_cpu": False, "registers": self.registers, **known}
 
     @property
     def environment(self) -> dict[str, str]:
@@ -53,8 +60,9 @@ class Driver:
 @dataclass(frozen=True, slots=True)
 class Compiler:
     """A version of a driver of Mesa, the families that are compiled with it, and the file in
-    generated/ with their statistics. `driver` raises VendorError or DriverError. `built`: it is
-    built from Mesa's source, which takes minutes, and used only when it is named.
+    generated/ with their statistics ("": none, because it takes hours to compile all variants).
+    `driver` raises VendorError or DriverError. `built`: it is built from Mesa's source, which takes
+    minutes, and used only when it is named.
     """
 
     name: str
@@ -86,10 +94,20 @@ def installed_driver() -> Driver:
     )
 
 
+def _registers(quirk: str) -> int:
+    """The value of a row of the drivers' table."""
+    (registers,) = (row.value for row in DRIVER_QUIRKS if row.name == quirk)
+    return registers
+
+
 def _intel(name: str, architecture: str) -> Family:
-    (registers,) = (row.value for row in DRIVER_QUIRKS if row.name == "intel_registers")
     variable = "INTEL_STUB_GPU_PLATFORM"
+    registers = _registers("intel_registers")
     return Family(name, architecture, variable, driver="anv", registers=registers)
+
+
+def _adreno(model: str, architecture: str) -> Family:
+    return Family(f"adreno{model}", architecture, "FD_GPU_ID", model, "turnip", integrated=True)
 
 
 COMPILERS = (
@@ -114,8 +132,8 @@ COMPILERS = (
         "adreno",
         "shader_stats_adreno.tsv",
         (
-            Family("adreno630", "Adreno 6xx, Snapdragon 845", "FD_GPU_ID", "630", "turnip"),
-            Family("adreno740", "Adreno 7xx, Snapdragon 8 Gen 2", "FD_GPU_ID", "740", "turnip"),
+            _adreno("630", "Adreno 6xx, Snapdragon 845"),
+            _adreno("740", "Adreno 7xx, Snapdragon 8 Gen 2"),
         ),
         lambda: Driver(*mesa_build.adreno(_MESA_SOURCE)),
         built=True,
@@ -132,6 +150,23 @@ COMPILERS = (
             mesa.find_or_download(ROOT / "build" / "drivers" / "mesa", "intel"),
             mesa_build.intel_shim(_MESA_SOURCE),
         ),
+        built=True,
+    ),
+    Compiler(
+        "mali",
+        "",
+        (
+            Family(
+                "g610",
+                "Valhall, Mali-G610",
+                "PAN_GPU_ID",
+                "a867",
+                "panvk",
+                registers=_registers("mali_registers"),
+                integrated=True,
+            ),
+        ),  # fmt: skip
+        lambda: Driver(*mesa_build.mali(_MESA_SOURCE)),
         built=True,
     ),
 )

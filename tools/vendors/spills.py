@@ -14,7 +14,6 @@ _LIMIT = "Mesa 22.3 uses at most 132 registers on RDNA 3, where RDNA 2 fits them
 _ADRENO_6XX = "an invocation of Adreno 6xx has at most 48 registers of 4 values; 7xx fits it"
 _INTEL = "a thread has 128 registers, which 8 invocations share"
 _INTEL_512 = "in workgroups of 512, 16 invocations share a thread and its registers"
-_MOST_OUTPUTS = "128x64 outputs per workgroup: for GPUs with few cores and many registers"
 _INTEL_KERNELS = {
     "cached_attention_tiled_d128_lanes8": _INTEL,
     "cached_attention_tiled_d64": _INTEL,
@@ -54,19 +53,13 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
         "conv2d_winograd": _ADRENO_6XX,
         "conv_transpose2d_direct": _ADRENO_6XX,
         "linear_f8_gemv_m8": _ADRENO_6XX,
-        "linear_tiled_128x64": _MOST_OUTPUTS,
         "linear_tiled_scalar_64x64": _ADRENO_6XX,
         "linear_w4_gemv_m8": _ADRENO_6XX,
         "linear_w4_gemv_wg512": _ADRENO_6XX,
         "linear_w8_gemv_m8": _ADRENO_6XX,
-        "mm_tiled_128x64": _MOST_OUTPUTS,
         "mm_tiled_scalar_64x64": _ADRENO_6XX,
         "scaled_dot_product_attention_blocked_d128": _ADRENO_6XX,
         "strided_attention_blocked_d128": _ADRENO_6XX,
-    },
-    "adreno740": {
-        "linear_tiled_128x64": _MOST_OUTPUTS,
-        "mm_tiled_128x64": _MOST_OUTPUTS,
     },
     "skl": {
         **_INTEL_KERNELS,
@@ -87,8 +80,7 @@ def is_preferable(kernel: Kernel, family: Family) -> bool:
     """Whether GPUs of the family can prefer the kernel."""
     if kernel.test_only or kernel.derived:
         return False
-    known = {"is_cpu": False, "registers": family.registers}
-    return kernel.prefer is None or known_value(kernel.prefer, known) is not False
+    return kernel.prefer is None or known_value(kernel.prefer, family.properties) is not False
 
 
 def spilling(
@@ -103,7 +95,7 @@ def spilling(
             if not statistics or not is_preferable(kernels[each.kernels[variant]], family):
                 continue
             values = values_of(family, statistics)
-            scratch = values.get("scratch", 0)
-            if values["spills"] or scratch:
-                text = f"{values['spills']} spilled registers, {scratch} bytes of scratch"
+            spills, scratch = values.get("spills", 0), values.get("scratch", 0)
+            if spills or scratch:
+                text = f"{spills} spilled registers, {scratch} bytes of scratch"
                 yield family, each.kernels[variant][1], f"{variant}: {text}"

@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping
 
 from tools.vendors.families import Compiled, Family
 
-# The columns of a family by driver, and the driver's statistics that they add up. A column without
-# statistics is 0. Registers hold a value per invocation: VGPRs of AMD GPUs, vec4 registers of
-# Adreno GPUs, GRFs of Intel GPUs.
+# The columns of a family by driver, and the driver's statistics that they add up. Registers hold a
+# value per invocation: VGPRs of AMD GPUs, vec4 registers of Adreno GPUs, GRFs of Intel GPUs,
+# registers of Mali GPUs (more than 32 halve the number of invocations).
 COLUMNS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "radv": {
         "vgprs": ("VGPRs",),
@@ -32,6 +32,11 @@ COLUMNS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "width": ("Max dispatch width",),
         "instructions": ("Instruction Count",),
         "cycles": ("Cycle Count",),
+    },
+    "panvk": {
+        "vgprs": ("Registers",),
+        "scratch": ("Scratch Size",),
+        "bytes": ("Code Size",),
     },
 }
 # Bytes of shared memory, which some drivers report.

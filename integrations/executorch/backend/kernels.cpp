@@ -9,9 +9,8 @@
 #ifdef SPIRLOOM_ADJACENT_KERNELS
 #include <dlfcn.h>
 
-#include <filesystem>
-
 #include "runtime/base/error.h"
+#include "runtime/base/path.h"
 #endif
 
 namespace spirloom::delegate {
@@ -25,9 +24,7 @@ Result<ShaderLibrary> Kernels() {
     return Error(StatusCode::kInternal,
                  "dladdr() does not return the path of libspirloom_executorch.");
   }
-  const auto path =
-      std::filesystem::path(found.dli_fname).replace_filename(SPIRLOOM_ADJACENT_KERNELS);
-  return ShaderLibrary::Open(path.string());
+  return ShaderLibrary::Open(DirectoryOf(found.dli_fname) + SPIRLOOM_ADJACENT_KERNELS);
 }
 
 #else

@@ -1,6 +1,7 @@
 #include "runtime/graph/plan/call_text.h"
 
-#include <charconv>
+#include <cstdio>
+#include <cstdlib>
 #include <span>
 
 #include "runtime/base/text.h"
@@ -29,10 +30,14 @@ std::string TensorText(const PlanTensor& tensor) {
                  IntsText(tensor.desc.shape)});
 }
 
-// Returns the shortest text that parses to the same value.
+// Returns a short text that parses to the same value. std::to_chars() would add tables of 170 kB.
 std::string FloatText(double value) {
   char text[32];
-  return std::string(text, std::to_chars(text, text + sizeof(text), value).ptr);
+  for (const int digits : {15, 16, 17}) {
+    std::snprintf(text, sizeof(text), "%.*g", digits, value);
+    if (std::strtod(text, nullptr) == value) break;
+  }
+  return text;
 }
 
 // Quotes a string. Nonprintable bytes, quotes and backslashes become \xx in hexadecimal.

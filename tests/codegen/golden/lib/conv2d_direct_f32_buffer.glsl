@@ -282,16 +282,16 @@ vec4 activate(vec4 v) {
 int activate(int v) { return v; }
 ivec4 activate(ivec4 v) { return v; }
 
+#define ADD(value, addend) if (has_addend != 0) value += addend
 float finish(float value, int i) {
-  if (has_addend != 0) value += addend_load(i);
+  ADD(value, addend_load(i));
   return activate(value);
 }
 
 vec4 finish4(vec4 value, ivec4 i) {
-  if (has_addend != 0) value += vec4(addend_load(i.x), addend_load(i.y), addend_load(i.z), addend_load(i.w));
+  ADD(value, vec4(addend_load(i.x), addend_load(i.y), addend_load(i.z), addend_load(i.w)));
   return activate(value);
 }
-
 ivec3 pixel_coord(int i, ivec4 sizes) {
   int column = unravel(i, sizes.w);
   int row = unravel(i, sizes.z);
