@@ -8,25 +8,34 @@
 void combine(int head, int vec8) {
   int step = 2 * HEAD_VEC8S + 2;
   int first = head * splits * step;
-  float maximum = -INF;
-  for (int k = cluster_lane(); k < splits; k += 8) maximum = max(maximum, partials_load4(first + k * step + 2 * HEAD_VEC8S).x);
-  maximum = cluster_max(maximum);
-  // No row is visible: any finite maximum avoids NaN.
-  if (maximum == -INF) maximum = 0.0;
+  ivec2 visible = visible_rows(position_load(0));
+  int rows = visible.y - visible.x;
+  int length = split_rows(rows);
+  int count = max(divide(rows + length - 1, length), 1);  // splits that have rows
+  float running_max = -INF;
   float sum = 0.0;
   vec4 low = vec4(0.0);
   vec4 high = vec4(0.0);
-  for (int k = cluster_lane(); k < splits; k += 8) {
+  [[dont_unroll]] for (int k = cluster_lane(); k < count; k += 8) {
     int at = first + k * step;
     vec4 max_and_sum = partials_load4(at + 2 * HEAD_VEC8S);
-    float weight = exp(max_and_sum.x - maximum);
-    sum += weight * max_and_sum.y;
-    low += weight * partials_load4(at + 2 * vec8);
-    high += weight * partials_load4(at + 2 * vec8 + 1);
+    vec4 split_low = partials_load4(at + 2 * vec8);
+    vec4 split_high = partials_load4(at + 2 * vec8 + 1);
+    float next_max = max(running_max, max_and_sum.x);
+    // No row is visible: any finite base avoids NaN.
+    float base = next_max == -INF ? 0.0 : next_max;
+    float rescale = exp(running_max - base);
+    float weight = exp(max_and_sum.x - base);
+    running_max = next_max;
+    sum = sum * rescale + weight * max_and_sum.y;
+    low = low * rescale + weight * split_low;
+    high = high * rescale + weight * split_high;
   }
-  sum = cluster_sum(sum);
-  for (int k = 0; k < 4; k++) low[k] = cluster_sum(low[k]);
-  for (int k = 0; k < 4; k++) high[k] = cluster_sum(high[k]);
+  float maximum = cluster_max(running_max);
+  float weight = exp(running_max - (maximum == -INF ? 0.0 : maximum));
+  sum = cluster_sum(sum * weight);
+  for (int k = 0; k < 4; k++) low[k] = cluster_sum(low[k] * weight);
+  for (int k = 0; k < 4; k++) high[k] = cluster_sum(high[k] * weight);
   float inverse_sum = 1.0 / (sum == 0.0 ? 1.0 : sum);
   if (cluster_lane() == 0) y_store8(head * HEAD_VEC8S + vec8, (low * inverse_sum), (high * inverse_sum));
 }

@@ -10,15 +10,27 @@ shared float partial[512];  // [row][column of the lane][lane]
 #define STORE_NORMALIZED(i, low, high) \
   normalized_row[2 * i] = low; \
   normalized_row[2 * i + 1] = high;
-// The normalized row replaces x.
+// The normalized row replaces x. A row that exceeds the shared memory is normalized on each load.
+const bool IS_ROW_CACHED = RMS_NORM_VEC4S > 1;
 shared vec4 normalized_row[RMS_NORM_VEC4S];
-#define ROW_LOAD_F16(row, i) (HAS_RMS_NORM ? normalized_row[i] : X_LOAD_F16(row + i))
+float row_scale;
+
+void load_normalized8(int i, out vec4 low, out vec4 high) {
+  vec4 low_norm, high_norm;
+  x_load8(i, low, high);
+  rms_weight_load8(i, low_norm, high_norm);
+  low *= low_norm * row_scale;
+  high *= high_norm * row_scale;
+}
+
 #define ROW_LOAD8(row, i, low, high) \
-  if (HAS_RMS_NORM) { \
+  if (!HAS_RMS_NORM) { \
+    x_load8(row + i, low, high); \
+  } else if (IS_ROW_CACHED) { \
     low = normalized_row[2 * i]; \
     high = normalized_row[2 * i + 1]; \
   } else { \
-    x_load8(row + i, low, high); \
+    load_normalized8(i, low, high); \
   }
 
 // Weight row of the invocation's column `c`.
@@ -35,23 +47,23 @@ void main() {
   int row0 = min(0, row_count - 1) * depth / 8;
   int column0 = column_of(inside ? first : 0, 0);
   int weights0 = column0 / 32 * steps * 32 + column0 % 32;
-  ivec4 words0;
-  int group0;
-  scales_Packed scale0;
   float sum00 = 0.0;
   int column1 = column_of(inside ? first : 0, 1);
   int weights1 = column1 / 32 * steps * 32 + column1 % 32;
-  ivec4 words1;
-  int group1;
-  scales_Packed scale1;
   float sum01 = 0.0;
+  ivec4 next_words0;
+  int next_group0;
+  scales_Packed next_scale0;
+  ivec4 next_words1;
+  int next_group1;
+  scales_Packed next_scale1;
   if (lane / 16 < steps) {
-    words0 = weight_load4(weights0 + (lane / 16) * 32);
-    words1 = weight_load4(weights1 + (lane / 16) * 32);
-    group0 = group_index((lane / 16) * STEP, column0);
-    scale0 = scales_load_packed(group0);
-    group1 = group_index((lane / 16) * STEP, column1);
-    scale1 = scales_load_packed(group1);
+    next_words0 = weight_load4(weights0 + (lane / 16) * 32);
+    next_words1 = weight_load4(weights1 + (lane / 16) * 32);
+    next_group0 = group_index((lane / 16) * STEP, column0);
+    next_scale0 = scales_load_packed(next_group0);
+    next_group1 = group_index((lane / 16) * STEP, column1);
+    next_scale1 = scales_load_packed(next_group1);
   }
 
   if (HAS_RMS_NORM) {
@@ -66,36 +78,64 @@ void main() {
     x_load8(vec8_index1, low1, high1);
     rms_weight_load8(vec8_index1, low_norm1, high_norm1);
     if (lane + 256 < depth / 8) squares += dot(low1, low1) + dot(high1, high1);
+    for (int i = lane + 512; i < depth / 8; i += 256) {
+      vec4 low, high;
+      x_load8(i, low, high);
+      squares += dot(low, low) + dot(high, high);
+    }
     partial[gl_LocalInvocationID.x] = squares;
     barrier();
     if (int(gl_LocalInvocationID.x) < 16) {
-      [[unroll]] for (int i = 1; i < 16; i++) squares += partial[int(gl_LocalInvocationID.x) + 16 * i];
+      [[dont_unroll]] for (int i = 1; i < 16; i++) squares += partial[int(gl_LocalInvocationID.x) + 16 * i];
       partial[gl_LocalInvocationID.x] = squares;
     }
     barrier();
     squares = partial[0];
-    [[unroll]] for (int i = 1; i < 16; i++) squares += partial[i];
+    [[dont_unroll]] for (int i = 1; i < 16; i++) squares += partial[i];
     float scale = inversesqrt(squares / float(depth) + rms_eps_load(0));
     barrier();
 
-    if (lane + 0 < depth / 8) {
-      vec4 low = low0 * low_norm0 * scale;
-      vec4 high = high0 * high_norm0 * scale;
-      STORE_NORMALIZED(vec8_index0, low, high)
+    row_scale = scale;
+    if (IS_ROW_CACHED) {
+      if (lane + 0 < depth / 8) {
+        vec4 low = low0 * low_norm0 * scale;
+        vec4 high = high0 * high_norm0 * scale;
+        STORE_NORMALIZED(vec8_index0, low, high)
+      }
+      if (lane + 256 < depth / 8) {
+        vec4 low = low1 * low_norm1 * scale;
+        vec4 high = high1 * high_norm1 * scale;
+        STORE_NORMALIZED(vec8_index1, low, high)
+      }
+      for (int i = lane + 512; i < depth / 8; i += 256) {
+        vec4 low, high;
+        load_normalized8(i, low, high);
+        STORE_NORMALIZED(i, low, high)
+      }
+      barrier();
     }
-    if (lane + 256 < depth / 8) {
-      vec4 low = low1 * low_norm1 * scale;
-      vec4 high = high1 * high_norm1 * scale;
-      STORE_NORMALIZED(vec8_index1, low, high)
-    }
-    barrier();
   }
   for (int step = lane / 16; step < steps; step += 16) {
+    ivec4 words0 = next_words0;
+    int group0 = next_group0;
+    scales_Packed scale0 = next_scale0;
     ZeroPoint zero0 = ZERO_POINT(group0);
     float dot00 = 0.0;
+    ivec4 words1 = next_words1;
+    int group1 = next_group1;
+    scales_Packed scale1 = next_scale1;
     ZeroPoint zero1 = ZERO_POINT(group1);
     float dot01 = 0.0;
     float x_sum0 = 0.0;  // sum of x, for the offsets
+  if (step + 16 < steps) {
+    next_words0 = weight_load4(weights0 + (step + 16) * 32);
+    next_words1 = weight_load4(weights1 + (step + 16) * 32);
+    next_group0 = group_index((step + 16) * STEP, column0);
+    next_scale0 = scales_load_packed(next_group0);
+    next_group1 = group_index((step + 16) * STEP, column1);
+    next_scale1 = scales_load_packed(next_group1);
+  }
+
     {
       vec4 low0 = unpack_values(words0, 2 * 0, zero0);
       vec4 high0 = unpack_values(words0, 2 * 0 + 1, zero0);
@@ -118,15 +158,6 @@ void main() {
     float factor1 = FACTOR(scale1, group1);
     sum01 += factor1 * dot01;
     if (HAS_OFFSETS) sum01 += offset_of(group1) * x_sum0;
-  if (step + 16 < steps) {
-    words0 = weight_load4(weights0 + (step + 16) * 32);
-    words1 = weight_load4(weights1 + (step + 16) * 32);
-    group0 = group_index((step + 16) * STEP, column0);
-    scale0 = scales_load_packed(group0);
-    group1 = group_index((step + 16) * STEP, column1);
-    scale1 = scales_load_packed(group1);
-  }
-
   }
   partial[0 + lane] = sum00;
   partial[256 + lane] = sum01;
