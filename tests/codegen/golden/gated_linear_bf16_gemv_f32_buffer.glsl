@@ -5,7 +5,7 @@
 
 shared float partial[512];  // [row][column of the lane][lane]
 #define ZeroPoint float
-#define ZERO_POINT(g) zero_point_of(g)
+#define ZERO_POINT(zero) zero
 #define FACTOR(scale, g) scales_unpack(scale, g)
 #define STORE_NORMALIZED(i, low, high) \
   normalized_row[2 * i] = low; \
@@ -54,16 +54,20 @@ void main() {
   ivec4 next_words0;
   int next_group0;
   scales_Packed next_scale0;
+  float next_zero_point0;
   ivec4 next_words1;
   int next_group1;
   scales_Packed next_scale1;
+  float next_zero_point1;
   if (lane / 16 < steps) {
     next_words0 = weight_load4(weights0 + (lane / 16) * 32);
     next_words1 = weight_load4(weights1 + (lane / 16) * 32);
     next_group0 = group_index((lane / 16) * STEP, column0);
     next_scale0 = scales_load_packed(next_group0);
+    next_zero_point0 = zero_point_of(next_group0);
     next_group1 = group_index((lane / 16) * STEP, column1);
     next_scale1 = scales_load_packed(next_group1);
+    next_zero_point1 = zero_point_of(next_group1);
   }
 
   if (HAS_RMS_NORM) {
@@ -119,12 +123,14 @@ void main() {
     ivec4 words0 = next_words0;
     int group0 = next_group0;
     scales_Packed scale0 = next_scale0;
-    ZeroPoint zero0 = ZERO_POINT(group0);
+    float zero_point0 = next_zero_point0;
+    ZeroPoint zero0 = ZERO_POINT(zero_point0);
     float dot00 = 0.0;
     ivec4 words1 = next_words1;
     int group1 = next_group1;
     scales_Packed scale1 = next_scale1;
-    ZeroPoint zero1 = ZERO_POINT(group1);
+    float zero_point1 = next_zero_point1;
+    ZeroPoint zero1 = ZERO_POINT(zero_point1);
     float dot01 = 0.0;
     float x_sum0 = 0.0;  // sum of x, for the offsets
   if (step + 16 < steps) {
@@ -132,8 +138,10 @@ void main() {
     next_words1 = weight_load4(weights1 + (step + 16) * 32);
     next_group0 = group_index((step + 16) * STEP, column0);
     next_scale0 = scales_load_packed(next_group0);
+    next_zero_point0 = zero_point_of(next_group0);
     next_group1 = group_index((step + 16) * STEP, column1);
     next_scale1 = scales_load_packed(next_group1);
+    next_zero_point1 = zero_point_of(next_group1);
   }
 
     {
@@ -154,10 +162,8 @@ void main() {
 
     float factor0 = FACTOR(scale0, group0);
     sum00 += factor0 * dot00;
-    if (HAS_OFFSETS) sum00 += offset_of(group0) * x_sum0;
     float factor1 = FACTOR(scale1, group1);
     sum01 += factor1 * dot01;
-    if (HAS_OFFSETS) sum01 += offset_of(group1) * x_sum0;
   }
   partial[0 + lane] = sum00;
   partial[256 + lane] = sum01;
