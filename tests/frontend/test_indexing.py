@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnx import TensorProto
-from spirloom.errors import ImportFailure
 from spirloom.ops import OpLibrary
 
 from tests.frontend.models import compute, imported, model, node, random
@@ -47,12 +46,6 @@ def test_hardmax_over_several_dimensions(library: OpLibrary, tmp_path: Path) -> 
     assert y.shape == x.shape
     np.testing.assert_array_equal(y.reshape(2, 12).argmax(1), x.reshape(2, 12).argmax(1))
     np.testing.assert_array_equal(y.sum((1, 2)), [1, 1])
-
-
-def test_compress_requires_a_constant_condition(library: OpLibrary, tmp_path: Path) -> None:
-    nodes = [node("Greater", "x x", "c"), node("Compress", "x c")]
-    with pytest.raises(ImportFailure, match="its input 'c' must be a constant"):
-        imported(model(nodes, {"x": (3,)}), library, tmp_path)
 
 
 def test_column_major_max_pool_indices(library: OpLibrary, tmp_path: Path) -> None:

@@ -36,7 +36,8 @@ def test_devices_lack_capabilities(capsys: pytest.CaptureFixture[str]) -> None:
     text = explained(capsys, *LINEAR, "--dtype", "f16", "--device", "mali-g57")
     needed = "linear_coopmat_128x128_f16_buffer requires cooperative_matrix, shared_memory_48k"
     assert f"linear_coopmat_128x128: not possible: {needed.partition(',')[0]}" in text
-    assert "linear_tiled_64x64: taken" in text
+    assert "linear_tiled_64x64: possible, not preferred" in text  # 64 registers an invocation
+    assert "linear_tiled_scalar_32x32: taken" in text
     text = explained(capsys, *LINEAR, "--dtype", "f16", "--device", "android-2025")
     assert "linear_tiled_scalar_64x64: taken" in text  # without 16-bit storage
     norm = "{x: [2, 8, 4, 4], weight: [8], bias: [8], running_mean: [8], running_var: [8]}"
