@@ -29,8 +29,9 @@ class MappedFile {
   // Releases the physical memory of a part of a mapped file (MADV_DONTNEED). Later accesses read
   // the file again.
   static void ReleasePages(std::span<const std::byte> part);
-  // Releases the physical memory of unmodified pages of mapped files in any memory. Other pages
-  // keep their contents. Does nothing where the system does not tell pages of files from others.
+  // Releases the physical memory of pages of files in any memory, if they are mapped without write
+  // access or shared. Other pages keep their contents. Does nothing where the system does not tell
+  // pages of files from others.
   static void ReleaseFilePages(std::span<const std::byte> memory);
 
  private:

@@ -6,9 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cinttypes>
 #include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <memory>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "runtime/base/error.h"
 #include "runtime/base/file_descriptor.h"
@@ -44,6 +49,52 @@ void Release(uintptr_t first, uintptr_t end) {
 
 uintptr_t PageSize() { return static_cast<uintptr_t>(sysconf(_SC_PAGESIZE)); }
 
+#ifdef __linux__
+// Returns the process's mappings of files that it cannot modify, or modifies in the file.
+std::vector<PageRange> UnmodifiedMappings() {
+  std::vector<PageRange> found;
+  const std::unique_ptr<FILE, int (*)(FILE*)> maps(std::fopen("/proc/self/maps", "re"),
+                                                   &std::fclose);
+  std::array<char, 512> line;
+  bool is_start = true;  // a long path continues in the next piece of the line
+  while (maps != nullptr && std::fgets(line.data(), line.size(), maps.get()) != nullptr) {
+    PageRange range{};
+    std::array<char, 5> access{};
+    uint64_t inode = 0;
+    const bool is_mapping =
+        is_start && std::sscanf(line.data(), "%" SCNxPTR "-%" SCNxPTR " %4s %*s %*s %" SCNu64,
+                                &range.first, &range.end, access.data(), &inode) == 4;
+    is_start = std::strchr(line.data(), '\n') != nullptr;
+    const bool is_modified = access[1] == 'w' && access[3] == 'p';
+    if (is_mapping && inode != 0 && !is_modified) found.push_back(range);
+  }
+  return found;
+}
+
+// Releases the pages of a mapping that belong to its file.
+void ReleaseFilePagesOf(const FileDescriptor& pagemap, PageRange range, uintptr_t page) {
+  // Bits of /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst): the page is present; it
+  // belongs to a file or to shared memory, which keep its contents. A modified page of a private
+  // mapping belongs to the process. Emulators of other CPUs report another process's addresses, so
+  // these bits alone do not suffice.
+  constexpr uint64_t kReleasable = uint64_t{1} << 63 | uint64_t{1} << 61;
+  std::array<uint64_t, 256> entries;
+  for (uintptr_t first = range.first; first < range.end;) {
+    const size_t count = std::min<size_t>((range.end - first) / page, entries.size());
+    const size_t bytes = count * sizeof(uint64_t);
+    const auto offset = static_cast<off_t>(first / page * sizeof(uint64_t));
+    if (pread(pagemap.get(), entries.data(), bytes, offset) != static_cast<ssize_t>(bytes)) return;
+    for (size_t i = 0; i < count;) {
+      const size_t begin = i;
+      while (i < count && (entries[i] & kReleasable) == kReleasable) ++i;
+      Release(first + begin * page, first + i * page);
+      if (i == begin) ++i;
+    }
+    first += count * page;
+  }
+}
+#endif
+
 }  // namespace
 
 Result<MappedFile> MappedFile::Open(const std::string& path) {
@@ -69,28 +120,13 @@ void MappedFile::ReleasePages(std::span<const std::byte> part) {
 
 #ifdef __linux__
 void MappedFile::ReleaseFilePages(std::span<const std::byte> memory) {
-  // Bits of /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst): the page is present; it
-  // belongs to a file or to shared memory, which keep its contents. A modified page of a private
-  // mapping belongs to the process.
-  constexpr uint64_t kReleasable = uint64_t{1} << 63 | uint64_t{1} << 61;
   const uintptr_t page = PageSize();
-  auto [first, end] = PagesIn(memory, page);
+  const auto [first, end] = PagesIn(memory, page);
   if (first >= end) return;
   const FileDescriptor pagemap(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
   if (pagemap.get() < 0) return;
-  std::array<uint64_t, 256> entries;
-  while (first < end) {
-    const size_t count = std::min<size_t>((end - first) / page, entries.size());
-    const size_t bytes = count * sizeof(uint64_t);
-    const auto offset = static_cast<off_t>(first / page * sizeof(uint64_t));
-    if (pread(pagemap.get(), entries.data(), bytes, offset) != static_cast<ssize_t>(bytes)) return;
-    for (size_t i = 0; i < count;) {
-      const size_t begin = i;
-      while (i < count && (entries[i] & kReleasable) == kReleasable) ++i;
-      Release(first + begin * page, first + i * page);
-      if (i == begin) ++i;
-    }
-    first += count * page;
+  for (const PageRange& mapping : UnmodifiedMappings()) {
+    ReleaseFilePagesOf(pagemap, {std::max(first, mapping.first), std::min(end, mapping.end)}, page);
   }
 }
 #else
