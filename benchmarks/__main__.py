@@ -32,6 +32,7 @@ from benchmarks.roofline.bundle import make_bundle as make_roofline
 from benchmarks.roofline.select_calls import MAX_CALLS
 from benchmarks.tables import percent
 from spec_model.output_errors import handle_output_errors
+from tests.network import document
 
 TOPICS: dict[str, Callable[[Context], dict[str, Any]]] = {
     "networks": networks.measure,
@@ -191,6 +192,8 @@ def main() -> int:
     pages = files(read_results(folder)) | gpu_page.files(gpu)
     if arguments.out == ROOT:
         pages["README.md"] = updated((ROOT / "README.md").read_text(encoding="utf-8"), gpu)
+        models = (ROOT / document.PAGE).read_text(encoding="utf-8")
+        pages[document.PAGE] = document.updated(models, {})
     pages |= roofline_page.files(roofline_page.read_results(folder))
     for path, text in pages.items():
         write(arguments.out / path, text)

@@ -18,6 +18,7 @@ from benchmarks.plot import Bars, chart
 from benchmarks.reports import Results, conditions, language_row, network_row, page
 from benchmarks.roofline import page as page_roofline
 from benchmarks.tables import figure, percent, table
+from tests.network import document
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -28,6 +29,7 @@ COMMITTED = {
     "README.md": readme.updated(
         (ROOT / "README.md").read_text(encoding="utf-8"), page_gpu.read_results(RESULTS)
     ),
+    document.PAGE: document.updated((ROOT / document.PAGE).read_text(encoding="utf-8"), {}),
 }
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 Row = dict[str, str]
 
+PAGE = "docs/models.md"
 RESULTS = Path(__file__).resolve().parents[2] / "benchmarks/results"
 COLUMNS = ("f32", "fp16", "date")  # relative errors, and the date of the last of them
 TITLES = ("model", "source", "command", "size", "speed", "accuracy", "date")
@@ -80,11 +81,9 @@ LANGUAGE_MODELS = (
 )  # fmt: skip
 
 
-def read_rows(path: Path) -> dict[str, Row]:
-    """The errors and dates of the networks in a document; none if there is no document."""
-    if not path.exists():
-        return {}
-    _, _, table = path.read_text(encoding="utf-8").partition(BEGIN)
+def read_rows(text: str) -> dict[str, Row]:
+    """The errors and dates of the networks in a document; none if it has no table."""
+    _, _, table = text.partition(BEGIN)
     lines = [line for line in table.partition(END)[0].splitlines() if line[:1] == "|"]
     families = {model.name for model in LANGUAGE_MODELS}
     rows: dict[str, Row] = {}
@@ -99,14 +98,22 @@ def read_rows(path: Path) -> dict[str, Row]:
 def write_rows(path: Path, fresh: dict[str, Row]) -> None:
     """Merges rows into the table of the document; new cells replace those of the same name and
     column. A document without the table gets it at its end."""
-    rows = read_rows(path)
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    for name, row in fresh.items():
-        rows[name] = rows.get(name, {}) | {"date": today} | row
     text = path.read_text(encoding="utf-8") if path.exists() else ""
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    path.write_text(
+        updated(text, {name: {"date": today} | row for name, row in fresh.items()}),
+        encoding="utf-8",
+    )
+
+
+def updated(text: str, fresh: dict[str, Row]) -> str:
+    """The document with merged rows, and with the speeds of the stored benchmarks."""
+    rows = read_rows(text)
+    for name, row in fresh.items():
+        rows[name] = rows.get(name, {}) | row
     before, _, rest = text.partition(BEGIN)
     after = rest.partition(END)[2]
-    path.write_text(f"{before}{BEGIN}{table(rows)}{END}{after}", encoding="utf-8")
+    return f"{before}{BEGIN}{table(rows)}{END}{after}"
 
 
 def table(rows: dict[str, Row]) -> str:
@@ -165,7 +172,7 @@ def language_speed(name: str) -> str:
     """The decode throughput by weight type, from the stored results."""
     gpu = gpu_results()
     rates = [
-        f"{kind} {next(iter(found['spirloom']['decode'].values())):.0f} tokens/s"
+        f"{kind} {next(iter(found['spirloom']['decode'].values())):,.0f} tokens/s"
         for model, kind, found in (
             (*key.rsplit("-", 1), found) for key, found in gpu["language"].items()
         )
