@@ -6,6 +6,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/pack/capability.h"
+#include "runtime/vulkan/debug_tools.h"
 #include "runtime/vulkan/features.h"
 #include "runtime/vulkan/fence.h"
 #include "spirloom/vulkan.h"
@@ -138,7 +139,7 @@ Result<std::unique_ptr<Device>> Device::Create(const Instance& instance,
       ToStatus(instance.fn().vkCreateDevice(physical.handle, &info, instance.allocator(), &handle),
                "vkCreateDevice"));
   SPIRLOOM_TRY(device->Initialize(handle, import_host_memory));
-  if (instance.debug_utils()) {
+  if (instance.debug_utils() && (instance.labels() || HasDebugTool(instance, physical))) {
     device->set_object_name_ =
         instance.Get<PFN_vkSetDebugUtilsObjectNameEXT>("vkSetDebugUtilsObjectNameEXT");
     device->begin_label_ =

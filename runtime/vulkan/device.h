@@ -105,15 +105,15 @@ class Device {
   // then leaked instead of destroyed.
   bool abandoned() const { return abandoned_; }
 
-  // Names an object in validation messages; does nothing without VK_EXT_debug_utils.
+  // Names an object in validation messages; does nothing unless a tool uses names.
   template <typename Handle>
   void SetName(VkObjectType type, Handle handle, const std::string& name) const {
     if (set_object_name_ == nullptr) return;
     SetObjectName(type, (uint64_t)handle, name);  // NOLINT: a pointer or an integer
   }
 
-  // Open and close a labeled range of commands, for debuggers and profilers; do nothing without
-  // VK_EXT_debug_utils.
+  // Open and close a labeled range of commands, for debuggers and profilers; do nothing
+  // unless a tool uses labels (HasDebugTool(), Instance::labels()).
   void BeginLabel(VkCommandBuffer commands, const std::string& label) const;
   void EndLabel(VkCommandBuffer commands) const;
 
@@ -134,7 +134,7 @@ class Device {
   VkDevice handle_ = VK_NULL_HANDLE;
   VkQueue queue_ = VK_NULL_HANDLE;
   DeviceFunctions functions_{};
-  // Null without VK_EXT_debug_utils.
+  // Null unless a tool uses names and labels.
   PFN_vkSetDebugUtilsObjectNameEXT set_object_name_ = nullptr;
   PFN_vkCmdBeginDebugUtilsLabelEXT begin_label_ = nullptr;
   PFN_vkCmdEndDebugUtilsLabelEXT end_label_ = nullptr;

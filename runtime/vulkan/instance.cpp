@@ -38,16 +38,21 @@ Status CreateStatus(VkResult result) {
   return ToStatus(result, "vkCreateInstance");
 }
 
-// Whether the loader lists devices of VK_KHR_portability_subset (MoltenVK) on request.
-bool CanListPortabilityDevices(PFN_vkGetInstanceProcAddr get) {
+// The instance extensions of the loader and the drivers; empty if they cannot be listed.
+std::vector<VkExtensionProperties> ListExtensions(PFN_vkGetInstanceProcAddr get) {
   const auto list = reinterpret_cast<PFN_vkEnumerateInstanceExtensionProperties>(
       get(nullptr, "vkEnumerateInstanceExtensionProperties"));
   uint32_t count = 0;
-  if (list == nullptr || list(/*pLayerName=*/nullptr, &count, nullptr) != VK_SUCCESS) return false;
+  if (list == nullptr || list(/*pLayerName=*/nullptr, &count, nullptr) != VK_SUCCESS) return {};
   std::vector<VkExtensionProperties> extensions(count);
-  if (list(/*pLayerName=*/nullptr, &count, extensions.data()) != VK_SUCCESS) return false;
-  return std::ranges::any_of(extensions, [](const VkExtensionProperties& extension) {
-    return std::strcmp(extension.extensionName, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME) == 0;
+  if (list(/*pLayerName=*/nullptr, &count, extensions.data()) != VK_SUCCESS) return {};
+  extensions.resize(count);
+  return extensions;
+}
+
+bool Contains(const std::vector<VkExtensionProperties>& extensions, const char* name) {
+  return std::ranges::any_of(extensions, [name](const VkExtensionProperties& extension) {
+    return std::strcmp(extension.extensionName, name) == 0;
   });
 }
 
@@ -96,18 +101,19 @@ Status Instance::Initialize(bool validation) {
                                          .pEnabledValidationFeatures = enabled.data(),
                                          .disabledValidationFeatureCount = 0,
                                          .pDisabledValidationFeatures = nullptr};
+  const std::vector<VkExtensionProperties> listed = ListExtensions(get_);
   std::vector<const char*> extensions;
   VkInstanceCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
   info.pApplicationInfo = &application;
-  if (CanListPortabilityDevices(get_)) {
+  // Lists devices of VK_KHR_portability_subset, such as those of MoltenVK.
+  if (Contains(listed, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME)) {
     info.flags = VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
     extensions.push_back(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
   }
-  // The loader implements VK_EXT_debug_utils for all drivers. RenderDoc sets the second variable in
-  // programs that it starts.
-  debug_utils_ = validation || std::getenv("SPIRLOOM_DEBUG_LABELS") != nullptr ||
-                 std::getenv("ENABLE_VULKAN_RENDERDOC_CAPTURE") != nullptr;
+  // The loader implements VK_EXT_debug_utils for all drivers.
+  debug_utils_ = validation || Contains(listed, VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
+  labels_ = debug_utils_ && (validation || std::getenv("SPIRLOOM_DEBUG_LABELS") != nullptr);
   if (debug_utils_) extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
   if (validation) {
     extensions.push_back(VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);

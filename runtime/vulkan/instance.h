@@ -61,6 +61,8 @@ class Instance {
   const Host& host() const { return host_; }
   // Whether VK_EXT_debug_utils is enabled, so that objects can be named.
   bool debug_utils() const { return debug_utils_; }
+  // Whether names and labels are requested although no tool is attached to the device.
+  bool labels() const { return labels_; }
   // The destructor will not destroy the VkInstance, as one of its devices is leaked.
   void Leak() const { leaked_ = true; }
   // Number of warnings and errors of the validation layer.
@@ -85,6 +87,7 @@ class Instance {
   InstanceFunctions functions_;
   VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
   bool debug_utils_ = false;
+  bool labels_ = false;
   std::atomic<uint64_t> messages_{0};
 };
 

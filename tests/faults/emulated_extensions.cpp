@@ -90,4 +90,20 @@ VKAPI_ATTR VkResult VKAPI_CALL GetDeviceFaultInfo(VkDevice /*device*/,
   return VK_INCOMPLETE;  // there are more
 }
 
+VKAPI_ATTR VkResult VKAPI_CALL ToolProperties(VkPhysicalDevice device, uint32_t* count,
+                                              VkPhysicalDeviceToolProperties* tools) {
+  if (state.tool == 0) {
+    return Real<PFN_vkGetPhysicalDeviceToolProperties>("vkGetPhysicalDeviceToolProperties")(
+        device, count, tools);
+  }
+  *count = 1;
+  tools[0].purposes = state.tool;
+  return VK_SUCCESS;
+}
+
+VKAPI_ATTR void VKAPI_CALL BeginLabel(VkCommandBuffer commands, const VkDebugUtilsLabelEXT* label) {
+  ++state.labels;
+  Real<PFN_vkCmdBeginDebugUtilsLabelEXT>("vkCmdBeginDebugUtilsLabelEXT")(commands, label);
+}
+
 }  // namespace spirloom::faults

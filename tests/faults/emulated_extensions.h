@@ -1,4 +1,5 @@
-// Extensions that devices seem to have: VulkanFaults::emulate_extensions().
+// Extensions and tools that devices seem to have: VulkanFaults::emulate_extensions(),
+// emulate_tool().
 #ifndef SPIRLOOM_TESTS_FAULTS_EMULATED_EXTENSIONS_H_
 #define SPIRLOOM_TESTS_FAULTS_EMULATED_EXTENSIONS_H_
 
@@ -17,6 +18,9 @@ VKAPI_ATTR VkResult VKAPI_CALL CreateDevice(VkPhysicalDevice physical,
                                             VkDevice* device);
 VKAPI_ATTR VkResult VKAPI_CALL GetDeviceFaultInfo(VkDevice device, VkDeviceFaultCountsEXT* counts,
                                                   VkDeviceFaultInfoEXT* info);
+VKAPI_ATTR VkResult VKAPI_CALL ToolProperties(VkPhysicalDevice device, uint32_t* count,
+                                              VkPhysicalDeviceToolProperties* tools);
+VKAPI_ATTR void VKAPI_CALL BeginLabel(VkCommandBuffer commands, const VkDebugUtilsLabelEXT* label);
 
 }  // namespace spirloom::faults
 

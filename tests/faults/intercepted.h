@@ -82,6 +82,8 @@ struct State {
   uint64_t budget = 0;
   uint64_t usage = 0;
   uint32_t priority = 0;
+  VkToolPurposeFlags tool = 0;
+  size_t labels = 0;
 };
 extern State state;
 extern Heaps heaps;

@@ -58,6 +58,8 @@ const Wrapper kWrappers[] = {
     {"vkGetPhysicalDeviceMemoryProperties2",
      reinterpret_cast<PFN_vkVoidFunction>(&MemoryProperties2)},
     {"vkCreateDevice", reinterpret_cast<PFN_vkVoidFunction>(&CreateDevice)},
+    {"vkGetPhysicalDeviceToolProperties", reinterpret_cast<PFN_vkVoidFunction>(&ToolProperties)},
+    {"vkCmdBeginDebugUtilsLabelEXT", reinterpret_cast<PFN_vkVoidFunction>(&BeginLabel)},
     CREATORS(PAIR) OTHERS(SINGLE) DESCRIBING(DESCRIPTION)};
 
 constexpr const char* kGetDevice = "vkGetDeviceProcAddr";
@@ -124,6 +126,12 @@ const VulkanFaults kFaults = {
           state.budget = budget;
           state.usage = usage;
         },
+    .emulate_tool =
+        [](VkToolPurposeFlags purposes) {
+          state.tool = purposes;
+          state.labels = 0;
+        },
+    .labels = [] { return state.labels; },
     .priority = [] { return state.priority; },
     .largest_submission =
         [] {

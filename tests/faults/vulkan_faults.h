@@ -42,6 +42,11 @@ struct VulkanFaults {
   // Devices have VK_EXT_memory_budget, VK_KHR_global_priority and VK_EXT_device_fault from now on,
   // and every heap this budget and usage in bytes. A budget of 0 ends it.
   void (*emulate_extensions)(uint64_t budget, uint64_t usage);
+  // Devices list one tool with these purposes from now on. 0: as the driver does. Also resets
+  // labels().
+  void (*emulate_tool)(VkToolPurposeFlags purposes);
+  // The number of labels in command buffers.
+  size_t (*labels)();
   // The VkQueueGlobalPriorityKHR of the last created device; 0: none was requested.
   uint32_t (*priority)();
   // The largest number of workgroups that a call of vkQueueSubmit() dispatched.

@@ -188,6 +188,18 @@ TEST_F(WatchdogTest, LosingTheDeviceNamesTheNodes) {
                                           first + "' to '" + first + "')"));
 }
 
+// A short run is not divided: the message names all its nodes, and the remedy.
+TEST_F(WatchdogTest, LosingTheDeviceInAShortRun) {
+  const Runtime runtime = MakeRuntime(1'000'000'000'000);
+  Model model = ValueOf(Model::LoadFromMemory(runtime, Layers().Write()));
+  const std::vector<DispatchProfile> profile = ValueOf(model.Profile());
+  Faults().set({.only = "vkQueueSubmit", .code = VK_ERROR_DEVICE_LOST});
+  const Status status = model.Run();
+  Faults().clear();
+  EXPECT_THAT(status.message(), HasSubstr("While executing nodes '" + profile.front().node +
+                                          "' to '" + profile.back().node + "' (with "));
+}
+
 // The third of many submissions fails: the run fails after those before it, and can be repeated.
 TEST_F(WatchdogTest, FailingWithinARun) {
   const Floats expected = Expected();

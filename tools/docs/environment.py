@@ -27,8 +27,9 @@ RUNTIME = (
     Variable(
         "SPIRLOOM_DEBUG_LABELS",
         "If set, command buffers contain a label with the name of the graph node around each "
-        "dispatch (`VK_EXT_debug_utils`), for debuggers and profilers. Validation and RenderDoc "
-        "(`ENABLE_VULKAN_RENDERDOC_CAPTURE`) imply it.",
+        "dispatch (`VK_EXT_debug_utils`), for debuggers and profilers that the driver does not "
+        "list (`vkGetPhysicalDeviceToolProperties()`). For those that it lists, and with "
+        "validation, labels are always there.",
     ),
     Variable(
         "SPIRLOOM_DEBUG_PRINTF",

@@ -160,12 +160,18 @@ Status RecordCommands(const ExecutionContext& context, RecordedGraph& recording)
 
 Status WithProgress(const ExecutionContext& context, Status status) {
   const RunCommands& run = context.current().run;
-  if (status.code() != StatusCode::kDeviceLost || !run.finished) return status;
+  const std::vector<DispatchProfile>& nodes = context.compiled().profile;
+  if (status.code() != StatusCode::kDeviceLost || nodes.empty()) return status;
+  if (!run.finished) {
+    return std::move(status).While(
+        Format("executing nodes {} to {} (with RuntimeOptions::max_submission_ns = 1, each is a "
+               "submission, and this message names the unfinished one)",
+               graph::Quote(nodes.front().node), graph::Quote(nodes.back().node)));
+  }
   uint32_t finished = 0;
   std::memcpy(&finished, run.finished->mapped(), sizeof(finished));
   if (finished >= run.segments.size()) return status;
   const std::vector<graph::Slice>& slices = run.segments[finished].slices;
-  const std::vector<DispatchProfile>& nodes = context.compiled().profile;
   return std::move(status).While(Format("executing submission {} of {} (nodes {} to {})",
                                         finished + 1, run.segments.size(),
                                         graph::Quote(nodes[slices.front().dispatch].node),

@@ -18,8 +18,9 @@ Status RecordCommands(const ExecutionContext& context, RecordedGraph& recording)
 // steady run records nothing. Errors are ignored: the commands remain valid.
 void CorrectCommands(ExecutionContext& context);
 
-// Adds the first submission that had not finished, with its nodes, to the error of a lost device.
-// Returns other statuses unchanged, and those of short runs, which are not divided.
+// Adds the nodes that had not finished to the error of a lost device: those of the first unfinished
+// submission, or of a short run, which is not divided, all of them and how to divide it. Returns
+// other statuses unchanged.
 Status WithProgress(const ExecutionContext& context, Status status);
 
 }  // namespace spirloom::internal
