@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
-from spirloom.constants_file import BLOCK_BYTES, release_pages
+from spirloom.constants_file import BLOCK_BYTES, THREADS, release_pages
 from spirloom.deferred import Deferred
 from spirloom.ir import Array, DType
 from spirloom.quantized_weights import QuantizedMatrix
@@ -90,7 +89,7 @@ def deferred_rows(kind: int, rows: Array) -> Deferred | QuantizedMatrix:
     return QuantizedMatrix(deferred, found.scales, None, found.offsets, block.bits)
 
 
-_CHUNK_BYTES = 1 << 16  # the allocator keeps arrays of this size, whose pages are then known
+_CHUNK_BYTES = 1 << 18  # the allocator keeps arrays of this size, whose pages are then known
 
 
 def _read_in_chunks(read: Callable[[Array], Array], blocks: Array) -> Array:
@@ -108,7 +107,7 @@ def _scales_of(scales: Callable[[Array], Scales], blocks: Array) -> Scales:
     parts = [blocks[start : start + step] for start in range(0, len(blocks), step)]
     if len(parts) < 2:
         return scales(blocks)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(THREADS) as pool:
         found = list(pool.map(scales, parts))
     offsets = [part.offsets for part in found if part.offsets is not None]
     return Scales(
