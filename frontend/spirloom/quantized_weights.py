@@ -13,6 +13,7 @@ from spirloom.ir import Array, DType, Tensor, constant
 
 # Kernels read groups in 32-bit words.
 _MULTIPLE = 4
+_TRANSPOSED_ROWS = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +82,16 @@ class QuantizedMatrix:
 
     def arguments(self, name: str, dtype: DType = DType.F32) -> dict[str, Tensor | int | None]:
         """The arguments of a layer with `bits`-bit weights and an input x of `dtype`."""
-        scales = fp16_if_exact(self.scales.T)
+        scales = transposed(fp16_if_exact(self.scales))
+        offsets = self.offsets
+        if offsets is not None:
+            offsets = transposed(offsets.astype(dtype.numpy, copy=False))
         return {
             "weight": constant(name, self.codes),
             "scales": constant(f"{name}.scales", scales),
             "group": self.group,
             "zeros": None if self.zeros is None else constant(f"{name}.zeros", self.zeros.T),
-            "offsets": None
-            if self.offsets is None
-            else constant(f"{name}.offsets", self.offsets.T.astype(dtype.numpy, order="C")),
+            "offsets": None if offsets is None else constant(f"{name}.offsets", offsets),
         }
 
 
@@ -203,6 +205,16 @@ def unpack_int4(packed: Array) -> Array:
     return np.asarray(nibbles.reshape(len(packed), -1).astype(np.int8) - np.int8(8))
 
 
+def transposed(matrix: Array) -> Array:
+    """The transposition in memory order, copied by ranges of rows that stay in the CPU's caches:
+    several times faster than NumPy's copy of a transposed view."""
+    result = np.empty(matrix.shape[::-1], matrix.dtype)
+    for start in range(0, len(matrix), _TRANSPOSED_ROWS):
+        rows = matrix[start : start + _TRANSPOSED_ROWS]
+        result[:, start : start + len(rows)] = rows.T
+    return result
+
+
 def fp16_if_exact(scales: Array) -> Array:
     """The scales as float16 if that is exact, otherwise as float32."""
     if scales.dtype == np.float16:
@@ -237,6 +249,9 @@ def quantize_matrix(weight: Array, bits: int, group: int) -> QuantizedMatrix:
     return QuantizedMatrix(packed, scales[..., 0], bits=4 if packed is not codes else 8)
 
 
+_NORM_ELEMENTS = 1 << 16  # converted to float64 at once, in the CPU's caches
+
+
 def fp16_scales(scales: Array) -> Array:
     """The scales rounded to float16 (returned as float32), if the error in the norm is within
     float16 precision. Small subnormal scales next to larger ones are then rounded too. Float16
@@ -244,11 +259,16 @@ def fp16_scales(scales: Array) -> Array:
     """
     if scales.dtype == np.float16:
         return scales
-    wide = scales.astype(np.float32)
+    wide = np.ascontiguousarray(scales, np.float32)
     with np.errstate(over="ignore"):
         rounded = wide.astype(np.float16).astype(np.float32)
-    error, size = (np.linalg.norm(t.astype(np.float64)) for t in (rounded - wide, wide))
-    return rounded if error <= size * 2.0**-11 else wide
+    error, size = 0.0, 0.0
+    for start in range(0, wide.size, _NORM_ELEMENTS):
+        part = wide.reshape(-1)[start : start + _NORM_ELEMENTS].astype(np.float64)
+        difference = rounded.reshape(-1)[start : start + _NORM_ELEMENTS] - part
+        error += float(np.dot(difference, difference))
+        size += float(np.dot(part, part))
+    return rounded if error <= size * 2.0**-22 else wide
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from spirloom.ops import OpLibrary
 from spirloom.passes import optimize
 from spirloom.passes.large_weights import split_weights
 from spirloom.passes.weight_quantization import Quantization, quantize_weights
-from spirloom.quantized_weights import fp16_scales, quantize_matrix
+from spirloom.quantized_weights import fp16_scales, quantize_matrix, transposed
 
 from spec_model.stored_float import decoded, encoded
 from tests.frontend.models import compute, model, node, ops, random
@@ -170,6 +170,14 @@ def test_rows_of_zeros_and_of_tiny_values() -> None:
     assert (quantized.values()[0] == 0).all()
     assert isinstance(scales, Tensor) and scales.dtype is DType.F32
     np.testing.assert_allclose(quantized.values()[1] * quantized.scales[1], weight[1], atol=2e-10)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (1, 5), (300, 7), (128, 1)])
+def test_transpositions(shape: tuple[int, int]) -> None:
+    matrix = np.arange(np.prod(shape), dtype=np.float16).reshape(shape)
+    found = transposed(matrix)
+    assert found.flags.c_contiguous
+    np.testing.assert_array_equal(found, matrix.T)
 
 
 def test_scales_are_fp16_if_the_error_is_small() -> None:
