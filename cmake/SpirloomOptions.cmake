@@ -111,7 +111,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   target_compile_options(spirloom_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
 endif()
 target_link_options(spirloom_warnings INTERFACE
-  $<$<OR:$<PLATFORM_ID:Linux,Android>,$<BOOL:${MINGW}>>:LINKER:--gc-sections>)
+  $<$<OR:$<PLATFORM_ID:Linux,Android>,$<BOOL:${MINGW}>>:LINKER:--gc-sections>
+  $<$<BOOL:${MINGW}>:LINKER:--no-insert-timestamp>)  # equal bytes of equal builds
 # Archives also contain machine code if they are installed, because only the compiler of the same
 # version reads the bytecode (SpirloomInstall.cmake).
 if(SPIRLOOM_LTO)
@@ -119,9 +120,10 @@ if(SPIRLOOM_LTO)
   check_ipo_supported(RESULT spirloom_lto OUTPUT reason LANGUAGES CXX)
   if(spirloom_lto)
     set(CMAKE_INTERPROCEDURAL_OPTIMIZATION_RELEASE ON)
-    # Several partitions end in an internal error of MinGW's GCC 12 (binds_to_current_def_p).
+    # One process analyzes and compiles: MinGW's GCC 12 fails on what it writes for others, with an
+    # internal error (binds_to_current_def_p) or "two or more sections for .gnu.lto_…".
     target_link_options(spirloom_warnings INTERFACE
-      $<$<AND:$<BOOL:${MINGW}>,$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-flto-partition=one>)
+      $<$<AND:$<BOOL:${MINGW}>,$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-flto-partition=none>)
     if(SPIRLOOM_INSTALL AND NOT BUILD_SHARED_LIBS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       target_compile_options(spirloom_warnings INTERFACE
         $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-ffat-lto-objects>)

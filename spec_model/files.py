@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import secrets
 import stat
@@ -13,13 +12,15 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from spec_model import file_access
+
 _NOT_REGULAR = "it is not a regular file"
 
 
 def open_regular(path: Path) -> IO[bytes]:
     """The file, opened for reading. OSError if it is not a regular file: reading a FIFO or a device
     may block forever."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    descriptor = file_access.open_descriptor(path)
     try:
         if stat.S_ISDIR(os.fstat(descriptor).st_mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
@@ -76,10 +77,10 @@ def replaced_together(paths: Sequence[Path], durable: bool = True) -> Iterator[l
         for file in files:
             file.finish()
         for file in files:
-            file.path.replace(file.target)
+            file_access.rename(file.stream, file.path, file.target)
         if durable:
             for directory in {file.target.parent for file in files}:
-                _sync_directory(directory)
+                file_access.sync_directory(directory)
 
 
 class _Temporary:
@@ -94,10 +95,9 @@ class _Temporary:
         if durable:
             _remove_orphans(target)
         self.path, stream = _create_locked(target)
+        stack.callback(self.path.unlink, missing_ok=True)  # after the stream is closed
         self.stream: IO[bytes] = stack.enter_context(stream)
-        stack.callback(self.path.unlink, missing_ok=True)
-        with suppress(FileNotFoundError):
-            os.fchmod(stream.fileno(), stat.S_IMODE(target.stat().st_mode))
+        file_access.copy_permissions(target, stream)
 
     def finish(self) -> None:
         """Flushes the stream; if durable, synchronizes it to disk."""
@@ -115,7 +115,7 @@ def _create_locked(target: Path) -> tuple[Path, IO[bytes]]:
     while True:
         path = target.with_name(secrets.token_hex(4).join(_affixes(target)))
         stream = path.open("xb")
-        fcntl.flock(stream, fcntl.LOCK_EX)
+        file_access.lock(stream)
         if os.fstat(stream.fileno()).st_nlink:  # otherwise another process removed it as an orphan
             return path, stream
         stream.close()
@@ -129,22 +129,7 @@ def _remove_orphans(target: Path) -> None:
             ours = entry.name.startswith(start) and entry.name.endswith(end)
             if ours and len(entry.name) == len(start) + 8 + len(end):
                 with suppress(OSError):  # locked by its writer, or removed already
-                    _remove_unlocked(Path(entry.path))
-
-
-def _remove_unlocked(path: Path) -> None:
-    with open_regular(path) as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        path.unlink()
-
-
-def _sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        with suppress(OSError):  # not supported by every file system
-            os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+                    file_access.remove_orphan(Path(entry.path))
 
 
 def write_atomically(path: Path, data: bytes) -> None:

@@ -1,7 +1,10 @@
-"""Exit codes and messages of programs whose output is closed or full, or that run out of memory."""
+"""Exit codes and messages of programs whose output is closed or full, or that run out of memory;
+the encoding of their output on Windows.
+"""
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Callable
@@ -50,11 +53,13 @@ def handle_output_errors(main: Callable[P, int]) -> Callable[P, int]:
     """Wraps the main function of a program.
 
     Returns EXIT_CODE if standard output is a closed pipe, as in `… | head`. Returns 1 and prints a
-    message if standard output cannot be written or memory is exhausted.
+    message if standard output cannot be written or memory is exhausted. Output is UTF-8.
     """
 
     @wraps(main)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> int:
+        if os.name == "nt":
+            _use_utf8()
         output: Any = _Output(sys.stdout)
         try:
             with redirect_stdout(output):
@@ -74,6 +79,15 @@ def handle_output_errors(main: Callable[P, int]) -> Callable[P, int]:
         return 1
 
     return wrapper
+
+
+def _use_utf8() -> None:
+    """Standard output and errors become UTF-8, as those of the programs in C++. By default pipes
+    and files have a code page on Windows, which lacks most characters.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors=stream.errors)
 
 
 def _discard_output() -> None:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from inspect import ismemberdescriptor
 from io import BytesIO
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from spec_model.expr import operations
@@ -28,8 +28,8 @@ from spec_model.templates import Directory
 
 
 class _Pickler(pickle.Pickler):
-    """Stores the operations of expressions, which contain functions, by index, and dataclasses with
-    slots in a form that is read faster than their own."""
+    """Stores the operations of expressions, which contain functions, by index, paths as those of
+    any system, and dataclasses with slots in a form that is read faster than their own."""
 
     def __init__(self, file: BytesIO) -> None:
         super().__init__(file, protocol=5)
@@ -40,7 +40,9 @@ class _Pickler(pickle.Pickler):
         return self._indices[id(value)] if isinstance(value, Operation) else None
 
     def reducer_override(self, value: object) -> Any:
-        """How a dataclass with slots is stored."""
+        """How a path and a dataclass with slots are stored."""
+        if isinstance(value, PurePath):  # a PosixPath cannot be loaded on Windows
+            return Path, value.parts
         kind = type(value)
         if not is_dataclass(kind) or not all(
             ismemberdescriptor(getattr(kind, field.name, None)) for field in fields(kind)

@@ -51,6 +51,7 @@ class Templates:
     directories: Seq[Directory]
     _sidecars: dict[str, Mapping | None] = field(default_factory=dict)
     _kernel_sets: dict[str, Mapping] = field(default_factory=dict)
+    _paths: dict[tuple[Directory, str], list[str]] = field(default_factory=dict)
     files: dict[str, SourceFile] = field(default_factory=dict)  # everything read so far
 
     def find(self, name: str) -> SourceFile | None:
@@ -67,9 +68,18 @@ class Templates:
         if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
             return None
         for directory in reversed(self.directories):
-            if paths := _paths_in(directory, name):
+            if paths := self._paths_in(directory, name):
                 return directory, paths[0]
         return None
+
+    def _paths_in(self, directory: Directory, name: str) -> list[str]:
+        """The paths of a template in a directory. Kernels name the same ones, and searching takes
+        most of the time to load specs on Windows.
+        """
+        key = directory, name
+        if key not in self._paths:
+            self._paths[key] = _paths_in(directory, name)
+        return self._paths[key]
 
     def need(self, name: Scalar) -> SourceFile:
         """The file of a kernel's template. Fails at the spec if it is missing or ambiguous."""
@@ -79,7 +89,7 @@ class Templates:
             message = f"Template '{name.text}' is not one of: {one_of(known)}."
             raise SpecError.at(name.position, message)
         for directory in self.directories:
-            paths = _paths_in(directory, name.text)
+            paths = self._paths_in(directory, name.text)
             if len(paths) > 1:
                 message = (
                     f"Template '{name.text}' is in {directory.name} as {' and as '.join(paths)}."

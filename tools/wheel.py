@@ -6,6 +6,7 @@ link only libraries that every distribution with this glibc contains.
 """
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -19,6 +20,9 @@ ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENT = ROOT / "build/wheel-env"
 REQUIRED = ("scikit-build-core==0.11.6", "jinja2==3.1.6", "pyyaml==6.0.3", "wheel==0.45.1")
 MAX_BYTES = 9 << 20
+
+# The members of a wheel have one time, so that equal builds make equal wheels.
+REPRODUCIBLE = {"SOURCE_DATE_EPOCH": "315532800"} | os.environ
 
 # Libraries that manylinux wheels may link: glibc and libgcc. The ExecuTorch backend also links the
 # library of ExecuTorch's wheel.
@@ -71,7 +75,8 @@ def build(python: Path, directory: Path, windows: bool) -> Path:
         settings["cmake.define.SPIRLOOM_SHADER_CACHE"] = str(cache)
     for key, value in settings.items():
         command += ["--config-settings", f"{key}={value}"]
-    done = subprocess.run([*command, "--quiet", "--wheel-dir", str(directory)], check=False)
+    command += ["--quiet", "--wheel-dir", str(directory)]
+    done = subprocess.run(command, env=REPRODUCIBLE, check=False)
     if done.returncode != 0:
         raise WheelError("pip wheel failed.")
     return next(directory.glob("*.whl"))
@@ -128,7 +133,7 @@ def name_for_platform(python: Path, wheel: Path, target: Path, windows: bool) ->
     with tempfile.TemporaryDirectory() as scratch:
         tag = platform_tag(binaries(wheel, Path(scratch)), windows)
     command = [str(python), "-m", "wheel", "tags", "--remove", "--platform-tag", tag, str(wheel)]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(command, env=REPRODUCIBLE, check=True, stdout=subprocess.DEVNULL)
     tagged = next(wheel.parent.glob("*.whl"))
     target.mkdir(parents=True, exist_ok=True)
     for previous in target.glob(f"spirloom-*-{'win' if windows else 'manylinux'}*.whl"):

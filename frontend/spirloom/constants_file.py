@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import mmap
 import os
 import struct
 from collections import deque
@@ -10,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import chain, islice
-from mmap import MADV_DONTNEED, PAGESIZE, mmap
 from pathlib import Path
 from typing import IO, Any
 
@@ -29,20 +29,20 @@ def release_pages(array: Array) -> None:
     """Releases the memory pages of a mapped array. The system reads them again on access. A pass
     over all weights then holds one weight in memory at a time.
     """
-    if array.nbytes < MIN_MAPPED_BYTES:
+    if array.nbytes < MIN_MAPPED_BYTES or not hasattr(mmap, "MADV_DONTNEED"):  # on Windows
         return
     root: Array = array
     owner: Any = array.base
-    while owner is not None and not isinstance(owner, mmap):
+    while owner is not None and not isinstance(owner, mmap.mmap):
         root = owner if isinstance(owner, np.ndarray) else root
         owner = owner.obj if isinstance(owner, memoryview) else getattr(owner, "base", None)
     # Writes into private mappings would be lost.
-    if isinstance(owner, mmap) and not root.flags.writeable:
+    if isinstance(owner, mmap.mmap) and not root.flags.writeable:
         mapping = np.frombuffer(owner, np.uint8)
         used = array if array.flags.forc else mapping
         offset = _address(used) - _address(mapping)
-        start = offset // PAGESIZE * PAGESIZE
-        owner.madvise(MADV_DONTNEED, start, offset + used.nbytes - start)
+        start = offset // mmap.PAGESIZE * mmap.PAGESIZE
+        owner.madvise(mmap.MADV_DONTNEED, start, offset + used.nbytes - start)
 
 
 def _address(array: Array) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from spec_model.driver_quirks import DRIVER_QUIRKS
 from spirloom import __version__
+from spirloom.cache_directory import cache_directory
 from spirloom.errors import SpirloomError
 
 if TYPE_CHECKING:
@@ -42,12 +43,13 @@ def examine() -> Report:
             step(report)
         except SpirloomError as error:
             report["problems"].append(str(error))
+    windows = os.name == "nt"
     if not report["vulkan"]["loader"]:
-        report["problems"].append("No Vulkan loader was found: apt-get install libvulkan1")
-    elif not report["vulkan"]["drivers"]:
-        report["problems"].append(
-            "No Vulkan driver was found: install the GPU driver or mesa-vulkan-drivers (apt-get)"
-        )
+        remedy = "install the GPU driver" if windows else "apt-get install libvulkan1"
+        report["problems"].append(f"No Vulkan loader was found: {remedy}")
+    elif not report["vulkan"]["drivers"] and not report["devices"]:
+        other = "" if windows else " or mesa-vulkan-drivers (apt-get)"
+        report["problems"].append(f"No Vulkan driver was found: install the GPU driver{other}")
     return report
 
 
@@ -77,11 +79,15 @@ def _loader() -> Report | None:
 
 
 def _manifests(kind: str) -> list[str]:
-    """The manifests of drivers or layers in the directories that the loader searches."""
+    """The manifests of drivers or layers in the directories that the loader searches. On Windows,
+    where the registry names them, only those of environment variables.
+    """
     if kind == "icd.d":
         for variable in ("VK_DRIVER_FILES", "VK_ICD_FILENAMES"):
             if variable in os.environ:
                 return [f for f in os.environ[variable].split(os.pathsep) if Path(f).exists()]
+    if os.name == "nt":
+        return []
     home = Path.home()
     data = os.environ.get("XDG_DATA_DIRS", "/usr/local/share:/usr/share").split(":")
     directories = [home / ".config", home / ".local/share", *map(Path, ("/etc/xdg", "/etc", *data))]
@@ -97,8 +103,7 @@ def _layers() -> list[str]:
 
 def _cache() -> Report:
     """The directory of compiled pipelines and tuning results, and its size."""
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    directory = Path(base) / "spirloom"
+    directory = cache_directory()
     files = [path for path in directory.glob("*") if path.is_file()]
     sizes = sum(path.stat().st_size for path in files)
     return {"directory": str(directory), "files": len(files), "bytes": sizes}

@@ -90,14 +90,15 @@ def select(
         if devices is not None:
             described = Path(scratch) / "devices.json"
             described.write_text(
-                json.dumps([{"name": name, **each} for name, each in devices.items()])
+                json.dumps([{"name": name, **each} for name, each in devices.items()]),
+                encoding="utf-8",
             )
             command += ["--devices", str(described)]
         elif device:
             command += ["--device", device]
         if explain:
             command.append("--explain")
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     if done.returncode != 0:
         raise ImportFailure(done.stderr.strip().removeprefix("spirloom-ops: error: "))
     return {

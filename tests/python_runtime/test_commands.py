@@ -66,6 +66,15 @@ def test_doctor_counts_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     }
 
 
+def test_a_relative_cache_directory_is_ignored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by the runtime and `spirloom verify`."""
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert doctor.examine()["cache"]["directory"] == str(tmp_path / ".cache/spirloom")
+
+
 def test_run_becomes_spirloom_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also with options that argparse would interpret."""
     became: list[list[str]] = []

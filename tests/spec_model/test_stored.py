@@ -58,3 +58,8 @@ def test_their_references_compute(library: Library, ops: dict[str, Op]) -> None:
 
 def test_no_path_of_the_build_is_in_it(path: Path) -> None:
     assert str(ROOT).encode() not in path.read_bytes()
+
+
+def test_paths_are_of_any_system(path: Path) -> None:
+    """A wheel for Windows is built on Linux, whose kind of path Windows cannot load."""
+    assert b"PosixPath" not in path.read_bytes()

@@ -23,6 +23,7 @@ from tools.vendors.table import (
     missing_rows,
     stale_rows,
     table,
+    with_rows,
     without_rows,
 )
 
@@ -90,13 +91,25 @@ def test_stale_rows_are_an_error_or_removed(
     (problem,) = check_rows(built, digests, drop=False)
     assert problem.endswith(
         f"{built.file} has 1 rows of other modules (b_f32): ./dev test-vendors --only {built.name} "
-        "--update compiles them, ./dev update removes them."
+        "--update --missing compiles them, ./dev update removes them."
     )
     assert check_rows(built, digests, drop=True) == []
     assert files[1].read_text(encoding="utf-8") == text_of(row("a", "a_f32", 24))
-    assert "1 of 2 variants have no row" in capsys.readouterr().out
+    compile_them = f"./dev test-vendors --only {built.name} --update --missing compiles them"
+    lacks = f"{built.file}: 1 of 2 variants have no row (b_f32)"
+    assert f"{lacks}; {compile_them}" in capsys.readouterr().out
+    assert check_rows(built, digests, drop=False, complete=True) == [
+        f"generated/{lacks}: {compile_them}."
+    ]
     assert len(check_rows(installed, digests, drop=True)) == 1
     assert files[0].read_text(encoding="utf-8") == text
+
+
+def test_missing_rows_are_added() -> None:
+    a, b, c = (row(name, f"{name}_f32", size) for name, size in (("a", 24), ("b", 8), ("c", 9)))
+    assert with_rows(text_of(a, c), text_of(b)) == text_of(a, b, c)
+    with pytest.raises(ValueError, match="different drivers"):
+        with_rows(text_of(a), text_of(b).replace("Mesa 1.2", "Mesa 1.3"))
 
 
 def test_differences_name_the_variant_and_both_values() -> None:

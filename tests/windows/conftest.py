@@ -20,7 +20,7 @@ TIMEOUT_S = 300
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("spirloom")
     group.addoption("--windows-dir", type=Path, default=ROOT / "build/windows")
-    group.addoption("--wheel-dir", type=Path, help="directory of a wheel to test")
+    group.addoption("--wheel-dir", type=Path, default=ROOT / "build/windows-wheel")
     group.addoption("--release-dir", type=Path, default=ROOT / "build/release")
     group.addoption(
         "--case-parts",
@@ -89,7 +89,8 @@ def windows(
         "DISPLAY": display,
         "WINEPREFIX": str(tmp_path_factory.mktemp("wine")),
         "WINEDEBUG": "-all",
-        "WINEDLLOVERRIDES": "mscoree=;mshtml=;winemenubuilder.exe=",  # no installers
+        # No installers; no debugger, which a crashed program would wait for.
+        "WINEDLLOVERRIDES": "mscoree=;mshtml=;winemenubuilder.exe=;winedbg.exe=",
     }
     create = [str(WINE / "wine64"), "wineboot", "--init"]
     subprocess.run(create, env=environment, check=True, capture_output=True, timeout=TIMEOUT_S)
@@ -102,6 +103,25 @@ def release(request: pytest.FixtureRequest) -> Path:
     """The build directory of the host."""
     directory: Path = request.config.getoption("--release-dir")
     return directory
+
+
+@pytest.fixture(scope="session")
+def wheel(request: pytest.FixtureRequest) -> Path:
+    """The wheel for Windows."""
+    directory: Path = request.config.getoption("--wheel-dir")
+    found = list(directory.glob("spirloom-*-win_amd64.whl"))
+    if len(found) != 1:
+        pytest.fail(f"{directory} has {len(found)} wheels for Windows. Run ./dev test-windows.")
+    return found[0]
+
+
+def on_host(program: Path, *arguments: object, directory: Path = ROOT) -> str:
+    """The output of a program of the host."""
+    done = subprocess.run(
+        [str(program), *map(str, arguments)],
+        check=True, cwd=directory, capture_output=True, encoding="utf-8",
+    )  # fmt: skip
+    return done.stdout
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -14,23 +15,27 @@ OBJDUMP, NM = "x86_64-w64-mingw32-objdump", "x86_64-w64-mingw32-nm"
 SYSTEM = {"kernel32.dll", "msvcrt.dll", "shell32.dll", "advapi32.dll", "psapi.dll", "user32.dll"}
 
 
-def headers_of(windows: Windows, file: str) -> str:
-    command = [OBJDUMP, "-p", str(windows.programs / file)]
+def headers_of(file: Path) -> str:
+    command = [OBJDUMP, "-p", str(file)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
+def exports_of(file: Path) -> set[str]:
+    """The names that a DLL exports."""
+    table = headers_of(file).partition("[Ordinal/Name Pointer] Table")[2].partition("\n\n")[0]
+    return set(re.findall(r"\[ *\d+\] (?:\+base\[ *\d+\] +[0-9a-f]+ )?(\w+)", table))
+
+
 def test_exports(windows: Windows) -> None:
-    table = headers_of(windows, "spirloom.dll").partition("[Ordinal/Name Pointer] Table")[2]
-    table = table.partition("\n\n")[0]
-    exported = set(re.findall(r"\[ *\d+\] (?:\+base\[ *\d+\] +[0-9a-f]+ )?(\w+)", table))
     parsed = header.read_header()
+    exported = exports_of(windows.programs / "spirloom.dll")
     assert exported == {function.name for function in parsed.functions}
 
 
 @pytest.mark.parametrize("file", ["spirloom.dll", "spirloom-run.exe", "spirloom-llm.exe"])
 def test_imports(windows: Windows, file: str) -> None:
-    imported = {name.lower() for name in re.findall(r"DLL Name: (\S+)", headers_of(windows, file))}
-    assert imported <= SYSTEM
+    headers = headers_of(windows.programs / file)
+    assert {name.lower() for name in re.findall(r"DLL Name: (\S+)", headers)} <= SYSTEM
 
 
 def test_contains_no_streams(windows: Windows) -> None:

@@ -11,15 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.windows.conftest import ROOT, Digits, Windows
+from tests.windows.conftest import ROOT, Digits, Windows, on_host
 
 LOGIT_TOLERANCE = 1e-4
 STORY = ROOT / "examples/story/story.slg"
-
-
-def on_host(program: Path, *arguments: object) -> str:
-    command = [str(program), *map(str, arguments)]
-    return subprocess.run(command, check=True, capture_output=True, encoding="utf-8").stdout
 
 
 def test_lists_the_device(windows: Windows, release: Path) -> None:

@@ -10,7 +10,9 @@ adreno, --only intel and --only mali.
 compiler, which takes hours for all variants, needs it.
 Each row has the digest of the module that was compiled. --rows compares these digests with the
 library, without a compiler: no file may have a row of another module. --drop-stale removes such
-rows from the files of Adreno and Intel GPUs, whose compilers are built on request only.
+rows from the files of Adreno and Intel GPUs, whose compilers are built on request only; --missing
+compiles only the variants without a row, and adds their rows. --complete reports such variants as
+an error.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from tools.vendors.families import (
     VendorError,
     compile_variants,
 )
-from tools.vendors.selection import pack_of
+from tools.vendors.selection import pack_of, pack_of_variants
 from tools.vendors.spills import KNOWN, spilling
 from tools.vendors.table import (
     Digests,
@@ -41,6 +43,7 @@ from tools.vendors.table import (
     missing_rows,
     stale_rows,
     table,
+    with_rows,
     without_rows,
 )
 
@@ -50,8 +53,12 @@ PACK = _BUILD / "generated" / "shaders.slpack"
 _MAX_LINES = 40
 
 
-def check_spills(library: Library, compiled: Mapping[Family, Compiled]) -> list[str]:
-    """A message for each kernel that spills and is not in KNOWN, or is there without spilling."""
+def check_spills(
+    library: Library, compiled: Mapping[Family, Compiled], *, every: bool = True
+) -> list[str]:
+    """A message for each kernel that spills and is not in KNOWN; if `every` variant is compiled,
+    also for one that is there without spilling.
+    """
     found: dict[tuple[str, str], list[str]] = {}
     for family, kernel, text in spilling(library, compiled):
         found.setdefault((family.name, kernel), []).append(text)
@@ -65,7 +72,7 @@ def check_spills(library: Library, compiled: Mapping[Family, Compiled]) -> list[
     ] + [
         f"{family}: kernel '{kernel}' does not spill. Remove it from tools/vendors/spills.py."
         for family, kernel in sorted(known - found.keys())
-        if family in names
+        if every and family in names
     ]
 
 
@@ -102,9 +109,12 @@ def summary(library: Library, compiled: Mapping[Family, Compiled]) -> str:
     return "\n".join(lines)
 
 
-def check_rows(compiler: Compiler, digests: Digests, *, drop: bool) -> list[str]:
+def check_rows(
+    compiler: Compiler, digests: Digests, *, drop: bool, complete: bool = False
+) -> list[str]:
     """Compares the rows of a file with the modules of the library; `drop` removes the stale ones of
-    a compiler that is built. Returns what is wrong.
+    a compiler that is built. Returns what is wrong; if the file must be `complete`, also that it
+    lacks rows.
     """
     file = ROOT / "generated" / compiler.file
     text = file.read_text(encoding="utf-8")
@@ -114,16 +124,29 @@ def check_rows(compiler: Compiler, digests: Digests, *, drop: bool) -> list[str]
         file.write_text(text, encoding="utf-8")
         print(f"{file.name}: removed {len(stale)} rows of changed modules")
         stale = []
+    remedy = f"./dev test-vendors --only {compiler.name} --update --missing"
+    problems: list[str] = []
     missing = missing_rows(text, digests)
     if missing:
-        print(f"{file.name}: {len(missing)} of {len(digests)} variants have no row")
-    if not stale:
-        return []
-    remedy = f"./dev test-vendors --only {compiler.name} --update"
-    if compiler.built:
-        remedy += " compiles them, ./dev update removes them"
-    names = ", ".join(stale[:5]) + (", …" if len(stale) > 5 else "")
-    return [f"generated/{file.name} has {len(stale)} rows of other modules ({names}): {remedy}."]
+        lacks = f"{len(missing)} of {len(digests)} variants have no row ({_listed(missing)})"
+        if complete:
+            problems.append(f"generated/{file.name}: {lacks}: {remedy} compiles them.")
+        else:
+            print(f"{file.name}: {lacks}; {remedy} compiles them")
+    if stale:
+        either = f"{remedy} compiles them" + (
+            ", ./dev update removes them" if compiler.built else ""
+        )
+        problems.append(
+            f"generated/{file.name} has {len(stale)} rows of other modules ({_listed(stale)}): "
+            f"{either}."
+        )
+    return problems
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first names."""
+    return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
 
 
 def check(
@@ -140,6 +163,36 @@ def check(
     if update:
         file.write_text(text, encoding="utf-8")
     return check_spills(library, compiled) + ([] if update else check_file(file, text))
+
+
+def add_missing(library: Library, compiler: Compiler, program: Path, digests: Digests) -> list[str]:
+    """Compiles the variants that have no row of their module in the driver's file, and writes it.
+    Returns what is wrong. Raises VendorError or DriverError.
+    """
+    file = ROOT / "generated" / compiler.file
+    text = file.read_text(encoding="utf-8")
+    text = without_rows(text, set(stale_rows(text, digests)))
+    missing = missing_rows(text, digests)
+    if not missing:
+        print(f"{file.name}: all {len(digests)} variants have a row")
+        return []
+    driver = compiler.driver()
+    with tempfile.TemporaryDirectory() as directory:
+        pack = pack_of_variants(library, set(missing), Path(directory))
+        found = module_digests(pack.read_bytes(), f"'{pack}'")
+        if found != {variant: digests[variant] for variant in missing}:
+            raise VendorError("The shaders of the build are not those of the specs: ./dev build")
+        compiled = {
+            each: compile_variants(program, each, driver, ["--library", str(pack)])
+            for each in compiler.families
+        }
+    print(summary(library, compiled))
+    try:
+        file.write_text(with_rows(text, table(compiled, digests)), encoding="utf-8")
+    except ValueError:
+        remedy = f"./dev test-vendors --only {compiler.name} --update"
+        return [f"generated/{file.name} is from another driver: {remedy} compiles all variants."]
+    return check_spills(library, compiled, every=False)
 
 
 def show(library: Library, compiler: Compiler, program: Path, names: Sequence[str]) -> list[str]:
@@ -173,20 +226,30 @@ def main() -> int:
     parser.add_argument(
         "--ops", nargs="+", metavar="NAME", help="only print these operators or kernels"
     )
+    parser.add_argument(
+        "--missing", action="store_true", help="with --update: only add the rows that are missing"
+    )
     parser.add_argument("--rows", action="store_true", help="only check the digests of the rows")
     parser.add_argument(
         "--drop-stale", action="store_true", help="with --rows: remove rows of changed modules"
     )
+    parser.add_argument(
+        "--complete", action="store_true", help="with --rows: a missing row is an error"
+    )
     parser.add_argument("--program", type=Path, default=PROGRAM, help="spirloom-shader-stats")
     parser.add_argument("--pack", type=Path, default=PACK, help="the shader pack of the library")
     arguments = parser.parse_args()
+    if arguments.missing and not arguments.update:
+        parser.error("--missing requires --update.")
     problems: list[str] = []
     try:
         digests = module_digests(arguments.pack.read_bytes(), f"'{arguments.pack}'")
         if arguments.rows:
             for compiler in COMPILERS:
                 if compiler.file:
-                    problems += check_rows(compiler, digests, drop=arguments.drop_stale)
+                    problems += check_rows(
+                        compiler, digests, drop=arguments.drop_stale, complete=arguments.complete
+                    )
         else:
             problems = _compile(arguments, digests)
     except (VendorError, DriverError) as error:
@@ -209,6 +272,8 @@ def _compile(arguments: argparse.Namespace, digests: Digests) -> list[str]:
             raise VendorError(
                 f"All variants take hours. Name operators: --only {compiler.name} --ops NAME"
             )
+        elif arguments.missing:
+            problems += add_missing(library, compiler, arguments.program, digests)
         else:
             problems += check(
                 library, compiler, arguments.program, digests, update=arguments.update

@@ -1,10 +1,10 @@
-"""A shader pack of some operators or kernels."""
+"""A shader pack of some operators, kernels or variants."""
 
 from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from codegen.generate import generate
@@ -38,8 +38,21 @@ def ids_of(library: Library, names: Sequence[str]) -> dict[str, list[str]]:
 
 def pack_of(library: Library, names: Sequence[str], directory: Path) -> Path:
     """The pack of the variants that `names` match, in the directory. Raises VendorError."""
+    return _pack(ids_of(library, names), directory)
+
+
+def pack_of_variants(library: Library, ids: Collection[str], directory: Path) -> Path:
+    """The pack of the variants with these ids, in the directory. Raises VendorError."""
+    by_op: dict[str, list[str]] = {}
+    for variant in library.variants:
+        if variant.id in ids:
+            by_op.setdefault(variant.op, []).append(variant.id)
+    return _pack(by_op, directory)
+
+
+def _pack(ids: Mapping[str, Sequence[str]], directory: Path) -> Path:
     selection = directory / "selection.json"
-    selected = {"version": 1, "ops": ids_of(library, names)}
+    selected = {"version": 1, "ops": ids}
     selection.write_text(json.dumps(selected), encoding="utf-8")
     generate(
         Request(

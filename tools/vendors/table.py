@@ -99,6 +99,18 @@ def without_rows(text: str, variants: Collection[str]) -> str:
     return "".join(line for line in lines if line.split("\t", 1)[0] not in variants)
 
 
+def with_rows(text: str, added: str) -> str:
+    """The table with the rows of another one of the same driver and families. Raises ValueError for
+    other ones.
+    """
+    *head, _ = text.split("\n", 2)
+    *other, rows = added.split("\n", 2)
+    if head != other:
+        raise ValueError("The tables are of different drivers or families.")
+    lines = [*text.splitlines()[2:], *rows.splitlines()]
+    return "\n".join([*head, *sorted(lines, key=lambda line: line.split("\t", 1)[0])]) + "\n"
+
+
 def difference(old: str, new: str) -> list[str]:
     """The changed values, for messages: "add_f32_buffer: navi21.vgprs 8 -> 12"."""
     before, after = _cells(old), _cells(new)

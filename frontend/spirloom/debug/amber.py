@@ -32,11 +32,13 @@ def write_script(case: Path, options: DeviceOptions, path: Path) -> None:
     for kernel in options.kernels:
         arguments += ["--kernel", kernel]
     done = subprocess.run(
-        run_arguments(arguments), capture_output=True, text=True, check=False, timeout=_SECONDS
-    )
+        run_arguments(arguments), capture_output=True, encoding="utf-8", check=False,
+        timeout=_SECONDS,
+    )  # fmt: skip
     if done.returncode != 0:
         raise ImportFailure(done.stderr.strip().removeprefix("spirloom-run: "))
-    path.write_text(with_assembly(path.read_text()))
+    script = with_assembly(path.read_text(encoding="utf-8"))
+    path.write_text(script, encoding="utf-8", newline="\n")
 
 
 def with_assembly(script: str) -> str:

@@ -120,4 +120,4 @@ def contents(results: Sequence[Result], title: str) -> str:
 
 
 def _shown(argument: str) -> str:
-    return Path(argument).name if argument.startswith("/") else argument
+    return Path(argument).name if Path(argument).is_absolute() else argument

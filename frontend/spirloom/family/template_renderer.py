@@ -78,7 +78,7 @@ class TemplateRenderer:
             stdin.write(json.dumps(request).encode() + b"\n")
             stdin.flush()
             line = stdout.readline()
-        except BrokenPipeError:
+        except OSError:  # EPIPE, on Windows EINVAL
             line = b""
         if not line:
             raise RenderError(f"rendering it requires {_LIMITS}")
@@ -89,10 +89,57 @@ class TemplateRenderer:
 
 
 def _limit_resources() -> None:
+    if sys.platform == "win32":
+        _limit_windows_job()
+        return
     import resource
 
     resource.setrlimit(resource.RLIMIT_AS, (MAX_BYTES, MAX_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (MAX_SECONDS, MAX_SECONDS))
+
+
+def _limit_windows_job() -> None:
+    """Limits memory and CPU time of this process by a job object. Raises OSError."""
+    import ctypes
+    from ctypes import wintypes
+
+    class Limits(ctypes.Structure):
+        """JOBOBJECT_EXTENDED_LIMIT_INFORMATION."""
+
+        _fields_ = (
+            ("process_time", ctypes.c_int64),  # in 100 ns
+            ("job_time", ctypes.c_int64),
+            ("flags", wintypes.DWORD),
+            ("min_working_set", ctypes.c_size_t),
+            ("max_working_set", ctypes.c_size_t),
+            ("active_processes", wintypes.DWORD),
+            ("affinity", ctypes.c_size_t),
+            ("priority_class", wintypes.DWORD),
+            ("scheduling_class", wintypes.DWORD),
+            ("io_counters", ctypes.c_uint64 * 6),
+            ("process_memory", ctypes.c_size_t),
+            ("job_memory", ctypes.c_size_t),
+            ("peak_process_memory", ctypes.c_size_t),
+            ("peak_job_memory", ctypes.c_size_t),
+        )
+
+    process_time, process_memory, extended_limits = 0x2, 0x100, 9
+    kernel32: Any = getattr(ctypes, "WinDLL")("kernel32", use_last_error=True)  # noqa: B009
+    kernel32.CreateJobObjectW.restype = wintypes.HANDLE
+    kernel32.GetCurrentProcess.restype = wintypes.HANDLE
+    job = wintypes.HANDLE(kernel32.CreateJobObjectW(None, None))
+    limits = Limits(
+        process_time=MAX_SECONDS * 10_000_000,
+        flags=process_time | process_memory,
+        process_memory=MAX_BYTES,
+    )
+    size = wintypes.DWORD(ctypes.sizeof(limits))
+    process = wintypes.HANDLE(kernel32.GetCurrentProcess())
+    if not (
+        kernel32.SetInformationJobObject(job, extended_limits, ctypes.byref(limits), size)
+        and kernel32.AssignProcessToJobObject(job, process)
+    ):
+        raise OSError("The process cannot be limited.")
 
 
 def _compile(template: str) -> Any:

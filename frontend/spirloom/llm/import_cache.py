@@ -1,8 +1,7 @@
 """Imports GGUF files and Hugging Face directories on first use, into a cache keyed by content.
 Graph files with another dtype of the KV cache are also written there.
 
-The cache is `models/` in $XDG_CACHE_HOME/spirloom or ~/.cache/spirloom. Its files may be deleted at
-any time.
+The cache is `models/` in the directory of caches. Its files may be deleted at any time.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from spec_model.files import open_regular
 from spirloom import __version__
+from spirloom.cache_directory import cache_directory, variable
 from spirloom.errors import ImportFailure
 from spirloom.garbage import rare_collections
 from spirloom.terminal import Progress
@@ -85,7 +85,7 @@ def _written(model: Path, options: str, read: Callable[[], list[Graph]]) -> Path
             cache.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ImportFailure(
-                f"Cannot create {cache}: {error.strerror}. Set XDG_CACHE_HOME to a writable "
+                f"Cannot create {cache}: {error.strerror}. Set {variable()} to a writable "
                 "directory, or use spirloom import."
             ) from error
         graph_file.save(methods, path, report=progress)
@@ -93,8 +93,7 @@ def _written(model: Path, options: str, read: Callable[[], list[Graph]]) -> Path
 
 
 def _directory() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "spirloom" / "models"
+    return cache_directory() / "models"
 
 
 def _key(model: Path, options: str) -> str:

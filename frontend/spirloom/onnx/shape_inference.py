@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import select
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from typing import IO
 
@@ -166,9 +166,12 @@ class NodeInference:
         content = model.SerializeToString()
         process.stdin.write(len(content).to_bytes(8, "little") + content)
         process.stdin.flush()
-        if not select.select([process.stdout], [], [], _TIMEOUT_SECONDS)[0]:
-            raise EOFError
-        answer = _read(process.stdout, int.from_bytes(_read(process.stdout, 8), "little"))
+        limit = threading.Timer(_TIMEOUT_SECONDS, process.kill)  # which ends the output
+        limit.start()
+        try:
+            answer = _read(process.stdout, int.from_bytes(_read(process.stdout, 8), "little"))
+        finally:
+            limit.cancel()
         inferred = ModelProto()
         inferred.ParseFromString(answer)
         return {info.name: info.type for info in inferred.graph.value_info}

@@ -45,8 +45,8 @@ def _verify(request: Any, data: int) -> int:
     command += [text for name in kernels[:] for text in ("--variant", name.decode())]
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-            check=False,
+            command, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
+            errors="replace", check=False,
         )  # fmt: skip
     except OSError as error:
         _LOGGER.error("Kernels cannot be verified: %s", error)

@@ -44,8 +44,9 @@ def check_model(
     command += ["--with", "reference", "--layers", "--json", "--verdicts", str(verdicts), *given]
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=seconds, check=False
-        )
+            command, capture_output=True, encoding="utf-8", errors="replace", timeout=seconds,
+            check=False,
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
         return ModelCheck(error=f"no result after {seconds:g} s")
     if done.returncode not in (0, 1) or not done.stdout.lstrip().startswith("{"):

@@ -56,7 +56,7 @@ class _Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
+            encoding="utf-8",
             errors="replace",
         )
         self._answers: queue.Queue[dict[str, Any] | None] = queue.Queue()
@@ -83,7 +83,7 @@ class _Worker:
     def send(self, request: Mapping[str, Any]) -> None:
         """Sends a request. A worker that has ended is noticed by answer()."""
         assert self._process.stdin is not None
-        with suppress(BrokenPipeError):
+        with suppress(OSError):  # EPIPE, on Windows EINVAL
             self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
 

@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from spec_model.files import open_regular, replaced
+from spirloom.cache_directory import cache_directory
 from spirloom.runtime.device import Device
 from spirloom.terminal import shown
 
@@ -63,12 +63,9 @@ Findings = Mapping[tuple[str, int], Finding]
 
 def default_path(device: Device, cache_dir: Path | None = None) -> Path:
     """The file of a device, in the cache directory by default."""
-    if cache_dir is None:
-        base = os.environ.get("XDG_CACHE_HOME", "")
-        cache_dir = Path(base) if base.startswith("/") else Path.home() / ".cache"
-        cache_dir /= "spirloom"
     uuid = device.uuid.partition(":")[2]
-    return cache_dir / f"verdicts-{uuid}-{device.driver_version_number:08x}.txt"
+    directory = cache_dir or cache_directory()
+    return directory / f"verdicts-{uuid}-{device.driver_version_number:08x}.txt"
 
 
 def read(path: Path, driver: str) -> Findings:
