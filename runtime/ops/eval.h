@@ -6,6 +6,7 @@
 #ifndef SPIRLOOM_RUNTIME_OPS_EVAL_H_
 #define SPIRLOOM_RUNTIME_OPS_EVAL_H_
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cstddef>
@@ -22,10 +23,19 @@ namespace spirloom::ops {
 
 inline constexpr size_t kMaxInts = 64;
 
-// A list of at most kMaxInts int64, without allocation.
+// A list of at most kMaxInts int64, without allocation. Unused elements are neither initialized nor
+// copied: shapes are short.
 class Ints {
  public:
-  Ints() = default;
+  Ints() noexcept {}
+  Ints(const Ints& other) noexcept : size_(other.size_) {
+    std::copy_n(other.begin(), size_, values_.begin());
+  }
+  Ints& operator=(const Ints& other) noexcept {
+    size_ = other.size_;
+    std::copy_n(other.begin(), size_, values_.begin());
+    return *this;
+  }
   Ints(std::initializer_list<int64_t> values);
   explicit Ints(std::span<const int64_t> values);  // truncated to kMaxInts
 
@@ -45,7 +55,7 @@ class Ints {
   friend bool operator==(const Ints& a, const Ints& b);
 
  private:
-  std::array<int64_t, kMaxInts> values_{};
+  std::array<int64_t, kMaxInts> values_;
   size_t size_ = 0;
 };
 

@@ -39,7 +39,10 @@ void TryOtherSizes(const graph::Graph& parsed, const FuzzedDevice& device) {
     values.push_back(symbol.min + static_cast<int64_t>(device.symbol_choice % range));
   }
   const auto special = Specialize(parsed, values);
-  if (special.ok()) RunStages(*special, BuiltInOps(), device, /*well_formed_ops=*/true);
+  if (!special.ok()) return;
+  static Tally specialized("plans specialized, of those planned for other sizes");
+  if (!RunStages(*special, BuiltInOps(), device, /*well_formed_ops=*/true)) return;
+  specialized.Count(CheckSpecialization(parsed, *special, values, BuiltInOps(), device));
 }
 
 }  // namespace

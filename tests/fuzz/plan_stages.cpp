@@ -1,15 +1,19 @@
 #include "tests/fuzz/plan_stages.h"
 
 #include <algorithm>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/graph/constants/constant_folding_plan.h"
 #include "runtime/graph/plan/compile.h"
+#include "runtime/graph/plan/plan_specializer.h"
 #include "runtime/graph/plan/verify_plan.h"
 #include "runtime/pack/image_types.h"
 #include "tests/fuzz/fuzzing.h"
 #include "tests/fuzz/memory_stages.h"
+#include "tests/support/plan_difference.h"
 
 namespace spirloom::fuzz {
 namespace {
@@ -164,6 +168,36 @@ bool RunStages(const graph::Graph& graph, const ops::OpIndex& index, const Fuzze
   graph::ConstantFoldingPlan folding = PlanConstantFolding(*plan, list->dispatches);
   RemoveUnusedDispatches(*plan, folding);
   return PlaceInMemory(*plan, *list, device);
+}
+
+bool CheckSpecialization(const graph::Graph& graph, const graph::Graph& special,
+                         std::span<const int64_t> symbols, const ops::OpIndex& index,
+                         const FuzzedDevice& device) {
+  graph::LoweringTrace trace;
+  graph::CompileOptions options = device.options;
+  options.trace = &trace;
+  const auto plan = Compile(graph, index, device.traits, options);
+  if (!plan.ok() || !trace.is_complete) return false;
+  const auto list = BuildDispatches(*plan, device.traits);
+  if (!list.ok()) return false;
+  const graph::PlanSpecializer specializer(*plan, std::move(trace), index, device.traits,
+                                           options.kernels);
+  const auto values = specializer.Evaluate(graph, symbols);
+  if (!values) return false;
+  const auto expected = Compile(special, index, device.traits, device.options);
+  Require(expected.ok(), "the graph can be compiled for the sizes of a specialized plan");
+  const std::string difference = testing::DifferenceOf(specializer.Apply(*values), *expected);
+  Require(difference.empty(), difference.c_str());
+  const auto dispatches =
+      SpecializeDispatches(*plan, list->pipelines, list->dispatches, *values, device.traits, 0);
+  if (!dispatches) return false;
+  const auto built = BuildDispatches(*expected, device.traits);
+  Require(built.ok(), "dispatches can be built for the sizes of specialized ones");
+  std::vector<vulkan::PipelineDesc> pipelines = list->pipelines;
+  pipelines.insert(pipelines.end(), dispatches->pipelines.begin(), dispatches->pipelines.end());
+  const std::string found = testing::DifferenceOf(dispatches->dispatches, pipelines, *built);
+  Require(found.empty(), found.c_str());
+  return true;
 }
 
 }  // namespace spirloom::fuzz

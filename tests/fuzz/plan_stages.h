@@ -3,6 +3,7 @@
 #define SPIRLOOM_TESTS_FUZZ_PLAN_STAGES_H_
 
 #include <cstdint>
+#include <span>
 
 #include "runtime/graph/file/graph.h"
 #include "runtime/graph/plan/plan.h"
@@ -18,6 +19,13 @@ namespace spirloom::fuzz {
 // outputs.
 bool RunStages(const graph::Graph& graph, const ops::OpIndex& index, const FuzzedDevice& device,
                bool well_formed_ops);
+
+// Compiles `graph` for its maximum sizes and specializes the plan for symbols[i] of symbol i.
+// Aborts if the result differs from the plan and the dispatches that compiling `special`, the graph
+// of those sizes, returns. Returns whether the plan could be specialized.
+bool CheckSpecialization(const graph::Graph& graph, const graph::Graph& special,
+                         std::span<const int64_t> symbols, const ops::OpIndex& index,
+                         const FuzzedDevice& device);
 
 // The checks of RunStages() on the dispatches of a plan.
 void CheckDispatches(const graph::Plan& plan, const graph::DispatchList& list,

@@ -18,6 +18,7 @@ add_executable(graph_test
   "${graph}/plan/compile_test.cpp"
   "${graph}/plan/lowering_errors_test.cpp"
   "${graph}/plan/lowering_test.cpp"
+  "${graph}/plan/plan_specializer_test.cpp"
   "${graph}/plan/states_test.cpp"
   "${graph}/plan/tuning_test.cpp"
   "${graph}/record/barrier_tracker_test.cpp"

@@ -99,7 +99,7 @@ class ScriptWriter {
   Result<std::string> Write() {
     SPIRLOOM_TRY(CheckSupport());
     SPIRLOOM_TRY_ASSIGN(graph::DispatchList list,
-                        graph::BuildDispatches(graph_.plan, context_.model->config.traits,
+                        graph::BuildDispatches(graph_.plan(), context_.model->config.traits,
                                                context_.device().host().max_submission_ns));
     SPIRLOOM_TRY(PrepareRun(context_, inputs_));
     SPIRLOOM_TRY(AddBuffers());
@@ -123,13 +123,13 @@ class ScriptWriter {
       if (dispatch.pipeline == graph::kBufferCopy) {
         return Status(StatusCode::kUnsupported,
                       "An Amber script cannot copy a buffer that dispatches access; node '" +
-                          graph_.plan.nodes[dispatch.node].name + "' is a copy.");
+                          graph_.plan().nodes[dispatch.node].name + "' is a copy.");
       }
       for (const uint32_t tensor : dispatch.tensors) {
-        if (tensor == kNoTensor || !IsTexture(graph_.plan.tensors[tensor].storage())) continue;
+        if (tensor == kNoTensor || !IsTexture(graph_.plan().tensors[tensor].storage())) continue;
         return Status(StatusCode::kUnsupported,
                       "Amber scripts contain buffers only; tensor '" +
-                          graph_.plan.tensors[tensor].name +
+                          graph_.plan().tensors[tensor].name +
                           "' is stored in an image. Use --storage buffer.");
       }
     }
@@ -139,15 +139,15 @@ class ScriptWriter {
   // The buffer of a tensor. All aliases of a tensor are one buffer.
   std::string NameOf(uint32_t tensor) const {
     if (tensor == kNoTensor || context_.current().store->Find(tensor) == nullptr) return "none";
-    return "t" + std::to_string(graph_.plan.Root(tensor));
+    return "t" + std::to_string(graph_.plan().Root(tensor));
   }
 
   const char* FloatTypeOfBuffer(uint32_t root) const {
-    const auto found = std::ranges::find(graph_.plan.outputs, root);
-    if (found == graph_.plan.outputs.end()) return nullptr;
+    const auto found = std::ranges::find(graph_.plan().outputs, root);
+    if (found == graph_.plan().outputs.end()) return nullptr;
     const std::optional<AmberExpectation>& output =
-        expected_[static_cast<size_t>(found - graph_.plan.outputs.begin())];
-    const DType dtype = graph_.plan.tensors[root].desc.dtype;
+        expected_[static_cast<size_t>(found - graph_.plan().outputs.begin())];
+    const DType dtype = graph_.plan().tensors[root].desc.dtype;
     const bool comparable = output && AllFinite(dtype, output->bytes);
     return comparable ? FloatTypeOf(dtype) : nullptr;
   }
@@ -160,17 +160,17 @@ class ScriptWriter {
           uses_none_ = true;
           continue;
         }
-        const PlanTensor& part = graph_.plan.tensors[tensor];
+        const PlanTensor& part = graph_.plan().tensors[tensor];
         if (part.alias_offset != 0) {
           return Status(StatusCode::kUnsupported, "Amber scripts bind complete buffers; tensor '" +
                                                       part.name + "' is a part of another tensor.");
         }
-        roots.emplace(graph_.plan.Root(tensor), true);
+        roots.emplace(graph_.plan().Root(tensor), true);
       }
     }
     if (uses_none_) buffers_ += "BUFFER none DATA_TYPE uint32 SIZE 4 FILL 0\n";
     for (const auto& [root, used] : roots) {
-      const PlanTensor& tensor = graph_.plan.tensors[root];
+      const PlanTensor& tensor = graph_.plan().tensors[root];
       SPIRLOOM_TRY_ASSIGN(const std::vector<std::byte> bytes, Read(root));
       buffers_ +=
           Format("# {}, {} {}\n{}", Quote(tensor.name), ShortName(tensor.desc.dtype),
@@ -183,7 +183,7 @@ class ScriptWriter {
   // The bytes of a tensor, as bound: kernels access complete vec4s.
   Result<std::vector<std::byte>> Read(uint32_t root) {
     const graph::TensorResource& resource = *context_.current().store->Find(root);
-    const PlanTensor& tensor = graph_.plan.tensors[root];
+    const PlanTensor& tensor = graph_.plan().tensors[root];
     SPIRLOOM_TRY_ASSIGN(const std::span<const std::byte> bytes,
                         ReadMemory(scratch_, resource, tensor.desc.dtype, resource.buffer->offset(),
                                    tensor.buffer_size()));
@@ -222,7 +222,7 @@ class ScriptWriter {
   void AddPipeline(const Dispatch& dispatch, const vulkan::PipelineDesc& desc) {
     const std::string id = std::to_string(added_++);
     const std::string shader = ShaderName(dispatch.pipeline);
-    const graph::PlanNode& node = graph_.plan.nodes[dispatch.node];
+    const graph::PlanNode& node = graph_.plan().nodes[dispatch.node];
     if (!dispatch.push.empty()) {
       constants_ += BufferText("push" + id, nullptr, DType::kI32, dispatch.push);
     }
@@ -255,13 +255,13 @@ class ScriptWriter {
     std::iota(order.begin(), order.end(), 0U);
     SPIRLOOM_TRY(RunSerially(context_, inputs_, order, scratch_).status());
     for (size_t i = 0; i < expected_.size(); ++i) {
-      const uint32_t root = graph_.plan.Root(graph_.plan.outputs[i]);
+      const uint32_t root = graph_.plan().Root(graph_.plan().outputs[i]);
       if (!expected_[i] || NameOf(root) == "none") continue;
       // Elements that pad the buffer have the values of this run.
       SPIRLOOM_TRY_ASSIGN(std::vector<std::byte> bytes, Read(root));
       std::ranges::copy(expected_[i]->bytes, bytes.begin());
       const char* float_type = FloatTypeOfBuffer(root);
-      const DType dtype = graph_.plan.tensors[root].desc.dtype;
+      const DType dtype = graph_.plan().tensors[root].desc.dtype;
       const std::string name = "expected" + std::to_string(i);
       constants_ += BufferText(name, float_type, dtype, bytes);
       comparisons_ += Concat({"EXPECT ", NameOf(root)});

@@ -88,7 +88,7 @@ ordered_json DispatchFacts(const Model& model, std::span<const graph::CallTrials
                            const std::vector<std::string>& named) {
   const internal::ExecutionContext& context = *model.context();
   const internal::CompiledGraph& compiled = context.compiled();
-  const Plan& plan = compiled.plan;
+  const Plan& plan = compiled.plan();
   const graph::DeviceTraits device = graph::TraitsOf(context.device());
   const TrialIndex index(trials);
   std::unordered_map<uint32_t, size_t> per_node;
@@ -125,7 +125,7 @@ ordered_json DispatchFacts(const Model& model, std::span<const graph::CallTrials
 ordered_json TensorFacts(const Model& model) {
   const internal::ExecutionContext& context = *model.context();
   const internal::RecordedGraph& recording = context.current();
-  const Plan& plan = recording.compiled->plan;
+  const Plan& plan = recording.compiled->plan();
   std::set<uint32_t> used;
   for (const Dispatch& dispatch : recording.compiled->dispatches) {
     for (const uint32_t tensor : dispatch.tensors) {

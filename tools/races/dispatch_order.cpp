@@ -65,8 +65,8 @@ std::vector<DispatchAccess> AccessesOf(const internal::CompiledGraph& graph) {
   std::vector<DispatchAccess> accesses;
   for (const graph::Dispatch& dispatch : graph.dispatches) {
     accesses.push_back(
-        {RangesOf(graph.plan, AccessedTensors(graph.plan, dispatch, /*write=*/false)),
-         RangesOf(graph.plan, AccessedTensors(graph.plan, dispatch, /*write=*/true))});
+        {RangesOf(graph.plan(), AccessedTensors(graph.plan(), dispatch, /*write=*/false)),
+         RangesOf(graph.plan(), AccessedTensors(graph.plan(), dispatch, /*write=*/true))});
   }
   return accesses;
 }

@@ -83,7 +83,7 @@ class RaceChecker {
       for (size_t count = 1; count <= accesses_.size(); ++count) {
         SPIRLOOM_TRY_ASSIGN(const uint64_t digest, RunFirst(*planned_, inputs_, count, *scratch_));
         if (digest == serial_.written[count - 1]) continue;
-        report_.faults.back().dispatch = planned_->compiled().profile[count - 1];
+        report_.faults.back().dispatch = planned_->compiled().Profile()[count - 1];
         break;
       }
       break;
@@ -101,14 +101,14 @@ class RaceChecker {
       fault.results.push_back(names[i]);
       if (cause || trace.written.empty()) continue;
       const uint32_t tensor = Results()[i];
-      const graph::Plan& plan = planned_->compiled().plan;
+      const graph::Plan& plan = planned_->compiled().plan();
       const uint64_t begin = plan.tensors[tensor].alias_offset;
       cause = FindCause(accesses_, expected.written, trace.written,
                         {plan.Root(tensor), begin, begin + plan.tensors[tensor].size});
     }
     if (fault.results.empty()) return false;
     cause_ = cause;
-    if (cause) fault.dispatch = planned_->compiled().profile[*cause];
+    if (cause) fault.dispatch = planned_->compiled().Profile()[*cause];
     report_.faults.push_back(std::move(fault));
     return true;
   }
@@ -129,7 +129,7 @@ class RaceChecker {
                  memory->begin < other->end;
         });
         if (!overwrites) continue;
-        report_.faults.back().overwritten_by = planned_->compiled().profile[i].node;
+        report_.faults.back().overwritten_by = planned_->compiled().Profile()[i].node;
         return;
       }
     }
@@ -145,8 +145,8 @@ class RaceChecker {
 
   // The tensors of outputs and states, and their names.
   std::vector<uint32_t> Results() const {
-    std::vector<uint32_t> tensors = planned_->compiled().plan.outputs;
-    const std::vector<uint32_t>& states = planned_->compiled().plan.states;
+    std::vector<uint32_t> tensors = planned_->compiled().plan().outputs;
+    const std::vector<uint32_t>& states = planned_->compiled().plan().states;
     tensors.insert(tensors.end(), states.begin(), states.end());
     return tensors;
   }

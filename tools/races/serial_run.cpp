@@ -24,7 +24,7 @@ Result<std::span<const std::byte>> ReadTensor(const ExecutionContext& context, u
                                               Scratch& scratch) {
   const TensorResource* resource = context.current().store->Find(tensor);
   if (resource == nullptr) return std::span<const std::byte>();
-  const PlanTensor& part = context.compiled().plan.tensors[tensor];
+  const PlanTensor& part = context.compiled().plan().tensors[tensor];
   const DType dtype = part.desc.dtype;
   if (resource->image) {
     return ReadMemory(scratch, *resource, dtype, /*offset=*/0, MemoryBytes(*resource, dtype));
@@ -36,7 +36,8 @@ Result<std::span<const std::byte>> ReadTensor(const ExecutionContext& context, u
 Result<uint64_t> DigestWritten(const ExecutionContext& context, const Dispatch& dispatch,
                                Scratch& scratch) {
   uint64_t digest = 0;
-  for (const uint32_t tensor : AccessedTensors(context.compiled().plan, dispatch, /*write=*/true)) {
+  for (const uint32_t tensor :
+       AccessedTensors(context.compiled().plan(), dispatch, /*write=*/true)) {
     SPIRLOOM_TRY_ASSIGN(const std::span<const std::byte> bytes,
                         ReadTensor(context, tensor, scratch));
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -62,7 +63,7 @@ class SerialRecorder {
         graph_(context.compiled()),
         // A watch has initialized all images.
         track_images_(context.model->config.watch == nullptr),
-        initialized_(graph_.weights.initialized) {}
+        initialized_(graph_.weights().initialized) {}
 
   void Add(uint32_t index, vulkan::CommandBuffer& commands) {
     const Dispatch& dispatch = graph_.dispatches[index];
@@ -94,8 +95,8 @@ class SerialRecorder {
   void Copy(const Dispatch& copy, vulkan::CommandBuffer& commands) const {
     const vulkan::Buffer& source = *Find(copy.tensors[0])->buffer;
     const vulkan::Buffer& target = *Find(copy.tensors[1])->buffer;
-    const PlanTensor& from = graph_.plan.tensors[copy.tensors[0]];
-    const PlanTensor& to = graph_.plan.tensors[copy.tensors[1]];
+    const PlanTensor& from = graph_.plan().tensors[copy.tensors[0]];
+    const PlanTensor& to = graph_.plan().tensors[copy.tensors[1]];
     commands.CopyBuffer(source.handle(), source.offset() + from.alias_offset, target.handle(),
                         target.offset() + to.alias_offset, from.size);
   }
@@ -142,7 +143,7 @@ Result<RunTrace> RunSerially(ExecutionContext& context, InputBytes inputs,
     SPIRLOOM_TRY_ASSIGN(trace.written[index],
                         DigestWritten(context, context.compiled().dispatches[index], scratch));
   }
-  for (const uint32_t output : context.compiled().plan.outputs) {
+  for (const uint32_t output : context.compiled().plan().outputs) {
     SPIRLOOM_TRY_ASSIGN(const std::span<const std::byte> bytes,
                         ReadTensor(context, output, scratch));
     trace.results.emplace_back(bytes.begin(), bytes.end());
@@ -161,11 +162,11 @@ Result<uint64_t> RunFirst(ExecutionContext& context, InputBytes inputs, size_t c
   run.slices.resize(count);
   SPIRLOOM_TRY(scratch.Execute([&](vulkan::CommandBuffer& commands) {
     const graph::RecorderResources resources{
-        compiled.plan, *context.current().store,
+        compiled.plan(), *context.current().store,
         [&](uint32_t index) -> const vulkan::ComputePipeline& { return compiled.Pipeline(index); },
         context.model->weights->dummy()};
     graph::Recorder recorder(commands, resources, compiled.dispatches,
-                             context.current().descriptors->sets, compiled.weights.initialized);
+                             context.current().descriptors->sets, compiled.weights().initialized);
     recorder.AddSegment(run);
     recorder.Finish();
   }));

@@ -101,7 +101,7 @@ void AddStatistics(const Runtime& runtime, const Model& model, ordered_json& dis
   const DeviceInfo& info = runtime.device();
   const auto device =
       tools::StatisticsDevice::Create(info.pci.empty() ? info.uuid : info.pci, used.capabilities());
-  const auto list = graph::BuildDispatches(compiled.plan, graph::TraitsOf(used));
+  const auto list = graph::BuildDispatches(compiled.plan(), graph::TraitsOf(used));
   if (!device.ok() || !list.ok()) return;
   vulkan::LayoutCache layouts((*device)->device());
   std::map<uint32_t, ordered_json> known;  // by pipeline

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <unordered_set>
 
 #include "runtime/base/align.h"
 #include "runtime/graph/constants/parallel_copy.h"
@@ -35,7 +36,8 @@ Status StagingUpload::Flush() {
                         vulkan::Buffer::Create(device_, staging_size_, vulkan::MemoryUse::kUpload));
   }
   std::vector<HostCopy> copies;
-  Recorder recorder(*commands, resources_, /*dispatches=*/{}, /*sets=*/{}, /*initialized=*/{});
+  Recorder recorder(*commands, resources_, /*dispatches=*/{}, /*sets=*/{},
+                    /*initialized=*/std::unordered_set<VkImage>());
   for (const Piece& piece : pieces_) {
     copies.push_back({slot.staging->mapped() + piece.staging_offset, piece.data});
     recorder.CopyFromHost(*slot.staging, piece.staging_offset, piece.tensor, piece.offset,

@@ -72,6 +72,11 @@ class TensorStore {
   static TensorStore Extending(const TensorStore& parent) {
     return {*parent.device_, *parent.plan_, parent.budget_, parent.watch_, &parent};
   }
+  // As above, for a plan whose tensors have other sizes than those of the plan of `parent`. `plan`
+  // must outlive the store.
+  static TensorStore Extending(const TensorStore& parent, const Plan& plan) {
+    return {*parent.device_, plan, parent.budget_, parent.watch_, &parent};
+  }
   // What allocations are charged to.
   const std::shared_ptr<MemoryBudget>& budget() const { return budget_; }
   TensorStore(const TensorStore&) = delete;

@@ -20,6 +20,16 @@ using graph::Dispatch;
 using graph::Plan;
 using graph::PlanTensor;
 
+// The estimated time from which on dispatches can be divided; 0: never. Estimates may be too low by
+// a factor of 8.
+uint64_t DivisibleFrom(const RuntimeState& runtime) {
+  const vulkan::Device& device = *runtime.device;
+  if (device.physical().quirks.divides_dispatches == 0) return 0;
+  if (!runtime.quarantine.divides_dispatches()) return 0;
+  const uint64_t max_ns = device.host().max_submission_ns;
+  return max_ns == 0 ? 0 : std::max<uint64_t>(max_ns / 8, 1);
+}
+
 // Returns the TensorInfos of graph tensors, with the shapes of the plan.
 std::vector<TensorInfo> InfosOf(const graph::Graph& graph, const std::vector<uint32_t>& tensors,
                                 const Plan& plan, const std::vector<uint32_t>& planned) {
@@ -35,6 +45,38 @@ std::vector<TensorInfo> InfosOf(const graph::Graph& graph, const std::vector<uin
   return infos;
 }
 
+// Returns the constants of `plan`, whose dispatches are `dispatches`.
+Result<std::shared_ptr<const graph::WeightSet>> Prepare(LoadedModel& model,
+                                                        const graph::Graph& graph,
+                                                        const CompiledPlan& plan,
+                                                        std::span<const Dispatch> dispatches,
+                                                        uint64_t further_bytes) {
+  SPIRLOOM_TRY_ASSIGN(
+      graph::WeightSet weights,
+      model.weights->Prepare(
+          graph, plan.plan, dispatches,
+          [&](uint32_t index) -> const vulkan::ComputePipeline& { return *plan.pipelines[index]; },
+          further_bytes));
+  return std::make_shared<const graph::WeightSet>(std::move(weights));
+}
+
+// Creates the pipelines, or finds existing ones. After a failure of the driver's compiler, `failed`
+// (may be null) is the name of the pipeline.
+Result<std::vector<graph::SharedPipeline>> CreatePipelines(
+    LoadedModel& model, std::span<const vulkan::PipelineDesc> descs, std::string* failed,
+    Compilation& result) {
+  const auto start = std::chrono::steady_clock::now();
+  RuntimeState& runtime = *model.runtime;
+  const vulkan::Device& device = *runtime.device;
+  const uint64_t created_before = device.counters().pipelines;
+  SPIRLOOM_TRY_ASSIGN(std::vector<graph::SharedPipeline> pipelines,
+                      model.pipelines.Get(device, *runtime.layouts,
+                                          runtime.pipeline_cache->handle(), descs, failed));
+  result.pipeline_ns = NanosecondsSince(start);
+  if (device.counters().pipelines != created_before) runtime.SavePipelineCache();
+  return pipelines;
+}
+
 // Builds a CompiledGraph in steps; each step uses the results of earlier ones.
 class GraphCompiler {
  public:
@@ -48,7 +90,7 @@ class GraphCompiler {
     }
     SPIRLOOM_TRY(PlanCompilableKernels());
     for (const Dispatch& dispatch : list_.dispatches) {
-      if (!compiled_->plan.nodes[dispatch.node].is_constant) {
+      if (!plan_->plan.nodes[dispatch.node].is_constant) {
         compiled_->dispatches.push_back(dispatch);
       }
     }
@@ -56,6 +98,8 @@ class GraphCompiler {
     SPIRLOOM_TRY(PrepareWeights());
     ReleaseUnusedPipelines();
     Describe();
+    MakeSpecializer();
+    compiled_->base = std::move(plan_);
     result_.graph = std::move(compiled_);
     return std::move(result_);
   }
@@ -68,10 +112,11 @@ class GraphCompiler {
     RuntimeState& runtime = *model_.runtime;
     Status failure;
     for (;;) {
+      plan_->divisible_from = DivisibleFrom(runtime);
       Status planned = CompilePlan();
       if (!planned.ok()) return failure.ok() ? planned : failure;
       SPIRLOOM_TRY_ASSIGN(
-          list_, graph::BuildDispatches(compiled_->plan, model_.config.traits, DivisibleFrom()));
+          list_, graph::BuildDispatches(plan_->plan, model_.config.traits, plan_->divisible_from));
       SPIRLOOM_TRY_ASSIGN(const bool quarantined, VerifyKernels());
       if (quarantined) continue;
       std::string failed;
@@ -95,7 +140,7 @@ class GraphCompiler {
     bool divided = false;
     for (const Dispatch& dispatch : list_.dispatches) {
       divided |= dispatch.divisible;
-      const pack::VariantRow* row = compiled_->plan.nodes[dispatch.node].variant.row;
+      const pack::VariantRow* row = plan_->plan.nodes[dispatch.node].variant.row;
       if (row != nullptr) variants.push_back(row);
     }
     const size_t before = runtime.quarantine.variants().size();
@@ -107,14 +152,16 @@ class GraphCompiler {
 
   Status CompilePlan() {
     RuntimeState& runtime = *model_.runtime;
-    graph::DeviceTraits traits = model_.config.traits;
-    traits.quarantined = runtime.quarantine.variants();
+    trace_ = graph::LoweringTrace();
+    traits_ = model_.config.traits;
+    traits_.quarantined = runtime.quarantine.variants();
     const graph::CompileOptions compile{.storage = options_.storage,
                                         .kernels = options_.kernels,
                                         .tuned = runtime.tuning->kernels(),
-                                        .max_dispatches = model_.limits.dispatches};
-    SPIRLOOM_TRY_ASSIGN(compiled_->plan, graph::Compile(graph_, runtime.index, traits, compile));
-    const Plan& plan = compiled_->plan;
+                                        .max_dispatches = model_.limits.dispatches,
+                                        .trace = graph_.symbols.empty() ? nullptr : &trace_};
+    SPIRLOOM_TRY_ASSIGN(plan_->plan, graph::Compile(graph_, runtime.index, traits_, compile));
+    const Plan& plan = plan_->plan;
     if (plan.fallbacks > 0) {
       runtime.device->host().Log(LogLevel::kInfo,
                                  "Nodes in another storage than requested, which has no kernel or "
@@ -124,46 +171,25 @@ class GraphCompiler {
     return Status();
   }
 
-  // The estimated time from which on dispatches can be divided; 0: never. Estimates may be too low
-  // by a factor of 8.
-  uint64_t DivisibleFrom() const {
-    const vulkan::Device& device = *model_.runtime->device;
-    if (device.physical().quirks.divides_dispatches == 0) return 0;
-    if (!model_.runtime->quarantine.divides_dispatches()) return 0;
-    const uint64_t max_ns = device.host().max_submission_ns;
-    return max_ns == 0 ? 0 : std::max<uint64_t>(max_ns / 8, 1);
-  }
-
   Status CreatePipelines(std::string* failed) {
-    const auto start = std::chrono::steady_clock::now();
-    RuntimeState& runtime = *model_.runtime;
-    const vulkan::Device& device = *runtime.device;
-    const uint64_t created_before = device.counters().pipelines;
-    SPIRLOOM_TRY_ASSIGN(compiled_->pipelines, model_.pipelines.Get(device, *runtime.layouts,
-                                                                   runtime.pipeline_cache->handle(),
-                                                                   list_.pipelines, failed));
-    result_.pipeline_ns = NanosecondsSince(start);
-    compiled_->stats.pipelines = compiled_->pipelines.size();
-    if (device.counters().pipelines != created_before) runtime.SavePipelineCache();
+    SPIRLOOM_TRY_ASSIGN(plan_->pipelines,
+                        internal::CreatePipelines(model_, list_.pipelines, failed, result_));
+    compiled_->stats.pipelines = plan_->pipelines.size();
     return Status();
   }
 
   Status PrepareWeights() {
-    SPIRLOOM_TRY_ASSIGN(compiled_->weights,
-                        model_.weights->Prepare(
-                            graph_, compiled_->plan, list_.dispatches,
-                            [this](uint32_t index) -> const vulkan::ComputePipeline& {
-                              return compiled_->Pipeline(index);
-                            },
-                            model_.budget->is_unused() ? MinContextBytes() : 0));
-    result_.allocations = compiled_->weights.allocations;
+    SPIRLOOM_TRY_ASSIGN(auto weights, Prepare(model_, graph_, *plan_, list_.dispatches,
+                                              model_.budget->is_unused() ? MinContextBytes() : 0));
+    result_.allocations = weights->allocations;
+    compiled_->shared_weights = std::move(weights);
     return Status();
   }
 
   // Returns a lower bound of the memory of a context: states, and activations that are live at
   // once.
   uint64_t MinContextBytes() const {
-    const Plan& plan = compiled_->plan;
+    const Plan& plan = plan_->plan;
     uint64_t states = 0;
     for (uint32_t state : plan.states) states += plan.tensors[state].size;
     std::vector<uint64_t> live(compiled_->dispatches.size() + 1, 0);  // change at each dispatch
@@ -179,17 +205,17 @@ class GraphCompiler {
   // may reuse them.
   void ReleaseUnusedPipelines() {
     if (!compiled_->sizes.empty()) return;
-    std::vector<bool> used(compiled_->pipelines.size(), false);
+    std::vector<bool> used(plan_->pipelines.size(), false);
     for (const Dispatch& dispatch : compiled_->dispatches) {
       if (dispatch.pipeline != graph::kBufferCopy) used[dispatch.pipeline] = true;
     }
     for (size_t i = 0; i < used.size(); ++i) {
-      if (!used[i]) compiled_->pipelines[i] = nullptr;
+      if (!used[i]) plan_->pipelines[i] = nullptr;
     }
   }
 
   void FindLifetimes() {
-    const Plan& plan = compiled_->plan;
+    const Plan& plan = plan_->plan;
     std::vector<graph::TensorLifetime>& lifetimes = compiled_->lifetimes;
     std::vector<size_t> position(plan.tensors.size(), SIZE_MAX);  // in `lifetimes`, by tensor
     for (size_t step = 0; step < compiled_->dispatches.size(); ++step) {
@@ -208,19 +234,7 @@ class GraphCompiler {
   }
 
   void Describe() {
-    const Plan& plan = compiled_->plan;
-    for (const Dispatch& dispatch : compiled_->dispatches) {
-      const graph::PlanNode& node = plan.nodes[dispatch.node];
-      DispatchProfile profile{};
-      profile.node = node.name;
-      profile.op = node.op == nullptr ? "copy" : node.op->op->name;
-      profile.variant = node.op == nullptr ? "buffer copy" : std::string(node.variant.name);
-      for (size_t i = 0; i < 3; ++i) {
-        profile.grid[i] = dispatch.invocations[i];
-        profile.workgroup[i] = dispatch.workgroup[i];
-      }
-      compiled_->profile.push_back(std::move(profile));
-    }
+    const Plan& plan = plan_->plan;
     compiled_->stats.dispatches = compiled_->dispatches.size();
     compiled_->stats.layout_copies = plan.layout_copies;
     compiled_->stats.aliased_views = plan.aliased_views;
@@ -229,15 +243,124 @@ class GraphCompiler {
     compiled_->output_infos = InfosOf(graph_, graph_.outputs, plan, plan.outputs);
   }
 
+  // Makes the plan the base of further ones.
+  void MakeSpecializer() {
+    if (graph_.symbols.empty() || !trace_.is_complete || options_.tune != nullptr) return;
+    plan_->specializer.emplace(plan_->plan, std::move(trace_), model_.runtime->index, traits_,
+                               options_.kernels);
+    plan_->quarantined = traits_.quarantined;
+    plan_->dispatches = compiled_->dispatches;
+    plan_->all_dispatches = std::move(list_.dispatches);
+    plan_->pipeline_descs = std::move(list_.pipelines);
+    plan_->lifetimes = compiled_->lifetimes;
+    plan_->input_infos = compiled_->input_infos;
+    plan_->output_infos = compiled_->output_infos;
+    plan_->state_infos = compiled_->state_infos;
+    plan_->stats = compiled_->stats;
+  }
+
   LoadedModel& model_;
   const ModelOptions& options_;
   const graph::Graph& graph_;
+  graph::DeviceTraits traits_;
+  graph::LoweringTrace trace_;
   graph::DispatchList list_;
+  std::shared_ptr<CompiledPlan> plan_ = std::make_shared<CompiledPlan>();
   std::shared_ptr<CompiledGraph> compiled_ = std::make_shared<CompiledGraph>();
   Compilation result_;
 };
 
+// Sets the shapes and sizes of the tensors `planned`.
+void SetSizes(std::vector<TensorInfo>& infos, const std::vector<uint32_t>& planned,
+              const graph::PlanValues& values) {
+  for (size_t i = 0; i < infos.size(); ++i) {
+    const graph::TensorValues& tensor = values.tensors[planned[i]];
+    const std::span<const int64_t> shape = values.shapes[tensor.shape];
+    infos[i].shape.assign(shape.begin(), shape.end());
+    infos[i].size = static_cast<size_t>(tensor.size);
+  }
+}
+
 }  // namespace
+
+const Plan& CompiledGraph::plan() const {
+  if (!values) return base->plan;
+  std::call_once(planned_, [this] {
+    plan_ = std::make_unique<const Plan>(base->specializer->Apply(*values));
+  });
+  return *plan_;
+}
+
+bool CompiledGraph::FitsMemoryOf(const CompiledGraph& other) const {
+  if (base != other.base) return false;
+  const auto tensors = static_cast<uint32_t>(base->plan.tensors.size());
+  for (uint32_t i = 0; i < tensors; ++i) {
+    if (SizeOf(i) > other.SizeOf(i) || AliasOffsetOf(i) != other.AliasOffsetOf(i)) return false;
+  }
+  return true;
+}
+
+std::vector<DispatchProfile> CompiledGraph::Profile() const {
+  std::vector<DispatchProfile> profiles;
+  for (const Dispatch& dispatch : dispatches) {
+    const graph::PlanNode& node = structure().nodes[dispatch.node];
+    DispatchProfile profile{};
+    profile.node = node.name;
+    profile.op = node.op == nullptr ? "copy" : node.op->op->name;
+    profile.variant = node.op == nullptr ? "buffer copy" : std::string(node.variant.name);
+    for (size_t i = 0; i < 3; ++i) {
+      profile.grid[i] = dispatch.invocations[i];
+      profile.workgroup[i] = dispatch.workgroup[i];
+    }
+    profiles.push_back(std::move(profile));
+  }
+  return profiles;
+}
+
+Result<Compilation> SpecializeGraph(LoadedModel& model, const graph::Graph& graph,
+                                    const std::shared_ptr<const CompiledPlan>& base,
+                                    std::shared_ptr<const graph::WeightSet> weights,
+                                    const std::vector<int64_t>& sizes) {
+  const RuntimeState& runtime = *model.runtime;
+  const std::shared_ptr<const session::TunedKernels> tuned = runtime.tuning->kernels();
+  if ((tuned != nullptr && !tuned->empty()) || base->divisible_from != DivisibleFrom(runtime) ||
+      base->quarantined != runtime.quarantine.variants()) {
+    return Compilation();
+  }
+  std::optional<graph::PlanValues> values = base->specializer->Evaluate(graph, sizes);
+  if (!values) return Compilation();
+  auto specialized = std::make_shared<CompiledGraph>();
+  specialized->sizes = sizes;
+  specialized->base = base;
+  specialized->values = std::move(values);
+  std::optional<graph::DispatchList> list =
+      graph::SpecializeDispatches(base->plan, base->pipeline_descs, base->dispatches,
+                                  *specialized->values, model.config.traits, base->divisible_from);
+  if (!list) return Compilation();
+  Compilation result;
+  if (!list->pipelines.empty()) {
+    // After a failure, compiling selects another kernel.
+    auto pipelines = CreatePipelines(model, list->pipelines, /*failed=*/nullptr, result);
+    if (!pipelines.ok()) return Compilation();
+    specialized->pipelines = std::move(*pipelines);
+  }
+  specialized->dispatches = std::move(list->dispatches);
+  specialized->lifetimes = base->lifetimes;
+  specialized->input_infos = base->input_infos;
+  specialized->output_infos = base->output_infos;
+  specialized->state_infos = base->state_infos;
+  SetSizes(specialized->input_infos, base->plan.inputs, *specialized->values);
+  SetSizes(specialized->output_infos, base->plan.outputs, *specialized->values);
+  specialized->stats = base->stats;
+  if (weights == nullptr) {
+    SPIRLOOM_TRY_ASSIGN(weights, Prepare(model, graph, *base, base->all_dispatches,
+                                         /*further_bytes=*/0));
+    result.allocations = weights->allocations;
+  }
+  specialized->shared_weights = std::move(weights);
+  result.graph = std::move(specialized);
+  return result;
+}
 
 Result<Compilation> CompileGraph(LoadedModel& model, const ModelOptions& options,
                                  const graph::Graph& graph, std::vector<int64_t> sizes) {

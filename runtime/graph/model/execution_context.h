@@ -82,12 +82,17 @@ struct RecordedGraph {
   std::shared_ptr<const CompiledGraph> compiled;
   LoadStats stats;
 
-  std::unique_ptr<graph::TensorStore> store;  // extends the store of the compiled graph's weights
+  // The graph for whose sizes `store` and `descriptors` were made: `compiled`, or another
+  // specialization of the same plan whose tensors are as large or larger.
+  std::shared_ptr<const CompiledGraph> allocated;
+  std::shared_ptr<graph::TensorStore> store;  // extends the store of the compiled graph's weights
   std::shared_ptr<const vulkan::Buffer> staged_inputs;   // null for HostAccess::kDirect
   std::shared_ptr<const vulkan::Buffer> staged_outputs;  // null for HostAccess::kDirect
   std::vector<HostTensor> inputs;
   std::vector<HostTensor> outputs;
-  std::optional<graph::DescriptorSets> descriptors;
+  std::shared_ptr<const graph::DescriptorSets> descriptors;
+  // Recorder::barriers() of the dispatches of `allocated`. Null before the first recording.
+  std::shared_ptr<const std::vector<bool>> barriers;
   // Two per dispatch (profile) or two for the run (time_runs); else empty.
   std::optional<vulkan::TimestampPool> timestamps;
   // A run submits these in this order. Recorded copies have at least one piece, and several pieces

@@ -7,8 +7,12 @@
 
 namespace spirloom::internal {
 
+// Sets the HostTensors of `recording`, whose inputs and outputs have memory, and its staging
+// buffers unless the access is HostAccess::kDirect. Reuses staging buffers of `context`.
+Status MapInterface(ExecutionContext& context, RecordedGraph& recording);
+
 // Allocates inputs and outputs: in host-visible memory for HostAccess::kDirect, else with staging
-// buffers. Reuses memory of `context`. Sets the HostTensors of `recording`.
+// buffers. Reuses memory of `context`. Then calls MapInterface().
 Status AllocateInterface(ExecutionContext& context, RecordedGraph& recording);
 
 }  // namespace spirloom::internal

@@ -1,6 +1,7 @@
 #include "runtime/graph/model/loaded_model.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "runtime/base/error.h"
@@ -29,6 +30,13 @@ std::vector<std::vector<std::byte>> InitialStatesOf(const graph::Graph& graph) {
   return states;
 }
 
+// Returns the sum of the differences of the sizes.
+int64_t DistanceOf(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
+  int64_t distance = 0;
+  for (size_t i = 0; i < a.size(); ++i) distance += std::abs(a[i] - b[i]);
+  return distance;
+}
+
 }  // namespace
 
 DeviceConfig DeviceConfig::Of(const RuntimeState& runtime) {
@@ -53,6 +61,7 @@ Result<Compilation> Method::CompileForMax() {
   SPIRLOOM_TRY_ASSIGN(Compilation compilation,
                       CompileGraph(model_, model_.options, *graph_, sizes));
   compiled_.push_back(compilation.graph);
+  AddPlan(*compilation.graph);
   if (symbols_.empty()) FixLocked(compilation.graph);
   return compilation;
 }
@@ -66,6 +75,7 @@ void Method::FixLocked(std::shared_ptr<const CompiledGraph> compiled) {
   fixed_ = std::move(compiled);
   model_.weights->ReleaseUnneeded(*graph_);
   graph_ = nullptr;
+  plans_.clear();
 }
 
 bool Method::is_fixed() const {
@@ -88,10 +98,16 @@ Result<Compilation> Method::Compile(const std::vector<int64_t>& sizes) {
   const std::scoped_lock lock(mutex_);
   SPIRLOOM_TRY(CheckOpen());
   if (auto found = Find(sizes); found != nullptr) return Compilation{std::move(found)};
+  SPIRLOOM_TRY_ASSIGN(Compilation specialized_graph, Specialize(sizes));
+  if (specialized_graph.graph != nullptr) {
+    compiled_.push_back(specialized_graph.graph);
+    return specialized_graph;
+  }
   SPIRLOOM_TRY_ASSIGN(const graph::Graph specialized, graph::Specialize(*graph_, sizes));
   SPIRLOOM_TRY_ASSIGN(Compilation compilation,
                       CompileGraph(model_, model_.options, specialized, sizes));
   compiled_.push_back(compilation.graph);
+  AddPlan(*compilation.graph);
   return compilation;
 }
 
@@ -102,6 +118,45 @@ std::shared_ptr<const CompiledGraph> Method::Find(const std::vector<int64_t>& si
     if (found != nullptr && found->sizes == sizes) return found;
   }
   return nullptr;
+}
+
+void Method::AddPlan(const CompiledGraph& graph) {
+  if (!graph.base->specializer) return;
+  constexpr size_t kMaxPlans = 16;
+  if (plans_.size() == kMaxPlans) plans_.erase(plans_.begin());
+  plans_.push_back({graph.base, graph.shared_weights, {graph.sizes}, {}});
+}
+
+Result<Compilation> Method::Specialize(const std::vector<int64_t>& sizes) {
+  constexpr size_t kMaxPipelines = 256;
+  constexpr size_t kMaxSizes = 256;               // per plan
+  std::vector<std::pair<int64_t, size_t>> order;  // distances and indices of plans
+  for (size_t i = plans_.size(); i-- > 0;) {
+    int64_t nearest = INT64_MAX;
+    for (const std::vector<int64_t>& known : plans_[i].sizes) {
+      nearest = std::min(nearest, DistanceOf(known, sizes));
+    }
+    order.emplace_back(nearest, i);
+  }
+  std::ranges::stable_sort(order, {}, &std::pair<int64_t, size_t>::first);
+  for (const auto& [distance, i] : order) {
+    KnownPlan& known = plans_[i];
+    SPIRLOOM_TRY_ASSIGN(Compilation compilation,
+                        SpecializeGraph(model_, *graph_, known.plan, known.weights.lock(), sizes));
+    if (compilation.graph == nullptr) continue;
+    known.weights = compilation.graph->shared_weights;
+    for (const graph::SharedPipeline& pipeline : compilation.graph->pipelines) {
+      if (known.pipelines.size() == kMaxPipelines) break;
+      if (std::ranges::find(known.pipelines, pipeline) == known.pipelines.end()) {
+        known.pipelines.push_back(pipeline);
+      }
+    }
+    if (distance > 0 && known.sizes.size() < kMaxSizes) known.sizes.push_back(sizes);
+    std::rotate(plans_.begin() + static_cast<std::ptrdiff_t>(i),
+                plans_.begin() + static_cast<std::ptrdiff_t>(i) + 1, plans_.end());
+    return compilation;
+  }
+  return Compilation();
 }
 
 Result<std::shared_ptr<LoadedModel>> LoadedModel::Create(std::shared_ptr<RuntimeState> runtime,

@@ -74,16 +74,32 @@ class Method {
   // Returns the values of the symbols for input shapes. Fails as graph::SolveSymbols() does, and if
   // the method has fixed shapes.
   Result<std::vector<int64_t>> Solve(std::span<const Shape> shapes) const;
-  // Compiles the method for values of the symbols. Fails if the method has fixed shapes.
+  // Compiles the method for values of the symbols, or specializes a compiled graph for them. Fails
+  // if the method has fixed shapes.
   Result<Compilation> Compile(const std::vector<int64_t>& sizes);
 
  private:
-  // Those with the suffix Locked, CheckOpen() and Find() require the lock.
+  // A plan that may be specialized, and sizes that it was used for.
+  struct KnownPlan {
+    std::shared_ptr<const CompiledPlan> plan;
+    std::weak_ptr<const graph::WeightSet> weights;
+    std::vector<std::vector<int64_t>> sizes;
+    std::vector<graph::SharedPipeline> pipelines;  // of specializations
+  };
+
+  // Those with the suffix Locked, AddPlan(), CheckOpen(), Find() and Specialize()
+  // require the lock.
   void FixLocked(std::shared_ptr<const CompiledGraph> compiled);
   // Fails if the graph has been released.
   Status CheckOpen() const;
   // Returns the compiled graph for these sizes, or null.
   std::shared_ptr<const CompiledGraph> Find(const std::vector<int64_t>& sizes);
+  // Adds the plan of a compiled graph to `plans_`; the one that was not used for longest is
+  // removed.
+  void AddPlan(const CompiledGraph& graph);
+  // Specializes one of `plans_`, first those that were used for the nearest sizes. The result has
+  // no graph if none is suitable.
+  Result<Compilation> Specialize(const std::vector<int64_t>& sizes);
 
   LoadedModel& model_;
   const std::string name_;
@@ -93,6 +109,7 @@ class Method {
   std::unique_ptr<const graph::Graph> graph_;   // null once the shapes are fixed and compiled
   std::shared_ptr<const CompiledGraph> fixed_;  // of a method with fixed shapes
   std::vector<std::weak_ptr<const CompiledGraph>> compiled_;
+  std::vector<KnownPlan> plans_;  // in order of last use
 };
 
 // Owns the weights, the pipelines and the methods of a graph file. Thread-safe. Destroyed with the

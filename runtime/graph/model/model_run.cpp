@@ -172,8 +172,8 @@ Status RunModel(ExecutionContext& context, std::span<const std::span<const std::
 
 Result<std::vector<DispatchProfile>> ReadProfile(const ExecutionContext& context) {
   SPIRLOOM_TRY_ASSIGN(const RecordedGraph* recording, LastRecording(context));
-  if (recording == nullptr) return context.compiled().profile;
-  std::vector<DispatchProfile> profile = recording->compiled->profile;
+  if (recording == nullptr) return context.compiled().Profile();
+  std::vector<DispatchProfile> profile = recording->compiled->Profile();
   if (!context.model->options.profile || !recording->timestamps) return profile;
   SPIRLOOM_TRY_ASSIGN(const std::vector<uint64_t> times,
                       recording->timestamps->Read(static_cast<uint32_t>(2 * profile.size())));

@@ -25,12 +25,15 @@ class GraphRecorder {
     recording_.compiled = compilation_.graph;
     recording_.stats = graph_.stats;
     recording_.stats.pipeline_ns = compilation_.pipeline_ns;
-    recording_.store.reset(new TensorStore(TensorStore::Extending(*graph_.weights.store)));
-    SPIRLOOM_TRY_ASSIGN(const uint64_t state_bytes, AllocateStates(context_, recording_));
-    SPIRLOOM_TRY(AllocateActivations());
-    SPIRLOOM_TRY(AllocateInterface(context_, recording_));
+    uint64_t state_bytes = 0;
+    if (const RecordedGraph* larger = FindLarger(); larger != nullptr) {
+      ShareMemory(*larger);
+      SPIRLOOM_TRY(MapInterface(context_, recording_));
+    } else {
+      SPIRLOOM_TRY_ASSIGN(state_bytes, AllocateMemory());
+    }
     SPIRLOOM_TRY(Record());
-    assert(graph_.profile.size() == recording_.stats.dispatches);
+    assert(graph_.dispatches.size() == recording_.stats.dispatches);
     context_.constants.insert(context_.constants.end(), compilation_.allocations.begin(),
                               compilation_.allocations.end());
     context_.state_bytes += state_bytes;
@@ -42,6 +45,38 @@ class GraphRecorder {
   }
 
  private:
+  // Returns a recording of the same plan in whose memory the tensors fit, or null. A watch requires
+  // tensors of exact sizes.
+  const RecordedGraph* FindLarger() const {
+    if (!graph_.base->specializer || context_.model->config.watch != nullptr) return nullptr;
+    for (const RecordedGraph& other : context_.recordings) {
+      if (graph_.FitsMemoryOf(*other.allocated)) return &other;
+    }
+    return nullptr;
+  }
+
+  // Uses the memory and the descriptors of `larger`, whose offsets are equal.
+  void ShareMemory(const RecordedGraph& larger) {
+    recording_.allocated = larger.allocated;
+    recording_.store = larger.store;
+    recording_.descriptors = larger.descriptors;
+    recording_.barriers = larger.barriers;
+    recording_.stats.planned_bytes = larger.stats.planned_bytes;
+    recording_.stats.naive_bytes = larger.stats.naive_bytes;
+    recording_.stats.live_bytes = larger.stats.live_bytes;
+  }
+
+  // Returns the bytes of new states.
+  Result<uint64_t> AllocateMemory() {
+    recording_.allocated = compilation_.graph;
+    recording_.store.reset(
+        new TensorStore(TensorStore::Extending(*graph_.weights().store, graph_.plan())));
+    SPIRLOOM_TRY_ASSIGN(const uint64_t state_bytes, AllocateStates(context_, recording_));
+    SPIRLOOM_TRY(AllocateActivations());
+    SPIRLOOM_TRY(AllocateInterface(context_, recording_));
+    return state_bytes;
+  }
+
   // Allocates the temporary tensors.
   Status AllocateActivations() {
     SPIRLOOM_TRY_ASSIGN(const graph::AllocatedBytes bytes,
@@ -52,15 +87,21 @@ class GraphRecorder {
     return Status();
   }
 
-  Status Record() {
+  Status MakeDescriptors() {
     const graph::RecorderResources resources{
-        graph_.plan, *recording_.store,
+        graph_.structure(), *recording_.store,
         [this](uint32_t index) -> const vulkan::ComputePipeline& { return graph_.Pipeline(index); },
-        context_.model->weights->dummy()};
+        context_.model->weights->dummy(), graph_.own_values()};
+    SPIRLOOM_TRY_ASSIGN(graph::DescriptorSets sets,
+                        graph::MakeDescriptorSets(context_.device(), graph_.dispatches, resources));
+    recording_.descriptors = std::make_shared<const graph::DescriptorSets>(std::move(sets));
+    return Status();
+  }
+
+  Status Record() {
     const vulkan::Device& device = context_.device();
     const ModelOptions& options = context_.model->options;
-    SPIRLOOM_TRY_ASSIGN(recording_.descriptors,
-                        graph::MakeDescriptorSets(device, graph_.dispatches, resources));
+    if (recording_.descriptors == nullptr) SPIRLOOM_TRY(MakeDescriptors());
     if ((options.profile || options.time_runs) && !graph_.dispatches.empty()) {
       const size_t count = options.profile ? 2 * graph_.dispatches.size() : 2;
       SPIRLOOM_TRY_ASSIGN(recording_.timestamps,

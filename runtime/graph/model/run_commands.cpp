@@ -27,10 +27,10 @@ uint64_t MaxNs(const ExecutionContext& context) {
 
 class CommandRecorder {
  public:
-  CommandRecorder(const ExecutionContext& context, const RecordedGraph& recording)
+  CommandRecorder(const ExecutionContext& context, RecordedGraph& recording)
       : context_(context), recording_(recording), graph_(*recording.compiled) {}
 
-  Status Run(RunCommands& result, size_t& barriers) {
+  Status Run(RunCommands& result, std::vector<bool>& barriers) {
     const vulkan::Device& device = context_.device();
     const uint64_t max_ns = MaxNs(context_);
     result.segments = graph::DivideIntoSegments(graph_.dispatches, recording_.costs, max_ns);
@@ -47,15 +47,21 @@ class CommandRecorder {
       result.commands.push_back(std::move(commands));
     }
     const graph::RecorderResources resources{
-        graph_.plan, *recording_.store,
+        graph_.structure(), *recording_.store,
         [this](uint32_t index) -> const vulkan::ComputePipeline& { return graph_.Pipeline(index); },
-        context_.model->weights->dummy()};
-    graph::Recorder recorder(result.commands.front(), resources, graph_.dispatches,
-                             recording_.descriptors->sets, graph_.weights.initialized);
+        context_.model->weights->dummy(), graph_.own_values()};
+    const std::span<const VkDescriptorSet> sets = recording_.descriptors->sets;
+    const bool has_known_barriers = recording_.allocated != recording_.compiled;
+    graph::Recorder recorder =
+        has_known_barriers ? graph::Recorder(result.commands.front(), resources, graph_.dispatches,
+                                             sets, *recording_.barriers)
+                           : graph::Recorder(result.commands.front(), resources, graph_.dispatches,
+                                             sets, graph_.weights().initialized);
     for (size_t i = 0; i < result.segments.size(); ++i) {
       SPIRLOOM_TRY(AddSegment(result, i, recorder));
     }
     barriers = recorder.barriers();
+    recording_.stats.barriers = recorder.barrier_count();
     return Status();
   }
 
@@ -69,7 +75,7 @@ class CommandRecorder {
     recorder.ContinueIn(commands);
     // SubmitRepeated() submits the commands of a model with states several times.
     SPIRLOOM_TRY(commands.Begin(
-        graph_.plan.states.empty() ? 0 : VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT));
+        graph_.structure().states.empty() ? 0 : VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT));
     for (const vulkan::TimestampPool* pool : {run, times}) {
       if (i == 0 && pool != nullptr) commands.ResetTimestamps(*pool);
     }
@@ -99,7 +105,7 @@ class CommandRecorder {
   // host has waited for its end: repeated runs, contexts that share memory, and copies of outputs.
   // The runs of other contexts have no dependency.
   VkPipelineStageFlags LaterStages() const {
-    if (!graph_.plan.states.empty() || SharesMemory()) return graph::Recorder::kWork;
+    if (!graph_.structure().states.empty() || SharesMemory()) return graph::Recorder::kWork;
     return recording_.staged_outputs == nullptr ? 0 : VK_PIPELINE_STAGE_TRANSFER_BIT;
   }
 
@@ -116,7 +122,7 @@ class CommandRecorder {
   }
 
   const ExecutionContext& context_;
-  const RecordedGraph& recording_;
+  RecordedGraph& recording_;
   const CompiledGraph& graph_;
 };
 
@@ -152,7 +158,11 @@ bool ShouldDivideAgain(std::span<const graph::Segment> segments, uint64_t max_ns
 
 Status RecordCommands(const ExecutionContext& context, RecordedGraph& recording) {
   RunCommands commands;
-  SPIRLOOM_TRY(CommandRecorder(context, recording).Run(commands, recording.stats.barriers));
+  std::vector<bool> barriers;
+  SPIRLOOM_TRY(CommandRecorder(context, recording).Run(commands, barriers));
+  if (recording.barriers == nullptr) {
+    recording.barriers = std::make_shared<const std::vector<bool>>(std::move(barriers));
+  }
   recording.stats.submissions = commands.segments.size();
   recording.run = std::move(commands);
   return Status();
@@ -160,22 +170,24 @@ Status RecordCommands(const ExecutionContext& context, RecordedGraph& recording)
 
 Status WithProgress(const ExecutionContext& context, Status status) {
   const RunCommands& run = context.current().run;
-  const std::vector<DispatchProfile>& nodes = context.compiled().profile;
-  if (status.code() != StatusCode::kDeviceLost || nodes.empty()) return status;
+  const std::vector<graph::Dispatch>& dispatches = context.compiled().dispatches;
+  if (status.code() != StatusCode::kDeviceLost || dispatches.empty()) return status;
+  const auto name = [&](const graph::Dispatch& dispatch) {
+    return graph::Quote(context.compiled().structure().nodes[dispatch.node].name);
+  };
   if (!run.finished) {
     return std::move(status).While(
         Format("executing nodes {} to {} (with RuntimeOptions::max_submission_ns = 1, each is a "
                "submission, and this message names the unfinished one)",
-               graph::Quote(nodes.front().node), graph::Quote(nodes.back().node)));
+               name(dispatches.front()), name(dispatches.back())));
   }
   uint32_t finished = 0;
   std::memcpy(&finished, run.finished->mapped(), sizeof(finished));
   if (finished >= run.segments.size()) return status;
   const std::vector<graph::Slice>& slices = run.segments[finished].slices;
-  return std::move(status).While(Format("executing submission {} of {} (nodes {} to {})",
-                                        finished + 1, run.segments.size(),
-                                        graph::Quote(nodes[slices.front().dispatch].node),
-                                        graph::Quote(nodes[slices.back().dispatch].node)));
+  return std::move(status).While(
+      Format("executing submission {} of {} (nodes {} to {})", finished + 1, run.segments.size(),
+             name(dispatches[slices.front().dispatch]), name(dispatches[slices.back().dispatch])));
 }
 
 void CorrectCommands(ExecutionContext& context) {

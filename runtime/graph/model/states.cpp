@@ -125,7 +125,7 @@ Result<const TensorInfo*> FindInfo(const ExecutionContext& context, size_t i) {
 
 // Returns the resource of state i; null for an empty state.
 std::shared_ptr<graph::TensorResource> ResourceOf(const ExecutionContext& context, size_t i) {
-  return context.current().store->Share(context.compiled().plan.states[i]);
+  return context.current().store->Share(context.compiled().structure().states[i]);
 }
 
 // Returns the resource of state i, which must have `size` bytes; null for an empty state.
@@ -164,7 +164,7 @@ Status Initialize(const ExecutionContext& context, const graph::Plan& plan,
 }  // namespace
 
 Result<uint64_t> AllocateStates(ExecutionContext& context, RecordedGraph& recording) {
-  const graph::Plan& plan = recording.compiled->plan;
+  const graph::Plan& plan = recording.compiled->structure();
   graph::TensorStore& store = *recording.store;
   auto& known = context.memory->states;
   std::erase_if(known, [](const auto& state) { return state.resource.expired(); });
@@ -195,7 +195,7 @@ Result<uint64_t> AllocateStates(ExecutionContext& context, RecordedGraph& record
 }
 
 Status ResetStates(const ExecutionContext& context) {
-  const graph::Plan& plan = context.compiled().plan;
+  const graph::Plan& plan = context.compiled().structure();
   std::vector<size_t> all(plan.states.size());
   std::iota(all.begin(), all.end(), size_t{0});
   if (!all.empty()) SPIRLOOM_TRY(FindInfo(context, 0).status());

@@ -57,6 +57,7 @@ Result<CallLowering::NodeChoice> CallLowering::ChooseStorage(
     OpCall& call, const std::vector<StorageChoice>& choices) {
   NodeChoice best;
   for (const StorageChoice& choice : choices) {
+    if (trace_ != nullptr && choice != choices.front()) trace_->is_complete = false;
     for (uint32_t output : call.outputs()) tensor(output).desc.storage = choice.output;
     const KernelPreferences preferences{kernels_, TunedKernel(call.op(), call.args(), choice.node)};
     std::vector<KernelTrial> trials;
@@ -99,6 +100,10 @@ Status CallLowering::AddNode(OpCall& call, const NodeChoice& chosen, const std::
   node.kernel = chosen.search.choice.kernel;
   node.variant = chosen.search.choice.variant;
   node.storage = chosen.storage;
+  uint32_t traced = kNoCall;
+  if (trace_ != nullptr) {
+    SPIRLOOM_TRY_ASSIGN(traced, BeginTrace(call, *node.kernel));
+  }
   SPIRLOOM_TRY(BindOperands(node, call));
   SPIRLOOM_TRY(AddInPlaceCopies(call));
   SPIRLOOM_TRY(CheckBufferSizes(node));
@@ -107,8 +112,36 @@ Status CallLowering::AddNode(OpCall& call, const NodeChoice& chosen, const std::
   SPIRLOOM_TRY(AddDispatches(node, call.formulas()));
   node.args = call.TakeArgs();
   for (uint32_t output : node.outputs) tensor(output).is_constant = node.is_constant;
+  if (trace_ != nullptr) FinishTrace(traced, node);
   plan_.nodes.push_back(std::move(node));
   return Status();
+}
+
+Result<uint32_t> CallLowering::BeginTrace(OpCall& call, const ops::KernelInfo& kernel) {
+  TracedCall traced;
+  traced.op = &call.entry();
+  traced.args = call.args();
+  traced.outputs = call.outputs();
+  SPIRLOOM_TRY_ASSIGN(traced.packs, PacksOf(index_, kernel, call));
+  trace_->calls.push_back(std::move(traced));
+  return static_cast<uint32_t>(trace_->calls.size() - 1);
+}
+
+void CallLowering::FinishTrace(uint32_t index, PlanNode& node) {
+  node.call = index;
+  std::vector<TracedCall>& calls = trace_->calls;
+  calls[index].node = node;
+  std::vector<TracedPack>& packs = calls[index].packs;
+  for (size_t i = 0; i < packs.size(); ++i) {
+    const std::string_view op = node.kernel->operands[packs[i].operand].pack_op;
+    packs[i].packed = node.operands[packs[i].operand][0];
+    for (size_t k = index + 1; k < calls.size(); ++k) {
+      const bool is_result = calls[k].outputs[0] == packs[i].packed && calls[k].op->op->name == op;
+      if (!is_result || calls[k].packed_for != kNoCall) continue;
+      calls[k].packed_for = index;
+      calls[k].pack = i;
+    }
+  }
 }
 
 void CallLowering::AddCopy(uint32_t source, uint32_t target) {
@@ -140,6 +173,7 @@ Status CallLowering::AddInPlaceCopy(const OpCall& call, uint32_t original, uint3
                  "updated argument.",
                  call.op().name);
   }
+  if (trace_ != nullptr) trace_->equal_shapes.emplace_back(original, updated);
   SPIRLOOM_TRY_ASSIGN(const uint32_t source, InStorage(original, Storage::kBuffer));
   AddCopy(source, updated);
   return Status();
@@ -157,11 +191,17 @@ Status CallLowering::AddDispatches(PlanNode& node, ops::CallFormulas& formulas) 
         repeat, dispatches_, max_dispatches_);
   }
   dispatches_ += static_cast<uint64_t>(repeat);
-  node.loop_iterations = std::max<int64_t>(formulas.LoopIterations(kernel, node.storage), 0);
-  node.dispatches.resize(static_cast<size_t>(repeat));
   // Concat offsets are evaluated only where a concatenation can be elided.
   const bool may_elide_concat =
       !node.is_constant && tensor(node.outputs[0]).storage() == Storage::kBuffer;
+  return EvaluateDispatches(node, repeat, may_elide_concat, formulas);
+}
+
+Status EvaluateDispatches(PlanNode& node, int64_t repeat, bool may_elide_concat,
+                          ops::CallFormulas& formulas) {
+  const ops::KernelInfo& kernel = *node.kernel;
+  node.loop_iterations = std::max<int64_t>(formulas.LoopIterations(kernel, node.storage), 0);
+  node.dispatches.resize(static_cast<size_t>(repeat));
   for (int64_t i = 0; i < repeat; ++i) {
     DispatchValues& dispatch = node.dispatches[static_cast<size_t>(i)];
     if (may_elide_concat) dispatch.concat_offset = formulas.ConcatOffset(kernel, node.storage, i);

@@ -10,6 +10,7 @@
 
 #include "runtime/graph/plan/device_traits.h"
 #include "runtime/graph/plan/kernel_choice.h"
+#include "runtime/graph/plan/lowering_trace.h"
 #include "runtime/graph/plan/missing.h"
 #include "runtime/graph/plan/op_call.h"
 #include "runtime/graph/plan/plan.h"
@@ -19,6 +20,16 @@
 #include "spirloom/status.h"
 
 namespace spirloom::graph {
+
+// Returns the packed operands of a call with `kernel`, before it is bound, in order; `packed` is
+// not set. Fails with kInvalidFile if a formula fails.
+Result<std::vector<TracedPack>> PacksOf(const ops::OpIndex& index, const ops::KernelInfo& kernel,
+                                        OpCall& call);
+
+// Evaluates the loops, the grids, the push constants and the specialization constants of the
+// `repeat` dispatches of a node with a kernel, and with `may_elide_concat` their concat offsets.
+Status EvaluateDispatches(PlanNode& node, int64_t repeat, bool may_elide_concat,
+                          ops::CallFormulas& formulas);
 
 // Owns a plan during lowering: adds tensors and nodes, with the required layout copies and packing
 // nodes, each once. Missing kernels and capabilities are collected, not returned as errors, so that
@@ -36,8 +47,12 @@ class CallLowering {
         tuned_(tuned),
         max_dispatches_(max_dispatches) {}
 
-  // Adds the kernels that are considered for each call to `trials`.
-  void TraceTo(std::vector<CallTrials>* trials) { trials_ = trials; }
+  // Adds the kernels that are considered for each call to `trials`, and the calls to `trace`. Both
+  // may be null.
+  void TraceTo(std::vector<CallTrials>* trials, LoweringTrace* trace) {
+    trials_ = trials;
+    trace_ = trace;
+  }
 
   Plan& plan() { return plan_; }
   MissingList& missing() { return missing_; }
@@ -91,6 +106,9 @@ class CallLowering {
   Result<NodeChoice> ChooseStorage(OpCall& call, const std::vector<StorageChoice>& choices);
   Status ReportFailure(const OpCall& call, const KernelSearch& search);
   Status AddNode(OpCall& call, const NodeChoice& chosen, const std::string& name);
+  // Adds a call to the trace before its operands are bound, and completes it afterwards.
+  Result<uint32_t> BeginTrace(OpCall& call, const ops::KernelInfo& kernel);
+  void FinishTrace(uint32_t index, PlanNode& node);
   // Copies the arguments that the call updates to its outputs, which the kernel then modifies.
   Status AddInPlaceCopies(const OpCall& call);
   Status AddInPlaceCopy(const OpCall& call, uint32_t original, uint32_t updated);
@@ -116,6 +134,7 @@ class CallLowering {
   const session::TunedKernels* tuned_;  // may be null
   const uint64_t max_dispatches_;
   std::vector<CallTrials>* trials_ = nullptr;
+  LoweringTrace* trace_ = nullptr;
   Plan plan_;
   MissingList missing_;
   const Node* node_ = nullptr;

@@ -74,6 +74,21 @@ Status RunPass(std::string_view name, Lowering& lowering, const DeviceTraits& de
   return Status();
 }
 
+// Whether the passes that alias buffers may alias any.
+bool MayAlias(const PlanNode& node) {
+  return node.op == nullptr || (!node.is_constant && !node.kernel->concat_offset.empty());
+}
+
+// Completes the trace. Images are not traced: their sizes are limited, and they are not aliased
+// like buffers.
+void FinishTrace(const Plan& plan, const CompileOptions& options) {
+  LoweringTrace& trace = *options.trace;
+  if (options.tuned != nullptr && !options.tuned->empty()) trace.is_complete = false;
+  for (const PlanTensor& tensor : plan.tensors) {
+    if (!tensor.is_constant && IsTexture(tensor.storage())) trace.is_complete = false;
+  }
+}
+
 #ifndef NDEBUG
 void RequireValid(std::string_view pass, const Plan& plan, const DeviceTraits& device) {
   const Status status = VerifyPlan(plan, device);
@@ -95,8 +110,13 @@ Result<Plan> Compile(const Graph& graph, const ops::OpIndex& index, const Device
 #ifndef NDEBUG
     RequireValid(pass.name, lowering.plan(), device);
 #endif
+    if (options.trace != nullptr && pass.name == kRemoveDeadNodes &&
+        std::ranges::any_of(lowering.plan().nodes, MayAlias)) {
+      options.trace->before_aliasing = lowering.plan();
+    }
     if (options.after_pass) options.after_pass(pass.name, lowering.plan());
   }
+  if (options.trace != nullptr) FinishTrace(lowering.plan(), options);
   return std::move(lowering.plan());
 }
 

@@ -13,6 +13,7 @@
 #include "runtime/graph/file/graph.h"
 #include "runtime/graph/plan/device_traits.h"
 #include "runtime/graph/plan/kernel_choice.h"
+#include "runtime/graph/plan/lowering_trace.h"
 #include "runtime/graph/plan/plan.h"
 #include "runtime/ops/op_index.h"
 #include "runtime/session/tuning_store.h"
@@ -28,6 +29,8 @@ struct CompileOptions {
   uint64_t max_dispatches = UINT64_MAX;  // all nodes together
   // Receives the kernels that are considered for each call; may be null.
   std::vector<CallTrials>* trials = nullptr;
+  // Receives what the plan depends on; may be null.
+  LoweringTrace* trace = nullptr;
   // Called after each pass, in the order of Passes(); may be null.
   std::function<void(std::string_view pass, const Plan& plan)> after_pass = nullptr;
 };

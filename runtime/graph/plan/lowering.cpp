@@ -20,10 +20,11 @@ Lowering::Lowering(const Graph& graph, const ops::OpIndex& index, const DeviceTr
       index_(index),
       device_(device),
       storage_(options.storage == Storage::kAuto ? Storage::kBuffer : options.storage),
+      trace_(options.trace),
       calls_(index, device, options.kernels, options.tuned.get(), options.max_dispatches),
       plan_tensor_(graph.tensors.size(), kNoTensor),
       is_result_(graph.tensors.size()) {
-  calls_.TraceTo(options.trials);
+  calls_.TraceTo(options.trials, options.trace);
   for (uint32_t output : graph.outputs) is_result_[output] = true;
   for (uint32_t update : graph.updates) is_result_[update] = true;
 }
@@ -155,8 +156,15 @@ Status Lowering::InferNode(size_t i) {
 Status Lowering::LowerNode(const Node& node, OpCall& call) {
   const ops::OpInfo& op = call.op();
   const Storage requested = RequestedStorage(node, op);
+  if (trace_ != nullptr && IsTexture(requested)) trace_->is_complete = false;
   if (op.view_of >= 0) {
     SPIRLOOM_TRY_ASSIGN(const bool aliased, LowerView(calls_, call, requested, device_));
+    if (aliased && trace_ != nullptr) {
+      TracedCall& traced = trace_->calls.emplace_back();
+      traced.op = &call.entry();
+      traced.args = call.args();
+      traced.outputs = call.outputs();
+    }
     if (aliased) return Status();
   }
   const Storage source = SourceStorage(call.args(), requested);
@@ -231,6 +239,10 @@ Status Lowering::AddOutput(size_t i) {
   Plan& plan = calls_.plan();
   PlanTensor& root = plan.tensors[plan.Root(tensor)];
   const bool is_whole = root.size == plan.tensors[tensor].size;
+  if (trace_ != nullptr) {
+    (is_whole ? trace_->equal_sizes : trace_->unequal_sizes)
+        .emplace_back(plan.Root(tensor), tensor);
+  }
   if (is_whole && root.is_temporary()) {
     root.output = static_cast<int32_t>(i);
     plan.outputs.push_back(tensor);
@@ -248,6 +260,7 @@ Result<uint32_t> Lowering::AddCopyOf(uint32_t tensor) {
   const PlanTensor& source = calls_.tensor(tensor);
   SPIRLOOM_TRY_ASSIGN(const uint32_t copy, calls_.AddTensor(source.name, source.desc));
   calls_.AddCopy(tensor, copy);
+  if (trace_ != nullptr) trace_->copies.emplace_back(tensor, copy);
   return copy;
 }
 
@@ -275,6 +288,7 @@ Result<uint32_t> Lowering::UpdateOf(size_t i) {
     return Error(StatusCode::kInvalidFile, "State {} is {}, but its update is {}.",
                  Quote(calls_.tensor(state).name), Describe(desc), Describe(found));
   }
+  if (trace_ != nullptr) trace_->equal_shapes.emplace_back(state, declared);
   SPIRLOOM_TRY_ASSIGN(const uint32_t update, calls_.InStorage(declared, Storage::kBuffer));
   const uint32_t root = plan.Root(update);
   if (root == state) return root;

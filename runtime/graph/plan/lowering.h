@@ -57,6 +57,7 @@ class Lowering {
   const ops::OpIndex& index_;
   const DeviceTraits& device_;
   const Storage storage_;
+  LoweringTrace* const trace_;  // may be null
   CallLowering calls_;
   // Graph tensor -> plan tensor, in the storage of its producer.
   std::vector<uint32_t> plan_tensor_;

@@ -1,4 +1,6 @@
 // Binds the operands of a node: storage conversion and packing.
+#include <algorithm>
+
 #include "runtime/base/error.h"
 #include "runtime/graph/plan/call_key.h"
 #include "runtime/graph/plan/call_lowering.h"
@@ -26,6 +28,30 @@ Result<std::vector<Arg>> PackArgs(const ops::OperandInfo& operand, const ops::Op
 }
 
 }  // namespace
+
+Result<std::vector<TracedPack>> PacksOf(const ops::OpIndex& index, const ops::KernelInfo& kernel,
+                                        OpCall& call) {
+  std::vector<uint32_t> tensors;
+  for (const Arg& arg : call.args()) {
+    tensors.insert(tensors.end(), arg.tensors.begin(), arg.tensors.end());
+  }
+  std::vector<TracedPack> packs;
+  for (size_t i = 0; i < kernel.operands.size(); ++i) {
+    const ops::OperandInfo& operand = kernel.operands[i];
+    const ops::OpEntry* op = operand.pack_op == nullptr ? nullptr : index.FindOp(operand.pack_op);
+    const bool is_arg = operand.source == ops::OperandSource::kArg;
+    if (op == nullptr || (is_arg && call.args()[operand.index].tensors.empty())) continue;
+    TracedPack& pack = packs.emplace_back();
+    pack.operand = i;
+    SPIRLOOM_TRY_ASSIGN(pack.args, PackArgs(operand, *op->op, call));
+    for (Arg& arg : pack.args) {
+      for (uint32_t& tensor : arg.tensors) {
+        tensor = static_cast<uint32_t>(std::ranges::find(tensors, tensor) - tensors.begin());
+      }
+    }
+  }
+  return packs;
+}
 
 Status CallLowering::BindOperands(PlanNode& node, OpCall& call) {
   std::vector<Arg> bound = call.args();

@@ -19,6 +19,7 @@
 namespace spirloom::graph {
 
 inline constexpr uint32_t kNoTensor = UINT32_MAX;
+inline constexpr uint32_t kNoCall = UINT32_MAX;
 
 // A tensor in one storage. A graph tensor used in two storages is two PlanTensors.
 struct PlanTensor {
@@ -74,6 +75,7 @@ struct PlanNode {
   // in_place[i]: dispatch i is skipped, since its source aliases its destination. Empty: none.
   std::vector<bool> in_place;
   bool is_constant = false;  // computed once, at load time
+  uint32_t call = kNoCall;   // index into LoweringTrace::calls; kNoCall: not traced, or a copy
 };
 
 struct Plan {

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <limits>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "runtime/base/error.h"
@@ -17,6 +18,53 @@ namespace spirloom::graph {
 namespace {
 
 constexpr uint32_t kLargeWorkgroup = 256;
+
+// Returns the kernel's workgroup size, or 256 x 1 x 1 for large grids of kernels that support any
+// size: many small workgroups with few instructions are limited by the launch rate of the GPU.
+std::array<uint32_t, 3> WorkgroupOf(const pack::VariantRow& row,
+                                    const std::vector<DispatchValues>& dispatches,
+                                    const DeviceTraits& device) {
+  const bool may_be_large = row.any_workgroup_size != 0 && !device.properties.is_cpu &&
+                            row.workgroup[0] < kLargeWorkgroup &&
+                            kLargeWorkgroup <= device.max_workgroup[0] &&
+                            kLargeWorkgroup <= device.max_workgroup_invocations;
+  const auto is_large = [&](const DispatchValues& values) {
+    return values.invocations[0] >= device.large_grid_per_core * device.properties.cores;
+  };
+  const bool use_large = may_be_large && std::ranges::any_of(dispatches, is_large);
+  return {use_large ? kLargeWorkgroup : row.workgroup[0], row.workgroup[1], row.workgroup[2]};
+}
+
+// Sets the grid and the push constants.
+Status SetValues(const DispatchValues& values, const DeviceTraits& device, Dispatch& dispatch) {
+  SPIRLOOM_TRY_ASSIGN(dispatch.groups, GroupCounts(values.invocations, dispatch.workgroup, device));
+  for (size_t k = 0; k < 3; ++k) {
+    dispatch.invocations[k] = static_cast<uint32_t>(values.invocations[k]);
+  }
+  dispatch.push = values.push;
+  return Status();
+}
+
+// The index of a pipeline, and the workgroup size and specialization constants of another one.
+using PipelineVariation = std::tuple<uint32_t, std::array<uint32_t, 3>, std::vector<uint32_t>>;
+
+// Returns the index of the pipeline among `pipelines` and, following them, `added`, to which it is
+// added if it is new.
+uint32_t VaryPipeline(std::span<const vulkan::PipelineDesc> pipelines,
+                      const PipelineVariation& variation,
+                      std::vector<vulkan::PipelineDesc>& added) {
+  const auto& [original, workgroup, constants] = variation;
+  vulkan::PipelineDesc desc = pipelines[original];
+  desc.workgroup = workgroup;
+  desc.constants = constants;
+  const PipelineKey key = KeyOf(desc);
+  const auto found = std::ranges::find(pipelines, key, KeyOf);
+  if (found != pipelines.end()) return static_cast<uint32_t>(found - pipelines.begin());
+  const auto other = std::ranges::find(added, key, KeyOf);
+  const auto index = static_cast<size_t>(other - added.begin());
+  if (other == added.end()) added.push_back(std::move(desc));
+  return static_cast<uint32_t>(pipelines.size() + index);
+}
 
 class Builder {
  public:
@@ -50,7 +98,8 @@ class Builder {
 
   Status AddDispatches(size_t index) {
     const PlanNode& node = plan_.nodes[index];
-    const std::array<uint32_t, 3> workgroup = WorkgroupOf(node);
+    const std::array<uint32_t, 3> workgroup =
+        WorkgroupOf(*node.variant.row, node.dispatches, device_);
     const size_t first = list_.dispatches.size();
     bool divisible = false;
     for (size_t i = 0; i < node.dispatches.size(); ++i) {
@@ -58,6 +107,7 @@ class Builder {
       if (node.dispatches[i].is_empty()) continue;
       SPIRLOOM_TRY_ASSIGN(Dispatch dispatch, DispatchOf(node, workgroup, i));
       dispatch.node = static_cast<uint32_t>(index);
+      dispatch.index = static_cast<uint32_t>(i);
       dispatch.estimated_ns = EstimateNanoseconds(plan_, dispatch, device_);
       divisible = divisible || (max_ns_ > 0 && dispatch.estimated_ns > max_ns_);
       list_.dispatches.push_back(std::move(dispatch));
@@ -73,16 +123,10 @@ class Builder {
 
   Result<Dispatch> DispatchOf(const PlanNode& node, const std::array<uint32_t, 3>& workgroup,
                               size_t i) {
-    const DispatchValues& values = node.dispatches[i];
     Dispatch dispatch;
     dispatch.workgroup = workgroup;
-    SPIRLOOM_TRY_ASSIGN(dispatch.groups,
-                        GroupCounts(values.invocations, dispatch.workgroup, device_));
-    for (size_t k = 0; k < 3; ++k) {
-      dispatch.invocations[k] = static_cast<uint32_t>(values.invocations[k]);
-    }
+    SPIRLOOM_TRY(SetValues(node.dispatches[i], device_, dispatch));
     SPIRLOOM_TRY_ASSIGN(dispatch.tensors, Bind(node, i));
-    dispatch.push = values.push;
     return dispatch;
   }
 
@@ -132,21 +176,6 @@ class Builder {
 
   static pack::BindingType BindingTypeOf(const PlanNode& node, size_t k) {
     return static_cast<pack::BindingType>(node.variant.row->bindings[k]);
-  }
-
-  // Returns the kernel's workgroup size, or 256 x 1 x 1 for large grids of kernels that support any
-  // size: many small workgroups with few instructions are limited by the launch rate of the GPU.
-  std::array<uint32_t, 3> WorkgroupOf(const PlanNode& node) const {
-    const pack::VariantRow& row = *node.variant.row;
-    const bool may_be_large = row.any_workgroup_size != 0 && !device_.properties.is_cpu &&
-                              row.workgroup[0] < kLargeWorkgroup &&
-                              kLargeWorkgroup <= device_.max_workgroup[0] &&
-                              kLargeWorkgroup <= device_.max_workgroup_invocations;
-    const auto is_large = [&](const DispatchValues& values) {
-      return values.invocations[0] >= device_.large_grid_per_core * device_.properties.cores;
-    };
-    const bool use_large = may_be_large && std::ranges::any_of(node.dispatches, is_large);
-    return {use_large ? kLargeWorkgroup : row.workgroup[0], row.workgroup[1], row.workgroup[2]};
   }
 
   // Returns the operands that all dispatches of a node from `first` on lack. They are bound to a
@@ -236,6 +265,45 @@ Result<std::array<uint32_t, 3>> GroupCounts(const std::array<int64_t, 3>& invoca
 Result<DispatchList> BuildDispatches(const Plan& plan, const DeviceTraits& device,
                                      uint64_t max_ns) {
   return Builder(plan, device, max_ns).Build();
+}
+
+std::optional<DispatchList> SpecializeDispatches(const Plan& plan,
+                                                 std::span<const vulkan::PipelineDesc> pipelines,
+                                                 const std::vector<Dispatch>& dispatches,
+                                                 const PlanValues& values,
+                                                 const DeviceTraits& device, uint64_t max_ns) {
+  DispatchList list{dispatches, {}};
+  std::map<PipelineVariation, uint32_t> variations;
+  bool divisible = false;  // of the dispatches of the current node so far
+  for (size_t i = 0; i < list.dispatches.size(); ++i) {
+    Dispatch& dispatch = list.dispatches[i];
+    const PlanNode& node = plan.nodes[dispatch.node];
+    const CallValues* found = node.call == kNoCall ? nullptr : values.calls[node.call];
+    if (found == nullptr && node.op != nullptr) continue;
+    if (found != nullptr) {
+      const auto workgroup = WorkgroupOf(*node.variant.row, found->dispatches, device);
+      if (workgroup != dispatch.workgroup || found->constants != node.constants) {
+        dispatch.workgroup = workgroup;
+        const auto [known, is_new] =
+            variations.try_emplace({dispatch.pipeline, workgroup, found->constants});
+        if (is_new) known->second = VaryPipeline(pipelines, known->first, list.pipelines);
+        dispatch.pipeline = known->second;
+      }
+      if (!SetValues(found->dispatches[dispatch.index], device, dispatch).ok()) return std::nullopt;
+    }
+    uint64_t bytes = 0;
+    for (const uint32_t tensor : dispatch.tensors) {
+      if (tensor != kNoTensor) bytes += values.tensors[tensor].size;
+    }
+    dispatch.estimated_ns =
+        EstimateNanoseconds(bytes, found == nullptr ? 0 : found->loop_iterations, dispatch, device);
+    divisible = divisible || (node.op != nullptr && max_ns > 0 && dispatch.estimated_ns > max_ns);
+    const bool is_last =
+        i + 1 == list.dispatches.size() || list.dispatches[i + 1].node != dispatch.node;
+    if (is_last && divisible != dispatch.divisible) return std::nullopt;
+    if (is_last) divisible = false;
+  }
+  return list;
 }
 
 }  // namespace spirloom::graph

@@ -24,16 +24,22 @@ constexpr double kLaunchNs = 1000;
 
 uint64_t EstimateNanoseconds(const Plan& plan, const Dispatch& dispatch,
                              const DeviceTraits& device) {
-  const Peaks peaks = PeaksOf(device.properties);
-  double bytes = 0;
+  uint64_t bytes = 0;
   for (uint32_t tensor : dispatch.tensors) {
-    if (tensor != kNoTensor) bytes += static_cast<double>(plan.tensors[tensor].size);
+    if (tensor != kNoTensor) bytes += plan.tensors[tensor].size;
   }
+  return EstimateNanoseconds(bytes, plan.nodes[dispatch.node].loop_iterations, dispatch, device);
+}
+
+uint64_t EstimateNanoseconds(uint64_t bound_bytes, int64_t loop_iterations,
+                             const Dispatch& dispatch, const DeviceTraits& device) {
+  const Peaks peaks = PeaksOf(device.properties);
+  double bytes = static_cast<double>(bound_bytes);
   if (dispatch.pipeline == kBufferCopy) {
     return static_cast<uint64_t>(kLaunchNs + bytes / peaks.bytes);
   }
   // Outside of its loops, an invocation is assumed to take the time of four iterations.
-  double iterations = static_cast<double>(plan.nodes[dispatch.node].loop_iterations) + 4;
+  double iterations = static_cast<double>(loop_iterations) + 4;
   for (const uint32_t invocations : dispatch.invocations) iterations *= invocations;
   bytes = std::min(bytes, iterations * kBytesPerIteration);
   const double cores = static_cast<double>(std::max<int64_t>(device.properties.cores, 1));

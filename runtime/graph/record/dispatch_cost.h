@@ -16,6 +16,10 @@ namespace spirloom::graph {
 // slow devices, so that most estimates are too high.
 uint64_t EstimateNanoseconds(const Plan& plan, const Dispatch& dispatch,
                              const DeviceTraits& device);
+// As above, for a dispatch that binds `bytes` bytes of tensors and whose invocations have
+// `loop_iterations`.
+uint64_t EstimateNanoseconds(uint64_t bytes, int64_t loop_iterations, const Dispatch& dispatch,
+                             const DeviceTraits& device);
 
 }  // namespace spirloom::graph
 

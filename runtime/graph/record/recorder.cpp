@@ -51,7 +51,7 @@ Result<vulkan::Descriptor> DescriptorOf(uint32_t tensor, pack::BindingType type,
   if (resource == nullptr) {
     return vulkan::BufferDescriptor(resources.dummy, 0, resources.dummy.size(), type, views);
   }
-  const PlanTensor& part = resources.plan.tensors[tensor];
+  const TensorValues part = resources.ValuesOf(tensor);
   assert(part.alias_offset + part.size <= resource->buffer->size());
   return vulkan::BufferDescriptor(*resource->buffer, part.alias_offset, part.buffer_size(), type,
                                   views);
@@ -99,9 +99,22 @@ Recorder::Recorder(vulkan::CommandBuffer& commands, const RecorderResources& res
       resources_(resources),
       dispatches_(dispatches),
       sets_(sets),
-      initialized_(std::move(initialized)) {
+      initialized_(std::move(initialized)),
+      barriers_(dispatches.size()) {
   assert(sets_.size() == dispatches_.size());
   FindTransitions();
+}
+
+Recorder::Recorder(vulkan::CommandBuffer& commands, const RecorderResources& resources,
+                   std::span<const Dispatch> dispatches, std::span<const VkDescriptorSet> sets,
+                   std::vector<bool> barriers)
+    : commands_(&commands),
+      resources_(resources),
+      dispatches_(dispatches),
+      sets_(sets),
+      tracks_(false),
+      barriers_(std::move(barriers)) {
+  assert(sets_.size() == dispatches_.size() && barriers_.size() == dispatches_.size());
 }
 
 std::vector<Recorder::Access> Recorder::AccessesOf(const Dispatch& dispatch) const {
@@ -127,7 +140,7 @@ std::vector<MemoryAccess> Recorder::RangesOf(std::span<const Access> accesses) c
     if (resource == nullptr) continue;
     uint64_t begin = resource->begin;
     uint64_t end = resource->end;
-    if (const PlanTensor& part = resources_.plan.tensors[access.tensor]; resource->buffer) {
+    if (const TensorValues part = resources_.ValuesOf(access.tensor); resource->buffer) {
       begin += part.alias_offset;
       end = std::min(end, begin + part.buffer_size());
     }
@@ -184,9 +197,14 @@ void Recorder::Synchronize(std::span<const Access> accesses, size_t step) {
       });
   if (must_transition) tracker_.Clear();
   if (!tracker_.NextStep(RangesOf(accesses)) && !must_transition) return;
+  AddBarrier(step);
+}
+
+void Recorder::AddBarrier(size_t step) {
   const VkMemoryBarrier memory = MemoryBarrier(kReadsAndWrites);
   commands_->Barrier(kWork, kWork, {&memory, 1}, /*buffers=*/{}, TransitionsBefore(step));
-  ++barriers_;
+  if (step < barriers_.size()) barriers_[step] = true;
+  ++barrier_count_;
 }
 
 void Recorder::AddSegment(const Segment& segment, const vulkan::TimestampPool* timestamps) {
@@ -195,7 +213,8 @@ void Recorder::AddSegment(const Segment& segment, const vulkan::TimestampPool* t
     const bool first = slice.begin == 0;
     const bool last = slice.end == std::max(dispatch.groups[SlicedDimension(dispatch)], 1U);
     const uint32_t query = 2 * slice.dispatch;
-    if (first) Synchronize(AccessesOf(dispatch), slice.dispatch);
+    if (first && tracks_) Synchronize(AccessesOf(dispatch), slice.dispatch);
+    if (first && !tracks_ && barriers_[slice.dispatch]) AddBarrier(slice.dispatch);
     if (first && timestamps != nullptr) {
       commands_->WriteTimestamp(*timestamps, query, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
     }
@@ -215,8 +234,8 @@ void Recorder::AddSegment(const Segment& segment, const vulkan::TimestampPool* t
 void Recorder::AddCopy(const Dispatch& copy) {
   const vulkan::Buffer& source = *resources_.store.Find(copy.tensors[0])->buffer;
   const vulkan::Buffer& target = *resources_.store.Find(copy.tensors[1])->buffer;
-  const PlanTensor& part = resources_.plan.tensors[copy.tensors[0]];
-  const uint64_t target_offset = resources_.plan.tensors[copy.tensors[1]].alias_offset;
+  const TensorValues part = resources_.ValuesOf(copy.tensors[0]);
+  const uint64_t target_offset = resources_.ValuesOf(copy.tensors[1]).alias_offset;
   assert(part.alias_offset + part.size <= source.size() &&
          target_offset + part.size <= target.size());
   commands_->CopyBuffer(source.handle(), source.offset() + part.alias_offset, target.handle(),

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/graph/memory/tensor_store.h"
+#include "runtime/graph/plan/plan_specializer.h"
 #include "runtime/graph/record/barrier_tracker.h"
 #include "runtime/graph/record/dispatch.h"
 #include "runtime/graph/record/run_segments.h"
@@ -26,6 +27,13 @@ struct RecorderResources {
   std::function<const vulkan::ComputePipeline&(uint32_t)> pipeline;
   // Bound for absent and empty tensors.
   const vulkan::Buffer& dummy;
+  // The sizes and offsets of the tensors; null: those of `plan`.
+  const PlanValues* values = nullptr;
+
+  TensorValues ValuesOf(uint32_t tensor) const {
+    if (values != nullptr) return values->tensors[tensor];
+    return {.size = plan.tensors[tensor].size, .alias_offset = plan.tensors[tensor].alias_offset};
+  }
 };
 
 // Descriptor sets of dispatches, in order; VK_NULL_HANDLE for copies. The sets refer to `views`.
@@ -53,6 +61,11 @@ class Recorder {
   Recorder(vulkan::CommandBuffer& commands, const RecorderResources& resources,
            std::span<const Dispatch> dispatches, std::span<const VkDescriptorSet> sets,
            std::unordered_set<VkImage> initialized);
+  // As above, for buffers only. `barriers`: the barriers() of other dispatches, of which these
+  // access the same bytes or fewer. Nothing is tracked.
+  Recorder(vulkan::CommandBuffer& commands, const RecorderResources& resources,
+           std::span<const Dispatch> dispatches, std::span<const VkDescriptorSet> sets,
+           std::vector<bool> barriers);
 
   // Records the slices of a segment. The segments of a run are added in order. With `timestamps`,
   // writes queries 2 i and 2 i + 1 around dispatch i.
@@ -75,7 +88,10 @@ class Recorder {
   // Records a barrier that makes all writes of earlier submissions to the queue visible.
   void Start();
 
-  size_t barriers() const { return barriers_; }
+  // By dispatch: whether a barrier precedes it.
+  const std::vector<bool>& barriers() const { return barriers_; }
+  // The number of barriers between the dispatches.
+  size_t barrier_count() const { return barrier_count_; }
   const std::unordered_set<VkImage>& initialized() const { return initialized_; }
 
  private:
@@ -99,6 +115,7 @@ class Recorder {
   std::vector<VkImageMemoryBarrier> TransitionsBefore(size_t step);
   // Records a barrier before dispatch `step` if its accesses require one.
   void Synchronize(std::span<const Access> accesses, size_t step);
+  void AddBarrier(size_t step);
   void AddCopy(const Dispatch& copy);
   void AddSlice(const Slice& slice);
 
@@ -109,7 +126,9 @@ class Recorder {
   BarrierTracker tracker_;
   std::unordered_set<VkImage> initialized_;
   std::vector<Transition> transitions_;  // in order of `first`
-  size_t barriers_ = 0;
+  const bool tracks_ = true;
+  std::vector<bool> barriers_;  // by dispatch
+  size_t barrier_count_ = 0;
 };
 
 }  // namespace spirloom::graph

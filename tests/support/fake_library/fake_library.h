@@ -12,6 +12,8 @@
 //   test.linear(x, w)         w is packed by test.pack, in a buffer
 //   test.pack(w)              buffer only
 //   test.normalize(x)         an intermediate is computed by test.pack
+//   test.group(x, limit)      an intermediate is computed by test.pack_by(x, min(numel(x), limit))
+//   test.pack_by(x, count)    buffer only
 //   test.optional(x, bias)    bias is optional; buffer only
 //   test.int8(x)              requires Vulkan 1.2 and 8-bit storage; buffer only
 //   spirloom.copy             any storage to any storage; f32 only

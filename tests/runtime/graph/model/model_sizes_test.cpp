@@ -107,6 +107,59 @@ TEST_F(ModelTest, SizesShareMemoryWeightsAndPipelines) {
   }
 }
 
+// y = relu(x + x) + x, with x of [batch, 8].
+FileGraph Elementwise(uint64_t batch, bool dynamic) {
+  FileGraph file;
+  const uint32_t x = AddInput(file, "x", {batch, 8});
+  if (dynamic) {
+    file.symbols = {{"batch", 1, static_cast<int64_t>(batch)}};
+    file.sizes = {{{{1, {0}}}, 1}};
+    file.tensors[x].sizes = {1, 0};
+  }
+  const uint32_t sum = AddNode(file, "aten.add.Tensor", AddArgs(x, x), {batch, 8});
+  const uint32_t relu = AddNode(file, "aten.relu", {TensorArg(sum)}, {batch, 8});
+  file.outputs = {AddNode(file, "aten.add.Tensor", AddArgs(relu, x), {batch, 8})};
+  return file;
+}
+
+TEST_F(ModelTest, SizesOfOnePlanShareMemoryAndDescriptors) {
+  ModelOptions options;
+  options.max_cached_shapes = 2;
+  Model model =
+      ValueOf(Model::LoadFromMemory(*runtime_, Elementwise(64, /*dynamic=*/true).Write(), options));
+  const uint64_t allocations = Counters().memory_allocations;
+  const uint64_t updates = Counters().descriptor_updates;
+  std::vector<std::vector<Floats>> results;
+  const std::vector<int64_t> sizes{63, 1, 40, 64, 7, 33, 62, 40};
+  for (const int64_t batch : sizes) {
+    ASSERT_TRUE(model.Resize(std::vector<Shape>{{batch, 8}}).ok());
+    EXPECT_EQ(model.outputs()[0].shape, (Shape{batch, 8}));
+    results.push_back(ValueOf(RunModel(model, {Ramp(8 * static_cast<size_t>(batch))})));
+  }
+  EXPECT_EQ(Counters().memory_allocations, allocations);
+  EXPECT_EQ(Counters().descriptor_updates, updates);
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const auto batch = static_cast<uint64_t>(sizes[i]);
+    EXPECT_EQ(results[i],
+              ValueOf(LoadAndRun(Elementwise(batch, /*dynamic=*/false), {Ramp(8 * batch)})));
+  }
+}
+
+// A context that starts at small sizes allocates memory once it is resized to larger ones.
+TEST_F(ModelTest, GrowingSizesAllocateMemory) {
+  ModelOptions options;
+  options.allow_exceeding_max = true;
+  options.max_cached_shapes = 1;
+  Model model =
+      ValueOf(Model::LoadFromMemory(*runtime_, Elementwise(2, /*dynamic=*/true).Write(), options));
+  for (const int64_t size : {4, 3, 300, 200, 4, 301}) {
+    ASSERT_TRUE(model.Resize(std::vector<Shape>{{size, 8}}).ok());
+    const auto batch = static_cast<uint64_t>(size);
+    EXPECT_EQ(ValueOf(RunModel(model, {Ramp(8 * batch)})),
+              ValueOf(LoadAndRun(Elementwise(batch, /*dynamic=*/false), {Ramp(8 * batch)})));
+  }
+}
+
 // The statistics count the constants that exist: those of sizes that are no longer cached do not.
 TEST_F(ModelTest, ConstantBytesAreThoseOfTheCachedSizes) {
   ModelOptions options;

@@ -1,0 +1,205 @@
+#include "runtime/graph/plan/plan_specializer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "runtime/graph/file/specialize.h"
+#include "runtime/graph/plan/verify_plan.h"
+#include "runtime/graph/record/dispatch.h"
+#include "tests/runtime/graph/plan/lowering_fixture.h"
+#include "tests/support/plan_difference.h"
+
+namespace spirloom::graph {
+namespace {
+
+using ::spirloom::testing::DifferenceOf;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr int64_t kMax = 64;
+
+DeviceTraits Device() {
+  DeviceTraits device;
+  device.buffer_offset_alignment = 64;  // bytes, 16 elements
+  return device;
+}
+
+// The size expressions of graphs with the symbol n, as indices of FileTensor::sizes and Arg::sizes.
+constexpr uint32_t kN = 1;
+
+class Dynamic : public Builder {
+ public:
+  Dynamic() {
+    file.symbols = {{"n", 1, kMax}};
+    file.sizes = {{{{1, {0}}}, 1}};
+  }
+  uint32_t InputOfN(const std::string& name) {
+    const uint32_t x = Input(name, {kMax});
+    file.tensors[x].sizes = {kN};
+    return x;
+  }
+  uint32_t Sum(uint32_t x, uint64_t size) { return Call("test.sum", {TensorArg(x)}, {size}); }
+  uint32_t Concat(std::vector<uint32_t> parts, uint64_t size) {
+    return Call("test.concat", {TensorsArg(std::move(parts))}, {size});
+  }
+  // The second n elements of x.
+  uint32_t SecondN(uint32_t x) {
+    Arg first = IntArg(kMax);
+    Arg count = IntArg(kMax);
+    first.sizes = count.sizes = {kN};
+    return Call("test.slice", {TensorArg(x), first, count, IntArg(1)}, {kMax});
+  }
+};
+
+// A plan for the maximum of n, or for `n`, and its specializer.
+class Specialized {
+ public:
+  explicit Specialized(const FileGraph& file, int64_t n = kMax)
+      : bytes_(file.Write()), graph_(ValueOf(ParseGraph(bytes_))) {
+    LoweringTrace trace;
+    plan_ = ValueOf(CompileFor(n, &trace));
+    is_complete_ = trace.is_complete;
+    if (is_complete_) {
+      specializer_.emplace(plan_, std::move(trace), FakeIndex(), Device(),
+                           std::vector<std::string>());
+    }
+  }
+
+  bool is_complete() const { return is_complete_; }
+  const PlanSpecializer& specializer() const { return *specializer_; }
+
+  // Whether the plan can be specialized. The result must equal the plan of the compiler.
+  bool CheckFor(int64_t n) const {
+    const std::optional<PlanValues> values = specializer_->Evaluate(graph_, std::vector{n});
+    if (!values) return false;
+    const Plan plan = specializer_->Apply(*values);
+    EXPECT_TRUE(VerifyPlan(plan, Device()).ok()) << n;
+    const Plan expected = ValueOf(CompileFor(n));
+    EXPECT_EQ(DifferenceOf(plan, expected), "") << n;
+    const DispatchList list = ValueOf(BuildDispatches(plan_, Device()));
+    const auto specialized =
+        SpecializeDispatches(plan_, list.pipelines, list.dispatches, *values, Device(), 0);
+    EXPECT_TRUE(specialized.has_value()) << n;
+    std::vector<vulkan::PipelineDesc> pipelines = list.pipelines;
+    for (const vulkan::PipelineDesc& added : specialized->pipelines) pipelines.push_back(added);
+    EXPECT_EQ(DifferenceOf(specialized->dispatches, pipelines,
+                           ValueOf(BuildDispatches(expected, Device()))),
+              "")
+        << n;
+    return true;
+  }
+  std::vector<int64_t> SizesWithThisPlan() const {
+    std::vector<int64_t> sizes;
+    for (int64_t n = 1; n <= kMax; ++n) {
+      if (CheckFor(n)) sizes.push_back(n);
+    }
+    return sizes;
+  }
+  size_t DistinctCalls(int64_t n) const {
+    return specializer_->Evaluate(graph_, std::vector{n})->evaluated.size();
+  }
+
+ private:
+  Result<Plan> CompileFor(int64_t n, LoweringTrace* trace = nullptr) const {
+    SPIRLOOM_TRY_ASSIGN(const Graph graph, Specialize(graph_, std::vector{n}));
+    return Compile(graph, FakeIndex(), Device(), {.max_dispatches = 100, .trace = trace});
+  }
+
+  const std::vector<std::byte> bytes_;
+  const Graph graph_;
+  Plan plan_;
+  bool is_complete_ = false;
+  std::optional<PlanSpecializer> specializer_;
+};
+
+TEST(PlanSpecializer, EqualsThePlanOfTheCompilerForAllSizes) {
+  Dynamic b;
+  const uint32_t x = b.InputOfN("x");
+  const uint32_t y = b.Add(b.Sum(x, kMax), x, {kMax});
+  b.file.outputs = {b.Add(y, b.Sum(y, kMax), {kMax})};
+  EXPECT_EQ(Specialized(b.file).SizesWithThisPlan().size(), size_t{kMax});
+  EXPECT_EQ(Specialized(b.file, 5).SizesWithThisPlan().size(), size_t{kMax});
+}
+
+// Offsets of aliases must be multiples of 16 elements.
+TEST(PlanSpecializer, OtherAliasesRequireAnotherPlan) {
+  Dynamic b;
+  const uint32_t x = b.InputOfN("x");
+  const uint32_t parts = b.Concat({b.Sum(x, kMax), b.Sum(x, kMax)}, 2 * kMax);
+  b.file.outputs = {b.Sum(parts, 2 * kMax)};
+  EXPECT_THAT(Specialized(b.file).SizesWithThisPlan(), ElementsAre(16, 32, 48, 64));
+  const Specialized unaligned(b.file, 20);
+  EXPECT_FALSE(unaligned.CheckFor(16));
+  EXPECT_TRUE(unaligned.CheckFor(36));
+}
+
+TEST(PlanSpecializer, OffsetsOfViewsAreEvaluated) {
+  Dynamic b;
+  const uint32_t x = b.InputOfN("x");
+  const uint32_t parts = b.Concat({x, b.Sum(x, kMax)}, 2 * kMax);
+  const uint32_t second = b.SecondN(b.Sum(parts, 2 * kMax));
+  b.file.outputs = {b.Sum(second, kMax)};
+  EXPECT_THAT(Specialized(b.file).SizesWithThisPlan(), ElementsAre(16, 32, 48, 64));
+}
+
+TEST(PlanSpecializer, OtherConstantsRequireAnotherPlan) {
+  Dynamic b;
+  const uint32_t x = b.InputOfN("x");
+  const uint32_t part = b.SecondN(b.Weight("w", {2 * kMax}));
+  b.file.outputs = {b.Add(x, part, {kMax})};
+  EXPECT_THAT(Specialized(b.file).SizesWithThisPlan(), ElementsAre(kMax));
+}
+
+// Two calls share a packed tensor if they pack by equal numbers.
+TEST(PlanSpecializer, NumbersOfPackingAreEvaluated) {
+  const auto group = [](std::vector<int64_t> limits) {
+    Dynamic b;
+    const uint32_t x = b.InputOfN("x");
+    uint32_t y = x;
+    for (const int64_t limit : limits) {
+      y = b.Add(y, b.Call("test.group", {TensorArg(x), IntArg(limit)}, {kMax}), {kMax});
+    }
+    b.file.outputs = {y};
+    return b.file;
+  };
+  EXPECT_EQ(Specialized(group({100})).SizesWithThisPlan().size(), size_t{kMax});
+  EXPECT_EQ(Specialized(group({100, 80})).SizesWithThisPlan().size(), size_t{kMax});
+  EXPECT_THAT(Specialized(group({100, kMax - 2})).SizesWithThisPlan(), ElementsAre(63, 64));
+  EXPECT_EQ(Specialized(group({100, kMax - 2}), 10).SizesWithThisPlan().size(), size_t{kMax - 2});
+}
+
+TEST(PlanSpecializer, EvaluatesEqualCallsOnce) {
+  Dynamic b;
+  uint32_t x = b.InputOfN("x");
+  for (int i = 0; i < 10; ++i) x = b.Sum(b.Add(x, x, {kMax}), kMax);
+  b.file.outputs = {x};
+  EXPECT_EQ(Specialized(b.file).DistinctCalls(7), 2u);
+}
+
+TEST(PlanSpecializer, TexturesAreNotTraced) {
+  Dynamic b;
+  const uint32_t x = b.InputOfN("x");
+  b.file.outputs = {b.Add(b.Add(x, x, {kMax}, kTexture3D), x, {kMax})};
+  EXPECT_FALSE(Specialized(b.file).is_complete());
+}
+
+TEST(KeyTable, AssignsIndicesToDistinctKeys) {
+  KeyTable table;
+  std::vector<uint32_t> indices;
+  for (int64_t i = 0; i < 200; ++i)
+    indices.push_back(table.Add(std::vector{i % 100, -i % 100}).first);
+  EXPECT_EQ(table.size(), 100u);
+  EXPECT_EQ(indices[42], 42u);
+  EXPECT_EQ(indices[142], 42u);
+  EXPECT_THAT(table[42], ElementsAre(42, -42));
+  EXPECT_TRUE(table.Add({}).second);
+  EXPECT_FALSE(table.Add({}).second);
+  EXPECT_THAT(table[100], IsEmpty());
+}
+
+}  // namespace
+}  // namespace spirloom::graph
