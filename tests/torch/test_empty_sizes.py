@@ -18,6 +18,12 @@ from torch.nn import functional
 WIDTH, MAX = 4, 5
 WEIGHT = torch.linspace(-1, 1, 3 * WIDTH).reshape(3, WIDTH)
 
+
+def _attended(x: torch.Tensor) -> torch.Tensor:
+    """Attention that a pass finds."""
+    return (x @ x.transpose(-1, -2) * 0.5).softmax(-1) @ x
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add": lambda x: x + 1,
     "sum": lambda x: x.sum(0),
@@ -32,6 +38,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "rows": lambda x: functional.linear(x, WEIGHT),
     "inner": lambda x: x.T @ x,
     "outer": lambda x: x @ x.T,
+    "weighted": lambda x: (x @ x.T * 0.5).softmax(-1) @ x,
     "batches": lambda x: x[:, None, :] @ WEIGHT.T,
     "cat": lambda x: torch.cat([x, WEIGHT, x * 2]),
     "cat_columns": lambda x: torch.cat([x, x + 1], 1),
@@ -52,8 +59,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "compare": lambda x: torch.where(x > 0, x, -x),
     "gate": lambda x: torch.sigmoid(x) * torch.tanh(x),
 }
-# PyTorch refuses these at 0, but attention to no keys, which Spirloom refuses.
+# PyTorch refuses these at 0, but attention to no keys, which Spirloom refuses, also if a pass finds
+# it.
 REFUSED: dict[str, Callable[..., Any]] = {
+    "decomposed": lambda x: _attended(x[None, None]),
     "attention": lambda x: functional.scaled_dot_product_attention(x[None], x[None], x[None]),
     "amax": lambda x: x.amax(0),
     "argmax": lambda x: x.argmax(0),
