@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -25,7 +25,7 @@ from spirloom.constants_file import (
 from spirloom.deferred import Deferred
 from spirloom.equal_constants import EqualConstants
 from spirloom.errors import ImportFailure
-from spirloom.ir import ArgValue, Array, DType, Graph, Node, State, Storage, Tensor
+from spirloom.ir import ArgValue, Array, DType, Graph, IntInput, Node, State, Storage, Tensor
 from spirloom.number_expr import NumberExpr, SymFloat
 from spirloom.sizes import SizeExpr, Symbol, Varying
 from spirloom.terminal import Report, silent
@@ -188,9 +188,13 @@ class _Encoder:
         return header + b"\0" * (-len(header) % ALIGNMENT)
 
 
-def _features(methods: Iterable[fb.GraphT]) -> list[str]:
+def _features(methods: Sequence[fb.GraphT]) -> list[str]:
     """The additions to the format that readers must know."""
-    return ["numbers"] if any(method.numbers for method in methods) else []
+    used = {
+        "numbers": any(method.numbers for method in methods),
+        "int_inputs": any(method.intInputs for method in methods),
+    }
+    return [name for name, is_used in used.items() if is_used]
 
 
 def _graph(graph: Graph, pool: _ConstantPool) -> fb.GraphT:
@@ -211,6 +215,8 @@ def _graph(graph: Graph, pool: _ConstantPool) -> fb.GraphT:
     root.sizes = sizes.entries or None
     root.numbers = numbers.entries or None
     root.guards = list(graph.guards) or None
+    names = [symbol.name for symbol in graph.symbols]
+    root.intInputs = [_int_input(each, names) for each in graph.int_inputs] or None
     return root
 
 
@@ -301,6 +307,13 @@ def _attachment(name: str, data: bytes) -> fb.AttachmentT:
 def _symbol(symbol: Symbol) -> fb.SymbolT:
     result = fb.SymbolT()
     result.name, result.min, result.max = symbol.name, symbol.min, symbol.max
+    return result
+
+
+def _int_input(given: IntInput, symbols: Sequence[str]) -> fb.IntInputT:
+    result = fb.IntInputT()
+    result.name, result.position = given.name, given.position
+    result.symbol = symbols.index(given.symbol)
     return result
 
 

@@ -16,7 +16,7 @@ from spirloom.constants_file import ALIGNMENT, DIGEST_BYTES, digest_of, section_
 from spirloom.errors import ImportFailure
 from spirloom.graph_file import DTYPES, STORAGES, check_attachments, check_methods
 from spirloom.interval import Interval
-from spirloom.ir import ArgValue, Array, Graph, Node, State, Tensor, is_possible
+from spirloom.ir import ArgValue, Array, Graph, IntInput, Node, State, Tensor, is_possible
 from spirloom.symbolic.size_reader import SizeReader
 
 # The bounds of an unbounded tensor.
@@ -109,6 +109,7 @@ class _Reader:
         graph = Graph(inputs, outputs, nodes, root["producer"], sizes.symbols, states=states)
         graph.name = root["name"]
         graph.guards = tuple(root["guards"])
+        graph.int_inputs = [_int_input(entry, graph) for entry in root["int_inputs"]]
         for node, entry in zip(nodes, root["nodes"], strict=True):
             if entry["source"]:
                 graph.sources[node.name] = entry["source"]
@@ -154,6 +155,17 @@ class _Reader:
             raise MalformedBuffer(f"the constant of {what} ends after the constant section")
         data = self._constants[entry["offset"] : entry["offset"] + entry["size"]]
         return data.view(tensor.dtype.numpy).reshape(tensor.shape)
+
+
+def _int_input(entry: Row, graph: Graph) -> IntInput:
+    name = entry["name"]
+    what = f"the integer input {name!r}"
+    symbol = _at(
+        [symbol.name for symbol in graph.symbols], entry["symbol"], f"the symbol of {what}"
+    )
+    if not name or entry["position"] > len(graph.inputs):
+        raise MalformedBuffer(f"{what} has the position {entry['position']}")
+    return IntInput(name, symbol, entry["position"])
 
 
 def _bounds(what: str, entry: Row) -> Interval | None:

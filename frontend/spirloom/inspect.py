@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from spirloom.ir import Graph, Tensor
+from spirloom.ir import Graph, IntInput, Tensor
 from spirloom.kv_cache import kv_cache_of
 from spirloom.ops import OpLibrary
 from spirloom.sizes import Varying
@@ -105,6 +105,7 @@ def describe(graph: Graph, library: OpLibrary) -> dict[str, Any]:
         **({"method": graph.name} if graph.name else {}),
         "producer": graph.producer,
         "inputs": [_tensor(t) for t in graph.inputs],
+        "int_inputs": [_int_input(each, graph) for each in graph.int_inputs],
         "outputs": [_tensor(t) for t in graph.outputs],
         "states": [_tensor(state.tensor) for state in graph.states],
         **_kv_cache(graph, library),
@@ -123,6 +124,12 @@ def describe(graph: Graph, library: OpLibrary) -> dict[str, Any]:
             "views": plan.views,
         },
     }
+
+
+def _int_input(given: IntInput, graph: Graph) -> dict[str, Any]:
+    symbol = next(symbol for symbol in graph.symbols if symbol.name == given.symbol)
+    facts = {"name": given.name, "min": symbol.min, "max": symbol.max}
+    return facts if given.name == given.symbol else {**facts, "size": given.symbol}
 
 
 def _kv_cache(graph: Graph, library: OpLibrary) -> dict[str, Any]:
@@ -148,6 +155,11 @@ def to_text(graph: Graph, library: OpLibrary, nodes: bool = False) -> str:
             name, dtype = shown(tensor["name"]), tensor["dtype"]
             between = f"  in {tensor['range']}" if "range" in tensor else ""
             lines.append(f"{key[:-1]:<11} {name}  {dtype}  {shape}{between}")
+        for given in facts["int_inputs"] if key == "inputs" else ():
+            same = f", size {shown(given['size'])}" if "size" in given else ""
+            lines.append(
+                f"input       {shown(given['name'])}  int  {given['min']}..{given['max']}{same}"
+            )
     if "kv_cache" in facts:
         cache = facts["kv_cache"]
         lines.append(

@@ -28,6 +28,7 @@ __all__ = [
     "Array",
     "DType",
     "Graph",
+    "IntInput",
     "Node",
     "State",
     "Storage",
@@ -133,6 +134,17 @@ class State:
     initial: Array | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class IntInput:
+    """An integer that runs are given: the value of a symbol. `position` is the number of tensor
+    inputs before it in the order of the model's arguments.
+    """
+
+    name: str
+    symbol: str
+    position: int
+
+
 @dataclass(slots=True, eq=False)
 class Graph:
     """A network: its inputs and outputs, and its nodes in topological order.
@@ -157,6 +169,7 @@ class Graph:
     float32: dict[str, str] = field(default_factory=dict)
     bfloat16: bool = False
     guards: tuple[str, ...] = ()
+    int_inputs: list[IntInput] = field(default_factory=list)
 
     def given(self) -> list[Tensor]:
         """The values at the start of a run: inputs, then states."""

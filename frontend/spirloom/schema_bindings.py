@@ -5,6 +5,7 @@ from spirloom_schema.ArgKind import ArgKind
 from spirloom_schema.Attachment import Attachment, AttachmentT
 from spirloom_schema.Constant import Constant, ConstantT
 from spirloom_schema.Graph import Graph, GraphT
+from spirloom_schema.IntInput import IntInput, IntInputT
 from spirloom_schema.Node import Node, NodeT
 from spirloom_schema.NumberExpr import NumberExpr, NumberExprT
 from spirloom_schema.SizeExpr import SizeExpr, SizeExprT
@@ -23,6 +24,8 @@ __all__ = [
     "ConstantT",
     "Graph",
     "GraphT",
+    "IntInput",
+    "IntInputT",
     "Node",
     "NodeT",
     "NumberExpr",

@@ -50,6 +50,23 @@ spirloom_tensor_info Info(const TensorInfo& info, const char* const* dims) {
           .max = info.max};
 }
 
+// Reads one shape per input of `model`.
+Status ReadShapes(const spirloom_model& model, const spirloom_shape* shapes, size_t count,
+                  std::vector<spirloom::Shape>& read) {
+  SPIRLOOM_TRY(c::CheckArray("shapes", shapes, count));
+  SPIRLOOM_TRY(c::CheckCount("shape", count, model.model.inputs().size()));
+  for (const spirloom_shape& shape : std::span(shapes, count)) {
+    if (shape.rank > spirloom::kMaxRank) {
+      return spirloom::Error(spirloom::StatusCode::kInvalidArgument,
+                             "Rank ({}) of shape {} exceeds {}.", shape.rank, read.size(),
+                             spirloom::kMaxRank);
+    }
+    SPIRLOOM_TRY(c::CheckArray("sizes", shape.sizes, shape.rank));
+    read.emplace_back(shape.sizes, shape.sizes + shape.rank);
+  }
+  return Status();
+}
+
 std::span<const std::byte> Bytes(const void* file, size_t size) {
   return {static_cast<const std::byte*>(file), size};
 }
@@ -173,19 +190,54 @@ spirloom_status spirloom_model_resize(spirloom_model* model, const spirloom_shap
                                       size_t shape_count, spirloom_error** error) {
   return c::Guarded(error, [&]() -> Status {
     SPIRLOOM_TRY(c::CheckPointers("spirloom_model_resize", {{"model", model}}));
-    SPIRLOOM_TRY(c::CheckArray("shapes", shapes, shape_count));
-    SPIRLOOM_TRY(c::CheckCount("shape", shape_count, model->model.inputs().size()));
     std::vector<spirloom::Shape> given;
-    for (const spirloom_shape& shape : std::span(shapes, shape_count)) {
-      if (shape.rank > spirloom::kMaxRank) {
-        return spirloom::Error(spirloom::StatusCode::kInvalidArgument,
-                               "Rank ({}) of shape {} exceeds {}.", shape.rank, given.size(),
-                               spirloom::kMaxRank);
-      }
-      SPIRLOOM_TRY(c::CheckArray("sizes", shape.sizes, shape.rank));
-      given.emplace_back(shape.sizes, shape.sizes + shape.rank);
-    }
+    SPIRLOOM_TRY(ReadShapes(*model, shapes, shape_count, given));
     SPIRLOOM_TRY(model->model.Resize(given));
+    model->UpdateInfos();
+    return Status();
+  });
+}
+
+size_t spirloom_model_int_input_count(const spirloom_model* model) {
+  return model == nullptr ? 0 : model->model.int_inputs().size();
+}
+
+spirloom_status spirloom_model_int_input(const spirloom_model* model, size_t i,
+                                         spirloom_int_input_info* info, spirloom_error** error) {
+  return c::Guarded(error, [&]() -> Status {
+    SPIRLOOM_TRY(c::CheckPointers("spirloom_model_int_input", {{"model", model}, {"info", info}}));
+    SPIRLOOM_TRY(c::CheckIndex("integer inputs", i, model->model.int_inputs().size()));
+    const spirloom::IntInputInfo& input = model->model.int_inputs()[i];
+    return c::Write<spirloom_int_input_info>("spirloom_int_input_info",
+                                             {.struct_size = sizeof(spirloom_int_input_info),
+                                              .name = input.name.c_str(),
+                                              .min = input.min,
+                                              .max = input.max,
+                                              .value = model->model.IntValues()[i],
+                                              .position = input.position},
+                                             info);
+  });
+}
+
+spirloom_status spirloom_model_set_int(spirloom_model* model, const char* name, int64_t value,
+                                       spirloom_error** error) {
+  return c::Guarded(error, [&]() -> Status {
+    SPIRLOOM_TRY(c::CheckPointers("spirloom_model_set_int", {{"model", model}, {"name", name}}));
+    SPIRLOOM_TRY(model->model.SetInt(name, value));
+    model->UpdateInfos();
+    return Status();
+  });
+}
+
+spirloom_status spirloom_model_resize_with_ints(spirloom_model* model, const spirloom_shape* shapes,
+                                                size_t shape_count, const int64_t* ints,
+                                                size_t int_count, spirloom_error** error) {
+  return c::Guarded(error, [&]() -> Status {
+    SPIRLOOM_TRY(c::CheckPointers("spirloom_model_resize_with_ints", {{"model", model}}));
+    std::vector<spirloom::Shape> given;
+    SPIRLOOM_TRY(ReadShapes(*model, shapes, shape_count, given));
+    SPIRLOOM_TRY(c::CheckArray("ints", ints, int_count));
+    SPIRLOOM_TRY(model->model.Resize(given, std::span(ints, int_count)));
     model->UpdateInfos();
     return Status();
   });

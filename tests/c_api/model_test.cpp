@@ -121,6 +121,64 @@ TEST_F(CModelTest, ReportsShapesAfterResize) {
   EXPECT_THAT(outcome.message, HasSubstr("batch"));
 }
 
+// y = table[:count], with an integer input and no tensors.
+graph::FileGraph FirstRows() {
+  graph::FileGraph file;
+  file.symbols = {{"count", 0, 4}};
+  file.sizes = {{{{1, {0}}}, 1}};
+  const uint32_t table = file.AddConstant("table", {4}, 0, Floats{1, 2, 3, 4});
+  const uint32_t y = file.AddTensor("y", {4});
+  file.tensors[y].sizes = {1};
+  graph::Arg end = graph::IntArg(4);
+  end.sizes = {1};
+  file.nodes.push_back(
+      {"aten.slice.Tensor",
+       {graph::TensorArg(table), graph::IntArg(0), graph::IntArg(0), end, graph::IntArg(1)},
+       {y},
+       "slice"});
+  file.outputs = {y};
+  file.int_inputs = {{"count", 0, 0}};
+  file.required_features = {"int_inputs"};
+  return file;
+}
+
+TEST_F(CModelTest, SetsIntInputs) {
+  const OwnedModel model = Load(FirstRows());
+  ASSERT_EQ(spirloom_model_int_input_count(model.get()), 1u);
+  EXPECT_EQ(spirloom_model_int_input_count(nullptr), 0u);
+  spirloom_int_input_info count = SPIRLOOM_INIT(spirloom_int_input_info);
+  ASSERT_EQ(Call(spirloom_model_int_input, model.get(), size_t{0}, &count).message, "");
+  EXPECT_STREQ(count.name, "count");
+  EXPECT_EQ(count.min, 0);
+  EXPECT_EQ(count.max, 4);
+  EXPECT_EQ(count.value, 4);
+  EXPECT_EQ(count.position, 0u);
+  EXPECT_THAT(Call(spirloom_model_int_input, model.get(), size_t{1}, &count).message,
+              HasSubstr("integer inputs"));
+
+  ASSERT_EQ(Call(spirloom_model_set_int, model.get(), "count", int64_t{3}).message, "");
+  ASSERT_EQ(Call(spirloom_model_int_input, model.get(), size_t{0}, &count).message, "");
+  EXPECT_EQ(count.value, 3);
+  spirloom_tensor_info y = SPIRLOOM_INIT(spirloom_tensor_info);
+  ASSERT_EQ(Call(spirloom_model_output, model.get(), size_t{0}, &y).message, "");
+  EXPECT_THAT(std::span(y.shape, 1), ElementsAre(3));
+  EXPECT_EQ(Call(spirloom_model_set_int, model.get(), "count", int64_t{5}).status,
+            SPIRLOOM_INVALID_ARGUMENT);
+  EXPECT_EQ(Call(spirloom_model_set_int, model.get(), "n", int64_t{1}).message,
+            "The model has no integer input 'n'. Integer inputs: 'count'.");
+
+  const int64_t two = 2;
+  const spirloom_shape* none = nullptr;
+  ASSERT_EQ(
+      Call(spirloom_model_resize_with_ints, model.get(), none, size_t{0}, &two, size_t{1}).message,
+      "");
+  ASSERT_EQ(Call(spirloom_model_output, model.get(), size_t{0}, &y).message, "");
+  EXPECT_THAT(std::span(y.shape, 1), ElementsAre(2));
+  EXPECT_THAT(
+      Call(spirloom_model_resize_with_ints, model.get(), none, size_t{0}, &two, size_t{0}).message,
+      HasSubstr("Number of integers is 0; expected 1"));
+}
+
 TEST_F(CModelTest, SubmitsAndWaits) {
   OwnedModel model = Load(Twice(1, /*dynamic=*/false));
   const Floats x = {1, 2, -3};

@@ -71,9 +71,27 @@ def dynamic(tmp_path_factory: pytest.TempPathFactory) -> tuple[Mlp, PartitionedP
     return net, program, path
 
 
-def test_dynamic_shapes_become_the_maximum(dynamic: tuple[Mlp, PartitionedProgram, Path]) -> None:
+def test_dynamic_shapes_of_one_delegate_stay_open(
+    dynamic: tuple[Mlp, PartitionedProgram, Path],
+) -> None:
     graph = import_method(ProgramFile(dynamic[2]), LIBRARY, Options())
-    check(dynamic[0], spirloom.load(graph_file.to_bytes(graph)), (torch.randn(9, 6),))
+    assert [(symbol.min, symbol.max) for symbol in graph.symbols] == [(1, 9)]
+    assert [t.name for t in (*graph.inputs, *graph.outputs)] == ["input0", "output0"]
+    model = spirloom.load(graph_file.to_bytes(graph))
+    for batch in (9, 1, 4):
+        check(dynamic[0], model, (torch.randn(batch, 6),))
+
+
+def test_dynamic_shapes_become_the_maximum(dynamic: tuple[Mlp, PartitionedProgram, Path]) -> None:
+    graph = import_method(ProgramFile(dynamic[2]), LIBRARY, Options(fp16=True))
+    assert not graph.symbols
+    check(dynamic[0], spirloom.load(graph_file.to_bytes(graph)), (torch.randn(9, 6),), 1e-2)
+
+
+def test_sizes_cannot_be_chosen(dynamic: tuple[Mlp, PartitionedProgram, Path]) -> None:
+    options = Options(sizes={"batch": 3})
+    with pytest.raises(ImportFailure, match="has no such size.* Import the exported program"):
+        import_method(ProgramFile(dynamic[2]), LIBRARY, options)
 
 
 def test_bounds_of_indices(tmp_path: Path) -> None:

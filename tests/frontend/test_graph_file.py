@@ -395,7 +395,7 @@ def test_unknown_features(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     path = tmp_path / "g.slg"
     monkeypatch.setattr(graph_file, "_features", lambda _: ["sparse", "numbers", "loops"])
     graph_file.save(small_graph(), path)
-    message = r"it requires 'sparse', 'loops'; this release supports numbers\. Import the model"
+    message = r"it requires 'sparse', 'loops'; this release supports numbers, int_inputs\. Import"
     with pytest.raises(ImportFailure, match=message):
         graph_reader.load(path)
 

@@ -245,7 +245,7 @@ def make(choose: random.Random) -> dict[str, bytes]:
         writer.add_size()
     for _ in range(choose.randint(1, 3)):
         writer.add_node()
-    lows = [choose.choice((1, 1, 2, 5)) for _ in "nm"]
+    lows = [choose.choice((0, 1, 1, 2, 5)) for _ in "nm"]
     bounds = [[lows[0], lows[0] + choose.randint(3, 12)], [lows[1], lows[1] + choose.randint(1, 3)]]
     return {
         "model.onnx": writer.model().SerializeToString(),
@@ -285,7 +285,7 @@ def _input(size: int) -> Array:
 
 
 def _expected(model: bytes, sizes: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], Array]:
-    """The results of ONNX Runtime."""
+    """The results of ONNX Runtime, without empty inputs that it refuses."""
     import onnxruntime as ort  # type: ignore[import]
 
     options = ort.SessionOptions()
@@ -294,7 +294,11 @@ def _expected(model: bytes, sizes: Sequence[tuple[int, ...]]) -> dict[tuple[int,
     session = ort.InferenceSession(model, options)
     found: dict[tuple[int, ...], Array] = {}
     for n, m in sizes:
-        (found[(n, m)],) = session.run(None, {"x": _input(n), "y": _input(m)})
+        try:
+            (found[(n, m)],) = session.run(None, {"x": _input(n), "y": _input(m)})
+        except Exception:  # the errors of ONNX Runtime have no common type
+            if n and m:
+                raise
     return found
 
 

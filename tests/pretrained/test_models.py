@@ -14,6 +14,7 @@ import onnxruntime  # type: ignore[import]
 import pytest
 import spirloom
 import spirloom.onnx
+from spirloom import graph_reader
 from spirloom.cli import main
 from spirloom.ir import Array
 
@@ -119,6 +120,23 @@ def test_recordings_of_any_length(tmp_path: Path) -> None:
     inputs = case.inputs()
     for frames in (1, 7, len(inputs["input"])):
         part = inputs | {"input": inputs["input"][:frames]}
+        assert_close(run(model, part), expected(case.path, part), case.tolerance)
+
+
+def test_lines_of_any_width(tmp_path: Path) -> None:
+    """The attention that a pass finds has no keys for narrow lines, so that the range is narrowed:
+    a guard of docs/how-to/dynamic-shapes.md.
+    """
+    case = CASES["ppocr4_recognition"]
+    width = "p2o.DynamicDimension.1"
+    sizes = ("--dim", "p2o.DynamicDimension.0=1", "--dim", "x.2=48", "--dim", f"{width}=1..320")
+    model = imported(case.path, tmp_path, *sizes)
+    assert [(symbol.name, symbol.min, symbol.max) for symbol in model.symbols] == [(width, 5, 320)]
+    (guard,) = graph_reader.load(tmp_path / "model.slg").guards
+    assert guard.startswith(f"at {width}=1, node 'p2o.Softmax.0 + p2o.MatMul.4'")
+    inputs = case.inputs()
+    for columns in (320, 5, 77, 320):
+        part = {"x": np.ascontiguousarray(inputs["x"][..., :columns])}
         assert_close(run(model, part), expected(case.path, part), case.tolerance)
 
 

@@ -117,12 +117,19 @@ Offset<schema::Graph> WriteGraph(FlatBufferBuilder& builder, const FileGraph& fi
     attachment_offsets.push_back(schema::CreateAttachment(builder, attached, bytes));
   }
   const auto attachments = file.attachments.empty() ? 0 : builder.CreateVector(attachment_offsets);
+  std::vector<Offset<schema::IntInput>> int_offsets;
+  for (const IntInput& input : file.int_inputs) {
+    const auto input_name = builder.CreateString(input.name);
+    int_offsets.push_back(
+        schema::CreateIntInput(builder, input_name, input.symbol, input.position));
+  }
+  const auto int_inputs = file.int_inputs.empty() ? 0 : builder.CreateVector(int_offsets);
   const auto features =
       file.required_features.empty() ? 0 : builder.CreateVectorOfStrings(file.required_features);
   return schema::CreateGraph(builder, file.version, tensor_vector, constant_vector, node_vector,
                              input_vector, output_vector, file_name, /*producer=*/0, symbol_vector,
                              size_vector, digest, state_vector, name, method_vector, attachments,
-                             /*guards=*/0, number_vector, features);
+                             /*guards=*/0, number_vector, features, int_inputs);
 }
 
 }  // namespace

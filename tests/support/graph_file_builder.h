@@ -66,6 +66,7 @@ struct FileGraph {
   std::vector<FileGraph> methods = {};                                // further methods
   std::vector<std::pair<std::string, std::string>> attachments = {};  // names, data
   std::vector<std::string> required_features = {};
+  std::vector<IntInput> int_inputs = {};
 
   // Appends `values` as a constant, and its tensor; returns the index of the tensor.
   template <typename T>

@@ -30,6 +30,17 @@ NamedFile SplitInput(const std::string& text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
+// Splits NAME=N; the name is up to the last '='.
+NamedInt SplitInt(const std::string& text) {
+  const size_t equals = text.rfind('=');
+  int64_t value = 0;
+  if (equals == std::string::npos || equals == 0 ||
+      !CLI::detail::lexical_cast(text.substr(equals + 1), value)) {
+    throw CLI::ValidationError("--int", "'" + text + "' is not NAME=INTEGER");
+  }
+  return {text.substr(0, equals), value};
+}
+
 void AddLibraryOptions(CLI::App& app, Options& options) {
   app.add_option("--library", options.libraries,
                  "Additional shader library (.slpack); repeat for more")
@@ -89,6 +100,11 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
       ->option_text("NAME");
   app.add_option("--input", inputs, "Input of the graph; repeat for each")
       ->option_text("NAME=FILE.npy")
+      ->take_all()
+      ->allow_extra_args(false);
+  std::vector<std::string> ints;
+  app.add_option("--int", ints, "Value of an integer input (default: its maximum); repeat for each")
+      ->option_text("NAME=N")
       ->take_all()
       ->allow_extra_args(false);
   uint64_t seed = 0;
@@ -213,6 +229,7 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
     for (const std::string& input : inputs) options.inputs.push_back(SplitInput(input));
+    for (const std::string& text : ints) options.ints.push_back(SplitInt(text));
     if (*random) options.random = seed;
     options.storage = storages.at(storage);
     options.plan = plan == kDispatches;

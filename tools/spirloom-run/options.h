@@ -17,10 +17,16 @@ struct NamedFile {
   std::string path;
 };
 
+struct NamedInt {
+  std::string name;
+  int64_t value = 0;
+};
+
 struct Options {
   std::string model;
   std::string method;  // empty: the first method
   std::vector<NamedFile> inputs;
+  std::vector<NamedInt> ints;      // integer inputs; others have their maximum
   std::optional<uint64_t> random;  // seed of missing inputs
   bool check = false;              // run the cases in the file
   std::optional<double> rtol;      // of --check; default: by dtype

@@ -88,11 +88,12 @@ std::string PlanText(const Plan& plan) {
 }
 
 Result<std::string> PlanAfterPass(const Runtime& runtime, const Options& options,
-                                  std::span<const Shape> shapes) {
+                                  std::span<const Shape> shapes, std::span<const int64_t> ints) {
   const internal::RuntimeState& state = *runtime.state();
   SPIRLOOM_TRY_ASSIGN(graph::LoadedGraph file, graph::LoadGraphFile(options.model, options.method));
   if (!file.graph.symbols.empty()) {
-    SPIRLOOM_TRY_ASSIGN(const std::vector<int64_t> sizes, graph::SolveSymbols(file.graph, shapes));
+    SPIRLOOM_TRY_ASSIGN(const std::vector<int64_t> sizes,
+                        graph::SolveSymbols(file.graph, shapes, ints));
     SPIRLOOM_TRY_ASSIGN(file.graph, graph::Specialize(file.graph, sizes));
   }
   std::string text;

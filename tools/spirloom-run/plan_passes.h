@@ -22,10 +22,10 @@ std::vector<std::string> PassNames();
 std::string PlanText(const graph::Plan& plan);
 
 // Compiles the model of `options` for the runtime's device and returns PlanText() after the pass
-// `options.plan_pass`. `shapes`: of the inputs, if the model has dynamic shapes. Fails like
-// Model::Load().
+// `options.plan_pass`. `shapes`: of the inputs, if the model has dynamic shapes. `ints`: of the
+// integer inputs. Fails like Model::Load().
 Result<std::string> PlanAfterPass(const Runtime& runtime, const Options& options,
-                                  std::span<const Shape> shapes);
+                                  std::span<const Shape> shapes, std::span<const int64_t> ints);
 
 }  // namespace spirloom::run
 

@@ -43,7 +43,8 @@ Result<std::vector<graph::CallTrials>> TrialsOf(const Options& options, const Ru
   if (!file.graph.symbols.empty()) {
     std::vector<Shape> shapes;
     for (const TensorInfo& input : model.inputs()) shapes.push_back(input.shape);
-    SPIRLOOM_TRY_ASSIGN(const std::vector<int64_t> sizes, graph::SolveSymbols(file.graph, shapes));
+    SPIRLOOM_TRY_ASSIGN(const std::vector<int64_t> sizes,
+                        graph::SolveSymbols(file.graph, shapes, model.IntValues()));
     SPIRLOOM_TRY_ASSIGN(file.graph, graph::Specialize(file.graph, sizes));
   }
   std::vector<graph::CallTrials> trials;

@@ -125,12 +125,28 @@ std::vector<Shape> ShapesOf(const Tensors& tensors) {
   return shapes;
 }
 
+// Returns the values of all integer inputs.
+Result<std::vector<int64_t>> IntsOf(const Options& options, const Model& model) {
+  std::vector<int64_t> values = model.IntValues();
+  for (const NamedInt& given : options.ints) {
+    const auto infos = model.int_inputs();
+    const auto found = std::ranges::find(infos, given.name, &IntInputInfo::name);
+    if (found == infos.end()) {
+      return Status(StatusCode::kInvalidArgument,
+                    "The model has no integer input '" + given.name + "'.");
+    }
+    values[static_cast<size_t>(found - infos.begin())] = given.value;
+  }
+  return values;
+}
+
 // Reads the inputs, and resizes a model with dynamic shapes to them.
 Result<std::vector<Array>> PrepareInputs(const Options& options, Model& model) {
   const bool dynamic_shapes = !model.symbols().empty();
   SPIRLOOM_TRY_ASSIGN(std::vector<Array> inputs,
                       ReadInputs(model.inputs(), options.inputs, dynamic_shapes, options.random));
-  if (dynamic_shapes) SPIRLOOM_TRY(model.Resize(ShapesOf(inputs)));
+  SPIRLOOM_TRY_ASSIGN(const std::vector<int64_t> ints, IntsOf(options, model));
+  if (dynamic_shapes) SPIRLOOM_TRY(model.Resize(ShapesOf(inputs), ints));
   return inputs;
 }
 
@@ -322,8 +338,9 @@ Status RunSession(const Options& options) {
     Print(PlanReport(dispatches, model.stats()));
   }
   if (!options.plan_pass.empty()) {
-    SPIRLOOM_TRY_ASSIGN(const std::string plan,
-                        PlanAfterPass(runtime, options, ShapesOf(model.inputs())));
+    SPIRLOOM_TRY_ASSIGN(
+        const std::string plan,
+        PlanAfterPass(runtime, options, ShapesOf(model.inputs()), model.IntValues()));
     Print(plan);
   }
   if (!inputs.ok()) return std::move(inputs).status();

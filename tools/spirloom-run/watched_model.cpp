@@ -21,7 +21,7 @@ Result<Context> LoadWatched(const Options& options, const Runtime& runtime, cons
   if (model.symbols().empty()) return context;
   std::vector<Shape> shapes;
   for (const TensorInfo& input : model.inputs()) shapes.push_back(input.shape);
-  SPIRLOOM_TRY(internal::ResizeContext(*context, shapes));
+  SPIRLOOM_TRY(internal::ResizeContext(*context, shapes, model.IntValues()));
   return context;
 }
 

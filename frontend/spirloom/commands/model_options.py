@@ -175,8 +175,8 @@ def symbols_of(arguments: argparse.Namespace) -> list[Symbol]:
             continue
         low, _, high = text.partition("..")
         ends = [int(end) for end in (low, high) if end.isdecimal()]
-        if len(ends) != 2 or not 1 <= ends[0] < ends[1]:
-            raise ImportFailure(f"--dim {name} must be MIN..MAX with 1 <= MIN < MAX, not '{text}'.")
+        if len(ends) != 2 or not 0 <= ends[0] < ends[1]:
+            raise ImportFailure(f"--dim {name} must be MIN..MAX with 0 <= MIN < MAX, not '{text}'.")
         symbols[name] = Symbol(name, ends[0], ends[1])
     return list(symbols.values())
 

@@ -16,6 +16,7 @@ from spirloom.torch.exported_program import (
     TensorWeights,
     call_of,
     is_part,
+    is_sym_int,
     is_tensor,
     meta_of,
     range_of,
@@ -96,13 +97,6 @@ def read_edge(exported: Any, library: OpLibrary) -> Program:
 def calls_of(exported: Any) -> list[Any]:
     """The call nodes, in program order."""
     return [n for n in exported.graph.nodes if n.op == "call_function" and not is_part(n)]
-
-
-def is_sym_int(node: Any) -> bool:
-    """Whether the node's result is a symbolic int."""
-    import torch
-
-    return isinstance(node.meta.get("val"), torch.SymInt)
 
 
 def edge_call(node: Any, library: OpLibrary) -> Call:

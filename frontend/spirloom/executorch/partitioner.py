@@ -16,12 +16,12 @@ from torch.export import ExportedProgram
 
 from spirloom.executorch.backend import SpirloomBackend, graph_of, tag_states
 from spirloom.executorch.borders import Borders
-from spirloom.executorch.edge import calls_of, edge_operator_name, is_sym_int, part_of, read_edge
+from spirloom.executorch.edge import calls_of, edge_operator_name, part_of, read_edge
 from spirloom.executorch.options import CompileOptions
 from spirloom.ops import OpLibrary
 from spirloom.partition import Network, Placement, Plan, Segment
 from spirloom.torch.build import symbols_of
-from spirloom.torch.exported_program import is_part, size_of
+from spirloom.torch.exported_program import is_part, is_sym_int, size_of
 from spirloom.torch.options import Options, check_names
 from spirloom.torch.partition import network_of, plan_segments
 from spirloom.torch.program import Program, Ref, output_names

@@ -13,7 +13,7 @@ from spirloom import __version__
 from spirloom.builder import DEFAULT_EXTRA, Budget, Builder
 from spirloom.data_sizes import DataSizes
 from spirloom.errors import ImportFailure, NodeProblem, NodesUnsupported, Unsupported
-from spirloom.ir import Array, DType, Graph, Tensor
+from spirloom.ir import Array, DType, Graph, IntInput, Tensor
 from spirloom.narrowing import Narrowing
 from spirloom.onnx import reader, registry, size_folding, values
 from spirloom.onnx.constant_folding import register_evaluators
@@ -21,20 +21,21 @@ from spirloom.onnx.constant_folding.registry import EVALUATORS, NotFolded, fold
 from spirloom.onnx.constant_inputs import set_constant_inputs, single_values
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.control_flow import CONTROL
-from spirloom.onnx.dtypes import to_float32
+from spirloom.onnx.dtypes import numpy_type, to_float32
 from spirloom.onnx.external_data import external_bytes
 from spirloom.onnx.functions import Functions, own_copy, used_names
-from spirloom.onnx.inputs import Shapes, read_inputs
+from spirloom.onnx.inputs import Shapes, int_inputs, read_inputs
 from spirloom.onnx.narrowing import follow
 from spirloom.onnx.open_dims import name_open_dims
 from spirloom.onnx.ops import register_converters
 from spirloom.onnx.opset_upgrade import check_arity, modern_inputs
 from spirloom.onnx.registry import CONVERTERS, Converter, converter_name, converter_of
-from spirloom.onnx.size_arrays import Known, KnownLifter, LeadingPart, SizeArray
+from spirloom.onnx.size_arrays import Known, KnownLifter, LeadingPart, SizeArray, size_array
 from spirloom.onnx.stated_shapes import StatedShapes
 from spirloom.onnx.unread_attributes import refuse_unread
 from spirloom.onnx.values import UnknownValue, ValueOrList, Values
 from spirloom.ops import OpError, OpLibrary
+from spirloom.sizes import SymInt
 from spirloom.terminal import Report, silent
 from spirloom.value_bounds import ValueRange, narrowed
 
@@ -127,6 +128,7 @@ class Importer:
         self._lifter = KnownLifter()
         self._data_sizes = DataSizes(library)
         self._values = Values(model, self._graph.inputs, self._budget)
+        self._declare_ints(shapes)
         self._stated: StatedShapes | None = None
         if not shapes.ignore_stated:
             self._stated = StatedShapes(model, self._graph.inputs, self._values.inference)
@@ -161,6 +163,17 @@ class Importer:
                 self._values[tensor.name] = wide
         weights = self._model.graph.initializer
         self._graph.bfloat16 = any(w.data_type == TensorProto.BFLOAT16 for w in weights)
+
+    def _declare_ints(self, shapes: Shapes) -> None:
+        """Integer inputs are known except for their symbol."""
+        types = {info.name: info.type.tensor_type for info in self._model.graph.input}
+        for name, position in int_inputs(self._model.graph, shapes).items():
+            kind, value = types[name], shapes.dims[name]
+            dtype = numpy_type(kind.elem_type)
+            self._values[name] = size_array([value], [1] * len(kind.shape.dim), dtype)
+            if isinstance(value, SymInt):
+                symbol = str(value)
+                self._graph.int_inputs.append(IntInput(name, symbol, position))
 
     def _read_inputs(self, shapes: Shapes) -> list[tuple[Tensor, ValueRange]]:
         return read_inputs(self._model.graph, self._path, shapes)

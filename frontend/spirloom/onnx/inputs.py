@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -102,9 +102,16 @@ def input_range(
             f"{what}, which is not supported and cannot be narrowed exactly: its uses imply no "
             f"bounds. Set them with --range {info.name}=LOW..HIGH, or export an int32 input. "
             f"--assume-int32 accepts all of int32, and --constant-input {info.name}=VALUE makes it "
-            "a constant."
+            f"a constant.{_size_remedy(info)}"
         )
     return ValueRange(dtype, Interval(max(i.low for i in found), min(i.high for i in found)))
+
+
+def _size_remedy(info: ValueInfoProto) -> str:
+    name = info.name
+    return f" --dim {name}=MIN..MAX makes it an integer input that sizes may depend on." * is_int(
+        info
+    )
 
 
 def _only_rounded(name: str, graph: GraphProto) -> bool:
@@ -194,7 +201,8 @@ def read_inputs(
 
     With `refused`, inputs of unsupported types are added to it with the reason instead.
     """
-    infos = own_inputs(graph)
+    ints = int_inputs(graph, shapes)
+    infos = [info for info in own_inputs(graph) if info.name not in ints]
     for option, names in (("--shape", shapes.inputs), ("--range", shapes.ranges)):
         unknown = set(names) - {info.name for info in infos}
         if unknown:
@@ -202,7 +210,7 @@ def read_inputs(
                 f"{option} names no input: {', '.join(sorted(unknown))}. "
                 f"The inputs are: {', '.join(info.name for info in infos)}."
             )
-    _check_dims(infos, path, shapes)
+    _check_dims(infos, path, shapes, ints)
     found = []
     for info in infos:
         try:
@@ -212,6 +220,28 @@ def read_inputs(
                 raise
             refused[info.name] = str(error).removesuffix(".")
     return found
+
+
+def int_inputs(graph: GraphProto, shapes: Shapes) -> dict[str, int]:
+    """The integer inputs: inputs of one integer to which --dim gives a value or bounds. Each with
+    the number of tensor inputs before it.
+    """
+    found: dict[str, int] = {}
+    for index, info in enumerate(own_inputs(graph)):
+        if info.name in shapes.dims and is_int(info):
+            found[info.name] = index - len(found)
+    return found
+
+
+def is_int(info: ValueInfoProto) -> bool:
+    """Whether an input can be an integer input."""
+    kind = info.type.tensor_type
+    return (
+        kind.elem_type in (TensorProto.INT64, TensorProto.INT32)
+        and kind.HasField("shape")
+        and len(kind.shape.dim) <= 1
+        and all(dim.dim_value == 1 for dim in kind.shape.dim)
+    )
 
 
 def own_inputs(graph: GraphProto) -> list[ValueInfoProto]:
@@ -229,7 +259,9 @@ def _read_input(
     return Tensor(info.name, dtype, _shape(info, shapes), bounds=bounds), found
 
 
-def _check_dims(infos: list[ValueInfoProto], path: Path, shapes: Shapes) -> None:
+def _check_dims(
+    infos: list[ValueInfoProto], path: Path, shapes: Shapes, ints: Collection[str]
+) -> None:
     """Raises ImportFailure with all dimensions without a size, or with all unknown names."""
     named: dict[str, bool] = {}  # dimension → whether an input without --shape has it
     shapeless = []
@@ -241,13 +273,13 @@ def _check_dims(infos: list[ValueInfoProto], path: Path, shapes: Shapes) -> None
         for dim in kind.shape.dim:
             if dim.dim_param:
                 named[dim.dim_param] = named.get(dim.dim_param, False) or not given
-    unknown = [name for name in shapes.dims if name not in named]
+    unknown = [name for name in shapes.dims if name not in named and name not in ints]
     if unknown:
         raise ImportFailure(
             f"--dim names no dimension of an input: {', '.join(unknown)}. "
             f"The named dimensions are: {', '.join(named) or 'none'}."
         )
-    unused = [name for name in shapes.dims if not named[name]]
+    unused = [name for name in shapes.dims if name not in ints and not named[name]]
     if unused:
         raise ImportFailure(
             f"--dim {unused[0]} has no effect: --shape sets all dimensions of its inputs. Use "

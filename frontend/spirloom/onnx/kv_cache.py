@@ -150,7 +150,7 @@ class _Preallocation:
         new.inputs = [t for t in graph.inputs if t not in removed]
         new.outputs = [t for t in graph.outputs if t not in removed]
         new.states, new.producer = list(graph.states), graph.producer
-        new.guards = graph.guards
+        new.guards, new.int_inputs = graph.guards, graph.int_inputs
         new.symbols = tuple(s for s in graph.symbols if s.name not in {c.symbol for c in caches})
         increments: dict[str, int] = {}
         for cache in caches:

@@ -27,10 +27,11 @@ from spirloom.pte.kernel_calls import (
     without_copy,
 )
 from spirloom.pte.method import method_of
+from spirloom.pte.open_sizes import open_graph_of, refuse_dims
 from spirloom.pte.reader import program_of
 from spirloom.terminal import Report, silent
 from spirloom.torch import argument_binding
-from spirloom.torch.build import optimize_program, symbols_of
+from spirloom.torch.build import optimize_program
 from spirloom.torch.context import CallContext
 from spirloom.torch.importer import Importer
 from spirloom.torch.options import Options
@@ -40,6 +41,7 @@ from spirloom.torch.rules.registry import MissingValue, Results
 from spirloom.torch.values import Item, is_value
 
 NO_OPERATOR = "there is no operator for it"
+_PRODUCER = f"spirloom {__version__} from ExecuTorch"
 
 
 def import_method(
@@ -51,11 +53,23 @@ def import_method(
     report: Report = silent,
 ) -> Graph:
     """The graph of a method; by default the only one, or `forward`. Raises ImportFailure."""
-    program = program_of(file, method_of(file, method), library)
-    symbols_of(program, options)  # rejects dim options: sizes are the program's maximum sizes
+    row = method_of(file, method)
+    refuse_dims(options, file)
+    opened = None if _changes_types(options) else open_graph_of(file, row)
+    if opened is not None:
+        opened.producer = _PRODUCER
+        for tensor in opened.tensors():
+            tensor.storage = storage
+        return opened
+    program = program_of(file, row, library)
     graph = ProgramImporter(program, library, options, {}).run(report)
     optimize_program(graph, library, options, storage, report)
     return graph
+
+
+def _changes_types(options: Options) -> bool:
+    """Whether passes must run on the graph, which they do at fixed sizes only."""
+    return bool(options.fp16 or options.quantize or options.fixed or options.ranges)
 
 
 class ProgramImporter(Importer):
@@ -70,7 +84,7 @@ class ProgramImporter(Importer):
         # The calls of delegates bound by the specs' mappings, whether or not the import uses them.
         self.bound_calls: list[BoundCall] = []
         self._named_tensors: set[Tensor] = set()  # inputs, states and named outputs
-        self._graph.producer = f"spirloom {__version__} from ExecuTorch"
+        self._graph.producer = _PRODUCER
 
     def _declare_inputs(self) -> None:
         super()._declare_inputs()

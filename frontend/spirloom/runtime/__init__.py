@@ -28,7 +28,7 @@ from spirloom.runtime.model import Model
 from spirloom.runtime.pool import Pool
 from spirloom.runtime.profile import LoadStats, Profile, ProfileRow
 from spirloom.runtime.runtime import File, LoadOptions, Runtime, default_runtime
-from spirloom.runtime.tensors import Symbol, TensorInfo
+from spirloom.runtime.tensors import IntInput, Symbol, TensorInfo
 
 __all__ = [
     "Busy",
@@ -37,6 +37,7 @@ __all__ = [
     "File",
     "FileMissing",
     "Forbidden",
+    "IntInput",
     "InternalError",
     "InvalidArgument",
     "InvalidFile",

@@ -237,6 +237,19 @@ class SymbolInfo(Sized):
     _fields_ = (("struct_size", Size), ("name", Text), ("min", Int), ("max", Int))
 
 
+class IntInputInfo(Sized):
+    """spirloom_int_input_info."""
+
+    _fields_ = (
+        ("struct_size", Size),
+        ("name", Text),
+        ("min", Int),
+        ("max", Int),
+        ("value", Int),
+        ("position", Size),
+    )
+
+
 class LoadStats(Sized):
     """spirloom_load_stats."""
 
@@ -315,7 +328,9 @@ FUNCTIONS: Mapping[str, tuple[Any, tuple[Any, ...]]] = {
     "model_output": (STATUS, (Pointer, Size, Pointer)),
     "model_symbol_count": (Size, (Pointer,)),
     "model_symbol": (STATUS, (Pointer, Size, Pointer)),
-    "model_resize": (STATUS, (Pointer, Pointer, Size)),
+    "model_int_input_count": (Size, (Pointer,)),
+    "model_int_input": (STATUS, (Pointer, Size, Pointer)),
+    "model_resize_with_ints": (STATUS, (Pointer, Pointer, Size, Pointer, Size)),
     "model_stats": (STATUS, (Pointer, Pointer)),
     "model_state_count": (Size, (Pointer,)),
     "model_state": (STATUS, (Pointer, Size, Pointer)),

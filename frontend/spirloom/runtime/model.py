@@ -10,6 +10,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from spirloom.runtime import abi
+from spirloom.runtime.arguments import arguments_of, split
 from spirloom.runtime.arrays import (
     Array,
     BoundArrays,
@@ -32,9 +33,11 @@ from spirloom.runtime.native import Handle, Native
 from spirloom.runtime.output_sizes import read_output_sizes
 from spirloom.runtime.profile import LoadStats, Profile, ProfileRow, last_run, merged, read_stats
 from spirloom.runtime.tensors import (
+    IntInput,
     Symbol,
     TensorInfo,
     read_attachments,
+    read_int_inputs,
     read_symbols,
     read_tensors,
 )
@@ -90,6 +93,14 @@ class Model:
     def inputs(self) -> tuple[TensorInfo, ...]:
         """Names, dtypes and shapes of the inputs, in order."""
         return self._inputs
+
+    @property
+    def int_inputs(self) -> tuple[IntInput, ...]:
+        """The integer inputs with their bounds; empty for most models. Calls pass an int for each,
+        at its position among the inputs or by name: `model(x, 5)`, `model(x, n=5)`. The first call
+        with a new value takes longer, as with new shapes.
+        """
+        return self._int_inputs
 
     @property
     def outputs(self) -> tuple[TensorInfo, ...]:
@@ -157,7 +168,7 @@ class Model:
         """
         handle = self._owner.claim()  # faster than a context manager
         try:
-            return self._run(handle, in_order(self._free_inputs, inputs, named), None)
+            return self._run(handle, in_order(self._arguments, inputs, named), None)
         finally:
             self._owner.lock.release()
 
@@ -173,7 +184,7 @@ class Model:
         Otherwise like a call.
         """
         with self.claimed() as handle:
-            values = None if inputs is None else values_of(self._free_inputs, inputs)
+            values = None if inputs is None else values_of(self._arguments, inputs)
             if out is not None:
                 return self._run(handle, values, values_of(self._free_outputs, out, "output"))
             return self._run(handle, values, None if copy else ())
@@ -181,7 +192,7 @@ class Model:
     def submit(self, *inputs: object, **named: object) -> PendingRun:
         """Copies the inputs, starts a run and returns immediately; otherwise like a call."""
         with self.claimed() as handle:
-            values = in_order(self._free_inputs, inputs, named)
+            values = in_order(self._arguments, inputs, named)
             count = self._set_inputs(handle, values)
             pending = self._native.make(
                 "model_submit", "pending_run_destroy", handle.value, self._in, count
@@ -231,13 +242,18 @@ class Model:
         """Binds an array as an output: runs write to it without a copy, and calls return it."""
         self._bind("output", self._outputs, which, array)
 
-    def resize(self, shapes: Sequence[Sequence[int]] | Mapping[str, Sequence[int]]) -> None:
-        """Prepares the model for these input shapes. A call with new shapes does so implicitly.
+    def resize(
+        self, shapes: Sequence[Sequence[int] | int] | Mapping[str, Sequence[int] | int]
+    ) -> None:
+        """Prepares the model for these input shapes, and an int for each integer input. A call with
+        new shapes does so implicitly.
 
         Raises InvalidArgument for invalid shapes and then leaves the model unchanged.
         """
         with self.claimed() as handle:
-            self._resize(handle, list(map(_shape, values_of(self._inputs, shapes))))
+            arguments = arguments_of(self._inputs, self._inputs, self._int_inputs)
+            sizes, ints = split(arguments, values_of(arguments, shapes))
+            self._resize(handle, list(map(_shape, sizes)), ints)
 
     def profile(self, inputs: Inputs | None = None, *, runs: int = 10, warmup: int = 1) -> Profile:
         """GPU time per dispatch: of `runs` runs after `warmup` runs, or of the last run.
@@ -285,7 +301,8 @@ class Model:
             self.close()
 
     def __repr__(self) -> str:
-        inputs, outputs = (", ".join(map(str, t)) for t in (self._inputs, self._outputs))
+        arguments = arguments_of(self._inputs, self._inputs, self._int_inputs)
+        inputs, outputs = (", ".join(map(str, t)) for t in (arguments, self._outputs))
         return f"<spirloom.Model ({inputs}) -> ({outputs})>"
 
     def claimed(self) -> AbstractContextManager[Handle]:
@@ -299,6 +316,8 @@ class Model:
         self._stats = read_stats(self._native, handle)
         self._free_inputs = self._bound.free("input", self._inputs)
         self._free_outputs = self._bound.free("output", self._outputs)
+        self._int_inputs, self._ints = read_int_inputs(self._native, handle)
+        self._arguments = arguments_of(self._inputs, self._free_inputs, self._int_inputs)
         self._in = abi.bytes_array(self._bound.sizes("input", self._inputs))
         self._out = abi.bytes_array(self._bound.sizes("output", self._outputs))
 
@@ -339,17 +358,22 @@ class Model:
 
     def _set_inputs(self, handle: Handle, values: Sequence[object]) -> int:
         """Points `_in` to the values, resizing the model if necessary; returns their count."""
-        free = self._free_inputs
+        free, ints = self._free_inputs, self._ints
+        if ints:
+            values, ints = split(self._arguments, values)
         arrays = [to_array(value, info) for value, info in zip(values, free, strict=True)]
         arrays = self._bound.merged("input", arrays)
-        if any(a.shape != info.shape for a, info in zip(arrays, self._inputs, strict=True)):
-            self._resize(handle, [array.shape for array in arrays])
+        others = any(a.shape != info.shape for a, info in zip(arrays, self._inputs, strict=True))
+        if others or ints != self._ints:
+            self._resize(handle, [array.shape for array in arrays], ints)
         for i, array in enumerate(arrays):
             self._in[i].data = array.__array_interface__["data"][0]
         self._input_arrays = arrays  # kept alive until the next call
         return len(arrays)
 
-    def _resize(self, handle: Handle, shapes: Sequence[tuple[int, ...]]) -> None:
+    def _resize(
+        self, handle: Handle, shapes: Sequence[tuple[int, ...]], ints: tuple[int, ...]
+    ) -> None:
         if self._bound:
             raise Busy(
                 "Arrays are bound for the current shapes. Unbind them first: "
@@ -362,7 +386,10 @@ class Model:
             )
         sizes = [(ctypes.c_int64 * len(shape))(*shape) for shape in shapes]
         array = abi.shape_array(sizes)  # points to `sizes`
-        self._native.call("model_resize", handle.value, array, len(shapes))
+        values = (ctypes.c_int64 * len(ints))(*ints)
+        self._native.call(
+            "model_resize_with_ints", handle.value, array, len(shapes), values, len(ints)
+        )
         self._read(handle)
 
     def _memory(self, kind: str, infos: Sequence[TensorInfo], which: int | str) -> Array:

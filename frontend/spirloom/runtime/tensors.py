@@ -1,4 +1,5 @@
-"""Descriptions of a model's inputs, outputs, states, symbolic sizes and attachments."""
+"""Descriptions of a model's inputs, outputs, states, integer inputs, symbolic sizes and
+attachments."""
 
 from __future__ import annotations
 
@@ -60,6 +61,19 @@ class Symbol:
     max: int
 
 
+@dataclass(frozen=True, slots=True)
+class IntInput:
+    """An integer input with its inclusive bounds: an int of each call that is no array."""
+
+    name: str
+    min: int
+    max: int
+    position: int  # number of inputs before it in the order of the model's arguments
+
+    def __str__(self) -> str:
+        return f"{self.name}: int"
+
+
 def read_tensors(library: Native, model: Handle, kind: str) -> tuple[TensorInfo, ...]:
     """The model's inputs, outputs or states; `kind` is "input", "output" or "state"."""
     tensors = []
@@ -88,6 +102,18 @@ def read_symbols(library: Native, model: Handle) -> tuple[Symbol, ...]:
         library.call("model_symbol", model.value, i, ctypes.byref(info))
         symbols.append(Symbol(info.name.decode(errors="replace"), info.min, info.max))
     return tuple(symbols)
+
+
+def read_int_inputs(library: Native, model: Handle) -> tuple[tuple[IntInput, ...], tuple[int, ...]]:
+    """The model's integer inputs, and their current values."""
+    inputs, values = [], []
+    for i in range(library.function("model_int_input_count")(model.value)):
+        info: Any = abi.IntInputInfo.new()
+        library.call("model_int_input", model.value, i, ctypes.byref(info))
+        name = info.name.decode(errors="replace")
+        inputs.append(IntInput(name, info.min, info.max, info.position))
+        values.append(info.value)
+    return tuple(inputs), tuple(values)
 
 
 def _sizes(pointer: int | None, rank: int) -> tuple[int, ...]:

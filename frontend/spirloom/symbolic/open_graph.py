@@ -110,9 +110,12 @@ def _imported_once(
         _refuse(guards)
         graph = settled(graph, library)
     graph.symbols = tuple(symbols)
-    for sizes in _points(symbols):
-        specialize(graph, sizes, library)
-    special = specialize(graph, compared_at, library)
+    try:  # passes may have fused operators that are valid at fewer sizes
+        for sizes in _points(symbols):
+            specialize(graph, sizes, library)
+        special = specialize(graph, compared_at, library)
+    except Impossible as error:
+        raise _too_small(error, graph, symbols, library) from error
     check_minimum(special, plain(compared_at), raw, compared_at, library)
     return graph
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import inf, nan
 from pathlib import Path
 
 from spirloom.errors import ImportFailure
 from spirloom.torch.archive import LEGACY_MEMBER, Archive, Json, Weights
 from spirloom.torch.conditional import inline_conditions
+from spirloom.torch.int_inputs import named_by_inputs
 from spirloom.torch.program import (
     BUFFER_MUTATION,
     Argument,
@@ -200,9 +202,11 @@ def read_archive(path: Path) -> Program:
     graph = module.get("graph")
     signature = module.get("signature")
     outputs = Outputs.of(map(_output, signature.get("output_specs").items()), str(path))
+    sym_ints = graph.find("sym_int_values")
+    ints = {} if sym_ints is None else dict(sym_ints.entries())
     program = Program(
         where=str(path),
-        inputs=tuple(_input(spec) for spec in signature.get("input_specs").items()),
+        inputs=tuple(_input(spec, ints) for spec in signature.get("input_specs").items()),
         outputs=outputs.outputs,
         calls=tuple(call_of(node) for node in graph.get("nodes").items()),
         metas={name: meta_of(value) for name, value in graph.get("tensor_values").entries()},
@@ -213,7 +217,7 @@ def read_archive(path: Path) -> Program:
         version=_version(model),
         saved=True,
     )
-    return inline_conditions(program)
+    return named_by_inputs(inline_conditions(program))
 
 
 def _version(model: Json) -> str:
@@ -230,12 +234,15 @@ def _entries(archive: Archive) -> dict[str, Json]:
     return entries
 
 
-def _input(spec: Json) -> Input:
+def _input(spec: Json, ints: Mapping[str, Json]) -> Input:
+    """The input of a spec. `ints`: the symbolic ints of the graph."""
     kind, value = spec.single_member()
     if kind in _WEIGHTS:
         return Input(_name(value.get("arg")), Kind.WEIGHT, value.get(_WEIGHTS[kind]).text())
     if kind == "user_input":
         user = argument(value.get("arg"))
+        if isinstance(user, Ref) and value.get("arg").find("as_sym_int") and user.name in ints:
+            return Input(user.name, Kind.INT, fixed=_size(ints[user.name]))
         if isinstance(user, Ref):
             return Input(user.name, Kind.USER)
         return Input("", Kind.USER, fixed=user)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from spirloom.errors import ImportFailure
 from spirloom.ir import Graph, Storage
@@ -13,6 +14,7 @@ from spirloom.sizes import Symbol
 from spirloom.symbolic.open_graph import open_graph
 from spirloom.terminal import Report, silent
 from spirloom.torch.importer import import_program
+from spirloom.torch.int_inputs import symbol_of
 from spirloom.torch.options import Options
 from spirloom.torch.program import InvalidSize, Kind, Program, Range, SizeExpr
 
@@ -77,7 +79,9 @@ def symbols_of(program: Program, options: Options) -> tuple[dict[str, int], list
             sizes[name] = options.sizes[name]
             continue
         own = program.symbols.get(name)
-        minimum = own.min if own is not None and own.min is not None else 1
+        # Programs state a minimum of 0 for sizes that have been traced for larger ones only.
+        lowest = 0 if location.is_int else 1
+        minimum = max(own.min if own is not None and own.min is not None else 0, lowest)
         maximum = own.max if own is not None else None
         chosen = options.symbols.get(name)
         if chosen is not None:
@@ -88,7 +92,7 @@ def symbols_of(program: Program, options: Options) -> tuple[dict[str, int], list
         elif maximum == minimum:
             sizes[name] = minimum
         else:
-            symbols.append(Symbol(name, max(minimum, 1), maximum))
+            symbols.append(Symbol(name, minimum, maximum))
     if missing:
         raise ImportFailure(
             f"{program.where} has no maximum for {', '.join(missing)}. Set "
@@ -98,7 +102,18 @@ def symbols_of(program: Program, options: Options) -> tuple[dict[str, int], list
     return sizes, symbols
 
 
-def _check(name: str, location: str, own: Range | None, minimum: int, maximum: int) -> None:
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """The first input that has a symbol. `is_int`: the symbol is an integer input."""
+
+    text: str
+    is_int: bool = False
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def _check(name: str, location: _Use, own: Range | None, minimum: int, maximum: int) -> None:
     """Raises ImportFailure for sizes outside those that the program was traced for."""
     low, high = (None, None) if own is None else (own.min, own.max)
     # torch.export states a minimum of 2 also for programs that are valid for 1.
@@ -109,10 +124,12 @@ def _check(name: str, location: str, own: Range | None, minimum: int, maximum: i
         )
 
 
-def _used(program: Program) -> dict[str, str]:
-    """The symbols in the inputs' shapes, each with the first dimension that uses it."""
-    found: dict[str, str] = {}
+def _used(program: Program) -> dict[str, _Use]:
+    """The symbols in the inputs' shapes and the integer inputs, each with its first use."""
+    found: dict[str, _Use] = {}
     for given in program.inputs:
+        if (symbol := symbol_of(given)) is not None:
+            found.setdefault(symbol, _Use(f"input '{given.name}'", is_int=True))
         meta = program.metas.get(given.name)
         if given.kind is not Kind.USER or meta is None:
             continue
@@ -123,5 +140,5 @@ def _used(program: Program) -> dict[str, str]:
                 except InvalidSize as error:
                     raise ImportFailure(f"Input '{given.name}': {error}.") from error
                 for name in names:
-                    found.setdefault(name, f"dimension {dim} of input '{given.name}'")
+                    found.setdefault(name, _Use(f"dimension {dim} of input '{given.name}'"))
     return found

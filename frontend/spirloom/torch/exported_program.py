@@ -10,6 +10,7 @@ from spirloom.errors import ImportFailure
 from spirloom.ir import Array, DType
 from spirloom.torch.archived_program import operator_name
 from spirloom.torch.conditional import inline_conditions
+from spirloom.torch.int_inputs import named_by_inputs
 from spirloom.torch.program import (
     Argument,
     ArgValue,
@@ -45,9 +46,10 @@ def read_exported(exported: Any) -> Program:
     nodes = list(exported.graph.nodes)
     outputs = Outputs.of(map(_output, exported.graph_signature.output_specs), where)
     tensors = [n for n in nodes if n.op != "output" and is_tensor(n)]
+    ints = {n.name: n.meta["val"] for n in nodes if n.op == "placeholder" and is_sym_int(n)}
     program = Program(
         where=where,
-        inputs=tuple(_input(spec) for spec in exported.graph_signature.input_specs),
+        inputs=tuple(_input(spec, ints) for spec in exported.graph_signature.input_specs),
         outputs=outputs.outputs,
         calls=tuple(call_of(n) for n in nodes if n.op == "call_function" and not is_part(n)),
         metas={n.name: meta_of(n.meta["val"]) for n in tensors},
@@ -57,7 +59,7 @@ def read_exported(exported: Any) -> Program:
         updates=outputs.updates,
         version=release(str(torch.__version__)),
     )
-    return inline_conditions(program)
+    return named_by_inputs(inline_conditions(program))
 
 
 class TensorWeights(Mapping[str, Array]):
@@ -91,7 +93,8 @@ class TensorWeights(Mapping[str, Array]):
         return len(self._tensors)
 
 
-def _input(spec: Any) -> Input:
+def _input(spec: Any, ints: Mapping[str, Any]) -> Input:
+    """The input of a spec. `ints`: the symbolic ints among the placeholders."""
     kind = spec.kind.name
     if kind in WEIGHTS:
         return Input(spec.arg.name, Kind.WEIGHT, spec.target)
@@ -99,6 +102,8 @@ def _input(spec: Any) -> Input:
         return Input("", Kind.OTHER, kind.lower())
     if hasattr(spec.arg, "value"):
         return Input(spec.arg.name, Kind.USER, fixed=spec.arg.value)
+    if spec.arg.name in ints:
+        return Input(spec.arg.name, Kind.INT, fixed=size_of(ints[spec.arg.name]))
     return Input(spec.arg.name, Kind.USER)
 
 
@@ -119,6 +124,13 @@ def is_tensor(node: Any) -> bool:
     import torch
 
     return isinstance(node.meta.get("val"), torch.Tensor)
+
+
+def is_sym_int(node: Any) -> bool:
+    """Whether the node's result is a symbolic int."""
+    import torch
+
+    return isinstance(node.meta.get("val"), torch.SymInt)
 
 
 def meta_of(value: Any) -> TensorMeta:

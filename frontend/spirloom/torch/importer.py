@@ -13,9 +13,11 @@ from spirloom.builder import Budget, Builder, Lifter
 from spirloom.data_sizes import DataSizes
 from spirloom.errors import ImportFailure, NodeProblem, NodesUnsupported, Unsupported
 from spirloom.interval import Interval
-from spirloom.ir import DType, Graph, Node, Tensor
+from spirloom.ir import DType, Graph, IntInput, Node, Tensor
 from spirloom.narrowing import Narrowing
+from spirloom.number_expr import SymFloat
 from spirloom.ops import OpError, OpLibrary
+from spirloom.sizes import SymInt
 from spirloom.terminal import Report, silent
 from spirloom.torch.apply import Applier
 from spirloom.torch.argument_binding import bind_arguments
@@ -30,6 +32,7 @@ from spirloom.torch.in_place import (
     updates_of,
 )
 from spirloom.torch.input_ranges import index_ranges, input_facts
+from spirloom.torch.int_inputs import symbol_of
 from spirloom.torch.options import Options, as_input, check_names, warn_of_constant
 from spirloom.torch.program import (
     ArgValue,
@@ -154,12 +157,20 @@ class Importer:
                     raise ImportFailure(f"Input '{given.name}': {error}.") from error
                 if isinstance(given.fixed, bool | int | float):
                     warn_of_constant(given.name, given.fixed)
+                self._declare_int(given)
             else:
                 self._declare_input(given.name, self._program.metas[given.name], ranges)
         known = {tensor.name for tensor in self._graph.given()}
         check_names("range", self._options.ranges, known)
         inputs = {given.name for given in self._program.inputs if given.kind is Kind.USER}
         check_names("constant-input", self._options.fixed, inputs & {*self._program.metas})
+
+    def _declare_int(self, given: Input) -> None:
+        """Declares an integer input whose value is not fixed."""
+        symbol, value = symbol_of(given), self._values[given.name]
+        if symbol is not None and isinstance(value, SymInt):
+            position = len(self._graph.inputs)
+            self._graph.int_inputs.append(IntInput(given.name, symbol, position))
 
     def _declare_input(self, name: str, meta: TensorMeta, ranges: Mapping[str, Interval]) -> None:
         try:
@@ -377,6 +388,9 @@ class Importer:
             value = self._resolved(given)
             if is_complex(value):
                 raise Unsupported(f"it is {COMPLEX}; return torch.view_as_real() of it")
+            if isinstance(value, SymInt | SymFloat):
+                self._applier.build.name = name
+                value = self._applier.number(value)
             if not is_value(value):
                 value = np.asarray(value)
             tensor = self._applier.tensor(value, name)

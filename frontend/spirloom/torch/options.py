@@ -86,9 +86,9 @@ class Options:
         """From plain values; a dim is a size, or (min, max)."""
         bounds = {name: d for name, d in dims.items() if not isinstance(d, int)}
         for name, (low, high) in bounds.items():
-            if not 1 <= low < high:
+            if not 0 <= low < high:
                 raise ImportFailure(
-                    f"dims['{name}'] is {(low, high)}; expected (min, max) with 1 <= min < max."
+                    f"dims['{name}'] is {(low, high)}; expected (min, max) with 0 <= min < max."
                 )
         return Options(
             sizes={name: d for name, d in dims.items() if isinstance(d, int)},

@@ -183,6 +183,7 @@ class Kind(StrEnum):
     """The kind of a program's input."""
 
     USER = "user input"
+    INT = "integer input"  # a symbolic int, with its size as `fixed`
     WEIGHT = "weight"  # a parameter, a buffer or a constant
     OTHER = "other"  # unsupported as a graph input
 
@@ -194,7 +195,7 @@ class Input:
     name: str
     kind: Kind
     target: str = ""
-    fixed: ArgValue | SizeExpr = None  # the value of a user input that is not a tensor
+    fixed: ArgValue | SizeExpr = None  # the value of an input that is not a tensor
 
 
 @dataclass(frozen=True, slots=True)

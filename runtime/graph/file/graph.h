@@ -93,6 +93,7 @@ struct Graph {
   std::vector<Symbol> symbols;
   std::vector<SizeExpr> sizes;  // valid at the maximum of each symbol
   std::vector<NumberExpr> numbers;
+  std::vector<IntInput> int_inputs;  // in the order of the model's arguments
 };
 
 using spirloom::Quote;

@@ -62,6 +62,11 @@ class Reader {
       const auto* state = source_.states()->Get(static_cast<flatbuffers::uoffset_t>(i));
       SPIRLOOM_TRY_WHILE(ReadState(*state, names), "reading state {}", i);
     }
+    for (const IntInput& input : graph_.int_inputs) {
+      if (names.insert(input.name).second) continue;
+      return InvalidFile("Name {} is used by an integer input and by another input or state.",
+                         Quote(input.name));
+    }
     return CheckSymbolsOfInputs(graph_);
   }
 
@@ -228,6 +233,7 @@ Result<Graph> ReadGraph(const schema::Graph& root, std::string_view method, uint
   SPIRLOOM_TRY(budget.ReadString(root.constants_file(), graph.constants_file, "constants_file"));
   SPIRLOOM_TRY_ASSIGN(graph.constants, ReadConstants(root, constants));
   SPIRLOOM_TRY(ReadSymbols(source, budget, graph));
+  SPIRLOOM_TRY(ReadIntInputs(source, budget, graph));
   SPIRLOOM_TRY(ReadNumbers(source, budget, graph));
   SPIRLOOM_TRY_ASSIGN(const SizeReader sizes, SizeReader::Create(graph, budget));
   SPIRLOOM_TRY_ASSIGN(graph.tensors, ReadTensors(source, graph.constants, sizes, budget));

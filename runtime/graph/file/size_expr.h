@@ -23,6 +23,13 @@ struct Symbol {
   int64_t max = 0;
 };
 
+// An integer that runs are given: the value of a symbol.
+struct IntInput {
+  std::string name;
+  uint32_t symbol = 0;
+  uint32_t position = 0;  // number of tensor inputs before it in the order of the model's arguments
+};
+
 // `factor` times the product of the symbols and of the values of size expressions, which may
 // repeat.
 struct SizeTerm {

@@ -11,6 +11,7 @@ namespace spirloom::graph {
 namespace {
 
 constexpr size_t kMaxSymbols = 64;
+constexpr size_t kMaxIntInputs = 64;
 constexpr size_t kMaxTerms = 16;
 constexpr size_t kMaxFactors = 4;
 constexpr size_t kMaxDepth = 8;
@@ -97,6 +98,24 @@ Status SizeExprReader::Read(const schema::SizeExpr& source, SizeExpr& size) {
   return CheckCount("nested sizes", depth, kMaxDepth);
 }
 
+Status ReadIntInput(const schema::IntInput& source, size_t tensors, ReadBudget& budget,
+                    Graph& graph) {
+  IntInput input{.name = {}, .symbol = source.symbol(), .position = source.position()};
+  SPIRLOOM_TRY(budget.ReadString(source.name(), input.name, "the name"));
+  if (input.name.empty()) return InvalidFile("The integer input has no name.");
+  if (input.symbol >= graph.symbols.size()) {
+    return InvalidFile("Symbol index ({}) is out of range of {} symbols.", input.symbol,
+                       graph.symbols.size());
+  }
+  const uint32_t first = graph.int_inputs.empty() ? 0 : graph.int_inputs.back().position;
+  if (input.position < first || input.position > tensors) {
+    return InvalidFile("Position ({}) is outside the bounds {} to {}.", input.position, first,
+                       tensors);
+  }
+  graph.int_inputs.push_back(std::move(input));
+  return Status();
+}
+
 // Reads number `index`, of which earlier ones are known.
 Status ReadNumber(const schema::NumberExpr& source, size_t index, Graph& graph) {
   if (source.op() > schema::NumberOp::MAX) {
@@ -142,6 +161,17 @@ Status ReadSymbols(const schema::Graph& source, ReadBudget& budget, Graph& graph
   for (size_t i = 0; i < count; ++i) {
     const auto* size = source.sizes()->Get(static_cast<flatbuffers::uoffset_t>(i));
     SPIRLOOM_TRY_WHILE(reader.Read(*size, graph.sizes[i]), "reading size {}", i);
+  }
+  return Status();
+}
+
+Status ReadIntInputs(const schema::Graph& source, ReadBudget& budget, Graph& graph) {
+  const size_t count = CountOf(source.int_inputs());
+  SPIRLOOM_TRY(CheckCount("integer inputs", count, kMaxIntInputs));
+  for (size_t i = 0; i < count; ++i) {
+    const auto* input = source.int_inputs()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    SPIRLOOM_TRY_WHILE(ReadIntInput(*input, CountOf(source.inputs()), budget, graph),
+                       "reading integer input {}", i);
   }
   return Status();
 }
@@ -209,6 +239,7 @@ Status SizeReader::Read(const flatbuffers::Vector<uint32_t>* source,
 
 Status CheckSymbolsOfInputs(const Graph& graph) {
   std::vector<bool> found(graph.symbols.size());
+  for (const IntInput& input : graph.int_inputs) found[input.symbol] = true;
   for (uint32_t input : graph.inputs) {
     for (uint32_t size : graph.tensors[input].sizes) {
       if (size == kFixedSize) continue;
@@ -221,7 +252,7 @@ Status CheckSymbolsOfInputs(const Graph& graph) {
   }
   for (uint32_t i = 0; i < graph.symbols.size(); ++i) {
     if (found[i]) continue;
-    return InvalidFile("Symbol {} is not determined by the size of any input dimension.",
+    return InvalidFile("Symbol {} is not determined by an input dimension or an integer input.",
                        Quote(graph.symbols[i].name));
   }
   return Status();

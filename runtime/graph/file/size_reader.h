@@ -14,6 +14,9 @@ namespace spirloom::graph {
 // Validates symbols and size expressions and copies them to `graph`.
 Status ReadSymbols(const schema::Graph& source, ReadBudget& budget, Graph& graph);
 
+// Validates the integer inputs, after ReadSymbols(), and copies them to `graph`.
+Status ReadIntInputs(const schema::Graph& source, ReadBudget& budget, Graph& graph);
+
 // Validates the numbers that depend on sizes, after ReadSymbols(), and copies them to `graph`.
 Status ReadNumbers(const schema::Graph& source, ReadBudget& budget, Graph& graph);
 
@@ -43,8 +46,8 @@ class SizeReader {
   ReadBudget* budget_;
 };
 
-// Fails with kInvalidFile if no input dimension is a symbol, or linear in it
-// (SizeExpr::AsLinear()), or if an input has an inferred size.
+// Fails with kInvalidFile for a symbol that is no integer input, unless an input dimension is
+// linear in it (SizeExpr::AsLinear()), or if an input has an inferred size.
 Status CheckSymbolsOfInputs(const Graph& graph);
 
 }  // namespace spirloom::graph

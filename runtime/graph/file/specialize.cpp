@@ -57,7 +57,7 @@ Status SetSymbol(const Symbol& symbol, const SymbolDim& dim, int64_t size, bool 
         dim.description, Quote(dim.expr), dim.At(symbol.min), dim.At(symbol.max), symbol.name);
   }
   if (value && *value != given) {
-    return InvalidArgument("{} is {}, which is {} in another input dimension.", dim.description,
+    return InvalidArgument("{} is {}, which is {} in another input.", dim.description,
                            Quote(dim.expr), dim.At(*value));
   }
   value = given;
@@ -80,6 +80,32 @@ Status BindSymbols(const Graph& graph, const Tensor& input, const Shape& shape,
                         ToString(graph.sizes, size, graph.symbols)};
     SPIRLOOM_TRY(SetSymbol(graph.symbols[linear->symbol], dim, shape[i], allow_exceeding_max,
                            values[linear->symbol]));
+  }
+  return Status();
+}
+
+// Sets the symbols that integer inputs determine.
+Status BindInts(const Graph& graph, std::span<const int64_t> ints, bool allow_exceeding_max,
+                SymbolValues& values) {
+  if (ints.size() != graph.int_inputs.size()) {
+    return InvalidArgument("Number of integers is {}; expected {}, one per integer input.",
+                           ints.size(), graph.int_inputs.size());
+  }
+  for (size_t i = 0; i < ints.size(); ++i) {
+    const IntInput& input = graph.int_inputs[i];
+    const Symbol& symbol = graph.symbols[input.symbol];
+    if (ints[i] < symbol.min || (ints[i] > symbol.max && !allow_exceeding_max)) {
+      return InvalidArgument(
+          "Integer input {} is {}, which is outside its bounds ({} to {}). Import the model with "
+          "other bounds: --dim {}=MIN..MAX.",
+          Quote(input.name), ints[i], symbol.min, symbol.max, symbol.name);
+    }
+    std::optional<int64_t>& value = values[input.symbol];
+    if (value && *value != ints[i]) {
+      return InvalidArgument("Integer input {} is {}, but {} is {} in another integer input.",
+                             Quote(input.name), ints[i], Quote(symbol.name), *value);
+    }
+    value = ints[i];
   }
   return Status();
 }
@@ -122,11 +148,19 @@ Status SetInput(std::span<const int64_t> sizes, Tensor& input) {
 
 Result<std::vector<int64_t>> SolveSymbols(const Graph& graph, std::span<const Shape> shapes,
                                           bool allow_exceeding_max) {
+  std::vector<int64_t> ints;
+  for (const IntInput& input : graph.int_inputs) ints.push_back(graph.symbols[input.symbol].max);
+  return SolveSymbols(graph, shapes, ints, allow_exceeding_max);
+}
+
+Result<std::vector<int64_t>> SolveSymbols(const Graph& graph, std::span<const Shape> shapes,
+                                          std::span<const int64_t> ints, bool allow_exceeding_max) {
   if (shapes.size() != graph.inputs.size()) {
     return InvalidArgument("Number of shapes is {}; expected {}, one per input.", shapes.size(),
                            graph.inputs.size());
   }
   SymbolValues found(graph.symbols.size());
+  SPIRLOOM_TRY(BindInts(graph, ints, allow_exceeding_max, found));
   for (size_t i = 0; i < shapes.size(); ++i) {
     SPIRLOOM_TRY(
         BindSymbols(graph, graph.tensors[graph.inputs[i]], shapes[i], allow_exceeding_max, found));

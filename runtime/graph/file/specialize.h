@@ -14,7 +14,11 @@ namespace spirloom::graph {
 // Returns the values of the symbols for which input i of `graph` has the shape shapes[i]. Fails
 // with kInvalidArgument, with the input and both values, for a wrong rank or fixed dimension, a
 // size out of bounds (above the maximum only without `allow_exceeding_max`), or a symbol with two
-// values.
+// values. Integer input i has the value ints[i].
+Result<std::vector<int64_t>> SolveSymbols(const Graph& graph, std::span<const Shape> shapes,
+                                          std::span<const int64_t> ints,
+                                          bool allow_exceeding_max = false);
+// As above, with the maximum of each integer input.
 Result<std::vector<int64_t>> SolveSymbols(const Graph& graph, std::span<const Shape> shapes,
                                           bool allow_exceeding_max = false);
 

@@ -12,7 +12,8 @@ namespace {
 using vulkan::MemoryUse;
 
 // Checks the shapes of a model with fixed shapes.
-Status CheckFixedShapes(const ExecutionContext& context, std::span<const Shape> shapes) {
+Status CheckFixedShapes(const ExecutionContext& context, std::span<const Shape> shapes,
+                        std::span<const int64_t> ints) {
   const std::vector<TensorInfo>& inputs = context.compiled().input_infos;
   for (size_t i = 0; i < std::max(shapes.size(), inputs.size()); ++i) {
     if (i < shapes.size() && i < inputs.size() && shapes[i] == inputs[i].shape) continue;
@@ -22,6 +23,20 @@ Status CheckFixedShapes(const ExecutionContext& context, std::span<const Shape> 
                  context.method->symbols().empty()
                      ? ". The model has no dynamic shapes. Import it with --dim NAME=MIN..MAX."
                      : ". The model's shapes have been fixed (Model::FixShapes()).");
+  }
+  const std::span<const IntInputInfo> infos = context.method->int_inputs();
+  const std::vector<int64_t> expected = IntValuesOf(context);
+  if (ints.size() != infos.size()) {
+    return Error(StatusCode::kInvalidArgument,
+                 "Number of integers is {}; expected {}, one per integer input.", ints.size(),
+                 infos.size());
+  }
+  for (size_t i = 0; i < ints.size(); ++i) {
+    if (ints[i] == expected[i]) continue;
+    return Error(StatusCode::kInvalidArgument,
+                 "Integer input {} is {}; expected {}. The model's shapes have been fixed "
+                 "(Model::FixShapes()).",
+                 Quote(infos[i].name), ints[i], expected[i]);
   }
   return Status();
 }
@@ -87,10 +102,19 @@ uint64_t LiveConstantBytes(ExecutionContext& context) {
   return bytes;
 }
 
+std::vector<int64_t> IntValuesOf(const ExecutionContext& context) {
+  return context.method->IntValues(context.compiled().sizes);
+}
+
 Status ResizeContext(ExecutionContext& context, std::span<const Shape> shapes) {
+  return ResizeContext(context, shapes, IntValuesOf(context));
+}
+
+Status ResizeContext(ExecutionContext& context, std::span<const Shape> shapes,
+                     std::span<const int64_t> ints) {
   SPIRLOOM_TRY(CheckIdle(context));
-  if (context.method->is_fixed()) return CheckFixedShapes(context, shapes);
-  SPIRLOOM_TRY_ASSIGN(const std::vector<int64_t> sizes, context.method->Solve(shapes));
+  if (context.method->is_fixed()) return CheckFixedShapes(context, shapes, ints);
+  SPIRLOOM_TRY_ASSIGN(const std::vector<int64_t> sizes, context.method->Solve(shapes, ints));
   std::list<RecordedGraph>& recordings = context.recordings;
   const auto found = std::ranges::find_if(recordings, [&](const RecordedGraph& recording) {
     return recording.compiled->sizes == sizes;

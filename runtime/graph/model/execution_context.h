@@ -197,8 +197,13 @@ Status Record(ExecutionContext& context, Compilation compilation);
 // exist.
 uint64_t LiveConstantBytes(ExecutionContext& context);
 
-// Implements Model::Resize().
+// Implement Model::Resize().
+Status ResizeContext(ExecutionContext& context, std::span<const Shape> shapes,
+                     std::span<const int64_t> ints);
 Status ResizeContext(ExecutionContext& context, std::span<const Shape> shapes);
+
+// Returns the current value of each integer input.
+std::vector<int64_t> IntValuesOf(const ExecutionContext& context);
 
 // Fails with kBusy while a run is in flight, and with kDeviceLost if the device is lost.
 Status CheckIdle(const ExecutionContext& context);

@@ -19,6 +19,21 @@ std::vector<SymbolInfo> SymbolsOf(const graph::Graph& graph) {
   return symbols;
 }
 
+std::vector<IntInputInfo> IntInputsOf(const graph::Graph& graph) {
+  std::vector<IntInputInfo> inputs;
+  for (const graph::IntInput& input : graph.int_inputs) {
+    const graph::Symbol& symbol = graph.symbols[input.symbol];
+    inputs.push_back({input.name, symbol.min, symbol.max, input.position});
+  }
+  return inputs;
+}
+
+std::vector<uint32_t> IntSymbolsOf(const graph::Graph& graph) {
+  std::vector<uint32_t> symbols;
+  for (const graph::IntInput& input : graph.int_inputs) symbols.push_back(input.symbol);
+  return symbols;
+}
+
 std::vector<std::vector<std::byte>> InitialStatesOf(const graph::Graph& graph) {
   std::vector<std::vector<std::byte>> states(graph.states.size());
   for (size_t i = 0; i < graph.states.size(); ++i) {
@@ -50,6 +65,8 @@ Method::Method(LoadedModel& model, std::unique_ptr<const graph::Graph> graph)
     : model_(model),
       name_(graph->name),
       symbols_(SymbolsOf(*graph)),
+      int_inputs_(IntInputsOf(*graph)),
+      int_symbols_(IntSymbolsOf(*graph)),
       initial_states_(InitialStatesOf(*graph)),
       graph_(std::move(graph)) {}
 
@@ -88,10 +105,17 @@ Status Method::CheckOpen() const {
   return Error(StatusCode::kInvalidArgument, "The shapes of the method are fixed.");
 }
 
-Result<std::vector<int64_t>> Method::Solve(std::span<const Shape> shapes) const {
+std::vector<int64_t> Method::IntValues(std::span<const int64_t> symbols) const {
+  std::vector<int64_t> values;
+  for (const uint32_t symbol : int_symbols_) values.push_back(symbols[symbol]);
+  return values;
+}
+
+Result<std::vector<int64_t>> Method::Solve(std::span<const Shape> shapes,
+                                           std::span<const int64_t> ints) const {
   const std::scoped_lock lock(mutex_);
   SPIRLOOM_TRY(CheckOpen());
-  return graph::SolveSymbols(*graph_, shapes, model_.options.allow_exceeding_max);
+  return graph::SolveSymbols(*graph_, shapes, ints, model_.options.allow_exceeding_max);
 }
 
 Result<Compilation> Method::Compile(const std::vector<int64_t>& sizes) {

@@ -60,6 +60,9 @@ class Method {
 
   const std::string& name() const { return name_; }
   std::span<const SymbolInfo> symbols() const { return symbols_; }
+  std::span<const IntInputInfo> int_inputs() const { return int_inputs_; }
+  // Returns the value of each integer input in the values of the symbols.
+  std::vector<int64_t> IntValues(std::span<const int64_t> symbols) const;
   // The initial bytes of each state; empty: zeros.
   const std::vector<std::vector<std::byte>>& initial_states() const { return initial_states_; }
 
@@ -71,9 +74,10 @@ class Method {
   void Fix(std::shared_ptr<const CompiledGraph> compiled);
   // Whether the method has one set of shapes: it has no symbols, or Fix() was called.
   bool is_fixed() const;
-  // Returns the values of the symbols for input shapes. Fails as graph::SolveSymbols() does, and if
-  // the method has fixed shapes.
-  Result<std::vector<int64_t>> Solve(std::span<const Shape> shapes) const;
+  // Returns the values of the symbols for input shapes and integer inputs. Fails as
+  // graph::SolveSymbols() does, and if the method has fixed shapes.
+  Result<std::vector<int64_t>> Solve(std::span<const Shape> shapes,
+                                     std::span<const int64_t> ints) const;
   // Compiles the method for values of the symbols, or specializes a compiled graph for them. Fails
   // if the method has fixed shapes.
   Result<Compilation> Compile(const std::vector<int64_t>& sizes);
@@ -104,6 +108,8 @@ class Method {
   LoadedModel& model_;
   const std::string name_;
   std::vector<SymbolInfo> symbols_;
+  std::vector<IntInputInfo> int_inputs_;
+  std::vector<uint32_t> int_symbols_;  // symbol of each integer input
   std::vector<std::vector<std::byte>> initial_states_;
   mutable std::mutex mutex_;  // held during compilation; protects the following members
   std::unique_ptr<const graph::Graph> graph_;   // null once the shapes are fixed and compiled

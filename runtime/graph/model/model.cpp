@@ -1,5 +1,6 @@
 #include "spirloom/model.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -122,6 +123,10 @@ Result<std::vector<Attachment>> Model::ReadAttachments(const std::string& path) 
 
 std::span<const SymbolInfo> Model::symbols() const { return context_->method->symbols(); }
 
+std::span<const IntInputInfo> Model::int_inputs() const { return context_->method->int_inputs(); }
+
+std::vector<int64_t> Model::IntValues() const { return internal::IntValuesOf(*context_); }
+
 std::span<const TensorInfo> Model::states() const { return context_->compiled().state_infos; }
 
 Status Model::ResetStates() {
@@ -141,9 +146,32 @@ Status Model::WriteState(size_t i, std::span<const std::byte> bytes) {
 }
 
 Status Model::Resize(std::span<const Shape> shapes) {
+  return Guarded([&]() -> Status { return Resize(shapes, internal::IntValuesOf(*context_)); });
+}
+
+Status Model::SetInt(std::string_view name, int64_t value) {
+  return Guarded([&]() -> Status {
+    const std::span<const IntInputInfo> infos = int_inputs();
+    std::vector<int64_t> ints = internal::IntValuesOf(*context_);
+    const auto found = std::ranges::find(infos, name, &IntInputInfo::name);
+    if (found == infos.end()) {
+      std::vector<std::string> known;
+      for (const IntInputInfo& info : infos) known.push_back(Quote(info.name));
+      return Error(StatusCode::kInvalidArgument,
+                   "The model has no integer input {}. Integer inputs: {}.", Quote(name),
+                   known.empty() ? "none" : Join(known, ", "));
+    }
+    ints[static_cast<size_t>(found - infos.begin())] = value;
+    std::vector<Shape> shapes;
+    for (const TensorInfo& input : inputs()) shapes.push_back(input.shape);
+    return Resize(shapes, ints);
+  });
+}
+
+Status Model::Resize(std::span<const Shape> shapes, std::span<const int64_t> ints) {
   return Guarded([&]() -> Status {
     const Clock::time_point start = Clock::now();
-    SPIRLOOM_TRY(internal::ResizeContext(*context_, shapes).While("resizing the model"));
+    SPIRLOOM_TRY(internal::ResizeContext(*context_, shapes, ints).While("resizing the model"));
     LoadStats& stats = context_->recordings.front().stats;
     if (stats.load_ns == 0) stats.load_ns = internal::NanosecondsSince(start);
     return Status();

@@ -21,7 +21,10 @@
 // - state: a tensor that persists between runs, e.g. a KV cache.
 // - context: what one run uses besides the weights. A Model is a context; CreateContext() adds
 // more.
-// - symbol: a dynamic dimension of the inputs, e.g. "batch", with a minimum and a maximum.
+// - symbol: a dynamic dimension of the inputs, e.g. "batch", with a minimum and a maximum, or the
+//   value of an integer input.
+// - integer input: an integer of a run that is no tensor, e.g. the length of a generated sequence.
+//   Shapes and numbers of the graph depend on it.
 #ifndef SPIRLOOM_MODEL_H_
 #define SPIRLOOM_MODEL_H_
 
@@ -31,6 +34,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "spirloom/export.h"
@@ -112,6 +116,14 @@ struct SymbolInfo {
   std::string name;  // as specified at import, e.g. "batch"
   int64_t min = 0;
   int64_t max = 0;
+};
+
+// An integer input, with inclusive bounds.
+struct IntInputInfo {
+  std::string name;
+  int64_t min = 0;
+  int64_t max = 0;
+  size_t position = 0;  // number of inputs() before it in the order of the model's arguments
 };
 
 // An input, output or state. Its bytes are dense, row-major and little-endian.
@@ -226,6 +238,9 @@ class SPIRLOOM_API Model {
 
   // The symbols; none for a graph with static shapes.
   std::span<const SymbolInfo> symbols() const;
+  // The integer inputs, and their current values, initially the maxima; none for most models.
+  std::span<const IntInputInfo> int_inputs() const;
+  std::vector<int64_t> IntValues() const;
   // Inputs and outputs with the current shapes, initially those of the maximum symbols.
   std::span<const TensorInfo> inputs() const;
   std::span<const TensorInfo> outputs() const;
@@ -241,6 +256,12 @@ class SPIRLOOM_API Model {
   // shapes that the graph does not accept (the message contains the bounds), with kBusy during a
   // run, and like Load().
   Status Resize(std::span<const Shape> shapes);
+  // As above, and sets the values of all integer inputs, in the order of int_inputs(). Each set of
+  // values is prepared and cached like a set of shapes.
+  Status Resize(std::span<const Shape> shapes, std::span<const int64_t> ints);
+  // Sets one integer input, with the current input shapes. Fails like Resize(), and with
+  // kInvalidArgument for an unknown name.
+  Status SetInt(std::string_view name, int64_t value);
   // Makes the current shapes the only ones of the method, also for its other and later contexts,
   // and releases the graph file: constants that are packed on the device then have no copy on the
   // host. A file with several methods is kept. Later calls of Resize() accept only these shapes.

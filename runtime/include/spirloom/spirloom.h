@@ -34,7 +34,9 @@
 // - method: one of several functions in a graph file over the same constants and states, e.g.
 //   "prefill" and "decode".
 // - state: a tensor that persists between runs, e.g. a KV cache.
-// - symbol: a dynamic dimension of the inputs, e.g. "batch", with a minimum and a maximum.
+// - symbol: a dynamic dimension of the inputs, e.g. "batch", with a minimum and a maximum, or the
+//   value of an integer input.
+// - integer input: an integer of a run that is no tensor, e.g. the length of a generated sequence.
 //
 // Errors: functions that can fail return a spirloom_status. Their last argument, if not NULL,
 // receives an error object with the message. It belongs to the caller; there is no "last error" of

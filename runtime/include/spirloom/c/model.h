@@ -224,6 +224,33 @@ SPIRLOOM_C_API spirloom_status spirloom_model_resize(spirloom_model* model,
                                                      const spirloom_shape* shapes,
                                                      size_t shape_count, spirloom_error** error);
 
+// An integer input: an integer of a run that is no tensor, with inclusive bounds. Shapes and
+// numbers of the graph depend on it.
+typedef struct spirloom_int_input_info {
+  size_t struct_size;
+  const char* name;  // valid as long as the model
+  int64_t min;
+  int64_t max;
+  int64_t value;    // initially the maximum
+  size_t position;  // number of inputs before it in the order of the model's arguments
+} spirloom_int_input_info;
+
+// Number of integer inputs; 0 for most models.
+SPIRLOOM_C_API size_t spirloom_model_int_input_count(const spirloom_model* model);
+SPIRLOOM_C_API spirloom_status spirloom_model_int_input(const spirloom_model* model, size_t i,
+                                                        spirloom_int_input_info* info,
+                                                        spirloom_error** error);
+// Sets an integer input for the following runs, with the current input shapes. Each value is
+// prepared and cached like a set of shapes. Fails like spirloom_model_resize(), and with
+// SPIRLOOM_INVALID_ARGUMENT for an unknown name.
+SPIRLOOM_C_API spirloom_status spirloom_model_set_int(spirloom_model* model, const char* name,
+                                                      int64_t value, spirloom_error** error);
+// Sets the shapes of all inputs, like spirloom_model_resize(), and the values of all integer
+// inputs.
+SPIRLOOM_C_API spirloom_status spirloom_model_resize_with_ints(
+    spirloom_model* model, const spirloom_shape* shapes, size_t shape_count, const int64_t* ints,
+    size_t int_count, spirloom_error** error);
+
 // Statistics of loading, or of the resize that prepared the current shapes. Times in nanoseconds,
 // sizes in bytes.
 typedef struct spirloom_load_stats {

@@ -76,10 +76,11 @@ TEST(GraphLoader, RejectsUnknownFeatures) {
   file.required_features = {"numbers"};
   EXPECT_TRUE(ParseGraph(file.Write()).ok());
   file.required_features = {"sparse", "numbers", "loops\n"};
-  ExpectError(file,
-              "The graph requires 'sparse', 'loops?'; this runtime supports numbers. Use a newer "
-              "runtime, or import the model with this release.",
-              StatusCode::kUnsupported);
+  ExpectError(
+      file,
+      "The graph requires 'sparse', 'loops?'; this runtime supports numbers, int_inputs. Use a "
+      "newer runtime, or import the model with this release.",
+      StatusCode::kUnsupported);
 }
 
 TEST(GraphLoader, RejectsInvalidConstants) {

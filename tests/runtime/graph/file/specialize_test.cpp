@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <utility>
 
 #include "runtime/graph/file/graph_loader.h"
 #include "tests/support/graph_file_builder.h"
@@ -88,7 +89,7 @@ TEST(Sizes, OfOneSymbolMustBeEqual) {
   file.inputs.push_back(w);
   const std::vector<Shape> shapes{{1, 7, 3}, {4}, {8}};
   EXPECT_EQ(SolveSymbols(Parsed(file), shapes).status().message(),
-            "Dimension 0 (8) of input 'w' is 'seq', which is 7 in another input dimension.");
+            "Dimension 0 (8) of input 'w' is 'seq', which is 7 in another input.");
 }
 
 TEST(Sizes, ThatAreLinearDetermineTheirSymbol) {
@@ -110,8 +111,7 @@ TEST(Sizes, ThatAreLinearDetermineTheirSymbol) {
               HasSubstr("Dimension 0 (128) of input 'x' is outside the bounds of '32*width' (32 to "
                         "96)."));
   EXPECT_EQ(solved({64, 7}).status().message(),
-            "Dimension 1 (7) of input 'x' is '2*width + 1', which is 5 in another input "
-            "dimension.");
+            "Dimension 1 (7) of input 'x' is '2*width + 1', which is 5 in another input.");
 }
 
 // y = x * full([], select(n - 4, 1 / sqrt(n), 7)), with x of [n].
@@ -277,7 +277,74 @@ TEST(Sizes, OfInvalidFilesAreErrors) {
   file = ViewGraph();
   file.tensors[0].sizes = {0, 2, 0};
   EXPECT_THAT(ErrorOf(file),
-              HasSubstr("Symbol 'batch' is not determined by the size of any input dimension."));
+              HasSubstr("Symbol 'batch' is not determined by an input dimension or an integer "
+                        "input."));
+}
+
+// y = x[:count], with x of [n]; the order of arguments is x, count.
+FileGraph IntGraph() {
+  FileGraph file;
+  file.symbols = {{"n", 1, 8}, {"count", 0, 5}};
+  file.sizes = {SymbolSize(0), SymbolSize(1)};
+  const uint32_t x = file.AddTensor("x", {8});
+  file.tensors[x].sizes = {1};
+  const uint32_t y = file.AddTensor("y", {5});
+  file.tensors[y].sizes = {UINT32_MAX};
+  Arg end = IntArg(5);
+  end.sizes = {2};
+  file.nodes.push_back(
+      {"aten.slice.Tensor", {TensorArg(x), IntArg(0), IntArg(0), end, IntArg(1)}, {y}, "s"});
+  file.inputs = {x};
+  file.outputs = {y};
+  file.int_inputs = {{"count", 1, 1}};
+  file.required_features = {"int_inputs"};
+  return file;
+}
+
+TEST(IntInputs, SetTheirSymbols) {
+  const Graph graph = Parsed(IntGraph());
+  const auto solved = [&](std::vector<int64_t> ints, bool allow_exceeding_max = false) {
+    return SolveSymbols(graph, std::vector<Shape>{{7}}, ints, allow_exceeding_max);
+  };
+  EXPECT_THAT(ValueOf(solved({0})), ElementsAre(7, 0));
+  EXPECT_THAT(ValueOf(solved({6}, /*allow_exceeding_max=*/true)), ElementsAre(7, 6));
+  EXPECT_THAT(ValueOf(SolveSymbols(graph, std::vector<Shape>{{7}})), ElementsAre(7, 5));
+  EXPECT_EQ(solved({6}).status().message(),
+            "Integer input 'count' is 6, which is outside its bounds (0 to 5). Import the model "
+            "with other bounds: --dim count=MIN..MAX.");
+  EXPECT_EQ(solved({-1}).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(solved({}).status().message(),
+            "Number of integers is 0; expected 1, one per integer input.");
+}
+
+TEST(IntInputs, MustEqualTheSizesOfTheirSymbol) {
+  FileGraph file = IntGraph();
+  file.int_inputs = {{"k", 1, 0}, {"length", 0, 1}, {"count", 1, 1}};
+  const Graph graph = Parsed(file);
+  const auto error = [&](std::vector<int64_t> ints) {
+    return SolveSymbols(graph, std::vector<Shape>{{7}}, ints).status().message();
+  };
+  EXPECT_EQ(error({3, 7, 3}), "");
+  EXPECT_EQ(error({3, 7, 4}),
+            "Integer input 'count' is 4, but 'count' is 3 in another integer input.");
+  EXPECT_EQ(error({3, 6, 3}), "Dimension 0 (7) of input 'x' is 'n', which is 6 in another input.");
+}
+
+TEST(IntInputs, OfDamagedFilesAreRefused) {
+  const auto error = [](IntInput input) {
+    FileGraph file = IntGraph();
+    file.int_inputs = {{"count", 1, 1}, std::move(input)};
+    return ErrorOf(file);
+  };
+  EXPECT_THAT(error({"", 1, 1}), HasSubstr("The integer input has no name."));
+  EXPECT_THAT(error({"k", 2, 1}), HasSubstr("Symbol index (2) is out of range of 2 symbols."));
+  EXPECT_THAT(error({"k", 1, 0}), HasSubstr("Position (0) is outside the bounds 1 to 1."));
+  EXPECT_THAT(error({"k", 1, 2}), HasSubstr("Position (2) is outside the bounds 1 to 1."));
+  EXPECT_THAT(error({"x", 1, 1}),
+              HasSubstr("Name 'x' is used by an integer input and by another input or state."));
+  FileGraph file = IntGraph();
+  file.int_inputs.assign(65, {"k", 1, 1});
+  EXPECT_THAT(ErrorOf(file), HasSubstr("Number of integer inputs (65) exceeds 64."));
 }
 
 }  // namespace

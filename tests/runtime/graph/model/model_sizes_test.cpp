@@ -82,6 +82,87 @@ TEST_F(ModelTest, ResultsEqualThoseOfAGraphOfFixedSize) {
   }
 }
 
+// y = table[:count] * count + x, with integer inputs before and after x of [6].
+FileGraph WithInts() {
+  FileGraph file;
+  file.symbols = {{"count", 0, 8}, {"times", 0, 100}};
+  file.sizes = {{{{1, {0}}}, 1}, {{{1, {1}}}, 1}};
+  file.numbers = {{graph::NumberOp::kSize, 0, 1, {}}};
+  const uint32_t x = AddInput(file, "x", {6});
+  Floats rows(8 * 6);
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i);
+  const uint32_t table = file.AddConstant("table", {8, 6}, 0, rows);
+  graph::Arg end = IntArg(8);
+  end.sizes = {1};
+  const uint32_t slice = AddNode(file, "aten.slice.Tensor",
+                                 {TensorArg(table), IntArg(0), IntArg(0), end, IntArg(1)}, {8, 6});
+  file.tensors[slice].sizes = {1, 0};
+  graph::Arg value = graph::FloatArg(100);
+  value.number = 1;
+  const uint32_t number =
+      AddNode(file, "aten.full", {IntsArg({}), value, graph::StringArg("f32")}, {});
+  const uint32_t product =
+      AddNode(file, "aten.mul.Tensor", {TensorArg(slice), TensorArg(number)}, {8, 6});
+  file.tensors[product].sizes = {1, 0};
+  const uint32_t sum = AddNode(file, "aten.add.Tensor", AddArgs(product, x), {8, 6});
+  file.tensors[sum].sizes = {1, 0};
+  file.outputs = {sum};
+  file.int_inputs = {{"count", 0, 0}, {"times", 1, 1}};
+  file.required_features = {"numbers", "int_inputs"};
+  return file;
+}
+
+TEST_F(ModelTest, IntInputsChangeShapesAndNumbers) {
+  for (Storage storage : kStorages) {
+    Result<Model> model = Load(WithInts(), storage);
+    ASSERT_TRUE(model.ok()) << model.status().message();
+    ASSERT_EQ(model->int_inputs().size(), 2u);
+    EXPECT_EQ(model->int_inputs()[1].name, "times");
+    EXPECT_EQ(model->int_inputs()[1].max, 100);
+    EXPECT_EQ(model->int_inputs()[1].position, 1u);
+    EXPECT_THAT(model->IntValues(), ElementsAre(8, 100));
+    const Floats x = Ramp(6);
+    for (const auto& [count, times] :
+         {std::pair<int64_t, int64_t>{8, 100}, {3, 2}, {3, 0}, {0, 7}, {1, 1}, {3, 2}}) {
+      const Status resized =
+          model->Resize(std::vector<Shape>{{6}}, std::vector<int64_t>{count, times});
+      ASSERT_TRUE(resized.ok()) << resized.message();
+      EXPECT_EQ(model->outputs()[0].shape, (Shape{count, 6}));
+      const auto outputs = RunModel(*model, {x});
+      ASSERT_TRUE(outputs.ok()) << outputs.status().message();
+      Floats expected(static_cast<size_t>(count) * 6);
+      for (size_t i = 0; i < expected.size(); ++i) {
+        expected[i] = static_cast<float>(i) * static_cast<float>(times) + x[i % 6];
+      }
+      EXPECT_EQ((*outputs)[0], expected) << count << " " << times;
+    }
+  }
+}
+
+TEST_F(ModelTest, SetIntSetsOneIntInput) {
+  Model model = ValueOf(Load(WithInts()));
+  EXPECT_EQ(model.SetInt("count", 2).message(), "");
+  EXPECT_EQ(model.SetInt("times", 5).message(), "");
+  EXPECT_THAT(model.IntValues(), ElementsAre(2, 5));
+  EXPECT_EQ(model.outputs()[0].shape, (Shape{2, 6}));
+  EXPECT_EQ(model.Resize(std::vector<Shape>{{6}}).message(), "");
+  EXPECT_THAT(model.IntValues(), ElementsAre(2, 5)) << "the values remain";
+  EXPECT_EQ(model.SetInt("n", 5).message(),
+            "The model has no integer input 'n'. Integer inputs: 'count', 'times'.");
+  const Status beyond = model.SetInt("count", 9);
+  EXPECT_EQ(beyond.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(beyond.message(), HasSubstr("Integer input 'count' is 9, which is outside its "
+                                          "bounds (0 to 8)."));
+  EXPECT_THAT(model.IntValues(), ElementsAre(2, 5));
+  model.FixShapes();
+  EXPECT_EQ(model.SetInt("count", 2).message(), "");
+  EXPECT_THAT(model.SetInt("count", 3).message(),
+              HasSubstr("Integer input 'count' is 3; expected 2. The model's shapes have been "
+                        "fixed (Model::FixShapes())."));
+  EXPECT_EQ(ValueOf(Load(Resizable(2, false))).SetInt("n", 1).message(),
+            "The model has no integer input 'n'. Integer inputs: none.");
+}
+
 TEST_F(ModelTest, SizesShareMemoryWeightsAndPipelines) {
   for (Storage storage : kStorages) {
     Result<Model> model = Load(Resizable(8, /*dynamic=*/true), storage);
