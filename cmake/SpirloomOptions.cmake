@@ -120,7 +120,7 @@ if(SPIRLOOM_LTO)
   check_ipo_supported(RESULT spirloom_lto OUTPUT reason LANGUAGES CXX)
   if(spirloom_lto)
     set(CMAKE_INTERPROCEDURAL_OPTIMIZATION_RELEASE ON)
-    # One process analyzes and compiles: MinGW's GCC 12 fails on what it writes for others, with an
+    # One process analyzes and compiles: MinGW's GCC 12 cannot read its own partitions, with an
     # internal error (binds_to_current_def_p) or "two or more sections for .gnu.lto_…".
     target_link_options(spirloom_warnings INTERFACE
       $<$<AND:$<BOOL:${MINGW}>,$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-flto-partition=none>)

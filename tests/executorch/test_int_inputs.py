@@ -1,5 +1,5 @@
-"""Symbolic ints that are sizes are integer inputs of the graph. Others are data of a run: other values
-need no other execution plan."""
+"""Symbolic ints that are sizes are integer inputs of the graph. Others are data of a run, whose
+values do not change the execution plan."""
 
 from __future__ import annotations
 

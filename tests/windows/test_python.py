@@ -28,7 +28,7 @@ np.save(sys.argv[3], logits)
 
 @pytest.fixture(scope="module")
 def python(windows: Windows, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Interpreter:
-    """With the wheel and what it requires, and the packages that `spirloom verify` requires."""
+    """With the wheel and its requirements, and the packages that `spirloom verify` requires."""
     directory = tmp_path_factory.mktemp("python")
     made = install(directory, windows.environment)
     options = ["--quiet", "--no-index", "--no-compile", "--no-warn-script-location"]

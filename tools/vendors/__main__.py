@@ -167,7 +167,7 @@ def check(
 
 def add_missing(library: Library, compiler: Compiler, program: Path, digests: Digests) -> list[str]:
     """Compiles the variants that have no row of their module in the driver's file, and writes it.
-    Returns what is wrong. Raises VendorError or DriverError.
+    Returns the errors found. Raises VendorError or DriverError.
     """
     file = ROOT / "generated" / compiler.file
     text = file.read_text(encoding="utf-8")
