@@ -16,7 +16,7 @@ from tools.vendors.families import (
     parse,
 )
 from tools.vendors.selection import ids_of
-from tools.vendors.spills import is_preferable, spilling
+from tools.vendors.spills import KNOWN, is_preferable, spilling
 from tools.vendors.table import (
     COLUMNS,
     difference,
@@ -214,6 +214,11 @@ def test_the_table_of_another_driver(library: Library) -> None:
     assert lines[2].split("\t")[2:] == ["-", "48", "5", "16", "150", "39"]
     ((_, kernel, text),) = spilling(library, {family: compiled})
     assert (kernel, text) == (name, f"{name}_f32_buffer: 5 spilled registers, 0 bytes of scratch")
+
+
+def test_known_kernels_exist(library: Library) -> None:
+    kernels = {kernel.name for op in library.ops.values() for kernel in op.kernels}
+    assert {name for known in KNOWN.values() for name in known} - kernels == set()
 
 
 TABLES = [compiler for compiler in COMPILERS if compiler.file]

@@ -68,7 +68,6 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
         "conv3d_tiled_64x64_split_k4": _INTEL_512,
         "decode_attention_stored_wg512": _INTEL_512,
         "decode_attention_wg512": _INTEL_512,
-        "linear_w4_gemv_wg512_c4_f16acc": _INTEL_512,
         "sample_token_wg1024": _INTEL_512,
     },
     "dg2": _INTEL_KERNELS,
