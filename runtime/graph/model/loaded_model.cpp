@@ -153,6 +153,9 @@ void Method::AddPlan(const CompiledGraph& graph) {
 
 Result<Compilation> Method::Specialize(const std::vector<int64_t>& sizes) {
   constexpr size_t kMaxPipelines = 256;
+  // Each evaluates the formulas until a decision differs. Compiling takes as long as about ten.
+  constexpr size_t kMaxAttempts = 2;
+  constexpr size_t kMaxFailures = 8;
   constexpr size_t kMaxSizes = 256;               // per plan
   std::vector<std::pair<int64_t, size_t>> order;  // distances and indices of plans
   for (size_t i = plans_.size(); i-- > 0;) {
@@ -163,11 +166,17 @@ Result<Compilation> Method::Specialize(const std::vector<int64_t>& sizes) {
     order.emplace_back(nearest, i);
   }
   std::ranges::stable_sort(order, {}, &std::pair<int64_t, size_t>::first);
+  // Of a graph whose plan changes at most sizes, only plans of the same sizes are specialized.
+  const bool is_rarely_possible = failures_ >= kMaxFailures && failures_ % kMaxFailures != 0;
+  order.resize(std::min(order.size(), kMaxAttempts));
+  ++failures_;
   for (const auto& [distance, i] : order) {
+    if (is_rarely_possible && distance > 0) break;
     KnownPlan& known = plans_[i];
     SPIRLOOM_TRY_ASSIGN(Compilation compilation,
                         SpecializeGraph(model_, *graph_, known.plan, known.weights.lock(), sizes));
     if (compilation.graph == nullptr) continue;
+    failures_ = 0;
     known.weights = compilation.graph->shared_weights;
     for (const graph::SharedPipeline& pipeline : compilation.graph->pipelines) {
       if (known.pipelines.size() == kMaxPipelines) break;

@@ -101,7 +101,7 @@ class Method {
   // Adds the plan of a compiled graph to `plans_`; the one that was not used for longest is
   // removed.
   void AddPlan(const CompiledGraph& graph);
-  // Specializes one of `plans_`, first those that were used for the nearest sizes. The result has
+  // Specializes one of `plans_`, those that were used for the nearest sizes. The result has
   // no graph if none is suitable.
   Result<Compilation> Specialize(const std::vector<int64_t>& sizes);
 
@@ -116,6 +116,7 @@ class Method {
   std::shared_ptr<const CompiledGraph> fixed_;  // of a method with fixed shapes
   std::vector<std::weak_ptr<const CompiledGraph>> compiled_;
   std::vector<KnownPlan> plans_;  // in order of last use
+  size_t failures_ = 0;           // calls of Specialize() since the last successful one
 };
 
 // Owns the weights, the pipelines and the methods of a graph file. Thread-safe. Destroyed with the
