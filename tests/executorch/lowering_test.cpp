@@ -226,7 +226,9 @@ TEST(Lowering, ReadsIntInputs) {
   ASSERT_EQ(lowered->int_inputs.size(), 1U);
   EXPECT_TRUE(lowered->int_inputs[0].is_size);
   const graph::Graph graph = GraphOf(builder);
-  EXPECT_EQ(graph.inputs.size(), 2U);  // the length of the second one is the int
+  EXPECT_EQ(graph.inputs.size(), 1U);
+  ASSERT_EQ(graph.int_inputs.size(), 1U);
+  EXPECT_EQ(graph.symbols[graph.int_inputs[0].symbol].max, 8);
 }
 
 // Ints that are not sizes are data: the graph has no symbol for them, so that other values need no

@@ -1,4 +1,5 @@
-"""Symbolic ints that are not sizes are data of a run: other values need no other execution plan."""
+"""Symbolic ints that are sizes are integer inputs of the graph. Others are data of a run, so that
+other values need no other execution plan."""
 
 from __future__ import annotations
 
@@ -32,3 +33,22 @@ def test_positions_are_data(kind: torch.dtype) -> None:
     method = load(lowered.buffer)
     for at in (0, 7, 3, 7, 1):
         check(module, method, inputs(at, kind))
+
+
+class Prefix(torch.nn.Module):  # type: ignore[misc]
+    """Sums of the first rows, whose number is an element of an input."""
+
+    def forward(self, x: torch.Tensor, position: torch.Tensor) -> torch.Tensor:
+        count = position.item()
+        torch._check(count >= 2)
+        torch._check(count <= x.shape[0])
+        return (x[:count] * 2.0).sum(0)
+
+
+def test_counts_are_sizes() -> None:
+    module = Prefix()
+    lowered = Lowered(module, inputs(4))
+    assert lowered.delegates == 1
+    method = load(lowered.buffer)
+    for count in (2, 9, 5, 9, 3):
+        check(module, method, inputs(count))

@@ -93,13 +93,18 @@ Status Delegate::Resize(std::span<EValue* const> inputs) {
                  "Index ({}) is not between 0 and {}, the range for the program's maximum sizes.",
                  steps_[step], max);
   }
+  std::vector<int64_t> sizes;
   for (const auto& [step, is_size] : lowered_.int_inputs) {
-    shapes.push_back({is_size ? steps_[step] : 1});
+    if (is_size) {
+      sizes.push_back(steps_[step]);
+    } else {
+      shapes.push_back({1});
+    }
   }
   const auto known = model_.inputs();
-  bool same = true;
+  bool same = sizes == model_.IntValues();
   for (size_t i = 0; i < shapes.size(); ++i) same = same && shapes[i] == known[i].shape;
-  return same ? Status() : model_.Resize(shapes);
+  return same ? Status() : model_.Resize(shapes, sizes);
 }
 
 Status Delegate::CheckFixedSizes(std::span<const Shape> shapes) const {
@@ -116,18 +121,11 @@ Status Delegate::CheckFixedSizes(std::span<const Shape> shapes) const {
 }
 
 void Delegate::AddIntInputs(std::vector<std::span<const std::byte>>& in) {
-  size_t zeros = 0;
   ints_.clear();
   for (const auto& [step, is_size] : lowered_.int_inputs) {
-    if (is_size) zeros = std::max(zeros, static_cast<size_t>(steps_[step]));
-    ints_.push_back(static_cast<int32_t>(steps_[step]));
+    if (!is_size) ints_.push_back(static_cast<int32_t>(steps_[step]));
   }
-  if (zeros_.size() < zeros) zeros_.resize(zeros);
-  for (size_t i = 0; i < ints_.size(); ++i) {
-    in.push_back(lowered_.int_inputs[i].is_size
-                     ? std::span<const std::byte>(zeros_).first(static_cast<size_t>(ints_[i]))
-                     : std::as_bytes(std::span(&ints_[i], 1)));
-  }
+  for (const int32_t& value : ints_) in.push_back(std::as_bytes(std::span(&value, 1)));
 }
 
 Status Delegate::Run(std::span<EValue* const> inputs, std::span<EValue* const> outputs) {

@@ -46,7 +46,7 @@ class Delegate {
   bool HasDynamicShapes(std::span<EValue* const> values) const;
   Status Resize(std::span<EValue* const> inputs);
   Status CheckFixedSizes(std::span<const Shape> shapes) const;
-  // Appends the data of Lowered::int_inputs, which is valid until the next call.
+  // Appends the data of the tensors among Lowered::int_inputs, which is valid until the next call.
   void AddIntInputs(std::vector<std::span<const std::byte>>& in);
   Status Run(std::span<EValue* const> inputs, std::span<EValue* const> outputs);
 
@@ -57,8 +57,7 @@ class Delegate {
   Intermediates intermediates_;
   std::vector<std::vector<std::byte>> in_scratch_;
   std::vector<std::vector<std::byte>> out_scratch_;
-  std::vector<int32_t> ints_;     // values of Lowered::int_inputs
-  std::vector<std::byte> zeros_;  // data of the inputs that pass a size as their length
+  std::vector<int32_t> ints_;  // values of Lowered::int_inputs that are tensors
 };
 
 }  // namespace spirloom::delegate

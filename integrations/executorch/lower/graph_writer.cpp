@@ -123,6 +123,15 @@ void GraphWriter::AddNode(std::string op, std::string name, std::vector<schema::
   graph_.nodes.push_back(std::move(node));
 }
 
+void GraphWriter::AddIntInput(std::string name, uint32_t symbol) {
+  if (graph_.int_inputs.empty()) graph_.required_features.emplace_back("int_inputs");
+  auto input = std::make_unique<schema::IntInputT>();
+  input->name = std::move(name);
+  input->symbol = symbol;
+  input->position = static_cast<uint32_t>(graph_.inputs.size());
+  graph_.int_inputs.push_back(std::move(input));
+}
+
 uint32_t GraphWriter::AddSymbol(std::string name, int64_t max) {
   auto symbol = std::make_unique<schema::SymbolT>();
   symbol->name = std::move(name);

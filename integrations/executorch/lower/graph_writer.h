@@ -63,6 +63,8 @@ class GraphWriter {
   void AddNode(std::string op, std::string name, std::vector<schema::ArgT> args,
                std::vector<uint32_t> outputs);
   void AddInput(uint32_t tensor) { graph_.inputs.push_back(tensor); }
+  // Adds an integer input, after the inputs so far: the value of a symbol.
+  void AddIntInput(std::string name, uint32_t symbol);
   void AddOutput(uint32_t tensor) { graph_.outputs.push_back(tensor); }
 
   // Adds a symbol for a size between 0 and `max`.

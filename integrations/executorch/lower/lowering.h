@@ -27,8 +27,9 @@ struct Lowered {
   GraphParts graph;
   std::vector<IoSpec> inputs;
   std::vector<IoSpec> outputs;  // the graph's outputs are the tensors among them
-  std::vector<IntInput>
-      int_inputs;  // the graph's inputs are the tensors among `inputs`, then these
+  // The graph's inputs are the tensors among `inputs`, then those among these; the others are its
+  // integer inputs.
+  std::vector<IntInput> int_inputs;
   std::vector<SymStep> steps;
   std::vector<IndexStep> index_steps;
   std::string fixed_by;  // the call that requires fixed sizes; empty: sizes are dynamic

@@ -42,7 +42,7 @@ struct IndexStep {
 };
 
 // An input of the graph that receives the value of a step: an i32 tensor with one element, or, if
-// the value is a size of the graph, a u8 tensor of that length.
+// the value is a size of the graph, an integer input.
 struct IntInput {
   uint32_t step = 0;  // its index
   bool is_size = false;

@@ -150,9 +150,7 @@ Result<SizedInt> ValueMap::Sized(const SymValue& sym) {
     const std::string name = Concat({"int ", int_inputs_.size()});
     const uint32_t symbol = graph_.AddSymbol(name, sym.upper_bound);
     const uint32_t entry = graph_.SizeEntry(SymExpr::OfSymbol(symbol));
-    const uint32_t carrier = graph_.AddTensor(name, DType::kU8, {sym.upper_bound});
-    graph_.SetSizes(carrier, {entry});
-    graph_.AddInput(carrier);
+    graph_.AddIntInput(name, symbol);
     int_inputs_.push_back({sym.step, /*is_size=*/true});
     return SizedInt{sym.upper_bound, entry};
   }
