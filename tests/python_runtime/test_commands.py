@@ -70,6 +70,7 @@ def test_a_relative_cache_directory_is_ignored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As by the runtime and `spirloom verify`."""
+    monkeypatch.chdir(tmp_path)  # where the driver creates its cache
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert doctor.examine()["cache"]["directory"] == str(tmp_path / ".cache/spirloom")
