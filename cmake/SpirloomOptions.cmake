@@ -64,6 +64,10 @@ if(SPIRLOOM_WHEEL)
 endif()
 option(SPIRLOOM_LTO "Optimize Release builds at link time" ${spirloom_lto})
 
+option(SPIRLOOM_FAST_RESIZE
+  "Resize() to a new shape evaluates the formulas of a compiled plan; OFF: the runtime is smaller, and compiles each new shape"
+  ON)
+
 set(spirloom_tests OFF)
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CROSSCOMPILING)
   set(spirloom_tests ON)

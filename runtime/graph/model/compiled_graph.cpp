@@ -80,8 +80,13 @@ Result<std::vector<graph::SharedPipeline>> CreatePipelines(
 // Builds a CompiledGraph in steps; each step uses the results of earlier ones.
 class GraphCompiler {
  public:
-  GraphCompiler(LoadedModel& model, const ModelOptions& options, const graph::Graph& graph)
-      : model_(model), options_(options), graph_(graph) {}
+  GraphCompiler(LoadedModel& model, const ModelOptions& options, const graph::Graph& graph,
+                bool is_specializable)
+      : model_(model),
+        options_(options),
+        graph_(graph),
+        is_specializable_(is_specializable && SPIRLOOM_FAST_RESIZE != 0 && !graph.symbols.empty()) {
+  }
 
   Result<Compilation> Run(std::vector<int64_t> sizes) {
     compiled_->sizes = std::move(sizes);
@@ -159,7 +164,7 @@ class GraphCompiler {
                                         .kernels = options_.kernels,
                                         .tuned = runtime.tuning->kernels(),
                                         .max_dispatches = model_.limits.dispatches,
-                                        .trace = graph_.symbols.empty() ? nullptr : &trace_};
+                                        .trace = is_specializable_ ? &trace_ : nullptr};
     SPIRLOOM_TRY_ASSIGN(plan_->plan, graph::Compile(graph_, runtime.index, traits_, compile));
     const Plan& plan = plan_->plan;
     if (plan.fallbacks > 0) {
@@ -245,7 +250,9 @@ class GraphCompiler {
 
   // Makes the plan the base of further ones.
   void MakeSpecializer() {
-    if (graph_.symbols.empty() || !trace_.is_complete || options_.tune != nullptr) return;
+    if (SPIRLOOM_FAST_RESIZE == 0 || !is_specializable_ || !trace_.is_complete ||
+        options_.tune != nullptr)
+      return;
     plan_->specializer.emplace(plan_->plan, std::move(trace_), model_.runtime->index, traits_,
                                options_.kernels);
     plan_->quarantined = traits_.quarantined;
@@ -262,6 +269,7 @@ class GraphCompiler {
   LoadedModel& model_;
   const ModelOptions& options_;
   const graph::Graph& graph_;
+  const bool is_specializable_;
   graph::DeviceTraits traits_;
   graph::LoweringTrace trace_;
   graph::DispatchList list_;
@@ -284,7 +292,7 @@ void SetSizes(std::vector<TensorInfo>& infos, const std::vector<uint32_t>& plann
 }  // namespace
 
 const Plan& CompiledGraph::plan() const {
-  if (!values) return base->plan;
+  if (SPIRLOOM_FAST_RESIZE == 0 || !values) return base->plan;
   std::call_once(planned_, [this] {
     plan_ = std::make_unique<const Plan>(base->specializer->Apply(*values));
   });
@@ -363,8 +371,9 @@ Result<Compilation> SpecializeGraph(LoadedModel& model, const graph::Graph& grap
 }
 
 Result<Compilation> CompileGraph(LoadedModel& model, const ModelOptions& options,
-                                 const graph::Graph& graph, std::vector<int64_t> sizes) {
-  return GraphCompiler(model, options, graph).Run(std::move(sizes));
+                                 const graph::Graph& graph, std::vector<int64_t> sizes,
+                                 bool is_specializable) {
+  return GraphCompiler(model, options, graph, is_specializable).Run(std::move(sizes));
 }
 
 }  // namespace spirloom::internal

@@ -97,10 +97,11 @@ struct Compilation {
 };
 
 // Compiles `graph`, whose symbols have the values `sizes`: tunes if the options request it, runs
-// the passes, creates the pipelines, and prepares the constants. Fails like Model::Load().
-// Thread-safe.
+// the passes, creates the pipelines, and prepares the constants. `is_specializable`: the plan keeps
+// what SpecializeGraph() requires, if it can be specialized. Fails like Model::Load(). Thread-safe.
 Result<Compilation> CompileGraph(LoadedModel& model, const ModelOptions& options,
-                                 const graph::Graph& graph, std::vector<int64_t> sizes);
+                                 const graph::Graph& graph, std::vector<int64_t> sizes,
+                                 bool is_specializable);
 
 // Specializes the plan of `base` for other sizes of `graph`, without compiling. `weights` are its
 // constants; null: they are prepared again. The result has no graph if another plan may be required

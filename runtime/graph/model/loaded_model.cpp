@@ -75,8 +75,8 @@ Result<Compilation> Method::CompileForMax() {
   if (fixed_ != nullptr) return Compilation{fixed_};
   const std::vector<int64_t> sizes = graph::MaxValues(graph_->symbols);
   if (auto found = Find(sizes); found != nullptr) return Compilation{std::move(found)};
-  SPIRLOOM_TRY_ASSIGN(Compilation compilation,
-                      CompileGraph(model_, model_.options, *graph_, sizes));
+  SPIRLOOM_TRY_ASSIGN(Compilation compilation, CompileGraph(model_, model_.options, *graph_, sizes,
+                                                            SPIRLOOM_FAST_RESIZE != 0));
   compiled_.push_back(compilation.graph);
   AddPlan(*compilation.graph);
   if (symbols_.empty()) FixLocked(compilation.graph);
@@ -122,14 +122,17 @@ Result<Compilation> Method::Compile(const std::vector<int64_t>& sizes) {
   const std::scoped_lock lock(mutex_);
   SPIRLOOM_TRY(CheckOpen());
   if (auto found = Find(sizes); found != nullptr) return Compilation{std::move(found)};
-  SPIRLOOM_TRY_ASSIGN(Compilation specialized_graph, Specialize(sizes));
-  if (specialized_graph.graph != nullptr) {
-    compiled_.push_back(specialized_graph.graph);
-    return specialized_graph;
+  const bool specializes = SPIRLOOM_FAST_RESIZE != 0 && IsWorthSpecializing();
+  if (SPIRLOOM_FAST_RESIZE != 0) {
+    SPIRLOOM_TRY_ASSIGN(Compilation found, Specialize(sizes, !specializes));
+    if (found.graph != nullptr) {
+      compiled_.push_back(found.graph);
+      return found;
+    }
   }
   SPIRLOOM_TRY_ASSIGN(const graph::Graph specialized, graph::Specialize(*graph_, sizes));
   SPIRLOOM_TRY_ASSIGN(Compilation compilation,
-                      CompileGraph(model_, model_.options, specialized, sizes));
+                      CompileGraph(model_, model_.options, specialized, sizes, specializes));
   compiled_.push_back(compilation.graph);
   AddPlan(*compilation.graph);
   return compilation;
@@ -151,11 +154,17 @@ void Method::AddPlan(const CompiledGraph& graph) {
   plans_.push_back({graph.base, graph.shared_weights, {graph.sizes}, {}});
 }
 
-Result<Compilation> Method::Specialize(const std::vector<int64_t>& sizes) {
+// Of a graph whose plan changes at most sizes, few are specialized: their plans cost time, and
+// failed attempts too.
+bool Method::IsWorthSpecializing() const {
+  constexpr size_t kMaxFailures = 8;
+  return failures_ < kMaxFailures || failures_ % kMaxFailures == 0;
+}
+
+Result<Compilation> Method::Specialize(const std::vector<int64_t>& sizes, bool same_sizes_only) {
   constexpr size_t kMaxPipelines = 256;
   // Each evaluates the formulas until a decision differs. Compiling takes as long as about ten.
   constexpr size_t kMaxAttempts = 2;
-  constexpr size_t kMaxFailures = 8;
   constexpr size_t kMaxSizes = 256;               // per plan
   std::vector<std::pair<int64_t, size_t>> order;  // distances and indices of plans
   for (size_t i = plans_.size(); i-- > 0;) {
@@ -166,12 +175,10 @@ Result<Compilation> Method::Specialize(const std::vector<int64_t>& sizes) {
     order.emplace_back(nearest, i);
   }
   std::ranges::stable_sort(order, {}, &std::pair<int64_t, size_t>::first);
-  // Of a graph whose plan changes at most sizes, only plans of the same sizes are specialized.
-  const bool is_rarely_possible = failures_ >= kMaxFailures && failures_ % kMaxFailures != 0;
   order.resize(std::min(order.size(), kMaxAttempts));
   ++failures_;
   for (const auto& [distance, i] : order) {
-    if (is_rarely_possible && distance > 0) break;
+    if (same_sizes_only && distance > 0) break;
     KnownPlan& known = plans_[i];
     SPIRLOOM_TRY_ASSIGN(Compilation compilation,
                         SpecializeGraph(model_, *graph_, known.plan, known.weights.lock(), sizes));

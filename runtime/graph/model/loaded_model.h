@@ -91,8 +91,8 @@ class Method {
     std::vector<graph::SharedPipeline> pipelines;  // of specializations
   };
 
-  // Those with the suffix Locked, AddPlan(), CheckOpen(), Find() and Specialize()
-  // require the lock.
+  // Those with the suffix Locked, AddPlan(), CheckOpen(), Find(), IsWorthSpecializing() and
+  // Specialize() require the lock.
   void FixLocked(std::shared_ptr<const CompiledGraph> compiled);
   // Fails if the graph has been released.
   Status CheckOpen() const;
@@ -101,9 +101,11 @@ class Method {
   // Adds the plan of a compiled graph to `plans_`; the one that was not used for longest is
   // removed.
   void AddPlan(const CompiledGraph& graph);
-  // Specializes one of `plans_`, those that were used for the nearest sizes. The result has
-  // no graph if none is suitable.
-  Result<Compilation> Specialize(const std::vector<int64_t>& sizes);
+  // Whether the next plan should be made from another one, and kept for further ones.
+  bool IsWorthSpecializing() const;
+  // Specializes one of `plans_`: those that were used for the nearest sizes, or only those that
+  // were used for `sizes`. The result has no graph if none is suitable.
+  Result<Compilation> Specialize(const std::vector<int64_t>& sizes, bool same_sizes_only);
 
   LoadedModel& model_;
   const std::string name_;

@@ -23,6 +23,13 @@ inline constexpr uint32_t kNoCall = UINT32_MAX;
 
 // A tensor in one storage. A graph tensor used in two storages is two PlanTensors.
 struct PlanTensor {
+  // Defined in one place: they are large, and copied into every caller otherwise.
+  PlanTensor();
+  PlanTensor(const PlanTensor&);
+  PlanTensor(PlanTensor&&) noexcept;
+  PlanTensor& operator=(PlanTensor&&) noexcept;
+  ~PlanTensor();
+
   std::string name;
   ops::TensorDesc desc;  // including the storage
   uint64_t size = 0;     // bytes when dense
@@ -59,6 +66,13 @@ struct DispatchValues {
 // A call of an operator with its kernel. If `op` is null, the node is a buffer copy from
 // operands[0][0] to operands[1][0]; it is skipped if both have the same address.
 struct PlanNode {
+  // Defined in one place: they are large, and copied into every caller otherwise.
+  PlanNode();
+  PlanNode(const PlanNode&);
+  PlanNode(PlanNode&&) noexcept;
+  PlanNode& operator=(PlanNode&&) noexcept;
+  ~PlanNode();
+
   std::string name;  // name in the source model, or of the node it was inserted for
   const ops::OpEntry* op = nullptr;
   const ops::KernelInfo* kernel = nullptr;
@@ -79,6 +93,13 @@ struct PlanNode {
 };
 
 struct Plan {
+  // Defined in one place: they are large, and copied into every caller otherwise.
+  Plan();
+  Plan(const Plan&);
+  Plan(Plan&&) noexcept;
+  Plan& operator=(Plan&&) noexcept;
+  ~Plan();
+
   std::deque<PlanTensor> tensors;  // a deque: formulas hold references to elements while it grows
   std::vector<PlanNode> nodes;     // in order of execution
   std::vector<uint32_t> inputs;    // tensor of graph input i, in a buffer
