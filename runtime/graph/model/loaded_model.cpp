@@ -52,6 +52,10 @@ int64_t DistanceOf(const std::vector<int64_t>& a, const std::vector<int64_t>& b)
   return distance;
 }
 
+// Attempts to specialize a plan cost time, and so do plans that are kept for it. Of a graph whose
+// plan changes at most sizes, one new shape in kMaxFailures is tried.
+constexpr size_t kMaxFailures = 8;
+
 }  // namespace
 
 DeviceConfig DeviceConfig::Of(const RuntimeState& runtime) {
@@ -154,11 +158,8 @@ void Method::AddPlan(const CompiledGraph& graph) {
   plans_.push_back({graph.base, graph.shared_weights, {graph.sizes}, {}});
 }
 
-// Of a graph whose plan changes at most sizes, few are specialized: their plans cost time, and
-// failed attempts too.
 bool Method::IsWorthSpecializing() const {
-  constexpr size_t kMaxFailures = 8;
-  return failures_ < kMaxFailures || failures_ % kMaxFailures == 0;
+  return failures_ < kMaxFailures || new_shapes_ % kMaxFailures == 0;
 }
 
 Result<Compilation> Method::Specialize(const std::vector<int64_t>& sizes, bool same_sizes_only) {
@@ -176,14 +177,14 @@ Result<Compilation> Method::Specialize(const std::vector<int64_t>& sizes, bool s
   }
   std::ranges::stable_sort(order, {}, &std::pair<int64_t, size_t>::first);
   order.resize(std::min(order.size(), kMaxAttempts));
-  ++failures_;
+  ++new_shapes_;
   for (const auto& [distance, i] : order) {
     if (same_sizes_only && distance > 0) break;
     KnownPlan& known = plans_[i];
     SPIRLOOM_TRY_ASSIGN(Compilation compilation,
                         SpecializeGraph(model_, *graph_, known.plan, known.weights.lock(), sizes));
     if (compilation.graph == nullptr) continue;
-    failures_ = 0;
+    if (distance > 0 && failures_ > 0) --failures_;
     known.weights = compilation.graph->shared_weights;
     for (const graph::SharedPipeline& pipeline : compilation.graph->pipelines) {
       if (known.pipelines.size() == kMaxPipelines) break;
@@ -196,6 +197,7 @@ Result<Compilation> Method::Specialize(const std::vector<int64_t>& sizes, bool s
                 plans_.begin() + static_cast<std::ptrdiff_t>(i) + 1, plans_.end());
     return compilation;
   }
+  if (!same_sizes_only && failures_ < 2 * kMaxFailures) ++failures_;
   return Compilation();
 }
 

@@ -118,7 +118,8 @@ class Method {
   std::shared_ptr<const CompiledGraph> fixed_;  // of a method with fixed shapes
   std::vector<std::weak_ptr<const CompiledGraph>> compiled_;
   std::vector<KnownPlan> plans_;  // in order of last use
-  size_t failures_ = 0;           // calls of Specialize() since the last successful one
+  size_t failures_ = 0;           // attempts of Specialize() that failed, less successful ones
+  size_t new_shapes_ = 0;         // calls of Specialize()
 };
 
 // Owns the weights, the pipelines and the methods of a graph file. Thread-safe. Destroyed with the
