@@ -55,7 +55,7 @@ def import_method(
     """The graph of a method; by default the only one, or `forward`. Raises ImportFailure."""
     row = method_of(file, method)
     refuse_dims(options, file)
-    opened = None if _changes_types(options) else open_graph_of(file, row)
+    opened = None if _changes_types(options) else open_graph_of(file, row, library)
     if opened is not None:
         opened.producer = _PRODUCER
         for tensor in opened.tensors():

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from spec_model.flatbuffer import NOTHING, MalformedBuffer, Member, Row
 from spirloom.errors import ImportFailure, Unsupported
 from spirloom.ir import Graph, Tensor
+from spirloom.ops import OpError, OpLibrary
 from spirloom.pte.file import ProgramFile, program_dtype
 from spirloom.pte.graph_delegate import graph_of
 from spirloom.pte.method import SPIRLOOM, instructions
@@ -22,9 +23,9 @@ _REMEDY = (
 )
 
 
-def open_graph_of(file: ProgramFile, method: Row) -> Graph | None:
+def open_graph_of(file: ProgramFile, method: Row, library: OpLibrary) -> Graph | None:
     """The graph of a method that consists of one delegate of SpirloomBackend with dynamic sizes.
-    None for other methods. Raises ImportFailure.
+    None for other methods, and for operators that are not in the library. Raises ImportFailure.
     """
     call = _only_delegate(method)
     if call is None:
@@ -32,7 +33,9 @@ def open_graph_of(file: ProgramFile, method: Row) -> Graph | None:
     delegate = method["delegates"][call["delegate"]]
     try:
         graph = graph_of(file.delegate_data(delegate["processed"]), "delegate 0")
-    except (MalformedBuffer, Unsupported):
+        for node in graph.nodes:
+            library.arg_names(node.op)
+    except (MalformedBuffer, OpError, Unsupported):
         return None  # the import of single calls reports it
     if not graph.symbols or not _is_whole(method, graph, call["args"]):
         return None
