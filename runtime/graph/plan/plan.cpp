@@ -16,7 +16,7 @@ PlanNode::~PlanNode() = default;
 
 Plan::Plan() = default;
 Plan::Plan(const Plan&) = default;
-Plan::Plan(Plan&&) noexcept = default;
+Plan::Plan(Plan&&) = default;
 Plan& Plan::operator=(Plan&&) noexcept = default;
 Plan::~Plan() = default;
 

@@ -96,7 +96,7 @@ struct Plan {
   // Defined in one place: they are large, and copied into every caller otherwise.
   Plan();
   Plan(const Plan&);
-  Plan(Plan&&) noexcept;
+  Plan(Plan&&);  // may throw: moving a deque allocates
   Plan& operator=(Plan&&) noexcept;
   ~Plan();
 
