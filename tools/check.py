@@ -148,6 +148,19 @@ def check_fuzz() -> bool:
     return run("./dev", "fuzz", "all", "0.1")
 
 
+def check_sampled() -> bool:
+    """All tests of the suites of which `./dev test` runs a half each day."""
+    sampled = r"^(benchmarks\.gpu|(fault_layer|frontend|python_runtime)\.pytest|network\.pytorch)$"
+    command = ["ctest", "--preset", "release", "-R", sampled]
+    settings = os.environ | {"SPIRLOOM_SAMPLE": "all"}
+    return subprocess.run(command, cwd=ROOT, env=settings, check=False).returncode == 0
+
+
+def check_torch() -> bool:
+    """The wheel and all tests with the newest PyTorch."""
+    return run("./dev", "test-torch")
+
+
 def check_oldest_torch() -> bool:
     """PyTorch importers with the oldest supported PyTorch."""
     return run("./dev", "test-torch", "--oldest")
@@ -186,6 +199,8 @@ STEPS: dict[str, Callable[[], bool]] = {
     "windows": check_windows,
     "faults": check_faults,
     "sanitizers": check_sanitizers,
+    "sampled": check_sampled,
+    "torch": check_torch,
     "oldest_torch": check_oldest_torch,
     "pretrained": check_pretrained,
     "real_networks": check_real_networks,

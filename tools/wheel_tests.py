@@ -7,6 +7,7 @@ build come only the programs that the wheel does not contain. tests/wheel/instal
 """
 
 import argparse
+import datetime
 import os
 import re
 import shutil
@@ -92,7 +93,8 @@ def run_tests(python: Path, directory: Path, suites: list[str], arguments: list[
     }
     # One thread of PyTorch for each process of pytest.
     settings |= {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [str(python), "-m", "pytest", "-q", "-p", "tests.wheel.installed"]
+    command = [str(python), "-m", "pytest", "-q"]
+    command += ["-p", "tests.wheel.installed", "-p", "tests.daily_sample"]
     command += ["-n", str(os.cpu_count() or 1), *paths, *arguments]
     return subprocess.run(command, cwd=directory, env=settings, check=False).returncode
 
@@ -102,6 +104,9 @@ def main() -> int:
     parser.add_argument("--wheel", type=Path, help="the wheel (default: built by tools/wheel.py)")
     parser.add_argument(
         "--suite", action="append", choices=SUITES, help="a suite to run (default: all)"
+    )
+    parser.add_argument(
+        "--sample", type=int, default=1, metavar="N", help="run one test in N, others each day"
     )
     arguments, others = parser.parse_known_args()
     wheel = arguments.wheel.resolve() if arguments.wheel else build_wheel()
@@ -114,6 +119,9 @@ def main() -> int:
         copy = Path(scratch) / "copy"
         copy.mkdir()
         copy_tests(copy, programs)
+        # Of a suite that `./dev test` samples, tests that it does not run today.
+        seed = datetime.date.today().toordinal() + 1
+        others = [f"--sample={arguments.sample}", f"--sample-seed={seed}", *others]
         return run_tests(programs / "python", copy, arguments.suite or list(SUITES), others)
 
 

@@ -108,7 +108,7 @@ TEST_F(VulkanFaultsTest, InTextures) {
   Sweep({.name = "textures", .storage = Storage::kTexture3D}, 1);
 }
 TEST_F(VulkanFaultsTest, Staged) { Sweep({.name = "staged", .staged = true}, 1); }
-TEST_F(VulkanFaultsTest, Tuning) { Sweep({.name = "tuning", .tune = true}, 47); }
+TEST_F(VulkanFaultsTest, Tuning) { Sweep({.name = "tuning", .tune = true}, 97); }
 TEST_F(VulkanFaultsTest, MakesNoInvalidCalls) {
   Sweep({.name = "validated", .storage = Storage::kTexture3D}, 5, /*validation=*/true);
 }
