@@ -17,6 +17,12 @@ bool IsEqual(std::span<const TensorInfo> a, std::span<const TensorInfo> b) {
   });
 }
 
+bool IsEqual(std::span<const IntInputInfo> a, std::span<const IntInputInfo> b) {
+  return std::ranges::equal(a, b, [](const IntInputInfo& x, const IntInputInfo& y) {
+    return x.name == y.name && x.min == y.min && x.max == y.max && x.position == y.position;
+  });
+}
+
 Status CheckModels(std::span<const Model> models, const PoolOptions& options) {
   if (models.empty()) {
     return Status(StatusCode::kInvalidArgument, "A pool requires at least one model.");
@@ -32,7 +38,8 @@ Status CheckModels(std::span<const Model> models, const PoolOptions& options) {
   }
   for (size_t i = 1; i < models.size(); ++i) {
     if (!IsEqual(models[i].inputs(), models[0].inputs()) ||
-        !IsEqual(models[i].outputs(), models[0].outputs())) {
+        !IsEqual(models[i].outputs(), models[0].outputs()) ||
+        !IsEqual(models[i].int_inputs(), models[0].int_inputs())) {
       return Status(StatusCode::kInvalidArgument,
                     "Model " + std::to_string(i) +
                         " of the pool has other inputs or outputs than model 0. Load the same "
@@ -52,7 +59,9 @@ struct Pool::State {
 
   std::vector<TensorInfo> inputs;
   std::vector<TensorInfo> outputs;
+  std::vector<IntInputInfo> int_inputs;
   std::vector<Shape> max_shapes;  // none for static shapes
+  std::vector<int64_t> max_ints;
   LogCallback log;
 
   std::mutex mutex;
@@ -117,6 +126,8 @@ Result<Pool> Pool::Create(std::vector<Model> models, const PoolOptions& options)
   state->log = options.log;
   state->inputs.assign(models[0].inputs().begin(), models[0].inputs().end());
   state->outputs.assign(models[0].outputs().begin(), models[0].outputs().end());
+  state->int_inputs.assign(models[0].int_inputs().begin(), models[0].int_inputs().end());
+  for (const IntInputInfo& input : state->int_inputs) state->max_ints.push_back(input.max);
   if (!models[0].symbols().empty()) {
     for (const TensorInfo& input : state->inputs) state->max_shapes.push_back(input.shape);
   }
@@ -138,6 +149,7 @@ Pool::~Pool() = default;
 
 std::span<const TensorInfo> Pool::inputs() const { return state_->inputs; }
 std::span<const TensorInfo> Pool::outputs() const { return state_->outputs; }
+std::span<const IntInputInfo> Pool::int_inputs() const { return state_->int_inputs; }
 
 size_t Pool::size() const {
   const std::scoped_lock lock(state_->mutex);
@@ -151,8 +163,14 @@ Status Pool::Run(std::span<const std::span<const std::byte>> inputs,
 
 Status Pool::Run(std::span<const Shape> shapes, std::span<const std::span<const std::byte>> inputs,
                  std::span<const std::span<std::byte>> outputs) {
+  return Run(shapes, state_->max_ints, inputs, outputs);
+}
+
+Status Pool::Run(std::span<const Shape> shapes, std::span<const int64_t> ints,
+                 std::span<const std::span<const std::byte>> inputs,
+                 std::span<const std::span<std::byte>> outputs) {
   return Run([&](Model& replica) -> Status {
-    if (!shapes.empty()) SPIRLOOM_TRY(replica.Resize(shapes));
+    if (!shapes.empty() || !ints.empty()) SPIRLOOM_TRY(replica.Resize(shapes, ints));
     return replica.Run(inputs, outputs);
   });
 }

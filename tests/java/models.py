@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from spirloom import graph_file, graph_reader
 from spirloom.cli import main
-from spirloom.ir import DType, Graph, Node, State, Tensor, constant
+from spirloom.ir import DType, Graph, IntInput, Node, State, Tensor, constant
 from spirloom.ops import OpLibrary
 from spirloom.sizes import SizeExpr, Symbol, Varying
 
@@ -29,6 +29,7 @@ def write_models(directory: Path, llm: Path) -> None:
     write_digits(directory)
     _write_story(directory)
     _write_batch(directory)
+    _write_counted(directory)
     graph_file.save([_method("up", 1), _method("down", -1)], directory / "methods.slg")
     graph_file.save(_states(), directory / "states.slg")
     _write_dtypes(directory)
@@ -65,6 +66,18 @@ def _write_batch(directory: Path) -> None:
     graph = Graph([x], [y], [Node("aten.relu", (x,), (y,), "relu")])
     graph.symbols = (Symbol("batch", 1, 8),)
     graph_file.save(graph, directory / "batch.slg")
+
+
+def _write_counted(directory: Path) -> None:
+    """y = relu(x[:count]) for float32[4, 3], with an integer input `count` from 0 to 4."""
+    count = Varying(4, SizeExpr(((1, ("count",)),)))
+    x, part, y = (Tensor("x", DType.F32, (4, 3)), *(Tensor(n, DType.F32, (count, 3)) for n in "py"))
+    args = LIBRARY.complete("aten.slice.Tensor", {"x": x, "end": count})
+    nodes = [Node("aten.slice.Tensor", args, (part,)), Node("aten.relu", (part,), (y,), "relu")]
+    graph = Graph([x], [y], nodes)
+    graph.symbols = (Symbol("count", 0, 4),)
+    graph.int_inputs = (IntInput("count", "count", 1),)
+    graph_file.save(graph, directory / "counted.slg")
 
 
 def _method(name: str, alpha: float) -> Graph:

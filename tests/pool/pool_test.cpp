@@ -25,7 +25,9 @@ namespace spirloom {
 namespace {
 
 using graph::FileGraph;
+using graph::IntArg;
 using graph::TensorArg;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -48,6 +50,23 @@ FileGraph Dynamic() {
   const uint32_t x = AddInput(file, "x", {kMaxBatch, kWidth});
   file.outputs = {AddNode(file, "aten.relu", {TensorArg(x)}, {kMaxBatch, kWidth})};
   for (const uint32_t tensor : {x, file.outputs[0]}) file.tensors[tensor].sizes = {1, 0};
+  return file;
+}
+
+// y = x[:count] for [6, 8], with an integer input `count` of 0 to 6.
+FileGraph Counted() {
+  FileGraph file;
+  file.symbols = {{"count", 0, kMaxBatch}};
+  file.sizes = {{{{1, {0}}}, 1}};
+  const uint32_t x = AddInput(file, "x", {kMaxBatch, kWidth});
+  graph::Arg end = IntArg(kMaxBatch);
+  end.sizes = {1};
+  file.outputs = {AddNode(file, "aten.slice.Tensor",
+                          {TensorArg(x), IntArg(0), IntArg(0), end, IntArg(1)},
+                          {kMaxBatch, kWidth})};
+  file.tensors[file.outputs[0]].sizes = {1, 0};
+  file.int_inputs = {{"count", 0, 1}};
+  file.required_features = {"int_inputs"};
   return file;
 }
 
@@ -194,6 +213,34 @@ TEST_F(PoolTest, ShapesMayDifferBetweenCalls) {
     EXPECT_TRUE(IsRight(pool, 3)) << "with the maximum shapes";
   });
   EXPECT_EQ(pool.inputs()[0].shape, (Shape{kMaxBatch, kWidth}));
+}
+
+TEST_F(PoolTest, IntegersMayDifferBetweenCalls) {
+  Pool pool = MakePool(Counted());
+  ASSERT_EQ(pool.int_inputs().size(), 1u);
+  EXPECT_EQ(pool.int_inputs()[0].name, "count");
+  const std::vector<Shape> shapes = {pool.inputs()[0].shape};
+  const Floats x(kMaxBatch * kWidth, 3);
+  const std::span<const std::byte> input = std::as_bytes(std::span(x));
+  OnThreads(4, [&](size_t thread) {
+    for (int64_t i = 0; i < 14; ++i) {
+      const int64_t count = (i + static_cast<int64_t>(thread)) % 7;
+      Floats y(static_cast<size_t>(count) * kWidth);
+      const std::span<std::byte> output = std::as_writable_bytes(std::span(y));
+      const Status ran =
+          pool.Run(shapes, std::span(&count, 1), std::span(&input, 1), std::span(&output, 1));
+      EXPECT_TRUE(ran.ok()) << ran.message();
+      EXPECT_THAT(y, Each(3));
+    }
+    Floats y(x.size());
+    const std::span<std::byte> output = std::as_writable_bytes(std::span(y));
+    const Status ran = pool.Run(std::span(&input, 1), std::span(&output, 1));
+    EXPECT_TRUE(ran.ok()) << "with the maximum: " << ran.message();
+    EXPECT_EQ(y, x);
+  });
+  const int64_t beyond = 7;
+  EXPECT_EQ(pool.Run(shapes, std::span(&beyond, 1), std::span(&input, 1), {}).code(),
+            StatusCode::kInvalidArgument);
 }
 
 TEST_F(PoolTest, ALostDeviceIsRemoved) {

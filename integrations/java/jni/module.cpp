@@ -165,10 +165,34 @@ jobjectArray Tensors(JNIEnv* env, jclass, jlong module, jint kind) {
   });
 }
 
+jobjectArray IntInputs(JNIEnv* env, jclass, jlong handle) {
+  return Guarded(env, [&]() -> Result<jobjectArray> {
+    const auto* module = Pointer<spirloom_model>(handle);
+    std::vector<const char*> names;
+    std::vector<int64_t> numbers;
+    for (size_t i = 0; i < spirloom_model_int_input_count(module); ++i) {
+      spirloom_int_input_info info = SPIRLOOM_INIT(spirloom_int_input_info);
+      spirloom_error* error = nullptr;
+      spirloom_model_int_input(module, i, &info, &error);
+      SPIRLOOM_TRY(Take(error));
+      names.push_back(info.name);
+      const auto position = static_cast<int64_t>(info.position);
+      numbers.insert(numbers.end(), {info.min, info.max, position, info.value});
+    }
+    SPIRLOOM_TRY_ASSIGN(Local<jobjectArray> fields, NewArray(env, 2, classes().object));
+    SPIRLOOM_TRY(Store(env, fields, 0, NewTexts(env, names)));
+    SPIRLOOM_TRY(Store(env, fields, 1, NewLongs(env, numbers)));
+    return fields.Release();
+  });
+}
+
 // ---- Execution ---------------------------------------------------------------------------------
 
-void Resize(JNIEnv* env, jclass, jlong module, jobjectArray shape_arrays) {
+void Resize(JNIEnv* env, jclass, jlong module, jobjectArray shape_arrays, jlongArray int_array) {
   GuardedCall(env, [&]() -> Status {
+    const auto int_count = static_cast<size_t>(env->GetArrayLength(int_array));
+    SPIRLOOM_TRY_ASSIGN(const auto ints_read, ReadLongs(env, "ints", int_array, int_count));
+    const std::vector<int64_t> ints(ints_read.begin(), ints_read.end());
     std::vector<std::vector<int64_t>> sizes;
     for (jsize i = 0; i < env->GetArrayLength(shape_arrays); ++i) {
       const Local<jobject> element(env, env->GetObjectArrayElement(shape_arrays, i));
@@ -180,7 +204,8 @@ void Resize(JNIEnv* env, jclass, jlong module, jobjectArray shape_arrays) {
     std::vector<spirloom_shape> shapes;
     for (const std::vector<int64_t>& shape : sizes) shapes.push_back({shape.data(), shape.size()});
     spirloom_error* error = nullptr;
-    spirloom_model_resize(Pointer<spirloom_model>(module), shapes.data(), shapes.size(), &error);
+    spirloom_model_resize_with_ints(Pointer<spirloom_model>(module), shapes.data(), shapes.size(),
+                                    ints.data(), ints.size(), &error);
     return Take(error);
   });
 }
@@ -262,7 +287,8 @@ std::span<const JNINativeMethod> ModuleFunctions() {
       Entry("destroyModule", "(J)V", DestroyModule),
       Entry("methods", "(J)[[B", Methods),
       Entry("tensors", "(JI)[Ljava/lang/Object;", Tensors),
-      Entry("resize", "(J[[J)V", Resize),
+      Entry("intInputs", "(J)[Ljava/lang/Object;", IntInputs),
+      Entry("resize", "(J[[J[J)V", Resize),
       Entry("run", "(J[Ljava/lang/Object;[Ljava/lang/Object;[I)V", Run),
       Entry("resetStates", "(J)V", ResetStates),
       Entry("readState", "(JILjava/nio/ByteBuffer;)V", ReadState),

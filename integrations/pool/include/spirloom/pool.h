@@ -15,6 +15,7 @@
 #define SPIRLOOM_POOL_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -48,25 +49,30 @@ class Pool {
   Pool& operator=(Pool&&) noexcept;
   ~Pool();
 
-  // Inputs and outputs with the maximum shapes, as of Model.
+  // Inputs and outputs with the maximum shapes, and integer inputs, as of Model.
   std::span<const TensorInfo> inputs() const;
   std::span<const TensorInfo> outputs() const;
+  std::span<const IntInputInfo> int_inputs() const;
   // The number of replicas on devices that are not lost.
   size_t size() const;
 
-  // Run once with the maximum shapes, or with `shapes` of the inputs, like Model::Run(). Wait for
-  // an idle replica. If a device is lost, its replica is removed, and the call runs on another one.
-  // Fail like Model::Resize() and Model::Run(), and with kDeviceLost if no replica is left.
+  // Run once with `shapes` of the inputs and the values `ints` of the integer inputs, by default
+  // with the maximum shapes and values, like Model::Run(). Wait for an idle replica. If a device is
+  // lost, its replica is removed, and the call runs on another one. Fail like Model::Resize() and
+  // Model::Run(), and with kDeviceLost if no replica is left.
   Status Run(std::span<const std::span<const std::byte>> inputs,
              std::span<const std::span<std::byte>> outputs);
   Status Run(std::span<const Shape> shapes, std::span<const std::span<const std::byte>> inputs,
              std::span<const std::span<std::byte>> outputs);
+  Status Run(std::span<const Shape> shapes, std::span<const int64_t> ints,
+             std::span<const std::span<const std::byte>> inputs,
+             std::span<const std::span<std::byte>> outputs);
 
   // Calls `work` with an idle replica, for which it waits, and returns its result: for outputs
   // whose sizes follow from the shapes, memory without copies, or several runs. The replica has the
-  // shapes of an earlier call; it is the caller's until `work` returns, and then must have no run
-  // in flight. If `work` returns kDeviceLost, the replica is removed, and `work` is called again
-  // with another one. Propagates exceptions of `work`.
+  // shapes and integers of an earlier call; it is the caller's until `work` returns, and then must
+  // have no run in flight. If `work` returns kDeviceLost, the replica is removed, and `work` is
+  // called again with another one. Propagates exceptions of `work`.
   Status Run(const std::function<Status(Model& replica)>& work);
 
  private:

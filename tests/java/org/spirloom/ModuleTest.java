@@ -206,6 +206,38 @@ final class ModuleTest {
   }
 
   @Test
+  void integerInputsAreIntegersOfCalls() {
+    try (Module module = Module.load(Files.path("counted.slg"))) {
+      Tensor x =
+          Tensor.fromBlob(
+              new float[] {1, -2, 3, 4, 5, -6, 7, 8, 9, -10, 11, 12}, new long[] {4, 3});
+      IntInput count = module.intInputs()[0];
+      assertEquals("count: integer from 0 to 4", count.toString());
+      assertEquals(4, count.value());
+      assertArrayEquals(new long[] {4, 3}, module.forward(x)[0].shape());
+      Tensor two = module.forward(EValue.from(x), EValue.from(2))[0].toTensor();
+      assertArrayEquals(new float[] {1, 0, 3, 4, 5, 0}, two.getDataAsFloatArray());
+      assertArrayEquals(new long[] {2, 3}, module.forward(x)[0].shape(), "it remains");
+      module.setInt("count", 1);
+      assertEquals(1, module.intInputs()[0].value());
+      assertArrayEquals(new float[] {1, 0, 3}, module.forward(x)[0].getDataAsFloatArray());
+      module.setInt("count", 0);
+      assertArrayEquals(new long[] {0, 3}, module.forward(x)[0].shape());
+      assertFails(
+          SpirloomException.Code.INVALID_ARGUMENT, "0 to 4", () -> module.setInt("count", 5));
+      assertFails(SpirloomException.Code.NOT_FOUND, "count", () -> module.setInt("n", 1));
+      assertFails(
+          SpirloomException.Code.INVALID_ARGUMENT,
+          "expected an integer",
+          () -> module.forward(EValue.from(x), EValue.from(x)));
+      assertFails(
+          SpirloomException.Code.INVALID_ARGUMENT,
+          "The number of arguments is 1",
+          () -> module.forward(EValue.from(x)));
+    }
+  }
+
+  @Test
   void methodsShareStates() {
     try (Module module = Module.load(Files.path("methods.slg"))) {
       assertArrayEquals(new String[] {"up", "down"}, module.methods());

@@ -1,6 +1,9 @@
 package org.spirloom;
 
-/** A value of a call: a tensor or a scalar. A scalar is a tensor of rank 0 in the graph. */
+/**
+ * A value of a call: a tensor or a scalar. A scalar is an {@link IntInput} of the graph, or a tensor
+ * of rank 0.
+ */
 public final class EValue {
   private final Object value; // Tensor, Long, Double or Boolean
 

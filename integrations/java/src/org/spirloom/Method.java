@@ -1,6 +1,8 @@
 package org.spirloom;
 
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 
 /** The native context of a method. Used under the lock of its module. */
 final class Method {
@@ -11,12 +13,14 @@ final class Method {
   final long pointer;
   private TensorInfo[] inputs;
   private TensorInfo[] outputs;
+  private IntInput[] intInputs;
   private TensorInfo[] states; // null: not read yet
 
   Method(long pointer) {
     this.pointer = pointer;
     inputs = read(INPUTS);
     outputs = read(OUTPUTS);
+    intInputs = readIntInputs();
   }
 
   TensorInfo[] inputs() {
@@ -25,6 +29,10 @@ final class Method {
 
   TensorInfo[] outputs() {
     return outputs;
+  }
+
+  IntInput[] intInputs() {
+    return intInputs;
   }
 
   TensorInfo[] states() {
@@ -55,25 +63,102 @@ final class Method {
     return infos;
   }
 
+  private IntInput[] readIntInputs() {
+    Object[] fields = Native.intInputs(pointer);
+    String[] names = Native.texts((byte[][]) fields[0]);
+    long[] numbers = (long[]) fields[1];
+    IntInput[] read = new IntInput[names.length];
+    for (int i = 0; i < read.length; ++i) {
+      int at = 4 * i;
+      read[i] =
+          new IntInput(
+              names[i], numbers[at], numbers[at + 1], numbers[at + 2], numbers[at + 3]);
+    }
+    return read;
+  }
+
+  private long[] ints() {
+    long[] values = new long[intInputs.length];
+    for (int i = 0; i < values.length; ++i) {
+      values[i] = intInputs[i].value;
+    }
+    return values;
+  }
+
   void resize(long[][] shapes) {
-    Native.resize(pointer, shapes);
+    resize(shapes, ints());
+  }
+
+  private void resize(long[][] shapes, long[] ints) {
+    Native.resize(pointer, shapes, ints);
     inputs = read(INPUTS);
     outputs = read(OUTPUTS);
+    intInputs = readIntInputs();
+  }
+
+  void setInt(String name, long value) {
+    long[] ints = ints();
+    for (int i = 0; i < ints.length; ++i) {
+      if (intInputs[i].name().equals(name)) {
+        ints[i] = value;
+        long[][] shapes = new long[inputs.length][];
+        for (int k = 0; k < shapes.length; ++k) {
+          shapes[k] = inputs[k].shape;
+        }
+        resize(shapes, ints);
+        return;
+      }
+    }
+    throw new SpirloomException(
+        SpirloomException.Code.NOT_FOUND,
+        "There is no integer input '" + name + "'; the integer inputs are "
+            + Arrays.toString(intInputs) + ".");
+  }
+
+  /** Runs on values in the order of the method's arguments, integer inputs being integers. */
+  Tensor[] run(EValue[] arguments) {
+    List<Tensor> tensors = new ArrayList<>();
+    long[] ints = ints();
+    int next = 0; // integer input
+    for (int i = 0; i < arguments.length; ++i) {
+      if (next < ints.length && intInputs[next].position == tensors.size()) {
+        if (!arguments[i].isInt()) {
+          throw SpirloomException.invalid(
+              "Argument " + i + " ('" + intInputs[next].name() + "') is " + arguments[i]
+                  + "; expected an integer.");
+        }
+        ints[next++] = arguments[i].toInt();
+      } else {
+        tensors.add(arguments[i].toTensor());
+      }
+    }
+    if (next < ints.length) {
+      throw SpirloomException.invalid(
+          "The number of arguments is " + arguments.length + "; the method has "
+              + (inputs.length + ints.length) + ": " + Arrays.toString(inputs) + " and "
+              + Arrays.toString(intInputs) + ".");
+    }
+    return run(tensors.toArray(new Tensor[0]), ints, null);
   }
 
   /**
-   * Runs on these inputs; resizes to their shapes. {@code given} may be null: allocates outputs.
+   * Runs on these inputs, with the current integers; resizes to their shapes. {@code given} may be
+   * null: allocates outputs.
    */
   Tensor[] run(Tensor[] arguments, Tensor[] given) {
+    return run(arguments, ints(), given);
+  }
+
+  private Tensor[] run(Tensor[] arguments, long[] ints, Tensor[] given) {
     Tensor[] converted = convert(arguments);
     long[][] shapes = new long[converted.length][];
-    boolean resized = false;
+    boolean resized = !Arrays.equals(ints, ints());
     for (int i = 0; i < shapes.length; ++i) {
       shapes[i] = converted[i].sizes();
       resized |= !Arrays.equals(shapes[i], inputs[i].shape);
     }
     if (resized) {
-      resize(shapes);
+      resize(shapes, ints);
     }
     Tensor[] results = given == null ? allocate() : checkOutputs(given);
     int[] widths = new int[converted.length + results.length];

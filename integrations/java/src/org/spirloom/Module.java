@@ -195,13 +195,17 @@ public final class Module implements AutoCloseable {
     return call(method, context -> context.run(arguments, null));
   }
 
-  /** Like {@link #execute(String, Tensor...)}, as in ExecuTorch. */
+  /**
+   * Like {@link #execute(String, Tensor...)}, as in ExecuTorch. An integer input of the method
+   * takes an integer.
+   */
   public EValue[] execute(String method, EValue... inputs) {
-    Tensor[] tensors = new Tensor[Native.require(inputs, "inputs").length];
-    for (int i = 0; i < tensors.length; ++i) {
-      tensors[i] = Native.require(inputs[i], "inputs[" + i + "]").toTensor();
+    Native.require(method, "method");
+    EValue[] arguments = Native.require(inputs, "inputs").clone();
+    for (int i = 0; i < arguments.length; ++i) {
+      Native.require(arguments[i], "inputs[" + i + "]");
     }
-    Tensor[] results = execute(method, tensors);
+    Tensor[] results = call(method, context -> context.run(arguments));
     EValue[] values = new EValue[results.length];
     for (int i = 0; i < values.length; ++i) {
       values[i] = EValue.from(results[i]);
@@ -238,6 +242,27 @@ public final class Module implements AutoCloseable {
         });
   }
 
+  /**
+   * Sets an integer input of a method for the following runs. Fails with {@link
+   * SpirloomException.Code#NOT_FOUND} for an unknown name, {@link
+   * SpirloomException.Code#INVALID_ARGUMENT} for a value outside its bounds.
+   */
+  public void setInt(String method, String name, long value) {
+    Native.require(method, "method");
+    Native.require(name, "name");
+    call(
+        method,
+        context -> {
+          context.setInt(name, value);
+          return null;
+        });
+  }
+
+  /** Sets an integer input of {@link #method()}. */
+  public void setInt(String name, long value) {
+    setInt(contexts.first, name, value);
+  }
+
   // ---- Properties -------------------------------------------------------------------------------
 
   /**
@@ -260,6 +285,16 @@ public final class Module implements AutoCloseable {
   /** Returns the inputs of {@link #method()}. */
   public TensorInfo[] inputs() {
     return inputs(contexts.first);
+  }
+
+  /** Returns the integer inputs of a method, which most methods do not have. */
+  public IntInput[] intInputs(String method) {
+    return call(Native.require(method, "method"), context -> context.intInputs().clone());
+  }
+
+  /** Returns the integer inputs of {@link #method()}. */
+  public IntInput[] intInputs() {
+    return intInputs(contexts.first);
   }
 
   /** Returns the outputs of a method with their current shapes. */

@@ -81,7 +81,13 @@ final class Native {
    */
   static native Object[] tensors(long module, int kind);
 
-  static native void resize(long module, long[][] shapes);
+  /**
+   * Returns {byte[][] names, long[] numbers}: minimum, maximum, position and value of each integer
+   * input.
+   */
+  static native Object[] intInputs(long module);
+
+  static native void resize(long module, long[][] shapes, long[] ints);
 
   /** {@code widths}: bytes of an element of each direct buffer, inputs first. */
   static native void run(long module, Object[] inputs, Object[] outputs, int[] widths);
