@@ -46,6 +46,25 @@ def test_equal_dimensions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert code == 1 and "--dim m=n: 'n' has no size. Set it with --dim n=N or" in err
 
 
+def test_multiples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Sizes that a network halves several times, as multiples of a size or of a dimension."""
+    made = sum_of_two("n", "m")
+    options = ("--dim", "n=4*k", "--dim", "m=4*k")
+    assert run(made, tmp_path, capsys, *options, "--dim", "k=1..8")[0] == 0
+    graph = imported(tmp_path)
+    assert shapes(graph) == ["4*k×3", "4*k×3"] and graph.inputs[0].shape[0] == 32
+    assert [(s.name, s.min, s.max) for s in graph.symbols] == [("k", 1, 8)]
+    made = model([node("Concat", "a b", axis=0)], {"a": ["n", 3], "b": ["m", 3]})
+    assert run(made, tmp_path, capsys, "--dim", "n=1..8", "--dim", "m=2*n")[0] == 0
+    assert str(imported(tmp_path).outputs[0].shape[0]) == "3*n"
+    assert run(made, tmp_path, capsys, "--dim", "n=4*k", "--dim", "m=k", "--dim", "k=2")[0] == 0
+    assert shapes(imported(tmp_path)) == ["8×3", "2×3"]
+    code, err = run(made, tmp_path, capsys, *options)
+    assert code == 1 and "--dim n=4*k: 'k' has no size. Set it with --dim k=N or" in err
+    code, err = run(made, tmp_path, capsys, "--dim", "n=0*m", "--dim", "m=4")
+    assert code == 1 and "--dim n=0*m: the factor must be at least 1" in err
+
+
 def test_dimensions_without_a_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = sum_of_two(None, "?")
     code, err = run(made, tmp_path, capsys)

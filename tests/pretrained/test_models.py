@@ -17,11 +17,13 @@ import spirloom.onnx
 from spirloom import graph_reader
 from spirloom.cli import main
 from spirloom.ir import Array
+from spirloom.runtime.errors import InvalidArgument
 
 from tests.pretrained import signals
 from tests.pretrained.cases import CASES, MODELS, Case
 
 SILERO = ("silero_vad", "silero_vad_op18_ifless", "silero_vad_16k_op15")
+PADDLE = "p2o.DynamicDimension"
 SAMPLED = 3  # one of so many runs in float16, another one each day
 
 
@@ -128,7 +130,7 @@ def test_lines_of_any_width(tmp_path: Path) -> None:
     a guard of docs/how-to/dynamic-shapes.md.
     """
     case = CASES["ppocr4_recognition"]
-    width = "p2o.DynamicDimension.1"
+    width = f"{PADDLE}.1"
     sizes = ("--dim", "p2o.DynamicDimension.0=1", "--dim", "x.2=48", "--dim", f"{width}=1..320")
     model = imported(case.path, tmp_path, *sizes)
     assert [(symbol.name, symbol.min, symbol.max) for symbol in model.symbols] == [(width, 5, 320)]
@@ -148,3 +150,29 @@ def test_nodes_without_a_converter_run_on_the_host(tmp_path: Path) -> None:
     names = [output.name for output in onnx.load(case.path).graph.output]
     found = dict(zip(names, model(*inputs.values()), strict=True))
     assert case.answer(found) == case.expected
+
+
+@pytest.mark.parametrize(
+    ("name", "height", "width", "others"),
+    [
+        ("ppocr4_detection", f"{PADDLE}.1", f"{PADDLE}.2", {f"{PADDLE}.0": 1}),
+        ("ppocr6_detection", "DynamicDimension.1", "DynamicDimension.2", {"DynamicDimension.0": 1}),
+        ("nudenet", "height", "width", {"batch": 1}),
+    ],
+)
+def test_images_of_any_size(
+    name: str, height: str, width: str, others: Mapping[str, int], tmp_path: Path
+) -> None:
+    """Detectors halve the image five times: the sizes are multiples of 32."""
+    case = CASES[name]
+    dims: dict[str, object] = {**others, height: "32*h", width: "32*w", "h": "1..6", "w": "1..6"}
+    options = (f"--dim={dimension}={size}" for dimension, size in dims.items())
+    model = imported(case.path, tmp_path, *options)
+    assert [(symbol.min, symbol.max) for symbol in model.symbols] == [(1, 6), (1, 6)]
+    ((key, image),) = case.inputs().items()
+    for rows, columns in ((160, 192), (32, 32), (64, 160), (160, 96)):
+        top, left = (image.shape[-2] - rows) // 2, 40  # around the text
+        part = {key: np.ascontiguousarray(image[..., top : top + rows, left : left + columns])}
+        assert_close(run(model, part), expected(case.path, part), 2e-4)
+    with pytest.raises(InvalidArgument, match="48.*32"):
+        model(**{key: np.ascontiguousarray(image[..., :48, :64])})

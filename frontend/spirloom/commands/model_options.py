@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from spirloom.sizes import Symbol
     from spirloom.torch.options import Options
 
+# The name of a dimension, or a multiple of it.
+_MULTIPLE = re.compile(r"(?:([0-9]+)\*)?((?!.*\.\.)[^\W\d].*)")
+
 
 def add_model_options(parser: argparse._ActionsContainer) -> None:
     """Adds the options for sizes, bounds and constants."""
@@ -27,7 +31,8 @@ def add_model_options(parser: argparse._ActionsContainer) -> None:
         default=[],
         metavar="NAME=N",
         help="the size of an open dimension; MIN..MAX keeps it symbolic; the name of another one "
-        "makes both equal (ONNX). INPUT.AXIS is a dimension without a name",
+        "makes both equal, 32*OTHER makes it a multiple (ONNX). INPUT.AXIS is a dimension without "
+        "a name",
     )
     parser.add_argument(
         "--shape", action="append", default=[], metavar="INPUT=N,N,…", help="the shape of an input"
@@ -98,8 +103,11 @@ def archive_options(arguments: argparse.Namespace) -> Options:
             "--shape is for ONNX models. An exported program has the sizes of its export, except "
             "for dynamic dimensions, which --dim sets."
         )
-    for name, other in _ties(arguments).items():
-        raise ImportFailure(f"--dim {name}={other}: equal dimensions are for ONNX models.")
+    for name in _ties(arguments):
+        raise ImportFailure(
+            f"--dim {name}: dimensions that equal or are multiples of others are for ONNX models. "
+            "torch.export has them in dynamic_shapes."
+        )
     return Options(
         sizes=_dims(arguments),
         symbols={symbol.name: symbol for symbol in symbols_of(arguments)},
@@ -140,7 +148,7 @@ def _dims(arguments: argparse.Namespace) -> dict[str, int]:
     dims = {
         name: _sizes(text, "--dim")
         for name, text in map(_pair, arguments.dim)
-        if ".." not in text and not _is_name(text)
+        if ".." not in text and not _MULTIPLE.fullmatch(text)
     }
     for name, sizes in dims.items():
         if len(sizes) != 1:
@@ -148,13 +156,15 @@ def _dims(arguments: argparse.Namespace) -> dict[str, int]:
     return {name: sizes[0] for name, sizes in dims.items()}
 
 
-def _ties(arguments: argparse.Namespace) -> dict[str, str]:
-    return {name: text for name, text in map(_pair, arguments.dim) if _is_name(text)}
-
-
-def _is_name(text: str) -> bool:
-    """Whether the text is the name of a dimension, not a size or a range."""
-    return ".." not in text and (text[:1].isalpha() or text[:1] == "_")
+def _ties(arguments: argparse.Namespace) -> dict[str, tuple[int, str]]:
+    """For a dimension that equals or is a multiple of another one, the factor and the other one."""
+    ties: dict[str, tuple[int, str]] = {}
+    for name, text in map(_pair, arguments.dim):
+        if found := _MULTIPLE.fullmatch(text):
+            ties[name] = int(found[1] or 1), found[2]
+            if ties[name][0] < 1:
+                raise ImportFailure(f"--dim {name}={text}: the factor must be at least 1.")
+    return ties
 
 
 def _inputs(arguments: argparse.Namespace) -> dict[str, tuple[int, ...]]:

@@ -171,27 +171,31 @@ class Shapes:
     """Options for inputs: sizes of named dimensions, complete shapes, bounds.
 
     `ignore_stated`: shapes of other values that the model states are not compared. `ties`: for a
-    dimension, the one that it equals. `assume_int32`: the values of wider integers fit in int32.
+    dimension, a factor and the dimension that it is this multiple of. `assume_int32`: the values of
+    wider integers fit in int32. `bases`: sizes of which dimensions are multiples.
     """
 
     dims: Mapping[str, int] = field(default_factory=dict)
     inputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     ranges: Mapping[str, Interval] = field(default_factory=dict)
     ignore_stated: bool = False
-    ties: Mapping[str, str] = field(default_factory=dict)
+    ties: Mapping[str, tuple[int, str]] = field(default_factory=dict)
     assume_int32: bool = False
+    bases: Collection[str] = ()
 
     def with_dims(self, sizes: Mapping[str, int]) -> Shapes:
-        """These options with the sizes of further dimensions, and of those that equal them."""
+        """These options with the sizes of further dimensions, and of those that are multiples."""
         dims = {**self.dims, **sizes}
-        for name, other in self.ties.items():
+        for name, (factor, other) in self.ties.items():
             if other not in dims:
+                multiple = other if factor == 1 else f"{factor}*{other}"
                 raise ImportFailure(
-                    f"--dim {name}={other}: '{other}' has no size. Set it with --dim {other}=N or "
-                    f"--dim {other}=MIN..MAX."
+                    f"--dim {name}={multiple}: '{other}' has no size. Set it with "
+                    f"--dim {other}=N or --dim {other}=MIN..MAX."
                 )
-            dims[name] = dims[other]
-        return replace(self, dims=dims, ties={})
+            dims[name] = factor * dims[other]
+        bases = [other for _, other in self.ties.values()]
+        return replace(self, dims=dims, ties={}, bases=bases)
 
 
 def read_inputs(
@@ -273,13 +277,14 @@ def _check_dims(
         for dim in kind.shape.dim:
             if dim.dim_param:
                 named[dim.dim_param] = named.get(dim.dim_param, False) or not given
-    unknown = [name for name in shapes.dims if name not in named and name not in ints]
+    known = {*named, *ints, *shapes.bases}
+    unknown = [name for name in shapes.dims if name not in known]
     if unknown:
         raise ImportFailure(
             f"--dim names no dimension of an input: {', '.join(unknown)}. "
             f"The named dimensions are: {', '.join(named) or 'none'}."
         )
-    unused = [name for name in shapes.dims if name not in ints and not named[name]]
+    unused = [name for name in shapes.dims if not named.get(name, True)]
     if unused:
         raise ImportFailure(
             f"--dim {unused[0]} has no effect: --shape sets all dimensions of its inputs. Use "
@@ -292,7 +297,8 @@ def _check_dims(
     if flags:
         raise ImportFailure(
             f"{path} leaves input dimensions open. Set them with {' '.join(flags)}. MIN..MAX "
-            "instead of N keeps a dimension dynamic; --dim NAME=OTHER makes two equal."
+            "instead of N keeps a dimension dynamic; --dim NAME=OTHER makes two equal, and "
+            "--dim NAME=32*OTHER one a multiple."
         )
 
 
