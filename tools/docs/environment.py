@@ -92,6 +92,11 @@ TESTS = (
         "selection.",
     ),
     Variable(
+        "SPIRLOOM_SAMPLE",
+        "`tests/daily_sample.py`: `all` runs all tests of suites of which `./dev test` and CI run "
+        "a part each day.",
+    ),
+    Variable(
         "SPIRLOOM_REAL_NETWORKS",
         "`tests/torch/test_real_networks.py` and `test_published_networks.py`: `all`, or names of "
         "networks separated by commas; by default a daily sample.",
