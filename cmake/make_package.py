@@ -7,6 +7,7 @@ stores all operators as loaded, so that importing a model requires neither PyYAM
 """
 
 import argparse
+import os
 import re
 import shutil
 import subprocess
@@ -53,12 +54,16 @@ def copy_data(directory: str, pattern: str, target: Path) -> None:
 
 
 def store_operators(out: Path) -> None:
-    """Stores the operators with the copied modules: the file references their class names."""
+    """Stores the operators with the copied modules: the file references their class names. With
+    one seed for hashes, which order sets, equal sources make equal bytes.
+    """
     package = out / "spirloom"
     command = [sys.executable, "-B", "-m", "spirloom._spec_model.stored"]
     command += ["--spec-dir", str(package / "op_specs")]
     command += ["--template-dir", str(package / "templates/glsl")]
-    subprocess.run([*command, "--out", str(package / "ops.pickle")], cwd=out, check=True)
+    command += ["--out", str(package / "ops.pickle")]
+    environment = os.environ | {"PYTHONHASHSEED": "0"}
+    subprocess.run(command, cwd=out, env=environment, check=True)
 
 
 def main() -> None:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tools.drivers.cases import CrashError, run_cases
+from tools.drivers.__main__ import HEADER, part_of, row
+from tools.drivers.cases import CrashError, Outcome, run_cases
 from tools.drivers.known import Property, read, unknown, unused
 from tools.drivers.programs import run_tests
 
@@ -39,6 +40,39 @@ def test_cases_of_all_processes_are_counted(tmp_path: Path) -> None:
     assert (outcome.passed, outcome.skipped) == (8, 3)
     assert outcome.failures.keys() == {"exp2_f32_buffer/2x7_extremes"}
     assert "4 of 210 elements are wrong" in outcome.failures["exp2_f32_buffer/2x7_extremes"]
+
+
+def test_parts_are_disjoint_and_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """GoogleTest runs the tests whose number is the index modulo the total."""
+    path = tmp_path / "op_tests"
+    path.write_text(
+        "#!/bin/sh\n"
+        f'echo "$GTEST_SHARD_INDEX/$GTEST_TOTAL_SHARDS/$SPIRLOOM_CASE_SHARDS" >> {tmp_path}/ran\n'
+        "echo '[==========] 1 test from 1 test suite ran.'\necho '[  PASSED  ] 1 test.'\n",
+        encoding="utf-8",
+    )
+    path.chmod(0o755)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    for text in ("1/3", "2/3", "3/3"):
+        part = part_of(text)
+        outcome = run_cases(path, tmp_path / "icd.json", 1, part.count, part.index)
+        assert outcome.passed == 2
+        run_tests(path, tmp_path / "icd.json", part.count, index=part.index)
+    ran = (tmp_path / "ran").read_text(encoding="utf-8").split()
+    assert sorted(each for each in ran if each.endswith("/1")) == [f"{i}/6/1" for i in range(6)]
+    assert [each for each in ran if not each.endswith("/1")] == ["0/3/", "1/3/", "2/3/"]
+
+
+@pytest.mark.parametrize("text", ["0/3", "4/3", "2", "a/b"])
+def test_invalid_parts(text: str) -> None:
+    with pytest.raises(ValueError):
+        part_of(text)
+
+
+def test_the_row_separates_known_failures() -> None:
+    outcome = Outcome(1234, 7, {"a": "", "b": "", "c": ""})
+    assert row("X", outcome, 1) == "| X | 1,234 | 2 | 1 | 7 |"
+    assert HEADER.splitlines()[0].count("|") == row("X", outcome, 1).count("|")
 
 
 def test_a_crash_is_not_a_pass(tmp_path: Path) -> None:

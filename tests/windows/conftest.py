@@ -115,11 +115,12 @@ def wheel(request: pytest.FixtureRequest) -> Path:
     return found[0]
 
 
-def on_host(program: Path, *arguments: object, directory: Path = ROOT) -> str:
-    """The output of a program of the host."""
+def on_host(program: Path, *arguments: object, directory: Path = ROOT, **variables: str) -> str:
+    """The output of a program of the host; `variables` are environment variables."""
     done = subprocess.run(
         [str(program), *map(str, arguments)],
         check=True, cwd=directory, capture_output=True, encoding="utf-8",
+        env=os.environ | variables,
     )  # fmt: skip
     return done.stdout
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.frontend.gguf_writer import Q4_0, file_bytes, tiny_metadata, tiny_tensors
-from tests.windows.conftest import ROOT, Digits, Windows, on_host
+from tests.windows.conftest import ROOT, TIMEOUT_S, Digits, Windows, on_host
 from tests.windows.interpreter import DOWNLOADS, Interpreter, install
 
 ARCHIVE = ROOT / "tests/fuzz/corpus/torch_import/convolutions.pt2"
@@ -23,6 +24,37 @@ import spirloom
 model = spirloom.load(sys.argv[1])
 (logits,) = model(np.load(sys.argv[2]))
 np.save(sys.argv[3], logits)
+"""
+# Processes that start a child as the commands do, print its number, and wait.
+PARENTS = {
+    "verify": """
+from spirloom.verify.session import Settings, _Worker
+
+child = _Worker(Settings())
+assert child.answer(300) == {"ready": True}
+print(child._process.pid, flush=True)
+input()
+""",
+    "template": """
+from spirloom.family.template_renderer import TemplateRenderer
+
+child = TemplateRenderer("{{ messages[0].content }}", {})
+assert child.render([{"content": "hello"}], generate=False) == "hello"
+print(child._process.pid, flush=True)
+input()
+""",
+}
+# Waits for the end of a process.
+WAIT = f"""
+import ctypes, sys
+
+SYNCHRONIZE, INVALID_PARAMETER = 0x100000, 87
+kernel32 = ctypes.WinDLL("kernel32", use_last_error=True)
+kernel32.OpenProcess.restype = ctypes.c_void_p
+process = ctypes.c_void_p(kernel32.OpenProcess(SYNCHRONIZE, False, int(sys.argv[1])))
+if process:
+    sys.exit(kernel32.WaitForSingleObject(process, {TIMEOUT_S // 2 * 1000}))
+assert ctypes.get_last_error() == INVALID_PARAMETER  # no such process
 """
 
 
@@ -76,7 +108,9 @@ def test_run(python: Interpreter, digits: Digits, directory: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["pt2", "gguf"])
 def test_import(python: Interpreter, directory: Path, kind: str) -> None:
-    """The graph is that of the host. The file is replaced, and no temporary file remains."""
+    """The file is that of the host with the same flatbuffers. It is replaced, and no temporary file
+    remains.
+    """
     source = directory / f"net.{kind}"
     source.write_bytes(
         ARCHIVE.read_bytes()
@@ -86,13 +120,13 @@ def test_import(python: Interpreter, directory: Path, kind: str) -> None:
     for _ in range(2):
         python.run(python.script("spirloom", "import", source.name, "-o", "net.slg"), directory)
     program = ROOT / ".venv/bin/spirloom"
-    on_host(program, "import", source.name, "-o", "host.slg", directory=directory)
-    # The bytes depend on the version of flatbuffers.
-    nodes, expected = (
-        on_host(program, "inspect", name, "--nodes", directory=directory)
-        for name in ("net.slg", "host.slg")
-    )
-    assert nodes == expected
+    (flatbuffers,) = DOWNLOADS.glob("flatbuffers-*.whl")
+    on_host(
+        program, "import", source.name, "-o", "host.slg",
+        directory=directory, PYTHONPATH=str(flatbuffers),
+    )  # fmt: skip
+    assert (directory / "net.slg").read_bytes() == (directory / "host.slg").read_bytes()
+    expected = on_host(program, "inspect", "host.slg", "--nodes", directory=directory)
     assert sorted(path.name for path in directory.iterdir()) == [
         "host.slg", source.name, "net.slg",
     ]  # fmt: skip
@@ -109,3 +143,21 @@ def test_verify(python: Interpreter, windows: Windows, directory: Path) -> None:
     text = verdicts.read_text(encoding="utf-8")
     assert text.startswith("spirloom verdicts 1\n")
     assert "relu_f32_buffer" in text
+
+
+@pytest.mark.parametrize("kind", PARENTS)
+def test_children_end_with_a_killed_parent(python: Interpreter, directory: Path, kind: str) -> None:
+    with subprocess.Popen(
+        python.command("-c", PARENTS[kind]),
+        cwd=directory,
+        env=dict(python.environment),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        encoding="utf-8",
+    ) as parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline())
+        parent.kill()
+        parent.wait()
+    python.run(python.command("-c", WAIT, child), directory)

@@ -1,6 +1,6 @@
 """Runs tests on other Vulkan drivers that need no GPU, SwiftShader and a newer Mesa's llvmpipe: the
-operator cases, the tests of models and of the pipeline cache, and with --all three networks,
-compared with PyTorch.
+operator cases, the tests of models and of the pipeline cache, and with --all or --part three
+networks, compared with PyTorch.
 
 Each failure must be a known property of the driver: tests/drivers/ lists them by driver, with the
 clause of the Vulkan specification that allows it or a description of the driver's bug.
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.drivers import known, mesa, swiftshader
-from tools.drivers.cases import CrashError, run_cases
+from tools.drivers.cases import CrashError, Outcome, run_cases
 from tools.drivers.programs import run_networks, run_tests
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,34 +54,67 @@ DRIVERS = (
 )
 
 
-def run(driver: Driver, program: Path, every: bool) -> bool:
-    """Runs the tests on a driver. Returns whether they pass, known failures apart.
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The part `index` of `count` equal parts of all tests."""
+
+    index: int
+    count: int
+
+
+ALL = Part(0, 1)
+
+
+def part_of(text: str) -> Part:
+    """Reads "K/N", with K from 1 to N."""
+    index, _, count = text.partition("/")
+    part = Part(int(index) - 1, int(count))
+    if not 0 <= part.index < part.count:
+        raise ValueError(text)
+    return part
+
+
+def run(driver: Driver, program: Path, part: Part | None) -> bool:
+    """Runs the tests on a driver, by default those of today. Returns whether they pass, known
+    failures apart.
 
     Raises DriverError and CrashError.
     """
-    part = 1 if every else driver.part
     description = driver.find()
-    outcome = run_cases(program, description, part, 1 if every else driver.variants)
-    outcome.add(run_tests(BUILD / "bin" / "model_test", description, part))
-    outcome.add(run_tests(BUILD / "bin" / "runtime_test", description, 1, "PipelineCacheTest.*"))
+    models = BUILD / "bin" / "model_test"
+    if part is None:
+        outcome = run_cases(program, description, driver.part, driver.variants)
+        outcome.add(run_tests(models, description, driver.part))
+    else:
+        outcome = run_cases(program, description, 1, part.count, part.index)
+        outcome.add(run_tests(models, description, part.count, index=part.index))
+    if part is None or part.index == 0:
+        caches = run_tests(BUILD / "bin" / "runtime_test", description, 1, "PipelineCacheTest.*")
+        outcome.add(caches)
     properties = known.read(driver.known)
     unknown = known.unknown(outcome.failures, properties)
-    explained = len(outcome.failures) - len(unknown)
-    print(
-        f"{driver.name}: {outcome.passed} tests passed; {explained} failed by known properties of "
-        f"the driver, {len(unknown)} others failed; {outcome.skipped} need features or limits that "
-        "it lacks.",
-        flush=True,
-    )
+    print(row(driver.name, outcome, len(unknown)), flush=True)
     for name in unknown[:_SHOWN]:
         print(f"{name}: {outcome.failures[name]}", file=sys.stderr)
     if len(unknown) > _SHOWN:
         print(f"… and {len(unknown) - _SHOWN} more.", file=sys.stderr)
-    stale = known.unused(properties) if every else []
+    stale = known.unused(properties) if part == ALL else []
     for pattern in stale:
         print(f"{driver.known.name}: no case of '{pattern}' fails; remove it.", file=sys.stderr)
-    agree = not every or run_networks(ROOT, BUILD, description)
+    whole = part is not None and part.index == part.count - 1
+    agree = not whole or run_networks(ROOT, BUILD, description)
     return agree and not unknown and not stale
+
+
+HEADER = """\
+| driver | passed | failed by known properties | failed otherwise | need what it lacks |
+|---|---|---|---|---|"""
+
+
+def row(name: str, outcome: Outcome, unknown: int) -> str:
+    """The row of the table in docs/devices.md."""
+    numbers = (outcome.passed, len(outcome.failures) - unknown, unknown, outcome.skipped)
+    return f"| {name} | {' | '.join(f'{number:,}' for number in numbers)} |"
 
 
 def main() -> int:
@@ -90,8 +123,19 @@ def main() -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--all", action="store_true", help="all tests, not the part that a day selects"
+    chosen_tests = parser.add_mutually_exclusive_group()
+    chosen_tests.add_argument(
+        "--all",
+        dest="part",
+        action="store_const",
+        const=ALL,
+        help="all tests, not the part that a day selects",
+    )
+    chosen_tests.add_argument(
+        "--part",
+        type=part_of,
+        metavar="K/N",
+        help="the part K of N equal parts of all tests, networks in the last part",
     )
     parser.add_argument("--only", help="the driver whose name contains this")
     parser.add_argument("--program", type=Path, default=BUILD / "bin" / "op_tests")
@@ -100,7 +144,8 @@ def main() -> int:
     if not chosen:
         parser.error(f"no driver's name contains '{arguments.only}'")
     try:
-        passed = [run(driver, arguments.program, arguments.all) for driver in chosen]
+        print(HEADER, flush=True)
+        passed = [run(driver, arguments.program, arguments.part) for driver in chosen]
     except (swiftshader.DriverError, CrashError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

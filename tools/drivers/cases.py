@@ -39,10 +39,12 @@ class Outcome:
         self.failures |= other.failures
 
 
-def run_cases(program: Path, driver: Path, part: int, variants: int = 1) -> Outcome:
-    """Runs one in `part` of each variant's cases, of one in `variants` of the variants, others each
-    day, in a process per core. Mesa's software driver compiles without optimizations, which take
-    most of its time.
+def run_cases(
+    program: Path, driver: Path, part: int, variants: int = 1, index: int | None = None
+) -> Outcome:
+    """Runs one in `part` of each variant's cases, of one in `variants` of the variants, by default
+    others each day, in a process per core. Mesa's software driver compiles without optimizations,
+    which take most of its time.
 
     Raises CrashError.
     """
@@ -52,7 +54,8 @@ def run_cases(program: Path, driver: Path, part: int, variants: int = 1) -> Outc
         "GTEST_TOTAL_SHARDS": str(processes * variants),
         "GALLIVM_PERF": "nopt",
     }
-    first = date.today().toordinal() % variants * processes
+    index = date.today().toordinal() % variants if index is None else index
+    first = index * processes
     running = [
         subprocess.Popen(
             [program, "--gtest_brief=1", "--gtest_filter=Op.*"],

@@ -19,14 +19,18 @@ _SKIPPED = re.compile(r"^\[  SKIPPED \] (\d+) test", re.MULTILINE)
 NETWORKS = "squeezenet1_1-1 or mobilenet_v2-1 or (transformer and f32)"
 
 
-def run_tests(program: Path, driver: Path, part: int, tests: str = "*") -> Outcome:
-    """Runs one in `part` of the matching tests of a GoogleTest program, another each day.
+def run_tests(
+    program: Path, driver: Path, part: int, tests: str = "*", index: int | None = None
+) -> Outcome:
+    """Runs one in `part` of the matching tests of a GoogleTest program, by default another each
+    day.
 
     Raises CrashError.
     """
+    index = date.today().toordinal() % part if index is None else index
     environment = with_driver(driver) | {
         "GTEST_TOTAL_SHARDS": str(part),
-        "GTEST_SHARD_INDEX": str(date.today().toordinal() % part),
+        "GTEST_SHARD_INDEX": str(index),
     }
     done = subprocess.run(
         [program, "--gtest_brief=1", f"--gtest_filter={tests}"],
