@@ -67,11 +67,11 @@ Result<std::string> ChatFormatter::Prologue(std::string_view system_message) con
                  "The model's chat template does not support a system message.");
   }
   const std::string_view content = trim ? Trimmed(system_message) : system_message;
-  return Concat({system->prefix, content, system->suffix});
+  return Concat(system->prefix, content, system->suffix);
 }
 
 std::string ChatFormatter::UserTurn(std::string_view message) const {
-  return Concat({user.prefix, trim ? Trimmed(message) : message, user.suffix, generation_prompt});
+  return Concat(user.prefix, trim ? Trimmed(message) : message, user.suffix, generation_prompt);
 }
 
 bool ChatConfig::IsEos(int32_t token) const { return std::ranges::find(eos, token) != eos.end(); }

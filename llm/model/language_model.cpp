@@ -49,7 +49,7 @@ Result<LanguageModel> LanguageModel::Load(const Runtime& runtime, const std::str
   options.max_cached_shapes = 32;  // NextChunk() uses fewer
   SPIRLOOM_TRY_ASSIGN(Model prefill, Model::Load(runtime, path, options));
   Result<Model> decode = prefill.CreateContext({.method = "decode", .share_states = true});
-  if (!decode.ok()) return std::move(decode).status().While(Concat({"loading ", path}));
+  if (!decode.ok()) return std::move(decode).status().While(Concat("loading ", path));
   LanguageModel model(std::move(prefill), std::move(decode).value());
   SPIRLOOM_TRY_WHILE(model.ReadSignature(), "loading {}", path);
   return model;

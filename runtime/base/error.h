@@ -2,7 +2,8 @@
 #ifndef SPIRLOOM_RUNTIME_BASE_ERROR_H_
 #define SPIRLOOM_RUNTIME_BASE_ERROR_H_
 
-#include <initializer_list>
+#include <cstdarg>
+#include <cstdint>
 #include <utility>
 
 #include "runtime/base/text.h"
@@ -12,9 +13,10 @@
 namespace spirloom {
 
 // The error of Error() below.
-Status ErrorOfValues(StatusCode code, const char* format,
-                     std::initializer_list<TextPiece> values) noexcept;
-Status InvalidFileOfValues(const char* format, std::initializer_list<TextPiece> values) noexcept;
+Status ErrorOfValues(StatusCode code, const char* format, uint64_t types, ...) noexcept;
+Status InvalidFileOfValues(const char* format, uint64_t types, ...) noexcept;
+Status WhileValues(Status&& status, const char* format, uint64_t types, ...) noexcept;
+Status ErrorOfList(StatusCode code, const char* format, uint64_t types, va_list values) noexcept;
 
 // E.g. return Error(StatusCode::kUnsupported, "Size ({}) exceeds {}.", size, limit). Returns
 // Status::OutOfMemory() if there is no memory for the text: noexcept, so that callers need no
@@ -22,14 +24,21 @@ Status InvalidFileOfValues(const char* format, std::initializer_list<TextPiece> 
 template <typename... Values>
 SPIRLOOM_ALWAYS_INLINE inline Status Error(StatusCode code, FormatString<sizeof...(Values)> format,
                                            const Values&... values) noexcept {
-  return ErrorOfValues(code, format.text(), {values...});
+  return ErrorOfValues(code, format.text(), TypesOf<Values...>(), ToArgument(values)...);
 }
 
 // An error for a malformed graph, library or other file.
 template <typename... Values>
 SPIRLOOM_ALWAYS_INLINE inline Status InvalidFile(FormatString<sizeof...(Values)> format,
                                                  const Values&... values) noexcept {
-  return InvalidFileOfValues(format.text(), {values...});
+  return InvalidFileOfValues(format.text(), TypesOf<Values...>(), ToArgument(values)...);
+}
+
+// As Status::While(): e.g. return While(std::move(status), "reading node {}", i).
+template <typename... Values>
+SPIRLOOM_ALWAYS_INLINE inline Status While(Status&& status, FormatString<sizeof...(Values)> format,
+                                           const Values&... values) noexcept {
+  return WhileValues(std::move(status), format.text(), TypesOf<Values...>(), ToArgument(values)...);
 }
 
 }  // namespace spirloom
@@ -39,7 +48,7 @@ SPIRLOOM_ALWAYS_INLINE inline Status InvalidFile(FormatString<sizeof...(Values)>
 #define SPIRLOOM_TRY_WHILE(expression, ...)                                       \
   do {                                                                            \
     if (::spirloom::Status spirloom_status = (expression); !spirloom_status.ok()) \
-      return std::move(spirloom_status).While(::spirloom::Format(__VA_ARGS__));   \
+      return ::spirloom::While(std::move(spirloom_status), __VA_ARGS__);          \
   } while (false)
 
 #endif  // SPIRLOOM_RUNTIME_BASE_ERROR_H_

@@ -86,7 +86,7 @@ int WriteInPlace(const std::string& path, Pieces pieces) {
 FileDescriptor CreateTemporary(const std::string& directory, std::string& path) {
   static std::atomic<uint32_t> counter = 0;
   while (true) {
-    path = Concat({directory, kPrefix, static_cast<int64_t>(getpid()), "-", counter++, kSuffix});
+    path = Concat(directory, kPrefix, static_cast<int64_t>(getpid()), "-", counter++, kSuffix);
     FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (file.get() < 0) {
       if (errno == EEXIST) continue;  // of an earlier process with the same id
@@ -164,7 +164,7 @@ void RemoveOrphans(const std::string& directory) {
   while (const dirent* entry = readdir(open.get())) {
     const std::string_view name = entry->d_name;
     if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
-    RemoveIfOrphaned(Concat({directory.empty() ? "." : directory, "/", name}));
+    RemoveIfOrphaned(Concat(directory.empty() ? "." : directory, "/", name));
   }
 }
 

@@ -51,7 +51,7 @@ WindowsHandle CreateTemporary(const std::string& directory, DWORD& error) {
   static std::atomic<uint32_t> counter = 0;
   while (true) {
     const std::string path =
-        Concat({directory, kPrefix, int64_t{GetCurrentProcessId()}, "-", counter++, kSuffix});
+        Concat(directory, kPrefix, int64_t{GetCurrentProcessId()}, "-", counter++, kSuffix);
     WindowsHandle file(CreateFileW(ToWindowsPath(path).c_str(), GENERIC_WRITE | DELETE,
                                    /*dwShareMode=*/0, nullptr, CREATE_NEW, FILE_ATTRIBUTE_NORMAL,
                                    nullptr));
@@ -176,7 +176,7 @@ void CreateDirectories(const std::string& directory) {
 void RemoveOrphans(const std::string& directory) {
   std::wstring prefix = ToWindowsPath(directory.empty() ? "." : directory);
   if (!prefix.ends_with(L'\\')) prefix += L'\\';
-  FileSearch search(prefix + ToUtf16(Concat({kPrefix, "*", kSuffix})));
+  FileSearch search(prefix + ToUtf16(Concat(kPrefix, "*", kSuffix)));
   if (!search.ok()) return;
   do {
     RemoveIfOrphaned(prefix + search.name());

@@ -9,9 +9,12 @@
 
 namespace spirloom {
 
-void Host::LogValues(LogLevel level, const char* format,
-                     std::initializer_list<TextPiece> values) const {
-  if (log) log(level, FormatValues(format, values));
+void Host::LogValues(LogLevel level, const char* format, uint64_t types, ...) const {
+  if (!log) return;
+  va_list values;
+  va_start(values, types);
+  log(level, FormatList(format, types, values));
+  va_end(values);
 }
 
 Status Host::ParallelFor(size_t count, const std::function<Status(size_t)>& work,

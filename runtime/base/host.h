@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
 
 #include "runtime/base/text.h"
 #include "spirloom/log.h"
@@ -26,9 +25,9 @@ struct Host {
   template <typename... Values>
   SPIRLOOM_ALWAYS_INLINE void Log(LogLevel level, FormatString<sizeof...(Values)> format,
                                   const Values&... values) const {
-    LogValues(level, format.text(), {values...});
+    LogValues(level, format.text(), TypesOf<Values...>(), ToArgument(values)...);
   }
-  void LogValues(LogLevel level, const char* format, std::initializer_list<TextPiece> values) const;
+  void LogValues(LogLevel level, const char* format, uint64_t types, ...) const;
   // Calls work(i) for each i < count on the application's threads, or on up to `max_threads` own
   // threads; on the caller's if count is 1. Returns after all calls, with the first failure.
   Status ParallelFor(size_t count, const std::function<Status(size_t)>& work,

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -10,6 +11,8 @@ namespace spirloom {
 
 // The indices that sort `keys` in ascending order (stable argsort).
 std::vector<size_t> SortedOrder(std::span<const uint64_t> keys);
+// The indices below `count` in the order of `less`; equal ones in ascending order.
+std::vector<size_t> SortedOrder(size_t count, const std::function<bool(size_t, size_t)>& less);
 
 }  // namespace spirloom
 

@@ -4,31 +4,41 @@
 
 namespace spirloom {
 
-void TextPiece::AppendTo(std::string& text) const {
-  if (kind_ == kUnsigned) {
-    text += std::to_string(value_);
-  } else if (kind_ == kSigned) {
-    text += std::to_string(static_cast<int64_t>(value_));
-  } else {
-    text.append(text_, static_cast<size_t>(kind_));
-  }
-}
-
-std::string Concat(std::initializer_list<TextPiece> pieces) {
+std::string FormatList(const char* format, uint64_t types, va_list values) {
   std::string text;
-  for (const TextPiece& piece : pieces) piece.AppendTo(text);
-  return text;
-}
-
-std::string FormatValues(const char* format, std::initializer_list<TextPiece> values) {
-  std::string text;
-  for (const TextPiece& value : values) {
-    const char* end = std::strstr(format, "{}");
+  while (const char* end = std::strstr(format, "{}")) {
     text.append(format, end);
-    value.AppendTo(text);
+    switch (static_cast<ValueType>(types & ((1 << kValueTypeBits) - 1))) {
+      case ValueType::kSigned:
+        text += std::to_string(va_arg(values, int64_t));
+        break;
+      case ValueType::kUnsigned:
+        text += std::to_string(va_arg(values, uint64_t));
+        break;
+      case ValueType::kText:
+        text += va_arg(values, const char*);
+        break;
+      case ValueType::kString:
+        text += *va_arg(values, const std::string*);
+        break;
+      case ValueType::kView: {
+        const TextView view = va_arg(values, TextView);
+        text.append(view.data, view.size);
+        break;
+      }
+    }
+    types >>= kValueTypeBits;
     format = end + 2;
   }
   return text + format;
+}
+
+std::string FormatValues(const char* format, uint64_t types, ...) {
+  va_list values;
+  va_start(values, types);
+  std::string text = FormatList(format, types, values);
+  va_end(values);
+  return text;
 }
 
 std::string Join(std::span<const std::string> texts, std::string_view separator) {

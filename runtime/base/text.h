@@ -1,9 +1,11 @@
 // Text of messages, built out of line: chains of std::string `+` would be inlined at every use and
 // increase the size of the library, as would one argument for each literal between two values.
+// Values are variadic arguments, because registers are smaller than a list in memory.
 #ifndef SPIRLOOM_RUNTIME_BASE_TEXT_H_
 #define SPIRLOOM_RUNTIME_BASE_TEXT_H_
 
 #include <concepts>
+#include <cstdarg>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -14,33 +16,6 @@
 #include "spirloom/export.h"
 
 namespace spirloom {
-
-// A reference to a text, or an integer. Two words, so that lists of pieces are cheap.
-class TextPiece {
- public:
-  TextPiece(const char* text) : TextPiece(std::string_view(text)) {}         // NOLINT: by design
-  TextPiece(const std::string& text) : TextPiece(std::string_view(text)) {}  // NOLINT
-  TextPiece(std::string_view text)                                           // NOLINT
-      : text_(text.data()), kind_(static_cast<int64_t>(text.size())) {}
-  TextPiece(std::unsigned_integral auto value) : value_(value), kind_(kUnsigned) {}  // NOLINT
-  TextPiece(std::signed_integral auto value)                                         // NOLINT
-      : value_(static_cast<uint64_t>(value)), kind_(kSigned) {}
-
-  void AppendTo(std::string& text) const;
-
- private:
-  static constexpr int64_t kUnsigned = -1;
-  static constexpr int64_t kSigned = -2;
-
-  union {
-    const char* text_;
-    uint64_t value_;
-  };
-  int64_t kind_;  // length of the text, or kUnsigned or kSigned
-};
-
-// E.g. Concat({name, "_", i}).
-std::string Concat(std::initializer_list<TextPiece> pieces);
 
 // A constant text with "{}" for each of N values, which the compiler counts.
 template <size_t N>
@@ -57,14 +32,66 @@ class FormatString {
   const char* text_;
 };
 
-// Replaces each "{}" by the next value.
-std::string FormatValues(const char* format, std::initializer_list<TextPiece> values);
+// A std::string_view as a variadic argument, which has no constructors.
+struct TextView {
+  const char* data;
+  size_t size;
+};
+
+// The types of variadic arguments: int64_t, uint64_t, const char*, const std::string*, TextView.
+enum class ValueType : uint64_t { kSigned, kUnsigned, kText, kString, kView };
+inline constexpr int kValueTypeBits = 3;
+
+template <typename Value>
+consteval ValueType TypeOf() {
+  if (std::signed_integral<Value>) return ValueType::kSigned;
+  if (std::unsigned_integral<Value>) return ValueType::kUnsigned;
+  if (std::same_as<Value, std::string>) return ValueType::kString;
+  return std::convertible_to<const Value&, const char*> ? ValueType::kText : ValueType::kView;
+}
+
+// The types of the values, from the lowest bits on.
+template <typename... Values>
+consteval uint64_t TypesOf() {
+  static_assert(kValueTypeBits * sizeof...(Values) <= 64);
+  uint64_t types = 0;
+  int shift = 0;
+  for (const ValueType type : std::initializer_list<ValueType>{TypeOf<Values>()...}) {
+    types |= static_cast<uint64_t>(type) << shift;
+    shift += kValueTypeBits;
+  }
+  return types;
+}
+
+// The variadic argument of a value.
+inline int64_t ToArgument(std::signed_integral auto value) { return value; }
+inline uint64_t ToArgument(std::unsigned_integral auto value) { return value; }
+inline const char* ToArgument(const char* value) { return value; }
+inline const std::string* ToArgument(const std::string& value) { return &value; }
+inline TextView ToArgument(std::string_view value) { return {value.data(), value.size()}; }
+
+// Replaces each "{}" by the next value. `types` is TypesOf() the values.
+std::string FormatList(const char* format, uint64_t types, va_list values);
+std::string FormatValues(const char* format, uint64_t types, ...);
+
+// The format of values without text.
+inline constexpr size_t kMaxPlaceholders = 8;
+constexpr const char* Placeholders(size_t count) {
+  return &"{}{}{}{}{}{}{}{}"[2 * (kMaxPlaceholders - count)];
+}
 
 // E.g. Format("Size ({}) exceeds {}.", size, limit).
 template <typename... Values>
 SPIRLOOM_ALWAYS_INLINE inline std::string Format(FormatString<sizeof...(Values)> format,
                                                  const Values&... values) {
-  return FormatValues(format.text(), {values...});
+  return FormatValues(format.text(), TypesOf<Values...>(), ToArgument(values)...);
+}
+
+// E.g. Concat(name, "_", i).
+template <typename... Values>
+SPIRLOOM_ALWAYS_INLINE inline std::string Concat(const Values&... values) {
+  static_assert(sizeof...(Values) <= kMaxPlaceholders);
+  return FormatValues(Placeholders(sizeof...(Values)), TypesOf<Values...>(), ToArgument(values)...);
 }
 
 // Joins the texts, e.g. Join({"a", "b"}, ", ").

@@ -27,9 +27,12 @@ bool operator==(const Ints& a, const Ints& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 
-void Eval::FailWith(const char* format, std::initializer_list<TextPiece> values) {
+void Eval::FailWith(const char* format, uint64_t types, ...) {
   if (!ok()) return;
-  error_ = FormatValues(format, values);
+  va_list values;
+  va_start(values, types);
+  error_ = FormatList(format, types, values);
+  va_end(values);
   if (error_.empty()) error_ = "Evaluation of an expression failed.";
 }
 

@@ -98,7 +98,7 @@ class Eval {
   template <typename... Values>
   SPIRLOOM_ALWAYS_INLINE void Fail(FormatString<sizeof...(Values)> format,
                                    const Values&... values) {
-    FailWith(format.text(), {values...});
+    FailWith(format.text(), TypesOf<Values...>(), ToArgument(values)...);
   }
   // Fails with "<text> does not hold (<left> vs <right>)." unless `condition`.
   void Check(bool condition, const char* text);
@@ -165,7 +165,7 @@ class Eval {
   static uint32_t FloatBits(double value);  // as float; all NaNs have the same bits
 
  private:
-  void FailWith(const char* format, std::initializer_list<TextPiece> values);
+  void FailWith(const char* format, uint64_t types, ...);
 
   std::string error_;
 };

@@ -118,7 +118,7 @@ enum class Opcode : uint8_t {
 
 // Kinds of the operands and the result of an operation: opcodes from kAdd on.
 struct OperationKinds {
-  const char* operands;  // ValueKind characters
+  char operands[7];  // ValueKind characters, then '\0'; an array, which is not relocated
   ValueKind result;
 };
 

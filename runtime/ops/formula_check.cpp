@@ -48,12 +48,15 @@ class Checker {
   template <typename... Values>
   SPIRLOOM_ALWAYS_INLINE void Fail(FormatString<sizeof...(Values)> format,
                                    const Values&... values) {
-    FailWith(format.text(), {values...});
+    FailWith(format.text(), TypesOf<Values...>(), ToArgument(values)...);
   }
-  void FailWith(const char* format, std::initializer_list<TextPiece> values) {
+  void FailWith(const char* format, uint64_t types, ...) {
     if (!status_.ok()) return;
+    va_list values;
+    va_start(values, types);
     status_ =
-        InvalidFile("Byte {} of a formula: {}.", in_.position(), FormatValues(format, values));
+        InvalidFile("Byte {} of a formula: {}.", in_.position(), FormatList(format, types, values));
+    va_end(values);
   }
 
   bool going() const { return status_.ok() && in_.ok(); }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/base/error.h"
+#include "runtime/base/sorted_order.h"
 #include "runtime/ops/packing_check.h"
 #include "runtime/ops/registry_reader.h"
 
@@ -25,7 +26,7 @@ Result<LoadedLibrary> LoadLibrary(const ShaderLibrary* library) {
   }
   Result<LoadedLibrary> loaded = ReadLibrary(*library);
   if (loaded.ok()) return loaded;
-  return std::move(loaded).status().While(Format("opening the shader library '{}'", library->name));
+  return While(std::move(loaded).status(), "opening the shader library '{}'", library->name);
 }
 
 Status ConflictError(const OpEntry& a, const OpEntry& b, std::span<const LoadedLibrary> libraries) {
@@ -64,13 +65,16 @@ Status OpIndex::ResolveOverrides() {
   const auto overrides = [&](const OpEntry& entry) {
     return libraries_[entry.library].overrides();
   };
-  std::ranges::stable_sort(ops_, [&](const OpEntry& a, const OpEntry& b) {
-    const int order = std::string_view(a.op->name).compare(b.op->name);
-    return order != 0 ? order < 0 : overrides(a) && !overrides(b);
+  const std::vector<size_t> order = SortedOrder(ops_.size(), [&](size_t i, size_t k) {
+    const OpEntry& a = ops_[i];
+    const OpEntry& b = ops_[k];
+    const int names = std::string_view(a.op->name).compare(b.op->name);
+    return names != 0 ? names < 0 : overrides(a) && !overrides(b);
   });
   // The first entry of each op is used: the only one, or the only one that overrides.
   std::vector<OpEntry> chosen;
-  for (const OpEntry& entry : ops_) {
+  for (const size_t i : order) {
+    const OpEntry& entry = ops_[i];
     if (chosen.empty() || std::string_view(chosen.back().op->name) != entry.op->name) {
       chosen.push_back(entry);
     } else if (overrides(chosen.back()) == overrides(entry)) {
@@ -121,7 +125,7 @@ std::string DescribeKey(const KernelInfo& kernel, uint64_t key) {
   uint32_t last = kMaxAxes;
   while (last > 2 && Axis(key, last - 1) == 0) --last;
   for (uint32_t i = 2; i < last; ++i) {
-    text += Concat({(i == 2 ? ", further axes " : ", "), Axis(key, i)});
+    text += Concat((i == 2 ? ", further axes " : ", "), Axis(key, i));
   }
   return text;
 }

@@ -21,8 +21,11 @@ constexpr uint64_t kAccessCount = 1 + static_cast<uint64_t>(Access::kReadWrite);
 
 }  // namespace
 
-void OpReader::FailWith(const char* format, std::initializer_list<TextPiece> values) {
-  if (status_.ok()) status_ = InvalidFileOfValues(format, values);
+void OpReader::FailWith(const char* format, uint64_t types, ...) {
+  va_list values;
+  va_start(values, types);
+  if (status_.ok()) status_ = ErrorOfList(StatusCode::kInvalidFile, format, types, values);
+  va_end(values);
 }
 
 template <typename T>
@@ -41,7 +44,7 @@ OpReader::TypedFormula OpReader::ReadFormula(const char* what,
   if (!going() || formula.empty()) return {{}, *kinds.begin(), 0};
   const auto type = CheckFormula(formula, {op_.args, op_.lets, named_outputs_});
   if (!type.ok()) {
-    if (status_.ok()) status_ = type.status().While(Concat({"checking ", what}));
+    if (status_.ok()) status_ = While(type.status(), "checking {}", what);
     return {};
   }
   if (std::ranges::find(kinds, type->kind) == kinds.end()) {
@@ -76,7 +79,7 @@ Result<OpInfo> OpReader::Read() {
   ReadMany(op_.kernels, kMaxItems, "kernels", &OpReader::ReadKernel);
   if (!in_.ok()) Fail("It is truncated, or a value is out of range.");
   if (status_.ok()) status_ = CheckOp(op_);
-  if (!status_.ok()) return std::move(status_).While(Concat({"reading the op ", Quote(op_.name)}));
+  if (!status_.ok()) return While(std::move(status_), "reading the op {}", Quote(op_.name));
   return std::move(op_);
 }
 

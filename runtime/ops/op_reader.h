@@ -51,9 +51,9 @@ class OpReader {
   template <typename... Values>
   SPIRLOOM_ALWAYS_INLINE void Fail(FormatString<sizeof...(Values)> format,
                                    const Values&... values) {
-    FailWith(format.text(), {values...});
+    FailWith(format.text(), TypesOf<Values...>(), ToArgument(values)...);
   }
-  void FailWith(const char* format, std::initializer_list<TextPiece> values);
+  void FailWith(const char* format, uint64_t types, ...);
   bool going() const { return status_.ok() && in_.ok(); }
 
   pack::ByteReader& in_;

@@ -27,7 +27,7 @@ std::vector<std::string> CapabilityNames(uint64_t bits) {
   std::vector<std::string> names;
   for (uint32_t i = 0; i < 64; ++i) {
     if ((bits >> i & 1) == 0) continue;
-    names.push_back(i < kCapabilityCount ? kCapabilityNames[i] : Concat({"capability_", i}));
+    names.push_back(i < kCapabilityCount ? kCapabilityNames[i] : Concat("capability_", i));
   }
   return names;
 }

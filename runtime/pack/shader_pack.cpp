@@ -53,7 +53,7 @@ StoredModule ShaderPack::Module(const VariantRow& row) const {
 Result<std::vector<uint32_t>> ShaderPack::ReadSpirv(const VariantRow& row) const {
   auto words = ReadModule(Module(row), BindingTypesOf(row));
   if (words.ok()) return words;
-  return std::move(words).status().While(Concat({"reading the module of ", Name(row)}));
+  return While(std::move(words).status(), "reading the module of {}", Name(row));
 }
 
 std::span<const uint32_t> ShaderPack::RawWords(const ModuleRow& row) const {

@@ -30,7 +30,7 @@ uint32_t MaxSpirvVersion(uint32_t vulkan_minor) {
 }
 
 std::string SpirvVersionText(uint32_t version) {
-  return Concat({version >> 16 & 0xff, ".", version >> 8 & 0xff});
+  return Concat(version >> 16 & 0xff, ".", version >> 8 & 0xff);
 }
 
 Result<std::vector<uint32_t>> ReadModule(const StoredModule& module,

@@ -1,6 +1,7 @@
 // Shader libraries from files.
 #include <utility>
 
+#include "runtime/base/error.h"
 #include "runtime/base/guarded.h"
 #include "runtime/base/mapped_file.h"
 #include "runtime/base/text.h"
@@ -25,7 +26,7 @@ Result<ShaderLibrary> ShaderLibrary::Open(const std::string& path) {
     const auto file = std::make_shared<const MappedFile>(std::move(mapped));
     Status status = Check(file->bytes());
     if (!status.ok()) {
-      return std::move(status).While(Format("opening the shader library '{}'", path));
+      return While(std::move(status), "opening the shader library '{}'", path);
     }
     return ShaderLibrary{.name = path, .pack = file->bytes(), .owner = file};
   });

@@ -27,7 +27,7 @@ std::string_view Take(std::string_view& text, char separator) {
 // The digest of a variant's module: 16 hexadecimal digits.
 std::string DigestOf(const pack::ShaderPack& pack, const pack::VariantRow& row) {
   const uint64_t digest = pack.modules()[row.module].digest;
-  return Concat({Hex(static_cast<uint32_t>(digest >> 32)), Hex(static_cast<uint32_t>(digest))});
+  return Concat(Hex(static_cast<uint32_t>(digest >> 32)), Hex(static_cast<uint32_t>(digest)));
 }
 
 bool Contains(const VariantRows& variants, const pack::VariantRow& row) {
@@ -64,7 +64,7 @@ Result<std::string> Quarantine::AddVerdicts(std::string_view text, std::string_v
     if (name == kDispatchBase) divides_dispatches_ = false;
     if (!Add(name, digest)) continue;
     is_complete = names.size() < kMaxNames;
-    if (is_complete) names += Concat({names.empty() ? "" : ", ", name});
+    if (is_complete) names += Concat(names.empty() ? "" : ", ", name);
   }
   if (!is_complete) names += " and more";
   return names;
@@ -127,7 +127,7 @@ Status ReadVerdicts(const std::string& path, bool required, const DeviceInfo& de
              *names, path);
     return {};
   }
-  Status status = Status(names.status()).While(Format("reading the verdicts in '{}'", path));
+  Status status = While(Status(names.status()), "reading the verdicts in '{}'", path);
   if (required) return status;
   if (status.code() != StatusCode::kNotFound) {
     host.Log(LogLevel::kWarning, "{} Run `spirloom verify` again.", status.message());

@@ -61,7 +61,7 @@ Status CheckAdopted(const RuntimeOptions& options) {
   const AdoptedDevice& adopted = *options.adopt;
   std::string problems;
   const auto check = [&problems](bool valid, const char* problem) {
-    if (!valid) problems += Concat({"\n - ", problem});
+    if (!valid) problems += Concat("\n - ", problem);
   };
   check(adopted.instance != nullptr, "AdoptedDevice::instance is null");
   check(adopted.physical_device != nullptr, "AdoptedDevice::physical_device is null");
@@ -126,7 +126,7 @@ Status ReadVerdicts(const RuntimeOptions& options, const std::string& cache_dire
   }
   const DeviceInfo& device = state.device->physical().info;
   const std::string path =
-      given ? options.verdicts : Concat({cache_directory, "/", session::VerdictFileName(device)});
+      given ? options.verdicts : Concat(cache_directory, "/", session::VerdictFileName(device));
   const Host& host = state.device->host();
   if (options.verify) {
     state.verification = std::make_unique<session::Verification>(options.verify, path, device, host,

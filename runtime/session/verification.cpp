@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/base/error.h"
 #include "runtime/base/mapped_file.h"
 
 namespace spirloom::session {
@@ -21,8 +22,8 @@ Status Verification::Verify(const VariantRows& variants, bool divided) {
     host_.Log(LogLevel::kInfo, "Verifying {} kernels.", request.kernels.size());
     Status status = verify_(request);
     if (!status.ok()) {
-      return std::move(status).While(
-          Format("verifying {} kernels ({})", request.kernels.size(), Join(request.kernels, ", ")));
+      return While(std::move(status), "verifying {} kernels ({})", request.kernels.size(),
+                   Join(request.kernels, ", "));
     }
   }
   SPIRLOOM_TRY(ReadVerdicts(path_, /*required=*/false, device_, host_, quarantine_));

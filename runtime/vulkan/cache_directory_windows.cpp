@@ -6,7 +6,7 @@ namespace spirloom::vulkan {
 
 std::string DefaultCacheDirectory() {
   const std::string data = WindowsVariable(L"LOCALAPPDATA");
-  return data.empty() ? std::string() : Concat({data, "\\spirloom\\cache"});
+  return data.empty() ? std::string() : Concat(data, "\\spirloom\\cache");
 }
 
 }  // namespace spirloom::vulkan

@@ -34,7 +34,7 @@ bool Matches(const DeviceInfo& device, const std::string& pattern) {
 std::string ListNames(const std::vector<DeviceInfo>& devices) {
   std::string text;
   for (size_t i = 0; i < devices.size(); ++i) {
-    text += Concat({(i == 0 ? "" : ", "), i, ": ", devices[i].name});
+    text += Concat((i == 0 ? "" : ", "), i, ": ", devices[i].name);
   }
   return text;
 }

@@ -23,8 +23,8 @@ constexpr std::string_view kAddressTypes[] = {"unknown access to",      "invalid
                                               "faulting instruction at"};
 
 std::string HexAddress(uint64_t address) {
-  return Concat(
-      {"0x", Hex(static_cast<uint32_t>(address >> 32)), Hex(static_cast<uint32_t>(address))});
+  return Concat("0x", Hex(static_cast<uint32_t>(address >> 32)),
+                Hex(static_cast<uint32_t>(address)));
 }
 
 // The cause of the loss that the driver reports; empty without VK_EXT_device_fault.
@@ -46,7 +46,7 @@ std::string FaultText(VkDevice device, PFN_vkGetDeviceFaultInfoEXT get) {
     const VkDeviceSize rest = precision > 0 ? precision - 1 : 0;  // `precision` is a power of two
     text += Format(", {} {}", kAddressTypes[index < std::size(kAddressTypes) ? index : 0],
                    HexAddress(address & ~rest));
-    if (rest > 0) text += Concat({" to ", HexAddress(address | rest)});
+    if (rest > 0) text += Concat(" to ", HexAddress(address | rest));
   }
   for (uint32_t i = 0; i < counts.vendorInfoCount; ++i) {
     const VkDeviceFaultVendorInfoEXT& each = vendor[i];

@@ -172,7 +172,7 @@ Status DeviceMemory::Allocate(const Device& device, VkDeviceSize size,
       return {};
     }
     if (first.ok()) {
-      first = ToStatus(result, "vkAllocateMemory").While(Format("allocating {} bytes", size));
+      first = While(ToStatus(result, "vkAllocateMemory"), "allocating {} bytes", size);
     }
     if (result != VK_ERROR_OUT_OF_DEVICE_MEMORY) break;
   }

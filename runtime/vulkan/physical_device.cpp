@@ -175,9 +175,9 @@ void QueryProperties2(const InstanceFunctions& fn, PhysicalDevice& device) {
   device.kernel_properties = KernelProperties(fn, device, subgroup, subgroup_sizes);
   device.max_workgroup_subgroups = subgroup_sizes.maxComputeWorkgroupSubgroups;
   device.capabilities |= SubgroupCapabilities(subgroup);
-  if (driver.sType != 0) device.info.driver = Concat({driver.driverName, " ", driver.driverInfo});
-  device.info.uuid = Concat({"uuid:", Hex(id.deviceUUID)});
-  if (id.deviceLUIDValid == VK_TRUE) device.info.luid = Concat({"luid:", Hex(id.deviceLUID)});
+  if (driver.sType != 0) device.info.driver = Concat(driver.driverName, " ", driver.driverInfo);
+  device.info.uuid = Concat("uuid:", Hex(id.deviceUUID));
+  if (id.deviceLUIDValid == VK_TRUE) device.info.luid = Concat("luid:", Hex(id.deviceLUID));
   if (has_pci) device.info.pci = PciText(pci);
 }
 

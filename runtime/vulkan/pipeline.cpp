@@ -123,7 +123,7 @@ Result<std::vector<ComputePipeline>> CreatePipelines(const Device& device, Layou
       const StatusCode code = results[i]->status().code();
       const bool compiler = code == StatusCode::kInternal || code == StatusCode::kUnsupported;
       if (failed != nullptr && compiler) *failed = &descs[i];
-      return results[i]->status().While(Concat({"creating the pipeline of ", descs[i].name}));
+      return While(results[i]->status(), "creating the pipeline of {}", descs[i].name);
     }
     pipelines.push_back(std::move(*results[i]).value());
   }

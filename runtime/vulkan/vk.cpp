@@ -58,7 +58,7 @@ std::string ResultName(VkResult result) {
     SPIRLOOM_NAME(VK_ERROR_INVALID_EXTERNAL_HANDLE);
     SPIRLOOM_NAME(VK_ERROR_UNKNOWN);
     default:
-      return Concat({"VkResult ", static_cast<int32_t>(result)});
+      return Concat("VkResult ", static_cast<int32_t>(result));
   }
 #undef SPIRLOOM_NAME
 }

@@ -264,7 +264,7 @@ class ScriptWriter {
       const DType dtype = graph_.plan().tensors[root].desc.dtype;
       const std::string name = "expected" + std::to_string(i);
       constants_ += BufferText(name, float_type, dtype, bytes);
-      comparisons_ += Concat({"EXPECT ", NameOf(root)});
+      comparisons_ += Concat("EXPECT ", NameOf(root));
       if (float_type == nullptr) {
         comparisons_ += Format(" EQ_BUFFER {}\n", name);
       } else {

@@ -32,7 +32,7 @@ std::string ReasonOf(const graph::KernelTrial& trial, const graph::CallTrials& c
   switch (trial.search.failure) {
     case graph::ChoiceFailure::kStorage:
       return (trial.kernel->storages >> static_cast<uint32_t>(call.storage) & 1) == 0
-                 ? Concat({"it does not support storage ", Name(call.storage)})
+                 ? Concat("it does not support storage ", Name(call.storage))
                  : Format("a tensor does not fit a {} of this device", Name(call.storage));
     case graph::ChoiceFailure::kLibrary:
       return "no library has " + ops::DescribeKey(*trial.kernel, trial.search.missing_key);

@@ -74,7 +74,7 @@ Status Delegate::Resize(std::span<EValue* const> inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const IoSpec& spec = lowered_.inputs[i];
     Result<Shape> shape = ShapeOf(*inputs[i], spec);
-    if (!shape.ok()) return std::move(shape).status().While(Concat({"reading input ", i}));
+    if (!shape.ok()) return std::move(shape).status().While(Concat("reading input ", i));
     all[i] = *std::move(shape);
     if (spec.is_tensor && all[i].size() != spec.bounds.size()) {
       return Error(StatusCode::kInvalidArgument,
@@ -134,7 +134,7 @@ Status Delegate::Run(std::span<EValue* const> inputs, std::span<EValue* const> o
     if (!lowered_.inputs[i].is_tensor) continue;
     Result<std::span<const std::byte>> bytes =
         InputBytes(*inputs[i], lowered_.inputs[i], in_scratch_[i]);
-    if (!bytes.ok()) return std::move(bytes).status().While(Concat({"reading input ", i}));
+    if (!bytes.ok()) return std::move(bytes).status().While(Concat("reading input ", i));
     in.push_back(*bytes);
   }
   AddIntInputs(in);
@@ -147,7 +147,7 @@ Status Delegate::Run(std::span<EValue* const> inputs, std::span<EValue* const> o
     }
     Result<std::span<std::byte>> bytes =
         OutputBytes(*outputs[i], spec, model_.outputs()[out.size()].shape, out_scratch_[i]);
-    if (!bytes.ok()) return std::move(bytes).status().While(Concat({"writing output ", i}));
+    if (!bytes.ok()) return std::move(bytes).status().While(Concat("writing output ", i));
     out.push_back(*bytes);
   }
   intermediates_.AppendTo(out, model_.outputs());

@@ -55,10 +55,10 @@ Result<bool> Is64Bit(const EValue& value, const IoSpec& spec) {
   const Tensor& tensor = value.toTensor();
   const auto type = TypeOf(tensor.scalar_type());
   if (!type || DeviceType(*type) != DeviceType(spec.type)) {
-    return Error(StatusCode::kInvalidArgument, "The tensor has dtype {}; the delegate expects {}.",
-                 type ? std::string(Name(*type))
-                      : Concat({"number ", static_cast<int>(tensor.scalar_type())}),
-                 Name(spec.type));
+    return Error(
+        StatusCode::kInvalidArgument, "The tensor has dtype {}; the delegate expects {}.",
+        type ? std::string(Name(*type)) : Concat("number ", static_cast<int>(tensor.scalar_type())),
+        Name(spec.type));
   }
   return ElementSize(*type) != spirloom::ElementSize(DeviceType(*type));
 }

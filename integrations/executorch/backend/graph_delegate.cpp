@@ -115,7 +115,7 @@ Status GraphDelegate::Resize(std::span<EValue* const> inputs) {
   bool same = true;
   for (size_t i = 0; i < inputs.size(); ++i) {
     Result<Shape> shape = ShapeOf(*inputs[i], inputs_[i]);
-    if (!shape.ok()) return std::move(shape).status().While(Concat({"reading input ", i}));
+    if (!shape.ok()) return std::move(shape).status().While(Concat("reading input ", i));
     shapes[i] = *std::move(shape);
     same = same && shapes[i] == known[i].shape;
   }
@@ -126,7 +126,7 @@ Status GraphDelegate::Run(std::span<EValue* const> inputs, std::span<EValue* con
   std::vector<std::span<const std::byte>> in;
   for (size_t i = 0; i < inputs.size(); ++i) {
     Result<std::span<const std::byte>> bytes = CheckedInputBytes(*inputs[i], i);
-    if (!bytes.ok()) return std::move(bytes).status().While(Concat({"reading input ", i}));
+    if (!bytes.ok()) return std::move(bytes).status().While(Concat("reading input ", i));
     in.push_back(*bytes);
   }
   std::vector<std::span<std::byte>> out;
@@ -134,7 +134,7 @@ Status GraphDelegate::Run(std::span<EValue* const> inputs, std::span<EValue* con
     const Shape& shape = model_.outputs()[i].shape;
     Result<std::span<std::byte>> bytes =
         OutputBytes(*outputs[i], outputs_[i], shape, out_scratch_[i]);
-    if (!bytes.ok()) return std::move(bytes).status().While(Concat({"writing output ", i}));
+    if (!bytes.ok()) return std::move(bytes).status().While(Concat("writing output ", i));
     out.push_back(*bytes);
   }
   intermediates_.AppendTo(out, model_.outputs());

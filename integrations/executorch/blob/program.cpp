@@ -36,6 +36,6 @@ const char* Name(ElementType type) {
   return type == ElementType::kF64 ? "float64" : LongName(DeviceType(type));
 }
 
-std::string DescribeValue(uint32_t value) { return Concat({"value ", value}); }
+std::string DescribeValue(uint32_t value) { return Concat("value ", value); }
 
 }  // namespace spirloom::delegate

@@ -9,7 +9,7 @@
 namespace spirloom::delegate {
 namespace {
 
-std::string NodeName(const Call& call) { return Concat({call.name, kIdMark, call.node_id}); }
+std::string NodeName(const Call& call) { return Concat(call.name, kIdMark, call.node_id); }
 
 }  // namespace
 

@@ -13,7 +13,7 @@ namespace {
 
 // The name that the runtime gives the node.
 std::string NameOf(const schema::NodeT& node) {
-  return node.source.empty() ? node.name : Concat({node.name, " at ", node.source});
+  return node.source.empty() ? node.name : Concat(node.name, " at ", node.source);
 }
 
 }  // namespace

@@ -102,11 +102,11 @@ class Lowering {
       graph_.AddOutput(computed);
       return Status();
     }
-    const uint32_t staging = graph_.AddTensor(Concat({"output ", i}), dtype, source.shape);
+    const uint32_t staging = graph_.AddTensor(Concat("output ", i), dtype, source.shape);
     std::vector<schema::ArgT> args;
     args.push_back(TensorArg(computed));
     args.push_back(TextArg(ShortName(dtype)));
-    graph_.AddNode("aten._to_copy", Concat({"output ", i}), std::move(args), {staging});
+    graph_.AddNode("aten._to_copy", Concat("output ", i), std::move(args), {staging});
     graph_.AddOutput(staging);
     return Status();
   }

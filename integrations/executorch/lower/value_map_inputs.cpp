@@ -68,7 +68,7 @@ Status ValueMap::AddTensorInput(size_t input, uint32_t id) {
   symbols_[staging] = symbols;
   if (DeviceType(source.type) == DeviceType(source.staging_type)) return Define(id, staging);
   const uint32_t converted = Declare(id);
-  graph_.AddNode("aten._to_copy", Concat({"input ", input}),
+  graph_.AddNode("aten._to_copy", Concat("input ", input),
                  [&] {
                    std::vector<schema::ArgT> args;
                    args.push_back(TensorArg(staging));

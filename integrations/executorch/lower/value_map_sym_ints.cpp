@@ -133,7 +133,7 @@ std::optional<InputElement> ValueMap::ElementOf(const SymValue& sym) const {
 uint32_t ValueMap::IntTensorOf(const SymValue& sym) {
   const auto [found, is_new] = int_tensors_.try_emplace(sym.step);
   if (is_new) {
-    const std::string name = Concat({"int ", int_inputs_.size()});
+    const std::string name = Concat("int ", int_inputs_.size());
     found->second = graph_.AddTensor(name, DType::kI32, {1});
     graph_.AddInput(found->second);
     int_inputs_.push_back({sym.step, /*is_size=*/false});
@@ -147,7 +147,7 @@ Result<SizedInt> ValueMap::Sized(const SymValue& sym) {
       return Error(StatusCode::kUnsupported, "The program has more than {} dynamic sizes and ints.",
                    kMaxSymbols);
     }
-    const std::string name = Concat({"int ", int_inputs_.size()});
+    const std::string name = Concat("int ", int_inputs_.size());
     const uint32_t symbol = graph_.AddSymbol(name, sym.upper_bound);
     const uint32_t entry = graph_.SizeEntry(SymExpr::OfSymbol(symbol));
     graph_.AddIntInput(name, symbol);

@@ -67,9 +67,9 @@ Status LoadProgram(Module& module, const Flags& flags) {
     SPIRLOOM_TRY(ToStatus(map.set_options(backend, {options.data(), options.size()}),
                           "Setting backend options"));
   }
-  SPIRLOOM_TRY(ToStatus(module.load(map), Concat({"Loading ", flags.model_path})));
+  SPIRLOOM_TRY(ToStatus(module.load(map), Concat("Loading ", flags.model_path)));
   return ToStatus(module.load_method(flags.method_name),
-                  Concat({"Loading the method ", flags.method_name}));
+                  Concat("Loading the method ", flags.method_name));
 }
 
 Status WriteFile(const std::string& path, const void* data, size_t size) {
@@ -120,7 +120,7 @@ Status Run(const Flags& flags) {
     auto result = module.execute(flags.method_name, inputs.values);
     milliseconds +=
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-    SPIRLOOM_TRY(ToStatus(result.error(), Concat({"Execution ", i})));
+    SPIRLOOM_TRY(ToStatus(result.error(), Concat("Execution ", i)));
     outputs = std::move(result.get());
   }
   std::printf("Model executed successfully %u time(s) in %f ms.\n", flags.num_executions,

@@ -136,7 +136,7 @@ Result<Inputs> MakeInputs(const et::MethodMeta& method, std::span<const std::str
       const size_t index = inputs.tensors.size();
       if (!files.empty() && index >= files.size()) break;
       auto tensor = MakeTensor(*info, files.empty() ? nullptr : &files[index]);
-      if (!tensor.ok()) return std::move(tensor).status().While(Concat({"reading input ", i}));
+      if (!tensor.ok()) return std::move(tensor).status().While(Concat("reading input ", i));
       inputs.tensors.push_back(std::move(tensor).value());
       inputs.values.emplace_back(Tensor(inputs.tensors.back()->impl.get()));
     } else if (tag.ok() && *tag == et::Tag::Int) {

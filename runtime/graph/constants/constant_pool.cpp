@@ -10,7 +10,7 @@ namespace spirloom::graph {
 namespace {
 
 std::string TypeOf(const PlanTensor& tensor) {
-  return Concat({Describe(tensor.desc), Name(tensor.storage())});
+  return Concat(Describe(tensor.desc), Name(tensor.storage()));
 }
 
 // Key of the call of a constant node, from the ids of its arguments. An argument of which only the
@@ -24,7 +24,7 @@ std::string KeyOf(const PlanNode& node, const Plan& plan, const std::vector<uint
       tensor = ids[plan.Root(tensor)];
     }
   }
-  return Concat({CallKey(std::string(node.variant.name), args, node.storage), types});
+  return Concat(CallKey(std::string(node.variant.name), args, node.storage), types);
 }
 
 }  // namespace
@@ -52,14 +52,14 @@ std::vector<uint32_t> ConstantPool::Identify(const Plan& plan) {
   for (uint32_t i = 0; i < plan.tensors.size(); ++i) {
     const PlanTensor& tensor = plan.tensors[i];
     if (tensor.constant < 0 || tensor.state >= 0) continue;
-    ids[i] = IdOf(Concat({"file ", tensor.constant, TypeOf(tensor)}));
+    ids[i] = IdOf(Concat("file ", tensor.constant, TypeOf(tensor)));
   }
   for (const PlanNode& node : plan.nodes) {
     if (!node.is_constant) continue;
     const std::string key = KeyOf(node, plan, ids);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const std::string type = TypeOf(plan.tensors[node.outputs[i]]);
-      ids[plan.Root(node.outputs[i])] = IdOf(Concat({key, i, type}));
+      ids[plan.Root(node.outputs[i])] = IdOf(Concat(key, i, type));
     }
   }
   return ids;

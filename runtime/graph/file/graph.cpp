@@ -27,7 +27,7 @@ const char* Name(ArgKind kind) {
 }
 
 std::string DescribeTensor(const Tensor& tensor, size_t index) {
-  const std::string text = Concat({"tensor ", index});
+  const std::string text = Concat("tensor ", index);
   return tensor.name.empty() ? text : Format("{} ({})", text, Quote(tensor.name));
 }
 
@@ -38,8 +38,8 @@ std::string DescribeTensor(const Graph& graph, size_t index) {
 std::string DescribeNode(const Node& node, size_t index) {
   std::string op = Quote(node.op);
   op = op.substr(1, op.size() - 2);
-  return Format("node {} ({}{})", index,
-                (node.name.empty() ? "" : Concat({Quote(node.name), ", "})), op);
+  return Format("node {} ({}{})", index, (node.name.empty() ? "" : Concat(Quote(node.name), ", ")),
+                op);
 }
 
 }  // namespace spirloom::graph

@@ -151,14 +151,14 @@ Result<GraphSource> MapGraphFile(const std::string& path) {
   GraphSource source{file, file->bytes()};
   source.is_mapped = true;
   Status status = MapConstants(path, source);
-  if (!status.ok()) return std::move(status).While(Concat({"reading ", path}));
+  if (!status.ok()) return While(std::move(status), "reading {}", path);
   return source;
 }
 
 Result<LoadedGraph> LoadGraphFile(const std::string& path, std::string_view method) {
   SPIRLOOM_TRY_ASSIGN(GraphSource source, MapGraphFile(path));
   Result<Graph> graph = ParseGraph(source.file, source.constants_file, method);
-  if (!graph.ok()) return std::move(graph).status().While(Concat({"reading ", path}));
+  if (!graph.ok()) return While(std::move(graph).status(), "reading {}", path);
   graph->is_mapped = true;
   return LoadedGraph{std::move(source), std::move(graph).value()};
 }

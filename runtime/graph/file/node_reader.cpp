@@ -16,7 +16,7 @@ static_assert(static_cast<int>(schema::ArgKind::MAX) == static_cast<int>(ArgKind
 Status CheckCount(ArgKind kind, const char* items, size_t count, size_t min, size_t max) {
   if (count >= min && count <= max) return Status();
   return InvalidFile("Argument of kind {} has {} {}; expected {}.", Name(kind), count, items,
-                     (min == max ? std::to_string(min) : Concat({"at most ", max})));
+                     (min == max ? std::to_string(min) : Concat("at most ", max)));
 }
 
 }  // namespace
@@ -110,7 +110,7 @@ Status NodeReader::Read(const schema::Node& source, Node& node) {
   SPIRLOOM_TRY(budget_.ReadString(source.name(), node.name, "the name"));
   std::string location;
   SPIRLOOM_TRY(budget_.ReadString(source.source(), location, "the source"));
-  if (!location.empty()) node.name = Concat({node.name, " at ", location});
+  if (!location.empty()) node.name = Concat(node.name, " at ", location);
   if (node.op.empty()) return InvalidFile("The name of the operator is empty.");
   SPIRLOOM_TRY(ReadArgs(source, node));
   return ReadOutputs(source, node);

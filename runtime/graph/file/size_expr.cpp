@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/base/text.h"
+#include "runtime/base/error.h"
 #include "runtime/ops/eval.h"
 
 namespace spirloom::graph {
@@ -118,8 +118,8 @@ Result<std::vector<int64_t>> Evaluate(std::span<const SizeExpr> sizes,
   for (const SizeExpr& size : sizes) {
     found.push_back(Evaluate(eval, size, values, found));
     if (eval.ok()) continue;
-    return Status(StatusCode::kInvalidFile, eval.error())
-        .While(Concat({"evaluating size ", found.size() - 1}));
+    return While(Status(StatusCode::kInvalidFile, eval.error()), "evaluating size {}",
+                 found.size() - 1);
   }
   return found;
 }

@@ -7,8 +7,8 @@
 namespace spirloom::graph {
 
 std::string Describe(const ops::TensorDesc& desc) {
-  return Concat(
-      {LongName(desc.dtype), " ", spirloom::ToString(Shape(desc.shape.begin(), desc.shape.end()))});
+  return Concat(LongName(desc.dtype), " ",
+                spirloom::ToString(Shape(desc.shape.begin(), desc.shape.end())));
 }
 
 Result<uint64_t> DenseSize(const ops::TensorDesc& desc) {

@@ -85,8 +85,8 @@ class GraphCompiler {
       : model_(model),
         options_(options),
         graph_(graph),
-        is_specializable_(is_specializable && SPIRLOOM_FAST_RESIZE != 0 && !graph.symbols.empty()) {
-  }
+        is_specializable_(is_specializable && SPIRLOOM_FAST_RESIZE != 0 && !graph.symbols.empty()),
+        traits_(model.config.traits) {}
 
   Result<Compilation> Run(std::vector<int64_t> sizes) {
     compiled_->sizes = std::move(sizes);
@@ -158,7 +158,6 @@ class GraphCompiler {
   Status CompilePlan() {
     RuntimeState& runtime = *model_.runtime;
     trace_ = graph::LoweringTrace();
-    traits_ = model_.config.traits;
     traits_.quarantined = runtime.quarantine.variants();
     const graph::CompileOptions compile{.storage = options_.storage,
                                         .kernels = options_.kernels,
@@ -256,14 +255,9 @@ class GraphCompiler {
     plan_->specializer.emplace(plan_->plan, std::move(trace_), model_.runtime->index, traits_,
                                options_.kernels);
     plan_->quarantined = traits_.quarantined;
-    plan_->dispatches = compiled_->dispatches;
+    plan_->run = RunDescription(*compiled_);
     plan_->all_dispatches = std::move(list_.dispatches);
     plan_->pipeline_descs = std::move(list_.pipelines);
-    plan_->lifetimes = compiled_->lifetimes;
-    plan_->input_infos = compiled_->input_infos;
-    plan_->output_infos = compiled_->output_infos;
-    plan_->state_infos = compiled_->state_infos;
-    plan_->stats = compiled_->stats;
   }
 
   LoadedModel& model_;
@@ -337,12 +331,12 @@ Result<Compilation> SpecializeGraph(LoadedModel& model, const graph::Graph& grap
   }
   std::optional<graph::PlanValues> values = base->specializer->Evaluate(graph, sizes);
   if (!values) return Compilation();
-  auto specialized = std::make_shared<CompiledGraph>();
+  auto specialized = std::make_shared<CompiledGraph>(base->run);
   specialized->sizes = sizes;
   specialized->base = base;
   specialized->values = std::move(values);
   std::optional<graph::DispatchList> list =
-      graph::SpecializeDispatches(base->plan, base->pipeline_descs, base->dispatches,
+      graph::SpecializeDispatches(base->plan, base->pipeline_descs, base->run.dispatches,
                                   *specialized->values, model.config.traits, base->divisible_from);
   if (!list) return Compilation();
   Compilation result;
@@ -353,13 +347,8 @@ Result<Compilation> SpecializeGraph(LoadedModel& model, const graph::Graph& grap
     specialized->pipelines = std::move(*pipelines);
   }
   specialized->dispatches = std::move(list->dispatches);
-  specialized->lifetimes = base->lifetimes;
-  specialized->input_infos = base->input_infos;
-  specialized->output_infos = base->output_infos;
-  specialized->state_infos = base->state_infos;
   SetSizes(specialized->input_infos, base->plan.inputs, *specialized->values);
   SetSizes(specialized->output_infos, base->plan.outputs, *specialized->values);
-  specialized->stats = base->stats;
   if (weights == nullptr) {
     SPIRLOOM_TRY_ASSIGN(weights, Prepare(model, graph, *base, base->all_dispatches,
                                          /*further_bytes=*/0));

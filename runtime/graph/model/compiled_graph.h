@@ -23,20 +23,25 @@ namespace spirloom::internal {
 
 struct LoadedModel;
 
+// What runs of a plan require and report.
+struct RunDescription {
+  std::vector<graph::Dispatch> dispatches;       // of a run: those of nonconstant nodes
+  std::vector<graph::TensorLifetime> lifetimes;  // of the temporary tensors, by dispatch
+  std::vector<TensorInfo> input_infos;
+  std::vector<TensorInfo> output_infos;
+  std::vector<TensorInfo> state_infos;
+  LoadStats stats;  // counts of the plan
+};
+
 // A plan that was compiled for one set of shapes, with its pipelines. Those of other shapes may be
 // specializations of it. Immutable, and independent of device memory.
 struct CompiledPlan {
   graph::Plan plan;
   // Null if the plan cannot be specialized; the following members are then empty.
   std::optional<graph::PlanSpecializer> specializer;
-  std::vector<graph::Dispatch> dispatches;           // of a run: those of nonconstant nodes
+  RunDescription run;
   std::vector<graph::Dispatch> all_dispatches;       // with those of constant nodes
   std::vector<vulkan::PipelineDesc> pipeline_descs;  // of `pipelines`
-  std::vector<graph::TensorLifetime> lifetimes;
-  std::vector<TensorInfo> input_infos;
-  std::vector<TensorInfo> output_infos;
-  std::vector<TensorInfo> state_infos;
-  LoadStats stats;
   // The conditions under which it was compiled.
   session::VariantRows quarantined;
   uint64_t divisible_from = 0;
@@ -46,19 +51,16 @@ struct CompiledPlan {
 
 // The plan of a graph for one set of shapes, with its constants. Immutable once compiled, so any
 // number of contexts record and run it, on any thread.
-struct CompiledGraph {
+struct CompiledGraph : RunDescription {
+  CompiledGraph() = default;
+  explicit CompiledGraph(const RunDescription& run) : RunDescription(run) {}
+
   std::vector<int64_t> sizes;                              // values of the graph's symbols
   std::shared_ptr<const CompiledPlan> base;                // never null
   std::optional<graph::PlanValues> values;                 // null: those of the plan of `base`
-  std::vector<graph::Dispatch> dispatches;                 // of a run: those of nonconstant nodes
-  std::vector<graph::TensorLifetime> lifetimes;            // of the temporary tensors, by dispatch
   std::shared_ptr<const graph::WeightSet> shared_weights;  // refers to the plan of `base`
   // Those that `base` does not contain; their indices follow.
   std::vector<graph::SharedPipeline> pipelines;
-  std::vector<TensorInfo> input_infos;
-  std::vector<TensorInfo> output_infos;
-  std::vector<TensorInfo> state_infos;
-  LoadStats stats;  // counts of the plan
 
   // The plan of `base`. Its shapes, sizes, alias offsets, arguments and values of dispatches may be
   // those of other sizes; all else is equal to plan().

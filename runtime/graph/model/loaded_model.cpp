@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/base/error.h"
+#include "runtime/base/sorted_order.h"
 #include "runtime/graph/file/specialize.h"
 #include "runtime/graph/record/traits_of_device.h"
 
@@ -46,9 +47,9 @@ std::vector<std::vector<std::byte>> InitialStatesOf(const graph::Graph& graph) {
 }
 
 // Returns the sum of the differences of the sizes.
-int64_t DistanceOf(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
-  int64_t distance = 0;
-  for (size_t i = 0; i < a.size(); ++i) distance += std::abs(a[i] - b[i]);
+uint64_t DistanceOf(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
+  uint64_t distance = 0;
+  for (size_t i = 0; i < a.size(); ++i) distance += static_cast<uint64_t>(std::abs(a[i] - b[i]));
   return distance;
 }
 
@@ -166,20 +167,22 @@ Result<Compilation> Method::Specialize(const std::vector<int64_t>& sizes, bool s
   constexpr size_t kMaxPipelines = 256;
   // Each evaluates the formulas until a decision differs. Compiling takes as long as about ten.
   constexpr size_t kMaxAttempts = 2;
-  constexpr size_t kMaxSizes = 256;               // per plan
-  std::vector<std::pair<int64_t, size_t>> order;  // distances and indices of plans
+  constexpr size_t kMaxSizes = 256;  // per plan
+  std::vector<uint64_t> distances;   // from the most recently used plan on
   for (size_t i = plans_.size(); i-- > 0;) {
-    int64_t nearest = INT64_MAX;
+    uint64_t nearest = UINT64_MAX;
     for (const std::vector<int64_t>& known : plans_[i].sizes) {
       nearest = std::min(nearest, DistanceOf(known, sizes));
     }
-    order.emplace_back(nearest, i);
+    distances.push_back(nearest);
   }
-  std::ranges::stable_sort(order, {}, &std::pair<int64_t, size_t>::first);
+  std::vector<size_t> order = SortedOrder(distances);
   order.resize(std::min(order.size(), kMaxAttempts));
   ++new_shapes_;
-  for (const auto& [distance, i] : order) {
+  for (const size_t place : order) {
+    const uint64_t distance = distances[place];
     if (same_sizes_only && distance > 0) break;
+    const size_t i = plans_.size() - 1 - place;
     KnownPlan& known = plans_[i];
     SPIRLOOM_TRY_ASSIGN(Compilation compilation,
                         SpecializeGraph(model_, *graph_, known.plan, known.weights.lock(), sizes));
@@ -193,8 +196,9 @@ Result<Compilation> Method::Specialize(const std::vector<int64_t>& sizes, bool s
       }
     }
     if (distance > 0 && known.sizes.size() < kMaxSizes) known.sizes.push_back(sizes);
-    std::rotate(plans_.begin() + static_cast<std::ptrdiff_t>(i),
-                plans_.begin() + static_cast<std::ptrdiff_t>(i) + 1, plans_.end());
+    KnownPlan used = std::move(known);
+    plans_.erase(plans_.begin() + static_cast<std::ptrdiff_t>(i));
+    plans_.push_back(std::move(used));
     return compilation;
   }
   if (!same_sizes_only && failures_ < 2 * kMaxFailures) ++failures_;

@@ -36,9 +36,9 @@ Result<Model> Model::Load(const Runtime& runtime, const std::string& path,
     const Clock::time_point start = Clock::now();
     SPIRLOOM_TRY_ASSIGN(const graph::GraphSource source, graph::MapGraphFile(path));
     auto graph = source.Parse(options.method);
-    if (!graph.ok()) return std::move(graph).status().While(Concat({"reading ", path}));
+    if (!graph.ok()) return While(std::move(graph).status(), "reading {}", path);
     auto context = LoadMethod(runtime, source, std::move(graph).value(), options, start);
-    if (!context.ok()) return std::move(context).status().While(Concat({"loading ", path}));
+    if (!context.ok()) return While(std::move(context).status(), "loading {}", path);
     return Model(std::move(context).value());
   });
 }
@@ -116,7 +116,7 @@ Result<std::vector<Attachment>> Model::ReadAttachments(const std::string& path) 
   return Guarded([&]() -> Result<std::vector<Attachment>> {
     SPIRLOOM_TRY_ASSIGN(const graph::GraphSource source, graph::MapGraphFile(path));
     const auto graph = source.Parse();
-    if (!graph.ok()) return Status(graph.status()).While(Concat({"reading ", path}));
+    if (!graph.ok()) return While(Status(graph.status()), "reading {}", path);
     return *(*graph)->attachments;
   });
 }

@@ -176,18 +176,18 @@ Status WithProgress(const ExecutionContext& context, Status status) {
     return graph::Quote(context.compiled().structure().nodes[dispatch.node].name);
   };
   if (!run.finished) {
-    return std::move(status).While(
-        Format("executing nodes {} to {} (with RuntimeOptions::max_submission_ns = 1, each is a "
-               "submission, and this message names the unfinished one)",
-               name(dispatches.front()), name(dispatches.back())));
+    return While(std::move(status),
+                 "executing nodes {} to {} (with RuntimeOptions::max_submission_ns = 1, each is a "
+                 "submission, and this message names the unfinished one)",
+                 name(dispatches.front()), name(dispatches.back()));
   }
   uint32_t finished = 0;
   std::memcpy(&finished, run.finished->mapped(), sizeof(finished));
   if (finished >= run.segments.size()) return status;
   const std::vector<graph::Slice>& slices = run.segments[finished].slices;
-  return std::move(status).While(
-      Format("executing submission {} of {} (nodes {} to {})", finished + 1, run.segments.size(),
-             name(dispatches[slices.front().dispatch]), name(dispatches[slices.back().dispatch])));
+  return While(std::move(status), "executing submission {} of {} (nodes {} to {})", finished + 1,
+               run.segments.size(), name(dispatches[slices.front().dispatch]),
+               name(dispatches[slices.back().dispatch]));
 }
 
 void CorrectCommands(ExecutionContext& context) {

@@ -141,7 +141,7 @@ Result<std::shared_ptr<graph::TensorResource>> Find(const ExecutionContext& cont
 
 // Identifies a state in a ContextMemory.
 std::string KeyOf(const graph::PlanTensor& tensor) {
-  return Concat({graph::Describe(tensor.desc), tensor.name});
+  return Concat(graph::Describe(tensor.desc), tensor.name);
 }
 
 // Sets states of `plan` to their initial values.

@@ -20,6 +20,10 @@ std::vector<Arg> CopyArgs(uint32_t tensor) {
 
 }  // namespace
 
+TracedCall Traced(const OpCall& call) {
+  return {&call.entry(), call.args(), call.outputs(), {}, {}, kNoCall, 0};
+}
+
 Result<uint32_t> CallLowering::AddTensor(const std::string& name, const ops::TensorDesc& desc) {
   PlanTensor tensor;
   tensor.name = name;
@@ -30,7 +34,7 @@ Result<uint32_t> CallLowering::AddTensor(const std::string& name, const ops::Ten
 }
 
 std::string CallLowering::node() const {
-  return node_ == nullptr ? Concat({"output ", node_index_}) : DescribeNode(*node_, node_index_);
+  return node_ == nullptr ? Concat("output ", node_index_) : DescribeNode(*node_, node_index_);
 }
 
 Result<std::vector<ops::TensorDesc>> CallLowering::Infer(OpCall& call) {
@@ -118,10 +122,7 @@ Status CallLowering::AddNode(OpCall& call, const NodeChoice& chosen, const std::
 }
 
 Result<uint32_t> CallLowering::BeginTrace(OpCall& call, const ops::KernelInfo& kernel) {
-  TracedCall traced;
-  traced.op = &call.entry();
-  traced.args = call.args();
-  traced.outputs = call.outputs();
+  TracedCall traced = Traced(call);
   SPIRLOOM_TRY_ASSIGN(traced.packs, PacksOf(index_, kernel, call));
   trace_->calls.push_back(std::move(traced));
   return static_cast<uint32_t>(trace_->calls.size() - 1);
@@ -130,7 +131,7 @@ Result<uint32_t> CallLowering::BeginTrace(OpCall& call, const ops::KernelInfo& k
 void CallLowering::FinishTrace(uint32_t index, PlanNode& node) {
   node.call = index;
   std::vector<TracedCall>& calls = trace_->calls;
-  calls[index].node = node;
+  calls[index].node.emplace(node);
   std::vector<TracedPack>& packs = calls[index].packs;
   for (size_t i = 0; i < packs.size(); ++i) {
     const std::string_view op = node.kernel->operands[packs[i].operand].pack_op;
@@ -173,7 +174,7 @@ Status CallLowering::AddInPlaceCopy(const OpCall& call, uint32_t original, uint3
                  "updated argument.",
                  call.op().name);
   }
-  if (trace_ != nullptr) trace_->equal_shapes.emplace_back(original, updated);
+  if (trace_ != nullptr) trace_->equal_shapes.push_back({original, updated});
   SPIRLOOM_TRY_ASSIGN(const uint32_t source, InStorage(original, Storage::kBuffer));
   AddCopy(source, updated);
   return Status();

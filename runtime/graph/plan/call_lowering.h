@@ -21,6 +21,9 @@
 
 namespace spirloom::graph {
 
+// Returns the call for a trace, without packed operands and node.
+TracedCall Traced(const OpCall& call);
+
 // Returns the packed operands of a call with `kernel`, before it is bound, in order; `packed` is
 // not set. Fails with kInvalidFile if a formula fails.
 Result<std::vector<TracedPack>> PacksOf(const ops::OpIndex& index, const ops::KernelInfo& kernel,

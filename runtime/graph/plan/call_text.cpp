@@ -26,8 +26,8 @@ std::string ValuesText(std::span<const int64_t> values) {
 std::string IntsText(std::span<const int64_t> ints) { return Format("[{}]", ValuesText(ints)); }
 
 std::string TensorText(const PlanTensor& tensor) {
-  return Concat({tensor.is_constant ? "const " : "", ShortName(tensor.desc.dtype),
-                 IntsText(tensor.desc.shape)});
+  return Concat(tensor.is_constant ? "const " : "", ShortName(tensor.desc.dtype),
+                IntsText(tensor.desc.shape));
 }
 
 // Returns a short text that parses to the same value. std::to_chars() would add tables of 170 kB.

@@ -83,7 +83,7 @@ std::string MissingCapabilities(const pack::VariantRow& row, const DeviceTraits&
   std::vector<std::string> names =
       pack::CapabilityNames(pack::LackingCapabilities(row.needs, device.capabilities));
   if (row.vulkan_minor > device.vulkan_minor) {
-    names.insert(names.begin(), Concat({"Vulkan 1.", row.vulkan_minor}));
+    names.insert(names.begin(), Concat("Vulkan 1.", row.vulkan_minor));
   }
   if (!WorkgroupFits(row, device)) {
     names.push_back(
@@ -166,7 +166,7 @@ Result<KernelSearch> TryKernel(const ops::OpIndex& index, const ops::KernelInfo&
   if (missing_capabilities.empty()) missing_capabilities = MissingForPacking(index, kernel, device);
   if (!missing_capabilities.empty()) {
     search.failure = ChoiceFailure::kDevice;
-    search.missing_capabilities = Concat({variant->name, " requires ", missing_capabilities});
+    search.missing_capabilities = Concat(variant->name, " requires ", missing_capabilities);
     return search;
   }
   if (device.properties.max_loop_iterations != ops::DeviceProperties::kUnlimited) {

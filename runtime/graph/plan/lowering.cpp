@@ -159,12 +159,7 @@ Status Lowering::LowerNode(const Node& node, OpCall& call) {
   if (trace_ != nullptr && IsTexture(requested)) trace_->is_complete = false;
   if (op.view_of >= 0) {
     SPIRLOOM_TRY_ASSIGN(const bool aliased, LowerView(calls_, call, requested, device_));
-    if (aliased && trace_ != nullptr) {
-      TracedCall& traced = trace_->calls.emplace_back();
-      traced.op = &call.entry();
-      traced.args = call.args();
-      traced.outputs = call.outputs();
-    }
+    if (aliased && trace_ != nullptr) trace_->calls.push_back(Traced(call));
     if (aliased) return Status();
   }
   const Storage source = SourceStorage(call.args(), requested);
@@ -240,8 +235,7 @@ Status Lowering::AddOutput(size_t i) {
   PlanTensor& root = plan.tensors[plan.Root(tensor)];
   const bool is_whole = root.size == plan.tensors[tensor].size;
   if (trace_ != nullptr) {
-    (is_whole ? trace_->equal_sizes : trace_->unequal_sizes)
-        .emplace_back(plan.Root(tensor), tensor);
+    (is_whole ? trace_->equal_sizes : trace_->unequal_sizes).push_back({plan.Root(tensor), tensor});
   }
   if (is_whole && root.is_temporary()) {
     root.output = static_cast<int32_t>(i);
@@ -260,7 +254,7 @@ Result<uint32_t> Lowering::AddCopyOf(uint32_t tensor) {
   const PlanTensor& source = calls_.tensor(tensor);
   SPIRLOOM_TRY_ASSIGN(const uint32_t copy, calls_.AddTensor(source.name, source.desc));
   calls_.AddCopy(tensor, copy);
-  if (trace_ != nullptr) trace_->copies.emplace_back(tensor, copy);
+  if (trace_ != nullptr) trace_->copies.push_back({tensor, copy});
   return copy;
 }
 
@@ -288,7 +282,7 @@ Result<uint32_t> Lowering::UpdateOf(size_t i) {
     return Error(StatusCode::kInvalidFile, "State {} is {}, but its update is {}.",
                  Quote(calls_.tensor(state).name), Describe(desc), Describe(found));
   }
-  if (trace_ != nullptr) trace_->equal_shapes.emplace_back(state, declared);
+  if (trace_ != nullptr) trace_->equal_shapes.push_back({state, declared});
   SPIRLOOM_TRY_ASSIGN(const uint32_t update, calls_.InStorage(declared, Storage::kBuffer));
   const uint32_t root = plan.Root(update);
   if (root == state) return root;

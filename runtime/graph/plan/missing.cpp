@@ -8,7 +8,7 @@ namespace {
 // Concatenates the words, each after a space.
 std::string Spaced(const std::set<std::string>& words) {
   std::string text;
-  for (const std::string& word : words) text += Concat({" ", word});
+  for (const std::string& word : words) text += Concat(" ", word);
   return text;
 }
 
@@ -38,13 +38,13 @@ void MissingList::AddOp(const std::string& op, DType dtype, Storage storage,
 
 void MissingList::AddVariant(const std::string& op, const ops::KernelInfo& kernel, uint64_t key,
                              const std::string& node) {
-  Add(library_lines_, Concat({op, ": no variant of ", ops::DescribeKey(kernel, key)}), node);
+  Add(library_lines_, Concat(op, ": no variant of ", ops::DescribeKey(kernel, key)), node);
   AddSelector(op, ops::KeyDType(key), ops::KeyStorage(key));
 }
 
 void MissingList::AddCapability(const std::string& op, const std::string& detail,
                                 const std::string& node) {
-  Add(device_lines_, Concat({op, ": ", detail}), node);
+  Add(device_lines_, Concat(op, ": ", detail), node);
 }
 
 std::string MissingList::Remedy() const {
@@ -71,7 +71,7 @@ Status MissingList::ToStatus(const ops::OpIndex& index) const {
   if (!library_lines_.empty()) {
     std::string names;
     for (const ops::LoadedLibrary& loaded : index.libraries()) {
-      names += Concat({(names.empty() ? "" : ", "), loaded.library.name});
+      names += Concat((names.empty() ? "" : ", "), loaded.library.name);
     }
     text = Format("The shader libraries ({}) do not contain everything the graph requires:{}{}",
                   (names.empty() ? "none" : names), list(library_lines_), Remedy());

@@ -134,12 +134,22 @@ class [[nodiscard]] Result {
 #define SPIRLOOM_CONCAT(a, b) SPIRLOOM_CONCAT_INNER(a, b)
 
 // Assigns the value of `expression` (a Result<T>) to `target`, or returns its error from the
-// calling function.
+// calling function. With GCC and Clang, the Result is destroyed at once, not at the end of the
+// scope: its destruction then needs no code.
+#if defined(__GNUC__)
+#define SPIRLOOM_TRY_ASSIGN(target, expression)                            \
+  target = __extension__({                                                 \
+    auto spirloom_result = (expression);                                   \
+    if (!spirloom_result.ok()) return std::move(spirloom_result).status(); \
+    *std::move(spirloom_result);                                           \
+  })
+#else
 #define SPIRLOOM_TRY_ASSIGN(target, expression) \
   SPIRLOOM_TRY_ASSIGN_IMPL(SPIRLOOM_CONCAT(spirloom_result_, __LINE__), target, expression)
 #define SPIRLOOM_TRY_ASSIGN_IMPL(result, target, expression) \
   auto result = (expression);                                \
   if (!result.ok()) return std::move(result).status();       \
   target = *std::move(result)
+#endif
 
 #endif  // SPIRLOOM_STATUS_H_

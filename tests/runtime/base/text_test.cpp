@@ -21,6 +21,15 @@ TEST(Format, ReplacesEachPlaceholderByAValue) {
   EXPECT_EQ(Format("{}.", std::numeric_limits<uint64_t>::max()), "18446744073709551615.");
 }
 
+TEST(Format, ReplacesManyValuesOfAllTypes) {
+  const std::string name = "name";
+  const std::string_view part = std::string_view(name).substr(0, 2);
+  const char* const text = "text";
+  EXPECT_EQ(Format("{} {} {} {} {} {} {} {} {} {}", part, -1, name, true, text, int8_t{-128},
+                   uint16_t{65535}, std::string("temporary"), part, "literal"),
+            "na -1 name 1 text -128 65535 temporary na literal");
+}
+
 TEST(Format, DoesNotReplaceInValues) {
   EXPECT_EQ(Format("{}, {} and {", "{}", "{ }"), "{}, { } and {");
 }
@@ -30,6 +39,13 @@ TEST(Error, HasTheFormattedMessage) {
   EXPECT_EQ(status.code(), StatusCode::kUnsupported);
   EXPECT_EQ(status.message(), "Size (64) exceeds 32.");
   EXPECT_EQ(InvalidFile("The file is empty.").code(), StatusCode::kInvalidFile);
+}
+
+TEST(While, AddsALineToErrorsOnly) {
+  EXPECT_TRUE(While(Status(), "reading {}", 1).ok());
+  const Status status = While(InvalidFile("It is truncated."), "reading {} of {}", 1, "a");
+  EXPECT_EQ(status.code(), StatusCode::kInvalidFile);
+  EXPECT_EQ(status.message(), "It is truncated.\n - While reading 1 of a.");
 }
 
 TEST(TryWhile, AddsALineOfContext) {
