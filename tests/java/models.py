@@ -76,7 +76,7 @@ def _write_counted(directory: Path) -> None:
     nodes = [Node("aten.slice.Tensor", args, (part,)), Node("aten.relu", (part,), (y,), "relu")]
     graph = Graph([x], [y], nodes)
     graph.symbols = (Symbol("count", 0, 4),)
-    graph.int_inputs = (IntInput("count", "count", 1),)
+    graph.int_inputs = [IntInput("count", "count", 1)]
     graph_file.save(graph, directory / "counted.slg")
 
 
