@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from spec_model import Library, load_library
+from tools.drivers import nvk
+from tools.drivers.swiftshader import DriverError
 from tools.vendors.__main__ import check_rows
 from tools.vendors.families import (
     COMPILERS,
@@ -195,6 +197,53 @@ def test_the_environment_of_a_family(tmp_path: Path) -> None:
     family = Family("adreno630", "Adreno 6xx", "FD_GPU_ID", "630", "turnip")
     compiled = compile_variants(program, family, Driver(Path("icd.json")))
     assert compiled.driver == "A, turnip 630 icd.json"
+
+
+def test_the_command_of_a_driver_starts_the_program(tmp_path: Path) -> None:
+    """As a newer dynamic linker does for NVIDIA's driver, with the options of the program."""
+    linker, program = tmp_path / "linker", tmp_path / "program"
+    linker.write_text(
+        "#!/bin/sh\n"
+        'printf "# A, NVK $NOUVEAU_CHIPSET $*\\nop\\tkernel\\tvariant\\tfailure\\n"\n',
+        encoding="utf-8",
+    )
+    linker.chmod(0o755)
+    family = next(each for each in COMPILERS if each.name == "nvidia").families[0]
+    driver = Driver(Path("icd.json"), command=(str(linker), "--library-path", "lib"))
+    compiled = compile_variants(program, family, driver, ["--library", "pack"])
+    assert compiled.driver == f"A, NVK 162 --library-path lib {program} --library pack"
+
+
+def test_the_unpacked_driver_for_nvidia(tmp_path: Path) -> None:
+    """Debian's C library is next to it; nothing is downloaded again."""
+    (tmp_path / "nouveau_icd.json").touch()
+    with pytest.raises(DriverError, match="has no dynamic linker"):
+        nvk.find_or_download(tmp_path)
+    libraries = tmp_path / "usr" / "lib" / "x86_64-linux-gnu"
+    libraries.mkdir(parents=True)
+    linker = libraries / "ld-linux-x86-64.so.2"
+    linker.touch()
+    found = nvk.find_or_download(tmp_path)
+    assert found.description == tmp_path / "nouveau_icd.json"
+    assert found.command == (str(linker), "--library-path", str(libraries))
+
+
+def test_the_table_of_nvidia(library: Library) -> None:
+    """Memory of an invocation (SLM) counts as scratch memory. The row is of Mesa 25.0.7."""
+    family = next(each for each in COMPILERS if each.name == "nvidia").families[1]
+    heading = "op\tkernel\tvariant\tfailure\tInstruction count\tCode Size\tNumber of GPRs\tSLM Size"
+    name = "mm_tiled_scalar_32x32"
+    compiled = parse(
+        f"# NVK , NVK Mesa 2\n{heading}\n"
+        f"aten.mm\t{name}\t{name}_f32_buffer\t\t1066\t17056\t42\t64\n"
+    )
+    lines = table({family: compiled}, {f"{name}_f32_buffer": 7}).splitlines()
+    assert lines[0].startswith("# NVK Mesa 2.")
+    columns = ("vgprs", "scratch", "instructions", "bytes")
+    assert lines[1].split("\t")[3:] == [f"ga102.{column}" for column in columns]
+    assert lines[2].split("\t")[2:] == ["-", "42", "64", "1066", "17056"]
+    ((_, _, text),) = spilling(library, {family: compiled})
+    assert text == f"{name}_f32_buffer: 0 spilled registers, 64 bytes of scratch"
 
 
 def test_the_table_of_another_driver(library: Library) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spec_model.driver_quirks import DRIVER_QUIRKS
-from tools.drivers import mesa
+from tools.drivers import mesa, nvk
 from tools.vendors import mesa_build
 from tools.vulkan_driver import with_driver
 
@@ -49,12 +49,14 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """The loader's description of a driver, and a library that is preloaded ("": none), such as one
-    that plays a GPU's kernel driver.
+    """The loader's description of a driver, a library that is preloaded ("": none), such as one
+    that plays a GPU's kernel driver, and the command before the program that loads the driver, such
+    as a newer dynamic linker.
     """
 
     description: Path
     preload: str = ""
+    command: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,16 @@ def _intel(name: str, architecture: str) -> Family:
     variable = "INTEL_STUB_GPU_PLATFORM"
     registers = _registers("intel_registers")
     return Family(name, architecture, variable, driver="anv", registers=registers)
+
+
+def _nvidia(name: str, architecture: str, chipset: str) -> Family:
+    return Family(name, architecture, "NOUVEAU_CHIPSET", chipset, "nvk", integrated=False)
+
+
+def _nvk() -> Driver:
+    """Debian 13's driver for NVIDIA GPUs. Raises DriverError."""
+    found = nvk.find_or_download(ROOT / "build" / "drivers" / "nvk")
+    return Driver(found.description, mesa_build.nvidia_shim(_MESA_SOURCE), found.command)
 
 
 def _adreno(model: str, architecture: str) -> Family:
@@ -169,6 +181,16 @@ COMPILERS = (
         lambda: Driver(*mesa_build.mali(_MESA_SOURCE)),
         built=True,
     ),
+    Compiler(
+        "nvidia",
+        "",
+        (
+            _nvidia("tu102", "Turing, GeForce RTX 2080 Ti", "162"),
+            _nvidia("ga102", "Ampere, GeForce RTX 3090", "172"),
+        ),
+        _nvk,
+        built=True,
+    ),
 )
 
 
@@ -183,7 +205,7 @@ def compile_variants(
     environment["MESA_SHADER_CACHE_DISABLE"] = "true"
     if driver.preload:
         environment["LD_PRELOAD"] = driver.preload
-    command: list[str | Path] = [program, *options]
+    command: list[str | Path] = [*driver.command, program, *options]
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if ran.returncode != 0:
         raise VendorError(f"{family.name}: {ran.stderr.strip()}")

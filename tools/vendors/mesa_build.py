@@ -1,6 +1,6 @@
 """Parts of Mesa that Debian's packages do not contain, from Mesa's source: the drivers for Adreno
 and Mali GPUs, which Debian builds for ARM only, and libraries that play the kernel drivers of
-Adreno, Mali and Intel GPUs (drm-shim), so that Mesa's drivers compile without a GPU.
+Adreno, Mali, Intel and NVIDIA GPUs (drm-shim), so that Mesa's drivers compile without a GPU.
 
 The build takes minutes and requires a C++ compiler, bison, flex and the headers of libdrm.
 """
@@ -30,12 +30,14 @@ _OFF = (
 _OPTIONS = (
     "buildtype=release", "vulkan-drivers=freedreno,panfrost", "freedreno-kmds=msm",
     "tools=drm-shim,intel",
-    "gallium-drivers=", "platforms=", "video-codecs=", "opengl=false", "build-tests=false",
+    "gallium-drivers=nouveau",  # for its drm-shim; the Vulkan driver would need Rust
+    "platforms=", "video-codecs=", "opengl=false", "build-tests=false",
     *(f"{name}=disabled" for name in _OFF),
 )  # fmt: skip
 _ADRENO = "src/freedreno/vulkan/libvulkan_freedreno.so"
 _ADRENO_SHIM = "src/freedreno/drm-shim/libfreedreno_noop_drm_shim.so"
 _INTEL_SHIM = "src/intel/tools/libintel_noop_drm_shim.so"
+_NVIDIA_SHIM = "src/nouveau/drm-shim/libnouveau_noop_drm_shim.so"
 _MALI = "src/panfrost/vulkan/libvulkan_panfrost.so"
 _MALI_SHIM = "src/panfrost/drm-shim/libpanfrost_noop_drm_shim.so"
 # This version's driver for Mali GPUs reports the size of the code only.
@@ -82,6 +84,12 @@ def _described(driver: Path, description: Path) -> Path:
 def intel_shim(directory: Path) -> str:
     """The library to preload with Debian's driver for Intel GPUs. Raises DriverError."""
     (shim,) = _find_or_build(directory.resolve(), _INTEL_SHIM)
+    return str(shim)
+
+
+def nvidia_shim(directory: Path) -> str:
+    """The library to preload with Debian's driver for NVIDIA GPUs. Raises DriverError."""
+    (shim,) = _find_or_build(directory.resolve(), _NVIDIA_SHIM)
     return str(shim)
 
 

@@ -8,7 +8,7 @@ from tools.vendors.families import Compiled, Family
 
 # The columns of a family by driver, and the driver's statistics that they add up. Registers hold a
 # value per invocation: VGPRs of AMD GPUs, vec4 registers of Adreno GPUs, GRFs of Intel GPUs,
-# registers of Mali GPUs (more than 32 halve the number of invocations).
+# registers of Mali GPUs (more than 32 halve the number of invocations), GPRs of NVIDIA GPUs.
 COLUMNS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "radv": {
         "vgprs": ("VGPRs",),
@@ -36,6 +36,12 @@ COLUMNS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "panvk": {
         "vgprs": ("Registers",),
         "scratch": ("Scratch Size",),
+        "bytes": ("Code Size",),
+    },
+    "nvk": {
+        "vgprs": ("Number of GPRs",),
+        "scratch": ("SLM Size",),
+        "instructions": ("Instruction count",),
         "bytes": ("Code Size",),
     },
 }
