@@ -211,7 +211,7 @@ def test_the_command_of_a_driver_starts_the_program(tmp_path: Path) -> None:
     family = next(each for each in COMPILERS if each.name == "nvidia").families[0]
     driver = Driver(Path("icd.json"), command=(str(linker), "--library-path", "lib"))
     compiled = compile_variants(program, family, driver, ["--library", "pack"])
-    assert compiled.driver == f"A, NVK 162 --library-path lib {program} --library pack"
+    assert compiled.driver == f"A, NVK 172 --library-path lib {program} --library pack"
 
 
 def test_the_unpacked_driver_for_nvidia(tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ def test_the_unpacked_driver_for_nvidia(tmp_path: Path) -> None:
 
 def test_the_table_of_nvidia(library: Library) -> None:
     """Memory of an invocation (SLM) counts as scratch memory. The row is of Mesa 25.0.7."""
-    family = next(each for each in COMPILERS if each.name == "nvidia").families[1]
+    family = next(each for each in COMPILERS if each.name == "nvidia").families[0]
     heading = "op\tkernel\tvariant\tfailure\tInstruction count\tCode Size\tNumber of GPRs\tSLM Size"
     name = "mm_tiled_scalar_32x32"
     compiled = parse(

@@ -6,13 +6,13 @@ date; --update writes the files. RDNA 4 is compiled by a newer Mesa than the dis
 Debian's backports (11 MB, unpacked below build/); --only installed leaves it out. Adreno, Intel,
 Mali and NVIDIA GPUs need parts of Mesa that are built from its source, which takes minutes: only by
 --only adreno, --only intel, --only mali and --only nvidia.
---ops prints the statistics of some operators' variants in buffers, and compares no file. The
-compilers for Mali and NVIDIA GPUs, which take long for all variants, need it.
+--ops prints the statistics of some operators' variants in buffers, and compares no file. Mali's
+compiler, which takes hours for all variants, needs it.
 Each row has the digest of the module that was compiled. --rows compares these digests with the
 library, without a compiler: no file may have a row of another module. --drop-stale removes such
-rows from the files of Adreno and Intel GPUs, whose compilers are built on request only; --missing
-compiles only the variants without a row, and adds their rows. --complete reports such variants as
-an error.
+rows from the files of Adreno, Intel and NVIDIA GPUs, whose compilers are built on request only;
+--missing compiles only the variants without a row, and adds their rows. --complete reports such
+variants as an error.
 """
 
 from __future__ import annotations
@@ -270,7 +270,7 @@ def _compile(arguments: argparse.Namespace, digests: Digests) -> list[str]:
             problems += show(library, compiler, arguments.program, arguments.ops)
         elif not compiler.file:
             raise VendorError(
-                f"All variants take too long. Name operators: --only {compiler.name} --ops NAME"
+                f"All variants take hours. Name operators: --only {compiler.name} --ops NAME"
             )
         elif arguments.missing:
             problems += add_missing(library, compiler, arguments.program, digests)

@@ -183,11 +183,8 @@ COMPILERS = (
     ),
     Compiler(
         "nvidia",
-        "",
-        (
-            _nvidia("tu102", "Turing, GeForce RTX 2080 Ti", "162"),
-            _nvidia("ga102", "Ampere, GeForce RTX 3090", "172"),
-        ),
+        "shader_stats_nvidia.tsv",
+        (_nvidia("ga102", "Ampere, GeForce RTX 3090", "172"),),
         _nvk,
         built=True,
     ),

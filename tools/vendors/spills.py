@@ -31,6 +31,38 @@ _INTEL_KERNELS = {
     "strided_attention_tiled_d512": _INTEL,
     "strided_attention_tiled_d64": _INTEL,
 }
+_NVIDIA = "an invocation has at most 255 registers"
+_NVIDIA_ARRAY = "Mesa keeps an array in memory that is indexed at run time; no register spills"
+_NVIDIA_KERNELS = {
+    "addmm_tiled_scalar_32x32": _NVIDIA_ARRAY,
+    "baddbmm_tiled_scalar_32x32": _NVIDIA_ARRAY,
+    "bmm_tiled_scalar_32x32": _NVIDIA_ARRAY,
+    "bmm_tiled_scalar_64x64": _NVIDIA_ARRAY,
+    "conv1d_direct": _NVIDIA_ARRAY,
+    "conv2d_direct": _NVIDIA_ARRAY,
+    "conv2d_pointwise": _NVIDIA_ARRAY,
+    "conv_transpose2d_direct": _NVIDIA,
+    "cos": _NVIDIA_ARRAY,
+    "decode_attention_partials": _NVIDIA_ARRAY,
+    "decode_attention_partials_stored": _NVIDIA_ARRAY,
+    "decode_attention_partials_stored_wg256": _NVIDIA_ARRAY,
+    "decode_attention_partials_wg256": _NVIDIA_ARRAY,
+    "digamma": _NVIDIA_ARRAY,
+    "lgamma": _NVIDIA_ARRAY,
+    "linear_tiled_128x64": _NVIDIA_ARRAY,
+    "linear_tiled_scalar_32x32": _NVIDIA_ARRAY,
+    "linear_tiled_scalar_64x64": _NVIDIA_ARRAY,
+    "matmul_tiled_scalar_32x32": _NVIDIA_ARRAY,
+    "mm_tiled_scalar_32x32": _NVIDIA_ARRAY,
+    "mm_tiled_scalar_64x64": _NVIDIA_ARRAY,
+    "scaled_dot_product_attention_blocked_d128": _NVIDIA,
+    "scaled_dot_product_attention_blocked_d256": _NVIDIA,
+    "sin": _NVIDIA_ARRAY,
+    "sinc": _NVIDIA_ARRAY,
+    "strided_attention_blocked_d128": _NVIDIA,
+    "strided_attention_blocked_d256": _NVIDIA,
+    "tan": _NVIDIA_ARRAY,
+}
 KNOWN: Mapping[str, Mapping[str, str]] = {
     "gfx1100": {
         "cached_attention_tiled_d128": _LIMIT,
@@ -72,6 +104,7 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
     },
     "dg2": _INTEL_KERNELS,
     "lnl": _INTEL_KERNELS,
+    "ga102": _NVIDIA_KERNELS,
 }
 
 
