@@ -12,7 +12,9 @@ from spirloom.ir import DType, Graph, Node, Tensor
 from spirloom.ops import OpLibrary
 from spirloom.passes import OPTIMIZATIONS, optimize, register_pass
 from spirloom.passes.observers import InvalidGraph, dumping, verify
+from spirloom.sizes import Varying, expression
 
+from spec_model.symbolic import Guards, Symbol, general, minimum, size_of, sym
 from tests.frontend import models
 from tests.frontend.models import node
 
@@ -95,3 +97,24 @@ def test_invalid_graphs(library: OpLibrary) -> None:
     graph = relu_twice(library)
     del graph.nodes[1]
     assert error(graph) == "After the pass 'p', no node computes 'n'."
+
+
+def test_a_call_that_is_not_proven_for_all_sizes_is_valid_at_the_largest(
+    library: OpLibrary,
+) -> None:
+    """x[:1] has min(n, 1) rows, which broadcast to n at every size, also at 0."""
+    size = sym(Symbol("n", 0, 4))
+    for limit in (1, 2):
+        with general(Guards()):
+            rows, part = (
+                Varying(int(each), expression(size_of(each)))
+                for each in (size, minimum(size, limit))
+            )
+            x, y = Tensor("x", DType.F32, (part, 4)), Tensor("y", DType.F32, (rows, 4))
+            args = library.complete("aten.expand", {"x": x, "size": (rows, 4)})
+            graph = Graph([x], [y], [Node("aten.expand", args, (y,), "expand")])
+            if limit == 1:
+                verify("a pass", graph, library)
+                continue
+            with pytest.raises(InvalidGraph, match=r"'expand'.*\[2, 4\] and \[4, 4\] do not"):
+                verify("a pass", graph, library)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from spec_model.symbolic import known, size_of
+from spec_model.symbolic.expr import at_maximum
 from spirloom.errors import ImportFailure
-from spirloom.ir import ArgValue, Graph, Node, Tensor
+from spirloom.ir import ArgValue, DType, Graph, Node, Tensor
 from spirloom.ops import OpError, OpLibrary
+from spirloom.sizes import SymInt, Varying
 
 # Receives the name of a pass, and the graph after it.
 Observer = Callable[[str, Graph, OpLibrary], None]
@@ -39,7 +42,8 @@ class InvalidGraph(Exception):
 
 def verify(name: str, graph: Graph, library: OpLibrary) -> None:
     """Raises InvalidGraph unless nodes are in topological order, every tensor has one producer, and
-    the outputs of every node have the types that its operator returns.
+    the outputs of every node have the types that its operator returns. A call that is not proven to
+    be valid at all sizes, such as the expansion of min(n, 1) rows to n, must be at the largest.
     """
     defined = set(graph.given())
     for node in graph.nodes:
@@ -52,7 +56,7 @@ def verify(name: str, graph: Graph, library: OpLibrary) -> None:
                 raise InvalidGraph(f"{where} computes '{tensor.name}' again.")
         defined.update(node.outputs)
         try:
-            inferred = library.infer(node.op, node.args)
+            inferred = _inferred(node, library)
         except OpError as error:
             raise InvalidGraph(f"{where} is invalid: {error}.") from error
         for tensor, (shape, dtype) in zip(node.outputs, inferred, strict=True):
@@ -62,6 +66,29 @@ def verify(name: str, graph: Graph, library: OpLibrary) -> None:
     for tensor in graph.results():
         if tensor not in defined and not tensor.is_constant:
             raise InvalidGraph(f"After the pass '{name}', no node computes '{tensor.name}'.")
+
+
+def _inferred(node: Node, library: OpLibrary) -> list[tuple[tuple[int, ...], DType]]:
+    """Shapes and dtypes of the outputs, at the largest sizes if they are not proven for all. Raises
+    OpError.
+    """
+    try:
+        return library.infer(node.op, node.args)
+    except OpError:
+        return library.infer(node.op, tuple(map(_at_maximum, node.args)))
+
+
+def _at_maximum(arg: Any) -> Any:
+    """The argument with the largest sizes instead of symbolic ones."""
+    if isinstance(arg, Tensor):
+        return Tensor(arg.name, arg.dtype, tuple(map(_largest, arg.shape)))
+    if isinstance(arg, tuple):
+        return tuple(map(_at_maximum, arg))
+    return _largest(arg) if isinstance(arg, Varying | SymInt) else arg
+
+
+def _largest(size: int) -> int:
+    return int(size) if isinstance(size, Varying) else at_maximum(size_of(size))
 
 
 def _may_be_equal(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
