@@ -47,7 +47,7 @@ def test_equal_dimensions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_multiples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Sizes that a network halves several times, as multiples of a size or of a dimension."""
+    """Sizes that a network divides by 2 several times, as multiples of a size or of a dimension."""
     made = sum_of_two("n", "m")
     options = ("--dim", "n=4*k", "--dim", "m=4*k")
     assert run(made, tmp_path, capsys, *options, "--dim", "k=1..8")[0] == 0

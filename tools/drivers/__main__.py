@@ -107,7 +107,7 @@ def run(driver: Driver, program: Path, part: Part | None) -> bool:
 
 
 HEADER = """\
-| driver | passed | failed by known properties | failed otherwise | need what it lacks |
+| driver | passed | failed by known properties | failed otherwise | need missing features |
 |---|---|---|---|---|"""
 
 

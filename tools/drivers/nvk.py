@@ -7,12 +7,11 @@ unpacked with it, and its dynamic linker starts the program that loads the drive
 from __future__ import annotations
 
 import json
-import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.drivers.mesa import apt_options
+from tools.drivers.debian_packages import unpack_packages
 from tools.drivers.swiftshader import DriverError
 
 PACKAGES = ("mesa-vulkan-drivers", "libc6", "libdrm2")
@@ -55,12 +54,7 @@ def _unpack(directory: Path) -> None:
     directory.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=directory.parent) as name:
         scratch = Path(name)
-        options = apt_options(scratch, _SOURCE)
-        _run(["apt-get", *options, "update", "-q"], scratch)
-        _run(["apt-get", *options, "download", "-q", *PACKAGES], scratch)
-        complete = scratch / "complete"
-        for package in sorted(scratch.glob("*.deb")):
-            _run(["dpkg-deb", "-x", str(package), str(complete)], scratch)
+        complete = unpack_packages(scratch, _SOURCE, PACKAGES)
         drivers = sorted(complete.glob("usr/lib/*/libvulkan_nouveau.so"))
         if not drivers:
             raise DriverError("Debian 13's mesa-vulkan-drivers has no driver for NVIDIA GPUs.")
@@ -71,14 +65,3 @@ def _unpack(directory: Path) -> None:
         text = json.dumps({"file_format_version": "1.0.0", "ICD": content})
         (complete / _DESCRIPTION).write_text(text, encoding="utf-8")
         complete.replace(directory)
-
-
-def _run(command: list[str], directory: Path) -> None:
-    try:
-        ran = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
-    except FileNotFoundError as error:
-        raise DriverError(f"{command[0]} is missing: NVK comes from Debian.") from error
-    if ran.returncode != 0:
-        raise DriverError(
-            f"{', '.join(PACKAGES)} cannot be had from Debian 13: {ran.stderr.strip()}"
-        )

@@ -16,7 +16,7 @@ import venv
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.drivers.mesa import apt_options
+from tools.drivers.debian_packages import apt_options
 from tools.drivers.swiftshader import DriverError
 
 VERSION = "25.0.7"
