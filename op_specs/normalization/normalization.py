@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from ..elementwise.elementwise import activate
+
 Array = NDArray[np.float64]
 
 
@@ -36,7 +38,16 @@ def batch_norm(
     return np.asarray(y if bias is None else y + per_channel(bias))
 
 
-def group_norm(x: Array, weight: Array | None, bias: Array | None, group: int, eps: float) -> Array:
+def group_norm(
+    x: Array,
+    weight: Array | None,
+    bias: Array | None,
+    group: int,
+    eps: float,
+    activation: int = 0,
+    act_min: float = 0.0,
+    act_max: float = 0.0,
+) -> Array:
     """Group norm per image, with the biased variance."""
     if x.size == 0:
         return x
@@ -48,7 +59,8 @@ def group_norm(x: Array, weight: Array | None, bias: Array | None, group: int, e
     per_channel = (-1, *[1] * (x.ndim - 2))
     if weight is not None:
         y = y * weight.reshape(per_channel)
-    return y if bias is None else y + bias.reshape(per_channel)
+    y = y if bias is None else y + bias.reshape(per_channel)
+    return activate(y, activation, act_min, act_max)
 
 
 def rms_norm(x: Array, normalized_shape: list[int], weight: Array | None, eps: float) -> Array:
@@ -66,9 +78,10 @@ def instance_norm(
     running_var: None,
     use_input_stats: bool,
     eps: float,
+    *activation: float,
 ) -> Array:
     """Instance norm: group norm with one channel per group."""
-    return group_norm(x, weight, bias, x.shape[1], eps)
+    return group_norm(x, weight, bias, x.shape[1], eps, *activation)
 
 
 def local_response_norm(

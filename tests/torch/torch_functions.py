@@ -85,7 +85,7 @@ TORCH_FUNCTIONS: dict[str, Callable[..., Any]] = {
     ),
     "spirloom.index_nd": _index,
     "spirloom.index_put": _index_put,
-    "aten.native_group_norm": lambda x, w, b, groups, eps: functional.group_norm(
+    "aten.native_group_norm": lambda x, w, b, groups, eps, *rest: functional.group_norm(
         x, groups, w, b, eps
     ),
     "aten.native_layer_norm": functional.layer_norm,
@@ -97,7 +97,7 @@ TORCH_FUNCTIONS: dict[str, Callable[..., Any]] = {
     },
     "aten.count_nonzero.dim_IntList": lambda x, dim, *rest: torch.count_nonzero(x, dim),
     "aten.eye.m": lambda n, m, dtype: torch.eye(n, m, dtype=dtype),
-    "aten.instance_norm": lambda x, w, b, mean, var, own, eps: functional.instance_norm(
+    "aten.instance_norm": lambda x, w, b, mean, var, own, eps, *rest: functional.instance_norm(
         x, weight=w, bias=b, eps=eps
     ),
     "aten.one_hot": lambda x, count: functional.one_hot(x.long(), count),

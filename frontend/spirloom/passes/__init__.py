@@ -11,7 +11,12 @@ from spirloom.passes.activation_patterns import fuse_gated_activations, fuse_gel
 from spirloom.passes.attention.decomposed import fuse_attention, simplify_attention
 from spirloom.passes.attention.rotary_embedding import fuse_rotary
 from spirloom.passes.attention.strided import stride_attention
-from spirloom.passes.cleanup import merge_constants, remove_dead_nodes, simplify_views
+from spirloom.passes.cleanup import (
+    merge_constants,
+    merge_equal_calls,
+    remove_dead_nodes,
+    simplify_views,
+)
 from spirloom.passes.convolution import convolve_2d
 from spirloom.passes.data_movement import fold_copies
 from spirloom.passes.elementwise_fusion import fuse_elementwise
@@ -26,6 +31,7 @@ from spirloom.passes.layer_fusion import (
     fuse_bias,
     fuse_residuals,
 )
+from spirloom.passes.linear_layers import merge_linear_layers, split_linear_layers
 from spirloom.passes.normalization import fuse_layer_norm, fuse_rms_norm
 from spirloom.passes.observers import observe
 from spirloom.passes.permutations import move_permutations, move_row_permutations
@@ -56,6 +62,7 @@ OPTIMIZATIONS: dict[str, Callable[[Graph, OpLibrary], None]] = {
     "fuse-attention": fuse_attention,
     "simplify-attention": simplify_attention,
     "move-permutations": move_permutations,
+    "split-linear-layers": split_linear_layers,
     "fuse-gated-activations": fuse_gated_activations,
     "fuse-bias": fuse_bias,
     "move-row-permutations": move_row_permutations,
@@ -63,12 +70,14 @@ OPTIMIZATIONS: dict[str, Callable[[Graph, OpLibrary], None]] = {
     "fuse-activations": fuse_activations,
     "absorb-expansions": absorb_expansions,
     "fuse-elementwise": fuse_elementwise,
+    "merge-equal-calls": merge_equal_calls,
     "stride-attention": stride_attention,
+    "merge-linear-layers": merge_linear_layers,
     "fold-copies": fold_copies,
 }
 
 # Passes that KV caches of variable length must precede: these require attention without strides.
-OF_ALL_SIZES = ("stride-attention", "fold-copies")
+OF_ALL_SIZES = ("stride-attention", "merge-linear-layers", "fold-copies")
 
 
 def register_pass(

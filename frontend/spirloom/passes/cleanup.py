@@ -1,9 +1,10 @@
-"""Dead-code elimination, deduplication of constants, simplification of views and permutations."""
+"""Dead-code elimination, deduplication of constants and calls, simplification of views."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 
+from spec_model.traits import Trait
 from spirloom.equal_constants import EqualConstants
 from spirloom.ir import Graph, Node, Tensor
 from spirloom.ops import OpLibrary
@@ -32,6 +33,35 @@ def merge_constants(graph: Graph) -> None:
             if kept is not tensor:
                 mapping[tensor] = kept
     replace_tensors(graph, mapping)
+
+
+def merge_equal_calls(graph: Graph, library: OpLibrary) -> None:
+    """Replaces calls of an operator with equal arguments by the first of them.
+
+    Movements of elements stay, since an operator that reads them alone can absorb them. States are
+    kept apart: a call that reads or computes one is not merged.
+    """
+    fixed = {*graph.results(), *(state.tensor for state in graph.states)}
+    first: dict[Hashable, Node] = {}
+    equal: dict[Tensor, Tensor] = {}
+    replaced: dict[Tensor, Tensor] = {}
+    for node in graph.nodes:
+        call = Node(node.op, node.args, node.outputs)
+        call.replace_inputs(equal)
+        node.replace_inputs(replaced)
+        if fixed.isdisjoint((*node.inputs(), *node.outputs)):
+            same = first.setdefault(_key(call), node)
+            if same is not node:
+                equal |= zip(node.outputs, same.outputs, strict=True)
+                if not library.has_trait(node.op, Trait.MOVES_DATA):
+                    replaced |= zip(node.outputs, same.outputs, strict=True)
+    remove_dead_nodes(graph)
+
+
+def _key(call: Node) -> Hashable:
+    """What equal calls have in common: 1, 1.0 and True are equal, but not the same argument."""
+    storages = tuple(output.storage for output in call.outputs)
+    return call.op, call.args, tuple(map(type, call.args)), storages
 
 
 VIEW, PERMUTE = "aten.view", "aten.permute"

@@ -25,7 +25,7 @@ class Moves:
         """
         if not are_known(*node.inputs(), *node.outputs):
             return None
-        args = [self._symbolic(arg) for arg in node.args]
+        args = [self.symbolic(arg) for arg in node.args]
         found = proven(lambda: self._library.movement(node.op, args))
         if found is None:
             return None
@@ -45,7 +45,8 @@ class Moves:
         found = [graph_int(value) for value in values]
         return None if any(map(inferred_size, found)) else found
 
-    def _symbolic(self, arg: ArgValue) -> ArgValue:
+    def symbolic(self, arg: ArgValue) -> ArgValue:
+        """An argument with symbolic ints."""
         if isinstance(arg, Tensor):
             return Tensor(arg.name, arg.dtype, self.shape(arg))
         if isinstance(arg, tuple):

@@ -99,14 +99,16 @@ COUNTERPARTS: dict[str, Callable[..., Any]] = {
     # The last four args of the spec are the fused activation and the addend.
     "aten.convolution": lambda *args: _epilogue(torch.convolution(*args[:9]), *args[9:]),
     # PyTorch rejects empty tensors.
-    "aten.instance_norm": lambda x, w, b, mean, var, use_input_stats, eps: (
-        functional.instance_norm(x, mean, var, w, b, use_input_stats, eps=eps) if x.numel() else x
+    "aten.instance_norm": lambda x, w, b, mean, var, use_input_stats, eps, *rest: (
+        activate(functional.instance_norm(x, mean, var, w, b, use_input_stats, eps=eps), *rest)
+        if x.numel()
+        else x
     ),
     "aten.linear": lambda x, w, b, *rest: _epilogue(
         functional.linear(_normed(x, *rest[4:]), w, b), *rest[:4]
     ),
-    "aten.native_group_norm": lambda x, w, b, group, eps: functional.group_norm(
-        x, group, w, b, eps
+    "aten.native_group_norm": lambda x, w, b, group, eps, *rest: activate(
+        functional.group_norm(x, group, w, b, eps), *rest
     ),
     "aten.native_layer_norm": functional.layer_norm,
     "aten.rms_norm": _rms_norm,

@@ -148,7 +148,7 @@ def _orders(shapes: Shapes, chains: Sequence[Chain]) -> Iterator[tuple[Chain, Or
 
 
 STRIDED = "spirloom.strided_attention"
-_SIZES = ("batches", "heads", "kv_heads", "queries", "keys", "depth", "width")
+SIZES = ("batches", "heads", "kv_heads", "queries", "keys", "depth", "width")
 
 
 def stride_attention(graph: Graph, library: OpLibrary) -> None:
@@ -277,7 +277,7 @@ class _Strider:
         sizes_and_strides = self._moves.stored(found.sizes_and_strides)
         if sizes_and_strides is None:
             return None
-        sizes = dict(zip(_SIZES, sizes_and_strides, strict=False))
+        sizes = dict(zip(SIZES, sizes_and_strides, strict=False))
         query, key, value = (each.source for each in found.before)
         query_strides, key_strides, value_strides = (
             tuple(sizes_and_strides[i : i + 4]) for i in (7, 11, 15)
