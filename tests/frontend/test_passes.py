@@ -10,10 +10,11 @@ from onnx import ModelProto, NodeProto, TensorProto
 from spirloom.builder import Builder
 from spirloom.ir import Array, DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
-from spirloom.passes import finish
+from spirloom.passes import finish, optimize
 from spirloom.passes.cleanup import merge_constants, simplify_views
 from spirloom.passes.large_weights import split_weights
 
+from tests.frontend import reference_run
 from tests.frontend.models import compute, imported, model, named_ops, node, ops, random
 
 
@@ -49,6 +50,20 @@ def test_batch_norm_folds_into_convolution(library: OpLibrary, tmp_path: Path, b
     graph = check(made, library, tmp_path, ["aten.convolution"], random(2, 3, 4, 5))
     assert library.arg(graph.nodes[0], "activation") == 1
     assert graph.outputs[0].name == "y"
+
+
+def test_activations_fuse_into_group_norm(library: OpLibrary) -> None:
+    graph = Graph([Tensor("x", DType.F32, (2, 4, 5))])
+    build = Builder(library, graph)
+    (x,) = graph.inputs
+    y = build.emit("aten.native_group_norm", x=x, weight=None, bias=None, group=2)
+    graph.outputs = [build.emit("aten.silu", x=y)]
+    graph.outputs[0].name = "y"
+    inputs = {"x": random(2, 4, 5)}
+    expected = reference_run.run(graph, inputs)["y"]
+    optimize(graph, library)
+    assert ops(graph) == ["aten.native_group_norm"]
+    np.testing.assert_allclose(reference_run.run(graph, inputs)["y"], expected, rtol=1e-5)
 
 
 def test_batch_norm_folds_into_linear(library: OpLibrary, tmp_path: Path) -> None:

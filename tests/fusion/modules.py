@@ -164,6 +164,18 @@ class Attention(nn.Module):  # type: ignore[misc]
         return before, behind, viewed, weights @ v, weights @ k
 
 
+class Geglu(nn.Module):  # type: ignore[misc]
+    """A gated activation of the halves of a layer's columns."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.projection = nn.Linear(12, 48)
+
+    def forward(self, x: Any) -> Any:
+        value, gate = self.projection(x).chunk(2, -1)
+        return value * nn.functional.gelu(gate)
+
+
 class Heads(nn.Module):  # type: ignore[misc]
     """Attention among projections: a packed one (batch first and sequence first), and separate
     ones. One variant has another reader of the heads.
@@ -403,6 +415,13 @@ CASES = {
         "aten.scaled_dot_product_attention",
         "spirloom.strided_attention",
         shape=(2, 7, 16),
+    ),
+    "projections": Case("merge-linear-layers", Heads, "aten.linear", shape=(2, 7, 16)),
+    "gated_halves": Case("split-linear-layers", Geglu, "aten.slice.Tensor", shape=(2, 7, 12)),
+    "norm_activation": Case(
+        "fuse-activations",
+        lambda: nn.Sequential(nn.InstanceNorm2d(3, affine=True), nn.ReLU()),
+        "aten.relu",
     ),
     "rows": Case("move-row-permutations", RowsFirst, "aten.permute", shape=(2, 7, 16)),
     "views": Case("simplify-views", lambda: Calls(rearranged), "aten.view"),

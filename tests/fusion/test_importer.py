@@ -73,8 +73,10 @@ def test_with_and_without(
 
 def test_every_optimization_is_tried() -> None:
     # test_attention.py, test_convolution.py, frontend/test_quantized_weights.py,
-    # frontend/test_integer_layers.py
-    elsewhere = {"simplify-attention", "convolve-2d", "fuse-quantized", "fuse-integers"}
+    # frontend/test_integer_layers.py, frontend/test_linear_layers.py
+    elsewhere = {
+        "simplify-attention", "convolve-2d", "fuse-quantized", "fuse-integers", "merge-equal-calls",
+    }  # fmt: skip
     assert {case.skipped for case in CASES.values()} | elsewhere == set(OPTIMIZATIONS)
 
 
