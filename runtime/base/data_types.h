@@ -32,14 +32,13 @@ struct DTypeInfo {
 };
 
 // By value of DType.
-inline constexpr std::array kDTypes = {
+inline constexpr auto kDTypes = std::to_array<DTypeInfo>({
 #define SPIRLOOM_DTYPE(id, name, long_name, kind, exponent, mantissa, c_type, min, max, numpy, \
                        ...)                                                                    \
-  DTypeInfo{#name, #long_name, sizeof(c_type), DTypeKind::k##kind, exponent, mantissa,         \
-            min,   max,        numpy},
+  {#name, #long_name, sizeof(c_type), DTypeKind::k##kind, exponent, mantissa, min, max, numpy},
 #include "spec_model/data_types.inc"
 #undef SPIRLOOM_DTYPE
-};
+});
 
 // The row of a dtype, which must be one of the enumerators.
 constexpr const DTypeInfo& InfoOf(DType dtype) { return kDTypes[static_cast<size_t>(dtype)]; }

@@ -26,6 +26,11 @@ std::string FormatList(const char* format, uint64_t types, va_list values) {
         text.append(view.data, view.size);
         break;
       }
+      case ValueType::kQuoted: {
+        const TextView name = va_arg(values, TextView);
+        text += Quote({name.data, name.size});
+        break;
+      }
     }
     types >>= kValueTypeBits;
     format = end + 2;

@@ -38,8 +38,15 @@ struct TextView {
   size_t size;
 };
 
-// The types of variadic arguments: int64_t, uint64_t, const char*, const std::string*, TextView.
-enum class ValueType : uint64_t { kSigned, kUnsigned, kText, kString, kView };
+// A value that is formatted as Quote(name), e.g. Format("The model has no input {}.",
+// Quoted{name}).
+struct Quoted {
+  std::string_view name;
+};
+
+// The types of variadic arguments: int64_t, uint64_t, const char*, const std::string*, TextView of
+// a view and of a Quoted.
+enum class ValueType : uint64_t { kSigned, kUnsigned, kText, kString, kView, kQuoted };
 inline constexpr int kValueTypeBits = 3;
 
 template <typename Value>
@@ -47,6 +54,7 @@ consteval ValueType TypeOf() {
   if (std::signed_integral<Value>) return ValueType::kSigned;
   if (std::unsigned_integral<Value>) return ValueType::kUnsigned;
   if (std::same_as<Value, std::string>) return ValueType::kString;
+  if (std::same_as<Value, Quoted>) return ValueType::kQuoted;
   return std::convertible_to<const Value&, const char*> ? ValueType::kText : ValueType::kView;
 }
 
@@ -69,6 +77,7 @@ inline uint64_t ToArgument(std::unsigned_integral auto value) { return value; }
 inline const char* ToArgument(const char* value) { return value; }
 inline const std::string* ToArgument(const std::string& value) { return &value; }
 inline TextView ToArgument(std::string_view value) { return {value.data(), value.size()}; }
+inline TextView ToArgument(Quoted value) { return ToArgument(value.name); }
 
 // Replaces each "{}" by the next value. `types` is TypesOf() the values.
 std::string FormatList(const char* format, uint64_t types, va_list values);

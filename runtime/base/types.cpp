@@ -8,11 +8,11 @@ namespace spirloom {
 namespace {
 
 // By value of Storage.
-constexpr std::array kStorageNames = {
+constexpr auto kStorageNames = std::to_array<const char*>({
 #define SPIRLOOM_STORAGE(id, name, ...) #name,
 #include "spec_model/storages.inc"
 #undef SPIRLOOM_STORAGE
-};
+});
 #define SPIRLOOM_STORAGE(id, name, ...) \
   static_assert(std::string_view(kStorageNames[static_cast<size_t>(Storage::k##id)]) == #name);
 #include "spec_model/storages.inc"

@@ -142,7 +142,7 @@ class Checker {
   ValueKind Device() {
     const std::string_view name = in_.Text();
     if (going() && !pack::FindDeviceProperty(name))
-      Fail("device property {} is unknown", Quote(name));
+      Fail("device property {} is unknown", Quoted{name});
     return ValueKind::kInt;
   }
 

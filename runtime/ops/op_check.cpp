@@ -159,7 +159,7 @@ Status CheckOp(const OpInfo& op) {
   for (const KernelInfo& kernel : op.kernels) {
     Status status = CheckKernel(op, kernel);
     if (!status.ok()) {
-      return While(std::move(status), "checking the kernel {}", Quote(kernel.name));
+      return While(std::move(status), "checking the kernel {}", Quoted{kernel.name});
     }
   }
   return Status();

@@ -79,7 +79,7 @@ Result<OpInfo> OpReader::Read() {
   ReadMany(op_.kernels, kMaxItems, "kernels", &OpReader::ReadKernel);
   if (!in_.ok()) Fail("It is truncated, or a value is out of range.");
   if (status_.ok()) status_ = CheckOp(op_);
-  if (!status_.ok()) return While(std::move(status_), "reading the op {}", Quote(op_.name));
+  if (!status_.ok()) return While(std::move(status_), "reading the op {}", Quoted{op_.name});
   return std::move(op_);
 }
 

@@ -12,10 +12,10 @@
 namespace spirloom::pack {
 
 // The names in op specs, by bit.
-inline constexpr std::array kCapabilityNames = {
+inline constexpr auto kCapabilityNames = std::to_array<const char*>({
 #define SPIRLOOM_CAPABILITY(id, name, ...) #name,
 #include "spec_model/capabilities.inc"
-};
+});
 inline constexpr uint32_t kCapabilityCount = kCapabilityNames.size();
 inline constexpr uint64_t kAllCapabilities = (uint64_t{1} << kCapabilityCount) - 1;
 

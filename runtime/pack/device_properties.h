@@ -22,11 +22,11 @@ struct DeviceProperties {
 };
 
 // The names of the properties, in the order of the table.
-inline constexpr std::array kDevicePropertyNames = {
+inline constexpr auto kDevicePropertyNames = std::to_array<const char*>({
 #define SPIRLOOM_DEVICE_PROPERTY(name, type, initial, values, description) #name,
 #include "spec_model/device_properties.inc"
 #undef SPIRLOOM_DEVICE_PROPERTY
-};
+});
 
 // The values of the properties in the same order; bools are 0 or 1.
 std::array<int64_t, kDevicePropertyNames.size()> DevicePropertyValues(

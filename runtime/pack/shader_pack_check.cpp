@@ -129,7 +129,7 @@ Status ShaderPack::CheckVariants() const {
     const std::string_view start = strings_.substr(row.name, kMaxIdLength + 1);
     if (const std::string_view name = start.substr(0, start.find('\0')); !IsId(name)) {
       return InvalidFile("{} is named {}; expected 1 to {} characters of a-z, 0-9 and _.",
-                         Row("Variant", i), Quote(name), kMaxIdLength);
+                         Row("Variant", i), Quoted{name}, kMaxIdLength);
     }
     if (row.module >= modules_.size()) {
       return InvalidFile("{} uses module {}; the pack has {}.", Row("Variant", i), row.module,

@@ -58,7 +58,7 @@ Result<std::string> Quarantine::AddVerdicts(std::string_view text, std::string_v
     const std::string_view digest = Take(line, '\t');
     const std::string_view verdict = Take(line, '\t');
     if (digest.empty() || verdict.empty()) {
-      return InvalidFile("The line of {} is not a verdict.", Quote(name));
+      return InvalidFile("The line of {} is not a verdict.", Quoted{name});
     }
     if (verdict == "ok") continue;
     if (name == kDispatchBase) divides_dispatches_ = false;

@@ -23,7 +23,7 @@ std::vector<DeviceInfo> Infos(const std::vector<vulkan::PhysicalDevice>& devices
 // The device selected by the options or by the environment variable SPIRLOOM_DEVICE.
 Result<vulkan::PhysicalDevice> SelectDevice(const vulkan::Instance& instance,
                                             const RuntimeOptions& options) {
-  SPIRLOOM_TRY_ASSIGN(const std::vector<vulkan::PhysicalDevice> devices,
+  SPIRLOOM_TRY_ASSIGN(std::vector<vulkan::PhysicalDevice> devices,
                       vulkan::ListPhysicalDevices(instance));
   const char* environment = std::getenv("SPIRLOOM_DEVICE");
   const bool from_environment = options.device.empty() && environment != nullptr;
@@ -35,7 +35,7 @@ Result<vulkan::PhysicalDevice> SelectDevice(const vulkan::Instance& instance,
     return std::move(status).While(
         "selecting the device of the environment variable SPIRLOOM_DEVICE");
   }
-  return devices[*choice];
+  return std::move(devices[*choice]);
 }
 
 Host HostOf(const RuntimeOptions& options) {
@@ -49,11 +49,10 @@ vulkan::InstanceOptions InstanceOptionsOf(const RuntimeOptions& options) {
 
 Status MakeDevice(const RuntimeOptions& options, internal::RuntimeState& state) {
   SPIRLOOM_TRY_ASSIGN(state.instance, vulkan::Instance::Create(InstanceOptionsOf(options)));
-  SPIRLOOM_TRY_ASSIGN(const vulkan::PhysicalDevice physical,
-                      SelectDevice(*state.instance, options));
-  SPIRLOOM_TRY_ASSIGN(state.device,
-                      vulkan::Device::Create(*state.instance, physical, state.index.needs(),
-                                             {options.import_host_memory, options.priority}));
+  SPIRLOOM_TRY_ASSIGN(vulkan::PhysicalDevice physical, SelectDevice(*state.instance, options));
+  SPIRLOOM_TRY_ASSIGN(state.device, vulkan::Device::Create(
+                                        *state.instance, std::move(physical), state.index.needs(),
+                                        {options.import_host_memory, options.priority}));
   return {};
 }
 
@@ -86,10 +85,10 @@ Status AdoptDevice(const RuntimeOptions& options, internal::RuntimeState& state)
                       vulkan::Instance::Adopt(
                           {adopted.instance, adopted.api_version, adopted.get_instance_proc_addr},
                           InstanceOptionsOf(options)));
-  SPIRLOOM_TRY_ASSIGN(const vulkan::PhysicalDevice physical,
+  SPIRLOOM_TRY_ASSIGN(vulkan::PhysicalDevice physical,
                       vulkan::DescribeDevice(*state.instance, adopted.physical_device));
-  SPIRLOOM_TRY_ASSIGN(
-      state.device, vulkan::Device::Adopt(*state.instance, physical, adopted, state.index.needs()));
+  SPIRLOOM_TRY_ASSIGN(state.device, vulkan::Device::Adopt(*state.instance, std::move(physical),
+                                                          adopted, state.index.needs()));
   return {};
 }
 

@@ -74,15 +74,16 @@ class Device::QueueLock {
   const std::scoped_lock<std::mutex> lock_;
 };
 
-Device::Device(const Instance& instance, const PhysicalDevice& physical, uint64_t capabilities)
+Device::Device(const Instance& instance, PhysicalDevice&& physical, uint64_t capabilities)
     : instance_(instance),
-      physical_(physical),
-      capabilities_(physical.capabilities & capabilities) {}
+      physical_(std::move(physical)),
+      capabilities_(physical_.capabilities & capabilities) {}
 
-Result<std::unique_ptr<Device>> Device::Create(const Instance& instance,
-                                               const PhysicalDevice& physical,
+Result<std::unique_ptr<Device>> Device::Create(const Instance& instance, PhysicalDevice described,
                                                uint64_t capabilities,
                                                const DeviceOptions& options) {
+  std::unique_ptr<Device> device(new Device(instance, std::move(described), capabilities));
+  const PhysicalDevice& physical = device->physical_;
   if (!physical.info.usable) return NotUsable(physical.info);
   const float priority = 1.0F;
   VkDeviceQueueCreateInfo queue{};
@@ -133,7 +134,6 @@ Result<std::unique_ptr<Device>> Device::Create(const Instance& instance,
   info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
   info.ppEnabledExtensionNames = extensions.data();
 
-  std::unique_ptr<Device> device(new Device(instance, physical, capabilities));
   VkDevice handle = VK_NULL_HANDLE;
   SPIRLOOM_TRY(
       ToStatus(instance.fn().vkCreateDevice(physical.handle, &info, instance.allocator(), &handle),
@@ -150,17 +150,19 @@ Result<std::unique_ptr<Device>> Device::Create(const Instance& instance,
   return device;
 }
 
-Result<std::unique_ptr<Device>> Device::Adopt(const Instance& instance,
-                                              const PhysicalDevice& physical,
+Result<std::unique_ptr<Device>> Device::Adopt(const Instance& instance, PhysicalDevice described,
                                               const AdoptedDevice& adopted, uint64_t capabilities) {
+  const uint64_t enabled = EnabledCapabilities(adopted.features) | ~kFeatureCapabilities;
+  const uint64_t disabled = described.capabilities & capabilities & ~enabled;
+  std::unique_ptr<Device> device(
+      new Device(instance, std::move(described), capabilities & enabled));
+  PhysicalDevice& physical = device->physical_;
   const std::string missing = MissingRequirements(physical, adopted);
   if (!missing.empty()) {
     return Error(StatusCode::kUnsupported,
                  "The adopted device '{}' does not meet the requirements. Missing:{}",
                  physical.info.name, missing);
   }
-  const uint64_t enabled = EnabledCapabilities(adopted.features) | ~kFeatureCapabilities;
-  const uint64_t disabled = physical.capabilities & capabilities & ~enabled;
   if (disabled != 0) {
     std::string names;
     for (const std::string& name : pack::CapabilityNames(disabled)) names += ' ' + name;
@@ -169,14 +171,12 @@ Result<std::unique_ptr<Device>> Device::Adopt(const Instance& instance,
                         "not enable:{}. DeviceRequest adds them to VkDeviceCreateInfo.",
                         names);
   }
-  std::unique_ptr<Device> device(new Device(instance, physical, capabilities & enabled));
   device->adopted_ = true;
   device->timeline_semaphores_ = EnablesTimelineSemaphores(adopted.features);
-  device->physical_.queue_family = adopted.queue_family;
-  device->physical_.timestamp_valid_bits =
-      physical.queue_families[adopted.queue_family].timestampValidBits;
-  device->physical_.capabilities &= enabled;
-  device->physical_.info.features = pack::CapabilityNames(device->physical_.capabilities);
+  physical.queue_family = adopted.queue_family;
+  physical.timestamp_valid_bits = physical.queue_families[adopted.queue_family].timestampValidBits;
+  physical.capabilities &= enabled;
+  physical.info.features = pack::CapabilityNames(physical.capabilities);
   device->queue_ = adopted.queue;
   device->lock_queue_ = adopted.lock_queue;
   device->unlock_queue_ = adopted.unlock_queue;

@@ -51,14 +51,12 @@ class Device {
   // Creates a device with those of `capabilities` (bits, pack::Capability) that the physical device
   // supports. Other features remain disabled, so that they cannot trigger driver or layer problems;
   // buffer access is not robust. `instance` must outlive the device.
-  static Result<std::unique_ptr<Device>> Create(const Instance& instance,
-                                                const PhysicalDevice& physical,
+  static Result<std::unique_ptr<Device>> Create(const Instance& instance, PhysicalDevice physical,
                                                 uint64_t capabilities,
                                                 const DeviceOptions& options = {});
   // Adopts the application's device, which must outlive this object and is not destroyed by it.
   // Fails with kUnsupported; the message lists all missing requirements.
-  static Result<std::unique_ptr<Device>> Adopt(const Instance& instance,
-                                               const PhysicalDevice& physical,
+  static Result<std::unique_ptr<Device>> Adopt(const Instance& instance, PhysicalDevice physical,
                                                const AdoptedDevice& adopted, uint64_t capabilities);
 
   Device(const Device&) = delete;
@@ -119,7 +117,7 @@ class Device {
 
  private:
   class QueueLock;
-  Device(const Instance& instance, const PhysicalDevice& physical, uint64_t capabilities);
+  Device(const Instance& instance, PhysicalDevice&& physical, uint64_t capabilities);
   Status Initialize(VkDevice handle, bool import_host_memory);
   VkResult WaitForQueue() const;
   // What VK_EXT_device_fault reports about a lost device, after a space; empty without it.

@@ -8,9 +8,10 @@ namespace spirloom::vulkan {
 namespace {
 
 #if defined(__APPLE__)
-constexpr std::array kFiles = {"libvulkan.dylib", "libvulkan.1.dylib", "libMoltenVK.dylib"};
+constexpr auto kFiles =
+    std::to_array<const char*>({"libvulkan.dylib", "libvulkan.1.dylib", "libMoltenVK.dylib"});
 #else
-constexpr std::array kFiles = {"libvulkan.so.1", "libvulkan.so"};
+constexpr auto kFiles = std::to_array<const char*>({"libvulkan.so.1", "libvulkan.so"});
 #endif
 
 }  // namespace

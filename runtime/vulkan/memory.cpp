@@ -25,17 +25,20 @@ struct MemoryTypePreference {
 // Protected, lazily allocated and vendor-specific uncached types are not used.
 constexpr VkMemoryPropertyFlags kExcludedFlags = ~(kLocal | kCached | kMapped);
 using Preference = MemoryTypePreference;
-constexpr std::array kDevicePreferences = {
-    Preference{kLocal, kExcludedFlags | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT},
-    Preference{kLocal, kExcludedFlags}, Preference{0, kExcludedFlags}};
-constexpr std::array kUploadPreferences = {Preference{kMapped, kExcludedFlags | kLocal | kCached},
-                                           Preference{kMapped, kExcludedFlags | kLocal},
-                                           Preference{kMapped, kExcludedFlags}};
-constexpr std::array kReadbackPreferences = {Preference{kMapped | kCached | kLocal, kExcludedFlags},
-                                             Preference{kMapped | kCached, kExcludedFlags},
-                                             Preference{kMapped, kExcludedFlags}};
-constexpr std::array kSharedPreferences = {Preference{kMapped | kLocal, kExcludedFlags},
-                                           Preference{kMapped, kExcludedFlags}};
+constexpr auto kDevicePreferences =
+    std::to_array<Preference>({{kLocal, kExcludedFlags | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT},
+                               {kLocal, kExcludedFlags},
+                               {0, kExcludedFlags}});
+constexpr auto kUploadPreferences =
+    std::to_array<Preference>({{kMapped, kExcludedFlags | kLocal | kCached},
+                               {kMapped, kExcludedFlags | kLocal},
+                               {kMapped, kExcludedFlags}});
+constexpr auto kReadbackPreferences =
+    std::to_array<Preference>({{kMapped | kCached | kLocal, kExcludedFlags},
+                               {kMapped | kCached, kExcludedFlags},
+                               {kMapped, kExcludedFlags}});
+constexpr auto kSharedPreferences =
+    std::to_array<Preference>({{kMapped | kLocal, kExcludedFlags}, {kMapped, kExcludedFlags}});
 
 // In descending order of preference.
 std::span<const MemoryTypePreference> PreferencesFor(MemoryUse use) {

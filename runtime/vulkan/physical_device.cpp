@@ -59,9 +59,9 @@ Result<std::vector<T>> Enumerate(const char* name, const Function& function) {
   while (result == VK_INCOMPLETE) {
     uint32_t count = 0;
     SPIRLOOM_TRY(ToStatus(function(&count, nullptr), name));
-    values.resize(count);
+    values = std::vector<T>(count);
     result = function(&count, values.data());
-    values.resize(std::min<size_t>(count, values.size()));
+    if (count < values.size()) values.erase(values.begin() + count, values.end());
   }
   SPIRLOOM_TRY(ToStatus(result, name));
   return values;

@@ -20,12 +20,12 @@ constexpr int64_t Quirks::*divides_dispatches = &Quirks::divides_dispatches;
 constexpr int64_t Quirks::*quad_matrices = &Quirks::quad_matrices;
 constexpr int64_t Quirks::*registers = &Quirks::registers;
 
-constexpr std::array kRows{
+constexpr auto kRows = std::to_array<Row>({
 #define SPIRLOOM_DRIVER_QUIRK(name, vendor, driver, type, first, last, field, value, ...) \
-  Row{{vendor, driver, #type, first}, last, field, value},
+  {{vendor, driver, #type, first}, last, field, value},
 #include "spec_model/driver_quirks.inc"
 #undef SPIRLOOM_DRIVER_QUIRK
-};
+});
 
 bool Matches(const Row& row, const DriverIdentity& identity) {
   return (row.of.vendor == 0 || row.of.vendor == identity.vendor) &&

@@ -34,7 +34,7 @@ Result<std::string> ConstantsFileName(const schema::Graph& source) {
   if (name == "." || name == ".." ||
       name.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos) {
     return InvalidFile("'constants_file' is {}; expected a file name without directory.",
-                       Quote(name));
+                       Quoted{name});
   }
   return name;
 }
@@ -44,7 +44,7 @@ Result<std::span<const std::byte>> ConstantSection(const schema::Graph& source,
                                                    std::span<const std::byte> file) {
   if (source.constants_digest() == nullptr || source.constants_digest()->size() != kDigestBytes) {
     return InvalidFile("The graph has no digest of its constants file {}. Import the model again.",
-                       Quote(name));
+                       Quoted{name});
   }
   const std::span expected(source.constants_digest()->data(), kDigestBytes);
   const size_t size = file.size() - std::min(kFooterBytes, file.size());
@@ -53,7 +53,7 @@ Result<std::span<const std::byte>> ConstantSection(const schema::Graph& source,
       LittleEndian(footer.subspan(kSizeOffset, kDigestOffset - kSizeOffset)) != size) {
     return InvalidFile(
         "The constants file {} ({} bytes) is damaged or truncated. Import the model again.",
-        Quote(name), file.size());
+        Quoted{name}, file.size());
   }
   const std::span found(reinterpret_cast<const uint8_t*>(footer.data()) + kDigestOffset,
                         kDigestBytes);
@@ -62,7 +62,7 @@ Result<std::span<const std::byte>> ConstantSection(const schema::Graph& source,
         "The constants file {} does not match the graph: expected digest {}, found {}. Copy the "
         "constants file that was written with the graph to the same directory, or import the model "
         "again.",
-        Quote(name), Hex(expected), Hex(found));
+        Quoted{name}, Hex(expected), Hex(found));
   }
   return file.first(size);
 }

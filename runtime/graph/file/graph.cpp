@@ -28,7 +28,7 @@ const char* Name(ArgKind kind) {
 
 std::string DescribeTensor(const Tensor& tensor, size_t index) {
   const std::string text = Concat("tensor ", index);
-  return tensor.name.empty() ? text : Format("{} ({})", text, Quote(tensor.name));
+  return tensor.name.empty() ? text : Format("{} ({})", text, Quoted{tensor.name});
 }
 
 std::string DescribeTensor(const Graph& graph, size_t index) {
@@ -38,7 +38,7 @@ std::string DescribeTensor(const Graph& graph, size_t index) {
 std::string DescribeNode(const Node& node, size_t index) {
   std::string op = Quote(node.op);
   op = op.substr(1, op.size() - 2);
-  return Format("node {} ({}{})", index, (node.name.empty() ? "" : Concat(Quote(node.name), ", ")),
+  return Format("node {} ({}{})", index, (node.name.empty() ? "" : Concat(Quoted{node.name}, ", ")),
                 op);
 }
 

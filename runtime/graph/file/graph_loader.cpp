@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -76,8 +77,8 @@ Result<const schema::Graph*> Verify(std::span<const std::byte> buffer) {
 }
 
 // Reads a method of `source`, a verified FlatBuffer in the first `graph_bytes` bytes of the file.
-Result<Graph> GraphOf(const schema::Graph& source, size_t graph_bytes, const GraphSource& bytes,
-                      std::string_view method) {
+Result<std::unique_ptr<Graph>> GraphOf(const schema::Graph& source, size_t graph_bytes,
+                                       const GraphSource& bytes, std::string_view method) {
   if (!bytes.constants.empty()) {
     return ReadGraph(source, method, graph_bytes, {.separate = bytes.constants});
   }
@@ -88,7 +89,7 @@ Result<Graph> GraphOf(const schema::Graph& source, size_t graph_bytes, const Gra
       return Error(
           StatusCode::kInvalidArgument,
           "The graph has its constants in the file {}. Load it from a file, not from memory.",
-          Quote(name));
+          Quoted{name});
     }
     SPIRLOOM_TRY_ASSIGN(constants, ConstantSection(source, name, *bytes.constants_file));
   } else {
@@ -99,7 +100,7 @@ Result<Graph> GraphOf(const schema::Graph& source, size_t graph_bytes, const Gra
   return ReadGraph(source, method, graph_bytes, {.section = constants});
 }
 
-Result<Graph> ParseSource(const GraphSource& bytes, std::string_view method) {
+Result<std::unique_ptr<Graph>> ParseSource(const GraphSource& bytes, std::string_view method) {
   SPIRLOOM_TRY_ASSIGN(std::span<const std::byte> buffer, FlatBufferOf(bytes.file));
   // FlatBuffers requires naturally aligned fields.
   std::vector<uint64_t> aligned;
@@ -137,13 +138,15 @@ Status MapConstants(const std::string& path, GraphSource& source) {
 Result<Graph> ParseGraph(std::span<const std::byte> file,
                          std::optional<std::span<const std::byte>> constants_file,
                          std::string_view method) {
-  return ParseSource({/*owner=*/nullptr, file, constants_file}, method);
+  SPIRLOOM_TRY_ASSIGN(const auto graph,
+                      ParseSource({/*owner=*/nullptr, file, constants_file}, method));
+  return std::move(*graph);
 }
 
 Result<std::unique_ptr<const Graph>> GraphSource::Parse(std::string_view method) const {
-  SPIRLOOM_TRY_ASSIGN(Graph graph, ParseSource(*this, method));
-  graph.is_mapped = is_mapped;
-  return std::make_unique<const Graph>(std::move(graph));
+  SPIRLOOM_TRY_ASSIGN(std::unique_ptr<Graph> graph, ParseSource(*this, method));
+  graph->is_mapped = is_mapped;
+  return std::unique_ptr<const Graph>(std::move(graph));
 }
 
 Result<GraphSource> MapGraphFile(const std::string& path) {

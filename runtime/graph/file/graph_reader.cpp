@@ -1,6 +1,7 @@
 #include "runtime/graph/file/graph_reader.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -42,7 +43,7 @@ class Reader {
     const std::string& name = graph_.tensors[tensor].name;
     if (name.empty()) return InvalidFile("Tensor {} has no name.", tensor);
     if (!names.insert(name).second) {
-      return InvalidFile("Name {} is used by two tensors.", Quote(name));
+      return InvalidFile("Name {} is used by two tensors.", Quoted{name});
     }
     return Status();
   }
@@ -65,7 +66,7 @@ class Reader {
     for (const IntInput& input : graph_.int_inputs) {
       if (names.insert(input.name).second) continue;
       return InvalidFile("Name {} is used by an integer input and by another input or state.",
-                         Quote(input.name));
+                         Quoted{input.name});
     }
     return CheckSymbolsOfInputs(graph_);
   }
@@ -167,14 +168,14 @@ Status FindMethod(const schema::Graph& root, std::string_view requested, ReadBud
     SPIRLOOM_TRY(budget.ReadString(method.name(), name, "the name of a method"));
     if ((others > 0 && name.empty()) || std::ranges::find(names, name) != names.end()) {
       return InvalidFile("Method {} has the name {}; expected a unique, nonempty name.", i,
-                         Quote(name));
+                         Quoted{name});
     }
     if (!requested.empty() && name == requested) found = &method;
     known += (i == 0 ? "" : ", ") + Quote(name);
     names.push_back(std::move(name));
   }
   if (found != nullptr) return Status();
-  return Error(StatusCode::kNotFound, "The file has no method {}. Methods: {}.", Quote(requested),
+  return Error(StatusCode::kNotFound, "The file has no method {}. Methods: {}.", Quoted{requested},
                known);
 }
 
@@ -195,7 +196,7 @@ Result<std::vector<Attachment>> ReadAttachments(const schema::Graph& root, ReadB
                          name.size(), kMaxAttachmentName);
     }
     if (std::ranges::find(read, name, &Attachment::name) != read.end()) {
-      return InvalidFile("Name {} is used by two attachments.", Quote(name));
+      return InvalidFile("Name {} is used by two attachments.", Quoted{name});
     }
     const size_t size = CountOf(source->data());
     if (size > left) {
@@ -214,10 +215,11 @@ Result<std::vector<Attachment>> ReadAttachments(const schema::Graph& root, ReadB
 
 }  // namespace
 
-Result<Graph> ReadGraph(const schema::Graph& root, std::string_view method, uint64_t file_size,
-                        const ConstantBytes& constants) {
+Result<std::unique_ptr<Graph>> ReadGraph(const schema::Graph& root, std::string_view method,
+                                         uint64_t file_size, const ConstantBytes& constants) {
   ReadBudget budget(file_size);
-  Graph graph;
+  auto result = std::make_unique<Graph>();
+  Graph& graph = *result;
   graph.file_bytes = file_size + constants.size();
   const schema::Graph* found = nullptr;
   SPIRLOOM_TRY(FindMethod(root, method, budget, graph.methods, found));
@@ -238,7 +240,7 @@ Result<Graph> ReadGraph(const schema::Graph& root, std::string_view method, uint
   SPIRLOOM_TRY_ASSIGN(const SizeReader sizes, SizeReader::Create(graph, budget));
   SPIRLOOM_TRY_ASSIGN(graph.tensors, ReadTensors(source, graph.constants, sizes, budget));
   SPIRLOOM_TRY(Reader(source, sizes, budget, graph).Read());
-  return graph;
+  return result;
 }
 
 }  // namespace spirloom::graph

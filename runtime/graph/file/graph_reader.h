@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -15,8 +16,8 @@ namespace spirloom::graph {
 
 // Validates and copies a method of `root`, which has passed FlatBuffers verification and has
 // `file_size` bytes. Constants are views into `constants`. Fails as GraphSource::Parse() does.
-Result<Graph> ReadGraph(const schema::Graph& root, std::string_view method, uint64_t file_size,
-                        const ConstantBytes& constants);
+Result<std::unique_ptr<Graph>> ReadGraph(const schema::Graph& root, std::string_view method,
+                                         uint64_t file_size, const ConstantBytes& constants);
 
 }  // namespace spirloom::graph
 

@@ -32,7 +32,7 @@ Status ReadSymbol(const schema::Symbol& source, ReadBudget& budget, Symbol& symb
     return Status();
   }
   return InvalidFile("Symbol {} has the bounds {} and {}; expected 0 <= min <= max <= {}.",
-                     Quote(symbol.name), symbol.min, symbol.max, kMaxSize);
+                     Quoted{symbol.name}, symbol.min, symbol.max, kMaxSize);
 }
 
 // Reads the expressions of a graph in order.
@@ -152,7 +152,7 @@ Status ReadSymbols(const schema::Graph& source, ReadBudget& budget, Graph& graph
     const auto* symbol = source.symbols()->Get(static_cast<flatbuffers::uoffset_t>(i));
     SPIRLOOM_TRY_WHILE(ReadSymbol(*symbol, budget, graph.symbols[i]), "reading symbol {}", i);
     if (names.insert(graph.symbols[i].name).second) continue;
-    return InvalidFile("Name {} is used by two symbols.", Quote(graph.symbols[i].name));
+    return InvalidFile("Name {} is used by two symbols.", Quoted{graph.symbols[i].name});
   }
   const size_t count = CountOf(source.sizes());
   SPIRLOOM_TRY(budget.Spend(count, sizeof(SizeExpr)));
@@ -253,7 +253,7 @@ Status CheckSymbolsOfInputs(const Graph& graph) {
   for (uint32_t i = 0; i < graph.symbols.size(); ++i) {
     if (found[i]) continue;
     return InvalidFile("Symbol {} is not determined by an input dimension or an integer input.",
-                       Quote(graph.symbols[i].name));
+                       Quoted{graph.symbols[i].name});
   }
   return Status();
 }

@@ -22,7 +22,7 @@ SPIRLOOM_ALWAYS_INLINE inline Status InvalidArgument(FormatString<sizeof...(Valu
 
 // "Dimension 0 (9) of input 'x'".
 std::string DescribeDim(const Tensor& input, size_t dim, int64_t size) {
-  return Format("Dimension {} ({}) of input {}", dim, size, Quote(input.name));
+  return Format("Dimension {} ({}) of input {}", dim, size, Quoted{input.name});
 }
 
 uint32_t SizeAt(const std::vector<uint32_t>& sizes, size_t i) {
@@ -46,19 +46,19 @@ Status SetSymbol(const Symbol& symbol, const SymbolDim& dim, int64_t size, bool 
   ops::Eval eval;
   const int64_t product = eval.Sub(size, dim.size.offset);
   if (!eval.ok() || product % dim.size.factor != 0) {
-    return InvalidArgument("{} is not {} for any {}.", dim.description, Quote(dim.expr),
-                           Quote(symbol.name));
+    return InvalidArgument("{} is not {} for any {}.", dim.description, Quoted{dim.expr},
+                           Quoted{symbol.name});
   }
   const int64_t given = product / dim.size.factor;
   if (given < symbol.min || (given > symbol.max && !allow_exceeding_max)) {
     return InvalidArgument(
         "{} is outside the bounds of {} ({} to {}). Import the model with other bounds: --dim "
         "{}=MIN..MAX.",
-        dim.description, Quote(dim.expr), dim.At(symbol.min), dim.At(symbol.max), symbol.name);
+        dim.description, Quoted{dim.expr}, dim.At(symbol.min), dim.At(symbol.max), symbol.name);
   }
   if (value && *value != given) {
     return InvalidArgument("{} is {}, which is {} in another input.", dim.description,
-                           Quote(dim.expr), dim.At(*value));
+                           Quoted{dim.expr}, dim.At(*value));
   }
   value = given;
   return Status();
@@ -68,7 +68,7 @@ Status SetSymbol(const Symbol& symbol, const SymbolDim& dim, int64_t size, bool 
 Status BindSymbols(const Graph& graph, const Tensor& input, const Shape& shape,
                    bool allow_exceeding_max, SymbolValues& values) {
   if (shape.size() != input.shape.size()) {
-    return InvalidArgument("Input {} has rank {}; expected {}.", Quote(input.name), shape.size(),
+    return InvalidArgument("Input {} has rank {}; expected {}.", Quoted{input.name}, shape.size(),
                            input.shape.size());
   }
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -98,12 +98,12 @@ Status BindInts(const Graph& graph, std::span<const int64_t> ints, bool allow_ex
       return InvalidArgument(
           "Integer input {} is {}, which is outside its bounds ({} to {}). Import the model with "
           "other bounds: --dim {}=MIN..MAX.",
-          Quote(input.name), ints[i], symbol.min, symbol.max, symbol.name);
+          Quoted{input.name}, ints[i], symbol.min, symbol.max, symbol.name);
     }
     std::optional<int64_t>& value = values[input.symbol];
     if (value && *value != ints[i]) {
       return InvalidArgument("Integer input {} is {}, but {} is {} in another integer input.",
-                             Quote(input.name), ints[i], Quote(symbol.name), *value);
+                             Quoted{input.name}, ints[i], Quoted{symbol.name}, *value);
     }
     value = ints[i];
   }
@@ -179,7 +179,7 @@ Result<Graph> Specialize(const Graph& graph, std::span<const int64_t> values) {
   SPIRLOOM_TRY_ASSIGN(const std::vector<int64_t> sizes, Evaluate(graph.sizes, values));
   for (uint32_t input : specialized.inputs) {
     SPIRLOOM_TRY_WHILE(SetInput(sizes, specialized.tensors[input]), "setting the shape of input {}",
-                       Quote(specialized.tensors[input].name));
+                       Quoted{specialized.tensors[input].name});
   }
   const std::vector<double> numbers = Evaluate(graph.numbers, sizes);
   for (Node& node : specialized.nodes) {

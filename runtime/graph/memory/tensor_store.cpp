@@ -144,7 +144,7 @@ Result<TensorStore::Pool> TensorStore::MakeResources(std::span<const TensorLifet
     if (tensor.size == 0) continue;
     Result<TensorResource> created = MakeResource(lifetime.tensor);
     if (!created.ok()) {
-      return While(std::move(created).status(), "allocating tensor {}", Quote(tensor.name));
+      return While(std::move(created).status(), "allocating tensor {}", Quoted{tensor.name});
     }
     auto& resource = resources_[lifetime.tensor];
     resource = std::make_shared<TensorResource>(std::move(created).value());

@@ -36,7 +36,7 @@ Status CheckFixedShapes(const ExecutionContext& context, std::span<const Shape> 
     return Error(StatusCode::kInvalidArgument,
                  "Integer input {} is {}; expected {}. The model's shapes have been fixed "
                  "(Model::FixShapes()).",
-                 Quote(infos[i].name), ints[i], expected[i]);
+                 Quoted{infos[i].name}, ints[i], expected[i]);
   }
   return Status();
 }

@@ -50,7 +50,7 @@ Status CheckBindings(const Interface& side) {
     if (binding == nullptr || binding->size >= side.tensors[i].size) continue;
     return Error(StatusCode::kInvalidArgument,
                  "The memory bound to {} has {} bytes; the tensor requires {} bytes.",
-                 graph::Quote(side.infos[i].name), binding->size, side.tensors[i].size);
+                 Quoted{side.infos[i].name}, binding->size, side.tensors[i].size);
   }
   return Status();
 }

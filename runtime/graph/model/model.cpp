@@ -158,7 +158,7 @@ Status Model::SetInt(std::string_view name, int64_t value) {
       std::vector<std::string> known;
       for (const IntInputInfo& info : infos) known.push_back(Quote(info.name));
       return Error(StatusCode::kInvalidArgument,
-                   "The model has no integer input {}. Integer inputs: {}.", Quote(name),
+                   "The model has no integer input {}. Integer inputs: {}.", Quoted{name},
                    known.empty() ? "none" : Join(known, ", "));
     }
     ints[static_cast<size_t>(found - infos.begin())] = value;

@@ -25,10 +25,10 @@ Status CheckSize(const char* kind, const TensorInfo& info, const Binding* bindin
     return Error(StatusCode::kInvalidArgument,
                  "The {} {} is bound to external memory, but {} bytes are passed for it. Pass an "
                  "empty span.",
-                 kind, graph::Quote(info.name), size);
+                 kind, Quoted{info.name}, size);
   }
   return Error(StatusCode::kInvalidArgument, "The {} {} has {} bytes; expected {} bytes ({} {}).",
-               kind, graph::Quote(info.name), size, info.size, LongName(info.dtype),
+               kind, Quoted{info.name}, size, info.size, LongName(info.dtype),
                ToString(info.shape));
 }
 

@@ -133,8 +133,8 @@ Result<std::shared_ptr<graph::TensorResource>> Find(const ExecutionContext& cont
                                                     size_t size) {
   SPIRLOOM_TRY_ASSIGN(const TensorInfo* info, FindInfo(context, i));
   if (size != info->size) {
-    return Error(StatusCode::kInvalidArgument, "State {} has {} bytes, not {}.",
-                 graph::Quote(info->name), info->size, size);
+    return Error(StatusCode::kInvalidArgument, "State {} has {} bytes, not {}.", Quoted{info->name},
+                 info->size, size);
   }
   return ResourceOf(context, i);
 }
@@ -213,7 +213,7 @@ Status ReadState(const ExecutionContext& context, size_t i, size_t offset,
   if (offset > info->size || bytes.size() > info->size - offset) {
     return Error(StatusCode::kInvalidArgument,
                  "Range of {} bytes from byte {} on exceeds state {} of {} bytes.", bytes.size(),
-                 offset, graph::Quote(info->name), info->size);
+                 offset, Quoted{info->name}, info->size);
   }
   if (bytes.empty()) return Status();
   return Download(*ResourceOf(context, i)->buffer, offset, bytes);

@@ -27,26 +27,27 @@ constexpr std::string_view kRemoveDeadNodes = "remove-dead-nodes";
 constexpr std::string_view kElideConcats = "elide-concats";
 constexpr std::string_view kUpdateInPlace = "update-in-place";
 
-constexpr std::array kAfterInfer{kInfer};
-constexpr std::array kAfterSelectKernels{kSelectKernels};
+constexpr auto kAfterInfer = std::to_array({kInfer});
+constexpr auto kAfterSelectKernels = std::to_array({kSelectKernels});
 // A concatenation whose parts have other users is only elided once dead users are removed.
-constexpr std::array kAfterRemoveDeadNodes{kSelectKernels, kRemoveDeadNodes};
+constexpr auto kAfterRemoveDeadNodes = std::to_array({kSelectKernels, kRemoveDeadNodes});
 // Aliases of parts of concatenations are uses of their output, which in-place updates must see.
-constexpr std::array kAfterElideConcats{kSelectKernels, kRemoveDeadNodes, kElideConcats};
+constexpr auto kAfterElideConcats =
+    std::to_array({kSelectKernels, kRemoveDeadNodes, kElideConcats});
 
-constexpr std::array kPasses{
+constexpr auto kPasses = std::to_array<PassInfo>({
     // Resolves operators, checks arguments, and infers the shapes and dtypes of all tensors.
-    PassInfo{kInfer, {}},
+    {kInfer, {}},
     // Selects the storage and the kernel of each call, and inserts the layout copies and packing
     // nodes that the kernel requires. Views become aliases.
-    PassInfo{kSelectKernels, kAfterInfer},
+    {kSelectKernels, kAfterInfer},
     // Removes nodes that no output or state depends on.
-    PassInfo{kRemoveDeadNodes, kAfterSelectKernels},
+    {kRemoveDeadNodes, kAfterSelectKernels},
     // Aliases the parts of concatenations to their outputs.
-    PassInfo{kElideConcats, kAfterRemoveDeadNodes},
+    {kElideConcats, kAfterRemoveDeadNodes},
     // Aliases the results of in-place operators and state updates.
-    PassInfo{kUpdateInPlace, kAfterElideConcats},
-};
+    {kUpdateInPlace, kAfterElideConcats},
+});
 
 // Whether each pass is behind the passes that must precede it.
 constexpr bool AreInOrder(std::span<const PassInfo> passes) {

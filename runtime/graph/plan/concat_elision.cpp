@@ -68,10 +68,10 @@ void Apply(Plan& plan, AliasIndex& aliases, const Concatenation& concat, PlanNod
   if (IsAlreadyConcatenated(plan, concat)) {
     const PlanTensor& first = plan.tensors[concat.parts[0]];
     aliases.AliasTo(concat.whole, first.alias_of, first.alias_offset);
-    node.in_place.assign(concat.parts.size(), true);
+    node.in_place = std::vector<bool>(concat.parts.size(), true);
     return;
   }
-  node.in_place.assign(concat.parts.size(), false);
+  node.in_place = std::vector<bool>(concat.parts.size());
   for (size_t i = 0; i < concat.parts.size(); ++i) {
     if (concat.offsets[i] == kNoOffset || !CanBeAliased(plan.tensors[concat.parts[i]])) continue;
     const uint64_t offset = plan.tensors[concat.whole].alias_offset + concat.offsets[i];

@@ -1,7 +1,6 @@
 #include "runtime/graph/plan/dead_nodes.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -29,6 +28,7 @@ void RemoveDeadNodes(Plan& plan) {
     }
     kept.push_back(std::move(*node));
   }
-  plan.nodes.assign(std::make_move_iterator(kept.rbegin()), std::make_move_iterator(kept.rend()));
+  std::ranges::reverse(kept);
+  plan.nodes = std::move(kept);
 }
 }  // namespace spirloom::graph

@@ -66,7 +66,7 @@ Status Lowering::CheckAddressable(const char* kind, uint32_t tensor) {
   if (std::in_range<size_t>(found.size)) return Status();
   return Error(StatusCode::kUnsupported,
                "{} {} has {} bytes, which exceeds the address space of this 32-bit host.", kind,
-               Quote(found.name), found.size);
+               Quoted{found.name}, found.size);
 }
 
 // Adds a tensor of the graph, as declared in the file.
@@ -280,7 +280,7 @@ Result<uint32_t> Lowering::UpdateOf(size_t i) {
   const ops::TensorDesc& found = calls_.tensor(declared).desc;
   if (found.dtype != desc.dtype || found.shape != desc.shape) {
     return Error(StatusCode::kInvalidFile, "State {} is {}, but its update is {}.",
-                 Quote(calls_.tensor(state).name), Describe(desc), Describe(found));
+                 Quoted{calls_.tensor(state).name}, Describe(desc), Describe(found));
   }
   if (trace_ != nullptr) trace_->equal_shapes.push_back({state, declared});
   SPIRLOOM_TRY_ASSIGN(const uint32_t update, calls_.InStorage(declared, Storage::kBuffer));

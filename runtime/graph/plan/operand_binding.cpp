@@ -114,7 +114,7 @@ Status CallLowering::CheckBufferSizes(const PlanNode& node) const {
       }
       return Error(StatusCode::kUnsupported,
                    "Size ({}) of tensor {} exceeds the device's maxStorageBufferRange ({}).",
-                   bound.buffer_size(), Quote(bound.name), device_.max_storage_buffer_range);
+                   bound.buffer_size(), Quoted{bound.name}, device_.max_storage_buffer_range);
     }
   }
   return Status();

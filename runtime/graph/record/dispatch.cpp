@@ -77,7 +77,7 @@ class Builder {
       if (node.op == nullptr) {
         AddCopy(i);
       } else {
-        SPIRLOOM_TRY_WHILE(AddDispatches(i), "dispatching node {} ({})", Quote(node.name),
+        SPIRLOOM_TRY_WHILE(AddDispatches(i), "dispatching node {} ({})", Quoted{node.name},
                            node.op->op->name);
       }
     }

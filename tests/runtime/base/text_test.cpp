@@ -34,6 +34,11 @@ TEST(Format, DoesNotReplaceInValues) {
   EXPECT_EQ(Format("{}, {} and {", "{}", "{ }"), "{}, { } and {");
 }
 
+TEST(Format, QuotesNames) {
+  const std::string name = "a\nb" + std::string(100, 'c');
+  EXPECT_EQ(Format("{}, {} and {}.", Quoted{name}, 1, Quoted{"d"}), Quote(name) + ", 1 and 'd'.");
+}
+
 TEST(Error, HasTheFormattedMessage) {
   const Status status = Error(StatusCode::kUnsupported, "Size ({}) exceeds {}.", 64, 32u);
   EXPECT_EQ(status.code(), StatusCode::kUnsupported);

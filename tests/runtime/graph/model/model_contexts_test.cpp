@@ -140,6 +140,30 @@ TEST_F(ContextsTest, RunOnSeveralThreads) {
   EXPECT_EQ(Run(first, 1), All(first, 2)) << "the states of the first context are unchanged";
 }
 
+// Each dispatch is at least one submission. Contexts share the correction of the expected times.
+TEST_F(ContextsTest, DividedRunsOnSeveralThreads) {
+  RuntimeOptions options;
+  options.libraries = {&AllShaders()};
+  options.cache_dir = "none";
+  options.max_submission_ns = 1;
+  const Runtime runtime = ValueOf(Runtime::Create(options));
+  for (const FileGraph& file : {Accumulator(), Dynamic()}) {
+    Model first = ValueOf(Model::LoadFromMemory(runtime, file.Write()));
+    EXPECT_GE(first.stats().submissions, first.stats().dispatches);
+    const bool accumulates = !file.states.empty();
+    const int failures = FailuresOnThreads(first, [accumulates](Model& context, int thread) {
+      bool right = context.stats().submissions > 1;
+      const auto x = static_cast<float>(thread + 1);
+      for (int run = 1; run <= 10; ++run) {
+        const float y = 2 * x * static_cast<float>(accumulates ? run : 1);
+        right = right && Run(context, x) == All(context, y);
+      }
+      return right;
+    });
+    EXPECT_EQ(failures, 0);
+  }
+}
+
 TEST_F(ContextsTest, ResizeOnSeveralThreads) {
   Model first = ValueOf(Load(Dynamic()));
   const int failures = FailuresOnThreads(first, [](Model& context, int thread) {
