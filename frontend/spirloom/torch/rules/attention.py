@@ -30,7 +30,7 @@ def attention(ctx: CallContext) -> Item:
     found = ctx.applier.apply(
         ctx.target, {**given, "scale": ctx.number("scale", 0.0)}, ctx.dtypes, ()
     )[0]
-    return ctx.reshaped(found, ctx.shape())
+    return ctx.view(found, ctx.shape())
 
 
 def _operands(ctx: CallContext) -> list[Value]:
@@ -45,10 +45,10 @@ def _operands(ctx: CallContext) -> list[Value]:
     for x, own_heads in zip(given, heads, strict=True):
         wanted = (*outer, own_heads, *x.shape[-2:])
         if len(x.shape) < len(wanted):
-            x = ctx.reshaped(x, (*(1,) * (len(wanted) - len(x.shape)), *x.shape))
+            x = ctx.view(x, (*(1,) * (len(wanted) - len(x.shape)), *x.shape))
         if x.shape != wanted:
             x = _expanded(ctx, x, wanted)
-        operands.append(ctx.reshaped(x, (prod(outer), *wanted[-3:])) if len(outer) > 1 else x)
+        operands.append(ctx.view(x, (prod(outer), *wanted[-3:])) if len(outer) > 1 else x)
     return operands
 
 
@@ -82,11 +82,11 @@ def _expanded(ctx: CallContext, x: Value, shape: tuple[int, ...]) -> Value:
 def _merged_mask(ctx: CallContext, mask: Value, batch: int) -> Value:
     """The mask of a query of rank 5 or more, whose leading dimensions are merged to `batch`."""
     outer = broadcast_shapes(ctx.value("query").shape[:-3], mask.shape[:-3], ctx.shape()[:-3])
-    mask = ctx.reshaped(mask, (*(1,) * (len(outer) + 3 - len(mask.shape)), *mask.shape))
+    mask = ctx.view(mask, (*(1,) * (len(outer) + 3 - len(mask.shape)), *mask.shape))
     inner = mask.shape[len(outer) :]
     if prod(mask.shape[: len(outer)]) == 1:
-        return ctx.reshaped(mask, (1, *inner))
-    return ctx.reshaped(_expanded(ctx, mask, (*outer, *inner)), (batch, *inner))
+        return ctx.view(mask, (1, *inner))
+    return ctx.view(_expanded(ctx, mask, (*outer, *inner)), (batch, *inner))
 
 
 def _additive_mask(ctx: CallContext, mask: Value) -> Value:

@@ -24,7 +24,7 @@ def pool(ctx: CallContext) -> Item:
     """Maximum or average of each window."""
     x = ctx.value("self")
     rank = _rank(ctx)
-    batched = x if len(x.shape) == rank + 2 else ctx.reshaped(x, (1, *x.shape))
+    batched = x if len(x.shape) == rank + 2 else ctx.view(x, (1, *x.shape))
     kernel = ctx.integers("kernel_size")
     given: dict[str, object] = {
         "kernel_size": kernel,
@@ -47,7 +47,7 @@ def adaptive(ctx: CallContext) -> Item:
     """Adaptive pooling, by the output size."""
     x = ctx.value("self")
     rank = _rank(ctx)
-    batched = x if len(x.shape) == rank + 2 else ctx.reshaped(x, (1, *x.shape))
+    batched = x if len(x.shape) == rank + 2 else ctx.view(x, (1, *x.shape))
     op = ctx.target
     if rank > 1 and "avg" in op and "_adaptive" not in op:
         op = op.replace("adaptive", "_adaptive")
@@ -64,7 +64,7 @@ def _rank(ctx: CallContext) -> int:
 
 
 def _unbatched(ctx: CallContext, results: tuple[Item, ...]) -> Item:
-    return Results(ctx.reshaped(result, ctx.shape()) for result in results)
+    return Results(ctx.view(result, ctx.shape()) for result in results)
 
 
 _PLAIN = {1: "aten.conv1d", 2: "aten.convolution", 3: "aten.conv3d"}
@@ -83,7 +83,7 @@ def convolution(ctx: CallContext) -> Item:
         raise Unsupported(f"convolutions of {rank} dimensions are not supported")
     single = len(x.shape) == rank + 1
     if single:
-        x = ctx.reshaped(x, (1, *x.shape))
+        x = ctx.view(x, (1, *x.shape))
     transposed = ctx.flag("transposed") or "transpose" in ctx.target
     given: dict[str, object] = {"stride": _per_dimension(ctx, "stride", 1, rank)}
     dilation = _per_dimension(ctx, "dilation", 1, rank)
@@ -101,7 +101,7 @@ def convolution(ctx: CallContext) -> Item:
         ctx.dtypes,
         () if single else ctx.shapes,
     )[0]  # fmt: skip
-    return ctx.reshaped(result, result.shape[1:]) if single else result
+    return ctx.view(result, result.shape[1:]) if single else result
 
 
 def _per_dimension(ctx: CallContext, name: str, default: int, rank: int) -> tuple[int, ...]:
@@ -136,7 +136,7 @@ def batch_norm(ctx: CallContext) -> Item:
         raise Unsupported("it is in training mode; call eval() on the module before exporting")
     shape = x.shape
     if len(shape) == 2 or len(shape) == 3:  # as an image with a height of 1
-        x = ctx.reshaped(x, (*shape, *(1,) * (4 - len(shape))))
+        x = ctx.view(x, (*shape, *(1,) * (4 - len(shape))))
     parts = {n: ctx.args.get(n) for n in ("weight", "bias", "running_mean", "running_var")}
     y = ctx.applier.apply(
         "aten._native_batch_norm_legit_no_training",
@@ -144,17 +144,17 @@ def batch_norm(ctx: CallContext) -> Item:
         ctx.dtypes[:1],
         (),
     )[0]
-    return Results((ctx.reshaped(y, shape),))
+    return Results((ctx.view(y, shape),))
 
 
 def _batch_statistics_norm(ctx: CallContext, x: Value) -> Value:
     """Normalization of each channel by the statistics of the batch, as of one long example."""
     count, channels, *sizes = x.shape
     order = (1, 0, *range(2, len(x.shape)))
-    rows = ctx.reshaped(ctx.permuted(x, order), (1, channels, count * prod(sizes)))
+    rows = ctx.view(ctx.permute(x, order), (1, channels, count * prod(sizes)))
     parts = {name: ctx.args.get(name) for name in ("weight", "bias")}
     y = ctx.inner("aten.instance_norm", rows, **parts, eps=ctx.number("eps", 1e-5))
-    return ctx.permuted(ctx.reshaped(y, (channels, count, *sizes)), order)
+    return ctx.permute(ctx.view(y, (channels, count, *sizes)), order)
 
 
 @imports("aten.instance_norm")
@@ -254,7 +254,7 @@ def prelu(ctx: CallContext) -> Item:
     """PReLU with a slope per channel."""
     x, weight = ctx.value("self"), ctx.value("weight")
     if ctx.target == "aten.prelu" and len(x.shape) > 1:
-        weight = ctx.reshaped(weight, (weight.shape[0], *(1,) * (len(x.shape) - 2)))
+        weight = ctx.view(weight, (weight.shape[0], *(1,) * (len(x.shape) - 2)))
     return ctx.apply("aten._prelu_kernel", a=x, b=weight)
 
 
@@ -274,9 +274,9 @@ def linear(ctx: CallContext) -> Item:
     x, weight = ctx.value("input"), ctx.value("weight")
     if len(weight.shape) > 1:
         return ctx.apply("aten.linear", x=x, weight=weight, bias=ctx.args.get("bias"))
-    row = ctx.reshaped(weight, (1, *weight.shape))
-    bias = ctx.reshaped(ctx.value("bias"), (1,)) if ctx.has("bias") else None
-    return ctx.reshaped(ctx.inner("aten.linear", x, row, bias), x.shape[:-1])
+    row = ctx.view(weight, (1, *weight.shape))
+    bias = ctx.view(ctx.value("bias"), (1,)) if ctx.has("bias") else None
+    return ctx.view(ctx.inner("aten.linear", x, row, bias), x.shape[:-1])
 
 
 @imports("aten.mm", "aten.addmm", "aten.matmul")
@@ -295,7 +295,7 @@ def matrix_product(ctx: CallContext) -> Item:
         and (c is None or (c.shape == b.shape[1:] and scales == (1, 1)))
     )
     if is_layer:
-        return ctx.apply("aten.linear", x=a, weight=ctx.permuted(b, (1, 0)), bias=c)
+        return ctx.apply("aten.linear", x=a, weight=ctx.permute(b, (1, 0)), bias=c)
     if c is None:
         return ctx.apply(ctx.target, a=a, b=b)
     return ctx.apply("aten.addmm", c=c, a=a, b=b, beta=scales[0], alpha=scales[1])

@@ -40,12 +40,12 @@ def reduced(ctx: CallContext) -> Item:
     """Reduction over `dim`; empty: all dimensions."""
     x = _input(ctx)
     if not x.shape:  # the operators require at least one dimension
-        x = ctx.reshaped(x, (1,))
+        x = ctx.view(x, (1,))
     dims = ctx.integers("dim") or tuple(range(len(x.shape)))
     keep = ctx.flag("keepdim")
     found = ctx.applier.apply(_ALL[ctx.target], {"x": x, "dim": dims, "keepdim": keep},
                               ctx.dtypes, ())[0]  # fmt: skip
-    return ctx.reshaped(found, ctx.shape())
+    return ctx.view(found, ctx.shape())
 
 
 def _input(ctx: CallContext) -> Value:
@@ -72,7 +72,7 @@ def _variance(ctx: CallContext, op: str, shape: tuple[int, ...]) -> Value:
         ctx.dtypes[:1],
         (),
     )[0]
-    return ctx.reshaped(found, shape)
+    return ctx.view(found, shape)
 
 
 @imports("aten.var_mean", "aten.var_mean.dim", "aten.var_mean.correction")
@@ -82,7 +82,7 @@ def var_mean(ctx: CallContext) -> Item:
     dims = ctx.integers("dim") or tuple(range(len(x.shape)))
     var = _variance(ctx, "aten.var.correction", ctx.shape())
     mean = ctx.inner("aten.mean.dim", x, dim=dims, keepdim=ctx.flag("keepdim"))
-    return Results((var, ctx.reshaped(mean, ctx.shape())))
+    return Results((var, ctx.view(mean, ctx.shape())))
 
 
 @imports("aten.argmax", "aten.argmin")
@@ -91,8 +91,8 @@ def arg_extremum(ctx: CallContext) -> Item:
     x = ctx.value("self")
     dim, keep = ctx.args.get("dim"), ctx.flag("keepdim")
     if dim is None:
-        x, dim, keep = ctx.reshaped(x, (prod(x.shape),)), 0, False
-    return ctx.reshaped(
+        x, dim, keep = ctx.view(x, (prod(x.shape),)), 0, False
+    return ctx.view(
         ctx.applier.apply(ctx.target, {"x": x, "dim": dim, "keepdim": keep}, ctx.dtypes, ())[0],
         ctx.shape(),
     )
@@ -110,7 +110,7 @@ def norm(ctx: CallContext) -> Item:
         ctx.dtypes,
         (),
     )[0]
-    return ctx.reshaped(found, ctx.shape())
+    return ctx.view(found, ctx.shape())
 
 
 @imports("aten.max.dim", "aten.min.dim")

@@ -36,10 +36,10 @@ def _insertion_index(ctx: CallContext, sequence: Value, values: Item, right: boo
     """The number of elements of the last dimension that are less than a value, or `right`: that do
     not exceed it. All, for NaN."""
     if is_value(values):
-        values = ctx.reshaped(values, (*values.shape, 1))
+        values = ctx.view(values, (*values.shape, 1))
     if len(sequence.shape) > 1:
         shape = (*sequence.shape[:-1], 1, sequence.shape[-1])
-        sequence = ctx.reshaped(sequence, shape)
+        sequence = ctx.view(sequence, shape)
     op = "aten.gt.Tensor" if right else "aten.ge.Tensor"
     after = ctx.applier.apply(op, {"a": sequence, "b": values}, [_BOOL], ())[0]
     before = ctx.applier.apply("aten.logical_not", {"x": after}, [_BOOL], ())[0]
@@ -51,7 +51,7 @@ def _count(ctx: CallContext, mask: Value, dim: int) -> Value:
     found = ctx.applier.apply(
         "aten.sum.dim_IntList", {"x": ctx.cast(mask, _INDEX), "dim": (dim,)}, [_INDEX], ()
     )[0]
-    return ctx.reshaped(ctx.cast(found, ctx.out_dtype()), ctx.shape())
+    return ctx.view(ctx.cast(found, ctx.out_dtype()), ctx.shape())
 
 
 @imports("aten.histc")
@@ -62,7 +62,7 @@ def histc(ctx: CallContext) -> Item:
         raise Unsupported("its bounds depend on the data; pass min and max, with min < max")
     bins = ctx.integer("bins", 100)
     x = ctx.value("self")
-    x = ctx.cast(ctx.reshaped(x, (prod(x.shape), 1)), np.dtype(np.float32))
+    x = ctx.cast(ctx.view(x, (prod(x.shape), 1)), np.dtype(np.float32))
     position = ctx.inner("aten.sub.Tensor", x, low)
     position = ctx.inner("aten.div.Tensor", position, high - low)
     position = ctx.inner("aten.mul.Tensor", position, bins)
