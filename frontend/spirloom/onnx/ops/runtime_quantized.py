@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, Tensor
+from spirloom.layers.quantization import QParams, dequantize
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.ops.matmul import matmul_of
-from spirloom.onnx.ops.quantize import emit_dequantize, emit_quantize, known, zero_point
+from spirloom.onnx.ops.quantize import emit_quantize, known, zero_point
 from spirloom.onnx.registry import converts
 
 
@@ -29,7 +28,7 @@ def _scaling(ctx: NodeContext, index: int, like: int | None = None) -> tuple[Arr
 
 def _operand(ctx: NodeContext, index: int) -> Tensor:
     """The dequantized input, whose scale and zero point follow it."""
-    return emit_dequantize(ctx, ctx.tensor(index), *_scaling(ctx, index + 1, index))
+    return dequantize(ctx.build, ctx.tensor(index), QParams(*_scaling(ctx, index + 1, index)))
 
 
 _BINARY = {
@@ -77,7 +76,7 @@ def matmul_integer_to_float(ctx: NodeContext) -> Tensor:
     scale, zero = known(ctx, 2), zero_point(ctx, 4, ctx.tensor(0).dtype)
     if scale is None or zero is None or scale.size != 1:
         raise Unsupported("its activations' scale and zero point must be single constants")
-    x = emit_dequantize(ctx, ctx.tensor(0), scale, zero)
+    x = dequantize(ctx.build, ctx.tensor(0), QParams(scale, zero))
     return _with_bias(ctx, matmul_of(ctx, x, _weight(ctx, 1, 3, 5)), 6)
 
 
@@ -97,10 +96,13 @@ def _weight(ctx: NodeContext, index: int, scale_index: int, zero_index: int) -> 
     count = max(scale.size, zero.size)
     if count not in (1, ctx.tensor(index).shape[-1]):
         raise Unsupported(f"its {count} scales do not fit the weight {ctx.tensor(index)}")
-    x, shape = ctx.tensor(index), (count,) if count > 1 else ()
-    scale, zero = (np.broadcast_to(each.reshape(-1), (count,)) for each in (scale, zero))
-    axis = len(x.shape) - 1 if count > 1 else 0
-    return emit_dequantize(ctx, x, scale.reshape(shape), zero.reshape(shape), axis=axis)
+    x = ctx.tensor(index)
+    qparams = (
+        QParams(scale.reshape(()), zero.reshape(()))
+        if count == 1
+        else QParams.per_channel(scale, zero, len(x.shape) - 1)
+    )
+    return dequantize(ctx.build, x, qparams)
 
 
 def _with_bias(ctx: NodeContext, y: Tensor, index: int) -> Tensor:
