@@ -60,6 +60,10 @@ class CallContext:
         """All results of an operator, with arguments by the names of its spec."""
         return self.applier.apply(op, args, self.dtypes, self.shapes)
 
+    def typed(self, op: str, **args: object) -> Value:
+        """The first result of an operator: of the type of the call's first result, in any shape."""
+        return self.applier.apply(op, args, self.dtypes[:1], ())[0]
+
     def inner(self, op: str, *given: object, **args: object) -> Value:
         """The first result of an operator whose result is intermediate."""
         names = self.applier.library.arg_names(op)

@@ -25,11 +25,10 @@ def attention(ctx: CallContext) -> Item:
         mask = _additive_mask(ctx, mask)
         if len(mask.shape) > 4 or len(ctx.value("query").shape) > 4:
             mask = _merged_mask(ctx, mask, query.shape[0] if len(query.shape) == 4 else 1)
-    given = {"query": query, "key": key, "value": value, "attn_mask": mask,
-             "is_causal": ctx.flag("is_causal")}  # fmt: skip
-    found = ctx.applier.apply(
-        ctx.target, {**given, "scale": ctx.number("scale", 0.0)}, ctx.dtypes, ()
-    )[0]
+    found = ctx.typed(
+        ctx.target, query=query, key=key, value=value, attn_mask=mask,
+        is_causal=ctx.flag("is_causal"), scale=ctx.number("scale", 0.0),
+    )  # fmt: skip
     return ctx.view(found, ctx.shape())
 
 
@@ -98,6 +97,4 @@ def _additive_mask(ctx: CallContext, mask: Value) -> Value:
     if str(mask.dtype) != "b8":
         return ctx.cast(mask, ctx.out_dtype())
     zero, minus_inf = (ctx.filled(v, ()) for v in (0, -np.inf))
-    return ctx.applier.apply(
-        "aten.where.self", {"condition": mask, "a": zero, "b": minus_inf}, [ctx.out_dtype()], ()
-    )[0]
+    return ctx.typed("aten.where.self", condition=mask, a=zero, b=minus_inf)

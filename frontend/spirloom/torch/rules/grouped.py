@@ -10,8 +10,6 @@ from spirloom.torch.context import CallContext
 from spirloom.torch.rules.registry import imports
 from spirloom.torch.values import Item
 
-_BOOL = np.dtype(np.bool_)
-
 
 @imports("aten._grouped_mm", "transformers.grouped_mm_fallback")
 def grouped_mm(ctx: CallContext) -> Item:
@@ -44,18 +42,12 @@ def _in_columns_of_groups(ctx: CallContext, x: Value, ends: Value, groups: int) 
     """[rows, groups * depth]: x[i, k] in column g * depth + k, where g is the group of row i."""
     rows, depth = x.shape
     index = np.arange(rows, dtype=np.int64).reshape(rows, 1)
-    before_end = ctx.applier.apply("aten.lt.Tensor", {"a": index, "b": ends}, [_BOOL], ())[0]
+    before_end = ctx.inner("aten.lt.Tensor", index, ends)
     parts = (np.zeros((rows, 1), np.bool_), ctx.slice(before_end, 1, 0, groups - 1))
     before_start = ctx.inner("aten.cat", parts, dim=1) if groups > 1 else parts[0]
-    own = ctx.applier.apply(
-        "aten.bitwise_xor.Tensor", {"a": before_end, "b": before_start}, [_BOOL], ()
-    )[0]
-    dtype = ctx.out_dtype()
-    placed = ctx.applier.apply(
-        "aten.where.self",
-        {"condition": ctx.view(own, (rows, groups, 1)),
-         "a": ctx.view(x, (rows, 1, depth)), "b": np.zeros((), dtype)},
-        [dtype],
-        (),
-    )[0]  # fmt: skip
+    own = ctx.view(
+        ctx.inner("aten.bitwise_xor.Tensor", before_end, before_start), (rows, groups, 1)
+    )
+    zero = np.zeros((), ctx.out_dtype())
+    placed = ctx.typed("aten.where.self", condition=own, a=ctx.view(x, (rows, 1, depth)), b=zero)
     return ctx.view(placed, (rows, groups * depth))

@@ -35,12 +35,10 @@ def index(ctx: CallContext) -> Item:
     x, dim, moved = _adjacent(ctx, x, dims)
     if len(given) > MAX_INDICES and dim == 0:
         index = _index_rows(ctx, given)
-        return ctx.applier.apply("spirloom.gather_nd", {"x": x, "index": index}, ctx.dtypes,
-                                 ctx.shapes)[0]  # fmt: skip
+        return ctx.apply("spirloom.gather_nd", x=x, index=index)
     _check_count(given)
     indices = {f"index{i}": value for i, value in enumerate(given)}
-    result = ctx.applier.apply("spirloom.index_nd",
-                               {"x": x, **indices, "dim": dim}, ctx.dtypes, ())[0]  # fmt: skip
+    result = ctx.typed("spirloom.index_nd", x=x, **indices, dim=dim)
     assert not moved or dim == 0
     is_stated = bool(ctx.shapes) and ctx.shapes[0] is not None  # unless it depends on the data
     return ctx.view(result, ctx.shape()) if is_stated else result
@@ -133,7 +131,7 @@ def index_put(ctx: CallContext) -> Item:
         op = "spirloom.index_put"
         args = {f"index{i}": value for i, value in enumerate(given)}
         args |= {"dim": dim, "accumulate": ctx.flag("accumulate")}
-    result = ctx.applier.apply(op, {"x": moved_x, **args, "src": src}, ctx.dtypes, ())[0]
+    result = ctx.typed(op, x=moved_x, **args, src=src)
     if moved:
         order = [*dims, *(d for d in range(len(x.shape)) if d not in dims)]
         result = ctx.permute(result, [order.index(d) for d in range(len(order))])

@@ -22,9 +22,7 @@ _ADAPTIVE = [f"aten.{kind}_pool{rank}d" for kind in _KINDS
 @imports(*_WINDOWS, *_WITH_INDICES)
 def pool(ctx: CallContext) -> Item:
     """Maximum or average of each window."""
-    x = ctx.value("self")
-    rank = _rank(ctx)
-    batched = x if len(x.shape) == rank + 2 else ctx.view(x, (1, *x.shape))
+    batched, _ = _batched(ctx)
     kernel = ctx.integers("kernel_size")
     given: dict[str, object] = {
         "kernel_size": kernel,
@@ -45,9 +43,7 @@ def pool(ctx: CallContext) -> Item:
 @imports(*_ADAPTIVE)
 def adaptive(ctx: CallContext) -> Item:
     """Adaptive pooling, by the output size."""
-    x = ctx.value("self")
-    rank = _rank(ctx)
-    batched = x if len(x.shape) == rank + 2 else ctx.view(x, (1, *x.shape))
+    batched, rank = _batched(ctx)
     op = ctx.target
     if rank > 1 and "avg" in op and "_adaptive" not in op:
         op = op.replace("adaptive", "_adaptive")
@@ -56,11 +52,12 @@ def adaptive(ctx: CallContext) -> Item:
     return _unbatched(ctx, results)
 
 
-def _rank(ctx: CallContext) -> int:
-    rank = int(ctx.target.partition("pool")[2][0])
-    if len(ctx.value("self").shape) not in (rank + 1, rank + 2):
-        raise Unsupported(f"its input {ctx.value('self')} must have rank {rank + 1} or {rank + 2}")
-    return rank
+def _batched(ctx: CallContext) -> tuple[Value, int]:
+    """The input with a batch dimension, and the rank of its windows."""
+    x, rank = ctx.value("self"), int(ctx.target.partition("pool")[2][0])
+    if len(x.shape) not in (rank + 1, rank + 2):
+        raise Unsupported(f"its input {x} must have rank {rank + 1} or {rank + 2}")
+    return x if len(x.shape) == rank + 2 else ctx.view(x, (1, *x.shape)), rank
 
 
 def _unbatched(ctx: CallContext, results: tuple[Item, ...]) -> Item:
@@ -94,13 +91,10 @@ def convolution(ctx: CallContext) -> Item:
     if transposed:
         given["output_padding"] = _per_dimension(ctx, "output_padding", 0, rank)
     op = (_TRANSPOSED if transposed else _PLAIN)[rank]
-    result = ctx.applier.apply(
-        op,
-        {"x": x, "weight": weight, "bias": ctx.args.get("bias"), **given, "dilation": dilation,
-         "groups": ctx.integer("groups", 1)},
-        ctx.dtypes,
-        () if single else ctx.shapes,
-    )[0]  # fmt: skip
+    given |= {"dilation": dilation, "groups": ctx.integer("groups", 1)}
+    result = (ctx.typed if single else ctx.apply)(
+        op, x=x, weight=weight, bias=ctx.args.get("bias"), **given
+    )
     return ctx.view(result, result.shape[1:]) if single else result
 
 
@@ -138,12 +132,8 @@ def batch_norm(ctx: CallContext) -> Item:
     if len(shape) == 2 or len(shape) == 3:  # as an image with a height of 1
         x = ctx.view(x, (*shape, *(1,) * (4 - len(shape))))
     parts = {n: ctx.args.get(n) for n in ("weight", "bias", "running_mean", "running_var")}
-    y = ctx.applier.apply(
-        "aten._native_batch_norm_legit_no_training",
-        {"x": x, **parts, "eps": ctx.number("eps", 1e-5)},
-        ctx.dtypes[:1],
-        (),
-    )[0]
+    eps = ctx.number("eps", 1e-5)
+    y = ctx.typed("aten._native_batch_norm_legit_no_training", x=x, **parts, eps=eps)
     return Results((ctx.view(y, shape),))
 
 
@@ -162,39 +152,27 @@ def instance_norm(ctx: CallContext) -> Item:
     """Normalization of each channel and example by its own statistics."""
     if not ctx.flag("use_input_stats", True):
         raise Unsupported("it uses running statistics; only those of the input are supported")
-    given = {"weight": ctx.args.get("weight"), "bias": ctx.args.get("bias")}
-    return ctx.apply(
-        "aten.instance_norm", x=ctx.value("input"), **given, eps=ctx.number("eps", 1e-5)
-    )
+    return _normalized(ctx, "aten.instance_norm")
 
 
 @imports("aten.group_norm", "aten.native_group_norm")
 def group_norm(ctx: CallContext) -> Item:
     """The first result. The others are for training."""
     groups = ctx.integer("num_groups" if ctx.has("num_groups") else "group")
-    given: dict[str, object] = {
-        "x": ctx.value("input"),
-        "weight": ctx.args.get("weight"),
-        "bias": ctx.args.get("bias"),
-        "group": groups,
-        "eps": ctx.number("eps", 1e-5),
-    }
-    y = ctx.applier.apply("aten.native_group_norm", given, ctx.dtypes[:1], ctx.shapes[:1])[0]
-    return Results((y,))
+    return Results((_normalized(ctx, "aten.native_group_norm", group=groups),))
 
 
 @imports("aten.layer_norm", "aten.native_layer_norm")
 def layer_norm(ctx: CallContext) -> Item:
     """The first result. The others are for training."""
-    y = ctx.applier.apply(
-        "aten.native_layer_norm",
-        {"x": ctx.value("input"), "normalized_shape": ctx.integers("normalized_shape"),
-         "weight": ctx.args.get("weight"), "bias": ctx.args.get("bias"),
-         "eps": ctx.number("eps", 1e-5)},
-        ctx.dtypes[:1],
-        ctx.shapes[:1],
-    )[0]  # fmt: skip
-    return Results((y,))
+    shape = ctx.integers("normalized_shape")
+    return Results((_normalized(ctx, "aten.native_layer_norm", normalized_shape=shape),))
+
+
+def _normalized(ctx: CallContext, op: str, **args: object) -> Value:
+    """A normalization of the input with the call's weight, bias and eps."""
+    weights = {name: ctx.args.get(name) for name in ("weight", "bias")}
+    return ctx.apply(op, x=ctx.value("input"), **weights, **args, eps=ctx.number("eps", 1e-5))
 
 
 @imports("aten._weight_norm")
@@ -211,12 +189,16 @@ def weight_norm(ctx: CallContext) -> Item:
 @imports("aten.rms_norm", "aten._fused_rms_norm")
 def rms_norm(ctx: CallContext) -> Item:
     """RMS norm; eps defaults to that of the element type."""
-    x = ctx.value("input")
-    given: dict[str, object] = {"x": x, "normalized_shape": ctx.integers("normalized_shape"),
-                                "weight": ctx.args.get("weight")}  # fmt: skip
-    eps = ctx.args.get("eps")
-    given["eps"] = float(np.finfo(ctx.out_dtype()).eps) if eps is None else eps
-    return Results((ctx.applier.apply("aten.rms_norm", given, ctx.dtypes[:1], ctx.shapes[:1])[0],))
+    shape, weight, eps = (
+        ctx.integers("normalized_shape"),
+        ctx.args.get("weight"),
+        ctx.args.get("eps"),
+    )
+    eps = float(np.finfo(ctx.out_dtype()).eps) if eps is None else eps
+    y = ctx.apply(
+        "aten.rms_norm", x=ctx.value("input"), normalized_shape=shape, weight=weight, eps=eps
+    )
+    return Results((y,))
 
 
 _SOFTMAX = {
