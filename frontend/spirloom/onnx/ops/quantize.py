@@ -76,7 +76,7 @@ def dequantize_linear(ctx: NodeContext) -> Tensor:
     zero = ctx.optional_tensor(2)
     values = centered(ctx, ctx.tensor(0), None if zero is None else _along_axis(ctx, zero))
     y = ctx.build.mul(values, floats(ctx, _along_axis(ctx, ctx.tensor(1))))
-    return y if dtype is y.dtype else ctx.build.emit("aten._to_copy", x=y, dtype=str(dtype))
+    return ctx.build.cast(y, dtype)
 
 
 @folds("DequantizeLinear")
@@ -153,7 +153,7 @@ def quantize_decomposed(
         rounded = ctx.build.add(rounded, floats(ctx, zero))
     low, high = QUANT_RANGES[dtype]
     clamped = ctx.build.emit("aten.clamp", x=rounded, min=float(low), max=float(high))
-    return ctx.build.emit("aten._to_copy", x=clamped, dtype=str(dtype))
+    return ctx.build.cast(clamped, dtype)
 
 
 def _has_no_offset(zero: Tensor | None) -> bool:
@@ -180,11 +180,9 @@ def centered(ctx: NodeContext, x: Tensor, zero: Tensor | None) -> Tensor:
 
 def floats(ctx: NodeContext, x: Tensor) -> Tensor:
     """x in float32."""
-    if x.dtype is DType.F32:
-        return x
-    if x.data is not None and float_format(x.dtype) is None:
+    if x.dtype is not DType.F32 and x.data is not None and float_format(x.dtype) is None:
         return ctx.build.constant(x.data.astype(np.float32))
-    return ctx.build.emit("aten._to_copy", x=x, dtype=str(DType.F32))
+    return ctx.build.cast(x, DType.F32)
 
 
 def _along_axis(ctx: NodeContext, x: Tensor) -> Tensor:

@@ -179,7 +179,7 @@ class _IntegerLayer:
     @staticmethod
     def result(ctx: NodeContext, sums: Tensor) -> Tensor:
         """The sums as int32."""
-        return ctx.build.emit("aten._to_copy", x=sums, dtype=str(DType.I32))
+        return ctx.build.cast(sums, DType.I32)
 
 
 def _rescaled(ctx: NodeContext, sums: Tensor, scale: Tensor) -> Tensor:
@@ -193,7 +193,7 @@ def _exact_sum(
 ) -> Tensor:
     """The int32 sum over all terms, from partial sums of at most `step` terms."""
     parts = [
-        ctx.build.emit("aten._to_copy", x=part(i, min(i + step, terms)), dtype=str(DType.I32))
+        ctx.build.cast(part(i, min(i + step, terms)), DType.I32)
         for i in range(0, max(terms, 1), step)
     ]
     return reduce(ctx.build.add, parts)

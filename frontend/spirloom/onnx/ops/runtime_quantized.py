@@ -77,7 +77,7 @@ def matmul_integer_to_float(ctx: NodeContext) -> Tensor:
     if scale is None or zero is None or scale.size != 1:
         raise Unsupported("its activations' scale and zero point must be single constants")
     x = dequantize(ctx.build, ctx.tensor(0), QParams(scale, zero))
-    return _with_bias(ctx, matmul_of(ctx, x, _weight(ctx, 1, 3, 5)), 6)
+    return ctx.plus(matmul_of(ctx, x, _weight(ctx, 1, 3, 5)), 6)
 
 
 @converts("com.microsoft.DynamicQuantizeMatMul")
@@ -85,7 +85,7 @@ def dynamic_quantize_matmul(ctx: NodeContext) -> Tensor:
     """With 8-bit weights and float activations, which are not quantized: more exact than the
     operator, within its quantization error.
     """
-    return _with_bias(ctx, matmul_of(ctx, ctx.tensor(0), _weight(ctx, 1, 2, 3)), 4)
+    return ctx.plus(matmul_of(ctx, ctx.tensor(0), _weight(ctx, 1, 2, 3)), 4)
 
 
 def _weight(ctx: NodeContext, index: int, scale_index: int, zero_index: int) -> Tensor:
@@ -103,8 +103,3 @@ def _weight(ctx: NodeContext, index: int, scale_index: int, zero_index: int) -> 
         else QParams.per_channel(scale, zero, len(x.shape) - 1)
     )
     return dequantize(ctx.build, x, qparams)
-
-
-def _with_bias(ctx: NodeContext, y: Tensor, index: int) -> Tensor:
-    bias = ctx.optional_tensor(index)
-    return y if bias is None else ctx.build.add(y, bias)
