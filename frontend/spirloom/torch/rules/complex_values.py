@@ -12,6 +12,7 @@ import numpy as np
 from spirloom.builder import Value
 from spirloom.errors import Unsupported
 from spirloom.ir import Array
+from spirloom.registration import registers
 from spirloom.torch.context import CallContext
 from spirloom.torch.rules.registry import ImportRule, Results, imports
 from spirloom.torch.values import COMPLEX, Item, is_value
@@ -40,16 +41,7 @@ def is_complex(items: Item) -> bool:
 
 
 _RULES: dict[str, ImportRule] = {}
-
-
-def of_complex(*targets: str) -> Callable[[ImportRule], ImportRule]:
-    """Registers a rule of operators with a complex argument, which reals may have too."""
-
-    def register(function: ImportRule) -> ImportRule:
-        _RULES.update(dict.fromkeys(targets, function))
-        return function
-
-    return register
+of_complex = registers(_RULES)  # operators with a complex argument, which reals may have too
 
 
 def complex_call(ctx: CallContext, emitted: Callable[[CallContext], Item]) -> Item:
