@@ -230,6 +230,10 @@ class Builder:
         """a + b, broadcasting."""
         return self.emit("aten.add.Tensor", a=a, b=b)
 
+    def cast(self, x: Tensor, dtype: DType) -> Tensor:
+        """x as another dtype."""
+        return x if x.dtype is dtype else self.emit("aten._to_copy", x=x, dtype=str(dtype))
+
     def mul(self, a: Tensor, b: Tensor | float) -> Tensor:
         """a · b, broadcasting."""
         other = b if isinstance(b, Tensor) else self.scalar(b, a.dtype)

@@ -109,12 +109,6 @@ def to_bytes(*methods: Graph) -> bytes:
     return stream.getvalue()
 
 
-def save_bytes(data: bytes, path: Path) -> None:
-    """Writes a file that to_bytes() returned. Raises ImportFailure."""
-    with _written([path]) as (stream,):
-        stream.write(data)
-
-
 @contextmanager
 def _written(paths: Sequence[Path]) -> Iterator[list[IO[bytes]]]:
     try:

@@ -54,6 +54,10 @@ class Interval:
         """Its values, rounded down."""
         return self if self.integral else Interval(_floor(self.low), _floor(self.high))
 
+    def ceiled(self) -> Interval:
+        """Its values, rounded up."""
+        return -(-self).floored()
+
     def clamped(self, low: float = -inf, high: float = inf) -> Interval:
         """Its values, clamped to the limits."""
         first, last = (min(max(end, low), high) for end in (self.low, self.high))
@@ -111,13 +115,6 @@ def _floor(end: float) -> float:
     return floor(end) if isfinite(end) else end
 
 
-def cast_to_integer(x: Interval) -> Interval:
-    """Truncates to integers. Bounds are widened, as a device may round a value across an
-    integer.
-    """
-    return x if x.integral else Interval(x.floored().low, -(-x).floored().low)
-
-
 def quotient(a: Interval, b: Interval) -> Interval:
     """Integer division that truncates toward zero. Its magnitude is at most that of the
     dividend.
@@ -162,14 +159,19 @@ def shifted(x: Interval, by: Interval, left: bool) -> Interval:
     return x * factor if left else corners(_toward_zero, x, factor, integral=True)
 
 
+def square(x: Interval) -> Interval:
+    """The square of a value."""
+    return abs(x) * abs(x)
+
+
 def sign(x: Interval) -> Interval:
     """The sign: -1, 0 or 1."""
     return x.clamped(-1, 1) if x.integral else Interval(-1, 1)
 
 
 def rounded(x: Interval) -> Interval:
-    """Rounded to integers in either direction."""
-    return Interval(x.floored().low, -(-x).floored().low)
+    """Rounded to integers in either direction: a device may round a value across an integer."""
+    return Interval(x.floored().low, x.ceiled().low)
 
 
 def maximum(*x: Interval) -> Interval:

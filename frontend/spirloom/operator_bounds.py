@@ -4,8 +4,10 @@ specs.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import inf, prod
 
 from spec_model.traits import Trait
@@ -14,22 +16,14 @@ from spirloom.interval import EVERYTHING, Interval, hull
 from spirloom.ir import DType, Tensor
 from spirloom.number_expr import SymFloat, number_of
 from spirloom.ops import OpLibrary
+from spirloom.registration import registers
 from spirloom.sizes import SymInt, upper
 
 Args = Mapping[str, object]
-# Computes the bounds of the outputs from the arguments and the tensors' bounds, in order.
-Rule = Callable[[Args, Sequence[Interval]], Sequence[Interval]]
+# Computes the bounds of all outputs from the arguments and the tensors' bounds, in order.
+Rule = Callable[[Args, Sequence[Interval]], Interval]
 RULES: dict[str, Rule] = {}
-
-
-def rule(*ops: str) -> Callable[[Rule], Rule]:
-    """Registers the decorated function as the rule of operators."""
-
-    def register(function: Rule) -> Rule:
-        RULES.update(dict.fromkeys(ops, function))
-        return function
-
-    return register
+rule = registers(RULES)
 
 
 def bounds_of(
@@ -37,17 +31,18 @@ def bounds_of(
 ) -> Sequence[Interval]:
     """The bounds of the outputs; EVERYTHING for an operator without a rule or a trait."""
     tensors = _tensors(args)
-    if op in RULES:
-        found = list(RULES[op](args, [of(tensor) for tensor in tensors]))
+    found = EVERYTHING
+    if op in _OF_OPERANDS:
+        found = _OF_OPERANDS[op](*map(of, tensors))
+    elif op in RULES:
+        found = RULES[op](args, [of(tensor) for tensor in tensors])
     elif library.has_trait(op, Trait.SELECTS, args):
         # Bounds of constants require a pass over their elements.
         values = [of(tensor) for tensor in library.value_tensors(op, args)]
-        found = [hull(values) if values else EVERYTHING]
-    else:
-        found = [EVERYTHING]
+        found = hull(values) if values else EVERYTHING
     dtypes = library.output_dtypes(op) if library.has(op) else []
     indices = library.has_trait(op, Trait.RETURNS_INDICES)
-    bounds = [found[min(i, len(found) - 1)] for i in range(count)]
+    bounds = [found] * count
     for i, dtype in enumerate(dtypes[:count]):
         if dtype is DType.B8:
             bounds[i] = Interval(0, 1)
@@ -73,9 +68,46 @@ def _scalar(args: Args, name: str, default: float) -> float:
     return value if isinstance(value, int | float) else default
 
 
+def _quotient(a: Interval, b: Interval) -> Interval:
+    """Either rounding mode: floor is at most one below truncation."""
+    found = interval.quotient(a, b)
+    return found if found == EVERYTHING or found.low >= 0 else found - Interval(0, 1)
+
+
+# Functions of the operands' bounds only.
+_OF_OPERANDS: dict[str, Callable[..., Interval]] = {
+    "aten._safe_softmax": lambda x: Interval(0, 1, integral=False),
+    "aten._softmax": lambda x: Interval(0, 1, integral=False),
+    "aten.abs": abs,
+    "aten.bitwise_left_shift.Tensor": partial(interval.shifted, left=True),
+    "aten.bitwise_right_shift.Tensor": partial(interval.shifted, left=False),
+    "aten.ceil": Interval.ceiled,
+    "aten.div.Tensor_mode": _quotient,
+    "aten.floor": Interval.floored,
+    "aten.floor_divide": _quotient,
+    "aten.fmod.Tensor": partial(interval.remainder, like_dividend=True),
+    "aten.hardsigmoid": lambda x: Interval(0, 1, integral=False),
+    "aten.maximum": interval.maximum,
+    "aten.minimum": interval.minimum,
+    "aten.mul.Tensor": operator.mul,
+    "aten.neg": operator.neg,
+    "aten.one_hot": lambda x: Interval(0, 1),
+    "aten.pow.Tensor_Tensor": interval.power,
+    "aten.relu": partial(Interval.clamped, low=0),
+    "aten.remainder.Tensor": partial(interval.remainder, like_dividend=False),
+    "aten.round": interval.rounded,
+    "aten.sigmoid": lambda x: Interval(0, 1, integral=False),
+    "aten.sign": interval.sign,
+    "aten.square": interval.square,
+    "aten.tril": partial(operator.or_, Interval(0, 0)),
+    "aten.triu": partial(operator.or_, Interval(0, 0)),
+    "aten.trunc": interval.rounded,
+}
+
+
 @rule("aten.full")
-def _filled(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [_number(args["fill_value"])]
+def _filled(args: Args, x: Sequence[Interval]) -> Interval:
+    return _number(args["fill_value"])
 
 
 def _exactly(value: object) -> Interval:
@@ -83,188 +115,81 @@ def _exactly(value: object) -> Interval:
     return Interval(value, value, float(value).is_integer())
 
 
-@rule("aten.one_hot")
-def _zero_or_one(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [Interval(0, 1)]
-
-
-@rule("aten.tril", "aten.triu")
-def _triangle(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [x[0] | Interval(0, 0)]
-
-
-@rule("aten.constant_pad_nd")
-def _padded(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [x[0] | _exactly(_scalar(args, "value", 0))]
-
-
-@rule("aten.masked_fill.Scalar")
-def _masked(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [x[0] | _exactly(_scalar(args, "value", 0))]
+@rule("aten.constant_pad_nd", "aten.masked_fill.Scalar")
+def _padded(args: Args, x: Sequence[Interval]) -> Interval:
+    return x[0] | _exactly(_scalar(args, "value", 0))
 
 
 @rule("aten._to_copy")
-def _cast(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
+def _cast(args: Args, x: Sequence[Interval]) -> Interval:
     kind = args.get("dtype")
     if kind == "b8":
-        return [Interval(0, 1)]
-    return [x[0] if kind in ("f32", "f16") else interval.cast_to_integer(x[0])]
+        return Interval(0, 1)
+    return x[0] if kind in ("f32", "f16") else interval.rounded(x[0])
 
 
 @rule("aten.add.Tensor")
-def _sum(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [x[0] + _scaled(x[1], _scalar(args, "alpha", 1))]
+def _sum(args: Args, x: Sequence[Interval]) -> Interval:
+    return x[0] + _scaled(x[1], _scalar(args, "alpha", 1))
 
 
 @rule("aten.sub.Tensor")
-def _difference(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [x[0] - _scaled(x[1], _scalar(args, "alpha", 1))]
+def _difference(args: Args, x: Sequence[Interval]) -> Interval:
+    return x[0] - _scaled(x[1], _scalar(args, "alpha", 1))
 
 
 def _scaled(x: Interval, by: float) -> Interval:
     return x * _exactly(by)
 
 
-@rule("aten.mul.Tensor")
-def _product(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [x[0] * x[1]]
-
-
-@rule("aten.square")
-def _square(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [abs(x[0]) * abs(x[0])]
-
-
-@rule("aten.floor_divide", "aten.div.Tensor_mode")
-def _quotient(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    """Either rounding mode: floor is at most one below truncation."""
-    found = interval.quotient(x[0], x[1])
-    return [found if found == EVERYTHING or found.low >= 0 else found - Interval(0, 1)]
-
-
-@rule("aten.remainder.Tensor")
-def _remainder(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [interval.remainder(x[0], x[1], like_dividend=False)]
-
-
-@rule("aten.fmod.Tensor")
-def _rest(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [interval.remainder(x[0], x[1], like_dividend=True)]
-
-
-@rule("aten.pow.Tensor_Tensor")
-def _power(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [interval.power(x[0], x[1])]
-
-
-@rule("aten.neg")
-def _negative(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [-x[0]]
-
-
-@rule("aten.abs")
-def _absolute(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [abs(x[0])]
-
-
-@rule("aten.sign")
-def _sign(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [interval.sign(x[0])]
-
-
-@rule("aten.relu")
-def _relu(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [x[0].clamped(low=0)]
-
-
 @rule("aten.clamp", "aten.hardtanh")
-def _clamp(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
+def _clamp(args: Args, x: Sequence[Interval]) -> Interval:
     low = _scalar(args, "min", _scalar(args, "min_val", -inf))
     high = _scalar(args, "max", _scalar(args, "max_val", inf))
-    return [x[0].clamped(low, high)]
+    return x[0].clamped(low, high)
 
 
 @rule("aten.clamp.Tensor")
-def _clamp_to_tensors(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
+def _clamp_to_tensors(args: Args, x: Sequence[Interval]) -> Interval:
     limits = iter(x[1:])
     found = x[0]
     for name, limited in (("low", interval.maximum), ("high", interval.minimum)):
         if isinstance(args[name], Tensor):
             found = limited(found, next(limits))
-    return [found]
+    return found
 
 
-@rule("aten.maximum")
-def _maximum(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [interval.maximum(*x)]
-
-
-@rule("aten.minimum")
-def _minimum(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [interval.minimum(*x)]
-
-
-@rule("aten.floor")
-def _floor(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [x[0].floored()]
-
-
-@rule("aten.ceil")
-def _ceil(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [-(-x[0]).floored()]
-
-
-@rule("aten.round", "aten.trunc")
-def _round(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [interval.rounded(x[0])]
-
-
-@rule("aten.sigmoid", "aten._softmax", "aten._safe_softmax", "aten.hardsigmoid")
-def _unit(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [Interval(0, 1, integral=False)]
-
-
-@rule("aten.sum.dim_IntList", "aten.nansum", "aten.count_nonzero.dim_IntList")
-def _total(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
+@rule("aten.sum.dim_IntList", "aten.nansum")
+def _total(args: Args, x: Sequence[Interval]) -> Interval:
     (first, *_) = _tensors(args)
-    return [x[0] * Interval(0, upper(prod(first.shape)))]
+    return x[0] * Interval(0, upper(prod(first.shape)))
 
 
 @rule("aten.count_nonzero.dim_IntList")
-def _count(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
+def _count(args: Args, x: Sequence[Interval]) -> Interval:
     (first, *_) = _tensors(args)
-    return [Interval(0, upper(prod(first.shape)))]
+    return Interval(0, upper(prod(first.shape)))
 
 
 @rule("aten.cumsum")
-def _running_total(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
+def _running_total(args: Args, x: Sequence[Interval]) -> Interval:
     (first, *_) = _tensors(args)
     dim = args.get("dim")
     size = first.shape[dim] if isinstance(dim, int) and first.shape else 1
-    return [x[0] * Interval(0, upper(size))]
+    return x[0] * Interval(0, upper(size))
 
 
 @rule("aten.matmul", "aten.mm", "aten.bmm")
-def _matrix_product(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
+def _matrix_product(args: Args, x: Sequence[Interval]) -> Interval:
     (first, *_) = _tensors(args)
-    return [x[0] * x[1] * Interval(0, upper(first.shape[-1]))]
-
-
-@rule("aten.bitwise_left_shift.Tensor")
-def _shifted_left(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [interval.shifted(x[0], x[1], left=True)]
-
-
-@rule("aten.bitwise_right_shift.Tensor")
-def _shifted_right(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [interval.shifted(x[0], x[1], left=False)]
+    return x[0] * x[1] * Interval(0, upper(first.shape[-1]))
 
 
 @rule("aten.arange.start_step")
-def _counted(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
+def _counted(args: Args, x: Sequence[Interval]) -> Interval:
     """From the start to the end, which are numbers that may depend on sizes."""
     start, end, step = (_number(args[name]) for name in ("start", "end", "step"))
-    return [replace(start | end, integral=start.integral and step.integral)]
+    return replace(start | end, integral=start.integral and step.integral)
 
 
 def _number(value: object) -> Interval:
@@ -272,36 +197,36 @@ def _number(value: object) -> Interval:
 
 
 @rule("aten.addmm", "aten.baddbmm")
-def _scaled_product(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
+def _scaled_product(args: Args, x: Sequence[Interval]) -> Interval:
     """beta · c + alpha · a @ b."""
     a = args["a"]
     assert isinstance(a, Tensor)
     inner = Interval(0, upper(a.shape[-1]))
     product = _scaled(x[1] * x[2] * inner, _scalar(args, "alpha", 1))
-    return [product + _scaled(x[0], _scalar(args, "beta", 1))]
+    return product + _scaled(x[0], _scalar(args, "beta", 1))
 
 
 @rule("spirloom.nms")
-def _selected(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
+def _selected(args: Args, x: Sequence[Interval]) -> Interval:
     """Indices of boxes; -1 after the last one."""
     scores = args["scores"]
     assert isinstance(scores, Tensor)
-    return [Interval(-1, upper(scores.shape[-1]) - 1)]
+    return Interval(-1, upper(scores.shape[-1]) - 1)
 
 
 @rule("aten.bitwise_and.Tensor", "aten.bitwise_or.Tensor", "aten.bitwise_xor.Tensor")
-def _bits(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
+def _bits(args: Args, x: Sequence[Interval]) -> Interval:
     """The result fits in the bits of the wider operand."""
     if not (x[0].integral and x[1].integral):
-        return [EVERYTHING]
+        return EVERYTHING
     largest = max(abs(x[0]).high, abs(x[1]).high)
     if largest == inf:
-        return [EVERYTHING]
+        return EVERYTHING
     power = 1 << int(largest).bit_length()
-    return [Interval(0 if min(x[0].low, x[1].low) >= 0 else -power, power - 1)]
+    return Interval(0 if min(x[0].low, x[1].low) >= 0 else -power, power - 1)
 
 
 @rule("aten.bitwise_not")
-def _inverse(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
+def _inverse(args: Args, x: Sequence[Interval]) -> Interval:
     (first, *_) = _tensors(args)
-    return [Interval(0, 1) if str(first.dtype) == "b8" else -x[0] - Interval(1, 1)]
+    return Interval(0, 1) if str(first.dtype) == "b8" else -x[0] - Interval(1, 1)

@@ -94,3 +94,17 @@ def test_constant_weights_stay_int8(library: OpLibrary, tmp_path: Path) -> None:
     assert [n.op for n in graph.nodes] == ["spirloom.linear_w8"]
     x = np.eye(4, dtype=np.float32)[:2]
     np.testing.assert_array_equal(compute(graph, x), ((weight - [1.0, 2.0, 3.0]) * scale)[:2])
+
+
+@pytest.mark.parametrize("zeros", [0, 3])
+def test_scales_and_zero_points_of_other_counts(
+    library: OpLibrary, tmp_path: Path, zeros: int
+) -> None:
+    scale, zero = np.ones(1, np.float32), np.zeros(1, np.uint8)
+    constants: dict[str, Array] = {
+        "xs": scale, "xz": zero, "w": bytes_(7, 2), "ws": np.ones(2, np.float32),
+        "wz": np.zeros(zeros, np.uint8), "ys": scale, "yz": zero,
+    }  # fmt: skip
+    made = node("QLinearMatMul", "x xs xz w ws wz ys yz")
+    with pytest.raises(ImportFailure, match=f"its weight has 2 scales and {zeros} zero points"):
+        run(library, tmp_path, made, bytes_(3, 7), constants)

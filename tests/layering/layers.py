@@ -29,7 +29,12 @@ _CHECKS = (*_PACK, "compiler/base", "compiler/manifest", "compiler/spirv")
 _DELEGATE = "integrations/executorch"
 
 _CORE = ("frontend/spirloom", "spec_model/**")  # graphs, graph files, shapes
-_PASSES = (*_CORE, "frontend/spirloom/passes", "frontend/spirloom/symbolic")
+_PASSES = (
+    *_CORE,
+    "frontend/spirloom/layers",
+    "frontend/spirloom/passes",
+    "frontend/spirloom/symbolic",
+)
 _FAMILY = (*_PASSES, "frontend/spirloom/family")
 _TORCH = (*_PASSES, "frontend/spirloom/torch", "frontend/spirloom/torch/rules")
 _SEGMENTS = ("frontend/spirloom/partition", "frontend/spirloom/runtime")
@@ -152,6 +157,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "frontend/spirloom/runtime": ("frontend/spirloom",),
     "frontend/spirloom/symbolic": _CORE,
+    "frontend/spirloom/layers": _CORE,  # what several importers build
     "frontend/spirloom/passes": (
         *_PASSES,
         "frontend/spirloom/passes/attention",

@@ -85,3 +85,16 @@ def test_the_documentation_names_every_module() -> None:
     described = ("runtime/", "compiler/", "llm/", "spec_model/", "codegen/")
     paths = {module.removesuffix("**").rstrip("/") + "/" for module in layers.MODULES}
     assert not {path for path in paths if path.startswith(described) and f"`{path}`" not in text}
+
+
+@pytest.mark.parametrize("op", ["rnn_layer", "gru_layer", "lstm_layer", "quantize", "dequantize"])
+def test_only_the_layers_of_all_importers_name_an_operator(op: str) -> None:
+    """Importers and passes translate recurrent and quantized layers with spirloom.layers."""
+    directories = ("layers", "onnx", "passes", "pte", "torch")
+    found = {
+        path.parent.name
+        for directory in directories
+        for path in (layers.ROOT / "frontend/spirloom" / directory).rglob("*.py")
+        if f'"spirloom.{op}"' in path.read_text(encoding="utf-8")
+    }
+    assert found == {"layers"}

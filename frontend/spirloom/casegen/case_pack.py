@@ -18,7 +18,6 @@ VERSION = 2
 IDENTIFIER = b"SLC1"
 ALIGNMENT = 64
 SIZE_PREFIX = 4  # bytes
-MAX_PACK_BYTES = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,11 @@ class NodeContext:
         """An input as a tensor, or None if it is absent."""
         return None if self.known(index) is None else self.tensor(index)
 
+    def plus(self, x: Tensor, index: int) -> Tensor:
+        """x plus an input, or x if the input is absent."""
+        added = self.optional_tensor(index)
+        return x if added is None else self.build.add(x, added)
+
     def constant(self, index: int) -> Array | None:
         """An input that must be known at import. None if it is absent."""
         value = self.known(index)

@@ -159,8 +159,7 @@ class Importer:
                 outer = Tensor(tensor.name, DType.BF16, tensor.shape)
                 self._graph.inputs[i] = outer
                 self._builder.name = tensor.name
-                wide = self._builder.emit("aten._to_copy", x=outer, dtype=str(DType.F32))
-                self._values[tensor.name] = wide
+                self._values[tensor.name] = self._builder.cast(outer, DType.F32)
         weights = self._model.graph.initializer
         self._graph.bfloat16 = any(w.data_type == TensorProto.BFLOAT16 for w in weights)
 

@@ -14,32 +14,20 @@ from spirloom.onnx.context import NodeContext
 from spirloom.onnx.reader import DEFAULT_DOMAINS, RUNTIME_DOMAIN
 from spirloom.onnx.size_arrays import Known
 from spirloom.ops import OpLibrary
+from spirloom.registration import registers
 
 Converter = Callable[[NodeContext], Known | Sequence[Known]]
 
+# By the keys of `converter_name`. A converter must support every version from opset MIN_OPSET to
+# MAX_OPSET (reader.py), by NodeContext.opset.
 CONVERTERS: dict[str, Converter] = {}
+converts = registers(CONVERTERS)
 
 
 def converter_name(node: NodeProto) -> str:
     """The key of a node in CONVERTERS: the operator, with its domain unless that is ONNX's."""
     domain = "" if node.domain in DEFAULT_DOMAINS else f"{node.domain}."
     return f"{domain}{node.op_type}"
-
-
-def converts(*op_types: str) -> Callable[[Converter], Converter]:
-    """Registers the decorated function for operators by the keys of `converter_name`.
-
-    It must support every version from opset MIN_OPSET to MAX_OPSET (reader.py), by
-    NodeContext.opset.
-    """
-
-    def register(converter: Converter) -> Converter:
-        for op_type in op_types:
-            assert op_type not in CONVERTERS, op_type
-            CONVERTERS[op_type] = converter
-        return converter
-
-    return register
 
 
 def converter_of(name: str, library: OpLibrary) -> Converter | None:

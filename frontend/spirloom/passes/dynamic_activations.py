@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from spirloom.ir import DType, Graph, Node, Tensor
+from spirloom.layers.quantization import CHOOSE_QPARAMS, DEQUANTIZE, QUANT_RANGES, QUANTIZE
 from spirloom.ops import OpError, OpLibrary
 from spirloom.passes.rewrite import Matcher
 
-CHOOSE, QUANTIZE, DEQUANTIZE = "spirloom.choose_qparams", "spirloom.quantize", "spirloom.dequantize"
 # Weight-only layers, and the variant that also quantizes the activations to int8.
 _DYNAMIC = {f"spirloom.linear_w{bits}": f"spirloom.linear_a8w{bits}" for bits in (4, 8)}
 _KEPT = ("bias", "activation", "act_min", "act_max", "addend", "weight", "scales", "group")
@@ -77,11 +77,11 @@ class _Fuser:
         ends = self._arg(there, "quant_min"), self._arg(there, "quant_max")
         # Of the codes with scales of the same x and range, only the maximum can be exceeded.
         own = ends == (-127, 127) and self._chooser(there) is not None
-        return there if ends == (-128, 127) or own else None
+        return there if ends == QUANT_RANGES[DType.I8] or own else None
 
     def _chooser(self, there: Node) -> Node | None:
         """The node that chooses the scale and the zero point of a quantizer from the same x."""
-        chooser = self._matcher.producer(self._arg(there, "scale"), CHOOSE)
+        chooser = self._matcher.producer(self._arg(there, "scale"), CHOOSE_QPARAMS)
         alike = chooser is not None and all(
             self._arg(chooser, name) == self._arg(there, name)
             for name in ("x", "quant_min", "quant_max")

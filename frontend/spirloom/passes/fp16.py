@@ -10,6 +10,7 @@ import numpy as np
 from spirloom.constants_file import release_pages
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Array, DType, Graph, Node, Tensor, constant
+from spirloom.layers.quantization import DEQUANTIZE
 from spirloom.ops import OpError, OpLibrary
 from spirloom.passes.float32_regions import float32_regions, matches
 from spirloom.passes.fp16_rules import SATURATED, Reason, clamped_number
@@ -18,7 +19,7 @@ from spirloom.terminal import shown
 
 LOGGER = logging.getLogger("spirloom")
 _MAX_NAMES = 3
-CLAMP, DEQUANTIZE = "aten.clamp", "spirloom.dequantize"
+CLAMP = "aten.clamp"
 NO_KERNEL = "there is no fp16 kernel"
 
 

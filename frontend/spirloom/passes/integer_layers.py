@@ -6,9 +6,10 @@ from math import inf, prod
 
 from spec_model.activations import Activation
 from spirloom.ir import ArgValue, Graph, Node, Tensor
+from spirloom.layers.quantization import QUANTIZE
 from spirloom.ops import OpError, OpLibrary
 from spirloom.passes.cleanup import remove_dead_nodes
-from spirloom.passes.integer_operands import QUANTIZE, Centres, Operands, QuantizedTensor
+from spirloom.passes.integer_operands import Centres, Operands, QuantizedTensor
 from spirloom.passes.rewrite import ADD, CLAMPS, Matcher, fused_name, limits
 
 CONVOLUTION = "spirloom.convolution_i8"

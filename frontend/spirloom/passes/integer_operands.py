@@ -8,12 +8,10 @@ from math import inf
 import numpy as np
 
 from spirloom.ir import ArgValue, DType, Node, Tensor, constant
+from spirloom.layers.quantization import DEQUANTIZE, QUANT_RANGES, QUANTIZE, constant_operands
 from spirloom.ops import OpLibrary
 from spirloom.passes.rewrite import COPY, Matcher
 from spirloom.quantized_weights import Filters, filters_of
-
-DEQUANTIZE, QUANTIZE = "spirloom.dequantize", "spirloom.quantize"
-_RANGES = {DType.I8: (-128, 127), DType.U8: (0, 255)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,7 @@ class Operands:
             return None
         ends = tuple(self._library.arg(node, end) for end in ("quant_min", "quant_max"))
         y = node.outputs[0]
-        return self._quantized(node, y) if ends == _RANGES.get(y.dtype) else None
+        return self._quantized(node, y) if ends == QUANT_RANGES.get(y.dtype) else None
 
     def operand(self, value: object) -> QuantizedTensor | None:
         """The quantized tensor that is dequantized to a value."""
@@ -62,7 +60,7 @@ class Operands:
         x = self._library.arg(made, "x") if made is not None else None
         if made is None or not isinstance(x, Tensor) or made.outputs[0].dtype is not DType.F32:
             return None
-        return self._quantized(made, x) if x.dtype in _RANGES and x.data is None else None
+        return self._quantized(made, x) if x.dtype in QUANT_RANGES and x.data is None else None
 
     def _quantized(self, node: Node, quantized: Tensor) -> QuantizedTensor | None:
         scale, zero = (self._library.arg(node, name) for name in ("scale", "zero_point"))
@@ -70,7 +68,7 @@ class Operands:
         if len(data) != 2 or data[0].size != 1:
             return None
         size, center = float(data[0].reshape(-1)[0]), int(data[1].reshape(-1)[0])
-        low, high = _RANGES[quantized.dtype]
+        low, high = QUANT_RANGES[quantized.dtype]
         usable = 0 < size < inf and low <= center <= high
         return QuantizedTensor(quantized, size, center) if usable else None
 
@@ -90,11 +88,10 @@ class Operands:
         made = self._matcher.producer(value, DEQUANTIZE)
         if made is None or self._library.arg(made, "block_size"):
             return None
-        given = [self._library.arg(made, name) for name in ("x", "scale", "zero_point")]
-        data = [t.data for t in given if isinstance(t, Tensor) and t.data is not None]
-        if len(data) != 3 or data[0].dtype not in (np.int8, np.uint8):
+        operands = constant_operands(self._library, made)
+        if operands is None:
             return None
-        x, scale, zero = data
+        x, scale, zero = operands
         axis = self._library.arg(made, "axis")
         assert isinstance(axis, int)
         if scale.size != 1 and axis % x.ndim != (1 if transposed or groups is not None else 0):

@@ -12,6 +12,7 @@ import numpy as np
 from spec_model.stored_float import float_format
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array, DType, Graph, Node, Tensor
+from spirloom.layers.quantization import DEQUANTIZE, constant_operands
 from spirloom.ops import OpLibrary
 from spirloom.passes.cleanup import remove_dead_nodes
 from spirloom.passes.dynamic_activations import fuse_dynamic_activations
@@ -26,7 +27,7 @@ from spirloom.quantized_weights import (
     quantize_matrix,
 )
 
-LINEAR, EMBEDDING, DEQUANTIZE = "aten.linear", "aten.embedding", "spirloom.dequantize"
+LINEAR, EMBEDDING = "aten.linear", "aten.embedding"
 GATED, SELECT = "spirloom.gated_linear", "aten.index_select"
 _FLOATS = (DType.F32, DType.F16)
 # Layers with quantized weights that have the other arguments of aten.linear.
@@ -85,20 +86,12 @@ def use_quantized_weight(
 
 def _matrix(library: OpLibrary, matcher: Matcher, weight: object) -> QuantizedMatrix | None:
     """The quantized matrix [rows, depth] that a weight is dequantized from, if there is one."""
-    transposed = False
-    while (permute := matcher.producer(weight, "aten.permute")) is not None:
-        transposed ^= library.arg(permute, "dims") in ((1, 0), (-1, -2))
-        weight = permute.args[0]
+    weight, transposed = _before_permutes(library, matcher, weight)
     made = matcher.producer(weight, DEQUANTIZE)
-    if made is None:
+    operands = None if made is None else constant_operands(library, made)
+    if made is None or operands is None or operands[0].ndim != 2:
         return None
-    given = [library.arg(made, name) for name in ("x", "scale", "zero_point")]
-    arrays = [value.data for value in given if isinstance(value, Tensor)]
-    if len(arrays) != 3 or any(array is None for array in arrays):
-        return None
-    values, scale, zero = cast("list[Array]", arrays)
-    if values.ndim != 2 or values.dtype not in (np.int8, np.uint8):
-        return None
+    values, scale, zero = operands
     counts = _counts(library, made, values.shape, scale)
     scale, zero = scale.reshape(counts), zero.reshape(counts)
     if transposed:
@@ -106,13 +99,19 @@ def _matrix(library: OpLibrary, matcher: Matcher, weight: object) -> QuantizedMa
     return from_codes(values, scale, zero)
 
 
+def _before_permutes(library: OpLibrary, matcher: Matcher, matrix: object) -> tuple[object, bool]:
+    """The matrix before permutations, and whether they transpose it."""
+    transposed = False
+    while (permute := matcher.producer(matrix, "aten.permute")) is not None:
+        transposed ^= library.arg(permute, "dims") in ((1, 0), (-1, -2))
+        matrix = permute.args[0]
+    return matrix, transposed
+
+
 def _float8(library: OpLibrary, matcher: Matcher, weight: object) -> Float8Matrix | None:
     """The f8 matrix [rows, depth], times a scale per row, that a weight is converted from, if there
     is one."""
-    transposed = False
-    while (permute := matcher.producer(weight, "aten.permute")) is not None:
-        transposed ^= library.arg(permute, "dims") in ((1, 0), (-1, -2))
-        weight = permute.args[0]
+    weight, transposed = _before_permutes(library, matcher, weight)
     scale: Array = np.ones((1, 1), np.float32)
     scaled = matcher.producer(weight, "aten.mul.Tensor")
     if scaled is not None:

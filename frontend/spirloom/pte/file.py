@@ -56,11 +56,6 @@ def array_of(data: memoryview, dtype: str, shape: tuple[int, ...], what: str) ->
     return decoded(array, DType.BF16) if dtype == BFLOAT16 else array
 
 
-def check_type(dtype: str) -> None:
-    """Raises Unsupported for an unsupported dtype."""
-    numpy_type(dtype)
-
-
 PROGRAM = "schema/executorch/program.fbs"
 BUNDLE = "schema/executorch/bundled_program.fbs"
 _PROGRAM_ID, _BUNDLE_ID = b"ET12", b"BP08"

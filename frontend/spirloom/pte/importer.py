@@ -30,7 +30,6 @@ from spirloom.pte.method import method_of
 from spirloom.pte.open_sizes import open_graph_of, refuse_dims
 from spirloom.pte.reader import program_of
 from spirloom.terminal import Report, silent
-from spirloom.torch import argument_binding
 from spirloom.torch.build import optimize_program
 from spirloom.torch.context import CallContext
 from spirloom.torch.importer import Importer
@@ -117,13 +116,18 @@ class ProgramImporter(Importer):
         nameless = isinstance(call, DelegateCall) and ctx.target not in by_target()
         if nameless and self._library.executorch(ctx.target):
             return self._emit_mapped(ctx)
-        for target in dict.fromkeys((ctx.target, without_copy(ctx.target))):
+        targets = dict.fromkeys((ctx.target, without_copy(ctx.target)))
+        for target in targets:
             if target in RULES:
                 ctx.target = target
                 return RULES[target](ctx)
         if isinstance(call, DelegateCall):
             return self._emit_mapped(ctx)
-        return self._emit_named(ctx)
+        for target in targets:
+            found = self._emit_named(ctx, target)
+            if found is not None:
+                return found
+        raise Unsupported(NO_OPERATOR)
 
     def _lifted(self, name: str, value: Item) -> Item:
         """An argument of a node with constants as tensors."""
@@ -157,19 +161,6 @@ class ProgramImporter(Importer):
             computed = ctx.applier.apply(one.op, one.args, ctx.dtypes[first:], ctx.shapes[first:])
             outputs.update(enumerate(computed, first))
         return Results(outputs[i] for i in sorted(outputs))
-
-    def _emit_named(self, ctx: CallContext) -> Item:
-        """Emits the call by the name and the arguments of PyTorch's operator."""
-        for target in dict.fromkeys((ctx.target, without_copy(ctx.target))):
-            rename = RENAMES.get(target)
-            op = self._library.serving(target) or (None if rename is None else rename.op)
-            if op is not None and self._library.has(op):
-                args = argument_binding.bind_arguments(
-                    ctx.call, ctx.args, self._library.args(op), ctx.out_or_none(), ctx.cast
-                )
-                fixed = {} if rename is None else rename.fixed
-                return Results(ctx.apply_all(op, **args, **fixed))
-        raise Unsupported(NO_OPERATOR)
 
     def _name(self, call: object) -> str:
         """The name of the instruction, or of the delegate and its node."""

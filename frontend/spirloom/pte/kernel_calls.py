@@ -105,6 +105,3 @@ def arguments(args: Sequence[ArgValue], kernel: Kernel | None) -> list[Argument]
     first = len(kernel.names) - kernel.keywords
     named = zip(kernel.names, args, strict=False)
     return [Argument(name, value, i >= first) for i, (name, value) in enumerate(named)]
-
-
-Metas = Mapping[str, TensorMeta]

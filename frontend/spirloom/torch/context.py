@@ -60,11 +60,19 @@ class CallContext:
         """All results of an operator, with arguments by the names of its spec."""
         return self.applier.apply(op, args, self.dtypes, self.shapes)
 
+    def typed(self, op: str, **args: object) -> Value:
+        """The first result of an operator: of the type of the call's first result, in any shape."""
+        return self.applier.apply(op, args, self.dtypes[:1], ())[0]
+
     def inner(self, op: str, *given: object, **args: object) -> Value:
         """The first result of an operator whose result is intermediate."""
         names = self.applier.library.arg_names(op)
         positional = dict(zip(names, given, strict=False))
-        return self.applier.apply(op, {**positional, **args}, (), ())[0]
+        return self.emit_all(op, **positional, **args)[0]
+
+    def emit_all(self, op: str, **args: object) -> tuple[Value, ...]:
+        """All results of an operator whose results are intermediate."""
+        return self.applier.apply(op, args, (), ())
 
     def has(self, name: str) -> bool:
         """Whether an argument is present and not None."""
@@ -185,7 +193,7 @@ class CallContext:
         self.applier.generators[id(array)] = (array, op, args)
         return array
 
-    def reshaped(self, x: Value, shape: Sequence[int]) -> Value:
+    def view(self, x: Value, shape: Sequence[int]) -> Value:
         """A view of x with another shape."""
         if x.shape == tuple(shape):
             return x
@@ -207,7 +215,7 @@ class CallContext:
             shapes = f"{list(x.shape)} cannot be broadcast to {list(self.shape())}"
             raise Unsupported(shapes) from None
 
-    def permuted(self, x: Value, dims: Sequence[int]) -> Value:
+    def permute(self, x: Value, dims: Sequence[int]) -> Value:
         """x with its dimensions permuted."""
         if list(dims) == list(range(len(x.shape))):
             return x
@@ -217,7 +225,11 @@ class CallContext:
             raise Unsupported(f"{list(dims)} is not a permutation of {x.ndim} dimensions")
         return np.transpose(x, tuple(dims))
 
-    def sliced(self, x: Value, dim: int, start: int, end: int, step: int = 1) -> Value:
+    def cat(self, parts: Sequence[Value], dim: int) -> Value:
+        """The concatenation along a dimension."""
+        return parts[0] if len(parts) == 1 else self.inner("aten.cat", tuple(parts), dim)
+
+    def slice(self, x: Value, dim: int, start: int, end: int, step: int = 1) -> Value:
         """A slice of one dimension."""
         if (start, end, step) == (0, x.shape[dim], 1):
             return x

@@ -189,7 +189,7 @@ class Importer:
         self._graph.inputs.append(tensor)
         if meta.dtype == BFLOAT16:
             self._applier.build.name = name
-            tensor = self._applier.build.emit("aten._to_copy", x=tensor, dtype=str(DType.F32))
+            tensor = self._applier.build.cast(tensor, DType.F32)
         self._narrowing.declare(tensor, facts)
         self._values[name] = tensor
 
@@ -323,10 +323,17 @@ class Importer:
     def _emitted(self, ctx: CallContext) -> Item:
         if ctx.target in RULES:
             return RULES[ctx.target](ctx)
-        rename = RENAMES.get(ctx.target)
-        op = self._library.serving(ctx.target) or (None if rename is None else rename.op)
-        if op is None or not self._library.has(op):
+        found = self._emit_named(ctx, ctx.target)
+        if found is None:
             raise NoOperator(ctx.target, self._program.saved)
+        return found
+
+    def _emit_named(self, ctx: CallContext, target: str) -> Results | None:
+        """The results of the operator that serves a name of torch. None if there is none."""
+        rename = RENAMES.get(target)
+        op = self._library.serving(target) or (None if rename is None else rename.op)
+        if op is None or not self._library.has(op):
+            return None
         given = bind_arguments(
             ctx.call, ctx.args, self._library.args(op), ctx.out_or_none(), ctx.cast
         )

@@ -214,11 +214,6 @@ def reshaped(ctx: NodeContext, shape: Sequence[int], target: list[int]) -> list[
     return result
 
 
-@folds("Flatten")
-def _flatten(ctx: NodeContext, inputs: list[Array]) -> Array:
-    return inputs[0].reshape(flattened(ctx, inputs[0].shape))
-
-
 def flattened(ctx: NodeContext, shape: Sequence[int]) -> list[int]:
     """The output shape of Flatten."""
     axis = ctx.integer("axis", 1)
@@ -226,11 +221,6 @@ def flattened(ctx: NodeContext, shape: Sequence[int]) -> list[int]:
         raise Unsupported(f"its axis {axis} is out of range for rank {len(shape)}")
     axis = axis + len(shape) if axis < 0 else axis
     return [prod(shape[:axis]), prod(shape[axis:])]
-
-
-@folds("Squeeze")
-def _squeeze(ctx: NodeContext, inputs: list[Array]) -> Array:
-    return inputs[0].reshape(squeezed(ctx, inputs[0].shape))
 
 
 def squeezed(ctx: NodeContext, shape: Sequence[int]) -> list[int]:
@@ -245,11 +235,6 @@ def squeezed(ctx: NodeContext, shape: Sequence[int]) -> list[int]:
     return [d for i, d in enumerate(shape) if i not in removed]
 
 
-@folds("Unsqueeze")
-def _unsqueeze(ctx: NodeContext, inputs: list[Array]) -> Array:
-    return inputs[0].reshape(unsqueezed(ctx, inputs[0].shape))
-
-
 def unsqueezed(ctx: NodeContext, shape: Sequence[int]) -> list[int]:
     """The output shape of Unsqueeze."""
     axes = ctx.axes_argument()
@@ -259,6 +244,14 @@ def unsqueezed(ctx: NodeContext, shape: Sequence[int]) -> list[int]:
     for axis in ctx.axes(axes, len(shape) + len(axes)):
         result.insert(axis, 1)
     return result
+
+
+VIEWS = {"Flatten": flattened, "Squeeze": squeezed, "Unsqueeze": unsqueezed}
+
+
+@folds(*VIEWS)
+def _view(ctx: NodeContext, inputs: list[Array]) -> Array:
+    return inputs[0].reshape(VIEWS[ctx.op_type](ctx, inputs[0].shape))
 
 
 @folds("Transpose")

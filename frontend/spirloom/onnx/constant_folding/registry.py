@@ -12,23 +12,15 @@ import numpy as np
 from spirloom.errors import Unsupported
 from spirloom.ir import Array
 from spirloom.onnx.context import NodeContext
+from spirloom.registration import registers
 
 Evaluator = Callable[[NodeContext, list[Array]], Array | Sequence[Array]]
 EVALUATORS: dict[str, Evaluator] = {}
+folds = registers(EVALUATORS)  # the evaluator of ONNX operators
 
 
 class NotFolded(Exception):
     """Raised by an evaluator to convert the node instead of folding it."""
-
-
-def folds(*op_types: str) -> Callable[[Evaluator], Evaluator]:
-    """Registers the decorated function as the evaluator of ONNX operators."""
-
-    def register(evaluator: Evaluator) -> Evaluator:
-        EVALUATORS.update(dict.fromkeys(op_types, evaluator))
-        return evaluator
-
-    return register
 
 
 def fold(ctx: NodeContext, inputs: list[Array]) -> list[Array]:

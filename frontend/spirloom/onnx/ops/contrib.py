@@ -36,17 +36,12 @@ def _transposed(ctx: NodeContext, x: Tensor, side: str) -> Tensor:
 
 @converts("com.microsoft.Gelu", "com.microsoft.BiasGelu")
 def gelu(ctx: NodeContext) -> Tensor:
-    return ctx.build.emit("aten.gelu", x=_with_bias(ctx), approximate="none")
+    return ctx.build.emit("aten.gelu", x=ctx.plus(ctx.tensor(0), 1), approximate="none")
 
 
 @converts("com.microsoft.FastGelu")
 def fast_gelu(ctx: NodeContext) -> Tensor:
-    return ctx.build.emit("aten.gelu", x=_with_bias(ctx), approximate="tanh")
-
-
-def _with_bias(ctx: NodeContext) -> Tensor:
-    x, bias = ctx.tensor(0), ctx.optional_tensor(1)
-    return x if bias is None else ctx.build.add(x, bias)
+    return ctx.build.emit("aten.gelu", x=ctx.plus(ctx.tensor(0), 1), approximate="tanh")
 
 
 @converts("com.microsoft.QuickGelu")
@@ -65,7 +60,7 @@ def simplified_layer_norm(ctx: NodeContext) -> Tensor:
 
 @converts("com.microsoft.SkipLayerNormalization")
 def skip_layer_norm(ctx: NodeContext) -> list[Tensor]:
-    total = _skip_sum(ctx, bias=4)
+    total = ctx.plus(ctx.build.add(ctx.ranked(0, 1), ctx.tensor(1)), 4)
     y = ctx.build.emit(
         "aten.native_layer_norm",
         x=total,
@@ -79,15 +74,9 @@ def skip_layer_norm(ctx: NodeContext) -> list[Tensor]:
 
 @converts("com.microsoft.SkipSimplifiedLayerNormalization")
 def skip_simplified_layer_norm(ctx: NodeContext) -> list[Tensor]:
-    total = _skip_sum(ctx, bias=3)
+    total = ctx.plus(ctx.build.add(ctx.ranked(0, 1), ctx.tensor(1)), 3)
     eps = ctx.number("epsilon", 1e-12)
     return _with_sum(ctx, root_mean_square(ctx, total, ctx.tensor(2), eps), total)
-
-
-def _skip_sum(ctx: NodeContext, bias: int) -> Tensor:
-    total = ctx.build.add(ctx.ranked(0, 1), ctx.tensor(1))
-    added = ctx.optional_tensor(bias)
-    return total if added is None else ctx.build.add(total, added)
 
 
 def _with_sum(ctx: NodeContext, y: Tensor, total: Tensor) -> list[Tensor]:

@@ -246,7 +246,7 @@ def hardmax(ctx: NodeContext) -> Tensor:
     maximum = ctx.build.emit("aten.argmax", x=rows, dim=axis, keepdim=True)
     indices = _along(np.arange(rows.shape[axis], dtype=np.int32), axis, rows.shape)
     mask = ctx.build.emit("aten.eq.Tensor", a=maximum, b=ctx.build.constant(indices))
-    return ctx.build.view(ctx.build.emit("aten._to_copy", x=mask, dtype=str(x.dtype)), x.shape)
+    return ctx.build.view(ctx.build.cast(mask, x.dtype), x.shape)
 
 
 @converts("EyeLike")

@@ -71,9 +71,7 @@ def _power(ctx: NodeContext, x: Tensor, exponent: Tensor) -> Tensor:
 def _as_type(ctx: NodeContext, value: Value, dtype: DType) -> Tensor:
     if not isinstance(value, Tensor):
         return ctx.build.constant(value.astype(dtype.numpy))
-    if value.dtype is dtype:
-        return value
-    return ctx.build.emit("aten._to_copy", x=value, dtype=str(dtype))
+    return ctx.build.cast(value, dtype)
 
 
 def _integral(exponent: Value) -> Value | None:

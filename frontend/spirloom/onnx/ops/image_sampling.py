@@ -80,7 +80,7 @@ def _roi_samples(ctx: NodeContext, dim: int, count: int) -> tuple[Tensor, Tensor
         build.emit("aten.le.Tensor", a=coordinate, b=scalar(size)),
     ]
     both = build.emit("aten.logical_and", a=inside[0], b=inside[1])
-    mask = build.emit("aten._to_copy", x=both, dtype=str(regions.dtype))
+    mask = build.cast(both, regions.dtype)
     clamped = build.emit("aten.clamp", x=coordinate, min=0.0, max=size - 1.0)
     scale = 2 / max(size - 1, 1)
     return build.add(build.mul(clamped, scale), scalar(-1.0)), mask

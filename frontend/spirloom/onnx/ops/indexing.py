@@ -64,8 +64,7 @@ def one_hot(ctx: NodeContext) -> Tensor:
         raise Unsupported("its depth must be a positive constant, and its values two constants")
     rank = len(indices.shape) + 1
     axis = ctx.axis(ctx.integer("axis", -1), rank)
-    if indices.dtype is not DType.I32:
-        indices = ctx.build.emit("aten._to_copy", x=indices, dtype="i32")
+    indices = ctx.build.cast(indices, DType.I32)
     indices = ctx.build.view(indices, [*indices.shape[:axis], 1, *indices.shape[axis:]])
     ctx.check_size(depth, np.dtype(np.int32).itemsize)
     classes = np.arange(depth[0], dtype=np.int32).reshape(-1, *[1] * (rank - 1 - axis))

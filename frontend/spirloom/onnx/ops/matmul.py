@@ -10,6 +10,7 @@ from spirloom.einsum import Equation, einsum
 from spirloom.errors import Unsupported
 from spirloom.fourier import dft_matrix
 from spirloom.ir import Array, DType, Tensor
+from spirloom.layers.quantization import DEQUANTIZE
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.registry import converts
 
@@ -53,7 +54,7 @@ def _is_weight(ctx: NodeContext, b: Tensor) -> bool:
     made = ctx.build.makers.get(b)
     while made is not None and made.op == "aten.permute" and isinstance(made.args[0], Tensor):
         made = ctx.build.makers.get(made.args[0])
-    return b.data is not None or (made is not None and made.op == "spirloom.dequantize")
+    return b.data is not None or (made is not None and made.op == DEQUANTIZE)
 
 
 def _gemm_of_tensors(ctx: NodeContext, a: Tensor, b: Tensor, c: Tensor | None) -> Tensor:

@@ -25,7 +25,7 @@ def max_pool(ctx: NodeContext) -> Tensor | list[Tensor]:
     x = at_least_planar(ctx, ctx.tensor(0))
     dtype = x.dtype
     if dtype not in (DType.F32, DType.F16):  # float32 represents 8-bit integers exactly
-        x = ctx.build.emit("aten._to_copy", x=x, dtype=str(DType.F32))
+        x = ctx.build.cast(x, DType.F32)
     dims = len(x.shape) - 2
     window = read_window(ctx, pool_kernel(ctx, dims), x.shape[2:])
     indices, column_major = ctx.uses_output(1), ctx.integer("storage_order", 0)
@@ -43,9 +43,7 @@ def max_pool(ctx: NodeContext) -> Tensor | list[Tensor]:
         dilation=window.dilation,
         ceil_mode=ceil_mode,
     )
-    y = restore_rank(ctx, outputs[0])
-    if dtype is not x.dtype:
-        y = ctx.build.emit("aten._to_copy", x=y, dtype=str(dtype))
+    y = ctx.build.cast(restore_rank(ctx, outputs[0]), dtype)
     if not indices:
         return y
     index = _column_major(ctx, x, outputs[1]) if column_major else outputs[1]

@@ -11,14 +11,12 @@ from onnx import TensorProto
 from spec_model.stored_float import float_format
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, DType, Tensor
+from spirloom.layers.quantization import QUANT_RANGES, QParams, dequantize, quantize
 from spirloom.onnx.constant_folding.registry import NotFolded, folds
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import dtype_of, type_name
 from spirloom.onnx.ops.shape import to_stored_float
 from spirloom.onnx.registry import converts
-
-DEQUANTIZE, QUANTIZE = "spirloom.dequantize", "spirloom.quantize"
-RANGES = {DType.U8: (0.0, 255.0), DType.I8: (-128.0, 127.0)}
 
 
 @converts("QuantizeLinear")
@@ -28,7 +26,7 @@ def quantize_linear(ctx: NodeContext) -> Tensor:
     if ctx.integer("precision", 0) not in (TensorProto.UNDEFINED, TensorProto.FLOAT):
         raise Unsupported("its division is not in float32, which `precision` must be")
     scale, zero = known(ctx, 1), zero_point(ctx, 2, dtype)
-    if dtype in RANGES and scale is not None and zero is not None and scale.size == 1:
+    if dtype in QUANT_RANGES and scale is not None and zero is not None and scale.size == 1:
         return emit_quantize(ctx, x, scale, zero)
     points = ctx.optional_tensor(2)
     return quantize_decomposed(
@@ -52,7 +50,7 @@ def _quantized_dtype(ctx: NodeContext) -> DType:
     if ctx.optional(2) is not None:
         return ctx.tensor(2).dtype
     found = DType.U8 if stated == TensorProto.UNDEFINED else dtype_of(stated)
-    if found not in RANGES and (found is None or float_format(found) is None):
+    if found not in QUANT_RANGES and (found is None or float_format(found) is None):
         raise Unsupported(f"{type_name(stated)} results are not supported; expected uint8 or int8")
     return found
 
@@ -72,13 +70,13 @@ def dequantize_linear(ctx: NodeContext) -> Tensor:
     if is_weight(ctx.inputs[0]):
         return _weight(ctx)
     x, scale, dtype = ctx.tensor(0), known(ctx, 1), _float_dtype(ctx)
-    points = zero_point(ctx, 2, x.dtype) if x.dtype in RANGES else None
+    points = zero_point(ctx, 2, x.dtype) if x.dtype in QUANT_RANGES else None
     if scale is not None and points is not None and scale.size == 1:
-        return emit_dequantize(ctx, x, scale, points, dtype=str(dtype))
+        return dequantize(ctx.build, x, QParams(scale, points), dtype)
     zero = ctx.optional_tensor(2)
     values = centered(ctx, ctx.tensor(0), None if zero is None else _along_axis(ctx, zero))
     y = ctx.build.mul(values, floats(ctx, _along_axis(ctx, ctx.tensor(1))))
-    return y if dtype is y.dtype else ctx.build.emit("aten._to_copy", x=y, dtype=str(dtype))
+    return ctx.build.cast(y, dtype)
 
 
 @folds("DequantizeLinear")
@@ -103,27 +101,9 @@ def is_weight(x: object) -> bool:
 def emit_quantize(ctx: NodeContext, x: Tensor, scale: Array, zero: Array) -> Tensor:
     """Quantizes x with one scale, to the dtype of the zero point."""
     dtype = DType.of(zero.dtype)
-    if dtype not in RANGES or zero.size != 1:
+    if dtype not in QUANT_RANGES or zero.size != 1:
         raise Unsupported(f"its zero point {zero.dtype}{list(zero.shape)} is not an 8-bit scalar")
-    low, high = RANGES[dtype]
-    return ctx.build.emit(
-        QUANTIZE, x=x, **_scaling(ctx, scale, zero),
-        quant_min=int(low), quant_max=int(high), dtype=str(dtype),
-    )  # fmt: skip
-
-
-def emit_dequantize(
-    ctx: NodeContext, x: Tensor, scale: Array, zero: Array, **layout: object
-) -> Tensor:
-    """Dequantizes x. `layout` is `axis` or `block_size` for several scales."""
-    return ctx.build.emit(DEQUANTIZE, x=x, **_scaling(ctx, scale, zero), **layout)
-
-
-def _scaling(ctx: NodeContext, scale: Array, zero: Array) -> dict[str, object]:
-    return {
-        "scale": ctx.build.constant(scale.astype(np.float32)),
-        "zero_point": ctx.build.constant(zero.astype(np.int32)),
-    }
+    return quantize(ctx.build, x, QParams(scale, zero), dtype)
 
 
 def zero_point(ctx: NodeContext, index: int, dtype: DType) -> Array | None:
@@ -144,20 +124,18 @@ def _weight(ctx: NodeContext) -> Tensor:
     zero = ctx.constant(2)
     if zero is None:
         zero = np.zeros(scale.shape, np.int32)
-    layout: dict[str, object] = {}
+    axis = 0
+    block_size: tuple[int, ...] = ()
     if len(scale.shape) > 1 and prod(scale.shape) != 1:
         size = [d // max(n, 1) for d, n in zip(x.shape, scale.shape, strict=True)]
         block = ctx.integer("block_size", 0)
         if block not in (0, size[ctx.axis(ctx.integer("axis", 1), len(size))]):
             raise Unsupported(f"its scale {scale} does not fit blocks of {block} elements of {x}")
-        layout["block_size"] = tuple(size)
+        block_size = tuple(size)
     elif prod(scale.shape) != 1:
         _axis_shape(ctx, x.shape, scale.shape)
-        layout["axis"] = ctx.axis(ctx.integer("axis", 1), len(x.shape))
-    points = ctx.build.constant(zero.astype(np.int32))
-    return ctx.build.emit(
-        DEQUANTIZE, x=x, scale=scale, zero_point=points, dtype=str(dtype), **layout
-    )
+        axis = ctx.axis(ctx.integer("axis", 1), len(x.shape))
+    return dequantize(ctx.build, x, QParams(scale, zero, axis, block_size), dtype)
 
 
 def quantize_decomposed(
@@ -167,15 +145,15 @@ def quantize_decomposed(
     if float_format(dtype) is not None and _has_no_offset(zero):
         scaled = ctx.build.emit("aten.div.Tensor", a=floats(ctx, x), b=floats(ctx, scale))
         return to_stored_float(ctx, scaled, dtype)
-    if dtype not in RANGES:
+    if dtype not in QUANT_RANGES:
         raise Unsupported(f"{dtype.long_name} results are not supported; expected uint8 or int8")
     scaled = ctx.build.emit("aten.div.Tensor", a=floats(ctx, x), b=floats(ctx, scale))
     rounded = ctx.build.emit("aten.round", x=scaled)
     if zero is not None:
         rounded = ctx.build.add(rounded, floats(ctx, zero))
-    low, high = RANGES[dtype]
-    clamped = ctx.build.emit("aten.clamp", x=rounded, min=low, max=high)
-    return ctx.build.emit("aten._to_copy", x=clamped, dtype=str(dtype))
+    low, high = QUANT_RANGES[dtype]
+    clamped = ctx.build.emit("aten.clamp", x=rounded, min=float(low), max=float(high))
+    return ctx.build.cast(clamped, dtype)
 
 
 def _has_no_offset(zero: Tensor | None) -> bool:
@@ -202,11 +180,9 @@ def centered(ctx: NodeContext, x: Tensor, zero: Tensor | None) -> Tensor:
 
 def floats(ctx: NodeContext, x: Tensor) -> Tensor:
     """x in float32."""
-    if x.dtype is DType.F32:
-        return x
-    if x.data is not None and float_format(x.dtype) is None:
+    if x.dtype is not DType.F32 and x.data is not None and float_format(x.dtype) is None:
         return ctx.build.constant(x.data.astype(np.float32))
-    return ctx.build.emit("aten._to_copy", x=x, dtype=str(DType.F32))
+    return ctx.build.cast(x, DType.F32)
 
 
 def _along_axis(ctx: NodeContext, x: Tensor) -> Tensor:

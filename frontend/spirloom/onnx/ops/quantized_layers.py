@@ -16,13 +16,12 @@ import numpy as np
 
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, DType, Tensor
+from spirloom.layers.quantization import QUANT_RANGES, QParams, dequantize
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.ops.convolution import convolve
 from spirloom.onnx.ops.matmul import matmul_of
 from spirloom.onnx.ops.quantize import (
-    RANGES,
     centered,
-    emit_dequantize,
     emit_quantize,
     floats,
     known,
@@ -132,14 +131,12 @@ class _ConstantLayer:
 
     def x(self, ctx: NodeContext) -> Tensor:
         """The dequantized activations."""
-        return emit_dequantize(ctx, ctx.tensor(0), self.x_scale, self.x_zero)
+        return dequantize(ctx.build, ctx.tensor(0), QParams(self.x_scale, self.x_zero))
 
     def filters(self, ctx: NodeContext, axis: int) -> Tensor:
         """The dequantized weight, with one scale or one per index of the axis."""
-        count = max(self.w_scale.size, self.w_zero.size)
-        scale, zero = (np.broadcast_to(each.reshape(-1), (count,))
-                       for each in (self.w_scale, self.w_zero))  # fmt: skip
-        return emit_dequantize(ctx, ctx.tensor(3), scale, zero, axis=axis)
+        qparams = QParams.per_channel(self.w_scale, self.w_zero, axis)
+        return dequantize(ctx.build, ctx.tensor(3), qparams)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +154,7 @@ class _IntegerLayer:
         several zero points.
         """
         weight = known(ctx, 1)
-        if weight is None or ctx.tensor(0).dtype not in RANGES:
+        if weight is None or ctx.tensor(0).dtype not in QUANT_RANGES:
             return None
         x_zero = zero_point(ctx, 2, ctx.tensor(0).dtype)
         w_zero = np.zeros((), weight.dtype) if ctx.optional(3) is None else known(ctx, 3)
@@ -174,14 +171,15 @@ class _IntegerLayer:
 
     def operands(self, ctx: NodeContext) -> tuple[Tensor, Tensor]:
         """The dequantized activations and weight, with scale 1."""
-        one, ones = np.ones((), np.float32), np.ones(self.w_zero.shape, np.float32)
-        x = emit_dequantize(ctx, ctx.tensor(0), one, self.x_zero)
-        return x, emit_dequantize(ctx, ctx.tensor(1), ones, self.w_zero, axis=self.axis)
+        one = np.ones((), np.float32)
+        x = dequantize(ctx.build, ctx.tensor(0), QParams(one, self.x_zero))
+        qparams = QParams.per_channel(one, self.w_zero, self.axis)
+        return x, dequantize(ctx.build, ctx.tensor(1), qparams)
 
     @staticmethod
     def result(ctx: NodeContext, sums: Tensor) -> Tensor:
         """The sums as int32."""
-        return ctx.build.emit("aten._to_copy", x=sums, dtype=str(DType.I32))
+        return ctx.build.cast(sums, DType.I32)
 
 
 def _rescaled(ctx: NodeContext, sums: Tensor, scale: Tensor) -> Tensor:
@@ -195,7 +193,7 @@ def _exact_sum(
 ) -> Tensor:
     """The int32 sum over all terms, from partial sums of at most `step` terms."""
     parts = [
-        ctx.build.emit("aten._to_copy", x=part(i, min(i + step, terms)), dtype=str(DType.I32))
+        ctx.build.cast(part(i, min(i + step, terms)), DType.I32)
         for i in range(0, max(terms, 1), step)
     ]
     return reduce(ctx.build.add, parts)

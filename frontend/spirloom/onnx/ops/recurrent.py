@@ -1,4 +1,4 @@
-"""RNN, GRU and LSTM: one GEMM over the inputs of all steps, then one operator per direction."""
+"""RNN, GRU and LSTM: weights of ONNX's gate order, with joined biases and a direction dimension."""
 
 from __future__ import annotations
 
@@ -11,41 +11,37 @@ import numpy as np
 from spec_model.activations import ACTIVATION_OF_ONNX
 from spirloom.errors import Unsupported
 from spirloom.ir import Tensor
+from spirloom.layers.recurrent import Cell, run_direction, stack_states
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.registry import converts
 
 _ALPHAS = {"HardSigmoid": 0.2, "Elu": 1.0, "LeakyRelu": 0.01}
 _BETAS = {"HardSigmoid": 0.5}
 
-_OPERATORS = {
-    "DynamicQuantizeLSTM": "spirloom.lstm_layer",
-    "GRU": "spirloom.gru_layer",
-    "LSTM": "spirloom.lstm_layer",
-    "RNN": "spirloom.rnn_layer",
-}
 _DIRECTIONS = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}
 
 
 @dataclass(frozen=True, slots=True)
-class _Cell:
-    """The gate order of a cell in ONNX, and the activation arguments of its operator."""
+class _Layout:
+    """A cell's gate order in ONNX, and the activation arguments of its operator."""
 
+    cell: Cell
     gates: tuple[int, ...]  # the index in ONNX of each of PyTorch's gates
     activations: dict[str, str]  # argument → default
 
 
 @converts("RNN")
 def rnn(ctx: NodeContext) -> list[Tensor]:
-    cell = _Cell((0,), {"activation": "Tanh"})
-    return _layer(ctx, cell, [{} for _ in _reversals(ctx)], [ctx.tensor(1), ctx.tensor(2)])
+    layout = _Layout(Cell.RNN, (0,), {"activation": "Tanh"})
+    return _layer(ctx, layout, [{} for _ in _reversals(ctx)], [ctx.tensor(1), ctx.tensor(2)])
 
 
 @converts("GRU")
 def gru(ctx: NodeContext) -> list[Tensor]:
-    cell = _Cell((1, 0, 2), {"gate_activation": "Sigmoid", "cell_activation": "Tanh"})
+    layout = _Layout(Cell.GRU, (1, 0, 2), {"gate_activation": "Sigmoid", "cell_activation": "Tanh"})
     reset_first = not ctx.integer("linear_before_reset", 0)
     own: list[dict[str, object]] = [{"reset_first": reset_first} for _ in _reversals(ctx)]
-    return _layer(ctx, cell, own, [ctx.tensor(1), ctx.tensor(2)])
+    return _layer(ctx, layout, own, [ctx.tensor(1), ctx.tensor(2)])
 
 
 @converts("com.microsoft.DynamicQuantizeLSTM")
@@ -90,12 +86,12 @@ def _lstm(ctx: NodeContext, weights: Sequence[Tensor]) -> list[Tensor]:
         }
         for d in range(len(_reversals(ctx)))
     ]
-    return _layer(ctx, _Cell((0, 2, 3, 1), activations), own, weights)
+    return _layer(ctx, _Layout(Cell.LSTM, (0, 2, 3, 1), activations), own, weights)
 
 
 def _layer(
     ctx: NodeContext,
-    cell: _Cell,
+    layout: _Layout,
     own: Sequence[dict[str, object]],
     weights: Sequence[Tensor],
 ) -> list[Tensor]:
@@ -111,22 +107,13 @@ def _layer(
     biases, states, lengths = ctx.optional_tensor(3), _initial(ctx, 5), _lengths(ctx, x.shape[0])
     results = []
     for d, reverse in enumerate(_reversals(ctx)):
-        w, r = (_reordered(ctx, _direction(ctx, t, d), cell.gates) for t in weights)
-        of_input, of_state = (None, None) if biases is None else _biases(ctx, biases, d, cell)
-        results.append(
-            ctx.build.emit_all(
-                _OPERATORS[ctx.op_type],
-                x=ctx.build.emit("aten.linear", x=x, weight=w, bias=of_input),
-                weight=r,
-                bias=of_state,
-                h0=None if states is None else _direction(ctx, states, d),
-                lengths=lengths,
-                reverse=reverse,
-                clip=ctx.number("clip", 0.0),
-                **_activations(ctx, cell, d),
-                **own[d],
-            )
-        )
+        w, r = (_reordered(ctx, _direction(ctx, t, d), layout.gates) for t in weights)
+        of_input, of_state = (None, None) if biases is None else _biases(ctx, biases, d, layout)
+        gates = ctx.build.emit("aten.linear", x=x, weight=w, bias=of_input)
+        h0 = None if states is None else _direction(ctx, states, d)
+        args = _activations(ctx, layout, d) | own[d]
+        args |= {"bias": of_state, "lengths": lengths, "clip": ctx.number("clip", 0.0)}
+        results.append(run_direction(ctx.build, layout.cell, gates, r, h0, args, reverse))
     y, *last = zip(*results, strict=True)
     return [_outputs(ctx, y), *(_states(ctx, state) for state in last)]
 
@@ -158,14 +145,14 @@ def _reordered(ctx: NodeContext, x: Tensor, order: Sequence[int]) -> Tensor:
     return ctx.build.cat([ctx.build.slice(x, 0, k * size, (k + 1) * size) for k in order], 0)
 
 
-def _biases(ctx: NodeContext, biases: Tensor, d: int, cell: _Cell) -> tuple[Tensor, Tensor]:
+def _biases(ctx: NodeContext, biases: Tensor, d: int, layout: _Layout) -> tuple[Tensor, Tensor]:
     """The input bias and the recurrent bias."""
     if len(biases.shape) != 2:
         raise Unsupported(f"its biases {biases} must have one row per direction")
     both = _direction(ctx, biases, d)
     half = both.shape[0] // 2
     of_input, of_state = (ctx.build.slice(both, 0, k * half, (k + 1) * half) for k in range(2))
-    return _reordered(ctx, of_input, cell.gates), _reordered(ctx, of_state, cell.gates)
+    return _reordered(ctx, of_input, layout.gates), _reordered(ctx, of_state, layout.gates)
 
 
 def _initial(ctx: NodeContext, index: int) -> Tensor | None:
@@ -184,18 +171,18 @@ def _lengths(ctx: NodeContext, steps: int) -> Tensor | None:
     return lengths
 
 
-def _activations(ctx: NodeContext, cell: _Cell, d: int) -> dict[str, object]:
-    given = ctx.texts("activations") or list(cell.activations.values()) * len(_reversals(ctx))
+def _activations(ctx: NodeContext, layout: _Layout, d: int) -> dict[str, object]:
+    given = ctx.texts("activations") or list(layout.activations.values()) * len(_reversals(ctx))
     for parameter, defaults in (("alpha", _ALPHAS), ("beta", _BETAS)):
         expected = [defaults[name] for name in given if name in defaults]
         values = ctx.floats(f"activation_{parameter}") or expected
         if len(values) != len(expected) or not all(map(_close, values, expected)):
             raise Unsupported(f"its activation_{parameter} {values} is not the default {expected}")
-    own = given[d * len(cell.activations) : (d + 1) * len(cell.activations)]
+    own = given[d * len(layout.activations) : (d + 1) * len(layout.activations)]
     unknown = [name for name in own if name not in ACTIVATION_OF_ONNX]
-    if unknown or len(own) != len(cell.activations):
+    if unknown or len(own) != len(layout.activations):
         raise Unsupported(f"its activations {given} are not supported")
-    return dict(zip(cell.activations, (ACTIVATION_OF_ONNX[name] for name in own), strict=True))
+    return dict(zip(layout.activations, (ACTIVATION_OF_ONNX[name] for name in own), strict=True))
 
 
 def _close(a: float, b: float) -> bool:
@@ -212,5 +199,5 @@ def _outputs(ctx: NodeContext, directions: Sequence[Tensor]) -> Tensor:
 
 def _states(ctx: NodeContext, directions: Sequence[Tensor]) -> Tensor:
     """[direction, batch, unit], or batch first, as in the node."""
-    y = ctx.build.cat([ctx.build.view(state, [1, *state.shape]) for state in directions], 0)
+    y = stack_states(ctx.build, directions)
     return ctx.build.permute(y, [1, 0, 2]) if _batch_first(ctx) else y

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, Tensor
+from spirloom.layers.quantization import QParams, dequantize
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.ops.matmul import matmul_of
-from spirloom.onnx.ops.quantize import emit_dequantize, emit_quantize, known, zero_point
+from spirloom.onnx.ops.quantize import emit_quantize, known, zero_point
 from spirloom.onnx.registry import converts
 
 
@@ -29,7 +28,7 @@ def _scaling(ctx: NodeContext, index: int, like: int | None = None) -> tuple[Arr
 
 def _operand(ctx: NodeContext, index: int) -> Tensor:
     """The dequantized input, whose scale and zero point follow it."""
-    return emit_dequantize(ctx, ctx.tensor(index), *_scaling(ctx, index + 1, index))
+    return dequantize(ctx.build, ctx.tensor(index), QParams(*_scaling(ctx, index + 1, index)))
 
 
 _BINARY = {
@@ -77,8 +76,8 @@ def matmul_integer_to_float(ctx: NodeContext) -> Tensor:
     scale, zero = known(ctx, 2), zero_point(ctx, 4, ctx.tensor(0).dtype)
     if scale is None or zero is None or scale.size != 1:
         raise Unsupported("its activations' scale and zero point must be single constants")
-    x = emit_dequantize(ctx, ctx.tensor(0), scale, zero)
-    return _with_bias(ctx, matmul_of(ctx, x, _weight(ctx, 1, 3, 5)), 6)
+    x = dequantize(ctx.build, ctx.tensor(0), QParams(scale, zero))
+    return ctx.plus(matmul_of(ctx, x, _weight(ctx, 1, 3, 5)), 6)
 
 
 @converts("com.microsoft.DynamicQuantizeMatMul")
@@ -86,7 +85,7 @@ def dynamic_quantize_matmul(ctx: NodeContext) -> Tensor:
     """With 8-bit weights and float activations, which are not quantized: more exact than the
     operator, within its quantization error.
     """
-    return _with_bias(ctx, matmul_of(ctx, ctx.tensor(0), _weight(ctx, 1, 2, 3)), 4)
+    return ctx.plus(matmul_of(ctx, ctx.tensor(0), _weight(ctx, 1, 2, 3)), 4)
 
 
 def _weight(ctx: NodeContext, index: int, scale_index: int, zero_index: int) -> Tensor:
@@ -97,12 +96,10 @@ def _weight(ctx: NodeContext, index: int, scale_index: int, zero_index: int) -> 
     count = max(scale.size, zero.size)
     if count not in (1, ctx.tensor(index).shape[-1]):
         raise Unsupported(f"its {count} scales do not fit the weight {ctx.tensor(index)}")
-    x, shape = ctx.tensor(index), (count,) if count > 1 else ()
-    scale, zero = (np.broadcast_to(each.reshape(-1), (count,)) for each in (scale, zero))
-    axis = len(x.shape) - 1 if count > 1 else 0
-    return emit_dequantize(ctx, x, scale.reshape(shape), zero.reshape(shape), axis=axis)
-
-
-def _with_bias(ctx: NodeContext, y: Tensor, index: int) -> Tensor:
-    bias = ctx.optional_tensor(index)
-    return y if bias is None else ctx.build.add(y, bias)
+    x = ctx.tensor(index)
+    qparams = (
+        QParams(scale.reshape(()), zero.reshape(()))
+        if count == 1
+        else QParams.per_channel(scale, zero, len(x.shape) - 1)
+    )
+    return dequantize(ctx.build, x, qparams)

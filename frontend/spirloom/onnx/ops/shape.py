@@ -58,22 +58,10 @@ def reshape(ctx: NodeContext) -> Tensor:
     return ctx.build.view(x, data_movement.reshaped(ctx, x.shape, target))
 
 
-@converts("Flatten")
-def flatten(ctx: NodeContext) -> Tensor:
+@converts(*data_movement.VIEWS)
+def view(ctx: NodeContext) -> Tensor:
     x = ctx.tensor(0)
-    return ctx.build.view(x, data_movement.flattened(ctx, x.shape))
-
-
-@converts("Squeeze")
-def squeeze(ctx: NodeContext) -> Tensor:
-    x = ctx.tensor(0)
-    return ctx.build.view(x, data_movement.squeezed(ctx, x.shape))
-
-
-@converts("Unsqueeze")
-def unsqueeze(ctx: NodeContext) -> Tensor:
-    x = ctx.tensor(0)
-    return ctx.build.view(x, data_movement.unsqueezed(ctx, x.shape))
+    return ctx.build.view(x, data_movement.VIEWS[ctx.op_type](ctx, x.shape))
 
 
 @converts("CastLike")
@@ -95,17 +83,17 @@ def _cast(ctx: NodeContext, x: Tensor, dtype: DType) -> Tensor:
     if float_format(dtype) is not None:
         return to_stored_float(ctx, x, dtype)
     if float_format(x.dtype) is not None and not dtype.is_float:
-        x = ctx.build.emit("aten._to_copy", x=x, dtype=str(DType.F32))
-    return ctx.build.emit("aten._to_copy", x=x, dtype=str(dtype))
+        x = ctx.build.cast(x, DType.F32)
+    return ctx.build.cast(x, dtype)
 
 
 def to_stored_float(ctx: NodeContext, x: Tensor, dtype: DType) -> Tensor:
     """x in an f8 type. By default (attribute `saturate`), an overflow gives the largest value."""
     if x.dtype not in (DType.F32, DType.F16):
-        x = ctx.build.emit("aten._to_copy", x=x, dtype=str(DType.F32))
+        x = ctx.build.cast(x, DType.F32)
     saturate = ctx.integer("saturate", 1)
     if not saturate and dtype is DType.F8E4M3:
         raise Unsupported("NaN for values beyond float8_e4m3fn (`saturate` 0) is not supported")
     if saturate:
         x = ctx.build.emit("aten.clamp", x=x, min=dtype.row.min, max=dtype.row.max)
-    return ctx.build.emit("aten._to_copy", x=x, dtype=str(dtype))
+    return ctx.build.cast(x, dtype)

@@ -25,12 +25,11 @@ def attention(ctx: CallContext) -> Item:
         mask = _additive_mask(ctx, mask)
         if len(mask.shape) > 4 or len(ctx.value("query").shape) > 4:
             mask = _merged_mask(ctx, mask, query.shape[0] if len(query.shape) == 4 else 1)
-    given = {"query": query, "key": key, "value": value, "attn_mask": mask,
-             "is_causal": ctx.flag("is_causal")}  # fmt: skip
-    found = ctx.applier.apply(
-        ctx.target, {**given, "scale": ctx.number("scale", 0.0)}, ctx.dtypes, ()
-    )[0]
-    return ctx.reshaped(found, ctx.shape())
+    found = ctx.typed(
+        ctx.target, query=query, key=key, value=value, attn_mask=mask,
+        is_causal=ctx.flag("is_causal"), scale=ctx.number("scale", 0.0),
+    )  # fmt: skip
+    return ctx.view(found, ctx.shape())
 
 
 def _operands(ctx: CallContext) -> list[Value]:
@@ -45,10 +44,10 @@ def _operands(ctx: CallContext) -> list[Value]:
     for x, own_heads in zip(given, heads, strict=True):
         wanted = (*outer, own_heads, *x.shape[-2:])
         if len(x.shape) < len(wanted):
-            x = ctx.reshaped(x, (*(1,) * (len(wanted) - len(x.shape)), *x.shape))
+            x = ctx.view(x, (*(1,) * (len(wanted) - len(x.shape)), *x.shape))
         if x.shape != wanted:
             x = _expanded(ctx, x, wanted)
-        operands.append(ctx.reshaped(x, (prod(outer), *wanted[-3:])) if len(outer) > 1 else x)
+        operands.append(ctx.view(x, (prod(outer), *wanted[-3:])) if len(outer) > 1 else x)
     return operands
 
 
@@ -82,11 +81,11 @@ def _expanded(ctx: CallContext, x: Value, shape: tuple[int, ...]) -> Value:
 def _merged_mask(ctx: CallContext, mask: Value, batch: int) -> Value:
     """The mask of a query of rank 5 or more, whose leading dimensions are merged to `batch`."""
     outer = broadcast_shapes(ctx.value("query").shape[:-3], mask.shape[:-3], ctx.shape()[:-3])
-    mask = ctx.reshaped(mask, (*(1,) * (len(outer) + 3 - len(mask.shape)), *mask.shape))
+    mask = ctx.view(mask, (*(1,) * (len(outer) + 3 - len(mask.shape)), *mask.shape))
     inner = mask.shape[len(outer) :]
     if prod(mask.shape[: len(outer)]) == 1:
-        return ctx.reshaped(mask, (1, *inner))
-    return ctx.reshaped(_expanded(ctx, mask, (*outer, *inner)), (batch, *inner))
+        return ctx.view(mask, (1, *inner))
+    return ctx.view(_expanded(ctx, mask, (*outer, *inner)), (batch, *inner))
 
 
 def _additive_mask(ctx: CallContext, mask: Value) -> Value:
@@ -98,6 +97,4 @@ def _additive_mask(ctx: CallContext, mask: Value) -> Value:
     if str(mask.dtype) != "b8":
         return ctx.cast(mask, ctx.out_dtype())
     zero, minus_inf = (ctx.filled(v, ()) for v in (0, -np.inf))
-    return ctx.applier.apply(
-        "aten.where.self", {"condition": mask, "a": zero, "b": minus_inf}, [ctx.out_dtype()], ()
-    )[0]
+    return ctx.typed("aten.where.self", condition=mask, a=zero, b=minus_inf)

@@ -12,6 +12,7 @@ import numpy as np
 from spirloom.builder import Value
 from spirloom.errors import Unsupported
 from spirloom.ir import Array
+from spirloom.registration import registers
 from spirloom.torch.context import CallContext
 from spirloom.torch.rules.registry import ImportRule, Results, imports
 from spirloom.torch.values import COMPLEX, Item, is_value
@@ -40,16 +41,7 @@ def is_complex(items: Item) -> bool:
 
 
 _RULES: dict[str, ImportRule] = {}
-
-
-def of_complex(*targets: str) -> Callable[[ImportRule], ImportRule]:
-    """Registers a rule of operators with a complex argument, which reals may have too."""
-
-    def register(function: ImportRule) -> ImportRule:
-        _RULES.update(dict.fromkeys(targets, function))
-        return function
-
-    return register
+of_complex = registers(_RULES)  # operators with a complex argument, which reals may have too
 
 
 def complex_call(ctx: CallContext, emitted: Callable[[CallContext], Item]) -> Item:
@@ -146,7 +138,7 @@ def product(ctx: CallContext) -> Item:
             factor = np.asarray(factor, np.float32)
         if not is_value(factor):
             raise Unsupported("complex values are multiplied by tensors and real numbers only")
-        factor = ctx.reshaped(factor, (*factor.shape, 1))
+        factor = ctx.view(factor, (*factor.shape, 1))
         return Complex(ctx.inner("aten.mul.Tensor", value.pairs, factor))
     (ar, ai), (br, bi) = _parts(ctx, a.pairs), _parts(ctx, b.pairs)
 
@@ -169,7 +161,7 @@ def total(ctx: CallContext) -> Item:
              "aten.squeeze.dim", "aten.flatten.using_ints", "aten.unflatten.int")  # fmt: skip
 def reshaped(ctx: CallContext) -> Item:
     """The same values in another shape."""
-    return Complex(ctx.reshaped(pairs_of(ctx, "self"), ctx.shape()))
+    return Complex(ctx.view(pairs_of(ctx, "self"), ctx.shape()))
 
 
 @of_complex("aten.clone", "aten.alias", "aten.contiguous", "aten.detach", "aten.lift_fresh_copy",
@@ -197,7 +189,7 @@ def _parts(ctx: CallContext, pairs: Value) -> tuple[Value, Value]:
 
 
 def _joined(ctx: CallContext, real: Value, imaginary: Value) -> Complex:
-    pairs = tuple(ctx.reshaped(x, (*x.shape, 1)) for x in (real, imaginary))
+    pairs = tuple(ctx.view(x, (*x.shape, 1)) for x in (real, imaginary))
     return Complex(ctx.inner("aten.cat", pairs, len(real.shape)))
 
 

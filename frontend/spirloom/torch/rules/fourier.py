@@ -37,7 +37,7 @@ def real_transform(ctx: CallContext) -> Item:
     length = _fixed(sizes[-1])
     outputs = length // 2 + 1 if ctx.flag("onesided", True) else length
     matrix = dft_matrix(length, outputs, 1) * _scale(ctx, sizes)
-    column = ctx.reshaped(x, (*x.shape, 1))
+    column = ctx.view(x, (*x.shape, 1))
     pairs = _multiplied(ctx, column, dims[-1], matrix, 2)
     for dim in dims[:-1]:
         pairs = _transformed(ctx, pairs, dim, inverse=False, scale=1.0)
@@ -54,9 +54,9 @@ def transform_to_real(ctx: CallContext) -> Item:
     for dim in dims[:-1]:
         pairs = _transformed(ctx, pairs, dim, inverse=True, scale=1.0)
     inputs = length // 2 + 1
-    pairs = ctx.sliced(pairs, dims[-1], 0, inputs)
+    pairs = ctx.slice(pairs, dims[-1], 0, inputs)
     y = _multiplied(ctx, pairs, dims[-1], real_inverse_matrix(length, inputs) * scale, 1)
-    return ctx.reshaped(y, y.shape[:-1])
+    return ctx.view(y, y.shape[:-1])
 
 
 def _dims(ctx: CallContext, rank: int) -> list[int]:
@@ -87,9 +87,9 @@ def _multiplied(ctx: CallContext, x: Value, dim: int, matrix: Array, parts: int)
     """
     rank = len(x.shape)
     order = [*(d for d in range(rank - 1) if d != dim), dim, rank - 1]
-    rows = ctx.permuted(x, order)
+    rows = ctx.permute(x, order)
     outer = rows.shape[:-2]
-    rows = ctx.reshaped(rows, (*outer, rows.shape[-2] * rows.shape[-1]))
+    rows = ctx.view(rows, (*outer, rows.shape[-2] * rows.shape[-1]))
     y = ctx.inner("aten.linear", rows, matrix.astype(np.float32))
-    y = ctx.reshaped(y, (*outer, matrix.shape[0] // parts, parts))
-    return ctx.permuted(y, [order.index(d) for d in range(rank)])
+    y = ctx.view(y, (*outer, matrix.shape[0] // parts, parts))
+    return ctx.permute(y, [order.index(d) for d in range(rank)])

@@ -10,8 +10,6 @@ from spirloom.torch.context import CallContext
 from spirloom.torch.rules.registry import imports
 from spirloom.torch.values import Item
 
-_BOOL = np.dtype(np.bool_)
-
 
 @imports("aten._grouped_mm", "transformers.grouped_mm_fallback")
 def grouped_mm(ctx: CallContext) -> Item:
@@ -32,9 +30,9 @@ def grouped_mm(ctx: CallContext) -> Item:
         )
     groups, depth, width = weight.shape
     placed = _in_columns_of_groups(ctx, x, ctx.value("offs"), groups)
-    matrix = ctx.reshaped(weight, (groups * depth, width))
+    matrix = ctx.view(weight, (groups * depth, width))
     if isinstance(matrix, np.ndarray):
-        product = ctx.apply("aten.linear", x=placed, weight=ctx.permuted(matrix, (1, 0)))
+        product = ctx.apply("aten.linear", x=placed, weight=ctx.permute(matrix, (1, 0)))
     else:
         product = ctx.apply("aten.mm", a=placed, b=matrix)
     return ctx.cast(product, ctx.out_dtype())
@@ -44,18 +42,12 @@ def _in_columns_of_groups(ctx: CallContext, x: Value, ends: Value, groups: int) 
     """[rows, groups * depth]: x[i, k] in column g * depth + k, where g is the group of row i."""
     rows, depth = x.shape
     index = np.arange(rows, dtype=np.int64).reshape(rows, 1)
-    before_end = ctx.applier.apply("aten.lt.Tensor", {"a": index, "b": ends}, [_BOOL], ())[0]
-    parts = (np.zeros((rows, 1), np.bool_), ctx.sliced(before_end, 1, 0, groups - 1))
+    before_end = ctx.inner("aten.lt.Tensor", index, ends)
+    parts = (np.zeros((rows, 1), np.bool_), ctx.slice(before_end, 1, 0, groups - 1))
     before_start = ctx.inner("aten.cat", parts, dim=1) if groups > 1 else parts[0]
-    own = ctx.applier.apply(
-        "aten.bitwise_xor.Tensor", {"a": before_end, "b": before_start}, [_BOOL], ()
-    )[0]
-    dtype = ctx.out_dtype()
-    placed = ctx.applier.apply(
-        "aten.where.self",
-        {"condition": ctx.reshaped(own, (rows, groups, 1)),
-         "a": ctx.reshaped(x, (rows, 1, depth)), "b": np.zeros((), dtype)},
-        [dtype],
-        (),
-    )[0]  # fmt: skip
-    return ctx.reshaped(placed, (rows, groups * depth))
+    own = ctx.view(
+        ctx.inner("aten.bitwise_xor.Tensor", before_end, before_start), (rows, groups, 1)
+    )
+    zero = np.zeros((), ctx.out_dtype())
+    placed = ctx.typed("aten.where.self", condition=own, a=ctx.view(x, (rows, 1, depth)), b=zero)
+    return ctx.view(placed, (rows, groups * depth))

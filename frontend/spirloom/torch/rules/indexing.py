@@ -35,15 +35,13 @@ def index(ctx: CallContext) -> Item:
     x, dim, moved = _adjacent(ctx, x, dims)
     if len(given) > MAX_INDICES and dim == 0:
         index = _index_rows(ctx, given)
-        return ctx.applier.apply("spirloom.gather_nd", {"x": x, "index": index}, ctx.dtypes,
-                                 ctx.shapes)[0]  # fmt: skip
+        return ctx.apply("spirloom.gather_nd", x=x, index=index)
     _check_count(given)
     indices = {f"index{i}": value for i, value in enumerate(given)}
-    result = ctx.applier.apply("spirloom.index_nd",
-                               {"x": x, **indices, "dim": dim}, ctx.dtypes, ())[0]  # fmt: skip
+    result = ctx.typed("spirloom.index_nd", x=x, **indices, dim=dim)
     assert not moved or dim == 0
     is_stated = bool(ctx.shapes) and ctx.shapes[0] is not None  # unless it depends on the data
-    return ctx.reshaped(result, ctx.shape()) if is_stated else result
+    return ctx.view(result, ctx.shape()) if is_stated else result
 
 
 def _check_count(given: list[Value]) -> None:
@@ -90,7 +88,7 @@ def _index_rows(ctx: CallContext, given: list[Value]) -> Value:
     for value in given:
         index = ctx.cast(value, np.dtype(np.int64))
         expanded = index if index.shape == shape else ctx.inner("aten.expand", index, shape)
-        parts.append(ctx.reshaped(expanded, (*shape, 1)))
+        parts.append(ctx.view(expanded, (*shape, 1)))
     return ctx.inner("aten.cat", tuple(parts), dim=len(shape))
 
 
@@ -99,7 +97,7 @@ def _adjacent(ctx: CallContext, x: Value, dims: list[int]) -> tuple[Value, int, 
     if dims == list(range(dims[0], dims[0] + len(dims))):
         return x, dims[0], False
     rest = [d for d in range(len(x.shape)) if d not in dims]
-    return ctx.permuted(x, [*dims, *rest]), 0, True
+    return ctx.permute(x, [*dims, *rest]), 0, True
 
 
 @imports("aten.index_put", "aten._unsafe_index_put")
@@ -133,10 +131,10 @@ def index_put(ctx: CallContext) -> Item:
         op = "spirloom.index_put"
         args = {f"index{i}": value for i, value in enumerate(given)}
         args |= {"dim": dim, "accumulate": ctx.flag("accumulate")}
-    result = ctx.applier.apply(op, {"x": moved_x, **args, "src": src}, ctx.dtypes, ())[0]
+    result = ctx.typed(op, x=moved_x, **args, src=src)
     if moved:
         order = [*dims, *(d for d in range(len(x.shape)) if d not in dims)]
-        result = ctx.permuted(result, [order.index(d) for d in range(len(order))])
+        result = ctx.permute(result, [order.index(d) for d in range(len(order))])
     return result
 
 
@@ -148,7 +146,7 @@ def _masked(ctx: CallContext, x: Value) -> Value | None:
         return None
     mask = items[0]
     if isinstance(mask, Tensor) and str(mask.dtype) == "b8" and mask.shape == x.shape:
-        src = ctx.reshaped(ctx.cast(values, ctx.out_dtype()), ())
+        src = ctx.view(ctx.cast(values, ctx.out_dtype()), ())
         return ctx.apply("aten.where.self", condition=mask, a=src, b=x)
     return None
 

@@ -22,9 +22,7 @@ _ADAPTIVE = [f"aten.{kind}_pool{rank}d" for kind in _KINDS
 @imports(*_WINDOWS, *_WITH_INDICES)
 def pool(ctx: CallContext) -> Item:
     """Maximum or average of each window."""
-    x = ctx.value("self")
-    rank = _rank(ctx)
-    batched = x if len(x.shape) == rank + 2 else ctx.reshaped(x, (1, *x.shape))
+    batched, _ = _batched(ctx)
     kernel = ctx.integers("kernel_size")
     given: dict[str, object] = {
         "kernel_size": kernel,
@@ -45,9 +43,7 @@ def pool(ctx: CallContext) -> Item:
 @imports(*_ADAPTIVE)
 def adaptive(ctx: CallContext) -> Item:
     """Adaptive pooling, by the output size."""
-    x = ctx.value("self")
-    rank = _rank(ctx)
-    batched = x if len(x.shape) == rank + 2 else ctx.reshaped(x, (1, *x.shape))
+    batched, rank = _batched(ctx)
     op = ctx.target
     if rank > 1 and "avg" in op and "_adaptive" not in op:
         op = op.replace("adaptive", "_adaptive")
@@ -56,15 +52,16 @@ def adaptive(ctx: CallContext) -> Item:
     return _unbatched(ctx, results)
 
 
-def _rank(ctx: CallContext) -> int:
-    rank = int(ctx.target.partition("pool")[2][0])
-    if len(ctx.value("self").shape) not in (rank + 1, rank + 2):
-        raise Unsupported(f"its input {ctx.value('self')} must have rank {rank + 1} or {rank + 2}")
-    return rank
+def _batched(ctx: CallContext) -> tuple[Value, int]:
+    """The input with a batch dimension, and the rank of its windows."""
+    x, rank = ctx.value("self"), int(ctx.target.partition("pool")[2][0])
+    if len(x.shape) not in (rank + 1, rank + 2):
+        raise Unsupported(f"its input {x} must have rank {rank + 1} or {rank + 2}")
+    return x if len(x.shape) == rank + 2 else ctx.view(x, (1, *x.shape)), rank
 
 
 def _unbatched(ctx: CallContext, results: tuple[Item, ...]) -> Item:
-    return Results(ctx.reshaped(result, ctx.shape()) for result in results)
+    return Results(ctx.view(result, ctx.shape()) for result in results)
 
 
 _PLAIN = {1: "aten.conv1d", 2: "aten.convolution", 3: "aten.conv3d"}
@@ -83,7 +80,7 @@ def convolution(ctx: CallContext) -> Item:
         raise Unsupported(f"convolutions of {rank} dimensions are not supported")
     single = len(x.shape) == rank + 1
     if single:
-        x = ctx.reshaped(x, (1, *x.shape))
+        x = ctx.view(x, (1, *x.shape))
     transposed = ctx.flag("transposed") or "transpose" in ctx.target
     given: dict[str, object] = {"stride": _per_dimension(ctx, "stride", 1, rank)}
     dilation = _per_dimension(ctx, "dilation", 1, rank)
@@ -94,14 +91,11 @@ def convolution(ctx: CallContext) -> Item:
     if transposed:
         given["output_padding"] = _per_dimension(ctx, "output_padding", 0, rank)
     op = (_TRANSPOSED if transposed else _PLAIN)[rank]
-    result = ctx.applier.apply(
-        op,
-        {"x": x, "weight": weight, "bias": ctx.args.get("bias"), **given, "dilation": dilation,
-         "groups": ctx.integer("groups", 1)},
-        ctx.dtypes,
-        () if single else ctx.shapes,
-    )[0]  # fmt: skip
-    return ctx.reshaped(result, result.shape[1:]) if single else result
+    given |= {"dilation": dilation, "groups": ctx.integer("groups", 1)}
+    result = (ctx.typed if single else ctx.apply)(
+        op, x=x, weight=weight, bias=ctx.args.get("bias"), **given
+    )
+    return ctx.view(result, result.shape[1:]) if single else result
 
 
 def _per_dimension(ctx: CallContext, name: str, default: int, rank: int) -> tuple[int, ...]:
@@ -136,25 +130,21 @@ def batch_norm(ctx: CallContext) -> Item:
         raise Unsupported("it is in training mode; call eval() on the module before exporting")
     shape = x.shape
     if len(shape) == 2 or len(shape) == 3:  # as an image with a height of 1
-        x = ctx.reshaped(x, (*shape, *(1,) * (4 - len(shape))))
+        x = ctx.view(x, (*shape, *(1,) * (4 - len(shape))))
     parts = {n: ctx.args.get(n) for n in ("weight", "bias", "running_mean", "running_var")}
-    y = ctx.applier.apply(
-        "aten._native_batch_norm_legit_no_training",
-        {"x": x, **parts, "eps": ctx.number("eps", 1e-5)},
-        ctx.dtypes[:1],
-        (),
-    )[0]
-    return Results((ctx.reshaped(y, shape),))
+    eps = ctx.number("eps", 1e-5)
+    y = ctx.typed("aten._native_batch_norm_legit_no_training", x=x, **parts, eps=eps)
+    return Results((ctx.view(y, shape),))
 
 
 def _batch_statistics_norm(ctx: CallContext, x: Value) -> Value:
     """Normalization of each channel by the statistics of the batch, as of one long example."""
     count, channels, *sizes = x.shape
     order = (1, 0, *range(2, len(x.shape)))
-    rows = ctx.reshaped(ctx.permuted(x, order), (1, channels, count * prod(sizes)))
+    rows = ctx.view(ctx.permute(x, order), (1, channels, count * prod(sizes)))
     parts = {name: ctx.args.get(name) for name in ("weight", "bias")}
     y = ctx.inner("aten.instance_norm", rows, **parts, eps=ctx.number("eps", 1e-5))
-    return ctx.permuted(ctx.reshaped(y, (channels, count, *sizes)), order)
+    return ctx.permute(ctx.view(y, (channels, count, *sizes)), order)
 
 
 @imports("aten.instance_norm")
@@ -162,39 +152,27 @@ def instance_norm(ctx: CallContext) -> Item:
     """Normalization of each channel and example by its own statistics."""
     if not ctx.flag("use_input_stats", True):
         raise Unsupported("it uses running statistics; only those of the input are supported")
-    given = {"weight": ctx.args.get("weight"), "bias": ctx.args.get("bias")}
-    return ctx.apply(
-        "aten.instance_norm", x=ctx.value("input"), **given, eps=ctx.number("eps", 1e-5)
-    )
+    return _normalized(ctx, "aten.instance_norm")
 
 
 @imports("aten.group_norm", "aten.native_group_norm")
 def group_norm(ctx: CallContext) -> Item:
     """The first result. The others are for training."""
     groups = ctx.integer("num_groups" if ctx.has("num_groups") else "group")
-    given: dict[str, object] = {
-        "x": ctx.value("input"),
-        "weight": ctx.args.get("weight"),
-        "bias": ctx.args.get("bias"),
-        "group": groups,
-        "eps": ctx.number("eps", 1e-5),
-    }
-    y = ctx.applier.apply("aten.native_group_norm", given, ctx.dtypes[:1], ctx.shapes[:1])[0]
-    return Results((y,))
+    return Results((_normalized(ctx, "aten.native_group_norm", group=groups),))
 
 
 @imports("aten.layer_norm", "aten.native_layer_norm")
 def layer_norm(ctx: CallContext) -> Item:
     """The first result. The others are for training."""
-    y = ctx.applier.apply(
-        "aten.native_layer_norm",
-        {"x": ctx.value("input"), "normalized_shape": ctx.integers("normalized_shape"),
-         "weight": ctx.args.get("weight"), "bias": ctx.args.get("bias"),
-         "eps": ctx.number("eps", 1e-5)},
-        ctx.dtypes[:1],
-        ctx.shapes[:1],
-    )[0]  # fmt: skip
-    return Results((y,))
+    shape = ctx.integers("normalized_shape")
+    return Results((_normalized(ctx, "aten.native_layer_norm", normalized_shape=shape),))
+
+
+def _normalized(ctx: CallContext, op: str, **args: object) -> Value:
+    """A normalization of the input with the call's weight, bias and eps."""
+    weights = {name: ctx.args.get(name) for name in ("weight", "bias")}
+    return ctx.apply(op, x=ctx.value("input"), **weights, **args, eps=ctx.number("eps", 1e-5))
 
 
 @imports("aten._weight_norm")
@@ -211,12 +189,16 @@ def weight_norm(ctx: CallContext) -> Item:
 @imports("aten.rms_norm", "aten._fused_rms_norm")
 def rms_norm(ctx: CallContext) -> Item:
     """RMS norm; eps defaults to that of the element type."""
-    x = ctx.value("input")
-    given: dict[str, object] = {"x": x, "normalized_shape": ctx.integers("normalized_shape"),
-                                "weight": ctx.args.get("weight")}  # fmt: skip
-    eps = ctx.args.get("eps")
-    given["eps"] = float(np.finfo(ctx.out_dtype()).eps) if eps is None else eps
-    return Results((ctx.applier.apply("aten.rms_norm", given, ctx.dtypes[:1], ctx.shapes[:1])[0],))
+    shape, weight, eps = (
+        ctx.integers("normalized_shape"),
+        ctx.args.get("weight"),
+        ctx.args.get("eps"),
+    )
+    eps = float(np.finfo(ctx.out_dtype()).eps) if eps is None else eps
+    y = ctx.apply(
+        "aten.rms_norm", x=ctx.value("input"), normalized_shape=shape, weight=weight, eps=eps
+    )
+    return Results((y,))
 
 
 _SOFTMAX = {
@@ -254,7 +236,7 @@ def prelu(ctx: CallContext) -> Item:
     """PReLU with a slope per channel."""
     x, weight = ctx.value("self"), ctx.value("weight")
     if ctx.target == "aten.prelu" and len(x.shape) > 1:
-        weight = ctx.reshaped(weight, (weight.shape[0], *(1,) * (len(x.shape) - 2)))
+        weight = ctx.view(weight, (weight.shape[0], *(1,) * (len(x.shape) - 2)))
     return ctx.apply("aten._prelu_kernel", a=x, b=weight)
 
 
@@ -274,9 +256,9 @@ def linear(ctx: CallContext) -> Item:
     x, weight = ctx.value("input"), ctx.value("weight")
     if len(weight.shape) > 1:
         return ctx.apply("aten.linear", x=x, weight=weight, bias=ctx.args.get("bias"))
-    row = ctx.reshaped(weight, (1, *weight.shape))
-    bias = ctx.reshaped(ctx.value("bias"), (1,)) if ctx.has("bias") else None
-    return ctx.reshaped(ctx.inner("aten.linear", x, row, bias), x.shape[:-1])
+    row = ctx.view(weight, (1, *weight.shape))
+    bias = ctx.view(ctx.value("bias"), (1,)) if ctx.has("bias") else None
+    return ctx.view(ctx.inner("aten.linear", x, row, bias), x.shape[:-1])
 
 
 @imports("aten.mm", "aten.addmm", "aten.matmul")
@@ -295,7 +277,7 @@ def matrix_product(ctx: CallContext) -> Item:
         and (c is None or (c.shape == b.shape[1:] and scales == (1, 1)))
     )
     if is_layer:
-        return ctx.apply("aten.linear", x=a, weight=ctx.permuted(b, (1, 0)), bias=c)
+        return ctx.apply("aten.linear", x=a, weight=ctx.permute(b, (1, 0)), bias=c)
     if c is None:
         return ctx.apply(ctx.target, a=a, b=b)
     return ctx.apply("aten.addmm", c=c, a=a, b=b, beta=scales[0], alpha=scales[1])

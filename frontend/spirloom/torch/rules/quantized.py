@@ -10,6 +10,8 @@ import numpy as np
 
 from spirloom.builder import Value
 from spirloom.errors import Unsupported
+from spirloom.ir import DType, Tensor
+from spirloom.layers import quantization as layers
 from spirloom.torch.context import CallContext
 from spirloom.torch.rules.registry import Results, imports
 from spirloom.torch.values import Item
@@ -23,22 +25,18 @@ _FLOAT32 = np.dtype(np.float32)
          *(name.format("dequantize") for name in _TENSOR))  # fmt: skip
 def dequantize(ctx: CallContext) -> Item:
     """Dequantization: (x - zero point) * scale."""
-    dtype = "f16" if ctx.out_dtype() == np.float16 else "f32"
-    return ctx.build.emit("spirloom.dequantize", **_operands(ctx), dtype=dtype)
+    dtype = DType.F16 if ctx.out_dtype() == np.float16 else DType.F32
+    return layers.dequantize(ctx.build, *_operands(ctx), dtype)
 
 
 @imports("torchao.quantize_affine", "quantized_decomposed.quantize_per_channel",
          *(name.format("quantize") for name in _TENSOR))  # fmt: skip
 def quantize(ctx: CallContext) -> Item:
     """Quantization of floats to int8 or uint8."""
-    dtypes = {np.dtype(np.int8): "i8", np.dtype(np.uint8): "u8"}
-    dtype = dtypes.get(ctx.out_dtype())
-    if dtype is None:
+    dtype = DType.of(ctx.out_dtype())
+    if dtype not in layers.QUANT_RANGES:
         raise Unsupported(f"quantization to {ctx.out_dtype()} is not supported; int8 and uint8 are")
-    low, high = _range(ctx, dtype)
-    return ctx.build.emit(
-        "spirloom.quantize", **_operands(ctx), quant_min=low, quant_max=high, dtype=dtype
-    )
+    return layers.quantize(ctx.build, *_operands(ctx), dtype, _quant_range(ctx, dtype))
 
 
 @imports("torchao.choose_qparams_affine", "quantized_decomposed.choose_qparams.tensor")
@@ -49,10 +47,10 @@ def choose_qparams(ctx: CallContext) -> Item:
         raise Unsupported(f"the mapping type {kind} is not supported")
     int8_zeros = ctx.dtypes[1] == np.int8 if len(ctx.dtypes) > 1 else False
     target = ctx.dtype("target_dtype") or ctx.dtype()
-    low, high = _range(ctx, "u8" if target == np.uint8 else "i8")
+    low, high = _quant_range(ctx, DType.U8 if target == np.uint8 else DType.I8)
     x = ctx.value("input")
     results = ctx.build.emit_all(
-        "spirloom.choose_qparams",
+        layers.CHOOSE_QPARAMS,
         x=ctx.applier.tensor(x, "x"),
         quant_min=low,
         quant_max=high,
@@ -65,13 +63,14 @@ def choose_qparams(ctx: CallContext) -> Item:
     return Results(results)
 
 
-def _range(ctx: CallContext, dtype: str) -> tuple[int, int]:
-    low, high = (0, 255) if dtype == "u8" else (-128, 127)
+def _quant_range(ctx: CallContext, dtype: DType) -> tuple[int, int]:
+    """The minimum and maximum of the quantized values."""
+    low, high = layers.QUANT_RANGES[dtype]
     return ctx.integer("quant_min", low), ctx.integer("quant_max", high)
 
 
-def _operands(ctx: CallContext) -> dict[str, object]:
-    """The operands and the granularity of their scales, by torchao's or PT2E's argument names."""
+def _operands(ctx: CallContext) -> tuple[Tensor, layers.QParams]:
+    """The input, scales and zero points, by torchao's or PT2E's argument names."""
     scale = _first(ctx, "scale", "scales")
     zero = _first(ctx, "zero_point", "zero_points")
     if zero is None:
@@ -83,12 +82,8 @@ def _operands(ctx: CallContext) -> dict[str, object]:
     found = {"x": ctx.value("input"), "scale": ctx.cast(scale, _FLOAT32), "zero_point": zero}
     tensors = {name: ctx.applier.tensor(value, f"{ctx.build.name}.{name}")
                for name, value in found.items()}  # fmt: skip
-    granularity: dict[str, object] = {}
-    if "block_size" in ctx.args:
-        granularity["block_size"] = ctx.integers("block_size")
-    if "axis" in ctx.args:
-        granularity["axis"] = ctx.integer("axis")
-    return {**tensors, **granularity}
+    axis, block_size = ctx.integer("axis", 0), ctx.integers("block_size")
+    return tensors["x"], layers.QParams(tensors["scale"], tensors["zero_point"], axis, block_size)
 
 
 def _first(ctx: CallContext, *names: str) -> Value | None:

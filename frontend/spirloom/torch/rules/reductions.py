@@ -40,12 +40,15 @@ def reduced(ctx: CallContext) -> Item:
     """Reduction over `dim`; empty: all dimensions."""
     x = _input(ctx)
     if not x.shape:  # the operators require at least one dimension
-        x = ctx.reshaped(x, (1,))
+        x = ctx.view(x, (1,))
+    return _reduce(ctx, _ALL[ctx.target], x)
+
+
+def _reduce(ctx: CallContext, op: str, x: Value, **args: object) -> Value:
+    """A reduction over `dim`, or all dimensions if it is empty."""
     dims = ctx.integers("dim") or tuple(range(len(x.shape)))
-    keep = ctx.flag("keepdim")
-    found = ctx.applier.apply(_ALL[ctx.target], {"x": x, "dim": dims, "keepdim": keep},
-                              ctx.dtypes, ())[0]  # fmt: skip
-    return ctx.reshaped(found, ctx.shape())
+    found = ctx.typed(op, x=x, dim=dims, keepdim=ctx.flag("keepdim"), **args)
+    return ctx.view(found, ctx.shape())
 
 
 def _input(ctx: CallContext) -> Value:
@@ -59,30 +62,19 @@ def _input(ctx: CallContext) -> Value:
          "aten.std.correction")  # fmt: skip
 def variance(ctx: CallContext) -> Item:
     """Variance or standard deviation."""
-    return _variance(ctx, f"{'.'.join(ctx.target.split('.')[:2])}.correction", ctx.shape())
+    return _variance(ctx, f"{'.'.join(ctx.target.split('.')[:2])}.correction")
 
 
-def _variance(ctx: CallContext, op: str, shape: tuple[int, ...]) -> Value:
-    x = ctx.value("self")
-    dims = ctx.integers("dim") or tuple(range(len(x.shape)))
+def _variance(ctx: CallContext, op: str) -> Value:
     correction = ctx.number("correction", float(ctx.flag("unbiased", True)))
-    found = ctx.applier.apply(
-        op,
-        {"x": x, "dim": dims, "keepdim": ctx.flag("keepdim"), "correction": float(correction)},
-        ctx.dtypes[:1],
-        (),
-    )[0]
-    return ctx.reshaped(found, shape)
+    return _reduce(ctx, op, ctx.value("self"), correction=float(correction))
 
 
 @imports("aten.var_mean", "aten.var_mean.dim", "aten.var_mean.correction")
 def var_mean(ctx: CallContext) -> Item:
     """Variance and mean."""
-    x = ctx.value("self")
-    dims = ctx.integers("dim") or tuple(range(len(x.shape)))
-    var = _variance(ctx, "aten.var.correction", ctx.shape())
-    mean = ctx.inner("aten.mean.dim", x, dim=dims, keepdim=ctx.flag("keepdim"))
-    return Results((var, ctx.reshaped(mean, ctx.shape())))
+    var = _variance(ctx, "aten.var.correction")
+    return Results((var, _reduce(ctx, "aten.mean.dim", ctx.value("self"))))
 
 
 @imports("aten.argmax", "aten.argmin")
@@ -91,26 +83,15 @@ def arg_extremum(ctx: CallContext) -> Item:
     x = ctx.value("self")
     dim, keep = ctx.args.get("dim"), ctx.flag("keepdim")
     if dim is None:
-        x, dim, keep = ctx.reshaped(x, (prod(x.shape),)), 0, False
-    return ctx.reshaped(
-        ctx.applier.apply(ctx.target, {"x": x, "dim": dim, "keepdim": keep}, ctx.dtypes, ())[0],
-        ctx.shape(),
-    )
+        x, dim, keep = ctx.view(x, (prod(x.shape),)), 0, False
+    return ctx.view(ctx.typed(ctx.target, x=x, dim=dim, keepdim=keep), ctx.shape())
 
 
 @imports("aten.linalg_vector_norm", "aten.norm.ScalarOpt_dim", "aten.norm.Scalar")
 def norm(ctx: CallContext) -> Item:
     """Vector norm over `dim`; empty: all dimensions."""
-    x = _input(ctx)
     order = ctx.number("ord", ctx.number("p", 2))
-    dims = ctx.integers("dim") or tuple(range(len(x.shape)))
-    found = ctx.applier.apply(
-        "aten.linalg_vector_norm",
-        {"x": x, "dim": dims, "keepdim": ctx.flag("keepdim"), "ord": float(order)},
-        ctx.dtypes,
-        (),
-    )[0]
-    return ctx.reshaped(found, ctx.shape())
+    return _reduce(ctx, "aten.linalg_vector_norm", _input(ctx), ord=float(order))
 
 
 @imports("aten.max.dim", "aten.min.dim")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from spirloom.errors import Unsupported
+from spirloom.registration import registers
 from spirloom.torch.context import CallContext
 from spirloom.torch.values import Item
 
@@ -38,20 +39,10 @@ class MissingValue(Exception):
 
 # Returns the result; a tuple for a list, Results for several results.
 ImportRule = Callable[[CallContext], Item]
+# By torch's names of operators, including overloads.
 RULES: dict[str, ImportRule] = {}
+imports = registers(RULES)
 
 
 class Results(tuple[Item, ...]):
     """The results of an operator with several results."""
-
-
-def imports(*targets: str) -> Callable[[ImportRule], ImportRule]:
-    """Registers the decorated function for operators by torch's names, including overloads."""
-
-    def register(function: ImportRule) -> ImportRule:
-        for target in targets:
-            assert target not in RULES, target
-            RULES[target] = function
-        return function
-
-    return register

@@ -12,7 +12,7 @@ from spirloom.torch.context import CallContext
 from spirloom.torch.rules.registry import imports
 from spirloom.torch.values import Item, is_value
 
-_BOOL, _INDEX = np.dtype(np.bool_), np.dtype(np.int64)
+_INDEX = np.dtype(np.int64)
 
 
 @imports("aten.searchsorted.Tensor", "aten.searchsorted.Scalar")
@@ -36,22 +36,19 @@ def _insertion_index(ctx: CallContext, sequence: Value, values: Item, right: boo
     """The number of elements of the last dimension that are less than a value, or `right`: that do
     not exceed it. All, for NaN."""
     if is_value(values):
-        values = ctx.reshaped(values, (*values.shape, 1))
+        values = ctx.view(values, (*values.shape, 1))
     if len(sequence.shape) > 1:
         shape = (*sequence.shape[:-1], 1, sequence.shape[-1])
-        sequence = ctx.reshaped(sequence, shape)
+        sequence = ctx.view(sequence, shape)
     op = "aten.gt.Tensor" if right else "aten.ge.Tensor"
-    after = ctx.applier.apply(op, {"a": sequence, "b": values}, [_BOOL], ())[0]
-    before = ctx.applier.apply("aten.logical_not", {"x": after}, [_BOOL], ())[0]
-    return _count(ctx, before, len(after.shape) - 1)
+    before = ctx.inner("aten.logical_not", ctx.inner(op, sequence, values))
+    return _count(ctx, before, len(before.shape) - 1)
 
 
 def _count(ctx: CallContext, mask: Value, dim: int) -> Value:
     """The number of true elements, in the type of the result."""
-    found = ctx.applier.apply(
-        "aten.sum.dim_IntList", {"x": ctx.cast(mask, _INDEX), "dim": (dim,)}, [_INDEX], ()
-    )[0]
-    return ctx.reshaped(ctx.cast(found, ctx.out_dtype()), ctx.shape())
+    found = ctx.inner("aten.sum.dim_IntList", ctx.cast(mask, _INDEX), (dim,))
+    return ctx.view(ctx.cast(found, ctx.out_dtype()), ctx.shape())
 
 
 @imports("aten.histc")
@@ -62,18 +59,13 @@ def histc(ctx: CallContext) -> Item:
         raise Unsupported("its bounds depend on the data; pass min and max, with min < max")
     bins = ctx.integer("bins", 100)
     x = ctx.value("self")
-    x = ctx.cast(ctx.reshaped(x, (prod(x.shape), 1)), np.dtype(np.float32))
+    x = ctx.cast(ctx.view(x, (prod(x.shape), 1)), np.dtype(np.float32))
     position = ctx.inner("aten.sub.Tensor", x, low)
     position = ctx.inner("aten.div.Tensor", position, high - low)
     position = ctx.inner("aten.mul.Tensor", position, bins)
     position = ctx.inner("aten.clamp", ctx.inner("aten.floor", position), max=float(bins - 1))
-    inside = [
-        ctx.applier.apply(op, {"a": x, "b": bound}, [_BOOL], ())[0]
-        for op, bound in (("aten.ge.Tensor", low), ("aten.le.Tensor", high))
-    ]
-    equal = ctx.applier.apply(
-        "aten.eq.Tensor", {"a": position, "b": np.arange(bins, dtype=np.float32)}, [_BOOL], ()
-    )[0]
+    inside = [ctx.inner("aten.ge.Tensor", x, low), ctx.inner("aten.le.Tensor", x, high)]
+    equal = ctx.inner("aten.eq.Tensor", position, np.arange(bins, dtype=np.float32))
     for condition in inside:
-        equal = ctx.applier.apply("aten.logical_and", {"a": equal, "b": condition}, [_BOOL], ())[0]
+        equal = ctx.inner("aten.logical_and", equal, condition)
     return _count(ctx, equal, 0)

@@ -47,7 +47,7 @@ def select_true(ctx: CallContext, x: Value, mask: Value) -> Item:
     """x[mask], where the mask covers the first dimensions."""
     if x.shape[: len(mask.shape)] != mask.shape or not mask.shape:
         raise Unsupported(f"a mask of shape {list(mask.shape)} does not cover {list(x.shape)}")
-    rows = ctx.reshaped(x, (prod(mask.shape), *x.shape[len(mask.shape) :]))
+    rows = ctx.view(x, (prod(mask.shape), *x.shape[len(mask.shape) :]))
     if isinstance(mask, np.ndarray):
         chosen = np.flatnonzero(mask)
         return ctx.inner("aten.index_select", rows, dim=0, index=chosen)
@@ -60,7 +60,7 @@ def _true_first(ctx: CallContext, mask: Value) -> tuple[Tensor, Tensor]:
         raise Unsupported(SIZE_OF_DATA)
     if is_symbolic(mask.shape) or prod(mask.shape) == 0:
         raise Unsupported(f"{SIZE_OF_DATA}, and those of its mask be fixed and not zero")
-    flat = ctx.reshaped(mask, (prod(mask.shape),))
+    flat = ctx.view(mask, (prod(mask.shape),))
     assert isinstance(flat, Tensor)
     return true_first(ctx.applier.emit, flat)
 

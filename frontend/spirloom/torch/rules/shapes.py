@@ -158,7 +158,7 @@ def dropout(ctx: CallContext) -> Item:
 )  # fmt: skip
 def view(ctx: CallContext) -> Item:
     """A view with the shape that the program states."""
-    return ctx.reshaped(ctx.value("self"), ctx.shape())
+    return ctx.view(ctx.value("self"), ctx.shape())
 
 
 @imports("aten.transpose.int", "aten.swapaxes", "aten.swapdims", "aten.transpose_copy.int")
@@ -171,7 +171,7 @@ def transpose(ctx: CallContext) -> Item:
     a, b = (ctx.axis(name, rank) for name in names)
     if rank:
         dims[a], dims[b] = b, a
-    return ctx.permuted(x, dims)
+    return ctx.permute(x, dims)
 
 
 @imports("aten.t", "aten.numpy_T", "aten.mT", "aten.adjoint", "aten.t_copy")
@@ -180,8 +180,8 @@ def transposed(ctx: CallContext) -> Item:
     x = ctx.value("self")
     dims = list(range(len(x.shape)))
     if ctx.target == "aten.numpy_T" or len(dims) < 2:
-        return ctx.permuted(x, dims[::-1])
-    return ctx.permuted(x, [*dims[:-2], dims[-1], dims[-2]])
+        return ctx.permute(x, dims[::-1])
+    return ctx.permute(x, [*dims[:-2], dims[-1], dims[-2]])
 
 
 @imports("aten.movedim.int", "aten.movedim.intlist")
@@ -197,7 +197,7 @@ def movedim(ctx: CallContext) -> Item:
     order = [d for d in range(len(x.shape)) if d not in source]
     for index, dim in sorted(zip(destination, source, strict=True)):
         order.insert(index, dim)
-    return ctx.permuted(x, order)
+    return ctx.permute(x, order)
 
 
 @imports("aten.expand", "aten.expand_as", "aten.broadcast_to")
@@ -215,7 +215,7 @@ def slice_(ctx: CallContext) -> Item:
     x = ctx.value("self")
     dim = ctx.axis("dim", len(x.shape), 0)
     start, end, step = _range(ctx, ctx.size(x, dim))
-    return ctx.sliced(x, dim, start, end, step)
+    return ctx.slice(x, dim, start, end, step)
 
 
 @imports("aten.slice_scatter")
@@ -252,7 +252,7 @@ def narrow(ctx: CallContext) -> Item:
     dim = ctx.axis("dim", len(x.shape))
     start, size = ctx.integer("start"), ctx.size(x, dim)
     start = start + size if start < 0 else start
-    return ctx.sliced(x, dim, start, start + ctx.integer("length"))
+    return ctx.slice(x, dim, start, start + ctx.integer("length"))
 
 
 @imports("aten.split.Tensor", "aten.split_with_sizes", "aten.split.sizes", "aten.chunk",
@@ -264,7 +264,7 @@ def split(ctx: CallContext) -> Item:
     dim = ctx.axis("dim", len(x.shape), 0)
     parts, start = [], 0
     for size in _sizes(ctx, refuse_symbolic(ctx.size(x, dim))):
-        parts.append(ctx.sliced(x, dim, start, start + size))
+        parts.append(ctx.slice(x, dim, start, start + size))
         start += size
     return tuple(parts)
 
@@ -304,7 +304,7 @@ def stack(ctx: CallContext) -> Item:
     dim = ctx.axis("dim", len(shape), 0)
     parts = ctx.values("tensors")
     one = (*shape[:dim], 1, *shape[dim + 1 :])
-    return ctx.apply("aten.cat", tensors=tuple(ctx.reshaped(p, one) for p in parts), dim=dim)
+    return ctx.apply("aten.cat", tensors=tuple(ctx.view(p, one) for p in parts), dim=dim)
 
 
 @imports("aten.cat")
@@ -334,7 +334,7 @@ def diff(ctx: CallContext) -> Item:
     op = "aten.logical_xor" if ctx.out_dtype() == np.bool_ else "aten.sub.Tensor"
     for _ in range(ctx.integer("n", 1)):
         size = max(ctx.size(x, dim), 1)
-        x = ctx.inner(op, ctx.sliced(x, dim, 1, size), ctx.sliced(x, dim, 0, size - 1))
+        x = ctx.inner(op, ctx.slice(x, dim, 1, size), ctx.slice(x, dim, 0, size - 1))
     return x
 
 
@@ -364,7 +364,7 @@ def repeat(ctx: CallContext) -> Item:
     repeats = ctx.integers("repeats" if ctx.has("repeats") else "dims")
     repeats = (1,) * (len(x.shape) - len(repeats)) + repeats
     if prod(repeats) == 1:
-        return ctx.reshaped(x, ctx.shape())
+        return ctx.view(x, ctx.shape())
     return ctx.apply("aten.repeat", x=x, repeats=repeats)
 
 
@@ -373,7 +373,7 @@ def reshaped(ctx: CallContext) -> Item:
     """Views with operators of their own; constants are reshaped."""
     x = ctx.value("self")
     if isinstance(x, np.ndarray) or x.shape == ctx.shape():
-        return ctx.reshaped(x, ctx.shape())
+        return ctx.view(x, ctx.shape())
     names = ctx.applier.library.arg_names(ctx.target)
     given = {names[0]: x, **{k: v for k, v in ctx.args.items() if k in names[1:]}}
     return ctx.apply(ctx.target, **given)
