@@ -78,10 +78,12 @@ def instance_norm(
     running_var: None,
     use_input_stats: bool,
     eps: float,
-    *activation: float,
+    activation: int = 0,
+    act_min: float = 0.0,
+    act_max: float = 0.0,
 ) -> Array:
     """Instance norm: group norm with one channel per group."""
-    return group_norm(x, weight, bias, x.shape[1], eps, *activation)
+    return group_norm(x, weight, bias, x.shape[1], eps, activation, act_min, act_max)
 
 
 def local_response_norm(
