@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -92,23 +92,35 @@ def deferred_rows(kind: int, rows: Array) -> Deferred | QuantizedMatrix:
 _CHUNK_BYTES = 1 << 18  # the allocator keeps arrays of this size, whose pages are then known
 
 
+def _ranges(blocks: Array, max_bytes: int) -> list[Array]:
+    """The rows of blocks in ranges of about `max_bytes`, at least one."""
+    step = max(1, len(blocks) * max_bytes // max(1, blocks.nbytes))
+    return [blocks[start : start + step] for start in range(0, max(1, len(blocks)), step)]
+
+
 def _read_in_chunks(read: Callable[[Array], Array], blocks: Array) -> Array:
     """The decoded blocks, computed by ranges of rows whose temporaries stay in the CPU's caches."""
-    step = max(1, len(blocks) * _CHUNK_BYTES // max(1, blocks.nbytes))
-    if step >= len(blocks):
-        return read(blocks)
-    starts = range(0, len(blocks), step)
-    return np.concatenate([read(blocks[start : start + step]) for start in starts])
+    found = [read(part) for part in _ranges(blocks, _CHUNK_BYTES)]
+    return found[0] if len(found) == 1 else np.concatenate(found)
 
 
 def _scales_of(scales: Callable[[Array], Scales], blocks: Array) -> Scales:
     """The scales of all blocks, computed by several threads in ranges of rows."""
-    step = max(1, len(blocks) * BLOCK_BYTES // max(1, blocks.nbytes))
-    parts = [blocks[start : start + step] for start in range(0, len(blocks), step)]
-    if len(parts) < 2:
-        return scales(blocks)
+
+    def read(part: Array) -> Scales:
+        return _joined([scales(chunk) for chunk in _ranges(part, _CHUNK_BYTES)])
+
+    parts = _ranges(blocks, BLOCK_BYTES)
+    if len(parts) == 1:
+        return read(blocks)
     with ThreadPoolExecutor(THREADS) as pool:
-        found = list(pool.map(scales, parts))
+        return _joined(list(pool.map(read, parts)))
+
+
+def _joined(found: Sequence[Scales]) -> Scales:
+    """The scales of consecutive ranges of rows."""
+    if len(found) == 1:
+        return found[0]
     offsets = [part.offsets for part in found if part.offsets is not None]
     return Scales(
         np.concatenate([part.scales for part in found]),
@@ -239,14 +251,25 @@ def _k_quant_scales(middle: int) -> Callable[[Array], Scales]:
     """
 
     def read(blocks: Array) -> Scales:
-        first, second, third = (blocks[:, :, at : at + 4] for at in (4, 8, 12))
-        scales = np.concatenate([first & 63, third & 15 | first >> 2 & 48], axis=2)
-        minima = np.concatenate([second & 63, third >> 4 | second >> 2 & 48], axis=2)
-        scales = scales.astype(np.float32) * _fp32(blocks, 0)
-        minima = minima.astype(np.float32) * _fp32(blocks, 2)
-        return Scales(_flat(scales), _flat(middle * scales - minima))
+        head = _bytes_from(blocks, 0, 16).view("<u4").reshape(-1, 4)
+        # Of four scales or minima each: 6 bits of the first four and the high bits of the others.
+        first, second, third = (np.ascontiguousarray(head[:, word]) for word in (1, 2, 3))
+        factors = np.ascontiguousarray(head[:, 0]).view("<f2").astype(np.float32).reshape(-1, 2)
+        scales = _six_bits(first, third) * factors[:, :1]
+        minima = _six_bits(second, third >> np.uint32(4)) * factors[:, 1:]
+        shape = (len(blocks), -1)
+        return Scales(scales.reshape(shape), (middle * scales - minima).reshape(shape))
 
     return read
+
+
+def _six_bits(low: Array, high: Array) -> Array:
+    """Eight values of 6 bits per block: bytes of `low`, then low nibbles of `high` with the two
+    high bits of `low`. From uint32 [block], uint8 [block, 8]."""
+    values = np.empty((len(low), 2), np.uint32)
+    values[:, 0] = low & np.uint32(0x3F3F3F3F)
+    values[:, 1] = high & np.uint32(0x0F0F0F0F) | low >> np.uint32(2) & np.uint32(0x30303030)
+    return values.view(np.uint8)
 
 
 BLOCKS = {
