@@ -24,6 +24,6 @@ void main() {
     int w = first + divide(k, inner);
     float v = (load(row, k) - mean) * scale * (has_weight != 0 ? weight_load(w) : 1.0);
     v += has_bias != 0 ? bias_load(w) : 0.0;
-    y_store(row * count + k, v);
+    y_store(row * count + k, activate(v));
   }
 }

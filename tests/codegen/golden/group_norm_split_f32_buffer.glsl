@@ -19,6 +19,6 @@ void main() {
     float factor = scale * (has_weight != 0 ? weight_load(w) : 1.0);
     float summand = has_bias != 0 ? bias_load(w) : 0.0;
     int i = row * (count / 4) + k;
-    y_store4(i, (x_load4(i) - mean) * factor + summand);
+    y_store4(i, activate((x_load4(i) - mean) * factor + summand));
   }
 }
