@@ -183,7 +183,7 @@ class _Merger:
                 steps[read] = found
         first, *others = (layer.node for layer in layers)
         result = first.outputs[0]
-        y = Tensor(result.name, result.dtype, (*result.shape[:-1], columns))
+        y = Tensor(f"{result.name}.merged", result.dtype, (*result.shape[:-1], columns))
         args = self._library.with_args(first, weight=_weight(layers), bias=_bias(layers))
         merged = Node(LINEAR, args, (y,), _name(first, others))
         for read, strides in steps.items():
@@ -239,7 +239,7 @@ def _name(first: Node, others: Sequence[Node]) -> str:
 def _weight(layers: Sequence[_Layer]) -> Tensor:
     values = [layer.weight.values for layer in layers]
     parts = [value for value in values if value is not None]
-    return constant(layers[0].weight.name, concatenated(parts))
+    return constant(f"{layers[0].weight.name}.merged", concatenated(parts))
 
 
 def _bias(layers: Sequence[_Layer]) -> Tensor | None:
@@ -254,4 +254,4 @@ def _bias(layers: Sequence[_Layer]) -> Tensor | None:
         else np.zeros(layer.columns, given[0].dtype.numpy)
         for bias, layer in zip(biases, layers, strict=True)
     ]
-    return constant(given[0].name, np.concatenate(parts))
+    return constant(f"{given[0].name}.merged", np.concatenate(parts))
