@@ -74,7 +74,9 @@ class RecordedCall:
         found: dict[int, Tensor] = {}
         names = library.arg_names(self.op)
         positions = {"position", "positions"} & set(names)
-        args = tuple(_argument(arg, found, graph) for arg in self.args)
+        recorded = (_argument(arg, found, graph) for arg in self.args)
+        # The operator may have gained arguments since the recording.
+        args = library.complete(self.op, dict(zip(names, recorded, strict=False)))
         for name, value in typical_values(self.op).items():
             _set_value(dict(zip(names, args, strict=True))[name], value, graph)
         for name in positions:

@@ -133,7 +133,7 @@ def further(n: int) -> list[Case]:
         ("aten.native_layer_norm", (x, (n,), None, None, 1e-5), [norms]),
         (
             "aten.instance_norm",
-            (x[None], None, None, None, None, True, 1e-5),
+            (x[None], None, None, None, None, True, 1e-5, 0, 0.0, 0.0),
             [norms[None]],
         ),
         (
