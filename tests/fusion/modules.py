@@ -420,7 +420,7 @@ CASES = {
     "gated_halves": Case("split-linear-layers", Geglu, "aten.slice.Tensor", shape=(2, 7, 12)),
     "norm_activation": Case(
         "fuse-activations",
-        lambda: nn.Sequential(nn.InstanceNorm2d(3, affine=True), nn.ReLU()),
+        lambda: nn.Sequential(nn.InstanceNorm2d(6, affine=True), nn.ReLU()),
         "aten.relu",
     ),
     "rows": Case("move-row-permutations", RowsFirst, "aten.permute", shape=(2, 7, 16)),
