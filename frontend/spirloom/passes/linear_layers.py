@@ -85,7 +85,7 @@ def _rows(library: OpLibrary, layer: Node, begin: int, end: int) -> tuple[ArgVal
         if isinstance(given, Tensor) and given.values is not None:
             values = given.values
             changes[name] = constant(
-                f"{given.name}.{begin}",
+                f"{given.name}.{name}.{begin}",
                 values.rows(begin, end) if isinstance(values, Deferred) else values[begin:end],
             )
     return library.with_args(layer, **changes)
@@ -254,4 +254,4 @@ def _bias(layers: Sequence[_Layer]) -> Tensor | None:
         else np.zeros(layer.columns, given[0].dtype.numpy)
         for bias, layer in zip(biases, layers, strict=True)
     ]
-    return constant(f"{given[0].name}.merged", np.concatenate(parts))
+    return constant(f"{layers[0].weight.name}.merged.bias", np.concatenate(parts))
