@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
-from spirloom.ir import Array, Graph
+from spirloom.builder import Builder
+from spirloom.ir import Array, DType, Graph, Tensor
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
 from spirloom.ops import OpLibrary
@@ -63,6 +64,20 @@ def imported(
         optimize(graph, library, fp16=fp16)
     else:
         finish(graph, library, fp16=fp16)
+    return graph
+
+
+# Emits the calls of a graph of one input, and returns the result.
+Make = Callable[[Builder, Tensor], Tensor]
+
+
+def graph_of(library: OpLibrary, make: Make, *shape: int) -> Graph:
+    """A graph of the calls that `make` emits, from a float32 input x of a shape to y."""
+    graph = Graph([Tensor("x", DType.F32, shape)])
+    build = Builder(library, graph)
+    build.name = "node"
+    graph.outputs = [make(build, graph.inputs[0])]
+    graph.outputs[0].name = "y"
     return graph
 
 

@@ -15,22 +15,12 @@ from spirloom.passes.cleanup import merge_equal_calls
 from spirloom.passes.linear_layers import LINEAR, SLICE, merge_linear_layers, split_linear_layers
 
 from tests.frontend import reference_run
-from tests.frontend.models import ops, random
+from tests.frontend.models import Make, graph_of, ops, random
 
 STRIDED = "spirloom.strided_attention"
 BATCH, ROWS, HEADS, DEPTH = 2, 5, 3, 8
 COLUMNS = HEADS * DEPTH
-Make = Callable[[Builder, Tensor], Tensor]
 Pass = Callable[[Graph, OpLibrary], None]
-
-
-def graph_of(library: OpLibrary, make: Make, *shape: int) -> Graph:
-    graph = Graph([Tensor("x", DType.F32, shape)])
-    build = Builder(library, graph)
-    build.name = "node"
-    graph.outputs = [make(build, graph.inputs[0])]
-    graph.outputs[0].name = "y"
-    return graph
 
 
 def rewritten(library: OpLibrary, graph: Graph, *passes: Pass) -> Counter[str]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 from spirloom.builder import Builder
-from spirloom.ir import DType, Graph, State, Tensor
+from spirloom.ir import Graph, State, Tensor
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
 from spirloom.ops import OpLibrary
@@ -21,22 +21,12 @@ from spirloom.symbolic.open_graph import open_graph
 from spirloom.symbolic.specialize import specialize
 
 from tests.frontend import reference_run
-from tests.frontend.models import compute, imported, ops, random
+from tests.frontend.models import Make, compute, graph_of, imported, ops, random
 from tests.frontend.test_data_movement import exported_attention
 
 ATTENTION, VIEW = "aten.scaled_dot_product_attention", "aten.view"
 BATCH, ROWS, HEADS, DEPTH = 2, 5, 3, 8
 COLUMNS = HEADS * DEPTH
-Make = Callable[[Builder, Tensor], Tensor]
-
-
-def graph_of(library: OpLibrary, make: Make, *shape: int) -> Graph:
-    graph = Graph([Tensor("x", DType.F32, shape)])
-    build = Builder(library, graph)
-    build.name = "node"
-    graph.outputs = [make(build, graph.inputs[0])]
-    graph.outputs[0].name = "y"
-    return graph
 
 
 def strided(library: OpLibrary, graph: Graph) -> list[str]:

@@ -195,7 +195,7 @@ class _Merger:
     def _placed(
         self, merged: Node, layers: Sequence[_Layer], begins: Sequence[int]
     ) -> dict[Node, list[Node]]:
-        """The merged layer in the place of the first one, with slices for the single rows."""
+        """The merged layer at the position of the first one, and slices of single rows."""
         slices = [
             Node(SLICE, self._slice(merged.outputs[0], begin, layer), layer.node.outputs,
                  layer.node.name)
