@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
+#include <span>
 #include <spirv/unified1/spirv.hpp>
 #include <utility>
 
@@ -107,6 +109,8 @@ Divergence::Memory Divergence::MemoryOf(const Instruction& variable) const {
     case spv::StorageClassStorageBuffer:
     case spv::StorageClassUniform:
       return IsReadOnly(index_, variable) ? Memory::kUniform : Memory::kDivergent;
+    case spv::StorageClassWorkgroup:
+      return Memory::kShared;
     default:
       return Memory::kDivergent;
   }
@@ -151,7 +155,7 @@ void Divergence::Propagate(const Instruction& in, size_t block) {
       if (PhiDiverges(in)) Add(values_, in.Word(2));
       return;
     case spv::OpLoad:
-      if (LoadDiverges(in.Word(3))) Add(values_, in.Word(2));
+      if (LoadDiverges(in, block)) Add(values_, in.Word(2));
       return;
     case spv::OpStore:
       if (BlockDiverges(block) || values_.contains(in.Word(1)) || values_.contains(in.Word(2))) {
@@ -208,11 +212,43 @@ bool Divergence::PhiDiverges(const Instruction& phi) const {
   return false;
 }
 
-bool Divergence::LoadDiverges(uint32_t pointer) const {
+bool Divergence::LoadDiverges(const Instruction& load, size_t block) const {
+  const uint32_t pointer = load.Word(3);
   const auto root = roots_.find(pointer);
-  return root == roots_.end() || values_.contains(pointer) ||
-         divergent_variables_.contains(root->second) ||
-         memory_.at(root->second) == Memory::kDivergent;
+  if (root == roots_.end() || values_.contains(pointer)) return true;
+  const Memory memory = memory_.at(root->second);
+  if (memory == Memory::kShared) return BlockDiverges(block) || !IsBetweenBarriers(load, block);
+  return memory == Memory::kDivergent || divergent_variables_.contains(root->second);
+}
+
+bool Divergence::IsBetweenBarriers(const Instruction& in, size_t block) const {
+  const std::span<const Instruction> all = flow_.blocks()[block].instructions;
+  const auto at = static_cast<size_t>(&in - all.data());
+  // Whether a barrier comes first.
+  const auto is_behind_barrier = [this](auto&& instructions) {
+    for (const Instruction& other : instructions) {
+      if (IsWorkgroupBarrier(other)) return true;
+      if (MayWriteShared(other)) return false;
+    }
+    return false;
+  };
+  return is_behind_barrier(std::views::reverse(all.first(at))) &&
+         is_behind_barrier(all.subspan(at + 1));
+}
+
+bool Divergence::IsWorkgroupBarrier(const Instruction& in) const {
+  return in.opcode == spv::OpControlBarrier &&
+         index_.ConstantValue(in.Word(1)) == spv::ScopeWorkgroup;
+}
+
+bool Divergence::MayWriteShared(const Instruction& in) const {
+  if (in.opcode == spv::OpStore) {
+    const auto root = roots_.find(in.Word(1));
+    return root == roots_.end() || memory_.at(root->second) == Memory::kShared;
+  }
+  const bool reads = in.opcode == spv::OpLoad || in.opcode == spv::OpPhi ||
+                     in.opcode == spv::OpLine || in.opcode == spv::OpNoLine;
+  return !reads && !IsPure(in);
 }
 
 void Divergence::MarkDivergent(uint32_t pointer) {

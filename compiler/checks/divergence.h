@@ -33,6 +33,7 @@ class Divergence {
   enum class Memory : uint8_t {
     kUniform,    // equal in the invocations of the scope, and never written
     kPrivate,    // one per invocation: uniform until a divergent store
+    kShared,     // equal between two barriers, if nothing is written there
     kDivergent,  // always treated as divergent
   };
 
@@ -49,7 +50,12 @@ class Divergence {
   void PropagateOperands(const Instruction& in);
   // Whether invocations may enter the block on different edges, or with different values.
   bool PhiDiverges(const Instruction& phi) const;
-  bool LoadDiverges(uint32_t pointer) const;
+  bool LoadDiverges(const Instruction& load, size_t block) const;
+  // Whether the instruction is between two workgroup barriers of the block, and no instruction
+  // between them may write shared memory: all invocations that execute it read the same contents.
+  bool IsBetweenBarriers(const Instruction& in, size_t block) const;
+  bool IsWorkgroupBarrier(const Instruction& in) const;
+  bool MayWriteShared(const Instruction& in) const;
   // Marks the variable that `pointer` references, if known, as divergent.
   void MarkDivergent(uint32_t pointer);
 

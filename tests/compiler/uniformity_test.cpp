@@ -55,6 +55,23 @@ TEST(Uniformity, AcceptsReadOnlyBuffersAtUniformIndices) {
   EXPECT_EQ(CountDivergent("for (int i = 0; i < data[group()]; i++) barrier();"), 1u);
 }
 
+TEST(Uniformity, AcceptsSharedMemoryBetweenBarriersWithoutWrites) {
+  const std::string first =
+      "barrier(); if (lane() == 0) partial[0] = data[1]; barrier(); int first = partial[0]; ";
+  EXPECT_EQ(CountDivergent(first + "barrier(); if (first > 0) total();"), 0u);
+  EXPECT_EQ(CountDivergent("int k = 9; do { " + first + "barrier(); k = first; } while (k > 0);"),
+            0u);
+  // Another invocation may write before or after this one reads.
+  EXPECT_EQ(CountDivergent(first + "if (first > 0) total();"), 1u);
+  EXPECT_EQ(CountDivergent(first + "partial[lane()] = 3; barrier(); if (first > 0) total();"), 1u);
+  EXPECT_EQ(CountDivergent(first + "atomicAdd(partial[0], 1); barrier(); if (first > 0) total();"),
+            1u);
+  EXPECT_EQ(CountDivergent("partial[0] = lane(); int v = partial[0]; barrier(); if (v > 0) total();"),
+            1u);
+  EXPECT_EQ(CountDivergent("barrier(); int v = partial[lane()]; barrier(); if (v > 0) total();"),
+            1u);
+}
+
 TEST(Uniformity, AcceptsLoopsWithUniformTripCount) {
   EXPECT_EQ(CountDivergent("for (int i = 0; i < n; i++) barrier();"), 0u);
   EXPECT_EQ(CountDivergent("for (int apart = COUNT; apart > 0; apart /= 2) {\n"
