@@ -90,6 +90,7 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
         "linear_w4_gemv_wg512": _ADRENO_6XX,
         "linear_w8_gemv_m8": _ADRENO_6XX,
         "mm_tiled_scalar_64x64": _ADRENO_6XX,
+        "sample_token_wg1024": _ADRENO_6XX,
         "scaled_dot_product_attention_blocked_d128": _ADRENO_6XX,
         "strided_attention_blocked_d128": _ADRENO_6XX,
     },

@@ -37,13 +37,14 @@ void main() {
   uvec4 left2 = uvec4(0);
   int left_row3 = left_start + min(row + left_tile_row + 96, row_count - 1) * depth + lane % 4 * 8;
   uvec4 left3 = uvec4(0);
-  int aligned_depth = ALIGNED_DEPTH;
-  if (aligned_depth > 0) {
-      FETCH_LEFT(left0, high0, left_row0, 0)
-      FETCH_LEFT(left1, high1, left_row1, 0)
-      FETCH_LEFT(left2, high2, left_row2, 0)
-      FETCH_LEFT(left3, high3, left_row3, 0)
-      fetch_right(0);
+  int first_k = 0, end_k = depth;
+  int aligned_end = min(end_k, ALIGNED_DEPTH);
+  if (first_k < aligned_end) {
+      FETCH_LEFT(left0, high0, left_row0, first_k)
+      FETCH_LEFT(left1, high1, left_row1, first_k)
+      FETCH_LEFT(left2, high2, left_row2, first_k)
+      FETCH_LEFT(left3, high3, left_row3, first_k)
+      fetch_right(first_k);
 
   }
   int group = coopmat_subgroup();
@@ -66,7 +67,7 @@ void main() {
   CoopMatC sum3_2 = COOPMAT_ZERO;
   CoopMatC sum3_3 = COOPMAT_ZERO;
 
-  for (int k = 0; k < aligned_depth; k += 32) {
+  for (int k = first_k; k < aligned_end; k += 32) {
     barrier();
     tiles[(left_tile_row + 0) * 5 + lane % 4] = STORED_LEFT(left0, high0);
     tiles[(left_tile_row + 32) * 5 + lane % 4] = STORED_LEFT(left1, high1);
@@ -74,7 +75,7 @@ void main() {
     tiles[(left_tile_row + 96) * 5 + lane % 4] = STORED_LEFT(left3, high3);
     cache_right();
     barrier();
-    if (k + 32 < aligned_depth) {
+    if (k + 32 < aligned_end) {
       FETCH_LEFT(left0, high0, left_row0, k + 32)
       FETCH_LEFT(left1, high1, left_row1, k + 32)
       FETCH_LEFT(left2, high2, left_row2, k + 32)
@@ -152,7 +153,7 @@ void main() {
     }
 
   }
-  for (int k = aligned_depth; k < depth; k += 32) {
+  for (int k = max(first_k, aligned_end); k < end_k; k += 32) {
     barrier();
     load_step(k);
     barrier();

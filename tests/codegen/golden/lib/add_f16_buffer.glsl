@@ -4,7 +4,8 @@ layout(constant_id = 3) const int A_READ = 1;
 layout(constant_id = 4) const int B_READ = 1;
 layout(constant_id = 5) const bool A_ONCE = false;
 layout(constant_id = 6) const bool B_ONCE = false;
-layout(constant_id = 7) const int ACTIVATION = 1;
+layout(constant_id = 7) const int RANK = 1;
+layout(constant_id = 8) const int ACTIVATION = 1;
 layout(push_constant, std430) uniform PushBlock {
   int n;
   int y_shape[8];
@@ -299,8 +300,8 @@ int a_index(int i) {
   if (A_READ == 1) return i;
   int index = 0;
   if (A_READ == 0 || A_READ > 4) {
-    for (int d = 7; i > 0; d--) index += unravel(i, y_shape[d]) * a_strides[d];
-    return index;
+    for (int d = 7; d > 8 - RANK; d--) index += unravel(i, y_shape[d]) * a_strides[d];
+    return index + i * a_strides[8 - RANK];
   }
   unravel(i, runs[0]);
   return A_ONCE ? i : unravel(i, runs[1]);
@@ -327,20 +328,20 @@ vec4 a_broadcast4(int i) {
 void a_broadcast8(int i, out vec4 low, out vec4 high) {
   if (A_READ == 1) {
     a_load8(i, low, high);
-  } else {
-    vec4 values[2];
-    for (int k = 0; k < 2; k++) values[k] = a_broadcast4(2 * i + k);
-    low = values[0];
-    high = values[1];
+    return;
   }
+  vec4 values[2];
+  for (int k = 0; k < 2; k++) values[k] = a_broadcast4(2 * i + k);
+  low = values[0];
+  high = values[1];
 }
 // Index of the operand's element for element i of y.
 int b_index(int i) {
   if (B_READ == 1) return i;
   int index = 0;
   if (B_READ == 0 || B_READ > 4) {
-    for (int d = 7; i > 0; d--) index += unravel(i, y_shape[d]) * b_strides[d];
-    return index;
+    for (int d = 7; d > 8 - RANK; d--) index += unravel(i, y_shape[d]) * b_strides[d];
+    return index + i * b_strides[8 - RANK];
   }
   unravel(i, runs[2]);
   return B_ONCE ? i : unravel(i, runs[3]);
@@ -367,12 +368,12 @@ vec4 b_broadcast4(int i) {
 void b_broadcast8(int i, out vec4 low, out vec4 high) {
   if (B_READ == 1) {
     b_load8(i, low, high);
-  } else {
-    vec4 values[2];
-    for (int k = 0; k < 2; k++) values[k] = b_broadcast4(2 * i + k);
-    low = values[0];
-    high = values[1];
+    return;
   }
+  vec4 values[2];
+  for (int k = 0; k < 2; k++) values[k] = b_broadcast4(2 * i + k);
+  low = values[0];
+  high = values[1];
 }
   if (8 * i >= n) return;
   vec4 y[2];

@@ -4,7 +4,8 @@ layout(constant_id = 3) const int A_READ = 1;
 layout(constant_id = 4) const int B_READ = 1;
 layout(constant_id = 5) const bool A_ONCE = false;
 layout(constant_id = 6) const bool B_ONCE = false;
-layout(constant_id = 7) const int ACTIVATION = 1;
+layout(constant_id = 7) const int RANK = 1;
+layout(constant_id = 8) const int ACTIVATION = 1;
 layout(push_constant, std430) uniform PushBlock {
   int n;
   int y_shape[8];
