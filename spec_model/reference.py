@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
@@ -145,6 +146,7 @@ def _find_module(
     return found[0]
 
 
+@cache
 def load_module(directory: Path, file: Path) -> ModuleType:
     """A module of the directory, which becomes a package so that modules can import each other."""
     package = f"spirloom_reference_{abs(hash(str(directory.resolve()))):x}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from spec_model.capabilities import CAPABILITY_EXTENSIONS
@@ -59,6 +60,7 @@ class DType(StrEnum):
         return self.row.long_name
 
     @classmethod
+    @cache
     def of(cls, dtype: np.dtype[Any]) -> DType | None:
         """The type for a NumPy type, or None if Spirloom has none."""
         return next((known for known in cls if known.numpy == dtype.newbyteorder("<")), None)

@@ -154,6 +154,11 @@ class Builder:
         """A constant of a supported dtype."""
         return self._held(constant(f"{self.name}.constant", values))
 
+    def _part(self, x: Tensor, data: Array) -> Tensor:
+        """A constant of elements of x."""
+        own = np.ascontiguousarray(data).reshape(data.shape)
+        return self._held(Tensor(x.name, x.dtype, own.shape, own))
+
     def _held(self, made: Tensor) -> Tensor:
         assert made.data is not None
         self.budget.hold(made.data)
@@ -165,7 +170,7 @@ class Builder:
             return x
         data = None if is_symbolic((*x.shape, *size)) else x.data
         if data is not None and data.size == prod(size) and min(size, default=0) >= 0:
-            return self._held(constant(x.name, data.reshape(tuple(size))))
+            return self._part(x, data.reshape(tuple(size)))
         return self.emit("aten.view", x=x, size=tuple(size))
 
     def permute(self, x: Tensor, dims: Sequence[int]) -> Tensor:
@@ -210,7 +215,7 @@ class Builder:
         if x.data is not None and not is_symbolic((start, end, *x.shape)):
             part = x.data[(slice(None),) * dim + (slice(start, end, step),)]
             self.budget.check(part.shape, part.itemsize)
-            return self._held(constant(x.name, part))
+            return self._part(x, part)
         return self.emit("aten.slice.Tensor", x=x, dim=dim, start=start, end=end, step=step)
 
     def cat(self, parts: Sequence[Tensor], dim: int) -> Tensor:

@@ -71,6 +71,7 @@ class OpLibrary:
         # Networks repeat calls of equal types.
         self._inferred = _Memo[_Outputs]()
         self._movements = _Memo[_Movement | None]()
+        self._calls = _Memo[tuple[dict[str, object], _Outputs]]()
 
     @classmethod
     def with_dirs(cls, directories: Sequence[Path]) -> OpLibrary:
@@ -173,25 +174,37 @@ class OpLibrary:
         """The names of an operator's outputs, in order."""
         return [output.name for output in self._spec(op).outputs]
 
-    def compute(self, op: str, args: Mapping[str, object]) -> list[Array]:
+    def compute(self, op: str, args: Mapping[str, object], own_types: bool = False) -> list[Array]:
         """The results of an operator for arrays, by its reference: floats as float64, ints as
-        int64.
+        int64; with `own_types`, in the types of the arguments as NumPy promotes them.
 
         `args` are by name, with arrays for tensors. Raises OpError if the call is invalid.
         """
-        values = {name: _reference_argument(value) for name, value in args.items()}
-        types = {name: argument_type(value) for name, value in args.items()}
-        spec = self._spec(op)
-        try:
-            completed = spec.complete(types)
-            spec.infer(types)
-        except EvalError as error:
-            raise OpError(f"{op} cannot compute it: {error}") from error
+        values = args if own_types else {n: _reference_argument(v) for n, v in args.items()}
+        completed, _ = self._call(op, args)
         try:
             with np.errstate(all="ignore"):
-                return spec.reference({n: values.get(n, v) for n, v in completed.items()})
+                return self._spec(op).reference({n: values.get(n, completed[n]) for n in completed})
         except (SpecError, NotImplementedError) as error:
             raise OpError(f"{op} cannot be computed at import: {error}") from error
+
+    def result_types(self, op: str, args: Mapping[str, object]) -> _Outputs:
+        """Shape and dtype of each result of `compute`. Raises OpError if the call is invalid."""
+        return self._call(op, args)[1]
+
+    def _call(self, op: str, args: Mapping[str, object]) -> tuple[dict[str, object], _Outputs]:
+        """All arguments of a call, with defaults and without data, and the result types."""
+        types = {name: argument_type(value) for name, value in args.items()}
+        spec = self._spec(op)
+
+        def checked() -> tuple[dict[str, object], _Outputs]:
+            outputs = tuple((tuple(o.shape), o.dtype) for o in spec.infer(types))
+            return spec.complete(types), outputs
+
+        try:
+            return self._calls.of(op, tuple(types.items()), checked)
+        except EvalError as error:
+            raise OpError(f"{op} cannot compute it: {error}") from error
 
     def tolerance(self, op: str, dtype: DType) -> float:
         """The relative tolerance of an operator's results, as its tests use it."""

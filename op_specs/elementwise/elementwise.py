@@ -57,7 +57,12 @@ def activate(x: Array, activation: int, act_min: float, act_max: float) -> Array
 
 def add(a: Array, b: Array, alpha: float, activation: int, act_min: float, act_max: float) -> Array:
     """activation(a + alpha * b)"""
-    return activate(a + alpha * b, activation, act_min, act_max)
+    return activate(a + scaled(b, alpha), activation, act_min, act_max)
+
+
+def scaled(x: Array, alpha: float) -> Array:
+    """alpha * x. Integers stay integers without a factor."""
+    return x if alpha == 1 else alpha * x
 
 
 def hardswish(x: Array) -> Array:

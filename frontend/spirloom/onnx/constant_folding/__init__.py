@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-_MODULES = ("data_movement", "elementwise")
+_MODULES = ("arithmetic", "data_movement")
 
 
 def register_evaluators() -> None:

@@ -170,13 +170,6 @@ def _scatter_nd(ctx: NodeContext, inputs: list[Array]) -> Array:
     return result
 
 
-@folds("Trilu")
-def _trilu(ctx: NodeContext, inputs: list[Array]) -> Array:
-    ctx.check_size(inputs[0].shape, inputs[0].itemsize)
-    diagonal = int(inputs[1].item()) if len(inputs) > 1 else 0
-    return np.triu(inputs[0], diagonal) if ctx.integer("upper", 1) else np.tril(inputs[0], diagonal)
-
-
 @folds("Shape")
 def _shape(ctx: NodeContext, inputs: list[Array]) -> Array:
     return np.array(shape_slice(ctx, inputs[0].shape), np.int64)

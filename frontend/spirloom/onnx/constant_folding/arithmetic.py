@@ -1,0 +1,102 @@
+"""Constant folding of arithmetic: by the converters of the nodes, and the references of the
+operators that these call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from onnx import TensorProto
+
+from spirloom.builder import Builder
+from spirloom.errors import Unsupported
+from spirloom.ir import Array, Graph, Tensor
+from spirloom.onnx.constant_folding.registry import folds
+from spirloom.onnx.context import NodeContext
+from spirloom.onnx.dtypes import numpy_type, rounded_to_bfloat16
+from spirloom.onnx.narrowing import output_type
+from spirloom.onnx.registry import converter_of
+from spirloom.onnx.size_arrays import Known, KnownLifter
+from spirloom.value_bounds import narrow_type
+
+
+class _Folding(Builder):
+    """Computes calls of constants, whose data have the types of the model, such as int64."""
+
+    def emit_all(self, op: str, **args: object) -> tuple[Tensor, ...]:
+        """The results of the operator's reference."""
+        given = {name: _data(value) for name, value in args.items() if value is not None}
+        types = self.library.result_types(op, given)
+        for shape, dtype in types:
+            self.budget.check(shape, dtype.numpy.itemsize)
+        arrays = self.library.compute(op, given, own_types=True)
+        return tuple(
+            Tensor(self.name, dtype, shape, array)
+            for (shape, dtype), array in zip(types, arrays, strict=True)
+        )
+
+    def constant(self, values: Array) -> Tensor:
+        """A constant of any type of a model."""
+        return Tensor(self.name, narrow_type(values.dtype), values.shape, values)
+
+
+def _data(value: object) -> object:
+    if isinstance(value, tuple):
+        return tuple(map(_data, value))
+    return value.data if isinstance(value, Tensor) else value
+
+
+class _Lifter(KnownLifter):
+    def lift(self, builder: Builder, value: Known, name: str) -> Tensor:
+        """The tensor of an array, in its own type."""
+        return value if isinstance(value, Tensor) else builder.constant(np.asarray(value))
+
+
+@folds(
+    "Abs", "Add", "And", "Ceil", "Clip", "CumSum", "Div", "Equal", "Exp", "Floor", "Greater",
+    "GreaterOrEqual", "Identity", "Less", "LessOrEqual", "Log", "MatMul", "Max", "Min", "Mod",
+    "Mul", "Neg", "Not", "Or", "Pow", "Reciprocal", "ReduceMax", "ReduceMin", "ReduceProd",
+    "ReduceSum", "Relu", "Round", "Sign", "Sqrt", "Sub", "Sum", "Trilu", "Where", "Xor",
+)  # fmt: skip
+def _by_reference(ctx: NodeContext, inputs: list[Array]) -> Array:
+    if ctx.op_type in ("Div", "Mod") and inputs[1].dtype.kind in "iu" and not inputs[1].all():
+        raise Unsupported("it divides a constant integer by zero")
+    library, given = ctx.build.library, iter(inputs)
+    arrays = [None if value is None else next(given) for value in ctx.inputs]
+    own = NodeContext(
+        ctx.node,
+        arrays,
+        ctx.opset,
+        _Folding(library, Graph(producer=""), ctx.build.budget),
+        _Lifter(),
+        frozenset(),
+    )
+    own.read = ctx.read
+    converter = converter_of(ctx.op_type, library)
+    assert converter is not None
+    found = converter(own)
+    value = found[0] if isinstance(found, Sequence) else found
+    array = value.data if isinstance(value, Tensor) else value
+    assert isinstance(array, np.ndarray)
+    # In the type of the model: device types do not distinguish int32 from int64.
+    dtypes = [None if given is None else given.dtype for given in arrays]
+    own_type = value.dtype.numpy if isinstance(value, Tensor) else array.dtype
+    return array.astype(output_type(own, 0, dtypes) or own_type, copy=False)
+
+
+# Calls cast to device types, which are narrower.
+@folds("Cast", "CastLike")
+def _cast(ctx: NodeContext, inputs: list[Array]) -> Array:
+    target = numpy_type(ctx.integer("to", 0)) if len(inputs) == 1 else inputs[1].dtype
+    ctx.check_size(inputs[0].shape, np.dtype(target).itemsize)
+    if len(inputs) == 1 and ctx.integer("to", 0) == TensorProto.BFLOAT16:
+        return rounded_to_bfloat16(inputs[0])
+    return inputs[0].astype(target)
+
+
+# Decomposed as for devices, its sums would be in another order.
+@folds("Einsum")
+def _einsum(ctx: NodeContext, inputs: list[Array]) -> Array:
+    equation = "".join(ctx.text("equation", "").split())
+    return np.asarray(np.einsum(equation, *inputs))
