@@ -178,9 +178,11 @@ class OpLibrary:
         """The results of an operator for arrays, by its reference: floats as float64, ints as
         int64; with `own_types`, in the types of the arguments as NumPy promotes them.
 
-        `args` are by name, with arrays for tensors. Raises OpError if the call is invalid.
+        `args` are by name, with arrays or constants for tensors. Raises OpError if the call is
+        invalid.
         """
-        values = args if own_types else {n: _reference_argument(v) for n, v in args.items()}
+        convert = _own_argument if own_types else _reference_argument
+        values = {name: convert(value) for name, value in args.items()}
         completed, _ = self._call(op, args)
         try:
             with np.errstate(all="ignore"):
@@ -329,7 +331,7 @@ def argument_type(value: object) -> object:
         return TensorType(value.shape, value.dtype)
     if isinstance(value, np.ndarray):
         return TensorType(value.shape, narrow_type(value.dtype))
-    if isinstance(value, Sequence) and not isinstance(value, str):
+    if isinstance(value, list | tuple):
         return tuple(argument_type(v) for v in value)
     return value
 
@@ -358,6 +360,13 @@ def _reference_argument(value: object) -> object:
     if isinstance(value, tuple) and any(isinstance(item, np.ndarray) for item in value):
         return [_reference_argument(item) for item in value]
     return value
+
+
+def _own_argument(value: object) -> object:
+    """An argument for references, in its own type."""
+    if isinstance(value, tuple):
+        return [_own_argument(item) for item in value]
+    return value.data if isinstance(value, Tensor) else value
 
 
 def _restored(given: object, typed: object) -> ArgValue:

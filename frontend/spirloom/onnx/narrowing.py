@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx.defs import OpSchema, SchemaError
+from onnx.defs import SchemaError
 
 from spirloom.ir import DType, Node, Tensor
 from spirloom.narrowing import Narrowing
@@ -31,31 +31,33 @@ def output_type(
     ctx: NodeContext, index: int, inputs: Sequence[np.dtype[Any] | None]
 ) -> np.dtype[Any] | None:
     """The ONNX type of an output, from those of the inputs. None if it is certainly supported."""
-    schema = _schema(ctx.op_type, min(ctx.opset, onnx.defs.onnx_opset_version()))
-    if schema is None or not schema.outputs:
+    formal = _formal_types(ctx.op_type, min(ctx.opset, onnx.defs.onnx_opset_version()))
+    if formal is None or not formal[1]:
         return None
-    parameter = _type_of(schema.outputs[min(index, len(schema.outputs) - 1)])
+    given, results = formal
+    parameter = results[min(index, len(results) - 1)]
     if parameter in _FIXED:
         return np.dtype(_FIXED[parameter])
-    for i, found in enumerate(inputs if schema.inputs else ()):
-        formal = schema.inputs[min(i, len(schema.inputs) - 1)]
-        if _type_of(formal) == parameter and found is not None:
+    for i, found in enumerate(inputs if given else ()):
+        if given[min(i, len(given) - 1)] == parameter and found is not None:
             return found
     named = [ctx.integer(name, 0) for name in ("to", "dtype") if ctx.has(name)]
     return numpy_type(named[0]) if named else None
 
 
+@cache
+def _formal_types(op_type: str, opset: int) -> tuple[list[str], list[str]] | None:
+    """The types of the formal inputs and outputs of an operator. None if it is unknown."""
+    try:
+        schema = onnx.defs.get_schema(op_type, opset)
+    except SchemaError:
+        return None
+    return [_type_of(i) for i in schema.inputs], [_type_of(o) for o in schema.outputs]
+
+
 def _type_of(formal: Any) -> str:
     """The type of a formal parameter. The field has another name before ONNX 1.13."""
     return str(formal.type_str if hasattr(formal, "type_str") else formal.typeStr)
-
-
-@cache
-def _schema(op_type: str, opset: int) -> OpSchema | None:
-    try:
-        return onnx.defs.get_schema(op_type, opset)
-    except SchemaError:
-        return None
 
 
 def follow(

@@ -24,7 +24,7 @@ from spirloom.number_expr import (
     computed,
     truncated,
 )
-from spirloom.onnx.constant_folding import data_movement
+from spirloom.onnx import moved_shapes
 from spirloom.onnx.constant_folding.registry import EVALUATORS
 from spirloom.onnx.constant_folding.registry import fold as fold_arrays
 from spirloom.onnx.context import NodeContext
@@ -96,12 +96,12 @@ def _of_parts(ctx: NodeContext, given: Sequence[Array | LeadingPart]) -> list[Kn
             return None
         return [LeadingPart(np.arange(first.array.size).reshape(1, -1), (1, *first.shape))]
     if ctx.op_type == "Shape":
-        return [of_shape(data_movement.shape_slice(ctx, first.shape))]
+        return [of_shape(moved_shapes.shape_slice(ctx, first.shape))]
     arrays = [v.array if isinstance(v, LeadingPart) else v for v in given]
     if ctx.op_type == "Unsqueeze" and isinstance(first, LeadingPart):
-        shape = tuple(data_movement.unsqueezed(ctx, first.shape))
+        shape = tuple(moved_shapes.unsqueezed(ctx, first.shape))
     elif ctx.op_type == "Transpose":
-        shape = tuple(first.shape[d] for d in data_movement.permutation(ctx, first.ndim))
+        shape = tuple(first.shape[d] for d in moved_shapes.permutation(ctx, first.ndim))
     elif ctx.op_type == "Gather" and isinstance(first, np.ndarray):
         axis = ctx.axis(ctx.integer("axis", 0), first.ndim)
         shape = (*first.shape[:axis], *given[1].shape, *first.shape[axis + 1 :])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-_MODULES = ("arithmetic", "data_movement")
+_MODULES = ("creation", "references")
 
 
 def register_evaluators() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from spec_model.symbolic import maximum
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, DType, Tensor
-from spirloom.onnx.constant_folding import data_movement
+from spirloom.onnx import moved_shapes
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import numpy_type
 from spirloom.onnx.registry import converts
@@ -20,7 +20,7 @@ from spirloom.sizes import broadcast_shapes, is_symbolic, upper_shape
 @converts("Transpose")
 def transpose(ctx: NodeContext) -> Tensor:
     x = ctx.tensor(0)
-    return ctx.build.permute(x, data_movement.permutation(ctx, len(x.shape)))
+    return ctx.build.permute(x, moved_shapes.permutation(ctx, len(x.shape)))
 
 
 @converts("Concat")
@@ -35,7 +35,7 @@ def split(ctx: NodeContext) -> list[Tensor]:
     x = ctx.tensor(0)
     axis = ctx.axis(ctx.integer("axis", 0), len(x.shape))
     parts, start = [], 0
-    for length in data_movement.split_sizes(ctx, x.shape[axis]):
+    for length in moved_shapes.split_sizes(ctx, x.shape[axis]):
         parts.append(ctx.build.slice(x, axis, start, start + length))
         start += length
     return parts
@@ -44,7 +44,7 @@ def split(ctx: NodeContext) -> list[Tensor]:
 @converts("Slice")
 def slice_(ctx: NodeContext) -> Tensor:
     x = ctx.tensor(0)
-    for axis, start, end, step in data_movement.slices(ctx, x.shape):
+    for axis, start, end, step in moved_shapes.slices(ctx, x.shape):
         if step > 0:
             x = ctx.build.slice(x, axis, start, maximum(start, end), step)
         else:

@@ -10,7 +10,7 @@ from spec_model.stored_float import float_format
 from spirloom.builder import Value
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, DType, Tensor
-from spirloom.onnx.constant_folding import data_movement
+from spirloom.onnx import moved_shapes
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import numpy_type
 from spirloom.onnx.registry import converts
@@ -41,7 +41,7 @@ def dropout(ctx: NodeContext) -> list[Known]:
 
 @converts("Shape")
 def shape(ctx: NodeContext) -> Known:
-    return of_shape(data_movement.shape_slice(ctx, ctx.tensor(0).shape))
+    return of_shape(moved_shapes.shape_slice(ctx, ctx.tensor(0).shape))
 
 
 @converts("Size")
@@ -55,13 +55,13 @@ def reshape(ctx: NodeContext) -> Tensor:
     target = ctx.constant_ints(1)
     if target is None:
         raise Unsupported("its shape is missing")
-    return ctx.build.view(x, data_movement.reshaped(ctx, x.shape, target))
+    return ctx.build.view(x, moved_shapes.reshaped(ctx, x.shape, target))
 
 
-@converts(*data_movement.VIEWS)
+@converts(*moved_shapes.VIEWS)
 def view(ctx: NodeContext) -> Tensor:
     x = ctx.tensor(0)
-    return ctx.build.view(x, data_movement.VIEWS[ctx.op_type](ctx, x.shape))
+    return ctx.build.view(x, moved_shapes.VIEWS[ctx.op_type](ctx, x.shape))
 
 
 @converts("CastLike")

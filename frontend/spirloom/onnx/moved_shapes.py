@@ -1,97 +1,14 @@
-"""Constant folding of shapes, views, constant creation, slices, concatenation and gathers."""
+"""Shapes of the results of operators that move elements, from attributes and constant inputs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
 
-import numpy as np
-from onnx import AttributeProto
-
 from spec_model.symbolic import maximum, minimum, settle, size_of
 from spirloom.errors import Unsupported
-from spirloom.ir import Array
-from spirloom.onnx.constant_folding.registry import folds
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.dtypes import array_of
 from spirloom.sizes import is_symbolic
-
-
-@folds("Constant")
-def _constant(ctx: NodeContext, inputs: list[Array]) -> Array:
-    if ctx.has("value"):
-        return array_of(ctx.attribute("value").t, "its value")
-    for name, dtype in (("float", np.float32), ("int", np.int64)):
-        for key in (f"value_{name}", f"value_{name}s"):
-            if ctx.has(key):
-                attribute = ctx.attribute(key)
-                kind = AttributeProto.AttributeType.Name(attribute.type)
-                if kind not in ("FLOAT", "FLOATS", "INT", "INTS"):
-                    raise Unsupported(f"its attribute '{key}' has the wrong type")
-                fields = {"FLOAT": "f", "FLOATS": "floats", "INT": "i", "INTS": "ints"}
-                value = getattr(attribute, fields[kind])
-                return np.array(value if kind in ("FLOAT", "INT") else list(value), dtype=dtype)
-    raise Unsupported("only tensor, float and int constants are supported")
-
-
-@folds("ConstantOfShape")
-def _constant_of_shape(ctx: NodeContext, inputs: list[Array]) -> Array:
-    shape = [int(d) for d in inputs[0].flat]
-    value = np.zeros(1, np.float32)
-    if ctx.has("value"):
-        value = array_of(ctx.attribute("value").t, "its value").reshape(-1)
-    ctx.check_size(shape, value.itemsize)
-    return np.full(shape, value[0], dtype=value.dtype)
-
-
-@folds("Range")
-def _range(ctx: NodeContext, inputs: list[Array]) -> Array:
-    start, limit, delta = (i.item() for i in inputs)
-    if delta == 0:
-        raise Unsupported("its delta is 0")
-    count = max(int(np.ceil((limit - start) / delta)), 0)
-    ctx.check_size([count], inputs[0].itemsize)
-    return np.asarray(start + np.arange(count) * delta, dtype=inputs[0].dtype)
-
-
-@folds("Concat")
-def _concat(ctx: NodeContext, inputs: list[Array]) -> Array:
-    ctx.check_size([sum(i.size for i in inputs)], inputs[0].itemsize)
-    return np.concatenate(inputs, axis=ctx.axis(ctx.integer("axis", 0), inputs[0].ndim))
-
-
-@folds("Expand")
-def _expand(ctx: NodeContext, inputs: list[Array]) -> Array:
-    target = tuple(int(d) for d in inputs[1].flat)
-    shape = np.broadcast_shapes(inputs[0].shape, target)
-    ctx.check_size(shape, inputs[0].itemsize)
-    return np.array(np.broadcast_to(inputs[0], shape))
-
-
-@folds("Tile")
-def _tile(ctx: NodeContext, inputs: list[Array]) -> Array:
-    repeats = [int(r) for r in inputs[1].flat]
-    shape = [d * r for d, r in zip(inputs[0].shape, repeats, strict=True)]
-    ctx.check_size(shape, inputs[0].itemsize)
-    return np.tile(inputs[0], repeats)
-
-
-@folds("Gather")
-def _gather(ctx: NodeContext, inputs: list[Array]) -> Array:
-    axis = ctx.axis(ctx.integer("axis", 0), inputs[0].ndim)
-    x, indices = inputs
-    shape = [*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]]
-    ctx.check_size(shape, x.itemsize)
-    return np.asarray(np.take(x, indices.astype(np.int64), axis=axis), x.dtype)
-
-
-@folds("Slice")
-def _slice(ctx: NodeContext, inputs: list[Array]) -> Array:
-    result = inputs[0]
-    for axis, start, end, step in slices(ctx, result.shape):
-        ctx.check_size(result.shape, result.itemsize)
-        result = np.take(result, range(start, end, step), axis=axis)
-    return result
 
 
 def slices(ctx: NodeContext, shape: tuple[int, ...]) -> list[tuple[int, int, int, int]]:
@@ -130,13 +47,6 @@ def _clamped(index: int, size: int) -> int:
     return minimum(maximum(index + size if index < 0 else index, 0), size)
 
 
-@folds("Split")
-def _split(ctx: NodeContext, inputs: list[Array]) -> list[Array]:
-    axis = ctx.axis(ctx.integer("axis", 0), inputs[0].ndim)
-    sizes = split_sizes(ctx, inputs[0].shape[axis])
-    return np.split(inputs[0], np.cumsum(sizes)[:-1].tolist(), axis=axis)
-
-
 def split_sizes(ctx: NodeContext, length: int) -> list[int]:
     """The sizes of the outputs of a Split."""
     sizes = ctx.integers("split") if ctx.has("split") else ctx.constant_ints(1)
@@ -151,44 +61,10 @@ def split_sizes(ctx: NodeContext, length: int) -> list[int]:
     return sizes
 
 
-@folds("NonZero")
-def _non_zero(ctx: NodeContext, inputs: list[Array]) -> Array:
-    ctx.check_size([inputs[0].ndim, int(np.count_nonzero(inputs[0]))], np.dtype(np.int64).itemsize)
-    return np.array(np.nonzero(inputs[0]), dtype=np.int64)
-
-
-@folds("ScatterND")
-def _scatter_nd(ctx: NodeContext, inputs: list[Array]) -> Array:
-    if ctx.text("reduction", "none") != "none":
-        raise Unsupported("its reduction is not supported")
-    ctx.check_size(inputs[0].shape, inputs[0].itemsize)
-    result = inputs[0].copy()
-    indices = inputs[1].reshape(-1, inputs[1].shape[-1])
-    updates = inputs[2].reshape(len(indices), *result.shape[indices.shape[1] :])
-    for index, update in zip(indices, updates, strict=True):
-        result[tuple(index)] = update
-    return result
-
-
-@folds("Shape")
-def _shape(ctx: NodeContext, inputs: list[Array]) -> Array:
-    return np.array(shape_slice(ctx, inputs[0].shape), np.int64)
-
-
-@folds("Size")
-def _size(ctx: NodeContext, inputs: list[Array]) -> Array:
-    return np.array(inputs[0].size, dtype=np.int64)
-
-
 def shape_slice(ctx: NodeContext, shape: Sequence[int]) -> list[int]:
     """The output of Shape for a tensor of this shape (opset 15 has start and end)."""
     end = ctx.integer("end", len(shape))
     return list(shape)[ctx.integer("start", 0) : end]
-
-
-@folds("Reshape")
-def _reshape(ctx: NodeContext, inputs: list[Array]) -> Array:
-    return inputs[0].reshape(reshaped(ctx, inputs[0].shape, [int(d) for d in inputs[1].flat]))
 
 
 def reshaped(ctx: NodeContext, shape: Sequence[int], target: list[int]) -> list[int]:
@@ -240,16 +116,6 @@ def unsqueezed(ctx: NodeContext, shape: Sequence[int]) -> list[int]:
 
 
 VIEWS = {"Flatten": flattened, "Squeeze": squeezed, "Unsqueeze": unsqueezed}
-
-
-@folds(*VIEWS)
-def _view(ctx: NodeContext, inputs: list[Array]) -> Array:
-    return inputs[0].reshape(VIEWS[ctx.op_type](ctx, inputs[0].shape))
-
-
-@folds("Transpose")
-def _transpose(ctx: NodeContext, inputs: list[Array]) -> Array:
-    return np.transpose(inputs[0], permutation(ctx, inputs[0].ndim))
 
 
 def permutation(ctx: NodeContext, rank: int) -> list[int]:

@@ -1,23 +1,19 @@
-"""Constant folding of arithmetic: by the converters of the nodes, and the references of the
-operators that these call.
-"""
+"""Constant folding by the converters of nodes and the references of their operators."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 from onnx import TensorProto
 
 from spirloom.builder import Builder
 from spirloom.errors import Unsupported
-from spirloom.ir import Array, Graph, Tensor
+from spirloom.ir import Array, DType, Graph, Tensor
 from spirloom.onnx.constant_folding.registry import folds
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import numpy_type, rounded_to_bfloat16
 from spirloom.onnx.narrowing import output_type
 from spirloom.onnx.registry import converter_of
-from spirloom.onnx.size_arrays import Known, KnownLifter
+from spirloom.onnx.size_arrays import Known, KnownLifter, LeadingPart, SizeArray
 from spirloom.value_bounds import narrow_type
 
 
@@ -26,7 +22,7 @@ class _Folding(Builder):
 
     def emit_all(self, op: str, **args: object) -> tuple[Tensor, ...]:
         """The results of the operator's reference."""
-        given = {name: _data(value) for name, value in args.items() if value is not None}
+        given = {name: value for name, value in args.items() if value is not None}
         types = self.library.result_types(op, given)
         for shape, dtype in types:
             self.budget.check(shape, dtype.numpy.itemsize)
@@ -37,14 +33,9 @@ class _Folding(Builder):
         )
 
     def constant(self, values: Array) -> Tensor:
-        """A constant of any type of a model."""
-        return Tensor(self.name, narrow_type(values.dtype), values.shape, values)
-
-
-def _data(value: object) -> object:
-    if isinstance(value, tuple):
-        return tuple(map(_data, value))
-    return value.data if isinstance(value, Tensor) else value
+        """A constant of any type of a model. Strings and formulas of sizes are only moved."""
+        dtype = narrow_type(values.dtype) if values.dtype.kind in "biuf" else DType.I32
+        return Tensor(self.name, dtype, values.shape, values)
 
 
 class _Lifter(KnownLifter):
@@ -54,35 +45,37 @@ class _Lifter(KnownLifter):
 
 
 @folds(
-    "Abs", "Add", "And", "Ceil", "Clip", "CumSum", "Div", "Equal", "Exp", "Floor", "Greater",
-    "GreaterOrEqual", "Identity", "Less", "LessOrEqual", "Log", "MatMul", "Max", "Min", "Mod",
-    "Mul", "Neg", "Not", "Or", "Pow", "Reciprocal", "ReduceMax", "ReduceMin", "ReduceProd",
-    "ReduceSum", "Relu", "Round", "Sign", "Sqrt", "Sub", "Sum", "Trilu", "Where", "Xor",
+    "Abs", "Add", "And", "Ceil", "Clip", "Concat", "CumSum", "Div", "Equal", "Exp", "Expand",
+    "Flatten", "Floor", "Gather", "Greater", "GreaterOrEqual", "Identity", "Less", "LessOrEqual",
+    "Log", "MatMul", "Max", "Min", "Mod", "Mul", "Neg", "Not", "Or", "Pow", "Reciprocal",
+    "ReduceMax", "ReduceMin", "ReduceProd", "ReduceSum", "Relu", "Reshape", "Round", "ScatterND",
+    "Shape", "Sign", "Size", "Slice", "Split", "Sqrt", "Squeeze", "Sub", "Sum", "Tile",
+    "Transpose", "Trilu", "Unsqueeze", "Where", "Xor",
 )  # fmt: skip
-def _by_reference(ctx: NodeContext, inputs: list[Array]) -> Array:
+def _by_reference(ctx: NodeContext, inputs: list[Array]) -> Array | list[Array]:
     if ctx.op_type in ("Div", "Mod") and inputs[1].dtype.kind in "iu" and not inputs[1].all():
         raise Unsupported("it divides a constant integer by zero")
     library, given = ctx.build.library, iter(inputs)
     arrays = [None if value is None else next(given) for value in ctx.inputs]
-    own = NodeContext(
-        ctx.node,
-        arrays,
-        ctx.opset,
-        _Folding(library, Graph(producer=""), ctx.build.budget),
-        _Lifter(),
-        frozenset(),
-    )
+    build = _Folding(library, Graph(), ctx.build.budget)
+    own = NodeContext(ctx.node, arrays, ctx.opset, build, _Lifter(), frozenset())
     own.read = ctx.read
     converter = converter_of(ctx.op_type, library)
     assert converter is not None
     found = converter(own)
-    value = found[0] if isinstance(found, Sequence) else found
+    if isinstance(found, Tensor | np.ndarray | SizeArray | LeadingPart):
+        return _in_model(own, 0, found)
+    results = [_in_model(own, index, value) for index, value in enumerate(found)]
+    return results[0] if len(results) == 1 else results
+
+
+def _in_model(ctx: NodeContext, index: int, value: Known) -> Array:
+    """The array of an output, in its type in the model."""
     array = value.data if isinstance(value, Tensor) else value
     assert isinstance(array, np.ndarray)
-    # In the type of the model: device types do not distinguish int32 from int64.
-    dtypes = [None if given is None else given.dtype for given in arrays]
-    own_type = value.dtype.numpy if isinstance(value, Tensor) else array.dtype
-    return array.astype(output_type(own, 0, dtypes) or own_type, copy=False)
+    dtypes = [given.dtype if isinstance(given, np.ndarray) else None for given in ctx.inputs]
+    own = value.dtype.numpy if isinstance(value, Tensor) else array.dtype
+    return array.astype(output_type(ctx, index, dtypes) or own, copy=False)
 
 
 # Calls cast to device types, which are narrower.
