@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import partial, reduce
 from math import isfinite
 from typing import Any
 
@@ -142,6 +143,20 @@ def computed(op: NumberOp, *values: Number) -> SymFloat:
 def from_expr(expr: NumberExpr) -> SymFloat:
     """The number of a formula whose sizes are SymInts, or of a constant."""
     return SymFloat(float(expr.evaluate(lambda size: at_maximum(size_of(size)))), expr)  # type: ignore[arg-type]
+
+
+# The formulas of functions of numbers, by their names in Python.
+FORMULAS: dict[str, Callable[..., Number]] = {
+    **{op.name.lower(): partial(computed, op) for op in NumberOp if op.operands},
+    "abs": lambda x: computed(NumberOp.MAX, x, computed(NumberOp.MUL, -1.0, x)),
+    "float": lambda x: from_expr(number_of(x)),
+    "floordiv": lambda a, b: computed(NumberOp.FLOOR, computed(NumberOp.DIV, a, b)),
+    "max": lambda *x: reduce(partial(computed, NumberOp.MAX), x),
+    "min": lambda *x: reduce(partial(computed, NumberOp.MIN), x),
+    "neg": lambda x: computed(NumberOp.MUL, -1.0, x),
+    "reciprocal": lambda x: computed(NumberOp.DIV, 1.0, x),
+    "truediv": partial(computed, NumberOp.DIV),
+}
 
 
 def stored(value: SymFloat) -> SymFloat | None:

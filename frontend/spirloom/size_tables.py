@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -60,6 +60,17 @@ def _check(count: int, what: object) -> None:
         raise Unsupported(
             f"it computes with {what}, which has {count} values; at most {MAX_VALUES} are supported"
         )
+
+
+def by_table(values: Sequence[Number], function: Callable[[Sequence[Array]], Array]) -> int | float:
+    """The result of a function of the values, which must have a formula. The function computes it
+    for arrays of the values at all sizes. Raises Unsupported as `tables`, and without a formula.
+    """
+    index, columns = tables(values)
+    found = formula_of(index, function(columns))
+    if found is None:
+        raise Unsupported(f"its result has no formula of {index}")
+    return found
 
 
 def formula_of(index: int, values: Array) -> int | float | None:

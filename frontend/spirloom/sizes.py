@@ -16,6 +16,8 @@ from spec_model.symbolic import (
     SymInt,
     general,
     known,
+    maximum,
+    minimum,
     size_of,
     strict,
     sym,
@@ -33,6 +35,7 @@ __all__ = [
     "Varying",
     "at",
     "broadcast_shapes",
+    "clamped_index",
     "divided",
     "division_of",
     "expression",
@@ -152,6 +155,11 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
             return reduce(semantics.broadcast, shapes, ())
     except EvalError as error:
         raise Unsupported(f"shapes do not broadcast: {error}") from None
+
+
+def clamped_index(index: int, size: int) -> int:
+    """The begin or end of a slice; negative ones count from the end of the dimension."""
+    return maximum(index + size, 0) if index < 0 else minimum(index, size)
 
 
 def upper(value: int) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from spec_model.symbolic import maximum, minimum, settle, size_of
+from spec_model.symbolic import settle, size_of
 from spirloom.errors import Unsupported
 from spirloom.onnx.context import NodeContext
-from spirloom.sizes import is_symbolic
+from spirloom.sizes import clamped_index, is_symbolic
 
 
 def slices(ctx: NodeContext, shape: tuple[int, ...]) -> list[tuple[int, int, int, int]]:
@@ -39,12 +39,7 @@ def _indices(start: int, end: int, step: int, size: int) -> tuple[int, int, int]
         return slice(start, end, step).indices(size)
     if step < 0:
         raise Unsupported(f"its step {step} is negative, and its axis has the size {size}")
-    return _clamped(start, size), _clamped(end, size), step
-
-
-def _clamped(index: int, size: int) -> int:
-    """An index that counts from the end if it is negative, as an index from the begin."""
-    return minimum(maximum(index + size if index < 0 else index, 0), size)
+    return clamped_index(start, size), clamped_index(end, size), step
 
 
 def split_sizes(ctx: NodeContext, length: int) -> list[int]:

@@ -42,7 +42,7 @@ from spirloom.onnx.size_arrays import (
     value_of,
 )
 from spirloom.onnx.size_formulas import BOOLEAN, FORMULAS, NUMBERS, ROUNDED, Formula
-from spirloom.size_tables import formula_of, tables
+from spirloom.size_tables import by_table
 from spirloom.sizes import SymInt, broadcast_shapes, is_symbolic, upper_shape
 
 Given = Sequence[Array | SizeArray]
@@ -155,13 +155,13 @@ def _other_formula(
     )
     has_formula = ctx.op_type in NUMBERS and (result in ROUNDED or (result.kind in "iu" and rounds))
     if has_formula and not rounds:
-        return ROUNDED[result](NUMBERS[ctx.op_type](ctx, numbers))
+        return ROUNDED[result](NUMBERS[ctx.op_type](*numbers))
     try:
         return _by_table(lambda x: _evaluated(ctx, x), row, dtypes)
     except Unsupported:
         if not has_formula:
             raise
-    found = NUMBERS[ctx.op_type](ctx, numbers)
+    found = NUMBERS[ctx.op_type](*numbers)
     return truncated(found) if result.kind in "iu" and isinstance(found, SymFloat) else found
 
 
@@ -187,14 +187,11 @@ def _by_table(
     row: Sequence[Element],
     dtypes: Sequence[np.dtype[Any]],
 ) -> Element:
-    """The result of a function of arrays that has a formula. Raises Unsupported if the elements
-    depend on several symbols, or if the result has no formula.
-    """
-    index, columns = tables([value_of(e) for e in row])
-    found = formula_of(index, function([c.astype(d) for c, d in zip(columns, dtypes, strict=True)]))
-    if found is None:
-        raise Unsupported(f"its result has no formula of {index}")
-    return found
+    """The result of a function of arrays of these types, as a formula. Raises Unsupported."""
+    return by_table(
+        [value_of(e) for e in row],
+        lambda columns: function([c.astype(d) for c, d in zip(columns, dtypes, strict=True)]),
+    )
 
 
 def _by_formula(

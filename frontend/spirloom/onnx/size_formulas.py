@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 
 from spec_model.symbolic import maximum, minimum, size_of
 from spec_model.symbolic.bounds import range_of
-from spirloom.number_expr import Number, NumberOp, computed, from_expr, number_of
+from spirloom import number_expr
+from spirloom.number_expr import Number, NumberOp, computed
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import numpy_type
 from spirloom.onnx.size_arrays import Element, compare, is_size_dependent
@@ -106,27 +106,15 @@ FORMULAS: dict[str, Formula] = {
 BOOLEAN = frozenset({"And", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Not",
                       "Or", "Xor"})  # fmt: skip
 # The formulas of numbers that are no integers.
-NUMBERS: dict[str, Callable[[NodeContext, Sequence[Number]], Number]] = {
-    "Abs": lambda _, x: computed(NumberOp.MAX, x[0], computed(NumberOp.MUL, -1.0, x[0])),
-    "Add": lambda _, x: computed(NumberOp.ADD, *x),
-    "Cast": lambda _, x: from_expr(number_of(x[0])),
-    "CastLike": lambda _, x: from_expr(number_of(x[0])),
-    "Ceil": lambda _, x: computed(NumberOp.CEIL, *x),
-    "Div": lambda _, x: computed(NumberOp.DIV, *x),
-    "Exp": lambda _, x: computed(NumberOp.EXP, *x),
-    "Floor": lambda _, x: computed(NumberOp.FLOOR, *x),
-    "Log": lambda _, x: computed(NumberOp.LOG, *x),
-    "Max": lambda _, x: reduce(partial(computed, NumberOp.MAX), x),
-    "Min": lambda _, x: reduce(partial(computed, NumberOp.MIN), x),
-    "Mul": lambda _, x: computed(NumberOp.MUL, *x),
-    "Neg": lambda _, x: computed(NumberOp.MUL, -1.0, x[0]),
-    "Pow": lambda _, x: computed(NumberOp.POW, *x),
-    "Reciprocal": lambda _, x: computed(NumberOp.DIV, 1.0, x[0]),
-    "Round": lambda _, x: computed(NumberOp.ROUND, *x),
-    "Sqrt": lambda _, x: computed(NumberOp.SQRT, *x),
-    "Sub": lambda _, x: computed(NumberOp.SUB, *x),
-    "Where": lambda _, x: computed(NumberOp.SELECT, *x),
-}
+NUMBERS: dict[str, Callable[..., Number]] = {
+    **{name: number_expr.FORMULAS[name.lower()] for name in (
+        "Abs", "Add", "Ceil", "Div", "Exp", "Floor", "Log", "Max", "Min", "Mul", "Neg", "Pow",
+        "Reciprocal", "Round", "Sqrt", "Sub",
+    )},
+    "Cast": number_expr.FORMULAS["float"],
+    "CastLike": lambda x, _: number_expr.FORMULAS["float"](x),
+    "Where": number_expr.FORMULAS["select"],
+}  # fmt: skip
 # The rounding of results, by their type.
 ROUNDED: dict[np.dtype[Any], Callable[[Number], Number]] = {
     np.dtype(np.float32): lambda x: computed(NumberOp.FLOAT32, x),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from functools import partial
 from math import prod
 from typing import Any
 
@@ -14,9 +13,9 @@ import numpy as np
 from spec_model.symbolic import maximum, minimum
 from spirloom.builder import Value
 from spirloom.errors import Unsupported
-from spirloom.number_expr import Number, NumberOp, SymFloat, computed, from_expr, number_of
-from spirloom.size_tables import formula_of, tables
-from spirloom.sizes import SymInt, refuse_symbolic
+from spirloom.number_expr import FORMULAS, Number, SymFloat
+from spirloom.size_tables import by_table
+from spirloom.sizes import SymInt, clamped_index, refuse_symbolic
 from spirloom.torch.assertions import ASSERTIONS
 from spirloom.torch.context import CallContext
 from spirloom.torch.rules.registry import imports
@@ -56,22 +55,9 @@ _SCALAR_FUNCTIONS: dict[str, Callable[..., Any]] = {
 # Functions whose results are floats.
 _OF_FLOATS = ("operator.truediv", "torch.sym_float", "torch._sym_sqrt", "math.sqrt")
 
-# The formula of each function of numbers that depend on sizes.
-_FORMULAS: dict[str, Callable[..., Number]] = {
-    "operator.abs": lambda x: computed(NumberOp.MAX, x, computed(NumberOp.MUL, -1.0, x)),
-    "operator.add": partial(computed, NumberOp.ADD),
-    "operator.floordiv": lambda a, b: computed(NumberOp.FLOOR, computed(NumberOp.DIV, a, b)),
-    "operator.mul": partial(computed, NumberOp.MUL),
-    "operator.neg": lambda x: computed(NumberOp.MUL, -1.0, x),
-    "operator.pow": partial(computed, NumberOp.POW),
-    "operator.sub": partial(computed, NumberOp.SUB),
-    "operator.truediv": partial(computed, NumberOp.DIV),
-    "math.sqrt": partial(computed, NumberOp.SQRT),
-    "torch.sym_float": lambda x: from_expr(number_of(x)),
-    "torch.sym_max": lambda a, b: computed(NumberOp.MAX, a, b),
-    "torch.sym_min": lambda a, b: computed(NumberOp.MIN, a, b),
-    "torch._sym_sqrt": partial(computed, NumberOp.SQRT),
-}
+# Functions with a formula for all numbers that depend on sizes. Results of others are integers.
+_FORMULAS = ("abs", "add", "float", "floordiv", "max", "min", "mul", "neg", "pow", "sqrt", "sub",
+             "truediv")  # fmt: skip
 
 
 @imports(*_SCALAR_FUNCTIONS)
@@ -92,16 +78,13 @@ def scalar_function(ctx: CallContext) -> Item:
 
 def _of_sizes(target: str, values: list[Number]) -> Number:
     """The result of a function of numbers that depend on sizes, not all of which are integers."""
-    if target in _FORMULAS:
-        return _FORMULAS[target](*values)
-    index, columns = tables(values)
+    name = target.rpartition(".")[2].removeprefix("_").removeprefix("sym_")
+    if name in _FORMULAS:
+        return FORMULAS[name](*values)
     function = np.vectorize(_SCALAR_FUNCTIONS[target])
-    found = formula_of(
-        index, np.asarray(function(*(column.astype(np.float64) for column in columns)))
+    return by_table(
+        values, lambda table: np.asarray(function(*(c.astype(np.float64) for c in table)))
     )
-    if found is None:
-        raise Unsupported(f"its result has no formula of {index}")
-    return found
 
 
 @imports("aten.sym_size.int")
@@ -234,15 +217,8 @@ def _range(ctx: CallContext, size: int) -> tuple[int, int, int]:
     step = ctx.integer("step", 1)
     if step < 1:
         raise Unsupported(f"its argument 'step' ({step}) is not positive")
-    start, end = (_clamped(ctx.integer(*end), size) for end in (("start", 0), ("end", size)))
+    start, end = (clamped_index(ctx.integer(*end), size) for end in (("start", 0), ("end", size)))
     return start, maximum(start, end), step
-
-
-def _clamped(index: int, size: int) -> int:
-    """An index into a dimension; negative ones count from its end."""
-    if index < 0:
-        return maximum(index + size, 0)
-    return minimum(index, size)
 
 
 @imports("aten.narrow")
