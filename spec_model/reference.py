@@ -46,7 +46,8 @@ _FUNCTION = re.compile(r"([A-Za-z_]\w*)\.([A-Za-z_]\w*)")
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Computes an op's outputs from NumPy arrays (float64, int64 or bool).
+    """Computes an op's outputs from NumPy arrays: float64, int64 or bool, and of any type for the
+    constants of ONNX models.
 
     Called with every arg by name: arrays, lists of arrays, numbers, lists of ints, strs or None.
     """

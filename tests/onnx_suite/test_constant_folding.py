@@ -58,8 +58,9 @@ def test_results_are_those_of_the_suite(suite: Path) -> None:
         for data in case.data_sets():
             try:
                 found = list(computed(case, data.inputs))
-            except ImportFailure:
-                continue  # a type that is not supported
+            except ImportFailure as error:
+                wrong += [] if any(t in str(error) for t in ("STRING", "float64")) else [name]
+                continue
             for actual, expected in zip(found, data.outputs, strict=True):
                 if actual is None:
                     continue

@@ -28,7 +28,8 @@ from spirloom.onnx import moved_shapes
 from spirloom.onnx.constant_folding.registry import EVALUATORS
 from spirloom.onnx.constant_folding.registry import fold as fold_arrays
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.dtypes import array_of, numpy_type
+from spirloom.onnx.dtypes import array_of
+from spirloom.onnx.narrowing import output_type
 from spirloom.onnx.size_arrays import (
     Condition,
     Element,
@@ -41,7 +42,7 @@ from spirloom.onnx.size_arrays import (
     size_array,
     value_of,
 )
-from spirloom.onnx.size_formulas import BOOLEAN, FORMULAS, NUMBERS, ROUNDED, Formula
+from spirloom.onnx.size_formulas import FORMULAS, NUMBERS, ROUNDED, Formula
 from spirloom.size_tables import by_table
 from spirloom.sizes import SymInt, broadcast_shapes, is_symbolic, upper_shape
 
@@ -133,8 +134,7 @@ def _elementwise(ctx: NodeContext, given: Given) -> Known:
     dtypes = [value.dtype for value in given]
     columns = [np.broadcast_to(_objects(value), shape).reshape(-1) for value in given]
     rule = FORMULAS.get(ctx.op_type)
-    own = dtypes[1] if ctx.op_type == "Where" else dtypes[0]
-    result = _result_type(ctx, own, given)
+    result = output_type(ctx, 0, dtypes) or np.dtype(np.bool_)
 
     def evaluated(*row: Element) -> Element:
         found = None if rule is None else _by_formula(rule, ctx, row, result)
@@ -167,14 +167,6 @@ def _other_formula(
 
 def _objects(value: Array | SizeArray) -> Array:
     return value.elements if isinstance(value, SizeArray) else value.astype(object)
-
-
-def _result_type(ctx: NodeContext, own: np.dtype[Any], given: Given) -> np.dtype[Any]:
-    if ctx.op_type == "Cast":
-        return np.dtype(numpy_type(ctx.integer("to", 0)))
-    if ctx.op_type == "CastLike":
-        return given[1].dtype
-    return np.dtype(np.bool_) if ctx.op_type in BOOLEAN else own
 
 
 def _evaluated(ctx: NodeContext, arrays: list[Array]) -> Array:
@@ -255,7 +247,7 @@ def _extreme(condition: Element, a: Element, b: Element) -> Element | None:
     return (maximum if (condition.relation[0] == ">") == (difference == own) else minimum)(a, b)
 
 
-_ELEMENTWISE = FORMULAS.keys() | BOOLEAN | {"Exp", "Log", "Reciprocal", "Sign", "Sqrt"}
+_ELEMENTWISE = FORMULAS.keys() | {"Exp", "Log", "Reciprocal", "Sign", "Sqrt"}
 
 _REDUCED: dict[str, tuple[str, Callable[..., Any]]] = {
     "ReduceMax": ("Max", np.maximum),

@@ -102,9 +102,6 @@ FORMULAS: dict[str, Formula] = {
     "Where": _selected,
     "Xor": lambda _, x: x[0] + x[1] - 2 * x[0] * x[1],
 }
-# Operators whose results are bools.
-BOOLEAN = frozenset({"And", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Not",
-                      "Or", "Xor"})  # fmt: skip
 # The formulas of numbers that are no integers.
 NUMBERS: dict[str, Callable[..., Number]] = {
     **{name: number_expr.FORMULAS[name.lower()] for name in (

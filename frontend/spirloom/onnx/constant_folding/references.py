@@ -37,6 +37,9 @@ class _Folding(Builder):
         dtype = narrow_type(values.dtype) if values.dtype.kind in "biuf" else DType.I32
         return Tensor(self.name, dtype, values.shape, values)
 
+    def _held(self, made: Tensor) -> Tensor:
+        return made  # the importer holds the results only
+
 
 class _Lifter(KnownLifter):
     def lift(self, builder: Builder, value: Known, name: str) -> Tensor:
