@@ -218,6 +218,14 @@ class Builder:
             return self._part(x, part)
         return self.emit("aten.slice.Tensor", x=x, dim=dim, start=start, end=end, step=step)
 
+    def select(self, x: Tensor, dim: int, index: int) -> Tensor:
+        """The elements at one index of a dimension, which is removed."""
+        if x.data is not None and not is_symbolic((index, *x.shape)):
+            part = x.data[(slice(None),) * dim + (index, ...)]
+            self.budget.check(part.shape, part.itemsize)
+            return self._part(x, part)
+        return self.emit("aten.select.int", x=x, dim=dim, index=index)
+
     def cat(self, parts: Sequence[Tensor], dim: int) -> Tensor:
         """Concatenates tensors along a non-negative dimension."""
         if len(parts) == 1:

@@ -174,28 +174,21 @@ class OpLibrary:
         """The names of an operator's outputs, in order."""
         return [output.name for output in self._spec(op).outputs]
 
-    def compute(self, op: str, args: Mapping[str, object], own_types: bool = False) -> list[Array]:
+    def compute(self, op: str, args: Mapping[str, object]) -> list[Array]:
         """The results of an operator for arrays, by its reference: floats as float64, ints as
-        int64; with `own_types`, in the types of the arguments as NumPy promotes them.
+        int64.
 
-        `args` are by name, with arrays or constants for tensors. Raises OpError if the call is
-        invalid.
+        `args` are by name, with arrays for tensors. Raises OpError if the call is invalid.
         """
-        convert = _own_argument if own_types else _reference_argument
-        values = {name: convert(value) for name, value in args.items()}
-        completed, _ = self._call(op, args)
-        try:
-            with np.errstate(all="ignore"):
-                return self._spec(op).reference({n: values.get(n, completed[n]) for n in completed})
-        except (SpecError, NotImplementedError) as error:
-            raise OpError(f"{op} cannot be computed at import: {error}") from error
+        completed, _ = self.completed(op, args)
+        with np.errstate(all="ignore"):
+            return self.evaluate(
+                op, completed, {name: _reference_argument(value) for name, value in args.items()}
+            )
 
-    def result_types(self, op: str, args: Mapping[str, object]) -> _Outputs:
-        """Shape and dtype of each result of `compute`. Raises OpError if the call is invalid."""
-        return self._call(op, args)[1]
-
-    def _call(self, op: str, args: Mapping[str, object]) -> tuple[dict[str, object], _Outputs]:
-        """All arguments of a call, with defaults and without data, and the result types."""
+    def completed(self, op: str, args: Mapping[str, object]) -> tuple[dict[str, object], _Outputs]:
+        """All arguments of a call of arrays or constants, without data, and the shape and dtype of
+        each result. Raises OpError if the call is invalid."""
         types = {name: argument_type(value) for name, value in args.items()}
         spec = self._spec(op)
 
@@ -207,6 +200,16 @@ class OpLibrary:
             return self._calls.of(op, tuple(types.items()), checked)
         except EvalError as error:
             raise OpError(f"{op} cannot compute it: {error}") from error
+
+    def evaluate(
+        self, op: str, completed: Mapping[str, object], values: Mapping[str, object]
+    ) -> list[Array]:
+        """The results of an operator's reference for the values of arguments, in their types.
+        `completed` are all arguments of the call. Raises OpError if the reference fails."""
+        try:
+            return self._spec(op).reference({n: values.get(n, v) for n, v in completed.items()})
+        except (SpecError, NotImplementedError) as error:
+            raise OpError(f"{op} cannot be computed at import: {error}") from error
 
     def tolerance(self, op: str, dtype: DType) -> float:
         """The relative tolerance of an operator's results, as its tests use it."""
@@ -360,13 +363,6 @@ def _reference_argument(value: object) -> object:
     if isinstance(value, tuple) and any(isinstance(item, np.ndarray) for item in value):
         return [_reference_argument(item) for item in value]
     return value
-
-
-def _own_argument(value: object) -> object:
-    """An argument for references, in its own type."""
-    if isinstance(value, tuple):
-        return [_own_argument(item) for item in value]
-    return value.data if isinstance(value, Tensor) else value
 
 
 def _restored(given: object, typed: object) -> ArgValue:

@@ -22,7 +22,7 @@ def select(ctx: NodeContext, x: Value, axis: int, index: int, keep: bool = False
         return np.asarray(np.take(x, [index] if keep else index, axis=axis))
     if keep:
         return ctx.build.slice(x, axis, index, index + 1)
-    return ctx.build.emit("aten.select.int", x=x, dim=axis, index=index)
+    return ctx.build.select(x, axis, index)
 
 
 def stacked(ctx: NodeContext, parts: Sequence[Known], axis: int) -> Value:

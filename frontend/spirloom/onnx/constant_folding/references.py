@@ -23,10 +23,11 @@ class _Folding(Builder):
     def emit_all(self, op: str, **args: object) -> tuple[Tensor, ...]:
         """The results of the operator's reference."""
         given = {name: value for name, value in args.items() if value is not None}
-        types = self.library.result_types(op, given)
+        completed, types = self.library.completed(op, given)
         for shape, dtype in types:
             self.budget.check(shape, dtype.numpy.itemsize)
-        arrays = self.library.compute(op, given, own_types=True)
+        values = {name: _data(value) for name, value in given.items()}
+        arrays = self.library.evaluate(op, completed, values)
         return tuple(
             Tensor(self.name, dtype, shape, array)
             for (shape, dtype), array in zip(types, arrays, strict=True)
@@ -39,6 +40,13 @@ class _Folding(Builder):
 
     def _held(self, made: Tensor) -> Tensor:
         return made  # the importer holds the results only
+
+
+def _data(value: object) -> object:
+    """An argument of a reference: the array of a constant."""
+    if isinstance(value, tuple):
+        return [_data(item) for item in value]
+    return value.data if isinstance(value, Tensor) else value
 
 
 class _Lifter(KnownLifter):

@@ -75,7 +75,7 @@ def gather(ctx: NodeContext) -> Tensor:
             raise Unsupported(f"its indices exceed the {size} elements of axis {axis}")
         wrapped = np.where(indices < 0, indices + size, indices)
         if indices.ndim == 0:
-            return ctx.build.emit("aten.select.int", x=x, dim=axis, index=int(wrapped))
+            return ctx.build.select(x, axis, int(wrapped))
         if indices.size == 1:
             y = ctx.build.slice(x, axis, int(wrapped.item()), int(wrapped.item()) + 1)
         else:
@@ -93,7 +93,7 @@ def _gather_one(ctx: NodeContext, x: Tensor, axis: int, at: SizeArray) -> Tensor
     if not 0 <= index < size:
         raise Unsupported(f"its index {index} exceeds the {size} elements of axis {axis}")
     if at.ndim == 0:
-        return ctx.build.emit("aten.select.int", x=x, dim=axis, index=index)
+        return ctx.build.select(x, axis, index)
     y = ctx.build.slice(x, axis, index, index + 1)
     return ctx.build.view(y, [*x.shape[:axis], *at.shape, *x.shape[axis + 1 :]])
 
