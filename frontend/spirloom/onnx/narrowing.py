@@ -31,7 +31,7 @@ def output_type(
     ctx: NodeContext, index: int, inputs: Sequence[np.dtype[Any] | None]
 ) -> np.dtype[Any] | None:
     """The ONNX type of an output, from those of the inputs. None if it is certainly supported."""
-    formal = _formal_types(ctx.op_type, min(ctx.opset, onnx.defs.onnx_opset_version()))
+    formal = _formal_types(ctx.op_type, ctx.opset)
     if formal is None or not formal[1]:
         return None
     given, results = formal
@@ -49,7 +49,7 @@ def output_type(
 def _formal_types(op_type: str, opset: int) -> tuple[list[str], list[str]] | None:
     """The types of the formal inputs and outputs of an operator. None if it is unknown."""
     try:
-        schema = onnx.defs.get_schema(op_type, opset)
+        schema = onnx.defs.get_schema(op_type, min(opset, onnx.defs.onnx_opset_version()))
     except SchemaError:
         return None
     return [_type_of(i) for i in schema.inputs], [_type_of(o) for o in schema.outputs]

@@ -57,7 +57,7 @@ def refuse_unread(node: NodeProto, opset: int, read: Iterable[str]) -> None:
 
 def _is_default(node: NodeProto, opset: int, attribute: AttributeProto) -> bool:
     """Whether an attribute is at its default. Without one: whether it is zero or empty."""
-    defaults = _defaults(node.op_type, node.domain, min(opset, onnx.defs.onnx_opset_version()))
+    defaults = _defaults(node.op_type, node.domain, opset)
     default, value = defaults.get(attribute.name), value_of(attribute)
     if default is not None and default.type:
         return bool(value_of(default) == value)
@@ -69,7 +69,8 @@ def _is_default(node: NodeProto, opset: int, attribute: AttributeProto) -> bool:
 @cache
 def _defaults(op_type: str, domain: str, opset: int) -> dict[str, AttributeProto]:
     try:
-        schema = onnx.defs.get_schema(op_type, opset, domain)
+        latest = onnx.defs.onnx_opset_version()
+        schema = onnx.defs.get_schema(op_type, min(opset, latest), domain)
     except SchemaError:
         return {}
     return {name: attribute.default_value for name, attribute in schema.attributes.items()}
