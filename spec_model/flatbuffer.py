@@ -15,7 +15,7 @@ from spec_model.flatbuffer_schema import SCALARS, Field, Schema
 
 
 class MalformedBuffer(Exception):
-    """The bytes are not a FlatBuffer of the expected schema."""
+    """Why bytes are not a FlatBuffer of the schema, or not a file of their format."""
 
 
 # A table: its fields by name. Absent strings and vectors are empty, absent tables are None, absent

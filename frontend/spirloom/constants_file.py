@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import mmap
 import os
 import struct
 from collections import deque
@@ -20,34 +19,8 @@ from spec_model.flatbuffer import MalformedBuffer
 from spirloom.deferred import Deferred
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array
+from spirloom.mapped_file import release_pages
 from spirloom.terminal import Report, bytes_text, silent
-
-MIN_MAPPED_BYTES = 1 << 16  # smaller arrays are not worth a system call
-
-
-def release_pages(array: Array) -> None:
-    """Releases the memory pages of a mapped array. The system reads them again on access. A pass
-    over all weights then holds one weight in memory at a time.
-    """
-    if array.nbytes < MIN_MAPPED_BYTES or not hasattr(mmap, "MADV_DONTNEED"):  # on Windows
-        return
-    root: Array = array
-    owner: Any = array.base
-    while owner is not None and not isinstance(owner, mmap.mmap):
-        root = owner if isinstance(owner, np.ndarray) else root
-        owner = owner.obj if isinstance(owner, memoryview) else getattr(owner, "base", None)
-    # Writes into private mappings would be lost.
-    if isinstance(owner, mmap.mmap) and not root.flags.writeable:
-        mapping = np.frombuffer(owner, np.uint8)
-        used = array if array.flags.forc else mapping
-        offset = _address(used) - _address(mapping)
-        start = offset // mmap.PAGESIZE * mmap.PAGESIZE
-        owner.madvise(mmap.MADV_DONTNEED, start, offset + used.nbytes - start)
-
-
-def _address(array: Array) -> int:
-    return int(array.__array_interface__["data"][0])
-
 
 ALIGNMENT = 64
 # Computed and written at once. Smaller blocks take longer: threads wait for Python's lock between
@@ -182,22 +155,22 @@ def bytes_of(array: Array) -> memoryview:
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
-def digest_of(section: Array) -> bytes:
+def digest_of(section: memoryview) -> bytes:
     """The digest of the bytes of a section, of the digests of its segments of SEGMENT_BYTES, which
     several threads compute; of a section of one segment, the segment's. A digest is the start of
     SHA-256, for which CPUs have instructions."""
     starts = range(0, max(1, len(section)), SEGMENT_BYTES)
-    segments = [[section[start : start + SEGMENT_BYTES].data] for start in starts]
+    segments = [[section[start : start + SEGMENT_BYTES]] for start in starts]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return _digest_of_segments(list(pool.map(_segment_digest, segments)))
 
 
-def section_of(path: Path, content: Array, graph: Path, digest: bytes) -> Array:
+def section_of(path: Path, content: memoryview, graph: Path, digest: bytes) -> memoryview:
     """The section in the file `path`. Raises ImportFailure if its digest is not the one that
     `graph` states.
     """
     size = len(content) - _FOOTER.size
-    magic, stated, found = _FOOTER.unpack(content[size:].data) if size >= 0 else (b"", 0, b"")
+    magic, stated, found = _FOOTER.unpack(content[size:]) if size >= 0 else (b"", 0, b"")
     if magic != _MAGIC or stated != size:
         raise MalformedBuffer(
             f"its constants file {path} is damaged or truncated: {len(content)} bytes"

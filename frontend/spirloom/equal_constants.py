@@ -8,9 +8,10 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from spirloom.constants_file import BLOCK_BYTES, bytes_of, release_pages
+from spirloom.constants_file import BLOCK_BYTES, bytes_of
 from spirloom.deferred import Deferred
 from spirloom.ir import Array
+from spirloom.mapped_file import release_pages
 
 _SAMPLES = 256  # bytes of a constant
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
+from errno import ENOMEM
+from pathlib import Path
 
 from spirloom.terminal import shown
 
@@ -43,6 +47,31 @@ class ImportFailure(SpirloomError):
 
     def __init__(self, *lines: str) -> None:
         super().__init__("\n".join(map(shown, lines)))
+
+
+@contextmanager
+def reading(path: Path, remedy: str = "") -> Iterator[None]:
+    """Converts an OSError of the block, which reads the file, to ImportFailure."""
+    with _file_errors("read", path, remedy):
+        yield
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Converts an OSError of the block, which writes the file, to ImportFailure."""
+    with _file_errors("write", path, ""):
+        yield
+
+
+@contextmanager
+def _file_errors(action: str, path: Path, remedy: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno == ENOMEM:
+            raise MemoryError from error
+        message = f"Cannot {action} {error.filename or path}: {error.strerror or error}."
+        raise ImportFailure(f"{message} {remedy}".rstrip()) from error
 
 
 class Unsupported(Exception):

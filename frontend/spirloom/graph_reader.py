@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import mmap
-import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from spec_model.files import open_regular
 from spec_model.flatbuffer import MalformedBuffer, Row
 from spec_model.graph_file import ArgKind, buffer_size, root_of
 from spirloom.constants_file import ALIGNMENT, DIGEST_BYTES, digest_of, section_of
-from spirloom.errors import ImportFailure
 from spirloom.graph_file import DTYPES, STORAGES, check_attachments, check_methods
 from spirloom.interval import Interval
 from spirloom.ir import ArgValue, Array, Graph, IntInput, Node, State, Tensor, is_possible
+from spirloom.mapped_file import array_in, damage_of, mapped
 from spirloom.symbolic.size_reader import SizeReader
 
 # The bounds of an unbounded tensor.
 _MIN, _MAX = -(1 << 63), (1 << 63) - 1
+_REMEDY = "Import the model again: spirloom import MODEL.onnx -o MODEL.slg."
 
 
 def load(path: Path, check: bool = False) -> Graph:
@@ -33,18 +29,11 @@ def load_methods(path: Path, check: bool = False) -> list[Graph]:
 
     With `check`, constants are read, and must have the digest that the graph states.
     """
-    try:
-        reader = _Reader(path, _map(path))
+    with damage_of(path, "a Spirloom graph", _REMEDY):
+        reader = _Reader(path, mapped(path))
         if check:
             reader.check_constants()
         return reader.graphs()
-    except OSError as error:
-        raise ImportFailure(f"Cannot read {error.filename or path}: {error.strerror}.") from error
-    except MalformedBuffer as error:
-        raise ImportFailure(
-            f"{path} is damaged or not a Spirloom graph: {error}. Import the model again: "
-            "spirloom import MODEL.onnx -o MODEL.slg."
-        ) from error
 
 
 def read_methods(data: memoryview, label: str) -> list[Graph]:
@@ -52,26 +41,19 @@ def read_methods(data: memoryview, label: str) -> list[Graph]:
     return _Reader(Path(label), data, is_file=False).graphs()
 
 
-def _map(path: Path) -> Any:
-    with open_regular(path) as stream:
-        if os.fstat(stream.fileno()).st_size == 0:
-            return b""
-        return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-
-
 class _Reader:
-    def __init__(self, path: Path, data: Any, is_file: bool = True) -> None:
+    def __init__(self, path: Path, data: memoryview, is_file: bool = True) -> None:
         self._path = path
         self._is_file = is_file
         self._root = root_of(data)
         self._digest = bytes(self._root["constants_digest"])
         self._constants = self._constant_section(data, buffer_size(data))
 
-    def _constant_section(self, data: Any, end: int) -> Array:
+    def _constant_section(self, data: memoryview, end: int) -> memoryview:
         name = self._root["constants_file"]
         if not name:
             start = end + -end % ALIGNMENT
-            return np.frombuffer(data, dtype=np.uint8)[start:]
+            return data[start:]
         if len(self._digest) != DIGEST_BYTES:
             raise MalformedBuffer(
                 f"it does not state the digest of its constants, which are in the file {name!r}"
@@ -81,8 +63,7 @@ class _Reader:
         if name in (".", "..") or "/" in name or "\\" in name or "\0" in name:
             raise MalformedBuffer(f"its constants file {name!r} is not a bare file name")
         file = self._path.with_name(name)
-        content = np.frombuffer(_map(file), dtype=np.uint8)
-        return section_of(file, content, self._path, self._digest)
+        return section_of(file, mapped(file), self._path, self._digest)
 
     def check_constants(self) -> None:
         """Reads all constants and checks their digest."""
@@ -151,10 +132,8 @@ class _Reader:
                 f"the constant of {what} has {entry['size']} bytes at {entry['offset']}, "
                 f"and its tensor {tensor.size}"
             )
-        if entry["offset"] + entry["size"] > len(self._constants):
-            raise MalformedBuffer(f"the constant of {what} ends after the constant section")
-        data = self._constants[entry["offset"] : entry["offset"] + entry["size"]]
-        return data.view(tensor.dtype.numpy).reshape(tensor.shape)
+        name, dtype = f"the constant of {what}", tensor.dtype.numpy
+        return array_in(self._constants, entry["offset"], dtype, tensor.shape, name)
 
 
 def _int_input(entry: Row, graph: Graph) -> IntInput:

@@ -264,12 +264,12 @@ def test_wrong_values(values: Any, message: str, library: OpLibrary, tmp_path: P
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"GGUF", "the version needs 4 bytes at offset 4, but only 0 remain"),
+        (b"GGUF", "the version needs 4 bytes at offset 4, but there are 4"),
         (b"GGUF" + struct.pack(">I", 3), "its version is 50331648; supported are 2 and 3, lit"),
         (b"GGUF" + struct.pack("<IQ", 1, 0), "its version is 1; supported are 2 and 3"),
         (b"GGUF" + struct.pack("<IQ", 3, 1 << 40), "the number of tensors is 1099511627776, but"),
         (b"GGML" + bytes(40), "it does not start with 'GGUF'"),
-        (b"", "Cannot read"),
+        (b"", "it does not start with 'GGUF'"),
     ],
 )
 def test_what_is_no_such_file(data: bytes, message: str, tmp_path: Path) -> None:

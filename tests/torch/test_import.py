@@ -320,7 +320,7 @@ def test_weights_end_within_the_file(archive: Path, tmp_path: Path) -> None:
             data = source.read(info)
             short = info.filename.endswith("weights/weight_0")
             target.writestr(info.filename, data[:8] if short else data)
-    with pytest.raises(ImportFailure, match="needs 64 bytes, but its member has 8"):
+    with pytest.raises(ImportFailure, match="needs 64 bytes at offset 0, but there are 8"):
         build(read_archive(out), LIBRARY, Options())
 
 

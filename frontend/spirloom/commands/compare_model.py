@@ -159,14 +159,10 @@ def read_graph(arguments: argparse.Namespace, library: OpLibrary, report: Report
 
 def is_graph_file(path: Path) -> bool:
     """Whether a file is a graph file, by its identifier."""
-    from spec_model.files import open_regular
     from spec_model.graph_file import IDENTIFIER
+    from spirloom.mapped_file import starts_with
 
-    try:
-        with open_regular(path) as stream:
-            return stream.read(12)[8:] == IDENTIFIER
-    except OSError:
-        return False
+    return starts_with(path, IDENTIFIER, 8)
 
 
 def sizes_of(arguments: argparse.Namespace) -> dict[str, int]:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spirloom.constants_file import BLOCK_BYTES, THREADS, release_pages
+from spirloom.constants_file import BLOCK_BYTES, THREADS
 from spirloom.deferred import Deferred
 from spirloom.ir import Array, DType
+from spirloom.mapped_file import release_pages
 from spirloom.quantized_weights import QuantizedMatrix
 
 # llama.cpp's type names by their id in the file.

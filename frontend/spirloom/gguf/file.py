@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from spec_model.files import open_regular
-from spirloom.errors import ImportFailure
+from spec_model.flatbuffer import MalformedBuffer
 from spirloom.gguf.blocks import BLOCKS, Block, type_name
 from spirloom.ir import MAX_ELEMENTS, Array
+from spirloom.mapped_file import array_in, damage_of, mapped, part_of, starts_with
 
 Value = int | float | bool | str | list[Any] | Array
 
@@ -30,12 +29,8 @@ _U64 = struct.Struct("<Q")
 _MIN_VALUE_BYTES = {_STRING: 8, _ARRAY: 12}
 
 
-class Malformed(Exception):
-    """The reason why a file is invalid."""
-
-
 class Cursor:
-    """A read position in a file's bytes. Reads raise Malformed for invalid content."""
+    """A read position in a file's bytes. Reads raise MalformedBuffer for invalid content."""
 
     def __init__(self, data: memoryview, at: int) -> None:
         self.at = at
@@ -58,7 +53,7 @@ class Cursor:
         """Reads a count of items that need at least `min_bytes` each."""
         found = self.u64(what)
         if found > self.left // min_bytes:
-            raise Malformed(f"{what} is {found}, but only {self.left} bytes remain")
+            raise MalformedBuffer(f"{what} is {found}, but only {self.left} bytes remain")
         return found
 
     def string(self, what: str) -> str:
@@ -85,7 +80,9 @@ class Cursor:
             count = self.count(f"the length of {what}", dtype.itemsize)
             return np.frombuffer(self._take(count * dtype.itemsize, what), dtype)
         if depth == _MAX_ARRAY_DEPTH:
-            raise Malformed(f"{what} has more than {_MAX_ARRAY_DEPTH} levels of nested arrays")
+            raise MalformedBuffer(
+                f"{what} has more than {_MAX_ARRAY_DEPTH} levels of nested arrays"
+            )
         count = self.count(f"the length of {what}", _MIN_VALUE_BYTES[kind])
         if kind == _STRING:
             return self._strings(count, what)
@@ -99,24 +96,21 @@ class Cursor:
             size = _U64.unpack_from(data, at)[0] if begin <= end else 0
             if begin + size > end:
                 self.at = at
-                self.string(what)  # raises Malformed
+                self.string(what)  # raises MalformedBuffer
             at = begin + size
             found.append(str(data[begin:at], "utf-8", "replace"))
         self.at = at
         return found
 
     def _take(self, size: int, what: str) -> memoryview:
-        if size > self.left:
-            raise Malformed(
-                f"{what} needs {size} bytes at offset {self.at}, but only {self.left} remain"
-            )
+        found = part_of(self._data, self.at, size, what)
         self.at += size
-        return self._data[self.at - size : self.at]
+        return found
 
 
 def _numpy_type(kind: int, what: str) -> str:
     if kind not in _NUMPY_TYPES:
-        raise Malformed(f"{what} has type id {kind}, which is not in 0 … 12")
+        raise MalformedBuffer(f"{what} has type id {kind}, which is not in 0 … 12")
     return _NUMPY_TYPES[kind]
 
 
@@ -143,11 +137,7 @@ class Entry:
 
 def is_gguf(path: Path) -> bool:
     """Whether a file starts with GGUF's magic number."""
-    try:
-        with open_regular(path) as stream:
-            return stream.read(4) == _MAGIC
-    except OSError:
-        return False  # the reader reports the reason
+    return starts_with(path, _MAGIC)
 
 
 class GgufFile:
@@ -156,13 +146,8 @@ class GgufFile:
     def __init__(self, path: Path) -> None:
         """Raises ImportFailure."""
         self.path = path
-        try:
-            with open_regular(path) as stream:
-                data = memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise ImportFailure(f"Cannot read {path}: {reason}.") from error
-        try:
+        data = mapped(path)
+        with damage_of(path, "a GGUF file"):
             cursor, tensors, values = _header(data)
             self.metadata = _metadata(cursor, values)
             alignment = _alignment(self.metadata)
@@ -171,28 +156,24 @@ class GgufFile:
             begin = cursor.at + -cursor.at % alignment
             self._content = data[min(begin, len(data)) :]
             for name, entry in self.tensors.items():
-                _check_bytes(name, entry, len(self._content))
-        except Malformed as error:
-            raise ImportFailure(f"{path} is damaged or not a GGUF file: {error}.") from None
+                _check_bytes(name, entry, self._content)
 
     def rows_of(self, name: str) -> Array:
         """The mapped bytes of a tensor whose type is in BLOCKS, uint8 [row, byte]."""
         entry = self.tensors[name]
-        rows = prod(entry.shape[:-1])
-        size = rows * entry.block.row_bytes(entry.shape[-1])
-        content = np.frombuffer(self._content[entry.offset : entry.offset + size], np.uint8)
-        return content.reshape(rows, -1)
+        shape = prod(entry.shape[:-1]), entry.block.row_bytes(entry.shape[-1])
+        return array_in(self._content, entry.offset, np.dtype(np.uint8), shape, name)
 
 
 def _header(data: memoryview) -> tuple[Cursor, int, int]:
     """The position of the metadata, the number of tensors and the number of keys."""
     if bytes(data[:4]) != _MAGIC:
-        raise Malformed("it does not start with 'GGUF'")
+        raise MalformedBuffer("it does not start with 'GGUF'")
     cursor = Cursor(data, 4)
     version = cursor.u32("the version")
     if version not in _VERSIONS:
         known = " and ".join(map(str, _VERSIONS))
-        raise Malformed(f"its version is {version}; supported are {known}, little-endian")
+        raise MalformedBuffer(f"its version is {version}; supported are {known}, little-endian")
     tensors = cursor.count("the number of tensors", _MIN_ENTRY)
     return cursor, tensors, cursor.count("the number of keys", _MIN_ENTRY)
 
@@ -202,7 +183,7 @@ def _metadata(cursor: Cursor, count: int) -> dict[str, Value]:
     for _ in range(count):
         key = cursor.string("a key")
         if key in found:
-            raise Malformed(f"the key {key!r} occurs twice")
+            raise MalformedBuffer(f"the key {key!r} occurs twice")
         found[key] = cursor.value(cursor.u32(f"the type of {key!r}"), f"{key!r}")
     return found
 
@@ -210,7 +191,7 @@ def _metadata(cursor: Cursor, count: int) -> dict[str, Value]:
 def _alignment(metadata: Mapping[str, Value]) -> int:
     found = metadata.get("general.alignment", 32)
     if type(found) is not int or not 0 < found <= _MAX_ALIGNMENT or found & (found - 1):
-        raise Malformed(
+        raise MalformedBuffer(
             f"general.alignment is {found!r}, which is not a power of two up to {_MAX_ALIGNMENT}"
         )
     return found
@@ -220,15 +201,15 @@ def _entry(cursor: Cursor, alignment: int) -> tuple[str, Entry]:
     name = cursor.string("a tensor's name")
     rank = cursor.u32(f"the rank of tensor {name!r}")
     if not 1 <= rank <= _MAX_DIMS:
-        raise Malformed(f"tensor {name!r} has rank {rank}, which is not in 1 … {_MAX_DIMS}")
+        raise MalformedBuffer(f"tensor {name!r} has rank {rank}, which is not in 1 … {_MAX_DIMS}")
     # In the file the contiguous dimension comes first.
     sizes = [cursor.u64(f"a size of tensor {name!r}") for _ in range(rank)][::-1]
     if min(sizes) < 1 or prod(sizes) > MAX_ELEMENTS:
-        raise Malformed(f"tensor {name!r} has the invalid shape {sizes}")
+        raise MalformedBuffer(f"tensor {name!r} has the invalid shape {sizes}")
     kind = cursor.u32(f"the type of tensor {name!r}")
     offset = cursor.u64(f"the offset of tensor {name!r}")
     if offset % alignment:
-        raise Malformed(f"tensor {name!r} has offset {offset}, not a multiple of {alignment}")
+        raise MalformedBuffer(f"tensor {name!r} has offset {offset}, not a multiple of {alignment}")
     return name, Entry(tuple(sizes), kind, offset)
 
 
@@ -236,24 +217,20 @@ def _table(entries: list[tuple[str, Entry]]) -> dict[str, Entry]:
     table: dict[str, Entry] = {}
     for name, entry in entries:
         if name in table:
-            raise Malformed(f"tensor {name!r} occurs twice")
+            raise MalformedBuffer(f"tensor {name!r} occurs twice")
         table[name] = entry
     return table
 
 
-def _check_bytes(name: str, entry: Entry, size_of_data: int) -> None:
-    """Raises Malformed for a tensor beyond the data. Unknown types are refused when read."""
+def _check_bytes(name: str, entry: Entry, content: memoryview) -> None:
+    """Raises MalformedBuffer for a tensor beyond the data. Unknown types are refused when read."""
     if entry.kind not in BLOCKS:
         return
     elements, width = entry.block.elements, entry.shape[-1]
     if width % elements:
-        raise Malformed(
+        raise MalformedBuffer(
             f"tensor {name!r} has rows of {width} elements, not a multiple of the {elements} of a "
             f"{type_name(entry.kind)} block"
         )
     size = prod(entry.shape[:-1]) * entry.block.row_bytes(width)
-    if entry.offset + size > size_of_data:
-        raise Malformed(
-            f"tensor {name!r} needs {size} bytes at offset {entry.offset}, but the data has "
-            f"{size_of_data}"
-        )
+    part_of(content, entry.offset, size, f"tensor {name!r}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import struct
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from spec_model.files import open_regular
+from spec_model.flatbuffer import MalformedBuffer
 from spirloom.deferred import Deferred
 from spirloom.errors import ImportFailure
 from spirloom.family import LanguageOptions, StoredTensor, context_of, floats_of, import_methods
@@ -18,6 +17,7 @@ from spirloom.hf.config import read_config
 from spirloom.hf.json_files import parse_object, read_bytes
 from spirloom.hf.text_metadata import attachments_of
 from spirloom.ir import Array, DType, Graph
+from spirloom.mapped_file import array_in, mapped
 from spirloom.quantized_weights import Float8Matrix
 
 # The limit of the safetensors library.
@@ -36,33 +36,29 @@ _F8 = (DType.F8E4M3.numpy, DType.F8E5M2.numpy)
 def read_tensors(path: Path) -> dict[str, Array | Deferred]:
     """Maps the float tensors of a safetensors file, by name; bfloat16 matrices are read when they
     are written. Raises ImportFailure."""
-    try:
-        with open_regular(path) as stream:
-            data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError) as error:
-        raise ImportFailure(f"Cannot read {path}: {error}.") from error
+    data = mapped(path)
     header, start = _header(path, data)
-    content = np.frombuffer(data, np.uint8)[start:]
+    content = data[start:]
     names = (name for name in header if name != "__metadata__")
     return {name: _tensor(path, name, header[name], content) for name in names}
 
 
-def _header(path: Path, data: mmap.mmap) -> tuple[Mapping[str, Any], int]:
+def _header(path: Path, data: memoryview) -> tuple[Mapping[str, Any], int]:
     size = struct.unpack_from("<Q", data)[0] if len(data) >= 8 else len(data) + 1
     if size > min(len(data) - 8, _MAX_HEADER_BYTES):
         raise ImportFailure(f"{path} has {len(data)} bytes, but its header needs {size}.")
-    return parse_object(data[8 : 8 + size], f"The header of {path}"), 8 + size
+    return parse_object(bytes(data[8 : 8 + size]), f"The header of {path}"), 8 + size
 
 
-def _tensor(path: Path, name: str, entry: Any, content: Array) -> Array | Deferred:
+def _tensor(path: Path, name: str, entry: Any, content: memoryview) -> Array | Deferred:
     try:
         dtype = _DTYPES[entry["dtype"]]
         shape = tuple(int(size) for size in entry["shape"])
         begin, end = (int(offset) for offset in entry["data_offsets"])
-        if min(shape, default=0) < 0 or not 0 <= begin <= end <= len(content):
-            raise ValueError("its offsets are outside the file")
-        values = content[begin:end].view(dtype).reshape(shape)
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        values = array_in(content, begin, dtype, shape, "it")
+        if values.nbytes != end - begin:
+            raise ValueError(f"it has {end - begin} bytes for {dtype} of shape {list(shape)}")
+    except (KeyError, TypeError, ValueError, OverflowError, MalformedBuffer) as error:
         raise ImportFailure(f"Tensor {name!r} of {path} cannot be read: {error}.") from error
     return Deferred.of(values) if dtype == DType.BF16.numpy and values.ndim == 2 else values
 

@@ -17,10 +17,11 @@ from onnx import (
     numpy_helper,
 )
 
+from spec_model.flatbuffer import MalformedBuffer
 from spec_model.stored_float import decoded, encoded, float_format
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, DType
-from spirloom.onnx.external_data import is_external, mapped
+from spirloom.onnx.external_data import external_array, is_external
 
 # Values of BFLOAT16 are computed in float32, which represents all of them.
 _DTYPES: dict[int, DType] = {dtype.row.onnx: dtype for dtype in DType} | {
@@ -86,20 +87,20 @@ def array_of(tensor: TensorProto, what: str) -> Array:
         if tensor.data_type == TensorProto.BFLOAT16:
             return decoded(_bfloat16_of(tensor), DType.BF16)
         if is_external(tensor):
-            return mapped(tensor, numpy_type(tensor.data_type))
+            return external_array(tensor, numpy_type(tensor.data_type))
         own = dtype_of(tensor.data_type)
         if own is not None and float_format(own) is not None:  # to_array() depends on the version
             codes = np.frombuffer(tensor.raw_data or bytes(tensor.int32_data), np.uint8)
             return codes.view(own.numpy).reshape(tuple(tensor.dims))
         return np.asarray(numpy_helper.to_array(tensor))
-    except (ValueError, TypeError, KeyError, OverflowError, OSError) as error:
+    except (ValueError, TypeError, KeyError, OverflowError, MalformedBuffer) as error:
         raise Unsupported(f"{what} is damaged: {error}") from error
 
 
 def _bfloat16_of(tensor: TensorProto) -> Array:
     dtype = DType.BF16.numpy
     if is_external(tensor):
-        return mapped(tensor, dtype)
+        return external_array(tensor, dtype)
     if tensor.HasField("raw_data"):
         stored = np.frombuffer(tensor.raw_data, dtype)
     else:

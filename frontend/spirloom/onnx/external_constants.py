@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from mmap import mmap
 
 from onnx import StringStringEntryProto, TensorProto
 
@@ -31,7 +30,7 @@ class _Field:
     end: int
 
 
-def externalized(content: mmap, own_name: str, min_bytes: int) -> bytes:
+def externalized(content: memoryview, own_name: str, min_bytes: int) -> bytes:
     """The model with initializers of `min_bytes` or more as external data of the file `own_name`,
     which has this content. A malformed model is returned unchanged.
     """
@@ -39,20 +38,20 @@ def externalized(content: mmap, own_name: str, min_bytes: int) -> bytes:
         rewriter = _Rewriter(content, own_name, min_bytes)
         return b"".join(rewriter.message(0, len(content), (_GRAPH, _INITIALIZER)))
     except (_Malformed, IndexError):
-        return content[:]
+        return bytes(content)
 
 
 class _Rewriter:
-    def __init__(self, content: mmap, own_name: str, min_bytes: int) -> None:
+    def __init__(self, content: memoryview, own_name: str, min_bytes: int) -> None:
         self._content = content
         self._own_name = own_name
         self._min_bytes = min_bytes
 
-    def message(self, start: int, end: int, path: Sequence[int]) -> list[bytes]:
+    def message(self, start: int, end: int, path: Sequence[int]) -> list[bytes | memoryview]:
         """A message. `path` are the ids of the nested fields that lead to tensors."""
         if not path:
             return self._tensor(start, end)
-        pieces = []
+        pieces: list[bytes | memoryview] = []
         for field in self._fields(start, end):
             if field.id == path[0] and field.wire_type == _LEN:
                 inner = b"".join(self.message(field.start, field.end, path[1:]))
@@ -61,7 +60,7 @@ class _Rewriter:
                 pieces.append(self._content[field.tag : field.end])
         return pieces
 
-    def _tensor(self, start: int, end: int) -> list[bytes]:
+    def _tensor(self, start: int, end: int) -> list[bytes | memoryview]:
         if end - start < self._min_bytes:
             return [self._content[start:end]]
         fields = list(self._fields(start, end))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from math import prod
-from mmap import ACCESS_READ, mmap
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeGuard
 
@@ -14,9 +12,9 @@ import numpy as np
 from google.protobuf.message import Message
 from onnx import ModelProto, TensorProto
 
-from spec_model.files import open_regular
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array
+from spirloom.mapped_file import MIN_MAPPED_BYTES, array_in, damage_of, mapped, part_of
 
 
 def messages(message: Message) -> Iterator[Message]:
@@ -35,9 +33,6 @@ def items_of(value: Any) -> Iterable[Any]:
 
 # Tensors may share bytes. The limit prevents huge models from small files.
 _MAX_READS = 8
-
-# Tensors of at least this many bytes are memory-mapped.
-MIN_MAPPED = 1 << 16
 
 
 def load_external(model: ModelProto, model_path: Path) -> None:
@@ -60,17 +55,15 @@ def external_bytes(model: ModelProto) -> int:
     return sum(int(_entries(t)["length"]) for t in messages(model) if is_external(t))
 
 
-def mapped(tensor: TensorProto, dtype: np.dtype[Any]) -> Array:
-    """The memory-mapped elements of an external tensor. Raises ValueError or OSError."""
+def external_array(tensor: TensorProto, dtype: np.dtype[Any]) -> Array:
+    """The mapped elements of an external tensor. Raises ValueError, MalformedBuffer and
+    ImportFailure."""
     entries = _entries(tensor)
     length = int(entries["length"])
     if length != prod(tensor.dims) * dtype.itemsize:
         raise ValueError(f"it has {length} bytes for {dtype} of shape {list(tensor.dims)}")
-    with open_regular(Path(entries["location"])) as stream:
-        content = mmap(stream.fileno(), 0, access=ACCESS_READ)
-    little = dtype.newbyteorder("<")
-    flat = np.frombuffer(content, little, prod(tensor.dims), int(entries["offset"]))
-    return flat.reshape(tuple(tensor.dims))
+    content = mapped(Path(entries["location"]))
+    return array_in(content, int(entries["offset"]), dtype, tensor.dims, "it")
 
 
 def _entries(tensor: TensorProto) -> dict[str, str]:
@@ -85,31 +78,20 @@ def _load(tensor: TensorProto, model_path: Path, read: Counter[Path]) -> None:
         offset, length = int(entries.get("offset", "0")), int(entries.get("length", "-1"))
     except ValueError as error:
         raise ImportFailure(f"{what} has a malformed offset or length: {entries}.") from error
-    try:
-        with open_regular(path) as stream:
-            size = os.fstat(stream.fileno()).st_size
-            length = size - offset if length == -1 else length
-            if offset < 0 or length < 0 or offset + length > size:
-                raise ImportFailure(
-                    f"{what} requires {length} bytes at offset {offset} of {path}, which has "
-                    f"{size}."
-                )
-            read[path] += length
-            if read[path] > _MAX_READS * size:
-                raise ImportFailure(
-                    f"{what} is stored in {path}, whose {size} bytes the model reads more than "
-                    f"{_MAX_READS} times."
-                )
-            if length >= MIN_MAPPED:
-                _set_entries(tensor, location=str(path), offset=str(offset), length=str(length))
-                return
-            stream.seek(offset)
-            tensor.raw_data = stream.read(length)
-    except OSError as error:
+    content = mapped(path, f"{what} is stored in it. Store the file next to the model.")
+    length = len(content) - offset if length == -1 else length
+    with damage_of(path, "the file of this model"):
+        part = part_of(content, offset, length, what)
+    read[path] += length
+    if read[path] > _MAX_READS * len(content):
         raise ImportFailure(
-            f"{what} is stored in {path}, which cannot be read: {error.strerror}. "
-            "Store the file next to the model."
-        ) from error
+            f"{what} is stored in {path}, whose {len(content)} bytes the model reads more than "
+            f"{_MAX_READS} times."
+        )
+    if length >= MIN_MAPPED_BYTES:
+        _set_entries(tensor, location=str(path), offset=str(offset), length=str(length))
+        return
+    tensor.raw_data = bytes(part)
     tensor.data_location = TensorProto.DEFAULT
     del tensor.external_data[:]
 

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import re
 import warnings
-from errno import ENOMEM
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 import onnx
 from google.protobuf.message import DecodeError, Message
 from onnx import ModelProto, TensorProto
 
-from spec_model.files import open_regular
 from spec_model.graph_file import IDENTIFIER
 from spirloom.errors import ImportFailure
+from spirloom.mapped_file import MIN_MAPPED_BYTES, mapped
 from spirloom.onnx.external_constants import externalized
-from spirloom.onnx.external_data import MIN_MAPPED, is_external, items_of, load_external, messages
+from spirloom.onnx.external_data import is_external, items_of, load_external, messages
 
 # (offset, magic bytes, format and remedy)
 _KNOWN = (
@@ -87,20 +84,14 @@ def read_model(path: Path) -> ModelProto:
 
 def _content(path: Path) -> bytes:
     """The file, with large weights as external data in the same file."""
-    try:
-        with open_regular(path) as stream:
-            if os.fstat(stream.fileno()).st_size > _MAX_MODEL:
-                raise ImportFailure(
-                    f"{path} is not an ONNX model: it exceeds 2 GiB. Export it with external data."
-                )
-            if os.fstat(stream.fileno()).st_size < MIN_MAPPED:
-                return stream.read()
-            with mmap(stream.fileno(), 0, access=ACCESS_READ) as content:
-                return externalized(content, path.name, MIN_MAPPED)
-    except OSError as error:
-        if error.errno == ENOMEM:
-            raise MemoryError from error
-        raise ImportFailure(f"Cannot read {path}: {error.strerror}.") from error
+    content = mapped(path)
+    if len(content) > _MAX_MODEL:
+        raise ImportFailure(
+            f"{path} is not an ONNX model: it exceeds 2 GiB. Export it with external data."
+        )
+    if len(content) < MIN_MAPPED_BYTES:
+        return bytes(content)
+    return externalized(content, path.name, MIN_MAPPED_BYTES)
 
 
 def opset_version(model: ModelProto) -> int:

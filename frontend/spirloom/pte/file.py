@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import mmap
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from spec_model.files import open_regular
 from spec_model.flatbuffer import NOTHING, MalformedBuffer, Row, read
 from spec_model.flatbuffer_schema import load
 from spec_model.stored_float import decoded
 from spirloom.errors import ImportFailure, Unsupported
-from spirloom.ir import Array, DType, is_possible
+from spirloom.ir import Array, DType
+from spirloom.mapped_file import array_in, damage_of, mapped, part_of, starts_with
 from spirloom.torch.values import BFLOAT16, numpy_type
 
 # torch's ScalarType.
@@ -43,16 +41,10 @@ def delegate_dtype(number: int) -> str:
 
 def array_of(data: memoryview, dtype: str, shape: tuple[int, ...], what: str) -> Array:
     """An array over the first bytes of `data`. Raises Unsupported, MalformedBuffer."""
-    if not is_possible(shape):
-        raise MalformedBuffer(f"{what} has the invalid shape {list(shape)}")
     stored = DType.BF16.numpy if dtype == BFLOAT16 else numpy_type(dtype)
-    expected = prod(shape) * stored.itemsize
-    if expected > len(data):
-        raise MalformedBuffer(f"{what} requires {expected} bytes; there are {len(data)}")
-    flat = np.frombuffer(data, stored.newbyteorder("<"), prod(shape))
+    array = array_in(data, 0, stored, shape, what)
     if stored == np.bool_:
-        flat = flat.view(np.uint8) != 0
-    array = flat.reshape(shape)
+        array = array.view(np.uint8) != 0
     return decoded(array, DType.BF16) if dtype == BFLOAT16 else array
 
 
@@ -68,11 +60,7 @@ _IN_SEGMENT = 1  # DataLocation
 
 def is_program(path: Path) -> bool:
     """Whether a file is an ExecuTorch program, with or without test cases."""
-    try:
-        with open_regular(path) as stream:
-            return stream.read(8)[4:] in (_PROGRAM_ID, _BUNDLE_ID)
-    except OSError:
-        return False  # reading the file reports the error
+    return any(starts_with(path, identifier, 4) for identifier in (_PROGRAM_ID, _BUNDLE_ID))
 
 
 class ProgramFile:
@@ -81,22 +69,13 @@ class ProgramFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.cases: list[Row] = []  # one suite per method with test cases
-        try:
-            with open_regular(path) as stream:
-                data = memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise ImportFailure(f"Cannot read {path}: {reason}.") from error
-        try:
+        data = mapped(path)
+        with damage_of(path, "an ExecuTorch program"):
             if bytes(data[4:8]) == _BUNDLE_ID:
                 bundle = read(data, load(BUNDLE))
                 self.cases = list(bundle["suites"])
                 data = bundle["program"]
             self._read(data)
-        except MalformedBuffer as error:
-            raise ImportFailure(
-                f"{path} is damaged or not an ExecuTorch program: {error}."
-            ) from None
 
     def _read(self, data: memoryview) -> None:
         size, self._segments = len(data), memoryview(b"")
@@ -152,10 +131,7 @@ class ProgramFile:
     def segment(self, index: int) -> memoryview:
         """A segment of the file."""
         row = _at(self.program["segments"], index, "segment")
-        first, end = row["offset"], row["offset"] + row["size"]
-        if end > len(self._segments):
-            raise MalformedBuffer(f"segment {index} ends at byte {end} of {len(self._segments)}")
-        return self._segments[first:end]
+        return part_of(self._segments, row["offset"], row["size"], f"segment {index}")
 
 
 def _at(rows: Sequence[Any], index: int, what: str) -> Any:

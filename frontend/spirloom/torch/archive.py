@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import lzma
-import mmap
 import struct
 import zipfile
 import zlib
@@ -16,9 +15,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from spec_model.files import open_regular
+from spec_model.flatbuffer import MalformedBuffer
 from spec_model.stored_float import decoded
 from spirloom.errors import ImportFailure, Unsupported
 from spirloom.ir import Array, DType, is_possible
+from spirloom.mapped_file import array_in, damage_of, mapped, part_of
 from spirloom.torch.values import BFLOAT16, COMPLEX, NAMES, numpy_type
 
 T = TypeVar("T")
@@ -91,23 +92,21 @@ def read_weight(archive: Archive, name: str, entry: Json) -> Array:
     first = _int(meta.get("storage_offset"))
     if len(sizes) != len(strides) or not is_possible(sizes) or min([first, *strides]) < 0:
         raise ImportFailure(f"{what} has invalid sizes {sizes} or strides {strides}.")
+    type_name = NAMES.get(code, f"with id {code}")
     try:
-        name = NAMES.get(code, f"with id {code}")
-        dtype = np.dtype(np.complex64) if name == COMPLEX else numpy_type(name)
+        dtype = np.dtype(np.complex64) if type_name == COMPLEX else numpy_type(type_name)
     except Unsupported as error:
         raise ImportFailure(f"{what}: {error}.") from error
-    stored = DType.BF16.numpy if NAMES[code] == BFLOAT16 else dtype
-    raw = archive.array(_member(entry.get("path_name"), archive))
-    last = first + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
-    wanted = (last + 1) * stored.itemsize if prod(sizes) else 0
-    if wanted > raw.nbytes:
-        raise ImportFailure(f"{what} needs {wanted} bytes, but its member has {raw.nbytes}.")
-    values = raw[: raw.nbytes - raw.nbytes % stored.itemsize].view(stored.newbyteorder("<"))
+    stored = DType.BF16.numpy if type_name == BFLOAT16 else dtype
+    content = archive.content(_member(entry.get("path_name"), archive))
+    span = 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
+    if not prod(sizes):
+        first = span = 0
+    with damage_of(archive.path, _KIND):
+        values = array_in(content, first * stored.itemsize, stored, (span,), f"weight '{name}'")
     byte_strides = tuple(s * stored.itemsize for s in strides)
-    array = np.lib.stride_tricks.as_strided(
-        values[first:] if prod(sizes) else values[:0], tuple(sizes), byte_strides, writeable=False
-    )
-    return decoded(array, DType.BF16) if NAMES[code] == BFLOAT16 else array
+    array = np.lib.stride_tricks.as_strided(values, tuple(sizes), byte_strides, writeable=False)
+    return decoded(array, DType.BF16) if type_name == BFLOAT16 else array
 
 
 def _int(size: Json) -> int:
@@ -128,7 +127,8 @@ _MAX_INFLATION = 16
 _MAX_SMALL_MEMBER = 1 << 20
 # A member of archives in the format before PyTorch 2.9.
 LEGACY_MEMBER = "serialized_exported_program.json"
-_LOCAL_HEADER = struct.Struct("<4s5H3I2H")
+_LOCAL_HEADER, _LOCAL_MAGIC = struct.Struct("<4s5H3I2H"), b"PK\x03\x04"
+_KIND = "an archive of torch.export.save"
 
 
 def is_archive(path: Path) -> bool:
@@ -146,10 +146,9 @@ class Archive:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._bytes = mapped(path)
         try:
-            self._stream = open_regular(path)
-            self._zip = zipfile.ZipFile(self._stream)
-            self._bytes = mmap.mmap(self._stream.fileno(), 0, access=mmap.ACCESS_READ)
+            self._zip = zipfile.ZipFile(open_regular(path))
         except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError) as error:
             raise ImportFailure(f"Cannot read {path}: {_reason(error)}.") from error
         self._max_inflated = _MAX_INFLATION * len(self._bytes) + _MAX_SMALL_MEMBER
@@ -177,23 +176,19 @@ class Archive:
         """Reads a short text member."""
         return bytes(self._read(name, 1 << 16)).decode(errors="replace").strip()
 
-    def array(self, name: str) -> Array:
+    def content(self, name: str) -> memoryview:
         """A member's bytes, mapped if the member is not compressed."""
         info = self._member(name)
         if info.compress_type != zipfile.ZIP_STORED:
-            return np.frombuffer(self._read(name, self._max_inflated), np.uint8)
+            return memoryview(self._read(name, self._max_inflated))
         begin = info.header_offset
-        header = self._bytes[begin : begin + _LOCAL_HEADER.size]
-        if len(header) < _LOCAL_HEADER.size or header[:4] != b"PK\x03\x04":
-            raise ImportFailure(f"{self.path} is damaged: {name} has no header at offset {begin}.")
-        names = _LOCAL_HEADER.unpack(header)[9:11]
-        begin += _LOCAL_HEADER.size + sum(names)
-        if begin + info.file_size > len(self._bytes):
-            raise ImportFailure(
-                f"{self.path} is damaged: {name} ends at offset {begin + info.file_size}, beyond "
-                f"the file's size, {len(self._bytes)}."
-            )
-        return np.frombuffer(self._bytes, np.uint8, info.file_size, begin)
+        with damage_of(self.path, _KIND):
+            header = part_of(self._bytes, begin, _LOCAL_HEADER.size, f"the header of {name}")
+            if header[:4] != _LOCAL_MAGIC:
+                raise MalformedBuffer(f"{name} has no header at offset {begin}")
+            names = _LOCAL_HEADER.unpack(header)[9:11]
+            begin += _LOCAL_HEADER.size + sum(names)
+            return part_of(self._bytes, begin, info.file_size, name)
 
     def _read(self, name: str, limit: int) -> bytes:
         info = self._member(name)
