@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from spirloom.errors import ImportFailure
+from spirloom.errors import ImportFailure, reading
 
 # The built-in descriptions: name → members, as spirloom-ops reads them.
 DEVICES = Path(__file__).with_name("devices.yaml")
@@ -17,9 +17,8 @@ def read_devices(path: Path = DEVICES) -> dict[str, dict[str, Any]]:
     import yaml
 
     try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ImportFailure(f"{path} cannot be read: {error.strerror}.") from None
+        with reading(path):
+            found = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, yaml.YAMLError) as error:
         detail = " ".join(str(error).split())
         raise ImportFailure(f"{path} is not a YAML file: {detail}.") from None

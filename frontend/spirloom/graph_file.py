@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import io
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -24,7 +23,7 @@ from spirloom.constants_file import (
 )
 from spirloom.deferred import Deferred
 from spirloom.equal_constants import EqualConstants
-from spirloom.errors import ImportFailure
+from spirloom.errors import ImportFailure, writing
 from spirloom.ir import ArgValue, Array, DType, Graph, IntInput, Node, State, Storage, Tensor
 from spirloom.number_expr import NumberExpr, SymFloat
 from spirloom.sizes import SizeExpr, Symbol, Varying
@@ -109,17 +108,6 @@ def to_bytes(*methods: Graph) -> bytes:
     return stream.getvalue()
 
 
-@contextmanager
-def _written(paths: Sequence[Path]) -> Iterator[list[IO[bytes]]]:
-    try:
-        with replaced_together(paths) as streams:
-            yield streams
-    except OSError as error:
-        raise ImportFailure(
-            f"Cannot write {error.filename or paths[-1]}: {error.strerror or error}."
-        ) from error
-
-
 def save(
     graph: Graph | Sequence[Graph],
     path: Path,
@@ -136,7 +124,8 @@ def save(
     data_path = path.with_name(path.name + ".data")
     methods = (graph,) if isinstance(graph, Graph) else tuple(graph)
     encoder = _Encoder(methods, data_path.name if external_data else None)
-    with _written([data_path, path] if external_data else [path]) as streams:
+    paths = [data_path, path] if external_data else [path]
+    with writing(path), replaced_together(paths) as streams:
         encoder.write(streams[-1], streams[0] if external_data else None, report)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from spec_model.files import open_regular
-from spirloom.errors import ImportFailure
+from spirloom.errors import ImportFailure, reading, writing
 
 FORMAT = "spirloom-profile"
 VERSION = 1
@@ -200,10 +200,8 @@ def read_profile(path: Path) -> ProfileFile:
 def read_json(path: Path) -> dict[str, Any]:
     """The members of a profile of this version. Raises ImportFailure."""
     try:
-        with open_regular(path) as stream:
+        with reading(path), open_regular(path) as stream:
             found = json.load(stream)
-    except OSError as error:
-        raise ImportFailure(f"Cannot read {path}: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:
         raise ImportFailure(f"{path} is not a profile: it is not JSON.") from error
     if not isinstance(found, dict) or found.get("format") != FORMAT:
@@ -359,10 +357,8 @@ def add_runs(path: Path, new: Mapping[str, Any]) -> None:
     written = dict(new)
     if path.exists():
         written = _accumulated(path, read_json(path), new)
-    try:
+    with writing(path):
         path.write_text(json.dumps(written) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise ImportFailure(f"Cannot write {path}: {error.strerror}.") from error
 
 
 _IDENTITY = ("node", "op", "variant", "grid", "workgroup")

@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 import pytest
 from spirloom import graph_file, graph_reader
-from spirloom.errors import ImportFailure
+from spirloom.errors import ImportFailure, reading, writing
 from spirloom.gguf.file import GgufFile
 from spirloom.hf.importer import read_tensors
 from spirloom.ir import MAX_ELEMENTS
@@ -153,3 +153,22 @@ def test_a_wrong_size_in_safetensors(tmp_path: Path) -> None:
     path.write_bytes(_safetensors().replace(b"[0, 96]", b"[0, 92]"))
     with pytest.raises(ImportFailure, match=r"it has 92 bytes for float32 of shape \[4, 6\]"):
         read_tensors(path)
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (OSError(28, "No space left on device"), "Cannot write m.slg: No space left on device."),
+        (OSError(13, "Denied", "m.slg.data"), "Cannot write m.slg.data: Denied."),
+        (OSError("odd"), "Cannot write m.slg: odd."),
+    ],
+)
+def test_errors_of_files(error: OSError, message: str) -> None:
+    with pytest.raises(ImportFailure) as caught, writing(Path("m.slg")):
+        raise error
+    assert str(caught.value) == message
+
+
+def test_memory_that_is_exhausted_is_no_error_of_a_file() -> None:
+    with pytest.raises(MemoryError), reading(Path("m.slg")):
+        raise OSError(12, "Cannot allocate memory")

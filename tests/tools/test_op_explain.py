@@ -89,7 +89,7 @@ def test_a_file_of_devices(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
         (("relu", "--shapes", "x: [1]", "--dtype", "f99"), "'f99' is not a valid DType."),
         (("relu", "--shapes", "x: [1]", "--storage", "tape"), "'tape' is not a valid Storage."),
         (("relu", "--shapes", "x: [1]", "--device", "abacus"), "Device 'abacus' is not described"),
-        (("relu", "--shapes", "x: [1]", "--device", "none.yaml"), "none.yaml cannot be read"),
+        (("relu", "--shapes", "x: [1]", "--device", "none.yaml"), "Cannot read none.yaml: No such"),
         (("mm", "--shapes", "a: [1, 2], b: [3, 4]"), "This is not a valid call of aten.mm: "),
     ],
 )

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from spirloom.errors import ImportFailure
+from spirloom.errors import ImportFailure, writing
 
 EPILOG = """\
 example:
@@ -51,15 +51,12 @@ def run(arguments: argparse.Namespace) -> int:
     found = list(delegates_of(file, OpLibrary.with_dirs(arguments.spec_dir)))
     if not found:
         raise ImportFailure(f"{file.path} has no delegates.")
-    try:
+    with writing(arguments.output):
         arguments.output.mkdir(parents=True, exist_ok=True)
         for delegate in found:
             path = arguments.output / f"{_bare(delegate.method)}.{delegate.index}.slg"
             path.write_bytes(delegate.data)
             print(f"{path}: {summary(delegate.graph)}")
-    except OSError as error:
-        name = error.filename or arguments.output
-        raise ImportFailure(f"Cannot write {name}: {error.strerror}.") from error
     return 0
 
 

@@ -16,7 +16,7 @@ from spirloom.commands.model_readers import (
     import_onnx,
     reader_of,
 )
-from spirloom.errors import ImportFailure
+from spirloom.errors import ImportFailure, writing
 
 if TYPE_CHECKING:
     from spirloom.ir import Graph
@@ -220,10 +220,8 @@ def _check_files(model: Path, output: Path) -> None:
         raise ImportFailure(f"{output} is a directory. -o requires a file name.")
     if not output.parent.is_dir():
         raise ImportFailure(f"Cannot write {output}: the directory {output.parent} does not exist.")
-    try:
+    with writing(output):
         writable(output)
-    except OSError as error:
-        raise ImportFailure(f"Cannot write {output}: {error.strerror}.") from error
     if output.exists() and model.exists() and output.samefile(model):
         raise ImportFailure(f"-o is the model itself, {model}. Use another file name.")
 

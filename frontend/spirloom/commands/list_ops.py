@@ -78,16 +78,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _write_page(arguments: argparse.Namespace) -> int:
     from spirloom.commands.op_show import load
-    from spirloom.errors import ImportFailure
+    from spirloom.errors import writing
     from spirloom.report.catalog import catalog_data
     from spirloom.report.page import catalog_page_of
     from spirloom.terminal import bytes_text
 
     data = catalog_data(load((), ()), arguments.op, arguments.pack, arguments.statistics)
     text = catalog_page_of(data).encode("utf-8")
-    try:
+    with writing(arguments.html):
         arguments.html.write_bytes(text)
-    except OSError as error:
-        raise ImportFailure(f"Cannot write {arguments.html}: {error.strerror}.") from error
     print(f"{arguments.html}: {len(data['ops'])} operators, {bytes_text(len(text))}")
     return 0

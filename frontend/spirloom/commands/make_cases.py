@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from spec_model import SpecError
-from spirloom.errors import ImportFailure
+from spirloom.errors import ImportFailure, writing
 
 DESCRIPTION = """\
 Generates test cases for every variant of the operators: inputs, a graph file of one node, and the
@@ -47,9 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     from spirloom.casegen import cli
 
     try:
-        return cli.run(arguments)
+        with writing(arguments.out):
+            return cli.run(arguments)
     except SpecError as error:
         raise ImportFailure(*str(error).splitlines()) from error
-    except OSError as error:
-        path = error.filename or arguments.out
-        raise ImportFailure(f"Cannot write {path}: {error.strerror}.") from error

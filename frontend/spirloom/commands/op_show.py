@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spirloom.errors import ImportFailure
+from spirloom.errors import ImportFailure, reading
 
 if TYPE_CHECKING:
     from spec_model import Library
@@ -134,9 +134,8 @@ def _module(variant: Variant, pack: Path | None) -> bytes:
             )
         pack = files.shaders
     try:
-        module = module_of(pack.read_bytes(), variant.id, f"'{pack}'")
-    except OSError as error:
-        raise ImportFailure(f"Cannot read {pack}: {error.strerror}.") from error
+        with reading(pack):
+            module = module_of(pack.read_bytes(), variant.id, f"'{pack}'")
     except InvalidInputError as error:
         raise ImportFailure(str(error)) from error
     if module is None:

@@ -202,7 +202,7 @@ def _diff(arguments: argparse.Namespace) -> int:
 
 
 def _export(arguments: argparse.Namespace) -> int:
-    from spirloom.errors import ImportFailure
+    from spirloom.errors import writing
     from spirloom.profile_file import read_profile
     from spirloom.profiling import export
 
@@ -218,8 +218,6 @@ def _export(arguments: argparse.Namespace) -> int:
         if file == "-":
             sys.stdout.write(write(profile))
         elif file:
-            try:
+            with writing(Path(file)):
                 Path(file).write_text(write(profile), encoding="utf-8")
-            except OSError as error:
-                raise ImportFailure(f"Cannot write {file}: {error.strerror}.") from error
     return 0

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spirloom.commands import compare_model
-from spirloom.errors import ImportFailure
+from spirloom.errors import ImportFailure, writing
 
 if TYPE_CHECKING:
     from spec_model import Library
@@ -203,10 +203,8 @@ def _verify_kernels(
 def _store(report: VerifyReport, findings: Sequence[Any]) -> None:
     from spirloom.verify import verdicts
 
-    try:
+    with writing(report.path):
         verdicts.add(report.path, findings, report.device.driver)
-    except OSError as error:
-        raise ImportFailure(f"Cannot write {report.path}: {error.strerror}.") from error
 
 
 _MAX_ROUNDS = 8

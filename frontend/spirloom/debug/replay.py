@@ -29,7 +29,7 @@ from spirloom.debug.cases import npy_array, npy_bytes
 from spirloom.debug.device_values import DeviceOptions, chunks_of
 from spirloom.debug.metrics import Measured, default_tolerance, measure, wide
 from spirloom.debug.synthetic_weights import Statistics, restore, strip
-from spirloom.errors import ImportFailure
+from spirloom.errors import ImportFailure, reading, writing
 from spirloom.ir import Array, DType, Graph
 
 if TYPE_CHECKING:
@@ -250,22 +250,17 @@ def save(recording: Recording, path: Path) -> None:
 
 def write_archive(path: Path, members: Mapping[str, bytes]) -> None:
     """Writes a zip archive; equal members give equal bytes."""
-    try:
-        with replaced(path) as stream, zipfile.ZipFile(stream, "w") as archive:
-            for name, data in members.items():
-                info = zipfile.ZipInfo(name, _ENTRY_DATE)
-                archive.writestr(info, data, zipfile.ZIP_DEFLATED, 6)
-    except OSError as error:
-        raise ImportFailure(f"Cannot write {path}: {error.strerror or error}.") from error
+    with writing(path), replaced(path) as stream, zipfile.ZipFile(stream, "w") as archive:
+        for name, data in members.items():
+            info = zipfile.ZipInfo(name, _ENTRY_DATE)
+            archive.writestr(info, data, zipfile.ZIP_DEFLATED, 6)
 
 
 def load(path: Path) -> Recording:
     """Reads a file. Raises ImportFailure if it is damaged."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with reading(path), zipfile.ZipFile(path) as archive:
             return _read(archive, path)
-    except OSError as error:
-        raise ImportFailure(f"Cannot read {path}: {error.strerror or error}.") from error
     except _DAMAGE as error:
         raise ImportFailure(f"{path} is damaged or not a replay file: {error}.") from error
 

@@ -8,18 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from spec_model.files import open_regular
-from spirloom.errors import ImportFailure
+from spirloom.errors import ImportFailure, reading
 
 _MAX_BYTES = 128 << 20
 
 
 def read_bytes(path: Path) -> bytes:
     """The content of a file. Raises ImportFailure if it is unreadable or too large."""
-    try:
-        with open_regular(path) as stream:
-            data = stream.read(_MAX_BYTES + 1)
-    except OSError as error:
-        raise ImportFailure(f"Cannot read {path}: {error.strerror}.") from error
+    with reading(path), open_regular(path) as stream:
+        data = stream.read(_MAX_BYTES + 1)
     if len(data) > _MAX_BYTES:
         raise ImportFailure(f"{path} exceeds {_MAX_BYTES} bytes.")
     return data

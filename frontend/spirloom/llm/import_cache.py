@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from spec_model.files import open_regular
 from spirloom import __version__
 from spirloom.cache_directory import cache_directory, variable
-from spirloom.errors import ImportFailure
+from spirloom.errors import ImportFailure, reading
 from spirloom.garbage import rare_collections
 from spirloom.terminal import Progress
 
@@ -100,14 +100,12 @@ def _key(model: Path, options: str) -> str:
     """Of the release, the options, and samples of the content: reading all of it would take as long
     as the import."""
     digest = hashlib.blake2b(f"{__version__} {options}".encode(), digest_size=16)
-    try:
+    with reading(model):
         for path in sorted(model.iterdir()) if model.is_dir() else [model]:
             if path.is_file():
                 digest.update(f"\0{path.name if model.is_dir() else ''}\0".encode())
                 for data in _samples(path):
                     digest.update(data)
-    except OSError as error:
-        raise ImportFailure(f"Cannot read {model}: {error.strerror}.") from error
     return digest.hexdigest()
 
 

@@ -6,7 +6,7 @@ import runpy
 import traceback
 from pathlib import Path
 
-from spirloom.errors import ImportFailure
+from spirloom.errors import ImportFailure, reading
 
 _loaded: set[Path] = set()
 
@@ -17,10 +17,8 @@ def add_passes_of(path: Path) -> None:
     """
     if path.resolve() in _loaded:
         return
-    try:
+    with reading(path):
         path.read_bytes()
-    except OSError as error:
-        raise ImportFailure(f"Cannot read {path}: {error.strerror}.") from error
     try:
         runpy.run_path(str(path))
     except SyntaxError as error:

@@ -9,7 +9,7 @@ from typing import Any
 
 from spec_model.symbolic import known, size_of
 from spec_model.symbolic.expr import at_maximum
-from spirloom.errors import ImportFailure
+from spirloom.errors import writing
 from spirloom.ir import ArgValue, DType, Graph, Node, Tensor
 from spirloom.ops import OpError, OpLibrary
 from spirloom.sizes import SymInt, Varying
@@ -122,11 +122,9 @@ class _Dump:
             return
         path = self._directory / f"{len(self._written):02}-{name}.txt"
         self._written.append(text)
-        try:
+        with writing(path):
             self._directory.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise ImportFailure(f"Cannot write {path}: {error.strerror}.") from error
 
 
 def text_of(graph: Graph) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spirloom import __version__
-from spirloom.errors import ImportFailure
+from spirloom.errors import ImportFailure, reading
 from spirloom.report.shader_statistics import Rows, find_statistics, read_statistics
 
 if TYPE_CHECKING:
@@ -138,11 +138,10 @@ def _modules(pack: Path | None) -> dict[str, tuple[int, int]]:
         pack = files.shaders
     found: dict[str, tuple[int, int]] = {}
     try:
-        for module, names in pack_modules(pack.read_bytes(), f"'{pack}'"):
-            facts = (len(module), statistics(module)["instructions"])
-            found.update(dict.fromkeys(names, facts))
-    except OSError as error:
-        raise ImportFailure(f"Cannot read {pack}: {error.strerror}.") from error
+        with reading(pack):
+            for module, names in pack_modules(pack.read_bytes(), f"'{pack}'"):
+                facts = (len(module), statistics(module)["instructions"])
+                found.update(dict.fromkeys(names, facts))
     except (InvalidInputError, ValueError) as error:
         if not named:  # the wheel's pack is compressed, and zstandard is missing
             return {}

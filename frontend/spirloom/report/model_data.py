@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from spirloom.errors import ImportFailure
+from spirloom.errors import ImportFailure, reading
 from spirloom.inspect import plan_memory
 from spirloom.ir import Graph, Node, Tensor
 from spirloom.ops import OpLibrary
@@ -220,9 +220,8 @@ def read_partition(path: Path) -> dict[str, Any]:
 
 def _read_json(path: Path, command: str) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ImportFailure(f"Cannot read {path}: {error.strerror}.") from error
+        with reading(path):
+            found = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ImportFailure(f"{path} is not JSON. Write it with `{command} > FILE`.") from error
     if not isinstance(found, dict):

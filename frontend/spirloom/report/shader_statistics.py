@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from spirloom.errors import ImportFailure
+from spirloom.errors import ImportFailure, reading
 
 # In a checkout of the repository: a file for each version of a driver.
 GENERATED = Path(__file__).resolve().parents[3] / "generated"
@@ -28,10 +28,8 @@ def read_statistics(path: Path) -> tuple[list[str], Rows]:
 
     Raises ImportFailure.
     """
-    try:
+    with reading(path):
         lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise ImportFailure(f"Cannot read {path}: {error.strerror}.") from error
     cells = [line.split("\t") for line in lines if not line.startswith("#")]
     if not cells or cells[0][0] != "variant":
         raise ImportFailure(f"{path} does not have the columns of generated/shader_stats.tsv.")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from spirloom import graph_reader
-from spirloom.errors import ImportFailure
+from spirloom.errors import ImportFailure, writing
 from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
 from spirloom.profile_file import ProfileFile, read_profile
@@ -30,10 +30,8 @@ def write_report(model: Path, output: Path, sources: Sources) -> int:
     """Writes the page. Returns its size in bytes. Raises ImportFailure."""
     text = page_of(report_data(model, sources))
     encoded = text.encode("utf-8", errors="replace")
-    try:
+    with writing(output):
         output.write_bytes(encoded)
-    except OSError as error:
-        raise ImportFailure(f"Cannot write {output}: {error.strerror}.") from error
     return len(encoded)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from codegen.shader_pack import InvalidInputError, module_digests
 from spec_model import Library
 from spec_model.spec import Variant
-from spirloom.errors import ImportFailure
+from spirloom.errors import ImportFailure, reading
 from spirloom.ir import Graph, Storage
 
 COPY = "spirloom.copy"
@@ -20,9 +20,8 @@ def digests_of(packs: Sequence[Path]) -> dict[str, int]:
     found: dict[str, int] = {}
     for pack in packs:
         try:
-            found |= module_digests(pack.read_bytes(), f"'{pack}'")
-        except OSError as error:
-            raise ImportFailure(f"Cannot read {pack}: {error.strerror}.") from error
+            with reading(pack):
+                found |= module_digests(pack.read_bytes(), f"'{pack}'")
         except InvalidInputError as error:
             raise ImportFailure(str(error)) from error
     return found
