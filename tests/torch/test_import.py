@@ -22,6 +22,7 @@ from spirloom.torch.archive import is_archive
 from spirloom.torch.archived_program import read_archive
 from spirloom.torch.build import build
 from spirloom.torch.options import Options
+from spirloom.torch.values import exported_type
 
 from tests.frontend.reference_run import run
 from tests.torch.archives import needs_archives
@@ -367,3 +368,44 @@ def test_inputs_whose_sizes_are_multiples_of_a_symbol() -> None:
         np.testing.assert_allclose(model(x.numpy())[0], wanted, rtol=1e-5, atol=1e-5)
     with pytest.raises(ValueError, match=r"\(9\) of input 'x' is not '4\*\w+' for"):
         model(np.zeros((1, 3, 9, 9), np.float32))
+
+
+def test_element_types_of_archives_are_those_of_torch() -> None:
+    from torch._export.serde.serialize import _TORCH_TO_SERIALIZE_DTYPE
+
+    ids = {int(code): str(dtype) for dtype, code in _TORCH_TO_SERIALIZE_DTYPE.items()}
+    found = {code: exported_type(code) for code in ids}
+    unknown = {code for code, name in found.items() if name == f"with id {code}"}
+    assert {code: f"torch.{found[code]}" for code in ids.keys() - unknown} == {
+        code: name for code, name in ids.items() if code not in unknown
+    }
+    assert {"torch.float32", "torch.bfloat16", "torch.int64", "torch.complex64", "torch.bool"} <= {
+        ids[code] for code in ids.keys() - unknown
+    }
+
+
+@needs_archives
+def test_booleans_of_an_archive_are_zero_or_one(tmp_path: Path) -> None:
+    """The bytes of a damaged archive may be others."""
+
+    class Choice(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("choice", torch.tensor([True, False, True]))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            found: torch.Tensor = torch.where(self.choice, x, -x)
+            return found
+
+    path, other = tmp_path / "net.pt2", tmp_path / "other.pt2"
+    torch.export.save(torch.export.export(Choice(), (torch.ones(3),)), path)
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(other, "w") as target:
+        for info in source.infolist():
+            data = source.read(info)
+            is_weight = "data/" in info.filename and data[:3] == b"\1\0\1"
+            target.writestr(info.filename, b"\7\0\x80" + data[3:] if is_weight else data)
+    assert b"\7\0\x80" in other.read_bytes()
+    equal, changed = (
+        graph_file.to_bytes(build(read_archive(each), LIBRARY, Options())) for each in (path, other)
+    )
+    assert equal == changed

@@ -10,7 +10,7 @@ from spec_model.flatbuffer_schema import load
 from spirloom.errors import Unsupported
 from spirloom.ir import Array
 from spirloom.pte.delegate_binding import mutated_args
-from spirloom.pte.file import array_of, delegate_dtype
+from spirloom.pte.file import delegate_dtype
 from spirloom.pte.kernel_calls import (
     DelegateCall,
     ProgramDraft,
@@ -19,6 +19,7 @@ from spirloom.pte.kernel_calls import (
     by_target,
 )
 from spirloom.torch.program import Argument, ArgValue, Call, PlainValue, Ref, Result, TensorMeta
+from spirloom.torch.values import array_of
 
 GRAPH = "integrations/executorch/blob/vk_graph.fbs"
 VERSION = "0"

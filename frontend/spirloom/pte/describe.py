@@ -9,11 +9,12 @@ from typing import Any
 from spec_model.flatbuffer import NOTHING, MalformedBuffer, Member, Row
 from spirloom.errors import ImportFailure, Unsupported
 from spirloom.pte.delegate import DelegateReader
-from spirloom.pte.file import ProgramFile, program_dtype
+from spirloom.pte.file import ProgramFile
 from spirloom.pte.graph_delegate import graph_of
 from spirloom.pte.kernel_calls import ProgramDraft
 from spirloom.pte.method import SPIRLOOM, VULKAN, constant_names, instructions, state_names
 from spirloom.terminal import bytes_text, shown
+from spirloom.torch.values import scalar_type
 
 _DYNAMISM = ("fixed", "bounded", "unbounded")
 
@@ -73,7 +74,7 @@ def _value(values: Sequence[Member], index: int) -> dict[str, Any]:
     dynamism = row["dynamism"]
     return {
         "kind": "tensor",
-        "dtype": program_dtype(row["type"]),
+        "dtype": scalar_type(row["type"]),
         "shape": list(row["sizes"]),
         "sizes": _DYNAMISM[dynamism] if 0 <= dynamism < len(_DYNAMISM) else str(dynamism),
     }

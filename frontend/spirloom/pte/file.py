@@ -12,24 +12,13 @@ import numpy as np
 
 from spec_model.flatbuffer import NOTHING, MalformedBuffer, Row, read
 from spec_model.flatbuffer_schema import load
-from spec_model.stored_float import decoded
 from spirloom.errors import ImportFailure, Unsupported
-from spirloom.ir import Array, DType
-from spirloom.mapped_file import array_in, damage_of, mapped, part_of, starts_with
-from spirloom.torch.values import BFLOAT16, numpy_type
+from spirloom.ir import Array
+from spirloom.mapped_file import damage_of, mapped, part_of, starts_with
+from spirloom.torch.values import array_of, scalar_type
 
-# torch's ScalarType.
-_PROGRAM_DTYPES = {dtype.row.scalar_type: dtype.long_name for dtype in DType} | {
-    2: "int16", 4: "int64", 7: "float64", 8: "complex32", 9: "complex64", 10: "complex128",
-    27: "uint16",
-}  # fmt: skip
 # ElementType of vk_graph.fbs.
 _DELEGATE_DTYPES = ("bool", "uint8", "int8", "int32", "float16", "float32", "float64", "int64")
-
-
-def program_dtype(number: int) -> str:
-    """The dtype of a ScalarType; "of number N" for an unknown one."""
-    return _PROGRAM_DTYPES.get(number, f"of number {number}")
 
 
 def delegate_dtype(number: int) -> str:
@@ -39,13 +28,17 @@ def delegate_dtype(number: int) -> str:
     return _DELEGATE_DTYPES[number]
 
 
-def array_of(data: memoryview, dtype: str, shape: tuple[int, ...], what: str) -> Array:
-    """An array over the first bytes of `data`. Raises Unsupported, MalformedBuffer."""
-    stored = DType.BF16.numpy if dtype == BFLOAT16 else numpy_type(dtype)
-    array = array_in(data, 0, stored, shape, what)
-    if stored == np.bool_:
-        array = array.view(np.uint8) != 0
-    return decoded(array, DType.BF16) if dtype == BFLOAT16 else array
+def ordered_array(
+    data: memoryview, dtype: str, shape: Sequence[int], order: Sequence[int], what: str
+) -> Array:
+    """An array over the first bytes of `data`, whose dimensions are stored in this order; without
+    one, in their own. Raises Unsupported, MalformedBuffer."""
+    own = list(range(len(shape)))
+    order = list(order) or own
+    if sorted(order) != own:
+        raise MalformedBuffer(f"{what} has the invalid dim order {order}")
+    stored = array_of(data, dtype, [shape[dim] for dim in order], what)
+    return stored.transpose([order.index(dim) for dim in own])
 
 
 PROGRAM = "schema/executorch/program.fbs"
@@ -175,13 +168,8 @@ def _arrays(rows: Sequence[Row]) -> Iterator[Array]:
         if kind != "Tensor":
             yield np.asarray(value["value"])
             continue
-        shape = tuple(value["sizes"])
-        order = list(value["dim_order"]) or list(range(len(shape)))
-        if sorted(order) != list(range(len(shape))):
-            raise MalformedBuffer(f"a tensor of a case has the invalid dim order {order}")
-        stored = tuple(shape[dim] for dim in order)
-        array = array_of(value["bytes"], program_dtype(value["type"]), stored, "a tensor of a case")
-        yield array.transpose([order.index(dim) for dim in range(len(order))])
+        dtype, what = scalar_type(value["type"]), "a tensor of a case"
+        yield ordered_array(value["bytes"], dtype, value["sizes"], value["dim_order"], what)
 
 
 def differences(

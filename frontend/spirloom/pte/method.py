@@ -7,10 +7,10 @@ from math import prod
 
 import numpy as np
 
-from spec_model.flatbuffer import NOTHING, MalformedBuffer, Member, Row
+from spec_model.flatbuffer import NOTHING, Member, Row
 from spirloom.errors import ImportFailure, Unsupported
 from spirloom.ir import Array
-from spirloom.pte.file import ProgramFile, array_of
+from spirloom.pte.file import ProgramFile, ordered_array
 from spirloom.torch.program import TensorMeta
 from spirloom.torch.values import numpy_type
 
@@ -71,12 +71,7 @@ def initial_value(file: ProgramFile, row: Row, meta: TensorMeta, label: str) -> 
 
 def _array(data: memoryview, row: Row, meta: TensorMeta, label: str) -> Array:
     """An array over the first bytes of `data`, transposed by the tensor's dim order."""
-    shape = ints(meta)
-    order = list(row["dim_order"]) or list(range(len(shape)))
-    if sorted(order) != list(range(len(shape))):
-        raise MalformedBuffer(f"{label} has the invalid dim order {order}")
-    stored = array_of(data, meta.dtype, tuple(shape[d] for d in order), label)
-    return stored.transpose([order.index(d) for d in range(len(order))])
+    return ordered_array(data, meta.dtype, ints(meta), row["dim_order"], label)
 
 
 VULKAN, SPIRLOOM = "VulkanBackend", "SpirloomBackend"

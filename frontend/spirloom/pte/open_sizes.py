@@ -9,11 +9,11 @@ from spec_model.flatbuffer import NOTHING, MalformedBuffer, Member, Row
 from spirloom.errors import ImportFailure, Unsupported
 from spirloom.ir import Graph, Tensor
 from spirloom.ops import OpError, OpLibrary
-from spirloom.pte.file import ProgramFile, program_dtype
+from spirloom.pte.file import ProgramFile
 from spirloom.pte.graph_delegate import graph_of
 from spirloom.pte.method import SPIRLOOM, instructions
 from spirloom.torch.options import Options
-from spirloom.torch.values import border_type
+from spirloom.torch.values import border_type, scalar_type
 
 _REMEDY = (
     "Programs of ExecuTorch state the maximum of each size, but neither which sizes are equal nor "
@@ -94,6 +94,6 @@ def _is_whole(method: Row, graph: Graph, args: Sequence[int]) -> bool:
 def _same_type(row: Row, tensor: Tensor) -> bool:
     """Whether the delegate's tensor has the type that the program's has in graphs."""
     try:
-        return border_type(program_dtype(row["type"])) is tensor.dtype
+        return border_type(scalar_type(row["type"])) is tensor.dtype
     except Unsupported:
         return False

@@ -13,7 +13,7 @@ from spec_model.flatbuffer import NOTHING, MalformedBuffer, Member, Row
 from spirloom.errors import ImportFailure, Unsupported
 from spirloom.ops import OpLibrary
 from spirloom.pte.delegate import DelegateReader, check_count
-from spirloom.pte.file import ProgramFile, program_dtype
+from spirloom.pte.file import ProgramFile
 from spirloom.pte.graph_delegate import GraphInliner
 from spirloom.pte.kernel_calls import Kernel, ProgramDraft, UnsupportedCall, arguments, kernels
 from spirloom.pte.method import (
@@ -40,6 +40,7 @@ from spirloom.torch.program import (
     TensorMeta,
     TypeName,
 )
+from spirloom.torch.values import scalar_type
 
 _IGNORED_ARGUMENTS = frozenset({"layout", "device", "memory_format", "pin_memory", "dim_order"})
 
@@ -161,7 +162,7 @@ class _Reader:
             return IgnoredValue(name)
         kind, row = self._value(index)
         if name == "dtype" and kind == "Int":
-            return TypeName(program_dtype(row["value"]))
+            return TypeName(scalar_type(row["value"]))
         return self._argument_value(index)
 
     def _add_delegate(self, module: str, row: Row) -> None:
@@ -333,4 +334,4 @@ class _Reader:
         sizes = row["sizes"]
         if min(sizes, default=0) < 0:
             raise MalformedBuffer(f"a tensor has the invalid shape {list(sizes)}")
-        return TensorMeta(program_dtype(row["type"]), tuple(sizes), ())
+        return TensorMeta(scalar_type(row["type"]), tuple(sizes), ())

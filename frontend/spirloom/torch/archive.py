@@ -16,11 +16,10 @@ import numpy as np
 
 from spec_model.files import open_regular
 from spec_model.flatbuffer import MalformedBuffer
-from spec_model.stored_float import decoded
 from spirloom.errors import ImportFailure, Unsupported
-from spirloom.ir import Array, DType, is_possible
-from spirloom.mapped_file import array_in, damage_of, mapped, part_of
-from spirloom.torch.values import BFLOAT16, COMPLEX, NAMES, numpy_type
+from spirloom.ir import Array, is_possible
+from spirloom.mapped_file import damage_of, mapped, part_of
+from spirloom.torch.values import array_of, exported_type
 
 T = TypeVar("T")
 _NAMES = {dict: "an object", list: "a list", str: "a string", int: "an integer", bool: "a boolean"}
@@ -86,27 +85,23 @@ def read_weight(archive: Archive, name: str, entry: Json) -> Array:
         )
     meta = entry.get("tensor_meta")
     what = f"{archive.path}: '{name}'"
-    code = meta.get("dtype").integer()
+    dtype = exported_type(meta.get("dtype").integer())
     sizes = [_int(size) for size in meta.get("sizes").items()]
     strides = [_int(stride) for stride in meta.get("strides").items()]
     first = _int(meta.get("storage_offset"))
     if len(sizes) != len(strides) or not is_possible(sizes) or min([first, *strides]) < 0:
         raise ImportFailure(f"{what} has invalid sizes {sizes} or strides {strides}.")
-    type_name = NAMES.get(code, f"with id {code}")
-    try:
-        dtype = np.dtype(np.complex64) if type_name == COMPLEX else numpy_type(type_name)
-    except Unsupported as error:
-        raise ImportFailure(f"{what}: {error}.") from error
-    stored = DType.BF16.numpy if type_name == BFLOAT16 else dtype
     content = archive.content(_member(entry.get("path_name"), archive))
     span = 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
     if not prod(sizes):
         first = span = 0
-    with damage_of(archive.path, _KIND):
-        values = array_in(content, first * stored.itemsize, stored, (span,), f"weight '{name}'")
-    byte_strides = tuple(s * stored.itemsize for s in strides)
-    array = np.lib.stride_tricks.as_strided(values, tuple(sizes), byte_strides, writeable=False)
-    return decoded(array, DType.BF16) if type_name == BFLOAT16 else array
+    try:
+        with damage_of(archive.path, _KIND):
+            values = array_of(content, dtype, (span,), f"weight '{name}'", first)
+    except Unsupported as error:
+        raise ImportFailure(f"{what}: {error}.") from error
+    byte_strides = tuple(s * values.itemsize for s in strides)
+    return np.lib.stride_tricks.as_strided(values, tuple(sizes), byte_strides, writeable=False)
 
 
 def _int(size: Json) -> int:

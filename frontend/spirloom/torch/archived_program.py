@@ -32,7 +32,7 @@ from spirloom.torch.program import (
     release,
 )
 from spirloom.torch.source_location import module_path
-from spirloom.torch.values import NAMES
+from spirloom.torch.values import exported_type
 
 _KEYWORD = 2
 _NOT_FINITE = {"Infinity": inf, "-Infinity": -inf, "NaN": nan}
@@ -99,7 +99,7 @@ def _plain(kind: str, value: Json) -> PlainValue:
         case "as_int" | "as_bool" | "as_string" | "as_float":
             return json_value(value)
         case "as_scalar_type":
-            return TypeName(NAMES.get(value.integer(), f"with id {value.integer()}"))
+            return TypeName(exported_type(value.integer()))
         case "as_graph":
             return _branch(value.get("graph"))
         case _ if kind in _IGNORED:
@@ -142,7 +142,7 @@ def _result(output: Json) -> Result:
 
 def meta_of(value: Json) -> TensorMeta:
     """The type of a tensor."""
-    code = value.get("dtype").integer()
+    dtype = exported_type(value.get("dtype").integer())
     shape, strides = (
         tuple(_size(size) for size in value.get(name).items()) for name in ("sizes", "strides")
     )
@@ -150,8 +150,7 @@ def meta_of(value: Json) -> TensorMeta:
         raise ImportFailure(f"{value.location} has the invalid shape {list(shape)}.")
     if len(strides) != len(shape):
         raise ImportFailure(f"{value.location} has {len(shape)} sizes and {len(strides)} strides.")
-    offset = _size(value.get("storage_offset"))
-    return TensorMeta(NAMES.get(code, f"with id {code}"), shape, strides, offset)
+    return TensorMeta(dtype, shape, strides, _size(value.get("storage_offset")))
 
 
 def _size(size: Json) -> int | SizeExpr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from spec_model.stored_float import decoded, float_format
@@ -45,14 +45,13 @@ def read_exported(exported: Any) -> Program:
     where = "the exported program"
     nodes = list(exported.graph.nodes)
     outputs = Outputs.of(map(_output, exported.graph_signature.output_specs), where)
-    tensors = [n for n in nodes if n.op != "output" and is_tensor(n)]
     ints = {n.name: n.meta["val"] for n in nodes if n.op == "placeholder" and is_sym_int(n)}
     program = Program(
         where=where,
         inputs=tuple(_input(spec, ints) for spec in exported.graph_signature.input_specs),
         outputs=outputs.outputs,
-        calls=tuple(call_of(n) for n in nodes if n.op == "call_function" and not is_part(n)),
-        metas={n.name: meta_of(n.meta["val"]) for n in tensors},
+        calls=tuple(map(call_of, calls_in(nodes))),
+        metas=_metas_of(nodes),
         symbols={str(s): range_of(r) for s, r in exported.range_constraints.items()},
         weights=TensorWeights({**exported.state_dict, **exported.constants}),
         mutated=outputs.mutated,
@@ -77,7 +76,7 @@ class TensorWeights(Mapping[str, Array]):
                 f"'{name}' is a {type(tensor).__name__}; expected a plain tensor. Unwrap it before "
                 "exporting (torchao.utils.unwrap_tensor_subclass)."
             )
-        dtype = own_dtype(str(tensor.dtype).removeprefix("torch."))
+        dtype = own_dtype(_dtype(tensor.dtype))
         if dtype is not None and float_format(dtype) is not None:
             integer = {1: torch.int8, 2: torch.int16}[dtype.row.bytes]
             codes: Array = tensor.contiguous().view(integer).numpy()
@@ -110,6 +109,15 @@ def _input(spec: Any, ints: Mapping[str, Any]) -> Input:
 def _output(spec: Any) -> OutputSpec:
     value = spec.arg.value if hasattr(spec.arg, "value") else Ref(spec.arg.name)
     return OutputSpec(spec.kind.name.lower(), value, spec.target or "")
+
+
+def calls_in(nodes: Iterable[Any]) -> list[Any]:
+    """The nodes that are calls of a program."""
+    return [n for n in nodes if n.op == "call_function" and not is_part(n)]
+
+
+def _metas_of(nodes: Iterable[Any]) -> dict[str, TensorMeta]:
+    return {n.name: meta_of(n.meta["val"]) for n in nodes if n.op != "output" and is_tensor(n)}
 
 
 def is_part(node: Any) -> bool:
@@ -221,8 +229,8 @@ def _branch(module: Any) -> Branch:
     return Branch(
         tuple(node.name for node in nodes if node.op == "placeholder"),
         tuple(_plain(value) for value in outputs),
-        tuple(call_of(n) for n in nodes if n.op == "call_function" and not is_part(n)),
-        {n.name: meta_of(n.meta["val"]) for n in nodes if n.op != "output" and is_tensor(n)},
+        tuple(map(call_of, calls_in(nodes))),
+        _metas_of(nodes),
     )
 
 

@@ -10,6 +10,7 @@ from spirloom.torch.execution_plan import Layout
 from spirloom.torch.exported_program import (
     TensorWeights,
     call_of,
+    calls_in,
     is_part,
     is_tensor,
     meta_of,
@@ -49,7 +50,7 @@ def read_traced(module: Any, weights: Mapping[str, Any]) -> TracedGraph:
     nodes = list(module.graph.nodes)
     constants = {n.name: _attribute(module, n.target) for n in nodes if n.op == "get_attr"}
     fixed = {**weights, **{n: v for n, v in constants.items() if isinstance(v, torch.Tensor)}}
-    calls = tuple(n for n in nodes if n.op == "call_function" and not is_part(n))
+    calls = tuple(calls_in(nodes))
     (output,) = (n for n in nodes if n.op == "output")
     program = Program(
         where="the module",

@@ -7,20 +7,19 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from spec_model.stored_float import decoded
 from spirloom.builder import Value
 from spirloom.errors import Unsupported
-from spirloom.ir import DType, Tensor
+from spirloom.ir import Array, DType, Tensor
+from spirloom.mapped_file import array_in
 from spirloom.value_bounds import narrow_type
 
-# Element types by their id in an archive, schema version 8.
-NAMES = {dtype.row.export_id: dtype.long_name for dtype in DType} | {
-    3: "int16",
-    5: "int64",
-    8: "float64",
-    9: "complex32",
-    10: "complex64",
-    11: "complex128",
-    28: "uint16",
+# Element types that are no DType, by torch's ScalarType. Archives have ids that are larger by one.
+_OTHERS = {2: "int16", 4: "int64", 7: "float64", 8: "complex32", 9: "complex64", 10: "complex128",
+           27: "uint16"}  # fmt: skip
+_SCALAR_TYPES = {dtype.row.scalar_type: dtype.long_name for dtype in DType} | _OTHERS
+_EXPORTED_TYPES = {dtype.row.export_id: dtype.long_name for dtype in DType} | {
+    number + 1: name for number, name in _OTHERS.items()
 }
 _OWN = {dtype.long_name: dtype for dtype in DType}
 # Computed in float32, which represents all of its values.
@@ -29,14 +28,39 @@ BFLOAT16 = "bfloat16"
 COMPLEX = "complex64"
 
 
+def scalar_type(number: int) -> str:
+    """The element type of a ScalarType; "with id N" for an unknown one."""
+    return _SCALAR_TYPES.get(number, f"with id {number}")
+
+
+def exported_type(number: int) -> str:
+    """The element type of an id in an archive, schema version 8; "with id N" for an unknown one."""
+    return _EXPORTED_TYPES.get(number, f"with id {number}")
+
+
 def numpy_type(name: str) -> np.dtype[Any]:
     """The NumPy type that represents a torch type during import; float32 for bfloat16."""
     if name == BFLOAT16:
         return np.dtype(np.float32)
-    if name not in NAMES.values() or name.startswith("complex"):
+    if name not in _SCALAR_TYPES.values() or name.startswith("complex"):
         raise Unsupported(f"the element type {name} is not supported")
     own = own_dtype(name)
     return np.dtype(name) if own is None else own.numpy
+
+
+def array_of(
+    data: memoryview, name: str, shape: Sequence[int], what: str, offset: int = 0
+) -> Array:
+    """A mapped array of elements of a torch type, `offset` elements after the start of the bytes;
+    bfloat16 is decoded. Raises Unsupported for other types, and MalformedBuffer as array_in()."""
+    if name == BFLOAT16:
+        stored = DType.BF16.numpy
+    else:
+        stored = np.dtype(np.complex64) if name == COMPLEX else numpy_type(name)
+    array = array_in(data, offset * stored.itemsize, stored, shape, what)
+    if stored == np.bool_:
+        array = array.view(np.uint8) != 0
+    return decoded(array, DType.BF16) if name == BFLOAT16 else array
 
 
 def own_dtype(name: str) -> DType | None:
