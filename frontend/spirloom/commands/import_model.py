@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from spec_model.files import writable
 from spirloom.commands.model_options import add_model_options, check_options, quantization_of
 from spirloom.commands.model_readers import (
+    Request,
     add_language_options,
     import_graph_file,
     import_language_model,
@@ -208,7 +209,7 @@ def import_graphs(arguments: argparse.Namespace, library: OpLibrary, report: Rep
             "--kv-cache is for language models: GGUF files, Hugging Face directories, and their "
             "graph files. The states of other models have the dtypes of their graph."
         )
-    graphs = read(arguments, library, skipped, storage, report)
+    graphs = read(Request(arguments, library, skipped, storage, report))
     return graphs if isinstance(graphs, list) else [graphs]
 
 

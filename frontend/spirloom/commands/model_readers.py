@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,25 +68,32 @@ def add_language_options(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def import_language_model(
-    arguments: argparse.Namespace,
-    library: OpLibrary,
-    skipped: Collection[str],
-    storage: Storage | None,
-    report: Report,
-) -> list[Graph]:
+@dataclass(frozen=True, slots=True)
+class Request:
+    """An import: the arguments of the command, the passes to omit, the storage of all tensors, and
+    the receiver of the progress."""
+
+    arguments: argparse.Namespace
+    library: OpLibrary
+    skipped: Collection[str]
+    storage: Storage | None
+    report: Report
+
+
+def import_language_model(request: Request) -> list[Graph]:
     """Imports the methods of a language model: a Hugging Face directory or a GGUF file."""
     from spirloom import gguf, hf
     from spirloom.errors import ImportFailure
 
+    arguments = request.arguments
     if arguments.keep_float32:
         raise ImportFailure(
             "--keep-float32 is for ONNX models and exported programs. The graph of a language "
             "model is built for fp16; without --fp16 it computes in float32."
         )
-    report("reading weights")
+    request.report("reading weights")
     importer = hf.import_directory if arguments.model.is_dir() else gguf.import_gguf
-    options = _language_options(arguments, library)
+    options = _language_options(request)
 
     def log(line: str) -> None:
         print(f"{arguments.model}: {line}", file=sys.stderr)
@@ -122,40 +129,36 @@ def _free_memory() -> int:
     return default_runtime().memory["free"]
 
 
-def _language_options(arguments: argparse.Namespace, library: OpLibrary) -> LanguageOptions:
+def _language_options(request: Request) -> LanguageOptions:
     from spirloom.ir import DType
 
+    arguments = request.arguments
     return {
         "context": arguments.context,
         "max_prefill": arguments.max_prefill,
         "kv_cache": arguments.kv_cache,
         "max_binding": arguments.max_binding << 20,
         "dtype": DType.F16 if arguments.fp16 else DType.F32,
-        "library": library,
+        "library": request.library,
         "quantize": quantization_of(arguments),
     }
 
 
-def import_graph_file(
-    arguments: argparse.Namespace,
-    library: OpLibrary,
-    skipped: Collection[str],
-    storage: Storage | None,
-    report: Report,
-) -> list[Graph]:
+def import_graph_file(request: Request) -> list[Graph]:
     """Reads the graph file of a language model and changes the dtype of its KV caches."""
     from spirloom.errors import ImportFailure
     from spirloom.kv_cache import read_with_kv_cache
 
+    arguments = request.arguments
     if not arguments.kv_cache:
         raise ImportFailure(
             f"{arguments.model} is a graph file. Only --kv-cache changes one; for other options, "
             "import the model again from its source."
         )
-    return read_with_kv_cache(arguments.model, arguments.kv_cache, library)
+    return read_with_kv_cache(arguments.model, arguments.kv_cache, request.library)
 
 
-Reader = Callable[..., "Graph | list[Graph]"]
+Reader = Callable[[Request], "Graph | list[Graph]"]
 
 
 def reader_of(model: Path) -> Reader:
@@ -173,19 +176,14 @@ def reader_of(model: Path) -> Reader:
     return import_archive if is_archive(model) else import_onnx
 
 
-def import_onnx(
-    arguments: argparse.Namespace,
-    library: OpLibrary,
-    skipped: Collection[str],
-    storage: Storage | None,
-    report: Report,
-) -> Graph:
+def import_onnx(request: Request) -> Graph:
     """Imports an ONNX model."""
     from spirloom.onnx.importer import import_model
     from spirloom.onnx.kv_cache import make_states, preallocate_caches, refuse_growing, state_pairs
     from spirloom.passes import optimize, optimize_sizes
     from spirloom.symbolic.open_graph import open_graph
 
+    arguments, library = request.arguments, request.library
     shapes, fixed = shapes_of(arguments), arrays_of(arguments.constant_input)
 
     growing: dict[str, str] = {}
@@ -198,7 +196,7 @@ def import_onnx(
             fixed,
             arguments.float64_as_float32,
             max(arguments.constants_limit, 0) << 20,
-            report,
+            request.report,
         )
 
     def with_states(sizes: Mapping[str, int]) -> Graph:
@@ -213,14 +211,14 @@ def import_onnx(
             graph,
             library,
             arguments.fp16,
-            skipped,
-            report,
+            request.skipped,
+            request.report,
             quantization_of(arguments),
             sizes_vary=bool(symbols),
             keep_float32=arguments.keep_float32,
         )
         for tensor in graph.tensors():
-            tensor.storage = storage
+            tensor.storage = request.storage
         return graph
 
     symbols = symbols_of(arguments)
@@ -228,45 +226,35 @@ def import_onnx(
         return optimized(with_states({}))
     made = open_graph(with_states, optimized, symbols, library)
     graph = preallocate_caches(made, growing, library)
-    return optimize_sizes(graph, library, skipped)
+    return optimize_sizes(graph, library, request.skipped)
 
 
-def import_archive(
-    arguments: argparse.Namespace,
-    library: OpLibrary,
-    skipped: Collection[str],
-    storage: Storage | None,
-    report: Report,
-) -> Graph:
+def import_archive(request: Request) -> Graph:
     """Imports an archive of torch.export.save."""
     from spirloom.torch.archived_program import read_archive
     from spirloom.torch.build import build
 
-    options = replace(_program_options(arguments, skipped), strip=arguments.strip)
-    return build(read_archive(arguments.model), library, options, storage, report)
+    options = replace(_program_options(request), strip=request.arguments.strip)
+    program = read_archive(request.arguments.model)
+    return build(program, request.library, options, request.storage, request.report)
 
 
-def import_program(
-    arguments: argparse.Namespace,
-    library: OpLibrary,
-    skipped: Collection[str],
-    storage: Storage | None,
-    report: Report,
-) -> Graph:
+def import_program(request: Request) -> Graph:
     """Imports an ExecuTorch program."""
     from spirloom.pte.file import ProgramFile
     from spirloom.pte.importer import import_method
 
-    options = _program_options(arguments, skipped)
-    file = ProgramFile(arguments.model)
-    return import_method(file, library, options, arguments.method, storage, report)
+    file, method = ProgramFile(request.arguments.model), request.arguments.method
+    options = _program_options(request)
+    return import_method(file, request.library, options, method, request.storage, request.report)
 
 
-def _program_options(arguments: argparse.Namespace, skipped: Collection[str]) -> Options:
+def _program_options(request: Request) -> Options:
+    arguments = request.arguments
     return replace(
         archive_options(arguments),
         fp16=arguments.fp16,
         keep_float32=arguments.keep_float32,
-        skip=skipped,
+        skip=request.skipped,
         quantize=quantization_of(arguments),
     )
