@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from spirloom.ir import ArgValue, Graph, Node, Tensor
 from spirloom.ops import OpError, OpLibrary
 from spirloom.passes.movement import Movement
-from spirloom.passes.rewrite import Matcher, fused_name
+from spirloom.passes.rewrite import Matcher, fused_name, replace_nodes
 from spirloom.sizes import Varying, graph_int, inferred_size, proven, symbolic_int
 
 
@@ -111,8 +111,7 @@ class _Folder:
                 replacements |= {each: [] for each in chain.nodes}
                 # The copy runs where the source was read: a later node may update a state in place.
                 replacements[chain.nodes[0]] = copy
-        nodes = self._graph.nodes
-        self._graph.nodes = [new for node in nodes for new in replacements.get(node, [node])]
+        replace_nodes(self._graph, replacements)
 
     def _chain(self, last: Node) -> _Chain | None:
         """The longest chain that ends with a node, if it has more than one copy."""

@@ -143,8 +143,7 @@ class _Merger:
         replacements: dict[Node, list[Node]] = {}
         for layers in groups.values():
             replacements |= self._merged(layers)
-        nodes = self._graph.nodes
-        self._graph.nodes = [new for node in nodes for new in replacements.get(node, [node])]
+        replace_nodes(self._graph, replacements)
 
     def _layer(self, node: Node) -> _Layer | None:
         """A linear layer that can be merged with others."""

@@ -13,7 +13,7 @@ from spirloom.ops import OpError, OpLibrary
 from spirloom.passes.cleanup import PERMUTE, VIEW, remove_dead_nodes, simplify_views
 from spirloom.passes.data_movement import Moves, call, joined
 from spirloom.passes.movement import Movement
-from spirloom.passes.rewrite import Matcher
+from spirloom.passes.rewrite import Matcher, replace_nodes
 from spirloom.sizes import maximum_shape
 
 
@@ -160,8 +160,7 @@ class _Rule:
         for node in self._graph.nodes:
             if node.op == PERMUTE and dims_of(node)[-1] == len(dims_of(node)) - 1:
                 replacements |= self._replaced(node)
-        nodes = self._graph.nodes
-        self._graph.nodes = [new for node in nodes for new in replacements.get(node, [node])]
+        replace_nodes(self._graph, replacements)
         remove_dead_nodes(self._graph)
         return bool(replacements)
 

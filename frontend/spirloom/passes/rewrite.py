@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from math import isclose, prod
 
 from spirloom.ir import ArgValue, DType, Graph, Node, Tensor
@@ -95,9 +96,13 @@ def split_scalar(node: Node) -> tuple[Tensor, float] | None:
     return None
 
 
-def replace_nodes(graph: Graph, replacements: dict[Node, Node | None]) -> None:
-    """Replaces nodes. None removes a node."""
-    graph.nodes = [new for node in graph.nodes if (new := replacements.get(node, node)) is not None]
+def replace_nodes(graph: Graph, replacements: Mapping[Node, Node | Sequence[Node] | None]) -> None:
+    """Replaces nodes by one or several nodes. None removes a node."""
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        new = replacements.get(node, node)
+        nodes += [new] if isinstance(new, Node) else new or []
+    graph.nodes = nodes
 
 
 def replace_tensors(graph: Graph, mapping: dict[Tensor, Tensor]) -> None:

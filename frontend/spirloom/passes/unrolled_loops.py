@@ -11,7 +11,7 @@ from spirloom.ir import ArgValue, Graph, Node, Tensor
 from spirloom.ops import OpError, OpLibrary
 from spirloom.passes.cleanup import PERMUTE, VIEW, remove_dead_nodes
 from spirloom.passes.data_movement import are_known, call
-from spirloom.passes.rewrite import ADD, MUL, Matcher
+from spirloom.passes.rewrite import ADD, MUL, Matcher, replace_nodes
 from spirloom.sizes import Varying
 
 RECURRENCE = "spirloom.linear_recurrence"
@@ -130,7 +130,7 @@ def fuse_recurrences(graph: Graph, library: OpLibrary) -> None:
     for chain in chains.values():
         if len(chain.nodes) >= _MIN_STEPS:
             replacements |= _fused(chain, library)
-    graph.nodes = [new for node in graph.nodes for new in replacements.get(node, [node])]
+    replace_nodes(graph, replacements)
     remove_dead_nodes(graph)
 
 
@@ -206,7 +206,7 @@ def batch_stacks(graph: Graph, library: OpLibrary) -> None:
             made = _Batch(library, slices, node).run()
             if made is not None:
                 replacements[node] = made
-    graph.nodes = [new for node in graph.nodes for new in replacements.get(node, [node])]
+    replace_nodes(graph, replacements)
     remove_dead_nodes(graph)
 
 

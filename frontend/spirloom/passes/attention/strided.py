@@ -15,7 +15,7 @@ from spirloom.passes.attention.decomposed import ATTENTION
 from spirloom.passes.cleanup import VIEW, remove_dead_nodes
 from spirloom.passes.data_movement import Moves, are_known, call, joined
 from spirloom.passes.movement import Dim, Movement
-from spirloom.passes.rewrite import Matcher, fused_name
+from spirloom.passes.rewrite import Matcher, fused_name, replace_nodes
 from spirloom.sizes import divided, proven, upper
 
 # Orders of batches, heads and rows in the result. Where several are equivalent, the first is used.
@@ -180,8 +180,7 @@ class _Strider:
             if found is not None and made is not None:
                 replacements |= {each: [] for each in found.after.nodes}
                 replacements[node] = made
-        nodes = self._graph.nodes
-        self._graph.nodes = [new for node in nodes for new in replacements.get(node, [node])]
+        replace_nodes(self._graph, replacements)
         remove_dead_nodes(self._graph)
 
     def _placement(self, node: Node) -> Placement | None:
