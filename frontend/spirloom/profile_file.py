@@ -15,6 +15,7 @@ from typing import Any
 
 from spec_model.files import open_regular
 from spirloom.errors import ImportFailure, reading, writing
+from spirloom.json_values import Json
 
 FORMAT = "spirloom-profile"
 VERSION = 1
@@ -157,42 +158,41 @@ class ProfileFile:
 
 def read_profile(path: Path) -> ProfileFile:
     """Reads and checks a file. Raises ImportFailure."""
-    members = _Members(read_json(path), str(path), "")
-    samples = members.object("samples")
-    times = samples.values("dispatch_ns")
-    dispatches = members.objects("dispatches")
+    members = Json(read_json(path), str(path), remedy="Record it again.")
+    samples = members.get("samples")
+    times = samples.get("dispatch_ns").items()
+    dispatches = members.get("dispatches").items()
     if len(times) != len(dispatches):
         raise ImportFailure(
             f"{path} is damaged: it has {len(dispatches)} dispatches, and times of {len(times)}."
         )
-    timeline = members.object("timeline") if "timeline" in members else None
-    device, model = members.object("device"), members.object("model")
-    start = 0 if timeline is None else timeline.integer("queue_start_ns")
+    timeline = members.find("timeline")
+    device, model = members.get("device"), members.get("model")
+    memory, peaks = members.find("memory"), members.find("peaks")
+    start = 0 if timeline is None else timeline.get("queue_start_ns").integer(-1)
     return ProfileFile(
         path=path,
-        model=model.text("file"),
-        method=model.text("method"),
-        device=device.text("name"),
-        driver=device.text("driver"),
-        runs=samples.integer("runs"),
-        gpu_ns=samples.integers("gpu_ns"),
-        host_ns=samples.integers("host_ns"),
+        model=model.get("file").text(),
+        method=model.get("method").text(),
+        device=device.get("name").text(),
+        driver=device.get("driver").text(),
+        runs=samples.get("runs").integer(-1),
+        gpu_ns=samples.get("gpu_ns").integers(),
+        host_ns=samples.get("host_ns").integers(),
         dispatches=tuple(
-            _dispatch(each, samples.checked_integers(times[i], f"dispatch_ns[{i}]"))
-            for i, each in enumerate(dispatches)
+            _dispatch(each, own.integers())
+            for each, own in zip(dispatches, times, strict=True)
         ),
-        tensors=tuple(map(_tensor, members.objects("tensors"))),
-        memory={name: members.object("memory").integer(name) for name in _MEMORY}
-        if "memory" in members
-        else {},
-        peaks=_peaks(members.object("peaks")) if "peaks" in members else None,
-        host=() if timeline is None else tuple(map(_phase, timeline.objects("host"))),
+        tensors=tuple(map(_tensor, members.get("tensors").items())),
+        memory={} if memory is None else {n: memory.get(n).integer(-1) for n in _MEMORY},
+        peaks=None if peaks is None else _peaks(peaks),
+        host=() if timeline is None else tuple(map(_phase, timeline.get("host").items())),
         queue=()
         if timeline is None
         else tuple(
-            Phase(str(each.integer("dispatch")), start + each.integer("start_ns"),
-                  each.integer("ns"))
-            for each in timeline.objects("queue")
+            Phase(str(each.get("dispatch").integer(-1)), start + each.get("start_ns").integer(-1),
+                  each.get("ns").integer(-1))
+            for each in timeline.get("queue").items()
         ),
     )  # fmt: skip
 
@@ -220,132 +220,68 @@ def read_json(path: Path) -> dict[str, Any]:
 _MEMORY = ("planned_bytes", "live_bytes", "naive_bytes", "constant_bytes", "state_bytes")
 
 
-class _Members:
-    """The members of a JSON object, each read with the check of its type."""
-
-    def __init__(self, members: Any, file: str, where: str) -> None:
-        self._file, self._where = file, where
-        if not isinstance(members, dict):
-            raise self._damaged("", "an object", members)
-        self._members = members
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._members
-
-    def _damaged(self, name: str, expected: str, found: object) -> ImportFailure:
-        path = f"{self._where}{name}".rstrip(".") or "the file"
-        kind = "nothing" if found is None else type(found).__name__
-        return ImportFailure(
-            f"{self._file} is damaged: '{path}' must be {expected}; found {kind}. Record it again."
-        )
-
-    def _get(self, name: str, kinds: tuple[type, ...], expected: str) -> Any:
-        value = self._members.get(name)
-        if not isinstance(value, kinds) or isinstance(value, bool) != (kinds == (bool,)):
-            raise self._damaged(name, expected, value)
-        return value
-
-    def text(self, name: str) -> str:
-        found: str = self._get(name, (str,), "a text")
-        return found
-
-    def texts(self) -> dict[str, str]:
-        """All members, which must be texts."""
-        return {name: self.text(name) for name in self._members}
-
-    def flag(self, name: str) -> bool:
-        found: bool = self._get(name, (bool,), "true or false")
-        return found
-
-    def integer(self, name: str, default: int | None = None) -> int:
-        if default is not None and name not in self._members:
-            return default
-        found: int = self._get(name, (int,), "an integer")
-        if not -1 <= found < 1 << 63:
-            raise self._damaged(name, "a nonnegative integer of 64 bits", found)
-        return found
-
-    def number(self, name: str) -> float:
-        found = float(self._get(name, (int, float), "a number"))
-        if not (math.isfinite(found) and found >= 0):
-            raise self._damaged(name, "a nonnegative number", found)
-        return found
-
-    def values(self, name: str) -> list[Any]:
-        found: list[Any] = self._get(name, (list,), "a list")
-        return found
-
-    def integers(self, name: str) -> tuple[int, ...]:
-        return self.checked_integers(self.values(name), name)
-
-    def checked_integers(self, values: Any, name: str) -> tuple[int, ...]:
-        good = isinstance(values, list) and all(
-            type(value) is int and 0 <= value < 1 << 63 for value in values
-        )
-        if not good:
-            raise self._damaged(name, "a list of nonnegative integers", values)
-        return tuple(values)
-
-    def object(self, name: str) -> _Members:
-        return _Members(self._members.get(name), self._file, f"{self._where}{name}.")
-
-    def objects(self, name: str) -> list[_Members]:
-        return [
-            _Members(each, self._file, f"{self._where}{name}[{i}].")
-            for i, each in enumerate(self.values(name))
-        ]
-
-
-def _dispatch(members: _Members, times: tuple[int, ...]) -> Dispatch:
+def _dispatch(members: Json, times: tuple[int, ...]) -> Dispatch:
+    statistics = members.find("statistics")
     return Dispatch(
-        node=members.text("node"),
-        op=members.text("op"),
-        kernel=members.text("kernel"),
-        variant=members.text("variant"),
-        storage=members.text("storage"),
-        grid=members.integers("grid"),
-        workgroup=members.integers("workgroup"),
-        reads=members.integers("reads"),
-        writes=members.integers("writes"),
-        bytes_read=members.integer("bytes_read"),
-        bytes_written=members.integer("bytes_written"),
-        operations=members.number("operations"),
-        reason=members.text("reason"),
+        node=members.get("node").text(),
+        op=members.get("op").text(),
+        kernel=members.get("kernel").text(),
+        variant=members.get("variant").text(),
+        storage=members.get("storage").text(),
+        grid=members.get("grid").integers(),
+        workgroup=members.get("workgroup").integers(),
+        reads=members.get("reads").integers(),
+        writes=members.get("writes").integers(),
+        bytes_read=members.get("bytes_read").integer(-1),
+        bytes_written=members.get("bytes_written").integer(-1),
+        operations=members.get("operations").number(),
+        reason=members.get("reason").text(),
         considered=tuple(
-            Trial(each.text("kernel"), each.text("result"), each.text("reason"),
-                  each.flag("preferred"))
-            for each in members.objects("considered")
+            Trial(each.get("kernel").text(), each.get("result").text(), each.get("reason").text(),
+                  each.get("preferred").typed(bool))
+            for each in members.get("considered").items()
         ),
-        statistics=members.object("statistics").texts() if "statistics" in members else {},
+        statistics={} if statistics is None else {k: v.text() for k, v in statistics.entries()},
         times=times,
     )  # fmt: skip
 
 
-def _tensor(members: _Members) -> TensorRecord:
+def _optional(members: Json, name: str, default: int) -> int:
+    found = members.find(name)
+    return default if found is None else found.integer(-1)
+
+
+def _tensor(members: Json) -> TensorRecord:
     return TensorRecord(
-        id=members.integer("id"),
-        name=members.text("name"),
-        dtype=members.text("dtype"),
-        shape=members.integers("shape"),
-        storage=members.text("storage"),
-        bytes=members.integer("bytes"),
-        role=members.text("role"),
-        alias_of=members.integer("alias_of", -1),
-        block=members.integer("block", -1),
-        offset=members.integer("offset", 0),
-        allocated=members.integer("allocated", 0),
-        first=members.integer("first", 0),
-        last=members.integer("last", 0),
+        id=members.get("id").integer(-1),
+        name=members.get("name").text(),
+        dtype=members.get("dtype").text(),
+        shape=members.get("shape").integers(),
+        storage=members.get("storage").text(),
+        bytes=members.get("bytes").integer(-1),
+        role=members.get("role").text(),
+        alias_of=_optional(members, "alias_of", -1),
+        block=_optional(members, "block", -1),
+        offset=_optional(members, "offset", 0),
+        allocated=_optional(members, "allocated", 0),
+        first=_optional(members, "first", 0),
+        last=_optional(members, "last", 0),
     )
 
 
-def _peaks(members: _Members) -> Peaks | None:
-    values = [members.number(name) for name in ("read", "write", "multiply_add", "dispatch_ns")]
+def _peaks(members: Json) -> Peaks | None:
+    values = [
+        members.get(name).number() for name in ("read", "write", "multiply_add", "dispatch_ns")
+    ]
     return Peaks(*values) if all(values[:3]) else None
 
 
-def _phase(members: _Members) -> Phase:
-    return Phase(members.text("name"), members.integer("start_ns"), members.integer("ns"))
+def _phase(members: Json) -> Phase:
+    return Phase(
+        members.get("name").text(),
+        members.get("start_ns").integer(-1),
+        members.get("ns").integer(-1),
+    )
 
 
 def add_runs(path: Path, new: Mapping[str, Any]) -> None:

@@ -336,7 +336,7 @@ def test_export_requires_a_format(recorded: Path) -> None:
         ("", "it is not JSON"),
         ("[1]", "is not a profile"),
         ('{"format": "spirloom-profile", "version": 2}', "profile of version 2; this program"),
-        ('{"format": "spirloom-profile", "version": 1}', "'samples' must be an object"),
+        ('{"format": "spirloom-profile", "version": 1}', "'samples' is missing. Record it"),
     ],
 )
 def test_other_files(tmp_path: Path, text: str, message: str) -> None:

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Mapping
 from math import prod
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -18,61 +18,9 @@ from spec_model.files import open_regular
 from spec_model.flatbuffer import MalformedBuffer
 from spirloom.errors import ImportFailure, Unsupported
 from spirloom.ir import Array, is_possible
+from spirloom.json_values import Json
 from spirloom.mapped_file import damage_of, mapped, part_of
 from spirloom.torch.values import array_of, exported_type
-
-T = TypeVar("T")
-_NAMES = {dict: "an object", list: "a list", str: "a string", int: "an integer", bool: "a boolean"}
-
-
-class Json:
-    """A value and its location, e.g. model.json: graph_module.graph.nodes.3."""
-
-    def __init__(self, value: Any, location: str) -> None:
-        self.value = value
-        self.location = location
-
-    def get(self, key: str) -> Json:
-        """A required member."""
-        found = self.find(key)
-        if found is None:
-            raise ImportFailure(f"{self.location} has no '{key}'.")
-        return found
-
-    def find(self, key: str) -> Json | None:
-        """A member; None if it is absent or null."""
-        value = self.typed(dict).get(key)
-        return None if value is None else Json(value, f"{self.location}.{key}")
-
-    def items(self) -> list[Json]:
-        """The items of a list."""
-        return [Json(item, f"{self.location}.{i}") for i, item in enumerate(self.typed(list))]
-
-    def entries(self) -> list[tuple[str, Json]]:
-        """The members of an object."""
-        return [(k, Json(v, f"{self.location}.{k}")) for k, v in self.typed(dict).items()]
-
-    def single_member(self) -> tuple[str, Json]:
-        """The single member of an object, which represents a union."""
-        found = self.entries()
-        if len(found) != 1:
-            raise ImportFailure(f"{self.location} has {len(found)} members; expected 1.")
-        return found[0]
-
-    def text(self) -> str:
-        """A string."""
-        return self.typed(str)
-
-    def integer(self) -> int:
-        """An integer."""
-        return self.typed(int)
-
-    def typed(self, kind: type[T]) -> T:
-        """The value. Raises ImportFailure if it has another type."""
-        wrong = isinstance(self.value, bool) and kind is not bool
-        if wrong or not isinstance(self.value, kind):
-            raise ImportFailure(f"{self.location} is not {_NAMES.get(kind, kind.__name__)}.")
-        return self.value
 
 
 def read_weight(archive: Archive, name: str, entry: Json) -> Array:

@@ -7,7 +7,8 @@ from math import inf, nan
 from pathlib import Path
 
 from spirloom.errors import ImportFailure
-from spirloom.torch.archive import LEGACY_MEMBER, Archive, Json, Weights
+from spirloom.json_values import Json
+from spirloom.torch.archive import LEGACY_MEMBER, Archive, Weights
 from spirloom.torch.conditional import inline_conditions
 from spirloom.torch.int_inputs import named_by_inputs
 from spirloom.torch.program import (
@@ -190,7 +191,7 @@ def read_archive(path: Path) -> Program:
             f"{path} has {len(models)} exported programs ({', '.join(models) or 'none'}); "
             "expected an archive of torch.export.save with one."
         )
-    model = Json(archive.json(models[0]), f"{path}: {models[0]}: model")
+    model = Json(archive.json(models[0]), f"{path}: {models[0]}")
     major = model.get("schema_version").get("major").integer()
     if major != MAJOR:
         raise ImportFailure(
