@@ -216,6 +216,13 @@ def test_impossible_nodes(
     assert code == 1 and message in err, err
 
 
+def test_a_node_without_outputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    net = model([onnx.helper.make_node("Relu", ["x"], []), node("Relu", "x")], {"x": (3,)})
+    net.ir_version = 99
+    code, _, err = run(capsys, "import", saved(net, tmp_path), "-o", str(tmp_path / "m.slg"))
+    assert code == 1 and "it has no outputs" in err
+
+
 def test_builder_errors(library: OpLibrary) -> None:
     build = Builder(library, Graph())
     row, column = (build.constant(random(*shape)) for shape in ((3,), (2, 2)))

@@ -81,6 +81,11 @@ def a_tensor_for_ints(module: Graph) -> None:
     given["arg"] = {"as_tensor": {"name": "x"}}
 
 
+def a_tensor_for_a_type(module: Graph) -> None:
+    call = node(module, "aten.silu")
+    call["inputs"].append({"name": "dtype", "arg": call["inputs"][0]["arg"], "kind": 2})
+
+
 def a_scalar_for_a_tensor(module: Graph) -> None:
     call = node(module, "aten.split")
     call["target"] = "torch.ops.aten.slice.Tensor"
@@ -101,6 +106,7 @@ def a_scalar_for_a_tensor(module: Graph) -> None:
         ("convolutions", a_scalar_for_a_tensor, "has no dimension 0"),
         ("in_place", no_argument, "aten.repeat"),
         ("in_place", a_tensor_for_ints, "aten.repeat"),
+        ("decoder", a_tensor_for_a_type, "its argument 'dtype' .* is not supported"),
     ],
 )
 def test_damage_is_rejected(

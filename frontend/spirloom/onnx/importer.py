@@ -236,6 +236,8 @@ class Importer:
         return known or has_spec or self._functions.defines(node)
 
     def _results(self, node: NodeProto, given: list[ValueOrList | None]) -> Results:
+        if not node.output:
+            raise Unsupported("it has no outputs")
         ours = node.domain in reader.DEFAULT_DOMAINS
         if ours:
             check_arity(node, self._opset)

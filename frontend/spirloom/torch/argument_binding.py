@@ -82,7 +82,7 @@ def bind_arguments(
         arg = arg_for(args, len(args) if argument.keyword else position, argument.name)
         if arg is not None:
             found[arg.name] = value
-        elif argument.name == "dtype" and value is not None:
+        elif argument.name == "dtype" and isinstance(value, np.dtype) and found:
             first = next(iter(found))
             found[first] = cast(found[first], value)
         elif value is not None and not changes_nothing(argument.name, value):
