@@ -23,7 +23,7 @@ from executorch.exir.backend.partitioner import Partitioner, PartitionResult
 from executorch.exir.backend.utils import get_delegates, get_non_lowered_nodes
 from executorch.exir.program._fake_program import get_fake_program
 from spirloom.executorch import SpirloomPartitioner
-from spirloom.executorch.edge import calls_of
+from spirloom.torch.exported_program import calls_in
 
 from tests.executorch.partitioned import lowered
 from tests.torch.networks import NETWORKS, make_network
@@ -76,7 +76,8 @@ def row_of(name: str) -> Row:
     own = _delegated(SpirloomPartitioner(ranges=ranges), edge)
     graph = lowered(exported, ranges=ranges).exported_program().graph_module.graph
     assert len(get_delegates(graph)) == own[1]
-    return Row(name, len(calls_of(edge)), *vulkan, *own, len(get_non_lowered_nodes(graph)))
+    calls = len(calls_in(edge.graph.nodes))
+    return Row(name, calls, *vulkan, *own, len(get_non_lowered_nodes(graph)))
 
 
 class _PreservingPartitioner(Partitioner):  # type: ignore[misc]
@@ -106,7 +107,7 @@ def _edge(exported: Any) -> Any:
 def _delegated(partitioner: Any, edge: Any) -> tuple[int, int]:
     """The number of nodes that a partitioner tags, and the number of tags."""
     tagged = partitioner(get_fake_program(edge)).tagged_exported_program
-    tags = [node.meta.get("delegation_tag") for node in calls_of(tagged)]
+    tags = [node.meta.get("delegation_tag") for node in calls_in(tagged.graph.nodes)]
     return sum(tag is not None for tag in tags), len({tag for tag in tags if tag})
 
 

@@ -16,12 +16,13 @@ from executorch.exir.backend.backend_details import (
 
 from spirloom import graph_file
 from spirloom.errors import ImportFailure, SpirloomError
-from spirloom.executorch.edge import calls_of, read_edge
+from spirloom.executorch.edge import read_edge
 from spirloom.executorch.options import CompileOptions
 from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
 from spirloom.sizes import Symbol
 from spirloom.torch.build import build, symbols_of
+from spirloom.torch.exported_program import calls_in
 from spirloom.torch.options import Options
 from spirloom.torch.program import Kind, Program, Ref, SizeExpr, is_linear, node_name
 
@@ -132,7 +133,7 @@ class SpirloomBackend(BackendDetails):  # type: ignore[misc]
             log.warning("A delegate has static shapes, the maximum sizes: %s", why)
         return PreprocessResult(
             processed_bytes=graph_file.to_bytes(graph),
-            debug_handle_map=handles_of(graph, program, calls_of(edge_program)),
+            debug_handle_map=handles_of(graph, program, calls_in(edge_program.graph.nodes)),
         )
 
 

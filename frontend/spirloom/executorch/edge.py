@@ -15,14 +15,24 @@ from spirloom.torch.exported_program import (
     WEIGHTS,
     TensorWeights,
     call_of,
-    is_part,
+    calls_in,
     is_sym_int,
-    is_tensor,
-    meta_of,
+    metas_of,
     range_of,
     size_of,
+    target_name,
 )
-from spirloom.torch.program import Argument, ArgValue, Call, Input, Kind, Program, Ref, SizeExpr
+from spirloom.torch.program import (
+    Argument,
+    ArgValue,
+    Call,
+    Input,
+    Kind,
+    Program,
+    Ref,
+    SizeExpr,
+    release,
+)
 from spirloom.torch.rules import handles
 
 
@@ -85,18 +95,13 @@ def read_edge(exported: Any, library: OpLibrary) -> Program:
         where="the program",
         inputs=tuple(_input(spec, sym_ints) for spec in exported.graph_signature.input_specs),
         outputs=tuple(_output(spec.arg) for spec in specs),
-        calls=tuple(edge_call(node, library) for node in calls_of(exported)),
-        metas={n.name: meta_of(n.meta["val"]) for n in nodes if n.op != "output" and is_tensor(n)},
+        calls=tuple(edge_call(node, library) for node in calls_in(nodes)),
+        metas=metas_of(nodes),
         symbols={str(s): range_of(r) for s, r in exported.range_constraints.items()},
         weights=PartitionWeights({**exported.state_dict, **exported.constants}),
         mutated=tuple(spec.target for spec in specs if spec.kind.name in _MUTATED),
-        version=str(torch.__version__).partition("+")[0],
+        version=release(str(torch.__version__)),
     )
-
-
-def calls_of(exported: Any) -> list[Any]:
-    """The call nodes, in program order."""
-    return [n for n in exported.graph.nodes if n.op == "call_function" and not is_part(n)]
 
 
 def edge_call(node: Any, library: OpLibrary) -> Call:
@@ -113,22 +118,12 @@ def edge_operator_name(target: Any, library: OpLibrary) -> str:
     """The ATen name of a torch.ops operator, an edge operator or an operator name."""
     own = getattr(target, "_op", None)  # the torch operator of an edge operator
     is_edge = type(target).__name__ == "EdgeOpOverload"
-    name = operator_name(str(own) if is_edge else _name(target))
+    name = operator_name(str(own) if is_edge else target_name(target))
     name = _DIM_ORDER.get(name, name)
     space, _, rest = name.partition(".")
     packet, dot, overload = rest.partition(".")
     view = f"{space}.{packet.removesuffix('_copy')}{dot}{overload}"
     return view if not handles(name, library) and handles(view, library) else name
-
-
-def _name(target: Any) -> str:
-    import torch
-
-    if isinstance(target, str):
-        return target.replace("::", ".")
-    if isinstance(target, torch._ops.OpOverload):
-        return str(target)
-    return f"{target.__module__}.{target.__name__}"
 
 
 def _input(spec: Any, sym_ints: Mapping[str, int | SizeExpr]) -> Input:

@@ -16,12 +16,12 @@ from torch.export import ExportedProgram
 
 from spirloom.executorch.backend import SpirloomBackend, graph_of, tag_states
 from spirloom.executorch.borders import Borders
-from spirloom.executorch.edge import calls_of, edge_operator_name, part_of, read_edge
+from spirloom.executorch.edge import edge_operator_name, part_of, read_edge
 from spirloom.executorch.options import CompileOptions
 from spirloom.ops import OpLibrary
 from spirloom.partition import Network, Placement, Plan, Segment
 from spirloom.torch.build import symbols_of
-from spirloom.torch.exported_program import is_part, is_sym_int, size_of
+from spirloom.torch.exported_program import calls_in, is_part, is_sym_int, size_of
 from spirloom.torch.options import Options, check_names
 from spirloom.torch.partition import network_of, plan_segments
 from spirloom.torch.program import Program, Ref, output_names
@@ -96,7 +96,7 @@ def plan_placement(
     With `build`, each device segment is compiled; segments that fail run on the host. Raises
     ImportFailure for dynamic sizes without a maximum.
     """
-    nodes = tuple(calls_of(exported))
+    nodes = tuple(calls_in(exported.graph.nodes))
     program = read_edge(exported, library)
     sym_ints = {n.name: size_of(n.meta["val"]) for n in exported.graph.nodes if is_sym_int(n)}
     fixed, symbols = symbols_of(program, Options())

@@ -51,7 +51,7 @@ def read_exported(exported: Any) -> Program:
         inputs=tuple(_input(spec, ints) for spec in exported.graph_signature.input_specs),
         outputs=outputs.outputs,
         calls=tuple(map(call_of, calls_in(nodes))),
-        metas=_metas_of(nodes),
+        metas=metas_of(nodes),
         symbols={str(s): range_of(r) for s, r in exported.range_constraints.items()},
         weights=TensorWeights({**exported.state_dict, **exported.constants}),
         mutated=outputs.mutated,
@@ -116,7 +116,8 @@ def calls_in(nodes: Iterable[Any]) -> list[Any]:
     return [n for n in nodes if n.op == "call_function" and not is_part(n)]
 
 
-def _metas_of(nodes: Iterable[Any]) -> dict[str, TensorMeta]:
+def metas_of(nodes: Iterable[Any]) -> dict[str, TensorMeta]:
+    """The types of the tensors that nodes compute, by name."""
     return {n.name: meta_of(n.meta["val"]) for n in nodes if n.op != "output" and is_tensor(n)}
 
 
@@ -166,7 +167,7 @@ def call_of(node: Any) -> Call:
     """The call of a node."""
     stack = node.meta.get("nn_module_stack") or {}
     return Call(
-        _target(node.target),
+        operator_name(target_name(node.target)),
         tuple(_arguments(node)),
         _results(node),
         module_path([path for path, _ in stack.values()]),
@@ -174,12 +175,15 @@ def call_of(node: Any) -> Call:
     )
 
 
-def _target(target: Any) -> str:
+def target_name(target: Any) -> str:
+    """The full name of what a node calls: a torch.ops operator, a function, or its name."""
     import torch
 
+    if isinstance(target, str):
+        return target.replace("::", ".")
     if isinstance(target, torch._ops.OpOverload):
-        return operator_name(str(target))
-    return operator_name(f"{target.__module__}.{target.__name__}")
+        return str(target)
+    return f"{target.__module__}.{target.__name__}"
 
 
 def _arguments(node: Any) -> Iterator[Argument]:
@@ -230,7 +234,7 @@ def _branch(module: Any) -> Branch:
         tuple(node.name for node in nodes if node.op == "placeholder"),
         tuple(_plain(value) for value in outputs),
         tuple(map(call_of, calls_in(nodes))),
-        _metas_of(nodes),
+        metas_of(nodes),
     )
 
 
