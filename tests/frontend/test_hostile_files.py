@@ -223,6 +223,20 @@ def test_a_node_without_outputs(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert code == 1 and "it has no outputs" in err
 
 
+def test_a_computed_condition_of_rank_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nodes = [
+        node("ReduceMax", "x", "m", keepdims=0),
+        node("Cast", "m", "c", to=onnx.TensorProto.BOOL),
+        node("Compress", "x c", axis=0),
+    ]
+    net = model(nodes, {"x": (3,)})
+    net.ir_version = 99
+    code, _, err = run(capsys, "import", saved(net, tmp_path), "-o", str(tmp_path / "m.slg"))
+    assert code == 1 and "its condition has rank 0; expected 1" in err
+    net.graph.node[0].attribute[0].i = 1  # keeps the dimension
+    assert run(capsys, "import", saved(net, tmp_path), "-o", str(tmp_path / "m.slg"))[0] == 0
+
+
 def test_builder_errors(library: OpLibrary) -> None:
     build = Builder(library, Graph())
     row, column = (build.constant(random(*shape)) for shape in ((3,), (2, 2)))

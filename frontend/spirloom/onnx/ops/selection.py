@@ -32,6 +32,8 @@ def compress(ctx: NodeContext) -> Tensor:
 
 def _compressed(ctx: NodeContext, x: Tensor, axis: int, condition: Tensor) -> Tensor:
     """By a condition that is computed; it may be shorter than the axis."""
+    if len(condition.shape) != 1:
+        raise Unsupported(f"its condition has rank {len(condition.shape)}; expected 1")
     order, count = _true_first(ctx, condition)
     if condition.shape[0] > x.shape[axis]:
         raise Unsupported(f"its condition exceeds the {x.shape[axis]} elements of its axis")
