@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 import pytest
 from spirloom import graph_file, graph_reader
-from spirloom.errors import ImportFailure, reading, writing
+from spirloom.errors import ImportFailure, Unsupported, reading, writing
 from spirloom.gguf.file import GgufFile
 from spirloom.hf.importer import read_tensors
 from spirloom.ir import MAX_ELEMENTS
@@ -20,7 +20,7 @@ from spirloom.mapped_file import array_in, mapped, part_of, starts_with
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
 from spirloom.ops import OpLibrary
-from spirloom.pte.file import ProgramFile
+from spirloom.pte.file import ProgramFile, ordered_array
 from spirloom.pte.importer import import_method
 from spirloom.torch.archived_program import read_archive
 from spirloom.torch.options import Options
@@ -172,3 +172,8 @@ def test_errors_of_files(error: OSError, message: str) -> None:
 def test_memory_that_is_exhausted_is_no_error_of_a_file() -> None:
     with pytest.raises(MemoryError), reading(Path("m.slg")):
         raise OSError(12, "Cannot allocate memory")
+
+
+def test_complex_constants_of_programs_are_refused() -> None:
+    with pytest.raises(Unsupported, match="the element type complex64 is not supported"):
+        ordered_array(memoryview(bytes(8)), "complex64", [1], [], "w")

@@ -15,7 +15,7 @@ from spec_model.flatbuffer_schema import load
 from spirloom.errors import ImportFailure, Unsupported
 from spirloom.ir import Array
 from spirloom.mapped_file import damage_of, mapped, part_of, starts_with
-from spirloom.torch.values import array_of, scalar_type
+from spirloom.torch.values import array_of, numpy_type, scalar_type
 
 # ElementType of vk_graph.fbs.
 _DELEGATE_DTYPES = ("bool", "uint8", "int8", "int32", "float16", "float32", "float64", "int64")
@@ -37,6 +37,7 @@ def ordered_array(
     order = list(order) or own
     if sorted(order) != own:
         raise MalformedBuffer(f"{what} has the invalid dim order {order}")
+    numpy_type(dtype)  # refuses complex numbers
     stored = array_of(data, dtype, [shape[dim] for dim in order], what)
     return stored.transpose([order.index(dim) for dim in own])
 
