@@ -18,8 +18,9 @@ struct DivergentBarrier {
 
 // Finds all of them. Conservative: only constants, push constants, read-only buffers at uniform
 // indices, shared memory at uniform indices between two barriers without writes, gl_WorkGroupID,
-// gl_NumWorkGroups and values computed from these in uniform control flow count as uniform. For a barrier of a subgroup, so do gl_SubgroupID and the results of votes,
-// ballots and subgroupBroadcastFirst(), which all invocations of the subgroup share.
+// gl_NumWorkGroups and values computed from these in uniform control flow count as uniform. For a
+// barrier of a subgroup, so do gl_SubgroupID and the results of votes, ballots and
+// subgroupBroadcastFirst(), which all invocations of the subgroup share.
 std::vector<DivergentBarrier> FindDivergentBarriers(std::span<const uint32_t> module);
 
 }  // namespace spirloom::compiler

@@ -66,8 +66,9 @@ TEST(Uniformity, AcceptsSharedMemoryBetweenBarriersWithoutWrites) {
   EXPECT_EQ(CountDivergent(first + "partial[lane()] = 3; barrier(); if (first > 0) total();"), 1u);
   EXPECT_EQ(CountDivergent(first + "atomicAdd(partial[0], 1); barrier(); if (first > 0) total();"),
             1u);
-  EXPECT_EQ(CountDivergent("partial[0] = lane(); int v = partial[0]; barrier(); if (v > 0) total();"),
-            1u);
+  EXPECT_EQ(
+      CountDivergent("partial[0] = lane(); int v = partial[0]; barrier(); if (v > 0) total();"),
+      1u);
   EXPECT_EQ(CountDivergent("barrier(); int v = partial[lane()]; barrier(); if (v > 0) total();"),
             1u);
 }
