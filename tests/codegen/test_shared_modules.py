@@ -149,4 +149,5 @@ def test_shared_modules_of_the_repository() -> None:
     library = with_shared_modules(load_library([root / "op_specs"], [root / "templates/glsl"]))
     found = {v.id: v.alternatives for v in library.variants}
     assert found["eq_f32_buffer"] == found["lt_f32_buffer"] != {}
-    assert found["add_f32_buffer"] == {}
+    assert found["add_f32_buffer"] == found["sub_f32_buffer"] != {}
+    assert found["masked_fill_f32_buffer"] == {}
