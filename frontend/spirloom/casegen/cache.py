@@ -26,6 +26,7 @@ GENERATORS = (
     "spirloom.graph_file",
     "spirloom.interval",
     "spirloom.ir",
+    "spirloom.mapped_file",
     "spirloom.number_expr",
     "spirloom.schema_bindings",
     "spirloom.sizes",
