@@ -138,8 +138,11 @@ class WordRewriter {
   }
 
   void Declare(uint32_t opcode, Words in) {
-    if (opcode == kOpCapability)
+    if (opcode == kOpCapability) {
       supported_ = supported_ && in.size() == 2 && in[1] != kFloat64 && in[1] != kInt64;
+      // A capability is dropped also if its last use was optimized away.
+      found_ = found_ || IsDroppedDeclaration(opcode, in);
+    }
     if (opcode == kOpExtInstImport && IsNamed(in, 2, kGlslName)) glsl_ = in[1];
     if (opcode == kOpTypeFloat && in.size() == 3) DeclareScalar(in, /*is_float=*/true);
     if (opcode == kOpTypeInt && in.size() == 4) DeclareScalar(in, /*is_float=*/false);

@@ -88,6 +88,13 @@ TEST_F(WordStorage, OnlyWhatTheDeviceLacks) {
   EXPECT_FALSE(Requires(spv::CapabilityStorageBuffer16BitAccess));
 }
 
+TEST_F(WordStorage, CapabilitiesWithoutUseAreDropped) {
+  Compile("float16_t", "uint", "y_data[i] = 3u;");
+  ASSERT_TRUE(Requires(spv::CapabilityStorageBuffer16BitAccess));
+  ASSERT_TRUE(Rewrite().ok());
+  EXPECT_FALSE(Requires(spv::CapabilityStorageBuffer16BitAccess));
+}
+
 TEST_F(WordStorage, OtherModulesAreUnchanged) {
   Compile("float", "uint", "y_data[i] = uint(x_data[i]);");
   const std::vector<uint32_t> before = module_;
