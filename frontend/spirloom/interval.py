@@ -115,29 +115,34 @@ def _floor(end: float) -> float:
     return floor(end) if isfinite(end) else end
 
 
-def quotient(a: Interval, b: Interval) -> Interval:
-    """Integer division that truncates toward zero. Its magnitude is at most that of the
+def quotient(a: Interval, b: Interval, floors: bool) -> Interval:
+    """Integer division that rounds down or toward zero. Its magnitude is at most that of the
     dividend.
     """
     if not (a.integral and b.integral):
         return EVERYTHING
     if b.low < 1:
         return a | -a
-    return corners(_toward_zero, a, b, integral=True)
+    return corners(_rounded_down if floors else _toward_zero, a, b, integral=True)
+
+
+def _rounded_down(a: float, b: float) -> float:
+    """a / b for an integer b > 0, rounded down; for an infinite b, its limit."""
+    if not isfinite(b):
+        return -1 if a < 0 else 0
+    return a // b if isfinite(a) else a
 
 
 def _toward_zero(a: float, b: float) -> float:
     """a / b for an integer b > 0, truncated."""
-    if not isfinite(a) or not isfinite(b):
-        return a
-    return -(-a // b) if a < 0 else a // b
+    return -_rounded_down(-a, b) if a < 0 else _rounded_down(a, b)
 
 
 def remainder(a: Interval, b: Interval, like_dividend: bool) -> Interval:
     """The remainder of an integer division, with the sign of the divisor or of the dividend."""
     if not (a.integral and b.integral):
         return EVERYTHING
-    limit = abs(b).high - 1
+    limit = max(abs(b).high - 1, 0)
     signed = a if like_dividend else b
     return Interval(-limit, limit).clamped(min(signed.low, 0), max(signed.high, 0))
 
@@ -152,11 +157,11 @@ def power(base: Interval, exponent: Interval) -> Interval:
 
 
 def shifted(x: Interval, by: Interval, left: bool) -> Interval:
-    """A shift of unsigned values. A left shift that overflows the dtype shows in the bounds."""
+    """An arithmetic shift. A left shift that overflows the dtype shows in the bounds."""
     if not by.within(Interval(0, 63)):
         return EVERYTHING
     factor = Interval(2 ** int(by.low), 2 ** int(by.high))
-    return x * factor if left else corners(_toward_zero, x, factor, integral=True)
+    return x * factor if left else quotient(x, factor, floors=True)
 
 
 def square(x: Interval) -> Interval:
@@ -166,12 +171,13 @@ def square(x: Interval) -> Interval:
 
 def sign(x: Interval) -> Interval:
     """The sign: -1, 0 or 1."""
-    return x.clamped(-1, 1) if x.integral else Interval(-1, 1)
+    low, high = ((end > 0) - (end < 0) for end in (x.low, x.high))
+    return Interval(low, high)
 
 
 def rounded(x: Interval) -> Interval:
     """Rounded to integers in either direction: a device may round a value across an integer."""
-    return Interval(x.floored().low, x.ceiled().low)
+    return Interval(x.floored().low, x.ceiled().high)
 
 
 def maximum(*x: Interval) -> Interval:

@@ -68,12 +68,6 @@ def _scalar(args: Args, name: str, default: float) -> float:
     return value if isinstance(value, int | float) else default
 
 
-def _quotient(a: Interval, b: Interval) -> Interval:
-    """Either rounding mode: floor is at most one below truncation."""
-    found = interval.quotient(a, b)
-    return found if found == EVERYTHING or found.low >= 0 else found - Interval(0, 1)
-
-
 # Functions of the operands' bounds only.
 _OF_OPERANDS: dict[str, Callable[..., Interval]] = {
     "aten._safe_softmax": lambda x: Interval(0, 1, integral=False),
@@ -82,9 +76,8 @@ _OF_OPERANDS: dict[str, Callable[..., Interval]] = {
     "aten.bitwise_left_shift.Tensor": partial(interval.shifted, left=True),
     "aten.bitwise_right_shift.Tensor": partial(interval.shifted, left=False),
     "aten.ceil": Interval.ceiled,
-    "aten.div.Tensor_mode": _quotient,
     "aten.floor": Interval.floored,
-    "aten.floor_divide": _quotient,
+    "aten.floor_divide": partial(interval.quotient, floors=True),
     "aten.fmod.Tensor": partial(interval.remainder, like_dividend=True),
     "aten.hardsigmoid": lambda x: Interval(0, 1, integral=False),
     "aten.maximum": interval.maximum,
@@ -103,6 +96,11 @@ _OF_OPERANDS: dict[str, Callable[..., Interval]] = {
     "aten.triu": partial(operator.or_, Interval(0, 0)),
     "aten.trunc": interval.rounded,
 }
+
+
+@rule("aten.div.Tensor_mode")
+def _quotient(args: Args, x: Sequence[Interval]) -> Interval:
+    return interval.quotient(*x, floors=args["rounding_mode"] == "floor")
 
 
 @rule("aten.full")
