@@ -1,53 +1,30 @@
-"""A pytest plugin: `-p tests.daily_sample --sample N` runs one test in N, others each day.
+"""Samples of tests: which part of a suite runs, and the seed of random tests.
 
-N successive days, or seeds, run all tests. With SPIRLOOM_SAMPLE=all in the environment, as in
-`./dev check`, one run does.
+SPIRLOOM_SAMPLE_SEED, an integer, selects them; `./dev` sets it from the commit, so that a commit
+has the same result every day. Its default is 0. With SPIRLOOM_SAMPLE=all, as in
+`./dev test --all`, every test runs.
 """
 
 from __future__ import annotations
 
-import datetime
 import os
-import zlib
-from typing import Any
+from collections.abc import Sequence
+from typing import TypeVar
 
-import pytest
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("spirloom")
-    group.addoption(
-        "--sample", type=int, default=1, metavar="N", help="run one test in N (default: all)"
-    )
-    group.addoption(
-        "--sample-seed",
-        type=int,
-        default=datetime.date.today().toordinal(),
-        help="seed of the sample (default: the date)",
-    )
+SEED = "SPIRLOOM_SAMPLE_SEED"
+T = TypeVar("T")
 
 
-def _sample(config: pytest.Config) -> tuple[int, int]:
-    """The number of samples, and which of them to run."""
-    count: int = config.getoption("--sample")
-    if count < 1:
-        raise pytest.UsageError(f"--sample {count}: expected at least 1")
-    if os.environ.get("SPIRLOOM_SAMPLE") == "all":
-        count = 1
-    return count, config.getoption("--sample-seed") % count
+def seed() -> int:
+    """The seed of samples and of random tests."""
+    return int(os.environ.get(SEED, "0"))
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    count, part = _sample(config)
-    chosen = [zlib.crc32(item.nodeid.encode()) % count == part for item in items]
-    if not all(chosen):
-        pairs = list(zip(items, chosen, strict=True))
-        config.hook.pytest_deselected(items=[item for item, kept in pairs if not kept])
-        items[:] = [item for item, kept in pairs if kept]
+def runs_all() -> bool:
+    """Whether to run every test instead of samples."""
+    return os.environ.get("SPIRLOOM_SAMPLE") == "all"
 
 
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Reports which tests were run."""
-    count, part = _sample(config)
-    if count > 1:
-        terminalreporter.write_line(f"One test in {count}: --sample {count} --sample-seed {part}.")
+def part(items: Sequence[T], count: int) -> list[T]:
+    """One in `count` of the items, or all; `count` successive seeds select each once."""
+    return list(items) if runs_all() else list(items[seed() % count :: count])

@@ -27,6 +27,13 @@ def run(*command: str | Path) -> bool:
     return subprocess.run([str(part) for part in command], cwd=ROOT, check=False).returncode == 0
 
 
+def run_all_tests(*command: str | Path) -> bool:
+    """The same with every test of suites of which a sample runs otherwise."""
+    environment = os.environ | {"SPIRLOOM_SAMPLE": "all", "GALLIVM_PERF": "nopt"}
+    arguments = [str(part) for part in command]
+    return subprocess.run(arguments, cwd=ROOT, env=environment, check=False).returncode == 0
+
+
 def tracked(*patterns: str) -> list[str]:
     listed = subprocess.run(
         ["git", "ls-files", "--", *patterns], cwd=ROOT, check=True, capture_output=True, text=True
@@ -127,10 +134,7 @@ def check_windows() -> bool:
 
 def check_faults() -> bool:
     """Each Vulkan call fails once with each of its error codes."""
-    environment = os.environ | {"SPIRLOOM_FAULTS": "all", "GALLIVM_PERF": "nopt"}
-    program = ROOT / "build" / "release" / "bin" / "faults_test"
-    ran = subprocess.run([program, "--gtest_brief=1"], cwd=ROOT, env=environment, check=False)
-    return ran.returncode == 0
+    return run_all_tests(ROOT / "build/release/bin/faults_test", "--gtest_brief=1")
 
 
 def check_clang() -> bool:
@@ -149,11 +153,9 @@ def check_fuzz() -> bool:
 
 
 def check_sampled() -> bool:
-    """All tests of the suites of which `./dev test` runs a half each day."""
+    """All tests of the suites of which `./dev test` runs a half."""
     sampled = r"^(benchmarks\.gpu|(fault_layer|frontend|python_runtime)\.pytest|network\.pytorch)$"
-    command = ["ctest", "--preset", "release", "-R", sampled]
-    settings = os.environ | {"SPIRLOOM_SAMPLE": "all"}
-    return subprocess.run(command, cwd=ROOT, env=settings, check=False).returncode == 0
+    return run_all_tests("ctest", "--preset", "release", "-R", sampled)
 
 
 def check_torch() -> bool:
@@ -168,16 +170,14 @@ def check_oldest_torch() -> bool:
 
 def check_pretrained() -> bool:
     """Pretrained models in float32 and float16, with the wheel."""
-    return run("./dev", "test-torch", "tests/pretrained", "--pretrained-all")
+    return run_all_tests("./dev", "test-torch", "tests/pretrained")
 
 
 def check_real_networks() -> bool:
     """Networks of real depth and width by each importer of PyTorch, and all published
     architectures."""
     files = (f"tests/torch/test_{name}_networks.py" for name in ("real", "published"))
-    command = ["./dev", "test-torch", *files]
-    settings = os.environ | {"SPIRLOOM_REAL_NETWORKS": "all"}
-    return subprocess.run(command, cwd=ROOT, env=settings, check=False).returncode == 0
+    return run_all_tests("./dev", "test-torch", *files)
 
 
 def check_executorch() -> bool:

@@ -1,16 +1,17 @@
 """Runs the unit tests and a tenth of the operator cases with ASan, UBSan and TSan.
 
-`tools/sanitizers.py [PRESET]…`. The tenth changes each day. Leak detection is enabled only in
-programs that do not load a driver: drivers and layers leak memory, and are unloaded before the
-leaks can be attributed to them.
+`tools/sanitizers.py [PRESET]…`. The seed of samples (tests/sample.py) selects the tenth. Leak
+detection is enabled only in programs that do not load a driver: drivers and layers leak memory, and
+are unloaded before the leaks can be attributed to them.
 """
 
 import argparse
-import datetime
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+from tests.sample import seed
 
 ROOT = Path(__file__).resolve().parent.parent
 PRESETS = ["asan", "tsan"]
@@ -59,13 +60,14 @@ def run_tests(preset: str, shard: int) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("presets", nargs="*", metavar="PRESET", help="asan or tsan (default: both)")
-    parser.add_argument("--shard", type=int, help="tenth of the cases, 0 to 9 (default: by date)")
+    parser.add_argument(
+        "--shard", type=int, help="tenth of the cases, 0 to 9 (default: by the seed of samples)"
+    )
     arguments = parser.parse_args()
     unknown = [name for name in arguments.presets if name not in PRESETS]
     if unknown:
         parser.error(f"unknown preset '{unknown[0]}'; expected one of: {', '.join(PRESETS)}")
-    today = datetime.date.today().toordinal() % SHARDS
-    shard = today if arguments.shard is None else arguments.shard
+    shard = seed() % SHARDS if arguments.shard is None else arguments.shard
     passed = [run_tests(name, shard) for name in arguments.presets or PRESETS]
     return 0 if all(passed) else 1
 

@@ -7,7 +7,6 @@ build come only the programs that the wheel does not contain. tests/wheel/instal
 """
 
 import argparse
-import datetime
 import os
 import re
 import shutil
@@ -94,7 +93,7 @@ def run_tests(python: Path, directory: Path, suites: list[str], arguments: list[
     # One thread of PyTorch for each process of pytest.
     settings |= {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     command = [str(python), "-m", "pytest", "-q"]
-    command += ["-p", "tests.wheel.installed", "-p", "tests.daily_sample"]
+    command += ["-p", "tests.wheel.installed", "-p", "tests.sample_plugin"]
     command += ["-n", str(os.cpu_count() or 1), *paths, *arguments]
     return subprocess.run(command, cwd=directory, env=settings, check=False).returncode
 
@@ -106,7 +105,7 @@ def main() -> int:
         "--suite", action="append", choices=SUITES, help="a suite to run (default: all)"
     )
     parser.add_argument(
-        "--sample", type=int, default=1, metavar="N", help="run one test in N, others each day"
+        "--sample", type=int, default=1, metavar="N", help="run one test in N (tests/sample.py)"
     )
     arguments, others = parser.parse_known_args()
     wheel = arguments.wheel.resolve() if arguments.wheel else build_wheel()
@@ -119,9 +118,7 @@ def main() -> int:
         copy = Path(scratch) / "copy"
         copy.mkdir()
         copy_tests(copy, programs)
-        # Of a suite that `./dev test` samples, tests that it does not run today.
-        seed = datetime.date.today().toordinal() + 1
-        others = [f"--sample={arguments.sample}", f"--sample-seed={seed}", *others]
+        others = [f"--sample={arguments.sample}", *others]
         return run_tests(programs / "python", copy, arguments.suite or list(SUITES), others)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from statistics import median_high
 
 from benchmarks.calls import library
 from spec_model import Library
@@ -25,6 +26,5 @@ def typical_values(op: str) -> dict[str, float]:
         stated = [t for t in tensors if isinstance(t, TensorCase) and t.shape == (1,)]
         values = [tensor.values[0] for tensor in stated if tensor.values]
         if values and len(values) == len(tensors):
-            used = sorted(value for value in values if value != 0) or [0.0]
-            found[name] = used[len(used) // 2]
+            found[name] = median_high([value for value in values if value != 0] or [0.0])
     return found

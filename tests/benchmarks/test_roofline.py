@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from spirloom.ir import DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
 
@@ -78,9 +79,20 @@ def test_operands_of_one_element_have_the_values_of_test_cases() -> None:
     args = dict(zip(OPS.arg_names(call.op), made.nodes[0].args, strict=True))
     top_k, top_p = args["top_k"], args["top_p"]
     assert isinstance(top_k, Tensor) and top_k in made.inputs and top_k.bounds is not None
-    assert top_k.bounds.low == top_k.bounds.high == 40
+    assert top_k.bounds.low == top_k.bounds.high
+    assert _is_median(top_k.bounds.low, "top_k")
     assert isinstance(top_p, Tensor) and top_p not in made.inputs and top_p.data is not None
-    assert top_p.data.tolist() == [1]
+    assert _is_median(float(top_p.data[0]), "top_p")
+
+
+def _is_median(value: float, argument: str) -> bool:
+    """Whether it is one of the argument's values other than 0 in the test cases, of which at most
+    half are smaller and at most half larger."""
+    spec = yaml.safe_load((ROOT / "op_specs/sampling/sample_token.yaml").read_text("utf-8"))
+    values = [test[argument]["values"][0] for test in spec["tests"]]
+    used = [np.float32(v) for v in values if v != 0]
+    smaller, larger = (sum(map(compare, used)) for compare in (value.__gt__, value.__lt__))
+    return value in used and max(smaller, larger) <= len(used) / 2
 
 
 def test_works_are_compulsory() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Sequence
-from datetime import date
 from pathlib import Path
 
 from codegen.manifest import REGISTRY, glsl_path, manifest_text
@@ -14,12 +13,13 @@ from codegen.registry import registry_bytes
 from codegen.render import Renderer
 from spec_model import Library, load_library
 from spec_model.spec import Variant
+from tests.sample import part
 from tools.compare_shaders import Modules, differences, read_modules
 
 ROOT = Path(__file__).resolve().parents[2]
 SHADERC = os.environ.get("SPIRLOOM_SHADERC", str(ROOT / "build/release/bin/spirloom-shaderc"))
 GOLDEN = ROOT / "tests/codegen/golden"
-DAYS = 100  # after which the sample of every day has been all variants
+SAMPLE = 100  # one in so many variants, in addition to those of the golden files
 
 
 def compiled(
@@ -42,13 +42,9 @@ def compiled(
 def test_the_modules_are_equal(tmp_path: Path) -> None:
     library = load_library([ROOT / "op_specs"], [ROOT / "templates/glsl"])
     goldens = {path.stem for path in GOLDEN.rglob("*.glsl")}
-    today = date.today().toordinal() % DAYS
-    chosen = [
-        variant
-        for index, variant in enumerate(library.variants)
-        if variant.id in goldens or index % DAYS == today
-    ]
-    assert len(chosen) > len(library.variants) // DAYS
+    sampled = {variant.id for variant in part(library.variants, SAMPLE)}
+    chosen = [variant for variant in library.variants if variant.id in goldens | sampled]
+    assert len(chosen) > len(library.variants) // SAMPLE
     rendered = compiled(library, chosen, lambda text: text, tmp_path / "rendered")
     shown = compiled(library, chosen, readable, tmp_path / "shown")
     assert differences(rendered, shown) == []

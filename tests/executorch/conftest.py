@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import datetime
 import os
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.sample import SEED, seed
 
 # Disables optimizations of llvmpipe's compiler, which would take most of the time.
 os.environ.setdefault("GALLIVM_PERF", "nopt")
@@ -17,19 +18,13 @@ collect_ignore_glob = [] if find_spec("executorch") else ["test_*.py"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds --peer (minutes), --suite-all (an hour), --suite-seed and --wheel."""
+    """Adds --peer (minutes), --suite-all (an hour) and --wheel."""
     parser.addoption("--wheel", type=Path, help="wheel to test (default: build one)")
     parser.addoption("--peer", action="store_true", help="run ExecuTorch's own tests as well")
     parser.addoption(
         "--suite-all",
         action="store_true",
         help="run all cases of ExecuTorch's suites and write generated/executorch_suite.md",
-    )
-    parser.addoption(
-        "--suite-seed",
-        type=int,
-        default=datetime.date.today().toordinal(),
-        help="seed of the sampled cases (default: the date)",
     )
 
 
@@ -38,5 +33,4 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     if config.getoption("--suite-all"):
         terminalreporter.write_line("ExecuTorch's suites: all cases.")
     else:
-        seed = config.getoption("--suite-seed")
-        terminalreporter.write_line(f"ExecuTorch's suites: a sample, --suite-seed {seed}.")
+        terminalreporter.write_line(f"ExecuTorch's suites: a sample, {SEED}={seed()}.")

@@ -1,4 +1,4 @@
-"""ExecuTorch's operator suites: a daily random sample of the cases, or all of them."""
+"""ExecuTorch's operator suites: a random sample of the cases, or all of them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tests.executorch.suite.columns import all_runs
 from tests.executorch.suite.driver import ROOT, try_all
 from tests.executorch.suite.outcome import Kind, Outcome
 from tests.executorch.suite.table import page, passing_share
+from tests.sample import seed
 
 SAMPLE = 100  # about three minutes on one core
 PAGE = ROOT / "generated" / "executorch_suite.md"
@@ -43,6 +44,5 @@ def test_suite(request: pytest.FixtureRequest, tmp_path: Path) -> None:
         PAGE.write_text(page(outcomes), encoding="utf-8")
         assert passing_share(outcomes) >= 0.98
     else:
-        seed = request.config.getoption("--suite-seed")
-        outcomes = try_all(random.Random(seed).sample(runs, SAMPLE), tmp_path)
+        outcomes = try_all(random.Random(seed()).sample(runs, SAMPLE), tmp_path)
     assert unexpected(outcomes) == []

@@ -137,7 +137,7 @@ const VulkanFaults& Faults() {
 }
 
 bool TryAll() {
-  const char* value = std::getenv("SPIRLOOM_FAULTS");
+  const char* value = std::getenv("SPIRLOOM_SAMPLE");
   return value != nullptr && std::string_view(value) == "all";
 }
 

@@ -15,7 +15,7 @@ namespace spirloom::faults {
 // The fault-injecting loader of this process.
 const VulkanFaults& Faults();
 
-// Whether to test every fault instead of a sample: SPIRLOOM_FAULTS=all is set.
+// Whether to test every fault instead of a sample: SPIRLOOM_SAMPLE=all is set.
 bool TryAll();
 
 struct Use {

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
@@ -97,29 +96,28 @@ uint64_t Setting(const std::string& name, uint64_t default_value) {
   return text == nullptr ? default_value : std::strtoull(text, nullptr, 10);
 }
 
-// Selects one in SPIRLOOM_`name`_SHARDS of the indices, by default all. The selection changes daily
-// unless SPIRLOOM_`name`_SHARD is set.
+// Selects one in SPIRLOOM_`name`_SHARDS of the indices, by default all, by SPIRLOOM_SAMPLE_SEED.
 class Shard {
  public:
   explicit Shard(const std::string& name) {
-    const std::string variable = "SPIRLOOM_" + name + "_SHARD";
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    const auto today = std::chrono::floor<std::chrono::days>(now).count();
-    count_ = std::max<uint64_t>(Setting(variable + "S", 1), 1);
-    day_ = Setting(variable, static_cast<uint64_t>(today));
+    const std::string variable = "SPIRLOOM_" + name + "_SHARDS";
+    const char* sample = std::getenv("SPIRLOOM_SAMPLE");
+    if (sample != nullptr && std::string_view(sample) == "all") return;
+    count_ = std::max<uint64_t>(Setting(variable, 1), 1);
+    seed_ = Setting("SPIRLOOM_SAMPLE_SEED", 0);
     if (count_ == 1) return;
-    std::cout << variable << "S=" << count_ << ' ' << variable << '=' << day_
+    std::cout << variable << '=' << count_ << " SPIRLOOM_SAMPLE_SEED=" << seed_
               << " selects the cases.\n";
   }
 
-  bool Has(uint64_t index) const { return index % count_ == day_ % count_; }
+  bool Has(uint64_t index) const { return index % count_ == seed_ % count_; }
 
   // Selects at least one of `size` indices.
-  bool Has(uint64_t index, uint64_t size) const { return Has(index) || index == day_ % size; }
+  bool Has(uint64_t index, uint64_t size) const { return Has(index) || index == seed_ % size; }
 
  private:
   uint64_t count_ = 1;
-  uint64_t day_ = 0;
+  uint64_t seed_ = 0;
 };
 
 void RegisterTests(const Runners& runners, const CaseFile& file) {

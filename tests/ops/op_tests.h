@@ -3,9 +3,9 @@
 // sharding; an operator case is two tests: "Op" with the validation layers, "Guarded" with guard
 // bytes around all tensors.
 //
-// SPIRLOOM_CASE_SHARDS=N runs one "Op" test in N of each variant, at least one; the selection
-// changes daily unless SPIRLOOM_CASE_SHARD=K selects it. SPIRLOOM_GUARDED_SHARDS and
-// SPIRLOOM_GUARDED_SHARD select "Guarded" tests in the same way, counted over all variants.
+// SPIRLOOM_CASE_SHARDS=N runs one "Op" test in N of each variant, at least one, which
+// SPIRLOOM_SAMPLE_SEED selects (tests/sample.py). SPIRLOOM_GUARDED_SHARDS selects "Guarded" tests in
+// the same way, counted over all variants. SPIRLOOM_SAMPLE=all runs all.
 //
 //   op_tests [CASES.slcases] [--gtest_filter=Op.conv2d*]
 #ifndef SPIRLOOM_TESTS_OPS_OP_TESTS_H_

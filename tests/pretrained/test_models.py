@@ -21,10 +21,11 @@ from spirloom.runtime.errors import InvalidArgument
 
 from tests.pretrained import signals
 from tests.pretrained.cases import CASES, MODELS, Case
+from tests.sample import part
 
 SILERO = ("silero_vad", "silero_vad_op18_ifless", "silero_vad_16k_op15")
 PADDLE = "p2o.DynamicDimension"
-SAMPLED = 3  # one of so many runs in float16, another one each day
+SAMPLE = 3  # one in so many models is run in float16 (tests/sample.py)
 
 
 def expected(path: Path, inputs: Mapping[str, Array]) -> dict[str, Array]:
@@ -81,12 +82,9 @@ def test_float32(case: Case, tmp_path: Path) -> None:
         assert case.answer(found) == case.expected
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_float16(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize("name", part(list(CASES), SAMPLE))
+def test_float16(name: str, tmp_path: Path) -> None:
     """The answer is that of ONNX Runtime in float32."""
-    turn = list(CASES).index(name) + request.config.getoption("--pretrained-seed")
-    if turn % SAMPLED and not request.config.getoption("--pretrained-all"):
-        pytest.skip("Not in today's sample; --pretrained-all runs all models.")
     case = CASES[name]
     inputs = case.inputs()
     found = run(imported(case.path, tmp_path, *case.options, "--fp16"), inputs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from spirloom.onnx.inputs import Shapes
 from spirloom.ops import OpLibrary
 from spirloom.passes import optimize
 
+from tests import sample
 from tests.frontend.models import node, random
 
 LIBRARY = OpLibrary()
@@ -98,7 +98,7 @@ def test_selects_what_onnx_runtime_selects(
     center: int,
     tmp_path: Path,
 ) -> None:
-    seed = datetime.date.today().toordinal()
+    seed = sample.seed()
     inputs = boxes_and_scores(batches, classes, count, levels, seed)
     constants = thresholds(limit, score)
     names = f"boxes scores {' '.join(constants)}"

@@ -1,6 +1,6 @@
 """A hundred published architectures, each small, imported in both precisions.
 
-Each day another sample runs. SPIRLOOM_REAL_NETWORKS selects: `all`, or names separated by commas.
+A sample runs (tests/sample.py). SPIRLOOM_REAL_NETWORKS selects names, separated by commas.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import random
 from dataclasses import replace
-from datetime import UTC, datetime
 from importlib import import_module
 
 import pytest
@@ -19,6 +18,7 @@ from spirloom.torch.build import build
 from spirloom.torch.export import decompose, program_of
 from spirloom.torch.options import Options
 
+from tests.sample import runs_all, seed
 from tests.torch.networks import initialized
 from tests.torch.published.registry import PUBLISHED, Example
 from tests.torch.test_real_networks import error
@@ -35,11 +35,11 @@ _RANDOM_WEIGHTS = ("depth_anything", "dfine", "dpt")
 
 
 def selected() -> list[str]:
-    """The names of the day's networks."""
+    """The names of the selected networks."""
     chosen = os.environ.get("SPIRLOOM_REAL_NETWORKS", "")
-    if not chosen:
-        return random.Random(datetime.now(UTC).toordinal()).sample(sorted(PUBLISHED), SAMPLE)
-    return [name for name in PUBLISHED if chosen == "all" or name in chosen.split(",")]
+    if not chosen and not runs_all():
+        return random.Random(seed()).sample(sorted(PUBLISHED), SAMPLE)
+    return [name for name in PUBLISHED if runs_all() or name in chosen.split(",")]
 
 
 def made(name: str) -> Example:

@@ -1,6 +1,6 @@
 """Networks of real depth and width, imported by each importer in both precisions.
 
-Each day another sample runs. SPIRLOOM_REAL_NETWORKS selects: `all`, or names separated by commas.
+A sample runs (tests/sample.py). SPIRLOOM_REAL_NETWORKS selects names, separated by commas.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from spirloom.torch.build import build
 from spirloom.torch.export import decompose, program_of
 from spirloom.torch.options import Options
 
+from tests.sample import runs_all, seed
 from tests.torch.networks import Positional, Tensors
 from tests.torch.real_networks import REAL_NETWORKS, make_real_network
 
@@ -76,16 +76,16 @@ SAMPLE = {"export": 4, "onnx": 1, "torchscript": 1}
 def selected() -> Iterator[tuple[str, str]]:
     """Importers and networks. PyTorch's TorchScript exporter does not support all of them."""
     chosen = os.environ.get("SPIRLOOM_REAL_NETWORKS", "")
-    day = random.Random(datetime.now(UTC).toordinal())
+    random_networks = random.Random(seed())
     for importer, count in SAMPLE.items():
         names = [
             name
             for name, network in REAL_NETWORKS.items()
             if importer != "torchscript" or network.torchscript
         ]
-        sample = day.sample(names, count)
-        if chosen:
-            sample = [name for name in names if chosen == "all" or name in chosen.split(",")]
+        sample = random_networks.sample(names, count)
+        if chosen or runs_all():
+            sample = [name for name in names if runs_all() or name in chosen.split(",")]
         yield from ((importer, name) for name in sample)
 
 

@@ -26,7 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--case-parts",
         type=int,
         default=120,
-        help="the day's part of the operator cases is one of this number of parts (default: 120)",
+        help="run one of this number of parts of the operator cases (default: 120)",
     )
 
 

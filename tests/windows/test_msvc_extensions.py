@@ -1,15 +1,16 @@
 """No extension of GCC: Clang compiles the sources for Windows and warns of what Microsoft's
-compiler does not accept. Each day another part of the files.
+compiler does not accept. A part of the files (tests/sample.py).
 """
 
 from __future__ import annotations
 
 import shutil
 import subprocess
-from datetime import date
 from pathlib import Path
 
 import pytest
+
+from tests.sample import part
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADERS = Path("/usr/x86_64-w64-mingw32/include")
@@ -54,7 +55,7 @@ def command(
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("source", sources()[date.today().toordinal() % PARTS :: PARTS])
+@pytest.mark.parametrize("source", part(sources(), PARTS))
 def test_a_source_has_no_extensions_of_gcc(source: str, command: list[str | Path]) -> None:
     done = subprocess.run([*command, ROOT / source], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -87,19 +87,19 @@ TESTS = (
         "modules.",
     ),
     Variable(
-        "SPIRLOOM_FAULTS",
-        "`faults_test`: `all` fails every Vulkan call with each of its errors; by default a "
-        "selection.",
+        "SPIRLOOM_SAMPLE",
+        "Tests: `all`, as in `./dev test --all`, runs every test of suites of which a sample runs "
+        "otherwise.",
     ),
     Variable(
-        "SPIRLOOM_SAMPLE",
-        "`tests/daily_sample.py`: `all` runs all tests of suites of which `./dev test` and CI run "
-        "a part each day.",
+        "SPIRLOOM_SAMPLE_SEED",
+        "Tests: an integer that selects the samples and the inputs of random tests "
+        "(`tests/sample.py`). `./dev` sets it from the commit; the default is 0.",
     ),
     Variable(
         "SPIRLOOM_REAL_NETWORKS",
-        "`tests/torch/test_real_networks.py` and `test_published_networks.py`: `all`, or names of "
-        "networks separated by commas; by default a daily sample.",
+        "`tests/torch/test_real_networks.py` and `test_published_networks.py`: names of "
+        "networks separated by commas; by default a sample.",
     ),
     Variable(
         "SPIRLOOM_TEST_LIMITS",

@@ -7,9 +7,9 @@ import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 
+from tests.sample import seed
 from tools.vulkan_driver import with_driver
 
 _FAILED = re.compile(r"^\[  FAILED  \] Op\.(\S+)", re.MULTILINE)
@@ -43,8 +43,8 @@ def run_cases(
     program: Path, driver: Path, part: int, variants: int = 1, index: int | None = None
 ) -> Outcome:
     """Runs one in `part` of each variant's cases, of one in `variants` of the variants, by default
-    others each day, in a process per core. Mesa's software driver compiles without optimizations,
-    which take most of its time.
+    by the seed of samples, in a process per core. Mesa's software driver compiles without
+    optimizations, which take most of its time.
 
     Raises CrashError.
     """
@@ -54,7 +54,7 @@ def run_cases(
         "GTEST_TOTAL_SHARDS": str(processes * variants),
         "GALLIVM_PERF": "nopt",
     }
-    index = date.today().toordinal() % variants if index is None else index
+    index = seed() % variants if index is None else index
     first = index * processes
     running = [
         subprocess.Popen(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from datetime import date
 from pathlib import Path
 
+from tests.sample import seed
 from tools.drivers.cases import CrashError, Outcome
 from tools.vulkan_driver import with_driver
 
@@ -22,12 +22,12 @@ NETWORKS = "squeezenet1_1-1 or mobilenet_v2-1 or (transformer and f32)"
 def run_tests(
     program: Path, driver: Path, part: int, tests: str = "*", index: int | None = None
 ) -> Outcome:
-    """Runs one in `part` of the matching tests of a GoogleTest program, by default another each
-    day.
+    """Runs one in `part` of the matching tests of a GoogleTest program, by default by the
+    seed of samples.
 
     Raises CrashError.
     """
-    index = date.today().toordinal() % part if index is None else index
+    index = seed() % part if index is None else index
     environment = with_driver(driver) | {
         "GTEST_TOTAL_SHARDS": str(part),
         "GTEST_SHARD_INDEX": str(index),
