@@ -1,5 +1,7 @@
 #include "compiler/driver/compile_variant.h"
 
+#include <optional>
+#include <spirv/unified1/spirv.hpp>
 #include <utility>
 
 #include "compiler/base/file_io.h"
@@ -12,6 +14,8 @@
 #include "compiler/spirv/cooperative_matrix.h"
 #include "compiler/spirv/matrix_check.h"
 #include "compiler/spirv/optimize.h"
+#include "compiler/spirv/source_texts.h"
+#include "compiler/spirv/spirv_index.h"
 #include "runtime/base/error.h"
 #include "runtime/pack/capability.h"
 
@@ -100,29 +104,54 @@ Result<std::vector<uint32_t>> Finalize(const Variant& variant,
   return finished;
 }
 
-// The texts of the templates of `glsl` below `root`; those that cannot be read have no text.
-SourceFiles ReadSources(std::string_view glsl, const std::filesystem::path& root) {
-  SourceFiles sources;
+// Whether a module of glslang computes values outside of functions: constants from specialization
+// constants, which have names, or the initial values of global variables. All private variables
+// count, since glslang moves the computation of their initial values to the entry point.
+bool ComputesOutsideFunctions(std::span<const uint32_t> module) {
+  const std::optional<SpirvIndex> index = SpirvIndex::Create(module);
+  if (!index) return false;
+  const std::optional<Instruction> workgroup_size = index->WorkgroupSize();
+  bool found = false;
+  WalkSpirv(module, [&](const Instruction& instruction) {
+    const uint32_t id = instruction.Word(2);
+    const bool is_workgroup_size = workgroup_size && workgroup_size->Word(2) == id;
+    if (instruction.opcode == spv::OpSpecConstantOp ||
+        instruction.opcode == spv::OpSpecConstantComposite)
+      found |= !index->Name(id).empty() && !is_workgroup_size;
+    if (instruction.opcode == spv::OpVariable)
+      found |= instruction.Word(3) == spv::StorageClassPrivate;
+    return instruction.opcode != spv::OpFunction;
+  });
+  return found;
+}
+
+// The texts of `glsl` and of its templates below `root`; those that cannot be read are empty.
+SourceFiles ReadSources(const Variant& variant, std::string_view glsl,
+                        const std::filesystem::path& root) {
+  SourceFiles sources = {{variant.source, std::string(glsl)}};
   for (const std::string& file : NamedFiles(glsl)) {
     const Result<std::string> text = ReadFile(root / file);
-    sources[file] = text.ok() ? *text : "";
+    sources.emplace(file, text.ok() ? *text : "");
   }
   return sources;
 }
 
 // Returns the variant's module with its source and without optimization, which debuggers can step
 // through. Scopes and variables are included where glslang describes them correctly: it does not
-// for cooperative matrices and for arrays whose size is a specialization constant.
+// for cooperative matrices, for arrays whose size is a specialization constant, and for values that
+// are computed outside of functions.
 Result<std::vector<uint32_t>> WithSource(const Variant& variant, std::string_view glsl,
                                          const std::filesystem::path& root) {
-  const SourceFiles sources = ReadSources(glsl, root);
-  GlslResult parsed =
-      GlslToSpirv(glsl, variant.source, variant.target, DebugInfo::kShader, sources);
-  if (!parsed.errors.empty() || !Validate(parsed.words, variant.target).ok()) {
-    parsed = GlslToSpirv(glsl, variant.source, variant.target, DebugInfo::kSource, sources);
-    SPIRLOOM_TRY_WHILE(Validate(parsed.words, variant.target), "adding debug information");
+  const SourceFiles sources = ReadSources(variant, glsl, root);
+  GlslResult parsed = GlslToSpirv(glsl, variant.source, variant.target, DebugInfo::kSource);
+  if (!ComputesOutsideFunctions(parsed.words)) {
+    GlslResult scoped = GlslToSpirv(glsl, variant.source, variant.target, DebugInfo::kShader);
+    if (scoped.errors.empty() && Validate(scoped.words, variant.target).ok())
+      parsed = std::move(scoped);
   }
-  return Finalize(variant, parsed.words);
+  const std::vector<uint32_t> module = WithSourceTexts(parsed.words, sources);
+  SPIRLOOM_TRY_WHILE(Validate(module, variant.target), "adding debug information");
+  return Finalize(variant, module);
 }
 
 }  // namespace
@@ -134,9 +163,8 @@ CompiledVariant CompileVariant(const Variant& variant, std::string_view glsl,
   GlslResult parsed;
   {
     const PhaseTimer timer = time("parse");
-    parsed = debug_root.empty() ? GlslToSpirv(glsl, variant.source, variant.target)
-                                : GlslToSpirv(glsl, variant.source, variant.target,
-                                              DebugInfo::kSource, ReadSources(glsl, debug_root));
+    parsed = GlslToSpirv(glsl, variant.source, variant.target,
+                         debug_root.empty() ? DebugInfo::kNone : DebugInfo::kSource);
   }
   if (!parsed.errors.empty()) return GlslFailure(variant, parsed.errors);
 

@@ -1,6 +1,5 @@
 #include "compiler/glsl/glsl_to_spirv.h"
 
-#include <glslang/MachineIndependent/localintermediate.h>
 #include <glslang/Public/ResourceLimits.h>
 #include <glslang/Public/ShaderLang.h>
 #include <glslang/SPIRV/GlslangToSpv.h>
@@ -157,31 +156,6 @@ void ExplainPrintf(GlslError& error) {
   error.message = "debugPrintfEXT() requires --debug-shaders (SPIRLOOM_DEBUG_SHADERS)";
 }
 
-// Finds constants that are computed from specialization constants.
-class DerivedConstantFinder : public glslang::TIntermTraverser {
- public:
-  void visitSymbol(glslang::TIntermSymbol* symbol) override {
-    found_ |= symbol->getQualifier().isSpecConstant() && symbol->getConstSubtree() != nullptr;
-  }
-  bool found() const { return found_; }
-
- private:
-  bool found_ = false;
-};
-
-// Whether a program computes values outside of functions: such constants, and initial values of
-// global variables. glslang 12 writes their debug lines without a block, and crashes.
-bool ComputesGlobally(const glslang::TIntermediate& program) {
-  for (TIntermNode* node : program.getTreeRoot()->getAsAggregate()->getSequence()) {
-    const glslang::TIntermAggregate* aggregate = node->getAsAggregate();
-    const glslang::TOperator kind = aggregate == nullptr ? glslang::EOpNull : aggregate->getOp();
-    if (kind != glslang::EOpFunction && kind != glslang::EOpLinkerObjects) return true;
-  }
-  DerivedConstantFinder finder;
-  program.getTreeRoot()->traverse(&finder);
-  return finder.found();
-}
-
 }  // namespace
 
 std::vector<GlslError> ParseGlslLog(std::string_view log, const std::string& file_name) {
@@ -206,7 +180,7 @@ std::vector<GlslError> ParseGlslLog(std::string_view log, const std::string& fil
 }
 
 GlslResult GlslToSpirv(std::string_view glsl, const std::string& file_name, Target target,
-                       DebugInfo debug_info, const SourceFiles& sources) {
+                       DebugInfo debug_info) {
   Glslang::Initialize();
   const char* text = glsl.data();
   const int length = static_cast<int>(glsl.size());
@@ -236,9 +210,6 @@ GlslResult GlslToSpirv(std::string_view glsl, const std::string& file_name, Targ
   shader.setStringsWithLengthsAndNames(&text, &length, &name, /*n=*/1);
   SetTarget(shader, target);
   shader.setPreamble(preamble);
-  for (const auto& [file, content] : sources) {
-    shader.getIntermediate()->addIncludeText(file.c_str(), content.data(), content.size());
-  }
   if (!shader.parse(GetDefaultResources(), kDefaultGlslVersion, /*forwardCompatible=*/false,
                     rules)) {
     fail(shader.getInfoLog());
@@ -250,16 +221,11 @@ GlslResult GlslToSpirv(std::string_view glsl, const std::string& file_name, Targ
     fail(program.getInfoLog());
     return result;
   }
-  if (shader_info && ComputesGlobally(*program.getIntermediate(EShLangCompute))) {
-    result.errors.push_back({file_name + ":1", "values are computed outside of functions"});
-    return result;
-  }
   spv::SpvBuildLogger logger;
   glslang::SpvOptions options;
   options.disableOptimizer = true;
   options.generateDebugInfo = debug_info != DebugInfo::kNone;
   options.emitNonSemanticShaderDebugInfo = shader_info;
-  options.emitNonSemanticShaderDebugSource = shader_info;
   glslang::GlslangToSpv(*program.getIntermediate(EShLangCompute), result.words, &logger, &options);
   // GlslangToSpv() returns a module even if it failed; failures are only in the log.
   const std::string messages = logger.getAllMessages();

@@ -3,7 +3,6 @@
 #define SPIRLOOM_COMPILER_GLSL_GLSL_TO_SPIRV_H_
 
 #include <cstdint>
-#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -30,20 +29,17 @@ struct GlslResult {
 enum class DebugInfo : uint8_t {
   kNone,
   kLines,   // OpLine, with the files of #line directives
-  kSource,  // the same, and OpSource with the texts of the GLSL and of these files
-  kShader,  // kSource as NonSemantic.Shader.DebugInfo.100, with scopes, types and variables
+  kSource,  // the same, and OpSource with the text of the GLSL
+  kShader,  // files, lines, scopes, types and variables as NonSemantic.Shader.DebugInfo.100
 };
 
-// Texts of the files that #line directives name.
-using SourceFiles = std::map<std::string, std::string>;
-
 // Compiles a compute shader with the entry point `main`. Errors before the first #line directive
-// report `file_name`. kSource and kShader require the texts of all named files in `sources`, and
-// permit debugPrintfEXT() in the GLSL; otherwise a call is an error. kShader fails with an error
-// for code that glslang 12 cannot describe: values that are computed outside of functions.
-// Thread-safe.
+// report `file_name`. kSource and kShader permit debugPrintfEXT() in the GLSL; otherwise a call is
+// an error. kShader requires a shader that computes nothing outside of functions, neither constants
+// from specialization constants nor initial values of global variables: glslang 12 crashes
+// otherwise. Thread-safe.
 GlslResult GlslToSpirv(std::string_view glsl, const std::string& file_name, Target target,
-                       DebugInfo debug_info = DebugInfo::kNone, const SourceFiles& sources = {});
+                       DebugInfo debug_info = DebugInfo::kNone);
 
 // The files that #line directives name, each once.
 std::set<std::string> NamedFiles(std::string_view glsl);

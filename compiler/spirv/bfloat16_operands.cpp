@@ -132,7 +132,7 @@ void OperandRewriter::Rewrite(const Instruction& in) {
     AppendInstruction(out_, spv::OpCapability, {kBFloat16CooperativeMatrixKhr});
   }
   if (in.opcode == spv::OpExtension && in.String(1) == khr::kMatrixExtension)
-    AppendExtension(out_, kBFloat16Extension);
+    AppendInstruction(out_, spv::OpExtension, {}, kBFloat16Extension);
 }
 
 }  // namespace

@@ -152,7 +152,7 @@ Status Rewriter::Rewrite(const Instruction& in) {
       return {};
     case spv::OpExtension:
       if (in.String(1) != "SPV_NV_cooperative_matrix") break;
-      AppendExtension(out_, khr::kMatrixExtension);
+      AppendInstruction(out_, spv::OpExtension, {}, khr::kMatrixExtension);
       return {};
     case spv::OpDecorate:
       if (in.Word(2) == spv::DecorationSpecId && sizes_.contains(in.Word(1))) return {};

@@ -91,7 +91,7 @@ std::vector<uint32_t> WithMatrixExtension(std::span<const uint32_t> module) {
   bool written = false;
   WalkSpirv(module, [&](const Instruction& in) {
     if (!written && in.opcode != spv::OpCapability) {
-      AppendExtension(out, kNvMatrixExtension);
+      AppendInstruction(out, spv::OpExtension, {}, kNvMatrixExtension);
       written = true;
     }
     Append(out, in);

@@ -55,16 +55,17 @@ inline void AppendInstruction(std::vector<uint32_t>& module, uint32_t opcode,
   module.insert(module.end(), operands);
 }
 
-// Appends OpExtension `name`.
-inline void AppendExtension(std::vector<uint32_t>& module, std::string_view name) {
-  constexpr uint32_t kOpExtension = 10;
-  const size_t at = module.size() + 1;
-  const size_t words = name.size() / 4 + 1;  // including the terminating zero
-  module.push_back(static_cast<uint32_t>(1 + words) << 16 | kOpExtension);
-  module.resize(at + words);
-  for (size_t i = 0; i < name.size(); ++i)
-    module[at + i / 4] |= static_cast<uint32_t>(static_cast<unsigned char>(name[i]))
+// Appends an instruction whose last operand is a literal string.
+inline void AppendInstruction(std::vector<uint32_t>& module, uint32_t opcode,
+                              std::initializer_list<uint32_t> operands, std::string_view text) {
+  const size_t first = module.size();
+  AppendInstruction(module, opcode, operands);
+  const size_t at = module.size();
+  module.resize(at + text.size() / 4 + 1);  // including the terminating zero
+  for (size_t i = 0; i < text.size(); ++i)
+    module[at + i / 4] |= static_cast<uint32_t>(static_cast<unsigned char>(text[i]))
                           << (8 * (i % 4));
+  module[first] = static_cast<uint32_t>(module.size() - first) << 16 | opcode;
 }
 
 }  // namespace spirloom::compiler

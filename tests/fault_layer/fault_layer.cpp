@@ -364,7 +364,7 @@ PFN_vkVoidFunction GetInstanceProcAddr(VkInstance instance, const char* name) {
 }  // namespace spirloom::fault_layer
 
 // The entry point of the manifest.
-extern "C" VK_LAYER_EXPORT VkResult
+extern "C" __attribute__((visibility("default"))) VKAPI_ATTR VkResult VKAPI_CALL
 vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface* version) {
   version->loaderLayerInterfaceVersion = 2;
   version->pfnGetInstanceProcAddr = &spirloom::fault_layer::GetInstanceProcAddr;

@@ -55,7 +55,7 @@ inline void Touch(std::span<const std::byte> bytes) {
 class AlignedCopy {
  public:
   explicit AlignedCopy(std::span<const std::byte> bytes)
-      : words_((bytes.size() + 7) / 8), size_(bytes.size()) {
+      : words_(bytes.size() / 8 + 1), size_(bytes.size()) {
     std::ranges::copy(bytes, std::as_writable_bytes(std::span(words_)).begin());
   }
   AlignedCopy(const AlignedCopy&) = delete;

@@ -76,7 +76,8 @@ def _stored_limit(limit: float, dtype: DType, upward: bool) -> float:
     value = float(decoded(nearest, dtype)[0])
     if value < limit if upward else value > limit:
         code = nearest.view(f"u{nearest.dtype.itemsize}")
-        code[0] += 1 if (limit > 0) == upward else -1
+        # Computed by Python: NumPy 2 does not subtract from unsigned integers by adding -1.
+        code[0] = int(code[0]) + (1 if (limit > 0) == upward else -1)
     return float(decoded(nearest, dtype)[0])
 
 
