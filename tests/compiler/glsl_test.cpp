@@ -91,7 +91,7 @@ TEST_F(GlslTest, EmptyFileIsAnError) {
 
 TEST_F(GlslTest, NonPortableVariantIsSkipped) {
   GlslParts parts;
-  parts.extensions = "#extension GL_KHR_cooperative_matrix : require\n";
+  parts.extensions = "#extension GL_EXT_not_an_extension : require\n";
   AddVariant("scale_f32_buffer_coop", parts.Text())["portable"] = false;
   AddVariant("scale_f32_buffer", GlslParts{}.Text());
   options_.cache_dir = directory_ / "cache";
@@ -103,12 +103,12 @@ TEST_F(GlslTest, NonPortableVariantIsSkipped) {
     ASSERT_EQ(report->skipped.size(), 1u);
     EXPECT_EQ(report->skipped[0],
               "scale_f32_buffer_coop: glsl/scale_f32_buffer_coop.glsl:3: '#extension' : extension "
-              "not supported: GL_KHR_cooperative_matrix");
+              "not supported: GL_EXT_not_an_extension");
   }
   manifest_["variants"][0]["portable"] = true;
   EXPECT_THAT(CompileError(),
               HasSubstr("glsl/scale_f32_buffer_coop.glsl:3: error: '#extension' : extension not "
-                        "supported: GL_KHR_cooperative_matrix   (scale_f32_buffer_coop)"));
+                        "supported: GL_EXT_not_an_extension   (scale_f32_buffer_coop)"));
 }
 
 TEST_F(GlslTest, DoesNotCompileForAnOlderTarget) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +18,18 @@ bool IsEmulated(const char* extension) {
   return std::ranges::any_of(kEmulated, [&](std::string_view name) { return name == extension; });
 }
 
+// The device's extensions without the emulated ones, which some drivers have.
+std::vector<VkExtensionProperties> OtherExtensions(VkPhysicalDevice device) {
+  const auto enumerate =
+      Real<PFN_vkEnumerateDeviceExtensionProperties>("vkEnumerateDeviceExtensionProperties");
+  uint32_t count = 0;
+  enumerate(device, nullptr, &count, nullptr);
+  std::vector<VkExtensionProperties> found(count);
+  enumerate(device, nullptr, &count, found.data());
+  std::erase_if(found, [](const auto& extension) { return IsEmulated(extension.extensionName); });
+  return found;
+}
+
 }  // namespace
 
 VKAPI_ATTR VkResult VKAPI_CALL EnumerateExtensions(VkPhysicalDevice device, const char* layer,
@@ -26,18 +37,21 @@ VKAPI_ATTR VkResult VKAPI_CALL EnumerateExtensions(VkPhysicalDevice device, cons
                                                    VkExtensionProperties* extensions) {
   using Call = Failing<kNone, kName_vkEnumerateDeviceExtensionProperties,
                        PFN_vkEnumerateDeviceExtensionProperties>;
-  if (state.budget == 0) return Call::Call(device, layer, count, extensions);
-  constexpr auto kAdded = static_cast<uint32_t>(std::size(kEmulated));
-  if (extensions != nullptr) *count -= kAdded;
-  const VkResult result = Call::Call(device, layer, count, extensions);
+  uint32_t real_count = 0;
+  const VkResult result = Call::Call(device, layer, &real_count, nullptr);
   if (result != VK_SUCCESS) return result;
-  for (uint32_t i = 0; extensions != nullptr && i < kAdded; ++i) {
-    VkExtensionProperties& added = extensions[*count + i];
-    added = {};
-    std::strcpy(added.extensionName, kEmulated[i]);
+  std::vector<VkExtensionProperties> found = OtherExtensions(device);
+  for (const char* name : kEmulated) {
+    if (state.budget > 0) std::strcpy(found.emplace_back().extensionName, name);
   }
-  *count += kAdded;
-  return VK_SUCCESS;
+  const auto size = static_cast<uint32_t>(found.size());
+  if (extensions == nullptr) {
+    *count = size;
+    return VK_SUCCESS;
+  }
+  *count = std::min(*count, size);
+  std::copy_n(found.begin(), *count, extensions);
+  return *count < size ? VK_INCOMPLETE : VK_SUCCESS;
 }
 
 VKAPI_ATTR void VKAPI_CALL MemoryProperties2(VkPhysicalDevice device,

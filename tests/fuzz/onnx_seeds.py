@@ -100,7 +100,7 @@ def drawn(choose: random.Random) -> ModelProto:
         return proto
     proto.CopyFrom(seed.model)
     for info, value in zip(seed.inputs, _inputs(seed), strict=False):
-        if choose.random() < 0.5 or value.dtype == object or value.nbytes > _MAX_BYTES:
+        if choose.random() < 0.5 or value.dtype.kind in "OV" or value.nbytes > _MAX_BYTES:
             continue
         array = np.array(value)
         if array.dtype.kind in "iu" and array.size and choose.random() < 0.5:

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from onnx import TensorProto
 from spirloom.data_sizes import ATTACHMENT
 from spirloom.errors import ImportFailure, NodesUnsupported
 from spirloom.ir import Array, Graph
+from spirloom.onnx.dtypes import type_name
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
 from spirloom.ops import OpLibrary
@@ -66,12 +68,18 @@ def _attempt(
 
 
 def reject_other_values(case: SuiteCase) -> Rejected | None:
-    """Rejects models with inputs or outputs that are not tensors."""
-    if only_tensors([*case.inputs, *case.model.graph.output]):
-        return None
-    return Rejected(
-        "its inputs or outputs are sequences or optional values; only tensors are supported"
-    )
+    """Rejects models with inputs or outputs that are not tensors, or whose elements NumPy cannot
+    represent."""
+    values = [*case.inputs, *case.model.graph.output]
+    if not only_tensors(values):
+        return Rejected(
+            "its inputs or outputs are sequences or optional values; only tensors are supported"
+        )
+    for value in values:
+        kind = value.type.tensor_type.elem_type
+        if kind > TensorProto.BFLOAT16:  # types of ONNX 1.14 and newer: float8, int4, …
+            return Rejected(f"its inputs or outputs have the element type {type_name(kind)}")
+    return None
 
 
 def _choices(names: list[str]) -> Iterator[tuple[str, ...]]:

@@ -62,6 +62,12 @@ class SuiteCase:
         return [DataSet(_arrays(f, "input"), _arrays(f, "output")) for f in folders]
 
 
+def suite_version() -> str:
+    """The version of ONNX, without the patch level: Debian's package of the suite has that of the
+    installed module."""
+    return ".".join(onnx.__version__.split(".")[:2])
+
+
 def read_suite(root: Path) -> Iterator[SuiteCase]:
     """All cases in the suite's directory, in order."""
     for group in GROUPS:

@@ -13,7 +13,7 @@ from tests.onnx_suite.check import differences
 from tests.onnx_suite.make import lost
 from tests.onnx_suite.outcome import Kind, Outcome
 from tests.onnx_suite.suite import SuiteCase
-from tests.onnx_suite.table import read_passed, render
+from tests.onnx_suite.table import read_operators, read_passed, read_version, render
 
 LIBRARY = OpLibrary()
 
@@ -68,19 +68,31 @@ def test_the_page_can_be_read_back() -> None:
             outcome("b", Kind.FIXED, "shape"),
             outcome("c", Kind.FOLDED),
             outcome("d", Kind.UNSUPPORTED, "it is `node/z`"),
-        ]
+        ],
+        "1.17",
     )
+    assert read_version(page) == "1.17"
+    assert read_operators(page) == {"Abs": 3}
     assert read_passed(page) == {"node/a", "node/b", "node/c"}
 
 
 def test_the_check_lists_changes() -> None:
-    before = render([outcome("a", Kind.RUNS), outcome("b", Kind.UNSUPPORTED, "no")])
-    after = render([outcome("a", Kind.UNSUPPORTED, "no"), outcome("b", Kind.RUNS)])
+    before = render([outcome("a", Kind.RUNS), outcome("b", Kind.UNSUPPORTED, "no")], "1.12")
+    after = render([outcome("a", Kind.UNSUPPORTED, "no"), outcome("b", Kind.RUNS)], "1.12")
     assert differences(before, before) == []
     assert differences(before, after) == [
         "node/a passed before and fails now.",
         "node/b passes, but is not on the page.",
     ]
     assert lost(before, after) == ["node/a"]
-    reworded = render([outcome("a", Kind.RUNS), outcome("b", Kind.UNSUPPORTED, "never")])
+    reworded = render([outcome("a", Kind.RUNS), outcome("b", Kind.UNSUPPORTED, "never")], "1.12")
     assert len(differences(before, reworded)) == 1
+
+
+def test_of_another_version_operators_are_compared() -> None:
+    before = render([outcome("a", Kind.RUNS), outcome("b", Kind.UNSUPPORTED, "no")], "1.12")
+    kept = render([outcome("b", Kind.RUNS), outcome("c", Kind.UNSUPPORTED, "no")], "1.17")
+    without = render([outcome("b", Kind.UNSUPPORTED, "no")], "1.17")
+    assert differences(before, kept) == []
+    assert differences(before, without) == ["Abs: no case of ONNX 1.17 passes."]
+    assert lost(before, without) == []

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 
 #include "compiler/glsl/glsl_to_spirv.h"
 #include "runtime/pack/capability.h"
@@ -31,14 +32,24 @@ Status Create(Shared& shared) {
   return {};
 }
 
+std::unique_ptr<Shared> shared_device;
+
+// Destroys the device after the last test: when static objects are destroyed, those of layers and
+// drivers may not exist any more.
+class DestroyDevice : public ::testing::Environment {
+  void TearDown() override { shared_device.reset(); }
+};
+
 Shared& GetShared() {
-  static Shared shared = [] {
-    Shared result;
-    result.status = Create(result);
-    return result;
-  }();
-  return shared;
+  if (!shared_device) {
+    shared_device = std::make_unique<Shared>();
+    shared_device->status = Create(*shared_device);
+  }
+  return *shared_device;
 }
+
+[[maybe_unused]] const auto* const destroy_device =
+    ::testing::AddGlobalTestEnvironment(new DestroyDevice);  // NOLINT: owned by GoogleTest
 
 }  // namespace
 

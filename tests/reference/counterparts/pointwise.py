@@ -67,6 +67,15 @@ def _arange(start: float, end: float, step: float, dtype: str) -> Any:
     return torch.arange(start, end, step, dtype=DTYPES["f32" if dtype == "f16" else dtype])
 
 
+def _to_copy(x: torch.Tensor, dtype: str) -> torch.Tensor:
+    """Values beyond those of f8_e4m3, which has no infinity, become its largest, as with ONNX's
+    Cast; PyTorch's become NaN.
+    """
+    if dtype == "f8_e4m3":
+        x = x.double().clamp(-448, 448)
+    return x.to(DTYPES[dtype])
+
+
 def _clamp(x: Any, low: float, high: float) -> Any:
     if x.is_floating_point():
         return torch.clamp(x, low, high)
@@ -88,7 +97,7 @@ _ROUNDED = {mode: _rounded_division(mode) for mode in ("trunc", "floor")}
 COUNTERPARTS: dict[str, Callable[..., Any]] = {
     "spirloom.fused_elementwise": _fused_elementwise,
     "aten._prelu_kernel": lambda a, b: torch.where(a > 0, a, a * b),
-    "aten._to_copy": lambda x, dtype: x.to(DTYPES[dtype]),
+    "aten._to_copy": _to_copy,
     "aten.add.Tensor": lambda a, b, alpha, *act: activate(torch.add(a, b, alpha=alpha), *act),
     "aten.addcdiv": lambda x, a, b, value: torch.addcdiv(x, a, b, value=value),
     "aten.addcmul": lambda x, a, b, value: torch.addcmul(x, a, b, value=value),
