@@ -26,7 +26,7 @@ function(spirloom_find name package)
   foreach(target IN LISTS ARGN)
     if(NOT TARGET ${target})
       message(FATAL_ERROR "${name} does not define the target ${target}. "
-                          "Debian 12's ${package} is the tested version.")
+                          "Debian's ${package} is the tested package.")
     endif()
   endforeach()
 endfunction()

@@ -59,3 +59,6 @@ function(spirloom_add_venv target)
 endfunction()
 
 spirloom_find_python()
+if(COMMAND spirloom_check_python_modules)  # not in the installed package
+  spirloom_check_python_modules("${SPIRLOOM_PYTHON}")
+endif()

@@ -12,7 +12,8 @@ from spec_model.vocabulary import DType, Storage
 
 def codes(schema: type) -> dict[str, int]:
     """The enum of the schema: lower-case name → number."""
-    return {name.lower(): code for name, code in vars(schema).items() if isinstance(code, int)}
+    members = {name: code for name, code in vars(schema).items() if not name.startswith("__")}
+    return {name.lower(): code for name, code in members.items() if isinstance(code, int)}
 
 
 def test_dtypes_are_the_schemas() -> None:

@@ -14,7 +14,7 @@ from tests.sample import part
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADERS = Path("/usr/x86_64-w64-mingw32/include")
-GCC = Path("/usr/lib/gcc/x86_64-w64-mingw32/12-posix/include/c++")
+GCC = Path("/usr/lib/gcc/x86_64-w64-mingw32")
 DIRECTORIES = ("runtime", "tools/common", "tools/plan", "tools/spirloom-ops", "tools/spirloom-run")
 LIBRARIES = ("vulkan", "vk_video", "nlohmann", "CLI", "flatbuffers", "xxhash.h", "zstd.h")
 PARTS = 20
@@ -37,7 +37,8 @@ def command(
 ) -> list[str | Path]:
     """The compiler with its options."""
     compiler = shutil.which("clang++")
-    if compiler is None or not GCC.exists():
+    standard = sorted(GCC.glob("*-posix/include/c++"))
+    if compiler is None or not standard:
         pytest.skip("clang++ or the headers of MinGW-w64 are not installed.")
     # The host's other headers would hide those of Windows.
     libraries = tmp_path_factory.mktemp("headers")
@@ -45,7 +46,7 @@ def command(
         (libraries / name).symlink_to(Path("/usr/include") / name)
     release = request.config.getoption("--release-dir")
     own = [ROOT, ROOT / "runtime/include", release / "runtime/include", release / "schema/include"]
-    systems = [GCC, GCC / "x86_64-w64-mingw32", HEADERS, libraries]
+    systems = [standard[-1], standard[-1] / "x86_64-w64-mingw32", HEADERS, libraries]
     return [
         compiler, "--target=x86_64-w64-windows-gnu", "-std=c++20", "-fsyntax-only",
         "-fms-extensions", "-D_WIN32_WINNT=0x0A00", "-DNOMINMAX", "-DUNICODE",

@@ -1,4 +1,4 @@
-"""A newer Mesa than the distribution's, from Debian's backports: unpacked, not installed.
+"""Mesa 25: the installed one of Debian 13, or from Debian 12's backports, unpacked, not installed.
 
 Its llvmpipe is another driver for tests, and its AMD compiler knows newer GPUs.
 """
@@ -6,6 +6,7 @@ Its llvmpipe is another driver for tests, and its AMD compiler knows newer GPUs.
 from __future__ import annotations
 
 import json
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tools.drivers.debian_packages import unpack_packages
 
 PACKAGE = "mesa-vulkan-drivers"
 VERSION = "25.0.7-2~bpo12+1"
+_INSTALLED = Path("/usr/share/vulkan/icd.d")
 _SOURCE = (
     "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] "
     "http://deb.debian.org/debian bookworm-backports main\n"
@@ -20,13 +22,22 @@ _SOURCE = (
 
 
 def find_or_download(directory: Path, driver: str) -> Path:
-    """The description for the loader of a driver ("lvp" or "radeon") of the package, which is
-    downloaded once (11 MB) and unpacked in `directory`. Raises DriverError.
+    """The description for the loader of a driver ("lvp" or "radeon") of the installed package if it
+    is of the same version of Mesa; otherwise the package is downloaded once (11 MB) and unpacked in
+    `directory`. Raises DriverError.
     """
+    if installed_version().split("-")[0] == VERSION.split("-")[0]:
+        return next(_INSTALLED.glob(f"{driver}_icd*.json"))
     description = directory / f"{driver}_icd.json"
     if not description.exists():
         _unpack(directory)
     return description
+
+
+def installed_version() -> str:
+    """The version of the installed package; empty if it is not installed."""
+    command = ["dpkg-query", "-W", "-f", "${Version}", PACKAGE]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
 def _unpack(directory: Path) -> None:
