@@ -23,7 +23,6 @@ from tests.reference.counterparts import COUNTERPARTS, NO_COUNTERPART
 from tests.reference.counterparts.dtypes import DTYPES
 from tests.reference.library import LIBRARY
 
-
 # Their results for infinities and NaN depend on the version of PyTorch: these are of 1.13, and
 # differ in 2.6, where softshrink(NaN) is NaN and lerp() compares |weight| with 0.5.
 _OTHER_NON_FINITE_VALUES = {"aten.lerp.Tensor", "aten.softshrink"}

@@ -1,4 +1,4 @@
-"""cmake/SpirloomVersions.cmake: versions of dependencies that are too old, and newer than tested."""
+"""cmake/SpirloomVersions.cmake: dependencies that are too old, and newer than tested ones."""
 
 from __future__ import annotations
 

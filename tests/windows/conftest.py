@@ -95,7 +95,7 @@ def windows(
     create = [str(WINE / "wine64"), "wineboot", "--init"]
     subprocess.run(create, env=environment, check=True, capture_output=True, timeout=TIMEOUT_S)
     yield Windows(request.config.getoption("--windows-dir") / "bin", environment)
-    subprocess.run([WINE / "wineserver", "-k"], env=environment)
+    subprocess.run([*sorted(WINE.glob("wineserver*"))[:1], "-k"], env=environment)
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,182 @@
+"""Implements `./dev test-systems`: what a new user does, on bare Debian systems.
+
+For each system, a root directory with git only gets a clone of the committed HEAD, and runs the
+stages: the packages, the demo, tests, and the wheel in a virtual environment. Needs root and
+debootstrap. Debian's packages come from where this machine gets them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BASES = ROOT / "build/systems"
+
+# By name: the suite of Debian.
+SYSTEMS = {"debian12": "bookworm", "debian13": "trixie", "testing": "testing"}
+
+_WHEEL = """
+./dev wheel
+python3 -m venv /tmp/venv
+/tmp/venv/bin/pip install --quiet dist/*.whl
+cd /tmp && venv/bin/spirloom doctor
+"""
+# By name: the commands of each, in a clone.
+STAGES = {
+    "packages": "./dev packages test",
+    "demo": "./dev demo",
+    "test": "./dev test -L unit",
+    "wheel": _WHEEL,
+}
+
+# What a system needs to reach the registries of packages as this machine does.
+_COPIED = (
+    "etc/resolv.conf", "etc/hosts", "etc/apt/apt.conf.d", "etc/apt/auth.conf.d", "etc/apt/keyrings",
+    "etc/apt/trusted.gpg.d", "etc/ssl/certs", "etc/pip.conf", "usr/local/share/ca-certificates",
+)  # fmt: skip
+_ENVIRONMENT = {
+    "HOME": "/root", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", "TERM": "dumb",
+}  # fmt: skip
+
+
+class SystemsError(Exception):
+    """A system cannot be made. The message contains the remedy."""
+
+
+def mirror() -> str:
+    """The address from which this machine gets Debian's packages."""
+    listed = subprocess.run(
+        ["apt-get", "indextargets", "--format", "$(REPO_URI)"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    found = [line for line in listed.stdout.splitlines() if "debian" in line]
+    return found[0] if found else "http://deb.debian.org/debian"
+
+
+def make_base(suite: str) -> Path:
+    """The bare root directory of a suite with git, made once."""
+    base = BASES / suite
+    if base.exists():
+        return base
+    if os.geteuid() != 0 or shutil.which("debootstrap") is None:
+        raise SystemsError(
+            "`./dev test-systems` makes root directories: run it as root, with debootstrap "
+            "installed (apt-get install debootstrap)."
+        )
+    BASES.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=BASES) as name:
+        scratch = Path(name) / "root"
+        command = ["debootstrap", "--variant=minbase", "--include=git,ca-certificates"]
+        log = BASES / f"{suite}.log"
+        with log.open("wb") as stream:
+            done = subprocess.run(
+                [*command, suite, str(scratch), mirror()], stdout=stream, stderr=stream, check=False
+            )
+        if done.returncode != 0:
+            raise SystemsError(f"debootstrap failed; its output is in {log}.")
+        for path in _COPIED:
+            _copy(Path("/") / path, scratch / path)
+        scratch.rename(base)
+    return base
+
+
+def _copy(source: Path, target: Path) -> None:
+    if source.is_dir():
+        shutil.copytree(source, target, dirs_exist_ok=True)
+    elif source.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, target)
+
+
+@contextmanager
+def made_system(suite: str) -> Iterator[Path]:
+    """A copy of the bare root with a clone of HEAD in /root/spirloom, removed at the end."""
+    base = make_base(suite)
+    with tempfile.TemporaryDirectory(dir=BASES, ignore_cleanup_errors=True) as name:
+        root = Path(name) / "root"
+        subprocess.run(["cp", "-a", str(base), str(root)], check=True)
+        clone = [
+            "git",
+            "clone",
+            "--quiet",
+            "--no-hardlinks",
+            str(ROOT),
+            str(root / "root/spirloom"),
+        ]
+        subprocess.run(clone, check=True)
+        yield root
+
+
+def run(root: Path, commands: str) -> int:
+    """The exit code of commands of bash in the clone of a system. The mounts end with it."""
+    environment = [f"{name}={value}" for name, value in _ENVIRONMENT.items()]
+    inside = f"cd /root/spirloom && set -euo pipefail\n{commands}"
+    chroot = ["chroot", str(root), "/usr/bin/env", "-i", *environment, "bash", "-c", inside]
+    script = (
+        f"mount -t proc proc {shlex.quote(str(root / 'proc'))}\n"
+        f"mount --rbind /dev {shlex.quote(str(root / 'dev'))}\n"
+        f"exec {shlex.join(chroot)}"
+    )
+    command = ["unshare", "--mount", "--pid", "--fork", "bash", "-euc", script]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode
+
+
+def try_system(name: str, stages: Sequence[str]) -> list[str]:
+    """Runs the stages until one fails. Returns the rows of the table."""
+    rows = []
+    with made_system(SYSTEMS[name]) as root:
+        for stage in stages:
+            print(f"\n== {name}: {stage}", flush=True)
+            wall, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+            status = run(root, STAGES[stage])
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            result = "passed" if status == 0 else f"failed ({status})"
+            rows.append(
+                f"| {name} | {stage} | {result} | {time.monotonic() - wall:.0f} | {cpu:.0f} |"
+            )
+            if status != 0:
+                break
+    return rows
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="./dev test-systems",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("systems", nargs="*", metavar="NAME", help=f"{', '.join(SYSTEMS)}; or all")
+    parser.add_argument(
+        "--stage", action="append", choices=STAGES, help="run only this stage; repeat for each"
+    )
+    arguments = parser.parse_args()
+    unknown = sorted(set(arguments.systems) - SYSTEMS.keys())
+    if unknown:
+        parser.error(f"unknown system '{unknown[0]}'; expected one of: {', '.join(SYSTEMS)}")
+    stages = [stage for stage in STAGES if stage in (arguments.stage or STAGES)]
+    rows = []
+    try:
+        for name in arguments.systems or SYSTEMS:
+            rows += try_system(name, stages)
+    except SystemsError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print("\n| system | stage | result | seconds | CPU seconds |\n|---|---|---|--:|--:|")
+    print("\n".join(rows))
+    return int(any("failed" in row for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
