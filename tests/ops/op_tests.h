@@ -4,8 +4,8 @@
 // bytes around all tensors.
 //
 // SPIRLOOM_CASE_SHARDS=N runs one "Op" test in N of each variant, at least one, which
-// SPIRLOOM_SAMPLE_SEED selects (tests/sample.py). SPIRLOOM_GUARDED_SHARDS selects "Guarded" tests in
-// the same way, counted over all variants. SPIRLOOM_SAMPLE=all runs all.
+// SPIRLOOM_SAMPLE_SEED selects (tests/sample.py). SPIRLOOM_GUARDED_SHARDS selects "Guarded" tests
+// in the same way, counted over all variants. SPIRLOOM_SAMPLE=all runs all.
 //
 //   op_tests [CASES.slcases] [--gtest_filter=Op.conv2d*]
 #ifndef SPIRLOOM_TESTS_OPS_OP_TESTS_H_
