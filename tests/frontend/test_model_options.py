@@ -140,6 +140,21 @@ def test_operators_of_onnx_runtime(tmp_path: Path, capsys: pytest.CaptureFixture
     assert code == 1 and reason in err and "spirloom.onnx.load (Python)" in err
 
 
+def test_casts_keep_the_bounds_of_integers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """100 * 10^8 exceeds int32, also if the factor was a float in between."""
+    nodes = [
+        node("Cast", "i", "f", to=TensorProto.FLOAT),
+        node("Cast", "f", "j", to=TensorProto.INT64),
+        node("Mul", "j factor"),
+    ]
+    for factor, accepted in ((10**8, False), (10**7, True)):
+        made = model(nodes, {"i": [3]}, {"factor": np.array([factor])}, dtype=TensorProto.INT64)
+        code, err = run(made, tmp_path, capsys, "--range", "i=0..100")
+        assert (code == 0) == accepted, err
+
+
 def test_assumed_int32(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """ids * ids + 1, of int64 ids without bounds."""
     nodes = [node("Mul", "ids ids", "m"), node("Add", "m one")]
