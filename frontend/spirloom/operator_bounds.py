@@ -100,7 +100,8 @@ _OF_OPERANDS: dict[str, Callable[..., Interval]] = {
 
 @rule("aten.div.Tensor_mode")
 def _quotient(args: Args, x: Sequence[Interval]) -> Interval:
-    return interval.quotient(*x, floors=args["rounding_mode"] == "floor")
+    a, b = x
+    return interval.quotient(a, b, floors=args["rounding_mode"] == "floor")
 
 
 @rule("aten.full")

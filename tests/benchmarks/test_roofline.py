@@ -90,8 +90,8 @@ def _is_median(value: float, argument: str) -> bool:
     half are smaller and at most half larger."""
     spec = yaml.safe_load((ROOT / "op_specs/sampling/sample_token.yaml").read_text("utf-8"))
     values = [test[argument]["values"][0] for test in spec["tests"]]
-    used = [np.float32(v) for v in values if v != 0]
-    smaller, larger = (sum(map(compare, used)) for compare in (value.__gt__, value.__lt__))
+    used = [float(np.float32(v)) for v in values if v != 0]
+    smaller, larger = sum(v < value for v in used), sum(v > value for v in used)
     return value in used and max(smaller, larger) <= len(used) / 2
 
 
