@@ -76,18 +76,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The programs that the demo runs, and its output directory."""
+    """The program that runs models, the directory of models, and the output directory."""
 
-    spirloom: Path
     run: Path
+    models: Path
     directory: Path
-
-    def import_model(self, precision: str, images: int) -> Path:
-        model = self.directory / f"digits_{precision}.slg"
-        command: list[str | Path] = [self.spirloom, "import", HERE / "digits.onnx", "-o", model]
-        command += ["--dim", f"batch={images}"]
-        call([*command, "--fp16"] if precision == "f16" else command)
-        return model
 
     def execute(self, model: Path, storage: str, *options: str | Path) -> str:
         images = f"image={self.directory / 'image.npy'}"
@@ -106,6 +99,22 @@ def call(command: list[str | Path]) -> str:
         line = " ".join(str(part) for part in command)
         raise DemoError(f"{line}\nfailed with exit code {done.returncode}:\n{done.stderr.strip()}")
     return done.stdout
+
+
+def import_models(spirloom: Path, models: Path) -> None:
+    """Imports digits.onnx in fp32 and fp16. Files that stay equal are not written, so that nothing
+    that depends on them is built again.
+    """
+    models.mkdir(parents=True, exist_ok=True)
+    images = len(np.load(HERE / "images.npy", mmap_mode="r"))
+    for precision, options in (("f32", []), ("f16", ["--fp16"])):
+        made, model = models / "new.slg", models / f"digits_{precision}.slg"
+        command: list[str | Path] = [spirloom, "import", HERE / "digits.onnx", "-o", made]
+        call([*command, "--dim", f"batch={images}", *options])
+        if model.exists() and model.read_bytes() == made.read_bytes():
+            made.unlink()
+        else:
+            made.replace(model)
 
 
 def measure(tools: Tools, model: Path, precision: str, storage: str) -> Outcome:
@@ -145,7 +154,7 @@ def demonstrate(tools: Tools) -> bool:
     data = HeldOut(*(np.load(HERE / f"{name}.npy") for name in ("images", "labels", "logits")))
     np.save(tools.directory / "image.npy", data.input)
     count = len(data.labels)
-    models = {precision: tools.import_model(precision, count) for precision in ("f32", "f16")}
+    models = {precision: tools.models / f"digits_{precision}.slg" for precision in ("f32", "f16")}
     outcomes = [
         measure(tools, model, precision, storage)
         for precision, model in models.items()
@@ -175,12 +184,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--spirloom", type=Path, default=ROOT / ".venv/bin/spirloom")
     parser.add_argument("--run", type=Path, default=ROOT / "build/release/bin/spirloom-run")
+    parser.add_argument("--models", type=Path, help="directory of models that were imported before")
+    parser.add_argument(
+        "--import",
+        action="store_true",
+        dest="only_import",
+        help="only import the models, to --models",
+    )
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="spirloom-digits-") as directory:
+        models = arguments.models or Path(directory) / "models"
         try:
-            return (
-                0 if demonstrate(Tools(arguments.spirloom, arguments.run, Path(directory))) else 1
-            )
+            if arguments.models is None or arguments.only_import:
+                import_models(arguments.spirloom, models)
+            if arguments.only_import:
+                return 0
+            return 0 if demonstrate(Tools(arguments.run, models, Path(directory))) else 1
         except DemoError as error:
             print(f"demo: {error}", file=sys.stderr)
             return 1
