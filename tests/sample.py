@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 def seed() -> int:
     """The seed of samples and of random tests."""
-    return int(os.environ.get(SEED, "0"))
+    return int(os.environ.get("SPIRLOOM_SAMPLE_SEED", "0"))
 
 
 def runs_all() -> bool:

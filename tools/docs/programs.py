@@ -18,9 +18,12 @@ HELP = ROOT / "generated" / "help"
 
 
 def help_of(program: Path) -> str:
-    """The program's --help, without its directory and without spaces at the ends of lines."""
+    """The program's --help, without its directory and without spaces at the ends of lines. Defaults
+    as CLI11 2.1 prints them, "=256", not "[256]" as 2.4 does.
+    """
     done = subprocess.run([program, "--help"], capture_output=True, text=True, check=True)
     text = done.stdout.replace(str(program), program.name)
+    text = re.sub(r"^(  -.*\S) \[(\w+)\] *$", r"\1=\2", text, flags=re.MULTILINE)
     return re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE).strip() + "\n"
 
 
