@@ -16,7 +16,7 @@ from spirloom.ops import OpLibrary
 from spec_model.spec import Tolerance
 from spec_model.stored_float import encoded, float_format
 from tests.onnx_suite.attempt import Imported, Rejected, attempt, reject_other_values
-from tests.onnx_suite.suite import DataSet, SuiteCase, read_suite
+from tests.onnx_suite.suite import DataSet, SuiteCase, read_suite, suite_version
 
 # The tolerance of ONNX's backend tests.
 TOLERANCE = Tolerance(rtol=1e-3, atol=1e-7)
@@ -29,6 +29,20 @@ DISPUTED = {
     "node/test_resize_downsample_scales_cubic_align_corners": _LENGTH,
     "node/test_resize_downsample_scales_linear_align_corners": _LENGTH,
 }
+if suite_version() != "1.12":  # found in 1.17, the next version that was tested
+    _CAST = "the case rounds toward zero; ONNX's text and ONNX Runtime to nearest"
+    _WRAPPED = "the case wraps -236 to 20; the operator's text saturates"
+    _NOISE = "the case expects rounding errors of float32 above ONNX's tolerance in place of 0"
+    DISPUTED |= {
+        "node/test_castlike_FLOAT_to_BFLOAT16": _CAST,
+        "node/test_castlike_FLOAT_to_BFLOAT16_expanded": _CAST,
+        "node/test_dft_inverse": _NOISE,
+        "node/test_dft_inverse_opset19": _NOISE,
+        "node/test_qlinearmatmul_2D_int8_float16": _WRAPPED,
+        "node/test_qlinearmatmul_2D_int8_float32": _WRAPPED,
+        "node/test_qlinearmatmul_3D_int8_float16": _WRAPPED,
+        "node/test_qlinearmatmul_3D_int8_float32": _WRAPPED,
+    }
 
 
 class Kind(StrEnum):
