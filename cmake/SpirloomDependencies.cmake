@@ -46,7 +46,7 @@ if(SPIRLOOM_TESTS)
   spirloom_find(benchmark libbenchmark-dev benchmark::benchmark)
 endif()
 
-# The versions of what was found. Libraries of a parent project have no known version.
+# Versions of the libraries and tools. Libraries of a parent project have no known version.
 spirloom_check_version(CMake "${CMAKE_VERSION}")
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   spirloom_check_version(GCC "${CMAKE_CXX_COMPILER_VERSION}")

@@ -22,6 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BASES = ROOT / "build/systems"
+CLONE = "srv/spirloom"  # in a system's root
 
 # By name: the suite of Debian.
 SYSTEMS = {"debian12": "bookworm", "debian13": "trixie", "testing": "testing"}
@@ -101,7 +102,7 @@ def _copy(source: Path, target: Path) -> None:
 
 @contextmanager
 def made_system(suite: str) -> Iterator[Path]:
-    """A copy of the bare root with a clone of HEAD in /root/spirloom, removed at the end."""
+    """A copy of the bare root with a clone of HEAD in CLONE, removed at the end."""
     base = make_base(suite)
     with tempfile.TemporaryDirectory(dir=BASES, ignore_cleanup_errors=True) as name:
         root = Path(name) / "root"
@@ -112,7 +113,7 @@ def made_system(suite: str) -> Iterator[Path]:
             "--quiet",
             "--no-hardlinks",
             str(ROOT),
-            str(root / "root/spirloom"),
+            str(root / CLONE),
         ]
         subprocess.run(clone, check=True)
         yield root
@@ -121,7 +122,7 @@ def made_system(suite: str) -> Iterator[Path]:
 def run(root: Path, commands: str) -> int:
     """The exit code of commands of bash in the clone of a system. The mounts end with it."""
     environment = [f"{name}={value}" for name, value in _ENVIRONMENT.items()]
-    inside = f"cd /root/spirloom && set -euo pipefail\n{commands}"
+    inside = f"cd /{CLONE} && set -euo pipefail\n{commands}"
     chroot = ["chroot", str(root), "/usr/bin/env", "-i", *environment, "bash", "-c", inside]
     script = (
         f"mount -t proc proc {shlex.quote(str(root / 'proc'))}\n"
