@@ -1,9 +1,21 @@
 # Checks the versions of dependencies: dependencies.csv has the oldest and the newest tested version
-# of each. An older one is an error that names the remedy; a newer one is reported.
+# of each. An older one is an error that names the remedy; a newer one is reported. A version in the
+# table that states fewer parts than the one found is compared with as many parts of that (GCC 12.2.0
+# is 12; Debian's MinGW calls itself 12.0.0).
 include_guard(GLOBAL)
 
 set(SPIRLOOM_DEPENDENCIES "${CMAKE_CURRENT_LIST_DIR}/dependencies.csv")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${SPIRLOOM_DEPENDENCIES}")
+
+# spirloom_version_as(RESULT VERSION OTHER): as many parts of VERSION as OTHER has.
+function(spirloom_version_as result version other)
+  string(REPLACE "." ";" parts "${version}")
+  string(REPLACE "." ";" other_parts "${other}")
+  list(LENGTH other_parts count)
+  list(SUBLIST parts 0 ${count} parts)
+  list(JOIN parts "." version)
+  set(${result} "${version}" PARENT_SCOPE)
+endfunction()
 
 # spirloom_check_version(NAME VERSION): checks a version of the dependency NAME. An empty version,
 # of a library that does not state one, is accepted.
@@ -23,11 +35,13 @@ function(spirloom_check_version name version)
   list(GET row 1 package)
   list(GET row 2 oldest)
   list(GET row 3 newest)
-  if(version VERSION_LESS oldest)
+  spirloom_version_as(as_oldest "${version}" "${oldest}")
+  spirloom_version_as(as_newest "${version}" "${newest}")
+  if(as_oldest VERSION_LESS oldest)
     message(FATAL_ERROR
       "${name} ${version} was found; ${oldest} or newer is required (tested up to ${newest}). "
       "Debian 12 and newer have it: apt-get install ${package}")
-  elseif(version VERSION_GREATER newest AND PROJECT_IS_TOP_LEVEL)
+  elseif(as_newest VERSION_GREATER newest AND PROJECT_IS_TOP_LEVEL)
     message(STATUS "${name} ${version} is newer than the newest tested version, ${newest}")
   endif()
 endfunction()

@@ -40,6 +40,12 @@ def test_an_older_version_is_an_error_with_the_remedy(tmp_path: Path) -> None:
     assert "apt-get install glslang-dev glslang-tools" in message
 
 
+@pytest.mark.parametrize("version", ["12.0.0", "12.2.0", "14.2.1", "12-posix"])
+def test_as_many_parts_as_in_the_table_are_compared(version: str, tmp_path: Path) -> None:
+    done = checked(tmp_path, "GCC", version)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 def test_a_newer_version_is_reported(tmp_path: Path) -> None:
     done = checked(tmp_path, "CLI11", "99.0")
     assert done.returncode == 0
