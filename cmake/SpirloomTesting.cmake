@@ -5,9 +5,6 @@ include_guard(GLOBAL)
 if(SPIRLOOM_TESTS)
   enable_testing()
   include(GoogleTest)
-  # Options of pytest in the repository's directory: half of the tests, by the commit
-  # (tests/sample.py). `./dev test --all` runs all.
-  set(SPIRLOOM_SAMPLED_HALF -p tests.sample_plugin --sample 2)
   set(SPIRLOOM_TEST_ENVIRONMENT "${PROJECT_BINARY_DIR}/test_environment.cmake")
   file(CONFIGURE OUTPUT "${SPIRLOOM_TEST_ENVIRONMENT}" @ONLY CONTENT [[
 set(ENV{XDG_CACHE_HOME} "@PROJECT_BINARY_DIR@/test-cache")

@@ -1,8 +1,9 @@
 """Samples of tests: which part of a suite runs, and the seed of random tests.
 
 SPIRLOOM_SAMPLE_SEED, an integer, selects them; `./dev` sets it from the commit, so that a commit
-has the same result every day. Its default is 0. With SPIRLOOM_SAMPLE=all, as in
-`./dev test --all`, every test runs.
+has the same result every day. Its default is 0. SPIRLOOM_SAMPLE has the directories of which one
+test in N runs, such as tests/frontend=8,tests/fusion=8 (tests/plan), or is "all", as in
+`./dev test --all`: every test runs.
 """
 
 from __future__ import annotations
@@ -23,6 +24,15 @@ def seed() -> int:
 def runs_all() -> bool:
     """Whether to run every test instead of samples."""
     return os.environ.get("SPIRLOOM_SAMPLE") == "all"
+
+
+def denominator(path: str) -> int:
+    """N for a test file of which one test in N runs; a path from the root, such as tests/x/y.py."""
+    for entry in os.environ.get("SPIRLOOM_SAMPLE", "").split(","):
+        directory, _, count = entry.partition("=")
+        if count and path.startswith(f"{directory}/"):
+            return int(count)
+    return 1
 
 
 def part(items: Sequence[T], count: int) -> list[T]:

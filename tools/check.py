@@ -1,5 +1,5 @@
-"""Implements `./dev check`: format, lint, types, generated files, Clang, 32-bit host, all operator
-cases, all faults, sanitizers, fuzzing, oldest PyTorch, pretrained models, real networks, all
+"""Implements `./dev check`: format, lint, types, generated files, Clang, all tests, operator cases
+and faults, sanitizers, fuzzing, oldest PyTorch, pretrained models, real networks, all
 ExecuTorch tests.
 
 Runs all steps, or those on the command line (`./dev check format lint`), also after a failure. The
@@ -18,8 +18,8 @@ from pathlib import Path
 from spec_model.output_errors import handle_output_errors
 
 ROOT = Path(__file__).resolve().parent.parent
-RUFF_VERSION = "0.8.4"
-RUFF_ENVIRONMENT = ROOT / ".venv-check"
+FORMATTERS = {"ruff": "0.8.4", "clang-format": "14.0.6"}
+FORMATTER_ENVIRONMENT = ROOT / ".venv-check"
 
 
 def run(*command: str | Path) -> bool:
@@ -28,7 +28,7 @@ def run(*command: str | Path) -> bool:
 
 
 def run_all_tests(*command: str | Path) -> bool:
-    """The same with every test of suites of which a sample runs otherwise."""
+    """The same with every test (tests/sample.py)."""
     environment = os.environ | {"SPIRLOOM_SAMPLE": "all"}
     arguments = [str(part) for part in command]
     return subprocess.run(arguments, cwd=ROOT, env=environment, check=False).returncode == 0
@@ -41,25 +41,28 @@ def tracked(*patterns: str) -> list[str]:
     return [name for name in listed.stdout.splitlines() if (ROOT / name).exists()]
 
 
-def install_ruff() -> Path:
-    """Installs the pinned ruff, which the distribution does not contain, in its own environment."""
-    ruff = RUFF_ENVIRONMENT / "bin" / "ruff"
-    if not (RUFF_ENVIRONMENT / f"ruff-{RUFF_VERSION}").exists():
-        subprocess.run([sys.executable, "-m", "venv", "--clear", RUFF_ENVIRONMENT], check=True)
-        pip = RUFF_ENVIRONMENT / "bin" / "pip"
-        subprocess.run([pip, "install", "--quiet", f"ruff=={RUFF_VERSION}"], check=True)
-        (RUFF_ENVIRONMENT / f"ruff-{RUFF_VERSION}").touch()
-    return ruff
+def formatter(name: str) -> Path:
+    """Installs the pinned formatters, whose output depends on the version, in an environment of
+    their own. The program of this name."""
+    wanted = "".join(f"{package}=={version}\n" for package, version in FORMATTERS.items())
+    installed = FORMATTER_ENVIRONMENT / "installed.txt"
+    if not installed.exists() or installed.read_text() != wanted:
+        subprocess.run([sys.executable, "-m", "venv", "--clear", FORMATTER_ENVIRONMENT], check=True)
+        pip = FORMATTER_ENVIRONMENT / "bin" / "pip"
+        subprocess.run([pip, "install", "--quiet", *wanted.split()], check=True)
+        installed.write_text(wanted)
+    return FORMATTER_ENVIRONMENT / "bin" / name
 
 
 def check_format() -> bool:
     """Format of C++ and C (clang-format)."""
-    return run("clang-format", "--dry-run", "--Werror", *tracked("*.h", "*.cpp", "*.c"))
+    files = tracked("*.h", "*.cpp", "*.c")
+    return run(formatter("clang-format"), "--dry-run", "--Werror", *files)
 
 
 def check_lint() -> bool:
     """Lint and format of Python (ruff)."""
-    ruff = install_ruff()
+    ruff = formatter("ruff")
     return all([run(ruff, "check", "--quiet", "."), run(ruff, "format", "--check", "--quiet", ".")])
 
 
@@ -89,11 +92,6 @@ def check_generated() -> bool:
     for path in stale:
         print(f"{path} is out of date. Run ./dev update, review the difference and commit it.")
     return False
-
-
-def check_host_32_bit() -> bool:
-    """The runtime on a 32-bit host (qemu)."""
-    return run("ctest", "--preset", "release", "-R", "^package.cross_armhf$")
 
 
 def check_cases() -> bool:
@@ -153,10 +151,11 @@ def check_fuzz() -> bool:
     return run("./dev", "fuzz", "all", "0.1")
 
 
-def check_sampled() -> bool:
-    """All tests of the suites of which `./dev test` runs a half."""
-    sampled = r"^(benchmarks\.gpu|(fault_layer|frontend|python_runtime)\.pytest|network\.pytorch)$"
-    return run_all_tests("ctest", "--preset", "release", "-R", sampled)
+def check_tests() -> bool:
+    """Every test of the build but operator cases and faults, which are steps of their own."""
+    others = r"^(ops\.[0-9]+|faults)$"
+    jobs = str(os.cpu_count() or 1)
+    return run_all_tests("ctest", "--preset", "release", "-j", jobs, "-E", others)
 
 
 def check_torch() -> bool:
@@ -192,7 +191,6 @@ STEPS: dict[str, Callable[[], bool]] = {
     "types": check_types,
     "generated": check_generated,
     "clang": check_clang,
-    "host_32_bit": check_host_32_bit,
     "cases": check_cases,
     "templates": check_template_coverage,
     "vendor_tables": check_vendor_tables,
@@ -200,7 +198,7 @@ STEPS: dict[str, Callable[[], bool]] = {
     "windows": check_windows,
     "faults": check_faults,
     "sanitizers": check_sanitizers,
-    "sampled": check_sampled,
+    "tests": check_tests,
     "torch": check_torch,
     "oldest_torch": check_oldest_torch,
     "pretrained": check_pretrained,

@@ -107,7 +107,8 @@ def import_models(spirloom: Path, models: Path) -> None:
     """
     models.mkdir(parents=True, exist_ok=True)
     images = len(np.load(HERE / "images.npy", mmap_mode="r"))
-    for precision, options in (("f32", []), ("f16", ["--fp16"])):
+    flags: dict[str, list[str]] = {"f32": [], "f16": ["--fp16"]}
+    for precision, options in flags.items():
         made, model = models / "new.slg", models / f"digits_{precision}.slg"
         command: list[str | Path] = [spirloom, "import", HERE / "digits.onnx", "-o", made]
         call([*command, "--dim", f"batch={images}", *options])

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <map>
 #include <set>
@@ -96,48 +97,103 @@ uint64_t Setting(const std::string& name, uint64_t default_value) {
   return text == nullptr ? default_value : std::strtoull(text, nullptr, 10);
 }
 
-// Selects one in SPIRLOOM_`name`_SHARDS of the indices, by default all, by SPIRLOOM_SAMPLE_SEED.
-class Shard {
+// Whether all tests run (tests/sample.py).
+bool RunsAll() {
+  const char* sample = std::getenv("SPIRLOOM_SAMPLE");
+  return sample != nullptr && std::string_view(sample) == "all";
+}
+
+// One of equal parts of a sequence: the elements with index % count == seed % count.
+struct Part {
+  uint64_t count = 1;
+  uint64_t seed = 0;
+
+  bool Has(uint64_t index) const { return index % count == seed % count; }
+};
+
+// The part of one in SPIRLOOM_`name`_SHARDS, by default all.
+Part PartOf(const std::string& name, uint64_t seed) {
+  if (RunsAll()) return {};
+  return {std::max<uint64_t>(Setting("SPIRLOOM_" + name + "_SHARDS", 1), 1), seed};
+}
+
+// The variants named by the lines of the file SPIRLOOM_CHANGED_VARIANTS.
+std::set<std::string> ChangedVariants() {
+  std::set<std::string> names;
+  const char* path = std::getenv("SPIRLOOM_CHANGED_VARIANTS");
+  std::ifstream file(path == nullptr ? "" : path);
+  for (std::string line; std::getline(file, line);) names.insert(line);
+  return names;
+}
+
+// Which cases run, by SPIRLOOM_SAMPLE_SEED. Of changed variants: all, plain and guarded, or one in
+// SPIRLOOM_CHANGED_SHARDS. Of one in SPIRLOOM_VARIANT_SHARDS of the others: one in
+// SPIRLOOM_CASE_SHARDS, at least one, and one in SPIRLOOM_GUARDED_SHARDS with guards.
+class CaseSelection {
  public:
-  explicit Shard(const std::string& name) {
-    const std::string variable = "SPIRLOOM_" + name + "_SHARDS";
-    const char* sample = std::getenv("SPIRLOOM_SAMPLE");
-    if (sample != nullptr && std::string_view(sample) == "all") return;
-    count_ = std::max<uint64_t>(Setting(variable, 1), 1);
-    seed_ = Setting("SPIRLOOM_SAMPLE_SEED", 0);
-    if (count_ == 1) return;
-    std::cout << variable << '=' << count_ << " SPIRLOOM_SAMPLE_SEED=" << seed_
-              << " selects the cases.\n";
+  explicit CaseSelection(const CaseFile& file) {
+    for (const schema::Case* test : file.cases()) {
+      if (NamesVariant(test)) ++variants_[test->variant()->string_view()].cases;
+    }
+    const std::set<std::string> changed = ChangedVariants();
+    const uint64_t seed = Setting("SPIRLOOM_SAMPLE_SEED", 0);
+    const Part others = PartOf("VARIANT", seed);
+    // Digits of the seed that are not the variant's.
+    seed_ = seed / others.count;
+    changed_ = PartOf("CHANGED", seed_);
+    plain_ = PartOf("CASE", seed_);
+    guarded_ = PartOf("GUARDED", seed_);
+    for (uint64_t index = 0; auto& [name, variant] : variants_) {
+      variant.changed = changed.contains(std::string(name));
+      variant.selected = variant.changed || others.Has(index++);
+    }
+    if (others.count + plain_.count + guarded_.count > 3) {
+      std::cout << "SPIRLOOM_SAMPLE_SEED=" << seed << " selects the cases; " << changed.size()
+                << " variants changed.\n";
+    }
   }
 
-  bool Has(uint64_t index) const { return index % count_ == seed_ % count_; }
+  struct Selected {
+    bool plain;
+    bool guarded;
+  };
 
-  // Selects at least one of `size` indices.
-  bool Has(uint64_t index, uint64_t size) const { return Has(index) || index == seed_ % size; }
+  // The tests of the next case of a variant.
+  Selected Next(std::string_view name) {
+    Variant& variant = variants_.at(name);
+    const uint64_t index = variant.index++;
+    if (!variant.selected) return {false, false};
+    const bool first = index == seed_ % variant.cases;
+    if (variant.changed) return {changed_.Has(index) || first, changed_.Has(index) || first};
+    return {plain_.Has(index) || first, guarded_.Has(guarded_index_++)};
+  }
 
  private:
-  uint64_t count_ = 1;
+  struct Variant {
+    uint64_t cases = 0;
+    uint64_t index = 0;  // of the next case
+    bool changed = false;
+    bool selected = false;
+  };
+
+  std::map<std::string_view, Variant> variants_;
   uint64_t seed_ = 0;
+  uint64_t guarded_index_ = 0;
+  Part changed_;
+  Part plain_;
+  Part guarded_;
 };
 
 void RegisterTests(const Runners& runners, const CaseFile& file) {
-  const Shard cases("CASE");
-  const Shard guarded("GUARDED");
-  std::map<std::string_view, uint64_t> sizes;
+  CaseSelection selection(file);
   for (const schema::Case* test : file.cases()) {
-    if (NamesVariant(test)) ++sizes[test->variant()->string_view()];
-  }
-  std::map<std::string_view, uint64_t> indices;
-  for (uint64_t index = 0; const schema::Case* test : file.cases()) {
     if (!NamesVariant(test)) {
       RegisterCase<CaseTest>("Graph", runners, *test);
       continue;
     }
-    const std::string_view variant = test->variant()->string_view();
-    if (cases.Has(indices[variant]++, sizes[variant])) {
-      RegisterCase<CaseTest>("Op", runners, *test);
-    }
-    if (guarded.Has(index++)) RegisterCase<GuardedTest>("Guarded", runners, *test);
+    const auto [plain, guarded] = selection.Next(test->variant()->string_view());
+    if (plain) RegisterCase<CaseTest>("Op", runners, *test);
+    if (guarded) RegisterCase<GuardedTest>("Guarded", runners, *test);
   }
   if (std::ranges::none_of(file.cases(), NamesVariant)) return;
   ::testing::RegisterTest("Library", "EveryVariantHasACase", nullptr, nullptr, __FILE__, __LINE__,

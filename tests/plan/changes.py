@@ -1,0 +1,69 @@
+"""What a change is: the files and the variants that differ from the base revision."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from codegen.shader_pack import InvalidInputError
+from tools.shader_diff.changes import changes
+from tools.shader_diff.sides import Modules, modules_of, read_modules
+
+ROOT = Path(__file__).resolve().parents[2]
+PACK = ROOT / "build/release/generated/shaders.slpack"
+BASE = "SPIRLOOM_TEST_BASE"
+# On main itself, a change is this number of commits.
+COMMITS = 24
+
+# Directories from which SPIR-V is made.
+_SHADERS = ("codegen/", "spec_model/", "op_specs/", "templates/")
+
+
+def base_revision() -> str | None:
+    """The commit with which the working tree is compared: SPIRLOOM_TEST_BASE, or where HEAD left
+    origin/main, or, on main, HEAD~24 or the oldest commit known. None outside of a repository.
+    """
+    named = os.environ.get(BASE)
+    if named:
+        found = _git("rev-parse", "--verify", "--quiet", f"{named}^{{commit}}")
+        if found is None:
+            raise SystemExit(f"{BASE}: '{named}' is not a revision of this repository.")
+        return found
+    head = _git("rev-parse", "--verify", "--quiet", "HEAD")
+    fork = _git("merge-base", "HEAD", "origin/main")
+    if fork is not None and fork != head:
+        return fork
+    last = _git("rev-list", "--first-parent", f"--max-count={COMMITS + 1}", "HEAD")
+    return last.splitlines()[-1] if last else None
+
+
+def changed_files(base: str) -> list[str]:
+    """The files that differ from the base, also uncommitted and untracked ones."""
+    differing = _git("diff", "--name-only", "--no-renames", base) or ""
+    untracked = _git("ls-files", "--others", "--exclude-standard") or ""
+    return sorted({*differing.splitlines(), *untracked.splitlines()})
+
+
+def may_change_shaders(files: list[str]) -> bool:
+    """Whether generated GLSL can depend on one of the files."""
+    return any(file.startswith(_SHADERS) for file in files)
+
+
+def changed_variants(base: str) -> list[str]:
+    """The variants whose SPIR-V differs from that of the base, which is generated and compiled, or
+    that the base does not have."""
+    try:
+        old: Modules = modules_of(base)
+    except InvalidInputError as error:
+        raise SystemExit(f"plan: {error}") from None
+    new = read_modules(PACK)
+    differing = {name for change in changes(old, new) for name in change.variants}
+    return sorted(differing | (new.keys() - old.keys()))
+
+
+def _git(*arguments: str) -> str | None:
+    """The output of git without the last line break; None if it fails."""
+    command = ["git", "-C", str(ROOT), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else None

@@ -1,0 +1,161 @@
+"""The plan of tests: seeded changes select what they may break, and little else."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.plan import changes
+from tests.plan.plan import Plan, files_used, make_plan, read_suites
+
+ROOT = Path(__file__).resolve().parents[2]
+SUITES = read_suites()
+
+
+def plan(*files: str, seed: int = 0) -> Plan:
+    return make_plan(SUITES, files, seed)
+
+
+def in_full(planned: Plan) -> set[str]:
+    """The listed tests that run in full because of the change."""
+    return planned.reasons.keys() - set(planned.stages)
+
+
+def test_a_page_of_the_docs_runs_no_device_suite_in_full() -> None:
+    planned = plan("docs/how-to/kv-cache.md")
+    assert in_full(planned) == {"docs", "tutorial"}
+    assert planned.stages == ()
+
+
+def test_a_header_of_the_runtime_runs_all_that_contains_the_runtime() -> None:
+    planned = plan("runtime/base/status.h")
+    assert {"package.cross_*", "package.fetched_shared_clang", "python_runtime.pytest", "faults",
+            "size.recorded", "tools.cli", "fault_layer.pytest"} <= in_full(planned)  # fmt: skip
+    commands = {stage.split()[0] for stage in planned.stages}
+    assert commands == {"test-drivers", "test-windows", "test-executorch"}
+    assert not {"docs", "reference.torch", "benchmarks.quick"} & in_full(planned)
+
+
+def test_a_kernel_runs_the_generator_and_the_compilers_of_vendors() -> None:
+    planned = plan("templates/glsl/softmax/softmax.glsl", "op_specs/softmax.yaml")
+    assert {"codegen.pytest", "tools.vendor*", "reference.torch"} <= in_full(planned)
+    assert [stage.split()[0] for stage in planned.stages] == ["test-vendors"]
+    assert "package.cross_*" not in in_full(planned)
+    assert changes.may_change_shaders(["templates/glsl/softmax/softmax.glsl"])
+
+
+def test_an_importer_runs_the_front_end_and_the_wheel() -> None:
+    planned = plan("frontend/spirloom/onnx/ops/reductions.py")
+    assert {"frontend.pytest", "network.pytorch", "onnx_suite.[0-9]*"} <= in_full(planned)
+    assert [stage.split()[0] for stage in planned.stages] == ["test-torch"]
+    assert not {"package.cross_*", "faults", "codegen.pytest"} & in_full(planned)
+    assert not changes.may_change_shaders(["frontend/spirloom/onnx/ops/reductions.py"])
+
+
+def test_a_test_runs_its_suite() -> None:
+    planned = plan("tests/fusion/test_patterns.py")
+    assert in_full(planned) == {"fusion.pytest"}
+    assert "tests/fusion" not in planned.samples
+    assert planned.samples["tests/frontend"] == SUITES.denominator
+
+
+@pytest.mark.parametrize("suite", [s for s in SUITES.tests if s.turns], ids=lambda s: s.name)
+def test_every_test_has_its_turn(suite: object) -> None:
+    name, turns = getattr(suite, "name", ""), getattr(suite, "turns", 0)
+    left_out = [name in plan("SECURITY.md", seed=seed).left_out for seed in range(turns)]
+    assert left_out.count(False) == (turns if name in plan("SECURITY.md").reasons else 1)
+
+
+def test_files_include_what_the_compiler_read(build_dir: Path) -> None:
+    """The oracle is the dependencies that the compiler wrote."""
+    shown = subprocess.run(
+        ["ninja", "-t", "deps"], cwd=build_dir, capture_output=True, text=True, check=True
+    ).stdout
+    compared = 0
+    for block in shown.split("\n\n"):
+        read = [_in_repository(line.strip(), build_dir) for line in block.splitlines()[1:]]
+        sources = [file for file in read if file and file.endswith(".cpp")]
+        covered = ("runtime/", "compiler/", "llm/", "tools/", "integrations/")
+        if sources and all(source.startswith(covered) for source in sources):
+            own = {file for file in read if file and file.endswith((".h", ".cpp"))}
+            assert own <= files_used(sources), sources
+            compared += 1
+    assert compared > 20
+
+
+def _in_repository(path: str, build_dir: Path) -> str | None:
+    """The path of a source file from the root; None for others."""
+    absolute = (build_dir / path).resolve()
+    if not absolute.is_relative_to(ROOT) or absolute.is_relative_to(build_dir.resolve()):
+        return None
+    return str(absolute.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("module", ["spirloom.onnx", "spirloom.runtime", "spirloom.gguf"])
+def test_files_include_what_python_imported(module: str) -> None:
+    script = f"import sys, {module}; print(*(m.__file__ for m in sys.modules.values()"
+    script += " if getattr(m, '__file__', None)), sep='\\n')"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    paths = {Path(line) for line in done.stdout.splitlines()}
+    loaded = {str(p.relative_to(ROOT)) for p in paths if p.is_relative_to(ROOT)}
+    own = {file for file in loaded if not file.startswith((".venv", "build"))}
+    package = f"frontend/{module.replace('.', '/')}/__init__.py"
+    assert own <= files_used([package])
+
+
+def test_patterns_name_files() -> None:
+    for suite in (*SUITES.tests, *SUITES.stages):
+        for pattern in suite.patterns:
+            assert files_used([pattern]), f"{suite.name}: no file matches {pattern}"
+
+
+def test_suites_name_tests(build_dir: Path) -> None:
+    shown = subprocess.run(
+        ["ctest", "-N"], cwd=build_dir, capture_output=True, text=True, check=True
+    )
+    names = re.findall(r"^ +Test +#\d+: (.+)$", shown.stdout, re.MULTILINE)
+    for suite in SUITES.tests:
+        assert fnmatch.filter(names, suite.name), f"ctest has no test {suite.name}"
+    regex = plan("SECURITY.md").exclusion
+    kept = subprocess.run(
+        ["ctest", "-N", "-E", regex], cwd=build_dir, capture_output=True, text=True, check=True
+    )
+    out = [name for name in names if f": {name}\n" not in kept.stdout]
+    assert out
+    patterns = plan("SECURITY.md").left_out
+    assert all(any(fnmatch.fnmatch(name, pattern) for pattern in patterns) for name in out)
+
+
+def test_changed_files_are_those_since_the_base(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def git(*arguments: str) -> str:
+        command = ["git", "-c", "user.name=n", "-c", "user.email=e", *arguments]
+        return subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    git("init", "-q", "-b", "main")
+    for number in range(3):
+        (tmp_path / f"{number}.txt").write_text("x")
+        git("add", ".")
+        git("commit", "-qm", f"{number}")
+    monkeypatch.setattr(changes, "ROOT", tmp_path)
+    monkeypatch.delenv(changes.BASE, raising=False)
+    first = git("rev-list", "--max-parents=0", "HEAD")
+    assert changes.base_revision() == first, "fewer commits than a change on main has"
+    (tmp_path / "new.txt").write_text("x")
+    assert changes.changed_files(first) == ["1.txt", "2.txt", "new.txt"]
+    git("update-ref", "refs/remotes/origin/main", "HEAD~1")
+    fork = git("rev-parse", "HEAD~1")
+    assert changes.base_revision() == fork
+    monkeypatch.setenv(changes.BASE, "nosuch")
+    with pytest.raises(SystemExit, match="'nosuch' is not a revision"):
+        changes.base_revision()
