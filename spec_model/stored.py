@@ -7,88 +7,21 @@ pickle in an installed package, and as trusted as the modules of the package.
 from __future__ import annotations
 
 import argparse
-import gc
-import pickle
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import fields, is_dataclass, replace
-from inspect import ismemberdescriptor
-from io import BytesIO
-from pathlib import Path, PurePath
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 
-from spec_model.expr import operations
-from spec_model.expr.types import Operation
 from spec_model.library import without_test_kernels
 from spec_model.load.loader import load_library
 from spec_model.op import Op
+from spec_model.pickled import dumps, loads
 from spec_model.reference import Reference
-from spec_model.stored_dataclass import restored
 from spec_model.templates import Directory
-
-
-class _Pickler(pickle.Pickler):
-    """Stores the operations of expressions, which contain functions, by index, paths as those of
-    any system, and dataclasses with slots in a form that is read faster than their own."""
-
-    def __init__(self, file: BytesIO) -> None:
-        super().__init__(file, protocol=5)
-        self._indices = {id(operation): i for i, operation in enumerate(_operations())}
-
-    def persistent_id(self, value: object) -> int | None:
-        """The index of an operation; None for other values."""
-        return self._indices[id(value)] if isinstance(value, Operation) else None
-
-    def reducer_override(self, value: object) -> Any:
-        """How a path and a dataclass with slots are stored."""
-        if isinstance(value, PurePath):  # a PosixPath cannot be loaded on Windows
-            return Path, value.parts
-        kind = type(value)
-        if not is_dataclass(kind) or not all(
-            ismemberdescriptor(getattr(kind, field.name, None)) for field in fields(kind)
-        ):
-            return NotImplemented
-        return restored, (kind, *(getattr(value, field.name) for field in fields(kind)))
-
-
-class _Unpickler(pickle.Unpickler):
-    def __init__(self, file: BytesIO) -> None:
-        super().__init__(file)
-        self._operations = list(_operations())
-
-    def persistent_load(self, index: int) -> Operation:
-        """The operation with an index."""
-        return self._operations[index]
-
-
-def _operations() -> Iterator[Operation]:
-    """Every operation of the language, in an order determined by the source."""
-    seen: set[int] = set()
-    for name in sorted(vars(operations)):
-        for operation in _within(getattr(operations, name)):
-            if id(operation) not in seen:
-                seen.add(id(operation))
-                yield operation
-
-
-def _within(value: object) -> Iterator[Operation]:
-    if isinstance(value, Operation):
-        yield value
-    elif isinstance(value, operations.Signature):
-        yield value.operation
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _within(item)
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _within(item)
 
 
 def store(ops: Mapping[str, Op], path: Path) -> None:
     """Writes the operators without tests, and references with paths relative to the specs."""
-    file = BytesIO()
-    _Pickler(file).dump({name: _without_paths(op) for name, op in ops.items()})
-    path.write_bytes(file.getvalue())
+    path.write_bytes(dumps({name: _without_paths(op) for name, op in ops.items()}))
 
 
 def _without_paths(op: Op) -> Op:
@@ -100,26 +33,12 @@ def _without_paths(op: Op) -> Op:
 def load(path: Path, specs: Path) -> dict[str, Op]:
     """The operators of the file, by name, without tests. Their references run the modules of
     `specs`, a copy of the directory of specs that they were stored from."""
-    with _no_collections():
-        ops: dict[str, Op] = _Unpickler(BytesIO(path.read_bytes())).load()
+    ops: dict[str, Op] = loads(path.read_bytes())
     directory = Directory(specs, specs.name)
     for name, op in ops.items():
         files = tuple(specs / file for file in op.reference.files)
         ops[name] = replace(op, reference=_moved(op.reference, directory, files))
     return ops
-
-
-@contextmanager
-def _no_collections() -> Iterator[None]:
-    """Disables the garbage collector, which would search all objects so far for cycles, of which
-    there are none, again and again."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _moved(reference: Reference, directory: Directory, files: tuple[Path, ...]) -> Reference:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from spec_model.fields import Fields, as_int, as_scalar, as_sequence
 from spec_model.library import Library
 from spec_model.load.aliasing import load_in_place, load_view_of, load_view_offset
 from spec_model.load.axes import expand
+from spec_model.load.cached_specs import cached
 from spec_model.load.cases import load_case, load_domain, load_tolerance, swept
 from spec_model.load.checks import (
     check_functions,
@@ -62,15 +64,15 @@ def load_library(
 def load_directories(spec_directories: Iterable[Directory], templates: Templates) -> Library:
     """Loads every `*.yaml` of the directories and their subdirectories. Reports all errors."""
     specs = [
-        (directory, directory.file(directory.relative(path)))
+        (directory, [directory.file(directory.relative(p)) for p in directory.ending(".yaml")])
         for directory in spec_directories
-        for path in directory.ending(".yaml")
     ]
     ops: list[Op] = []
     errors = ErrorList()
-    for directory, spec in specs:
+    for directory, files in specs:
         with errors:
-            ops += load_ops(spec, directory, templates)
+            load = partial(_load_files, files, directory, templates)
+            ops += cached(directory, templates, load)
     with errors:
         _check_unique(ops)
         check_executorch(ops)
@@ -85,8 +87,21 @@ def load_directories(spec_directories: Iterable[Directory], templates: Templates
     variants = sorted((v for op in ops for v in op.variants), key=lambda v: v.key)
     _check_ids(variants)
     by_name = {op.name: op for op in ops}
-    files = (*(spec for _, spec in specs), *builtin)
+    files = (*chain.from_iterable(files for _, files in specs), *builtin)
     return Library(by_name, tuple(variants), files, templates)
+
+
+def _load_files(
+    files: Iterable[SourceFile], directory: Directory, templates: Templates
+) -> list[Op]:
+    """The ops of the specs of a directory. Reports the errors of all."""
+    ops: list[Op] = []
+    errors = ErrorList()
+    for spec in files:
+        with errors:
+            ops += load_ops(spec, directory, templates)
+    errors.raise_any()
+    return ops
 
 
 def load_ops(spec: SourceFile, directory: Directory, templates: Templates) -> list[Op]:

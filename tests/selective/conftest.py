@@ -7,13 +7,18 @@ from pathlib import Path
 import pytest
 
 from tests.network.driver import Tools, call, import_network
-from tests.network.export import Exported, export_network
-from tests.network.test_networks import RUNS
+from tests.network.export import TRANSFORMER, Exported, export_network
 from tests.selective.project_build import SelectedBuild
 from tests.selective.small_model import save_unary
 
 ROOT = Path(__file__).resolve().parents[2]
 Models = dict[tuple[str, str], Path]  # graph files for one image, by network and dtype
+SELECTED = [
+    ("mobilenet_v2", "f32"),
+    ("mobilenet_v2", "f16"),
+    ("resnet18", "f16"),
+    (TRANSFORMER, "f32"),
+]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,7 +41,7 @@ def binary_dir(request: pytest.FixtureRequest) -> Path:
 @pytest.fixture(scope="session")
 def exported(binary_dir: Path) -> dict[str, Exported]:
     """The networks of tests/network."""
-    names = dict.fromkeys(name for name, *_ in RUNS)
+    names = dict.fromkeys(name for name, _ in SELECTED)
     return {name: export_network(name, binary_dir / "networks") for name in names}
 
 
@@ -46,11 +51,10 @@ def models(binary_dir: Path, exported: dict[str, Exported]) -> Models:
     directory = binary_dir / "tests/selective/models"
     directory.mkdir(parents=True, exist_ok=True)
     imported: Models = {}
-    for name, _, dtype, _ in RUNS:
+    for name, dtype in SELECTED:
         path = directory / f"{name}_{dtype}.slg"
-        if (name, dtype) not in imported:
-            import_network(tools, exported[name].onnx, 1, dtype, directory).replace(path)
-            imported[name, dtype] = path
+        import_network(tools, exported[name].onnx, 1, dtype, directory).replace(path)
+        imported[name, dtype] = path
     return imported
 
 

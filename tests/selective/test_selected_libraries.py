@@ -1,4 +1,4 @@
-"""Libraries selected for networks: their sizes, and bit-identical results of the networks."""
+"""Libraries selected for networks: their sizes, modules, and bit-identical results."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ import pytest
 
 from codegen.select.select import Selectors, select
 from spec_model import load_library
+from spec_model.library import Library
 from tests.network.driver import TOLERANCE, StepFailed, Tools, call, run_network
 from tests.network.export import Exported
-from tests.network.test_networks import BOTH, RUNS, SMALL
-from tests.selective.conftest import ROOT, Models
+from tests.network.test_networks import BOTH
+from tests.selective.conftest import ROOT, SELECTED, Models
 from tests.selective.project_build import SelectedBuild, pack_bytes
 from tests.selective.small_model import save_unary
-
-LARGE = [(name, dtype, storages) for name, _, dtype, storages in RUNS if name not in SMALL]
 
 
 def run(
@@ -28,6 +27,17 @@ def run(
     return (directory / "logits.npy").read_bytes(), measured.error
 
 
+def extracted(program: Path, directory: Path) -> dict[str, bytes]:
+    """The SPIR-V of the variants in a program's library."""
+    call([program, "--extract", directory])
+    return {path.stem: path.read_bytes() for path in directory.glob("*.spv")}
+
+
+@pytest.fixture(scope="session")
+def specs() -> Library:
+    return load_library([ROOT / "op_specs"], [ROOT / "templates/glsl"])
+
+
 def test_the_mobilenet_library_is_at_most_5_percent(
     selected: SelectedBuild, binary_dir: Path
 ) -> None:
@@ -37,8 +47,21 @@ def test_the_mobilenet_library_is_at_most_5_percent(
     assert size <= 0.05 * full
 
 
-@pytest.mark.parametrize("name", SMALL)
-@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize("library", ["mobilenet", "networks", "float16", "compressed"])
+def test_modules_are_those_of_the_full_library(
+    selected: SelectedBuild, binary_dir: Path, specs: Library, library: str, tmp_path: Path
+) -> None:
+    """Equal modules compute equal results. Those of several kernels contain the selected ones only;
+    networks compare their results."""
+    full = extracted(binary_dir / "bin/spirloom-ops", tmp_path / "full")
+    own = extracted(selected.program(f"{library}-ops"), tmp_path / "own")
+    assert own.keys() == selected.variants(library)
+    shared = {variant.id for variant in specs.variants if variant.kernel.alternatives}
+    assert {name for name, code in own.items() if full[name] != code} <= shared
+    assert len(own.keys() - shared) > len(own) / 2
+
+
+@pytest.mark.parametrize(("name", "dtype"), SELECTED)
 @pytest.mark.parametrize("storage", BOTH)
 def test_network_results_are_bit_identical(
     selected: SelectedBuild, binary_dir: Path, models: Models, exported: dict[str, Exported],
@@ -47,8 +70,7 @@ def test_network_results_are_bit_identical(
     model, network = models[name, dtype], exported[name]
     full = run(binary_dir / "bin/spirloom-run", model, network, storage, tmp_path)
     assert run(selected.program("networks-run"), model, network, storage, tmp_path) == full
-    if (name, dtype, storage) == ("mobilenet_v2", "f32", "buffer"):
-        assert run(selected.program("mobilenet-run"), model, network, storage, tmp_path) == full
+    assert full[1] < TOLERANCE[dtype]
 
 
 def test_results_of_a_compressed_library_are_bit_identical(
@@ -67,17 +89,6 @@ def test_results_of_a_compressed_library_are_bit_identical(
     assert selected.variants("compressed") == selected.variants("mobilenet")
 
 
-@pytest.mark.parametrize(("name", "dtype", "storages"), LARGE)
-def test_large_networks_run(
-    selected: SelectedBuild, models: Models, exported: dict[str, Exported],
-    name: str, dtype: str, storages: tuple[str, ...], tmp_path: Path,
-) -> None:  # fmt: skip
-    for storage in storages:
-        program = selected.program("networks-run")
-        _, error = run(program, models[name, dtype], exported[name], storage, tmp_path)
-        assert error < TOLERANCE[dtype]
-
-
 @pytest.mark.parametrize("library", ["mobilenet", "networks", "float16", "small"])
 def test_programs_contain_exactly_the_selection(selected: SelectedBuild, library: str) -> None:
     ops = selected.selection(library)
@@ -90,9 +101,6 @@ def test_an_f16_library_contains_f32_only_for_casts(
 ) -> None:
     casts = {"to_copy_f16_buffer_f32_buffer", "to_copy_f32_buffer_f16_buffer"}
     assert {id for id in selected.variants("float16") if "f32" in id} == casts
-    selected.print("float16-ops", "--extract", tmp_path)
-    extracted = {path.stem for path in tmp_path.glob("*.spv")}
-    assert extracted == selected.variants("float16")
     name = "mobilenet_v2"
     program = selected.program("float16-run")
     _, error = run(program, models[name, "f16"], exported[name], "buffer", tmp_path)
@@ -100,8 +108,9 @@ def test_an_f16_library_contains_f32_only_for_casts(
 
 
 def test_missing_operators_are_reported_with_the_selectors_to_add(
-    selected: SelectedBuild, models: Models, exported: dict[str, Exported], tmp_path: Path
-) -> None:
+    selected: SelectedBuild, models: Models, exported: dict[str, Exported], specs: Library,
+    tmp_path: Path,
+) -> None:  # fmt: skip
     model = models["mobilenet_v2", "f16"]
     with pytest.raises(StepFailed) as failure:
         run(selected.program("mobilenet-run"), model, exported["mobilenet_v2"], "buffer", tmp_path)
@@ -111,7 +120,6 @@ def test_missing_operators_are_reported_with_the_selectors_to_add(
     line = re.search(r"^  OPS (.*)\n  DTYPES (.*) STORAGES (.*) \(if", output, re.M)
     assert line is not None, output
     ops, dtypes, storages = (tuple(words.split()) for words in line.groups())
-    specs = load_library([ROOT / "op_specs"], [ROOT / "templates/glsl"])
     added = select(specs, Selectors(ops=ops, dtypes=dtypes, storages=storages))
     needed = select(specs, Selectors(models=(model,), storages=("buffer",)))
     combined = {v.id for v in added.kept(specs)} | selected.variants("mobilenet")

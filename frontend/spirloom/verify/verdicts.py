@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from spec_model.files import open_regular, replaced
-from spirloom.cache_directory import cache_directory
+from spec_model.cache_directory import cache_directory
 from spirloom.runtime.device import Device
 from spirloom.terminal import shown
 
