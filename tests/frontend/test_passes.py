@@ -42,7 +42,7 @@ def batch_norm(channels: int) -> dict[str, Array]:
 def test_batch_norm_folds_into_convolution(library: OpLibrary, tmp_path: Path, bias: str) -> None:
     nodes = [
         node("Conv", "x w" + bias, "c", pads=[1, 1, 1, 1]),
-        node("BatchNormalization", "c scale shift mean var", "n"),
+        node("BatchNormalization", "c scale shift mean var", "n", epsilon=0.25),
         node("Relu", "n"),
     ]
     constants = {"w": random(5, 3, 3, 3), "b": random(5, seed=9), **batch_norm(5)}
@@ -67,7 +67,10 @@ def test_activations_fuse_into_group_norm(library: OpLibrary) -> None:
 
 
 def test_batch_norm_folds_into_linear(library: OpLibrary, tmp_path: Path) -> None:
-    nodes = [node("Gemm", "x w", "c"), node("BatchNormalization", "c scale shift mean var")]
+    nodes = [
+        node("Gemm", "x w", "c"),
+        node("BatchNormalization", "c scale shift mean var", epsilon=0.25),
+    ]
     made = model(nodes, {"x": (2, 3)}, {"w": random(3, 4), **batch_norm(4)})
     check(made, library, tmp_path, ["aten.linear"], random(2, 3))
 
