@@ -13,6 +13,7 @@ import pytest
 from tests.sample import SEED, denominator, runs_all, seed
 
 ROOT = Path(__file__).resolve().parents[1]
+_SAMPLED = pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -43,13 +44,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     # A run without a test is an error of pytest.
     if not kept and items:
         kept = [items[seed() % len(items)]]
-    if len(kept) < len(items):
+    config.stash[_SAMPLED] = len(kept) < len(items)
+    if config.stash[_SAMPLED]:
         names = {item.nodeid for item in kept}
         config.hook.pytest_deselected(items=[i for i in items if i.nodeid not in names])
         items[:] = kept
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Reports that tests were selected."""
-    if terminalreporter.stats.get("deselected"):
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Reports that a sample ran."""
+    if config.stash.get(_SAMPLED, False):
         terminalreporter.write_line(f"A sample: {SEED}={seed()}.")
