@@ -1,4 +1,4 @@
-"""The command line: generate, select, check, headers, index, schema."""
+"""The command line: generate, select, check, headers, operators, schema."""
 
 from __future__ import annotations
 
@@ -44,13 +44,10 @@ def _parser() -> argparse.ArgumentParser:
     _add_inputs(headers)
     headers.add_argument("--write", action="store_true", help="write it to all templates")
     headers.set_defaults(run=_headers)
-    index = commands.add_parser("index", help="write the index of variants for review")
-    _add_inputs(index)
-    index.add_argument("--out", type=Path, required=True, metavar="FILE")
-    index.add_argument(
-        "--operators", type=Path, metavar="FILE", help="also write the page of operators"
-    )
-    index.set_defaults(run=_index)
+    operators = commands.add_parser("operators", help="write the page of operators")
+    _add_inputs(operators)
+    operators.add_argument("--out", type=Path, required=True, metavar="FILE")
+    operators.set_defaults(run=_operators)
     schema = commands.add_parser("schema", help="write the JSON Schema of specs, for editors")
     schema.add_argument("--out", type=Path, required=True, metavar="FILE")
     schema.set_defaults(run=_schema)
@@ -206,17 +203,15 @@ def _headers(options: argparse.Namespace) -> int:
     return 0
 
 
-def _index(options: argparse.Namespace) -> int:
+def _operators(options: argparse.Namespace) -> int:
     from codegen.output import Output
-    from codegen.pages import index_text, op_table_text
+    from codegen.pages import op_table_text
     from spec_model.library import without_test_kernels
     from spec_model.load.loader import load_library
 
     library = load_library(options.spec_dir, options.template_dir, options.root)
-    Output(options.out.parent).write(options.out.name, index_text(library))
-    if options.operators is not None:
-        text = op_table_text(without_test_kernels(library))
-        Output(options.operators.parent).write(options.operators.name, text)
+    text = op_table_text(without_test_kernels(library))
+    Output(options.out.parent).write(options.out.name, text)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""The pages for review: generated/variants.txt and docs/reference/operators.md."""
+"""The page of operators, docs/reference/operators.md."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import PurePosixPath
 
 from codegen.catalog import OpFacts, catalog
 from spec_model.library import Library
-from spec_model.spec import Variant
 from spec_model.yaml_reader import read_text
 
 INTRODUCTION = """\
@@ -108,24 +107,3 @@ def _table(head: str, rows: Iterable[Iterable[object]]) -> str:
 
 def _code(text: str) -> str:
     return f"`` {text} ``" if text else ""
-
-
-def index_text(library: Library) -> str:
-    """One line per variant in order of id: the id, the spec line and the template."""
-    return "\n".join(_lines(library)) + "\n"
-
-
-def _lines(library: Library) -> Iterator[str]:
-    yield f"# {len(library.variants)} variants of {len(library.ops)} operators: id, spec, template"
-    rows = [
-        (v.id, f"{v.kernel.position.file}:{v.kernel.position.line}", _template(v))
-        for v in sorted(library.variants, key=lambda v: v.id)
-    ]
-    widths = [max((len(row[i]) for row in rows), default=0) for i in range(2)]
-    for name, spec, template in rows:
-        yield f"{name:{widths[0]}}  {spec:{widths[1]}}  {template}"
-
-
-def _template(variant: Variant) -> str:
-    kernel = variant.kernel
-    return f"{kernel.template}, for tests" if kernel.test_only else kernel.template

@@ -11,9 +11,9 @@ import platform
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spec_model.cache_directory import cache_directory
 from spec_model.driver_quirks import DRIVER_QUIRKS
 from spirloom import __version__
-from spec_model.cache_directory import cache_directory
 from spirloom.errors import SpirloomError
 
 if TYPE_CHECKING:

@@ -1,12 +1,11 @@
-"""Golden GLSL: one variant of every template for review, digests of all other variants.
+"""Golden GLSL: one variant of every template for review. ./dev shader-diff compares all variants.
 
-UPDATE_GOLDENS=1 rewrites both. A golden contains the lines of the kernel's own template; the lines
+UPDATE_GOLDENS=1 rewrites them. A golden contains the lines of the kernel's own template; the lines
 of lib/ have goldens of their own. `#line` directives are left out of both.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterator
@@ -23,7 +22,6 @@ from spec_model.vocabulary import Storage
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 GOLDEN = Path(__file__).resolve().parent / "golden"
-DIGESTS = GOLDEN / "digests.txt"
 UPDATE = os.environ.get("UPDATE_GOLDENS") == "1"
 REMEDY = "if the change is intended, run with UPDATE_GOLDENS=1"
 # Variants whose library part is kept: every kind of buffer and image, activations, direct sums.
@@ -113,27 +111,6 @@ def test_golden(name: str) -> None:
         path.write_text(text, encoding="utf-8")
     assert path.is_file(), "no golden; run with UPDATE_GOLDENS=1"
     assert text == path.read_text(encoding="utf-8"), REMEDY
-
-
-def digests() -> dict[str, str]:
-    """Variant id → the start of the SHA-256 of its GLSL, for variants without a golden."""
-    reviewed = {variant.id for variant, of_library in goldens().values() if not of_library}
-    return {
-        v.id: hashlib.sha256("".join(line for line, _ in lines_of(v)).encode()).hexdigest()[:16]
-        for v in sorted(library().variants, key=lambda v: v.id)
-        if v.id not in reviewed
-    }
-
-
-def test_digests() -> None:
-    found = digests()
-    if UPDATE:
-        rows = (f"{digest}  {name}\n" for name, digest in found.items())
-        DIGESTS.write_text("".join(rows), encoding="utf-8")
-    lines = DIGESTS.read_text(encoding="utf-8").splitlines()
-    expected = {name: digest for digest, name in (line.split("  ") for line in lines)}
-    changed = sorted(name for name, _ in found.items() ^ expected.items())
-    assert not changed, f"{len(set(changed))} variants changed, {changed[0]} first; {REMEDY}"
 
 
 def test_no_stale_goldens() -> None:

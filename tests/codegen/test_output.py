@@ -208,17 +208,11 @@ def test_depfile_names_everything_read(project: Project) -> None:
     assert str(ROOT / "spec_model/load/loader.py") in names
 
 
-def test_index(project: Project) -> None:
-    assert run(project, "index", f"--out={project.root / 'variants.txt'}") == 0
-    assert (project.root / "variants.txt").read_text() == (
-        "# 6 variants of 1 operators: id, spec, template\n"
-        "add_f16_buffer     op_specs/add.yaml:10  binary.glsl.j2\n"
-        "add_f16_texture2d  op_specs/add.yaml:10  binary.glsl.j2\n"
-        "add_f16_texture3d  op_specs/add.yaml:10  binary.glsl.j2\n"
-        "add_f32_buffer     op_specs/add.yaml:10  binary.glsl.j2\n"
-        "add_f32_texture2d  op_specs/add.yaml:10  binary.glsl.j2\n"
-        "add_f32_texture3d  op_specs/add.yaml:10  binary.glsl.j2\n"
-    )
+def test_the_page_of_operators(project: Project) -> None:
+    page = project.root / "operators.md"
+    assert run(project, "operators", f"--out={page}") == 0
+    assert "### `aten.add.Tensor`" in page.read_text()
+    assert "- Variants: 6" in page.read_text()
 
 
 def test_check_command(project: Project, capsys: pytest.CaptureFixture[str]) -> None:

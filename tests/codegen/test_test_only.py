@@ -69,13 +69,6 @@ def test_they_are_never_preferred(both: Project) -> None:
     assert op.kernels[0].prefer == Literal(Kind.BOOL, False)
 
 
-def test_the_index_marks_them(both: Project) -> None:
-    index = both.root / "variants.txt"
-    assert run(both, "index", f"--out={index}") == 0
-    marked = [line.split()[0] for line in index.read_text().splitlines() if "for tests" in line]
-    assert marked == ["add_plainly_f32_buffer"]
-
-
 def test_selectors_reject_them(both: Project, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(both, "select", "--ops", "add_plainly") == 1
     assert "add_plainly" in capsys.readouterr().err

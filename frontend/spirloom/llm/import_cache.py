@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spec_model.cache_directory import cache_directory, variable
 from spec_model.files import open_regular
 from spirloom import __version__
-from spec_model.cache_directory import cache_directory, variable
 from spirloom.errors import ImportFailure, reading
 from spirloom.garbage import rare_collections
 from spirloom.terminal import Progress

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from spec_model.files import open_regular, replaced
 from spec_model.cache_directory import cache_directory
+from spec_model.files import open_regular, replaced
 from spirloom.runtime.device import Device
 from spirloom.terminal import shown
 
