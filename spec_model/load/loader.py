@@ -87,8 +87,8 @@ def load_directories(spec_directories: Iterable[Directory], templates: Templates
     variants = sorted((v for op in ops for v in op.variants), key=lambda v: v.key)
     _check_ids(variants)
     by_name = {op.name: op for op in ops}
-    files = (*chain.from_iterable(files for _, files in specs), *builtin)
-    return Library(by_name, tuple(variants), files, templates)
+    read = (*chain.from_iterable(files for _, files in specs), *builtin)
+    return Library(by_name, tuple(variants), read, templates)
 
 
 def _load_files(

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from tests.plan import changes
-from tests.plan.plan import Plan, files_used, make_plan, read_suites
+from tests.plan.plan import Plan, Suite, files_used, make_plan, read_suites
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITES = read_suites()
+TURNS = [suite for suite in SUITES.tests if suite.turns]
 
 
 def plan(*files: str, seed: int = 0) -> Plan:
@@ -64,9 +65,9 @@ def test_a_test_runs_its_suite() -> None:
     assert planned.samples["tests/frontend"] == SUITES.denominator
 
 
-@pytest.mark.parametrize("suite", [s for s in SUITES.tests if s.turns], ids=lambda s: s.name)
-def test_every_test_has_its_turn(suite: object) -> None:
-    name, turns = getattr(suite, "name", ""), getattr(suite, "turns", 0)
+@pytest.mark.parametrize("suite", TURNS, ids=[suite.name for suite in TURNS])
+def test_every_test_has_its_turn(suite: Suite) -> None:
+    name, turns = suite.name, suite.turns
     left_out = [name in plan("SECURITY.md", seed=seed).left_out for seed in range(turns)]
     assert left_out.count(False) == (turns if name in plan("SECURITY.md").reasons else 1)
 

@@ -10,7 +10,7 @@ import pytest
 
 from spec_model import Library, load_library
 from spec_model.load import cached_specs, loader
-from spec_model.templates import BUILTIN_SPECS, BUILTIN_TEMPLATES
+from spec_model.templates import BUILTIN_SPECS, BUILTIN_TEMPLATES, named_directory
 
 RELU = """\
 op: mine.other_relu
@@ -114,7 +114,7 @@ def test_every_input_changes_the_digest(
             (folder / name).write_text("0")
     monkeypatch.setattr(cached_specs, "BUILTIN_SPECS", specs)
     monkeypatch.setattr(cached_specs, "BUILTIN_TEMPLATES", templates)
-    directory = loader.named_directory(specs)
+    directory = named_directory(specs)
     seen = {cached_specs._path(directory)}
     for file in sorted([*specs.rglob("*.*"), *templates.rglob("*.*")]):
         file.write_text("1")
