@@ -20,7 +20,18 @@ if TYPE_CHECKING:
     from spirloom.runtime.device import Device
 
 MODULES = ("numpy", "onnx", "flatbuffers", "torch", "jinja2", "pyyaml", "pandas")
-PREFIXES = ("SPIRLOOM_", "VK_", "MESA_", "LIBGL_", "XDG_CACHE_HOME", "CUDA_VISIBLE")
+# The variables whose values the report contains. Of others with these prefixes it contains only the
+# names: their values may be secrets.
+VARIABLES = (
+    "CUDA_VISIBLE_DEVICES", "LIBGL_ALWAYS_SOFTWARE", "MESA_LOADER_DRIVER_OVERRIDE",
+    "MESA_VK_DEVICE_SELECT", "SPIRLOOM_DEVICE", "SPIRLOOM_LIBRARY", "SPIRLOOM_SHADERS",
+    "VK_ADD_DRIVER_FILES", "VK_ADD_LAYER_PATH", "VK_DRIVER_FILES", "VK_ICD_FILENAMES",
+    "VK_INSTANCE_LAYERS", "VK_LAYER_PATH", "VK_LOADER_DEBUG", "VK_LOADER_DRIVERS_DISABLE",
+    "VK_LOADER_DRIVERS_SELECT", "VK_LOADER_LAYERS_DISABLE", "VK_LOADER_LAYERS_ENABLE",
+    "XDG_CACHE_HOME",
+)  # fmt: skip
+PREFIXES = ("SPIRLOOM_", "VK_", "MESA_", "LIBGL_", "CUDA_VISIBLE")
+NOT_SHOWN = "(set; the value is not shown)"
 Report = dict[str, Any]
 
 
@@ -30,7 +41,7 @@ def examine() -> Report:
         "spirloom": {"version": __version__, "package": str(Path(__file__).parent)},
         "python": {"version": platform.python_version(), "modules": _modules()},
         "system": {"platform": platform.platform(), "libc": " ".join(platform.libc_ver())},
-        "environment": {k: v for k, v in sorted(os.environ.items()) if k.startswith(PREFIXES)},
+        "environment": _environment(),
         "vulkan": {"loader": _loader(), "drivers": _manifests("icd.d"), "layers": _layers()},
         "library": {},
         "devices": [],
@@ -51,6 +62,14 @@ def examine() -> Report:
         other = "" if windows else " or mesa-vulkan-drivers (apt-get)"
         report["problems"].append(f"No Vulkan driver was found: install the GPU driver{other}")
     return report
+
+
+def _environment() -> dict[str, str]:
+    return {
+        name: value if name in VARIABLES else NOT_SHOWN
+        for name, value in sorted(os.environ.items())
+        if name in VARIABLES or name.startswith(PREFIXES)
+    }
 
 
 def _modules() -> dict[str, str | None]:

@@ -25,6 +25,25 @@ def test_doctor(runtime: spirloom.Runtime, capsys: pytest.CaptureFixture[str]) -
     assert f"Operators   {len(runtime.operator_names())}, on {runtime.device.name}" in output
 
 
+def test_reports_contain_no_secrets(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Values of variables are shown only if their names are listed."""
+    names = ("SPIRLOOM_API_KEY", "SPIRLOOM_TOKEN_OF_TOMORROW", "VK_SECRET", "OPENAI_API_KEY")
+    for name in names:
+        monkeypatch.setenv(name, "hunter2")
+    monkeypatch.setenv("VK_LOADER_DEBUG", "error")
+    for options in ([], ["--json"]):
+        cli.main(["doctor", *options])
+        output = capsys.readouterr().out
+        assert "hunter2" not in output
+        assert "SPIRLOOM_API_KEY" in output
+    environment = json.loads(output)["environment"]
+    assert environment["VK_LOADER_DEBUG"] == "error"
+    assert environment["SPIRLOOM_API_KEY"] == doctor.NOT_SHOWN
+    assert "OPENAI_API_KEY" not in environment
+
+
 def test_doctor_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     cli.main(["doctor", "--json"])
     report = json.loads(capsys.readouterr().out)

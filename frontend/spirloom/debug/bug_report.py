@@ -5,11 +5,11 @@ driver that crashes in one of them does not prevent the others.
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from spirloom import child_python
 from spirloom.programs import run_arguments
 
 _SECONDS = 600  # per part
@@ -40,7 +40,7 @@ def parts_of(
     """The parts of a report. `inputs` and `device` are options of the commands; `out` is the
     directory for the files that they write.
     """
-    spirloom = (sys.executable, "-m", "spirloom.cli")
+    spirloom = child_python.command("-m", "spirloom.cli")
     parts = [
         Part("doctor.json", "versions, loader, drivers, devices, variables of the environment",
              (*spirloom, "doctor", "--json")),
@@ -79,6 +79,7 @@ def run_part(part: Part, out: Path) -> Result:
     try:
         done = subprocess.run(
             list(part.command),
+            env=child_python.environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             timeout=_SECONDS,

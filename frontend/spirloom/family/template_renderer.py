@@ -38,9 +38,12 @@ class TemplateRenderer:
         RenderError."""
         if len(template) > MAX_TEMPLATE:
             raise RenderError(f"it has more than {MAX_TEMPLATE} characters")
-        command = [sys.executable, "-E", "-S", "-c", _START, json.dumps(sys.path), __file__]
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        from spirloom import child_python  # which the child cannot import
+
+        path = json.dumps([folder for folder in sys.path if folder])
+        arguments = ("-E", "-S", "-c", _START, path, __file__)
+        self._process = child_python.start(
+            *arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
         try:
             self._ask({"template": template, "variables": dict(variables)})

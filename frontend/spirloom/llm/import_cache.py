@@ -7,17 +7,16 @@ The cache is `models/` in the directory of caches. Its files may be deleted at a
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spec_model.cache_directory import cache_directory, variable
-from spec_model.files import open_regular
 from spirloom import __version__
 from spirloom.errors import ImportFailure, reading
 from spirloom.garbage import rare_collections
+from spirloom.llm.content_digest import content_digest
 from spirloom.terminal import Progress
 
 if TYPE_CHECKING:
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
 
 # KV caches of the training context, often 128K tokens, would take gigabytes.
 DEFAULT_CONTEXT = 4096
-
-_SAMPLES = 256
-_SAMPLE_BYTES = 4096
 
 
 def is_source(model: Path) -> bool:
@@ -97,26 +93,11 @@ def _directory() -> Path:
 
 
 def _key(model: Path, options: str) -> str:
-    """Of the release, the options, and samples of the content: reading all of it would take as long
-    as the import."""
+    """Of the release, the options, and every byte of the model's files."""
     digest = hashlib.blake2b(f"{__version__} {options}".encode(), digest_size=16)
     with reading(model):
         for path in sorted(model.iterdir()) if model.is_dir() else [model]:
             if path.is_file():
                 digest.update(f"\0{path.name if model.is_dir() else ''}\0".encode())
-                for data in _samples(path):
-                    digest.update(data)
+                digest.update(content_digest(path, _directory() / "digests"))
     return digest.hexdigest()
-
-
-def _samples(path: Path) -> Iterator[bytes]:
-    """The file's size and its bytes: all of a small file; of a large one the beginning, which
-    describes the tensors, and evenly spaced parts."""
-    with open_regular(path) as stream:
-        size = stream.seek(0, os.SEEK_END)
-        yield str(size).encode()
-        stream.seek(0)
-        yield stream.read(_SAMPLES * _SAMPLE_BYTES)
-        for sample in range(1, _SAMPLES if size > _SAMPLES * _SAMPLE_BYTES else 0):
-            stream.seek(size * sample // _SAMPLES)
-            yield stream.read(_SAMPLE_BYTES)

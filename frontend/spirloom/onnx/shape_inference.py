@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import threading
 from collections.abc import Mapping, Sequence
 from typing import IO
@@ -11,6 +10,7 @@ from typing import IO
 from google.protobuf.message import DecodeError, Error
 from onnx import FunctionProto, ModelProto, NodeProto, OperatorSetIdProto, TypeProto, numpy_helper
 
+from spirloom import child_python
 from spirloom.ir import Array, Tensor
 from spirloom.onnx.dtypes import dtype_of
 from spirloom.onnx.external_data import is_external
@@ -60,8 +60,9 @@ class ModelInference:
         model = _with_input_shapes(self._model, self._inputs)
         inferred = ModelProto()
         try:
-            done = subprocess.run(
-                [sys.executable, "-c", _MODEL_PROGRAM],
+            done = child_python.run(
+                "-c",
+                _MODEL_PROGRAM,
                 input=model.SerializeToString(),
                 capture_output=True,
                 timeout=_TIMEOUT_SECONDS,
@@ -155,8 +156,9 @@ class NodeInference:
 
     def _infer(self, model: ModelProto) -> Types:
         if self._process is None:
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", _NODE_PROGRAM],
+            self._process = child_python.start(
+                "-c",
+                _NODE_PROGRAM,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

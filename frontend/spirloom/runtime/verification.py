@@ -6,10 +6,10 @@ import ctypes
 import logging
 import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from typing import Any
 
+from spirloom import child_python
 from spirloom.runtime import abi
 
 _LOGGER = logging.getLogger("spirloom")
@@ -40,12 +40,12 @@ def _verify(request: Any, data: int) -> int:
     """Runs `spirloom verify`, which gives each kernel a time limit."""
     given = request.contents
     kernels = (ctypes.c_char_p * given.kernel_count).from_address(given.kernels)
-    command = [sys.executable, "-m", "spirloom.cli", "verify", "--device", given.device.decode()]
+    command = ["-m", "spirloom.cli", "verify", "--device", given.device.decode()]
     command += ["--verdicts", os.fsdecode(given.verdicts), *_options[data - 1]]
     command += [text for name in kernels[:] for text in ("--variant", name.decode())]
     try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
+        done = child_python.run(
+            *command, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
             errors="replace", check=False,
         )  # fmt: skip
     except OSError as error:

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from spec_model import Library
+from spirloom import child_python
 from spirloom.verify.verdicts import Finding, Verdict
 
 _MAX_NOTE = 300
@@ -40,11 +40,11 @@ def check_model(
     """Compares every node of a graph file. `given` are options of `spirloom compare`; kernels with
     bad `verdicts` are not selected.
     """
-    command = [sys.executable, "-m", "spirloom.cli", "compare", str(graph_file), "--random"]
+    command = ["-m", "spirloom.cli", "compare", str(graph_file), "--random"]
     command += ["--with", "reference", "--layers", "--json", "--verdicts", str(verdicts), *given]
     try:
-        done = subprocess.run(
-            command, capture_output=True, encoding="utf-8", errors="replace", timeout=seconds,
+        done = child_python.run(
+            *command, capture_output=True, encoding="utf-8", errors="replace", timeout=seconds,
             check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:

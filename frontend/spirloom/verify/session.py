@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import queue
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from spirloom import child_python
 from spirloom.errors import ImportFailure
 from spirloom.terminal import Report, silent
 from spirloom.verify.verdicts import Finding, Verdict
@@ -51,8 +51,10 @@ class _Worker:
 
     def __init__(self, settings: Settings) -> None:
         options = {"device": settings.device, "overrides": list(map(str, settings.overrides))}
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "spirloom.verify.worker", json.dumps(options)],
+        self._process = child_python.start(
+            "-m",
+            "spirloom.verify.worker",
+            json.dumps(options),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
