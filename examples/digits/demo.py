@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from examples.digits.drawing import draw_row
+from examples.digits.drawing import draw, draw_bars, draw_row
 from spec_model.output_errors import handle_output_errors
 
 HERE = Path(__file__).resolve().parent
@@ -27,6 +27,7 @@ ROOT = HERE.parents[1]
 LOGIT_TOLERANCE = 1e-4
 F16_MIN_ACCURACY = 0.97
 SHOWN_DIGITS = 5
+SHOWN_CLASSES = 3
 PROFILE_ROWS = 12
 
 FloatArray = npt.NDArray[np.float32]
@@ -139,16 +140,24 @@ def print_table(outcomes: list[Outcome], data: HeldOut) -> None:
 
 
 def print_digits(outcome: Outcome, data: HeldOut) -> None:
-    """Prints some images as text, misclassified ones first."""
+    """Prints some images as text with the most probable classes, misclassified ones first."""
     predictions = outcome.logits.argmax(axis=1)
     wrong = np.flatnonzero(predictions != data.labels)
     right = np.flatnonzero(predictions == data.labels)
     chosen = [*wrong[:2], *right[:SHOWN_DIGITS]][:SHOWN_DIGITS]
-    captions = []
+    blocks = []
     for i in chosen:
+        image = draw(data.pixels[i, 0])
         missed = f", label {data.labels[i]}" if predictions[i] != data.labels[i] else ""
-        captions.append(f"digit {predictions[i]}{missed}")
-    print(draw_row([data.pixels[i, 0] for i in chosen], captions))
+        bars = draw_bars(softmax(outcome.logits[i]), SHOWN_CLASSES, len(image[0]))
+        blocks.append([*image, f"digit {predictions[i]}{missed}", *bars])
+    print(draw_row(blocks))
+
+
+def softmax(logits: FloatArray) -> npt.NDArray[np.float64]:
+    """The probabilities of the classes."""
+    powers = np.exp(logits.astype(np.float64) - logits.max())
+    return np.asarray(powers / powers.sum())
 
 
 def demonstrate(tools: Tools) -> bool:

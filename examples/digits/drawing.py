@@ -30,10 +30,23 @@ def draw(pixels: npt.NDArray[np.uint8]) -> list[str]:
     return ["".join(levels[step] * 2 for step in row) for row in steps]
 
 
-def draw_row(images: Sequence[npt.NDArray[np.uint8]], captions: Sequence[str]) -> str:
-    """Renders the images side by side, each with its caption below."""
-    rendered = [draw(image) for image in images]
-    lines = [GAP.join(parts) for parts in zip(*rendered, strict=True)]
-    width = len(rendered[0][0])
-    lines.append(GAP.join(f"{caption:<{width}}" for caption in captions))
+def draw_bars(probabilities: npt.NDArray[np.float64], count: int, width: int) -> list[str]:
+    """The most probable classes, each as a line with a bar: `3 ██████▌    93 %`."""
+    chosen = np.argsort(-probabilities, kind="stable")[:count]
+    room = width - len("0  100 %")
+    full = "█" if shades() == BLOCKS else "#"
+    lines = []
+    for label in chosen:
+        share = float(probabilities[label])
+        bar = full * round(share * room)
+        lines.append(f"{label} {bar:<{room}} {share:4.0%}".replace("%", " %"))
+    return lines
+
+
+def draw_row(blocks: Sequence[Sequence[str]]) -> str:
+    """Blocks of lines, such as images and captions, side by side."""
+    height = max(len(block) for block in blocks)
+    width = max(len(line) for block in blocks for line in block)
+    rows = [[*block, *[""] * (height - len(block))] for block in blocks]
+    lines = (GAP.join(f"{part:<{width}}" for part in parts) for parts in zip(*rows, strict=True))
     return "\n".join(line.rstrip() for line in lines) + "\n"

@@ -48,20 +48,26 @@ from spec_model.yaml_reader import Node, Scalar, SourceFile
 
 
 def load_library(
-    spec_dirs: Iterable[str | Path], template_dirs: Iterable[str | Path], root: Path = ROOT
+    spec_dirs: Iterable[str | Path],
+    template_dirs: Iterable[str | Path],
+    root: Path = ROOT,
+    use_cache: bool = True,
 ) -> Library:
     """Every op of the spec directories. Later template directories take precedence.
 
-    Messages and products name files relative to `root`, the root of the project. Raises SpecError
+    Messages and products name files relative to `root`, the root of the project. `use_cache`: the
+    built-in operators are read from the cache of loaded specs (cached_specs.py). Raises SpecError
     with all errors, one line each.
     """
     templates = open_templates(template_dirs, root)
     return load_directories(
-        [named_directory(directory, root) for directory in spec_dirs], templates
+        [named_directory(directory, root) for directory in spec_dirs], templates, use_cache
     )
 
 
-def load_directories(spec_directories: Iterable[Directory], templates: Templates) -> Library:
+def load_directories(
+    spec_directories: Iterable[Directory], templates: Templates, use_cache: bool = True
+) -> Library:
     """Loads every `*.yaml` of the directories and their subdirectories. Reports all errors."""
     specs = [
         (directory, [directory.file(directory.relative(p)) for p in directory.ending(".yaml")])
@@ -72,7 +78,7 @@ def load_directories(spec_directories: Iterable[Directory], templates: Templates
     for directory, files in specs:
         with errors:
             load = partial(_load_files, files, directory, templates)
-            ops += cached(directory, templates, load)
+            ops += cached(directory, templates, load) if use_cache else load()
     with errors:
         _check_unique(ops)
         check_executorch(ops)

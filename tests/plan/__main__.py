@@ -21,7 +21,7 @@ VARIANTS = changes.ROOT / "build/release/changed_variants.txt"
 # All cases of so many changed variants run; of more, equal parts.
 CHANGED_VARIANTS = 400
 # One in so many of the other variants runs: if the compiler changed, and otherwise.
-WITH_COMPILER, OTHERS = 2, 5
+WITH_COMPILER, OTHERS = 4, 10
 
 
 def main() -> int:

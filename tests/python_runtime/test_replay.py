@@ -59,14 +59,16 @@ def test_equal_runs_give_equal_files(model: Path) -> None:
 
 @pytest.mark.skipif(not Path(SHADERC).exists(), reason="The shader compiler is not built.")
 def test_the_first_difference(model: Path, tmp_path: Path, capsys: Capture) -> None:
-    """A recording contains the libraries of --override. Without them, the norm differs first."""
+    """A recording contains the libraries of --override, which run on request only. Without them,
+    the norm differs first."""
     faulty = write_faulty_library(tmp_path / "faulty.slpack")
     path = recorded(model, "--override", faulty)
     faulty.unlink()
-    assert main(["replay", str(path), "--compare"]) == 0
-    capsys.readouterr()
-    assert main(["replay", str(path), "--compare", "--without-libraries"]) == 1
-    text = capsys.readouterr().out
+    assert main(["replay", str(path), "--compare", "--with-libraries"]) == 0
+    assert "which this run does not" not in capsys.readouterr().err
+    assert main(["replay", str(path), "--compare"]) == 1
+    text, messages = capsys.readouterr()
+    assert "the recording used 1 shader library, which this run does not" in messages
     assert "output y: WRONG" in text and "1 of 3 nodes are equal." in text
     assert "First above the tolerance: norm (layer_norm" in text
 

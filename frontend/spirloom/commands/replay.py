@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -37,7 +38,8 @@ examples:
   spirloom replay run.slreplay --device llvmpipe --compare
   spirloom replay run.slreplay --repeat 20         are the bits the same in every run?
 
-The run has the recorded storage, kernels and libraries of --override, unless options replace them.
+The run has the recorded storage and kernels, unless options replace them, and with
+--with-libraries the libraries of --override.
 Exit code 1: an output, or with --compare a node, exceeds the tolerance. Other bits within the
 tolerance are reported, and are normal on another device.
 """
@@ -71,9 +73,10 @@ def add_parser(commands: Any) -> None:
         help="the storage of tensors (default: as recorded)",
     )
     parser.add_argument(
-        "--without-libraries",
+        "--with-libraries",
         action="store_true",
-        help="without the recorded libraries of --override",
+        help="use the shader libraries in the file, which were given to --override when it was "
+        "recorded: GPU code, only from people you trust",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     compare_model.add_device_options(parser, tolerance=False)
@@ -137,9 +140,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     recording = replay.load(arguments.file)
     with tempfile.TemporaryDirectory() as directory:
-        recorded = () if arguments.without_libraries else tuple(
-            replay.extract_libraries(recording, Path(directory))
-        )  # fmt: skip
+        recorded: tuple[Path, ...] = ()
+        if arguments.with_libraries:
+            recorded = replay.extract_libraries(recording, Path(directory))
+        elif recording.libraries:
+            print(_unused_libraries(arguments.file, len(recording.libraries)), file=sys.stderr)
         options = _options(arguments, recording, recorded)
         with options.runtime() as runtime:
             here = replay.environment_of(runtime, options)
@@ -165,6 +170,14 @@ def run(arguments: argparse.Namespace) -> int:
     wrong = [measured for _, measured in outputs if measured.wrong]
     wrong += [each.measured for each in nodes or () if each.measured.wrong]
     return 1 if wrong or unstable else 0
+
+
+def _unused_libraries(file: Path, count: int) -> str:
+    what = "1 shader library" if count == 1 else f"{count} shader libraries"
+    return (
+        f"{file}: the recording used {what}, which this run does not. --with-libraries uses "
+        "what the file contains; GPU code can do more than compute wrong values."
+    )
 
 
 def _unstable(first: Mapping[str, Array], others: Iterable[Mapping[str, Array]]) -> dict[str, int]:
