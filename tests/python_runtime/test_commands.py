@@ -33,8 +33,8 @@ def test_reports_contain_no_secrets(
     for name in names:
         monkeypatch.setenv(name, "hunter2")
     monkeypatch.setenv("VK_LOADER_DEBUG", "error")
-    for options in ([], ["--json"]):
-        cli.main(["doctor", *options])
+    for arguments in (["doctor"], ["doctor", "--json"]):
+        cli.main(arguments)
         output = capsys.readouterr().out
         assert "hunter2" not in output
         assert "SPIRLOOM_API_KEY" in output
