@@ -117,39 +117,50 @@ Part PartOf(const std::string& name, uint64_t seed) {
   return {std::max<uint64_t>(Setting("SPIRLOOM_" + name + "_SHARDS", 1), 1), seed};
 }
 
-// The variants named by the lines of the file SPIRLOOM_CHANGED_VARIANTS.
-std::set<std::string> ChangedVariants() {
-  std::set<std::string> names;
-  const char* path = std::getenv("SPIRLOOM_CHANGED_VARIANTS");
-  std::ifstream file(path == nullptr ? "" : path);
-  for (std::string line; std::getline(file, line);) names.insert(line);
-  return names;
-}
+// What the file SPIRLOOM_CASE_PLAN states, if it is for the same SPIRLOOM_SAMPLE_SEED (tests/plan):
+// a line `SEED CHANGED_PARTS OTHERS`, then the names of changed variants.
+struct CasePlan {
+  explicit CasePlan(uint64_t seed) {
+    const char* path = std::getenv("SPIRLOOM_CASE_PLAN");
+    if (path == nullptr || RunsAll()) return;
+    std::ifstream file(path);
+    uint64_t planned_seed = 0, parts = 0, of_others = 0;
+    if (!(file >> planned_seed >> parts >> of_others) || planned_seed != seed) return;
+    changed_parts = std::max<uint64_t>(parts, 1);
+    others = std::max<uint64_t>(of_others, 1);
+    for (std::string name; file >> name;) changed.insert(name);
+  }
 
-// Which cases run, by SPIRLOOM_SAMPLE_SEED. Of changed variants: all, plain and guarded, or one in
-// SPIRLOOM_CHANGED_SHARDS. Of one in SPIRLOOM_VARIANT_SHARDS of the others: one in
-// SPIRLOOM_CASE_SHARDS, at least one, and one in SPIRLOOM_GUARDED_SHARDS with guards.
+  uint64_t changed_parts = 1;  // one in so many cases of changed variants runs
+  uint64_t others = 1;         // one in so many other variants runs
+  std::set<std::string> changed;
+};
+
+// Which cases run, by SPIRLOOM_SAMPLE_SEED. Of changed variants the planned part, plain and
+// guarded. Of the planned others: one in SPIRLOOM_CASE_SHARDS, at least one, and one in
+// SPIRLOOM_GUARDED_SHARDS with guards.
 class CaseSelection {
  public:
   explicit CaseSelection(const CaseFile& file) {
     for (const schema::Case* test : file.cases()) {
       if (NamesVariant(test)) ++variants_[test->variant()->string_view()].cases;
     }
-    const std::set<std::string> changed = ChangedVariants();
     const uint64_t seed = Setting("SPIRLOOM_SAMPLE_SEED", 0);
-    const Part others = PartOf("VARIANT", seed);
+    const CasePlan plan(seed);
+    const Part others = {plan.others, seed};
     // Digits of the seed that are not the variant's.
     seed_ = seed / others.count;
-    changed_ = PartOf("CHANGED", seed_);
+    changed_ = {plan.changed_parts, seed_};
     plain_ = PartOf("CASE", seed_);
     guarded_ = PartOf("GUARDED", seed_);
     for (uint64_t index = 0; auto& [name, variant] : variants_) {
-      variant.changed = changed.contains(std::string(name));
+      variant.changed = plan.changed.contains(std::string(name));
       variant.selected = variant.changed || others.Has(index++);
     }
     if (others.count + plain_.count + guarded_.count > 3) {
-      std::cout << "SPIRLOOM_SAMPLE_SEED=" << seed << " selects the cases; " << changed.size()
-                << " variants changed.\n";
+      std::cout << "SPIRLOOM_SAMPLE_SEED=" << seed << " selects the cases of "
+                << plan.changed.size() << " changed variants and one in " << plan.others
+                << " others.\n";
     }
   }
 

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import argparse
 import os
-from pathlib import Path
 
 from tests.plan import changes
 from tests.plan.plan import Plan, make_plan, read_suites
 from tests.sample import seed
 
-VARIANTS = changes.ROOT / "build/release/changed_variants.txt"
+CASE_PLAN = changes.ROOT / "build/release/case_plan.txt"  # read by op_tests.cpp
 # All cases of so many changed variants run; of more, equal parts.
 CHANGED_VARIANTS = 400
 # One in so many of the other variants runs: if the compiler changed, and otherwise.
@@ -47,8 +46,9 @@ def main() -> int:
     share = "all cases" if parts == 1 else f"one case in {parts}"
     print(f"Operator cases: {share} of {len(variants)} changed variants, one in {others} others.")
     if arguments.run:
-        VARIANTS.write_text("".join(f"{name}\n" for name in variants), encoding="utf-8")
-        run(arguments.run, plan, parts, others)
+        lines = [f"{seed()} {parts} {others}", *variants]
+        CASE_PLAN.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        run(arguments.run, plan)
     return 0
 
 
@@ -60,16 +60,11 @@ def description(plan: Plan) -> list[str]:
     return lines
 
 
-def run(command: list[str], plan: Plan, changed_parts: int, others: int) -> None:
+def run(command: list[str], plan: Plan) -> None:
     """Replaces this process by ctest."""
     exclusion = ["-E", plan.exclusion] if plan.left_out else []
-    settings = {
-        "SPIRLOOM_SAMPLE": plan.sample_setting,
-        "SPIRLOOM_CHANGED_VARIANTS": str(Path(VARIANTS)),
-        "SPIRLOOM_CHANGED_SHARDS": str(changed_parts),
-        "SPIRLOOM_VARIANT_SHARDS": str(others),
-    }
-    os.execvpe(command[0], [*command, *exclusion], os.environ | settings)
+    settings = os.environ | {"SPIRLOOM_SAMPLE": plan.sample_setting}
+    os.execvpe(command[0], [*command, *exclusion], settings)
 
 
 if __name__ == "__main__":

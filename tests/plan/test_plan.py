@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import os
 import re
 import subprocess
 import sys
@@ -136,6 +137,39 @@ def test_suites_name_tests(build_dir: Path) -> None:
     assert out
     patterns = plan("SECURITY.md").left_out
     assert all(any(fnmatch.fnmatch(name, pattern) for pattern in patterns) for name in out)
+
+
+def test_operator_cases_follow_the_plan(build_dir: Path, tmp_path: Path) -> None:
+    def listed(plan: str, seed: int, **settings: str) -> dict[str, list[str]]:
+        """The cases by variant, each with its suite."""
+        file = tmp_path / "case_plan.txt"
+        file.write_text(plan)
+        variables = {"SPIRLOOM_CASE_PLAN": str(file), "SPIRLOOM_SAMPLE_SEED": str(seed)}
+        text = subprocess.run(
+            [build_dir / "bin/op_tests", "--gtest_list_tests"],
+            capture_output=True, text=True, check=True, env=os.environ | variables | settings,
+        ).stdout  # fmt: skip
+        found: dict[str, list[str]] = {}
+        suite = ""
+        for line in text.splitlines():
+            if line.startswith("  "):
+                found.setdefault(line.split("/")[0].strip(), []).append(suite)
+            elif line.endswith("."):
+                suite = line
+        found.pop("EveryVariantHasACase", None)
+        return found
+
+    sample = {"SPIRLOOM_CASE_SHARDS": "5", "SPIRLOOM_GUARDED_SHARDS": "4"}
+    everything = listed("", 7)
+    changed = "softmax_f32_buffer"
+    planned = listed(f"7 1 10\n{changed}\n", 7, **sample)
+    assert planned[changed] == everything[changed]
+    assert len(everything) / 12 < len(planned) < len(everything) / 8
+    assert sum(map(len, planned.values())) < sum(map(len, everything.values())) / 20
+    assert listed(f"8 1 10\n{changed}\n", 7, **sample).keys() == everything.keys()
+    assert listed("7 1 10\n", 7, **sample, SPIRLOOM_SAMPLE="all") == everything
+    seeds = [listed(f"{seed} 1 10\n", seed, **sample) for seed in range(10)]
+    assert set().union(*seeds) == everything.keys(), "ten successive seeds run every variant"
 
 
 def test_changed_files_are_those_since_the_base(

@@ -44,7 +44,7 @@ def test_model_file_and_list_select_the_same(
 def test_two_models_select_the_union(
     specs: Library, models: Models, storages: tuple[str, ...]
 ) -> None:
-    two = (models[NETWORK, "f16"], models["resnet18", "f32"])
+    two = (models[NETWORK, "f16"], models["resnet18", "f16"])
     each = [ids(specs, select(specs, Selectors(models=(m,), storages=storages))) for m in two]
     both = ids(specs, select(specs, Selectors(models=two, storages=storages)))
     assert both == each[0] | each[1]
