@@ -12,7 +12,7 @@ from tools.shader_diff.sides import Modules, modules_of, read_modules
 
 ROOT = Path(__file__).resolve().parents[2]
 PACK = ROOT / "build/release/generated/shaders.slpack"
-BASE = "SPIRLOOM_TEST_BASE"
+VARIABLE = "SPIRLOOM_TEST_BASE"
 # On main itself, a change is this number of commits.
 COMMITS = 24
 
@@ -24,11 +24,11 @@ def base_revision() -> str | None:
     """The commit with which the working tree is compared: SPIRLOOM_TEST_BASE, or where HEAD left
     origin/main, or, on main, HEAD~24 or the oldest commit known. None outside of a repository.
     """
-    named = os.environ.get(BASE)
+    named = os.environ.get(VARIABLE)
     if named:
         found = _git("rev-parse", "--verify", "--quiet", f"{named}^{{commit}}")
         if found is None:
-            raise SystemExit(f"{BASE}: '{named}' is not a revision of this repository.")
+            raise SystemExit(f"{VARIABLE}: '{named}' is not a revision of this repository.")
         return found
     head = _git("rev-parse", "--verify", "--quiet", "HEAD")
     fork = _git("merge-base", "HEAD", "origin/main")

@@ -187,7 +187,7 @@ def test_changed_files_are_those_since_the_base(
         git("add", ".")
         git("commit", "-qm", f"{number}")
     monkeypatch.setattr(changes, "ROOT", tmp_path)
-    monkeypatch.delenv(changes.BASE, raising=False)
+    monkeypatch.delenv(changes.VARIABLE, raising=False)
     first = git("rev-list", "--max-parents=0", "HEAD")
     assert changes.base_revision() == first, "fewer commits than a change on main has"
     (tmp_path / "new.txt").write_text("x")
@@ -195,6 +195,6 @@ def test_changed_files_are_those_since_the_base(
     git("update-ref", "refs/remotes/origin/main", "HEAD~1")
     fork = git("rev-parse", "HEAD~1")
     assert changes.base_revision() == fork
-    monkeypatch.setenv(changes.BASE, "nosuch")
+    monkeypatch.setenv(changes.VARIABLE, "nosuch")
     with pytest.raises(SystemExit, match="'nosuch' is not a revision"):
         changes.base_revision()

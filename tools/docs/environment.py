@@ -88,8 +88,18 @@ TESTS = (
     ),
     Variable(
         "SPIRLOOM_SAMPLE",
-        "Tests: `all`, as in `./dev test --all`, runs every test of suites of which a sample runs "
-        "otherwise.",
+        "Tests: `all`, as in `./dev test --all`, runs every test. Otherwise the directories of "
+        "which one test in N runs, such as `tests/frontend=8,tests/fusion=8`, which "
+        "`./dev test` sets.",
+    ),
+    Variable(
+        "SPIRLOOM_CASE_PLAN",
+        "Operator cases: the file with the variants that a change alters (`tests/plan`).",
+    ),
+    Variable(
+        "SPIRLOOM_TEST_BASE",
+        "`./dev test`: the revision with which it compares. Default: where the branch left "
+        "`origin/main`; on `main`, 24 commits ago.",
     ),
     Variable(
         "SPIRLOOM_SAMPLE_SEED",
