@@ -54,7 +54,8 @@ def main() -> int:
 
 def description(plan: Plan) -> list[str]:
     """The lines that tell what runs, and why."""
-    lines = [f"  {name}: in full, because of {file}" for name, file in sorted(plan.reasons.items())]
+    touched = sorted((name, file) for name, file in plan.reasons.items())
+    lines = [f"  {name}: because of {file}" for name, file in touched if name not in plan.left_out]
     lines += [f"  {name}: one test in {count}" for name, count in plan.samples.items()]
     lines += [f"  {name}: not for this commit" for name in sorted(plan.left_out)]
     return lines

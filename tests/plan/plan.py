@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import re
 import subprocess
 import zlib
@@ -38,9 +37,9 @@ class Suite:
     def _matches(self, file: str) -> bool:
         return any(_expression(pattern).fullmatch(file) for pattern in self.patterns)
 
-    def has_turn(self, seed: int) -> bool:
-        """Whether it is this commit's turn."""
-        return self.turns == 0 or zlib.crc32(self.name.encode()) % self.turns == seed % self.turns
+    def has_turn(self, seed: int, turns: int) -> bool:
+        """Whether it is this commit's turn, of so many."""
+        return self.turns == 0 or zlib.crc32(self.name.encode()) % turns == seed % turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +47,7 @@ class Suites:
     """The contents of suites.yaml."""
 
     denominator: int  # of samples of untouched tests
+    many: int  # of samples of touched tests, and their turns, if most suites are touched
     tests: tuple[Suite, ...]
     stages: tuple[Suite, ...]  # by their commands
 
@@ -64,7 +64,8 @@ class Plan:
     @property
     def exclusion(self) -> str:
         """The regular expression of the tests that do not run; "" for none."""
-        patterns = (fnmatch.translate(name)[4:-3] for name in self.left_out)
+        # CMake's regular expressions lack what fnmatch.translate() writes.
+        patterns = (name.replace(".", "\\.").replace("*", ".*") for name in self.left_out)
         return f"^({'|'.join(patterns)})$" if self.left_out else ""
 
     @property
@@ -78,7 +79,7 @@ def read_suites(path: Path = SUITES) -> Suites:
     data = yaml.safe_load(path.read_text(encoding="utf-8"))
     tests = tuple(_suite(name, row) for name, row in data["tests"].items())
     stages = tuple(_suite(row.pop("command"), row) for row in data["stages"])
-    return Suites(data["sample_of_untouched"], tests, stages)
+    return Suites(data["sample_of_untouched"], data["sample_of_many"], tests, stages)
 
 
 def make_plan(suites: Suites, files: Iterable[str], seed: int) -> Plan:
@@ -89,13 +90,18 @@ def make_plan(suites: Suites, files: Iterable[str], seed: int) -> Plan:
         for suite in (*suites.tests, *suites.stages)
         if (reason := suite.touched(files)) is not None
     }
+    touched = [suite for suite in suites.tests if suite.name in reasons]
     untouched = [suite for suite in suites.tests if suite.name not in reasons]
-    touched_samples = {suite.sample for suite in suites.tests if suite.name in reasons}
-    sampled = {suite.sample for suite in untouched if suite.sample} - touched_samples
+    # A change that touches most suites is of many commits: all in full would take hours.
+    of_touched = suites.many if len(touched) > len(untouched) else 1
+    samples = {suite.sample: suites.denominator for suite in untouched if suite.sample}
+    samples |= {suite.sample: of_touched for suite in touched if suite.sample}
+    left_out = [suite.name for suite in untouched if not suite.has_turn(seed, suite.turns)]
+    left_out += [suite.name for suite in touched if not suite.has_turn(seed, of_touched)]
     return Plan(
         reasons=reasons,
-        samples={name: suites.denominator for name in sorted(n for n in sampled if n)},
-        left_out=tuple(suite.name for suite in untouched if not suite.has_turn(seed)),
+        samples={name: count for name, count in sorted(samples.items()) if count > 1},
+        left_out=tuple(left_out),
         stages=tuple(suite.name for suite in suites.stages if suite.name in reasons),
     )
 

@@ -36,7 +36,7 @@ def test_a_page_of_the_docs_runs_no_device_suite_in_full() -> None:
 
 def test_a_header_of_the_runtime_runs_all_that_contains_the_runtime() -> None:
     planned = plan("runtime/base/status.h")
-    assert {"package.cross_*", "package.fetched_shared_clang", "python_runtime.pytest", "faults",
+    assert {"package.cross_*", "package.*shared*", "python_runtime.pytest", "faults",
             "size.recorded", "tools.cli", "fault_layer.pytest"} <= in_full(planned)  # fmt: skip
     commands = {stage.split()[0] for stage in planned.stages}
     assert commands == {"test-drivers", "test-windows", "test-executorch"}
@@ -57,6 +57,16 @@ def test_an_importer_runs_the_front_end_and_the_wheel() -> None:
     assert [stage.split()[0] for stage in planned.stages] == ["test-torch"]
     assert not {"package.cross_*", "faults", "codegen.pytest"} & in_full(planned)
     assert not changes.may_change_shaders(["frontend/spirloom/onnx/ops/reductions.py"])
+
+
+def test_a_change_of_everything_runs_half() -> None:
+    files = ("runtime/base/status.h", "frontend/spirloom/ir.py", "spec_model/op.py",
+             "op_specs/CMakeLists.txt", "benchmarks/size.py", "docs/index.md", "CMakeLists.txt",
+             "compiler/CMakeLists.txt", "tools/vendors/__main__.py")  # fmt: skip
+    planned = plan(*files)
+    assert set(planned.samples.values()) == {SUITES.many}
+    both = [set(plan(*files, seed=seed).left_out) for seed in range(SUITES.many)]
+    assert both[0] and both[1] and not both[0] & both[1]
 
 
 def test_a_test_runs_its_suite() -> None:
