@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,6 +15,8 @@ import yaml
 from tests.layering.layers import dependencies
 
 SUITES = Path(__file__).with_name("suites.yaml")
+# Turns depend on other digits of the seed than samples, so that each test of a stage has its turn.
+DIGITS_OF_SAMPLES = 256
 ROOT = Path(__file__).resolve().parents[2]
 _KEYS = {"tests", "sample", "turns", "variants"}
 
@@ -29,6 +30,7 @@ class Suite:
     files: frozenset[str]  # that match, and what these include and import
     sample: str | None  # a directory
     turns: int  # 0: always runs
+    index: int  # in its list
 
     def touched(self, files: Iterable[str]) -> str | None:
         """The first of the files that the tests depend on. A file that was removed matches."""
@@ -38,8 +40,8 @@ class Suite:
         return any(_expression(pattern).fullmatch(file) for pattern in self.patterns)
 
     def has_turn(self, seed: int, turns: int) -> bool:
-        """Whether it is this commit's turn, of so many."""
-        return self.turns == 0 or zlib.crc32(self.name.encode()) % turns == seed % turns
+        """Whether it is this commit's turn, of so many: neighbors have different ones."""
+        return self.index % turns == seed // DIGITS_OF_SAMPLES % turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +79,8 @@ class Plan:
 def read_suites(path: Path = SUITES) -> Suites:
     """Reads suites.yaml."""
     data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    tests = tuple(_suite(name, row) for name, row in data["tests"].items())
-    stages = tuple(_suite(row.pop("command"), row) for row in data["stages"])
+    tests = tuple(_suite(i, *item) for i, item in enumerate(data["tests"].items()))
+    stages = tuple(_suite(i, row.pop("command"), row) for i, row in enumerate(data["stages"]))
     return Suites(data["sample_of_untouched"], data["sample_of_many"], tests, stages)
 
 
@@ -96,13 +98,16 @@ def make_plan(suites: Suites, files: Iterable[str], seed: int) -> Plan:
     of_touched = suites.many if len(touched) > len(untouched) else 1
     samples = {suite.sample: suites.denominator for suite in untouched if suite.sample}
     samples |= {suite.sample: of_touched for suite in touched if suite.sample}
-    left_out = [suite.name for suite in untouched if not suite.has_turn(seed, suite.turns)]
-    left_out += [suite.name for suite in touched if not suite.has_turn(seed, of_touched)]
+    in_turn = [(suite, suite.turns) for suite in untouched] + [(s, of_touched) for s in touched]
+    left_out = [
+        suite.name for suite, turns in in_turn if suite.turns and not suite.has_turn(seed, turns)
+    ]
+    stages = [suite for suite in suites.stages if suite.name in reasons]
     return Plan(
         reasons=reasons,
         samples={name: count for name, count in sorted(samples.items()) if count > 1},
         left_out=tuple(left_out),
-        stages=tuple(suite.name for suite in suites.stages if suite.name in reasons),
+        stages=tuple(stage.name for stage in stages if stage.has_turn(seed, of_touched)),
     )
 
 
@@ -143,7 +148,7 @@ def _uses() -> Mapping[str, tuple[str, ...]]:
     return {file: tuple(targets) for file, targets in found.items()}
 
 
-def _suite(name: str, row: dict[str, object]) -> Suite:
+def _suite(index: int, name: str, row: dict[str, object]) -> Suite:
     unknown = row.keys() - _KEYS
     if unknown:
         raise ValueError(f"{SUITES.name}: {name}: unknown key '{min(unknown)}'")
@@ -153,7 +158,7 @@ def _suite(name: str, row: dict[str, object]) -> Suite:
     assert isinstance(turns, int)
     own = [f"{sample}/**"] if sample else []
     patterns = (*patterns, *own)
-    return Suite(name, patterns, files_used(patterns), sample, turns)
+    return Suite(name, patterns, files_used(patterns), sample, turns, index)
 
 
 @cache

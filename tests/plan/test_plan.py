@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.plan import changes
-from tests.plan.plan import Plan, Suite, files_used, make_plan, read_suites
+from tests.plan.plan import DIGITS_OF_SAMPLES, Plan, Suite, files_used, make_plan, read_suites
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITES = read_suites()
@@ -21,6 +21,11 @@ TURNS = [suite for suite in SUITES.tests if suite.turns]
 
 def plan(*files: str, seed: int = 0) -> Plan:
     return make_plan(SUITES, files, seed)
+
+
+def seeds(turns: int) -> list[int]:
+    """A seed for each turn."""
+    return [turn * DIGITS_OF_SAMPLES for turn in range(turns)]
 
 
 def in_full(planned: Plan) -> set[str]:
@@ -65,8 +70,11 @@ def test_a_change_of_everything_runs_half() -> None:
              "compiler/CMakeLists.txt", "tools/vendors/__main__.py")  # fmt: skip
     planned = plan(*files)
     assert set(planned.samples.values()) == {SUITES.many}
-    both = [set(plan(*files, seed=seed).left_out) for seed in range(SUITES.many)]
+    both = [set(plan(*files, seed=seed).left_out) for seed in seeds(SUITES.many)]
     assert both[0] and both[1] and not both[0] & both[1]
+    stages = [plan(*files, seed=seed).stages for seed in seeds(SUITES.many)]
+    assert sorted([*stages[0], *stages[1]]) == sorted(stage.name for stage in SUITES.stages)
+    assert abs(len(stages[0]) - len(stages[1])) <= 1
 
 
 def test_a_test_runs_its_suite() -> None:
@@ -79,7 +87,7 @@ def test_a_test_runs_its_suite() -> None:
 @pytest.mark.parametrize("suite", TURNS, ids=[suite.name for suite in TURNS])
 def test_every_test_has_its_turn(suite: Suite) -> None:
     name, turns = suite.name, suite.turns
-    left_out = [name in plan("SECURITY.md", seed=seed).left_out for seed in range(turns)]
+    left_out = [name in plan("SECURITY.md", seed=seed).left_out for seed in seeds(turns)]
     assert left_out.count(False) == (turns if name in plan("SECURITY.md").reasons else 1)
 
 
@@ -178,8 +186,8 @@ def test_operator_cases_follow_the_plan(build_dir: Path, tmp_path: Path) -> None
     assert sum(map(len, planned.values())) < sum(map(len, everything.values())) / 20
     assert listed(f"8 1 10\n{changed}\n", 7, **sample).keys() == everything.keys()
     assert listed("7 1 10\n", 7, **sample, SPIRLOOM_SAMPLE="all") == everything
-    seeds = [listed(f"{seed} 1 10\n", seed, **sample) for seed in range(10)]
-    assert set().union(*seeds) == everything.keys(), "ten successive seeds run every variant"
+    found = [listed(f"{seed} 1 10\n", seed, **sample) for seed in range(10)]
+    assert set().union(*found) == everything.keys(), "ten successive seeds run every variant"
 
 
 def test_changed_files_are_those_since_the_base(
