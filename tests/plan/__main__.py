@@ -19,7 +19,8 @@ from tests.sample import seed
 CASE_PLAN = changes.ROOT / "build/release/case_plan.txt"  # read by op_tests.cpp
 # All cases of so many changed variants run; of more, equal parts.
 CHANGED_VARIANTS = 400
-# One in so many of the other variants runs: if the compiler changed, and otherwise.
+# One in so many of the other variants runs: if the compiler changed or the base cannot be built,
+# and otherwise.
 WITH_COMPILER, OTHERS = 4, 10
 
 
@@ -40,8 +41,10 @@ def main() -> int:
         return 0
     print(f"Base: {base or 'none'}, {len(files)} files changed; seed {seed()}.")
     print("\n".join(description(plan)))
-    variants = changes.changed_variants(base) if base and changes.may_change_shaders(files) else []
-    others = WITH_COMPILER if any(file.startswith("compiler/") for file in files) else OTHERS
+    found = changes.changed_variants(base) if base and changes.may_change_shaders(files) else []
+    variants = found or []
+    is_compiled_anew = found is None or any(file.startswith("compiler/") for file in files)
+    others = WITH_COMPILER if is_compiled_anew else OTHERS
     parts = -(-len(variants) // CHANGED_VARIANTS) or 1
     share = "all cases" if parts == 1 else f"one case in {parts}"
     print(f"Operator cases: {share} of {len(variants)} changed variants, one in {others} others.")

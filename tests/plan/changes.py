@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 from codegen.shader_pack import InvalidInputError
@@ -50,13 +51,14 @@ def may_change_shaders(files: list[str]) -> bool:
     return any(file.startswith(_SHADERS) for file in files)
 
 
-def changed_variants(base: str) -> list[str]:
+def changed_variants(base: str) -> list[str] | None:
     """The variants whose SPIR-V differs from that of the base, which is generated and compiled, or
-    that the base does not have."""
+    that the base does not have. None, with a message, if the base's cannot be made."""
     try:
         old: Modules = modules_of(base)
     except InvalidInputError as error:
-        raise SystemExit(f"plan: {error}") from None
+        print(f"The variants of {base} cannot be compared: {error}", file=sys.stderr)
+        return None
     new = read_modules(PACK)
     differing = {name for change in changes(old, new) for name in change.variants}
     return sorted(differing | (new.keys() - old.keys()))
