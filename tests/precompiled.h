@@ -1,5 +1,5 @@
 // Headers of most tests, precompiled in release builds (tests/CMakeLists.txt). Other builds compile
-// without it, so that each file includes what it uses.
+// without it, so that missing includes are errors there.
 #ifndef SPIRLOOM_TESTS_PRECOMPILED_H_
 #define SPIRLOOM_TESTS_PRECOMPILED_H_
 

@@ -2,7 +2,7 @@
 depend on: reading the specs takes ten times as long.
 
 The cache is a pickle, as trusted as the user's home: a file or directory that another user owns or
-may write is not read. $SPIRLOOM_SPEC_CACHE=0 disables it.
+may write is not read.
 """
 
 from __future__ import annotations
@@ -35,8 +35,10 @@ def cached(directory: Directory, templates: Templates, load: Callable[[], list[O
     found = _read(path)
     if found is None:
         ops = load()
-        files = dict(templates.files)
-        _write(path, (ops, files))
+        # Also those of specs that were loaded before.
+        read = templates.files.items()
+        own = {name: file for name, file in read if file.path.is_relative_to(BUILTIN_TEMPLATES)}
+        _write(path, (ops, own))
         return ops
     ops, files = found
     templates.files |= files

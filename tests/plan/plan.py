@@ -23,7 +23,7 @@ _KEYS = {"tests", "sample", "turns", "variants"}
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """Tests by the pattern of their names, and what they test."""
+    """Tests by the pattern of their names, and the files under test."""
 
     name: str
     patterns: tuple[str, ...]  # of files

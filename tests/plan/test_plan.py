@@ -1,4 +1,4 @@
-"""The plan of tests: seeded changes select what they may break, and little else."""
+"""The plan of tests: seeded changes select the suites that they may break, and few others."""
 
 from __future__ import annotations
 
