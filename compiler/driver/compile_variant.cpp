@@ -13,6 +13,7 @@
 #include "compiler/spirv/bfloat16_operands.h"
 #include "compiler/spirv/cooperative_matrix.h"
 #include "compiler/spirv/matrix_check.h"
+#include "compiler/spirv/matrix_length.h"
 #include "compiler/spirv/optimize.h"
 #include "compiler/spirv/source_texts.h"
 #include "compiler/spirv/spirv_index.h"
@@ -40,9 +41,16 @@ CompiledVariant GlslFailure(const Variant& variant, const std::vector<GlslError>
   return result;
 }
 
+// The module of glslang, with the lengths of matrices in functions.
+GlslResult Parse(const Variant& variant, std::string_view glsl, DebugInfo debug_info) {
+  GlslResult parsed = GlslToSpirv(glsl, variant.source, variant.target, debug_info);
+  if (parsed.errors.empty()) parsed.words = WithLengthsInFunctions(parsed.words);
+  return parsed;
+}
+
 // The optimized module has no line information; this is the variant's with it.
 Result<std::vector<uint32_t>> WithLines(const Variant& variant, std::string_view glsl) {
-  const GlslResult parsed = GlslToSpirv(glsl, variant.source, variant.target, DebugInfo::kLines);
+  const GlslResult parsed = Parse(variant, glsl, DebugInfo::kLines);
   return Optimize(parsed.words, variant.target, /*keep_lines=*/true);
 }
 
@@ -143,9 +151,9 @@ SourceFiles ReadSources(const Variant& variant, std::string_view glsl,
 Result<std::vector<uint32_t>> WithSource(const Variant& variant, std::string_view glsl,
                                          const std::filesystem::path& root) {
   const SourceFiles sources = ReadSources(variant, glsl, root);
-  GlslResult parsed = GlslToSpirv(glsl, variant.source, variant.target, DebugInfo::kSource);
+  GlslResult parsed = Parse(variant, glsl, DebugInfo::kSource);
   if (!ComputesOutsideFunctions(parsed.words)) {
-    GlslResult scoped = GlslToSpirv(glsl, variant.source, variant.target, DebugInfo::kShader);
+    GlslResult scoped = Parse(variant, glsl, DebugInfo::kShader);
     if (scoped.errors.empty() && Validate(scoped.words, variant.target).ok())
       parsed = std::move(scoped);
   }
@@ -163,8 +171,7 @@ CompiledVariant CompileVariant(const Variant& variant, std::string_view glsl,
   GlslResult parsed;
   {
     const PhaseTimer timer = time("parse");
-    parsed = GlslToSpirv(glsl, variant.source, variant.target,
-                         debug_root.empty() ? DebugInfo::kNone : DebugInfo::kSource);
+    parsed = Parse(variant, glsl, debug_root.empty() ? DebugInfo::kNone : DebugInfo::kSource);
   }
   if (!parsed.errors.empty()) return GlslFailure(variant, parsed.errors);
 

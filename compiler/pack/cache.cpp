@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr uint32_t kMagic = 0x43534c53;  // "SLSC"
 // Incremented when the checks or the entry format change.
-constexpr uint32_t kFormat = 6;
+constexpr uint32_t kFormat = 7;
 constexpr const char* kExtension = ".slc";
 
 enum class EntryKind : uint32_t { kModule = 0, kSkipped = 1 };

@@ -161,6 +161,11 @@ Status Rewriter::Rewrite(const Instruction& in) {
       if (!sizes_.contains(in.Word(2))) break;
       Copy(in, spv::OpConstant);
       return {};
+    case spv::OpSpecConstantOp:
+      if (in.Word(3) != spv::OpCooperativeMatrixLengthNV) break;
+      return Invalid(
+          "The length of a cooperative matrix is used outside of functions. It is not a constant: "
+          "do not use it in the size of an array or in a global constant.");
     case spv::OpTypeInt:
       Copy(in);
       if (use_constants_written_ || in.Word(2) != 32 || in.Word(3) != 0) return {};

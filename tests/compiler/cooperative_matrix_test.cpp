@@ -11,6 +11,7 @@
 
 #include "compiler/base/capabilities.h"
 #include "compiler/glsl/glsl_to_spirv.h"
+#include "compiler/spirv/matrix_length.h"
 #include "compiler/spirv/optimize.h"
 #include "compiler/spirv/spirv_index.h"
 #include "compiler/spirv/spirv_walker.h"
@@ -66,7 +67,7 @@ std::vector<uint32_t> NvModule(const Parts& parts) {
       "}\n";
   const GlslResult parsed = GlslToSpirv(glsl, "test.comp", Target::kVulkan11);
   for (const GlslError& error : parsed.errors) ADD_FAILURE() << error.where << error.message;
-  const auto optimized = Optimize(parsed.words, Target::kVulkan11);
+  const auto optimized = Optimize(WithLengthsInFunctions(parsed.words), Target::kVulkan11);
   EXPECT_TRUE(optimized.ok()) << optimized.status().message();
   EXPECT_TRUE(Validate(*optimized, Target::kVulkan11).ok());
   return *optimized;
@@ -95,6 +96,8 @@ TEST(CooperativeMatrix, RemovesAllNvInstructions) {
   WalkSpirv(words, [](const Instruction& in) {
     EXPECT_FALSE(in.opcode >= spv::OpTypeCooperativeMatrixNV &&
                  in.opcode <= spv::OpCooperativeMatrixLengthNV);
+    EXPECT_FALSE(in.opcode == spv::OpSpecConstantOp &&
+                 in.Word(3) == spv::OpCooperativeMatrixLengthNV);
     return true;
   });
 }

@@ -10,6 +10,7 @@
 #include "compiler/spirv/bfloat16_operands.h"
 #include "compiler/spirv/cooperative_matrix.h"
 #include "compiler/spirv/khr_matrix.h"
+#include "compiler/spirv/matrix_length.h"
 #include "compiler/spirv/optimize.h"
 #include "tests/compiler/find_instructions.h"
 #include "tests/value_of.h"
@@ -45,7 +46,7 @@ void main() {
 )",
                                         "test.comp", Target::kVulkan11);
   for (const GlslError& error : parsed.errors) ADD_FAILURE() << error.where << error.message;
-  return ValueOf(Optimize(parsed.words, Target::kVulkan11));
+  return ValueOf(Optimize(WithLengthsInFunctions(parsed.words), Target::kVulkan11));
 }
 
 TEST(MatrixCheck, AcceptsConvertedModules) {
