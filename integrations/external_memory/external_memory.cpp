@@ -4,9 +4,16 @@
 
 #include <vulkan/vulkan.h>
 
+#ifndef _WIN32
+#include <fcntl.h>
+#include <unistd.h>
+#endif
+
 #include <bit>
+#include <cerrno>
 #include <initializer_list>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace spirloom {
@@ -60,8 +67,9 @@ struct ImportedMemory {
 
 class Importer {
  public:
+  // Sets `owned` once the device owns the handle, also if a later call fails.
   static Result<ImportedBuffer> Import(const ExternalMemoryDevice& device,
-                                       const ImportedMemory& from) {
+                                       const ImportedMemory& from, bool* owned = nullptr) {
     ImportedBuffer imported(device);
     imported.size_ = from.size;
     SPIRLOOM_TRY(CreateBuffer(device, from, imported.buffer_));
@@ -89,6 +97,7 @@ class Importer {
     SPIRLOOM_TRY(
         ToStatus(allocate(device.device, &allocation, /*pAllocator=*/nullptr, &imported.memory_),
                  "vkAllocateMemory"));
+    if (owned != nullptr) *owned = true;
     SPIRLOOM_TRY(
         ToStatus(bind(device.device, imported.buffer_, imported.memory_, /*memoryOffset=*/0),
                  "vkBindBufferMemory"));
@@ -138,6 +147,37 @@ ImportedBuffer::~ImportedBuffer() {
   }
 }
 
+namespace {
+
+// Imports a duplicate of the descriptor, which a successful allocation owns: if a later call fails,
+// freeing the memory closes it. Closes `fd` on success only.
+Result<ImportedBuffer> ImportDescriptor(const ExternalMemoryDevice& device, int fd,
+                                        VkExternalMemoryHandleTypeFlagBits type,
+                                        uint32_t memory_types, uint64_t size) {
+#ifdef _WIN32
+  return Error(StatusCode::kUnsupported, {"Windows has no file descriptors of memory."});
+#else
+  const int duplicate = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  if (duplicate < 0) {
+    return Error(StatusCode::kInvalidArgument,
+                 {"The file descriptor ", std::to_string(fd),
+                  " cannot be duplicated: ", std::generic_category().message(errno), "."});
+  }
+  VkImportMemoryFdInfoKHR info{};
+  info.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR;
+  info.handleType = type;
+  info.fd = duplicate;
+  bool owned = false;
+  Result<ImportedBuffer> imported =
+      Importer::Import(device, {type, &info, memory_types, size}, &owned);
+  if (!owned) close(duplicate);
+  if (imported.ok()) close(fd);
+  return imported;
+#endif
+}
+
+}  // namespace
+
 Result<ImportedBuffer> ImportOpaqueFd(const ExternalMemoryDevice& device, int fd, uint64_t size,
                                       uint32_t memory_type) {
   if (memory_type >= VK_MAX_MEMORY_TYPES || size == 0) {
@@ -148,14 +188,14 @@ Result<ImportedBuffer> ImportOpaqueFd(const ExternalMemoryDevice& device, int fd
   SPIRLOOM_TRY(Find<PFN_vkGetMemoryFdKHR>(device, "vkGetMemoryFdKHR",
                                           VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME)
                    .status());
-  VkImportMemoryFdInfoKHR info{};
-  info.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR;
-  info.handleType = kOpaque;
-  info.fd = fd;
-  return Importer::Import(device, {kOpaque, &info, 1u << memory_type, size});
+  return ImportDescriptor(device, fd, kOpaque, 1u << memory_type, size);
 }
 
 Result<ImportedBuffer> ImportDmaBuf(const ExternalMemoryDevice& device, int fd, uint64_t size) {
+  if (size == 0) {
+    return Error(StatusCode::kInvalidArgument,
+                 {"The size of the dma-buf is 0; expected at least 1."});
+  }
   SPIRLOOM_TRY_ASSIGN(const auto get_properties, Find<PFN_vkGetMemoryFdPropertiesKHR>(
                                                      device, "vkGetMemoryFdPropertiesKHR",
                                                      VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME));
@@ -163,11 +203,7 @@ Result<ImportedBuffer> ImportDmaBuf(const ExternalMemoryDevice& device, int fd, 
   properties.sType = VK_STRUCTURE_TYPE_MEMORY_FD_PROPERTIES_KHR;
   SPIRLOOM_TRY(ToStatus(get_properties(device.device, kDmaBuf, fd, &properties),
                         "vkGetMemoryFdPropertiesKHR"));
-  VkImportMemoryFdInfoKHR info{};
-  info.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR;
-  info.handleType = kDmaBuf;
-  info.fd = fd;
-  return Importer::Import(device, {kDmaBuf, &info, properties.memoryTypeBits, size});
+  return ImportDescriptor(device, fd, kDmaBuf, properties.memoryTypeBits, size);
 }
 
 Result<ImportedBuffer> ImportHardwareBuffer(const ExternalMemoryDevice& device,

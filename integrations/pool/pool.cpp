@@ -95,8 +95,9 @@ class Pool::Claim {
 
   // Destroys the replica.
   void Remove() {
-    replica_->model.reset();
+    std::optional<Model> removed;  // destroyed without the lock, which may take long
     const std::scoped_lock lock(state_.mutex);
+    removed.swap(replica_->model);
     --state_.count;
     replica_ = nullptr;
     state_.changed.notify_all();

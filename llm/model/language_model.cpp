@@ -110,6 +110,18 @@ Status LanguageModel::Prefill(std::span<const int32_t> tokens) {
         "Token {} is outside the model's vocabulary of {} tokens. Use the tokenizer of this model.",
         token, vocabulary_);
   }
+  const size_t start = position_;
+  int32_t next = 0;
+  SPIRLOOM_TRY(decode_.ReadState(token_state_, 0, std::as_writable_bytes(std::span(&next, 1))));
+  Status status = PrefillChunks(tokens);
+  // As if the call had not been made. A lost device has no state to restore.
+  if (!status.ok() && position_ != start && status.code() != StatusCode::kDeviceLost) {
+    if (const Status rewound = Rewind(start, next); !rewound.ok()) return rewound;
+  }
+  return status;
+}
+
+Status LanguageModel::PrefillChunks(std::span<const int32_t> tokens) {
   while (!tokens.empty()) {
     const PrefillChunk chunk = NextChunk(tokens.size(), position_, prefill_limits_);
     SPIRLOOM_TRY(chunk.length == 0 ? RunDecode(tokens[0])

@@ -29,7 +29,8 @@ class LanguageModel {
 
   // Appends tokens to the KV cache and samples the next token. Runs `prefill` on full chunks and on
   // padded chunks of few lengths, and `decode` on a single last token. Fails with kInvalidArgument
-  // before any change if the context is too small or a token is outside the vocabulary.
+  // if the context is too small or a token is outside the vocabulary. After any error but
+  // kDeviceLost, the conversation is as before the call.
   Status Prefill(std::span<const int32_t> tokens);
   // Appends the sampled token and samples the next one, `steps` times in one submission. Fails with
   // kInvalidArgument before any change if the context is too small.
@@ -54,6 +55,7 @@ class LanguageModel {
   Status ReadSignature();
   // Whether every state of the KV cache has a row per token.
   bool HasRowPerToken() const;
+  Status PrefillChunks(std::span<const int32_t> tokens);
   // Runs `prefill` on the tokens, padded to `length`.
   Status RunPrefill(std::span<const int32_t> tokens, size_t length);
   // Runs `decode` on a token of the prompt.

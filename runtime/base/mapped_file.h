@@ -3,15 +3,17 @@
 #define SPIRLOOM_RUNTIME_BASE_MAPPED_FILE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "spirloom/status.h"
 
 namespace spirloom {
 
-// Owns a read-only mapping of a whole file, unmapped by the destructor. If another process
-// truncates the file, reading the lost part raises SIGBUS.
+// Owns a read-only mapping of a whole file, unmapped by the destructor. Changes of the file show in
+// the mapping; if it is truncated, reading the lost part raises SIGBUS.
 class MappedFile {
  public:
   // Maps the regular file at `path`. Fails with kNotFound if it does not exist, kPermission if it
@@ -26,6 +28,11 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
 
+  // Fails with kInvalidFile if the mapped file is still at its path and was written since Open(),
+  // by its size and time of modification. Another file at the path is no change. Always OK on
+  // Windows, which does not tell the time of the last write through a handle that is still open.
+  Status CheckUnchanged() const;
+
   // Releases the physical memory of a part of a mapped file (MADV_DONTNEED). Later accesses read
   // the file again.
   static void ReleasePages(std::span<const std::byte> part);
@@ -35,10 +42,20 @@ class MappedFile {
   static void ReleaseFilePages(std::span<const std::byte> memory);
 
  private:
-  MappedFile(const std::byte* data, size_t size) : data_(data), size_(size) {}
+  // What tells a version of a file from others: device, inode, and time of modification in ns.
+  struct Identity {
+    uint64_t device;
+    uint64_t inode;
+    int64_t modified;
+  };
+
+  MappedFile(const std::byte* data, size_t size, std::string path, Identity identity)
+      : data_(data), size_(size), path_(std::move(path)), identity_(identity) {}
 
   const std::byte* data_ = nullptr;
   size_t size_ = 0;
+  std::string path_;
+  Identity identity_{};
 };
 
 }  // namespace spirloom

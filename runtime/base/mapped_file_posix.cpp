@@ -47,6 +47,16 @@ void Release(uintptr_t first, uintptr_t end) {
   if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
 }
 
+// Returns the time of the last modification, in nanoseconds.
+int64_t ModifiedAt(const struct stat& info) {
+#ifdef __APPLE__
+  const timespec& time = info.st_mtimespec;
+#else
+  const timespec& time = info.st_mtim;
+#endif
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
 uintptr_t PageSize() { return static_cast<uintptr_t>(sysconf(_SC_PAGESIZE)); }
 
 #ifdef __linux__
@@ -105,12 +115,27 @@ Result<MappedFile> MappedFile::Open(const std::string& path) {
   if (!S_ISREG(info.st_mode)) {
     return InvalidFile("'{}' is not a regular file.", path);
   }
-  if (info.st_size == 0) return MappedFile(nullptr, 0);
+  const Identity identity = {info.st_dev, info.st_ino, ModifiedAt(info)};
+  if (info.st_size == 0) return MappedFile(nullptr, 0, path, identity);
   if (!std::in_range<size_t>(info.st_size)) return SystemError(path, EFBIG);  // on a 32-bit host
   const auto size = static_cast<size_t>(info.st_size);
   void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (data == MAP_FAILED) return SystemError(path, errno);
-  return MappedFile(static_cast<const std::byte*>(data), size);
+  return MappedFile(static_cast<const std::byte*>(data), size, path, identity);
+}
+
+Status MappedFile::CheckUnchanged() const {
+  struct stat info = {};
+  if (stat(path_.c_str(), &info) != 0) return Status();  // removed; the mapping keeps the contents
+  if (info.st_dev != identity_.device || info.st_ino != identity_.inode) return Status();
+  if (std::cmp_equal(info.st_size, size_) && ModifiedAt(info) == identity_.modified) {
+    return Status();
+  }
+  return InvalidFile(
+      "'{}' was changed after it was opened: it had {} bytes and has {}. Load it again. To replace "
+      "a "
+      "file in use, write another and rename it.",
+      path_, size_, info.st_size);
 }
 
 void MappedFile::ReleasePages(std::span<const std::byte> part) {
@@ -134,11 +159,16 @@ void MappedFile::ReleaseFilePages(std::span<const std::byte>) {}
 #endif
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      path_(std::move(other.path_)),
+      identity_(other.identity_) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
+  std::swap(path_, other.path_);
+  std::swap(identity_, other.identity_);
   return *this;
 }
 

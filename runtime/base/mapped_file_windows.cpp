@@ -48,7 +48,7 @@ Result<MappedFile> MappedFile::Open(const std::string& path) {
     return InvalidFile("'{}' is not a regular file.", path);
   }
   const uint64_t size = uint64_t{info.nFileSizeHigh} << 32 | info.nFileSizeLow;
-  if (size == 0) return MappedFile(nullptr, 0);  // an empty file cannot be mapped
+  if (size == 0) return MappedFile(nullptr, 0, path, {});  // an empty file cannot be mapped
   if (!std::in_range<size_t>(size)) return ReadError(path, ERROR_NOT_ENOUGH_MEMORY);
   const WindowsHandle mapping(
       CreateFileMappingW(file.get(), nullptr, PAGE_READONLY, 0, 0, nullptr));
@@ -56,8 +56,10 @@ Result<MappedFile> MappedFile::Open(const std::string& path) {
   // The view keeps the mapping and the file open.
   const void* data = MapViewOfFile(mapping.get(), FILE_MAP_READ, 0, 0, 0);
   if (data == nullptr) return ReadError(path, GetLastError());
-  return MappedFile(static_cast<const std::byte*>(data), static_cast<size_t>(size));
+  return MappedFile(static_cast<const std::byte*>(data), static_cast<size_t>(size), path, {});
 }
+
+Status MappedFile::CheckUnchanged() const { return Status(); }
 
 void MappedFile::ReleasePages(std::span<const std::byte> part) {
   SYSTEM_INFO system{};
@@ -74,11 +76,16 @@ void MappedFile::ReleasePages(std::span<const std::byte> part) {
 void MappedFile::ReleaseFilePages(std::span<const std::byte>) {}
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      path_(std::move(other.path_)),
+      identity_(other.identity_) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
+  std::swap(path_, other.path_);
+  std::swap(identity_, other.identity_);
   return *this;
 }
 

@@ -195,6 +195,8 @@ Runtime::~Runtime() = default;
 
 const DeviceInfo& Runtime::device() const { return state_->device->physical().info; }
 
+bool Runtime::is_lost() const { return !state_->device->CheckAlive().ok(); }
+
 std::vector<std::string> Runtime::operator_names() const {
   std::vector<std::string> names;
   for (const ops::OpEntry& entry : state_->index.ops()) names.emplace_back(entry.op->name);

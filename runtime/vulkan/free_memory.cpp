@@ -17,15 +17,20 @@ FreeMemory Device::free_memory() const {
   }
   const uint64_t in_use = counters_.allocated_bytes.load();
   FreeMemory free;
+  uint64_t heaps = 0;
   for (uint32_t i = 0; i < physical_.memory.memoryHeapCount; ++i) {
     const VkMemoryHeap& heap = physical_.memory.memoryHeaps[i];
     const uint64_t size = has_budget ? budget.heapBudget[i] : heap.size;
     const uint64_t used = has_budget ? budget.heapUsage[i] : in_use;
     const uint64_t left = size - std::min(size, used);
+    heaps += size;
     free.total += left;
     if ((heap.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0)
       free.local = std::max(free.local, left);
   }
+  // Without a budget it is unknown in which heaps the allocations are: each may have them all, but
+  // together they have them once.
+  if (!has_budget) free.total = heaps - std::min(heaps, in_use);
   if (const uint64_t limit = host().memory_limit; limit > 0) {
     const uint64_t left = limit - std::min(limit, in_use);
     free = {std::min(free.local, left), std::min(free.total, left)};

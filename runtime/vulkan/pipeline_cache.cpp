@@ -9,6 +9,8 @@
 namespace spirloom::vulkan {
 namespace {
 
+// Returns the data of the cache; none if the driver returns them incompletely. Those are a valid
+// cache by the specification, but damaged on drivers of Pixel 10 and Samsung's Xclipse.
 Result<std::vector<std::byte>> ReadData(const Device& device, VkPipelineCache cache) {
   size_t size = 0;
   SPIRLOOM_TRY(
@@ -17,8 +19,8 @@ Result<std::vector<std::byte>> ReadData(const Device& device, VkPipelineCache ca
   std::vector<std::byte> data(size);
   const VkResult result =
       device.fn().vkGetPipelineCacheData(device.handle(), cache, &size, data.data());
-  // VK_INCOMPLETE: the cache has grown in between. The truncated data is a valid cache.
-  if (result != VK_INCOMPLETE) SPIRLOOM_TRY(ToStatus(result, "vkGetPipelineCacheData"));
+  if (result == VK_INCOMPLETE) return std::vector<std::byte>();
+  SPIRLOOM_TRY(ToStatus(result, "vkGetPipelineCacheData"));
   data.resize(size);
   return data;
 }

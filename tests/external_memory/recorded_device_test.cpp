@@ -1,8 +1,11 @@
 // The Vulkan calls of an import, on a device whose functions record them: devices with dma-buf and
 // hardware buffers are not available in tests.
 #define VK_USE_PLATFORM_ANDROID_KHR
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <vulkan/vulkan.h>
 
 #include <string_view>
@@ -16,6 +19,7 @@ namespace {
 // What the fake functions return, and the calls so far.
 struct Recorded {
   VkResult allocate_result = VK_SUCCESS;
+  VkResult bind_result = VK_SUCCESS;
   uint32_t memory_types = 0b1100;
   VkExternalMemoryHandleTypeFlags buffer_types = 0;
   VkDeviceSize buffer_size = 0;
@@ -57,8 +61,14 @@ VkResult Allocate(VkDevice, const VkMemoryAllocateInfo* info, const VkAllocation
   *memory = reinterpret_cast<VkDeviceMemory>(uintptr_t{2});
   return VK_SUCCESS;
 }
-void Free(VkDevice, VkDeviceMemory, const VkAllocationCallbacks*) { --recorded.memories; }
-VkResult Bind(VkDevice, VkBuffer, VkDeviceMemory, VkDeviceSize) { return VK_SUCCESS; }
+void Free(VkDevice, VkDeviceMemory, const VkAllocationCallbacks*) {
+  --recorded.memories;
+  if (recorded.fd >= 0) {
+    EXPECT_EQ(close(recorded.fd), 0);
+  }
+  recorded.fd = -1;
+}
+VkResult Bind(VkDevice, VkBuffer, VkDeviceMemory, VkDeviceSize) { return recorded.bind_result; }
 VkResult FdProperties(VkDevice, VkExternalMemoryHandleTypeFlagBits, int,
                       VkMemoryFdPropertiesKHR* properties) {
   properties->memoryTypeBits = recorded.memory_types;
@@ -100,12 +110,30 @@ class RecordedDeviceTest : public ::testing::Test {
   const ExternalMemoryDevice device_{reinterpret_cast<VkDevice>(uintptr_t{3}), Find};
 };
 
+// A descriptor of a new file.
+int NewFile() {
+  char path[] = "/tmp/spirloom-imported-XXXXXX";
+  const int fd = mkstemp(path);
+  EXPECT_GE(fd, 0);
+  unlink(path);
+  return fd;
+}
+
+// The inode of an open descriptor, or 0.
+ino_t InodeOf(int fd) {
+  struct stat info = {};
+  return fstat(fd, &info) == 0 ? info.st_ino : 0;
+}
+
 TEST_F(RecordedDeviceTest, ImportsADmaBuf) {
-  Result<ImportedBuffer> imported = ImportDmaBuf(device_, 7, 4096);
+  const int fd = NewFile();
+  const ino_t inode = InodeOf(fd);
+  Result<ImportedBuffer> imported = ImportDmaBuf(device_, fd, 4096);
   ASSERT_TRUE(imported.ok()) << imported.status().message();
+  EXPECT_EQ(InodeOf(fd), 0u) << "the device owns the descriptor";
   const ImportedBuffer moved = *std::move(imported);
   EXPECT_EQ(recorded.buffer_types, VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT);
-  EXPECT_EQ(recorded.fd, 7);
+  EXPECT_EQ(InodeOf(recorded.fd), inode);
   EXPECT_EQ(recorded.memory_type, 3u);  // of both the memory and the buffer
   EXPECT_EQ(moved.range().size, 4096u);
   EXPECT_EQ(moved.range().buffer, moved.buffer());
@@ -123,22 +151,38 @@ TEST_F(RecordedDeviceTest, ImportsAHardwareBuffer) {
   EXPECT_EQ(recorded.buffer_size, 8192u);
 }
 
+TEST_F(RecordedDeviceTest, TheCallerKeepsTheDescriptorOfAFailedImport) {
+  const int fd = NewFile();
+  const ino_t inode = InodeOf(fd);
+  recorded.bind_result = VK_ERROR_OUT_OF_DEVICE_MEMORY;  // after the device has taken a descriptor
+  EXPECT_EQ(ImportDmaBuf(device_, fd, 4096).status().code(), StatusCode::kOutOfMemory);
+  EXPECT_EQ(InodeOf(fd), inode);
+  recorded.allocate_result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
+  EXPECT_EQ(ImportDmaBuf(device_, fd, 4096).status().code(), StatusCode::kOutOfMemory);
+  EXPECT_EQ(InodeOf(fd), inode);
+  EXPECT_EQ(ImportDmaBuf(device_, fd, 0).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(close(fd), 0);
+  EXPECT_EQ(ImportDmaBuf(device_, fd, 4096).status().code(), StatusCode::kInvalidArgument);
+}
+
 TEST_F(RecordedDeviceTest, ReportsUnusableMemory) {
+  const int fd = NewFile();
   recorded.memory_types = 0b0100;
-  const Status types = ImportDmaBuf(device_, 7, 4096).status();
+  const Status types = ImportDmaBuf(device_, fd, 4096).status();
   EXPECT_EQ(types.code(), StatusCode::kUnsupported);
   EXPECT_EQ(types.message(),
             "The imported memory of 4096 bytes and memory types 4 cannot back a buffer, which "
             "requires 4096 bytes and memory types 10.");
   recorded.memory_types = 0b1000;
-  EXPECT_EQ(ImportDmaBuf(device_, 7, 4095).status().code(), StatusCode::kUnsupported);
+  EXPECT_EQ(ImportDmaBuf(device_, fd, 4095).status().code(), StatusCode::kUnsupported);
   recorded.allocate_result = VK_ERROR_INVALID_EXTERNAL_HANDLE;
-  const Status handle = ImportDmaBuf(device_, 7, 4096).status();
+  const Status handle = ImportDmaBuf(device_, fd, 4096).status();
   EXPECT_EQ(handle.code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(handle.message(), "vkAllocateMemory failed with VkResult -1000072003.");
-  EXPECT_EQ(ImportOpaqueFd(device_, 7, 4096, 1).status().message(),
+  EXPECT_EQ(ImportOpaqueFd(device_, fd, 4096, 1).status().message(),
             "The device has no function vkGetMemoryFdKHR. Enable VK_KHR_external_memory_fd in "
             "VkDeviceCreateInfo.");
+  EXPECT_EQ(close(fd), 0);
 }
 
 }  // namespace

@@ -120,6 +120,16 @@ TEST_F(HeapsTest, FreeMemoryWithoutABudgetAndWithALimit) {
   EXPECT_THAT(status.message(), HasSubstr("RuntimeOptions::memory_limit"));
 }
 
+TEST_F(HeapsTest, WithoutABudgetAllocationsCountOnce) {
+  ASSERT_NO_FATAL_FAILURE(Restart(200 * kMiB, 160 * kMiB));
+  const vulkan::Device& device = *runtime_->state()->device;
+  const Model model = ValueOf(Model::LoadFromMemory(*runtime_, WideGraph()));
+  const uint64_t used = device.counters().allocated_bytes;
+  EXPECT_GT(used, 100 * kMiB);
+  EXPECT_EQ(device.free_memory().total, 360 * kMiB - used);
+  EXPECT_EQ(device.free_memory().local, 200 * kMiB - used) << "they may all be in the first heap";
+}
+
 // VK_KHR_global_priority.
 TEST_F(HeapsTest, PriorityOfTheQueue) {
   for (const bool supported : {false, true}) {

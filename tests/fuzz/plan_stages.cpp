@@ -182,7 +182,7 @@ bool CheckSpecialization(const graph::Graph& graph, const graph::Graph& special,
   if (!list.ok()) return false;
   const graph::PlanSpecializer specializer(*plan, std::move(trace), index, device.traits,
                                            options.kernels);
-  const auto values = specializer.Evaluate(graph, symbols);
+  const auto values = specializer.Evaluate(graph, symbols, options.tuned.get());
   if (!values) return false;
   const auto expected = Compile(special, index, device.traits, device.options);
   Require(expected.ok(), "the graph can be compiled for the sizes of a specialized plan");

@@ -48,7 +48,7 @@ Result<std::unique_ptr<Delegate>> Load(et::BackendInitContext& context, et::Free
   SPIRLOOM_TRY_ASSIGN(const BackendOptions backend, ReadRuntimeSpecs(context.runtime_specs()));
   SPIRLOOM_TRY_ASSIGN(ModelOptions options, ReadCompileSpecs(compile_specs));
   backend.ApplyTo(options);
-  SPIRLOOM_TRY_ASSIGN(const Session* session, SharedSession(backend.session));
+  SPIRLOOM_TRY_ASSIGN(const auto session, SharedSession(backend.session));
   const auto data = std::make_shared<ProgramData>(std::move(blob), context.get_named_data_map());
   const NamedData find = [&](std::string_view key) { return data->Find(key); };
   return LoadWithProfiling(context, options, [&](const ModelOptions& chosen) {

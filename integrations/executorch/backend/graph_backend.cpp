@@ -23,7 +23,7 @@ Result<std::unique_ptr<GraphDelegate>> LoadGraph(et::BackendInitContext& context
                                                  et::ArrayRef<et::CompileSpec> compile_specs) {
   SPIRLOOM_TRY_ASSIGN(const BackendOptions backend, ReadRuntimeSpecs(context.runtime_specs()));
   SPIRLOOM_TRY(CheckGraphSpecs(compile_specs));
-  SPIRLOOM_TRY_ASSIGN(const Session* session, SharedSession(backend.session));
+  SPIRLOOM_TRY_ASSIGN(const auto session, SharedSession(backend.session));
   ModelOptions chosen;
   backend.ApplyTo(chosen);
   const auto owner = std::make_shared<et::FreeableBuffer>(std::move(file));

@@ -2,8 +2,7 @@
 
 #include <cstdint>
 #include <list>
-#include <map>
-#include <mutex>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -19,7 +18,7 @@ extern "C" const uint64_t spirloom_executorch_names_size;
 namespace spirloom::delegate {
 namespace {
 
-Result<Session*> MakeSession(const SessionOptions& wanted) {
+Result<Session> MakeSession(const SessionOptions& wanted) {
   const std::span bytes(spirloom_executorch_names,
                         static_cast<size_t>(spirloom_executorch_names_size));
   SPIRLOOM_TRY_ASSIGN(NameTable names, NameTable::Read(std::as_bytes(bytes)));
@@ -37,21 +36,15 @@ Result<Session*> MakeSession(const SessionOptions& wanted) {
   options.memory_limit = wanted.memory_limit;
   options.log = LogToExecuTorch;
   SPIRLOOM_TRY_ASSIGN(Runtime runtime, Runtime::Create(options));
-  return new Session{std::move(runtime), std::move(names)};
+  return Session{std::move(runtime), std::move(names)};
 }
 
 }  // namespace
 
-Result<const Session*> SharedSession(const SessionOptions& options) {
-  static std::mutex mutex;
+Result<std::shared_ptr<const Session>> SharedSession(const SessionOptions& options) {
   // Never destroyed: delegates may outlive static destruction at process exit.
-  static auto& sessions = *new std::map<SessionOptions, const Session*>;
-  const std::lock_guard lock(mutex);
-  const Session*& session = sessions[options];
-  if (session == nullptr) {
-    SPIRLOOM_TRY_ASSIGN(session, MakeSession(options));
-  }
-  return session;
+  static auto& sessions = *new SessionCache(MakeSession);
+  return sessions.Get(options);
 }
 
 }  // namespace spirloom::delegate

@@ -40,7 +40,10 @@ Result<WeightSet> Weights::Prepare(
                                   .host_maps_constants = is_direct_,
                                   .pool = pool_,
                                   .further_bytes = further_bytes};
+  // Also afterwards: the file may be written meanwhile.
+  SPIRLOOM_TRY(source_.CheckUnchanged());
   SPIRLOOM_TRY_ASSIGN(WeightUploadResult uploaded, UploadWeights(inputs, *set.store));
+  SPIRLOOM_TRY(source_.CheckUnchanged());
   set.allocations = std::move(uploaded.allocations);
   set.initialized = std::move(uploaded.initialized);
   return set;
@@ -52,6 +55,7 @@ Result<std::unique_ptr<const Graph>> Weights::ParseMethod(std::string_view metho
     const std::scoped_lock lock(mutex_);
     source = source_;
   }
+  SPIRLOOM_TRY(source.CheckUnchanged());
   return source.Parse(method);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -60,7 +61,13 @@ Result<std::span<const std::byte>> FlatBufferOf(std::span<const std::byte> file)
 }
 
 Result<const schema::Graph*> Verify(std::span<const std::byte> buffer) {
-  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(buffer.data()), buffer.size());
+  // Every table takes at least 8 bytes: itself and a reference to it. The limit bounds the time for
+  // files that refer to a table many times.
+  constexpr flatbuffers::uoffset_t kMaxDepth = 64;
+  const auto max_tables = static_cast<flatbuffers::uoffset_t>(
+      std::min<size_t>(buffer.size() / 8 + 1, std::numeric_limits<int32_t>::max()));
+  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(buffer.data()), buffer.size(),
+                                 kMaxDepth, max_tables);
   if (!schema::VerifySizePrefixedGraphBuffer(verifier)) {
     return InvalidFile("The graph is malformed: FlatBuffers verification failed.");
   }
@@ -127,9 +134,7 @@ Status MapConstants(const std::string& path, GraphSource& source) {
   if (name.empty()) return Status();
   SPIRLOOM_TRY_ASSIGN(auto constants, Map(DirectoryOf(path) + name));
   source.constants_file = constants->bytes();
-  source.owner =
-      std::make_shared<const std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>>(
-          std::move(source.owner), std::move(constants));
+  source.mapped.push_back(std::move(constants));
   return Status();
 }
 
@@ -145,14 +150,19 @@ Result<Graph> ParseGraph(std::span<const std::byte> file,
 
 Result<std::unique_ptr<const Graph>> GraphSource::Parse(std::string_view method) const {
   SPIRLOOM_TRY_ASSIGN(std::unique_ptr<Graph> graph, ParseSource(*this, method));
-  graph->is_mapped = is_mapped;
+  graph->is_mapped = !mapped.empty();
   return std::unique_ptr<const Graph>(std::move(graph));
+}
+
+Status GraphSource::CheckUnchanged() const {
+  for (const auto& each : mapped) SPIRLOOM_TRY(each->CheckUnchanged());
+  return Status();
 }
 
 Result<GraphSource> MapGraphFile(const std::string& path) {
   SPIRLOOM_TRY_ASSIGN(auto file, Map(path));
-  GraphSource source{file, file->bytes()};
-  source.is_mapped = true;
+  GraphSource source{/*owner=*/nullptr, file->bytes()};
+  source.mapped.push_back(std::move(file));
   Status status = MapConstants(path, source);
   if (!status.ok()) return While(std::move(status), "reading {}", path);
   return source;

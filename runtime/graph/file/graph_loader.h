@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/base/mapped_file.h"
 #include "runtime/graph/file/graph.h"
@@ -35,7 +36,11 @@ struct GraphSource {
   std::optional<std::span<const std::byte>> constants_file = {};
   // The bytes of all constants, by index. Empty: they are in `file` or `constants_file`.
   std::span<const std::span<const std::byte>> constants = {};
-  bool is_mapped = false;
+  std::vector<std::shared_ptr<const MappedFile>> mapped = {};  // the files of the bytes
+
+  // Fails with kInvalidFile if a mapped file was written since it was opened: its constants would
+  // be those of another model.
+  Status CheckUnchanged() const;
 
   // Parses a method as ParseGraph() does. The constants of the result are views into the source.
   // Fails with kInvalidFile if `constants` do not have the number and sizes that the file states.

@@ -324,12 +324,12 @@ Result<Compilation> SpecializeGraph(LoadedModel& model, const graph::Graph& grap
                                     std::shared_ptr<const graph::WeightSet> weights,
                                     const std::vector<int64_t>& sizes) {
   const RuntimeState& runtime = *model.runtime;
-  const std::shared_ptr<const session::TunedKernels> tuned = runtime.tuning->kernels();
-  if ((tuned != nullptr && !tuned->empty()) || base->divisible_from != DivisibleFrom(runtime) ||
+  if (base->divisible_from != DivisibleFrom(runtime) ||
       base->quarantined != runtime.quarantine.variants()) {
     return Compilation();
   }
-  std::optional<graph::PlanValues> values = base->specializer->Evaluate(graph, sizes);
+  std::optional<graph::PlanValues> values =
+      base->specializer->Evaluate(graph, sizes, runtime.tuning->kernels().get());
   if (!values) return Compilation();
   auto specialized = std::make_shared<CompiledGraph>(base->run);
   specialized->sizes = sizes;

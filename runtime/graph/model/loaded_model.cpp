@@ -76,28 +76,30 @@ Method::Method(LoadedModel& model, std::unique_ptr<const graph::Graph> graph)
       graph_(std::move(graph)) {}
 
 Result<Compilation> Method::CompileForMax() {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock compiling(compiling_);
   if (fixed_ != nullptr) return Compilation{fixed_};
   const std::vector<int64_t> sizes = graph::MaxValues(graph_->symbols);
-  if (auto found = Find(sizes); found != nullptr) return Compilation{std::move(found)};
+  SPIRLOOM_TRY_ASSIGN(auto found, Find(sizes));
+  if (found != nullptr) return Compilation{std::move(found)};
   SPIRLOOM_TRY_ASSIGN(Compilation compilation, CompileGraph(model_, model_.options, *graph_, sizes,
                                                             SPIRLOOM_FAST_RESIZE != 0));
-  compiled_.push_back(compilation.graph);
+  Add(compilation.graph);
   AddPlan(*compilation.graph);
-  if (symbols_.empty()) FixLocked(compilation.graph);
+  if (symbols_.empty()) FixCompiling(compilation.graph);
   return compilation;
 }
 
 void Method::Fix(std::shared_ptr<const CompiledGraph> compiled) {
-  const std::scoped_lock lock(mutex_);
-  if (fixed_ == nullptr) FixLocked(std::move(compiled));
+  const std::scoped_lock compiling(compiling_);
+  if (fixed_ == nullptr) FixCompiling(std::move(compiled));
 }
 
-void Method::FixLocked(std::shared_ptr<const CompiledGraph> compiled) {
-  fixed_ = std::move(compiled);
+void Method::FixCompiling(std::shared_ptr<const CompiledGraph> compiled) {
   model_.weights->ReleaseUnneeded(*graph_);
-  graph_ = nullptr;
   plans_.clear();
+  const std::scoped_lock lock(mutex_);
+  fixed_ = std::move(compiled);
+  graph_ = nullptr;
 }
 
 bool Method::is_fixed() const {
@@ -124,32 +126,41 @@ Result<std::vector<int64_t>> Method::Solve(std::span<const Shape> shapes,
 }
 
 Result<Compilation> Method::Compile(const std::vector<int64_t>& sizes) {
-  const std::scoped_lock lock(mutex_);
-  SPIRLOOM_TRY(CheckOpen());
-  if (auto found = Find(sizes); found != nullptr) return Compilation{std::move(found)};
+  SPIRLOOM_TRY_ASSIGN(auto known, Find(sizes));
+  if (known != nullptr) return Compilation{std::move(known)};
+  const std::scoped_lock compiling(compiling_);
+  SPIRLOOM_TRY_ASSIGN(auto found, Find(sizes));  // another context may have compiled it meanwhile
+  if (found != nullptr) return Compilation{std::move(found)};
   const bool specializes = SPIRLOOM_FAST_RESIZE != 0 && IsWorthSpecializing();
   if (SPIRLOOM_FAST_RESIZE != 0) {
-    SPIRLOOM_TRY_ASSIGN(Compilation found, Specialize(sizes, !specializes));
-    if (found.graph != nullptr) {
-      compiled_.push_back(found.graph);
-      return found;
+    SPIRLOOM_TRY_ASSIGN(Compilation similar, Specialize(sizes, !specializes));
+    if (similar.graph != nullptr) {
+      Add(similar.graph);
+      return similar;
     }
   }
   SPIRLOOM_TRY_ASSIGN(const graph::Graph specialized, graph::Specialize(*graph_, sizes));
   SPIRLOOM_TRY_ASSIGN(Compilation compilation,
                       CompileGraph(model_, model_.options, specialized, sizes, specializes));
-  compiled_.push_back(compilation.graph);
+  Add(compilation.graph);
   AddPlan(*compilation.graph);
   return compilation;
 }
 
-std::shared_ptr<const CompiledGraph> Method::Find(const std::vector<int64_t>& sizes) {
+Result<std::shared_ptr<const CompiledGraph>> Method::Find(const std::vector<int64_t>& sizes) {
+  const std::scoped_lock lock(mutex_);
+  SPIRLOOM_TRY(CheckOpen());
   std::erase_if(compiled_, [](const auto& graph) { return graph.expired(); });
   for (const auto& graph : compiled_) {
     auto found = graph.lock();
     if (found != nullptr && found->sizes == sizes) return found;
   }
-  return nullptr;
+  return std::shared_ptr<const CompiledGraph>();
+}
+
+void Method::Add(const std::shared_ptr<const CompiledGraph>& compiled) {
+  const std::scoped_lock lock(mutex_);
+  compiled_.push_back(compiled);
 }
 
 void Method::AddPlan(const CompiledGraph& graph) {

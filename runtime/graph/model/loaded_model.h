@@ -91,13 +91,15 @@ class Method {
     std::vector<graph::SharedPipeline> pipelines;  // of specializations
   };
 
-  // Those with the suffix Locked, AddPlan(), CheckOpen(), Find(), IsWorthSpecializing() and
-  // Specialize() require the lock.
-  void FixLocked(std::shared_ptr<const CompiledGraph> compiled);
+  // FixCompiling(), AddPlan(), IsWorthSpecializing() and Specialize() require `compiling_`, and
+  // CheckOpen() `mutex_`.
+  void FixCompiling(std::shared_ptr<const CompiledGraph> compiled);
   // Fails if the graph has been released.
   Status CheckOpen() const;
-  // Returns the compiled graph for these sizes, or null.
-  std::shared_ptr<const CompiledGraph> Find(const std::vector<int64_t>& sizes);
+  // Returns the compiled graph for these sizes, or null; fails as CheckOpen().
+  Result<std::shared_ptr<const CompiledGraph>> Find(const std::vector<int64_t>& sizes);
+  // Adds a compiled graph, which Find() returns as long as a context uses it.
+  void Add(const std::shared_ptr<const CompiledGraph>& compiled);
   // Adds the plan of a compiled graph to `plans_`; the one that was not used for longest is
   // removed.
   void AddPlan(const CompiledGraph& graph);
@@ -113,13 +115,18 @@ class Method {
   std::vector<IntInputInfo> int_inputs_;
   std::vector<uint32_t> int_symbols_;  // symbol of each integer input
   std::vector<std::vector<std::byte>> initial_states_;
-  mutable std::mutex mutex_;  // held during compilation; protects the following members
-  std::unique_ptr<const graph::Graph> graph_;   // null once the shapes are fixed and compiled
-  std::shared_ptr<const CompiledGraph> fixed_;  // of a method with fixed shapes
-  std::vector<std::weak_ptr<const CompiledGraph>> compiled_;
+
+  std::mutex compiling_;          // held during compilation; locked before `mutex_`; protects:
   std::vector<KnownPlan> plans_;  // in order of last use
   size_t failures_ = 0;           // attempts of Specialize() that failed, less successful ones
   size_t new_shapes_ = 0;         // calls of Specialize()
+
+  // Never held during compilation, so that contexts of known shapes need not wait for it. Protects
+  // the following members; the first two change only with `compiling_` held too.
+  mutable std::mutex mutex_;
+  std::unique_ptr<const graph::Graph> graph_;   // null once the shapes are fixed and compiled
+  std::shared_ptr<const CompiledGraph> fixed_;  // of a method with fixed shapes
+  std::vector<std::weak_ptr<const CompiledGraph>> compiled_;
 };
 
 // Owns the weights, the pipelines and the methods of a graph file. Thread-safe. Destroyed with the

@@ -50,20 +50,14 @@ Result<bool> CallLowering::CanCompute(OpCall& call, Storage storage) {
   return search.choice.kernel != nullptr;
 }
 
-std::string_view CallLowering::TunedKernel(const ops::OpInfo& op, const std::vector<Arg>& args,
-                                           Storage storage) const {
-  if (tuned_ == nullptr || tuned_->empty() || op.kernels.size() < 2) return {};
-  const auto found = tuned_->find(CallText(op, args, plan_.tensors, storage));
-  return found == tuned_->end() ? std::string_view() : std::string_view(found->second);
-}
-
 Result<CallLowering::NodeChoice> CallLowering::ChooseStorage(
     OpCall& call, const std::vector<StorageChoice>& choices) {
   NodeChoice best;
   for (const StorageChoice& choice : choices) {
     if (trace_ != nullptr && choice != choices.front()) trace_->is_complete = false;
     for (uint32_t output : call.outputs()) tensor(output).desc.storage = choice.output;
-    const KernelPreferences preferences{kernels_, TunedKernel(call.op(), call.args(), choice.node)};
+    const KernelPreferences preferences{
+        kernels_, TunedKernel(tuned_, call.op(), call.args(), plan_.tensors, choice.node)};
     std::vector<KernelTrial> trials;
     SPIRLOOM_TRY_ASSIGN(KernelSearch search,
                         ChooseKernel(index_, call, choice.node, device_, preferences,

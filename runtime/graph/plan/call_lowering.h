@@ -103,9 +103,6 @@ class CallLowering {
     Storage storage = Storage::kBuffer;
   };
 
-  // Returns the name of the tuned kernel of the call, or an empty string.
-  std::string_view TunedKernel(const ops::OpInfo& op, const std::vector<Arg>& args,
-                               Storage storage) const;
   Result<NodeChoice> ChooseStorage(OpCall& call, const std::vector<StorageChoice>& choices);
   Status ReportFailure(const OpCall& call, const KernelSearch& search);
   Status AddNode(OpCall& call, const NodeChoice& chosen, const std::string& name);

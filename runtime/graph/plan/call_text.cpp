@@ -85,4 +85,12 @@ std::string CallText(const ops::OpInfo& op, std::span<const Arg> args,
   return Format("{}({}) in {}", op.name, JoinText(args, ", ", text), Name(storage));
 }
 
+std::string_view TunedKernel(const session::TunedKernels* tuned, const ops::OpInfo& op,
+                             std::span<const Arg> args, const std::deque<PlanTensor>& tensors,
+                             Storage storage) {
+  if (tuned == nullptr || tuned->empty() || op.kernels.size() < 2) return {};
+  const auto found = tuned->find(CallText(op, args, tensors, storage));
+  return found == tuned->end() ? std::string_view() : std::string_view(found->second);
+}
+
 }  // namespace spirloom::graph

@@ -5,8 +5,10 @@
 #include <deque>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "runtime/graph/plan/plan.h"
+#include "runtime/session/tuning_store.h"
 
 namespace spirloom::graph {
 
@@ -16,6 +18,11 @@ namespace spirloom::graph {
 // `const` marks tensors known at load time: they are packed once, not in each run.
 std::string CallText(const ops::OpInfo& op, std::span<const Arg> args,
                      const std::deque<PlanTensor>& tensors, Storage storage);
+
+// Returns the name of the kernel that `tuned`, which may be null, has for the call, or "".
+std::string_view TunedKernel(const session::TunedKernels* tuned, const ops::OpInfo& op,
+                             std::span<const Arg> args, const std::deque<PlanTensor>& tensors,
+                             Storage storage);
 
 }  // namespace spirloom::graph
 

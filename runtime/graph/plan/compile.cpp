@@ -84,7 +84,6 @@ bool MayAlias(const PlanNode& node) {
 // like buffers.
 void FinishTrace(const Plan& plan, const CompileOptions& options) {
   LoweringTrace& trace = *options.trace;
-  if (options.tuned != nullptr && !options.tuned->empty()) trace.is_complete = false;
   for (const PlanTensor& tensor : plan.tensors) {
     if (!tensor.is_constant && IsTexture(tensor.storage())) trace.is_complete = false;
   }

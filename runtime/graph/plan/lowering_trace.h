@@ -39,8 +39,8 @@ struct TracedCall {
 struct LoweringTrace {
   using TensorPair = std::pair<uint32_t, uint32_t>;
 
-  // False if the plan depends on sizes in other ways: textures, tuned kernels, a storage that was
-  // not the first candidate.
+  // False if the plan depends on sizes in other ways: textures, a storage that was not the first
+  // candidate.
   bool is_complete = true;
   std::vector<TracedCall> calls;   // arguments precede their users
   std::vector<TensorPair> copies;  // the second tensor has the shape of the first; after `calls`

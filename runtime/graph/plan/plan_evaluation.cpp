@@ -6,6 +6,7 @@
 
 #include "runtime/graph/file/tensor_size.h"
 #include "runtime/graph/plan/call_lowering.h"
+#include "runtime/graph/plan/call_text.h"
 #include "runtime/graph/plan/kernel_choice.h"
 #include "runtime/graph/plan/op_call.h"
 
@@ -156,9 +157,11 @@ bool PlanSpecializer::Evaluation::EvaluateCall(const TracedCall& call, CallValue
 bool PlanSpecializer::Evaluation::EvaluateNode(const TracedCall& call, ScratchCall& scratch,
                                                CallValues& result) {
   const PlanNode& node = *call.node;
+  const KernelPreferences preferences{
+      from_.kernels_, TunedKernel(tuned_, scratch.call().op(), scratch.call().args(),
+                                  scratch.tensors(), node.storage)};
   const Result<KernelSearch> search =
-      ChooseKernel(from_.index_, scratch.call(), node.storage, from_.device_,
-                   {.named = from_.kernels_, .tuned = {}});
+      ChooseKernel(from_.index_, scratch.call(), node.storage, from_.device_, preferences);
   if (!search.ok() || search->choice.kernel != node.kernel ||
       search->choice.variant.row != node.variant.row) {
     return false;

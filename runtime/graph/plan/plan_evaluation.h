@@ -13,6 +13,7 @@
 #include "runtime/graph/plan/plan_specializer.h"
 #include "runtime/graph/plan/scratch_call.h"
 #include "runtime/ops/eval.h"
+#include "runtime/session/tuning_store.h"
 
 namespace spirloom::graph {
 
@@ -20,8 +21,9 @@ namespace spirloom::graph {
 // specialized.
 class PlanSpecializer::Evaluation {
  public:
-  Evaluation(const PlanSpecializer& specializer, const Graph& graph)
-      : from_(specializer), graph_(graph) {}
+  Evaluation(const PlanSpecializer& specializer, const Graph& graph,
+             const session::TunedKernels* tuned)
+      : from_(specializer), graph_(graph), tuned_(tuned) {}
 
   bool Run(std::span<const int64_t> symbols);
 
@@ -52,6 +54,7 @@ class PlanSpecializer::Evaluation {
 
   const PlanSpecializer& from_;
   const Graph& graph_;
+  const session::TunedKernels* tuned_;  // may be null
   PlanValues values_;
   bool packs_changed_ = false;
   KeyTable evaluated_;        // the index of a key is that of its values in values_.evaluated

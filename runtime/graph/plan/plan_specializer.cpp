@@ -49,14 +49,14 @@ PlanSpecializer::PlanSpecializer(const Plan& plan, LoweringTrace trace, const op
 }
 
 // Calls of a class have equal formulas, equal arguments, and tensors of equal types and shapes in
-// the plan. So their values are equal if the inputs are.
+// the plan, and the same of them are constants. So their values are equal if the inputs are.
 void PlanSpecializer::AddInputs(const TracedCall& call, KeyTable& classes) {
   CallInputs inputs;
   std::vector<int64_t> key;
   const auto append_tensor = [&](uint32_t tensor) {
     const ops::TensorDesc& desc = plan_.tensors[tensor].desc;
     key.insert(key.end(), {static_cast<int64_t>(desc.dtype), static_cast<int64_t>(desc.storage),
-                           int64_t{tensors_[tensor].shape}});
+                           int64_t{tensors_[tensor].shape}, is_constant_[tensor] ? 1 : 0});
   };
   AppendAddress(key, call.op);
   for (const Arg& arg : call.args) {
@@ -90,8 +90,9 @@ void PlanSpecializer::AddInputs(const TracedCall& call, KeyTable& classes) {
 }
 
 std::optional<PlanValues> PlanSpecializer::Evaluate(const Graph& graph,
-                                                    std::span<const int64_t> symbols) const {
-  Evaluation evaluation(*this, graph);
+                                                    std::span<const int64_t> symbols,
+                                                    const session::TunedKernels* tuned) const {
+  Evaluation evaluation(*this, graph, tuned);
   if (!evaluation.Run(symbols)) return std::nullopt;
   return evaluation.TakeValues();
 }

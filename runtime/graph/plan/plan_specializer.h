@@ -17,6 +17,7 @@
 #include "runtime/graph/plan/lowering_trace.h"
 #include "runtime/graph/plan/plan.h"
 #include "runtime/ops/op_index.h"
+#include "runtime/session/tuning_store.h"
 
 namespace spirloom::graph {
 
@@ -64,9 +65,10 @@ class PlanSpecializer {
                   const DeviceTraits& device, const std::vector<std::string>& kernels);
 
   // Returns the values for symbols[i] of symbol i of `graph`, of which the plan was compiled. Null
-  // if Compile() would return a plan with other nodes, kernels, constant tensors or aliases, or
-  // would fail.
-  std::optional<PlanValues> Evaluate(const Graph& graph, std::span<const int64_t> symbols) const;
+  // if Compile() with these tuned kernels (may be null) would return a plan with other nodes,
+  // kernels, constant tensors or aliases, or would fail.
+  std::optional<PlanValues> Evaluate(const Graph& graph, std::span<const int64_t> symbols,
+                                     const session::TunedKernels* tuned) const;
 
   // Returns the complete plan with these values: equal to that of Compile().
   Plan Apply(const PlanValues& values) const;

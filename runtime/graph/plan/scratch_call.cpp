@@ -41,10 +41,11 @@ ScratchCall::ScratchCall(const Plan& plan, const PlanValues& values, const Trace
 uint32_t ScratchCall::IndexOf(uint32_t tensor) {
   const auto found = std::ranges::find(sources_, tensor);
   if (found != sources_.end()) return static_cast<uint32_t>(found - sources_.begin());
-  const ops::TensorDesc& source = plan_.tensors[tensor].desc;
+  const PlanTensor& source = plan_.tensors[tensor];
   PlanTensor& added = tensors_.emplace_back();
-  added.desc.dtype = source.dtype;
-  added.desc.storage = source.storage;
+  added.desc.dtype = source.desc.dtype;
+  added.desc.storage = source.desc.storage;
+  added.is_constant = source.is_constant;
   added.desc.shape = ops::Ints(values_.shapes[values_.tensors[tensor].shape]);
   sources_.push_back(tensor);
   return static_cast<uint32_t>(sources_.size() - 1);

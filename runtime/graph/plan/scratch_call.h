@@ -29,6 +29,7 @@ class ScratchCall {
               const ops::DeviceProperties& device);
 
   OpCall& call() { return call_; }
+  const std::deque<PlanTensor>& tensors() const { return tensors_; }
   ops::TensorDesc& output(size_t i) { return tensors_[outputs_[i]].desc; }
   void BindOperands() { call_.Rebind(std::move(bound_)); }
 

@@ -185,6 +185,9 @@ class SPIRLOOM_API Runtime {
   // The operators of the libraries in alphabetical order, e.g. "aten.add.Tensor". Throws
   // std::bad_alloc.
   std::vector<std::string> operator_names() const;
+  // Whether the device is lost, which a call on this runtime or one of its models reported as
+  // kDeviceLost: only a new runtime can be used.
+  bool is_lost() const;
   // Number of validation messages so far; 0 without validation.
   uint64_t validation_message_count() const;
   // Current use of device memory.

@@ -3,10 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -121,6 +125,57 @@ TEST_F(ContextsTest, HaveOneRunInFlightEach) {
     EXPECT_EQ(y, Floats(kWidth, 2.0f * static_cast<float>(run)));
     for (int i = 1; i <= run; ++i) Run(second, 3);
   }
+}
+
+// The log function of a compilation does not return before another context has switched between
+// sizes that it knows. aten.cumsum has only kernels for buffers, which is logged.
+TEST_F(ContextsTest, KnownSizesDoNotWaitForACompilation) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool is_armed = false, is_compiling = false, has_switched = false, switched_meanwhile = false;
+  const auto compiles = [&](LogLevel, std::string_view text) {
+    std::unique_lock lock(mutex);
+    if (!is_armed || text.find("in another storage") == std::string_view::npos) return;
+    is_compiling = true;
+    changed.notify_all();
+    switched_meanwhile =
+        changed.wait_for(lock, std::chrono::seconds(30), [&] { return has_switched; });
+  };
+  const Runtime runtime = ValueOf(
+      Runtime::Create({.libraries = {&AllShaders()}, .cache_dir = "none", .log = compiles}));
+  FileGraph file = Dynamic();
+  const uint32_t x = file.outputs[0];
+  file.outputs = {AddNode(file, "aten.cumsum", {TensorArg(x), graph::IntArg(1)}, {16, kWidth})};
+  file.tensors[file.outputs[0]].sizes = {1, 0};
+  ModelOptions options;
+  options.storage = Storage::kTexture3D;
+  Model first = ValueOf(Model::LoadFromMemory(runtime, file.Write(), options));
+  Model second = ValueOf(first.CreateContext());
+  const auto resize = [](Model& model, int64_t rows) {
+    const Shape shape{rows, int64_t{kWidth}};
+    return model.Resize(std::span(&shape, 1)).ok();
+  };
+  ASSERT_TRUE(resize(first, 3) && resize(first, 5));
+  {
+    const std::scoped_lock lock(mutex);
+    is_armed = true;
+  }
+  bool was_compiled = false;
+  std::thread other([&] { was_compiled = resize(second, 7); });
+  {
+    std::unique_lock lock(mutex);
+    EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(30), [&] { return is_compiling; }));
+  }
+  std::thread switching([&] {
+    const bool switched = resize(first, 3) && resize(first, 5);
+    const std::scoped_lock lock(mutex);
+    has_switched = switched;
+    changed.notify_all();
+  });
+  other.join();
+  switching.join();
+  EXPECT_TRUE(was_compiled);
+  EXPECT_TRUE(switched_meanwhile);
 }
 
 TEST_F(ContextsTest, RunOnSeveralThreads) {

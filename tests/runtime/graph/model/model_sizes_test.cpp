@@ -2,8 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -59,6 +63,52 @@ Floats Ramp(size_t count) {
   for (size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i % 7) - 3;
   return values;
 }
+
+// Replaces the contents of a file in place.
+void WriteFile(const std::string& path, std::span<const std::byte> bytes) {
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+}
+
+Status ResizeTo(Model& model, int64_t batch) {
+  return model.Resize(std::vector<Shape>{{batch, 6}});
+}
+
+#ifndef _WIN32
+TEST_F(ModelTest, AFileThatIsWrittenWhileItIsInUseIsAnError) {
+  const std::string path = ::testing::TempDir() + "written_in_use.slg";
+  const std::vector<std::byte> original = Resizable(8, /*dynamic=*/true).Write();
+  std::vector<std::byte> other = original;
+  for (size_t i = other.size() - 24; i < other.size(); ++i) other[i] ^= std::byte{0x40};
+  WriteFile(path, original);
+  Result<Model> model = Model::Load(*runtime_, path);
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  ASSERT_TRUE(ResizeTo(*model, 3).ok());
+
+  WriteFile(path, other);
+  const Status changed = ResizeTo(*model, 5);
+  EXPECT_EQ(changed.code(), StatusCode::kInvalidFile);
+  EXPECT_THAT(changed.message(), HasSubstr("written_in_use.slg' was changed after it was opened"));
+  std::filesystem::resize_file(path, 100);
+  EXPECT_THAT(ResizeTo(*model, 2).message(), HasSubstr("bytes and has 100"));
+  EXPECT_TRUE(ResizeTo(*model, 3).ok()) << "its constants are on the device";
+}
+
+TEST_F(ModelTest, AFileInUseCanBeReplacedByRenaming) {
+  const std::string path = ::testing::TempDir() + "replaced_in_use.slg";
+  WriteFile(path, Resizable(8, /*dynamic=*/true).Write());
+  Result<Model> model = Model::Load(*runtime_, path);
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  WriteFile(path + ".new", SmallGraph().Write());
+  std::filesystem::rename(path + ".new", path);
+  ASSERT_TRUE(ResizeTo(*model, 5).ok());
+  EXPECT_EQ(*RunModel(*model, {Ramp(30)}),
+            *LoadAndRun(Resizable(5, /*dynamic=*/false), {Ramp(30)}));
+  std::filesystem::remove(path);
+  EXPECT_TRUE(ResizeTo(*model, 4).ok());
+}
+#endif
 
 TEST_F(ModelTest, ResultsEqualThoseOfAGraphOfFixedSize) {
   for (Storage storage : kStorages) {

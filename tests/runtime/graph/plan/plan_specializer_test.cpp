@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -58,8 +60,10 @@ class Dynamic : public Builder {
 // A plan for the maximum of n, or for `n`, and its specializer.
 class Specialized {
  public:
-  explicit Specialized(const FileGraph& file, int64_t n = kMax)
-      : bytes_(file.Write()), graph_(ValueOf(ParseGraph(bytes_))) {
+  explicit Specialized(const FileGraph& file, int64_t n = kMax, session::TunedKernels tuned = {})
+      : bytes_(file.Write()),
+        graph_(ValueOf(ParseGraph(bytes_))),
+        tuned_(std::make_shared<const session::TunedKernels>(std::move(tuned))) {
     LoweringTrace trace;
     plan_ = ValueOf(CompileFor(n, &trace));
     is_complete_ = trace.is_complete;
@@ -74,7 +78,8 @@ class Specialized {
 
   // Whether the plan can be specialized. The result must equal the plan of the compiler.
   bool CheckFor(int64_t n) const {
-    const std::optional<PlanValues> values = specializer_->Evaluate(graph_, std::vector{n});
+    const std::optional<PlanValues> values =
+        specializer_->Evaluate(graph_, std::vector{n}, tuned_.get());
     if (!values) return false;
     const Plan plan = specializer_->Apply(*values);
     EXPECT_TRUE(VerifyPlan(plan, Device()).ok()) << n;
@@ -100,17 +105,23 @@ class Specialized {
     return sizes;
   }
   size_t DistinctCalls(int64_t n) const {
-    return specializer_->Evaluate(graph_, std::vector{n})->evaluated.size();
+    return specializer_->Evaluate(graph_, std::vector{n}, tuned_.get())->evaluated.size();
+  }
+  // From now on, other kernels are the fastest.
+  void Tune(session::TunedKernels tuned) {
+    tuned_ = std::make_shared<const session::TunedKernels>(std::move(tuned));
   }
 
  private:
   Result<Plan> CompileFor(int64_t n, LoweringTrace* trace = nullptr) const {
     SPIRLOOM_TRY_ASSIGN(const Graph graph, Specialize(graph_, std::vector{n}));
-    return Compile(graph, FakeIndex(), Device(), {.max_dispatches = 100, .trace = trace});
+    return Compile(graph, FakeIndex(), Device(),
+                   {.tuned = tuned_, .max_dispatches = 100, .trace = trace});
   }
 
   const std::vector<std::byte> bytes_;
   const Graph graph_;
+  std::shared_ptr<const session::TunedKernels> tuned_;
   Plan plan_;
   bool is_complete_ = false;
   std::optional<PlanSpecializer> specializer_;
@@ -123,6 +134,44 @@ TEST(PlanSpecializer, EqualsThePlanOfTheCompilerForAllSizes) {
   b.file.outputs = {b.Add(y, b.Sum(y, kMax), {kMax})};
   EXPECT_EQ(Specialized(b.file).SizesWithThisPlan().size(), size_t{kMax});
   EXPECT_EQ(Specialized(b.file, 5).SizesWithThisPlan().size(), size_t{kMax});
+}
+
+session::TunedKernels FastestSum(std::vector<int64_t> sizes) {
+  session::TunedKernels tuned;
+  for (const int64_t n : sizes) {
+    tuned["test.sum(f32[" + std::to_string(n) + "]) in buffer"] = "sum_sg32";
+  }
+  return tuned;
+}
+
+// Results of tuning are those of a size: only where they change the kernel is the plan another.
+TEST(PlanSpecializer, OtherTunedKernelsRequireAnotherPlan) {
+  Dynamic b;
+  const uint32_t x = b.InputOfN("x");
+  b.file.outputs = {b.Sum(x, kMax)};
+  EXPECT_EQ(
+      Specialized(b.file, kMax, {{"of another model", "sum_sg32"}}).SizesWithThisPlan().size(),
+      size_t{kMax});
+  Specialized specialized(b.file);
+  specialized.Tune(FastestSum({3, 5}));
+  EXPECT_EQ(specialized.SizesWithThisPlan().size(), size_t{kMax - 2});
+  EXPECT_FALSE(specialized.CheckFor(3));
+  EXPECT_FALSE(specialized.CheckFor(5));
+  EXPECT_THAT(Specialized(b.file, 8, FastestSum({8, 16, 17})).SizesWithThisPlan(),
+              ElementsAre(8, 16, 17));
+}
+
+// The text of a call, for which tuning stores a kernel, says which arguments are constants.
+TEST(PlanSpecializer, FindsTunedKernelsOfCallsWithConstants) {
+  Dynamic b;
+  const uint32_t x = b.InputOfN("x");
+  const uint32_t w = b.file.AddConstant<float>("w", {3}, 0, {1, 2, 3});
+  b.file.outputs = {b.Call("test.linear", {TensorArg(x), TensorArg(w)}, {kMax})};
+  Specialized specialized(b.file);
+  specialized.Tune({{"test.linear(f32[7], const f32[3]) in buffer", "linear_sg32"},
+                    {"test.linear(f32[9], f32[3]) in buffer", "linear_sg32"}});
+  EXPECT_FALSE(specialized.CheckFor(7));
+  EXPECT_TRUE(specialized.CheckFor(9));
 }
 
 // Offsets of aliases must be multiples of 16 elements.
