@@ -1,34 +1,38 @@
 #!/usr/bin/env python3
 """Classifies held-out handwritten digits on Vulkan and compares with PyTorch (`./dev demo`).
 
-Imports digits.onnx in fp32 and fp16, runs all held-out images in each storage with spirloom-run,
-and prints accuracy, agreement with PyTorch, latency, some digits and a profile. The exit code is 1
-if an fp32 run predicts another digit than PyTorch for an image, or a logit differs by over 1e-4.
+Imports digits.onnx in fp32 and fp16, runs all held-out images in each storage, and prints accuracy,
+agreement with PyTorch, latency, some digits and a profile. The exit code is 1 if an fp32 run
+predicts another digit than PyTorch for an image, or a logit differs by over 1e-4.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-
-from examples.digits.drawing import draw, draw_bars, draw_row
-from spec_model.output_errors import handle_output_errors
+import spirloom
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT))
+
+from examples.digits.drawing import draw, draw_bars, draw_row  # noqa: E402
+from spec_model.output_errors import handle_output_errors  # noqa: E402
+
 LOGIT_TOLERANCE = 1e-4
 F16_MIN_ACCURACY = 0.97
+RUNS = 10
 SHOWN_DIGITS = 5
 SHOWN_CLASSES = 3
-PROFILE_ROWS = 12
+PROFILE_ROWS = 9
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -57,7 +61,8 @@ class Outcome:
     precision: str
     storage: str
     logits: FloatArray
-    stats: dict[str, object]
+    load_ms: float
+    run_ms: float  # the fastest run of all images
 
     def accuracy(self, data: HeldOut) -> float:
         return float((self.logits.argmax(axis=1) == data.labels).mean())
@@ -75,33 +80,6 @@ class Outcome:
         return self.agreeing(data) == len(data.labels) and self.max_error(data) <= LOGIT_TOLERANCE
 
 
-@dataclass(frozen=True, slots=True)
-class Tools:
-    """The program that runs models, the directory of models, and the output directory."""
-
-    run: Path
-    models: Path
-    directory: Path
-
-    def execute(self, model: Path, storage: str, *options: str | Path) -> str:
-        images = f"image={self.directory / 'image.npy'}"
-        command: list[str | Path] = [self.run, model, "--input", images]
-        return call([*command, "--output-dir", self.directory, "--storage", storage, *options])
-
-
-def call(command: list[str | Path]) -> str:
-    """Runs a program and returns its standard output."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError as error:
-        message = f"Cannot run {command[0]}: {error.strerror}. Build it with: ./dev build"
-        raise DemoError(message) from error
-    if done.returncode != 0:
-        line = " ".join(str(part) for part in command)
-        raise DemoError(f"{line}\nfailed with exit code {done.returncode}:\n{done.stderr.strip()}")
-    return done.stdout
-
-
 def import_models(spirloom: Path, models: Path) -> None:
     """Imports digits.onnx in fp32 and fp16. Files that stay equal are not written, so that nothing
     that depends on them is built again.
@@ -112,30 +90,40 @@ def import_models(spirloom: Path, models: Path) -> None:
     for precision, options in flags.items():
         made, model = models / "new.slg", models / f"digits_{precision}.slg"
         command: list[str | Path] = [spirloom, "import", HERE / "digits.onnx", "-o", made]
-        call([*command, "--dim", f"batch={images}", *options])
+        done = subprocess.run(
+            [*command, "--dim", f"batch={images}", *options],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+        )  # fmt: skip
+        if done.returncode != 0:
+            raise DemoError(f"The import of digits.onnx failed:\n{done.stdout.strip()}")
         if model.exists() and model.read_bytes() == made.read_bytes():
             made.unlink()
         else:
             made.replace(model)
 
 
-def measure(tools: Tools, model: Path, precision: str, storage: str) -> Outcome:
-    stats = tools.directory / "stats.json"
-    tools.execute(model, storage, "--warmup", "2", "--repeat", "10", "--json", stats)
-    logits = np.load(tools.directory / "logits.npy")
-    return Outcome(precision, storage, logits, json.loads(stats.read_text()))
+def measure(model_file: Path, precision: str, storage: str, data: HeldOut) -> Outcome:
+    began = time.perf_counter()
+    with spirloom.load(model_file, storage=storage) as model:
+        load_ms = (time.perf_counter() - began) * 1000
+        images, times = data.input, []
+        for _ in range(RUNS):
+            began = time.perf_counter()
+            (logits,) = model(images)
+            times.append((time.perf_counter() - began) * 1000)
+    return Outcome(precision, storage, logits, load_ms, min(times))
 
 
 def print_table(outcomes: list[Outcome], data: HeldOut) -> None:
     count = len(data.labels)
     print("dtype  storage    accuracy  = PyTorch  max error  load ms  run ms  µs/image")
     for outcome in outcomes:
-        load, run = (float(str(outcome.stats[key])) for key in ("load_ms", "steady_min_ms"))
         agreeing = f"{outcome.agreeing(data)}/{count}"
         print(
             f"{outcome.precision:<5}  {outcome.storage:<9}  {outcome.accuracy(data):8.2%}"
-            f"  {agreeing:>9}  {outcome.max_error(data):9.1e}  {load:7.1f}  {run:6.2f}"
-            f"  {run / count * 1000:8.1f}{'' if outcome.is_right(data) else '  <- WRONG'}"
+            f"  {agreeing:>9}  {outcome.max_error(data):9.1e}  {outcome.load_ms:7.1f}"
+            f"  {outcome.run_ms:6.2f}  {outcome.run_ms / count * 1000:8.1f}"
+            f"{'' if outcome.is_right(data) else '  <- WRONG'}"
         )
 
 
@@ -160,26 +148,29 @@ def softmax(logits: FloatArray) -> npt.NDArray[np.float64]:
     return np.asarray(powers / powers.sum())
 
 
-def demonstrate(tools: Tools) -> bool:
+def print_profile(model_file: Path, data: HeldOut) -> None:
+    with spirloom.load(model_file, storage="buffer", profile=True) as model:
+        profile = model.profile([data.input], runs=RUNS)
+    print("GPU time per dispatch (Model.profile(), fp32, buffer):")
+    print("\n".join(str(profile).splitlines()[: PROFILE_ROWS + 1]))
+
+
+def demonstrate(models: Path) -> bool:
     data = HeldOut(*(np.load(HERE / f"{name}.npy") for name in ("images", "labels", "logits")))
-    np.save(tools.directory / "image.npy", data.input)
-    count = len(data.labels)
-    models = {precision: tools.models / f"digits_{precision}.slg" for precision in ("f32", "f16")}
+    files = {precision: models / f"digits_{precision}.slg" for precision in ("f32", "f16")}
     outcomes = [
-        measure(tools, model, precision, storage)
-        for precision, model in models.items()
+        measure(file, precision, storage, data)
+        for precision, file in files.items()
         for storage in ("buffer", "texture3d", "texture2d")
     ]
-    device = outcomes[0].stats["device"]
+    device = spirloom.Runtime().device.name
     pytorch = (data.logits.argmax(axis=1) == data.labels).mean()
-    print(f"{count} held-out scans of handwritten digits on {device}")
+    print(f"{len(data.labels)} held-out scans of handwritten digits on {device}")
     print(f"Accuracy of PyTorch: {pytorch:.2%}\n")
     print_table(outcomes, data)
     print()
     print_digits(outcomes[0], data)
-    print("GPU time per dispatch (spirloom-run --profile, fp32, buffer):")
-    by_dispatch, _, _ = tools.execute(models["f32"], "buffer", "--profile").partition("\n\n")
-    print("\n".join(by_dispatch.splitlines()[:PROFILE_ROWS]))
+    print_profile(files["f32"], data)
     right = all(outcome.is_right(data) for outcome in outcomes)
     print(
         f"\nEach fp32 run predicts PyTorch's digits; logits differ by at most {LOGIT_TOLERANCE:g}."
@@ -193,7 +184,6 @@ def demonstrate(tools: Tools) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--spirloom", type=Path, default=ROOT / ".venv/bin/spirloom")
-    parser.add_argument("--run", type=Path, default=ROOT / "build/release/bin/spirloom-run")
     parser.add_argument("--models", type=Path, help="directory of models that were imported before")
     parser.add_argument(
         "--import",
@@ -209,8 +199,8 @@ def main() -> int:
                 import_models(arguments.spirloom, models)
             if arguments.only_import:
                 return 0
-            return 0 if demonstrate(Tools(arguments.run, models, Path(directory))) else 1
-        except DemoError as error:
+            return 0 if demonstrate(models) else 1
+        except (DemoError, spirloom.SpirloomError) as error:
             print(f"demo: {error}", file=sys.stderr)
             return 1
 
