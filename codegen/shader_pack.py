@@ -10,7 +10,8 @@ PACK_MAGIC = b"SLPK"
 PACK_VERSION = 9
 READABLE_VERSIONS = (8, PACK_VERSION)  # with the same tables of variants and modules
 _HEADER = struct.Struct("<4s I Q Q 8I 8x")
-_VARIANT = struct.Struct("<16x I I 40x")  # offset of the name, index of the module
+# Offset of the name, index of the module, minor version of Vulkan.
+_VARIANT = struct.Struct("<16x I I 26x B 13x")
 _MODULE = struct.Struct("<Q I I I 4x Q")
 _CODEC_RAW, _CODEC_ZSTD = 0, 1
 
@@ -45,8 +46,26 @@ def module_digests(data: bytes, source: str) -> dict[str, int]:
     return found
 
 
+def vulkan_minors(data: bytes, source: str) -> dict[str, int]:
+    """The minor version of Vulkan that each variant of a pack is compiled for."""
+    variants, _, _ = _tables(data, source)
+    return {name: minor for name, _, minor in variants}
+
+
 def _modules(data: bytes, source: str) -> Iterator[tuple[int, str, list[str]]]:
     """Of each module the offset of its row, its name in errors, and the ids of its variants."""
+    variants, modules, modules_at = _tables(data, source)
+    names: dict[int, list[str]] = defaultdict(list)
+    for name, module, _ in variants:
+        names[module].append(name)
+    for i in range(modules):
+        yield modules_at + i * _MODULE.size, f"Module {i} of {source}", names[i]
+
+
+def _tables(data: bytes, source: str) -> tuple[list[tuple[str, int, int]], int, int]:
+    """Of each variant its id, the index of its module and the minor version of Vulkan; the number
+    of modules, and the offset of their rows.
+    """
     if len(data) < _HEADER.size or data[:4] != PACK_MAGIC:
         raise InvalidInputError(f"{source} is not a shader pack: it does not begin with 'SLPK'.")
     _, version, _, _, variants, modules, variants_at, modules_at, strings_at, *_ = (
@@ -57,16 +76,15 @@ def _modules(data: bytes, source: str) -> Iterator[tuple[int, str, list[str]]]:
             f"{source} has version {version} of the pack format; expected "
             f"{' or '.join(map(str, READABLE_VERSIONS))}."
         )
-    names: dict[int, list[str]] = defaultdict(list)
+    rows = []
     try:
         for i in range(variants):
-            name, module = _VARIANT.unpack_from(data, variants_at + i * _VARIANT.size)
+            name, module, minor = _VARIANT.unpack_from(data, variants_at + i * _VARIANT.size)
             begin = strings_at + name
-            names[module].append(data[begin : data.index(b"\0", begin)].decode())
-        for i in range(modules):
-            yield modules_at + i * _MODULE.size, f"Module {i} of {source}", names[i]
+            rows.append((data[begin : data.index(b"\0", begin)].decode(), module, minor))
     except (struct.error, ValueError) as error:
         raise InvalidInputError(f"{source} is a damaged shader pack: {error}.") from None
+    return rows, modules, modules_at
 
 
 def _module(data: bytes, at: int, what: str) -> bytes:

@@ -1,6 +1,6 @@
-"""Implements `./dev check`: format, lint, types, generated files, Clang, all tests, operator cases
-and faults, sanitizers, fuzzing, oldest PyTorch, pretrained models, real networks, all
-ExecuTorch tests.
+"""Implements `./dev check`: format, lint, types, generated files, Clang, modules with the newest
+spirv-val, all tests, operator cases and faults, sanitizers, fuzzing, oldest PyTorch, pretrained
+models, real networks, all ExecuTorch tests.
 
 Runs all steps, or those on the command line (`./dev check format lint`), also after a failure. The
 exit code is 1 if a step failed.
@@ -102,6 +102,11 @@ def check_cases() -> bool:
     return not any(results)
 
 
+def check_modules() -> bool:
+    """The newest spirv-val accepts every module of the shader pack."""
+    return run(sys.executable, "-m", "tools.modules")
+
+
 def check_template_coverage() -> bool:
     """Branches of templates that no test case executes."""
     return run(sys.executable, "-m", "tools.template_coverage")
@@ -179,12 +184,18 @@ def check_executorch() -> bool:
     return run("./dev", "test-executorch", "--peer", "--suite-all")
 
 
+def check_systems() -> bool:
+    """Packages, demo, unit tests and wheel on bare Debian 12, 13 and testing."""
+    return run("./dev", "test-systems")
+
+
 STEPS: dict[str, Callable[[], bool]] = {
     "format": check_format,
     "lint": check_lint,
     "types": check_types,
     "generated": check_generated,
     "clang": check_clang,
+    "modules": check_modules,
     "cases": check_cases,
     "templates": check_template_coverage,
     "vendor_tables": check_vendor_tables,
@@ -199,6 +210,7 @@ STEPS: dict[str, Callable[[], bool]] = {
     "real_networks": check_real_networks,
     "fuzz": check_fuzz,  # the oracles use the environment of the PyTorch tests
     "executorch": check_executorch,
+    "systems": check_systems,
 }
 
 

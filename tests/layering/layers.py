@@ -216,6 +216,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "tools/shader_diff": ("tools", "codegen/**"),
     "tools/sweep": (ANY,),
     "tools/drivers": ("tools", "tests/**"),
+    "tools/modules": ("tools/drivers", "codegen/**"),
     "tools/vendors": ("tools", "tools/drivers", "codegen/**", "spec_model/**"),
     "benchmarks/**": (ANY,),
     "examples/**": (ANY,),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from codegen.shader_pack import PACK_VERSION
+from tests.tools.pack_files import pack
 from tools import compare_shaders
 
 HEADER = (0x07230203, 0x00010300, 0, 8, 0)
@@ -23,33 +23,6 @@ def module(*extra: int) -> bytes:
 def name_of(identifier: int, text: bytes) -> tuple[int, ...]:
     """OpName of up to three characters."""
     return (3 << 16 | 5, identifier, *struct.unpack("<I", text.ljust(4, b"\0")))
-
-
-def pack(modules: dict[str, bytes]) -> bytes:
-    """A pack with a module for each variant."""
-    strings = b"".join(name.encode() + b"\0" for name in modules)
-    variants_at, modules_at = 64, 64 + 64 * len(modules)
-    strings_at = modules_at + 32 * len(modules)
-    rows, table, code, begin = b"", b"", b"", 0
-    for i, (name, words) in enumerate(modules.items()):
-        rows += struct.pack("<16xII40x", begin, i)
-        table += struct.pack(
-            "<QIII4xQ", strings_at + len(strings) + len(code), len(words), len(words), 0, 0
-        )
-        code += words
-        begin += len(name) + 1
-    tables = (variants_at, modules_at, strings_at, len(strings), 0, 0)
-    header = struct.pack(
-        "<4sIQQ8I8x",
-        b"SLPK",
-        PACK_VERSION,
-        0,
-        0,
-        len(modules),
-        len(modules),
-        *tables,
-    )
-    return header + rows + table + strings + code
 
 
 @pytest.fixture

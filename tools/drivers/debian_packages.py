@@ -37,6 +37,15 @@ def unpack_packages(scratch: Path, source: str, packages: Sequence[str]) -> Path
     return complete
 
 
+def with_own_library(directory: Path) -> tuple[str, ...]:
+    """The command before a program that runs it with the C library of unpacked packages: their
+    dynamic linker. Raises DriverError without one.
+    """
+    for linker in sorted(directory.glob("usr/lib/*/ld-linux-*.so.*")):
+        return str(linker), "--library-path", str(linker.parent)
+    raise DriverError(f"'{directory}' has no dynamic linker. Remove the directory to unpack again.")
+
+
 def _run(command: list[str], directory: Path, what: str) -> None:
     try:
         ran = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)

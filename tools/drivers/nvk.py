@@ -11,7 +11,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.drivers.debian_packages import unpack_packages
+from tools.drivers.debian_packages import unpack_packages, with_own_library
 from tools.drivers.swiftshader import DriverError
 
 PACKAGES = ("mesa-vulkan-drivers", "libc6", "libdrm2")
@@ -43,10 +43,7 @@ def find_or_download(directory: Path) -> Nvk:
 
 def unpacked(directory: Path) -> Nvk:
     """The driver that was unpacked in `directory`. Raises DriverError."""
-    for linker in sorted(directory.glob("usr/lib/*/ld-linux-*.so.*")):
-        command = (str(linker), "--library-path", str(linker.parent))
-        return Nvk(directory / _DESCRIPTION, command)
-    raise DriverError(f"'{directory}' has no dynamic linker. Remove the directory to unpack again.")
+    return Nvk(directory / _DESCRIPTION, with_own_library(directory))
 
 
 def _unpack(directory: Path) -> None:

@@ -1,0 +1,4 @@
+"""Validates the modules of shader packs with the newest spirv-val.
+
+./dev check modules   # python3 -m tools.modules
+"""
