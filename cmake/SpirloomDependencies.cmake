@@ -3,7 +3,7 @@
 #
 # Targets: Threads::Threads; headers Vulkan::Headers xxHash::xxhash
 # flatbuffers::flatbuffers nlohmann_json::nlohmann_json CLI11::CLI11; for the shader compiler
-# SPIRV-Headers::SPIRV-Headers SPIRV-Tools-static SPIRV-Tools-opt glslang::glslang (and its parts);
+# SPIRV-Headers::SPIRV-Headers SPIRV-Tools-opt glslang::glslang (and its parts);
 # for tests GTest::gtest GTest::gmock benchmark::benchmark. SPIRLOOM_FLATC is the program flatc.
 include_guard(GLOBAL)
 if(MINGW AND CMAKE_HOST_SYSTEM_NAME STREQUAL "Linux")
@@ -37,7 +37,9 @@ mark_as_advanced(SPIRLOOM_FLATC)
 spirloom_require(SPIRLOOM_FLATC flatc flatbuffers-compiler)
 if(NOT SPIRLOOM_SHADERC)
   spirloom_find(SPIRV-Headers spirv-headers SPIRV-Headers::SPIRV-Headers)
-  spirloom_find(SPIRV-Tools spirv-tools SPIRV-Tools-static)
+  if(NOT TARGET SPIRV-Tools-opt)
+    spirloom_find(SPIRV-Tools spirv-tools)  # SPIRV-Tools-opt links it: its static or shared library
+  endif()
   spirloom_find(SPIRV-Tools-opt spirv-tools SPIRV-Tools-opt)
   spirloom_find(glslang "glslang-dev glslang-tools" glslang::glslang)
 endif()

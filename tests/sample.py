@@ -13,6 +13,9 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 SEED = "SPIRLOOM_SAMPLE_SEED"
+# Turns of whole suites depend on other digits of the seed than samples, so that each test of a
+# suite has its turn.
+DIGITS_OF_SAMPLES = 256
 T = TypeVar("T")
 
 

@@ -13,10 +13,9 @@ from pathlib import Path
 import yaml
 
 from tests.layering.layers import dependencies
+from tests.sample import DIGITS_OF_SAMPLES
 
 SUITES = Path(__file__).with_name("suites.yaml")
-# Turns depend on other digits of the seed than samples, so that each test of a stage has its turn.
-DIGITS_OF_SAMPLES = 256
 ROOT = Path(__file__).resolve().parents[2]
 _KEYS = {"tests", "sample", "turns", "variants"}
 
@@ -50,6 +49,7 @@ class Suites:
 
     denominator: int  # of samples of untouched tests
     many: int  # of samples of touched tests, and their turns, if most suites are touched
+    many_stages: int  # turns of touched stages then
     tests: tuple[Suite, ...]
     stages: tuple[Suite, ...]  # by their commands
 
@@ -81,7 +81,9 @@ def read_suites(path: Path = SUITES) -> Suites:
     data = yaml.safe_load(path.read_text(encoding="utf-8"))
     tests = tuple(_suite(i, *item) for i, item in enumerate(data["tests"].items()))
     stages = tuple(_suite(i, row.pop("command"), row) for i, row in enumerate(data["stages"]))
-    return Suites(data["sample_of_untouched"], data["sample_of_many"], tests, stages)
+    return Suites(
+        data["sample_of_untouched"], data["sample_of_many"], data["stages_of_many"], tests, stages
+    )
 
 
 def make_plan(suites: Suites, files: Iterable[str], seed: int) -> Plan:
@@ -95,7 +97,8 @@ def make_plan(suites: Suites, files: Iterable[str], seed: int) -> Plan:
     touched = [suite for suite in suites.tests if suite.name in reasons]
     untouched = [suite for suite in suites.tests if suite.name not in reasons]
     # A change that touches most suites is of many commits: all in full would take hours.
-    of_touched = suites.many if len(touched) > len(untouched) else 1
+    is_of_many = len(touched) > len(untouched)
+    of_touched, of_stages = (suites.many, suites.many_stages) if is_of_many else (1, 1)
     samples = {suite.sample: suites.denominator for suite in untouched if suite.sample}
     samples |= {suite.sample: of_touched for suite in touched if suite.sample}
     in_turn = [(suite, suite.turns) for suite in untouched] + [(s, of_touched) for s in touched]
@@ -107,7 +110,7 @@ def make_plan(suites: Suites, files: Iterable[str], seed: int) -> Plan:
         reasons=reasons,
         samples={name: count for name, count in sorted(samples.items()) if count > 1},
         left_out=tuple(left_out),
-        stages=tuple(stage.name for stage in stages if stage.has_turn(seed, of_touched)),
+        stages=tuple(stage.name for stage in stages if stage.has_turn(seed, of_stages)),
     )
 
 

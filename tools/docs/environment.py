@@ -97,6 +97,11 @@ TESTS = (
         "Operator cases: the file with the variants that a change alters (`tests/plan`).",
     ),
     Variable(
+        "SPIRLOOM_SKIP_PACKAGES",
+        "`./dev`: if set, it neither looks for missing packages of the distribution nor installs "
+        "them. CMake names the libraries that it does not find.",
+    ),
+    Variable(
         "SPIRLOOM_TEST_BASE",
         "`./dev test`: the revision with which it compares. Default: where the branch left "
         "`origin/main`; on `main`, 24 commits ago.",
@@ -134,11 +139,12 @@ _SOURCES = ("runtime", "llm", "tools", "integrations", "frontend", "codegen", "s
             "compiler", "tests", "benchmarks", "examples")  # fmt: skip
 _QUOTED = re.compile(r"[\"']((?:SPIRLOOM|XDG)_[A-Z0-9_]+)[\"']")
 _READS = re.compile(r"getenv|environ|VARIABLE")
+_EXPANDED = re.compile(r"\$\{(SPIRLOOM_[A-Z0-9_]+)")
 
 
 def variables_of_sources() -> set[str]:
-    """The names that C++ and Python sources read from the environment."""
-    found: set[str] = set()
+    """The names that C++ and Python sources and ./dev read from the environment."""
+    found = set(_EXPANDED.findall((ROOT / "dev").read_text(encoding="utf-8")))
     for directory in _SOURCES:
         for path in sorted((ROOT / directory).rglob("*")):
             if path.suffix not in {".py", ".cpp", ".h"} or "docs" in path.parts:
