@@ -16,6 +16,7 @@ bool WritesACache(const std::string& directory) {
     const Runtime runtime = ValueOf(MakeRuntime(directory));
     ValueOf(UseModel(runtime, {.name = "any"}));
   }
+  if (!std::filesystem::exists(directory)) return false;
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {
     if (entry.path().filename().string().starts_with("pipelines-")) return true;
   }
