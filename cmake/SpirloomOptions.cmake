@@ -6,6 +6,12 @@ set(SPIRLOOM_SHADERC "" CACHE FILEPATH
   "An existing spirloom-shaderc for the build host, for cross-compiling; empty: build it")
 option(SPIRLOOM_FUZZ "Build the libFuzzer targets (requires Clang)" OFF)
 
+# Files that unity builds (CMAKE_UNITY_BUILD) compile at once: parsing the same headers takes half of
+# the time of small ones. Of the runtime and the shader compiler, 24 take two thirds of the time of 8.
+if(NOT DEFINED CMAKE_UNITY_BUILD_BATCH_SIZE)
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE 24)
+endif()
+
 # Selection of spirloom::shaders_all (docs/how-to/shrink-the-binary.md); all operators if all are
 # empty.
 set(SPIRLOOM_OPS "" CACHE STRING "Operators to keep: full or short names, globs")

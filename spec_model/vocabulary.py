@@ -83,7 +83,7 @@ class Storage(StrEnum):
     @property
     def code(self) -> int:
         """The value of spirloom::Storage."""
-        return 1 + list(Storage).index(self)
+        return _STORAGE_CODES[self]
 
     @property
     def is_texture(self) -> bool:
@@ -97,6 +97,7 @@ class Storage(StrEnum):
 
 
 _DTYPE_CODES = {dtype: code for code, dtype in enumerate(DType)}
+_STORAGE_CODES = {storage: code for code, storage in enumerate(Storage, start=1)}
 _IMAGE_SHAPES = {row["name"]: row["image"] for row in rows("storages.inc", "SPIRLOOM_STORAGE")}
 
 # The names of several dtypes or storages, wherever these are listed.

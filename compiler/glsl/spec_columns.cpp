@@ -40,12 +40,12 @@ bool OpensComment(std::string_view line) {
 
 // Appends a line of a spec, each token in the line of its column.
 void AppendTokens(std::string_view line, const LinePosition& at, std::string& out) {
-  constexpr std::string_view kUnknown = "/**/";
+  constexpr std::string_view kUnknownColumn = "/**/";
   const std::string file = "\"" + at.file + ":" + std::to_string(at.line) + "\"\n";
   size_t column = line.find_first_not_of(" \t");
   if (column == std::string_view::npos) return;
-  if (line.substr(column).starts_with(kUnknown)) {
-    out += "#line " + std::to_string(column + kUnknown.size() + 1) + " " + file;
+  if (line.substr(column).starts_with(kUnknownColumn)) {
+    out += "#line " + std::to_string(column + kUnknownColumn.size() + 1) + " " + file;
     out += std::string(line) + "\n";
     return;
   }

@@ -29,7 +29,7 @@ from spec_model.output_errors import handle_output_errors  # noqa: E402
 
 LOGIT_TOLERANCE = 1e-4
 F16_MIN_ACCURACY = 0.97
-RUNS = 10
+RUNS = 4
 SHOWN_DIGITS = 5
 SHOWN_CLASSES = 3
 PROFILE_ROWS = 9

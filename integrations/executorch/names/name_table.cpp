@@ -18,9 +18,9 @@ constexpr uint64_t kMaxRankBound = 16, kMaxParts = 9, kMaxResults = 9;
 enum class ConstantKind : uint8_t { kNone, kBool, kInt, kFloat, kText, kInts };
 constexpr uint64_t kConstantKinds = 6;
 
-class Reader {
+class TableReader {
  public:
-  explicit Reader(pack::ByteReader& in) : in_(in) {}
+  explicit TableReader(pack::ByteReader& in) : in_(in) {}
 
   OpInfo ReadOp() {
     OpInfo op;
@@ -150,7 +150,7 @@ Result<NameTable> NameTable::Read(std::span<const std::byte> bytes) {
     return InvalidFile("The ExecuTorch name table does not have the format {}.", kFormat);
   }
   NameTable table;
-  Reader reader(in);
+  TableReader reader(in);
   const uint64_t ops = in.Varint();
   for (uint64_t i = 0; i < ops && in.ok(); ++i) table.ops_.push_back(reader.ReadOp());
   const uint64_t mappings = in.Varint();
