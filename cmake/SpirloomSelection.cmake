@@ -3,8 +3,9 @@
 include_guard(GLOBAL)
 
 # _spirloom_select(NAME FILE flags prefix ops ops_yaml models dtypes storages): writes the selection
-# of the library NAME to FILE. An invalid selector is a configuration error. Changed selector files
-# cause reconfiguration; changed specs only update FILE during the build, if its content changes.
+# of the library NAME to FILE. An invalid selector is a configuration error; of models that the build
+# generates, a build error. Changed selector files cause reconfiguration; changed specs only update
+# FILE during the build, if its content changes.
 function(_spirloom_select name file flags prefix ops ops_yaml models dtypes storages)
   set(generator -m codegen)
   foreach(list IN ITEMS ops_yaml models)
@@ -22,17 +23,26 @@ function(_spirloom_select name file flags prefix ops ops_yaml models dtypes stor
       "${SPIRLOOM_PYTHON}" ${generator} select ${flags} --out "${file}" --depfile "${file}.d"
       "--prefix=${prefix}" --ops ${ops} --ops-yaml ${ops_yaml} --models ${models}
       --dtypes ${dtypes} --storages ${storages})
-  execute_process(
-    COMMAND ${command}
-    WORKING_DIRECTORY "${SPIRLOOM_ROOT}"
-    RESULT_VARIABLE status OUTPUT_VARIABLE summary ERROR_VARIABLE problem
-    OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_STRIP_TRAILING_WHITESPACE)
-  if(NOT status EQUAL 0)
-    string(REPLACE "\n" "\n  " problem "${problem}")
-    message(FATAL_ERROR "The selection of the shader library ${name} failed:\n  ${problem}")
+  set(all_exist TRUE)
+  foreach(path IN LISTS models)
+    get_source_file_property(is_generated "${path}" GENERATED)
+    if(is_generated)
+      set(all_exist FALSE)
+    endif()
+  endforeach()
+  if(all_exist)
+    execute_process(
+      COMMAND ${command}
+      WORKING_DIRECTORY "${SPIRLOOM_ROOT}"
+      RESULT_VARIABLE status OUTPUT_VARIABLE summary ERROR_VARIABLE problem
+      OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_STRIP_TRAILING_WHITESPACE)
+    if(NOT status EQUAL 0)
+      string(REPLACE "\n" "\n  " problem "${problem}")
+      message(FATAL_ERROR "The selection of the shader library ${name} failed:\n  ${problem}")
+    endif()
+    message(STATUS "Shader library ${name}: ${summary}")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ops_yaml} ${models})
   endif()
-  message(STATUS "Shader library ${name}: ${summary}")
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ops_yaml} ${models})
 
   add_custom_command(
     OUTPUT "${file}"

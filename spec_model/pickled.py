@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
+from functools import cache
 from inspect import ismemberdescriptor
 from io import BytesIO
 from pathlib import Path, PurePath
@@ -34,11 +35,19 @@ class _Pickler(pickle.Pickler):
         if isinstance(value, PurePath):  # a PosixPath cannot be loaded on Windows
             return Path, value.parts
         kind = type(value)
-        if not is_dataclass(kind) or not all(
-            ismemberdescriptor(getattr(kind, field.name, None)) for field in fields(kind)
-        ):
+        slots = _slots(kind)
+        if slots is None:
             return NotImplemented
-        return restored, (kind, *(getattr(value, field.name) for field in fields(kind)))
+        return restored, (kind, *(getattr(value, name) for name in slots))
+
+
+@cache
+def _slots(kind: type) -> tuple[str, ...] | None:
+    """The fields of a dataclass with slots; None for other types."""
+    names = tuple(field.name for field in fields(kind)) if is_dataclass(kind) else None
+    if names is None or not all(ismemberdescriptor(getattr(kind, name, None)) for name in names):
+        return None
+    return names
 
 
 class _Unpickler(pickle.Unpickler):
@@ -77,18 +86,19 @@ def _within(value: object) -> Iterator[Operation]:
 def dumps(value: object) -> bytes:
     """A value that contains operators. References are stored without compiled expressions."""
     file = BytesIO()
-    _Pickler(file).dump(value)
+    with no_collections():
+        _Pickler(file).dump(value)
     return file.getvalue()
 
 
 def loads(data: bytes) -> Any:
     """The value of `dumps`."""
-    with _no_collections():
+    with no_collections():
         return _Unpickler(BytesIO(data)).load()
 
 
 @contextmanager
-def _no_collections() -> Iterator[None]:
+def no_collections() -> Iterator[None]:
     """Disables the garbage collector, which would search all objects so far for cycles, of which
     there are none, again and again."""
     enabled = gc.isenabled()

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from spec_model.cache_directory import cache_directory
 from spec_model.op import Op
-from spec_model.pickled import dumps, loads
+from spec_model.pickled import dumps, loads, no_collections
 from spec_model.templates import BUILTIN_SPECS, BUILTIN_TEMPLATES, PACKAGE, Directory, Templates
 from spec_model.yaml_reader import SourceFile
 
@@ -34,7 +34,8 @@ def cached(directory: Directory, templates: Templates, load: Callable[[], list[O
         return load()
     found = _read(path)
     if found is None:
-        ops = load()
+        with no_collections():
+            ops = load()
         # Also those of specs that were loaded before.
         read = templates.files.items()
         own = {name: file for name, file in read if file.path.is_relative_to(BUILTIN_TEMPLATES)}
