@@ -1,6 +1,6 @@
 """Implements `./dev check`: format, lint, types, generated files, Clang, modules with the newest
-spirv-val, all tests, operator cases and faults, sanitizers, fuzzing, oldest PyTorch, pretrained
-models, real networks, all ExecuTorch tests.
+spirv-val, all tests, operator cases and faults, sanitizers, fuzzing, oldest and newest PyTorch,
+pretrained models, real networks, all ExecuTorch tests, bare systems.
 
 Runs all steps, or those on the command line (`./dev check format lint`), also after a failure. The
 exit code is 1 if a step failed.
@@ -167,6 +167,11 @@ def check_oldest_torch() -> bool:
     return run("./dev", "test-torch", "--oldest")
 
 
+def check_newest_torch() -> bool:
+    """PyTorch importers with the newest packages of PyPI."""
+    return run("./dev", "test-torch", "--newest")
+
+
 def check_pretrained() -> bool:
     """Pretrained models in float32 and float16, with the wheel."""
     return run_all_tests("./dev", "test-torch", "tests/pretrained")
@@ -206,6 +211,7 @@ STEPS: dict[str, Callable[[], bool]] = {
     "tests": check_tests,
     "torch": check_torch,
     "oldest_torch": check_oldest_torch,
+    "newest_torch": check_newest_torch,
     "pretrained": check_pretrained,
     "real_networks": check_real_networks,
     "fuzz": check_fuzz,  # the oracles use the environment of the PyTorch tests

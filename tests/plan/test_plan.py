@@ -53,7 +53,7 @@ def test_a_header_of_the_runtime_runs_all_that_contains_the_runtime() -> None:
 def test_a_kernel_runs_the_generator_and_the_compilers_of_vendors() -> None:
     planned = plan("templates/glsl/softmax/softmax.glsl", "op_specs/softmax.yaml")
     assert {"codegen.pytest", "tools.vendor*", "reference.torch"} <= in_full(planned)
-    assert [stage.split()[0] for stage in planned.stages] == ["test-vendors"]
+    assert planned.stages == ("test-vendors --only backports", "check modules")
     assert "package.cross_*" not in in_full(planned)
     assert changes.may_change_shaders(["templates/glsl/softmax/softmax.glsl"])
 
@@ -76,7 +76,7 @@ def test_a_change_of_everything_runs_half() -> None:
     assert both[0] and both[1] and not both[0] & both[1]
     stages = [plan(*files, seed=seed).stages for seed in seeds(SUITES.many_stages)]
     assert sorted(chain(*stages)) == sorted(stage.name for stage in SUITES.stages)
-    assert {len(turn) for turn in stages} == {len(SUITES.stages) // SUITES.many_stages}
+    assert max(map(len, stages)) - min(map(len, stages)) <= 1
 
 
 def test_a_test_runs_its_suite() -> None:
