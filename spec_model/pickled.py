@@ -34,7 +34,7 @@ class _Pickler(pickle.Pickler):
         """How a path and a dataclass with slots are stored."""
         if isinstance(value, PurePath):  # a PosixPath cannot be loaded on Windows
             return Path, value.parts
-        kind = type(value)
+        kind: Any = type(value)
         slots = _slots(kind)
         if slots is None:
             return NotImplemented
@@ -42,7 +42,7 @@ class _Pickler(pickle.Pickler):
 
 
 @cache
-def _slots(kind: type) -> tuple[str, ...] | None:
+def _slots(kind: Any) -> tuple[str, ...] | None:
     """The fields of a dataclass with slots; None for other types."""
     names = tuple(field.name for field in fields(kind)) if is_dataclass(kind) else None
     if names is None or not all(ismemberdescriptor(getattr(kind, name, None)) for name in names):

@@ -15,6 +15,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,9 @@ RUNS = 4
 SHOWN_DIGITS = 5
 SHOWN_CLASSES = 3
 PROFILE_ROWS = 9
+
+Storage = Literal["buffer", "texture3d", "texture2d"]
+STORAGES: tuple[Storage, ...] = ("buffer", "texture3d", "texture2d")
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -86,16 +90,17 @@ def import_models(spirloom: Path, models: Path) -> None:
     images = len(np.load(HERE / "images.npy", mmap_mode="r"))
     flags: dict[str, list[str]] = {"f32": [], "f16": ["--fp16"]}
     for precision, options in flags.items():
-        command = [spirloom, "import", HERE / "digits.onnx", "--dim", f"batch={images}", *options]
+        command: list[str | Path] = [spirloom, "import", HERE / "digits.onnx", *options]
+        made = models / f"digits_{precision}.slg"
         done = subprocess.run(
-            [*command, "-o", models / f"digits_{precision}.slg"],
+            [*command, "--dim", f"batch={images}", "-o", made],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
         )  # fmt: skip
         if done.returncode != 0:
             raise DemoError(f"The import of digits.onnx failed:\n{done.stdout.strip()}")
 
 
-def measure(model_file: Path, precision: str, storage: str, data: HeldOut) -> Outcome:
+def measure(model_file: Path, precision: str, storage: Storage, data: HeldOut) -> Outcome:
     began = time.perf_counter()
     with spirloom.load(model_file, storage=storage) as model:
         load_ms = (time.perf_counter() - began) * 1000
@@ -154,7 +159,7 @@ def demonstrate(models: Path) -> bool:
     outcomes = [
         measure(file, precision, storage, data)
         for precision, file in files.items()
-        for storage in ("buffer", "texture3d", "texture2d")
+        for storage in STORAGES
     ]
     device = spirloom.Runtime().device.name
     pytorch = (data.logits.argmax(axis=1) == data.labels).mean()
