@@ -12,6 +12,7 @@ from spec_model.traits import Trait
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Graph, Node, Tensor
 from spirloom.ops import OpLibrary
+from spirloom.symbolic.computed import compute_the_same
 from spirloom.symbolic.specialize import Sizes, sizes_text
 
 # Operators that only rearrange or repeat elements. At sizes of 1 and 2, an importer and the passes
@@ -37,7 +38,9 @@ def check_minimum(
     sizes: Sizes,
     library: OpLibrary,
 ) -> None:
-    """Raises ImportFailure unless a model computes the same at its minimum sizes.
+    """Raises ImportFailure unless a model computes the same at its minimum sizes: by the same
+    calls or, as importers choose others for constants that are sizes at fixed sizes only, by other
+    calls with the same results.
 
     graph     the symbolic graph at the minimum sizes
     smallest  the graph that was imported at these sizes, before any pass
@@ -49,15 +52,31 @@ def check_minimum(
         if computed.shape != tensor.shape:
             what = f"output '{tensor.name}' is {tensor}, and {computed} by its formula"
             _refuse(what, sizes)
+    other_calls = _other_calls(smallest, formulas)
+    if other_calls and not compute_the_same(smallest, formulas, library):
+        _refuse(other_calls, sizes)
+    other_sizes = _other_sizes(smallest, graph, library)
+    if other_sizes and not compute_the_same(smallest, graph, library):
+        _refuse(other_sizes, sizes)
+
+
+def _other_calls(smallest: Graph, formulas: Graph) -> str:
+    """The first call that differs before the passes; empty if there is none."""
     for node, other in zip_longest(_computing(smallest), _computing(formulas)):
         if node is None or other is None or not _same(node, other):
-            _refuse(f"{_text(node)} takes the place of {_text(other)}", sizes)
+            return f"{_text(node)} takes the place of {_text(other)}"
+    return ""
+
+
+def _other_sizes(smallest: Graph, graph: Graph, library: OpLibrary) -> str:
+    """The first node that computes other sizes after the passes; empty if there is none."""
     by_formula = _extents(graph, library)
     for (name, op), extents in _extents(smallest, library).items():
         formula = by_formula.get((name, op), extents)
         if formula != extents:
             what = f"node '{name}' ({op}) computes {_extents_text(extents)}"
-            _refuse(f"{what}, and by formula {_extents_text(formula)}", sizes)
+            return f"{what}, and by formula {_extents_text(formula)}"
+    return ""
 
 
 Extents = list[tuple[int, bool]]
