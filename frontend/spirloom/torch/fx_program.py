@@ -73,6 +73,8 @@ def sizes_of(module: Any, args: Iterable[Any]) -> dict[str, int]:
     for node, value in zip(placeholders, args, strict=True):
         own = node.meta.get("val")
         pairs: list[tuple[int | SizeExpr, int]] = []
+        if value is None:  # the token that orders effects, for which the graph has a tensor
+            continue
         if isinstance(own, torch.Tensor):
             pairs = list(zip(meta_of(own).shape, value.shape, strict=True))
         elif isinstance(own, torch.SymInt):

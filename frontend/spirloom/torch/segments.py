@@ -206,7 +206,7 @@ class Execution:
             known = self._found.known.get(name)
             if isinstance(known, np.ndarray):
                 dtype = getattr(torch, self._traced.program.metas[name].dtype)
-                known = torch.from_numpy(np.ascontiguousarray(known)).to(dtype)
+                known = torch.from_numpy(np.asarray(known, order="C")).to(dtype)
             self._constants.append(known)
         return self._indices[name]
 
