@@ -53,6 +53,7 @@ from spirloom.torch.program import (
 )
 from spirloom.torch.rules import RENAMES, RULES
 from spirloom.torch.rules.complex_values import complex_call, complex_constant, is_complex
+from spirloom.torch.rules.ordering import one_value
 from spirloom.torch.rules.registry import MissingValue, NoOperator, Results
 from spirloom.torch.source_location import location_suffix, short_location
 from spirloom.torch.values import (
@@ -323,6 +324,9 @@ class Importer:
     def _emitted(self, ctx: CallContext) -> Item:
         if ctx.target in RULES:
             return RULES[ctx.target](ctx)
+        one = one_value(ctx)
+        if one is not None:
+            return one
         found = self._emit_named(ctx, ctx.target)
         if found is None:
             raise NoOperator(ctx.target, self._program.saved)

@@ -20,6 +20,7 @@ _MODULES = (
     "grouped",
     "indexing",
     "layers",
+    "ordering",
     "quantized",
     "recurrent",
     "reductions",

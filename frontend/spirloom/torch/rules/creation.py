@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from spirloom.data_sizes import SIZE_OF_DATA
 from spirloom.errors import Unsupported
+from spirloom.ir import Array
 from spirloom.number_expr import SymFloat
 from spirloom.sizes import SymInt, refuse_symbolic, upper_shape
 from spirloom.torch.context import CallContext
@@ -65,6 +68,50 @@ def arange(ctx: CallContext) -> Item:
     return ctx.generated(
         values, (count,), "aten.arange.start_step", start=start, end=end, step=step
     )
+
+
+def _cosines(*coefficients: float) -> Callable[[Array], Array]:
+    """The sum of coefficients times cosines of the phase and its multiples, with alternating
+    signs."""
+
+    def window(phase: Array) -> Array:
+        waves = (a * (-1) ** i * np.cos(i * phase) for i, a in enumerate(coefficients))
+        found: Array = np.asarray(sum(waves))
+        return found
+
+    return window
+
+
+def _triangle(phase: Array) -> Array:
+    found: Array = 1 - np.abs(phase / np.pi - 1)
+    return found
+
+
+_WINDOWS: dict[str, Callable[[Array], Array]] = {
+    "hann": _cosines(0.5, 0.5),
+    "hamming": _cosines(0.54, 0.46),
+    "blackman": _cosines(0.42, 0.5, 0.08),
+    "bartlett": _triangle,
+}
+
+
+_OF_HAMMING = tuple(f"aten.hamming_window.periodic_alpha{form}" for form in ("", "_beta"))
+
+
+@imports(*(f"aten.{name}_window{form}" for name in _WINDOWS for form in ("", ".periodic")),
+         *_OF_HAMMING)  # fmt: skip
+def window(ctx: CallContext) -> Item:
+    """A window of spectral analysis, by default periodic."""
+    (count,) = ctx.shape(rank=1)
+    refuse_symbolic(count)
+    ctx.build.budget.check((count,), 8)
+    function = _WINDOWS[ctx.target.removeprefix("aten.").partition("_window")[0]]
+    if ctx.has("alpha"):
+        function = _cosines(ctx.number("alpha", 0.54), ctx.number("beta", 0.46))
+    if count == 1:
+        return np.ones(1, ctx.out_dtype())
+    steps = count if ctx.flag("periodic", True) else count - 1
+    return function(np.arange(count) * (2 * np.pi / max(steps, 1))).astype(ctx.out_dtype())
 
 
 @imports("aten.linspace")

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from spirloom.errors import Unsupported
 from spirloom.ir import Tensor
 from spirloom.torch.context import CallContext
-from spirloom.torch.rules.registry import imports
+from spirloom.torch.rules.registry import Results, imports
 from spirloom.torch.values import Item
 
 
@@ -133,6 +134,26 @@ def masked_fill(ctx: CallContext) -> Item:
         filled = ctx.cast(value, ctx.out_dtype())
         return ctx.apply("aten.where.self", condition=mask, a=filled, b=x)
     return ctx.apply("aten.masked_fill.Scalar", a=x, b=mask, value=value)
+
+
+@imports("aten.angle")
+def angle(ctx: CallContext) -> Item:
+    """Of real values: π of negative ones, 0 of others, NaN of NaN."""
+    dtype = ctx.out_dtype()
+    x = ctx.cast(ctx.value("self"), dtype)
+    zero, pi = np.zeros((), dtype), np.asarray(np.pi, dtype)
+    found = ctx.inner("aten.where.self", ctx.inner("aten.lt.Tensor", x, zero), pi, zero)
+    return ctx.inner("aten.where.self", ctx.inner("aten.isnan", x), x, found)
+
+
+@imports("aten.rrelu", "aten.rrelu_with_noise", "aten.rrelu_with_noise_functional")
+def rrelu(ctx: CallContext) -> Item:
+    """In evaluation mode, a leaky ReLU with the mean slope. The noise has no effect."""
+    if ctx.flag("training"):
+        raise Unsupported("it generates random values; call eval() on the module before exporting")
+    slope = (ctx.number("lower", 1 / 8) + ctx.number("upper", 1 / 3)) / 2
+    y = ctx.typed("aten.leaky_relu", x=ctx.value("self"), negative_slope=slope)
+    return Results((y, ctx.args["noise"])) if len(ctx.shapes) > 1 else y
 
 
 @imports("aten.pow.Tensor_Scalar")

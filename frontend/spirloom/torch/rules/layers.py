@@ -149,10 +149,11 @@ def _batch_statistics_norm(ctx: CallContext, x: Value) -> Value:
 
 @imports("aten.instance_norm")
 def instance_norm(ctx: CallContext) -> Item:
-    """Normalization of each channel and example by its own statistics."""
-    if not ctx.flag("use_input_stats", True):
-        raise Unsupported("it uses running statistics; only those of the input are supported")
-    return _normalized(ctx, "aten.instance_norm")
+    """Normalization of each channel, by the statistics of the example or by running ones."""
+    if ctx.flag("use_input_stats", True):
+        return _normalized(ctx, "aten.instance_norm")
+    running = {name: ctx.value(name) for name in ("running_mean", "running_var")}
+    return _normalized(ctx, "aten._native_batch_norm_legit_no_training", **running)
 
 
 @imports("aten.group_norm", "aten.native_group_norm")

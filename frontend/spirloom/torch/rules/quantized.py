@@ -10,7 +10,7 @@ import numpy as np
 
 from spirloom.builder import Value
 from spirloom.errors import Unsupported
-from spirloom.ir import DType, Tensor
+from spirloom.ir import Array, DType, Tensor
 from spirloom.layers import quantization as layers
 from spirloom.torch.context import CallContext
 from spirloom.torch.rules.registry import Results, imports
@@ -88,3 +88,38 @@ def _operands(ctx: CallContext) -> tuple[Tensor, layers.QParams]:
 
 def _first(ctx: CallContext, *names: str) -> Value | None:
     return next((ctx.value(name) for name in names if ctx.has(name)), None)
+
+
+@imports("aten.fake_quantize_per_tensor_affine",
+         "aten.fake_quantize_per_tensor_affine_cachemask",
+         "aten.fake_quantize_per_channel_affine",
+         "aten.fake_quantize_per_channel_affine_cachemask")  # fmt: skip
+def fake_quantize(ctx: CallContext) -> Item:
+    """The values that quantization represents, of quantization-aware training; with a mask of those
+    in range, which is for gradients."""
+    x = ctx.value("self")
+    low, high = ctx.number("quant_min", 0), ctx.number("quant_max", 255)
+    scale, zero = ctx.args["scale"], ctx.args["zero_point"]
+    if ctx.has("axis"):
+        shape = tuple(-1 if d == ctx.axis("axis", len(x.shape)) else 1 for d in range(len(x.shape)))
+        scale, zero = (_of_channels(ctx, name, shape) for name in ("scale", "zero_point"))
+    scale, zero = np.asarray(scale, np.float32), np.asarray(zero, np.float32)
+    inverse = np.asarray(1 / scale, np.float32)
+    steps = ctx.inner("aten.round", ctx.inner("aten.mul.Tensor", x, inverse))
+    steps = ctx.inner("aten.add.Tensor", steps, zero)
+    clamped = ctx.inner("aten.clamp", steps, low, high)
+    y = ctx.typed(
+        "aten.mul.Tensor",
+        a=ctx.inner("aten.sub.Tensor", clamped, zero),
+        b=scale,
+    )
+    if len(ctx.shapes) == 1:
+        return y
+    return Results((y, ctx.inner("aten.eq.Tensor", steps, clamped)))
+
+
+def _of_channels(ctx: CallContext, name: str, shape: tuple[int, ...]) -> Array:
+    found = ctx.value(name)
+    if isinstance(found, Tensor):
+        raise Unsupported(f"its argument '{name}' is not a constant")
+    return found.reshape(shape)

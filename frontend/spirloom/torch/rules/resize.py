@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from spirloom.builder import Value
 from spirloom.ir import Array
+from spirloom.sizes import is_symbolic
 from spirloom.torch.context import CallContext
 from spirloom.torch.rules.registry import imports
 from spirloom.torch.values import Item
@@ -29,7 +31,22 @@ def upsample(ctx: CallContext) -> Item:
     op = ctx.target.removesuffix(".vec")
     if not ctx.flag("align_corners"):
         given |= _factors(ctx, op)
+    if op in _NEAREST and not is_symbolic(x.shape):
+        factors = [f for f in _factors(ctx, op).values() if isinstance(f, float)]
+        ratios = [out / size for out, size in zip(size, x.shape[2:], strict=True)]
+        if factors and factors != ratios:
+            return _gathered(ctx, x, factors, 0.5 if "exact" in op else 0.0)
     return ctx.apply(op, x=x, **given)
+
+
+def _gathered(ctx: CallContext, x: Value, factors: Sequence[float], center: float) -> Value:
+    """The nearest elements by scale factors that are not the ratios of the sizes, in float32 as
+    PyTorch computes them."""
+    for dim, (factor, out) in enumerate(zip(factors, ctx.shape()[2:], strict=True), start=2):
+        step = np.float32(1 / factor) if factor > 0 else np.float32(x.shape[dim] / out)
+        places = ((np.arange(out, dtype=np.float32) + np.float32(center)) * step).astype(np.int64)
+        x = ctx.inner("aten.index_select", x, dim=dim, index=np.minimum(places, x.shape[dim] - 1))
+    return x
 
 
 def _factors(ctx: CallContext, op: str) -> dict[str, object]:
