@@ -192,16 +192,18 @@ def test_matmul_integer_to_float(tmp_path: Path) -> None:
 
 
 def test_dynamic_quantization(tmp_path: Path) -> None:
-    """The results agree within the error of ONNX Runtime's 8-bit activations."""
-    weight = np.random.default_rng(2).integers(-100, 100, (6, 5)).astype(np.int8)
+    """The results agree within the error of ONNX Runtime's 8-bit activations. Weights have 7 bits:
+    on CPUs without VNNI, its sums of two products saturate at 16 bits.
+    """
+    weight = np.random.default_rng(2).integers(-64, 64, (6, 5)).astype(np.int8)
     constants: Arrays = {"w": weight, "b": random(5)} | scaled(0.01, 3, "s z", np.int8)
     check(
         "com.microsoft.DynamicQuantizeMatMul", "x w s z b", {"x": random(4, 6)}, constants,
         tmp_path, {}, opset=17, tolerance=0.02,
     )  # fmt: skip
     gates: Arrays = {
-        "w": np.random.default_rng(3).integers(-100, 100, (2, 6, 12)).astype(np.int8),
-        "r": np.random.default_rng(4).integers(-100, 100, (2, 3, 12)).astype(np.int8),
+        "w": np.random.default_rng(3).integers(-64, 64, (2, 6, 12)).astype(np.int8),
+        "r": np.random.default_rng(4).integers(-64, 64, (2, 3, 12)).astype(np.int8),
         "b": random(2, 24),
         "ws": np.array([0.01, 0.02], np.float32), "wz": np.array([0, 0], np.int8),
         "rs": np.array([0.02, 0.01], np.float32), "rz": np.array([0, 0], np.int8),

@@ -35,14 +35,12 @@ def layer_norm(ctx: NodeContext) -> Tensor | list[Tensor]:
     size = x.shape[axis:]
     weight, bias = ctx.optional_tensor(1), ctx.optional_tensor(2)
     eps = ctx.number("epsilon", 1e-5)
-    y = ctx.build.emit(
-        "aten.native_layer_norm",
-        x=x,
-        normalized_shape=size,
-        weight=weight,
-        bias=bias,
-        eps=eps,
-    )
+    fits = all(v is None or v.shape == size for v in (weight, bias))
+    given = {"weight": weight, "bias": bias} if fits else {}
+    y = ctx.build.emit("aten.native_layer_norm", x=x, normalized_shape=size, **given, eps=eps)
+    if not fits:  # they are broadcast
+        y = y if weight is None else ctx.build.mul(y, weight)
+        y = y if bias is None else ctx.build.add(y, bias)
     if not (ctx.uses_output(1) or ctx.uses_output(2)):
         return y
     dims = range(axis, len(x.shape))
@@ -51,6 +49,24 @@ def layer_norm(ctx: NodeContext) -> Tensor | list[Tensor]:
     variance = ctx.build.reduce("aten.mean.dim", ctx.build.mul(centered, centered), dims)
     variance = ctx.build.add(variance, ctx.build.scalar(eps, x.dtype))
     return [y, mean, ctx.build.emit("aten.rsqrt", x=variance)]
+
+
+@converts("LpNormalization")
+def lp_norm(ctx: NodeContext) -> Tensor:
+    """x divided by its norm along an axis; 0 where the norm is 0."""
+    x, order = ctx.tensor(0), ctx.integer("p", 2)
+    if order not in (1, 2):
+        raise Unsupported(f"p = {order} is not supported; 1 and 2 are")
+    dim = ctx.axis(ctx.integer("axis", -1), len(x.shape))
+    norm = ctx.build.emit(
+        "aten.linalg_vector_norm", x=x, dim=(dim,), keepdim=True, ord=float(order)
+    )
+    zero = ctx.build.scalar(0, x.dtype)
+    is_zero = ctx.build.emit("aten.eq.Tensor", a=norm, b=zero)
+    divisor = ctx.build.emit(
+        "aten.where.self", condition=is_zero, a=ctx.build.scalar(1, x.dtype), b=norm
+    )
+    return ctx.build.emit("aten.div.Tensor", a=x, b=divisor)
 
 
 @converts("RMSNormalization")

@@ -84,13 +84,13 @@ def _dequantized(ctx: NodeContext, inputs: list[Array]) -> Array:
     own = DType.of(inputs[0].dtype)
     if is_weight(inputs[0]) or (own is not None and float_format(own) is not None):
         raise NotFolded
-    scale = inputs[1].reshape(_axis_shape(ctx, inputs[0].shape, inputs[1].shape))
-    ctx.check_size(inputs[0].shape, np.dtype(np.float32).itemsize)
     _read_layout(ctx)
+    ctx.check_size(inputs[0].shape, np.dtype(np.float32).itemsize)
+    scale, *points = (_spread(ctx, inputs[0].shape, v).astype(np.float32) for v in inputs[1:])
     wide = inputs[0].astype(np.float32)
-    if len(inputs) > 2:
-        wide = wide - inputs[2].reshape(scale.shape).astype(np.float32)
-    return np.asarray(wide * scale.astype(np.float32)).astype(_float_dtype(ctx).numpy)
+    if points:
+        wide = wide - points[0]
+    return np.asarray(wide * scale).astype(_float_dtype(ctx).numpy)
 
 
 def is_weight(x: object) -> bool:
@@ -186,8 +186,43 @@ def floats(ctx: NodeContext, x: Tensor) -> Tensor:
 
 
 def _along_axis(ctx: NodeContext, x: Tensor) -> Tensor:
-    """Reshapes a scalar, or one value per index of attribute `axis`, to broadcast with input 0."""
-    return ctx.build.view(x, _axis_shape(ctx, ctx.tensor(0).shape, x.shape))
+    """Reshapes a scalar, or one value per index of attribute `axis`, to broadcast with input 0. Of
+    blocks along the axis, each value is repeated.
+    """
+    shape = ctx.tensor(0).shape
+    axis = _block_axis(ctx, shape, x.shape)
+    if axis is None:
+        return ctx.build.view(x, _axis_shape(ctx, shape, x.shape))
+    if x.data is not None:
+        return ctx.build.constant(_spread(ctx, shape, x.data))
+    repeated = ctx.build.emit(
+        "aten.repeat_interleave.self_int", x=x, repeats=ctx.integer("block_size", 0), dim=axis
+    )
+    return ctx.build.slice(repeated, axis, 0, shape[axis])
+
+
+def _spread(ctx: NodeContext, shape: Sequence[int], values: Array) -> Array:
+    """As _along_axis(), of an array."""
+    axis = _block_axis(ctx, shape, values.shape)
+    if axis is None:
+        return values.reshape(_axis_shape(ctx, shape, values.shape))
+    repeated = np.repeat(values, ctx.integer("block_size", 0), axis)
+    return repeated[(*[slice(None)] * axis, slice(shape[axis]))]
+
+
+def _block_axis(ctx: NodeContext, shape: Sequence[int], values: Sequence[int]) -> int | None:
+    """The axis along which each value is for a block of elements; None without blocks."""
+    block = ctx.integer("block_size", 0)
+    if block == 0 or prod(values) == 1:
+        return None
+    axis = ctx.axis(ctx.integer("axis", 1), len(shape))
+    blocks = [-(-n // block) if d == axis else n for d, n in enumerate(shape)]
+    if block < 1 or list(values) != blocks:
+        raise Unsupported(
+            f"scales of shape {list(values)} do not fit blocks of {block} elements along axis "
+            f"{axis} of {list(shape)}"
+        )
+    return axis
 
 
 def _axis_shape(ctx: NodeContext, shape: Sequence[int], values: Sequence[int]) -> list[int]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from math import floor
 
 import numpy as np
 
@@ -12,6 +13,12 @@ from spirloom.ir import Array
 from spirloom.onnx.context import NodeContext
 
 _MAX_SIZE = 1 << 24  # of an output dimension
+# Of the ratios of sizes, the one that scales all axes; None: each has its own.
+_POLICIES: dict[str, Callable[[Iterable[float]], float] | None] = {
+    "stretch": None,
+    "not_larger": min,
+    "not_smaller": max,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +40,9 @@ class Axis:
 
 
 def read_axes(ctx: NodeContext, shape: tuple[int, ...]) -> list[Axis]:
-    if ctx.text("keep_aspect_ratio_policy", "stretch") != "stretch":
-        raise Unsupported("keep_aspect_ratio_policy is not supported")
+    policy = ctx.text("keep_aspect_ratio_policy", "stretch")
+    if policy not in _POLICIES:
+        raise Unsupported(f"keep_aspect_ratio_policy '{policy}' does not exist")
     dims = ctx.integers("axes") or list(range(len(shape)))
     dims = [ctx.axis(d, len(shape)) for d in dims]
     index = 1 if ctx.opset < 11 else 2
@@ -43,6 +51,10 @@ def read_axes(ctx: NodeContext, shape: tuple[int, ...]) -> list[Axis]:
         scales = np.array(ctx.floats("scales"))
     if sizes:
         pairs = [(n, n / shape[d]) for n, d in zip(sizes, dims, strict=False) if shape[d]]
+        choose = _POLICIES[policy]
+        if choose is not None and pairs:
+            scale = choose(scale for _, scale in pairs)
+            pairs = [(floor(scale * shape[d] + 0.5), scale) for d in dims if shape[d]]
     elif scales is not None:
         # A size is computed in float32, as in ONNX's shape inference: 10 · 0.7 is 7.
         factors = np.asarray(scales, np.float32).reshape(-1)

@@ -65,7 +65,11 @@ def view(ctx: NodeContext) -> Tensor:
 
 
 @converts("CastLike")
-def cast_like(ctx: NodeContext) -> Tensor:
+def cast_like(ctx: NodeContext) -> Tensor | Array:
+    """A constant stays one, also in the type of a value that is not constant."""
+    value, target = ctx.inputs[0], ctx.dtype(1)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf" and target.kind in "biuf":
+        return value.astype(target)
     return _cast(ctx, ctx.tensor(0), ctx.tensor(1).dtype)
 
 
