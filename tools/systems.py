@@ -117,11 +117,13 @@ def make_base(suite: str) -> Path:
 
 
 def _copy(source: Path, target: Path) -> None:
-    if source.is_dir():
-        shutil.copytree(source, target, dirs_exist_ok=True)
-    elif source.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(source, target)
+    """Copies a file or the files of a directory. Links in the root directory are replaced, not
+    followed: absolute ones lead to this machine's files."""
+    if not source.exists():
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    files = [f"{source}/.", str(target)] if source.is_dir() else [str(source), str(target)]
+    subprocess.run(["cp", "-rL", "--remove-destination", *files], check=True)
 
 
 @contextmanager
