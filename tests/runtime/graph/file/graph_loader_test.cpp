@@ -43,21 +43,6 @@ TEST(GraphLoader, ReadsAllFields) {
   EXPECT_EQ(graph->outputs, (std::vector<uint32_t>{3}));
 }
 
-TEST(GraphLoader, ReadsManyNodes) {
-  constexpr uint32_t kNodes = 350'000;  // with their arguments and tensors, more than 10^6 tables
-  FileGraph file;
-  file.inputs = {file.AddTensor("x", {2})};
-  for (uint32_t i = 0; i < kNodes; ++i) {
-    const uint32_t y = file.AddTensor(i + 1 == kNodes ? "y" : "", {2});
-    file.nodes.push_back({"aten.relu", {TensorArg(i)}, {y}, ""});
-  }
-  file.outputs = {kNodes};
-  const std::vector<std::byte> bytes = file.Write();
-  const Result<Graph> graph = ParseGraph(bytes);
-  ASSERT_TRUE(graph.ok()) << graph.status().message();
-  EXPECT_EQ(graph->nodes.size(), kNodes);
-}
-
 TEST(GraphLoader, ReadsAnUnalignedCopy) {
   const std::vector<std::byte> bytes = SmallGraph().Write();
   std::vector<std::byte> shifted(bytes.size() + 1);
