@@ -133,8 +133,7 @@ Status MappedFile::CheckUnchanged() const {
   }
   return InvalidFile(
       "'{}' was changed after it was opened: it had {} bytes and has {}. Load it again. To replace "
-      "a "
-      "file in use, write another and rename it.",
+      "a file in use, write another and rename it.",
       path_, size_, info.st_size);
 }
 

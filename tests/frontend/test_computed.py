@@ -1,4 +1,4 @@
-"""The comparison of two graphs by what they compute."""
+"""The comparison of two graphs by their results."""
 
 from __future__ import annotations
 
@@ -83,6 +83,17 @@ def test_a_graph_without_a_comparison_differs(library: OpLibrary) -> None:
         return build.emit("aten._to_copy", x=x, dtype="bf16")
 
     assert not same(library, half, half)
+
+
+@pytest.mark.parametrize("error", [IndexError, ValueError, ZeroDivisionError, MemoryError])
+def test_a_graph_whose_reference_fails_differs(
+    error: type[Exception], library: OpLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(OpLibrary, "compute", fail)
+    assert not same(library, product, product)
 
 
 def test_the_minimum_is_accepted_by_its_results(library: OpLibrary) -> None:

@@ -1,4 +1,4 @@
-"""Layers whose calls differ at fixed and dynamic sizes: the import compares what they compute.
+"""Layers whose calls differ at fixed and dynamic sizes: the import compares results.
 
 At fixed sizes, initial states of zeros are absent and constants of sizes are weights.
 """
