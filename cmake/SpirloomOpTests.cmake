@@ -1,14 +1,15 @@
 # spirloom_add_op_tests(): a program with the test cases of the specs of a shader library.
 include_guard(GLOBAL)
 
-# spirloom_add_op_tests(NAME LIBRARY [EXTRA_LIBRARIES library...])
+# spirloom_add_op_tests(NAME LIBRARY [EXTRA_LIBRARIES library...] [FACTS N])
 #
 # Builds the program NAME with a GoogleTest for each variant and test case of the operators of
 # LIBRARY, a target of spirloom_add_shader_library(). The references of the specs compute the
 # expected results at build time; the program does not require Python. EXTRA_LIBRARIES provide other
-# operators that cases require: spirloom::shaders_all contains the copies to textures.
+# operators that cases require: spirloom::shaders_all contains the copies to textures. FACTS: random
+# calls in which the facts that a spec declares are compared with its reference (spirloom cases).
 function(spirloom_add_op_tests name library)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "EXTRA_LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "FACTS" "EXTRA_LIBRARIES")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR
       "spirloom_add_op_tests(${name}): unexpected arguments: ${arg_UNPARSED_ARGUMENTS}")
@@ -17,7 +18,7 @@ function(spirloom_add_op_tests name library)
     spirloom_find(GTest libgtest-dev GTest::gtest)
   endif()
   set(cases "${CMAKE_CURRENT_BINARY_DIR}/${name}.slcases")
-  _spirloom_add_op_cases(${name} ${library} "${cases}")
+  _spirloom_add_op_cases(${name} ${library} "${cases}" "${arg_FACTS}")
 
   set(SPIRLOOM_DECLARATIONS "")
   set(functions "")
@@ -58,7 +59,7 @@ endfunction()
 
 # Defines the target NAME_cases, which generates the case packs of a library. The depfile lists
 # further dependencies. Changing a spec regenerates only the pack of its operator.
-function(_spirloom_add_op_cases name library cases)
+function(_spirloom_add_op_cases name library cases facts)
   set(spirloom "${SPIRLOOM_ROOT}/.venv/bin/spirloom")
   set(inputs "${SPIRLOOM_ROOT}/schema/cases.fbs" "${SPIRLOOM_ROOT}/schema/graph.fbs")
   if(TARGET spirloom_venv)
@@ -71,6 +72,9 @@ function(_spirloom_add_op_cases name library cases)
   get_target_property(spec_dirs ${library} SPIRLOOM_SPEC_DIRS)
   get_target_property(template_dirs ${library} SPIRLOOM_TEMPLATE_DIRS)
   set(flags "")
+  if(NOT facts STREQUAL "")
+    list(APPEND flags --facts "${facts}")
+  endif()
   foreach(kind IN ITEMS spec template)
     foreach(dir IN LISTS ${kind}_dirs)
       list(APPEND flags --${kind}-dir "${dir}")

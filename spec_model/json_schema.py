@@ -164,6 +164,10 @@ _OPERATOR: dict[str, tuple[Schema, str]] = {
     "let": (_map(_EXPR), "Name, or NAME(PARAMETERS), → expression."),
     "checks": (_one_or_list(_EXPR), "Conditions of a valid call."),
     "outputs": (_map(_OUTPUT), "Name → shape and dtype, or `like ARG`."),
+    "bounds": (
+        {"anyOf": [_EXPR, _map(_EXPR)]},
+        "The interval of the output's values, from those of the arguments.",
+    ),
     "view_of": (_TEXT, "The argument whose elements the output shares."),
     "view_offset": (_EXPR, "Index of the first element of the view, or -1."),
     "in_place": ({"anyOf": [_TEXT, _map(_TEXT)]}, "The argument that the output updates."),

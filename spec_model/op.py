@@ -62,6 +62,7 @@ class Op:
     args: tuple[Arg, ...]
     steps: tuple[Let | Check, ...]
     outputs: tuple[Output, ...]
+    bounds: tuple[Expr | None, ...]  # by output, the interval of its values
     view_of: int | None  # the arg that the output is a view of
     view_offset: Expr | None  # offset of the view; -1: not contiguous
     in_place: tuple[int | None, ...]  # by output, the arg that it updates
@@ -112,17 +113,18 @@ class Op:
     def other_names(self) -> frozenset[str]:
         """The names that the op uses outside of its checks, outputs and kernels."""
         offset = frozenset[str]() if self.view_offset is None else self.view_offset.names
-        return offset | names_of_traits(self.traits)
+        bounds = (e.names for e in self.bounds if e is not None)
+        return offset.union(names_of_traits(self.traits), *bounds)
 
     def infer(self, args: Mapping[str, object]) -> list[TensorType]:
         """The types of the outputs. Fails if the call is invalid."""
         with strict():
-            return self._infer(self._environment(args))
+            return self._infer(self.arguments(args))
 
     def infer_for_kernels(self, args: Mapping[str, object]) -> tuple[list[TensorType], bool]:
         """As infer(), and whether a kernel computes the call with some storage."""
         with strict():
-            values = self._environment(args)
+            values = self.arguments(args)
             inferred = self._infer(values)
             values |= {y.name: t for y, t in zip(self.outputs, inferred, strict=True)}
             return inferred, any(self._choose(values, storage, ()) for storage in Storage)
@@ -142,9 +144,15 @@ class Op:
     def values(self, args: Mapping[str, object]) -> dict[str, Value]:
         """The values of all names in the kernels' formulas for a call. Fails if it is invalid."""
         with strict():
-            values = self._environment(args)
+            values = self.arguments(args)
             inferred = self._infer(values)
         return values | {y.name: t for y, t in zip(self.outputs, inferred, strict=True)}
+
+    def offset_of_view(self, args: Mapping[str, object]) -> int:
+        """Index of the first element of a call's view; -1 if it is not contiguous."""
+        if self.view_offset is None:
+            return 0
+        return cast(int, evaluate(self.view_offset, self.values(args)))
 
     def computes(
         self, variant: Variant, args: Mapping[str, object], outputs: Sequence[TensorType] = ()
@@ -162,7 +170,7 @@ class Op:
 
     def complete(self, args: Mapping[str, object]) -> dict[str, object]:
         """The args in schema order with defaults, as stored in graph files."""
-        values = self._environment(args)
+        values = self.arguments(args)
         return {arg.name: _given(values[arg.name]) for arg in self.args}
 
     def dispatch(
@@ -202,7 +210,8 @@ class Op:
             values[output.name] = replace(cast(TensorType, values[output.name]), storage=given)
         return values, {name: _with_storage(value, storage) for name, value in values.items()}
 
-    def _environment(self, args: Mapping[str, object]) -> dict[str, Value]:
+    def arguments(self, args: Mapping[str, object]) -> dict[str, Value]:
+        """All args of a call, as values of formulas."""
         unknown = [name for name in args if all(name != arg.name for arg in self.args)]
         if unknown:
             known = ", ".join(arg.name for arg in self.args)

@@ -13,7 +13,7 @@ from io import BytesIO
 from pathlib import Path, PurePath
 from typing import Any
 
-from spec_model.expr import operations
+from spec_model.expr import intervals, operations
 from spec_model.expr.types import Operation
 from spec_model.stored_dataclass import restored
 
@@ -63,11 +63,12 @@ class _Unpickler(pickle.Unpickler):
 def _operations() -> Iterator[Operation]:
     """Every operation of the language, in an order determined by the source."""
     seen: set[int] = set()
-    for name in sorted(vars(operations)):
-        for operation in _within(getattr(operations, name)):
-            if id(operation) not in seen:
-                seen.add(id(operation))
-                yield operation
+    for module in (operations, intervals):
+        for name in sorted(vars(module)):
+            for operation in _within(getattr(module, name)):
+                if id(operation) not in seen:
+                    seen.add(id(operation))
+                    yield operation
 
 
 def _within(value: object) -> Iterator[Operation]:

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from spirloom.interval import Interval
 from spirloom.ir import ArgValue, DType, Graph, Node, State, Tensor
 from spirloom.number_expr import SymFloat
 from spirloom.ops import OpLibrary
 
 from benchmarks.roofline.typical_values import typical_values
+from spec_model.interval import Interval
 
 # Bounds of integer inputs without recorded bounds: a tensor has at least two elements in most
 # dimensions that are indexed.

@@ -7,9 +7,9 @@ from typing import Any
 
 from spec_model.flatbuffer import MalformedBuffer, Row
 from spec_model.graph_file import ArgKind, buffer_size, root_of
+from spec_model.interval import Interval
 from spirloom.constants_file import ALIGNMENT, DIGEST_BYTES, digest_of, section_of
 from spirloom.graph_file import DTYPES, STORAGES, check_attachments, check_methods
-from spirloom.interval import Interval
 from spirloom.ir import ArgValue, Array, Graph, IntInput, Node, State, Tensor, is_possible
 from spirloom.mapped_file import array_in, damage_of, mapped
 from spirloom.symbolic.size_reader import SizeReader

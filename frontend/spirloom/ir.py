@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from spec_model.interval import Interval
 from spec_model.symbolic import maximum
 from spec_model.vocabulary import MAX_RANK, DType, Storage
 from spirloom.deferred import Deferred
-from spirloom.interval import Interval
 from spirloom.number_expr import SymFloat
 from spirloom.sizes import Symbol
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from spec_model import interval
+from spec_model.interval import EVERYTHING, Interval
 from spec_model.traits import Trait
-from spirloom import interval
 from spirloom.builder import Builder
 from spirloom.errors import Unsupported
-from spirloom.interval import EVERYTHING, Interval
 from spirloom.ir import DType, Node, Tensor
 from spirloom.operator_bounds import bounds_of
 from spirloom.ops import OpLibrary

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from spec_model.interval import EVERYTHING, Interval, corners
 from spec_model.symbolic import size_of
 from spec_model.symbolic.bounds import range_of
 from spec_model.symbolic.expr import at_maximum
 from spirloom.errors import Unsupported
-from spirloom.interval import EVERYTHING, Interval, corners
 from spirloom.sizes import SizeExpr, SymInt, expression
 
 # Operations of one number, so that a model cannot make its formulas exponentially long.

@@ -120,7 +120,7 @@ class OpLibrary:
 
     def is_view(self, op: str) -> bool:
         """Whether the operator's output shares the elements of an input."""
-        return self._spec(op).view_of is not None
+        return self.spec(op).view_of is not None
 
     def has_trait(self, op: str, trait: Trait, args: Mapping[str, object] | None = None) -> bool:
         """Whether an operator has a trait in every call, or in the call with these arguments."""
@@ -131,7 +131,7 @@ class OpLibrary:
 
     def facts(self, op: str) -> dict[str, tuple[str, ...]]:
         """The traits of an operator, and its names in other formats, for people."""
-        spec = self._spec(op)
+        spec = self.spec(op)
         found = {"Traits": spec.trait_texts, **spec.foreign_names}
         return {what: names for what, names in found.items() if names}
 
@@ -141,38 +141,39 @@ class OpLibrary:
 
     def output_dtypes(self, op: str) -> list[DType | None]:
         """The dtypes of an operator's outputs. None: it differs between calls."""
-        return [output.fixed_dtype for output in self._spec(op).outputs]
+        return [output.fixed_dtype for output in self.spec(op).outputs]
 
     def updated_args(self, op: str) -> tuple[int | None, ...]:
         """By output, the index of the argument that it can update in place."""
-        return self._spec(op).in_place
+        return self.spec(op).in_place
 
     def value_tensors(self, op: str, args: Mapping[str, object]) -> list[Tensor]:
         """The tensors of a call that have the operator's dtype: not its indices and conditions."""
         found = []
-        for arg in self._spec(op).args:
+        for arg in self.spec(op).args:
             value = args.get(arg.name)
-            if arg.type.is_tensor and arg.dtype is None and not arg.any_dtype:
+            if arg.has_op_dtype:
                 items = value if isinstance(value, tuple) else (value,)
                 found += [item for item in items if isinstance(item, Tensor)]
         return found
 
-    def _spec(self, op: str) -> Op:
+    def spec(self, op: str) -> Op:
+        """The operator, with its formulas. Raises OpError if there is none."""
         if op not in self._ops:
             raise OpError(f"it requires the operator {op}, which has no spec in op_specs/")
         return self._ops[op]
 
     def arg_names(self, op: str) -> list[str]:
         """The names of an operator's arguments, in order."""
-        return [arg.name for arg in self._spec(op).args]
+        return [arg.name for arg in self.spec(op).args]
 
     def args(self, op: str) -> tuple[Arg, ...]:
         """An operator's arguments, in order."""
-        return self._spec(op).args
+        return self.spec(op).args
 
     def output_names(self, op: str) -> list[str]:
         """The names of an operator's outputs, in order."""
-        return [output.name for output in self._spec(op).outputs]
+        return [output.name for output in self.spec(op).outputs]
 
     def compute(self, op: str, args: Mapping[str, object]) -> list[Array]:
         """The results of an operator for arrays, by its reference: floats as float64, ints as
@@ -190,7 +191,7 @@ class OpLibrary:
         """All arguments of a call of arrays or constants, without data, and the shape and dtype of
         each result. Raises OpError if the call is invalid."""
         types = {name: argument_type(value) for name, value in args.items()}
-        spec = self._spec(op)
+        spec = self.spec(op)
 
         def checked() -> tuple[dict[str, object], _Outputs]:
             outputs = tuple((tuple(o.shape), o.dtype) for o in spec.infer(types))
@@ -207,19 +208,19 @@ class OpLibrary:
         """The results of an operator's reference for the values of arguments, in their types.
         `completed` are all arguments of the call. Raises OpError if the reference fails."""
         try:
-            return self._spec(op).reference({n: values.get(n, v) for n, v in completed.items()})
+            return self.spec(op).reference({n: values.get(n, v) for n, v in completed.items()})
         except (SpecError, NotImplementedError) as error:
             raise OpError(f"{op} cannot be computed at import: {error}") from error
 
     def tolerance(self, op: str, dtype: DType) -> float:
         """The relative tolerance of an operator's results, as its tests use it."""
-        return self._spec(op).tolerance[dtype].rtol
+        return self.spec(op).tolerance[dtype].rtol
 
     def kernel_names(self, op: str) -> tuple[str, ...]:
         """The kernels of an operator in order of preference. The last ones have the fewest
         conditions.
         """
-        return tuple(kernel.name for kernel in self._spec(op).kernels)
+        return tuple(kernel.name for kernel in self.spec(op).kernels)
 
     def arg(self, node: Node, name: str) -> ArgValue:
         """The argument of a node with that name."""
@@ -235,7 +236,7 @@ class OpLibrary:
 
     def is_plain(self, node: Node) -> bool:
         """Whether every argument of a node that has a default has that value."""
-        given = zip(self._spec(node.op).args, node.args, strict=True)
+        given = zip(self.spec(node.op).args, node.args, strict=True)
         return all(arg.default is None or value == arg.default for arg, value in given)
 
     def with_args(self, node: Node, **changes: ArgValue) -> tuple[ArgValue, ...]:
@@ -245,7 +246,7 @@ class OpLibrary:
 
     def complete(self, op: str, args: Mapping[str, object]) -> tuple[ArgValue, ...]:
         """Arguments in schema order, with defaults, and values converted to the schema's types."""
-        spec = self._spec(op)
+        spec = self.spec(op)
         try:
             typed = spec.complete({name: argument_type(value) for name, value in args.items()})
         except EvalError as error:
@@ -261,7 +262,7 @@ class OpLibrary:
         return list(self._inferred.of(op, types, lambda: self._infer(op, args, types)))
 
     def _infer(self, op: str, args: Sequence[ArgValue], types: Sequence[object]) -> _Outputs:
-        spec = self._spec(op)
+        spec = self.spec(op)
         values = {arg.name: value for arg, value in zip(spec.args, types, strict=True)}
         try:
             outputs, has_kernel = spec.infer_for_kernels(values)
@@ -301,7 +302,7 @@ class OpLibrary:
 
     def params(self, op: str) -> Mapping[str, object]:
         """The parameters that the spec passes to the template of an operator's first kernel."""
-        return self._spec(op).kernels[0].params
+        return self.spec(op).kernels[0].params
 
     def view_source(self, node: Node) -> Tensor | None:
         """The input whose elements the node's output shares, for a view."""

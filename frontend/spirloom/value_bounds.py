@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from spirloom import interval
+from spec_model import interval
+from spec_model.interval import EVERYTHING, Interval
 from spirloom.errors import Unsupported
-from spirloom.interval import EVERYTHING, Interval
 from spirloom.ir import Array, DType
 
 

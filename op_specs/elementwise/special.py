@@ -50,13 +50,15 @@ def lgamma(x: Array) -> Array:
 
 
 def digamma(x: Array) -> Array:
-    """The derivative of lgamma: recurrence up to x ≥ 30, then the asymptotic series."""
+    """The derivative of lgamma: reflection, recurrence up to x ≥ 30, then the asymptotic series."""
 
     def one(v: float) -> float:
         if v == 0:
             return -math.copysign(math.inf, v)
         if math.isnan(v) or v == -math.inf or (v < 0 and v == np.floor(v)):
             return math.nan
+        if v < 0:  # reflection
+            return one(1 - v) - math.pi / math.tan(math.pi * (v - round(v)))
         total = 0.0
         while v < 30:
             total -= 1 / v

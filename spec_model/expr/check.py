@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from spec_model.activations import ACTIVATION_CODES, RNN_ACTIVATION_CODES
 from spec_model.errors import SpecError, one_of
+from spec_model.expr import intervals
 from spec_model.expr import operations as ops
 from spec_model.expr.checker import Checker, Rule
 from spec_model.expr.evaluation import evaluate
@@ -21,6 +22,7 @@ from spec_model.expr.types import (
     ListOf,
     Literal,
     Logic,
+    Operation,
     Origin,
     Scope,
     Variable,
@@ -206,6 +208,9 @@ def _unary(checker: Checker, tree: ast.UnaryOp) -> Expr:
     if isinstance(tree.op, ast.Not):
         operand = checker.expect(value, (Kind.BOOL,), tree.operand)
         return checker.apply(tree, Kind.BOOL, ops.NOT, operand)
+    if isinstance(tree.op, ast.USub) and checker.computes_intervals(value):
+        operand = checker.expect(value, (Kind.INTERVAL,), tree.operand)
+        return checker.apply(tree, Kind.INTERVAL, intervals.NEGATE, operand)
     if isinstance(tree.op, ast.USub) and value.kind in ops.NEGATE:
         return checker.apply(tree, value.kind, ops.NEGATE[value.kind], value)
     raise checker.fail(tree, f"This operator does not apply to {value.kind}.")
@@ -217,6 +222,10 @@ def _binary(checker: Checker, tree: ast.BinOp) -> Expr:
         what = type(tree.op).__name__.lower()
         raise checker.fail(tree, f"Operator '{what}' is not part of the expression language.")
     left, right = checker.check(tree.left), checker.check(tree.right)
+    if checker.computes_intervals(left, right) and symbol in intervals.BINARY:
+        return _of_intervals(
+            checker, tree, intervals.BINARY[symbol], (left, right), (tree.left, tree.right)
+        )
     overloads = ops.BINARY[symbol]
     kinds = {left.kind, right.kind}
     kind = left.kind if len(kinds) == 1 else Kind.FLOAT
@@ -231,6 +240,19 @@ def _binary(checker: Checker, tree: ast.BinOp) -> Expr:
     if kind is Kind.INTS and left.length is not None and right.length is not None:
         length = left.length + right.length
     return checker.apply(tree, result, operation, *operands, length=length)
+
+
+def _of_intervals(
+    checker: Checker,
+    tree: ast.expr,
+    operation: Operation,
+    values: Sequence[Expr],
+    trees: Sequence[ast.expr],
+) -> Expr:
+    """An operation of intervals; numbers and tensors are converted."""
+    pairs = zip(values, trees, strict=True)
+    operands = [checker.expect(value, (Kind.INTERVAL,), at) for value, at in pairs]
+    return checker.apply(tree, Kind.INTERVAL, operation, *operands)
 
 
 def _compare(checker: Checker, tree: ast.Compare) -> Expr:
@@ -285,7 +307,10 @@ def _logic(checker: Checker, tree: ast.BoolOp) -> Expr:
 def _conditional(checker: Checker, tree: ast.IfExp) -> Expr:
     condition = checker.expect(checker.check(tree.test), (Kind.BOOL,), tree.test)
     then, otherwise = checker.check(tree.body), checker.check(tree.orelse)
-    if then.kind is not otherwise.kind:
+    if then.kind is not otherwise.kind and checker.computes_intervals(then, otherwise):
+        then = checker.expect(then, (Kind.INTERVAL,), tree.body)
+        otherwise = checker.expect(otherwise, (Kind.INTERVAL,), tree.orelse)
+    elif then.kind is not otherwise.kind:
         converted = checker.convert(otherwise, then.kind, tree.orelse)
         if converted is not None:
             otherwise = converted
@@ -300,15 +325,19 @@ def _conditional(checker: Checker, tree: ast.IfExp) -> Expr:
 
 def _call(checker: Checker, tree: ast.Call) -> Expr:
     name = tree.func.id if isinstance(tree.func, ast.Name) else None
-    if name is None or name not in (*ops.FUNCTIONS, *checker.scope.functions):
+    of_intervals = intervals.FUNCTIONS if checker.scope.bounds else {}
+    functions = list(dict.fromkeys([*ops.FUNCTIONS, *of_intervals, *checker.scope.functions]))
+    if name is None or name not in functions:
         what = f"Function '{name}' is unknown" if name else "Only functions can be called"
-        known = one_of([*ops.FUNCTIONS, *checker.scope.functions])
+        known = one_of(functions)
         raise checker.fail(tree.func, f"{what}; known functions are: {known}.")
     if tree.keywords:
         raise checker.fail(tree.keywords[0], "Functions do not accept keyword arguments.")
     values = [checker.check(t) for t in tree.args]
     if name in checker.scope.functions:
         return expanded(checker, checker.scope.functions[name], tree, values, parse_tree)
+    if name in of_intervals and (name not in ops.FUNCTIONS or checker.computes_intervals(*values)):
+        return _interval_call(checker, tree, name, values)
     if name in ops.VARIADIC and len(values) > 1:
         return _variadic(checker, tree, name, values)
     for overload in ops.FUNCTIONS[name]:
@@ -323,6 +352,14 @@ def _call(checker: Checker, tree: ast.Call) -> Expr:
     raise checker.fail(
         tree, f"Function {name}({given}) does not exist; overloads are: {overloads}."
     )
+
+
+def _interval_call(checker: Checker, tree: ast.Call, name: str, values: list[Expr]) -> Expr:
+    count, operation = intervals.FUNCTIONS[name]
+    if len(values) != count:
+        message = f"Function {name} of intervals has {count} operands, not {len(values)}."
+        raise checker.fail(tree, message)
+    return _of_intervals(checker, tree, operation, values, tree.args)
 
 
 def _variadic(checker: Checker, tree: ast.Call, name: str, values: list[Expr]) -> Expr:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from spec_model.errors import Position, SpecError, one_of
+from spec_model.expr import intervals
 from spec_model.expr import operations as ops
 from spec_model.expr.evaluation import evaluate
 from spec_model.expr.types import (
@@ -23,6 +24,8 @@ from spec_model.expr.types import (
 )
 from spec_model.vocabulary import DType, Storage
 from spec_model.yaml_reader import Scalar
+
+_BOUNDED = (Kind.INT, Kind.FLOAT, Kind.TENSOR)
 
 # Converts one kind of Python expression to a typed tree. Fails at its column if it is invalid.
 Rule = Callable[["Checker", Any], Expr]
@@ -74,12 +77,19 @@ class Checker:
             return value
         if kind is Kind.FLOAT and value.kind is Kind.INT:
             return self.apply(tree, Kind.FLOAT, ops.TO_FLOAT, value)
+        if kind is Kind.INTERVAL and self.scope.bounds and value.kind in _BOUNDED:
+            return self.apply(tree, Kind.INTERVAL, intervals.CONVERT, value)
         if value.kind is Kind.STR and kind in (Kind.DTYPE, Kind.STORAGE):
             if isinstance(value, Literal):
                 return self._word(str(value.value), kind, tree)
             if kind is Kind.DTYPE:
                 return self.apply(tree, kind, ops.TO_DTYPE, value)
         return None
+
+    def computes_intervals(self, *values: Expr) -> bool:
+        """Whether operators and functions of the values are those of intervals."""
+        kinds = (Kind.TENSOR, Kind.INTERVAL)
+        return self.scope.bounds and any(value.kind in kinds for value in values)
 
     def _word(self, text: str, kind: Kind, tree: ast.expr) -> Expr:
         words: type[DType] | type[Storage] = DType if kind is Kind.DTYPE else Storage

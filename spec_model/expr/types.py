@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from spec_model.errors import Position
+from spec_model.interval import EVERYTHING, Interval
 from spec_model.vocabulary import DType, Storage
 from spec_model.yaml_nodes import Scalar
 
@@ -26,16 +27,19 @@ class Kind(StrEnum):
     INTS = "ints"
     TENSOR = "tensor"
     TENSORS = "tensor list"
+    INTERVAL = "interval"
 
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
-    """The shape and dtype of a tensor; its `storage` once it is chosen."""
+    """The shape and dtype of a tensor; its `storage` once it is chosen. `bounds`: those of its
+    values, in formulas of bounds."""
 
     shape: tuple[int, ...]
     dtype: DType
     storage: Storage | None = None
     present: bool = True
+    bounds: Interval = EVERYTHING
 
 
 Value = (
@@ -48,6 +52,7 @@ Value = (
     | tuple[int, ...]
     | TensorType
     | tuple[TensorType, ...]
+    | Interval
 )
 Environment = Mapping[str, Value]
 
@@ -194,10 +199,12 @@ class Function:
 @dataclass(frozen=True, slots=True)
 class Scope:
     """The names that an expression can use; `values` are names of other expressions. `storages`:
-    whether `x.storage` is known."""
+    whether `x.storage` is known. `bounds`: whether numbers and tensors are
+    converted to intervals of values."""
 
     variables: Mapping[str, Variable]
     storages: bool = False
+    bounds: bool = False
     values: Mapping[str, Expr] = field(default_factory=dict)
     functions: Mapping[str, Function] = field(default_factory=dict)
 

@@ -13,6 +13,7 @@ from spec_model.fields import Fields, as_int, as_scalar, as_sequence
 from spec_model.library import Library
 from spec_model.load.aliasing import load_in_place, load_view_of, load_view_offset
 from spec_model.load.axes import expand
+from spec_model.load.bounds import load_bounds
 from spec_model.load.cached_specs import cached
 from spec_model.load.cases import load_case, load_domain, load_tolerance, swept
 from spec_model.load.checks import (
@@ -141,7 +142,8 @@ def _load(
     fused_from, fused_at_least = _fused_from(fields)
     view_offset = load_view_offset(fields, signature)
     traits = load_traits(fields, signature)
-    used = names_of_traits(traits)
+    bounds = load_bounds(fields, signature)
+    used = names_of_traits(traits).union(*(e.names for e in bounds if e is not None))
     if view_offset is not None:
         used |= view_offset.names
     check_lets(spec.name, unused_lets(signature.steps, signature.outputs, kernels, used))
@@ -166,6 +168,7 @@ def _load(
         args=signature.args,
         steps=signature.steps,
         outputs=signature.outputs,
+        bounds=bounds,
         view_of=load_view_of(fields, signature),
         view_offset=view_offset,
         in_place=load_in_place(fields, signature, kernels),

@@ -41,6 +41,7 @@ OPERATOR_KEYS = (
     "let",
     "checks",
     "outputs",
+    "bounds",
     "view_of",
     "view_offset",
     "in_place",

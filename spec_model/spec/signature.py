@@ -45,6 +45,11 @@ class Arg:
     default_of: str | None = None  # instead: the earlier argument whose value is the default
 
     @property
+    def has_op_dtype(self) -> bool:
+        """Whether it is a tensor, or list of tensors, of the op's dtype."""
+        return self.type.is_tensor and self.dtype is None and not self.any_dtype
+
+    @property
     def required(self) -> bool:
         """Whether every call must pass it."""
         return self.default is None and self.default_of is None and not self.optional

@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 from spirloom import constants_file, graph_file, graph_reader, inspect
 from spirloom.errors import ImportFailure
-from spirloom.interval import Interval
 from spirloom.ir import DType, Graph, Node, State, Storage, Tensor, constant
 from spirloom.number_expr import NumberExpr, NumberOp, SymFloat
 from spirloom.ops import OpLibrary
@@ -27,6 +26,7 @@ from spirloom_schema.FormatVersion import FormatVersion
 
 from spec_model import graph_file as call_reader
 from spec_model.graph_file import root_of
+from spec_model.interval import Interval
 
 
 def small_graph() -> Graph:

@@ -10,8 +10,9 @@ from math import inf
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from spirloom import interval
-from spirloom.interval import EVERYTHING, Interval, of_array, of_type
+
+from spec_model import interval
+from spec_model.interval import EVERYTHING, Interval, of_array, of_type
 
 Integers = NDArray[np.int64]
 ENDS = (-9, -4, -1, 0, 1, 3, 8)

@@ -12,12 +12,12 @@ import onnx
 import pytest
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 from spirloom.errors import ImportFailure
-from spirloom.interval import Interval
 from spirloom.ir import Array, DType, Graph
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
 from spirloom.ops import OpLibrary
 
+from spec_model.interval import Interval
 from tests.frontend import reference_run
 from tests.frontend.models import node
 

@@ -13,7 +13,6 @@ import onnx
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 from spirloom.errors import ImportFailure
-from spirloom.interval import Interval
 from spirloom.ir import Graph
 from spirloom.onnx.importer import read
 from spirloom.onnx.inputs import Shapes
@@ -27,6 +26,7 @@ from spirloom.onnx.partition.partitioner import (
 from spirloom.ops import OpLibrary
 from spirloom.partition import Costs, Placement
 
+from spec_model.interval import Interval
 from tests.frontend.models import model, node, random
 from tests.frontend.partition_models import CASES, LARGE, NON_ZERO, ROWS, SQUARE, Case
 

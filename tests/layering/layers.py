@@ -197,6 +197,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "frontend/spirloom/runtime",
     ),
     "frontend/spirloom/casegen": _CORE,
+    "frontend/spirloom/facts": (*_CORE, "frontend/spirloom/casegen"),
     "frontend/spirloom/new_op": (*_CORE, "codegen/**", "frontend/spirloom/casegen"),
     "frontend/spirloom/debug": (*_TORCH, "frontend/spirloom/runtime"),
     "frontend/spirloom/verify": (

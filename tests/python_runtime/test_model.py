@@ -209,8 +209,9 @@ def test_wider_integers(runtime: spirloom.Runtime) -> None:
 
 def test_bounds_of_the_import(runtime: spirloom.Runtime) -> None:
     from spirloom import graph_file
-    from spirloom.interval import Interval
     from spirloom.ir import DType, Graph, Node, Tensor
+
+    from spec_model.interval import Interval
 
     x, y = (Tensor(name, DType.I32, (2,)) for name in "xy")
     x.bounds = Interval(0, 9)

@@ -23,8 +23,8 @@ ERRORS = [
         "opp: aten",
         "2:1",
         "Key 'opp' is unknown in a spec; known keys are: op, overloads, executorch, onnx, traits, "
-        "args, let, checks, outputs, view_of, view_offset, in_place, fused_from, kernel, kernels, "
-        "reference, tests, domain, tolerance, for.",
+        "args, let, checks, outputs, bounds, view_of, view_offset, in_place, fused_from, "
+        "kernel, kernels, reference, tests, domain, tolerance, for.",
     ),
     ("reference: a + alpha * b\n", "", "2:1", "Key 'reference' is missing from a spec."),
     (
@@ -417,8 +417,8 @@ def test_errors_of_all_specs_are_reported_at_once(project: Project) -> None:
         f"{ADD}:11:12: error: DType 'f64' is not one of: {DTYPES}, floats, ints, "
         "numbers, all, stored_floats.",
         "op_specs/plus.yaml:2:1: error: Key 'operator' is unknown in a spec; known keys are: op, "
-        "overloads, executorch, onnx, traits, args, let, checks, outputs, view_of, view_offset, "
-        "in_place, fused_from, kernel, kernels, reference, tests, domain, tolerance, for.",
+        "overloads, executorch, onnx, traits, args, let, checks, outputs, bounds, view_of, "
+        "view_offset, in_place, fused_from, kernel, kernels, reference, tests, domain, tolerance, for.",
     ):
         project.load()
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from spirloom import graph_file
-from spirloom.interval import Interval
 from spirloom.ir import DType, Graph, Node, Tensor
 
+from spec_model.interval import Interval
 from tests.tools.programs import AddModel, Packs, Program, ReluModel
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,7 +12,6 @@ import pytest
 import spirloom
 import torch
 from spirloom import graph_file
-from spirloom.interval import Interval
 from spirloom.ops import OpLibrary
 from spirloom.passes import optimize
 from spirloom.torch.archived_program import read_archive
@@ -20,6 +19,7 @@ from spirloom.torch.build import build
 from spirloom.torch.export import decompose, program_of
 from spirloom.torch.options import Options
 
+from spec_model.interval import Interval
 from tests.torch.networks import NETWORKS, Positional, Tensors, make_network
 
 LIBRARY = OpLibrary()

@@ -12,12 +12,12 @@ from importlib import import_module
 
 import pytest
 import torch
-from spirloom.interval import Interval
 from spirloom.ops import OpLibrary
 from spirloom.torch.build import build
 from spirloom.torch.export import decompose, program_of
 from spirloom.torch.options import Options
 
+from spec_model.interval import Interval
 from tests.sample import runs_all, seed
 from tests.torch.networks import initialized
 from tests.torch.published.registry import PUBLISHED, Example

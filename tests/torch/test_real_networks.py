@@ -16,7 +16,6 @@ import pytest
 import spirloom
 import torch
 from spirloom import graph_file
-from spirloom.interval import Interval
 from spirloom.ir import Graph
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
@@ -26,6 +25,7 @@ from spirloom.torch.build import build
 from spirloom.torch.export import decompose, program_of
 from spirloom.torch.options import Options
 
+from spec_model.interval import Interval
 from tests.sample import runs_all, seed
 from tests.torch.networks import Positional, Tensors
 from tests.torch.real_networks import REAL_NETWORKS, make_real_network

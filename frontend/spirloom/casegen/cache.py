@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -23,8 +23,8 @@ GENERATORS = (
     "spirloom.deferred",
     "spirloom.equal_constants",
     "spirloom.errors",
+    "spirloom.facts",
     "spirloom.graph_file",
-    "spirloom.interval",
     "spirloom.ir",
     "spirloom.mapped_file",
     "spirloom.number_expr",
@@ -48,13 +48,16 @@ class PackCache:
         if directory is not None:
             directory.mkdir(parents=True, exist_ok=True)
 
-    def pack(self, op: Op) -> bytes:
-        """The pack of an op. Raises SpecError for invalid cases."""
+    def pack(self, op: Op, check: Callable[[Op], None]) -> bytes:
+        """The pack of an op, after a check if it is not cached. Raises SpecError for invalid
+        cases."""
         if self._directory is None:
+            check(op)
             return case_pack.to_bytes(cases_of(op))
         path = self._directory / f"{op.short_name}.{self._key(op)}.slcases"
         if path.is_file():
             return path.read_bytes()
+        check(op)
         packed = case_pack.to_bytes(cases_of(op))
         for old in self._directory.glob(f"{op.short_name}.*.slcases"):
             old.unlink()

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from spec_model import SpecError
+from spec_model import Op, SpecError
 from spirloom.errors import ImportFailure, writing
 
 DESCRIPTION = """\
 Generates test cases for every variant of the operators: inputs, a graph file of one node, and the
-results of the NumPy reference. The C++ program op_tests runs them on a device.
+results of the NumPy reference. The C++ program op_tests runs them on a device. What the specs
+declare of the operators (bounds, traits, views) is compared with the references on random calls.
 
   spirloom cases --spec-dir op_specs --template-dir templates/glsl --out ops.slcases
 """
+
+
+FACT_CALLS = 25
 
 
 def add_parser(commands: Any) -> None:
@@ -40,6 +47,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--depfile", type=Path, metavar="FILE", help="the depfile to write: all inputs of the cases"
     )
     parser.add_argument("--op", metavar="NAME", help="only this op, e.g. aten.add.Tensor")
+    parser.add_argument(
+        "--facts",
+        type=int,
+        default=FACT_CALLS,
+        metavar="N",
+        help="compare the bounds, traits and views that each op declares with its reference in N "
+        "random calls (requires Hypothesis; default: %(default)s; 0: no comparison)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -48,6 +63,24 @@ def run(arguments: argparse.Namespace) -> int:
 
     try:
         with writing(arguments.out):
-            return cli.run(arguments)
+            return cli.run(arguments, _fact_check(arguments.facts))
     except SpecError as error:
         raise ImportFailure(*str(error).splitlines()) from error
+
+
+def _fact_check(calls: int) -> Callable[[Op], None]:
+    """Compares the facts that an op declares with its reference, in random calls."""
+    if calls == 0:
+        return lambda op: None
+    try:
+        from spirloom.facts.search import check_facts
+    except ModuleNotFoundError as error:
+        if error.name != "hypothesis":
+            raise
+        print(
+            "spirloom: note: declared bounds, traits and views are not compared with the "
+            "references, which requires Hypothesis (python3-hypothesis, or pip install hypothesis)",
+            file=sys.stderr,
+        )
+        return lambda op: None
+    return partial(check_facts, calls=calls)

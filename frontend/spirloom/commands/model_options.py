@@ -12,7 +12,7 @@ from spec_model.files import open_regular
 from spirloom.errors import ImportFailure
 
 if TYPE_CHECKING:
-    from spirloom.interval import Interval
+    from spec_model.interval import Interval
     from spirloom.ir import Array
     from spirloom.onnx.inputs import Shapes
     from spirloom.passes.weight_quantization import Quantization
@@ -199,7 +199,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _range(text: str) -> Interval:
-    from spirloom.interval import Interval
+    from spec_model.interval import Interval
 
     low, dots, high = text.partition("..")
     try:

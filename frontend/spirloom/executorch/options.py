@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from spirloom.interval import Interval
+from spec_model.interval import Interval
 from spirloom.ir import Storage
 from spirloom.ops import OpLibrary
 from spirloom.partition import Costs

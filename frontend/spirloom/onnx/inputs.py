@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto
 
-from spirloom import interval
+from spec_model import interval
+from spec_model.interval import EVERYTHING, Interval
 from spirloom.errors import ImportFailure, Unsupported
-from spirloom.interval import EVERYTHING, Interval
 from spirloom.ir import MAX_RANK, DType, Tensor
 from spirloom.onnx.dtypes import numpy_type, type_name
 from spirloom.value_bounds import ValueRange, exact_interval, is_wide, narrow_type

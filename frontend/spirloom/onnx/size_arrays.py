@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from spec_model import interval
+from spec_model.interval import Interval
 from spec_model.symbolic import Size, known, maximum, minimum, settle, size_of, sym
 from spec_model.symbolic.guards import OPPOSITE
-from spirloom import interval
 from spirloom.builder import Builder, Lifter, Value
 from spirloom.errors import Unsupported
-from spirloom.interval import Interval
 from spirloom.ir import Array, Tensor
 from spirloom.number_expr import Number, SymFloat, number_of
 from spirloom.sizes import SymInt

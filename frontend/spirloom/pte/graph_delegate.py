@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from spec_model.flatbuffer import MalformedBuffer
+from spec_model.interval import Interval
 from spirloom import graph_reader
 from spirloom.errors import ImportFailure, Unsupported
-from spirloom.interval import Interval
 from spirloom.ir import ArgValue as GraphValue
 from spirloom.ir import Array, Graph, Node, Tensor
 from spirloom.number_expr import SymFloat

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from spec_model.flatbuffer import MalformedBuffer
-from spirloom.interval import Interval
+from spec_model.interval import Interval
 from spirloom.ir import Array
 from spirloom.torch.program import Argument, ArgValue, Call, Input, Kind, Ref, Result, TensorMeta
 

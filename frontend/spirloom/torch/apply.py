@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from spec_model.interval import of_array
 from spec_model.spec import Arg, ArgType
 from spec_model.stored_float import encoded, float_format
 from spirloom.builder import Builder, Lifter, Value
 from spirloom.data_sizes import DataSizes
 from spirloom.errors import Unsupported
-from spirloom.interval import of_array
 from spirloom.ir import Array, DType, Tensor
 from spirloom.narrowing import Narrowing
 from spirloom.number_expr import SymFloat, number_of, truncated
@@ -83,7 +83,7 @@ class Applier:
         self, specs: Sequence[Arg], args: Mapping[str, object], first: np.dtype[Any] | None
     ) -> list[np.dtype[Any] | None]:
         """The types to compute in, in order: that of the promoted arguments, that of the result."""
-        followers = [args[a.name] for a in specs if _follows(a) and a.name in args]
+        followers = [args[a.name] for a in specs if a.has_op_dtype and a.name in args]
         items = [i for f in followers for i in (f if isinstance(f, tuple) else (f,))]
         if not items:
             return [None]
@@ -169,7 +169,7 @@ class Applier:
         return self._converted_one(arg, value, common) if arg.type is ArgType.TENSOR else value
 
     def _converted_one(self, arg: Arg, value: Item, common: np.dtype[Any] | None) -> Value:
-        if _follows(arg) and common is not None:
+        if arg.has_op_dtype and common is not None:
             return self.cast(value, common)
         if arg.dtype is not None and not arg.any_dtype:
             fixed = arg.dtype.numpy
@@ -240,11 +240,6 @@ class Applier:
 def _symbolic(args: Mapping[str, object]) -> bool:
     """Whether a shape or an int among the arguments is symbolic."""
     return any(is_symbolic(v if isinstance(v, tuple) else (v,)) for v in args.values())
-
-
-def _follows(arg: Arg) -> bool:
-    """Whether a tensor argument has the type of the call."""
-    return arg.type.is_tensor and arg.dtype is None and not arg.any_dtype
 
 
 def _exceeds_float16(args: Mapping[str, object]) -> bool:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from spec_model.interval import Interval
 from spec_model.symbolic import note
 from spirloom import __version__
 from spirloom.builder import Budget, Builder, Lifter
 from spirloom.data_sizes import DataSizes
 from spirloom.errors import ImportFailure, NodeProblem, NodesUnsupported, Unsupported
-from spirloom.interval import Interval
 from spirloom.ir import DType, Graph, IntInput, Node, Tensor
 from spirloom.narrowing import Narrowing
 from spirloom.number_expr import SymFloat

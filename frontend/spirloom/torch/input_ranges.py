@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from spirloom import interval
-from spirloom.interval import EVERYTHING, Interval
+from spec_model import interval
+from spec_model.interval import EVERYTHING, Interval
 from spirloom.torch.program import Kind, Program, Ref, SizeExpr
 from spirloom.value_bounds import ValueRange, narrow_type
 

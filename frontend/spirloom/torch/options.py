@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from spec_model.interval import Interval
 from spirloom.builder import DEFAULT_EXTRA
 from spirloom.errors import ImportFailure
-from spirloom.interval import Interval
 from spirloom.ir import Array
 from spirloom.passes.fp16 import float32_patterns
 from spirloom.passes.weight_quantization import Quantization

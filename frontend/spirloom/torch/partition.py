@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from spec_model.interval import Interval, of_type
 from spirloom.errors import NodesUnsupported, SpirloomError
-from spirloom.interval import Interval, of_type
 from spirloom.ir import Array, Graph
 from spirloom.ops import OpLibrary
 from spirloom.partition import (

@@ -11,9 +11,9 @@ from enum import StrEnum
 from math import prod
 from typing import Union
 
+from spec_model.interval import Interval
 from spec_model.symbolic import maximum, minimum
 from spirloom.errors import ImportFailure
-from spirloom.interval import Interval
 from spirloom.ir import Array
 
 MAX_TEXT = 10_000

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from spec_model.interval import Interval
 from spirloom.errors import ImportFailure, Unsupported
-from spirloom.interval import Interval
 from spirloom.ir import Graph, Node, Tensor, is_possible
 from spirloom.ops import OpLibrary
 from spirloom.partition import work_of

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from onnx import ModelProto
 
+from spec_model.interval import Interval
 from spirloom import graph_file
-from spirloom.interval import Interval
 from spirloom.ir import Array, Graph
 from spirloom.onnx.dtypes import array_of
 from spirloom.onnx.importer import read

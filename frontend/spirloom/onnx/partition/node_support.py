@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 from onnx import ModelProto, NodeProto, TypeProto, ValueInfoProto
 
+from spec_model.interval import Interval
 from spirloom.builder import DEFAULT_EXTRA
 from spirloom.errors import ImportFailure, Unsupported
-from spirloom.interval import Interval
 from spirloom.ir import Array, DType, Graph, Node, Tensor
 from spirloom.onnx.functions import Functions, used_names
 from spirloom.onnx.importer import MAX_NODES, Importer

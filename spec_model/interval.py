@@ -1,14 +1,16 @@
-"""Intervals of values, and interval arithmetic of the operators that all importers share."""
+"""Intervals of values, and their arithmetic, of which specs state the bounds of results."""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from math import floor, inf, isfinite
-from typing import Any
+from dataclasses import dataclass, replace
+from math import floor, inf, isfinite, isinf
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +91,10 @@ def of_array(values: npt.NDArray[Any]) -> Interval:
         return EVERYTHING
     if not values.size:
         return Interval(0, 0)
-    low, high = values.min().item(), values.max().item()
+    low, high = (+end.item() for end in (values.min(), values.max()))  # bools as ints
     if not (isfinite(low) and isfinite(high)):
         return EVERYTHING
-    integral = values.dtype.kind != "f" or bool((np.trunc(values) == values).all())
+    integral = values.dtype.kind != "f" or bool((values % 1 == 0).all())
     return Interval(low, high, integral)
 
 
@@ -102,8 +104,61 @@ def of_type(dtype: np.dtype[Any]) -> Interval:
         return Interval(0, 1)
     if dtype.kind not in "iu":
         return EVERYTHING
-    limits = np.iinfo(dtype)
-    return Interval(int(limits.min), int(limits.max))
+    bits = 8 * dtype.itemsize
+    return Interval(0, (1 << bits) - 1) if dtype.kind == "u" else of_bits(bits)
+
+
+def of_bits(bits: int) -> Interval:
+    """All signed integers of this many bits."""
+    return Interval(-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+
+
+def exactly(value: float) -> Interval:
+    """A number alone."""
+    return Interval(value, value, float(value).is_integer())
+
+
+def between(low: Interval, high: Interval) -> Interval:
+    """From the first to the last value; integers if both ends are."""
+    return Interval(low.low, max(low.low, high.high), low.integral and high.integral)
+
+
+def reals(low: Interval, high: Interval) -> Interval:
+    """All numbers from the first to the last value."""
+    return replace(between(low, high), integral=False)
+
+
+# Formats of struct: nearest value, and its bits.
+_FORMATS = {"f32": ("f", "i"), "f16": ("e", "h")}
+
+
+def stored(x: Interval, dtype: str) -> Interval:
+    """The values as floats of a dtype: other ends are replaced by the next value outside. Results
+    of operations that round correctly are within, as rounding is monotonic."""
+    if dtype not in _FORMATS:
+        return x
+    return Interval(-_next_float(-x.low, dtype), _next_float(x.high, dtype), x.integral)
+
+
+def _next_float(value: float, dtype: str) -> float:
+    """The smallest float of the dtype that is at least the value."""
+    form, bits = _FORMATS[dtype]
+    if isinf(value):
+        return value
+    try:
+        code = struct.pack(form, value)
+    except OverflowError:
+        return inf if value > 0 else -_largest(dtype)
+    (nearest,) = struct.unpack(form, code)
+    if nearest >= value:
+        return float(nearest)
+    (integer,) = struct.unpack(bits, code)  # toward positive infinity
+    (above,) = struct.unpack(form, struct.pack(bits, integer + 1 if nearest >= 0 else integer - 1))
+    return float(above)
+
+
+def _largest(dtype: str) -> float:
+    return 65504.0 if dtype == "f16" else float.fromhex("0x1.fffffep127")
 
 
 def _product(a: float, b: float) -> float:
@@ -188,6 +243,17 @@ def maximum(*x: Interval) -> Interval:
 def minimum(*x: Interval) -> Interval:
     """The minimum of values."""
     return Interval(min(i.low for i in x), min(i.high for i in x), all(i.integral for i in x))
+
+
+def bits(a: Interval, b: Interval) -> Interval:
+    """Bitwise and, or, xor: the results fit in the bits of the wider operand."""
+    if not (a.integral and b.integral):
+        return EVERYTHING
+    largest = max(abs(a).high, abs(b).high)
+    if largest == inf:
+        return EVERYTHING
+    power = 1 << int(largest).bit_length()
+    return Interval(0 if min(a.low, b.low) >= 0 else -power, power - 1)
 
 
 def indices_of(size: int) -> Interval:
