@@ -13,6 +13,7 @@ class Trait(StrEnum):
 
     ELEMENTWISE = "elementwise"
     MOVES_DATA = "moves_data"
+    LEADING_PARTS = "leading_parts"
     SELECTS = "selects"
     EXACT = "exact"
     RETURNS_INDICES = "returns_indices"
@@ -44,6 +45,9 @@ _MEANINGS = {
     Trait.MOVES_DATA: "the output is a strided copy of the first argument: the element at p of "
     "`split` is the element at begin + sum(p[d] * source_strides[d]), by the `let` names `split`, "
     "`source_strides` and `begin`",
+    Trait.LEADING_PARTS: "leading parts of the tensors (the first elements of each dimension), and "
+    "smaller sizes in lists of ints, give a leading part of the output; an index counts from the "
+    "begin",
     Trait.SELECTS: "every output element is an element of an input of the operator's dtype",
     Trait.EXACT: "no rounding: every output element is an input element up to the sign, zero or a "
     "number argument",

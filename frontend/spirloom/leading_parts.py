@@ -8,43 +8,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from spec_model.traits import Trait
-from spirloom.ir import Graph, Node, Tensor
+from spirloom.ir import DType, Graph, Node, Tensor
 from spirloom.ops import OpLibrary
 from spirloom.sizes import SymInt, is_symbolic
-
-# Operators whose result has the first elements of each dimension wherever their operands do.
-_KEEPING = frozenset({
-    "aten.expand", "aten.permute", "aten.unsqueeze", "aten.tril", "aten.triu", "aten.cumsum",
-    "aten._to_copy", "aten.where.self", "aten.masked_fill.Scalar",
-})  # fmt: skip
 
 
 def keeps_leading_parts(library: OpLibrary, op: str, args: Mapping[str, object]) -> bool:
     """Whether, with operands that are the first elements of constants, the result at all sizes is
     the first elements of the result at the maximum sizes.
     """
-    numbers = [v for v in args.values() if not isinstance(v, Tensor)]
     if op == "aten.slice.Tensor":
         return not is_symbolic([args["start"], args["step"]]) and _from_begin(args)
     if op == "aten.view":
         return _adds_ones(args["x"], args["size"])
     if op == "aten.cat":
         return _only_last_varies(args["tensors"], args["dim"])
-    if op in _INDEXED:
-        index = [args.get(name) for name in _INDEXED[op]]
-        return all(_is_nonnegative(item) for value in index for item in _items(value))
-    if any(isinstance(v, SymInt) for v in numbers):
+    if any(isinstance(v, SymInt) for v in args.values()):
         return False
-    return op in _KEEPING or library.has_trait(op, Trait.ELEMENTWISE)
-
-
-# Operators that read elements by indices, with the arguments that hold these.
-_INDEXED = {
-    "aten.embedding": ("index",),
-    "aten.gather": ("index",),
-    "aten.index_select": ("index",),
-    "spirloom.index_nd": ("index0", "index1", "index2"),
-}
+    if library.has_trait(op, Trait.ELEMENTWISE):
+        return True
+    indices = [args.get(arg.name) for arg in library.args(op) if arg.dtype is DType.I32]
+    known = all(_is_nonnegative(item) for value in indices for item in _items(value))
+    return known and library.has_trait(op, Trait.LEADING_PARTS, args)
 
 
 def _items(value: object) -> Sequence[object]:

@@ -97,6 +97,8 @@ def with_trait(name: str, trait: Trait) -> Op:
         ("aten.cumsum", Trait.ELEMENTWISE),
         ("aten.count_nonzero.dim_IntList", Trait.RETURNS_INDICES),
         ("aten.exp", Trait.BOUNDED),
+        ("aten.flip", Trait.LEADING_PARTS),
+        ("aten.mean.dim", Trait.LEADING_PARTS),
     ],
 )
 def test_wrong_traits_are_found(name: str, trait: Trait) -> None:

@@ -418,7 +418,8 @@ def test_errors_of_all_specs_are_reported_at_once(project: Project) -> None:
         "numbers, all, stored_floats.",
         "op_specs/plus.yaml:2:1: error: Key 'operator' is unknown in a spec; known keys are: op, "
         "overloads, executorch, onnx, traits, args, let, checks, outputs, bounds, view_of, "
-        "view_offset, in_place, fused_from, kernel, kernels, reference, tests, domain, tolerance, for.",
+        "view_offset, in_place, fused_from, kernel, kernels, reference, tests, domain, tolerance, "
+        "for.",
     ):
         project.load()
 

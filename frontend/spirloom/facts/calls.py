@@ -62,6 +62,30 @@ class Call:
         it does not accept them."""
         return reference_results(self.run, inputs)
 
+    def with_size(self, size: int, other: int) -> Call | None:
+        """The call with leading parts of the tensors: dimensions and ints of lists that are `size`
+        become `other`, which is smaller. None if that is not a valid call."""
+
+        def sizes(values: tuple[int, ...]) -> tuple[int, ...]:
+            return tuple(other if n == size else n for n in values)
+
+        def value(given: CaseValue) -> CaseValue:
+            if isinstance(given, TensorCase):
+                return replace(given, shape=sizes(given.shape), values=None)
+            if isinstance(given, tuple) and given and isinstance(given[0], TensorCase):
+                return tuple(cast(TensorCase, value(item)) for item in given)
+            return sizes(cast("tuple[int, ...]", given)) if isinstance(given, tuple) else given
+
+        args = {name: value(given) for name, given in self.run.test.args.items()}
+        run = _with_args(self.run, args)
+        if run is None:
+            return None
+        inputs = {
+            name: tuple(replace(x, data=x.data[tuple(map(slice, sizes(x.data.shape)))]) for x in xs)
+            for name, xs in self.inputs.items()
+        }
+        return Call(run, inputs, self.bounds)
+
     def tensors(self, own: bool = True) -> list[Array]:
         """The tensors as references read them. `own`: only those of the operator's dtype."""
         args = (arg for arg in self.run.op.args if arg.has_op_dtype or not own)

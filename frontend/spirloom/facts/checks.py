@@ -132,6 +132,23 @@ def exceeds_float16(call: Call) -> str:
     return ""
 
 
+def no_leading_part(call: Call) -> str:
+    """Whether the result for leading parts of the arguments is not the leading part of the result.
+
+    All dimensions and ints of lists that have the same size get the same smaller size.
+    """
+    sizes = sorted({n for x in call.tensors(own=False) for n in x.shape if n > 1})
+    for size in sizes:
+        part = call.with_size(size, size // 2)
+        if part is None:
+            continue
+        for (output, _, whole), found in zip(_outputs(call), part.results, strict=True):
+            first = whole[tuple(slice(n) for n in found.shape)]
+            if not np.array_equal(first, found, equal_nan=found.dtype.kind == "f"):
+                return f"{output.name} at size {size // 2} is no leading part of that at {size}"
+    return ""
+
+
 def moved_elsewhere(call: Call) -> str:
     """Whether the result is not the strided copy that the formulas describe."""
     values = call.run.op.values(call.types)
@@ -173,6 +190,7 @@ def _trait(trait: Trait, contradiction: Callable[[Call], str]) -> Fact:
 
 FACTS = (
     Fact("bounds", _has_bounds, out_of_bounds),
+    _trait(Trait.LEADING_PARTS, no_leading_part),
     _trait(Trait.SELECTS, not_selected),
     _trait(Trait.EXACT, inexact),
     _trait(Trait.ELEMENTWISE, not_elementwise),

@@ -15,19 +15,6 @@ from spirloom.ops import OpLibrary
 from spirloom.symbolic.computed import compute_the_same
 from spirloom.symbolic.specialize import Sizes, sizes_text
 
-# Operators that only rearrange or repeat elements. At sizes of 1 and 2, an importer and the passes
-# omit, merge and move them.
-_REARRANGING = frozenset((
-    "aten._to_copy",
-    "aten.cat",
-    "aten.clone",
-    "aten.expand",
-    "aten.permute",
-    "aten.repeat",
-    "aten.select.int",
-    "aten.slice.Tensor",
-    "aten.view",
-))  # fmt: skip
 _SMALL = 16  # elements of a constant that is compared
 
 
@@ -52,7 +39,7 @@ def check_minimum(
         if computed.shape != tensor.shape:
             what = f"output '{tensor.name}' is {tensor}, and {computed} by its formula"
             _refuse(what, sizes)
-    other_calls = _other_calls(smallest, formulas)
+    other_calls = _other_calls(smallest, formulas, library)
     if other_calls and not compute_the_same(smallest, formulas, library):
         _refuse(other_calls, sizes)
     other_sizes = _other_sizes(smallest, graph, library)
@@ -60,9 +47,9 @@ def check_minimum(
         _refuse(other_sizes, sizes)
 
 
-def _other_calls(smallest: Graph, formulas: Graph) -> str:
+def _other_calls(smallest: Graph, formulas: Graph, library: OpLibrary) -> str:
     """The first call that differs before the passes; empty if there is none."""
-    for node, other in zip_longest(_computing(smallest), _computing(formulas)):
+    for node, other in zip_longest(_computing(smallest, library), _computing(formulas, library)):
         if node is None or other is None or not _same(node, other):
             return f"{_text(node)} takes the place of {_text(other)}"
     return ""
@@ -86,7 +73,7 @@ def _extents(graph: Graph, library: OpLibrary) -> dict[tuple[str, str], Extents]
     """What no pass changes of the nodes that compute, by name and operator: the elements of each
     output and of each input of reductions, and whether an input is empty."""
     found: dict[tuple[str, str], Extents] = {}
-    for node in _computing(graph):
+    for node in _computing(graph, library):
         empty = any(0 in tensor.shape for tensor in node.inputs())
         extents = found.setdefault((node.name, node.op), [])
         reduced = list(node.inputs()) if library.has_trait(node.op, Trait.REDUCES) else []
@@ -110,7 +97,7 @@ def _refuse(what: str, sizes: Sizes) -> None:
     )
 
 
-def _computing(graph: Graph) -> Iterator[Node]:
+def _computing(graph: Graph, library: OpLibrary) -> Iterator[Node]:
     """The nodes that compute something of the inputs. Values of constants and sizes, which nodes of
     a symbolic graph compute, are constants at fixed sizes."""
     known: set[Tensor] = set()
@@ -119,8 +106,17 @@ def _computing(graph: Graph) -> Iterator[Node]:
         is_number = node.op == "aten.full" and prod(node.outputs[0].shape) == 1
         if is_number or (inputs and all(t.is_constant or t in known for t in inputs)):
             known.update(node.outputs)
-        elif node.op not in _REARRANGING and not _keeps_size(node):
+        elif not _rearranges(node, library) and not _keeps_size(node):
             yield node
+
+
+def _rearranges(node: Node, library: OpLibrary) -> bool:
+    """Whether a node only rearranges, repeats or casts elements: at sizes of 1 and 2, an importer
+    and the passes omit, merge and move such nodes."""
+    casts = all(library.has_trait(node.op, t) for t in (Trait.CASTS, Trait.ELEMENTWISE))
+    if casts or library.has_trait(node.op, Trait.MOVES_DATA):
+        return True
+    return any(kernel.concat_offset is not None for kernel in library.spec(node.op).kernels)
 
 
 def _keeps_size(node: Node) -> bool:
