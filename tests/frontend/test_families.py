@@ -14,7 +14,7 @@ from spirloom.family import Config, RearrangedSource, StoredTensor, floats_of
 from spirloom.family.config import FULL, LLAMA, SLIDING
 from spirloom.family.rope import RotaryEmbedding
 from spirloom.gguf.config import read_config as read_gguf
-from spirloom.gguf.file import GgufFile
+from spirloom.gguf.model import GgufModel
 from spirloom.hf.config import MODEL_TYPES, read_config
 from spirloom.ir import Array
 from spirloom.quantized_weights import quantize_matrix
@@ -211,7 +211,7 @@ def test_scores_of_the_largest_gemma(tmp_path: Path) -> None:
         metadata[f"{architecture}.attention.sliding_window"] = 4
         path = tmp_path / "m.gguf"
         path.write_bytes(file_bytes(metadata, tiny_tensors(architecture=architecture)))
-        found = read_gguf(GgufFile(path))
+        found = read_gguf(GgufModel(path))
         assert found.attn_scale == scale
         model_type = MODEL_TYPES[{"gemma3": "gemma3_text"}.get(architecture, architecture)]
         layer_types = model_type.traits.layer_types

@@ -38,15 +38,15 @@ def interleave_heads(rows: Any, heads: int) -> Any:
 
 def write(
     model: Any, path: Path, kinds: dict[str, Type] | Type, factors: Any = None,
-    vocabulary: Callable[[gguf.GGUFWriter], None] | None = None,
+    vocabulary: Callable[[gguf.GGUFWriter], None] | None = None, part_tensors: int = 0,
 ) -> None:  # fmt: skip
     """Writes the model with matrices of these types, by name suffix or one for all, and a
-    vocabulary, by default of synthetic tokens.
+    vocabulary, by default of synthetic tokens. With `part_tensors`, in parts of so many tensors.
 
     Sets the model's parameters to the dequantized values of the file.
     """
     config = model.config
-    writer = gguf.GGUFWriter(path, architecture(model))
+    writer = gguf.GGUFWriter(path, architecture(model), split_max_tensors=part_tensors)
     writer.add_context_length(config.max_position_embeddings)
     writer.add_embedding_length(config.hidden_size)
     writer.add_feed_forward_length(config.intermediate_size)

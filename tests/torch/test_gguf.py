@@ -321,6 +321,17 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert output.stat().st_size < 0.5 * whole
 
 
+def test_a_split_model_equals_one_file(tmp_path: Path) -> None:
+    """From each part that llama.cpp's package writes."""
+    for name, part_tensors in (("whole", 0), ("split", 8)):
+        model = random_model(transformers.LlamaConfig(**SIZES))
+        write(model, tmp_path / f"{name}.gguf", Type.Q8_0, part_tensors=part_tensors)
+    whole = graph_file.to_bytes(*import_gguf(tmp_path / "whole.gguf"))
+    parts = sorted(tmp_path.glob("split-0000?-of-00003.gguf"))
+    assert len(parts) == 3
+    assert all(graph_file.to_bytes(*import_gguf(part)) == whole for part in parts)
+
+
 @pytest.mark.parametrize(
     ("name", "pre"), [("gpt2", "gpt-2"), ("llama3", "llama-bpe"), ("qwen", "qwen2")]
 )

@@ -23,7 +23,7 @@ from spirloom.family.rope import (
 )
 from spirloom.family.weights import StoredTensor, floats_of
 from spirloom.gguf.blocks import BLOCKS, decode_rows, deferred_rows, type_name
-from spirloom.gguf.file import GgufFile
+from spirloom.gguf.model import GgufModel
 from spirloom.quantized_weights import QuantizedMatrix
 
 _GATE_TENSORS = {"mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up"}
@@ -83,7 +83,7 @@ _LAYER = re.compile(r"model\.layers\.(\d+)\.(.+)\.(weight|bias)")
 class GgufSource:
     """The tensors of a GGUF file by Hugging Face's names."""
 
-    def __init__(self, file: GgufFile, architecture: Architecture) -> None:
+    def __init__(self, file: GgufModel, architecture: Architecture) -> None:
         self._file = file
         norms = architecture.traits.pre_norms + architecture.traits.post_norms
         self._layer_tensor_names = {
@@ -109,7 +109,7 @@ class GgufSource:
         return f"blk.{found[1]}.{self._layer_tensor_names.get(found[2], found[2])}.{found[3]}"
 
 
-def read_tensor(file: GgufFile, name: str) -> StoredTensor:
+def read_tensor(file: GgufModel, name: str) -> StoredTensor:
     """Reads an existing tensor by its name in the file. Raises ImportFailure for unknown types."""
     entry = file.tensors[name]
     if entry.kind not in BLOCKS:
@@ -137,7 +137,7 @@ _YARN_KEYS = {
 }
 
 
-def read_config(file: GgufFile, context: int | None = None) -> Config:
+def read_config(file: GgufModel, context: int | None = None) -> Config:
     """The configuration for KV caches of `context` rows (default: the training context). Raises
     ImportFailure."""
     return _ConfigReader(file, context).config()
@@ -146,7 +146,7 @@ def read_config(file: GgufFile, context: int | None = None) -> Config:
 class _ConfigReader:
     """Reads the metadata of the file's architecture."""
 
-    def __init__(self, file: GgufFile, context: int | None) -> None:
+    def __init__(self, file: GgufModel, context: int | None) -> None:
         self._file = file
         self._context = context
         found = file.metadata.get("general.architecture")

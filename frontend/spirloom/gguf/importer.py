@@ -8,7 +8,7 @@ from typing import Unpack
 
 from spirloom.family import LanguageOptions, context_of, import_methods
 from spirloom.gguf.config import ARCHITECTURES, GgufSource, read_config
-from spirloom.gguf.file import GgufFile
+from spirloom.gguf.model import GgufModel
 from spirloom.gguf.tokenizer import attachments_of
 from spirloom.ir import Graph
 
@@ -23,7 +23,7 @@ def import_gguf(
     the text metadata as attachments; `log` receives a line for each that is omitted. Raises
     ImportFailure.
     """
-    file = GgufFile(path)
+    file = GgufModel(path)
     options["context"] = context_of(options, read_config(file).context)
     config = read_config(file, options["context"])
     source = GgufSource(file, ARCHITECTURES[config.family])

@@ -94,9 +94,11 @@ def _directory() -> Path:
 
 def _key(model: Path, options: str) -> str:
     """Of the release, the options, and every byte of the model's files."""
+    from spirloom.gguf import part_paths
+
     digest = hashlib.blake2b(f"{__version__} {options}".encode(), digest_size=16)
     with reading(model):
-        for path in sorted(model.iterdir()) if model.is_dir() else [model]:
+        for path in sorted(model.iterdir()) if model.is_dir() else part_paths(model):
             if path.is_file():
                 digest.update(f"\0{path.name if model.is_dir() else ''}\0".encode())
                 digest.update(content_digest(path, _directory() / "digests"))
