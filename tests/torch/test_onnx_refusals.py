@@ -12,7 +12,7 @@ from spirloom.onnx.inputs import Shapes
 
 from tests.frontend import reference_run
 from tests.frontend.models import random
-from tests.torch.test_onnx_runtime import LIBRARY, check
+from tests.torch.onnx_node import LIBRARY, check
 
 
 @pytest.mark.parametrize("axis", [-1, 0, 1])

@@ -2,60 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime  # type: ignore[import]
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 from spirloom.ir import Array
-from spirloom.onnx.importer import import_model
-from spirloom.onnx.inputs import Shapes
-from spirloom.ops import OpLibrary
 
-from tests.frontend import reference_run
 from tests.frontend.models import random
-
-LIBRARY = OpLibrary()
-Arrays = dict[str, Array]
-
-
-def check(
-    op: str,
-    names: str,
-    arrays: Arrays,
-    constants: Arrays,
-    tmp_path: Path,
-    attributes: Mapping[str, object],
-    result: int = TensorProto.FLOAT,
-    opset: int = 21,
-    tolerance: float = 1e-5,
-) -> None:
-    """Compares the output of one node. `names` are its inputs; `-` is an absent one."""
-    inputs = ["" if name == "-" else name for name in names.split()]
-    domain, _, op = op.rpartition(".")
-    node = helper.make_node(op, inputs, ["y"], domain=domain, **attributes)
-    graph = helper.make_graph(
-        [node],
-        op,
-        [
-            helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
-            for n, a in arrays.items()
-        ],
-        [helper.make_tensor_value_info("y", result, None)],
-        [numpy_helper.from_array(value, name) for name, value in constants.items()],
-    )
-    opsets = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)]
-    model = helper.make_model(graph, opset_imports=opsets, ir_version=9)
-    (expected,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, arrays)
-    path = tmp_path / "model.onnx"
-    path.write_bytes(model.SerializeToString())
-    found = reference_run.run(import_model(path, LIBRARY, Shapes()), arrays)["y"]
-    assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
-    tolerance = 1e-3 if expected.dtype == np.float16 else tolerance
-    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+from tests.torch.onnx_node import Arrays, check
 
 
 @pytest.mark.parametrize("mode", ["half_pixel", "asymmetric", "align_corners"])

@@ -136,8 +136,13 @@ _ROUNDINGS: dict[str, Callable[[Array], Array]] = {
 
 
 def rounded_positions(ctx: NodeContext, axis: Axis) -> Array:
-    """The input element of each output element in the mode "nearest"."""
-    default = "floor" if ctx.opset < 11 else "round_prefer_floor"
+    """The input element of each output element in the mode "nearest".
+
+    Opset 10 leaves the rounding open; its example and ONNX Runtime round up where they shrink.
+    """
+    default = "round_prefer_floor"
+    if ctx.opset < 11:
+        default = "ceil" if axis.scale < 1 else "floor"
     rounding = _ROUNDINGS.get(ctx.text("nearest_mode", default))
     if rounding is None:
         raise Unsupported("its nearest_mode is unknown")
