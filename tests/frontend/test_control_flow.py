@@ -92,6 +92,27 @@ def test_scan_axes(library: OpLibrary, tmp_path: Path) -> None:
     np.testing.assert_allclose(compute(graph, x), x[:, ::-1].cumsum(1), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("taken", ["then", "else"])
+def test_only_the_taken_branch_is_imported(
+    library: OpLibrary, tmp_path: Path, taken: str, nested: bool
+) -> None:
+    """The condition is computed from the shape. The other branch has nodes that do not fit x."""
+    right = body([node("Neg", "x", "a")], "", "a")
+    wrong = body([node("Split", "x", "b c", axis=7), node("NoOperator", "b c", "d")], "", "d")
+    branches = {"then": wrong, "else": wrong, taken: right}
+    choice = node("If", "is", "y", **{f"{name}_branch": graph for name, graph in branches.items()})
+    if nested:
+        inner = body([node("If", "is", "e", **{a.name: a.g for a in choice.attribute})], "", "e")
+        choice = node("If", "true", "y", then_branch=inner, else_branch=wrong)
+    rank = [node("Shape", "x", "s"), node("Size", "s", "r"), node("Equal", "r rank", "is")]
+    constants = {"rank": np.array(2 if taken == "then" else 3), "true": np.array(True)}
+    x = random(3, 2)
+    np.testing.assert_array_equal(
+        compute(run(library, tmp_path, [*rank, choice], constants), x), -x
+    )
+
+
 def test_conditions_that_depend_on_data_are_unsupported(library: OpLibrary, tmp_path: Path) -> None:
     depends = body(
         [

@@ -1,15 +1,22 @@
-"""ONNX operators on images: Resize, RoiAlign, GridSample, pools. The oracle is ONNX Runtime."""
+"""ONNX operators on images: Resize, RoiAlign, GridSample, pools. The oracle is ONNX Runtime,
+or PyTorch where it differs.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
+import spirloom
+import torch
+from onnx import TensorProto, helper
+from spirloom.cli import main
 from spirloom.ir import Array
 
 from tests.frontend.models import random
-from tests.torch.onnx_node import check
+from tests.torch.onnx_node import check, model_of, run_imported
 
 
 def floats(*values: float) -> Array:
@@ -43,3 +50,37 @@ def test_resize_of_opset_10_in_other_ranks(
 ) -> None:
     arrays, constants = {"x": random(*shape)}, {"s": floats(*scales)}
     check("Resize", "x s", arrays, constants, tmp_path, {"mode": "nearest"}, opset=10)
+
+
+GRIDS = [(1, 1, 2, 3), (2, 3, 2, 3), (2, 1, 1, 3), (1, 1, 1, 1), (1, 2, 2, 3, 4), (3, 1, 1, 3, 1)]
+
+
+@pytest.mark.parametrize("aligned", [False, True])
+@pytest.mark.parametrize("size", GRIDS, ids=str)
+def test_affine_grid(size: tuple[int, ...], aligned: bool, tmp_path: Path) -> None:
+    dims = len(size) - 2
+    arrays, constants = {"t": random(size[0], dims, dims + 1)}, {"s": np.array(size)}
+    attributes = {"align_corners": int(aligned)}
+    model = model_of("AffineGrid", "t s", arrays, constants, attributes, opset=20)
+    expected = torch.nn.functional.affine_grid(torch.from_numpy(arrays["t"]), size, aligned)
+    found = run_imported(model, arrays, tmp_path)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("aligned", [False, True])
+def test_affine_grid_of_dynamic_sizes(aligned: bool, tmp_path: Path) -> None:
+    shape = helper.make_node("Shape", ["x"], ["s"])
+    grid = helper.make_node("AffineGrid", ["t", "s"], ["y"], align_corners=int(aligned))
+    shapes = {"x": ["n", 1, "h", "w"], "t": ["n", 2, 3]}
+    inputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in shapes.items()]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)]
+    graph = helper.make_graph([shape, grid], "grid", inputs, outputs)
+    opsets = [helper.make_opsetid("", 20)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), tmp_path / "m.onnx")
+    dims = [f"--dim={name}=1..{most}" for name, most in (("n", 3), ("h", 5), ("w", 6))]
+    assert main(["import", str(tmp_path / "m.onnx"), "-o", str(tmp_path / "m.slg"), *dims]) == 0
+    run = spirloom.load(tmp_path / "m.slg")
+    for n, h, w in ((1, 1, 1), (3, 5, 6), (2, 1, 3), (1, 4, 2)):
+        theta = torch.from_numpy(random(n, 2, 3))
+        expected = torch.nn.functional.affine_grid(theta, (n, 1, h, w), aligned)
+        np.testing.assert_allclose(run(random(n, 1, h, w), theta)[0], expected, 1e-5, 1e-5)

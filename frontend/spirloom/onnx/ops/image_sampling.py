@@ -1,13 +1,16 @@
-"""RoiAlign, GridSample and Col2Im."""
+"""RoiAlign, AffineGrid, GridSample and Col2Im."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from spirloom.errors import Unsupported
-from spirloom.ir import Tensor
+from spirloom.ir import DType, Tensor
+from spirloom.number_expr import FORMULAS, SymFloat
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.registry import converts
+from spirloom.onnx.size_arrays import LeadingPart
+from spirloom.sizes import is_symbolic, upper_shape
 
 # Modes of aten.grid_sampler_2d.
 BILINEAR = 0
@@ -84,6 +87,54 @@ def _roi_samples(ctx: NodeContext, dim: int, count: int) -> tuple[Tensor, Tensor
     clamped = build.emit("aten.clamp", x=coordinate, min=0.0, max=size - 1.0)
     scale = 2 / max(size - 1, 1)
     return build.add(build.mul(clamped, scale), scalar(-1.0)), mask
+
+
+@converts("AffineGrid")
+def affine_grid(ctx: NodeContext) -> Tensor:
+    """The coordinates that `theta` [batch, dims, dims + 1] makes of those of each element.
+
+    ONNX's definition as a function does not fit a batch of 1: it squeezes it.
+    """
+    theta, size = ctx.ranked(0, 3), ctx.constant_ints(1) or []
+    dims = len(size) - 2
+    if dims not in (2, 3) or theta.shape != (size[0], dims, dims + 1):
+        raise Unsupported(f"its theta {theta} does not fit the size {size}")
+    aligned = bool(ctx.integer("align_corners", 0))
+
+    def column(index: int) -> Tensor:
+        part = ctx.build.slice(theta, 2, index, index + 1)
+        return ctx.build.view(part, [size[0], *[1] * dims, dims])
+
+    grid = column(dims)
+    for axis, count in enumerate(size[2:]):
+        line = _grid_line(ctx, count, aligned, theta.dtype)
+        line = ctx.build.view(line, [count, *[1] * (dims - axis)])
+        # The first column is of the last dimension.
+        grid = ctx.build.add(ctx.build.mul(column(dims - 1 - axis), line), grid)
+    return grid
+
+
+def _grid_line(ctx: NodeContext, count: int, aligned: bool, dtype: DType) -> Tensor:
+    """The coordinates of elements along a dimension: -1 to 1 are the centers of the first and last
+    element if `aligned`, otherwise the borders. One aligned element is at 0,
+    as in PyTorch; ONNX divides by zero."""
+    symbolic, number = is_symbolic((count,)), FORMULAS
+    index = np.arange(upper_shape((count,))[0], dtype=np.float32)
+    if aligned:
+        gaps = number["sub"](count, 1)
+        step = number["div"](2, number["max"](gaps, 1))
+        start = number["mul"](-1, number["min"](gaps, 1))
+    else:
+        step, start = number["div"](2, count), number["sub"](number["div"](1, count), 1)
+    line = ctx.lifted(LeadingPart(index, (count,)) if symbolic else index)
+    for op, value in (("mul", step), ("add", start)):
+        assert isinstance(value, SymFloat)
+        if symbolic:
+            other = ctx.build.number(value, DType.F32)
+        else:
+            other = ctx.build.scalar(value.value, DType.F32)
+        line = ctx.build.emit(f"aten.{op}.Tensor", a=line, b=other)
+    return ctx.build.cast(line, dtype)
 
 
 _MODES = {"bilinear": 0, "linear": 0, "nearest": 1, "bicubic": 2, "cubic": 2}
