@@ -20,11 +20,10 @@ from spirloom.ops import OpLibrary
 from tests.frontend import reference_run
 from tests.frontend.models import random
 
-OPERATORS = ("Attention", "RMSNormalization", "RotaryEmbedding")
-OPSET = 23
+OPERATORS = ("Attention", "RMSNormalization", "RotaryEmbedding", "Swish", "TensorScatter")
+OPSET = 25
 TYPES = (TensorProto.FLOAT, TensorProto.BOOL, TensorProto.INT64)
-# Attributes of later opsets, and score outputs that differ between releases of ONNX.
-LATER = {"left_window_size", "right_window_size"}
+# Score outputs that differ between releases of ONNX.
 UNCLEAR = (1, 2)
 
 
@@ -34,19 +33,14 @@ def _cases() -> Iterator[TestCase]:
         for case in collect_testcases(op):
             nodes, inputs = case.model.graph.node, case.model.graph.input
             ours = all(i.type.tensor_type.elem_type in TYPES for i in inputs)
-            if len(nodes) == 1 and ours and _is_of_opset(nodes[0]) and not _is_fully_masked(case):
+            if len(nodes) == 1 and ours and _is_clear(nodes[0]):
                 yield case
 
 
-def _is_fully_masked(case: TestCase) -> bool:
-    """Whether all keys of a query are masked: ONNX defined the result after opset 23."""
-    return any(word in case.name for word in ("fullymasked", "boolmask_nan_robustness"))
-
-
-def _is_of_opset(node: onnx.NodeProto) -> bool:
+def _is_clear(node: onnx.NodeProto) -> bool:
     given = {a.name: helper.get_attribute_value(a) for a in node.attribute}
-    mode = given.get("qk_matmul_output_mode", 0)
-    return not LATER & set(given) and mode not in UNCLEAR and len(node.input) < 7
+    single = given.get("softmax_precision", TensorProto.FLOAT) == TensorProto.FLOAT
+    return single and given.get("qk_matmul_output_mode", 0) not in UNCLEAR
 
 
 LIBRARY = OpLibrary()
@@ -61,7 +55,11 @@ def _run(model: onnx.ModelProto, inputs: dict[str, Array], directory: Path) -> l
     return [results[info.name] for info in model.graph.output]
 
 
-@pytest.mark.parametrize("case", [pytest.param(c, id=c.name) for c in _cases()])
+# collect_testcases() also returns the cases of earlier calls.
+CASES = {case.name: case for case in _cases()}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_onnx_agrees(case: TestCase, tmp_path: Path) -> None:
     model = case.model
     for imported in model.opset_import:

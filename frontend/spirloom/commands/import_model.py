@@ -48,7 +48,7 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "import",
         help="import an ONNX model, a PyTorch or ExecuTorch program, or a language model",
-        description="Imports an ONNX model (opset 1 to 23), an archive of torch.export.save, an "
+        description="Imports an ONNX model (opset 1 to 26), an archive of torch.export.save, an "
         "ExecuTorch program, or a language model (GGUF file or Hugging Face directory), and writes "
         "a graph file.",
         epilog=EPILOG,

@@ -1,4 +1,4 @@
-"""ONNX models: opsets 1 to 23 of the default domain, and operators of com.microsoft.
+"""ONNX models: opsets 1 to 26 of the default domain, and operators of com.microsoft.
 
 `load` runs a model, with unsupported nodes on the host. The command `spirloom import` writes a
 graph file.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
 from math import inf
 
 import numpy as np
@@ -12,6 +13,7 @@ from spirloom.errors import Unsupported
 from spirloom.ir import Array, DType, Tensor
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.ops.matmul import matmul_of
+from spirloom.sizes import is_symbolic
 
 
 def to_heads(ctx: NodeContext, x: Tensor, heads: int) -> Tensor:
@@ -33,9 +35,11 @@ def from_heads(ctx: NodeContext, x: Tensor) -> Tensor:
 class Attention:
     """softmax(softcap(query · keyᵀ · scale) + mask) · value, with grouped key and value heads.
 
-    The result is 0 for a query whose keys are all masked. With `is_causal`, the query at position i
-    attends to keys 0 to i + `past_length`. `scale` 0 is the default, 1 / √head size. `softcap` 0
-    disables logit soft-capping.
+    The result is 0 for a query whose keys are all masked. `key_lengths` [batch] are the numbers of
+    keys, if others follow. The position of query i is i + `past_length`, or such that the last
+    query is at the last of these keys. With `is_causal`, queries attend to keys up to their
+    position; `window` is how many keys before and after it, -1 for all. `scale` 0 is the default,
+    1 / √head size. `softcap` 0 disables logit soft-capping.
     """
 
     query: Tensor
@@ -46,6 +50,8 @@ class Attention:
     past_length: int = 0
     scale: float = 0.0
     softcap: float = 0.0
+    key_lengths: Tensor | None = None
+    window: tuple[int, int] = (-1, -1)
 
     def emit(self, ctx: NodeContext) -> Tensor:
         """Emits fused attention. Soft-capping requires the decomposed form."""
@@ -82,18 +88,51 @@ class Attention:
 
     @property
     def _fuses_causality(self) -> bool:
-        return not self.is_causal or (self.mask is None and self.past_length == 0)
+        bounded = self.window != (-1, -1) or self.key_lengths is not None
+        return not bounded and (not self.is_causal or (self.mask is None and self.past_length == 0))
 
     def _masked(self, ctx: NodeContext) -> Attention:
-        """Adds causality to the mask."""
-        if not self.is_causal:
+        """Adds causality, window and key lengths to the mask."""
+        before, after = self.window
+        if self.is_causal:
+            after = 0
+        if (before, after) == (-1, -1) and self.key_lengths is None:
             return self
-        queries, keys = self.query.shape[2], self.key.shape[2]
+        added = self._added_mask(ctx, before, after)
+        mask = added if self.mask is None else ctx.build.add(self.mask, added)
+        return replace(self, mask=mask, is_causal=False, key_lengths=None, window=(-1, -1))
+
+    def _added_mask(self, ctx: NodeContext, before: int, after: int) -> Tensor:
+        """The additive mask of keys so far from a query's position, -1 for any distance."""
+        queries, keys, past = self.query.shape[2], self.key.shape[2], self.past_length
+        if self.key_lengths is not None or is_symbolic((queries, keys, past)):
+            return additive_mask(ctx, self._visible(ctx, before, after), self.query.dtype)
         ctx.check_size((queries, keys), self.query.dtype.numpy.itemsize)
-        visible = np.tri(queries, keys, self.past_length, dtype=np.bool_)
-        causal = ctx.build.constant(np.where(visible, 0, -inf).astype(self.query.dtype.numpy))
-        mask = causal if self.mask is None else ctx.build.add(self.mask, causal)
-        return replace(self, mask=mask, is_causal=False)
+        distance = np.arange(keys) - np.arange(queries)[:, None] - past
+        visible = np.ones(distance.shape, np.bool_)
+        if before >= 0:
+            visible &= distance >= -before
+        if after >= 0:
+            visible &= distance <= after
+        return ctx.build.constant(np.where(visible, 0, -inf).astype(self.query.dtype.numpy))
+
+    def _visible(self, ctx: NodeContext, before: int, after: int) -> Tensor:
+        """As _added_mask(), a boolean mask of positions that are computed on the device."""
+        build, queries = ctx.build, self.query.shape[2]
+        index, past = ctx.arange(self.key.shape[2]), ctx.size(self.past_length)
+        conditions = []
+        if self.key_lengths is not None:
+            ends = build.view(self.key_lengths, (self.key_lengths.shape[0], 1, 1, 1))
+            past = build.emit("aten.sub.Tensor", a=ends, b=ctx.size(queries))
+            conditions.append(("lt", index, ends))
+        position = build.add(build.view(ctx.arange(queries), (queries, 1)), past)
+        distance = build.emit("aten.sub.Tensor", a=index, b=position)
+        if before >= 0:
+            conditions.append(("ge", distance, ctx.size(-before)))
+        if after >= 0:
+            conditions.append(("le", distance, ctx.size(after)))
+        visible = [build.emit(f"aten.{op}.Tensor", a=a, b=b) for op, a, b in conditions]
+        return reduce(lambda a, b: build.emit("aten.logical_and", a=a, b=b), visible)
 
 
 def _repeated(ctx: NodeContext, x: Tensor, times: int) -> Tensor:

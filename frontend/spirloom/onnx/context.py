@@ -13,9 +13,10 @@ from onnx import NodeProto
 from spirloom.builder import Builder, Value
 from spirloom.data_sizes import DataSize, DataSizes
 from spirloom.errors import Unsupported
-from spirloom.ir import Array, Tensor
+from spirloom.ir import Array, DType, Tensor
 from spirloom.onnx.dtypes import value_of
-from spirloom.onnx.size_arrays import Known, KnownLifter, LeadingPart, SizeArray
+from spirloom.onnx.size_arrays import Known, KnownLifter, LeadingPart, SizeArray, size_array
+from spirloom.sizes import is_symbolic, upper_shape
 
 
 class NodeContext:
@@ -88,6 +89,16 @@ class NodeContext:
     def lifted(self, value: Known) -> Tensor:
         """A value as a tensor."""
         return self._lifter.lift(self.build, value, f"{self.build.name}.constant")
+
+    def arange(self, count: int, dtype: DType = DType.I32) -> Tensor:
+        """The numbers from 0 to below a count, which may be symbolic."""
+        numbers = np.arange(upper_shape((count,))[0], dtype=dtype.numpy)
+        symbolic = is_symbolic((count,))
+        return self.lifted(LeadingPart(numbers, (count,)) if symbolic else numbers)
+
+    def size(self, count: int) -> Tensor:
+        """An int32 scalar of a size, which may be symbolic."""
+        return self.lifted(size_array([count], [], np.dtype(np.int32)))
 
     def optional_tensor(self, index: int) -> Tensor | None:
         """An input as a tensor, or None if it is absent."""

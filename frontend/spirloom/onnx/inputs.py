@@ -26,6 +26,7 @@ _SMALL_TYPES: dict[int | None, np.dtype[Any]] = {
 
 # (operator, input index) of indices and lengths, whose values fit 32 bits.
 _INDEX_INPUTS = {
+    ("Attention", 6),
     ("Gather", 1),
     ("GatherElements", 1),
     ("GatherND", 1),
@@ -38,6 +39,7 @@ _INDEX_INPUTS = {
     ("ScatterElements", 1),
     ("ScatterND", 1),
     ("SoftmaxCrossEntropyLoss", 1),
+    ("TensorScatter", 2),
 }
 # Those whose indices apply to one axis of input 0.
 _ALONG_AXIS = ("Gather", "GatherElements", "Scatter", "ScatterElements")

@@ -35,7 +35,7 @@ def advice(content: bytes) -> str:
 
 
 MIN_OPSET = 1
-MAX_OPSET = 23
+MAX_OPSET = 26
 DEFAULT_DOMAINS = ("", "ai.onnx")
 
 RUNTIME_DOMAIN = "com.microsoft"

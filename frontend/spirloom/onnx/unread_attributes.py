@@ -17,8 +17,8 @@ from spirloom.onnx.opset_upgrade import OLDEST_CONVERTED
 _WITHOUT_EFFECT = {
     "": {"consumed_inputs"},  # a hint about memory
     "BatchNormalization": {"is_test", "momentum", "spatial"},
-    "Cast": {"saturate"},  # of 8-bit floats
-    "CastLike": {"saturate"},
+    "Cast": {"round_mode", "saturate"},  # of 8-bit floats
+    "CastLike": {"round_mode", "saturate"},
     "Dropout": {"is_test", "ratio", "seed"},
     "GroupQueryAttention": {"rotary_interleaved"},  # read with do_rotary
     "MatMulNBits": {"accuracy_level"},

@@ -1,4 +1,4 @@
-"""Attention and rotary embeddings: ONNX opset 23 and ONNX Runtime (com.microsoft)."""
+"""Attention and rotary embeddings: ONNX opset 23 to 25 and ONNX Runtime (com.microsoft)."""
 
 from __future__ import annotations
 
@@ -31,8 +31,12 @@ def attention(ctx: NodeContext) -> list[Tensor]:
         past_length = ctx.ranked(4, 4).shape[2]
         key = ctx.build.cat([ctx.tensor(4), key], 2)
         value = ctx.build.cat([ctx.ranked(5, 4), value], 2)
-    if ctx.optional(6) is not None:
-        raise Unsupported("its input 'nonpad_kv_seqlen' is not supported")
+    lengths = ctx.optional_tensor(6)
+    if lengths is not None and (past_length or lengths.shape != query.shape[:1]):
+        raise Unsupported(
+            f"its nonpad_kv_seqlen {lengths} does not fit batch {query.shape[0]}, or past_key is "
+            "given too"
+        )
     call = Attention(
         query,
         key,
@@ -42,6 +46,8 @@ def attention(ctx: NodeContext) -> list[Tensor]:
         past_length=past_length,
         scale=ctx.number("scale", 0.0),
         softcap=ctx.number("softcap", 0.0),
+        key_lengths=lengths,
+        window=(ctx.integer("left_window_size", -1), ctx.integer("right_window_size", -1)),
     )
     flat, mode = len(ctx.tensor(0).shape) == 3, ctx.integer("qk_matmul_output_mode", 0)
     if not ctx.uses_output(3):

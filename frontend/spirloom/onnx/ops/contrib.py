@@ -44,14 +44,6 @@ def fast_gelu(ctx: NodeContext) -> Tensor:
     return ctx.build.emit("aten.gelu", x=ctx.plus(ctx.tensor(0), 1), approximate="tanh")
 
 
-@converts("com.microsoft.QuickGelu")
-def quick_gelu(ctx: NodeContext) -> Tensor:
-    x, alpha = ctx.tensor(0), ctx.number("alpha", 1.702)
-    if alpha == 1:
-        return ctx.build.emit("aten.silu", x=x)
-    return ctx.build.mul(x, ctx.build.emit("aten.sigmoid", x=ctx.build.mul(x, alpha)))
-
-
 @converts("com.microsoft.SimplifiedLayerNormalization")
 def simplified_layer_norm(ctx: NodeContext) -> Tensor:
     ctx.refuse_extra_outputs()

@@ -41,6 +41,14 @@ def hard_sigmoid(ctx: NodeContext) -> Tensor:
     return ctx.build.emit("aten.clamp", x=line, min=0.0, max=1.0)
 
 
+@converts("Swish", "com.microsoft.QuickGelu")
+def swish(ctx: NodeContext) -> Tensor:
+    x, alpha = ctx.tensor(0), ctx.number("alpha", 1.0 if ctx.op_type == "Swish" else 1.702)
+    if alpha == 1:
+        return ctx.build.emit("aten.silu", x=x)
+    return ctx.build.mul(x, ctx.build.emit("aten.sigmoid", x=ctx.build.mul(x, alpha)))
+
+
 _FLOATS = (DType.F32, DType.F16)
 
 # An upper bound of the relative error of pow on devices, which is exp2(log2(x) * y).

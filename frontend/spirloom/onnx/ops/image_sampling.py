@@ -9,8 +9,7 @@ from spirloom.ir import DType, Tensor
 from spirloom.number_expr import FORMULAS, SymFloat
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.registry import converts
-from spirloom.onnx.size_arrays import LeadingPart
-from spirloom.sizes import is_symbolic, upper_shape
+from spirloom.sizes import is_symbolic
 
 # Modes of aten.grid_sampler_2d.
 BILINEAR = 0
@@ -119,14 +118,13 @@ def _grid_line(ctx: NodeContext, count: int, aligned: bool, dtype: DType) -> Ten
     element if `aligned`, otherwise the borders. One aligned element is at 0,
     as in PyTorch; ONNX divides by zero."""
     symbolic, number = is_symbolic((count,)), FORMULAS
-    index = np.arange(upper_shape((count,))[0], dtype=np.float32)
     if aligned:
         gaps = number["sub"](count, 1)
         step = number["div"](2, number["max"](gaps, 1))
         start = number["mul"](-1, number["min"](gaps, 1))
     else:
         step, start = number["div"](2, count), number["sub"](number["div"](1, count), 1)
-    line = ctx.lifted(LeadingPart(index, (count,)) if symbolic else index)
+    line = ctx.arange(count, DType.F32)
     for op, value in (("mul", step), ("add", start)):
         assert isinstance(value, SymFloat)
         if symbolic:

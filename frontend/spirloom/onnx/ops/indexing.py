@@ -1,4 +1,4 @@
-"""Gather and scatter operators, OneHot and TopK."""
+"""Gather and scatter operators, TensorScatter, OneHot and TopK."""
 
 from __future__ import annotations
 
@@ -55,6 +55,25 @@ def _reduction(ctx: NodeContext) -> str:
 def scatter_nd(ctx: NodeContext) -> Tensor:
     x, index, src = (ctx.tensor(i) for i in range(3))
     return ctx.build.emit("spirloom.scatter_nd", x=x, index=index, src=src, reduce=_reduction(ctx))
+
+
+@converts("TensorScatter")
+def tensor_scatter(ctx: NodeContext) -> Tensor:
+    """A KV cache with `update` at the write index of each batch, by default 0."""
+    cache, update, starts = ctx.ranked(0, 2), ctx.tensor(1), ctx.optional_tensor(2)
+    rank, mode = len(cache.shape), ctx.text("mode", "linear")
+    axis = ctx.axis(ctx.integer("axis", -2), rank)
+    if mode not in ("linear", "circular") or axis == 0 or len(update.shape) != rank:
+        raise Unsupported(f"its mode '{mode}', axis {axis} or update {update} does not fit {cache}")
+    length = update.shape[axis]
+    index = ctx.build.view(ctx.arange(length), [length, *[1] * (rank - 1 - axis)])
+    if starts is not None:
+        index = ctx.build.add(ctx.build.view(starts, [starts.shape[0], *[1] * (rank - 1)]), index)
+    if mode == "circular":
+        size = ctx.size(cache.shape[axis])
+        index = ctx.build.emit("aten.remainder.Tensor", a=index, b=size)
+    index = ctx.build.emit("aten.expand", x=index, size=update.shape)
+    return ctx.build.emit("aten.scatter.src", x=cache, dim=axis, index=index, src=update)
 
 
 @converts("OneHot")

@@ -88,10 +88,12 @@ def arg(ctx: NodeContext) -> Tensor:
     return ctx.build.emit("aten.sub.Tensor", a=last, b=index)
 
 
-@converts("CumSum")
-def cumsum(ctx: NodeContext) -> Tensor:
-    """The cumulative sum. With `exclusive`, without the element itself."""
-    x = ctx.tensor(0)
+@converts("CumSum", "CumProd")
+def cumulative(ctx: NodeContext) -> Tensor:
+    """The cumulative sum or product. With `exclusive`, without the element itself."""
+    x, op, start = ctx.tensor(0), "aten.cumsum", 0.0
+    if ctx.op_type == "CumProd":
+        op, start = "aten.cumprod", 1.0
     axis = ctx.constant_ints(1)
     if axis is None or len(axis) != 1:
         raise Unsupported("its axis must be a constant scalar")
@@ -100,8 +102,8 @@ def cumsum(ctx: NodeContext) -> Tensor:
     along = ctx.build.emit("aten.flip", x=x, dims=(dim,)) if reverse else x
     if ctx.integer("exclusive", 0):  # shifted by one element, which loses no digits
         before = [int(d == dim) for d in range(len(x.shape))]
-        along = ctx.build.pad(along, before, [-n for n in before], 0.0)
-    total = ctx.build.emit("aten.cumsum", x=along, dim=dim)
+        along = ctx.build.pad(along, before, [-n for n in before], start)
+    total = ctx.build.emit(op, x=along, dim=dim)
     return ctx.build.emit("aten.flip", x=total, dims=(dim,)) if reverse else total
 
 
