@@ -242,11 +242,11 @@ def test_segments_contain_called_functions(tmp_path: Path, library: OpLibrary) -
     assert [function.name for function in found.model_of(host).functions] == ["Counted"]
 
 
-def test_sparse_initializers_are_refused(tmp_path: Path, library: OpLibrary) -> None:
-    made = model([node("Relu", "x")], {"x": (3,)})
+def test_sparse_initializers_are_constants(tmp_path: Path, library: OpLibrary) -> None:
+    made = model([node("Add", "x s")], {"x": (4,)})
     sparse = made.graph.sparse_initializer.add()
     sparse.values.CopyFrom(numpy_helper.from_array(random(1), "s"))
     sparse.indices.CopyFrom(numpy_helper.from_array(np.array([1]), "i"))
     sparse.dims.append(4)
-    with pytest.raises(ImportFailure, match="has sparse initializers"):
-        partitioned(made, tmp_path, library)
+    found = partitioned(made, tmp_path, library)
+    assert [s.placement for s in found.plan.segments] == [Placement.DEVICE]

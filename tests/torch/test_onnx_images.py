@@ -52,6 +52,34 @@ def test_resize_of_opset_10_in_other_ranks(
     check("Resize", "x s", arrays, constants, tmp_path, {"mode": "nearest"}, opset=10)
 
 
+POOLS: list[tuple[tuple[int, ...], dict[str, object]]] = [
+    ((1, 1, 8), {"kernel_shape": [2], "dilations": [2]}),
+    ((2, 3, 9), {"kernel_shape": [3], "dilations": [2], "pads": [2, 1], "strides": [2]}),
+    ((1, 2, 7, 8), {"kernel_shape": [2, 3], "dilations": [3, 2]}),
+    ((1, 2, 7, 8), {"kernel_shape": [3, 2], "dilations": [2, 3], "pads": [1, 1, 2, 1]}),
+    ((1, 2, 7, 8), {"kernel_shape": [3, 2], "dilations": [1, 3], "strides": [2, 2],
+                    "ceil_mode": 1, "pads": [1, 1, 1, 1]}),
+    ((1, 2, 8, 9), {"kernel_shape": [3, 3], "dilations": [2, 2], "strides": [2, 1],
+                    "pads": [1, 2, 2, 2]}),
+    ((1, 2, 5, 6, 7), {"kernel_shape": [2, 2, 3], "dilations": [2, 1, 2]}),
+    ((1, 2, 5, 6, 7), {"kernel_shape": [1, 2, 2], "dilations": [3, 2, 5],
+                       "pads": [0, 1, 1, 0, 0, 1]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("count_pad", [0, 1])
+@pytest.mark.parametrize(
+    ("shape", "attributes"),
+    POOLS,
+    ids=str,
+)
+def test_dilated_average_pool(
+    shape: tuple[int, ...], attributes: dict[str, object], count_pad: int, tmp_path: Path
+) -> None:
+    given = dict(attributes, count_include_pad=count_pad)
+    check("AveragePool", "x", {"x": random(*shape)}, {}, tmp_path, given, opset=19)
+
+
 GRIDS = [(1, 1, 2, 3), (2, 3, 2, 3), (2, 1, 1, 3), (1, 1, 1, 1), (1, 2, 2, 3, 4), (3, 1, 1, 3, 1)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from onnx import (
     GraphProto,
     ModelProto,
     NodeProto,
+    SparseTensorProto,
     TensorProto,
     helper,
     numpy_helper,
@@ -95,6 +97,25 @@ def array_of(tensor: TensorProto, what: str) -> Array:
         return np.asarray(numpy_helper.to_array(tensor))
     except (ValueError, TypeError, KeyError, OverflowError, MalformedBuffer) as error:
         raise Unsupported(f"{what} is damaged: {error}") from error
+
+
+def dense_array_of(sparse: SparseTensorProto) -> Array:
+    """The elements of a sparse tensor. The caller checks its size. Raises Unsupported."""
+    values = array_of(sparse.values, "its sparse value")
+    indices = array_of(sparse.indices, "its sparse value's indices")
+    shape = tuple(sparse.dims)
+    if indices.ndim == 2 and indices.shape[1] == len(shape):
+        columns = tuple(indices.T)
+        inside = all(((c >= 0) & (c < n)).all() for c, n in zip(columns, shape, strict=True))
+        indices = np.ravel_multi_index(columns, shape) if inside else np.full(len(indices), -1)
+    in_range = ((indices >= 0) & (indices < prod(shape))).all()
+    if indices.shape != values.shape or values.ndim != 1 or not in_range:
+        raise Unsupported(
+            f"its {values.size} sparse values do not fit their indices in {list(shape)}"
+        )
+    result = np.zeros(prod(shape), values.dtype)
+    result[indices] = values
+    return result.reshape(shape)
 
 
 def _bfloat16_of(tensor: TensorProto) -> Array:

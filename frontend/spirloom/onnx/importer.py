@@ -140,8 +140,6 @@ class Importer:
 
     def run(self) -> Graph:
         """The graph before any pass. Raises ImportFailure and lists nodes in `problems`."""
-        if self._model.graph.sparse_initializer:
-            raise ImportFailure(f"{self._path} has sparse initializers, which are not supported.")
         self._declare_bfloat16()
         self._import_nodes(self._model.graph.node)
         if self.problems:
@@ -327,7 +325,8 @@ class Importer:
         """The results of a function, which is inlined."""
         body = self._functions.body(node, inputs)
         if body is None:
-            raise Unsupported(registry.reason(node))
+            constant = converter_name(node) in EVALUATORS
+            raise Unsupported("its inputs must be constants" if constant else registry.reason(node))
         if self._depth == MAX_DEPTH:
             raise Unsupported(f"its function calls are nested more than {MAX_DEPTH} deep")
         self._used |= used_names(body.nodes) | set(body.outputs)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import onnx
 from google.protobuf.message import DecodeError, Message
-from onnx import ModelProto, TensorProto
+from onnx import GraphProto, ModelProto, TensorProto
 
 from spec_model.graph_file import IDENTIFIER
 from spirloom.errors import ImportFailure
@@ -79,6 +79,9 @@ def read_model(path: Path) -> ModelProto:
     _name_domains(model)
     load_external(model, path)
     _check(model, path, opset)
+    graphs = [m for m in messages(model) if isinstance(m, GraphProto) and m.sparse_initializer]
+    for graph in graphs:
+        _name_sparse_constants(graph)
     return model
 
 
@@ -107,6 +110,18 @@ def _name_domains(model: ModelProto) -> None:
         node.domain = RUNTIME_DOMAIN
     if nodes and all(o.domain != RUNTIME_DOMAIN for o in model.opset_import):
         model.opset_import.add(domain=RUNTIME_DOMAIN, version=1)
+
+
+def _name_sparse_constants(graph: GraphProto) -> None:
+    """Replaces sparse initializers with Constant nodes, in place."""
+    nodes = [*graph.node]
+    del graph.node[:]
+    for sparse in graph.sparse_initializer:
+        graph.node.append(
+            onnx.helper.make_node("Constant", [], [sparse.values.name], sparse_value=sparse)
+        )
+    graph.node.extend(nodes)
+    del graph.sparse_initializer[:]
 
 
 def _text_is_valid(message: Message) -> bool:

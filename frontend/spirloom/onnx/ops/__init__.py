@@ -9,6 +9,7 @@ _MODULES = (
     "contrib",
     "convolution",
     "data_movement",
+    "determinant",
     "elementwise",
     "image_sampling",
     "indexing",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from spirloom.errors import Unsupported
@@ -10,7 +12,7 @@ from spirloom.onnx.context import NodeContext
 from spirloom.onnx.ops.matmul import matmul_of
 from spirloom.onnx.ops.normalize import root_mean_square
 from spirloom.onnx.registry import converts
-from spirloom.quantized_weights import QuantizedMatrix, from_codes
+from spirloom.quantized_weights import from_codes
 
 
 @converts("com.microsoft.FusedMatMul", "com.microsoft.TransposeMatMul")
@@ -86,32 +88,38 @@ def matmul_nbits(ctx: NodeContext) -> Tensor:
     rows, depth = ctx.integer("N", 0), ctx.integer("K", 0)
     if ctx.optional(4) is not None:
         raise Unsupported("group indices (g_idx) are not supported")
-    if bits not in (4, 8) or block < 1 or min(rows, depth) < 1 or depth % block:
+    if bits not in (2, 4, 8) or block < 1 or min(rows, depth) < 1 or x.shape[-1] != depth:
         raise Unsupported(
-            f"its {bits}-bit blocks of {block} do not fit K = {depth}, or bits is not 4 or 8"
+            f"its {bits}-bit blocks of {block} do not fit K = {depth} and {x}, or bits is not 2, 4 "
+            "or 8"
         )
-    groups = depth // block
-    packed = _constant(ctx, 1).reshape(-1)
-    scales = _constant(ctx, 2).reshape(-1)
-    zeros = ctx.constant(3)
-    if packed.dtype != np.uint8 or packed.size * 8 != rows * depth * bits:
+    groups = -(-depth // block)
+    packed, scales = _constant(ctx, 1).reshape(-1), _constant(ctx, 2).reshape(-1)
+    if packed.dtype != np.uint8 or packed.size * 8 != rows * groups * block * bits:
         raise Unsupported(
-            f"its weight, {packed.size} {packed.dtype}, is not {rows} x {depth} of {bits} bits"
+            f"its weight, {packed.size} {packed.dtype}, is not {rows} x {groups * block} of {bits} "
+            "bits"
         )
     if scales.size != rows * groups:
         raise Unsupported(f"its {scales.size} scales do not fit {rows} rows of {groups} groups")
-    codes = _unpacked(packed.reshape(rows, -1), bits)
-    points = _zeros(zeros, rows, groups, bits)
-    found = from_codes(codes, scales.reshape(rows, groups), points, bits)
-    return _layer(ctx, x, found, f"{ctx.build.name}.weight")
-
-
-def _layer(ctx: NodeContext, x: Tensor, found: QuantizedMatrix | None, name: str) -> Tensor:
+    scales, zeros, middle = scales.reshape(rows, groups), ctx.constant(3), 1 << (bits - 1)
+    codes = (_unpacked(packed.reshape(rows, -1), bits) - np.uint8(middle)).view(np.int8)
+    points, offsets = np.zeros((rows, groups), np.int32), None
+    if zeros is not None and zeros.dtype.kind == "f":
+        if zeros.size != scales.size:
+            raise Unsupported(f"its {zeros.size} zero points do not fit its {scales.size} scales")
+        offsets = (middle - zeros.reshape(rows, groups).astype(np.float32)) * scales
+    elif zeros is not None:
+        points = _zeros(zeros, rows, groups, bits).astype(np.int32) - middle
+    found = from_codes(codes, scales, points, max(bits, 4))  # 2-bit codes are stored as int4
     if found is None:
-        raise Unsupported("its group size or zero points are not supported")
-    bias = ctx.optional_tensor(5)
+        raise Unsupported(f"its blocks of {block} elements are not supported")
+    # The last block ends after K. Zeros in x, not the weights there, are well defined.
+    extent = [0] * (len(x.shape) - 1) + [groups * block - depth]
+    x = ctx.build.pad(x, [0] * len(extent), extent, 0.0)
+    weight = replace(found, offsets=offsets).arguments(f"{ctx.build.name}.weight", x.dtype)
     op = f"spirloom.linear_w{found.bits}"
-    return ctx.build.emit(op, x=x, bias=bias, **found.arguments(name))
+    return ctx.build.emit(op, x=x, bias=ctx.optional_tensor(5), **weight)
 
 
 @converts("com.microsoft.GatherBlockQuantized")
@@ -145,11 +153,11 @@ def _constant(ctx: NodeContext, index: int) -> Array:
 
 
 def _unpacked(packed: Array, bits: int) -> Array:
-    """Unpacks 4-bit codes, low nibble first. 8-bit codes are returned unchanged."""
+    """Unpacks codes, the lowest bits first. 8-bit codes are returned unchanged."""
     if bits == 8:
         return packed
-    nibbles: Array = np.stack([packed & 15, packed >> 4], axis=-1)
-    return nibbles.reshape(len(packed), -1)
+    parts: Array = np.stack([packed >> at & (1 << bits) - 1 for at in range(0, 8, bits)], axis=-1)
+    return parts.reshape(len(packed), -1)
 
 
 def _zeros(given: Array | None, rows: int, groups: int, bits: int) -> Array:

@@ -102,13 +102,16 @@ def _padded(
 def average_pool(ctx: NodeContext) -> Tensor:
     x = at_least_planar(ctx, ctx.tensor(0))
     window = read_window(ctx, pool_kernel(ctx, len(x.shape) - 2), x.shape[2:])
-    if max(window.dilation) > 1:
-        raise Unsupported("dilations are not supported")
-    count_pad = bool(ctx.integer("count_include_pad", 0))
-    padded, padding, ceil_mode = _padded(ctx, x, window, 0.0)
-    if _torch_pads(window):
-        return restore_rank(ctx, _average(ctx, x, window, padding, ceil_mode, count_pad))
-    y = _average(ctx, padded, window, padding, ceil_mode, True)
+    count_pad, dilated = bool(ctx.integer("count_include_pad", 0)), max(window.dilation) > 1
+    if _torch_pads(window) and not dilated:
+        y = _average(ctx, x, window, window.before, _ceil_mode(ctx), count_pad)
+        return restore_rank(ctx, y)
+    after = window.reach(x.shape[2:], _ceil_mode(ctx))
+    padded = ctx.build.pad(x, (0, 0, *window.before), (0, 0, *after), 0.0)
+    if dilated:
+        y = _dilated_average(ctx, padded, window)
+    else:
+        y = _average(ctx, padded, window, (0,) * len(after), False, True)
     ctx.check_size(y.shape[2:], np.dtype(np.float64).itemsize)
     fraction = _counted_fraction(window, x.shape[2:], y.shape[2:], count_pad)
     if (fraction != 1).any():
@@ -137,6 +140,23 @@ def _average(
     )
 
 
+def _dilated_average(ctx: NodeContext, x: Tensor, window: Window) -> Tensor:
+    """A convolution of each channel with equal weights."""
+    channels = x.shape[1]
+    shape = (channels, 1, *window.kernel)
+    ctx.check_size(shape, x.dtype.numpy.itemsize)
+    weight = np.full(shape, 1 / prod(window.kernel), x.dtype.numpy)
+    return ctx.build.emit(
+        "aten.convolution" if len(x.shape) == 4 else "aten.conv3d",
+        x=x,
+        weight=ctx.build.constant(weight),
+        stride=window.stride,
+        padding=(0,) * len(window.kernel),
+        dilation=window.dilation,
+        groups=channels,
+    )
+
+
 def _counted_fraction(
     window: Window, size: tuple[int, ...], out: tuple[int, ...], count_pad: bool
 ) -> Array:
@@ -144,11 +164,10 @@ def _counted_fraction(
     fractions = []
     for axis in range(len(size)):
         start = np.arange(out[axis]) * window.stride[axis] - window.before[axis]
+        taps = start[:, None] + np.arange(window.kernel[axis]) * window.dilation[axis]
         first = -window.before[axis] if count_pad else 0
         last = size[axis] + (window.after[axis] if count_pad else 0)
-        stop = start + window.kernel[axis]
-        counted = np.minimum(stop, last) - np.maximum(start, first)
-        fractions.append(counted / window.kernel[axis])
+        fractions.append(((first <= taps) & (taps < last)).mean(axis=1))
     return np.asarray(reduce(np.multiply.outer, fractions))[None, None]
 
 

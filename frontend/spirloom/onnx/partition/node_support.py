@@ -175,10 +175,6 @@ class SupportImporter(Importer):
     def collect(self) -> NodeSupport:
         """The support of all nodes. Raises ImportFailure for problems that are not of a node."""
         try:
-            if self._model.graph.sparse_initializer:
-                raise ImportFailure(
-                    f"{self._path} has sparse initializers, which are not supported."
-                )
             for tensor in self._graph.inputs:
                 self._types.collect(tensor.name)
             self._import_nodes(self._model.graph.node)
