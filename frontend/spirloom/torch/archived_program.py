@@ -10,6 +10,7 @@ from spirloom.errors import ImportFailure
 from spirloom.json_values import Json
 from spirloom.torch.archive import LEGACY_MEMBER, Archive, Weights
 from spirloom.torch.conditional import inline_conditions
+from spirloom.torch.effects import without_tokens
 from spirloom.torch.int_inputs import named_by_inputs
 from spirloom.torch.program import (
     BUFFER_MUTATION,
@@ -38,7 +39,7 @@ from spirloom.torch.values import exported_type
 _KEYWORD = 2
 _NOT_FINITE = {"Infinity": inf, "-Infinity": -inf, "NaN": nan}
 _IGNORED = ("as_device", "as_layout", "as_memory_format", "as_custom_obj",
-            "as_operator", "as_complex", "as_string_to_argument")  # fmt: skip
+            "as_complex", "as_string_to_argument")  # fmt: skip
 
 
 def call_of(node: Json) -> Call:
@@ -103,6 +104,8 @@ def _plain(kind: str, value: Json) -> PlainValue:
             return TypeName(exported_type(value.integer()))
         case "as_graph":
             return _branch(value.get("graph"))
+        case "as_operator":
+            return IgnoredValue(operator_name(value.text()))
         case _ if kind in _IGNORED:
             return IgnoredValue(kind)
     raise ImportFailure(f"{value.location}: {kind} is not supported.")
@@ -217,7 +220,7 @@ def read_archive(path: Path) -> Program:
         version=_version(model),
         saved=True,
     )
-    return named_by_inputs(inline_conditions(program))
+    return named_by_inputs(inline_conditions(without_tokens(program)))
 
 
 def _version(model: Json) -> str:

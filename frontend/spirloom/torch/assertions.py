@@ -8,7 +8,7 @@ from spirloom.torch.program import Call, Program, output_names
 ASSERTIONS = (
     "aten._assert_tensor_metadata", "aten._assert_scalar", "aten.sym_constrain_range",
     "aten.sym_constrain_range_for_size", "aten._assert_async", "aten._assert_async.msg",
-    "torch._check", "aten.sym_constrain_range_for_size.default",
+    "torch._check", "aten.sym_constrain_range_for_size.default", "aten._linalg_check_errors",
 )  # fmt: skip
 
 

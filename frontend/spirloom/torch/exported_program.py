@@ -10,6 +10,7 @@ from spirloom.errors import ImportFailure
 from spirloom.ir import Array, DType
 from spirloom.torch.archived_program import operator_name
 from spirloom.torch.conditional import inline_conditions
+from spirloom.torch.effects import without_tokens
 from spirloom.torch.int_inputs import named_by_inputs
 from spirloom.torch.program import (
     Argument,
@@ -58,7 +59,7 @@ def read_exported(exported: Any) -> Program:
         updates=outputs.updates,
         version=release(str(torch.__version__)),
     )
-    return named_by_inputs(inline_conditions(program))
+    return named_by_inputs(inline_conditions(without_tokens(program)))
 
 
 class TensorWeights(Mapping[str, Array]):
@@ -212,6 +213,8 @@ def _plain(value: Any) -> PlainValue:
         return Ref(value.name) if branch is None else _branch(branch)
     if isinstance(value, torch.dtype):
         return TypeName(_dtype(value))
+    if isinstance(value, torch._ops.OpOverload):
+        return IgnoredValue(operator_name(str(value)))
     return IgnoredValue(type(value).__name__)
 
 

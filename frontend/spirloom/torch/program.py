@@ -128,7 +128,7 @@ class TypeName:
 
 @dataclass(frozen=True, slots=True)
 class IgnoredValue:
-    """A value that the importer ignores: a device, a layout, a memory format."""
+    """A value that rules ignore: a device, a layout, a memory format, the name of an operator."""
 
     text: str
 

@@ -18,7 +18,9 @@ class NoOperator(Unsupported):
         decompose; programs in process are decomposed."""
         if target.startswith("aten."):
             message = "there is no operator for it (docs/reference/pytorch-operators.md)"
-            if saved:
+            if not saved:
+                message += "; spirloom.torch.compile leaves it to PyTorch"
+            else:
                 message += (
                     "; if PyTorch can decompose it, call spirloom.torch.decompose(exported), or "
                     "exported.run_decompositions(), before saving"
