@@ -21,7 +21,7 @@ from math import prod
 
 from spec_model.expr.types import EvalError
 from spec_model.symbolic.bounds import sign, sizes_of
-from spec_model.symbolic.expr import Size, Symbol, at_maximum
+from spec_model.symbolic.expr import Size, SizeError, Symbol, at_maximum
 
 
 class Undecided(EvalError):
@@ -74,6 +74,14 @@ class Guard:
         return None
 
 
+class Unguarded(SizeError):
+    """An operation that is supported only at the sizes of a guard."""
+
+    def __init__(self, message: str, guard: Guard) -> None:
+        super().__init__(message)
+        self.guard = guard
+
+
 _MAX_COMPARED = 1 << 12
 _MAX_NARROWED = 1 << 17
 OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
@@ -88,7 +96,7 @@ class Guards:
 
     def assume(self, difference: Size, relation: str, outcome: bool) -> None:
         """Records a comparison."""
-        self.assumed[Guard(difference, relation, outcome, f"{self.node} ({_caller()})")] = None
+        self.assumed[guard_of(difference, relation, outcome)] = None
 
 
 def _caller() -> str:
@@ -101,6 +109,11 @@ def _caller() -> str:
 
 _STRICT = Guards()
 _active: ContextVar[Guards] = ContextVar("guards", default=_STRICT)
+
+
+def guard_of(difference: Size, relation: str, outcome: bool) -> Guard:
+    """The guard of a comparison in the node that is being imported."""
+    return Guard(difference, relation, outcome, f"{_active.get().node} ({_caller()})")
 
 
 class strict:

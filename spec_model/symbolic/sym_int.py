@@ -8,8 +8,8 @@ from typing import Any, NoReturn, Self
 
 from spec_model.symbolic import expr as exprs
 from spec_model.symbolic.bounds import range_of, sign
-from spec_model.symbolic.expr import Size, SizeError, Symbol, at_maximum
-from spec_model.symbolic.guards import decide, fix
+from spec_model.symbolic.expr import Size, Symbol, at_maximum
+from spec_model.symbolic.guards import Unguarded, decide, fix, guard_of
 
 _MAX_RESULTS = 1 << 12  # of each operation: networks repeat those of equal layers
 
@@ -237,24 +237,28 @@ def _mul(a: Size, b: Size) -> Size:
     return a * b
 
 
-@lru_cache(maxsize=_MAX_RESULTS)
 def _floor_div(a: Size, b: Size) -> Size:
     _check_divisor(a, b, "//")
-    return exprs.quotient(a, b)
+    return _quotient(a, b)
 
 
-@lru_cache(maxsize=_MAX_RESULTS)
 def _mod(a: Size, b: Size) -> Size:
     _check_divisor(a, b, "%")
-    return exprs.remainder(a, b)
+    return _remainder(a, b)
+
+
+_quotient = lru_cache(maxsize=_MAX_RESULTS)(exprs.quotient)
+_remainder = lru_cache(maxsize=_MAX_RESULTS)(exprs.remainder)
 
 
 def _check_divisor(a: Size, b: Size, op: str) -> None:
+    """Raises Unguarded for a divisor that may be less than 1."""
     if b.constant == 0:
         raise ZeroDivisionError(f"{a} {op} 0")
     negative, zero, _ = sign(b)
     if b.constant is None and (negative or zero):
-        raise SizeError(f"{a} {op} ({b}) is not supported: the divisor may be less than 1")
+        message = f"{a} {op} ({b}) is not supported: the divisor may be less than 1"
+        raise Unguarded(message, guard_of(b - 1, ">=", True))
 
 
 _PLAIN = {

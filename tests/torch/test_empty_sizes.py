@@ -59,11 +59,17 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "compare": lambda x: torch.where(x > 0, x, -x),
     "gate": lambda x: torch.sigmoid(x) * torch.tanh(x),
 }
-# PyTorch refuses these at 0, but attention to no keys, which Spirloom refuses, also if a pass finds
-# it.
+# PyTorch refuses these at 0, but attention to no keys or of no batches, which Spirloom refuses,
+# also if a pass finds it.
 REFUSED: dict[str, Callable[..., Any]] = {
     "decomposed": lambda x: _attended(x[None, None]),
     "attention": lambda x: torch.ops.aten.scaled_dot_product_attention(x[None], x[None], x[None]),
+    "attention_of_batches": lambda x: torch.ops.aten.scaled_dot_product_attention(
+        x[:, None], x[:, None], x[:, None]
+    ),
+    "power": lambda x: x * x.shape[0] ** -0.5,
+    "reciprocal": lambda x: x * (1 / x.shape[0]),
+    "reciprocal_root": lambda x: x * (1 / x.shape[0] ** 0.5),
     "amax": lambda x: x.amax(0),
     "argmax": lambda x: x.argmax(0),
     "first": lambda x: x[0] * 2,

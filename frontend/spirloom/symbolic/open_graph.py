@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from spec_model.expr.types import EvalError
-from spec_model.symbolic import Guard, Guards, SizeError, general, sym
+from spec_model.symbolic import Guard, Guards, SizeError, Unguarded, general, sym
 from spec_model.symbolic.expr import at_maximum
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Graph
@@ -100,7 +100,10 @@ def _imported_once(
     compared_at: Mapping[str, int],
 ) -> Graph:
     with general(Guards()) as guards:
-        graph = plain({symbol.name: sym(symbol) for symbol in symbols})
+        try:
+            graph = plain({symbol.name: sym(symbol) for symbol in symbols})
+        except Unguarded as error:
+            raise Refuted(error.guard, error.guard.refutation() or str(error)) from error
         _refuse(guards)
         try:
             raw = specialize(graph, compared_at, library)

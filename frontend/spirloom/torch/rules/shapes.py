@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from spec_model.symbolic import maximum, minimum
+from spec_model.symbolic import maximum, minimum, settle
 from spirloom.builder import Value
 from spirloom.errors import Unsupported
 from spirloom.number_expr import FORMULAS, Number, SymFloat
@@ -79,12 +79,26 @@ def scalar_function(ctx: CallContext) -> Item:
 def _of_sizes(target: str, values: list[Number]) -> Number:
     """The result of a function of numbers that depend on sizes, not all of which are integers."""
     name = target.rpartition(".")[2].removeprefix("_").removeprefix("sym_")
+    if name in ("truediv", "floordiv", "mod"):
+        _assume_nonzero(values[1])
+    elif name == "pow" and isinstance(values[1], int | float) and values[1] < 0:
+        _assume_nonzero(values[0])
     if name in _FORMULAS:
         return FORMULAS[name](*values)
     function = np.vectorize(_SCALAR_FUNCTIONS[target])
     return by_table(
         values, lambda table: np.asarray(function(*(c.astype(np.float64) for c in table)))
     )
+
+
+def _assume_nonzero(value: Number) -> None:
+    """Makes it a guard that a number that depends on sizes is not zero: Python raises an error."""
+    if isinstance(value, SymInt):
+        settle(value.size, "!=")
+    elif isinstance(value, SymFloat) and value.expr.bounds().low <= 0 <= value.expr.bounds().high:
+        for size in value.expr.leaves():
+            assert isinstance(size, SymInt)
+            settle(size.size, "!=")
 
 
 @imports("aten.sym_size.int")
