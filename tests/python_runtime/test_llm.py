@@ -179,6 +179,8 @@ def test_a_seed_repeats_a_text(llm: spirloom.LLM) -> None:
     hot = text(temperature=2.0, seed=1)
     assert hot == text(temperature=2.0, seed=1) != text(temperature=2.0, seed=2)
     assert text(temperature=2.0, seed=1, top_k=1) == text()
+    wide = (-1, 1 << 31, (1 << 63) - 1, -(1 << 63))
+    assert len({text(temperature=9.0, seed=seed) for seed in (*wide, *wide)}) == len(wide)
     assert text(temperature=2.0, seed=1, top_p=1e-9) == text()
 
 
@@ -204,12 +206,14 @@ def test_invalid_arguments_are_rejected_immediately(llm: spirloom.LLM) -> None:
         llm.generate("A", tokens=0)
     with pytest.raises(InvalidArgument, match=r"top_p \(0\) must be above 0 and at most 1"):
         llm.generate("A", top_p=0)
-    with pytest.raises(InvalidArgument, match=r"temperature \(-1\) must be 0 or more"):
+    with pytest.raises(InvalidArgument, match=r"temperature \(-1\) must be between 0 and 3.40"):
         llm.generate("A", temperature=-1)
-    with pytest.raises(InvalidArgument, match=r"top_k \(-1\) must be 0, for all tokens, or more"):
+    with pytest.raises(
+        InvalidArgument, match=r"top_k \(-1\) must be between 0, for all tokens, and"
+    ):
         llm.generate("A", top_k=-1)
-    with pytest.raises(InvalidArgument, match=r"seed \(-1\) must be between 0 and 2147483647"):
-        llm.generate("A", seed=-1)
+    with pytest.raises(InvalidArgument, match="must be between -9223372036854775808 and 92"):
+        llm.generate("A", seed=1 << 63)
 
 
 def test_graphs_that_are_not_language_models(

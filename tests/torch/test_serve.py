@@ -176,7 +176,7 @@ def test_a_closed_stream_does_not_block_others(client: openai.OpenAI) -> None:
 REFUSED: list[tuple[dict[str, Any], type[openai.APIStatusError], str, str]] = [
     ({"n": 3}, openai.BadRequestError, "n", "n is 3; only 1 is supported."),
     ({"logprobs": 2}, openai.BadRequestError, "logprobs", "only false is supported"),
-    ({"temperature": -2}, openai.BadRequestError, "temperature", "must be 0 or more"),
+    ({"temperature": -2}, openai.BadRequestError, "temperature", "must be between 0 and 3.40"),
     ({"stop": list("abcde")}, openai.BadRequestError, "stop", "at most 4 are allowed"),
     ({"prompt": ""}, openai.BadRequestError, "prompt", "The prompt is empty"),
     ({"prompt": [5000]}, openai.BadRequestError, "prompt", "token 5000 is not in 0"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -31,14 +32,15 @@ from spirloom.runtime.runtime import Runtime
 
 _MAX_FLOAT = float(np.finfo(np.float32).max)
 _MAX_INT = int(np.iinfo(np.int32).max)
+_SEEDS = np.iinfo(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
     """Sampling parameters. `temperature` 0: greedy decoding. Otherwise tokens are sampled from
     softmax(logits / temperature), restricted to the `top_k` most likely (0: all) and, of these, to
-    the smallest set whose probabilities sum up to `top_p`. Equal seeds give equal tokens; None: a
-    random seed.
+    the smallest set whose probabilities sum up to `top_p`. Equal seeds, of 64 bits, give equal
+    tokens; None: a random seed.
     """
 
     temperature: float = 0.0
@@ -49,23 +51,37 @@ class Sampling:
     def __post_init__(self) -> None:
         """Raises InvalidArgument."""
         if not 0 <= self.temperature <= _MAX_FLOAT:
-            raise InvalidArgument(f"temperature ({self.temperature}) must be 0 or more.")
+            raise InvalidArgument(
+                f"temperature ({self.temperature}) must be between 0 and {_MAX_FLOAT:.7g}."
+            )
         if not 0 <= self.top_k <= _MAX_INT:
-            raise InvalidArgument(f"top_k ({self.top_k}) must be 0, for all tokens, or more.")
+            raise InvalidArgument(
+                f"top_k ({self.top_k}) must be between 0, for all tokens, and {_MAX_INT}."
+            )
         if not 0 < self.top_p <= 1:
             raise InvalidArgument(f"top_p ({self.top_p}) must be above 0 and at most 1.")
-        if self.seed is not None and not 0 <= self.seed <= _MAX_INT:
-            raise InvalidArgument(f"seed ({self.seed}) must be between 0 and {_MAX_INT}.")
+        if self.seed is not None and not _SEEDS.min <= self.seed <= _SEEDS.max:
+            raise InvalidArgument(
+                f"seed ({self.seed}) must be between {_SEEDS.min} and {_SEEDS.max}."
+            )
 
     def states(self) -> dict[str, npt.NDArray[np.float32] | npt.NDArray[np.int32]]:
         """The values of the model's sampling states by name, [1] each."""
-        seed = secrets.randbelow(_MAX_INT) if self.seed is None else self.seed
+        seed = secrets.randbelow(_MAX_INT) if self.seed is None else _device_seed(self.seed)
         return {
             "temperature": np.array([self.temperature], np.float32),
             "top_k": np.array([self.top_k], np.int32),
             "top_p": np.array([self.top_p], np.float32),
             "seed": np.array([seed], np.int32),
         }
+
+
+def _device_seed(seed: int) -> int:
+    """The seed of the device, of 31 bits: the same number, or a digest of one that does not fit."""
+    if 0 <= seed <= _MAX_INT:
+        return seed
+    digest = hashlib.blake2b(seed.to_bytes(8, "little", signed=True), digest_size=4).digest()
+    return int.from_bytes(digest, "little") & _MAX_INT
 
 
 class ContextExceeded(InvalidArgument):
