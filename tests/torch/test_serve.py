@@ -15,8 +15,10 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import openai
 import pytest
@@ -252,6 +254,20 @@ def test_an_api_key_is_required(server: Server) -> None:
         assert ok.status == 200
     health = server.url.removesuffix("/v1") + "/health"
     assert status_of(health, None, "") == (200, {"status": "ok"})
+
+
+TARGETS = ["/v1/models", "http://else/v1/models", "HTTPS://[::1]:9/v1/models"]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_request_targets(server: Server, target: str) -> None:
+    """In origin and absolute form, of any host; the key is required for each."""
+    given: list[tuple[dict[str, str], int]] = [({"Authorization": f"Bearer {KEY}"}, 200), ({}, 401)]
+    for headers, status in given:
+        connection = HTTPConnection(urlsplit(server.url).netloc, timeout=60)
+        connection.request("GET", target, headers=headers)
+        assert connection.getresponse().status == status
+        connection.close()
 
 
 def test_the_models(client: openai.OpenAI) -> None:

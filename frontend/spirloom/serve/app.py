@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import re
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import ExitStack, aclosing
@@ -123,6 +124,22 @@ class ApiKeyMiddleware:
         await self._app(scope, receive, send)
 
 
+_AUTHORITY = re.compile(r"\Ahttps?://[^/]*", re.IGNORECASE)
+
+
+class OriginForm:
+    """Accepts request targets in absolute form (GET http://host/path), as HTTP requires of
+    servers."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            scope = {**scope, "path": _AUTHORITY.sub("", scope["path"]) or "/"}
+        await self._app(scope, receive, send)
+
+
 # OpenAI's default of max_tokens for completions. The default for chats is the rest of the context.
 _DEFAULT_COMPLETION_TOKENS = 16
 
@@ -142,6 +159,7 @@ def make_app(llm: LLM, queue: RequestQueue, name: str, key: str | None = None) -
     guards = [] if key is None else [Middleware(ApiKeyMiddleware, key=key)]
     app = Starlette(
         routes=[Route("/health", service.health), Mount("/v1", routes=routes, middleware=guards)],
+        middleware=[Middleware(OriginForm)],
         exception_handlers={
             RequestError: _error_response,
             SpirloomError: _spirloom_error,
