@@ -104,6 +104,10 @@ def test_templates_without_system_messages() -> None:
         ("{% for m in messages %}", "it is not a valid template"),
         ("{{ messages[0].content.__class__.__mro__ }}", "it refuses the conversation"),
         ("{{ raise_exception('never') }}", r"it refuses the conversation \(never\)"),
+        (
+            "{{ raise_exception('x' * 10**8) }}",
+            r"refuses.*\(x{900,1024}… \[1000000\d\d characters\]",
+        ),
         ("{{ 1 // 0 }}", "it fails"),
         ("x" * (1 << 21), "more than 1048576 characters"),
         ("{{ 'x' * 10**10 }}", "requires more than .* 1024 MiB"),

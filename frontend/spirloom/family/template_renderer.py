@@ -15,6 +15,7 @@ from typing import Any
 
 MAX_TEMPLATE = 1 << 20  # characters
 MAX_OUTPUT = 1 << 24  # characters
+MAX_ERROR = 1 << 10  # characters
 MAX_BYTES = 1 << 30
 MAX_SECONDS = 10
 
@@ -182,6 +183,13 @@ def _render(compiled: Any, request: Mapping[str, Any], variables: Mapping[str, s
     return text
 
 
+def _shortened(message: str) -> str:
+    """A message of which a template may determine the length."""
+    if len(message) <= MAX_ERROR:
+        return message
+    return f"{message[:MAX_ERROR]}… [{len(message)} characters]"
+
+
 def _serve() -> None:
     """Answers one line of JSON per request on standard input."""
     _limit_resources()
@@ -197,7 +205,7 @@ def _serve() -> None:
             else:
                 answer = {"text": _render(compiled, request, variables)}
         except RenderError as error:
-            answer = {"error": str(error)}
+            answer = {"error": _shortened(str(error))}
         except MemoryError:
             answer = {"error": f"rendering it requires {_LIMITS}"}
         except ImportError as error:
