@@ -164,6 +164,8 @@ def test_values_are_checked() -> None:
         model(X, (1 << 64) + 2)
     with pytest.raises(WrongType, match=r"Integer input 'n' \(2\.5\) is not an integer"):
         model(X, 2.5)
+    with pytest.raises(WrongType, match=r"Integer input 'n' \(True\) is not an integer"):
+        model(X, True)
     with pytest.raises(InvalidArgument, match=r"Input 'n' is missing; the model has 2 inputs "):
         model(X)
     assert model(X, 3)[0].shape == (3, 3)

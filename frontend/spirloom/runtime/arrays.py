@@ -203,8 +203,10 @@ def index_of(kind: str, infos: Sequence[Named], which: int | str) -> int:
 
 
 def integer(value: object, what: str) -> int:
-    """The value as an int. WrongType for another type, also for a float."""
+    """The value as an int. WrongType for another type, also for a float or a bool."""
     try:
+        if isinstance(value, bool | np.bool_):
+            raise TypeError
         return operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise WrongType(f"{what} ({value!r}) is not an integer.") from None
