@@ -1,6 +1,7 @@
 #include "runtime/pack/spirv_builder.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace spirloom::pack::spirv {
 namespace {
@@ -69,6 +70,17 @@ void SpirvBuilder::Emit(std::vector<uint32_t>& out, uint32_t opcode, Operands op
   const uint32_t first = static_cast<uint32_t>(operands.size() + 1) << 16 | opcode;
   Append(out, std::span(&first, 1));
   Append(out, std::span(operands.begin(), operands.end()));
+}
+
+void SpirvBuilder::EmitString(std::vector<uint32_t>& out, uint32_t opcode, Operands operands,
+                              std::string_view text) {
+  std::vector<uint32_t> words(text.size() / sizeof(uint32_t) + 1);
+  std::memcpy(words.data(), text.data(), text.size());
+  const size_t count = 1 + operands.size() + words.size();
+  const uint32_t first = static_cast<uint32_t>(count) << 16 | opcode;
+  Append(out, std::span(&first, 1));
+  Append(out, std::span(operands.begin(), operands.end()));
+  Append(out, words);
 }
 
 uint32_t SpirvBuilder::Result(std::vector<uint32_t>& out, uint32_t opcode, uint32_t type,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "runtime/pack/spirv_words.h"
@@ -43,6 +44,9 @@ class SpirvBuilder {
   static void Append(std::vector<uint32_t>& out, std::span<const uint32_t> words);
   // Appends an instruction to `out`.
   static void Emit(std::vector<uint32_t>& out, uint32_t opcode, Operands operands);
+  // Appends an instruction with a literal string after `operands`.
+  static void EmitString(std::vector<uint32_t>& out, uint32_t opcode, Operands operands,
+                         std::string_view text);
   // Appends an instruction with a result of `type`; returns its id.
   uint32_t Result(std::vector<uint32_t>& out, uint32_t opcode, uint32_t type, Operands operands);
 

@@ -3,9 +3,12 @@
 #ifndef SPIRLOOM_RUNTIME_PACK_SPIRV_WORDS_H_
 #define SPIRLOOM_RUNTIME_PACK_SPIRV_WORDS_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
+#include <string_view>
 #include <utility>
 
 namespace spirloom::pack::spirv {
@@ -21,6 +24,8 @@ enum Op : uint32_t {
   kOpExtInstImport = 11,
   kOpExtInst = 12,
   kOpMemoryModel = 14,
+  kOpEntryPoint = 15,
+  kOpExecutionMode = 16,
   kOpCapability = 17,
   kOpTypeVoid = 19,
   kOpTypeBool = 20,
@@ -93,9 +98,12 @@ inline constexpr uint32_t kStorageBuffer = 12;
 inline constexpr uint32_t kFloat64 = 10;
 inline constexpr uint32_t kInt64 = 11;
 inline constexpr uint32_t kSampledBuffer = 46;
+inline constexpr uint32_t kRoundingModeRte = 4467;
+inline constexpr uint32_t kExecutionModeRte = 4462;
 inline constexpr uint32_t kStorageBuffer16BitAccess = 4433;
 inline constexpr uint32_t kStorageBuffer8BitAccess = 4448;
 // Instructions of GLSL.std.450.
+inline constexpr std::string_view kGlslName = "GLSL.std.450";
 inline constexpr uint32_t kPackHalf2x16 = 58;
 inline constexpr uint32_t kUnpackHalf2x16 = 62;
 
@@ -118,6 +126,13 @@ inline std::pair<size_t, size_t> LiteralsOf(uint32_t opcode, std::span<const uin
     default:
       return {in.size(), in.size()};
   }
+}
+
+// Whether `name` is the literal string that begins at in[i].
+inline bool IsNamed(std::span<const uint32_t> in, size_t i, std::string_view name) {
+  const size_t bytes = (in.size() - std::min(i, in.size())) * sizeof(uint32_t);
+  return bytes > name.size() && std::memcmp(&in[i], name.data(), name.size()) == 0 &&
+         reinterpret_cast<const char*>(&in[i])[name.size()] == '\0';
 }
 
 // Calls visit(opcode, words) for each instruction, including its first word, until it returns

@@ -129,6 +129,25 @@ void WordAccess::Encode(Code& out, uint32_t result, uint32_t value, const Elemen
   }
 }
 
+void WordAccess::RoundToHalf(Code& out, uint32_t result, uint32_t value, uint32_t count) {
+  const uint32_t float_type = builder_.Float();
+  const auto rounded = [&](uint32_t component) {
+    return builder_.Result(out, kOpExtInst, builder_.Vector(float_type, 2),
+                           {glsl_, kUnpackHalf2x16, Half(out, component)});
+  };
+  if (count == 1)
+    return SpirvBuilder::Emit(out, kOpCompositeExtract, {float_type, result, rounded(value), 0});
+  uint32_t vector = value;
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t half = rounded(Component(out, float_type, value, i));
+    const uint32_t type = builder_.Vector(float_type, count);
+    const uint32_t component = Component(out, float_type, half, 0);
+    const uint32_t id = i + 1 == count ? result : builder_.NewId();
+    SpirvBuilder::Emit(out, kOpCompositeInsert, {type, id, component, vector, i});
+    vector = id;
+  }
+}
+
 void WordAccess::PackHalf2x16(Code& out, uint32_t result, uint32_t value) {
   const uint32_t pair = HalfPair(out, value, 0);
   SpirvBuilder::Emit(out, kOpCopyObject, {builder_.Uint(), result, pair});

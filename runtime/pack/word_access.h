@@ -41,6 +41,8 @@ class WordAccess {
               uint32_t value, const Element& element);
   // the representation of `value`, which has 32-bit scalars;
   void Encode(std::vector<uint32_t>& out, uint32_t result, uint32_t value, const Element& element);
+  // `value`, a vector of `count` floats or a float, rounded to nearest even fp16;
+  void RoundToHalf(std::vector<uint32_t>& out, uint32_t result, uint32_t value, uint32_t count);
   // packHalf2x16(value), rounded to nearest even.
   void PackHalf2x16(std::vector<uint32_t>& out, uint32_t result, uint32_t value);
   // Appends instructions that store the representation `value`.

@@ -1,9 +1,7 @@
 #include "runtime/pack/word_storage.h"
 
 #include <algorithm>
-#include <cstring>
 #include <span>
-#include <string_view>
 #include <utility>
 
 #include "runtime/base/error.h"
@@ -42,13 +40,6 @@ bool IsType(uint32_t opcode) { return opcode >= kOpTypeVoid && opcode <= kOpType
 
 bool IsConversion(uint32_t opcode) {
   return opcode == kOpUConvert || opcode == kOpSConvert || opcode == kOpFConvert;
-}
-
-// Whether `name` is the literal string that begins at in[i].
-bool IsNamed(Words in, size_t i, std::string_view name) {
-  const size_t bytes = (in.size() - std::min(i, in.size())) * sizeof(uint32_t);
-  return bytes > name.size() && std::memcmp(&in[i], name.data(), name.size()) == 0 &&
-         reinterpret_cast<const char*>(&in[i])[name.size()] == '\0';
 }
 
 class WordRewriter {
@@ -252,8 +243,7 @@ class WordRewriter {
                           std::vector<uint32_t>& out) {
     if (IsDroppedDeclaration(opcode, in)) return true;
     if (opcode == kOpMemoryModel && glsl_ >= ids_.size()) {
-      SpirvBuilder::Emit(out, kOpExtInstImport,
-                         {glsl_, 0x4c534c47, 0x6474732e, 0x3035342e, 0});  // "GLSL.std.450"
+      SpirvBuilder::EmitString(out, kOpExtInstImport, {glsl_}, kGlslName);
     }
     if (opcode == kOpTypeInt && in.size() == 4 && in[1] == uint_type) return true;
     if (opcode == kOpTypeRuntimeArray && in.size() == 3 && At(in[1]).role == Role::kArray) {
@@ -295,8 +285,6 @@ class WordRewriter {
     }
     return true;
   }
-
-  static constexpr std::string_view kGlslName = "GLSL.std.450";
 
   Words module_;
   bool words_of_8_;

@@ -180,11 +180,14 @@ Result<std::unique_ptr<Device>> Device::Adopt(const Instance& instance, Physical
   device->queue_ = adopted.queue;
   device->lock_queue_ = adopted.lock_queue;
   device->unlock_queue_ = adopted.unlock_queue;
-  const bool import_host_memory =
-      std::ranges::find(adopted.extensions,
-                        std::string_view(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME)) !=
-      adopted.extensions.end();
-  SPIRLOOM_TRY(device->Initialize(adopted.device, import_host_memory));
+  const auto enables = [&adopted](std::string_view extension) {
+    return std::ranges::find(adopted.extensions, extension) != adopted.extensions.end();
+  };
+  if (physical.api_version < VK_API_VERSION_1_2 &&
+      !enables(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME))
+    physical.f16_rounding = pack::F16Rounding::kArithmetic;
+  SPIRLOOM_TRY(
+      device->Initialize(adopted.device, enables(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME)));
   return device;
 }
 

@@ -134,6 +134,8 @@ FeatureChain::FeatureChain(uint32_t api_version, const std::vector<std::string>&
   // Vulkan requires that it is enabled where it is supported. The features of its struct, which are
   // not enabled, concern graphics, image views of other formats, and events: kernels need none.
   if (has(kPortabilitySubset)) extensions_.push_back(kPortabilitySubset);
+  // For the rounding mode of fp16 (pack/f16_rounding.h).
+  known(VK_API_VERSION_1_2, VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
   // Cooperative matrix kernels require the Vulkan memory model and a fixed subgroup size.
   if (IsRequested(Capability::kCooperativeMatrix) && api_version >= VK_API_VERSION_1_2 &&
       has(kCooperativeMatrixExtension) &&

@@ -34,8 +34,8 @@ class FeatureChain {
   void AddTo(VkPhysicalDeviceFeatures2& chain);
 
   const VkPhysicalDeviceFeatures2* head() const { return &core_; }
-  // The device extensions of the linked structs, and VK_KHR_portability_subset if the device has
-  // it.
+  // The device extensions of the linked structs, and if the device has them
+  // VK_KHR_shader_float_controls (part of Vulkan 1.2) and VK_KHR_portability_subset.
   const std::vector<const char*>& extensions() const { return extensions_; }
 
  private:

@@ -120,6 +120,16 @@ uint64_t SubgroupCapabilities(const VkPhysicalDeviceSubgroupProperties& subgroup
   return bits;
 }
 
+// Requests the rounding mode where the device offers it.
+pack::F16Rounding RoundingOf(const VkPhysicalDeviceFloatControlsProperties& controls) {
+  using pack::F16Rounding;
+  if (controls.shaderRoundingModeRTEFloat16 != VK_TRUE) return F16Rounding::kArithmetic;
+  if (controls.roundingModeIndependence != VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE)
+    return F16Rounding::kRequested;
+  return controls.shaderRoundingModeRTEFloat32 == VK_TRUE ? F16Rounding::kRequestedWithFp32
+                                                          : F16Rounding::kArithmetic;
+}
+
 std::string PciText(const VkPhysicalDevicePCIBusInfoPropertiesEXT& pci) {
   return Format("pci:{}:{}:{}.{}", Hex(pci.pciDomain, 4), Hex(pci.pciBus, 2), Hex(pci.pciDevice, 2),
                 Hex(pci.pciFunction, 1));
@@ -156,6 +166,11 @@ void QueryProperties2(const InstanceFunctions& fn, PhysicalDevice& device) {
       device.HasExtension(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) {
     link(subgroup_sizes, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES);
   }
+  VkPhysicalDeviceFloatControlsProperties float_controls{};
+  if (device.api_version >= VK_API_VERSION_1_2 ||
+      device.HasExtension(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME)) {
+    link(float_controls, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES);
+  }
   VkPhysicalDevicePCIBusInfoPropertiesEXT pci{};
   const bool has_pci = device.HasExtension(VK_EXT_PCI_BUS_INFO_EXTENSION_NAME);
   if (has_pci) link(pci, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PCI_BUS_INFO_PROPERTIES_EXT);
@@ -173,6 +188,7 @@ void QueryProperties2(const InstanceFunctions& fn, PhysicalDevice& device) {
       QuirksOf({device.properties.vendorID, device.info.driver_id,
                 TypeName(device.properties.deviceType), device.properties.driverVersion});
   device.kernel_properties = KernelProperties(fn, device, subgroup, subgroup_sizes);
+  device.f16_rounding = RoundingOf(float_controls);
   device.max_workgroup_subgroups = subgroup_sizes.maxComputeWorkgroupSubgroups;
   device.capabilities |= SubgroupCapabilities(subgroup);
   if (driver.sType != 0) device.info.driver = Concat(driver.driverName, " ", driver.driverInfo);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/pack/device_properties.h"
+#include "runtime/pack/f16_rounding.h"
 #include "runtime/vulkan/instance.h"
 #include "runtime/vulkan/quirks.h"
 #include "runtime/vulkan/texture_limits.h"
@@ -34,6 +35,7 @@ struct PhysicalDevice {
   // Bit i: pack::Capability i.
   uint64_t capabilities = 0;
   pack::DeviceProperties kernel_properties;
+  pack::F16Rounding f16_rounding = pack::F16Rounding::kArithmetic;
   Quirks quirks;
   // Maximum subgroups per workgroup of pipelines with a required subgroup size.
   uint32_t max_workgroup_subgroups = 0;

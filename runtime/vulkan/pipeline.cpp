@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "runtime/base/error.h"
+#include "runtime/pack/f16_rounding.h"
 #include "runtime/pack/word_storage.h"
 #include "runtime/vulkan/software_device.h"
 
@@ -75,6 +76,7 @@ Result<ComputePipeline> ComputePipeline::Create(const Device& device, LayoutCach
   ComputePipeline pipeline;
   SPIRLOOM_TRY_ASSIGN(std::vector<uint32_t> spirv, pack::ReadModule(desc.module, desc.bindings));
   SPIRLOOM_TRY(pack::StoreInWords(spirv, ~device.physical().capabilities));
+  pack::RoundToNearestF16(spirv, device.physical().f16_rounding);
   pipeline.bindings_ =
       BindingsFor(device, spirv, pack::RemoveAbsentBindings(spirv, desc.bindings, desc.absent));
   SPIRLOOM_TRY_ASSIGN(pipeline.layout_, layouts.Get(pipeline.bindings_, desc.push_bytes));

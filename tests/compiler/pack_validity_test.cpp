@@ -1,5 +1,6 @@
-// Every module of the embedded library is valid SPIR-V for its target, unchanged and with buffers
-// read as texels, and has no barrier in divergent control flow.
+// Every module of the embedded library is valid SPIR-V for its target, unchanged, with buffers
+// read as texels or stored in words, and with rounded fp16, and has no barrier in divergent control
+// flow.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "compiler/spirv/optimize.h"
 #include "compiler/spirv/spirv_index.h"
 #include "runtime/pack/capability.h"
+#include "runtime/pack/f16_rounding.h"
 #include "runtime/pack/image_types.h"
 #include "runtime/pack/shader_pack.h"
 #include "runtime/pack/texel_reads.h"
@@ -92,6 +94,27 @@ TEST(PackValidity, EveryModuleIsValidWithoutSmallStorage) {
     }
   }
   EXPECT_GT(rewritten, pack->variants().size() / 4);
+}
+
+TEST(PackValidity, EveryModuleIsValidWithRoundedF16) {
+  using pack::F16Rounding;
+  const auto pack = pack::ShaderPack::Open(AllShaders().pack, pack::PackCheck::kContent);
+  ASSERT_TRUE(pack.ok()) << pack.status().message();
+  size_t rewritten = 0;
+  for (const pack::VariantRow& row : pack->variants()) {
+    if (HasMatrices(row)) continue;
+    const std::vector<uint32_t> module = ValueOf(pack->ReadSpirv(row));
+    for (const F16Rounding rounding :
+         {F16Rounding::kArithmetic, F16Rounding::kRequested, F16Rounding::kRequestedWithFp32}) {
+      std::vector<uint32_t> words = module;
+      pack::RoundToNearestF16(words, rounding);
+      if (words == module) continue;
+      ++rewritten;
+      const Status status = Validate(words, TargetOf(row));
+      EXPECT_TRUE(status.ok()) << pack->Name(row) << ": " << status.message();
+    }
+  }
+  EXPECT_GT(rewritten, pack->variants().size() / 4) << "Most have fp16 outputs.";
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/pack/capability.h"
+#include "runtime/pack/f16_rounding.h"
 #include "runtime/pack/image_types.h"
 #include "runtime/pack/pack_format.h"
 #include "runtime/pack/spirv_words.h"
@@ -61,6 +62,12 @@ void Rewrite(Words words, std::span<const BindingType> bindings) {
   }
   Require(!well_formed || IsWellFormed(words), "a well-formed module remains well-formed");
   Require(well_formed || words == again, "a malformed module is not changed");
+  for (const F16Rounding rounding : {F16Rounding::kArithmetic, F16Rounding::kRequestedWithFp32}) {
+    Words rounded = again;
+    RoundToNearestF16(rounded, rounding);
+    Require(well_formed ? IsWellFormed(rounded) : rounded == again,
+            "a well-formed module remains well-formed, others are not changed");
+  }
   for (const Capability lacking :
        {Capability::kStorageBuffer8Bit, Capability::kStorageBuffer16Bit}) {
     const Words before = again;
