@@ -57,6 +57,20 @@ def test_operators() -> None:
     compare(function, randn(4, 4), randn(4, 4) + 1)
 
 
+@pytest.mark.parametrize("scale", [1e25, 1e-25, 2e19, 1.0])
+def test_magnitudes_and_angles(scale: float) -> None:
+    """Also where the square of a magnitude overflows or underflows."""
+    a, b = randn(4, 4), randn(4, 4)
+    a[0, :2] = b[1, :2] = 0
+    functions: list[Any] = [
+        lambda x, y: torch.complex(x * scale, y * scale).abs() / scale,
+        lambda x, y: torch.view_as_complex(torch.stack([x * scale, y], -1)).abs() / scale,
+        lambda x, y: torch.complex(x * scale, y * scale).angle(),
+    ]
+    for function in functions:
+        compare(function, a, b)
+
+
 def test_complex_outputs_are_refused() -> None:
     module = Calling(lambda a, b: torch.complex(a, b))
     with pytest.raises(ImportFailure, match=r"is complex64; return torch.view_as_real\(\)"):

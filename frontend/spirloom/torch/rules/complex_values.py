@@ -116,9 +116,15 @@ def part(ctx: CallContext) -> Item:
 
 @of_complex("aten.abs")
 def magnitude(ctx: CallContext) -> Item:
-    """The magnitude."""
-    squares = (ctx.inner("aten.mul.Tensor", p, p) for p in _parts(ctx, pairs_of(ctx, "self")))
-    return ctx.inner("aten.sqrt", ctx.inner("aten.add.Tensor", *squares))
+    """The magnitude, also where its square overflows or underflows."""
+    return ctx.inner("aten.hypot", *_parts(ctx, pairs_of(ctx, "self")))
+
+
+@of_complex("aten.angle")
+def angle(ctx: CallContext) -> Item:
+    """The angle in radians."""
+    real, imaginary = _parts(ctx, pairs_of(ctx, "self"))
+    return ctx.inner("aten.atan2", imaginary, real)
 
 
 @of_complex("aten.conj", "aten._conj", "aten._conj_physical")
