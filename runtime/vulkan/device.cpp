@@ -224,18 +224,16 @@ Status Device::Submit(const VkSubmitInfo& info, VkFence fence) const {
   return Check(fn().vkQueueSubmit(queue_, /*submitCount=*/1, &info, fence), "vkQueueSubmit");
 }
 
+VkResult Device::SubmitFence(VkFence fence) const {
+  const QueueLock lock(*this);
+  return fn().vkQueueSubmit(queue_, /*submitCount=*/0, /*pSubmits=*/nullptr, fence);
+}
+
 Status Device::SubmitAndWait(VkCommandBuffer commands) const {
   SPIRLOOM_TRY_ASSIGN(Fence fence, Fence::Create(*this));
   SPIRLOOM_TRY(Submit(commands, fence.handle()));
   return fence.Wait();
 }
-
-VkResult Device::WaitForQueue() const {
-  const QueueLock lock(*this);
-  return fn().vkQueueWaitIdle(queue_);
-}
-
-Status Device::WaitIdle() const { return Check(WaitForQueue(), "vkQueueWaitIdle"); }
 
 void Device::SetObjectName(VkObjectType type, uint64_t handle, const std::string& name) const {
   const VkDebugUtilsObjectNameInfoEXT info{

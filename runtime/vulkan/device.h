@@ -90,15 +90,17 @@ class Device {
   // Submits and waits. Also after a failure, the command buffer is no longer in use, unless the
   // device is abandoned.
   Status SubmitAndWait(VkCommandBuffer commands) const;
-  Status WaitIdle() const;
 
   // ToStatus() for functions that may return VK_ERROR_DEVICE_LOST, which marks the device as lost.
   Status Check(VkResult result, std::string_view function) const;
   // Fails with kDeviceLost and the remedy if the device is lost.
   Status CheckAlive() const;
-  // Called after a failed wait: retries with vkQueueWaitIdle until all submissions have completed.
-  // Returns false if that cannot be determined; the device is then lost, and possibly abandoned.
-  bool DrainQueue(VkResult failure) const noexcept;
+  // Called after a failed wait for `fence`: waits again. Returns false if its submission may still
+  // be running; the device is then lost, and possibly abandoned.
+  bool WaitAgain(VkFence fence, VkResult failure) const noexcept;
+  // Waits for all submissions so far, by `fence`, which must not be in use: never under the lock of
+  // an adopted queue, which the application may need for work that precedes. Returns as above.
+  bool DrainQueue(VkFence fence) const noexcept;
   // True if waiting for the GPU failed, so submitted work may still be running. Vulkan objects are
   // then leaked instead of destroyed.
   bool abandoned() const { return abandoned_; }
@@ -119,7 +121,11 @@ class Device {
   class QueueLock;
   Device(const Instance& instance, PhysicalDevice&& physical, uint64_t capabilities);
   Status Initialize(VkDevice handle, bool import_host_memory);
-  VkResult WaitForQueue() const;
+  // Signals `fence` when all submissions so far have completed.
+  VkResult SubmitFence(VkFence fence) const;
+  // Repeats a failed call, with pauses. Returns whether it succeeds; otherwise the device is lost.
+  template <typename Call>
+  bool Repeat(VkResult failure, Call call) const noexcept;
   // What VK_EXT_device_fault reports about a lost device, after a space; empty without it.
   std::string FaultDescription() const noexcept;
   void SetObjectName(VkObjectType type, uint64_t handle, const std::string& name) const;

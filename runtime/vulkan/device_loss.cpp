@@ -1,6 +1,7 @@
 // Errors of a lost device, and whether its objects may be destroyed.
 #include <array>
 #include <chrono>
+#include <limits>
 #include <new>
 #include <string>
 #include <thread>
@@ -86,10 +87,11 @@ Status Device::CheckAlive() const {
                physical_.info.name);
 }
 
-bool Device::DrainQueue(VkResult failure) const noexcept {
+template <typename Call>
+bool Device::Repeat(VkResult failure, Call call) const noexcept {
   auto pause = std::chrono::milliseconds(1);
   for (int attempt = 0; attempt < kAttempts && failure != VK_ERROR_DEVICE_LOST; ++attempt) {
-    failure = WaitForQueue();
+    failure = call();
     if (failure == VK_SUCCESS) return true;
     std::this_thread::sleep_for(pause);
     if (attempt % 2 == 1) pause *= 2;
@@ -101,6 +103,21 @@ bool Device::DrainQueue(VkResult failure) const noexcept {
   }
   lost_ = true;
   return false;
+}
+
+bool Device::WaitAgain(VkFence fence, VkResult failure) const noexcept {
+  return Repeat(failure, [&] {
+    return fn().vkWaitForFences(handle_, /*fenceCount=*/1, &fence, VK_TRUE,
+                                std::numeric_limits<uint64_t>::max());
+  });
+}
+
+bool Device::DrainQueue(VkFence fence) const noexcept {
+  const bool submitted = Repeat(VK_NOT_READY, [&] {
+    const VkResult result = fn().vkResetFences(handle_, /*fenceCount=*/1, &fence);
+    return result == VK_SUCCESS ? SubmitFence(fence) : result;
+  });
+  return submitted && WaitAgain(fence, VK_NOT_READY);
 }
 
 }  // namespace spirloom::vulkan

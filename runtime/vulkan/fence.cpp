@@ -28,7 +28,7 @@ Status Fence::Wait() const {
   const VkFence fence = handle_.get();
   const VkResult result = device.fn().vkWaitForFences(
       device.handle(), /*fenceCount=*/1, &fence, VK_TRUE, std::numeric_limits<uint64_t>::max());
-  if (result == VK_SUCCESS || device.DrainQueue(result)) return {};
+  if (result == VK_SUCCESS || device.WaitAgain(fence, result)) return {};
   return device.Check(result, "vkWaitForFences");
 }
 
@@ -38,7 +38,7 @@ Result<bool> Fence::WaitFor(uint64_t nanoseconds) const {
   const VkResult result =
       device.fn().vkWaitForFences(device.handle(), /*fenceCount=*/1, &fence, VK_TRUE, nanoseconds);
   if (result == VK_TIMEOUT) return false;
-  if (result == VK_SUCCESS || device.DrainQueue(result)) return true;
+  if (result == VK_SUCCESS || device.WaitAgain(fence, result)) return true;
   return device.Check(result, "vkWaitForFences");
 }
 

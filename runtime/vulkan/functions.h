@@ -74,7 +74,6 @@
   X(vkGetQueryPoolResults)           \
   X(vkMapMemory)                     \
   X(vkQueueSubmit)                   \
-  X(vkQueueWaitIdle)                 \
   X(vkResetFences)                   \
   X(vkUpdateDescriptorSets)          \
   X(vkWaitForFences)                 \

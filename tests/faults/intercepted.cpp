@@ -8,9 +8,9 @@
 namespace spirloom::faults {
 namespace {
 
-constexpr std::array kDeviceLostFunctions = {"vkDeviceWaitIdle",      "vkGetFenceStatus",
+constexpr std::array kDeviceLostFunctions = {"vkDeviceWaitIdle", "vkGetFenceStatus",
                                              "vkGetQueryPoolResults", "vkQueueSubmit",
-                                             "vkQueueWaitIdle",       "vkWaitForFences"};
+                                             "vkWaitForFences"};
 
 bool MayReturnDeviceLost(std::string_view name) {
   return std::ranges::find(kDeviceLostFunctions, name) != kDeviceLostFunctions.end();

@@ -53,7 +53,6 @@
   X(vkGetQueryPoolResults)                    \
   X(vkMapMemory)                              \
   X(vkQueueSubmit)                            \
-  X(vkQueueWaitIdle)                          \
   X(vkResetFences)                            \
   X(vkWaitForFences)
 

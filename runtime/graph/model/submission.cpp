@@ -9,7 +9,8 @@ namespace spirloom::internal {
 Submission::Submission(ExecutionContext& context) : context_(context) { context.commands.clear(); }
 
 Submission::~Submission() {
-  if (incomplete_) (void)context_.model->runtime->device->DrainQueue(VK_NOT_READY);
+  if (incomplete_)
+    (void)context_.model->runtime->device->DrainQueue(context_.fences[fenced_].handle());
 }
 
 void Submission::Add(const vulkan::CommandBuffer& commands) {
@@ -47,11 +48,11 @@ Status Submission::AddRun(const VkSubmitInfo& info, size_t steps) {
   VkSubmitInfo part = info;
   part.signalSemaphoreCount = 0;
   SPIRLOOM_TRY(AddDispatches(part, steps));
-  for (size_t i = 0; i < copies.pieces; ++i) {
-    if (!copies.commands.empty()) Add(copies.commands[i]);
-    if (i + 1 == copies.pieces) part.signalSemaphoreCount = info.signalSemaphoreCount;
-    SPIRLOOM_TRY(context_.fences[i].Reset());
-    SPIRLOOM_TRY(Submit(part, context_.fences[i].handle()));
+  for (; fenced_ < copies.pieces; ++fenced_) {
+    if (!copies.commands.empty()) Add(copies.commands[fenced_]);
+    if (fenced_ + 1 == copies.pieces) part.signalSemaphoreCount = info.signalSemaphoreCount;
+    SPIRLOOM_TRY(context_.fences[fenced_].Reset());
+    SPIRLOOM_TRY(Submit(part, context_.fences[fenced_].handle()));
   }
   incomplete_ = false;
   return Status();

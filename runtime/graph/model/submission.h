@@ -42,6 +42,7 @@ class Submission {
   ExecutionContext& context_;
   std::mutex mutex_;
   size_t ready_ = 0;         // number of copied pieces of the inputs
+  size_t fenced_ = 0;        // number of submitted pieces of the outputs, each with its fence
   bool incomplete_ = false;  // only a part of the run has been submitted
 };
 

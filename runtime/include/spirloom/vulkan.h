@@ -49,9 +49,9 @@ struct AdoptedDevice {
   const void* features = nullptr;
   // VkDeviceCreateInfo::ppEnabledExtensionNames; read during Create() only.
   std::span<const char* const> extensions = {};
-  // Called around each use of `queue` (vkQueueSubmit, vkQueueWaitIdle), which Vulkan requires to be
-  // externally synchronized; never nested. Empty: no other thread uses the queue while Spirloom
-  // loads, submits or runs.
+  // Called around each use of `queue` (vkQueueSubmit), which Vulkan requires to be externally
+  // synchronized; never nested, and never while waiting for the GPU. Empty: no other thread uses
+  // the queue while Spirloom loads, submits or runs.
   std::function<void()> lock_queue = {};
   std::function<void()> unlock_queue = {};
 };

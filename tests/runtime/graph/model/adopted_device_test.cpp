@@ -4,19 +4,23 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "runtime/graph/model/external.h"
 #include "runtime/vulkan/features.h"
+#include "runtime/vulkan/fence.h"
 #include "spirloom/vulkan.h"
 #include "tests/support/adopted_device_application.h"
 #include "tests/support/model_fixture.h"
+#include "tests/value_of.h"
 
 namespace spirloom {
 namespace {
@@ -157,6 +161,35 @@ TEST_F(AdoptedDeviceTest, RunsBetweenTimelineSemaphoresWithoutHostSynchronizatio
   const auto outputs = RunModel(*model, {ones});
   ASSERT_TRUE(outputs.ok()) << outputs.status().message();
   EXPECT_THAT((*outputs)[0], ElementsAre(3, 5, 7, 3, 5, 7));
+}
+
+// Work that precedes waits for a semaphore that the application signals under its lock.
+TEST_F(AdoptedDeviceTest, WaitsForTheQueueWithoutItsLock) {
+  std::timed_mutex queue;
+  std::atomic<int> uses = 0;
+  AdoptedDevice adopted = app().Adoptable();
+  adopted.lock_queue = [&] { queue.lock(); };
+  adopted.unlock_queue = [&] {
+    queue.unlock();
+    ++uses;
+  };
+  Result<Runtime> runtime = MakeRuntime(adopted);
+  ASSERT_TRUE(runtime.ok()) << runtime.status().message();
+  const vulkan::Device& device = *runtime->state()->device;
+  const vulkan::Fence fence = ValueOf(vulkan::Fence::Create(device));
+  const HostBuffer buffer = app().MakeBuffer(256);
+  const VkSemaphore semaphore = app().MakeTimeline();
+  app().Copy(buffer, 0, buffer, 128, 24, SemaphorePoint{semaphore, 1}, {});
+  const int uses_before = uses;
+  std::thread waiting([&] { EXPECT_TRUE(device.DrainQueue(fence.handle())); });
+  while (uses == uses_before && queue.try_lock_for(std::chrono::seconds(1))) queue.unlock();
+  EXPECT_GT(uses, uses_before) << "The lock is held while waiting.";
+  const VkSemaphoreSignalInfo signal{VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, nullptr, semaphore,
+                                     1};
+  const auto vkSignalSemaphore = reinterpret_cast<PFN_vkSignalSemaphore>(
+      app().get_device_proc_addr()(app().device(), "vkSignalSemaphore"));
+  EXPECT_EQ(vkSignalSemaphore(app().device(), &signal), VK_SUCCESS);
+  waiting.join();
 }
 
 TEST_F(AdoptedDeviceTest, AcceptsBinarySemaphores) {
