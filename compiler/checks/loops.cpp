@@ -135,10 +135,13 @@ class LoopSearch {
              const auto next = definitions_.find(value);
              if (next == definitions_.end()) return false;
              const Instruction& step = *next->second.in;
-             const bool divides = step.opcode == spv::OpShiftRightArithmetic ||
-                                  step.opcode == spv::OpShiftRightLogical ||
-                                  step.opcode == spv::OpSDiv;
-             return divides && step.Word(3) == id && index_.ConstantValue(step.Word(4)) != 0;
+             const bool shifts = step.opcode == spv::OpShiftRightArithmetic ||
+                                 step.opcode == spv::OpShiftRightLogical;
+             if (!(shifts || step.opcode == spv::OpSDiv) || step.Word(3) != id) return false;
+             const Instruction by = index_.Definition(step.Word(4));
+             if (by.opcode != spv::OpConstant) return false;
+             return shifts ? by.Word(3) > 0 && by.Word(3) < 32
+                           : by.Word(3) > 1 && by.Word(3) < 0x80000000;
            });
   }
 

@@ -41,6 +41,7 @@ TEST(Loops, ConstantsBoundTheTripCount) {
             0u);
   EXPECT_EQ(CountUnbounded("for (int k = 0; k < min(4, n); k++) data[k] = n;"), 0u);
   EXPECT_EQ(CountUnbounded("for (int e = n; e > 0; e >>= 1) data[e] = n;"), 0u);
+  EXPECT_EQ(CountUnbounded("for (int e = n; e > 0; e /= 3) data[e] = n;"), 0u);
   EXPECT_EQ(CountUnbounded("int i = 0; do { data[i] = n; i += 2; } while (i < 8);"), 0u);
 }
 
@@ -50,6 +51,9 @@ TEST(Loops, OtherValuesDoNot) {
   EXPECT_EQ(CountUnbounded("for (int k = n; k >= 0; k--) data[k] = n;"), 1u);
   EXPECT_EQ(CountUnbounded("for (int k = 0; k < 64; k += n) data[k] = n;"), 1u);
   EXPECT_EQ(CountUnbounded("for (int k = n; k > 0; k--) data[k] = n;"), 1u);
+  EXPECT_EQ(CountUnbounded("for (int e = n; e != 5; e /= 1) data[e] = n;"), 1u);
+  EXPECT_EQ(CountUnbounded("for (int e = n; e != 5; e /= -1) data[e] = n;"), 1u);
+  EXPECT_EQ(CountUnbounded("for (int e = n; e > 0; e /= COUNT) data[e] = n;"), 1u);
   EXPECT_EQ(CountUnbounded("int i = 0; while (data[i] > 0) i++; data[9] = i;"), 1u);
   EXPECT_EQ(CountUnbounded("for (int a = 0; a < sizes[0]; a++) {\n"
                            "  for (int b = 0; b < 4; b++) {\n"
