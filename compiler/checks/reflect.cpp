@@ -8,6 +8,7 @@
 
 #include "compiler/spirv/khr_matrix.h"
 #include "compiler/spirv/spirv_index.h"
+#include "runtime/base/align.h"
 
 namespace spirloom::compiler {
 namespace {
@@ -218,10 +219,6 @@ struct Layout {
   uint64_t size = 0;
   uint64_t alignment = 1;
 };
-
-uint64_t AlignUp(uint64_t value, uint64_t alignment) {
-  return (value + alignment - 1) / alignment * alignment;
-}
 
 // Appends a member.
 void Append(Layout& whole, const Layout& member) {
