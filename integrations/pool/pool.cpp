@@ -23,6 +23,12 @@ bool IsEqual(std::span<const IntInputInfo> a, std::span<const IntInputInfo> b) {
   });
 }
 
+bool IsEqual(std::span<const SymbolInfo> a, std::span<const SymbolInfo> b) {
+  return std::ranges::equal(a, b, [](const SymbolInfo& x, const SymbolInfo& y) {
+    return x.name == y.name && x.min == y.min && x.max == y.max;
+  });
+}
+
 Status CheckModels(std::span<const Model> models, const PoolOptions& options) {
   if (models.empty()) {
     return Status(StatusCode::kInvalidArgument, "A pool requires at least one model.");
@@ -30,19 +36,22 @@ Status CheckModels(std::span<const Model> models, const PoolOptions& options) {
   if (options.replicas == 0) {
     return Status(StatusCode::kInvalidArgument, "PoolOptions::replicas (0) must be at least 1.");
   }
-  if (!models[0].states().empty()) {
+  for (const Model& model : models) {
+    if (model.states().empty()) continue;
     return Status(StatusCode::kInvalidArgument,
-                  "The model has states ('" + models[0].states()[0].name +
+                  "The model has states ('" + model.states()[0].name +
                       "'), which replicas would not share. Create a context for each sequence "
                       "(Model::CreateContext()).");
   }
   for (size_t i = 1; i < models.size(); ++i) {
     if (!IsEqual(models[i].inputs(), models[0].inputs()) ||
         !IsEqual(models[i].outputs(), models[0].outputs()) ||
-        !IsEqual(models[i].int_inputs(), models[0].int_inputs())) {
+        !IsEqual(models[i].int_inputs(), models[0].int_inputs()) ||
+        !IsEqual(models[i].symbols(), models[0].symbols())) {
       return Status(StatusCode::kInvalidArgument,
                     "Model " + std::to_string(i) +
-                        " of the pool has other inputs or outputs than model 0. Load the same "
+                        " of the pool has other inputs, outputs, shapes or symbols than model 0. "
+                        "Load the same "
                         "method of the same file on each device.");
     }
   }

@@ -295,9 +295,18 @@ TEST_F(PoolTest, ArgumentsAreChecked) {
             "each sequence (Model::CreateContext()).");
   std::vector<Model> different = Models(Static());
   different[1] = ValueOf(Load(Dynamic()));
-  EXPECT_EQ(message(std::move(different)),
-            "Model 1 of the pool has other inputs or outputs than model 0. Load the same method of "
-            "the same file on each device.");
+  EXPECT_EQ(
+      message(std::move(different)),
+      "Model 1 of the pool has other inputs, outputs, shapes or symbols than model 0. Load the "
+      "same method of the same file on each device.");
+  std::vector<Model> narrower = Models(Dynamic());
+  FileGraph file = Dynamic();
+  file.symbols[0].min = 2;
+  narrower[1] = ValueOf(Load(file));
+  EXPECT_THAT(message(std::move(narrower)), HasSubstr("Model 1 of the pool has other"));
+  std::vector<Model> stateful = Models(Static());
+  stateful[1] = ValueOf(Load(Stateful()));
+  EXPECT_THAT(message(std::move(stateful)), HasSubstr("has states ('total')"));
 }
 
 }  // namespace
