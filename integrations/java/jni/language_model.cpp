@@ -28,7 +28,7 @@ struct Session {
 };
 
 Result<jlong> Load(JNIEnv* env, jlong runtime, jbyteArray path_bytes) {
-  SPIRLOOM_TRY_ASSIGN(const std::string path, ReadText(env, "path", path_bytes));
+  SPIRLOOM_TRY_ASSIGN(const std::string path, ReadName(env, "path", path_bytes));
   SPIRLOOM_TRY_ASSIGN(
       llm::LanguageModel model,
       llm::LanguageModel::Load(Pointer<const spirloom_runtime>(runtime)->runtime, path));

@@ -31,7 +31,7 @@ template <typename Function>
 jlong Load(JNIEnv* env, jbyteArray method, jlongArray numbers, const Function& load) {
   return Guarded(env, [&]() -> Result<jlong> {
     LoadArguments arguments;
-    SPIRLOOM_TRY_ASSIGN(arguments.method, ReadText(env, "method", method));
+    SPIRLOOM_TRY_ASSIGN(arguments.method, ReadName(env, "method", method));
     SPIRLOOM_TRY_ASSIGN(arguments.numbers, ReadLongs(env, "numbers", numbers, 4));
     const spirloom_model_options options = arguments.Options();
     spirloom_model* model = nullptr;
@@ -47,7 +47,7 @@ jlong LoadFile(JNIEnv* env, jclass, jlong runtime, jbyteArray path_bytes, jbyteA
   return Load(
       env, method, numbers,
       [&](const spirloom_model_options& options, spirloom_model** model, spirloom_error** error) {
-        SPIRLOOM_TRY_ASSIGN(const std::string path, ReadText(env, "path", path_bytes));
+        SPIRLOOM_TRY_ASSIGN(const std::string path, ReadName(env, "path", path_bytes));
         spirloom_model_load(Pointer<spirloom_runtime>(runtime), path.c_str(), &options, model,
                             error);
         return Status();
@@ -85,7 +85,7 @@ jint NumberOf(JNIEnv* env, jclass, jobject descriptor) {
 
 jlong CreateContext(JNIEnv* env, jclass, jlong module, jbyteArray method_bytes) {
   return Guarded(env, [&]() -> Result<jlong> {
-    SPIRLOOM_TRY_ASSIGN(const std::string method, ReadText(env, "method", method_bytes));
+    SPIRLOOM_TRY_ASSIGN(const std::string method, ReadName(env, "method", method_bytes));
     spirloom_context_options options = SPIRLOOM_INIT(spirloom_context_options);
     options.method = method.c_str();
     options.share_states = 1;

@@ -41,9 +41,9 @@ const char* NullIfEmpty(const std::string& text) { return text.empty() ? nullptr
 
 Result<jlong> Create(JNIEnv* env, jbyteArray device_bytes, jobjectArray library_bytes,
                      jbyteArray cache_bytes, jlongArray number_array) {
-  SPIRLOOM_TRY_ASSIGN(const std::string device, ReadText(env, "device", device_bytes));
-  SPIRLOOM_TRY_ASSIGN(const std::string cache, ReadText(env, "cacheDirectory", cache_bytes));
-  SPIRLOOM_TRY_ASSIGN(const auto paths, ReadTexts(env, "libraries", library_bytes));
+  SPIRLOOM_TRY_ASSIGN(const std::string device, ReadName(env, "device", device_bytes));
+  SPIRLOOM_TRY_ASSIGN(const std::string cache, ReadName(env, "cacheDirectory", cache_bytes));
+  SPIRLOOM_TRY_ASSIGN(const auto paths, ReadNames(env, "libraries", library_bytes));
   SPIRLOOM_TRY_ASSIGN(const auto numbers, ReadLongs(env, "numbers", number_array, 5));
   std::vector<Library> owned;
   SPIRLOOM_TRY_ASSIGN(Library built_in, BuiltIn());

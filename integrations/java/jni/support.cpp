@@ -85,7 +85,16 @@ Result<std::string> ReadText(JNIEnv* env, const char* name, jbyteArray bytes) {
   return text;
 }
 
-Result<std::vector<std::string>> ReadTexts(JNIEnv* env, const char* name, jobjectArray texts) {
+Result<std::string> ReadName(JNIEnv* env, const char* name, jbyteArray bytes) {
+  SPIRLOOM_TRY_ASSIGN(std::string text, ReadText(env, name, bytes));
+  if (const size_t nul = text.find('\0'); nul != std::string::npos) {
+    return Error(StatusCode::kInvalidArgument, "Argument '{}' contains a NUL, after {}.", name,
+                 Quote(text.substr(0, nul)));
+  }
+  return text;
+}
+
+Result<std::vector<std::string>> ReadNames(JNIEnv* env, const char* name, jobjectArray texts) {
   if (texts == nullptr) {
     return Error(StatusCode::kInvalidArgument, "Argument '{}' is null.", name);
   }
@@ -94,7 +103,7 @@ Result<std::vector<std::string>> ReadTexts(JNIEnv* env, const char* name, jobjec
     const Local<jobject> element(env, env->GetObjectArrayElement(texts, i));
     if (env->ExceptionCheck()) return Pending();
     SPIRLOOM_TRY_ASSIGN(std::string text,
-                        ReadText(env, name, static_cast<jbyteArray>(element.get())));
+                        ReadName(env, name, static_cast<jbyteArray>(element.get())));
     read.push_back(std::move(text));
   }
   return read;

@@ -113,10 +113,12 @@ inline jlong Handle(const void* pointer) {
 
 // ---- From Java ---------------------------------------------------------------------------------
 
-// Returns the text of UTF-8 bytes. Fails with kInvalidArgument if `name` is null or contains a NUL.
+// Returns the text of UTF-8 bytes. Fails with kInvalidArgument if the argument `name` is null.
 Result<std::string> ReadText(JNIEnv* env, const char* name, jbyteArray bytes);
-// Returns all texts of an array.
-Result<std::vector<std::string>> ReadTexts(JNIEnv* env, const char* name, jobjectArray texts);
+// Returns a name or path, for C strings. Fails with kInvalidArgument also if it contains a NUL.
+Result<std::string> ReadName(JNIEnv* env, const char* name, jbyteArray bytes);
+// Returns all names of an array.
+Result<std::vector<std::string>> ReadNames(JNIEnv* env, const char* name, jobjectArray texts);
 // Returns the elements of an array. Fails with kInvalidArgument unless it has `count` elements.
 Result<std::vector<jlong>> ReadLongs(JNIEnv* env, const char* name, jlongArray array, size_t count);
 

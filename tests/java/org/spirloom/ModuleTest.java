@@ -296,6 +296,8 @@ final class ModuleTest {
 
   @Test
   void filesThatAreNoModelsAreRefused() {
+    assertInvalid(
+        "Argument 'path' contains a NUL, after '/digits'", () -> Module.load("/digits\0.slg"));
     assertFails(
         SpirloomException.Code.NOT_FOUND, "/nowhere/ünï.slg", () -> Module.load("/nowhere/ünï.slg"));
     assertFails(
