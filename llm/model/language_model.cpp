@@ -165,6 +165,12 @@ Status LanguageModel::Step(size_t steps) {
 
 Status LanguageModel::Rewind(size_t position, int32_t next) {
   assert(position <= position_);
+  if (position < position_ && !prefill_limits_.can_pad) {
+    return Error(StatusCode::kUnsupported,
+                 "The model cannot return from token {} to token {}: its caches have no row for "
+                 "each token, so earlier ones are overwritten. Reset the conversation.",
+                 position_, position);
+  }
   SPIRLOOM_TRY(SetState(decode_, "position", static_cast<int32_t>(position)));
   SPIRLOOM_TRY(SetState(decode_, "token", next));
   position_ = position;
