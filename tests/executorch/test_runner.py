@@ -72,6 +72,8 @@ def test_backend_options(directory: Path) -> None:
         ("memory_limit_mib=-1", "'memory_limit_mib' (-1) is negative"),
         ("memory_limit_mib=much", "'memory_limit_mib' is not an int"),
         ("autotune=3", "'autotune' is not a bool"),
+        (f"libraries=/{'a' * 1000}", "has 1001 characters; ExecuTorch allows"),
+        (f"{'a' * 1000}=1", "has 1000 characters; ExecuTorch allows"),
         ("speed=3", "the options are autotune, device, libraries and memory_limit_mib"),
     ):
         assert message in call(*program, "--backend_option", option, code=1)

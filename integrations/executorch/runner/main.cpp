@@ -12,10 +12,10 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -43,24 +43,35 @@ Status ToStatus(et::Error error, std::string doing) {
                message.empty() ? "" : ": ", message.empty() ? "." : message);
 }
 
+// Copies the text to the zeros of `target`, which is longer. Fails if it is not.
+Status CopyText(const std::string& text, std::span<char> target) {
+  if (text.size() >= target.size()) {
+    return Error(StatusCode::kInvalidArgument,
+                 "--backend_option: {} has {} characters; ExecuTorch allows {}.", Quote(text),
+                 text.size(), target.size() - 1);
+  }
+  std::ranges::copy(text, target.begin());
+  return Status();
+}
+
 // true, false and ints are passed as such, but for devices, which may be named by an index.
-et::OptionValue OptionValueOf(const std::string& name, const std::string& text) {
-  if (text == "true" || text == "false") return text == "true";
+Result<et::OptionValue> OptionValueOf(const std::string& name, const std::string& text) {
+  if (text == "true" || text == "false") return et::OptionValue(text == "true");
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool is_int = error == std::errc() && end == text.data() + text.size();
-  if (is_int && name != "device") return number;
+  if (is_int && name != "device") return et::OptionValue(number);
   std::array<char, et::kMaxOptionValueLength> value{};
-  std::memcpy(value.data(), text.data(), std::min(text.size(), value.size() - 1));
-  return value;
+  SPIRLOOM_TRY(CopyText(text, value));
+  return et::OptionValue(value);
 }
 
 Status LoadProgram(Module& module, const Flags& flags) {
   std::vector<et::BackendOption> options;
   for (const auto& [name, value] : flags.backend_options) {
     et::BackendOption& option = options.emplace_back();
-    std::memcpy(option.key, name.data(), std::min(name.size(), sizeof(option.key) - 1));
-    option.value = OptionValueOf(name, value);
+    SPIRLOOM_TRY(CopyText(name, option.key));
+    SPIRLOOM_TRY_ASSIGN(option.value, OptionValueOf(name, value));
   }
   et::LoadBackendOptionsMap map;
   for (const char* backend : {"VulkanBackend", "SpirloomBackend"}) {

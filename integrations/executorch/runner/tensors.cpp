@@ -38,6 +38,8 @@ bool WithElement(ScalarType type, const Work& work) {
       return work(int64_t{}), true;
     case ScalarType::Half:
       return work(::executorch::aten::Half{}), true;
+    case ScalarType::BFloat16:
+      return work(::executorch::aten::BFloat16{}), true;
     case ScalarType::Float:
       return work(float{}), true;
     case ScalarType::Double:
