@@ -8,11 +8,11 @@
 #include <memory>
 #include <span>
 
-#include "integrations/executorch/backend/catch_exceptions.h"
 #include "integrations/executorch/backend/events.h"
 #include "integrations/executorch/backend/options.h"
 #include "integrations/executorch/backend/report.h"
 #include "integrations/executorch/backend/session.h"
+#include "runtime/base/guarded.h"
 #include "spirloom/model.h"
 
 namespace spirloom::delegate {
@@ -52,7 +52,7 @@ class DelegateBackend final : public ::executorch::runtime::BackendInterface {
       ::executorch::runtime::ArrayRef<::executorch::runtime::CompileSpec> compile_specs)
       const override {
     std::unique_ptr<Delegate> delegate;
-    const Status status = CatchExceptions([&]() -> Status {
+    const Status status = Guarded([&]() -> Status {
       SPIRLOOM_TRY_ASSIGN(delegate, kLoad(context, *processed, compile_specs));
       return Status();
     });
@@ -64,7 +64,7 @@ class DelegateBackend final : public ::executorch::runtime::BackendInterface {
 
   Error execute(::executorch::runtime::BackendExecutionContext& context, Handle* handle,
                 ::executorch::runtime::Span<::executorch::runtime::EValue*> args) const override {
-    const Status status = CatchExceptions([&]() -> Status {
+    const Status status = Guarded([&]() -> Status {
       auto& delegate = *static_cast<Delegate*>(handle);
       const et_timestamp_t start = et_pal_current_ticks();
       SPIRLOOM_TRY(delegate.Execute(std::span(args.data(), args.size())));
@@ -82,7 +82,7 @@ class DelegateBackend final : public ::executorch::runtime::BackendInterface {
   Error set_option(
       ::executorch::runtime::BackendOptionContext&,
       const ::executorch::runtime::Span<::executorch::runtime::BackendOption>& options) override {
-    const Status status = CatchExceptions([&]() -> Status {
+    const Status status = Guarded([&]() -> Status {
       return SetDefaultOptions({options.data(), options.size()});
     });
     return status.ok() ? Error::Ok : Report(status);
