@@ -273,6 +273,32 @@ TEST(Lowering, InfersUpperBoundsOfIntInputsFromSizes) {
   EXPECT_THAT(graph.nodes[0].args[1].ints, ElementsAre(24));
 }
 
+// n is -2, because n + 10 is the size 8 of the view.
+TEST(Lowering, RefusesIntInputsThatAreNegative) {
+  ProgramBuilder builder;
+  const int32_t x = builder.AddTensor({8, 3}), y = builder.AddTensor({8, 3});
+  const int32_t n = builder.AddSymInt(), m = builder.AddSymInt(), z = builder.AddTensor({8, 3});
+  builder.AddCall("add", {n, builder.AddInt(10), m});
+  builder.AddCall("aten.view_copy", {x, builder.AddList({m, builder.AddInt(3)}), y});
+  builder.AddCall("aten.view_copy", {y, builder.AddList({n, builder.AddInt(3)}), z});
+  builder.graph.inputs = {0, 2};
+  builder.graph.outputs = {4};
+  EXPECT_THAT(ErrorOf(builder), HasSubstr("is at most -2; expected one that may be 0 or more."));
+}
+
+TEST(Lowering, BroadcastsCopies) {
+  ProgramBuilder builder;
+  const int32_t x = builder.AddTensor({4, 3}), source = builder.AddTensor({3});
+  const int32_t y = builder.AddTensor({4, 3}, vk::ElementType::I32);
+  builder.AddCall("aten.copy", {x, source, builder.AddInt(0), y});
+  builder.graph.inputs = {0, 1};
+  builder.graph.outputs = {2};
+  const graph::Graph graph = GraphOf(builder);
+  ASSERT_THAT(OpsOf(graph), ElementsAre("aten.expand", "aten._to_copy"));
+  EXPECT_THAT(graph.nodes[0].args[1].ints, ElementsAre(4, 3));
+  EXPECT_THAT(graph.nodes[0].args[1].sizes, testing::SizeIs(2));  // of x, which may vary
+}
+
 TEST(Lowering, ComparesIntsWithFractionsAsFloats) {
   ProgramBuilder builder;
   const int32_t x = builder.AddTensor({4}, vk::ElementType::I32);

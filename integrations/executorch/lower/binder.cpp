@@ -34,10 +34,11 @@ std::optional<DType> Binder::DTypeOf(const Call& call) const {
 }
 
 bool Binder::Matches(const OpMapping& mapping, const Call& call) const {
+  static const Value kAbsent;
   if (mapping.rank.has_value() && RankOf(call) != mapping.rank) return false;
   const auto ids = ArgsOf(call);
   for (size_t i = 0; i < std::max(ids.size(), mapping.call_args.size()); ++i) {
-    const Value& value = i < ids.size() ? values_.value(ids[i]) : Value();
+    const Value& value = i < ids.size() ? values_.value(ids[i]) : kAbsent;
     if (i >= mapping.call_args.size()) {
       if (!IsAbsent(value)) return false;
     } else if (mapping.call_args[i].kind == CallArgKind::kExact) {

@@ -27,9 +27,9 @@ Status CallHandlers::Lower(const Call& call) {
       Row{"aten.clone", &CallHandlers::ForwardFirstArg},
       Row{"aten.alias_copy", &CallHandlers::ForwardFirstArg},
       Row{"dim_order_ops._clone_dim_order", &CallHandlers::ForwardFirstArg},
-      Row{"aten.copy", &CallHandlers::ForwardSecondArg},
-      Row{"aten._to_copy", &CallHandlers::Cast},
-      Row{"dim_order_ops._to_dim_order_copy", &CallHandlers::Cast},
+      Row{"aten.copy", &CallHandlers::Copy},
+      Row{"aten._to_copy", &CallHandlers::ForwardFirstArg},
+      Row{"dim_order_ops._to_dim_order_copy", &CallHandlers::ForwardFirstArg},
       Row{"sym_size.int", &CallHandlers::SymSize},
       Row{"et_vk.select_as_symint", &CallHandlers::SelectSymInt},
       Row{"add", &CallHandlers::Add},
@@ -86,9 +86,9 @@ Result<uint32_t> CallHandlers::Compute(const Call& call, std::string_view op, DT
   return result;
 }
 
-Status CallHandlers::DefineAsCopyOf(const Call& call, size_t arg) {
-  SPIRLOOM_TRY(RequireArgs(call, arg + 1));
-  SPIRLOOM_TRY_ASSIGN(const uint32_t source, values_.TensorOf(call.args[arg]));
+Status CallHandlers::ForwardFirstArg(const Call& call) {
+  SPIRLOOM_TRY(RequireArgs(call, 1));
+  SPIRLOOM_TRY_ASSIGN(const uint32_t source, values_.TensorOf(call.args[0]));
   const TensorValue* result = values_.tensor(ResultOf(call));
   if (result == nullptr) return InvalidFile("{} is not a tensor.", DescribeValue(ResultOf(call)));
   if (DeviceType(result->type) == graph_.dtype(source) && result->shape != graph_.shape(source)) {
@@ -109,11 +109,22 @@ Status CallHandlers::DefineAs(const Call& call, uint32_t id, uint32_t tensor) {
   return values_.Define(id, cast);
 }
 
-Status CallHandlers::ForwardFirstArg(const Call& call) { return DefineAsCopyOf(call, 0); }
-
-Status CallHandlers::ForwardSecondArg(const Call& call) { return DefineAsCopyOf(call, 1); }
-
-Status CallHandlers::Cast(const Call& call) { return DefineAsCopyOf(call, 0); }
+// copy(x, source): `source`, broadcast to the shape of x.
+Status CallHandlers::Copy(const Call& call) {
+  SPIRLOOM_TRY(RequireArgs(call, 2));
+  SPIRLOOM_TRY_ASSIGN(uint32_t source, values_.TensorOf(call.args[1]));
+  const TensorValue* result = values_.tensor(ResultOf(call));
+  if (result == nullptr) return InvalidFile("{} is not a tensor.", DescribeValue(ResultOf(call)));
+  if (const Shape shape = result->shape; shape != graph_.shape(source)) {
+    SPIRLOOM_TRY_ASSIGN(const uint32_t x, values_.TensorOf(call.args[0]));
+    NamedArgs named_args;
+    named_args["x"] = TensorArg(source);
+    named_args["size"] = IntsArg(values_.ShapeOf(x, /*first=*/0));
+    SPIRLOOM_TRY_ASSIGN(
+        source, Compute(call, "aten.expand", graph_.dtype(source), shape, std::move(named_args)));
+  }
+  return DefineAs(call, ResultOf(call), source);
+}
 
 Status CallHandlers::Ignore(const Call&) { return Status(); }
 

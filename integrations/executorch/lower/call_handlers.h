@@ -29,13 +29,11 @@ class CallHandlers {
  private:
   // Fails if the call has fewer arguments.
   Status RequireArgs(const Call& call, size_t args) const;
-  Status DefineAsCopyOf(const Call& call, size_t arg);
   // Defines the value as the tensor, converted to the value's dtype if it differs.
   Status DefineAs(const Call& call, uint32_t id, uint32_t tensor);
 
   Status ForwardFirstArg(const Call& call);
-  Status ForwardSecondArg(const Call& call);
-  Status Cast(const Call& call);
+  Status Copy(const Call& call);
   Status Ignore(const Call& call);  // assertions, checked by the exporter
   Status SymSize(const Call& call);
   Status SelectSymInt(const Call& call);

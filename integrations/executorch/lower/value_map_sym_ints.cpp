@@ -147,6 +147,12 @@ Result<SizedInt> ValueMap::Sized(const SymValue& sym) {
       return Error(StatusCode::kUnsupported, "The program has more than {} dynamic sizes and ints.",
                    kMaxSymbols);
     }
+    if (sym.upper_bound < 0) {
+      return Error(StatusCode::kUnsupported,
+                   "An int, which the program reads at run time, is at most {}; expected one that "
+                   "may be 0 or more.",
+                   sym.upper_bound);
+    }
     const std::string name = Concat("int ", int_inputs_.size());
     const uint32_t symbol = graph_.AddSymbol(name, sym.upper_bound);
     const uint32_t entry = graph_.SizeEntry(SymExpr::OfSymbol(symbol));
