@@ -6,8 +6,7 @@ The seed of the calls is that of the commit; a failure names it.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,9 @@ from spirloom.facts.search import contradiction, facts_of
 from spirloom.ops import OWN_SPECS, OWN_TEMPLATES, OpLibrary
 
 from spec_model import Op, load_library
-from spec_model.expr import intervals
 from spec_model.interval import Interval, quotient, remainder
 from spec_model.traits import Trait
+from tests.facts.wrong_intervals import replaced
 from tests.sample import SEED, runs_all, seed
 
 LIBRARY = OpLibrary()
@@ -62,18 +61,6 @@ WRONG: dict[str, tuple[Callable[..., Any], str]] = {
     "square": (lambda x: x * x if x.low >= 0 else Interval(0, x.high**2), "aten.square"),
     "trunc_div": (lambda a, b: quotient(a, b, floors=True), "aten.div.Tensor_mode"),
 }  # fmt: skip
-
-
-@contextmanager
-def replaced(name: str, function: Callable[..., Any]) -> Iterator[None]:
-    """A function of intervals that computes something else."""
-    operation = intervals.FUNCTIONS[name][1]
-    before = operation.evaluate
-    object.__setattr__(operation, "evaluate", function)
-    try:
-        yield
-    finally:
-        object.__setattr__(operation, "evaluate", before)
 
 
 @pytest.mark.parametrize("name", WRONG)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +69,13 @@ def add_parser(commands: Any) -> None:
         "--external-data",
         action="store_true",
         help="store the constants in a separate file, MODEL.slg.data",
+    )
+    parser.add_argument(
+        "--check-import",
+        action="store_true",
+        help="compare the results of the imported model with those of the operators' references, "
+        "for random inputs: at the smallest, an odd and the largest of its dynamic sizes, and "
+        "whether int64 values fit the int32 that replaces them. Takes minutes for large models",
     )
     add_import_options(parser)
     parser.set_defaults(run=run)
@@ -159,13 +167,18 @@ def run(arguments: argparse.Namespace) -> int:
     from spirloom.ops import OpLibrary
     from spirloom.passes.fp16 import float32_lines
     from spirloom.passes.observers import dumping
+    from spirloom.symbolic.import_check import checking_imports
     from spirloom.terminal import Progress
 
     check_import_options(arguments)
     _check_files(arguments.model, arguments.output)
     library = OpLibrary.with_dirs(arguments.spec_dir)
     watched = Progress(str(arguments.model))
-    with watched as progress, dumping(arguments.dump_passes), rare_collections():
+    with ExitStack() as stack:
+        progress = stack.enter_context(watched)
+        stack.enter_context(dumping(arguments.dump_passes))
+        stack.enter_context(rare_collections())
+        check = stack.enter_context(checking_imports(progress)) if arguments.check_import else None
         graphs = import_graphs(arguments, library, progress)
         graph_file.save(graphs, arguments.output, arguments.external_data, progress)
     for graph in graphs:
@@ -175,6 +188,8 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"  {line}")
         for line in float32_lines(graph, arguments.keep_float32) if arguments.fp16 else ():
             print(f"  {line}")
+    for line in check.lines if check is not None else ():
+        print(f"  {line}")
     return 0
 
 

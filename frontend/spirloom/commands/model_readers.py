@@ -181,7 +181,7 @@ def import_onnx(request: Request) -> Graph:
     from spirloom.onnx.importer import import_model
     from spirloom.onnx.kv_cache import make_states, preallocate_caches, refuse_growing, state_pairs
     from spirloom.passes import optimize, optimize_sizes
-    from spirloom.symbolic.open_graph import open_graph
+    from spirloom.symbolic.open_graph import import_graph
 
     arguments, library = request.arguments, request.library
     shapes, fixed = shapes_of(arguments), arrays_of(arguments.constant_input)
@@ -222,9 +222,9 @@ def import_onnx(request: Request) -> Graph:
         return graph
 
     symbols = symbols_of(arguments)
+    made = import_graph(with_states, optimized, symbols, library)
     if not symbols:
-        return optimized(with_states({}))
-    made = open_graph(with_states, optimized, symbols, library)
+        return made
     graph = preallocate_caches(made, growing, library)
     return optimize_sizes(graph, library, request.skipped)
 

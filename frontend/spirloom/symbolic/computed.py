@@ -20,33 +20,56 @@ _RELATIVE, _RELATIVE_F16 = 1e-4, 1e-2  # tolerances
 _OF_LARGEST = 0.1  # of the relative tolerance
 
 
+class Incomparable(Exception):
+    """Two graphs cannot be compared; the message is the reason."""
+
+
 def compute_the_same(a: Graph, b: Graph, library: OpLibrary) -> bool:
     """Whether the outputs and states of two graphs with the same inputs agree for random inputs.
+    False also for graphs that cannot be compared."""
+    try:
+        return not difference(a, b, library)
+    except Incomparable as error:
+        log.debug("The graphs cannot be compared: %s.", error)
+        return False
 
-    False also for graphs that cannot be compared: too large, or without a reference for a call.
+
+def difference(a: Graph, b: Graph, library: OpLibrary, strict: bool = False) -> str:
+    """How the outputs and states of two graphs with the same inputs differ for random inputs; empty
+    if they agree. Raises Incomparable for graphs that are too large, and for a call without a
+    reference. `strict`: an integer that does not fit its dtype is a difference, too.
     """
     if max(map(_constant_elements, (a, b))) > _MOST_CONSTANTS:
-        return False
+        raise Incomparable(f"it has more than {_MOST_CONSTANTS} constant elements")
     has_f16 = any(t.dtype is DType.F16 for graph in (a, b) for t in graph.tensors())
     tolerance = _RELATIVE_F16 if has_f16 else _RELATIVE
     try:
         for seed in _SEEDS:
-            inputs = _random_inputs(a, seed)
-            results, others = (compute(graph, inputs, library) for graph in (a, b))
-            if results.keys() != others.keys() or not all(
-                _agree(results[name], others[name], tolerance) for name in results
-            ):
-                return False
+            inputs = _random_inputs(a, seed, strict)
+            results, others = (compute(graph, inputs, library, strict) for graph in (a, b))
+            if results.keys() != others.keys():
+                return f"its outputs are {sorted(others)}, not {sorted(results)}"
+            for name, result in results.items():
+                if not _agree(result, others[name], tolerance):
+                    return f"the values of '{name}' differ by {_distance(result, others[name])}"
+    except Overflow as error:
+        return str(error)
     # References fail in many ways for random values, such as indices out of range.
     except (OpError, ArithmeticError, LookupError, MemoryError, ValueError) as error:
-        log.debug("The graphs cannot be compared: %s.", error)
-        return False
-    return True
+        raise Incomparable(f"a reference fails ({error})") from error
+    return ""
 
 
-def compute(graph: Graph, inputs: Mapping[str, Array], library: OpLibrary) -> dict[str, Array]:
+class Overflow(Exception):
+    """An integer does not fit its dtype."""
+
+
+def compute(
+    graph: Graph, inputs: Mapping[str, Array], library: OpLibrary, strict: bool = False
+) -> dict[str, Array]:
     """The outputs, and the updates of states from their initial values, by name. Tensors are
-    rounded to their dtypes, as on a device. Raises OpError for a call without a reference.
+    rounded to their dtypes, as on a device. Raises OpError for a call without a reference, and with
+    `strict` Overflow for an integer that does not fit its dtype.
     """
     values: dict[Tensor, Array] = {tensor: inputs[tensor.name] for tensor in graph.inputs}
     for state in graph.states:
@@ -60,9 +83,28 @@ def compute(graph: Graph, inputs: Mapping[str, Array], library: OpLibrary) -> di
             if result.shape != tensor.shape:
                 raise OpError(f"{node.op} returns {list(result.shape)}, not {list(tensor.shape)}")
             values[tensor] = _stored(result, tensor.dtype)
+            if strict and _overflows(result, tensor.dtype):
+                largest = result.flat[np.abs(result).argmax()]
+                where = f"node '{node.name}' ({node.op}) computes {largest}"
+                raise Overflow(f"{where}, which {tensor.dtype.long_name} does not represent")
     found = {tensor.name: _value(tensor, values) for tensor in graph.outputs}
     found |= {f"state {s.tensor.name}": _value(s.update, values) for s in graph.states}
     return found  # type: ignore[return-value] # arrays, because the arguments are tensors
+
+
+def _overflows(result: Array, dtype: DType) -> bool:
+    """Whether integers do not fit int32. Narrower integers wrap by definition."""
+    if dtype is not DType.I32 or result.dtype.kind not in "iu" or not result.size:
+        return False
+    limits = np.iinfo(np.int32)
+    return bool(result.min() < limits.min or result.max() > limits.max)
+
+
+def _distance(a: Array, b: Array) -> str:
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return f"type: {a.dtype} {list(a.shape)} and {b.dtype} {list(b.shape)}"
+    with np.errstate(all="ignore"):
+        return f"{np.nanmax(np.abs(a.astype(np.float64) - b.astype(np.float64))):.3g}"
 
 
 def _value(arg: ArgValue, values: Mapping[Tensor, Array]) -> object:
@@ -86,12 +128,13 @@ def _stored(result: Array, dtype: DType) -> Array:
         return result.astype(dtype.numpy)
 
 
-def _random_inputs(graph: Graph, seed: int) -> dict[str, Array]:
+def _random_inputs(graph: Graph, seed: int, all_values: bool) -> dict[str, Array]:
+    """Values of the inputs. `all_values`: integers with bounds take all values of these."""
     random = np.random.default_rng(seed)
-    return {tensor.name: _random(tensor, random) for tensor in graph.inputs}
+    return {tensor.name: _random(tensor, random, all_values) for tensor in graph.inputs}
 
 
-def _random(tensor: Tensor, random: np.random.Generator) -> Array:
+def _random(tensor: Tensor, random: np.random.Generator, all_values: bool) -> Array:
     match tensor.dtype.numpy.kind:
         case "f":
             return random.standard_normal(tensor.shape).astype(tensor.dtype.numpy)
@@ -99,7 +142,9 @@ def _random(tensor: Tensor, random: np.random.Generator) -> Array:
             return random.integers(0, 2, tensor.shape).astype(np.bool_)
         case "i" | "u":
             low, high = 0, _INTEGERS
-            if tensor.bounds is not None:
+            if tensor.bounds is not None and all_values:
+                low, high = int(tensor.bounds.low), int(tensor.bounds.high) + 1
+            elif tensor.bounds is not None:
                 low = max(int(tensor.bounds.low), low) if tensor.bounds.low <= high else high
                 high = min(int(tensor.bounds.high) + 1, low + _INTEGERS)
             return random.integers(low, max(high, low + 1), tensor.shape).astype(tensor.dtype.numpy)

@@ -16,12 +16,11 @@ from spirloom.leading_parts import slice_constants
 from spirloom.number_expr import SymFloat, stored
 from spirloom.ops import OpError, OpLibrary
 from spirloom.sizes import Symbol, SymInt, Varying, expression
+from spirloom.symbolic.import_check import Make, check_import
 from spirloom.symbolic.minimum import check_minimum
 from spirloom.symbolic.specialize import Impossible, specialize
 
 log = logging.getLogger("spirloom")
-
-Make = Callable[[Mapping[str, int]], Graph]
 
 
 class NotSymbolic(ImportFailure):
@@ -47,6 +46,21 @@ class TooSmall(NotSymbolic):
         super().__init__(str(error))
         self.reason = error.reason
         self.narrowed = narrowed
+
+
+def import_graph(
+    plain: Make,
+    optimize: Callable[[Graph], Graph],
+    symbols: Sequence[Symbol],
+    library: OpLibrary,
+) -> Graph:
+    """The optimized graph of a model: of all sizes within the bounds of its symbols, as
+    open_graph(), or without symbols of fixed sizes. Raises ImportFailure."""
+    if symbols:
+        return open_graph(plain, optimize, symbols, library)
+    graph = optimize(plain({}))
+    check_import(graph, plain, symbols, library)
+    return graph
 
 
 def open_graph(
@@ -120,6 +134,7 @@ def _imported_once(
     except Impossible as error:
         raise _too_small(error, graph, symbols, library) from error
     check_minimum(special, plain(compared_at), raw, compared_at, library)
+    check_import(graph, plain, symbols, library)
     return graph
 
 

@@ -11,7 +11,7 @@ from spirloom.ops import OpLibrary
 from spirloom.passes import optimize, optimize_sizes
 from spirloom.passes.fp16 import log_float32
 from spirloom.sizes import Symbol
-from spirloom.symbolic.open_graph import open_graph
+from spirloom.symbolic.open_graph import import_graph
 from spirloom.terminal import Report, silent
 from spirloom.torch.importer import import_program
 from spirloom.torch.int_inputs import symbol_of
@@ -36,7 +36,7 @@ def build(
         optimize_program(graph, library, options, storage, report, sizes_vary=bool(symbols))
         return graph
 
-    graph = open_graph(plain, optimized, symbols, library) if symbols else optimized(plain({}))
+    graph = import_graph(plain, optimized, symbols, library)
     log_float32(graph, options.keep_float32)
     return optimize_sizes(graph, library, options.skip) if symbols else graph
 
