@@ -136,3 +136,17 @@ def test_files_do_not_contain_paths_of_the_repository(prefix: Path) -> None:
     texts = [p for p in prefix.rglob("*") if p.suffix in (".cmake", ".py", ".h")]
     assert texts
     assert [p for p in texts if str(ROOT) in p.read_text()] == []
+
+
+def test_a_static_library_that_embeds_spirloom_is_exported(prefix: Path, tmp_path: Path) -> None:
+    """Its package requires Spirloom's, which its install rules also install (not built here)."""
+    source, build, package = ROOT / "tests/package/exported_library", tmp_path / "b", tmp_path / "p"
+    # A static library does not need the runtime to be built.
+    run("cmake", "-S", source, "-B", build, "-DCMAKE_OPTIMIZE_DEPENDENCIES=ON",
+        f"-DSPIRLOOM_SOURCE_DIR={ROOT}", "-G", "Ninja")  # fmt: skip
+    run("cmake", "--build", build, "--target", "app")
+    run("cmake", "--install", build, "--component", "app", "--prefix", package)
+    user = tmp_path / "user"
+    run("cmake", "-S", source / "user", "-B", user, f"-DCMAKE_PREFIX_PATH={package};{prefix}")
+    run("cmake", "--build", user)
+    run(user / "user")

@@ -1,0 +1,3 @@
+#include "spirloom/runtime.h"
+
+bool AppCreatesRuntime() { return spirloom::Runtime::Create({}).ok(); }

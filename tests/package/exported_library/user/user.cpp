@@ -1,0 +1,3 @@
+bool AppCreatesRuntime();
+
+int main() { return AppCreatesRuntime() ? 0 : 1; }
