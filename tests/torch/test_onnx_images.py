@@ -13,10 +13,11 @@ import spirloom
 import torch
 from onnx import TensorProto, helper
 from spirloom.cli import main
+from spirloom.errors import ImportFailure
 from spirloom.ir import Array
 
 from tests.frontend.models import random
-from tests.torch.onnx_node import check, model_of, run_imported
+from tests.torch.onnx_node import Arrays, check, model_of, run_imported
 
 
 def floats(*values: float) -> Array:
@@ -78,6 +79,40 @@ def test_dilated_average_pool(
 ) -> None:
     given = dict(attributes, count_include_pad=count_pad)
     check("AveragePool", "x", {"x": random(*shape)}, {}, tmp_path, given, opset=19)
+
+
+REGIONS = {"r": floats(0, 0, 3, 3).reshape(1, 4), "b": np.array([0])}
+SIZE = {"output_height": 2, "output_width": 2}
+REFUSED: list[tuple[str, str, tuple[int, ...], Arrays, dict[str, object], str]] = [
+    ("RoiAlign", "x r b", (1, 1, 4, 4), REGIONS, dict(SIZE),
+     "sampling_ratio 0 takes .* depends on the data; export .* a fixed sampling_ratio, such as 2"),
+    ("RoiAlign", "x r b", (1, 1, 4, 4), REGIONS, dict(SIZE, mode="max", sampling_ratio=2),
+     "its mode 'max' of .* is not supported; mode 'avg' of images is"),
+    ("MaxRoiPool", "x r", (1, 1, 4, 4), {"r": floats(0, 0, 0, 3, 3).reshape(1, 5)},
+     {"pooled_shape": [2, 2]}, "its regions depends on the data; use RoiAlign"),
+    ("GridSample", "x g", (1, 1, 2, 3, 4), {"g": random(1, 2, 2, 2, 3)}, {"mode": "linear"},
+     "is not a batch of images of rank 4"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("op", "names", "shape", "constants", "attributes", "message"),
+    REFUSED,
+    ids=[r[0] + str(len(r[5])) for r in REFUSED],
+)
+def test_refused(
+    op: str,
+    names: str,
+    shape: tuple[int, ...],
+    constants: Arrays,
+    attributes: dict[str, object],
+    message: str,
+    tmp_path: Path,
+) -> None:
+    arrays = {"x": random(*shape)}
+    model = model_of(op, names, arrays, constants, attributes)
+    with pytest.raises(ImportFailure, match=message):
+        run_imported(model, arrays, tmp_path)
 
 
 GRIDS = [(1, 1, 2, 3), (2, 3, 2, 3), (2, 1, 1, 3), (1, 1, 1, 1), (1, 2, 2, 3, 4), (3, 1, 1, 3, 1)]

@@ -23,8 +23,14 @@ def roi_align(ctx: NodeContext) -> Tensor:
     """
     x, ratio = ctx.tensor(0), ctx.integer("sampling_ratio", 0)
     size = ctx.integer("output_height", 1), ctx.integer("output_width", 1)
-    if ctx.text("mode", "avg") != "avg" or ratio < 1 or len(x.shape) != 4:
-        raise Unsupported("only mode 'avg' with a positive sampling_ratio is supported")
+    mode = ctx.text("mode", "avg")
+    if mode != "avg" or len(x.shape) != 4:
+        raise Unsupported(f"its mode '{mode}' of {x} is not supported; mode 'avg' of images is")
+    if ratio < 1:
+        raise Unsupported(
+            "its sampling_ratio 0 takes as many samples as a region has elements, which depends on "
+            "the data; export the model with a fixed sampling_ratio, such as 2"
+        )
     coordinates, inside = zip(
         *(_roi_samples(ctx, d, size[d] * ratio) for d in range(2)), strict=True
     )
@@ -144,6 +150,8 @@ def grid_sample(ctx: NodeContext) -> Tensor:
     mode, padding = ctx.text("mode", "bilinear"), ctx.text("padding_mode", "zeros")
     if mode not in _MODES or padding not in _PADDINGS:
         raise Unsupported(f"mode '{mode}' with padding_mode '{padding}' is unknown")
+    if len(ctx.tensor(0).shape) != 4:
+        raise Unsupported(f"its input {ctx.tensor(0)} is not a batch of images of rank 4")
     return ctx.build.emit(
         "aten.grid_sampler_2d",
         x=ctx.tensor(0),
