@@ -14,6 +14,7 @@ import argparse
 import sys
 from pathlib import Path
 
+import numpy as np
 import spirloom
 
 from tools.function_errors.functions import FUNCTIONS
@@ -37,6 +38,7 @@ def main() -> int:
     if not spirloom.is_available():
         print("No Vulkan device is available.")
         return 2
+    np.seterr(all="ignore")
     chosen = [each for each in FUNCTIONS if not wanted or {each.name, each.short} & wanted]
     with spirloom.Runtime(cache_dir="none") as runtime:
         rows = [
