@@ -280,7 +280,7 @@ TEST(Lowering, RefusesIntInputsThatAreNegative) {
   const int32_t n = builder.AddSymInt(), m = builder.AddSymInt(), z = builder.AddTensor({8, 3});
   builder.AddCall("add", {n, builder.AddInt(10), m});
   builder.AddCall("aten.view_copy", {x, builder.AddList({m, builder.AddInt(3)}), y});
-  builder.AddCall("aten.view_copy", {y, builder.AddList({n, builder.AddInt(3)}), z});
+  builder.AddCall("aten.roll", {y, builder.AddList({n}), builder.AddInts({0}), z});
   builder.graph.inputs = {0, 2};
   builder.graph.outputs = {4};
   EXPECT_THAT(ErrorOf(builder), HasSubstr("is at most -2; expected one that may be 0 or more."));
