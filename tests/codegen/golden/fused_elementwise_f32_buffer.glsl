@@ -21,7 +21,7 @@ vec4 apply(int step, vec4 v, vec4 b, vec4 c, vec4 d) {
     case 13: return sqrt(v);
     case 14: return inversesqrt(v);
     case 15: return 1.0 / v;
-    case 16: return exp(v);
+    case 16: return precise_exp(v);
     case 17: return precise_log(v);
     case 18: return sigmoid(v);
     case 19: return precise_tanh(v);

@@ -11,7 +11,7 @@ float initial_max() {
 }
 
 VALUE result_of(VALUE v, VALUE row_max, VALUE sum) {
-  return v - row_max - log(sum);
+  return v - row_max - precise_log(sum);
 }
 
 // First of four columns of this lane, which are adjacent or 8 apart.

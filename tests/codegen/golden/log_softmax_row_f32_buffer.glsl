@@ -11,7 +11,7 @@ float initial_max() {
 }
 
 VALUE result_of(VALUE v, VALUE row_max, VALUE sum) {
-  return v - row_max - log(sum);
+  return v - row_max - precise_log(sum);
 }
 
 void main() {
