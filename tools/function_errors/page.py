@@ -32,7 +32,7 @@ def section(rows: Sequence[Row]) -> str:
 def with_section(page: str, title: str, text: str) -> str:
     """The page with the section of a device replaced or added at the end."""
     found = re.compile(rf"^## {re.escape(title)}\n.*?(?=^## |\Z)", re.M | re.S)
-    added = f"## {title}\n\n{text}\n"
+    added = f"## {title}\n\n{text.rstrip()}\n\n"
     if found.search(page):
         return found.sub(lambda _: added, page).rstrip() + "\n"
     return page.rstrip() + "\n\n" + added.rstrip() + "\n"
