@@ -273,19 +273,6 @@ TEST(Lowering, InfersUpperBoundsOfIntInputsFromSizes) {
   EXPECT_THAT(graph.nodes[0].args[1].ints, ElementsAre(24));
 }
 
-// n is -2, because n + 10 is the size 8 of the view.
-TEST(Lowering, RefusesIntInputsThatAreNegative) {
-  ProgramBuilder builder;
-  const int32_t x = builder.AddTensor({8, 3}), y = builder.AddTensor({8, 3});
-  const int32_t n = builder.AddSymInt(), m = builder.AddSymInt(), z = builder.AddTensor({8, 3});
-  builder.AddCall("add", {n, builder.AddInt(10), m});
-  builder.AddCall("aten.view_copy", {x, builder.AddList({m, builder.AddInt(3)}), y});
-  builder.AddCall("aten.roll", {y, builder.AddList({n}), builder.AddInts({0}), z});
-  builder.graph.inputs = {0, 2};
-  builder.graph.outputs = {4};
-  EXPECT_THAT(ErrorOf(builder), HasSubstr("is at most -2; expected one that may be 0 or more."));
-}
-
 TEST(Lowering, BroadcastsCopies) {
   ProgramBuilder builder;
   const int32_t x = builder.AddTensor({4, 3}), source = builder.AddTensor({3});
