@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import spirloom
+import spirloom.torch
 import torch
 from spirloom.cli import main
 from spirloom.errors import ImportFailure
