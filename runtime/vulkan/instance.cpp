@@ -157,12 +157,11 @@ VkBool32 Instance::OnMessage(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
   if (info) {  // of debugPrintfEXT(), or not of interest
     const char* id = data->pMessageIdName;
     if (id == nullptr || std::strstr(id, "DEBUG-PRINTF") == nullptr) return VK_FALSE;
-  } else if (std::strstr(data->pMessage, "Internal Warning: Forcing ") != nullptr ||
-             std::strstr(data->pMessage, "Internal Warning: Adding ") != nullptr) {
-    return VK_FALSE;  // the features that the layers enable for debugPrintfEXT()
-  } else {
-    instance.messages_.fetch_add(1);
   }
+  // The features that the layers enable for debugPrintfEXT().
+  for (const char* change : {"Internal Warning: Forcing ", "Internal Warning: Adding "})
+    if (std::strstr(data->pMessage, change) != nullptr) return VK_FALSE;
+  if (!info) instance.messages_.fetch_add(1);
   const char* source = info ? "debug printf: " : "vulkan validation: ";
   if (instance.host_.log) {
     // Exceptions must not propagate through the driver.
