@@ -215,6 +215,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     "tools/docs": ("frontend/spirloom", "frontend/spirloom/report", "codegen/**"),
     "tools/template_coverage": ("tools", "spec_model/**", "codegen/**"),
     "tools/shader_diff": ("tools", "codegen/**"),
+    "tools/function_errors": _CORE,
+    "tools/mutation": (),
     "tools/sweep": (ANY,),
     "tools/drivers": ("tools", "tests/**"),
     "tools/modules": ("tools/drivers", "codegen/**"),
