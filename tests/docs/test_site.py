@@ -68,7 +68,8 @@ def test_the_page_of_shader_statistics_embeds_a_table_of_every_family(site: Path
     names = [each["name"] for each in families]
     amd = {"polaris10", "vega10", "navi21", "gfx1100", "gfx1200"}
     assert {*amd, "adreno630", "adreno740", "skl", "dg2", "lnl", "ga102"} <= set(names)
-    assert all(len(each["rows"]) > 3000 for each in families)
+    # Rows of changed variants are left out until the compilers that are built from source run.
+    assert all(len(each["rows"]) > 2000 for each in families)
 
 
 @pytest.mark.parametrize("query", SEARCHES)
