@@ -114,7 +114,7 @@ def test_every_unsupported_node_is_listed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     nodes = [
-        node("Det", "x", "a"),
+        node("Determinant", "x", "a"),
         node("Relu", "x", "b"),
         node("Unique", "b", "c"),
         helper.make_node("Magic", ["c"], ["d"], name="m", domain="com.example"),
@@ -129,7 +129,7 @@ def test_every_unsupported_node_is_listed(
     assert (code, stdout) == (1, "")
     assert err.splitlines() == [
         f"spirloom: error: {tmp_path}/m.onnx: 5 of 6 nodes cannot be imported:",
-        "  Det, Det_a: there is no converter for it",
+        "  Determinant, Determinant_a: there is no converter for it",
         "  Unique, Unique_c: its output size depends on the data; shapes must be known at import",
         "  com.example.Magic, m: the operator domain 'com.example' is unknown",
         "  Resize, Resize_e: coordinate_transformation_mode 'odd' is not supported",

@@ -194,8 +194,9 @@ class Applier:
         ours = narrow_type(dtype)
         if ours is value.dtype:
             return self._narrowing.retyped(self.build, value, dtype)
-        results = self.build.emit_all("aten._to_copy", x=value, dtype=str(ours))
-        return self._narrowing.follow("aten._to_copy", {"x": value}, results, [dtype])[0]
+        args = {"x": value, "dtype": str(ours)}
+        results = self.build.emit_all("aten._to_copy", **args)
+        return self._narrowing.follow("aten._to_copy", args, results, [dtype])[0]
 
     def number(self, value: SymInt | SymFloat, dtype: np.dtype[Any] | None = None) -> Tensor:
         """A number that depends on sizes, as a tensor of rank 0."""
