@@ -104,13 +104,8 @@ def of_type(dtype: np.dtype[Any]) -> Interval:
         return Interval(0, 1)
     if dtype.kind not in "iu":
         return EVERYTHING
-    bits = 8 * dtype.itemsize
-    return Interval(0, (1 << bits) - 1) if dtype.kind == "u" else of_bits(bits)
-
-
-def of_bits(bits: int) -> Interval:
-    """All signed integers of this many bits."""
-    return Interval(-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    count = 1 << 8 * dtype.itemsize
+    return Interval(0, count - 1) if dtype.kind == "u" else Interval(-count // 2, count // 2 - 1)
 
 
 def exactly(value: float) -> Interval:

@@ -7,12 +7,12 @@ from math import inf, prod
 from typing import cast
 
 from spec_model.expr.evaluation import evaluate
+from spec_model.expr.intervals import interval_of
 from spec_model.expr.types import Environment, Expr, TensorType, Value
-from spec_model.interval import EVERYTHING, Interval, hull, stored
+from spec_model.interval import EVERYTHING, Interval, hull, indices_of, stored
 from spec_model.op import Op
 from spec_model.spec import Let
-from spec_model.symbolic import SymInt, Undecided, size_of, strict
-from spec_model.symbolic.bounds import range_of
+from spec_model.symbolic import Undecided, strict
 from spec_model.traits import Trait
 from spec_model.vocabulary import DType
 
@@ -105,5 +105,4 @@ def _indices(op: Op, args: Mapping[str, object]) -> Interval:
     if isinstance(dim, tuple) and len(dim) == 1:
         (dim,) = dim
     count = x.shape[dim] if isinstance(dim, int) and x.shape else prod(x.shape)
-    largest = range_of(size_of(count)).high if isinstance(count, SymInt) else count
-    return Interval(0, max(largest - 1, 0))
+    return indices_of(int(interval_of(count).high))

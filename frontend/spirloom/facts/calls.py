@@ -13,7 +13,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from spec_model import Arg, ArgType, Op, TensorCase, TensorType
 from spec_model.expr.types import EvalError
-from spec_model.interval import Interval, of_array, of_type
+from spec_model.interval import Interval, of_array
 from spec_model.spec import CaseValue
 from spec_model.stored_float import encoded, float_format
 from spirloom.casegen.arrays import Inputs, make_inputs, reference_results
@@ -242,8 +242,3 @@ def _inside(values: Array, known: Interval, dtype: DType) -> Array:
     flat = values.reshape(-1)[valid.reshape(-1)]
     assume(flat.size > 0)
     return np.where(valid, values, flat[0]).astype(values.dtype)
-
-
-def limits_of(dtype: DType) -> Interval:
-    """All values of a dtype."""
-    return of_type(dtype.numpy) if not dtype.is_float else Interval(-np.inf, np.inf, False)

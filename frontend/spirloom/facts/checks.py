@@ -1,4 +1,4 @@
-"""What is checked of each fact. A check returns what contradicts it in a call, or nothing."""
+"""The check of each fact: returns how a call contradicts it, or an empty text."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import cast
 import numpy as np
 
 from spec_model import ArgType, Op, TensorType
-from spec_model.interval import EVERYTHING
+from spec_model.interval import EVERYTHING, of_type
 from spec_model.output_bounds import output_bounds
 from spec_model.spec import Output
 from spec_model.traits import MOVEMENT, Trait
 from spirloom.casegen.arrays import value_of
 from spirloom.casegen.case_pack import NamedArray
-from spirloom.facts.calls import Call, limits_of
+from spirloom.facts.calls import Call
 from spirloom.ir import Array, DType
 
 _LARGEST = float(np.finfo(np.float16).max)
@@ -45,7 +45,7 @@ def out_of_bounds(call: Call) -> str:
     found = output_bounds(call.run.op, call.types, {})
     for (output, tensor, result), bounds in zip(_outputs(call), found, strict=True):
         if bounds == EVERYTHING or not (
-            tensor.dtype.is_float or bounds.within(limits_of(tensor.dtype))
+            tensor.dtype.is_float or bounds.within(of_type(tensor.dtype.numpy))
         ):
             continue
         values = np.ravel(result).astype(np.float64)

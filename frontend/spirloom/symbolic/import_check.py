@@ -19,7 +19,7 @@ Make = Callable[[Mapping[str, int]], Graph]
 
 @dataclass
 class ImportCheck:
-    """What was compared, in lines for people."""
+    """Compares imports with their models; `lines` are its results, for people."""
 
     report: Report = silent
     lines: list[str] = field(default_factory=list)
