@@ -50,7 +50,8 @@ class Files:
         matmul_network.write_slg(size, slg)
         matmul_network.write_ncnn(param)
         values = matmul_network.matrices(size)
-        np.savez(folder / "inputs.npz", **{name: value[None] for name, value in values.items()})
+        inputs = {name: value[None] for name, value in values.items()}
+        np.savez(folder / "inputs.npz", **inputs)  # type: ignore[arg-type]
         np.save(folder / "product.npy", (values["a"] @ values["b"])[None])
         return cls(
             f"matmul_{size}",

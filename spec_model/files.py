@@ -51,9 +51,11 @@ def writable(path: Path) -> Path:
 
 
 def _is_standard_output(found: os.stat_result) -> bool:
+    if sys.__stdout__ is None:
+        return False
     try:
         return os.path.samestat(found, os.fstat(sys.__stdout__.fileno()))
-    except (AttributeError, OSError, ValueError):
+    except (OSError, ValueError):
         return False  # standard output is closed
 
 

@@ -18,8 +18,10 @@ from pathlib import Path
 from spec_model.output_errors import handle_output_errors
 
 ROOT = Path(__file__).resolve().parent.parent
-FORMATTERS = {"ruff": "0.8.4", "clang-format": "14.0.6"}
-FORMATTER_ENVIRONMENT = ROOT / ".venv-check"
+# mypy reads the types of the libraries.
+CHECKERS = {"ruff": "0.8.4", "clang-format": "14.0.6", "mypy": "2.4.1", "numpy": "2.3.5",
+            "pytest": "9.2.0", "hypothesis": "6.170.17", "jinja2": "3.1.6"}  # fmt: skip
+CHECKER_ENVIRONMENT = ROOT / ".venv-check"
 
 
 def run(*command: str | Path) -> bool:
@@ -41,34 +43,34 @@ def tracked(*patterns: str) -> list[str]:
     return [name for name in listed.stdout.splitlines() if (ROOT / name).exists()]
 
 
-def formatter(name: str) -> Path:
-    """Installs the pinned formatters, whose output depends on the version, in an environment of
+def checker(name: str) -> Path:
+    """Installs the pinned checkers, whose output depends on the version, in an environment of
     their own. The program of this name."""
-    wanted = "".join(f"{package}=={version}\n" for package, version in FORMATTERS.items())
-    installed = FORMATTER_ENVIRONMENT / "installed.txt"
+    wanted = "".join(f"{package}=={version}\n" for package, version in CHECKERS.items())
+    installed = CHECKER_ENVIRONMENT / "installed.txt"
     if not installed.exists() or installed.read_text() != wanted:
-        subprocess.run([sys.executable, "-m", "venv", "--clear", FORMATTER_ENVIRONMENT], check=True)
-        pip = FORMATTER_ENVIRONMENT / "bin" / "pip"
+        subprocess.run([sys.executable, "-m", "venv", "--clear", CHECKER_ENVIRONMENT], check=True)
+        pip = CHECKER_ENVIRONMENT / "bin" / "pip"
         subprocess.run([pip, "install", "--quiet", *wanted.split()], check=True)
         installed.write_text(wanted)
-    return FORMATTER_ENVIRONMENT / "bin" / name
+    return CHECKER_ENVIRONMENT / "bin" / name
 
 
 def check_format() -> bool:
     """Format of C++ and C (clang-format)."""
     files = tracked("*.h", "*.cpp", "*.c")
-    return run(formatter("clang-format"), "--dry-run", "--Werror", *files)
+    return run(checker("clang-format"), "--dry-run", "--Werror", *files)
 
 
 def check_lint() -> bool:
     """Lint and format of Python (ruff)."""
-    ruff = formatter("ruff")
+    ruff = checker("ruff")
     return all([run(ruff, "check", "--quiet", "."), run(ruff, "format", "--check", "--quiet", ".")])
 
 
 def check_types() -> bool:
     """Types of Python, including tests and examples (mypy --strict)."""
-    return run("/usr/bin/python3", "-m", "mypy", "--no-error-summary")
+    return run(checker("mypy"), "--no-error-summary")
 
 
 def check_generated() -> bool:

@@ -103,7 +103,7 @@ def train(network: Network, tokens: torch.Tensor, steps: int) -> None:
             total = 0.0
 
 
-@torch.no_grad()  # type: ignore[misc]
+@torch.no_grad()  # type: ignore[untyped-decorator]
 def held_out_loss(network: Network, tokens: torch.Tensor) -> float:
     network.eval()
     count = (len(tokens) - 1) // CONTEXT

@@ -139,7 +139,8 @@ def _blocks(array: Array | Deferred) -> Iterator[Callable[[], memoryview]]:
         data = bytes_of(array)
         for start in range(0, len(data), BLOCK_BYTES):
             yield partial(_part, data, start)
-    yield partial(memoryview, b"\0" * (-array.nbytes % ALIGNMENT))
+    padding = b"\0" * (-array.nbytes % ALIGNMENT)
+    yield lambda: memoryview(padding)
 
 
 def _part(data: memoryview, start: int) -> memoryview:

@@ -43,7 +43,8 @@ def linear(x: Array, output_size: list[int], align_corners: bool, *scales: float
     """Linear interpolation in each direction."""
     for d, (out, scale) in enumerate(zip(output_size, scales, strict=True)):
         weights = _weights(x.shape[2 + d], out, align_corners, scale)
-        x = np.moveaxis(np.tensordot(x, weights, axes=(2 + d, 1)), -1, 2 + d)
+        mixed = np.tensordot(x, weights, axes=(2 + d, 1)).astype(np.float64, copy=False)
+        x = np.moveaxis(mixed, -1, 2 + d)
     return x
 
 

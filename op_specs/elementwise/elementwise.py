@@ -98,9 +98,11 @@ def lerp(a: Array, b: Array, weight: Array | float) -> Array:
 def power(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     """a ** b; integers wrap. As in PyTorch, 2 ** -1 and 0 ** -1 are 0 for integers."""
     if a.dtype.kind == "f":
-        return np.power(a, b)
+        y: NDArray[Any] = np.power(a, b)
+        return y
     inverse = np.where(a == 1, 1, np.where(a == -1, 1 - 2 * (b & 1), 0))
-    return np.where(b < 0, inverse, np.power(a, np.maximum(b, 0)))
+    result: NDArray[Any] = np.where(b < 0, inverse, np.power(a, np.maximum(b, 0)))
+    return result
 
 
 def nan_to_num(x: Array, nan: float, posinf: float, neginf: float) -> Array:

@@ -15,13 +15,13 @@ def gather(x: Array, dim: int, index: Indices) -> Array:
     """y[p] = x[p with index[p] along dim]"""
     y = np.empty(index.shape, x.dtype)
     for p in np.ndindex(*index.shape):
-        y[p] = x[_with_index(p, dim % x.ndim, index[p])]
+        y[p] = x[_with_index(p, dim % x.ndim, int(index[p]))]
     return y
 
 
 def _with_index(p: tuple[int, ...], dim: int, index: int) -> tuple[int, ...]:
     """The coordinates p, with `index` along dim."""
-    return (*p[:dim], int(index), *p[dim + 1 :])
+    return (*p[:dim], index, *p[dim + 1 :])
 
 
 def _scattered(
@@ -30,7 +30,7 @@ def _scattered(
     """x with src scattered, and the number of elements scattered to each of its elements."""
     y, counts = x.copy(), np.zeros(x.shape, np.int64)
     for p in np.ndindex(*index.shape):
-        target = _with_index(p, dim % x.ndim, index[p])
+        target = _with_index(p, dim % x.ndim, int(index[p]))
         y[target] = src[p] if combine is None else combine(y[target], src[p])
         counts[target] += 1
     return y, counts

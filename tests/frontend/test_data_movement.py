@@ -318,7 +318,7 @@ def exported_attention() -> ModelProto:
         node("Reshape", "o1 whole"),
     ]
     constants: dict[str, Array] = {f"at{i}": np.array([24 * i]) for i in range(4)}
-    constants |= {"w": random(24, 72), "scale": np.float32(0.25).reshape(())}
+    constants |= {"w": random(24, 72), "scale": np.array(0.25, np.float32)}
     constants |= {"last": np.array([2]), "parts": np.array([0, -1, 12]), "whole": np.array([0, -1])}
     return model(nodes, {"x": ["seq", "batch", 24]}, constants, opset=13)
 

@@ -102,7 +102,7 @@ CHAINS: dict[str, tuple[list[NodeProto], dict[str, Array], bool]] = {
     "floats": (
         [node("Cast", "x", "a", to=FLOAT), node("Sqrt", "a", "b"), node("Clip", "b l h", "d"),
          node("Cast", "d", "y", to=INT64)],
-        {"l": np.float32(0).reshape(()), "h": np.float32(2.5).reshape(())}, True,
+        {"l": np.array(0, np.float32), "h": np.array(2.5, np.float32)}, True,
     ),
     "free_floats": (
         [node("Cast", "x", "a", to=FLOAT), node("Sqrt", "a", "b"), node("Cast", "b", to=INT64)],

@@ -59,7 +59,7 @@ def test_softmax_has_another_default_axis_since_opset_13(
 
 def test_clip_with_attributes_and_inputs(library: OpLibrary, tmp_path: Path) -> None:
     x = random(2, 5)
-    bounds = {"low": np.float32(-0.5).reshape(()), "high": np.float32(0.25).reshape(())}
+    bounds = {"low": np.array(-0.5, np.float32), "high": np.array(0.25, np.float32)}
     old = run(library, tmp_path, node("Clip", "x", min=-0.5, max=0.25), x, 6 + 4)
     new = run(library, tmp_path, node("Clip", "x low high"), x, 13, bounds)
     only_high = run(library, tmp_path, node("Clip", "x - high"), x, 13, bounds)
@@ -156,7 +156,7 @@ def test_pad_with_attributes_and_inputs(library: OpLibrary, tmp_path: Path) -> N
     x = random(2, 3)
     expected = np.pad(x, ((1, 0), (0, 2)), constant_values=7.0)[:, 1:]
     old = run(library, tmp_path, node("Pad", "x", pads=[1, -1, 0, 2], value=7.0), x, 9)
-    constants: dict[str, Array] = {"p": ints(1, -1, 0, 2), "v": np.float32(7).reshape(())}
+    constants: dict[str, Array] = {"p": ints(1, -1, 0, 2), "v": np.array(7, np.float32)}
     new = run(library, tmp_path, node("Pad", "x p v"), x, 13, constants)
     np.testing.assert_array_equal(old, expected)
     np.testing.assert_array_equal(new, expected)

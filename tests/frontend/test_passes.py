@@ -110,8 +110,8 @@ def test_activation_fuses(
     weights = {"Conv": random(5, 3, 1, 1), "Gemm": random(3, 5), "Add": random(3)}
     constants: dict[str, Array] = {
         "w": weights[layer],
-        "low": np.float32(-0.5).reshape(()),
-        "high": np.float32(0.5).reshape(()),
+        "low": np.array(-0.5, np.float32),
+        "high": np.array(0.5, np.float32),
     }
     made = model([node(layer, "x w", "c"), activation], {"x": shape}, constants, opset=14)
     op = {"Conv": "aten.convolution", "Gemm": "aten.linear", "Add": "aten.add.Tensor"}[layer]
@@ -145,7 +145,7 @@ def test_row_added_to_convolution_is_no_bias(library: OpLibrary, tmp_path: Path)
 
 
 def scalars(**values: float) -> dict[str, Array]:
-    return {name: np.float32(value).reshape(()) for name, value in values.items()}
+    return {name: np.array(value, np.float32) for name, value in values.items()}
 
 
 def test_silu_is_recognized(library: OpLibrary, tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_shape_arithmetic_folds(library: OpLibrary, tmp_path: Path) -> None:
         node("Relu", "r"),
     ]
     constants: dict[str, Array] = {
-        "zero": np.int64(0).reshape(()),
+        "zero": np.array(0, np.int64),
         "axes": np.array([0], dtype=np.int64),
         "rest": np.array([-1], dtype=np.int64),
     }
@@ -310,7 +310,7 @@ def test_asymmetric_or_nonzero_padding_is_kept(
     top, left, bottom, right = pads
     constants: dict[str, Array] = {
         "p": np.array([0, 0, top, left, 0, 0, bottom, right]),
-        "v": np.float32(value).reshape(()),
+        "v": np.array(value, np.float32),
         "w": random(2, 3, 3, 3),
     }
     made = model(nodes, {"x": (1, 3, 4, 4)}, constants)

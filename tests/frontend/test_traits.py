@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from spirloom.builder import Builder
 from spirloom.casegen.arrays import make_inputs
@@ -40,7 +39,7 @@ def is_elementwise(run: Run) -> bool:
     """Whether the reference computes a case element by element; False if it rejects vectors."""
     try:
         return not not_elementwise(_call(run))
-    except (SpecError, np.AxisError):
+    except (SpecError, IndexError):
         return False
 
 

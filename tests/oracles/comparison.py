@@ -15,7 +15,7 @@ LIBRARY = OpLibrary()
 def packed_arrays(arrays: Mapping[str, Array]) -> bytes:
     """Arrays as an .npz file."""
     stream = io.BytesIO()
-    np.savez(stream, **arrays)
+    np.savez(stream, **arrays)  # type: ignore[arg-type]  # no array is named allow_pickle
     return stream.getvalue()
 
 

@@ -62,7 +62,7 @@ def test_a_saved_conversation_continues_in_another_model(
     first = loaded(runtime, path)
     read(first, PROMPT)
     assert generated(first, len(PROMPT), 5) == expected[:5]
-    np.savez(tmp_path / "kept.npz", **first[0].states)
+    np.savez(tmp_path / "kept.npz", **first[0].states)  # type: ignore[arg-type]
     for other in (None, first[0]):
         second = loaded(runtime, path, other)
         with np.load(tmp_path / "kept.npz") as kept:

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import spirloom
+from numpy.typing import NDArray
 from spirloom import graph_file
 from spirloom.ir import DType, Graph, Node, Tensor
 from spirloom.runtime import Busy, InvalidArgument, Unsupported
@@ -104,7 +105,7 @@ def test_asyncio(runtime: spirloom.Runtime) -> None:
         results = await asyncio.gather(*(_result(model) for model in models))
         return [float(y.sum()) for (y,) in results]
 
-    async def _result(model: spirloom.Model) -> tuple[np.ndarray[int, np.dtype[np.float32]], ...]:
+    async def _result(model: spirloom.Model) -> tuple[NDArray[np.float32], ...]:
         return await model.submit(SLOW)
 
     assert asyncio.run(both()) == [0, 0]

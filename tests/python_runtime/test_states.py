@@ -49,7 +49,7 @@ def test_states_are_saved_and_loaded(
 ) -> None:
     model(np.ones(3, np.float32))
     model.states["kept"] = [[1, 2], [3, 4]]
-    np.savez(tmp_path / "states.npz", **model.states)
+    np.savez(tmp_path / "states.npz", **model.states)  # type: ignore[arg-type]
     other = runtime.load(totals())
     for name, values in np.load(tmp_path / "states.npz").items():
         other.states[name] = values

@@ -175,7 +175,7 @@ def test_names_are_shortened_in_the_middle(recorded: Path) -> None:
     assert tables.shortened("abcdefghij", 7) == "abc…hij"
     profile = read_profile(recorded)
     long = "a" * 50 + "b" * 50
-    changed = replace(profile, dispatches=[replace(d, node=long) for d in profile.dispatches])
+    changed = replace(profile, dispatches=tuple(replace(d, node=long) for d in profile.dispatches))
     text = tables.to_text(changed, 0, "time")
     assert f"  {'a' * 19}…{'b' * 20}  " in text
     rows = tables.to_text(changed, 0, "time", wide=True).count(long) - text.count(long)

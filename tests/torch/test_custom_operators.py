@@ -35,12 +35,12 @@ tests:
 """
 
 
-@torch.library.custom_op("mylib::scaled_plus", mutates_args=())  # type: ignore[misc]
+@torch.library.custom_op("mylib::scaled_plus", mutates_args=())  # type: ignore[untyped-decorator]
 def scaled_plus(x: torch.Tensor, scale: float = 2.0) -> torch.Tensor:
     return x * scale + 1
 
 
-@scaled_plus.register_fake  # type: ignore[misc]
+@scaled_plus.register_fake  # type: ignore[untyped-decorator]
 def _(x: torch.Tensor, scale: float = 2.0) -> torch.Tensor:
     return torch.empty_like(x)
 

@@ -42,7 +42,7 @@ ARGUMENTS: dict[str, list[Any]] = {
     "aten.where.ScalarSelf": [B, 1.5, X],
     "aten.xlogy.Scalar_Self": [2, Y.abs()],
 }
-NAMED = {
+NAMED: dict[str, dict[str, Any]] = {
     "aten.div.Scalar_mode": {"rounding_mode": "floor"},
     "aten.sort.stable": {"stable": True, "dim": 1, "descending": True},
 }

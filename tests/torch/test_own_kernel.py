@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/tutorials/first-operator.md"
 
 
-@torch.library.custom_op("custom::leaky_sum", mutates_args=())  # type: ignore[misc]
+@torch.library.custom_op("custom::leaky_sum", mutates_args=())  # type: ignore[untyped-decorator]
 def leaky_sum(a: torch.Tensor, x: torch.Tensor, dim: int) -> torch.Tensor:
     steps = zip(a.unbind(dim), x.unbind(dim), strict=True)
     states = [torch.zeros_like(x.select(dim, 0))]
@@ -35,7 +35,7 @@ def leaky_sum(a: torch.Tensor, x: torch.Tensor, dim: int) -> torch.Tensor:
     return torch.stack(states[1:], dim)
 
 
-@leaky_sum.register_fake  # type: ignore[misc]
+@leaky_sum.register_fake  # type: ignore[untyped-decorator]
 def _(a: torch.Tensor, x: torch.Tensor, dim: int) -> torch.Tensor:
     return torch.empty_like(x)
 

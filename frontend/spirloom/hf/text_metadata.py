@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from spirloom.errors import ImportFailure
 from spirloom.family.text_metadata import TEXT_METADATA, TOKENIZER, encode_text_metadata
@@ -58,7 +58,7 @@ def _ids(tokenizer: Mapping[str, Any]) -> dict[str, int]:
     return {text: token for text, token in pairs if isinstance(text, str) and _is_id(token)}
 
 
-def _is_id(value: object) -> bool:
+def _is_id(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31
 
 

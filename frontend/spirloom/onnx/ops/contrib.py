@@ -94,7 +94,7 @@ def matmul_nbits(ctx: NodeContext) -> Tensor:
             "or 8"
         )
     groups = -(-depth // block)
-    packed, scales = _constant(ctx, 1).reshape(-1), _constant(ctx, 2).reshape(-1)
+    packed, scales = _constant(ctx, 1).reshape(-1), _constant(ctx, 2)
     if packed.dtype != np.uint8 or packed.size * 8 != rows * groups * block * bits:
         raise Unsupported(
             f"its weight, {packed.size} {packed.dtype}, is not {rows} x {groups * block} of {bits} "
@@ -102,7 +102,8 @@ def matmul_nbits(ctx: NodeContext) -> Tensor:
         )
     if scales.size != rows * groups:
         raise Unsupported(f"its {scales.size} scales do not fit {rows} rows of {groups} groups")
-    scales, zeros, middle = scales.reshape(rows, groups), ctx.constant(3), 1 << (bits - 1)
+    scales = scales.reshape(rows, groups)
+    zeros, middle = ctx.constant(3), 1 << (bits - 1)
     codes = (_unpacked(packed.reshape(rows, -1), bits) - np.uint8(middle)).view(np.int8)
     points, offsets = np.zeros((rows, groups), np.int32), None
     if zeros is not None and zeros.dtype.kind == "f":
