@@ -1,14 +1,13 @@
 """Golden GLSL: one variant of every template for review. ./dev shader-diff compares all variants.
 
-UPDATE_GOLDENS=1 rewrites them. A golden contains the lines of the kernel's own template; the lines
-of lib/ have goldens of their own. `#line` directives are left out of both.
+UPDATE_GOLDENS=1 rewrites them. A golden contains the lines of the kernel's own template, without
+those of lib/ and `#line` directives.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -24,10 +23,6 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 GOLDEN = Path(__file__).resolve().parent / "golden"
 UPDATE = os.environ.get("UPDATE_GOLDENS") == "1"
 REMEDY = "if the change is intended, run with UPDATE_GOLDENS=1"
-# Variants whose library part is kept: every kind of buffer and image, activations, direct sums.
-LIBRARY = ("to_copy_f16_buffer_b8_texture3d", "add_f16_buffer", "add_f32_texture3d",
-           "add_f32_texture2d", "conv2d_direct_f32_buffer",
-           "conv2d_subgroup_f32_buffer")  # fmt: skip
 
 
 @cache
@@ -77,34 +72,27 @@ def test_textures_differ_in_image_types_only(variant: Variant) -> None:
     assert render(other).text.replace("2DArray", "3D") == render(variant).text
 
 
-def lines_of(variant: Variant) -> Iterator[tuple[str, bool]]:
-    """The GLSL's lines without directives, and whether each is from lib/."""
-    in_library = False
+def own_part(variant: Variant) -> str:
+    """The GLSL's lines that are not from lib/."""
+    in_library, lines = False, []
     for line in renderer().render(variant).text.splitlines(keepends=True):
         match = re.match(r'#line \d+ "(.*)"', line)
         if match:
             in_library = "/lib/" in match[1]
-        else:
-            yield line, in_library
-
-
-def part(variant: Variant, *, of_library: bool) -> str:
-    """The lines from lib/, or the lines from elsewhere."""
-    return "".join(line for line, in_library in lines_of(variant) if in_library == of_library)
+        elif not in_library:
+            lines.append(line)
+    return "".join(lines)
 
 
 @cache
-def goldens() -> dict[str, tuple[Variant, bool]]:
-    """File name → variant, and whether the file contains its library part."""
-    files = {f"{pair[0].id}.glsl": (pair[0], False) for pair in samples()}
-    files |= {f"lib/{v.id}.glsl": (v, True) for v in library().variants if v.id in LIBRARY}
-    return files
+def goldens() -> dict[str, Variant]:
+    """File name → variant."""
+    return {f"{pair[0].id}.glsl": pair[0] for pair in samples()}
 
 
 @pytest.mark.parametrize("name", sorted(goldens()))
 def test_golden(name: str) -> None:
-    variant, of_library = goldens()[name]
-    text = part(variant, of_library=of_library)
+    text = own_part(goldens()[name])
     path = GOLDEN / name
     if UPDATE:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -114,15 +102,10 @@ def test_golden(name: str) -> None:
 
 
 def test_no_stale_goldens() -> None:
-    names = {path.relative_to(GOLDEN).as_posix() for path in GOLDEN.rglob("*.glsl")}
+    names = {path.name for path in GOLDEN.glob("*.glsl")}
     stale = names - set(goldens())
     if UPDATE:
         for name in stale:
             (GOLDEN / name).unlink()
         stale = set()
     assert not stale, "delete them, or run with UPDATE_GOLDENS=1"
-
-
-def test_library_variants_exist() -> None:
-    ids = {variant.id for variant in library().variants}
-    assert ids.issuperset(LIBRARY)

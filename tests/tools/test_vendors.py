@@ -7,26 +7,19 @@ import pytest
 from spec_model import Library, load_library
 from tools.drivers import nvk
 from tools.drivers.swiftshader import DriverError
-from tools.vendors.__main__ import check_rows
 from tools.vendors.families import (
     COMPILERS,
-    Compiler,
     Driver,
     Family,
     VendorError,
     compile_variants,
     parse,
 )
-from tools.vendors.selection import ids_of
+from tools.vendors.selection import variants_of
 from tools.vendors.spills import KNOWN, is_preferable, spilling
 from tools.vendors.table import (
-    COLUMNS,
     difference,
-    missing_rows,
-    stale_rows,
     table,
-    with_rows,
-    without_rows,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,76 +46,26 @@ def library() -> Library:
 
 
 def text_of(*rows: str) -> str:
-    """The table of one family, with modules of digest 7."""
-    compiled = parse(output(*rows))
-    return table({FAMILY: compiled}, dict.fromkeys(compiled.statistics, 7))
+    """The table of one family."""
+    return table({FAMILY: parse(output(*rows))})
 
 
 def test_the_table_has_a_row_per_variant() -> None:
     missing = "aten.mm\tmm_b\tmm_b_f16_buffer\twithout cooperative_matrix"
     lines = text_of(row("mm_a", "mm_a_f32_buffer", 24, 2), missing).splitlines()
     assert lines[0].startswith("# radv Mesa 1.2.")
-    assert lines[1].split("\t")[:4] == ["variant", "module", "lds", "polaris10.vgprs"]
-    digest = "0000000000000007"
+    assert lines[1].split("\t")[:3] == ["variant", "lds", "polaris10.vgprs"]
     cells = ["512", "24", "2", "128", "8", "40", "90"]
-    assert lines[2].split("\t") == ["mm_a_f32_buffer", digest, *cells]
-    assert lines[3].split("\t") == ["mm_b_f16_buffer", digest, *["-"] * 7]
+    assert lines[2].split("\t") == ["mm_a_f32_buffer", *cells]
+    assert lines[3].split("\t") == ["mm_b_f16_buffer", *["-"] * 7]
 
 
-def test_rows_of_other_modules_are_stale() -> None:
-    text = text_of(row("a", "a_f32", 24), row("b", "b_f32", 8), row("c", "c_f32", 8))
-    assert stale_rows(text, {"a_f32": 7, "b_f32": 7, "c_f32": 7}) == []
-    digests = {"a_f32": 7, "b_f32": 8, "d_f32": 7}  # b is changed, c removed, d added
-    assert stale_rows(text, digests) == ["b_f32", "c_f32"]
-    assert missing_rows(text, digests) == ["d_f32"]
-    kept = without_rows(text, {"b_f32", "c_f32"})
-    assert kept == text_of(row("a", "a_f32", 24))
-
-
-def test_stale_rows_are_an_error_or_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("tools.vendors.__main__.ROOT", tmp_path)
-    installed, built = COMPILERS[0], next(each for each in COMPILERS if each.built)
-    (tmp_path / "generated").mkdir()
-    files = [tmp_path / "generated" / each.file for each in (installed, built)]
-    text = text_of(row("a", "a_f32", 24), row("b", "b_f32", 8))
-    for file in files:
-        file.write_text(text, encoding="utf-8")
-    digests = {"a_f32": 7, "b_f32": 8}
-    (problem,) = check_rows(built, digests, drop=False)
-    assert problem.endswith(
-        f"{built.file} has 1 rows of other modules (b_f32): ./dev test-vendors --only {built.name} "
-        "--update --missing compiles them, ./dev update removes them."
-    )
-    assert check_rows(built, digests, drop=True) == []
-    assert files[1].read_text(encoding="utf-8") == text_of(row("a", "a_f32", 24))
-    compile_them = f"./dev test-vendors --only {built.name} --update --missing compiles them"
-    lacks = f"{built.file}: 1 of 2 variants have no row (b_f32)"
-    assert f"{lacks}; {compile_them}" in capsys.readouterr().out
-    assert check_rows(built, digests, drop=False, complete=True) == [
-        f"generated/{lacks}: {compile_them}."
+def test_differences_of_two_sides() -> None:
+    old = parse(output(row("a", "a_f32", 24), row("b", "b_f32", 8), row("c", "c_f32", 8)))
+    new = parse(output(row("a", "a_f32", 32, 1), row("b", "b_f32", 8), row("d", "d_f32", 8)))
+    assert list(difference({FAMILY: old}, {FAMILY: new})) == [
+        ("a_f32", "polaris10: vgprs 24 → 32, spills 0 → 1, scratch 0 → 64")
     ]
-    assert len(check_rows(installed, digests, drop=True)) == 1
-    assert files[0].read_text(encoding="utf-8") == text
-
-
-def test_missing_rows_are_added() -> None:
-    a, b, c = (row(name, f"{name}_f32", size) for name, size in (("a", 24), ("b", 8), ("c", 9)))
-    assert with_rows(text_of(a, c), text_of(b)) == text_of(a, b, c)
-    with pytest.raises(ValueError, match="different drivers"):
-        with_rows(text_of(a), text_of(b).replace("Mesa 1.2", "Mesa 1.3"))
-
-
-def test_differences_name_the_variant_and_both_values() -> None:
-    old = text_of(row("a", "a_f32", 24), row("b", "b_f32", 8))
-    new = text_of(row("a", "a_f32", 32), row("c", "c_f32", 8))
-    assert difference(old, new) == [
-        "a_f32: polaris10.vgprs 24 -> 32",
-        "b_f32: removed",
-        "c_f32: added",
-    ]
-    assert difference(old, old) == []
 
 
 def test_kernels_for_software_devices_may_spill(library: Library) -> None:
@@ -151,16 +94,15 @@ def test_kernels_for_software_devices_may_spill(library: Library) -> None:
 
 def test_the_variants_of_names(library: Library) -> None:
     """Operators, kernels and patterns; in buffers only."""
-    ids = ids_of(library, ["mm_tiled_scalar_*", "mm_tiled_scalar_32x32", "relu"])
-    assert ids["aten.mm"] == [
+    ids = variants_of(library, ["mm_tiled_scalar_*", "mm_tiled_scalar_32x32", "relu"])
+    assert ids[:4] == [
         f"mm_tiled_scalar_{size}_{dtype}_buffer"
         for size in ("64x64", "32x32")
         for dtype in ("f32", "f16")
     ]
-    assert ids["aten.relu"]
-    assert all(each.endswith("_buffer") for each in ids["aten.relu"])
+    assert len(ids) > 4 and all(each.endswith("_buffer") for each in ids)
     with pytest.raises(VendorError, match="'no_kernel'"):
-        ids_of(library, ["no_kernel"])
+        variants_of(library, ["no_kernel"])
 
 
 def test_registers_of_a_family_exclude_kernels(library: Library) -> None:
@@ -210,8 +152,9 @@ def test_the_command_of_a_driver_starts_the_program(tmp_path: Path) -> None:
     linker.chmod(0o755)
     family = next(each for each in COMPILERS if each.name == "nvidia").families[0]
     driver = Driver(Path("icd.json"), command=(str(linker), "--library-path", "lib"))
-    compiled = compile_variants(program, family, driver, ["--library", "pack"])
-    assert compiled.driver == f"A, NVK 172 --library-path lib {program} --library pack"
+    compiled = compile_variants(program, family, driver, Path("pack"), ["a_f32"])
+    command = f"A, NVK 172 --library-path lib {program} --library pack --variants "
+    assert compiled.driver.startswith(command)
 
 
 def test_the_unpacked_driver_for_nvidia(tmp_path: Path) -> None:
@@ -237,11 +180,11 @@ def test_the_table_of_nvidia(library: Library) -> None:
         f"# NVK , NVK Mesa 2\n{heading}\n"
         f"aten.mm\t{name}\t{name}_f32_buffer\t\t1066\t17056\t42\t64\n"
     )
-    lines = table({family: compiled}, {f"{name}_f32_buffer": 7}).splitlines()
+    lines = table({family: compiled}).splitlines()
     assert lines[0].startswith("# NVK Mesa 2.")
     columns = ("vgprs", "scratch", "instructions", "bytes")
-    assert lines[1].split("\t")[3:] == [f"ga102.{column}" for column in columns]
-    assert lines[2].split("\t")[2:] == ["-", "42", "64", "1066", "17056"]
+    assert lines[1].split("\t")[2:] == [f"ga102.{column}" for column in columns]
+    assert lines[2].split("\t")[1:] == ["-", "42", "64", "1066", "17056"]
     ((_, _, text),) = spilling(library, {family: compiled})
     assert text == f"{name}_f32_buffer: 0 spilled registers, 64 bytes of scratch"
 
@@ -256,11 +199,11 @@ def test_the_table_of_another_driver(library: Library) -> None:
     compiled = parse(
         f"# Adreno, turnip Mesa 2\n{heading}\naten.mm\t{name}\t{name}_f32_buffer\t\t{values}\n"
     )
-    lines = table({family: compiled}, {f"{name}_f32_buffer": 7}).splitlines()
-    assert lines[1].split("\t")[3:] == [
+    lines = table({family: compiled}).splitlines()
+    assert lines[1].split("\t")[2:] == [
         f"adreno630.{column}" for column in ("vgprs", "spills", "waves", "instructions", "stalls")
     ]
-    assert lines[2].split("\t")[2:] == ["-", "48", "5", "16", "150", "39"]
+    assert lines[2].split("\t")[1:] == ["-", "48", "5", "16", "150", "39"]
     ((_, kernel, text),) = spilling(library, {family: compiled})
     assert (kernel, text) == (name, f"{name}_f32_buffer: 5 spilled registers, 0 bytes of scratch")
 
@@ -268,14 +211,3 @@ def test_the_table_of_another_driver(library: Library) -> None:
 def test_known_kernels_exist(library: Library) -> None:
     kernels = {kernel.name for op in library.ops.values() for kernel in op.kernels}
     assert {name for known in KNOWN.values() for name in known} - kernels == set()
-
-
-TABLES = [compiler for compiler in COMPILERS if compiler.file]
-
-
-@pytest.mark.parametrize("compiler", TABLES, ids=[each.name for each in TABLES])
-def test_the_committed_table_has_the_columns_of_its_families(compiler: Compiler) -> None:
-    path = ROOT / "generated" / compiler.file
-    heading = path.read_text(encoding="utf-8").splitlines()[1].split("\t")
-    columns = [f"{each.name}.{name}" for each in compiler.families for name in COLUMNS[each.driver]]
-    assert heading == ["variant", "module", "lds", *columns]

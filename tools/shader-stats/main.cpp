@@ -6,9 +6,12 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
+#include <fstream>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "runtime/base/error.h"
 #include "runtime/base/guarded.h"
 #include "runtime/ops/op_index.h"
 #include "spirloom/library.h"
@@ -23,6 +26,7 @@ struct Arguments {
   std::string library;
   std::string device;
   std::string fossilize;
+  std::string variants;
 };
 
 // "# DEVICE, DRIVER", a heading, and a row per variant: op, kernel, variant, failure, and the
@@ -43,6 +47,15 @@ std::string ToTsv(const DeviceInfo& device, const std::vector<VariantStatistics>
   return text;
 }
 
+// The lines of a file.
+Result<std::set<std::string>> NamesIn(const std::string& path) {
+  std::ifstream file(path);
+  std::set<std::string> names;
+  for (std::string line; std::getline(file, line);) names.insert(line);
+  if (!file.eof()) return Error(StatusCode::kNotFound, "'{}' cannot be read.", path);
+  return names;
+}
+
 // The statistics of the library's variants on the device of the command line, or the pipelines in
 // the file of the command line.
 Result<std::string> Compile(const Arguments& arguments, const ShaderLibrary& library,
@@ -53,9 +66,18 @@ Result<std::string> Compile(const Arguments& arguments, const ShaderLibrary& lib
   SPIRLOOM_TRY_ASSIGN(const std::unique_ptr<StatisticsDevice> device,
                       StatisticsDevice::Create(arguments.device, index.needs()));
   std::fprintf(stderr, "%s\n", device->device().physical().info.name.c_str());
+  std::set<std::string> names;
+  if (!arguments.variants.empty()) {
+    SPIRLOOM_TRY_ASSIGN(names, NamesIn(arguments.variants));
+  }
   SPIRLOOM_TRY_ASSIGN(const std::vector<VariantStatistics> variants,
-                      CompileVariants(*device, index));
-  for (const VariantStatistics& variant : variants) refused += variant.refused ? 1 : 0;
+                      CompileVariants(*device, index, names));
+  for (const VariantStatistics& variant : variants) {
+    refused += variant.refused ? 1 : 0;
+    names.erase(variant.variant);
+  }
+  if (!names.empty())
+    return Error(StatusCode::kNotFound, "The library has no variant '{}'.", *names.begin());
   return ToTsv(device->device().physical().info, variants);
 }
 
@@ -77,6 +99,8 @@ int Main(int argc, char** argv) {
                  "write the pipelines to this .foz file, without a device, and print their hashes; "
                  "fossilize-replay compiles them with a driver")
       ->excludes(device);
+  app.add_option("--variants", arguments.variants,
+                 "compile only the variants that this file names, one in a line");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

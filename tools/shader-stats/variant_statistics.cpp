@@ -97,18 +97,21 @@ Result<std::vector<std::pair<std::string, std::string>>> StatisticsOf(
 }
 
 Result<std::vector<VariantStatistics>> CompileVariants(const StatisticsDevice& device,
-                                                       const ops::OpIndex& index) {
+                                                       const ops::OpIndex& index,
+                                                       const std::set<std::string>& names) {
   std::vector<Job> jobs;
   std::vector<VariantStatistics> results;
   for (const ops::OpEntry& entry : index.ops()) {
     const pack::ShaderPack& pack = index.libraries()[entry.library].pack;
     for (const ops::KernelInfo& kernel : entry.op->kernels) {
       for (const pack::VariantRow& row : index.VariantsOf(entry, kernel)) {
+        std::string name(pack.Name(row));
+        if (!names.empty() && !names.contains(name)) continue;
         jobs.push_back({&pack, &kernel, &row});
         VariantStatistics& result = results.emplace_back();
         result.op = entry.op->name;
         result.kernel = kernel.name;
-        result.variant = std::string(pack.Name(row));
+        result.variant = std::move(name);
       }
     }
   }

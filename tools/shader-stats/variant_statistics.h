@@ -3,6 +3,7 @@
 #define SPIRLOOM_TOOLS_SHADER_STATS_VARIANT_STATISTICS_H_
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,11 +38,12 @@ vulkan::PipelineDesc DescOf(const pack::ShaderPack& pack, const ops::KernelInfo&
 Result<std::vector<std::pair<std::string, std::string>>> StatisticsOf(
     const StatisticsDevice& device, vulkan::LayoutCache& layouts, vulkan::PipelineDesc desc);
 
-// Compiles all variants of the library on all cores, with the default values of their
-// specialization constants and their own workgroup sizes. Results are in the order of ops, kernels
-// and variants.
+// Compiles the variants of the library with these names (empty: all) on all cores, with the default
+// values of their specialization constants and their own workgroup sizes. Results are in the order
+// of ops, kernels and variants.
 Result<std::vector<VariantStatistics>> CompileVariants(const StatisticsDevice& device,
-                                                       const ops::OpIndex& index);
+                                                       const ops::OpIndex& index,
+                                                       const std::set<std::string>& names);
 
 }  // namespace spirloom::tools
 

@@ -10,6 +10,10 @@ build). Debug information does not count. A line is a change that one or several
 
   before → after  change  variant (classes of instructions that became more or fewer)
 
+With --vendor, the changed variants of both are compiled for its GPUs, without a GPU:
+
+  variant  family: vgprs 24 → 32, waves 20 → 16
+
 Exit code: 0 equal, 1 different, 2 unreadable input.
 """
 
@@ -18,10 +22,12 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import sys
+from collections.abc import Sequence
 
 from codegen.shader_pack import InvalidInputError
-from tools.shader_diff.changes import changes, table, unified
-from tools.shader_diff.sides import ROOT, Modules, modules_of
+from tools.shader_diff.changes import Change, changes, table, unified
+from tools.shader_diff.sides import ROOT, Modules, modules_of, path_of
+from tools.shader_diff.vendor import COMPILERS, statistics_changes
 
 THIS_BUILD = ROOT / "build/release/generated/shaders.slpack"
 _SHOWN = 40
@@ -41,11 +47,23 @@ def main(arguments: list[str] | None = None) -> int:
         "--disassemble", action="store_true", help="also print a diff of the disassembly"
     )
     parser.add_argument("--all", action="store_true", help=f"all changes (default: {_SHOWN})")
+    parser.add_argument(
+        "--vendor", choices=COMPILERS, help="registers, spills and occupancy (./dev test-vendors)"
+    )
     options = parser.parse_args(arguments)
     try:
         sides = (options.old, options.new)
         old, new = (_matching(modules_of(side), options.only) for side in sides)
-        return _report(old, new, options.disassemble, 0 if options.all else _SHOWN)
+        found = changes(old, new)
+        limit = 0 if options.all else _SHOWN
+        different = _report(old, new, found, options.disassemble, limit)
+        if options.vendor:
+            variants = [each for change in found for each in change.variants]
+            packs = path_of(options.old), path_of(options.new)
+            lines = statistics_changes(*packs, variants, options.vendor)
+            print("\n".join(lines[: limit or None]))
+            print(f"{len(lines)} differences of registers, occupancy and instructions.")
+        return different
     except InvalidInputError as error:
         print(f"shader-diff: {error}", file=sys.stderr)
         return 2
@@ -55,8 +73,9 @@ def _matching(modules: Modules, pattern: str) -> Modules:
     return {name: module for name, module in modules.items() if fnmatch.fnmatch(name, pattern)}
 
 
-def _report(old: Modules, new: Modules, disassemble: bool, limit: int) -> int:
-    found = changes(old, new)
+def _report(
+    old: Modules, new: Modules, found: Sequence[Change], disassemble: bool, limit: int
+) -> int:
     shown = found[:limit] if limit else found
     for change, line in zip(shown, table(shown), strict=True):
         print(line)

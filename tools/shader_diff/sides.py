@@ -20,8 +20,13 @@ Modules = dict[str, bytes]
 
 def modules_of(side: str) -> Modules:
     """The modules of a side. Raises InvalidInputError with the reason if it cannot be read."""
+    return read_modules(path_of(side))
+
+
+def path_of(side: str) -> Path:
+    """The pack or directory of a side; a revision is compiled. Raises InvalidInputError."""
     path = Path(side)
-    return read_modules(path if path.exists() else pack_of_revision(side))
+    return path if path.exists() else pack_of_revision(side)
 
 
 def read_modules(path: Path) -> Modules:

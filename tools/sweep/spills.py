@@ -38,4 +38,4 @@ def spilling_kernels(library: Library, pack: Path, program: Path) -> dict[str, s
 def _compile(pack: Path, program: Path, driver: Driver) -> Compiled:
     if not program.exists():
         raise VendorError(f"{program} is missing: ./dev build release {program.name}")
-    return compile_variants(program, _FAMILY, driver, ("--library", str(pack)))
+    return compile_variants(program, _FAMILY, driver, pack)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tools.vendors import mesa_build
 from tools.vulkan_driver import with_driver
 
 ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = ROOT / "build/release/bin/spirloom-shader-stats"
 _MESA_SOURCE = ROOT / "build" / "drivers" / "mesa-source"
 _DRIVER_FILES = (Path("/usr/share/vulkan/icd.d"), Path("/usr/local/share/vulkan/icd.d"))
 
@@ -61,17 +63,16 @@ class Driver:
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """A version of a driver of Mesa, the families that are compiled with it, and the file in
-    generated/ with their statistics ("": none, because it takes hours to compile all variants).
-    `driver` raises VendorError or DriverError. `built`: it is built from Mesa's source, which takes
-    minutes, and used only when it is named.
+    """A version of a driver of Mesa, and the families that are compiled with it. `driver` raises
+    VendorError or DriverError. `built`: it is built from Mesa's source, which takes minutes, and
+    used only when it is named. `slow`: all variants take hours.
     """
 
     name: str
-    file: str
     families: tuple[Family, ...]
     driver: Callable[[], Driver]
     built: bool = False
+    slow: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,6 @@ def _adreno(model: str, architecture: str) -> Family:
 COMPILERS = (
     Compiler(
         "installed",
-        "shader_stats.tsv",
         (
             Family("polaris10", "GCN 4, Radeon RX 480"),
             Family("vega10", "GCN 5, Radeon RX Vega"),
@@ -136,13 +136,11 @@ COMPILERS = (
     ),
     Compiler(
         "backports",
-        "shader_stats_rdna4.tsv",
         (Family("gfx1200", "RDNA 4, Radeon RX 9060"),),
         lambda: Driver(mesa.find_or_download(ROOT / "build" / "drivers" / "mesa", "radeon")),
     ),
     Compiler(
         "adreno",
-        "shader_stats_adreno.tsv",
         (
             _adreno("630", "Adreno 6xx, Snapdragon 845"),
             _adreno("740", "Adreno 7xx, Snapdragon 8 Gen 2"),
@@ -152,7 +150,6 @@ COMPILERS = (
     ),
     Compiler(
         "intel",
-        "shader_stats_intel.tsv",
         (
             _intel("skl", "Gen9, HD Graphics 530"),
             _intel("dg2", "Xe-HPG, Arc A770M"),
@@ -166,7 +163,6 @@ COMPILERS = (
     ),
     Compiler(
         "mali",
-        "",
         (
             Family(
                 "g610",
@@ -180,10 +176,10 @@ COMPILERS = (
         ),  # fmt: skip
         lambda: Driver(*mesa_build.mali(_MESA_SOURCE)),
         built=True,
+        slow=True,
     ),
     Compiler(
         "nvidia",
-        "shader_stats_nvidia.tsv",
         (_nvidia("ga102", "Ampere, GeForce RTX 3090", "172"),),
         _nvk,
         built=True,
@@ -192,9 +188,14 @@ COMPILERS = (
 
 
 def compile_variants(
-    program: Path, family: Family, driver: Driver, options: Sequence[str] = ()
+    program: Path,
+    family: Family,
+    driver: Driver,
+    pack: Path | None = None,
+    variants: Collection[str] = (),
 ) -> Compiled:
-    """Compiles every variant for a family with `program` (spirloom-shader-stats) and its `options`.
+    """Compiles these variants (none: all) of a pack for a family with `program`
+    (spirloom-shader-stats); without a pack, those of the program.
 
     Raises VendorError if the driver refuses one.
     """
@@ -202,11 +203,31 @@ def compile_variants(
     environment["MESA_SHADER_CACHE_DISABLE"] = "true"
     if driver.preload:
         environment["LD_PRELOAD"] = driver.preload
-    command: list[str | Path] = [*driver.command, program, *options]
-    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    command: list[str | Path] = [*driver.command, program]
+    if pack is not None:
+        command += ["--library", pack]
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8") as names:
+        if variants:
+            names.write("".join(f"{name}\n" for name in variants))
+            names.flush()
+            command += ["--variants", names.name]
+        ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if ran.returncode != 0:
         raise VendorError(f"{family.name}: {ran.stderr.strip()}")
     return parse(ran.stdout)
+
+
+def compile_all(
+    compiler: Compiler, pack: Path | None = None, variants: Collection[str] = ()
+) -> dict[Family, Compiled]:
+    """The same for each family of a compiler, with the program of the release build. Raises
+    VendorError or DriverError.
+    """
+    driver = compiler.driver()
+    return {
+        family: compile_variants(PROGRAM, family, driver, pack, variants)
+        for family in compiler.families
+    }
 
 
 def parse(text: str) -> Compiled:

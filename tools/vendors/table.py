@@ -1,8 +1,8 @@
-"""generated/shader_stats*.tsv: what the compilers of GPU vendors make of each variant."""
+"""Tables of what the compilers of GPU vendors make of each variant."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterator, Mapping
 
 from tools.vendors.families import Compiled, Family
 
@@ -48,9 +48,6 @@ COLUMNS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 # Bytes of shared memory, which some drivers report.
 _SHARED = "LDS size"
 
-# The digests of the modules of a library, by variant.
-Digests = Mapping[str, int]
-
 
 def values_of(family: Family, statistics: Mapping[str, str]) -> dict[str, int]:
     """The columns of a variant."""
@@ -60,11 +57,9 @@ def values_of(family: Family, statistics: Mapping[str, str]) -> dict[str, int]:
     }
 
 
-def table(compiled: Mapping[Family, Compiled], digests: Digests) -> str:
-    """A row per variant, with the digest of its module and the columns of each family; "-" if it
-    was not compiled.
-    """
-    heading = ["variant", "module", "lds"]
+def table(compiled: Mapping[Family, Compiled]) -> str:
+    """A row per variant with the columns of each family; "-" if it was not compiled."""
+    heading = ["variant", "lds"]
     drivers: dict[str, None] = {}
     for family, each in compiled.items():
         heading += [f"{family.name}.{column}" for column in COLUMNS[family.driver]]
@@ -76,8 +71,7 @@ def table(compiled: Mapping[Family, Compiled], digests: Digests) -> str:
     first = next(iter(compiled.values()))
     for variant in sorted(first.statistics):
         every = {family: each.statistics[variant] for family, each in compiled.items()}
-        row = [variant, f"{digests[variant]:016x}"]
-        row.append(next((one[_SHARED] for one in every.values() if _SHARED in one), "-"))
+        row = [variant, next((one[_SHARED] for one in every.values() if _SHARED in one), "-")]
         for family, one in every.items():
             none = ["-"] * len(COLUMNS[family.driver])
             row += map(str, values_of(family, one).values()) if one else none
@@ -85,57 +79,19 @@ def table(compiled: Mapping[Family, Compiled], digests: Digests) -> str:
     return "\n".join(lines) + "\n"
 
 
-def stale_rows(text: str, digests: Digests) -> list[str]:
-    """The variants whose row is not of the module in the library: changed or removed ones."""
-    return [
-        variant
-        for variant, cells in _cells(text).items()
-        if cells["module"] != f"{digests.get(variant, 0):016x}"
-    ]
-
-
-def missing_rows(text: str, digests: Digests) -> list[str]:
-    """The variants of the library without a row."""
-    return sorted(digests.keys() - _cells(text).keys())
-
-
-def without_rows(text: str, variants: Collection[str]) -> str:
-    """The table without these variants."""
-    lines = text.splitlines(keepends=True)
-    return "".join(line for line in lines if line.split("\t", 1)[0] not in variants)
-
-
-def with_rows(text: str, added: str) -> str:
-    """The table with the rows of another one of the same driver and families. Raises ValueError for
-    other ones.
-    """
-    *head, _ = text.split("\n", 2)
-    *other, rows = added.split("\n", 2)
-    if head != other:
-        raise ValueError("The tables are of different drivers or families.")
-    lines = [*text.splitlines()[2:], *rows.splitlines()]
-    return "\n".join([*head, *sorted(lines, key=lambda line: line.split("\t", 1)[0])]) + "\n"
-
-
-def difference(old: str, new: str) -> list[str]:
-    """The changed values, for messages: "add_f32_buffer: navi21.vgprs 8 -> 12"."""
-    before, after = _cells(old), _cells(new)
-    lines: list[str] = []
-    for variant in sorted(before.keys() | after.keys()):
-        if variant not in before or variant not in after:
-            lines.append(f"{variant}: {'added' if variant in after else 'removed'}")
-            continue
-        changed = [
-            f"{column} {value} -> {after[variant].get(column)}"
-            for column, value in before[variant].items()
-            if after[variant].get(column) != value
-        ]
-        if changed:
-            lines.append(f"{variant}: {', '.join(changed)}")
-    return lines
-
-
-def _cells(text: str) -> dict[str, dict[str, str]]:
-    _head, heading, *rows = text.splitlines()
-    names = heading.split("\t")[1:]
-    return {row.split("\t")[0]: dict(zip(names, row.split("\t")[1:], strict=True)) for row in rows}
+def difference(
+    old: Mapping[Family, Compiled], new: Mapping[Family, Compiled]
+) -> Iterator[tuple[str, str]]:
+    """The variants in both of which a value differs, with the changes by family:
+    "add_f32_buffer", "navi21: vgprs 8 → 12"."""
+    for family, after in new.items():
+        before = old[family].statistics
+        for variant, statistics in after.statistics.items():
+            if not statistics or not before.get(variant):
+                continue
+            were, are = values_of(family, before[variant]), values_of(family, statistics)
+            changed = [
+                f"{name} {were[name]} → {are[name]}" for name in are if are[name] != were[name]
+            ]
+            if changed:
+                yield variant, f"{family.name}: {', '.join(changed)}"

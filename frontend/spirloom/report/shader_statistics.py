@@ -1,5 +1,5 @@
-"""Reads the statistics of GPU vendors' compilers (generated/shader_stats*.tsv), and arranges them
-by family for a page with search and sorting.
+"""Reads the statistics of GPU vendors' compilers (`./dev test-vendors`), and arranges them by
+family for a page with search and sorting.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 from spirloom.errors import ImportFailure, reading
 
 # In a checkout of the repository: a file for each version of a driver.
-GENERATED = Path(__file__).resolve().parents[3] / "generated"
+TABLES = Path(__file__).resolve().parents[3] / "build" / "vendors"
 # Bytes of shared memory of a workgroup: one column for all families of a file.
 _SHARED = "lds"
 
@@ -19,8 +19,8 @@ Rows = dict[str, list[int | None]]
 
 
 def find_statistics() -> list[Path]:
-    """The files of a checkout; none elsewhere."""
-    return sorted(GENERATED.glob("shader_stats*.tsv"))
+    """The files of a checkout; none elsewhere, and before `./dev test-vendors`."""
+    return sorted(TABLES.glob("*.tsv"))
 
 
 def read_statistics(path: Path) -> tuple[list[str], Rows]:
@@ -32,7 +32,7 @@ def read_statistics(path: Path) -> tuple[list[str], Rows]:
         lines = path.read_text(encoding="utf-8").splitlines()
     cells = [line.split("\t") for line in lines if not line.startswith("#")]
     if not cells or cells[0][0] != "variant":
-        raise ImportFailure(f"{path} does not have the columns of generated/shader_stats.tsv.")
+        raise ImportFailure(f"{path} is no table of ./dev test-vendors: no column 'variant'.")
     return cells[0][1:], {
         row[0]: [int(cell) if cell.isdecimal() else None for cell in row[1:]] for row in cells[1:]
     }
