@@ -141,7 +141,7 @@ def _next_float(value: float, dtype: str) -> float:
     if isinf(value):
         return value
     try:
-        code = struct.pack(form, value)
+        code = struct.pack(form, float(value))
     except OverflowError:
         return inf if value > 0 else -_largest(dtype)
     (nearest,) = struct.unpack(form, code)

@@ -37,7 +37,7 @@ def output_bounds(
     for output, formula in zip(op.outputs, op.bounds, strict=True):
         dtype = output.fixed_dtype
         if formula is not None:
-            found.append(_computed(op, formula, args, numbers))
+            found.append(_computed(op, formula, dtype, args, numbers))
         elif dtype is DType.B8:
             found.append(Interval(0, 1))
         elif dtype is DType.I32 and op.has_trait(Trait.RETURNS_INDICES, args):
@@ -51,9 +51,14 @@ def output_bounds(
 
 
 def _computed(
-    op: Op, formula: Expr, args: Mapping[str, object], numbers: Mapping[str, Interval]
+    op: Op,
+    formula: Expr,
+    dtype: DType | None,
+    args: Mapping[str, object],
+    numbers: Mapping[str, Interval],
 ) -> Interval:
-    """The bounds by a formula; EVERYTHING if it has no value at all sizes, or no finite one."""
+    """The bounds by a formula, rounded outward if the result is (of `dtype`, or else the operator's
+    dtype); EVERYTHING if it has no value at all sizes, or no finite one."""
     try:
         with strict():
             values = _values(op, formula, args, numbers)
@@ -62,9 +67,11 @@ def _computed(
         return EVERYTHING
     if not (found.low < inf and found.high > -inf):  # also if one is not a number
         return EVERYTHING
-    if found.integral or op.has_trait(Trait.EXACT, args):
+    stated = args.get("dtype", dtype)
+    own = [DType(str(stated))] if stated else [x.dtype for x in _tensors(op, args, own=True)]
+    if found.integral and not any(each.is_float for each in own):
         return found
-    dtypes = [args.get("dtype"), *(tensor.dtype for tensor in _tensors(op, args, own=False))]
+    dtypes = [*own, *(x.dtype for x in _tensors(op, args, own=False))]
     return stored(found, DType.F16 if DType.F16 in dtypes else DType.F32)
 
 

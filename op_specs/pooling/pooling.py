@@ -82,3 +82,38 @@ def adaptive_avg_pool2d(x: Array, output_size: list[int]) -> Array:
         for n, out in zip(x.shape[-2:], output_size, strict=True)
     ]
     return _pool(x, windows[0], windows[1], lambda part, _: np.asarray(part.mean(axis=(-2, -1))))
+
+
+def roi_align(
+    x: Array, rois: Array, spatial_scale: float, pooled_height: int, pooled_width: int,
+    sampling_ratio: int, aligned: bool,
+) -> Array:  # fmt: skip
+    """A product of two matrices per region: the mean of its samples by row, and by column."""
+    y = np.zeros((len(rois), x.shape[1], pooled_height, pooled_width))
+    for k, (image, x0, y0, x1, y1) in enumerate(rois):
+        rows, columns = (
+            _cell_means(
+                low * spatial_scale, high * spatial_scale, size, cells, sampling_ratio, aligned
+            )
+            for low, high, size, cells in (
+                (y0, y1, x.shape[2], pooled_height),
+                (x0, x1, x.shape[3], pooled_width),
+            )
+        )
+        y[k] = rows @ x[int(image)] @ columns.T
+    return y
+
+
+def _cell_means(low: float, high: float, size: int, cells: int, ratio: int, aligned: bool) -> Array:
+    """The [cells, size] matrix of the mean of bilinear samples in each cell along one dim."""
+    matrix = np.zeros((cells, size))
+    start = low - 0.5 if aligned else low
+    cell = (high - low if aligned else max(high - low, 1.0)) / max(cells, 1)
+    count = ratio if ratio > 0 else max(int(np.ceil(cell)), 0)
+    for c, i in np.ndindex(cells, count):
+        at = start + cell * (c + (i + 0.5) / count)
+        if -1 <= at <= size:
+            at = min(max(at, 0.0), size - 1.0)
+            matrix[c, int(at)] += (1 - at % 1) / count
+            matrix[c, min(int(at) + 1, size - 1)] += at % 1 / count
+    return matrix

@@ -111,7 +111,7 @@ def loaded(directory: Path, spec: str, old: str, new: str) -> Op:
         ("data_movement/slice.yaml", "view_offset: begin", "view_offset: begin + 1", "view_of"),
         ("data_movement/permute.yaml", "split: \"[x.shape[d]", "split: \"[x.shape[-d - 1]",
          Trait.MOVES_DATA),
-        ("data_movement/to_copy.yaml", "round(x)", "floor(x)", "bounds"),
+        ("data_movement/to_copy.yaml", "round(x)", "floor(x) - 1", "bounds"),
         ("reduction/sum.yaml", "x * count", "x * (count - 1)", "bounds"),
         ("gemm/mm.yaml", "a * b * depth", "a * b * columns", "bounds"),
     ],

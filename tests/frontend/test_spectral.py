@@ -49,8 +49,9 @@ def test_stft_with_a_window(library: OpLibrary, tmp_path: Path) -> None:
     np.testing.assert_allclose(y, wanted, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("ratio", [0, 1, 2])
 @pytest.mark.parametrize("aligned", [False, True])
-def test_roi_align(library: OpLibrary, tmp_path: Path, aligned: bool) -> None:
+def test_roi_align(library: OpLibrary, tmp_path: Path, aligned: bool, ratio: int) -> None:
     x = random(2, 3, 6, 8)
     # Inside, partly outside the image, far outside, and smaller than one element.
     boxes = np.array([[2, 2, 9, 7], [-6, -4, 6, 8], [12, 3, 30, 20], [4, 4, 4.2, 4.3]], np.float32)
@@ -60,7 +61,7 @@ def test_roi_align(library: OpLibrary, tmp_path: Path, aligned: bool) -> None:
         "x boxes images",
         output_height=3,
         output_width=2,
-        sampling_ratio=2,
+        sampling_ratio=ratio,
         spatial_scale=0.5,
         coordinate_transformation_mode="half_pixel" if aligned else "output_half_pixel",
     )
@@ -69,6 +70,6 @@ def test_roi_align(library: OpLibrary, tmp_path: Path, aligned: bool) -> None:
     regions = np.concatenate([images[:, None].astype(np.float32), boxes], axis=1)
     torchvision = pytest.importorskip("torchvision")
     expected = torchvision.ops.roi_align(
-        torch.tensor(x), torch.tensor(regions), (3, 2), 0.5, 2, aligned
+        torch.tensor(x), torch.tensor(regions), (3, 2), 0.5, ratio, aligned
     )
     np.testing.assert_allclose(compute(graph, x), expected.numpy(), rtol=1e-4, atol=1e-5)

@@ -214,7 +214,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "tools/device_cases": ("benchmarks/**",),
     "tools/docs": ("frontend/spirloom", "frontend/spirloom/report", "codegen/**"),
     "tools/template_coverage": ("tools", "spec_model/**", "codegen/**"),
-    "tools/shader_diff": ("tools", "codegen/**"),
+    "tools/shader_diff": ("tools", "tools/drivers", "tools/vendors", "codegen/**"),
     "tools/function_errors": _CORE,
     "tools/mutation": (),
     "tools/sweep": (ANY,),

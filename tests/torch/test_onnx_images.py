@@ -84,10 +84,8 @@ def test_dilated_average_pool(
 REGIONS = {"r": floats(0, 0, 3, 3).reshape(1, 4), "b": np.array([0])}
 SIZE = {"output_height": 2, "output_width": 2}
 REFUSED: list[tuple[str, str, tuple[int, ...], Arrays, dict[str, object], str]] = [
-    ("RoiAlign", "x r b", (1, 1, 4, 4), REGIONS, dict(SIZE),
-     "sampling_ratio 0 takes .* depends on the data; export .* a fixed sampling_ratio, such as 2"),
     ("RoiAlign", "x r b", (1, 1, 4, 4), REGIONS, dict(SIZE, mode="max", sampling_ratio=2),
-     "its mode 'max' of .* is not supported; mode 'avg' of images is"),
+     "its mode 'max' is not supported; mode 'avg' is"),
     ("MaxRoiPool", "x r", (1, 1, 4, 4), {"r": floats(0, 0, 0, 3, 3).reshape(1, 5)},
      {"pooled_shape": [2, 2]}, "its regions depends on the data; use RoiAlign"),
     ("GridSample", "x g", (1, 1, 2, 3, 4), {"g": random(1, 2, 2, 2, 3)}, {"mode": "linear"},
@@ -113,6 +111,17 @@ def test_refused(
     model = model_of(op, names, arrays, constants, attributes)
     with pytest.raises(ImportFailure, match=message):
         run_imported(model, arrays, tmp_path)
+
+
+@pytest.mark.parametrize("opset", [10, 16])
+@pytest.mark.parametrize("ratio", [0, 1, 3])
+def test_roi_align(ratio: int, opset: int, tmp_path: Path) -> None:
+    regions = random(6, 4, seed=ratio) * 8 + floats(0, 0, 4, 4)
+    constants = {"r": regions, "b": np.array([0, 1, 1, 0, 1, 0])}
+    attributes = {"output_height": 3, "output_width": 2, "sampling_ratio": ratio,
+                  "spatial_scale": 0.5}  # fmt: skip
+    check("RoiAlign", "x r b", {"x": random(2, 3, 9, 7)}, constants, tmp_path, attributes,
+          opset=opset)  # fmt: skip
 
 
 GRIDS = [(1, 1, 2, 3), (2, 3, 2, 3), (2, 1, 1, 3), (1, 1, 1, 1), (1, 2, 2, 3, 4), (3, 1, 1, 3, 1)]

@@ -74,7 +74,7 @@ _TRAINING = "it is for training; only inference is supported"
 _BY_OPERATOR = {
     "Bernoulli": _RANDOM,
     "DeformConv": "there is no operator for convolutions at sampled positions",
-    "MaxRoiPool": "the size of its regions depends on the data; use RoiAlign with a sampling_ratio",
+    "MaxRoiPool": "the size of its regions depends on the data; use RoiAlign",
     "Multinomial": _RANDOM,
     "Optional": _SEQUENCES,
     "OptionalGetElement": _SEQUENCES,

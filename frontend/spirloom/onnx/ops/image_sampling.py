@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from spirloom.errors import Unsupported
 from spirloom.ir import DType, Tensor
 from spirloom.number_expr import FORMULAS, SymFloat
@@ -11,87 +9,32 @@ from spirloom.onnx.context import NodeContext
 from spirloom.onnx.registry import converts
 from spirloom.sizes import is_symbolic
 
-# Modes of aten.grid_sampler_2d.
+# A mode of aten.grid_sampler_2d.
 BILINEAR = 0
-BORDER = 1
 
 
 @converts("RoiAlign")
 def roi_align(ctx: NodeContext) -> Tensor:
-    """Each cell is the mean of `sampling_ratio`² bilinear samples. Samples more than one element
-    outside the image are 0.
+    """torchvision's roi_align: the mean of `sampling_ratio`² samples of each cell, or, if that is
+    0, of as many as it has elements.
     """
-    x, ratio = ctx.tensor(0), ctx.integer("sampling_ratio", 0)
-    size = ctx.integer("output_height", 1), ctx.integer("output_width", 1)
-    mode = ctx.text("mode", "avg")
-    if mode != "avg" or len(x.shape) != 4:
-        raise Unsupported(f"its mode '{mode}' of {x} is not supported; mode 'avg' of images is")
-    if ratio < 1:
-        raise Unsupported(
-            "its sampling_ratio 0 takes as many samples as a region has elements, which depends on "
-            "the data; export the model with a fixed sampling_ratio, such as 2"
-        )
-    coordinates, inside = zip(
-        *(_roi_samples(ctx, d, size[d] * ratio) for d in range(2)), strict=True
-    )
-    regions = ctx.ranked(1, 2).shape[0]
-    full = (regions, size[0] * ratio, size[1] * ratio, 1)
-    vertical, horizontal = (
-        ctx.build.emit("aten.expand", x=ctx.build.view(p, shape), size=full)
-        for p, shape in zip(coordinates, _lines(full), strict=True)
-    )
-    images = ctx.build.emit("aten.index_select", x=x, dim=0, index=ctx.tensor(2))
-    samples = ctx.build.emit(
-        "aten.grid_sampler_2d",
-        x=images,
-        grid=ctx.build.cat((horizontal, vertical), 3),
-        interpolation_mode=BILINEAR,
-        padding_mode=BORDER,
-        align_corners=True,
-    )
-    for mask, (regions_, rows, columns, _) in zip(inside, _lines(full), strict=True):
-        samples = ctx.build.mul(samples, ctx.build.view(mask, (regions_, 1, rows, columns)))
-    return ctx.build.emit(
-        "aten.avg_pool2d", x=samples, kernel_size=(ratio, ratio), stride=(ratio, ratio)
-    )
-
-
-def _lines(full: tuple[int, int, int, int]) -> list[tuple[int, int, int, int]]:
-    """The shapes of values per row, and per column, of the regions."""
-    regions, rows, columns, _ = full
-    return [(regions, rows, 1, 1), (regions, 1, columns, 1)]
-
-
-def _roi_samples(ctx: NodeContext, dim: int, count: int) -> tuple[Tensor, Tensor]:
-    """Sample coordinates along a dimension, from -1 to 1, and the mask of samples inside."""
-    build, regions, size = ctx.build, ctx.tensor(1), ctx.tensor(0).shape[2 + dim]
+    x, regions, mode = ctx.ranked(0, 4), ctx.ranked(1, 2), ctx.text("mode", "avg")
+    if mode != "avg":
+        raise Unsupported(f"its mode '{mode}' is not supported; mode 'avg' is")
     default = "half_pixel" if ctx.opset >= 16 else "output_half_pixel"
     centered = ctx.text("coordinate_transformation_mode", default) == "half_pixel"
-
-    def scalar(value: float) -> Tensor:
-        return build.scalar(value, regions.dtype)
-
-    def edge(column: int) -> Tensor:
-        scaled = build.mul(
-            build.slice(regions, 1, column, column + 1), ctx.number("spatial_scale", 1.0)
-        )
-        return build.add(scaled, scalar(-0.5)) if centered else scaled
-
-    start, end = edge(1 - dim), edge(3 - dim)
-    extent = build.emit("aten.sub.Tensor", a=end, b=start)
-    if not centered:
-        extent = build.emit("aten.maximum", a=extent, b=scalar(1.0))
-    fractions = build.constant(((np.arange(count) + 0.5) / count).astype(regions.dtype.numpy))
-    coordinate = build.add(start, build.mul(extent, fractions))
-    inside = [
-        build.emit("aten.ge.Tensor", a=coordinate, b=scalar(-1.0)),
-        build.emit("aten.le.Tensor", a=coordinate, b=scalar(size)),
-    ]
-    both = build.emit("aten.logical_and", a=inside[0], b=inside[1])
-    mask = build.cast(both, regions.dtype)
-    clamped = build.emit("aten.clamp", x=coordinate, min=0.0, max=size - 1.0)
-    scale = 2 / max(size - 1, 1)
-    return build.add(build.mul(clamped, scale), scalar(-1.0)), mask
+    regions = ctx.build.cast(regions, DType.F32)
+    images = ctx.build.view(ctx.build.cast(ctx.tensor(2), DType.F32), (regions.shape[0], 1))
+    return ctx.build.emit(
+        "torchvision.roi_align",
+        x=x,
+        rois=ctx.build.cat((images, regions), 1),
+        spatial_scale=ctx.number("spatial_scale", 1.0),
+        pooled_height=ctx.integer("output_height", 1),
+        pooled_width=ctx.integer("output_width", 1),
+        sampling_ratio=ctx.integer("sampling_ratio", 0),
+        aligned=centered,
+    )
 
 
 @converts("AffineGrid")
