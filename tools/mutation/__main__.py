@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import os
 import random
-import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,12 +12,11 @@ from pathlib import Path
 import yaml
 
 from tools.mutation.mutants import Mutant, mutants_of
-from tools.mutation.plugin import MODULE, SOURCE
+from tools.mutation.trials import Trials, own_caches
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = Path(__file__).with_name("modules.yaml")
 REQUIRED = 0.9
-_TIMEOUT = 600  # seconds; a mutant may never end
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,28 +41,6 @@ def modules() -> list[Module]:
     ]
 
 
-def survives(module: Module, mutant: Mutant) -> bool:
-    """Whether all tests pass with a mutant."""
-    with tempfile.TemporaryDirectory() as directory:
-        source = Path(directory) / Path(module.path).name
-        source.write_text(mutant.source, encoding="utf-8")
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "tools.mutation.plugin",
-                   "-p", "no:cacheprovider", *module.tests]  # fmt: skip
-        changed = {MODULE: module.name, SOURCE: str(source)}
-        try:
-            run = subprocess.run(
-                command,
-                cwd=ROOT,
-                env={**os.environ, **changed},
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                timeout=_TIMEOUT,
-            )
-        except subprocess.TimeoutExpired:
-            return False
-    return run.returncode == 0
-
-
 def main() -> int:
     """Prints the scores and the survivors. Returns 1 if a module has less than 90 %."""
     parser = argparse.ArgumentParser(prog="python3 -m tools.mutation", description=__doc__)
@@ -75,13 +49,15 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="of the sample (default: 0)")
     arguments = parser.parse_args()
     failed = False
-    for module in modules():
-        if not arguments.module or module.path in arguments.module:
-            failed |= not _measure(module, arguments.sample, arguments.seed)
+    trials = Trials()
+    with own_caches():
+        for module in modules():
+            if not arguments.module or module.path in arguments.module:
+                failed |= not _measure(module, trials, arguments.sample, arguments.seed)
     return int(failed)
 
 
-def _measure(module: Module, count: int | None, seed: int) -> bool:
+def _measure(module: Module, trials: Trials, count: int | None, seed: int) -> bool:
     start = time.monotonic()
     every = mutants_of(ROOT / module.path)
     known = [m for m in every if f"{m.before}  ->  {m.after}" in module.equivalent]
@@ -90,7 +66,7 @@ def _measure(module: Module, count: int | None, seed: int) -> bool:
     survivors = []
     for i, mutant in enumerate(chosen):
         print(f"\r{module.path}: {i} of {len(chosen)}", end="", file=sys.stderr, flush=True)
-        if survives(module, mutant):
+        if trials.finder(module.name, mutant.source, module.tests) is None:
             survivors.append(mutant)
     print("\r", end="", file=sys.stderr)
     killed = len(chosen) - len(survivors)
