@@ -36,26 +36,34 @@ class Mutant:
 def mutants_of(path: Path) -> list[Mutant]:
     """All mutants, in order of the source. Docstrings, messages and annotations are unchanged."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    found = []
-    for node in _code(tree):
+    found: dict[str, Mutant] = {}
+    for node, parent in _code(tree):
         for name, value in _changes(node):
-            shown = ast.unparse(node).splitlines()[0]
-            kept = getattr(node, name)
+            shown = parent if isinstance(node, ast.Constant | ast.Name) else node
+            before, kept = _text(shown), getattr(node, name)
             setattr(node, name, value)
-            after = ast.unparse(node).splitlines()[0]
-            found.append(Mutant(getattr(node, "lineno", 0), shown, after, ast.unparse(tree)))
+            source = ast.unparse(tree)
+            line = getattr(node, "lineno", 0)
+            found.setdefault(source, Mutant(line, before, _text(shown), source))
             setattr(node, name, kept)
-    return sorted(found, key=lambda mutant: mutant.line)
+    return sorted(found.values(), key=lambda mutant: mutant.line)
 
 
-def _code(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes below one, without annotations and the parts of messages."""
+def _text(node: ast.AST) -> str:
+    return ast.unparse(node).splitlines()[0]
+
+
+def _code(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
+    """The nodes below one, with their parents, without annotations, the parts of messages, and
+    `strict` of zip(), which only finds errors."""
+    if isinstance(node, ast.keyword) and node.arg == "strict":
+        return
     for name, field in ast.iter_fields(node):
         if name in ("annotation", "returns") or isinstance(node, ast.Raise | ast.JoinedStr):
             continue
         for child in field if isinstance(field, list) else [field]:
             if isinstance(child, ast.AST):
-                yield child
+                yield child, node
                 yield from _code(child)
 
 

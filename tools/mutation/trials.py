@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 _LIBRARIES = ("numpy", "yaml", "jinja2", "hypothesis", "onnx", "flatbuffers")
 _OWN = ("spec_model", "spirloom")
 _MEMORY = 8 << 30  # bytes; a mutant may fill it
-_TIMES, _LEAST = 10, 30  # a mutant may take so many times as long as the module itself, and seconds
+_TIMES, _LEAST = 4, 10  # a mutant may take so many times as long as the module itself, and seconds
 
 
 class _Finder(importlib.abc.MetaPathFinder):
