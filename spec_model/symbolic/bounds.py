@@ -60,7 +60,7 @@ def sign(size: Size) -> tuple[bool, bool, bool]:
     """Whether an expression can be negative, zero and positive."""
     bounds = range_of(size)
     if bounds.low > 0 or bounds.high < 0 or size.constant is not None:
-        return bounds.low < 0, bounds.low == bounds.high == 0, bounds.high > 0
+        return bounds.low < 0, size.constant == 0, bounds.high > 0
     values = _values(size)
     if values is None:
         return bounds.low < 0, True, bounds.high > 0

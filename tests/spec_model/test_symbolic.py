@@ -70,13 +70,25 @@ def formula(choose: random.Random, depth: int) -> tuple[Callable[[int, int], int
     return (lambda n, m: operation(a(n, m), b(n, m))), f"({left} {name} {right})"
 
 
-@pytest.mark.parametrize("enumerated", [True, False])
-def test_random_formulas(enumerated: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Values, bounds and proofs agree with the integers, also where sizes are not compared."""
-    if not enumerated:
-        monkeypatch.setattr(bounds_module, "MAX_SIZES", 0)
+@pytest.mark.parametrize(
+    ("limits", "proven", "exact"),
+    [
+        ({}, 1, 1),
+        ({"MAX_SIZES": 0}, 0.948, 0.9),
+        ({"MAX_SIZES": 0, "_MAX_TERMS": 0, "_MAX_CASES": 0}, 0.941, 0.883),
+    ],
+    ids=["compared", "derived", "interval arithmetic"],
+)
+def test_random_formulas(
+    limits: dict[str, int], proven: float, exact: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Values, bounds and proofs agree with the integers, also where sizes are not compared.
+    `proven`: of the comparisons with one outcome, the share that is known; `exact`: the share of
+    the ends of bounds that are values."""
+    for name, limit in limits.items():
+        monkeypatch.setattr(bounds_module, name, limit)
     forget()
-    choose, proven, compared = random.Random(7), 0, 0
+    choose, known_outcomes, outcomes, values_at_ends, ends = random.Random(7), 0, 0, 0, 0
     with strict():
         for _ in range(1500):
             function, text = formula(choose, choose.randint(1, 4))
@@ -88,19 +100,22 @@ def test_random_formulas(enumerated: bool, monkeypatch: pytest.MonkeyPatch) -> N
             assert [at_sizes(result, point) for point in POINTS] == values, text
             bounds = range_of(size_of(result))
             assert bounds.low <= min(values) and max(values) <= bounds.high, text
+            ends += 2
+            values_at_ends += (bounds.low == min(values)) + (bounds.high == max(values))
             for relation, holds in RELATIONS.items():
                 outcome, expected = known(size_of(result), relation), {*map(holds, values)}
-                compared += len(expected) == 1
-                proven += outcome is not None
+                outcomes += len(expected) == 1
+                known_outcomes += outcome is not None
                 assert outcome is None or expected == {outcome}, (text, relation)
-    assert compared * (1 if enumerated else 0.75) <= proven <= compared
     forget()
+    assert outcomes * proven <= known_outcomes <= outcomes
+    assert ends * exact <= values_at_ends
 
 
 def forget() -> None:
-    bounds_module.range_of.cache_clear()
-    bounds_module.sign.cache_clear()
-    bounds_module._values.cache_clear()
+    for function in vars(bounds_module).values():
+        if hasattr(function, "cache_clear"):
+            function.cache_clear()
 
 
 RELATIONS: dict[str, Callable[[int], bool]] = {

@@ -55,8 +55,10 @@ def _text(node: ast.AST) -> str:
 
 def _code(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
     """The nodes below one, with their parents, without annotations, the parts of messages, and
-    `strict` of zip(), which only finds errors."""
-    if isinstance(node, ast.keyword) and node.arg == "strict":
+    what changes no result: limits of effort and of caches, and `strict` of zip()."""
+    if isinstance(node, ast.keyword) and node.arg in ("maxsize", "strict"):
+        return
+    if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]).lstrip("(").startswith("_MAX"):
         return
     for name, field in ast.iter_fields(node):
         if name in ("annotation", "returns") or isinstance(node, ast.Raise | ast.JoinedStr):
