@@ -15,6 +15,7 @@ from spec_model.spec import Output
 from spec_model.traits import MOVEMENT, Trait
 from spirloom.casegen.arrays import value_of
 from spirloom.casegen.case_pack import NamedArray
+from spirloom.casegen.values import widened
 from spirloom.facts.calls import Call
 from spirloom.ir import Array, DType
 
@@ -23,11 +24,13 @@ _LARGEST = float(np.finfo(np.float16).max)
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact that some operators declare, and its check."""
+    """A fact that some operators declare, and its check. `shows`: whether the fact says something
+    of a call; of some call it must."""
 
     name: str
     declared: Callable[[Op], bool]
     contradiction: Callable[[Call], str]
+    shows: Callable[[Call], bool] = lambda call: True
 
 
 def _outputs(call: Call) -> Iterator[tuple[Output, TensorType, Array]]:
@@ -181,6 +184,55 @@ def not_a_view(call: Call) -> str:
     return "" if same else f"the result is not elements {first} to {first + y.size} of the argument"
 
 
+@dataclass(frozen=True, slots=True)
+class _Updated:
+    """An output that is an updated copy of an argument, for two values of the argument, which have
+    no element in common: the argument's elements and the output's."""
+
+    output: str
+    argument: str
+    before: tuple[Array, Array]
+    after: tuple[Array, Array]
+
+    @property
+    def kept(self) -> Array:
+        """Which elements of the output are those of the argument."""
+        return _equal(self.before[0], self.after[0]) & _equal(self.before[1], self.after[1])
+
+
+def _updated(call: Call) -> Iterator[_Updated]:
+    op = call.run.op
+    for output, at in enumerate(op.in_place):
+        if at is not None:
+            name = op.args[at].name
+            (item,) = call.inputs[name]
+            other = replace(item, data=(item.data + 1).astype(item.data.dtype))
+            after = call.results_of({**call.inputs, name: (other,)})
+            before = (widened(item.data), widened(other.data))
+            yield _Updated(
+                op.outputs[output].name, name, before, (call.results[output], after[output])
+            )
+
+
+def not_in_place(call: Call) -> str:
+    """Whether an output is no updated copy of its argument: has an element that is neither the
+    argument's nor independent of the argument."""
+    for y in _updated(call):
+        mixed = ~y.kept & ~_equal(*y.after) & ~_equal(*y.before)
+        if mixed.any():
+            return f"an element of {y.output} is computed from elements of {y.argument}"
+    return ""
+
+
+def keeps_elements(call: Call) -> bool:
+    """Whether each output that is an updated copy has elements of its argument."""
+    return all(y.kept.any() for y in _updated(call))
+
+
+def _equal(a: Array, b: Array) -> Array:
+    return (a == b) | ((a != a) & (b != b))
+
+
 def _trait(trait: Trait, contradiction: Callable[[Call], str]) -> Fact:
     def check(call: Call) -> str:
         return contradiction(call) if call.run.op.has_trait(trait, call.types) else ""
@@ -198,4 +250,6 @@ FACTS = (
     _trait(Trait.BOUNDED, exceeds_float16),
     _trait(Trait.MOVES_DATA, moved_elsewhere),
     Fact("view_of", lambda op: op.view_of is not None, not_a_view),
+    Fact("in_place", lambda op: op.in_place.count(None) < len(op.in_place), not_in_place,
+         shows=keeps_elements),
 )
