@@ -116,7 +116,7 @@ class Narrowing:
         for i, (tensor, bounds) in enumerate(zip(results, found, strict=True)):
             dtype = dtypes[i] if i < len(dtypes) else None
             if dtype is None:
-                dtype = self._like(args, tensor.dtype)
+                dtype = self._like(op, args, tensor.dtype)
             values = known_of(tensor.dtype, dtype, bounds)
             copies = self._float64_as_float32 or self._copies_floats(op, args)
             if dtype.kind != "f" or not copies:
@@ -141,12 +141,16 @@ class Narrowing:
             return isinstance(source, Tensor) and self.dtype_of(source).kind == "f"
         return self._library.has_trait(op, Trait.EXACT, args)
 
-    def _like(self, args: Mapping[str, object], ours: DType) -> np.dtype[Any]:
-        """The type of a result that the model does not state: an argument's type."""
-        for value in args.values():
-            first = value[0] if isinstance(value, tuple) and value else value
-            if isinstance(first, Tensor) and first.dtype is ours:
-                return self.dtype_of(first)
+    def _like(self, op: str, args: Mapping[str, object], ours: DType) -> np.dtype[Any]:
+        """The type of a result that the model does not state: the widest of the arguments', of
+        those first that have the operator's dtype. A constant is not wider than other arguments."""
+        own = self._library.value_tensors(op, args) if self._library.has(op) else []
+        every = (item for value in args.values()
+                 for item in (value if isinstance(value, tuple) else (value,)))  # fmt: skip
+        for tensors in (own, every):
+            types = [self.dtype_of(t) for t in tensors if isinstance(t, Tensor) and t.dtype is ours]
+            if types:
+                return next(filter(is_wide, types), types[0])
         return np.dtype(np.int64) if ours is DType.I32 else ours.numpy
 
     def _bounds(self, item: object) -> Interval:

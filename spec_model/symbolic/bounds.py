@@ -202,8 +202,7 @@ def _without_quotients(size: Size) -> Range | None:
     """Bounds with each quotient x // d of a constant d as (x - x % d) / d. None without any."""
     atoms = {atom for product in size.terms for atom in product}
     found = {a: a.divisor for a in atoms if isinstance(a, Quotient) and a.divisor is not None}
-    linear = all(sum(a in found for a in product) <= 1 for product in size.terms)
-    if not found or not linear:
+    if not found:
         return None
     scale = lcm(*found.values())
     result = Size.of(0)

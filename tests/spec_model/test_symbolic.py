@@ -159,6 +159,8 @@ def test_canonical_form(a: int, b: int) -> None:
         (maximum(BIG, 3) - BIG, ">="),
         (minimum(BIG, OTHER) - BIG - 1, "<"),
         (BIG * BIG - BIG, ">="),
+        (((1 << 20) - BIG) * ((1 << 20) - OTHER), ">="),
+        ((BIG - 1) * (OTHER - 1), ">="),
     ],
 )
 def test_proof_by_bounds(difference: int, relation: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ _COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
     ast.Mod: ast.FloorDiv, ast.Div: ast.Mult, ast.Pow: ast.Mult, ast.LShift: ast.RShift,
     ast.RShift: ast.LShift, ast.BitOr: ast.BitAnd, ast.BitAnd: ast.BitOr,
 }  # fmt: skip
+_LIMIT = re.compile(r"\b_MAX_")
 _SWAPPED = {"min": "max", "max": "min", "all": "any", "any": "all", "low": "high", "high": "low",
             "floor": "ceil", "ceil": "floor", "union": "intersection"}  # fmt: skip
 
@@ -58,7 +60,7 @@ def _code(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
     what changes no result: limits of effort and of caches, and `strict` of zip()."""
     if isinstance(node, ast.keyword) and node.arg in ("maxsize", "strict"):
         return
-    if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]).lstrip("(").startswith("_MAX"):
+    if isinstance(node, ast.Assign | ast.Compare) and _LIMIT.search(ast.unparse(node)):
         return
     for name, field in ast.iter_fields(node):
         if name in ("annotation", "returns") or isinstance(node, ast.Raise | ast.JoinedStr):
