@@ -111,7 +111,7 @@ def check_modules() -> bool:
 
 def check_mutation() -> bool:
     """Tests find 90 % of the mutants of modules whose errors are silent; a sample of each."""
-    return run(sys.executable, "-m", "tools.mutation", "--sample", "20")
+    return run(ROOT / ".venv/bin/python3", "-m", "tools.mutation", "--sample", "20")
 
 
 def check_template_coverage() -> bool:
