@@ -130,8 +130,9 @@ def test_what_is_kept(library: OpLibrary) -> None:
     cut = {"x": x, "dim": 0, "start": 0, "end": 2, "step": 1}
     kept: list[tuple[str, dict[str, Any]]] = [
         ("aten.add.Tensor", {"a": x, "b": y}), ("aten.neg", {"x": x}),
-        ("aten.cat", {"tensors": (fixed, x), "dim": 0}), ("aten.cat", {"tensors": (x, y), "dim": 1}),
-        ("aten.slice.Tensor", cut), ("aten.slice.Tensor", {**cut, "start": 1, "end": n}),
+        ("aten.cat", {"tensors": (fixed, x), "dim": 0}),
+        ("aten.cat", {"tensors": (x, y), "dim": 1}), ("aten.slice.Tensor", cut),
+        ("aten.slice.Tensor", {**cut, "start": 1, "end": n}),
         ("aten.view", {"x": x, "size": (1, n, 1, 3)}), ("aten.view", {"x": row, "size": (n,)}),
         ("aten.view", {"x": column, "size": (n, 1)}), ("aten.cumsum", {"x": x, "dim": 0}),
         ("aten.index_select", {"x": x, "dim": 0, "index": index}),

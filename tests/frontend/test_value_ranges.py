@@ -30,9 +30,11 @@ INT64, INT32, FLOAT32, FLOAT64 = map(np.dtype, (np.int64, np.int32, np.float32, 
 LIMITS = np.iinfo(np.int32)
 SCALES = (1, 3, 100, 1 << 15, 1 << 24, (1 << 31) - 1)
 WORDS = {"aten.div.Tensor_mode": {"rounding_mode": "floor"}}
-BINARY = ("aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.maximum", "aten.minimum",
-          "aten.floor_divide", "aten.remainder.Tensor", "aten.fmod.Tensor", "aten.bitwise_and.Tensor",
-          "aten.bitwise_or.Tensor", "aten.bitwise_xor.Tensor", "aten.div.Tensor_mode")  # fmt: skip
+BINARY = tuple(f"aten.{name}" for name in (
+    "add.Tensor", "sub.Tensor", "mul.Tensor", "maximum", "minimum", "floor_divide", "fmod.Tensor",
+    "remainder.Tensor", "bitwise_and.Tensor", "bitwise_or.Tensor", "bitwise_xor.Tensor",
+    "div.Tensor_mode",
+))  # fmt: skip
 UNARY: tuple[tuple[str, dict[str, Any]], ...] = (
     ("aten.neg", {}), ("aten.abs", {}), ("aten.clamp", {"min": -7.0, "max": 100.0}),
     ("aten.sum.dim_IntList", {"dim": (0,), "keepdim": True}), ("aten.flip", {"dims": (0,)}),
@@ -83,7 +85,9 @@ class Values:
             args = {"x": self.choose.choice(values), **more}
         outputs = self.build.emit_all(op, **args)
         wide = {name: self.values[v] if isinstance(v, Tensor) else v for name, v in args.items()}
-        completed = dict(zip(self.library.arg_names(op), self.library.complete(op, args), strict=True))
+        completed = dict(
+            zip(self.library.arg_names(op), self.library.complete(op, args), strict=True)
+        )
         results = [y.astype(np.int64) for y in self.library.evaluate(op, completed, wide)]
         self.narrowing.follow(op, args, outputs, [None] * len(outputs))
         if all(v in self.constants for v in args.values() if isinstance(v, Tensor)):

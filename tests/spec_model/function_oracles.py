@@ -75,9 +75,8 @@ def broadcast(*shapes: Ints) -> Ints:
 def broadcast_strides(shape: Ints, out: Ints) -> Ints:
     at = len(out) - len(shape)
     checked(at >= 0 and broadcast(shape, out) == out, None)
-    found = [stride * (n == m) if (n, m) != (0, 0) else stride
-             for stride, n, m in zip(dense_strides(shape), shape, out[at:], strict=True)]  # fmt: skip
-    return (0,) * at + tuple(found)
+    sizes = zip(dense_strides(shape), shape, out[at:], strict=True)
+    return (0,) * at + tuple(stride * (n == m) for stride, n, m in sizes)
 
 
 def filled(n: int, value: int) -> Ints:

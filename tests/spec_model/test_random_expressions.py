@@ -34,18 +34,18 @@ _SYMBOLS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDi
 class _Checked(ast.NodeTransformer):
     """Operators become calls that check for 64 bits, lists become tuples."""
 
-    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:  # noqa: N802
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         return _call(_SYMBOLS[type(node.op)], self.visit(node.left), self.visit(node.right))
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:  # noqa: N802
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         operand = self.visit(node.operand)
         is_minus = isinstance(node.op, ast.USub)
         return _call("neg", operand) if is_minus else ast.UnaryOp(node.op, operand)
 
-    def visit_List(self, node: ast.List) -> ast.expr:  # noqa: N802
+    def visit_List(self, node: ast.List) -> ast.expr:
         return ast.Tuple([self.visit(item) for item in node.elts], ast.Load())
 
-    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:  # noqa: N802
+    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
         return _call("tuple", self.generic_visit(node))
 
 

@@ -15,7 +15,7 @@ import pytest
 from spec_model.expr import operations as ops
 from spec_model.expr.semantics import as_number, to_dtype
 from spec_model.expr.types import EvalError, Kind, Operation, TensorType
-from spec_model.symbolic import SizeError, Symbol, SymInt, at_sizes, strict, sym
+from spec_model.symbolic import SizeError, Symbol, at_sizes, strict, sym
 from spec_model.vocabulary import DType
 from tests.sample import runs_all, seed
 from tests.spec_model.function_oracles import ORACLES, in_64_bits
@@ -104,7 +104,18 @@ N, M = Symbol("n", 1, 3), Symbol("m", 2, 4)
 POINTS = [{"n": n, "m": m} for n, m in product(range(1, 4), range(2, 5))]
 n, m = sym(N), sym(M)
 SIZES = [n, m, n + 1, n - 2, 2 * m - n, n * m, -m, 2, 0, 1, -1, 3]
-SIZE_LISTS = [(), (n,), (m, n), (1, n), (n, 1, m), (n, n), (n - 1, m), (m, m, 1), (2, n + 1), (3, 1)]
+SIZE_LISTS = [
+    (),
+    (n,),
+    (m, n),
+    (1, n),
+    (n, 1, m),
+    (n, n),
+    (n - 1, m),
+    (m, m, 1),
+    (2, n + 1),
+    (3, 1),
+]
 SIZE_TENSORS = [TensorType(v, DType.F32) for v in SIZE_LISTS]
 SYMBOLIC: dict[Kind, Sequence[Any]] = {
     Kind.INT: SIZES,

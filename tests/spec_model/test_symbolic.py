@@ -98,6 +98,8 @@ def test_random_formulas(
                 continue
             values = [function(point["n"], point["m"]) for point in POINTS]
             assert [at_sizes(result, point) for point in POINTS] == values, text
+            code = compile(str(result), text, "eval")  # the text is Python
+            assert [eval(code, dict(point)) for point in POINTS] == values, text
             bounds = range_of(size_of(result))
             assert bounds.low <= min(values) and max(values) <= bounds.high, text
             ends += 2

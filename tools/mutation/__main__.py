@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from tools.mutation.mutants import Mutant, mutants_of
+from tools.mutation.mutants import mutants_of
 from tools.mutation.trials import Trials, own_caches
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -35,6 +35,9 @@ class _Finder(importlib.abc.MetaPathFinder):
     def __init__(self, module: str, source: Path) -> None:
         self._module, self._source = module, source
 
+    def install(self) -> None:
+        sys.meta_path.insert(0, self)
+
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
@@ -59,7 +62,7 @@ class _FirstFailure:
 
 
 class Trials:
-    """The stages that ran without a mutant, with their CPU times, and the tests that found mutants."""
+    """The CPU times of the stages without a mutant, and the tests that found mutants."""
 
     def __init__(self) -> None:
         self._seconds: dict[str, float] = {}
@@ -80,7 +83,7 @@ class Trials:
                 file.flush()
                 finder = _Finder(module, Path(file.name))
                 limit = _LEAST + _TIMES * self._seconds[stage]
-                found = self._run(stage, lambda: sys.meta_path.insert(0, finder), limit)
+                found = self._run(stage, finder.install, limit)
             if found is not None:
                 self._finders[found] += 1
                 return found

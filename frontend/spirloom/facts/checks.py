@@ -250,6 +250,10 @@ FACTS = (
     _trait(Trait.BOUNDED, exceeds_float16),
     _trait(Trait.MOVES_DATA, moved_elsewhere),
     Fact("view_of", lambda op: op.view_of is not None, not_a_view),
-    Fact("in_place", lambda op: op.in_place.count(None) < len(op.in_place), not_in_place,
-         shows=keeps_elements),
+    Fact(
+        "in_place",
+        lambda op: op.in_place.count(None) < len(op.in_place),
+        not_in_place,
+        shows=keeps_elements,
+    ),
 )

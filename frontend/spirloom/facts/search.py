@@ -8,7 +8,6 @@ from spec_model import Op, SpecError
 from spirloom.facts.calls import Call, calls_of, distinct_runs
 from spirloom.facts.checks import FACTS, Fact
 
-
 _MANY = 10  # calls, of which some must show a fact
 
 
