@@ -4,6 +4,7 @@ truncation."""
 from __future__ import annotations
 
 import math
+import operator
 import random
 from collections.abc import Callable, Iterator, Mapping
 from itertools import product
@@ -58,7 +59,7 @@ def rounded(function: Callable[[float], int]) -> Callable[[float], float]:
 
 # By name in FORMULAS: the function in Python, and the number of operands. Functions that Python
 # may round otherwise are those of NumPy.
-PYTHON: dict[str, tuple[Callable[..., float], int]] = {
+PYTHON: dict[str, tuple[Callable[..., Any], int]] = {
     "sqrt": (lambda x: math.sqrt(x) if x >= 0 else math.nan, 1),
     "exp": (quiet(np.exp), 1),
     "log": (quiet(np.log), 1),
@@ -66,18 +67,18 @@ PYTHON: dict[str, tuple[Callable[..., float], int]] = {
     "ceil": (rounded(math.ceil), 1),
     "round": (rounded(round), 1),
     "float32": (quiet(np.float32), 1),
-    "add": (lambda a, b: a + b, 2),
-    "sub": (lambda a, b: a - b, 2),
-    "mul": (lambda a, b: a * b, 2),
+    "add": (operator.add, 2),
+    "sub": (operator.sub, 2),
+    "mul": (operator.mul, 2),
     "div": (divided, 2),
     "truediv": (divided, 2),
-    "min": (lambda a, b: min(a, b), 2),
-    "max": (lambda a, b: max(a, b), 2),
+    "min": (min, 2),
+    "max": (max, 2),
     "select": (lambda c, a, b: a if c != 0 else b, 3),
     "abs": (abs, 1),
     "float": (float, 1),
     "floordiv": (lambda a, b: rounded(math.floor)(divided(a, b)), 2),
-    "neg": (lambda x: -x, 1),
+    "neg": (operator.neg, 1),
     "reciprocal": (lambda x: divided(1.0, x), 1),
 }  # fmt: skip
 POWERS = (0, 1, 2, 3, -1, 0.5)

@@ -7,13 +7,14 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import zip_longest
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from spec_model.expr.types import TensorType
 
 Ints = tuple[int, ...]
+T = TypeVar("T")
 
 
 def in_64_bits(value: Any) -> Any:
@@ -47,7 +48,7 @@ def divided(a: float, b: float) -> float:
         return float(np.float64(a) / np.float64(b))
 
 
-def checked(is_valid: bool, value: Any) -> Any:
+def checked(is_valid: bool, value: T) -> T:
     if not is_valid:
         raise ValueError
     return value

@@ -84,7 +84,8 @@ def _plain(value: Any) -> Any:
 @lru_cache(maxsize=1)
 def _compiled(text: str) -> CodeType:
     tree = _Checked().visit(ast.parse(text, mode="eval"))
-    return compile(ast.fix_missing_locations(tree), text, "eval")
+    code: CodeType = compile(ast.fix_missing_locations(tree), text, "eval")
+    return code
 
 
 def expected_of(text: str, values: Mapping[str, Any]) -> Any:
@@ -166,7 +167,8 @@ def at_point(value: Any, point: Mapping[str, int]) -> Any:
 
 def test_values_of_which_only_some_names_are_known() -> None:
     names = ["n", "m", "f", "flag", "v"]
-    others = [{"n": 2, "m": 1, "f": -0.5, "flag": False, "v": (2, 2, 3)},
+    others: list[dict[str, Any]] = [
+              {"n": 2, "m": 1, "f": -0.5, "flag": False, "v": (2, 2, 3)},
               {"n": 0, "m": -1, "f": 3.0, "flag": True, "v": (1, 0, 5)}]  # fmt: skip
     found = 0
     for turn, (text, tree) in enumerate(trees(["int", "float", "bool"], 2)):

@@ -124,8 +124,8 @@ SYMBOLIC: dict[Kind, Sequence[Any]] = {
     Kind.TENSORS: [*combinations_with_replacement(SIZE_TENSORS[1:8], 2)],
 }
 # Their values have formulas at all sizes; divisions have one if the divisor is positive.
-TOTAL = ("+", "-", "*", "neg", "abs", "min", "max", "prod", "sum", "numel", "strides", "nchw")
-TOTAL += ("broadcast", "broadcast_strides", "wrap_all", "remove")
+TOTAL = ("+", "-", "*", "neg", "abs", "min", "max", "prod", "sum", "numel", "strides", "nchw",
+         "broadcast", "broadcast_strides", "wrap_all", "remove")  # fmt: skip
 DIVISIONS = ("//", "%", "ceil_div", "round_up")
 
 

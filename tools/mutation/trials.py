@@ -52,7 +52,7 @@ class _FirstFailure:
     def __init__(self, first: Counter[str], found: int) -> None:
         self._first, self._found = first, found
 
-    @pytest.hookimpl(trylast=True)
+    @pytest.hookimpl(trylast=True)  # type: ignore[misc]  # older pytest has no types of it
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         items.sort(key=lambda item: -self._first[item.nodeid])
 
