@@ -33,7 +33,7 @@ from tests.sample import runs_all, seed
 
 N, M = Symbol("n", 1, 5), Symbol("m", 2, 4)
 POINTS = [{"n": n, "m": m} for n, m in product(range(1, 6), range(2, 5))]
-COUNT = 10_000 if runs_all() else 500
+COUNT = 10_000 if runs_all() else 300
 Function = Callable[[Mapping[str, int]], float]
 
 

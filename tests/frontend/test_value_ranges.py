@@ -29,7 +29,7 @@ COUNT = 2000 if runs_all() else 120
 INT64, INT32, FLOAT32, FLOAT64 = map(np.dtype, (np.int64, np.int32, np.float32, np.float64))
 LIMITS = np.iinfo(np.int32)
 SCALES = (1, 3, 100, 1 << 15, 1 << 24, (1 << 31) - 1)
-WORDS = {"aten.div.Tensor_mode": {"rounding_mode": "floor"}}
+WORDS: dict[str, dict[str, Any]] = {"aten.div.Tensor_mode": {"rounding_mode": "floor"}}
 BINARY = tuple(f"aten.{name}" for name in (
     "add.Tensor", "sub.Tensor", "mul.Tensor", "maximum", "minimum", "floor_divide", "fmod.Tensor",
     "remainder.Tensor", "bitwise_and.Tensor", "bitwise_or.Tensor", "bitwise_xor.Tensor",
@@ -46,10 +46,10 @@ UNARY: tuple[tuple[str, dict[str, Any]], ...] = (
 class Values:
     """A graph in the making, its values in 64 bits, and its ranges."""
 
-    def __init__(self, library: OpLibrary, choose: random.Random, **options: bool) -> None:
+    def __init__(self, library: OpLibrary, choose: random.Random, assume_int32: bool) -> None:
         self.library, self.choose = library, choose
         self.build = Builder(library, Graph([]))
-        self.narrowing = Narrowing(library, **options)
+        self.narrowing = Narrowing(library, assume_int32=assume_int32)
         self.values: dict[Tensor, Array] = {}
         self.constants: set[Tensor] = set()  # and results of these only
 
@@ -218,9 +218,9 @@ def test_rounded_constants() -> None:
                 narrowed(values)
     with pytest.raises(Unsupported, match=r"in int32$"):
         narrowed(np.array([1 << 40]))
-    for dtype in (np.complex64, np.dtype("S3")):
+    for name in ("complex64", "S3"):
         with pytest.raises(Unsupported, match="the element type .* is not supported"):
-            narrow_type(np.dtype(dtype))
+            narrow_type(np.dtype(name))
 
 
 def test_known_ranges() -> None:

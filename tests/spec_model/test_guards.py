@@ -126,6 +126,9 @@ def test_narrowed_ranges() -> None:
         expected = Symbol("n", last[0], symbol.max) if 1 < len(last) <= symbol.max - low else None
         assert Guard(size, relation, outcome).narrowed() == expected
     assert Guard(Size.of(N) - Size.of(M), "<", True).narrowed() is None
+    between = Size.of(Symbol("n", 1, 9))
+    between = (between - 3) * (between - 10)  # negative at 4 to 9
+    assert Guard(between, "<", True).narrowed() == Symbol("n", 4, 9)
 
 
 def test_few_sizes_are_narrowed(monkeypatch: pytest.MonkeyPatch) -> None:

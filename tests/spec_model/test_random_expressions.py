@@ -26,7 +26,7 @@ from tests.sample import runs_all, seed
 from tests.spec_model.expression_cases import SCOPE, VALUES
 from tests.spec_model.function_oracles import ORACLES, in_64_bits
 
-COUNT = 30_000 if runs_all() else 1_200
+COUNT = 30_000 if runs_all() else 800
 _SYMBOLS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//",
             ast.Mod: "%"}  # fmt: skip
 

@@ -87,6 +87,8 @@ def value_of(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
 
 
 def same(found: Any, expected: Any) -> bool:
+    if found == expected == 0:
+        return math.copysign(1, found) == math.copysign(1, expected)
     return bool(found == expected or (found != found and expected != expected))
 
 

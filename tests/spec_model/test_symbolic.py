@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
@@ -32,6 +33,7 @@ from spec_model.symbolic import (
 )
 from spec_model.symbolic import bounds as bounds_module
 from spec_model.symbolic.bounds import range_of
+from spec_model.symbolic.expr import Size, division
 from spec_model.templates import BUILTIN_SPECS, BUILTIN_TEMPLATES
 from spec_model.vocabulary import DType
 
@@ -150,6 +152,30 @@ BIG, OTHER = sym(Symbol("n", 1, 1 << 20)), sym(Symbol("m", 1, 1 << 20))
 def test_canonical_form(a: int, b: int) -> None:
     with strict():
         assert a == b and hash(a) == hash(b)
+
+
+def test_division_with_rest() -> None:
+    """a = q b + r, where no term of r is a multiple of the leading term of b."""
+    choose, with_quotient = random.Random(3), 0
+    for _ in range(300):
+        a, b = (
+            sum(choose.randint(-9, 9) * BIG**i * OTHER**j for i in range(3) for j in range(2))
+            for _ in range(2)
+        )
+        if not size_of(b).terms:
+            continue
+        whole, rest = division(size_of(a), size_of(b))
+        with_quotient += whole.constant != 0
+        assert whole * size_of(b) + rest == size_of(a)
+        leading, by = next(iter(size_of(b).terms.items()))
+        for product_, factor in rest.terms.items():
+            assert Counter(leading) - Counter(product_) or abs(factor) < abs(by)
+    assert with_quotient > 30
+    for n in range(-7, 8):
+        for d in (-3, -2, 1, 2, 5):
+            whole, rest = division(Size.of(n), Size.of(d))
+            assert whole.constant is not None and rest.constant is not None
+            assert whole.constant == int(n / d) and rest.constant == n - d * int(n / d)
 
 
 @pytest.mark.parametrize(

@@ -230,7 +230,7 @@ def keeps_elements(call: Call) -> bool:
 
 
 def _equal(a: Array, b: Array) -> Array:
-    return (a == b) | ((a != a) & (b != b))
+    return np.asarray((a == b) | ((a != a) & (b != b)))
 
 
 def _trait(trait: Trait, contradiction: Callable[[Call], str]) -> Fact:
