@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache, reduce
+from math import isinf
 from typing import Any, NoReturn, Self
 
 from spec_model.symbolic import expr as exprs
@@ -281,13 +282,10 @@ def _compared(a: SymInt, relation: str, other: object) -> Any:
 def _compared_float(a: SymInt, relation: str, other: float) -> bool:
     if other.is_integer():
         return decide(a.size - int(other), relation)
-    bounds = range_of(a.size)
-    if bounds.high < other or other == float("inf"):
-        return relation in ("<", "<=", "!=")
-    if bounds.low > other or other == float("-inf"):
-        return relation in (">", ">=", "!=")
     if other != other or relation in ("==", "!="):
         return relation == "!="
+    if isinf(other):
+        return (relation in ("<", "<=")) == (other > 0)
     # Between two integers: a > other is a >= floor(other) + 1.
     relation = ">=" if relation in (">", ">=") else "<"
     return decide(a.size - (int(other // 1) + 1), relation)

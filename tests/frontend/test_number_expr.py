@@ -103,7 +103,7 @@ def number(choose: random.Random, depth: int) -> tuple[Function, Any]:
     others = [number(choose, depth - 1) for _ in range(count - 1)]
     parts = [a, *(b for b, _ in others)]
     return (
-        lambda p: function(*(float(part(p)) for part in parts)),
+        lambda p: float(function(*(float(part(p)) for part in parts))),
         FORMULAS[name](x, *(y for _, y in others)),
     )
 

@@ -152,6 +152,30 @@ def test_results_have_the_widest_type_of_the_arguments(library: OpLibrary) -> No
             narrowing.follow("aten.add.Tensor", args, outputs, [None])
 
 
+def test_assumed_results_are_clamped_to_32_bits(library: OpLibrary) -> None:
+    for low, high in ((0, LIMITS.max), (LIMITS.min, 5), (LIMITS.min, LIMITS.max)):
+        narrowing = Narrowing(library, assume_int32=True)
+        x = Tensor("x", DType.I32, (2,))
+        narrowing.declare(x, ValueRange(INT64, Interval(low, high)))
+        args: dict[str, Any] = {"a": x, "b": x}
+        outputs = Builder(library, Graph([])).emit_all("aten.add.Tensor", **args)
+        narrowing.follow("aten.add.Tensor", args, outputs, [None])
+        found = Interval(max(2 * low, LIMITS.min), min(2 * high, LIMITS.max))
+        assert narrowing.range_of(outputs[0]) == ValueRange(INT64, found)
+
+
+def test_lists_of_tensors(library: OpLibrary) -> None:
+    """The types and bounds of their results are those of all of them."""
+    narrowing = Narrowing(library)
+    parts = tuple(Tensor(name, DType.I32, (2,)) for name in "xy")
+    narrowing.declare(parts[0], ValueRange(INT32, Interval(0, 5)))
+    narrowing.declare(parts[1], ValueRange(INT64, Interval(-7, 1)))
+    args: dict[str, Any] = {"tensors": parts, "dim": 0}
+    outputs = Builder(library, Graph([])).emit_all("aten.cat", **args)
+    narrowing.follow("aten.cat", args, outputs, [None])
+    assert narrowing.range_of(outputs[0]) == ValueRange(INT64, Interval(-7, 5))
+
+
 def test_calls_before_their_results_are_declared(library: OpLibrary) -> None:
     """The ranges follow from those of the arguments: 64-bit integers remain wide where a call only
     selects elements, others are those of a device, which wraps."""
