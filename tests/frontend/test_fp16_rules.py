@@ -107,7 +107,7 @@ def test_squares() -> None:
 
 
 ROLES: dict[str, Role] = {
-    "aten.exp": Role.GROWS, "aten.pow.Tensor_Tensor": Role.GROWS, "aten.prod": Role.GROWS,
+    "aten.exp": Role.GROWS, "aten.pow.Tensor_Tensor": Role.GROWS, "aten.cumsum": Role.GROWS,
     "aten.reciprocal": Role.INVERTS, "aten.rsqrt": Role.INVERTS, "aten.log": Role.COMPRESSES,
     "aten.sigmoid": Role.BOUNDS, "aten._softmax": Role.BOUNDS, "aten.mm": Role.MULTIPLIES,
     "aten.convolution": Role.MULTIPLIES, "aten.argmax": Role.READS, "aten.relu": Role.FOLLOWS,

@@ -168,6 +168,8 @@ def test_exact_bounds() -> None:
         bounds = found.expr.bounds()  # type: ignore[union-attr]
         assert [bounds.low, bounds.high] == pytest.approx(ends)
         assert bounds.integral is (name != "div")
+    bounds = FORMULAS["div"](3.0, n).expr.bounds()  # type: ignore[union-attr]
+    assert [bounds.low, bounds.high] == pytest.approx([0.6, 3])
 
 
 def test_limit_of_operations() -> None:
