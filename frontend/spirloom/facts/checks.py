@@ -24,13 +24,13 @@ _LARGEST = float(np.finfo(np.float16).max)
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact that some operators declare, and its check. `shows`: whether the fact says something
-    of a call; of some call it must."""
+    """A fact that some operators declare, and its check. `shows`: whether a call contains what
+    the fact is about, as some call must."""
 
     name: str
     declared: Callable[[Op], bool]
     contradiction: Callable[[Call], str]
-    shows: Callable[[Call], bool] = lambda call: True
+    shows: Callable[[Call], bool] | None = None
 
 
 def _outputs(call: Call) -> Iterator[tuple[Output, TensorType, Array]]:

@@ -45,7 +45,7 @@ def contradiction(op: Op, calls: int, start: int = 0) -> str:
         for fact in facts:
             try:
                 found = fact.contradiction(call)
-                if fact.name not in shown and fact.shows(call):
+                if fact.shows is not None and fact.name not in shown and fact.shows(call):
                     shown.add(fact.name)
             except (NotImplementedError, SpecError):
                 reject()  # the reference does not accept the values
@@ -56,7 +56,7 @@ def contradiction(op: Op, calls: int, start: int = 0) -> str:
         search()
     except Contradiction as error:
         return str(error)
-    missing = [fact.name for fact in facts if fact.name not in shown]
+    missing = [fact.name for fact in facts if fact.shows is not None and fact.name not in shown]
     return f"'{missing[0]}' is wrong: no call shows it" if missing and calls >= _MANY else ""
 
 
