@@ -1,6 +1,6 @@
 """Implements `./dev check`: format, lint, types, generated files, Clang, modules with the newest
-spirv-val, all tests, operator cases and faults, sanitizers, fuzzing, oldest and newest PyTorch,
-pretrained models, real networks, all ExecuTorch tests, bare systems.
+spirv-val, all tests, operator cases and faults, mutants, sanitizers, fuzzing, oldest and newest
+PyTorch, pretrained models, real networks, all ExecuTorch tests, bare systems.
 
 Runs all steps, or those on the command line (`./dev check format lint`), also after a failure. The
 exit code is 1 if a step failed.
@@ -109,11 +109,6 @@ def check_modules() -> bool:
     return run(sys.executable, "-m", "tools.modules")
 
 
-def check_mutation() -> bool:
-    """Tests find 90 % of the mutants of modules whose errors are silent; a sample of each."""
-    return run(ROOT / ".venv/bin/python3", "-m", "tools.mutation", "--sample", "20")
-
-
 def check_template_coverage() -> bool:
     """Branches of templates that no test case executes."""
     return run(sys.executable, "-m", "tools.template_coverage")
@@ -139,6 +134,13 @@ def check_faults() -> bool:
     """Each Vulkan call fails once with each of its error codes."""
     program = ROOT / "build/release/bin/faults_test"
     return run_all_tests("env", "GALLIVM_PERF=nopt", program, "--gtest_brief=1")
+
+
+def check_mutants() -> bool:
+    """Tests find 90 % of the mutants of each module whose errors are silent."""
+    python = ROOT / ".venv/bin/python3"
+    options = ("--sample", "20", "--jobs", str(os.cpu_count() or 1))
+    return run(python, "-m", "tools.mutation", *options)
 
 
 def check_clang() -> bool:
@@ -208,12 +210,12 @@ STEPS: dict[str, Callable[[], bool]] = {
     "clang": check_clang,
     "modules": check_modules,
     "cases": check_cases,
-    "mutation": check_mutation,
     "templates": check_template_coverage,
     "vendors": check_vendors,
     "drivers": check_drivers,
     "windows": check_windows,
     "faults": check_faults,
+    "mutants": check_mutants,
     "sanitizers": check_sanitizers,
     "tests": check_tests,
     "torch": check_torch,

@@ -18,6 +18,7 @@ add_executable(graph_test
   "${graph}/plan/compile_test.cpp"
   "${graph}/plan/lowering_errors_test.cpp"
   "${graph}/plan/lowering_test.cpp"
+  "${graph}/plan/plan_execution_test.cpp"
   "${graph}/plan/plan_specializer_test.cpp"
   "${graph}/plan/states_test.cpp"
   "${graph}/plan/tuning_test.cpp"
@@ -26,6 +27,7 @@ add_executable(graph_test
   "${graph}/record/run_segments_test.cpp"
   "${support}/fake_library/fake_library.cpp"
   "${support}/graph_file_builder.cpp"
+  "${support}/random_graph.cpp"
   "${support}/small_graph.cpp")
 target_include_directories(graph_test PRIVATE "${CMAKE_CURRENT_LIST_DIR}/../..")
 target_link_libraries(graph_test PRIVATE

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import random
 import sys
 import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 import yaml
 
-from tools.mutation.mutants import mutants_of
+from tools.mutation import python_mutants
 from tools.mutation.trials import Trials, own_caches
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,24 +25,41 @@ REQUIRED = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A module, its tests, and the mutants that compute the same, with the reason."""
+    """A row of the table."""
 
     path: str
     tests: tuple[str, ...]
+    program: str = "graph_test"
     equivalent: dict[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
-        """The module's name in imports."""
+        """The Python module's name in imports."""
         return self.path.removeprefix("frontend/").removesuffix(".py").replace("/", ".")
+
+    @property
+    def is_cpp(self) -> bool:
+        return self.path.endswith(".cpp")
+
+
+class Mutant(Protocol):
+    """A change of a module."""
+
+    @property
+    def before(self) -> str: ...
+    @property
+    def after(self) -> str: ...
+
+
+M = TypeVar("M", bound=Mutant)
 
 
 def modules() -> list[Module]:
     """The modules of the table."""
     table = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
     return [
-        Module(path, tuple(row["tests"]), row.get("equivalent", {})) for path, row in table.items()
-    ]
+        Module(path, tuple(row.pop("tests")), **row) for path, row in table.items()
+    ]  # fmt: skip
 
 
 def main() -> int:
@@ -47,26 +68,55 @@ def main() -> int:
     parser.add_argument("module", nargs="*", help="paths of modules (default: all of modules.yaml)")
     parser.add_argument("--sample", type=int, metavar="N", help="only N mutants of each module")
     parser.add_argument("--seed", type=int, default=0, help="of the sample (default: 0)")
+    parser.add_argument("--jobs", type=int, default=1, help="mutants at a time (default: 1)")
     arguments = parser.parse_args()
-    failed = False
+    chosen = [m for m in modules() if not arguments.module or m.path in arguments.module]
+    cpp = [module for module in chosen if module.is_cpp]
     trials = Trials()
     with own_caches():
-        for module in modules():
-            if not arguments.module or module.path in arguments.module:
-                failed |= not _measure(module, trials, arguments.sample, arguments.seed)
-    return int(failed)
+        passed = [_measure_python(m, trials, arguments) for m in chosen if not m.is_cpp]
+    if cpp:
+        passed += _measure_cpp(cpp, arguments)
+    return int(not all(passed))
 
 
-def _measure(module: Module, trials: Trials, count: int | None, seed: int) -> bool:
+def _measure_python(module: Module, trials: Trials, arguments: argparse.Namespace) -> bool:
+    def survive(mutants: Sequence[python_mutants.Mutant]) -> Iterator[bool]:
+        for mutant in mutants:
+            yield trials.finder(module.name, mutant.source, module.tests) is None
+
+    return _measure(module, python_mutants.mutants_of(ROOT / module.path), survive, arguments)
+
+
+def _measure_cpp(cpp: list[Module], arguments: argparse.Namespace) -> Iterator[bool]:
+    from tools.mutation import cpp_program  # requires python3-clang
+
+    found = cpp_program.build_mutants([m.path for m in cpp], sorted({m.program for m in cpp}))
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        for module in cpp:
+            if not cpp_program.passes(module.program, module.tests):
+                sys.exit(f"{module.path}: the tests fail without a mutant.")
+            survives = functools.partial(cpp_program.survives, module.program, module.tests)
+            survive = functools.partial(pool.map, survives)
+            yield _measure(module, found[module.path], survive, arguments)
+
+
+def _measure(
+    module: Module,
+    every: Sequence[M],
+    survive: Callable[[Sequence[M]], Iterator[bool]],
+    arguments: argparse.Namespace,
+) -> bool:
     start = time.monotonic()
-    every = mutants_of(ROOT / module.path)
     known = [m for m in every if f"{m.before}  ->  {m.after}" in module.equivalent]
-    left = [m for m in every if m not in known]
-    chosen = left if count is None else random.Random(seed).sample(left, min(count, len(left)))
+    chosen = [m for m in every if m not in known]
+    if arguments.sample is not None:
+        count = min(arguments.sample, len(chosen))
+        chosen = random.Random(arguments.seed).sample(chosen, count)
     survivors = []
-    for i, mutant in enumerate(chosen):
+    for i, (mutant, survives) in enumerate(zip(chosen, survive(chosen), strict=True)):
         print(f"\r{module.path}: {i} of {len(chosen)}", end="", file=sys.stderr, flush=True)
-        if trials.finder(module.name, mutant.source, module.tests) is None:
+        if survives:
             survivors.append(mutant)
     print("\r", end="", file=sys.stderr)
     killed = len(chosen) - len(survivors)

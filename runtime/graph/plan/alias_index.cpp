@@ -25,7 +25,6 @@ void AliasIndex::AliasTo(uint32_t part, uint32_t root, uint64_t offset) {
     aliases_[root].push_back(alias);
   }
   aliases_[root].push_back(part);
-  aliases_[part] = {};
 }
 
 }  // namespace spirloom::graph

@@ -23,7 +23,7 @@ class UpdateInPlacePass {
   void Run() {
     for (size_t i = plan_.nodes.size(); i-- > 0;) {
       const PlanNode& node = plan_.nodes[i];
-      if (node.op == nullptr && TryAlias(node)) continue;
+      if (node.op == nullptr) AliasIfPossible(node);
       for (size_t k = 0; k < node.operands.size(); ++k) {
         for (uint32_t tensor : node.operands[k]) {
           if (tensor != kNoTensor) MarkUse(node, k, tensor);
@@ -50,19 +50,15 @@ class UpdateInPlacePass {
     }
   }
 
-  // After aliasing, the later uses of the copy are those of the source.
-  bool TryAlias(const PlanNode& node) {
+  void AliasIfPossible(const PlanNode& node) {
     const uint32_t source = node.operands[0][0];
     const uint32_t target = node.operands[1][0];
     const uint32_t root = plan_.Root(source);
     const PlanTensor& copy = plan_.tensors[target];
-    if (copy.alias_of != kNoTensor || !copy.is_temporary() || !CanShareMemory(root, target) ||
-        plan_.tensors[root].size != copy.size) {
-      return false;
+    if (copy.alias_of == kNoTensor && copy.is_temporary() && CanShareMemory(root, target) &&
+        plan_.tensors[root].size == copy.size) {
+      aliases_.AliasTo(target, root, 0);
     }
-    aliases_.AliasTo(target, root, 0);
-    later_[root] = later_[target];
-    return true;
   }
 
   // Returns true if `target` can use the memory of `root` after the current node. A copy of

@@ -105,7 +105,7 @@ class Verifier {
 
   // Checks that the root of each operand is written before the node, or by the node.
   Status CheckReads() const {
-    std::vector<bool> written(plan_.tensors.size(), false);
+    std::vector<bool> written(plan_.tensors.size());
     for (uint32_t i = 0; i < plan_.tensors.size(); ++i) {
       const PlanTensor& tensor = plan_.tensors[i];
       written[i] = tensor.constant >= 0 || tensor.input >= 0 || tensor.state >= 0;

@@ -7,10 +7,9 @@
 namespace spirloom::graph {
 namespace {
 
-// Returns true if `target` can alias `source`: buffers are dense, and images of the same padded
-// shape have the same texels.
+// Returns true if `target`, of the same dtype and size, can alias `source`: buffers are dense, and
+// images of the same padded shape have the same texels.
 bool CanAlias(const PlanTensor& source, const PlanTensor& target) {
-  if (source.desc.dtype != target.desc.dtype || source.size != target.size) return false;
   if (source.storage() == Storage::kBuffer) return true;
   return target.desc.shape.size() <= 4 &&
          PadToNchw(source.desc.shape) == PadToNchw(target.desc.shape);

@@ -5,7 +5,8 @@
 //   test.cast(x)              any storage to any storage
 //   test.view(x, shape)       a view; its kernel is buffer only
 //   test.slice(x, …)          a view if the step is 1
-//   test.overflowing_view(x)  a view with an offset beyond the end of x
+//   test.reshape(x, shape)    a view; any storage
+//   test.exceeding_view(x, offset)  a view that exceeds x
 //   test.concat(tensors)      any storage
 //   test.overflowing_concat(tensors)  offsets beyond the end of the result
 //   test.update(x, part)      updates x in place; buffer only

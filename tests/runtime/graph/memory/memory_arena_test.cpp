@@ -21,8 +21,13 @@ TEST_F(ModelTest, FreedBlocksAreReleasedFromTheBudget) {
   EXPECT_EQ(arena.Block(/*type=*/0, kAllTypes, /*index=*/1, 1).status().code(),
             StatusCode::kOutOfMemory);
   EXPECT_EQ(ValueOf(arena.Block(/*type=*/0, kAllTypes, /*index=*/0, 1024)), block) << "reused";
+  EXPECT_EQ(ValueOf(arena.Block(/*type=*/0, kAllTypes, /*index=*/0, 4096)), block) << "reused";
+  const uint32_t own_type = uint32_t{1} << block->type();
+  EXPECT_EQ(ValueOf(arena.Block(/*type=*/0, own_type, /*index=*/0, 4096)), block) << "reused";
+  EXPECT_FALSE(arena.Block(/*type=*/0, ~own_type, /*index=*/0, 4096).ok()) << "another type";
   arena.DropUnused();
   EXPECT_EQ(budget->remaining(), 0u) << "the block has another owner";
+  EXPECT_EQ(ValueOf(arena.Block(/*type=*/0, kAllTypes, /*index=*/0, 4096)), block) << "reused";
   block.reset();
   arena.DropUnused();
   EXPECT_TRUE(budget->is_unused());

@@ -7,6 +7,7 @@
 
 #include "runtime/graph/file/graph_loader.h"
 #include "runtime/graph/plan/compile.h"
+#include "runtime/graph/plan/concat_elision.h"
 #include "runtime/graph/record/dispatch.h"
 #include "tests/support/fake_library/fake_library.h"
 #include "tests/support/graph_file_builder.h"
@@ -162,6 +163,77 @@ TEST_F(Parts, AContiguousSliceIsAView) {
   EXPECT_EQ(LocationOf(view), "x0+64");
   EXPECT_EQ(LocationOf(nested), "x0+128");
   EXPECT_THAT(dispatched_, ElementsAre("slice", "slice", "sum", "sum", "sum"));
+}
+
+TEST_F(Parts, AViewMayStartWithItsSourceAndBeEmpty) {
+  const uint32_t x = Input(64);
+  const uint32_t y = Sum(x, 64);
+  const uint32_t first = Slice(y, 0, 16);
+  const uint32_t one = Slice(y, 16, 1);
+  const uint32_t empty = Slice(y, 16, 0);
+  Lower({Sum(first, 16), Sum(one, 1), Sum(empty, 0)});
+  EXPECT_EQ(LocationOf(first), LocationOf(y));
+  EXPECT_EQ(LocationOf(one), "t1+64");
+  EXPECT_EQ(LocationOf(empty), "t4+0");
+}
+
+// Copies to textures require a kernel.
+TEST_F(Parts, ViewsBetweenBuffersAndTexturesAreComputed) {
+  const uint32_t x = Input(64);
+  const uint32_t y = Sum(x, 64);
+  const uint32_t texture = Slice(y, 16, 16);
+  file_.tensors[texture].storage = static_cast<int>(Storage::kTexture3D);
+  Lower({Sum(texture, 16)});
+  EXPECT_EQ(std::ranges::count(dispatched_, "slice"), 1);
+}
+
+TEST_F(Parts, PartsOfAnAliasedConcatenationAreNotCopied) {
+  const uint32_t x = Input(32);
+  const uint32_t a = Sum(x, 32);
+  const uint32_t empty = Sum(Slice(x, 0, 0), 0);
+  Lower({Sum(Concat({a, empty}, 32), 32)});
+  EXPECT_EQ(LocationOf(empty), "t3+0") << "no memory";
+  EXPECT_EQ(LocationOf(a), "t4+0");
+}
+
+TEST_F(Parts, AnOutputDoesNotAliasALongerConcatenation) {
+  const uint32_t x = Input(16);
+  const uint32_t a = Sum(x, 16);
+  const uint32_t b = Sum(x, 16);
+  const uint32_t shorter = Concat({a, b}, 32);
+  const uint32_t longer = Concat({a, b, Sum(x, 16)}, 48);
+  Lower({shorter, Sum(longer, 48)});
+  EXPECT_EQ(LocationOf(shorter), "t3+0");
+  Lower({longer, Sum(shorter, 32)});
+  EXPECT_EQ(LocationOf(shorter), "t5+0") << "of which it is a part";
+}
+
+TEST_F(Parts, AConcatenationOfPartsOfSeveralTensorsIsCopied) {
+  const uint32_t x = Input(16);
+  const uint32_t a = Sum(x, 16);
+  const uint32_t b = Sum(x, 16);
+  const uint32_t shorter = Concat({a, b}, 32);
+  Lower({Sum(shorter, 32), Sum(Concat({a, x}, 32), 32), Sum(Concat({x, b}, 32), 32)});
+  EXPECT_EQ(std::ranges::count(dispatched_, "concat"), 4);
+}
+
+// A part that exceeds the output is not aliased to it, whatever the formula of its offset.
+TEST_F(Parts, PartsBeyondTheEndAreCopied) {
+  const uint32_t x = Input(32);
+  const uint32_t a = Sum(x, 32);
+  const uint32_t b = Sum(x, 32);
+  Lower({Sum(Concat({a, b}, 64), 64)});
+  for (const int64_t offset : {48, 100}) {
+    for (PlanTensor& tensor : plan_.tensors) {
+      tensor.alias_of = kNoTensor;
+      tensor.alias_offset = 0;
+    }
+    plan_.nodes[2].dispatches[1].concat_offset = offset;
+    DeviceTraits device;
+    device.buffer_offset_alignment = kAlignment;
+    ElideConcats(plan_, device);
+    EXPECT_EQ(plan_.nodes[2].in_place, (std::vector<bool>{true, false}));
+  }
 }
 
 TEST_F(Parts, AViewIsCopiedToAnOutput) {

@@ -66,12 +66,16 @@ TEST(VerifyPlan, AcceptsThePlanAfterEachPass) {
   }
 }
 
+// The message of VerifyPlan() for a compiled plan with a change.
+template <typename Change>
+std::string MessageAfter(const FileGraph& file, Change&& change, const DeviceTraits& device = {}) {
+  Plan plan = PlansOf(file).back().second;
+  change(plan);
+  return VerifyPlan(plan, device).message();
+}
+
 TEST(VerifyPlan, NamesTheViolatedInvariant) {
-  const auto broken = [](auto&& change) {
-    Plan plan = PlansOf(WithDeadNode()).back().second;
-    change(plan);
-    return VerifyPlan(plan, {}).message();
-  };
+  const auto broken = [](auto&& change) { return MessageAfter(WithDeadNode(), change); };
   EXPECT_THAT(broken([](Plan& plan) { plan.tensors[0].size = 4; }), HasSubstr("its shape (0)"));
   EXPECT_THAT(broken([](Plan& plan) { plan.tensors[0].desc.storage = Storage::kAuto; }),
               HasSubstr("a tensor has no storage (0)"));
@@ -90,6 +94,87 @@ TEST(VerifyPlan, NamesTheViolatedInvariant) {
               HasSubstr("outputs share memory"));
   EXPECT_THAT(broken([](Plan& plan) { plan.states = {plan.outputs[0]}; }),
               HasSubstr("a state shares memory"));
+  EXPECT_THAT(broken([](Plan& plan) {
+                plan.tensors[0].desc.shape = {-2, -3};
+              }),
+              HasSubstr("a dimension of a tensor is negative (0)"));
+  EXPECT_THAT(broken([](Plan& plan) { plan.nodes[0].operands[0] = {3}; }),
+              HasSubstr("a node has no operand (0)"));
+  EXPECT_THAT(broken([](Plan& plan) { plan.nodes[0].outputs = {3}; }),
+              HasSubstr("a node has no output (0)"));
+  EXPECT_THAT(broken([](Plan& plan) { plan.nodes[0].operands.pop_back(); }),
+              HasSubstr("an operand of a kernel is not bound (0)"));
+  EXPECT_THAT(broken([](Plan& plan) { plan.inputs = {3}; }), HasSubstr("an input is not a tensor"));
+  EXPECT_THAT(broken([](Plan& plan) { plan.outputs = {3}; }),
+              HasSubstr("an output is not a tensor (3)"));
+  EXPECT_THAT(broken([](Plan& plan) { plan.states = {3}; }),
+              HasSubstr("a state is not a root (3)"));
+  EXPECT_THAT(broken([](Plan& plan) {
+                plan.tensors[0].alias_of = 2;
+                plan.states = {0};
+              }),
+              HasSubstr("a state is not a root (0)"));
+  EXPECT_THAT(broken([](Plan& plan) { plan.outputs = {2}; }),
+              HasSubstr("an output is not computed (2)"));
+}
+
+// Without a buffer, nothing is written.
+TEST(VerifyPlan, AcceptsEmptyTensors) {
+  for (const bool is_alias : {false, true}) {
+    const auto empty = [&](Plan& plan) {
+      PlanTensor& unused = plan.tensors[2];
+      unused.desc.shape = {0};
+      unused.size = 0;
+      unused.alias_of = is_alias ? 0 : kNoTensor;
+      unused.alias_offset = is_alias ? plan.tensors[0].size : 0;
+      plan.nodes[0].operands[0] = {2};
+      plan.outputs.push_back(2);
+    };
+    EXPECT_EQ(MessageAfter(WithDeadNode(), empty), "");
+  }
+}
+
+TEST(VerifyPlan, ChecksCopies) {
+  FileGraph file;
+  file.inputs = {file.AddTensor("x", {4})};
+  file.states = {{file.AddTensor("s", {4}), file.inputs[0]}};
+  const auto broken = [&](std::vector<std::vector<uint32_t>> operands) {
+    return MessageAfter(file, [&](Plan& plan) { plan.nodes.back().operands = operands; });
+  };
+  EXPECT_EQ(broken({{0}, {1}}), "");
+  for (const auto& operands : std::vector<std::vector<std::vector<uint32_t>>>{
+           {{0}}, {{0, 0}, {1}}, {{0}, {1, 1}}, {{}, {1}}, {{0}, {}}, {{0}, {1}, {1}}}) {
+    EXPECT_THAT(broken(operands), HasSubstr("a copy has no source or target (0)"));
+  }
+}
+
+TEST(VerifyPlan, AcceptsReadsOfStatesConstantsAndAbsentOperands) {
+  FileGraph file;
+  const uint32_t s = file.AddTensor("s", {4});
+  const uint32_t y = file.AddTensor("y", {4});
+  file.nodes = {{"test.optional", {TensorArg(s), NoneArg()}, {y}, "y"}};
+  const uint32_t w = file.AddConstant<float>("w", {4}, 0, {1, 2, 3, 4});
+  const uint32_t z = file.AddTensor("z", {4});
+  file.nodes.push_back({"test.add", {TensorArg(y), TensorArg(w)}, {z}, "z"});
+  file.states = {{s, s}};
+  file.outputs = {z};
+  EXPECT_EQ(MessageAfter(file, [](Plan&) {}), "");
+}
+
+TEST(VerifyPlan, ChecksTexturesAgainstTheDevice) {
+  Builder b;
+  const uint32_t x = b.Input("x", {2, 3});
+  b.file.outputs = {b.Add(b.Add(x, x, {2, 3}, kTexture3D), x, {2, 3}, kTexture3D)};
+  DeviceTraits small;
+  small.texture3d.width = 2;
+  EXPECT_EQ(MessageAfter(b.file, [](Plan&) {}), "");
+  EXPECT_THAT(MessageAfter(
+                  b.file, [](Plan&) {}, small),
+              HasSubstr("a texture exceeds the device"));
+  EXPECT_EQ(MessageAfter(
+                WithDeadNode(), [](Plan&) {}, small),
+            "")
+      << "buffers";
 }
 
 }  // namespace

@@ -146,12 +146,14 @@ TEST(Lowering, TensorsOfOneConstantShareABuffer) {
 }
 
 TEST(Lowering, AViewMustBeWithinItsInput) {
-  Builder b;
-  const uint32_t x = b.Input("x", {64});
-  b.file.outputs = {b.Call("test.overflowing_view", {TensorArg(x)}, {64})};
-  const Status status = LowerFile(b.file).status();
-  EXPECT_EQ(status.code(), StatusCode::kInternal);
-  EXPECT_THAT(status.message(), HasSubstr("but exceeds its input"));
+  for (const int64_t offset : {int64_t{1}, int64_t{65}, int64_t{1} << 62}) {
+    Builder b;
+    const uint32_t x = b.Input("x", {64});
+    b.file.outputs = {b.Call("test.exceeding_view", {TensorArg(x), IntArg(offset)}, {64})};
+    const Status status = LowerFile(b.file).status();
+    EXPECT_EQ(status.code(), StatusCode::kInternal);
+    EXPECT_THAT(status.message(), HasSubstr("but exceeds its input"));
+  }
 }
 
 TEST(Lowering, DeclaredShapesMustEqualComputedShapes) {

@@ -219,6 +219,40 @@ TEST(Lowering, ViewsOfTexturesAliasWhenThePaddedShapesAgree) {
   EXPECT_EQ(plan->aliased_views, 2u);
 }
 
+// A view of another padded shape is computed, unless its source is also in a buffer.
+TEST(Lowering, ViewsOfTexturesAreComputedOrAliasABufferCopy) {
+  for (const bool is_in_buffer : {false, true}) {
+    Builder b;
+    const uint32_t x = b.Input("x", {2, 3});
+    const uint32_t y = b.Add(x, x, {2, 3}, kTexture3D);
+    b.file.outputs = {y};
+    if (is_in_buffer) b.file.outputs.push_back(b.Call("test.sum", {TensorArg(y)}, {2, 3}, kBuffer));
+    const uint32_t v = b.Call("test.reshape", {TensorArg(y), IntsArg({6})}, {6}, kTexture3D);
+    b.file.outputs.push_back(b.Add(v, v, {6}, kTexture3D));
+    const std::vector<std::string> nodes = NodesOf(ValueOf(LowerFile(b.file)));
+    EXPECT_EQ(std::ranges::count(nodes, "reshape@texture3d"), is_in_buffer ? 0 : 1);
+  }
+}
+
+TEST(Lowering, ViewsOfFiveDimensionsAreNotTextures) {
+  Builder b;
+  const uint32_t x = b.Input("x", {2, 3});
+  const uint32_t y = b.Add(x, x, {2, 3}, kTexture3D);
+  const uint32_t v = b.Call("test.view", {TensorArg(y), IntsArg({1, 1, 1, 2, 3})}, {1, 1, 1, 2, 3});
+  b.file.outputs = {b.Call("test.sum", {TensorArg(v)}, {1, 1, 1, 2, 3})};
+  EXPECT_THAT(NodesOf(ValueOf(LowerFile(b.file))),
+              ElementsAre("copy@buffer", "add@texture3d", "copy@texture3d", "sum@buffer"));
+}
+
+TEST(Lowering, ViewsOfConstantsAreConstant) {
+  Builder b;
+  const uint32_t w = b.Weight("w", {2, 3});
+  const uint32_t v = b.Call("test.view", {TensorArg(w), IntsArg({6})}, {6});
+  const uint32_t x = b.Input("x", {6});
+  b.file.outputs = {b.Add(b.Add(v, v, {6}), x, {6})};
+  EXPECT_THAT(NodesOf(ValueOf(LowerFile(b.file))), ElementsAre("(add@buffer)", "add@buffer"));
+}
+
 TEST(Lowering, WeightsArePackedOnceAtLoad) {
   Builder b;
   const uint32_t x = b.Input("x", {2, 3});

@@ -14,11 +14,14 @@
 #include "runtime/graph/record/dispatch.h"
 #include "tests/runtime/graph/plan/lowering_fixture.h"
 #include "tests/support/plan_difference.h"
+#include "tests/support/random_graph.h"
 
 namespace spirloom::graph {
 namespace {
 
 using ::spirloom::testing::DifferenceOf;
+using ::spirloom::testing::kMaxSymbol;
+using ::spirloom::testing::RandomGraph;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -57,24 +60,51 @@ class Dynamic : public Builder {
   }
 };
 
+// Whether the plans have the same nodes, kernels, constants and aliases, which a specialized plan
+// shares with the plan that it is made of.
+bool HaveSameStructure(const Plan& a, const Plan& b) {
+  const auto are_equal_tensors = [](const PlanTensor& x, const PlanTensor& y) {
+    return x.alias_of == y.alias_of && x.storage() == y.storage() &&
+           (x.size == 0) == (y.size == 0) && x.is_constant == y.is_constant &&
+           (!x.is_constant || x.desc.shape == y.desc.shape);
+  };
+  const auto are_skipped = [](const Plan& plan, const PlanNode& node) {
+    return node.op == nullptr && plan.HaveSameAddress(node.operands[0][0], node.operands[1][0]);
+  };
+  const auto are_equal_nodes = [&](const PlanNode& x, const PlanNode& y) {
+    return x.op == y.op && x.kernel == y.kernel && x.variant.row == y.variant.row &&
+           x.operands == y.operands && x.outputs == y.outputs && x.in_place == y.in_place &&
+           x.dispatches.size() == y.dispatches.size() && are_skipped(a, x) == are_skipped(b, y) &&
+           x.is_constant == y.is_constant &&
+           (!x.is_constant || std::ranges::equal(x.args, y.args, [](const Arg& s, const Arg& t) {
+             return spirloom::testing::AreEqual(s, t);
+           }));
+  };
+  return std::ranges::equal(a.tensors, b.tensors, are_equal_tensors) &&
+         std::ranges::equal(a.nodes, b.nodes, are_equal_nodes);
+}
+
 // A plan for the maximum of n, or for `n`, and its specializer.
 class Specialized {
  public:
-  explicit Specialized(const FileGraph& file, int64_t n = kMax, session::TunedKernels tuned = {})
-      : bytes_(file.Write()),
+  explicit Specialized(const FileGraph& file, int64_t n = kMax, session::TunedKernels tuned = {},
+                       const DeviceTraits& device = Device())
+      : device_(device),
+        bytes_(file.Write()),
         graph_(ValueOf(ParseGraph(bytes_))),
         tuned_(std::make_shared<const session::TunedKernels>(std::move(tuned))) {
     LoweringTrace trace;
     plan_ = ValueOf(CompileFor(n, &trace));
     is_complete_ = trace.is_complete;
     if (is_complete_) {
-      specializer_.emplace(plan_, std::move(trace), FakeIndex(), Device(),
+      specializer_.emplace(plan_, std::move(trace), FakeIndex(), device_,
                            std::vector<std::string>());
     }
   }
 
   bool is_complete() const { return is_complete_; }
   const PlanSpecializer& specializer() const { return *specializer_; }
+  const Graph& graph() const { return graph_; }
 
   // Whether the plan can be specialized. The result must equal the plan of the compiler.
   bool CheckFor(int64_t n) const {
@@ -82,20 +112,24 @@ class Specialized {
         specializer_->Evaluate(graph_, std::vector{n}, tuned_.get());
     if (!values) return false;
     const Plan plan = specializer_->Apply(*values);
-    EXPECT_TRUE(VerifyPlan(plan, Device()).ok()) << n;
+    EXPECT_TRUE(VerifyPlan(plan, device_).ok()) << n;
     const Plan expected = ValueOf(CompileFor(n));
     EXPECT_EQ(DifferenceOf(plan, expected), "") << n;
-    const DispatchList list = ValueOf(BuildDispatches(plan_, Device()));
+    const DispatchList list = ValueOf(BuildDispatches(plan_, device_));
     const auto specialized =
-        SpecializeDispatches(plan_, list.pipelines, list.dispatches, *values, Device(), 0);
+        SpecializeDispatches(plan_, list.pipelines, list.dispatches, *values, device_, 0);
     EXPECT_TRUE(specialized.has_value()) << n;
     std::vector<vulkan::PipelineDesc> pipelines = list.pipelines;
     for (const vulkan::PipelineDesc& added : specialized->pipelines) pipelines.push_back(added);
     EXPECT_EQ(DifferenceOf(specialized->dispatches, pipelines,
-                           ValueOf(BuildDispatches(expected, Device()))),
+                           ValueOf(BuildDispatches(expected, device_))),
               "")
         << n;
     return true;
+  }
+  // Whether the plan of the compiler has the same structure.
+  bool HasSameStructureFor(int64_t n) const {
+    return HaveSameStructure(plan_, ValueOf(CompileFor(n)));
   }
   std::vector<int64_t> SizesWithThisPlan() const {
     std::vector<int64_t> sizes;
@@ -115,10 +149,11 @@ class Specialized {
  private:
   Result<Plan> CompileFor(int64_t n, LoweringTrace* trace = nullptr) const {
     SPIRLOOM_TRY_ASSIGN(const Graph graph, Specialize(graph_, std::vector{n}));
-    return Compile(graph, FakeIndex(), Device(),
+    return Compile(graph, FakeIndex(), device_,
                    {.tuned = tuned_, .max_dispatches = 100, .trace = trace});
   }
 
+  const DeviceTraits device_;
   const std::vector<std::byte> bytes_;
   const Graph graph_;
   std::shared_ptr<const session::TunedKernels> tuned_;
@@ -134,6 +169,35 @@ TEST(PlanSpecializer, EqualsThePlanOfTheCompilerForAllSizes) {
   b.file.outputs = {b.Add(y, b.Sum(y, kMax), {kMax})};
   EXPECT_EQ(Specialized(b.file).SizesWithThisPlan().size(), size_t{kMax});
   EXPECT_EQ(Specialized(b.file, 5).SizesWithThisPlan().size(), size_t{kMax});
+}
+
+// Random graphs and sizes: a plan is specialized if and only if the compiler's has its structure.
+TEST(PlanSpecializer, EqualsThePlanOfTheCompilerForRandomGraphs) {
+  size_t specialized = 0, refused = 0;
+  for (uint32_t seed = 0; seed < 150; ++seed) {
+    const Specialized plan(RandomGraph(seed), 1 + seed % kMaxSymbol);
+    ASSERT_TRUE(plan.is_complete());
+    for (const int64_t n : {int64_t{0}, int64_t{8}, 1 + seed / 3 % kMaxSymbol, kMaxSymbol}) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", n = " + std::to_string(n));
+      const bool equal = plan.CheckFor(n);
+      EXPECT_EQ(equal, plan.HasSameStructureFor(n));
+      ++(equal ? specialized : refused);
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_GT(specialized, 200u);
+  EXPECT_GT(refused, 20u);
+}
+
+TEST(PlanSpecializer, LargerTensorsMustFitTheDevice) {
+  Dynamic b;
+  b.file.outputs = {b.Sum(b.InputOfN("x"), kMax)};
+  DeviceTraits device = Device();
+  device.max_storage_buffer_range = 40 * sizeof(float);
+  const Specialized specialized(b.file, 8, {}, device);
+  EXPECT_TRUE(specialized.CheckFor(40));
+  const std::vector<int64_t> larger = {41};
+  EXPECT_FALSE(specialized.specializer().Evaluate(specialized.graph(), larger, nullptr));
 }
 
 session::TunedKernels FastestSum(std::vector<int64_t> sizes) {
@@ -166,12 +230,16 @@ TEST(PlanSpecializer, FindsTunedKernelsOfCallsWithConstants) {
   Dynamic b;
   const uint32_t x = b.InputOfN("x");
   const uint32_t w = b.file.AddConstant<float>("w", {3}, 0, {1, 2, 3});
-  b.file.outputs = {b.Call("test.linear", {TensorArg(x), TensorArg(w)}, {kMax})};
+  const uint32_t computed = b.Input("computed", {3});
+  const uint32_t first = b.Call("test.linear", {TensorArg(x), TensorArg(computed)}, {kMax});
+  const uint32_t second = b.Call("test.linear", {TensorArg(x), TensorArg(w)}, {kMax});
+  b.file.outputs = {b.Add(first, second, {kMax})};
   Specialized specialized(b.file);
   specialized.Tune({{"test.linear(f32[7], const f32[3]) in buffer", "linear_sg32"},
                     {"test.linear(f32[9], f32[3]) in buffer", "linear_sg32"}});
   EXPECT_FALSE(specialized.CheckFor(7));
-  EXPECT_TRUE(specialized.CheckFor(9));
+  EXPECT_FALSE(specialized.CheckFor(9));
+  EXPECT_TRUE(specialized.CheckFor(8));
 }
 
 // Offsets of aliases must be multiples of 16 elements.

@@ -137,6 +137,18 @@ TEST_F(StatesTest, ConcatenatedUpdatesAliasTheState) {
   EXPECT_THAT(Nodes(), ElementsAre("add to s", "add", "concat to s"));
 }
 
+TEST_F(StatesTest, ATensorWithLaterUsesIsCopied) {
+  const uint32_t x = file_.AddTensor("x", {4});
+  file_.inputs = {x};
+  const uint32_t t = Add(x, x);
+  const uint32_t first = Update(t, x);
+  file_.outputs = {Add(first, t)};
+  EXPECT_THAT(Nodes(), ElementsAre("add", "bytes", "update", "add"));
+  const uint32_t second = Update(t, first);
+  file_.outputs = {Add(first, second)};
+  EXPECT_THAT(Nodes(), ElementsAre("add", "bytes", "update", "update", "add"));
+}
+
 TEST_F(StatesTest, AnOperatorUpdatesAStateInPlace) {
   const uint32_t s = State("s");
   const uint32_t before = Add(s, s);  // reads the value before the update

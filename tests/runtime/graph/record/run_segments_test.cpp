@@ -61,6 +61,17 @@ TEST(DivideIntoSegments, NotIndivisibleOnesAndNotWithoutALimit) {
   EXPECT_THAT(Divide({Groups(10, 1, 1)}, {1'000'000'000'000}, 1), SizeIs(10));
 }
 
+TEST(DivideIntoSegments, AtTheLimit) {
+  const std::vector<Dispatch> two(2, Groups(10, 1, 1));
+  EXPECT_THAT(Divide(two, {50, 50}, 100), SizeIs(1));
+  EXPECT_THAT(Divide(two, {50, 51}, 100), SizeIs(2));
+  EXPECT_THAT(Divide({Groups(10, 1, 1)}, {200}, 100), SizeIs(2));
+  EXPECT_THAT(Divide({Groups(10, 1, 1)}, {201}, 100), SizeIs(3));
+  const auto uneven = Divide({Groups(3, 1, 1)}, {2}, 1);
+  ASSERT_THAT(uneven, SizeIs(2));
+  EXPECT_EQ(uneven[0].ns, 1U) << "a slice takes at least 1 ns";
+}
+
 // Random runs: the slices cover each dispatch once and in order, and segments exceed the limit only
 // with a single slice.
 TEST(DivideIntoSegments, CoversEachDispatchOnce) {
@@ -102,6 +113,15 @@ TEST(CorrectCosts, DistributesMeasuredTimes) {
   EXPECT_THAT(costs, ElementsAre(60, 120, 150));
   const auto again = Divide(dispatches, costs, 100);
   EXPECT_THAT(again, SizeIs(5));
+}
+
+TEST(CorrectCosts, OfTheSmallestDispatches) {
+  const std::vector<Dispatch> dispatches = {Groups(1, 1, 1), Groups(1, 1, 1)};
+  std::vector<uint64_t> costs = {1, 7};
+  const auto segments = Divide(dispatches, costs, 7);
+  ASSERT_THAT(segments, SizeIs(2));
+  CorrectCosts(segments, std::vector<uint64_t>{100, 0}, dispatches, costs);
+  EXPECT_THAT(costs, ElementsAre(100, 1));
 }
 
 TEST(EstimateNanoseconds, GrowsWithBytesLoopsAndSlowDevices) {
