@@ -16,7 +16,7 @@ from tools.mutation.cpp_mutants import Mutant, mutants_of
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/release"
 WORK = ROOT / "build/mutants"
-_TIMEOUT = 30  # seconds; a mutant may never end
+TIMEOUT = 600.0  # seconds, of the tests without a mutant
 _MEMORY = 8 << 30  # bytes; or allocate forever
 
 
@@ -97,7 +97,7 @@ def _link(program: str, objects: Sequence[Path]) -> None:
     subprocess.run(shlex.join(words).replace("'&&'", "&&"), cwd=BUILD, check=True, shell=True)
 
 
-def passes(program: str, tests: Sequence[str], mutant: int = 0) -> bool:
+def passes(program: str, tests: Sequence[str], mutant: int = 0, timeout: float = TIMEOUT) -> bool:
     """Whether all tests pass with a mutant, or with 0 none. `tests`: patterns of GoogleTest, those
     of excluded tests after a '-'."""
     pattern = ":".join(test for test in tests if not test.startswith("-"))
@@ -110,7 +110,7 @@ def passes(program: str, tests: Sequence[str], mutant: int = 0) -> bool:
             env={**os.environ, "MUTANT": str(mutant)},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            timeout=_TIMEOUT,
+            timeout=timeout,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY)),
         )
     except subprocess.TimeoutExpired:
@@ -118,6 +118,6 @@ def passes(program: str, tests: Sequence[str], mutant: int = 0) -> bool:
     return run.returncode == 0
 
 
-def survives(program: str, tests: Sequence[str], mutant: Mutant) -> bool:
-    """Whether all tests pass with a mutant."""
-    return passes(program, tests, mutant.id)
+def survives(program: str, tests: Sequence[str], timeout: float, mutant: Mutant) -> bool:
+    """Whether all tests pass with a mutant, which may never end."""
+    return passes(program, tests, mutant.id, timeout)

@@ -103,10 +103,6 @@ std::span<const int64_t> PlanSpecializer::Evaluation::KeyOf(const TracedCall& ca
   key_.clear();
   key_.push_back(inputs.call_class);
   for (const uint32_t tensor : inputs.tensors) key_.push_back(values_.tensors[tensor].shape);
-  for (const uint32_t size : inputs.sizes) key_.push_back(values_.sizes[size]);
-  for (const uint32_t i : inputs.numbers) {
-    key_.push_back(std::bit_cast<int64_t>(values_.numbers[i]));
-  }
   if (inputs.is_packed) {
     for (const Arg& arg : values_.calls[call.packed_for]->packs[call.pack]) {
       key_.insert(key_.end(), arg.ints.begin(), arg.ints.end());

@@ -48,15 +48,16 @@ PlanSpecializer::PlanSpecializer(const Plan& plan, LoweringTrace trace, const op
   for (const TracedCall& call : trace_.calls) AddInputs(call, classes);
 }
 
-// Calls of a class have equal formulas, equal arguments, and tensors of equal types and shapes in
-// the plan, and the same of them are constants. So their values are equal if the inputs are.
+// Calls of a class have equal formulas, equal arguments, sizes and numbers, and tensors of equal
+// types and shapes in the plan, and the same of them are constants. So their values are equal if
+// the inputs are.
 void PlanSpecializer::AddInputs(const TracedCall& call, KeyTable& classes) {
   CallInputs inputs;
   std::vector<int64_t> key;
   const auto append_tensor = [&](uint32_t tensor) {
     const ops::TensorDesc& desc = plan_.tensors[tensor].desc;
     key.insert(key.end(), {static_cast<int64_t>(desc.dtype), static_cast<int64_t>(desc.storage),
-                           int64_t{tensors_[tensor].shape}, is_constant_[tensor] ? 1 : 0});
+                           int64_t{tensors_[tensor].shape}, int64_t{is_constant_[tensor]}});
   };
   AppendAddress(key, call.op);
   for (const Arg& arg : call.args) {
@@ -68,13 +69,9 @@ void PlanSpecializer::AddInputs(const TracedCall& call, KeyTable& classes) {
     key.insert(key.end(), arg.sizes.begin(), arg.sizes.end());
     AppendText(key, arg.s);
     inputs.tensors.insert(inputs.tensors.end(), arg.tensors.begin(), arg.tensors.end());
-    for (const uint32_t size : arg.sizes) {
-      if (size != kFixedSize) inputs.sizes.push_back(size);
-    }
-    if (arg.number != kFixedSize) inputs.numbers.push_back(arg.number);
   }
   for (const uint32_t output : call.outputs) append_tensor(output);
-  key.push_back(call.node.has_value() ? 1 : 0);
+  key.push_back(call.node.has_value());
   if (call.node) {
     AppendAddress(key, call.node->kernel);
     key.push_back(static_cast<int64_t>(call.node->storage));
@@ -83,8 +80,8 @@ void PlanSpecializer::AddInputs(const TracedCall& call, KeyTable& classes) {
     }
   }
   inputs.is_packed = call.packed_for != kNoCall;
-  key.push_back(inputs.is_packed ? 1 : 0);
-  for (const TracedPack& pack : call.packs) key.push_back(is_packed_[pack.packed] ? 1 : 0);
+  key.push_back(inputs.is_packed);
+  for (const TracedPack& pack : call.packs) key.push_back(is_packed_[pack.packed]);
   inputs.call_class = classes.Add(key).first;
   inputs_.push_back(std::move(inputs));
 }

@@ -80,9 +80,7 @@ class PlanSpecializer {
   struct CallInputs {
     int64_t call_class = 0;
     std::vector<uint32_t> tensors;
-    std::vector<uint32_t> sizes;    // indices into Graph::sizes
-    std::vector<uint32_t> numbers;  // indices into Graph::numbers
-    bool is_packed = false;         // the arguments are values of another call
+    bool is_packed = false;  // the arguments are values of another call
   };
 
   void AddInputs(const TracedCall& call, KeyTable& classes);

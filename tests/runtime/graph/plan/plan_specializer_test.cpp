@@ -175,9 +175,12 @@ TEST(PlanSpecializer, EqualsThePlanOfTheCompilerForAllSizes) {
 TEST(PlanSpecializer, EqualsThePlanOfTheCompilerForRandomGraphs) {
   size_t specialized = 0, refused = 0;
   for (uint32_t seed = 0; seed < 150; ++seed) {
-    const Specialized plan(RandomGraph(seed), 1 + seed % kMaxSymbol);
+    DeviceTraits device;
+    device.buffer_offset_alignment = 16;
+    const Specialized plan(RandomGraph(seed), 1 + seed % kMaxSymbol, {}, device);
     ASSERT_TRUE(plan.is_complete());
-    for (const int64_t n : {int64_t{0}, int64_t{8}, 1 + seed / 3 % kMaxSymbol, kMaxSymbol}) {
+    for (const int64_t n :
+         {int64_t{0}, int64_t{8}, int64_t{12}, 1 + seed / 3 % kMaxSymbol, kMaxSymbol}) {
       SCOPED_TRACE("seed " + std::to_string(seed) + ", n = " + std::to_string(n));
       const bool equal = plan.CheckFor(n);
       EXPECT_EQ(equal, plan.HasSameStructureFor(n));
@@ -287,6 +290,25 @@ TEST(PlanSpecializer, NumbersOfPackingAreEvaluated) {
   EXPECT_EQ(Specialized(group({100, 80})).SizesWithThisPlan().size(), size_t{kMax});
   EXPECT_THAT(Specialized(group({100, kMax - 2})).SizesWithThisPlan(), ElementsAre(63, 64));
   EXPECT_EQ(Specialized(group({100, kMax - 2}), 10).SizesWithThisPlan().size(), size_t{kMax - 2});
+}
+
+// The packing calls are equal for n = 10, but for their tensors.
+TEST(PlanSpecializer, NumbersOfPackingDiffer) {
+  Dynamic b;
+  const uint32_t x = b.InputOfN("x");
+  const uint32_t y = b.InputOfN("y");
+  const uint32_t first = b.Call("test.group", {TensorArg(x), IntArg(100)}, {kMax});
+  const uint32_t second = b.Call("test.group", {TensorArg(y), IntArg(40)}, {kMax});
+  b.file.outputs = {b.Add(first, second, {kMax})};
+  EXPECT_EQ(Specialized(b.file, 10).SizesWithThisPlan().size(), size_t{kMax});
+}
+
+TEST(PlanSpecializer, LoopIterationsAreEvaluated) {
+  Dynamic b;
+  const uint32_t x = b.InputOfN("x");
+  const uint32_t twice = b.Concat({x, x}, 2 * kMax);
+  b.file.outputs = {b.Call("test.scan", {TensorArg(twice)}, {2 * kMax})};
+  EXPECT_EQ(Specialized(b.file, 10).SizesWithThisPlan().size(), 50u);
 }
 
 TEST(PlanSpecializer, EvaluatesEqualCallsOnce) {
