@@ -76,7 +76,7 @@ def test_python_mutants(tmp_path: Path) -> None:
         "not of or min(of) < part  ->  not of and min(of) < part",
         "not of  ->  not not of",
         "min(of) < part  ->  min(of) <= part",
-        "min  ->  max",
+        "min(of)  ->  max(of)",
         "part // len(of)  ->  part * len(of)",
     ]
 

@@ -63,7 +63,10 @@ class RepositoryLinks(SphinxTransform):  # type: ignore[misc]
     def _resolve(self, node: nodes.Element, page: Path, target: str) -> None:
         file = target.partition("#")[0]
         if isinstance(node, addnodes.download_reference) or node.get("refdomain") == "doc":
+            # Newer versions of Sphinx name documents outside docs/ by their absolute path.
+            own = file.removeprefix(f"{ROOT}/")
             path = posixpath.normpath(posixpath.join("docs", file.removeprefix("/")))
+            path = path if own == file else own
         else:
             path = posixpath.normpath(posixpath.join(page.parent.as_posix(), file))
         for name in (path, f"{path}.md"):

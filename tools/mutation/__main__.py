@@ -94,9 +94,13 @@ def _measure_cpp(cpp: list[Module], arguments: argparse.Namespace) -> Iterator[b
     found = cpp_program.build_mutants([m.path for m in cpp], sorted({m.program for m in cpp}))
     with ThreadPoolExecutor(arguments.jobs) as pool:
         for module in cpp:
+            start = time.monotonic()
             if not cpp_program.passes(module.program, module.tests):
                 sys.exit(f"{module.path}: the tests fail without a mutant.")
-            survives = functools.partial(cpp_program.survives, module.program, module.tests)
+            timeout = 10 + 10 * (time.monotonic() - start)
+            survives = functools.partial(
+                cpp_program.survives, module.program, module.tests, timeout
+            )
             survive = functools.partial(pool.map, survives)
             yield _measure(module, found[module.path], survive, arguments)
 
