@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import torchvision  # noqa: F401  # its operators, in torch.ops.torchvision
 from spirloom.casegen.arrays import make_arrays, reference_results, value_of
 from spirloom.casegen.runs import Run, runs_of
 from spirloom.casegen.values import rounded
