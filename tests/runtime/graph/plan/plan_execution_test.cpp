@@ -156,14 +156,14 @@ class Execution {
 
   void Copy(uint32_t source, uint32_t target) {
     if (plan_.HaveSameAddress(source, target)) return;
-    const size_t count = plan_.tensors[source].size / kElementBytes;
+    const auto count = static_cast<size_t>(plan_.tensors[source].size / kElementBytes);
     Write(target, ReadWhileWriting(source, target, count));
   }
   void Concatenate(const PlanNode& node) {
     ptrdiff_t offset = 0;
     for (size_t i = 0; i < node.operands[0].size(); ++i) {
       const uint32_t part = node.operands[0][i];
-      const size_t count = plan_.tensors[part].size / kElementBytes;
+      const auto count = static_cast<size_t>(plan_.tensors[part].size / kElementBytes);
       if (i >= node.in_place.size() || !node.in_place[i]) {
         Write(node.outputs[0], ReadWhileWriting(part, node.outputs[0], count, offset), offset);
       }
@@ -175,7 +175,7 @@ class Execution {
     const std::string op = node.op->op->name;
     std::vector<Elements> tensors;
     if (op == "test.update") tensors.push_back(Read(output));  // which a copy has filled
-    const size_t count = plan_.tensors[output].size / kElementBytes;
+    const auto count = static_cast<size_t>(plan_.tensors[output].size / kElementBytes);
     for (size_t k = 0; k < node.operands.size(); ++k) {
       if (node.kernel->operands[k].access != ops::Access::kRead) continue;
       for (const uint32_t tensor : node.operands[k]) {
