@@ -103,7 +103,7 @@ class Generator {
   }
 
   void AddNode() {
-    const uint32_t x = Any();
+    const uint32_t x = Chance(3) ? static_cast<uint32_t>(sizes_.size() - 1) : Any();
     const Size size = sizes_[x];
     switch (Draw(12)) {
       case 0:

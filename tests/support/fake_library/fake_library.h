@@ -2,6 +2,7 @@
 //
 //   test.add(a, b)            any storage; f32 only
 //   test.sum(x)               buffer only; two kernels
+//   test.scale(x, factor, mode)  a push constant and a specialization constant; buffer only
 //   test.cast(x)              any storage to any storage
 //   test.view(x, shape)       a view; its kernel is buffer only
 //   test.slice(x, …)          a view if the step is 1

@@ -3,164 +3,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <memory>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "runtime/graph/file/specialize.h"
-#include "runtime/graph/plan/verify_plan.h"
-#include "runtime/graph/record/dispatch.h"
-#include "tests/runtime/graph/plan/lowering_fixture.h"
-#include "tests/support/plan_difference.h"
+#include "tests/runtime/graph/plan/specialized_plan.h"
 #include "tests/support/random_graph.h"
 
 namespace spirloom::graph {
 namespace {
 
-using ::spirloom::testing::DifferenceOf;
 using ::spirloom::testing::kMaxSymbol;
 using ::spirloom::testing::RandomGraph;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-constexpr int64_t kMax = 64;
-
-DeviceTraits Device() {
-  DeviceTraits device;
-  device.buffer_offset_alignment = 64;  // bytes, 16 elements
-  return device;
-}
-
-// The size expressions of graphs with the symbol n, as indices of FileTensor::sizes and Arg::sizes.
-constexpr uint32_t kN = 1;
-
-class Dynamic : public Builder {
- public:
-  Dynamic() {
-    file.symbols = {{"n", 1, kMax}};
-    file.sizes = {{{{1, {0}}}, 1}};
-  }
-  uint32_t InputOfN(const std::string& name) {
-    const uint32_t x = Input(name, {kMax});
-    file.tensors[x].sizes = {kN};
-    return x;
-  }
-  uint32_t Sum(uint32_t x, uint64_t size) { return Call("test.sum", {TensorArg(x)}, {size}); }
-  uint32_t Concat(std::vector<uint32_t> parts, uint64_t size) {
-    return Call("test.concat", {TensorsArg(std::move(parts))}, {size});
-  }
-  // The second n elements of x.
-  uint32_t SecondN(uint32_t x) {
-    Arg first = IntArg(kMax);
-    Arg count = IntArg(kMax);
-    first.sizes = count.sizes = {kN};
-    return Call("test.slice", {TensorArg(x), first, count, IntArg(1)}, {kMax});
-  }
-};
-
-// Whether the plans have the same nodes, kernels, constants and aliases, which a specialized plan
-// shares with the plan that it is made of.
-bool HaveSameStructure(const Plan& a, const Plan& b) {
-  const auto are_equal_tensors = [](const PlanTensor& x, const PlanTensor& y) {
-    return x.alias_of == y.alias_of && x.storage() == y.storage() &&
-           (x.size == 0) == (y.size == 0) && x.is_constant == y.is_constant &&
-           (!x.is_constant || x.desc.shape == y.desc.shape);
-  };
-  const auto are_skipped = [](const Plan& plan, const PlanNode& node) {
-    return node.op == nullptr && plan.HaveSameAddress(node.operands[0][0], node.operands[1][0]);
-  };
-  const auto are_equal_nodes = [&](const PlanNode& x, const PlanNode& y) {
-    return x.op == y.op && x.kernel == y.kernel && x.variant.row == y.variant.row &&
-           x.operands == y.operands && x.outputs == y.outputs && x.in_place == y.in_place &&
-           x.dispatches.size() == y.dispatches.size() && are_skipped(a, x) == are_skipped(b, y) &&
-           x.is_constant == y.is_constant &&
-           (!x.is_constant || std::ranges::equal(x.args, y.args, [](const Arg& s, const Arg& t) {
-             return spirloom::testing::AreEqual(s, t);
-           }));
-  };
-  return std::ranges::equal(a.tensors, b.tensors, are_equal_tensors) &&
-         std::ranges::equal(a.nodes, b.nodes, are_equal_nodes);
-}
-
-// A plan for the maximum of n, or for `n`, and its specializer.
-class Specialized {
- public:
-  explicit Specialized(const FileGraph& file, int64_t n = kMax, session::TunedKernels tuned = {},
-                       const DeviceTraits& device = Device())
-      : device_(device),
-        bytes_(file.Write()),
-        graph_(ValueOf(ParseGraph(bytes_))),
-        tuned_(std::make_shared<const session::TunedKernels>(std::move(tuned))) {
-    LoweringTrace trace;
-    plan_ = ValueOf(CompileFor(n, &trace));
-    is_complete_ = trace.is_complete;
-    if (is_complete_) {
-      specializer_.emplace(plan_, std::move(trace), FakeIndex(), device_,
-                           std::vector<std::string>());
-    }
-  }
-
-  bool is_complete() const { return is_complete_; }
-  const PlanSpecializer& specializer() const { return *specializer_; }
-  const Graph& graph() const { return graph_; }
-
-  // Whether the plan can be specialized. The result must equal the plan of the compiler.
-  bool CheckFor(int64_t n) const {
-    const std::optional<PlanValues> values =
-        specializer_->Evaluate(graph_, std::vector{n}, tuned_.get());
-    if (!values) return false;
-    const Plan plan = specializer_->Apply(*values);
-    EXPECT_TRUE(VerifyPlan(plan, device_).ok()) << n;
-    const Plan expected = ValueOf(CompileFor(n));
-    EXPECT_EQ(DifferenceOf(plan, expected), "") << n;
-    const DispatchList list = ValueOf(BuildDispatches(plan_, device_));
-    const auto specialized =
-        SpecializeDispatches(plan_, list.pipelines, list.dispatches, *values, device_, 0);
-    EXPECT_TRUE(specialized.has_value()) << n;
-    std::vector<vulkan::PipelineDesc> pipelines = list.pipelines;
-    for (const vulkan::PipelineDesc& added : specialized->pipelines) pipelines.push_back(added);
-    EXPECT_EQ(DifferenceOf(specialized->dispatches, pipelines,
-                           ValueOf(BuildDispatches(expected, device_))),
-              "")
-        << n;
-    return true;
-  }
-  // Whether the plan of the compiler has the same structure.
-  bool HasSameStructureFor(int64_t n) const {
-    return HaveSameStructure(plan_, ValueOf(CompileFor(n)));
-  }
-  std::vector<int64_t> SizesWithThisPlan() const {
-    std::vector<int64_t> sizes;
-    for (int64_t n = 1; n <= kMax; ++n) {
-      if (CheckFor(n)) sizes.push_back(n);
-    }
-    return sizes;
-  }
-  size_t DistinctCalls(int64_t n) const {
-    return specializer_->Evaluate(graph_, std::vector{n}, tuned_.get())->evaluated.size();
-  }
-  // From now on, other kernels are the fastest.
-  void Tune(session::TunedKernels tuned) {
-    tuned_ = std::make_shared<const session::TunedKernels>(std::move(tuned));
-  }
-
- private:
-  Result<Plan> CompileFor(int64_t n, LoweringTrace* trace = nullptr) const {
-    SPIRLOOM_TRY_ASSIGN(const Graph graph, Specialize(graph_, std::vector{n}));
-    return Compile(graph, FakeIndex(), device_,
-                   {.tuned = tuned_, .max_dispatches = 100, .trace = trace});
-  }
-
-  const DeviceTraits device_;
-  const std::vector<std::byte> bytes_;
-  const Graph graph_;
-  std::shared_ptr<const session::TunedKernels> tuned_;
-  Plan plan_;
-  bool is_complete_ = false;
-  std::optional<PlanSpecializer> specializer_;
-};
 
 TEST(PlanSpecializer, EqualsThePlanOfTheCompilerForAllSizes) {
   Dynamic b;
@@ -177,7 +32,7 @@ TEST(PlanSpecializer, EqualsThePlanOfTheCompilerForRandomGraphs) {
   for (uint32_t seed = 0; seed < 150; ++seed) {
     DeviceTraits device;
     device.buffer_offset_alignment = 16;
-    const Specialized plan(RandomGraph(seed), 1 + seed % kMaxSymbol, {}, device);
+    const Specialized plan(RandomGraph(seed), seed % (kMaxSymbol + 1), {}, device);
     ASSERT_TRUE(plan.is_complete());
     for (const int64_t n :
          {int64_t{0}, int64_t{8}, int64_t{12}, 1 + seed / 3 % kMaxSymbol, kMaxSymbol}) {
@@ -199,8 +54,83 @@ TEST(PlanSpecializer, LargerTensorsMustFitTheDevice) {
   device.max_storage_buffer_range = 40 * sizeof(float);
   const Specialized specialized(b.file, 8, {}, device);
   EXPECT_TRUE(specialized.CheckFor(40));
-  const std::vector<int64_t> larger = {41};
-  EXPECT_FALSE(specialized.specializer().Evaluate(specialized.graph(), larger, nullptr));
+  EXPECT_FALSE(specialized.Evaluate(41));
+}
+
+// The compiler would fail.
+TEST(PlanSpecializer, InvalidSizesRequireAnotherPlan) {
+  Dynamic b;
+  const uint32_t x = b.InputOfN("x");
+  const uint32_t matrix = b.Input("matrix", {kMax, kMax});
+  b.file.tensors[matrix].sizes = {kN, kN};
+  b.file.outputs = {b.Call("test.slice", {TensorArg(x), IntArg(8), IntArg(1), IntArg(1)}, {1})};
+  const Specialized specialized(b.file);
+  EXPECT_TRUE(specialized.CheckFor(9));
+  EXPECT_FALSE(specialized.Evaluate(8)) << "the slice exceeds x";
+  EXPECT_FALSE(specialized.Evaluate(INT32_MAX)) << "the matrix has too many elements";
+  EXPECT_FALSE(specialized.Evaluate(INT64_MAX / 2)) << "the size is not an int32";
+}
+
+TEST(PlanSpecializer, InputsHaveTheirTypes) {
+  Dynamic b;
+  const uint32_t ids = b.Input("ids", {kMax}, static_cast<int>(DType::kF16));
+  b.file.tensors[ids].sizes = {kN};
+  b.file.outputs = {b.Sum(b.InputOfN("x"), kMax)};
+  EXPECT_EQ(Specialized(b.file, 5).SizesWithThisPlan().size(), size_t{kMax});
+}
+
+// A view of a view, a constant slice of which has a changing offset.
+TEST(PlanSpecializer, ViewsOfViewsHaveTheirOffsets) {
+  Dynamic b;
+  const uint32_t x = b.Input("x", {2 * kMax});
+  b.file.tensors[x].sizes = {b.Linear(2, 0).sizes[0]};
+  Arg shape = IntsArg({kMax});
+  shape.sizes = {kN};
+  const uint32_t view = b.Call("test.view", {TensorArg(b.SecondN(x)), shape}, {kMax});
+  b.file.outputs = {b.Sum(view, kMax)};
+  EXPECT_THAT(Specialized(b.file).SizesWithThisPlan(), ElementsAre(16, 32, 48, 64));
+}
+
+TEST(PlanSpecializer, ViewsWithinTheirSource) {
+  for (const int64_t factor : {1, 9}) {
+    Dynamic b;
+    b.file.symbols[0].max = 8;
+    const uint32_t x = b.Input("x", {8});
+    b.file.tensors[x].sizes = {kN};
+    Arg offset = b.Linear(factor, -8 * factor);
+    offset.ints = {0};
+    const uint32_t view = b.Call("test.exceeding_view", {TensorArg(x), offset}, {8});
+    b.file.outputs = {b.Sum(view, 8)};
+    const Specialized specialized(b.file, 8);
+    EXPECT_TRUE(specialized.CheckFor(8));
+    for (const int64_t n : {9, 16, 24, 40}) EXPECT_FALSE(specialized.Evaluate(n)) << n;
+  }
+}
+
+// The arguments are equal for n = 16.
+TEST(PlanSpecializer, SizesDistinguishCalls) {
+  Dynamic b;
+  const uint32_t x = b.Input("x", {2 * kMax});
+  const auto slice = [&](Arg count, uint64_t size) {
+    return b.Sum(b.Call("test.slice", {TensorArg(x), IntArg(1), count, IntArg(2)}, {size}), size);
+  };
+  b.file.outputs = {b.Concat({slice(b.Linear(1, 0), kMax), slice(IntArg(16), 16), b.InputOfN("y")},
+                             2 * kMax + 16)};
+  EXPECT_TRUE(Specialized(b.file, 16).CheckFor(32));
+}
+
+TEST(PlanSpecializer, FloatsAndTextsDistinguishCalls) {
+  Dynamic b;
+  const uint32_t x = b.InputOfN("x");
+  uint32_t y = x;
+  for (const double factor : {1.0, 2.0}) {
+    for (const std::string mode : {"fast", "good"}) {
+      y = b.Add(y, b.Call("test.scale", {TensorArg(x), FloatArg(factor), StringArg(mode)}, {kMax}),
+                {kMax});
+    }
+  }
+  b.file.outputs = {y};
+  EXPECT_EQ(Specialized(b.file, 5).SizesWithThisPlan().size(), size_t{kMax});
 }
 
 session::TunedKernels FastestSum(std::vector<int64_t> sizes) {

@@ -137,6 +137,14 @@ TEST_F(StatesTest, ConcatenatedUpdatesAliasTheState) {
   EXPECT_THAT(Nodes(), ElementsAre("add to s", "add", "concat to s"));
 }
 
+TEST_F(StatesTest, TheFirstNodeUpdatesAStateInPlace) {
+  const uint32_t s = State("s");
+  const uint32_t x = file_.AddTensor("x", {4});
+  file_.inputs = {x};
+  file_.states[0].update = Update(s, x);
+  EXPECT_THAT(Nodes(), ElementsAre("update to s"));
+}
+
 TEST_F(StatesTest, ATensorWithLaterUsesIsCopied) {
   const uint32_t x = file_.AddTensor("x", {4});
   file_.inputs = {x};
