@@ -182,7 +182,11 @@ TEST(MemoryPlanner, LargestFirstIsNearTheLowerBound) {
   }
   const MemoryPlan plan = ValueOf(PlanMemory(requests, kNoLimit));
   ExpectValid(requests, plan, kNoLimit);
-  EXPECT_LE(plan.planned_bytes - plan.live_bytes, plan.live_bytes / 2000);
+  EXPECT_LE(plan.planned_bytes, plan.live_bytes * 1.0005);
+  const MemoryPlan blocks = ValueOf(PlanMemory(requests, 100000));
+  ExpectValid(requests, blocks, 100000);
+  EXPECT_LE(blocks.planned_bytes, plan.live_bytes * 1.0001);
+  EXPECT_LE(blocks.block_size.size(), 1u);
 }
 
 // Padding precedes the requests of alignment 64 if the largest are placed first.
@@ -202,12 +206,13 @@ TEST(MemoryPlanner, KeepsTheGivenOrderIfItIsSmaller) {
 // Beyond the number of visits that limits the time, requests are appended to the last block.
 TEST(MemoryPlanner, RequestsThatAreAllLiveAtOnce) {
   std::vector<MemoryRequest> requests;
-  for (uint32_t i = 0; i < 50; ++i) requests.push_back({100000, 256, 10000 + i, 10000 + i});
+  for (uint32_t i = 0; i < 50; ++i) requests.push_back({10000, 256, 10000 + i, 10000 + i});
   for (uint32_t i = 0; i < 3200; ++i) requests.push_back({65 + i % 100, 64, i, 8000 - i});
-  for (const uint64_t max_block : {kNoLimit, uint64_t{100000}}) {
+  for (const uint64_t max_block : {kNoLimit, uint64_t{10000}}) {
     const MemoryPlan plan = ValueOf(PlanMemory(requests, max_block));
     ExpectValid(requests, plan, max_block);
     EXPECT_LE(plan.planned_bytes, plan.live_bytes * 3 / 2);
+    EXPECT_LE(plan.block_size.size(), 1 + plan.live_bytes * 11 / 10 / max_block);
   }
 }
 

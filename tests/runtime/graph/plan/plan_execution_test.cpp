@@ -227,5 +227,16 @@ TEST(PlanExecution, ComputesTheGraph) {
   EXPECT_GT(aliases, 400u);
 }
 
+TEST(PlanExecution, ViewsFollowATensorThatIsUpdatedTwice) {
+  Builder b;
+  const uint32_t x = b.Input("x", {16});
+  uint32_t y = b.Call("test.sum", {TensorArg(x)}, {16});
+  for (int i = 0; i < 2; ++i) y = b.Call("test.update", {TensorArg(y), TensorArg(x)}, {16});
+  const uint32_t view = b.Call("test.view", {TensorArg(y), IntsArg({16})}, {16});
+  b.file.outputs = {b.Call("test.sum", {TensorArg(view)}, {16})};
+  const std::vector<std::byte> bytes = b.file.Write();
+  CheckRun(ValueOf(ParseGraph(bytes)), ValueOf(LowerFile(b.file)));
+}
+
 }  // namespace
 }  // namespace spirloom::graph

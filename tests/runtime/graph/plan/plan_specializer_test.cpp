@@ -107,6 +107,17 @@ TEST(PlanSpecializer, ViewsWithinTheirSource) {
   }
 }
 
+TEST(PlanSpecializer, UpdatesOfStatesHaveTheirShape) {
+  Dynamic b;
+  const uint32_t x = b.InputOfN("x");
+  const uint32_t s = b.file.AddTensor("s", {kMax});
+  b.file.states = {{s, b.Add(x, x, {kMax})}};
+  b.file.outputs = {b.Sum(x, kMax)};
+  const Specialized specialized(b.file);
+  EXPECT_TRUE(specialized.CheckFor(kMax));
+  EXPECT_FALSE(specialized.Evaluate(kMax - 1));
+}
+
 // The arguments are equal for n = 16.
 TEST(PlanSpecializer, SizesDistinguishCalls) {
   Dynamic b;
