@@ -243,6 +243,14 @@ spirloom_status spirloom_model_resize_with_ints(spirloom_model* model, const spi
   });
 }
 
+spirloom_status spirloom_model_fix_shapes(spirloom_model* model, spirloom_error** error) {
+  return c::Guarded(error, [&]() -> Status {
+    SPIRLOOM_TRY(c::CheckPointers("spirloom_model_fix_shapes", {{"model", model}}));
+    model->model.FixShapes();
+    return Status();
+  });
+}
+
 size_t spirloom_model_state_count(const spirloom_model* model) {
   return model == nullptr ? 0 : model->model.states().size();
 }

@@ -121,6 +121,29 @@ TEST_F(CModelTest, ReportsShapesAfterResize) {
   EXPECT_THAT(outcome.message, HasSubstr("batch"));
 }
 
+TEST_F(CModelTest, FixedShapesNeedNoFile) {
+  std::vector<std::byte> file = Twice(4, /*dynamic=*/true).Write();
+  spirloom_model* loaded = nullptr;
+  ASSERT_EQ(Call(spirloom_model_load_from_borrowed_memory, runtime_.get(), file.data(), file.size(),
+                 static_cast<const spirloom_model_options*>(nullptr), &loaded)
+                .message,
+            "");
+  const OwnedModel model(loaded);
+  const std::array<int64_t, 2> sizes = {1, 3};
+  const spirloom_shape shape = {sizes.data(), sizes.size()};
+  ASSERT_EQ(Call(spirloom_model_resize, model.get(), &shape, size_t{1}).message, "");
+  ASSERT_EQ(Call(spirloom_model_fix_shapes, model.get()).message, "");
+  file = {};
+  Floats values(3);
+  EXPECT_EQ(RunOnce(model.get(), {1, -2, 3}, values).message, "");
+  EXPECT_THAT(values, ElementsAre(2, 0, 6));
+  const std::array<int64_t, 2> other = {2, 3};
+  const spirloom_shape wrong = {other.data(), other.size()};
+  const Outcome outcome = Call(spirloom_model_resize, model.get(), &wrong, size_t{1});
+  EXPECT_EQ(outcome.status, SPIRLOOM_INVALID_ARGUMENT);
+  EXPECT_THAT(outcome.message, HasSubstr("expected [1, 3]. The model's shapes have been fixed."));
+}
+
 // y = table[:count], with an integer input and no tensors.
 graph::FileGraph FirstRows() {
   graph::FileGraph file;

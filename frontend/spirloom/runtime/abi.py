@@ -331,6 +331,7 @@ FUNCTIONS: Mapping[str, tuple[Any, tuple[Any, ...]]] = {
     "model_int_input_count": (Size, (Pointer,)),
     "model_int_input": (STATUS, (Pointer, Size, Pointer)),
     "model_resize_with_ints": (STATUS, (Pointer, Pointer, Size, Pointer, Size)),
+    "model_fix_shapes": (STATUS, (Pointer,)),
     "model_stats": (STATUS, (Pointer, Pointer)),
     "model_state_count": (Size, (Pointer,)),
     "model_state": (STATUS, (Pointer, Size, Pointer)),

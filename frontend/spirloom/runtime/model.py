@@ -255,6 +255,20 @@ class Model:
             sizes, ints = split(arguments, values_of(arguments, shapes))
             self._resize(handle, list(map(_shape, sizes)), ints)
 
+    def fix_shapes(self) -> None:
+        """Makes the current shapes, and values of integer inputs, the only ones, and releases the
+        graph file or the bytes that the model was loaded from: constants that are packed on the
+        device then have no copy on the host. A file with several methods is kept.
+
+        Later calls with other shapes raise InvalidArgument. Does nothing for a model without
+        symbols.
+        """
+        keeps_file = len(self.methods) > 1
+        with self.claimed() as handle:
+            self._native.call("model_fix_shapes", handle.value)
+            if not keeps_file:
+                handle.keeps = None  # the bytes of the file
+
     def profile(self, inputs: Inputs | None = None, *, runs: int = 10, warmup: int = 1) -> Profile:
         """GPU time per dispatch: of `runs` runs after `warmup` runs, or of the last run.
 

@@ -210,6 +210,14 @@ void Resize(JNIEnv* env, jclass, jlong module, jobjectArray shape_arrays, jlongA
   });
 }
 
+void FixShapes(JNIEnv* env, jclass, jlong module) {
+  GuardedCall(env, [&]() -> Status {
+    spirloom_error* error = nullptr;
+    spirloom_model_fix_shapes(Pointer<spirloom_model>(module), &error);
+    return Take(error);
+  });
+}
+
 // Returns the memory of direct buffers, which the array keeps alive. `widths` begins with theirs.
 Result<std::vector<DirectBuffer>> ReadBuffers(JNIEnv* env, jobjectArray buffers,
                                               std::span<const jint> widths) {
@@ -289,6 +297,7 @@ std::span<const JNINativeMethod> ModuleFunctions() {
       Entry("tensors", "(JI)[Ljava/lang/Object;", Tensors),
       Entry("intInputs", "(J)[Ljava/lang/Object;", IntInputs),
       Entry("resize", "(J[[J[J)V", Resize),
+      Entry("fixShapes", "(J)V", FixShapes),
       Entry("run", "(J[Ljava/lang/Object;[Ljava/lang/Object;[I)V", Run),
       Entry("resetStates", "(J)V", ResetStates),
       Entry("readState", "(JILjava/nio/ByteBuffer;)V", ReadState),

@@ -87,7 +87,6 @@ struct Graph {
   uint64_t file_bytes = 0;           // size of the graph file and its constants
   std::string name;                  // name of the method
   std::vector<std::string> methods;  // all methods of the file
-  std::vector<uint8_t> digest;       // digest of the constants; empty if unknown
   std::shared_ptr<const std::vector<Attachment>> attachments =  // never null
       std::make_shared<const std::vector<Attachment>>();
   std::vector<Symbol> symbols;

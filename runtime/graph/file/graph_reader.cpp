@@ -225,10 +225,6 @@ Result<std::unique_ptr<Graph>> ReadGraph(const schema::Graph& root, std::string_
   SPIRLOOM_TRY(FindMethod(root, method, budget, graph.methods, found));
   const schema::Graph& source = *found;
   if (source.name() != nullptr) graph.name = source.name()->str();
-  if (const auto* digest = root.constants_digest(); digest != nullptr) {
-    SPIRLOOM_TRY(budget.Spend(digest->size(), 1));
-    graph.digest.assign(digest->data(), digest->data() + digest->size());
-  }
   SPIRLOOM_TRY_ASSIGN(std::vector<Attachment> attachments, ReadAttachments(root, budget));
   graph.attachments = std::make_shared<const std::vector<Attachment>>(std::move(attachments));
   SPIRLOOM_TRY(budget.ReadString(root.producer(), graph.producer, "producer"));

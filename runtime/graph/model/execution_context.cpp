@@ -22,7 +22,7 @@ Status CheckFixedShapes(const ExecutionContext& context, std::span<const Shape> 
     return Error(StatusCode::kInvalidArgument, "Shape {} is {}; expected {}{}", i, actual, expected,
                  context.method->symbols().empty()
                      ? ". The model has no dynamic shapes. Import it with --dim NAME=MIN..MAX."
-                     : ". The model's shapes have been fixed (Model::FixShapes()).");
+                     : ". The model's shapes have been fixed.");
   }
   const std::span<const IntInputInfo> infos = context.method->int_inputs();
   const std::vector<int64_t> expected = IntValuesOf(context);
@@ -34,8 +34,7 @@ Status CheckFixedShapes(const ExecutionContext& context, std::span<const Shape> 
   for (size_t i = 0; i < ints.size(); ++i) {
     if (ints[i] == expected[i]) continue;
     return Error(StatusCode::kInvalidArgument,
-                 "Integer input {} is {}; expected {}. The model's shapes have been fixed "
-                 "(Model::FixShapes()).",
+                 "Integer input {} is {}; expected {}. The model's shapes have been fixed.",
                  Quoted{infos[i].name}, ints[i], expected[i]);
   }
   return Status();

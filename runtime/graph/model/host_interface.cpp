@@ -1,8 +1,12 @@
 #include "runtime/graph/model/host_interface.h"
 
 #include <cassert>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "runtime/base/align.h"
+#include "runtime/graph/memory/memory_budget.h"
 
 namespace spirloom::internal {
 namespace {
@@ -16,17 +20,29 @@ std::vector<uint32_t> Roots(const Plan& plan, const std::vector<uint32_t>& tenso
   return roots;
 }
 
-// Returns the staging buffer for all `tensors`: `last` if it is large enough; null if all are
-// empty.
+struct ReservedBuffer {
+  ReservedBuffer(graph::Reservation used_reservation, vulkan::Buffer used_buffer)
+      : reservation(std::move(used_reservation)), buffer(std::move(used_buffer)) {}
+  graph::Reservation reservation;
+  vulkan::Buffer buffer;
+};
+
+// Returns the staging buffer for all `tensors`, charged to `budget`: `last` if it is large enough;
+// null if all are empty.
 Result<std::shared_ptr<const vulkan::Buffer>> Staging(
     const CompiledGraph& graph, const std::vector<uint32_t>& tensors, const vulkan::Device& device,
-    MemoryUse use, const std::shared_ptr<const vulkan::Buffer>& last) {
+    MemoryUse use, const std::shared_ptr<graph::MemoryBudget>& budget,
+    const std::shared_ptr<const vulkan::Buffer>& last) {
   uint64_t total = 0;
   for (uint32_t tensor : tensors) total += AlignUp(graph.SizeOf(tensor), kHostAlignment);
   if (total == 0) return std::shared_ptr<const vulkan::Buffer>();
   if (last != nullptr && last->size() >= total) return last;
+  SPIRLOOM_TRY(budget->Reserve(total));
+  graph::Reservation reservation(budget, total);
   SPIRLOOM_TRY_ASSIGN(vulkan::Buffer buffer, vulkan::Buffer::Create(device, total, use));
-  return std::make_shared<const vulkan::Buffer>(std::move(buffer));
+  const auto reserved =
+      std::make_shared<const ReservedBuffer>(std::move(reservation), std::move(buffer));
+  return std::shared_ptr<const vulkan::Buffer>(reserved, &reserved->buffer);
 }
 
 // Returns the host address of each tensor: in `staging`, or, if that is null, in its own buffer.
@@ -68,11 +84,12 @@ Status MapInterface(ExecutionContext& context, RecordedGraph& recording) {
   if (!context.direct()) {
     const vulkan::Device& device = *context.model->runtime->device;
     const bool first = context.recordings.empty();
+    const auto& budget = context.memory->budget;
     SPIRLOOM_TRY_ASSIGN(recording.staged_inputs,
-                        Staging(graph, plan.inputs, device, MemoryUse::kUpload,
+                        Staging(graph, plan.inputs, device, MemoryUse::kUpload, budget,
                                 first ? nullptr : context.current().staged_inputs));
     SPIRLOOM_TRY_ASSIGN(recording.staged_outputs,
-                        Staging(graph, plan.outputs, device, MemoryUse::kReadback,
+                        Staging(graph, plan.outputs, device, MemoryUse::kReadback, budget,
                                 first ? nullptr : context.current().staged_outputs));
   }
   recording.inputs = MapTensors(graph, plan.inputs, store, recording.staged_inputs);

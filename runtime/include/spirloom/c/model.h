@@ -97,7 +97,7 @@ SPIRLOOM_C_API spirloom_status spirloom_model_load_from_memory(
     const spirloom_runtime* runtime, const void* file, size_t size,
     const spirloom_model_options* options, spirloom_model** model, spirloom_error** error);
 // Loads without a copy: `file` must stay valid and unchanged until the model and its contexts are
-// destroyed.
+// destroyed, or, for a file with one method, until spirloom_model_fix_shapes().
 SPIRLOOM_C_API spirloom_status spirloom_model_load_from_borrowed_memory(
     const spirloom_runtime* runtime, const void* file, size_t size,
     const spirloom_model_options* options, spirloom_model** model, spirloom_error** error);
@@ -250,6 +250,13 @@ SPIRLOOM_C_API spirloom_status spirloom_model_set_int(spirloom_model* model, con
 SPIRLOOM_C_API spirloom_status spirloom_model_resize_with_ints(
     spirloom_model* model, const spirloom_shape* shapes, size_t shape_count, const int64_t* ints,
     size_t int_count, spirloom_error** error);
+
+// Makes the current shapes the only ones of the method, also for its other and later contexts, and
+// releases the graph file: constants that are packed on the device then have no copy on the host. A
+// file with several methods is kept. Later resizes accept only these shapes. Does nothing for a
+// model without symbols.
+SPIRLOOM_C_API spirloom_status spirloom_model_fix_shapes(spirloom_model* model,
+                                                         spirloom_error** error);
 
 // Statistics of loading, or of the resize that prepared the current shapes. Times in nanoseconds,
 // sizes in bytes.

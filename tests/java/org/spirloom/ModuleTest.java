@@ -171,6 +171,13 @@ final class ModuleTest {
           new float[] {0, 2, 3, 4, 0, 6}, module.forward(x)[0].getDataAsFloatArray());
       assertThrows(SpirloomException.class, () -> module.resize("", new long[9]));
       assertThrows(SpirloomException.class, () -> module.resize(""));
+      module.fixShapes("");
+      assertArrayEquals(
+          new float[] {0, 2, 3, 4, 0, 6}, module.forward(x)[0].getDataAsFloatArray());
+      assertInvalid(
+          "Shape 0 is [3, 3]; expected [2, 3]. The model's shapes have been fixed.\n"
+              + " - While resizing the model.",
+          () -> module.resize("", new long[] {3, 3}));
     }
   }
 

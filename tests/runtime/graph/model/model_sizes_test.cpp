@@ -208,7 +208,7 @@ TEST_F(ModelTest, SetIntSetsOneIntInput) {
   EXPECT_EQ(model.SetInt("count", 2).message(), "");
   EXPECT_THAT(model.SetInt("count", 3).message(),
               HasSubstr("Integer input 'count' is 3; expected 2. The model's shapes have been "
-                        "fixed (Model::FixShapes())."));
+                        "fixed."));
   EXPECT_EQ(ValueOf(Load(Resizable(2, false))).SetInt("n", 1).message(),
             "The model has no integer input 'n'. Integer inputs: none.");
 }
@@ -447,8 +447,8 @@ TEST_F(ModelTest, FixedShapesNeedNoFile) {
   EXPECT_EQ(ValueOf(RunModel(model, {Ramp(18)})), expected);
   EXPECT_TRUE(model.Resize(std::vector<Shape>{{3, 6}}).ok());
   EXPECT_EQ(model.Resize(std::vector<Shape>{{4, 6}}).message(),
-            "Shape 0 is [4, 6]; expected [3, 6]. The model's shapes have been fixed "
-            "(Model::FixShapes()).\n - While resizing the model.");
+            "Shape 0 is [4, 6]; expected [3, 6]. The model's shapes have been "
+            "fixed.\n - While resizing the model.");
   Model context = ValueOf(model.CreateContext());
   EXPECT_EQ(ValueOf(RunModel(context, {Ramp(18)})), expected);
 }

@@ -73,7 +73,13 @@ TEST_F(ModelTest, DeviceMemoryIsLimited) {
   EXPECT_THAT(status.message(),
               HasSubstr("Raise ModelOptions::max_device_bytes for trusted files."));
   options.max_device_bytes = 17 << 20;
-  EXPECT_TRUE(Model::LoadFromMemory(*runtime_, bytes, options).ok());
+  EXPECT_TRUE(LoadContext(*runtime_, bytes, internal::HostAccess::kDirect, options).ok());
+  const auto staged = [&] {
+    return LoadContext(*runtime_, bytes, internal::HostAccess::kStaged, options).status().code();
+  };
+  EXPECT_EQ(staged(), StatusCode::kOutOfMemory);  // a staging buffer as large as the output
+  options.max_device_bytes = 33 << 20;
+  EXPECT_EQ(staged(), StatusCode::kOk);
 }
 
 TEST_F(ModelTest, DescribesInputsOutputsAndStatistics) {

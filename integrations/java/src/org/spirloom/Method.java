@@ -96,6 +96,10 @@ final class Method {
     intInputs = readIntInputs();
   }
 
+  void fixShapes() {
+    Native.fixShapes(pointer);
+  }
+
   void setInt(String name, long value) {
     long[] ints = ints();
     for (int i = 0; i < ints.length; ++i) {

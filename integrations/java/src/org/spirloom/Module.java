@@ -243,6 +243,21 @@ public final class Module implements AutoCloseable {
   }
 
   /**
+   * Makes the current shapes of a method the only ones and releases its file: weights that are
+   * packed on the device then have no copy on the host. A file with several methods is kept. Other
+   * shapes fail with {@link SpirloomException.Code#INVALID_ARGUMENT} afterwards.
+   */
+  public void fixShapes(String method) {
+    Native.require(method, "method");
+    call(
+        method,
+        context -> {
+          context.fixShapes();
+          return null;
+        });
+  }
+
+  /**
    * Sets an integer input of a method for the following runs. Fails with {@link
    * SpirloomException.Code#NOT_FOUND} for an unknown name, {@link
    * SpirloomException.Code#INVALID_ARGUMENT} for a value outside its bounds.

@@ -89,6 +89,8 @@ final class Native {
 
   static native void resize(long module, long[][] shapes, long[] ints);
 
+  static native void fixShapes(long module);
+
   /** {@code widths}: bytes of an element of each direct buffer, inputs first. */
   static native void run(long module, Object[] inputs, Object[] outputs, int[] widths);
 
