@@ -4,10 +4,8 @@ truncation."""
 from __future__ import annotations
 
 import math
-import operator
 import random
-from collections.abc import Callable, Iterator, Mapping
-from itertools import product
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -25,87 +23,14 @@ from spirloom.number_expr import (
     stored,
     truncated,
 )
-from spirloom.sizes import SizeExpr, Symbol
+from spirloom.sizes import SizeExpr
 
 from spec_model.interval import EVERYTHING
 from spec_model.symbolic import sym
+from tests.formulas import POINTS, PYTHON, M, N, number
 from tests.sample import runs_all, seed
 
-N, M = Symbol("n", 1, 5), Symbol("m", 2, 4)
-POINTS = [{"n": n, "m": m} for n, m in product(range(1, 6), range(2, 5))]
 COUNT = 10_000 if runs_all() else 300
-Function = Callable[[Mapping[str, int]], float]
-
-
-def quiet(function: Any) -> Callable[..., float]:
-    """A function of NumPy, without warnings."""
-
-    def call(*x: float) -> float:
-        with np.errstate(all="ignore"):
-            return float(function(*map(np.float64, x)))
-
-    return call
-
-
-def divided(a: float, b: float) -> float:
-    if b:
-        return a / b
-    return a * math.inf if math.copysign(1, b) > 0 else a * -math.inf
-
-
-def rounded(function: Callable[[float], int]) -> Callable[[float], float]:
-    return lambda x: float(function(x)) if math.isfinite(x) else x
-
-
-# By name in FORMULAS: the function in Python, and the number of operands. Functions that Python
-# may round otherwise are those of NumPy.
-PYTHON: dict[str, tuple[Callable[..., Any], int]] = {
-    "sqrt": (lambda x: math.sqrt(x) if x >= 0 else math.nan, 1),
-    "exp": (quiet(np.exp), 1),
-    "log": (quiet(np.log), 1),
-    "floor": (rounded(math.floor), 1),
-    "ceil": (rounded(math.ceil), 1),
-    "round": (rounded(round), 1),
-    "float32": (quiet(np.float32), 1),
-    "add": (operator.add, 2),
-    "sub": (operator.sub, 2),
-    "mul": (operator.mul, 2),
-    "div": (divided, 2),
-    "truediv": (divided, 2),
-    "min": (min, 2),
-    "max": (max, 2),
-    "select": (lambda c, a, b: a if c != 0 else b, 3),
-    "abs": (abs, 1),
-    "float": (float, 1),
-    "floordiv": (lambda a, b: rounded(math.floor)(divided(a, b)), 2),
-    "neg": (operator.neg, 1),
-    "reciprocal": (lambda x: divided(1.0, x), 1),
-}  # fmt: skip
-POWERS = (0, 1, 2, 3, -1, 0.5)
-
-
-def number(choose: random.Random, depth: int) -> tuple[Function, Any]:
-    """A random number, and its value at sizes by Python."""
-    if depth == 0 or choose.random() < 0.15:
-        value = choose.choice((0.0, 1.0, -2.0, 0.75, -0.3, 2.5, 6.0))
-        leaves: tuple[tuple[Function, Any], ...] = (
-            (lambda p: p["n"], sym(N)),
-            (lambda p: p["m"] - 2 * p["n"], sym(M) - 2 * sym(N)),
-            (lambda p: value, value),
-        )
-        return choose.choice(leaves)
-    a, x = number(choose, depth - 1)
-    if choose.random() < 0.08:
-        power = choose.choice(POWERS)
-        return (lambda p: quiet(np.power)(a(p), power)), FORMULAS["pow"](x, power)
-    name = choose.choice([*PYTHON])
-    function, count = PYTHON[name]
-    others = [number(choose, depth - 1) for _ in range(count - 1)]
-    parts = [a, *(b for b, _ in others)]
-    return (
-        lambda p: float(function(*(float(part(p)) for part in parts))),
-        FORMULAS[name](x, *(y for _, y in others)),
-    )
 
 
 def numbers(turn: int) -> Iterator[tuple[SymFloat, list[float]]]:

@@ -16,34 +16,24 @@ from spec_model.flatbuffer import MalformedBuffer
 from spec_model.size_expr import MAX_DEPTH, SizeExpr, expression
 from spec_model.symbolic import Symbol, at_sizes, maximum, minimum, size_of, sym
 from spec_model.symbolic.expr import at_maximum
+from tests.formulas import POINTS, integer
+from tests.sample import seed
 
 N, M = Symbol("n", 1, 20), Symbol("m", 2, 9)
 
 
-def formula(choose: random.Random, depth: int) -> int:
-    """A random integer of n and m."""
-    if depth == 0 or choose.random() < 0.2:
-        return choose.choice((sym(N), sym(M), choose.randint(0, 9)))
-    a, b = formula(choose, depth - 1), formula(choose, depth - 1)
-    divisor = choose.randint(2, 7)
-    return choose.choice(
-        (a + b, a - b, a * b, a // divisor, a % divisor, minimum(a, b), maximum(a, b))
-    )
-
-
 def test_random_expressions() -> None:
-    choose = random.Random(7)
+    choose = random.Random(seed())
     found = 0
     for _ in range(400):
-        value = formula(choose, 4)
+        function, value = integer(choose, 4)
         expr = expression(size_of(value))
         if expr is None:
             continue
         found += 1
-        for n in (1, 2, 3, 7, 10, 19, 20):
-            for m in (2, 5, 9):
-                sizes = {"n": n, "m": m}
-                assert expr.value(sizes) == at_sizes(value, sizes), (str(value), str(expr), sizes)
+        for sizes in POINTS:
+            right = function(sizes)
+            assert right == expr.value(sizes) == at_sizes(value, sizes), (value, str(expr), sizes)
     assert found > 350
 
 
