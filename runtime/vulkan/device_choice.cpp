@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "runtime/base/error.h"
 #include "runtime/vulkan/physical_device.h"
@@ -15,18 +17,22 @@ std::string Lower(std::string text) {
   return text;
 }
 
-// The value of a decimal number; absent if `text` is anything else.
+// The value of a decimal number, SIZE_MAX if it is negative or too large; absent if `text` is
+// anything else.
 std::optional<size_t> ParseIndex(const std::string& text) {
+  const std::string_view digits = std::string_view(text).substr(text.starts_with('-') ? 1 : 0);
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (digits.empty() || !std::ranges::all_of(digits, is_digit)) return std::nullopt;
   size_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return error == std::errc() ? value : SIZE_MAX;
 }
 
 // Whether `pattern`, in lower case, is an identifier of the device or part of its name.
 bool Matches(const DeviceInfo& device, const std::string& pattern) {
-  for (const std::string* id : {&device.uuid, &device.luid, &device.pci}) {
-    if (!id->empty() && *id == pattern) return true;
+  for (const char* kind : {"uuid:", "luid:", "pci:"}) {
+    if (!pattern.starts_with(kind)) continue;
+    return pattern == device.uuid || pattern == device.luid || pattern == device.pci;
   }
   return Lower(device.name).find(pattern) != std::string::npos;
 }
@@ -57,11 +63,14 @@ Result<size_t> ChooseDevice(const std::vector<DeviceInfo>& devices, const std::s
   }
   const std::string pattern = Lower(choice);
   const std::optional<size_t> index = ParseIndex(choice);
-  const bool by_index = index && *index < devices.size();
+  if (index && *index >= devices.size()) {
+    return Error(StatusCode::kInvalidArgument, "Device {} does not exist. Devices: {}.", choice,
+                 ListNames(devices));
+  }
   std::optional<size_t> unusable;
   for (size_t i = 0; i < devices.size(); ++i) {
     const DeviceInfo& device = devices[i];
-    if (by_index ? *index != i : !Matches(device, pattern)) continue;
+    if (index ? *index != i : !Matches(device, pattern)) continue;
     if (device.usable && (!accept || accept(device))) return i;
     if (!device.usable && !unusable) unusable = i;
   }
