@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from spec_model.file_kinds import MAX_BYTES, advice
 from spec_model.files import open_regular
 from spec_model.flatbuffer import MalformedBuffer
 from spirloom.errors import ImportFailure, reading
@@ -59,12 +60,17 @@ def array_in(
 
 @contextmanager
 def damage_of(
-    path: Path, kind: str, remedy: str = "Copy or download the file again."
+    path: Path, kind: str, remedy: str = "Copy or download the file again.", container: str = ""
 ) -> Iterator[None]:
-    """Converts MalformedBuffer to ImportFailure. `kind`: the format, with its article."""
+    """Converts MalformedBuffer to ImportFailure, which names the format of another file. `kind`:
+    the format, with its article; `container`: that of file_kinds.inc, if it has another name.
+    """
     try:
         yield
     except MalformedBuffer as error:
+        with suppress(OSError), path.open("rb") as file:
+            if found := advice(file.read(MAX_BYTES), container or kind):
+                raise ImportFailure(f"{path} is not {kind}.{found}") from None
         raise ImportFailure(f"{path} is damaged or not {kind}: {error}. {remedy}") from None
 
 

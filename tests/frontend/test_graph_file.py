@@ -369,7 +369,12 @@ def test_failed_write_leaves_nothing_behind(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (b"", "the identifier SLG1 is missing"),
-        (b"PK\3\4 something else entirely", "the identifier SLG1 is missing"),
+        (b"something else entirely", "the identifier SLG1 is missing"),
+        (
+            b"PK\3\4 something else entirely",
+            r"is not a Spirloom graph. It is a ZIP file. Import it",
+        ),
+        (b"GGUF and more than twelve", r"is not a Spirloom graph. It is a GGUF file. Import it: "),
         (b"\xff\xff\xff\x7f\0\0\0\0SLG1", "states at least"),
         (b"\x08\0\0\0\0\0\0\0SLG1", "the offset at byte 4 is zero"),
     ],

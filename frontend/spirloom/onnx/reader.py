@@ -10,30 +10,13 @@ import onnx
 from google.protobuf.message import DecodeError, Message
 from onnx import GraphProto, ModelProto, TensorProto
 
-from spec_model.graph_file import IDENTIFIER
+from spec_model.file_kinds import advice
 from spirloom.errors import ImportFailure
 from spirloom.mapped_file import MIN_MAPPED_BYTES, mapped
 from spirloom.onnx.external_constants import externalized
 from spirloom.onnx.external_data import is_external, items_of, load_external, messages
 
-# (offset, magic bytes, format and remedy)
-_KNOWN = (
-    (8, IDENTIFIER, "It is already a Spirloom graph: run it with spirloom-run."),
-    (0, b"version https://git-lfs", "It is a Git LFS pointer: fetch the model with git lfs pull."),
-    (0, b"PK\x03\x04", "It is a ZIP file, such as torch.save writes: use torch.onnx.export."),
-    (4, b"TFL3", "It is a TensorFlow Lite model: convert it with tf2onnx."),
-    (0, b"\x89HDF\r\n\x1a\n", "It is an HDF5 file, such as Keras writes: convert it with tf2onnx."),
-)
-
-
-def advice(content: bytes) -> str:
-    """A space and a sentence about the format. Empty for unknown formats."""
-    for offset, magic, sentence in _KNOWN:
-        if content[offset : offset + len(magic)] == magic:
-            return f" {sentence}"
-    return ""
-
-
+_KIND = "an ONNX model"
 MIN_OPSET = 1
 MAX_OPSET = 26
 DEFAULT_DOMAINS = ("", "ai.onnx")
@@ -63,11 +46,11 @@ def read_model(path: Path) -> ModelProto:
     except DecodeError:
         damaged = True
     if damaged:
-        hint = advice(content)
+        hint = advice(content, _KIND)
         truncated = "" if hint else ", or it is truncated"
-        raise ImportFailure(f"{path} is not an ONNX model{truncated}.{hint}")
+        raise ImportFailure(f"{path} is not {_KIND}{truncated}.{hint}")
     if not model.HasField("graph"):
-        raise ImportFailure(f"{path} is not an ONNX model: it has no graph.{advice(content)}")
+        raise ImportFailure(f"{path} is not {_KIND}: it has no graph.{advice(content, _KIND)}")
     if not all(map(_text_is_valid, messages(model))):
         raise ImportFailure(f"{path} is not a valid ONNX model: a name is not UTF-8.")
     opset = opset_version(model)
@@ -90,7 +73,7 @@ def _content(path: Path) -> bytes:
     content = mapped(path)
     if len(content) > _MAX_MODEL:
         raise ImportFailure(
-            f"{path} is not an ONNX model: it exceeds 2 GiB. Export it with external data."
+            f"{path} is not {_KIND}: it exceeds 2 GiB. Export it with external data."
         )
     if len(content) < MIN_MAPPED_BYTES:
         return bytes(content)

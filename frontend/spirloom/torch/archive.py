@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from spec_model.file_kinds import MAX_BYTES, advice
 from spec_model.files import open_regular
 from spec_model.flatbuffer import MalformedBuffer
 from spirloom.errors import ImportFailure, Unsupported
@@ -44,7 +45,7 @@ def read_weight(archive: Archive, name: str, entry: Json) -> Array:
     if not prod(sizes):
         first = span = 0
     try:
-        with damage_of(archive.path, _KIND):
+        with damage_of(archive.path, _KIND, container="a ZIP file"):
             values = array_of(content, dtype, (span,), f"weight '{name}'", first)
     except Unsupported as error:
         raise ImportFailure(f"{what}: {error}.") from error
@@ -93,7 +94,8 @@ class Archive:
         try:
             self._zip = zipfile.ZipFile(open_regular(path))
         except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError) as error:
-            raise ImportFailure(f"Cannot read {path}: {_reason(error)}.") from error
+            known = advice(bytes(self._bytes[:MAX_BYTES]), "a ZIP file")
+            raise ImportFailure(f"Cannot read {path}: {_reason(error)}.{known}") from error
         self._max_inflated = _MAX_INFLATION * len(self._bytes) + _MAX_SMALL_MEMBER
         self._members: dict[str, zipfile.ZipInfo] = {}
         for info in self._zip.infolist():
@@ -125,7 +127,7 @@ class Archive:
         if info.compress_type != zipfile.ZIP_STORED:
             return memoryview(self._read(name, self._max_inflated))
         begin = info.header_offset
-        with damage_of(self.path, _KIND):
+        with damage_of(self.path, _KIND, container="a ZIP file"):
             header = part_of(self._bytes, begin, _LOCAL_HEADER.size, f"the header of {name}")
             if header[:4] != _LOCAL_MAGIC:
                 raise MalformedBuffer(f"{name} has no header at offset {begin}")

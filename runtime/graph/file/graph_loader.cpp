@@ -12,6 +12,7 @@
 #include "runtime/base/text.h"
 #include "runtime/graph/file/constants_file.h"
 #include "runtime/graph/file/file_access.h"
+#include "runtime/graph/file/file_kind.h"
 #include "runtime/graph/file/graph_reader.h"
 
 namespace spirloom::graph {
@@ -46,7 +47,8 @@ Result<std::span<const std::byte>> FlatBufferOf(std::span<const std::byte> file)
     return InvalidFile("The file has {} bytes; a graph file has at least {}.", file.size(), kMin);
   }
   if (std::memcmp(file.data() + 8, schema::GraphIdentifier(), 4) != 0) {
-    return InvalidFile("The file is not a Spirloom graph: the identifier 'SLG1' is missing.");
+    return InvalidFile("The file is not a Spirloom graph: the identifier 'SLG1' is missing.{}",
+                       AdviceOn(file));
   }
   for (size_t i = 0; i < kSizePrefixBytes; ++i) {
     size |= static_cast<uint32_t>(file[i]) << (8 * i);

@@ -19,6 +19,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(GraphLoader, ReadsAllFields) {
   const std::vector<std::byte> bytes = SmallGraph().Write();
@@ -54,7 +55,17 @@ TEST(GraphLoader, RejectsOtherFiles) {
   EXPECT_THAT(ParseGraph({}).status().message(),
               HasSubstr("The file has 0 bytes; a graph file has at least 12."));
   const std::vector<std::byte> zeros(100);
-  EXPECT_THAT(ParseGraph(zeros).status().message(), HasSubstr("identifier 'SLG1' is missing"));
+  EXPECT_EQ(ParseGraph(zeros).status().message(),
+            "The file is not a Spirloom graph: the identifier 'SLG1' is missing.");
+  const auto error = [](std::string start) {
+    start.resize(100);
+    return ParseGraph(std::as_bytes(std::span(start))).status().message();
+  };
+  EXPECT_THAT(error("GGUF"), HasSubstr("is missing. It is a GGUF file. Import it: spirloom import "
+                                       "FILE.gguf -o MODEL.slg."));
+  EXPECT_THAT(error("\x08\x09\x3a"), HasSubstr("It is an ONNX model. Import it: spirloom import"));
+  EXPECT_THAT(error("1234ET12"), HasSubstr("It is an ExecuTorch program."));
+  EXPECT_THAT(error("\x08\x09\x3b"), Not(HasSubstr("It is")));
 }
 
 TEST(GraphLoader, RejectsASizeBeyondTheFile) {
