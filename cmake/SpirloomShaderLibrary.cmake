@@ -86,7 +86,7 @@ function(spirloom_add_shader_library name)
 
   add_custom_command(
     OUTPUT "${out}/manifest.json" "${out}/registry.bin" "${out}/executorch.bin"
-    BYPRODUCTS "${out}/glsl.digest" "${out}/operators.json"
+           "${out}/glsl.digest" "${out}/operators.json"
     COMMAND ${codegen} generate ${flags} --out "${out}" --library "${arg_LIBRARY}"
             ${override} ${test_kernels} --depfile "${out}/codegen.d" --state "${out}/codegen.state"
     DEPENDS ${inputs}

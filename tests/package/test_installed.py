@@ -52,18 +52,42 @@ def model(prefix: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def build(source: Path, directory: Path, prefix: Path, *options: str) -> None:
     """Configures and builds a user's project against the package."""
-    run(
-        "cmake",
-        "-S",
-        source,
-        "-B",
-        directory,
-        "-G",
-        "Ninja",
-        f"-DCMAKE_PREFIX_PATH={prefix}",
-        *options,
-    )
+    package = f"-DCMAKE_PREFIX_PATH={prefix}"
+    run("cmake", "-S", source, "-B", directory, "-G", "Ninja", package, *options)
     run("cmake", "--build", directory)
+
+
+def documented_builds() -> dict[str, list[str]]:
+    """The commands of README and documentation that build an example with CMake, by page."""
+    found = {}
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
+        lines = [line.strip() for line in page.read_text(encoding="utf-8").splitlines()]
+        for i, line in enumerate(lines):
+            if line.startswith("cmake -S examples/minimal"):
+                found[page.stem] = [line, *([lines[i + 1]] if lines[i + 1] else [])]
+    return found
+
+
+@pytest.mark.parametrize("generator", ["Ninja", "Unix Makefiles"])
+@pytest.mark.parametrize("page", documented_builds())
+def test_documented_builds(
+    page: str, generator: str, prefix: Path, model: Path, tmp_path: Path,
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """As documented, except for the directories. A second build has nothing to do."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("CMAKE_GENERATOR", generator)
+    monkeypatch.setenv("CMAKE_BUILD_PARALLEL_LEVEL", "2")
+    build_dir = Path(request.config.getoption("--build-dir")).resolve()
+    places = {"/opt/spirloom": prefix, "$PWD/build/release": build_dir, "$PWD/net.slg": model,
+              "$PWD/digits.slg": model, "build/minimal": tmp_path}  # fmt: skip
+    for command in documented_builds()[page]:
+        for documented, here in places.items():
+            command = command.replace(documented, str(here))
+        run("bash", "-euc", command)
+    assert run(tmp_path / "spirloom_minimal", model) == "y: float32 [1, 2]\n"
+    again = run("cmake", "--build", tmp_path)
+    assert "Generating" not in again and "Building" not in again, again
 
 
 def test_minimal_application_links_only_its_model(

@@ -63,14 +63,17 @@ def test_in_the_repository(tmp_path: Path, build_dir: Path, environment: dict[st
     document.run(PAGE, "In the repository", copy, environment)
 
 
-@pytest.mark.parametrize("page", [PAGE, PACKED_WEIGHTS], ids=["first-operator", "packed-weights"])
+@pytest.mark.parametrize(
+    ("page", "generator"), [(PAGE, "Unix Makefiles"), (PACKED_WEIGHTS, "Ninja")],
+    ids=["first-operator", "packed-weights"],
+)  # fmt: skip
 def test_in_a_separate_project(
-    page: Path, tmp_path: Path, build_dir: Path, environment: dict[str, str]
+    page: Path, generator: str, tmp_path: Path, build_dir: Path, environment: dict[str, str]
 ) -> None:
     checkout, project = tmp_path / "checkout", tmp_path / "project"
     (checkout / "build").mkdir(parents=True)
     (checkout / ".venv").symlink_to(ROOT / ".venv")
     (checkout / "build" / "release").symlink_to(build_dir)
     project.mkdir()
-    environment["SPIRLOOM"] = str(checkout)
+    environment |= {"SPIRLOOM": str(checkout), "CMAKE_GENERATOR": generator}
     document.run(page, "In a project of your own", project, environment)
