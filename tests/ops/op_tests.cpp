@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/base/error.h"
 #include "tests/ops/case_file.h"
 #include "tests/ops/case_runner.h"
 #include "tests/ops/guarded_runner.h"
@@ -218,6 +219,36 @@ int Fail(const Status& status) {
   return 1;
 }
 
+// Why the first skipped test was skipped; empty if none was.
+std::string FirstReasonToSkip(const ::testing::UnitTest& tests) {
+  for (int i = 0; i < tests.total_test_suite_count(); ++i) {
+    const ::testing::TestSuite& suite = *tests.GetTestSuite(i);
+    for (int k = 0; k < suite.total_test_count(); ++k) {
+      const ::testing::TestResult& result = *suite.GetTestInfo(k)->result();
+      if (result.Skipped()) return result.GetTestPartResult(0).message();
+    }
+  }
+  return "";
+}
+
+// Runs the tests. Fails if none ran, except a shard, which may have none.
+int RunSelected() {
+  const int failed = RUN_ALL_TESTS();
+  const ::testing::UnitTest& tests = *::testing::UnitTest::GetInstance();
+  if (failed != 0 || GTEST_FLAG_GET(list_tests) || std::getenv("GTEST_TOTAL_SHARDS") != nullptr ||
+      tests.successful_test_count() > 0) {
+    return failed;
+  }
+  if (tests.skipped_test_count() > 0) {
+    return Fail(Error(StatusCode::kUnsupported, "All {} selected tests were skipped. First: {}",
+                      tests.skipped_test_count(), FirstReasonToSkip(tests)));
+  }
+  return Fail(Error(StatusCode::kNotFound,
+                    "No test ran: none of {} has a name that matches --gtest_filter={}. "
+                    "--gtest_list_tests lists the names.",
+                    tests.total_test_count(), GTEST_FLAG_GET(filter)));
+}
+
 }  // namespace
 
 int RunOpTests(int argc, char** argv, const std::vector<const ShaderLibrary*>& libraries,
@@ -234,7 +265,7 @@ int RunOpTests(int argc, char** argv, const std::vector<const ShaderLibrary*>& l
   const Result<GuardedRunner> guarded = GuardedRunner::Create(libraries);
   if (!guarded.ok()) return Fail(guarded.status());
   RegisterTests({*runner, *guarded}, *file);
-  return RUN_ALL_TESTS();
+  return RunSelected();
 }
 
 }  // namespace spirloom::testing
