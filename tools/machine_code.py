@@ -1,6 +1,6 @@
 """Disassembles the machine code of kernels in an NVIDIA pipeline cache, and counts instructions.
 
-  spirloom-run model.slg --random 0 --cache-dir CACHE       # on the machine with the GPU
+  spirloom-run model.slg --random --cache-dir CACHE         # on the machine with the GPU
   python3 -m tools.machine_code CACHE/pipelines-*.bin --out DIR
 
 The listing shows the cost of a kernel besides its loads: instructions for constants, bounds checks,

@@ -147,7 +147,7 @@ def timed_networks(bundle: Bundle, timed: dict[str, Any], times: int, cache: str
             timed[path.stem] = {"error": reason(error), "rounds": times}
 
     def run(path: Path) -> dict[str, Any]:
-        common: Words = [path, "--library", HERE / "probes.slpack", "--random", "0",
+        common: Words = [path, "--library", HERE / "probes.slpack", "--random",
                          "--cache-dir", bundle.scratch / cache,
                          "--max-device-bytes", MAX_DEVICE_BYTES]  # fmt: skip
         if cache == TUNED:

@@ -89,3 +89,26 @@ def test_invalid_shapes_are_rejected(
     done = spirloom_run(directory / "images_dynamic.slg", "--input", f"x={directory / 'x.npy'}")
     assert done.returncode == 2
     assert message in done.stderr
+
+
+def test_sizes_of_random_inputs(spirloom_run: Program, directory: Path) -> None:
+    """The option may precede the file."""
+    model = directory / "images_dynamic.slg"
+    sizes = ("--size", "batch=2", "--size", "height=11")
+    done = spirloom_run("--random", *sizes, model)
+    assert done.returncode == 0, done.stderr
+    outputs, *_, summary = done.stdout.splitlines()
+    assert ": float32 [2, " in outputs and " = " in outputs and ", first run " in summary
+    assert spirloom_run("--random", model, *sizes).stdout.splitlines()[:-1] == [outputs]
+    assert spirloom_run("--seed", "1", model, *sizes).stdout.splitlines()[:-1] != [outputs]
+    unknown = spirloom_run("--random", model, "--size", "width=3")
+    assert unknown.returncode == 2
+    listed = "Dynamic sizes: batch (1 to 8), height (9 to 30)."
+    assert f"The model has no dynamic size 'width'. {listed}" in unknown.stderr
+    beyond = spirloom_run("--random", model, "--size", "batch=9")
+    assert "Size 'batch' is 9; its bounds are 1 to 8." in beyond.stderr
+
+
+def test_help_has_no_default_values_of_flags(spirloom_run: Program) -> None:
+    text = spirloom_run("--help").stdout
+    assert "--check-races [=N]" in text and "--plan [=PASS]" in text and "{" not in text

@@ -66,7 +66,7 @@ def test_random_inputs_are_within_bounds(spirloom_run: Program, index_model: Pat
     directory = index_model.parent
     found = []
     for seed in range(20):
-        done = spirloom_run(index_model, "--output-dir", directory, "--random", str(seed))
+        done = spirloom_run(index_model, "--output-dir", directory, "--seed", str(seed))
         assert done.returncode == 0, done.stderr
         found.append(np.load(directory / "y.npy") // 2)
     values = np.concatenate(found)
@@ -82,7 +82,7 @@ def test_random_inputs_with_specified_ones(spirloom_run: Program, add_model: Add
     np.save(add_model.directory / "a.npy", np.full((2, 3), 100, np.float32))
     out = add_model.directory / "out"
     specified = f"a={add_model.directory / 'a.npy'}"
-    done = spirloom_run(add_model.model, "--input", specified, "--output-dir", out, "--random", "7")
+    done = spirloom_run(add_model.model, "--input", specified, "--output-dir", out, "--seed", "7")
     assert done.returncode == 0, done.stderr
     (written,) = out.glob("*.npy")
     off = np.load(written) - 100

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <map>
+#include <memory>
 
 #include "tools/spirloom-run/plan_passes.h"
 
@@ -11,6 +12,7 @@ namespace {
 constexpr const char* kFooter = R"(
 Examples:
   spirloom-run digits.slg --input image=images.npy --output-dir out
+  spirloom-run --random net.slg --size batch=3
   spirloom-run net.slg --random --warmup 3 --repeat 20
   spirloom-run net.slg --input x=x.npy --warmup 3 --repeat 20 --json stats.json
   spirloom-run reproducer.slg --check
@@ -30,13 +32,13 @@ NamedFile SplitInput(const std::string& text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-// Splits NAME=N; the name is up to the last '='.
-NamedInt SplitInt(const std::string& text) {
+// Splits NAME=N of an option; the name is up to the last '='.
+NamedInt SplitInt(const std::string& option, const std::string& text) {
   const size_t equals = text.rfind('=');
   int64_t value = 0;
   if (equals == std::string::npos || equals == 0 ||
       !CLI::detail::lexical_cast(text.substr(equals + 1), value)) {
-    throw CLI::ValidationError("--int", "'" + text + "' is not NAME=INTEGER");
+    throw CLI::ValidationError(option, "'" + text + "' is not NAME=INTEGER");
   }
   return {text.substr(0, equals), value};
 }
@@ -52,6 +54,15 @@ int RaceOrders(int64_t orders) {
   }
   return static_cast<int>(orders);
 }
+
+// Prints flags without the value that they have by default, `{4}`.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    const std::string name = CLI::Formatter::make_option_name(option, is_positional);
+    return name.substr(0, name.find('{'));
+  }
+};
 
 void AddLibraryOptions(CLI::App& app, Options& options) {
   app.add_option("--library", options.libraries,
@@ -106,6 +117,7 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
   CLI::App app("Runs a Spirloom graph file on a Vulkan device.");
   app.allow_windows_style_options(false);  // the same on every platform: /file is a path
   app.footer(kFooter);
+  app.formatter(std::make_shared<HelpFormatter>());
   app.add_option("model", options.model, "Graph file (.slg)")->option_text("FILE");
   app.add_option("--method", options.method,
                  "Method of the file, e.g. prefill or decode (default: the first)")
@@ -119,13 +131,21 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
       ->option_text("NAME=N")
       ->take_all()
       ->allow_extra_args(false);
+  bool random = false;
+  app.add_flag("--random", random, "Use random values within the bounds for missing inputs");
   uint64_t seed = 0;
-  const CLI::Option* random =
-      app.add_option("--random", seed,
-                     "Use random values within the bounds for missing inputs, reproducible by SEED "
-                     "(default 0). Must follow FILE")
-          ->option_text("[SEED]")
-          ->expected(0, 1);
+  const CLI::Option* seeded =
+      app.add_option("--seed", seed,
+                     "Seed of the random values, which implies --random (default 0)")
+          ->option_text("N")
+          ->check(CLI::Validator(RejectNegative, ""));
+  std::vector<std::string> sizes;
+  app.add_option("--size", sizes,
+                 "Size of random inputs with dynamic dimensions (default: the maximum); repeat for "
+                 "each")
+      ->option_text("NAME=N")
+      ->take_all()
+      ->allow_extra_args(false);
   CLI::Option* check = app.add_flag(
       "--check", options.check,
       "Run the test cases in the file (docs/reference/file-formats.md) and compare the outputs: "
@@ -137,11 +157,15 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
       ->option_text("ATOL")
       ->needs(check);
   app.add_flag_function(
-      "--check-races{4}", [&options](int64_t orders) { options.race_orders = RaceOrders(orders); },
-      "Compare runs bit by bit: as recorded, with barriers between all dispatches, with separate "
-      "poisoned memory for each tensor, and in N (default 4) other orders of the dispatches that "
-      "the plan allows. Exit code 1, with the first node that differs: a missing barrier, an "
-      "uninitialized read or wrong memory sharing. --check-races=N");
+         "--check-races{4}",
+         [&options](int64_t orders) { options.race_orders = RaceOrders(orders); },
+         "Compare runs bit by bit: as recorded, with barriers between all dispatches, with "
+         "separate "
+         "poisoned memory for each tensor, and in N (default 4) other orders of the dispatches "
+         "that "
+         "the plan allows. Exit code 1, with the first node that differs: a missing barrier, an "
+         "uninitialized read or wrong memory sharing")
+      ->option_text("[=N]");
   app.add_option("--amber", options.amber,
                  "Write the dispatches of a run in buffers as a script for Amber "
                  "(github.com/google/amber), with inputs, weights and the outputs of this device "
@@ -226,8 +250,10 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
   stages.emplace_back(kDispatches);
   std::string plan;
   app.add_flag("--plan{dispatches}", plan,
-               "Print the execution plan: dispatches, copies, memory. --plan=PASS: print nodes and "
-               "tensors after a pass of the compiler")
+               "Print the execution plan: dispatches, copies, memory; or nodes and tensors after a "
+               "pass of the compiler: " +
+                   CLI::detail::join(PassNames(), ", "))
+      ->option_text("[=PASS]")
       ->check(CLI::IsMember(stages));
   app.add_flag("--validation", options.validation,
                "Enable the Vulkan validation layers; any message fails the run");
@@ -241,8 +267,9 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
     for (const std::string& input : inputs) options.inputs.push_back(SplitInput(input));
-    for (const std::string& text : ints) options.ints.push_back(SplitInt(text));
-    if (*random) options.random = seed;
+    for (const std::string& text : ints) options.ints.push_back(SplitInt("--int", text));
+    for (const std::string& text : sizes) options.sizes.push_back(SplitInt("--size", text));
+    if (random || *seeded) options.random = seed;
     options.storage = storages.at(storage);
     options.plan = plan == kDispatches;
     if (!options.plan) options.plan_pass = plan;

@@ -27,6 +27,7 @@ struct Options {
   std::string method;  // empty: the first method
   std::vector<NamedFile> inputs;
   std::vector<NamedInt> ints;      // integer inputs; others have their maximum
+  std::vector<NamedInt> sizes;     // symbols, for random inputs; others have their maximum
   std::optional<uint64_t> random;  // seed of missing inputs
   bool check = false;              // run the cases in the file
   std::optional<double> rtol;      // of --check; default: by dtype

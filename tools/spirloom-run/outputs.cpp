@@ -1,11 +1,16 @@
 #include "tools/spirloom-run/outputs.h"
 
+#include <algorithm>
+#include <array>
+#include <cstdio>
 #include <filesystem>
 #include <set>
 #include <system_error>
 
+#include "runtime/base/elements.h"
 #include "runtime/base/file_writer.h"
 #include "runtime/base/path.h"
+#include "runtime/base/text.h"
 #include "tools/spirloom-run/npy.h"
 
 namespace spirloom::run {
@@ -59,6 +64,26 @@ Status WriteOutputs(const std::string& directory, std::span<const TensorInfo> ou
     SPIRLOOM_TRY(WriteNpy(path, {outputs[i].dtype, outputs[i].shape, bytes[i]}));
   }
   return Status();
+}
+
+std::string OutputText(std::span<const TensorInfo> outputs,
+                       std::span<const std::vector<std::byte>> bytes) {
+  constexpr size_t kMaxValues = 8;
+  std::string text;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const TensorInfo& output = outputs[i];
+    text += Concat(output.name, ": ", LongName(output.dtype), " ", ToString(output.shape));
+    const size_t size = ElementSize(output.dtype);
+    const size_t count = bytes[i].size() / size;
+    for (size_t k = 0; k < std::min(count, kMaxValues); ++k) {
+      const double value = LoadElement(output.dtype, std::span(bytes[i]).subspan(k * size, size));
+      std::array<char, 32> digits{};
+      std::snprintf(digits.data(), digits.size(), "%s%.6g", k == 0 ? " = " : ", ", value);
+      text += digits.data();
+    }
+    text += count > kMaxValues ? ", \u2026\n" : "\n";
+  }
+  return text;
 }
 
 }  // namespace spirloom::run

@@ -22,6 +22,10 @@ Status CreateDirectory(const std::string& directory);
 Status WriteOutputs(const std::string& directory, std::span<const TensorInfo> outputs,
                     std::span<const std::vector<std::byte>> bytes);
 
+// Returns a line for each output: name, dtype, shape, and the first values.
+std::string OutputText(std::span<const TensorInfo> outputs,
+                       std::span<const std::vector<std::byte>> bytes);
+
 }  // namespace spirloom::run
 
 #endif  // SPIRLOOM_TOOLS_SPIRLOOM_RUN_OUTPUTS_H_

@@ -24,6 +24,7 @@
 #include "tools/spirloom-run/profile_report.h"
 #include "tools/spirloom-run/races.h"
 #include "tools/spirloom-run/renderdoc.h"
+#include "tools/spirloom-run/sizes.h"
 #include "tools/spirloom-run/stats_report.h"
 #include "tools/spirloom-run/text_output.h"
 #include "tools/spirloom-run/tune_report.h"
@@ -143,6 +144,10 @@ Result<std::vector<int64_t>> IntsOf(const Options& options, const Model& model) 
 // Reads the inputs, and resizes a model with dynamic shapes to them.
 Result<std::vector<Array>> PrepareInputs(const Options& options, Model& model) {
   const bool dynamic_shapes = !model.symbols().empty();
+  if (!options.sizes.empty()) {
+    SPIRLOOM_TRY_ASSIGN(const std::vector<Shape> shapes, ShapesOfSizes(options, model));
+    SPIRLOOM_TRY(model.Resize(shapes));
+  }
   SPIRLOOM_TRY_ASSIGN(std::vector<Array> inputs,
                       ReadInputs(model.inputs(), options.inputs, dynamic_shapes, options.random));
   SPIRLOOM_TRY_ASSIGN(const std::vector<int64_t> ints, IntsOf(options, model));
@@ -250,6 +255,13 @@ Status WriteProfile(const Options& options, const Runtime& runtime, Model& model
   return AddToProfile(options.profile_out, options, runtime, model, runs);
 }
 
+// Whether the run is for its results, which go to no file: no other report is requested.
+bool PrintsOutputs(const Options& options) {
+  return options.output_dir.empty() && options.repeat == 0 && !options.profile && !options.tune &&
+         !options.plan && options.plan_pass.empty() && options.trace.empty() &&
+         options.json.empty() && options.profile_out.empty() && options.renderdoc == 0;
+}
+
 Status Report(const Options& options, const Runtime& runtime, const Model& model,
               const Timings& timings) {
   SPIRLOOM_TRY_ASSIGN(const std::vector<DispatchProfile> profile, model.Profile());
@@ -263,7 +275,7 @@ Status Report(const Options& options, const Runtime& runtime, const Model& model
                   StatsJson(options.model, runtime.device(), Name(options.storage), model.stats(),
                             CountVariants(profile), timings, runtime.validation_message_count())));
   }
-  if (options.repeat > 0 && (!options.profile || options.time_runs)) {
+  if (options.repeat > 0 || PrintsOutputs(options)) {
     Print(Summary(runtime.device(), model.stats(), timings));
   }
   return Status();
@@ -353,6 +365,7 @@ Status RunSession(const Options& options) {
   if (!options.output_dir.empty()) {
     SPIRLOOM_TRY(WriteOutputs(options.output_dir, model.outputs(), bindings.outputs()));
   }
+  if (PrintsOutputs(options)) Print(OutputText(model.outputs(), bindings.outputs()));
   if (!options.profile_out.empty()) SPIRLOOM_TRY(WriteProfile(options, runtime, model, bindings));
   SPIRLOOM_TRY(Report(options, runtime, model, timings));
   if (const uint64_t messages = runtime.validation_message_count(); messages > 0) {

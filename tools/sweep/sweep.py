@@ -87,7 +87,7 @@ def run(
     libraries = ("--library", HERE / "sweep.slpack", "--library", HERE / "probes.slpack")
     path = HERE / call["directory"] / graph
     cache = ("--cache-dir", bundle.scratch / "cache")  # ignore tuning results of other programs
-    bundle.run("spirloom-run", path, *libraries, *kernels, "--random", "0", *cache, *options)
+    bundle.run("spirloom-run", path, *libraries, *kernels, "--random", *cache, *options)
 
 
 def rate(call: dict[str, Any], taken: float) -> str:
