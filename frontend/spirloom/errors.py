@@ -78,6 +78,13 @@ class Unsupported(Exception):
     """Why a node cannot be imported. Collected, so that one message lists every such node."""
 
 
+class InTrainingMode(Unsupported):
+    """A node that only training has. No other reason matters then."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"it {what}; call eval() on the module before exporting")
+
+
 @dataclass(frozen=True, slots=True)
 class NodeProblem:
     """A node that cannot be imported, and why."""

@@ -17,7 +17,7 @@ from spirloom.errors import ImportFailure
 from spirloom.inspect import to_text
 from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
-from spirloom.torch import decompose, export, program_of
+from spirloom.torch import decompose, export, export_methods, program_of
 from spirloom.torch.archive import is_archive
 from spirloom.torch.archived_program import read_archive
 from spirloom.torch.build import build
@@ -224,6 +224,48 @@ def test_symbols_are_those_of_the_program() -> None:
     dims = ({0: torch.export.Dim("batch", min=1, max=6)},)
     graph = graph_of(Block(), torch.ones(2, 4), dynamic_shapes=dims)
     assert [(s.min, s.max) for s in graph.symbols] == [(1, 6)]
+
+
+def read(data: bytes) -> Graph:
+    return graph_reader.read_methods(memoryview(data), "net.slg")[0]
+
+
+class Nested(torch.nn.Module):  # type: ignore[misc]
+    def forward(self, first: Any, *, rest: Any, scale: int = 2) -> Any:
+        return first.sum(0) * scale + rest["a"].sum(0) + rest["b"][0].sum(0)
+
+
+def test_sizes_have_the_names_of_the_dims() -> None:
+    """Also in containers, of keyword arguments, and of several dimensions that are equal."""
+    batch, length = (torch.export.Dim(name, min=1, max=9) for name in ("batch", "length"))
+    args, kwargs = (torch.ones(2, 3),), {"rest": {"a": torch.ones(4, 3), "b": [torch.ones(2, 3)]}}
+    shapes = {"first": {0: batch}, "rest": {"a": (length, None), "b": [{0: batch}]}}
+    (graph,) = graph_reader.read_methods(
+        memoryview(export(Nested(), args, kwargs, dynamic_shapes=shapes)), "g"
+    )
+    assert {s.name for s in graph.symbols} == {"batch", "length"}
+    assert [str(x.shape[0]) for x in graph.inputs] == ["batch", "length", "batch"]
+    data = export_methods(Block(), {"forward": ((torch.ones(2, 4),), ({0: batch},))})
+    assert [s.name for s in graph_reader.read_methods(memoryview(data), "g")[0].symbols] == [
+        "batch"
+    ]
+    derived = ({0: torch.export.Dim("half", min=1, max=4) * 2},)
+    graph = read(export(Block(), (torch.ones(4, 4),), dynamic_shapes=derived))
+    assert [s.max for s in graph.symbols] in ([4], [8])
+
+
+def test_arguments_are_a_tuple() -> None:
+    with pytest.raises(TypeError, match=r"it is a tensor. Pass \(tensor,\)"):
+        export(Block(), torch.ones(2, 4))  # type: ignore[arg-type]
+
+
+def test_training_mode_is_the_only_reason() -> None:
+    """Batch norm counts its batches in int64, which is not reported."""
+    layers = (torch.nn.Linear(4, 4), torch.nn.BatchNorm1d(4), torch.nn.Dropout())
+    with pytest.raises(ImportFailure, match="1 of .* nodes cannot be imported") as caught:
+        export(torch.nn.Sequential(*layers), (torch.ones(3, 4),))
+    assert "call eval() on the module before exporting" in str(caught.value)
+    assert "int64" not in str(caught.value)
 
 
 def test_a_size_without_a_maximum_needs_an_option() -> None:

@@ -13,6 +13,7 @@ from typing import Any, TypedDict, Unpack, overload
 from spirloom.errors import ImportFailure
 from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
+from spirloom.torch.dim_names import named_by_dims
 from spirloom.torch.in_place import updates_of
 from spirloom.torch.options import Options
 from spirloom.torch.program import Program
@@ -84,9 +85,10 @@ def export(
     """The graph file (.slg) of a module called with these arguments. With `output`, it is written
     to this file, weights directly from the module's memory, and nothing is returned.
 
-    `dynamic_shapes`: as of torch.export; its dynamic sizes stay dynamic, within its bounds or those
-    of `dims`. `ranges`: bounds of int64 inputs by name. `keep_float32`: patterns of the names of
-    nodes that stay float32 with `fp16`. `strip` omits the source lines of nodes.
+    `dynamic_shapes`: as of torch.export; its dynamic sizes stay dynamic, with the names of its Dims
+    and within their bounds or those of `dims`. `ranges`: bounds of int64 inputs by name.
+    `keep_float32`: patterns of the names of nodes that stay float32 with `fp16`.
+    `strip` omits the source lines of nodes.
     `quantize`: a weight format as of `spirloom import --quantize`, "int4:32" or "bf16".
     `assume_int32`: results of int64 operators fit in int32, also where `ranges` do not prove it.
     `float64_as_float32`: float64 values are rounded to float32.
@@ -96,11 +98,12 @@ def export(
 
     library = OpLibrary.with_dirs([Path(directory) for directory in spec_dirs])
     exported = decompose(exported_of(module, args, kwargs, dynamic_shapes), library)
+    program = named_by_dims(program_of(exported), module, args, kwargs, dynamic_shapes)
     options = Options.of(
         dims or {}, ranges or {}, fp16, strip, quantize, keep_float32, assume_int32
     )
     options = replace(options, float64_as_float32=float64_as_float32)
-    return _written([graph_of(program_of(exported), library, options)], output)
+    return _written([graph_of(program, library, options)], output)
 
 
 def decompose(exported: Any, library: OpLibrary | None = None) -> Any:
@@ -161,6 +164,8 @@ def exported_of(module: Any, args: Sequence[Any], kwargs: Any, dynamic_shapes: A
 
     if isinstance(module, torch.export.ExportedProgram):
         return module
+    if torch.is_tensor(args):
+        raise TypeError("args must be a tuple of the arguments; it is a tensor. Pass (tensor,).")
     with torch.no_grad():
         return torch.export.export(
             module, tuple(args), dict(kwargs or {}), dynamic_shapes=dynamic_shapes, strict=False
@@ -208,10 +213,12 @@ def export_methods(
     of all. Otherwise as export(); `dims` and `ranges` apply to the methods that have such names.
     """
     library = OpLibrary.with_dirs([Path(directory) for directory in spec_dirs])
-    programs = {
-        name: program_of(decompose(exported_method(module, name, args, shapes), library))
-        for name, (args, shapes) in methods.items()
-    }
+    programs = {}
+    for name, (args, shapes) in methods.items():
+        with _as_forward(module, name):
+            exported = exported_of(module, args, None, shapes)
+            program = program_of(decompose(exported, library))
+            programs[name] = named_by_dims(program, module, args, None, shapes)
     graphs = graphs_of(
         programs, library, dims or {}, ranges or {}, fp16, strip, keep_float32, assume_int32
     )
@@ -226,12 +233,6 @@ def _written(methods: Sequence[Graph], output: str | Path | None) -> bytes | Non
         return graph_file.to_bytes(*methods)
     graph_file.save(methods, Path(output))
     return None
-
-
-def exported_method(module: Any, name: str, args: Sequence[Any], dynamic_shapes: Any) -> Any:
-    """The exported program of the module's method of this name, otherwise of forward()."""
-    with _as_forward(module, name):
-        return exported_of(module, args, None, dynamic_shapes)
 
 
 @contextmanager

@@ -12,7 +12,13 @@ from spec_model.symbolic import note
 from spirloom import __version__
 from spirloom.builder import Budget, Builder, Lifter
 from spirloom.data_sizes import DataSizes
-from spirloom.errors import ImportFailure, NodeProblem, NodesUnsupported, Unsupported
+from spirloom.errors import (
+    ImportFailure,
+    InTrainingMode,
+    NodeProblem,
+    NodesUnsupported,
+    Unsupported,
+)
 from spirloom.ir import DType, Graph, IntInput, Node, Tensor
 from spirloom.narrowing import Narrowing
 from spirloom.number_expr import SymFloat
@@ -117,7 +123,7 @@ class Importer:
         self._values: dict[str, Item] = {}
         self._missing: set[str] = set()
         self._absent: dict[str, Call] = {}  # results that are not emitted, and their calls
-        self._problems: list[tuple[Call, str]] = []
+        self._problems: list[tuple[Call, Exception]] = []
         self._modules = [call.module for call in program.calls]
 
     def run(self, report: Report) -> Graph:
@@ -261,7 +267,7 @@ class Importer:
             if name in self._missing and name not in self._absent:
                 return
             problem = Unsupported(self._why_missing(name))
-        self._problems.append((call, str(problem)))
+        self._problems.append((call, problem))
 
     def _why_missing(self, name: str) -> str:
         """Why a value that no recorded problem explains does not exist."""
@@ -375,13 +381,14 @@ class Importer:
         return given
 
     def _unsupported(self) -> NodesUnsupported:
+        training = [each for each in self._problems if isinstance(each[1], InTrainingMode)]
         problems = tuple(
             NodeProblem(
                 call.target,
                 node_name(call, self._modules),
                 f"{reason}{location_suffix(call.trace)}",
             )
-            for call, reason in self._problems
+            for call, reason in training or self._problems
         )
         count = len(self._program.calls)
         first = f"{self._program.where}: {len(problems)} of {count} nodes cannot be imported:"

@@ -18,6 +18,11 @@ def named_by_inputs(program: Program) -> Program:
         taken = {*program.symbols, *names.values()}
         if symbol is not None and symbol not in names and given.name not in taken:
             names[symbol] = given.name
+    return renamed(program, names)
+
+
+def renamed(program: Program, names: Mapping[str, str]) -> Program:
+    """The program with other names of symbols."""
     if not names:
         return program
     return replace(

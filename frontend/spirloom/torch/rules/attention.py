@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from spirloom.builder import Value
-from spirloom.errors import Unsupported
+from spirloom.errors import InTrainingMode, Unsupported
 from spirloom.sizes import broadcast_shapes, is_symbolic
 from spirloom.torch.context import CallContext
 from spirloom.torch.rules.registry import imports
@@ -18,7 +18,7 @@ from spirloom.torch.values import Item
 def attention(ctx: CallContext) -> Item:
     """Attention; grouped-query attention needs no flag. A boolean mask becomes an additive one."""
     if ctx.number("dropout_p", 0) > 0:
-        raise Unsupported("it generates random values; call eval() on the module before exporting")
+        raise InTrainingMode("generates random values")
     query, key, value = _operands(ctx)
     mask: Item = ctx.args.get("attn_mask")
     if mask is not None:

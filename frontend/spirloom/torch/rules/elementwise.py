@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from spirloom.errors import Unsupported
+from spirloom.errors import InTrainingMode
 from spirloom.ir import Tensor
 from spirloom.torch.context import CallContext
 from spirloom.torch.rules.registry import Results, imports
@@ -150,7 +150,7 @@ def angle(ctx: CallContext) -> Item:
 def rrelu(ctx: CallContext) -> Item:
     """In evaluation mode, a leaky ReLU with the mean slope. The noise has no effect."""
     if ctx.flag("training"):
-        raise Unsupported("it generates random values; call eval() on the module before exporting")
+        raise InTrainingMode("generates random values")
     slope = (ctx.number("lower", 1 / 8) + ctx.number("upper", 1 / 3)) / 2
     y = ctx.typed("aten.leaky_relu", x=ctx.value("self"), negative_slope=slope)
     return Results((y, ctx.args["noise"])) if len(ctx.shapes) > 1 else y

@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from spirloom.builder import Value
-from spirloom.errors import Unsupported
+from spirloom.errors import InTrainingMode, Unsupported
 from spirloom.torch.context import CallContext
 from spirloom.torch.rules.registry import Results, imports
 from spirloom.torch.values import Item
@@ -120,6 +120,7 @@ def _same_padded(
 
 @imports("aten._native_batch_norm_legit_no_training", "aten.batch_norm",
          "aten.native_batch_norm", "aten.cudnn_batch_norm",
+         "aten._native_batch_norm_legit_functional",
          "aten._native_batch_norm_legit.no_stats")  # fmt: skip
 def batch_norm(ctx: CallContext) -> Item:
     """Normalization by the running statistics, or by those of the batch if there are none."""
@@ -127,7 +128,7 @@ def batch_norm(ctx: CallContext) -> Item:
     if not ctx.has("running_mean"):
         return Results((_batch_statistics_norm(ctx, x),))
     if ctx.flag("training"):
-        raise Unsupported("it is in training mode; call eval() on the module before exporting")
+        raise InTrainingMode("is in training mode")
     shape = x.shape
     if len(shape) == 2 or len(shape) == 3:  # as an image with a height of 1
         x = ctx.view(x, (*shape, *(1,) * (4 - len(shape))))

@@ -8,7 +8,7 @@ import numpy as np
 
 from spec_model.activations import RnnActivation
 from spirloom.builder import Value
-from spirloom.errors import Unsupported
+from spirloom.errors import InTrainingMode
 from spirloom.layers.recurrent import Cell, run_direction, stack_states
 from spirloom.torch.context import CallContext
 from spirloom.torch.rules.registry import Results, imports
@@ -26,7 +26,7 @@ _CELLS = {
 def recurrent(ctx: CallContext) -> Item:
     """The stacked layers, each unidirectional or bidirectional."""
     if ctx.flag("train") and ctx.number("dropout", 0) > 0:
-        raise Unsupported("it generates random values; call eval() on the module before exporting")
+        raise InTrainingMode("generates random values")
     x = ctx.value("input")
     if ctx.flag("batch_first"):
         x = ctx.permute(x, (1, 0, 2))

@@ -1,0 +1,67 @@
+"""The names of dynamic sizes: torch.export keeps the bounds of a Dim, not its name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from spirloom.torch.int_inputs import renamed
+from spirloom.torch.program import InvalidSize, Kind, Program, SizeExpr
+
+
+def named_by_dims(
+    program: Program, module: Any, args: Sequence[Any], kwargs: Any, dynamic_shapes: Any
+) -> Program:
+    """The program of a module, exported with these arguments, with the names of torch.export.Dim
+    instead of those of torch's symbols, such as s77."""
+    if not dynamic_shapes or not callable(getattr(module, "forward", None)):
+        return program
+    bound = inspect.signature(module.forward).bind(*args, **(kwargs or {})).arguments
+    if isinstance(dynamic_shapes, Mapping):
+        specs = [dynamic_shapes.get(name) for name in bound]
+    else:
+        specs = list(dynamic_shapes)
+    leaves = list(_leaves(list(bound.values()), specs))
+    inputs = [given for given in program.inputs if given.kind is not Kind.WEIGHT]
+    if len(leaves) != len(inputs):  # containers that only torch knows
+        return program
+    names: dict[str, str] = {}
+    for given, (_, spec) in zip(inputs, leaves, strict=True):
+        meta = program.metas.get(given.name)
+        if given.kind is not Kind.USER or meta is None:
+            continue
+        for axis, dim in _axes(spec):
+            symbol = _symbol(meta.shape[axis])
+            name = getattr(dim, "__name__", "")  # 2*half: of a derived Dim
+            is_new = name.isidentifier() and name not in {*program.symbols, *names.values()}
+            if symbol is not None and symbol not in names and is_new:
+                names[symbol] = name
+    return renamed(program, names)
+
+
+def _leaves(value: Any, spec: Any) -> Iterator[tuple[Any, Any]]:
+    """The tensors and other values in nested containers, each with its part of `spec`."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _leaves(item, spec.get(key) if isinstance(spec, Mapping) else None)
+    elif isinstance(value, list | tuple):
+        parts = spec if isinstance(spec, list | tuple) and len(spec) == len(value) else None
+        for i, item in enumerate(value):
+            yield from _leaves(item, None if parts is None else parts[i])
+    else:
+        yield value, spec
+
+
+def _axes(spec: Any) -> list[tuple[int, Any]]:
+    """The dimensions that the spec of a tensor names."""
+    if isinstance(spec, Mapping):
+        return list(spec.items())
+    return list(enumerate(spec)) if isinstance(spec, list | tuple) else []
+
+
+def _symbol(size: int | SizeExpr) -> str | None:
+    try:
+        return size.symbol() if isinstance(size, SizeExpr) else None
+    except InvalidSize:
+        return None
