@@ -1,5 +1,5 @@
-"""Exit codes and messages of programs whose output is closed or full, or that run out of memory;
-the encoding of their output on Windows.
+"""Exit codes and messages of programs that are interrupted, whose output is closed or full, or that
+run out of memory; the encoding of their output on Windows.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import Any, ParamSpec
 
 P = ParamSpec("P")
 
-# The exit code that a shell reports for a program terminated by SIGPIPE.
+# The exit codes that a shell reports for a program terminated by SIGPIPE and by SIGINT.
 EXIT_CODE = 141
+INTERRUPTED = 130
 
 
 class _Unwritable(Exception):
@@ -52,8 +53,9 @@ class _Output:
 def handle_output_errors(main: Callable[P, int]) -> Callable[P, int]:
     """Wraps the main function of a program.
 
-    Returns EXIT_CODE if standard output is a closed pipe, as in `… | head`. Returns 1 and prints a
-    message if standard output cannot be written or memory is exhausted. Output is UTF-8.
+    Returns EXIT_CODE if standard output is a closed pipe, as in `… | head`. Returns INTERRUPTED and
+    prints a line after Ctrl-C. Returns 1 and prints a message if standard output cannot be written
+    or memory is exhausted. Output is UTF-8.
     """
 
     @wraps(main)
@@ -70,6 +72,10 @@ def handle_output_errors(main: Callable[P, int]) -> Callable[P, int]:
         except BrokenPipeError:
             _discard_output()
             return EXIT_CODE
+        except KeyboardInterrupt:
+            after_echo = "\n" if sys.stderr.isatty() else ""  # of ^C
+            print(f"{after_echo}Interrupted.", file=sys.stderr)
+            return INTERRUPTED
         except _Unwritable as error:
             message = f"Standard output cannot be written: {error}."
             _discard_output()

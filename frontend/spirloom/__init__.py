@@ -7,8 +7,8 @@
     y, = model(x)
 
 `import spirloom` loads only this file. The runtime (`spirloom.runtime`, which requires NumPy) is
-imported on first use of one of its names. Importing models also requires onnx or torch,
-except for GGUF files and exported programs.
+imported on first use of one of its names, and so are the modules `spirloom.onnx`, `spirloom.torch`
+and `spirloom.executorch`, which require the packages of these names.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from spirloom import executorch as executorch
+    from spirloom import onnx as onnx
+    from spirloom import torch as torch
     from spirloom.errors import SpirloomError, Status
     from spirloom.llm import LLM
     from spirloom.runtime import (
@@ -49,19 +52,24 @@ __all__ = [
     "operator_names",
 ]
 
+# Not in __all__: `from spirloom import *` does not replace the packages of these names.
+_IMPORTERS = ("executorch", "onnx", "torch")
 _MODULES = {"SpirloomError": "spirloom.errors", "Status": "spirloom.errors", "LLM": "spirloom.llm"}
 
 
 def __getattr__(name: str) -> Any:
-    """Imports a public name on first use."""
-    if name not in __all__:
-        raise AttributeError(f"module 'spirloom' has no attribute '{name}'")
+    """Imports a public name or a submodule on first use."""
     import importlib
 
+    if name in _IMPORTERS:
+        return importlib.import_module(f"spirloom.{name}")
+    if name not in __all__:
+        raise AttributeError(f"module 'spirloom' has no attribute '{name}'")
     module = importlib.import_module(_MODULES.get(name, "spirloom.runtime"))
     globals()[name] = getattr(module, name)
     return globals()[name]
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    special = [name for name in globals() if name.startswith("__")]
+    return sorted([*special, *__all__, *_IMPORTERS])

@@ -6,10 +6,13 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any
 
 from spec_model.output_errors import handle_output_errors
 from spirloom import __version__
 from spirloom.errors import SpirloomError
+from spirloom.installation import how_to_install
 
 # Each module has add_parser(subparsers), which sets the default `run`: arguments → exit code.
 COMMANDS = (
@@ -33,15 +36,12 @@ COMMANDS = (
     "spirloom.commands.bug_report",
 )
 
-# The extra of the wheel that provides an optional module.
-EXTRAS = {
-    "onnx": "onnx", "torch": "torch", "yaml": "ops", "jinja2": "ops", "starlette": "serve",
-    "uvicorn": "serve",
-}  # fmt: skip
+# Modules that only some commands require.
+OPTIONAL = ("onnx", "torch", "yaml", "jinja2", "starlette", "uvicorn")
 
 EXAMPLES = """\
 examples:
-  spirloom import mobilenet.onnx -o mobilenet.slg             import a network
+  spirloom import mobilenet.onnx                              import a network: mobilenet.slg
   spirloom import mobilenet.onnx -o half.slg --fp16           the same, computing in float16
   spirloom import detector.onnx -o detector.slg --dim batch=3 set an open dimension
   spirloom inspect mobilenet.slg                              describe a graph file
@@ -65,14 +65,19 @@ examples:
 @handle_output_errors
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line. Returns the exit code: 0, 1 for invalid input, 2 for invalid usage."""
-    arguments = _parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    parser = _parser()
+    if not words:
+        parser.print_help()
+        return 0
+    arguments = parser.parse_args(words)
     try:
         code: int = arguments.run(arguments)
     except SpirloomError as error:
         print(f"spirloom: error: {error}", file=sys.stderr)
         return 1
     except ModuleNotFoundError as error:
-        if error.name not in EXTRAS:
+        if error.name not in OPTIONAL:
             raise
         print(f"spirloom: error: {_remedy(error.name)}", file=sys.stderr)
         return 1
@@ -82,21 +87,36 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _remedy(module: str) -> str:
     return (
         f"This requires the Python module '{module}', which {sys.executable} does not have. "
-        f"Install it: pip install 'spirloom[{EXTRAS[module]}]'."
+        f"{how_to_install(module)}"
     )
 
 
+class _Parser(argparse.ArgumentParser):
+    """Suggests the nearest command for an unknown one."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        commands = self.get_default("commands")
+        if commands and args and not args[0].startswith("-") and args[0] not in commands:
+            near = get_close_matches(args[0], commands, n=1)
+            hint = f"Did you mean '{near[0]}'?" if near else f"Commands: {', '.join(commands)}."
+            self.error(f"There is no command '{args[0]}'. {hint}")
+        return super().parse_known_args(args, namespace)
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="spirloom",
         description="Imports, inspects and runs neural networks.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"spirloom {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", required=True, parser_class=argparse.ArgumentParser
+    )
     for name in COMMANDS:
         importlib.import_module(name).add_parser(commands)
+    parser.set_defaults(commands=tuple(commands.choices))
     return parser
 
 

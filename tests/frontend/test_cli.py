@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -200,7 +201,7 @@ def test_bad_arguments(
     assert err.startswith("spirloom: error: ") and message in err and err.count("\n") == 1
 
 
-@pytest.mark.parametrize("arguments", [(), ("import",), ("weave",), ("import", "a", "-o")])
+@pytest.mark.parametrize("arguments", [("import",), ("weave",), ("import", "a", "-o")])
 def test_bad_usage_exits_with_2(
     capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
 ) -> None:
@@ -208,6 +209,28 @@ def test_bad_usage_exits_with_2(
         main(arguments)
     assert error.value.code == 2
     assert "usage: spirloom" in capsys.readouterr().err
+
+
+def test_unknown_commands_get_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
+    for word, hint in (("imprt", "Did you mean 'import'?"), ("x", "Commands: import, inspect, ")):
+        with pytest.raises(SystemExit):
+            main([word, "a"])
+        assert f"There is no command '{word}'. {hint}" in capsys.readouterr().err
+
+
+def test_without_arguments_the_help_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys)
+    assert code == 0 and "spirloom COMMAND --help" in out and err == ""
+
+
+def test_the_default_output_has_the_name_of_the_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    code, out, _ = run(capsys, "import", saved(small_network(), tmp_path), "--dim", "batch=1")
+    assert code == 0 and out.startswith("m.slg: ")
+    assert [path.name for path in Path().iterdir()] == ["m.slg"]
 
 
 @pytest.mark.parametrize(
@@ -277,13 +300,29 @@ def test_ops(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"Conv", "Relu"} <= set(foreign.splitlines()) and "Range (constant inputs)" in foreign
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT of one process")
+def test_an_interrupt_ends_in_one_line(tmp_path: Path) -> None:
+    passes = tmp_path / "slow.py"
+    passes.write_text("import time\nprint('ready', flush=True)\ntime.sleep(60)\n", encoding="utf-8")
+    command = [sys.executable, "-m", "spirloom.cli", "import", saved(small_network(), tmp_path)]
+    command += ["-o", str(tmp_path / "m.slg"), "--passes", str(passes)]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, "Interrupted.\n")
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (b"# A text", "is not an ONNX model, or it is truncated."),
         (b"version https://git-lfs.github.com/spec/v1", "is not an ONNX model. It is a Git LFS"),
-        (b"PK\x03\x04\x00", "such as torch.save writes: use torch.onnx.export."),
-        (b"\x10\x00\x00\x00\x00\x00\x00\x00SLG1", "It is already a Spirloom graph"),
+        (b"PK\x03\x04\x00", "It is a ZIP file. Import it if torch.export.save wrote it"),
+        (b"\x10\x00\x00\x00\x00\x00\x00\x00SLG1", "It is a Spirloom graph. Run it: spirloom run"),
     ],
 )
 def test_other_formats_are_named(

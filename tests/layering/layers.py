@@ -149,6 +149,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "frontend/spirloom": (
         *_TORCH,
         "codegen/**",
+        "frontend/spirloom/executorch",
         "frontend/spirloom/llm",
         "frontend/spirloom/onnx",
         "frontend/spirloom/pte",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import spirloom
-from spirloom import cli, doctor, programs
+from spirloom import cli, doctor, installation, programs
 from spirloom.commands import list_ops
 
 
@@ -115,18 +115,27 @@ def test_the_wheels_kernels_come_last(tmp_path: Path, monkeypatch: pytest.Monkey
     assert programs.run_arguments(own)[1:] == own
 
 
-@pytest.mark.parametrize(("module", "extra"), cli.EXTRAS.items())
+@pytest.mark.parametrize("wheel", [True, False])
+@pytest.mark.parametrize("module", cli.OPTIONAL)
 def test_a_missing_module(
-    module: str, extra: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    module: str, wheel: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    package = {"yaml": "pyyaml"}.get(module, module)
+    remedy = f"apt-get install python3-{module} (Debian), or pip install {package}."
+
     def fail(_: object) -> int:
         raise ModuleNotFoundError(f"No module named '{module}'", name=module)
 
     monkeypatch.setattr(list_ops, "run", fail)
+    monkeypatch.setattr(installation, "is_wheel", lambda: wheel)
     assert cli.main(["ops"]) == 1
     output = capsys.readouterr().err
     assert f"requires the Python module '{module}'" in output
-    assert f"pip install 'spirloom[{extra}]'." in output
+    assert output.endswith(f" Install it: {f'pip install {package}.' if wheel else remedy}\n")
+
+
+def test_modules_that_debian_lacks() -> None:
+    assert installation.how_to_install("tokenizers") == "Install it: pip install tokenizers."
 
 
 def test_a_missing_module_of_spirloom(monkeypatch: pytest.MonkeyPatch) -> None:

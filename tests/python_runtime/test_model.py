@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -95,6 +96,18 @@ def test_calls_resize_the_model(batches: spirloom.Model) -> None:
     assert batches(np.ones((2, 3), np.float32))[0].tolist() == [[1] * 3] * 2
     batches.resize({"x": (5, 3)})
     assert batches.outputs[0].shape == (5, 3)
+
+
+def test_a_model_of_fixed_shapes_keeps_no_bytes(runtime: spirloom.Runtime) -> None:
+    file = batch_graph()
+    model = runtime.load(file)
+    model.resize([(2, 3)])
+    references = sys.getrefcount(file)
+    model.fix_shapes()
+    assert sys.getrefcount(file) < references
+    assert model(np.ones((2, 3), np.float32))[0].tolist() == [[1] * 3] * 2
+    with pytest.raises(InvalidArgument, match=r"expected \[2, 3\]. The model's shapes have been"):
+        model(np.ones((3, 3), np.float32))
 
 
 def test_a_loaded_file_may_be_replaced_by_renaming(
@@ -370,6 +383,33 @@ def test_errors_derive_from_spirloom_error(runtime: spirloom.Runtime, tmp_path: 
         spirloom.Runtime(device="no such device")
     assert isinstance(device.value, ValueError)
     assert device.value.status == spirloom.Status.INVALID_ARGUMENT
+
+
+def test_texts_of_objects(relu: spirloom.Model) -> None:
+    with spirloom.Runtime(cache_dir="none") as own:
+        name = own.device.name
+        assert repr(own) == f"<spirloom.Runtime on {name!r}>"
+        assert repr(own.device).startswith(f"<spirloom.Device {name!r}, {own.device.type}, Vulkan")
+    assert repr(own) == "<spirloom.Runtime closed>"
+    with pytest.raises(
+        spirloom.SpirloomError, match="requires an array of float32; .* not numeric"
+    ):
+        relu("hello")
+
+
+def test_a_number_is_the_index_of_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = len(spirloom.devices())
+    message = rf"Device {count} does not exist. Devices: 0: "
+    for wrong in (count, str(count)):
+        with pytest.raises(InvalidArgument, match=message):
+            spirloom.Runtime(device=wrong)
+    with pytest.raises(InvalidArgument, match="Device -1 does not exist."):
+        spirloom.Runtime(device=-1)
+    with pytest.raises(InvalidArgument, match=message):
+        spirloom.Pool(relu_graph(), [0, count])
+    monkeypatch.setenv("SPIRLOOM_DEVICE", str(count))
+    with pytest.raises(InvalidArgument, match=message):
+        spirloom.Runtime()
 
 
 def test_a_runtime_without_operators() -> None:

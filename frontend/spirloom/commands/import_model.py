@@ -63,8 +63,10 @@ def add_parser(commands: Any) -> None:
         "safetensors; with --kv-cache also .slg",
     )
     parser.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="MODEL.slg", help="the file to write"
-    )
+        "-o", "--output", type=Path, metavar="MODEL.slg",
+        help="the file to write (default: the name of the model with the suffix .slg, in the "
+        "current directory)",
+    )  # fmt: skip
     parser.add_argument(
         "--external-data",
         action="store_true",
@@ -171,6 +173,8 @@ def run(arguments: argparse.Namespace) -> int:
     from spirloom.terminal import Progress
 
     check_import_options(arguments)
+    if arguments.output is None:
+        arguments.output = Path(f"{arguments.model.resolve().stem}.slg")
     _check_files(arguments.model, arguments.output)
     library = OpLibrary.with_dirs(arguments.spec_dir)
     watched = Progress(str(arguments.model))

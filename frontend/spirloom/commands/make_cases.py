@@ -11,6 +11,7 @@ from typing import Any
 
 from spec_model import Op, SpecError
 from spirloom.errors import ImportFailure, writing
+from spirloom.installation import how_to_install
 
 DESCRIPTION = """\
 Generates test cases for every variant of the operators: inputs, a graph file of one node, and the
@@ -79,7 +80,7 @@ def _fact_check(calls: int) -> Callable[[Op], None]:
             raise
         print(
             "spirloom: note: declared bounds, traits and views are not compared with the "
-            "references, which requires Hypothesis (python3-hypothesis, or pip install hypothesis)",
+            f"references, which requires Hypothesis. {how_to_install('hypothesis')}",
             file=sys.stderr,
         )
         return lambda op: None

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from spirloom.new_op.target import Target
 
 DESCRIPTION = """\
-Creates the files of a new operator from those of a similar one. They build immediately; their test
-cases fail until every TODO is done, starting with the reference.
+Creates the files of a new operator from those of a similar one. They build immediately and pass
+their tests, since they compute what the similar one does, until the TODOs are done.
 
 A template with params is shared. With --own-template, or if it cannot be shared, the new operator
 has its own copy with notes for its author.

@@ -15,7 +15,7 @@ The page is one file that needs no network and no server. Tabs:
   Kernels    times, bytes, roofline, SPIR-V statistics, and why each kernel was selected
   Partition  segments on device and host (--partition)
 
-It requires igraph for the layout: pip install 'spirloom[report]'.
+It requires igraph for the layout: pip install igraph.
 
 examples:
   spirloom report net.slg -o net.html

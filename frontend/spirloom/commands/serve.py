@@ -30,7 +30,7 @@ def add_parser(commands: Any) -> None:
         help="serve a language model over HTTP with the OpenAI API",
         description="Serves a language model at /v1/chat/completions, /v1/completions, "
         "/v1/models and /health, one request at a time. Requires starlette, uvicorn and "
-        "tokenizers: pip install 'spirloom[serve]'. Supported parts of the OpenAI API: "
+        "tokenizers: pip install starlette uvicorn tokenizers. Supported parts of the OpenAI API: "
         "docs/how-to/serve.md.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

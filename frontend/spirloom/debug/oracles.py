@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from spirloom.errors import ImportFailure
+from spirloom.installation import how_to_install
 from spirloom.ir import Array
 
 # The values of some names of the source model, for the same inputs.
@@ -85,8 +86,8 @@ def _onnxruntime() -> Any:
         return import_module("onnxruntime")
     except ModuleNotFoundError as error:
         raise ImportFailure(
-            "--with onnxruntime requires the Python module 'onnxruntime'. Install it: pip install "
-            "onnxruntime. Or use --with reference."
+            "--with onnxruntime requires the Python module 'onnxruntime'. "
+            f"{how_to_install('onnxruntime')} Or use --with reference."
         ) from error
 
 
@@ -242,5 +243,5 @@ def _transformers() -> Any:
     except ModuleNotFoundError as error:
         raise ImportFailure(
             "--with torch of a Hugging Face directory requires the Python module 'transformers'. "
-            "Install it: pip install transformers. Or use --with reference."
+            f"{how_to_install('transformers')} Or use --with reference."
         ) from error

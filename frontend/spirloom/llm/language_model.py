@@ -159,6 +159,9 @@ class LLM:
         self._tokenizer_argument = tokenizer
         self._tokenizer: Tokenizer | None = None
 
+    def __repr__(self) -> str:
+        return f"<spirloom.LLM {self._name!r}, context {self._context}>"
+
     @property
     def context(self) -> int:
         """The maximum number of tokens of a prompt and its continuation together."""

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from spirloom.family.chat_template import expand
 from spirloom.family.text_metadata import TEXT_METADATA
+from spirloom.installation import how_to_install
 from spirloom.runtime.errors import (
     FileMissing,
     InvalidArgument,
@@ -118,8 +119,9 @@ def parse_tokenizer(data: bytes, name: str) -> Tokenizer:
         import tokenizers
     except ImportError as error:
         raise Unavailable(
-            f"Reading {name} requires the package tokenizers: pip install 'spirloom[llm]'. "
-            "Otherwise pass an object with encode() and decode() as tokenizer=."
+            f"Reading {name} requires the Python module 'tokenizers'. "
+            f"{how_to_install('tokenizers')} Otherwise pass an object with encode() and decode() "
+            "as tokenizer=."
         ) from error
     try:
         return _Library(tokenizers.Tokenizer.from_str(data.decode()))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from spirloom.errors import ImportFailure
+from spirloom.installation import how_to_install
 
 # Edges over more layers are straight lines, which the layout ignores.
 _LONGEST = 40
@@ -34,8 +35,7 @@ def lay_out(count: int, edges: Sequence[tuple[int, int]]) -> Layout:
         import igraph  # type: ignore[import]
     except ImportError as error:
         raise ImportFailure(
-            "A report requires the Python module 'igraph'. Install it: pip install "
-            "'spirloom[report]' (or apt-get install python3-igraph)."
+            f"A report requires the Python module 'igraph'. {how_to_install('igraph')}"
         ) from error
     layers = _layers(count, edges)
     split: list[tuple[int, int]] = []

@@ -92,6 +92,11 @@ def _converted(array: Array, info: TensorInfo, is_literal: bool) -> Array:
         return array
     if info.dtype.names:
         return _codes(array, info, info.dtype.names[0])
+    if kind in "SU":
+        raise WrongType(
+            f"Input '{info.name}' requires an array of {info.dtype}; the value has dtype "
+            f"{array.dtype}, which is not numeric."
+        )
     raise WrongType(
         f"Input '{info.name}' has dtype {info.dtype}; the array has dtype {array.dtype}. "
         f"Convert it: array.astype('{info.dtype}')."

@@ -11,7 +11,7 @@ from spirloom.runtime import abi
 from spirloom.runtime.native import native
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Device:
     """What a device reports. Sizes in bytes."""
 
@@ -35,6 +35,9 @@ class Device:
     # Loop iterations of an invocation after which the driver ends its loops; 0: no limit
     max_loop_iterations: int
     properties: dict[str, int]  # those that select kernels: "cores"; bools are 0 or 1
+
+    def __repr__(self) -> str:
+        return f"<spirloom.Device {self.name!r}, {self.type}, Vulkan {self.api_version}>"
 
 
 def is_available() -> bool:

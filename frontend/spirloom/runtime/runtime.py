@@ -221,6 +221,10 @@ class Runtime:
         count = self._native.function("runtime_operator_count")(handle.value)
         return [self._native.text("runtime_operator", handle.value, i) for i in range(count)]
 
+    def __repr__(self) -> str:
+        where = "closed" if self._handle is None else f"on {self.device.name!r}"
+        return f"<spirloom.Runtime {where}>"
+
     def close(self) -> None:
         """Releases the device. Loaded models keep it alive."""
         self._handle = None
