@@ -69,8 +69,8 @@ Status NotUsable(const DeviceInfo& device);
 // The index in `devices` of the device that matches `choice`: an index (any number is one), a uuid,
 // luid or pci identifier, or part of a name (case-insensitive); "" is the first usable device.
 // Considers only devices for which `accept`, if set, returns true. Fails with kUnavailable if there
-// are no devices, kInvalidArgument if no device matches (the message lists all devices), kUnsupported if
-// the matching device is not usable.
+// are no devices, kInvalidArgument if no device matches (the message lists all devices),
+// kUnsupported if the matching device is not usable.
 Result<size_t> ChooseDevice(const std::vector<DeviceInfo>& devices, const std::string& choice,
                             const std::function<bool(const DeviceInfo&)>& accept = {});
 
