@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-# Growth that is accepted: patch releases of the compilers change sizes by this much, others by more.
+# Growth that is accepted: patch releases of the compilers change sizes by this much, others more.
 TOLERANCE, OTHER_COMPILERS = 0.03, 0.1
 SMALL = 256  # bytes of growth that are always accepted
 
