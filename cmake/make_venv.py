@@ -17,7 +17,7 @@ from make_bindings import generate_schema_bindings
 LAUNCHER = """#!{venv}/bin/python3
 import sys
 
-from spirloom.cli import main
+from spirloom.__main__ import main
 
 sys.exit(main())
 """

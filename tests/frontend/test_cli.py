@@ -231,6 +231,18 @@ def test_the_default_output_has_the_name_of_the_model(
     code, out, _ = run(capsys, "import", saved(small_network(), tmp_path), "--dim", "batch=1")
     assert code == 0 and out.startswith("m.slg: ")
     assert [path.name for path in Path().iterdir()] == ["m.slg"]
+    (tmp_path / "net-0.5.onnx").symlink_to(tmp_path / "m.onnx")
+    _, out, _ = run(capsys, "import", str(tmp_path / "net-0.5.onnx"), "--dim", "batch=1")
+    assert out.startswith("net-0.5.slg: ")
+
+
+def test_a_file_that_is_only_named_as_a_graph(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "m.slg"
+    path.write_bytes(b"version https://git-lfs.github.com/spec/v1")
+    code, _, err = run(capsys, "import", str(path), "-o", str(tmp_path / "n.slg"))
+    assert code == 1 and "m.slg is not a Spirloom graph. It is a Git LFS pointer." in err
 
 
 @pytest.mark.parametrize(

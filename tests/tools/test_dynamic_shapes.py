@@ -98,7 +98,9 @@ def test_sizes_of_random_inputs(spirloom_run: Program, directory: Path) -> None:
     done = spirloom_run("--random", *sizes, model)
     assert done.returncode == 0, done.stderr
     outputs, *_, summary = done.stdout.splitlines()
-    assert ": float32 [2, " in outputs and " = " in outputs and ", first run " in summary
+    assert (
+        outputs.startswith("'y': float32 [2, ") and " = " in outputs and ", first run " in summary
+    )
     assert spirloom_run("--random", model, *sizes).stdout.splitlines()[:-1] == [outputs]
     assert spirloom_run("--seed", "1", model, *sizes).stdout.splitlines()[:-1] != [outputs]
     unknown = spirloom_run("--random", model, "--size", "width=3")
@@ -107,6 +109,12 @@ def test_sizes_of_random_inputs(spirloom_run: Program, directory: Path) -> None:
     assert f"The model has no dynamic size 'width'. {listed}" in unknown.stderr
     beyond = spirloom_run("--random", model, "--size", "batch=9")
     assert "Size 'batch' is 9; its bounds are 1 to 8." in beyond.stderr
+    np.save(directory / "x.npy", np.zeros((3, 3, 11, 16), np.float32))
+    other = spirloom_run(model, "--input", f"x={directory / 'x.npy'}", "--size", "batch=2")
+    assert "Input 'x' has shape [3, 3, 11, 16]; expected [2, 3, 30, 16] for --size." in other.stderr
+    for option, value in (("--seed", 2**64), ("--seed", -1), ("--size", f"batch={2**63}")):
+        refused = spirloom_run("--random", model, option, str(value))
+        assert refused.returncode == 2 and "is not" in refused.stderr
 
 
 def test_help_has_no_default_values_of_flags(spirloom_run: Program) -> None:

@@ -1,8 +1,10 @@
 #include "tools/spirloom-run/options.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <map>
 #include <memory>
+#include <string_view>
 
 #include "tools/spirloom-run/plan_passes.h"
 
@@ -23,6 +25,19 @@ Examples:
 
 Exit codes: 0 success, 1 failed run, 2 invalid argument or input file.)";
 
+// Whether a text is a decimal number of this type, also in its range: CLI11 returns the maximum of
+// the type for greater numbers.
+template <typename Integer>
+bool IsInteger(std::string_view text) {
+  Integer value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+std::string RejectInvalidSeed(const std::string& text) {
+  return IsInteger<uint64_t>(text) ? "" : "'" + text + "' is not an integer from 0 to 2^64 - 1";
+}
+
 // Splits NAME=FILE; the name is up to the first '='.
 NamedFile SplitInput(const std::string& text) {
   const size_t equals = text.find('=');
@@ -35,12 +50,11 @@ NamedFile SplitInput(const std::string& text) {
 // Splits NAME=N of an option; the name is up to the last '='.
 NamedInt SplitInt(const std::string& option, const std::string& text) {
   const size_t equals = text.rfind('=');
-  int64_t value = 0;
   if (equals == std::string::npos || equals == 0 ||
-      !CLI::detail::lexical_cast(text.substr(equals + 1), value)) {
+      !IsInteger<int64_t>(std::string_view(text).substr(equals + 1))) {
     throw CLI::ValidationError(option, "'" + text + "' is not NAME=INTEGER");
   }
-  return {text.substr(0, equals), value};
+  return {text.substr(0, equals), std::stoll(text.substr(equals + 1))};
 }
 
 // The number of orders of --check-races=N. Not a validator of the flag: CLI11 2.4 applies those
@@ -138,7 +152,7 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
       app.add_option("--seed", seed,
                      "Seed of the random values, which implies --random (default 0)")
           ->option_text("N")
-          ->check(CLI::Validator(RejectNegative, ""));
+          ->check(CLI::Validator(RejectInvalidSeed, ""));
   std::vector<std::string> sizes;
   app.add_option("--size", sizes,
                  "Size of random inputs with dynamic dimensions (default: the maximum); repeat for "

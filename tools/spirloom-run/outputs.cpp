@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <set>
@@ -72,13 +73,16 @@ std::string OutputText(std::span<const TensorInfo> outputs,
   std::string text;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const TensorInfo& output = outputs[i];
-    text += Concat(output.name, ": ", LongName(output.dtype), " ", ToString(output.shape));
+    text += Concat(Quote(output.name), ": ", LongName(output.dtype), " ", ToString(output.shape));
     const size_t size = ElementSize(output.dtype);
     const size_t count = bytes[i].size() / size;
     for (size_t k = 0; k < std::min(count, kMaxValues); ++k) {
       const double value = LoadElement(output.dtype, std::span(bytes[i]).subspan(k * size, size));
       std::array<char, 32> digits{};
-      std::snprintf(digits.data(), digits.size(), "%s%.6g", k == 0 ? " = " : ", ", value);
+      // Integers exactly, such as tokens.
+      const bool is_integer = std::trunc(value) == value && std::fabs(value) < 1e18;
+      std::snprintf(digits.data(), digits.size(), is_integer ? "%s%.0f" : "%s%.6g",
+                    k == 0 ? " = " : ", ", value);
       text += digits.data();
     }
     text += count > kMaxValues ? ", \u2026\n" : "\n";

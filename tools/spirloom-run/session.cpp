@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "spirloom/model.h"
 #include "spirloom/runtime.h"
 #include "tools/common/process.h"
@@ -144,12 +146,18 @@ Result<std::vector<int64_t>> IntsOf(const Options& options, const Model& model) 
 // Reads the inputs, and resizes a model with dynamic shapes to them.
 Result<std::vector<Array>> PrepareInputs(const Options& options, Model& model) {
   const bool dynamic_shapes = !model.symbols().empty();
+  std::vector<Shape> shapes;
   if (!options.sizes.empty()) {
-    SPIRLOOM_TRY_ASSIGN(const std::vector<Shape> shapes, ShapesOfSizes(options, model));
+    SPIRLOOM_TRY_ASSIGN(shapes, ShapesOfSizes(options, model));
     SPIRLOOM_TRY(model.Resize(shapes));
   }
   SPIRLOOM_TRY_ASSIGN(std::vector<Array> inputs,
                       ReadInputs(model.inputs(), options.inputs, dynamic_shapes, options.random));
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    if (inputs[i].shape == shapes[i]) continue;
+    return Error(StatusCode::kInvalidArgument, "Input {} has shape {}; expected {} for --size.",
+                 Quoted{model.inputs()[i].name}, ToString(inputs[i].shape), ToString(shapes[i]));
+  }
   SPIRLOOM_TRY_ASSIGN(const std::vector<int64_t> ints, IntsOf(options, model));
   if (dynamic_shapes) SPIRLOOM_TRY(model.Resize(ShapesOf(inputs), ints));
   return inputs;

@@ -26,6 +26,12 @@ Result<std::vector<Shape>> ShapesOfSizes(const Options& options, const Model& mo
   std::vector<int64_t> values;
   for (const SymbolInfo& symbol : symbols) values.push_back(symbol.max);
   for (const NamedInt& size : options.sizes) {
+    const auto ints = model.int_inputs();
+    if (std::ranges::find(ints, size.name, &IntInputInfo::name) != ints.end()) {
+      return Error(StatusCode::kInvalidArgument,
+                   "{} is an integer input. Set it with --int instead of --size.",
+                   Quoted{size.name});
+    }
     const auto found = std::ranges::find(symbols, size.name, &SymbolInfo::name);
     if (found == symbols.end()) {
       return Error(StatusCode::kInvalidArgument,

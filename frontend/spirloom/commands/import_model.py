@@ -174,7 +174,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     check_import_options(arguments)
     if arguments.output is None:
-        arguments.output = Path(f"{arguments.model.resolve().stem}.slg")
+        model = arguments.model.absolute()
+        arguments.output = Path(f"{model.name if model.is_dir() else model.stem}.slg")
     _check_files(arguments.model, arguments.output)
     library = OpLibrary.with_dirs(arguments.spec_dir)
     watched = Progress(str(arguments.model))

@@ -146,10 +146,17 @@ def _language_options(request: Request) -> LanguageOptions:
 
 def import_graph_file(request: Request) -> list[Graph]:
     """Reads the graph file of a language model and changes the dtype of its KV caches."""
+    from spec_model.file_kinds import MAX_BYTES, advice
+    from spec_model.graph_file import IDENTIFIER
     from spirloom.errors import ImportFailure
     from spirloom.kv_cache import read_with_kv_cache
+    from spirloom.mapped_file import starts_with
 
     arguments = request.arguments
+    if not starts_with(arguments.model, IDENTIFIER, 8):
+        with arguments.model.open("rb") as file:
+            known = advice(file.read(MAX_BYTES), "")
+        raise ImportFailure(f"{arguments.model} is not a Spirloom graph.{known}")
     if not arguments.kv_cache:
         raise ImportFailure(
             f"{arguments.model} is a graph file. Only --kv-cache changes one; for other options, "

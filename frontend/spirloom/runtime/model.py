@@ -260,8 +260,8 @@ class Model:
         graph file or the bytes that the model was loaded from: constants that are packed on the
         device then have no copy on the host. A file with several methods is kept.
 
-        Later calls with other shapes raise InvalidArgument. Does nothing for a model without
-        symbols.
+        Other contexts keep their current shapes. Later calls with other shapes raise
+        InvalidArgument. Does nothing for a model without symbols.
         """
         keeps_file = len(self.methods) > 1
         with self.claimed() as handle:

@@ -17,12 +17,15 @@ def named_by_dims(
     instead of those of torch's symbols, such as s77."""
     if not dynamic_shapes or not callable(getattr(module, "forward", None)):
         return program
-    bound = inspect.signature(module.forward).bind(*args, **(kwargs or {})).arguments
-    if isinstance(dynamic_shapes, Mapping):
-        specs = [dynamic_shapes.get(name) for name in bound]
-    else:
-        specs = list(dynamic_shapes)
-    leaves = list(_leaves(list(bound.values()), specs))
+    if not isinstance(dynamic_shapes, Mapping | list | tuple):  # such as ShapesCollection
+        return program
+    kwargs = kwargs or {}
+    bound = inspect.signature(module.forward).bind(*args, **kwargs).arguments
+    if not isinstance(dynamic_shapes, Mapping):
+        dynamic_shapes = dict(zip(bound, dynamic_shapes, strict=False))
+    # The inputs of a program are in the order of the call, not of the signature.
+    order = [name for name in bound if name not in kwargs] + [n for n in kwargs if n in bound]
+    leaves = [leaf for n in order for leaf in _leaves(bound[n], dynamic_shapes.get(n))]
     inputs = [given for given in program.inputs if given.kind is not Kind.WEIGHT]
     if len(leaves) != len(inputs):  # containers that only torch knows
         return program
@@ -33,7 +36,9 @@ def named_by_dims(
             continue
         for axis, dim in _axes(spec):
             symbol = _symbol(meta.shape[axis])
-            name = getattr(dim, "__name__", "")  # 2*half: of a derived Dim
+            name = getattr(
+                getattr(dim, "root", dim), "__name__", ""
+            )  # of a derived Dim, its root's
             is_new = name.isidentifier() and name not in {*program.symbols, *names.values()}
             if symbol is not None and symbol not in names and is_new:
                 names[symbol] = name
@@ -61,7 +66,9 @@ def _axes(spec: Any) -> list[tuple[int, Any]]:
 
 
 def _symbol(size: int | SizeExpr) -> str | None:
+    """The only symbol of a size."""
     try:
-        return size.symbol() if isinstance(size, SizeExpr) else None
+        symbols = size.symbols() if isinstance(size, SizeExpr) else set()
     except InvalidSize:
         return None
+    return symbols.pop() if len(symbols) == 1 else None

@@ -97,6 +97,7 @@ def export(
     from spirloom.torch.options import Options
 
     library = OpLibrary.with_dirs([Path(directory) for directory in spec_dirs])
+    args = args if _is_tensor(args) else tuple(args)
     exported = decompose(exported_of(module, args, kwargs, dynamic_shapes), library)
     program = named_by_dims(program_of(exported), module, args, kwargs, dynamic_shapes)
     options = Options.of(
@@ -158,13 +159,19 @@ def graph_of(program: Program, library: OpLibrary, options: Any) -> Graph:
     return build(program, library, options)
 
 
+def _is_tensor(value: Any) -> bool:
+    import torch
+
+    return bool(torch.is_tensor(value))
+
+
 def exported_of(module: Any, args: Sequence[Any], kwargs: Any, dynamic_shapes: Any) -> Any:
     """The exported program of a module. Exported programs are returned unchanged."""
     import torch
 
     if isinstance(module, torch.export.ExportedProgram):
         return module
-    if torch.is_tensor(args):
+    if _is_tensor(args):
         raise TypeError("args must be a tuple of the arguments; it is a tensor. Pass (tensor,).")
     with torch.no_grad():
         return torch.export.export(

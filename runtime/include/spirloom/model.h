@@ -262,9 +262,10 @@ class SPIRLOOM_API Model {
   // Sets one integer input, with the current input shapes. Fails like Resize(), and with
   // kInvalidArgument for an unknown name.
   Status SetInt(std::string_view name, int64_t value);
-  // Makes the current shapes the only ones of the method, also for its other and later contexts,
-  // and releases the graph file: constants that are packed on the device then have no copy on the
-  // host. A file with several methods is kept. Later calls of Resize() accept only these shapes.
+  // Makes the current shapes the only ones of the method and of its later contexts, and releases
+  // the graph file: constants that are packed on the device then have no copy on the host. Other
+  // contexts keep their current shapes. A file with several methods is kept. Later calls of
+  // Resize() accept only the current shapes.
   // Does nothing for a model without symbols, which has only one set of shapes.
   void FixShapes();
 

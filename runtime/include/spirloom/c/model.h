@@ -251,10 +251,10 @@ SPIRLOOM_C_API spirloom_status spirloom_model_resize_with_ints(
     spirloom_model* model, const spirloom_shape* shapes, size_t shape_count, const int64_t* ints,
     size_t int_count, spirloom_error** error);
 
-// Makes the current shapes the only ones of the method, also for its other and later contexts, and
-// releases the graph file: constants that are packed on the device then have no copy on the host. A
-// file with several methods is kept. Later resizes accept only these shapes. Does nothing for a
-// model without symbols.
+// Makes the current shapes the only ones of the method and of its later contexts, and releases the
+// graph file: constants that are packed on the device then have no copy on the host. Other contexts
+// keep their current shapes. A file with several methods is kept. Later resizes accept only the
+// current shapes. Does nothing for a model without symbols.
 SPIRLOOM_C_API spirloom_status spirloom_model_fix_shapes(spirloom_model* model,
                                                          spirloom_error** error);
 
