@@ -8,7 +8,7 @@
 
 `import spirloom` loads only this file. The runtime (`spirloom.runtime`, which requires NumPy) is
 imported on first use of one of its names, and so are the modules `spirloom.onnx`, `spirloom.torch`
-and `spirloom.executorch`, which require the packages of these names.
+and `spirloom.executorch`, whose functions require the packages of these names.
 """
 
 from __future__ import annotations

@@ -174,10 +174,9 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
          "--check-races{4}",
          [&options](int64_t orders) { options.race_orders = RaceOrders(orders); },
          "Compare runs bit by bit: as recorded, with barriers between all dispatches, with "
-         "separate "
-         "poisoned memory for each tensor, and in N (default 4) other orders of the dispatches "
-         "that "
-         "the plan allows. Exit code 1, with the first node that differs: a missing barrier, an "
+         "separate poisoned memory for each tensor, and in N (default 4) other orders of the "
+         "dispatches that the plan allows. Exit code 1, with the first node that differs: a "
+         "missing barrier, an "
          "uninitialized read or wrong memory sharing")
       ->option_text("[=N]");
   app.add_option("--amber", options.amber,

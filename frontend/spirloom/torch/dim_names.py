@@ -25,37 +25,36 @@ def named_by_dims(
         dynamic_shapes = dict(zip(bound, dynamic_shapes, strict=False))
     # The inputs of a program are in the order of the call, not of the signature.
     order = [name for name in bound if name not in kwargs] + [n for n in kwargs if n in bound]
-    leaves = [leaf for n in order for leaf in _leaves(bound[n], dynamic_shapes.get(n))]
+    specs = [spec for n in order for spec in _specs(bound[n], dynamic_shapes.get(n))]
     inputs = [given for given in program.inputs if given.kind is not Kind.WEIGHT]
-    if len(leaves) != len(inputs):  # containers that only torch knows
+    if len(specs) != len(inputs):  # containers that only torch knows
         return program
     names: dict[str, str] = {}
-    for given, (_, spec) in zip(inputs, leaves, strict=True):
+    for given, spec in zip(inputs, specs, strict=True):
         meta = program.metas.get(given.name)
         if given.kind is not Kind.USER or meta is None:
             continue
         for axis, dim in _axes(spec):
             symbol = _symbol(meta.shape[axis])
-            name = getattr(
-                getattr(dim, "root", dim), "__name__", ""
-            )  # of a derived Dim, its root's
+            root = getattr(dim, "root", dim)  # of a derived Dim
+            name = getattr(root, "__name__", "")
             is_new = name.isidentifier() and name not in {*program.symbols, *names.values()}
             if symbol is not None and symbol not in names and is_new:
                 names[symbol] = name
     return renamed(program, names)
 
 
-def _leaves(value: Any, spec: Any) -> Iterator[tuple[Any, Any]]:
-    """The tensors and other values in nested containers, each with its part of `spec`."""
+def _specs(value: Any, spec: Any) -> Iterator[Any]:
+    """The part of `spec` of each tensor and other value in nested containers."""
     if isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _leaves(item, spec.get(key) if isinstance(spec, Mapping) else None)
+            yield from _specs(item, spec.get(key) if isinstance(spec, Mapping) else None)
     elif isinstance(value, list | tuple):
         parts = spec if isinstance(spec, list | tuple) and len(spec) == len(value) else None
         for i, item in enumerate(value):
-            yield from _leaves(item, None if parts is None else parts[i])
+            yield from _specs(item, None if parts is None else parts[i])
     else:
-        yield value, spec
+        yield spec
 
 
 def _axes(spec: Any) -> list[tuple[int, Any]]:
