@@ -1,6 +1,6 @@
 # The wheel (`pip install .`, pyproject.toml, `./dev wheel`): the target spirloom_wheel and the
 # install component `wheel`, with the layout of site-packages. spirloom/_native contains the C API
-# library, all shaders (compressed), spirloom-run, and the ExecuTorch backend
+# library, all shaders (compressed), the programs that run them, and the ExecuTorch backend
 # (integrations/executorch).
 include_guard(GLOBAL)
 if(NOT SPIRLOOM_WHEEL)
@@ -11,20 +11,30 @@ if(NOT SPIRLOOM_ZSTD)
                       "compressed shaders.")
 endif()
 
-# spirloom-run and the C API library open the same file of shaders; spirloom-run embeds almost no
-# shaders (pyproject.toml sets SPIRLOOM_OPS).
+# The programs and the C API library open the same file of shaders; the programs embed almost none
+# (pyproject.toml sets SPIRLOOM_OPS).
 spirloom_add_shader_library(spirloom_wheel_shaders PACK_ONLY COMPRESS LIBRARY spirloom::shaders_all)
 
 # Binaries depend only on glibc and libgcc_s, so that the wheel runs on many distributions. A static
 # libgcc would require a newer glibc.
-find_library(SPIRLOOM_STATIC_ZSTD libzstd.a)
-mark_as_advanced(SPIRLOOM_STATIC_ZSTD)
-if(SPIRLOOM_STATIC_ZSTD AND NOT CMAKE_CROSSCOMPILING)
-  set_target_properties(zstd::zstd PROPERTIES INTERFACE_LINK_LIBRARIES "${SPIRLOOM_STATIC_ZSTD}")
+function(spirloom_link_statically target archive)
+  find_library(SPIRLOOM_STATIC_${archive} ${archive})
+  mark_as_advanced(SPIRLOOM_STATIC_${archive})
+  if(SPIRLOOM_STATIC_${archive} AND NOT CMAKE_CROSSCOMPILING)
+    set_target_properties(${target} PROPERTIES
+      INTERFACE_LINK_LIBRARIES "${SPIRLOOM_STATIC_${archive}}")
+  endif()
+endfunction()
+spirloom_link_statically(zstd::zstd libzstd.a)
+set(programs spirloom-run spirloom-ops)
+if(TARGET spirloom-llm)
+  spirloom_link_statically(PCRE2::8Bit libpcre2-8.a)
+  spirloom_link_statically(utf8proc::utf8proc libutf8proc.a)
+  list(APPEND programs spirloom-llm)
 endif()
 set(SPIRLOOM_WHEEL_LINK_OPTIONS
   $<$<CXX_COMPILER_ID:GNU,Clang>:-static-libstdc++;LINKER:--strip-all>)
-foreach(target IN ITEMS spirloom_c_shared spirloom-run)
+foreach(target IN ITEMS spirloom_c_shared ${programs})
   target_link_options(${target} PRIVATE ${SPIRLOOM_WHEEL_LINK_OPTIONS})
 endforeach()
 
@@ -43,7 +53,7 @@ add_custom_command(
   COMMENT "Generating the Python packages"
   VERBATIM)
 add_custom_target(spirloom_wheel DEPENDS "${packages}/spirloom/ops.pickle")
-add_dependencies(spirloom_wheel spirloom_c_shared spirloom-run spirloom_wheel_shaders)
+add_dependencies(spirloom_wheel spirloom_c_shared ${programs} spirloom_wheel_shaders)
 
 set(SPIRLOOM_WHEEL_NATIVE spirloom/_native)  # also used by integrations/executorch
 set(native ${SPIRLOOM_WHEEL_NATIVE})
@@ -57,4 +67,4 @@ else()
 endif()
 install(FILES "$<TARGET_PROPERTY:spirloom_wheel_shaders,SPIRLOOM_PACK>" DESTINATION ${native}
   COMPONENT wheel RENAME shaders_all.slpack)
-install(PROGRAMS "$<TARGET_FILE:spirloom-run>" DESTINATION ${native} COMPONENT wheel)
+install(TARGETS ${programs} RUNTIME DESTINATION ${native} COMPONENT wheel)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -24,7 +25,7 @@ COMMANDS = (
     "spirloom.commands.make_cases",
     "spirloom.commands.new_op",
     "spirloom.commands.op",
-    "spirloom.commands.run_graph",
+    "spirloom.commands.run_model",
     "spirloom.commands.serve",
     "spirloom.commands.compare_graphs",
     "spirloom.commands.bisect",
@@ -34,10 +35,11 @@ COMMANDS = (
     "spirloom.commands.report",
     "spirloom.commands.doctor",
     "spirloom.commands.bug_report",
+    "spirloom.commands.completion",
 )
 
 # Modules that only some commands require.
-OPTIONAL = ("onnx", "torch", "yaml", "jinja2", "starlette", "uvicorn")
+OPTIONAL = ("onnx", "torch", "yaml", "jinja2", "starlette", "uvicorn", "argcomplete")
 
 EXAMPLES = """\
 examples:
@@ -47,6 +49,8 @@ examples:
   spirloom inspect mobilenet.slg                              describe a graph file
   spirloom partition detector.onnx --dim batch=3              which nodes run on the device
   spirloom run mobilenet.slg --input x=x.npy                  run it
+  spirloom run mobilenet.onnx --random --profile              import it for one run
+  spirloom run llama.slg -p "Once upon a time"                continue a text
   spirloom serve llama.slg                                    serve the OpenAI API over HTTP
   spirloom compare mobilenet.slg half.slg --random            compare the outputs of two graphs
   spirloom compare net.onnx --with onnxruntime --random --layers  find the first wrong node
@@ -67,6 +71,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line. Returns the exit code: 0, 1 for invalid input, 2 for invalid usage."""
     words = sys.argv[1:] if argv is None else argv
     parser = _parser()
+    if "_ARGCOMPLETE" in os.environ:  # the shell asks for completions
+        import argcomplete
+
+        argcomplete.autocomplete(parser)
     if not words:
         parser.print_help()
         return 0

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from spirloom.errors import ImportFailure
-from spirloom.programs import find_program
+from spirloom.programs import command as program_command
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +86,19 @@ def select(
         for i, graph in enumerate(graphs):
             files.append(Path(scratch) / f"{i}.slg")
             files[-1].write_bytes(graph)
-        command = [str(find_program("spirloom-ops")), "--select", *map(str, files)]
+        words = ["--select", *map(str, files)]
         if devices is not None:
             described = Path(scratch) / "devices.json"
             described.write_text(
                 json.dumps([{"name": name, **each} for name, each in devices.items()]),
                 encoding="utf-8",
             )
-            command += ["--devices", str(described)]
+            words += ["--devices", str(described)]
         elif device:
-            command += ["--device", device]
+            words += ["--device", device]
         if explain:
-            command.append("--explain")
+            words.append("--explain")
+        command = program_command("spirloom-ops", words)
         done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     if done.returncode != 0:
         raise ImportFailure(done.stderr.strip().removeprefix("spirloom-ops: error: "))

@@ -1,4 +1,4 @@
-"""Locates the C++ programs of the wheel or of a build of the repository, and runs spirloom-run."""
+"""Locates the C++ programs of the wheel or of a build of the repository, and runs them."""
 
 from __future__ import annotations
 
@@ -9,46 +9,70 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from spirloom.errors import ImportFailure
+from spirloom.installation import is_wheel
 from spirloom.runtime.native import PACKAGE, find
 
 SUFFIX = ".exe" if os.name == "nt" else ""
-
-
-def find_run() -> tuple[Path, list[str]]:
-    """The path of spirloom-run, and the arguments that name its kernels, which a wheel stores next
-    to it.
-    """
-    packaged = PACKAGE / f"_native/spirloom-run{SUFFIX}"
-    if packaged.exists():
-        return packaged, ["--library", str(packaged.parent / "shaders_all.slpack")]
-    return find_program("spirloom-run"), []
+NATIVE = PACKAGE / "_native"  # the programs of a wheel, and the kernels that they open
 
 
 def find_program(name: str) -> Path:
-    """The path of a program of a build or an installation."""
+    """The path of a program of the wheel, a build or an installation."""
+    packaged = NATIVE / (name + SUFFIX)
+    if packaged.exists():
+        return packaged
     files = find()
     above = [] if files is None else list(files.library.parents)
     for program in (directory / "bin" / (name + SUFFIX) for directory in above[:4]):
         if program.exists():
             return program
-    raise ImportFailure(f"{name} was not found. Build it with `./dev build`.")
+    remedy = "This wheel was built without it" if is_wheel() else "Build it with `./dev build`"
+    raise ImportFailure(f"{name} was not found. {remedy}.")
 
 
-def run_arguments(given: Sequence[str]) -> list[str]:
-    """The command line of spirloom-run with these arguments."""
-    program, kernels = find_run()
-    if kernels and "--no-builtin" not in given:
-        # --library accepts all following arguments
-        return [str(program), *given, "--no-builtin", *kernels]
-    return [str(program), *given]
+def command(name: str, given: Sequence[str]) -> list[str]:
+    """The command line of a program with these arguments. The programs of a wheel contain no
+    kernels: the arguments name its file of shaders, unless the given ones replace it.
+    """
+    program = find_program(name)
+    if program.parent != NATIVE:
+        return [str(program), *given]
+    shaders = ["--library", str(NATIVE / "shaders_all.slpack")]
+    if name == "spirloom-ops":  # which lists one library
+        replaced = any(each.partition("=")[0] == "--library" for each in given)
+        return [str(program), *given, *([] if replaced else shaders)]
+    if "--no-builtin" in given:
+        return [str(program), *given]
+    # --library accepts all following arguments
+    return [str(program), *given, "--no-builtin", *shaders]
+
+
+def become(name: str, given: Sequence[str]) -> None:
+    """Replaces this process with a program; on Windows, runs it and exits with its code."""
+    words = command(name, given)
+    sys.stdout.flush()
+    if os.name == "nt":  # which cannot replace a process
+        sys.exit(subprocess.call(words))
+    os.execv(words[0], words)
+
+
+def _main(name: str) -> None:
+    try:
+        become(name, sys.argv[1:])
+    except ImportFailure as error:
+        sys.exit(f"{name}: error: {error}")
 
 
 def run() -> None:
-    """Replaces this process with spirloom-run; on Windows, runs it and waits."""
-    try:
-        command = run_arguments(sys.argv[1:])
-    except ImportFailure as error:
-        sys.exit(f"spirloom-run: error: {error}")
-    if os.name == "nt":  # which cannot replace a process
-        sys.exit(subprocess.call(command))
-    os.execv(command[0], command)
+    """The script spirloom-run."""
+    _main("spirloom-run")
+
+
+def llm() -> None:
+    """The script spirloom-llm."""
+    _main("spirloom-llm")
+
+
+def ops() -> None:
+    """The script spirloom-ops."""
+    _main("spirloom-ops")

@@ -61,7 +61,7 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
   app.footer(kFooter);
   app.add_option("model", options.model, "Graph file (.slg)")->option_text("FILE")->required();
   const CLI::Option* has_prompt =
-      app.add_option("--prompt", prompt, "Text to complete; with --chat the user message")
+      app.add_option("-p,--prompt", prompt, "Text to complete; with --chat the user message")
           ->option_text("TEXT");
   app.add_flag("--chat", options.chat,
                "Format messages with the model's chat template; without --prompt, read one "

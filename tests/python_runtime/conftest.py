@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,6 +34,18 @@ def runtime() -> Iterator[spirloom.Runtime]:
         pytest.skip("No Vulkan device is available.")
     with spirloom.Runtime(cache_dir="none") as runtime:
         yield runtime
+
+
+def spirloom_run(directory: Path, *words: str | Path, code: int = 0) -> str:
+    """The output of `spirloom run` in its own process, which it may replace."""
+    paths = os.pathsep.join(sys.path)
+    done = subprocess.run(
+        [sys.executable, "-m", "spirloom.cli", "run", *map(str, words)],
+        cwd=directory, env={**os.environ, "PYTHONPATH": paths}, capture_output=True,
+        encoding="utf-8",
+    )  # fmt: skip
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout + done.stderr
 
 
 def relu_graph(shape: tuple[int, ...] = (5,), dtype: DType = DType.F32) -> bytes:

@@ -16,7 +16,7 @@ from spirloom.debug.cases import BundledCase, add_case
 from spirloom.debug.device_values import DeviceOptions
 from spirloom.errors import ImportFailure
 from spirloom.ir import DType, Graph, Node, Tensor
-from spirloom.programs import run_arguments
+from spirloom.programs import command as program_command
 
 from tests.python_runtime.amber_script import Script, check_modules, read
 
@@ -75,7 +75,7 @@ def test_assembly_and_bytes(case: Path, tmp_path: Path) -> None:
     script = read(path)
     assert {format for format, _, _ in script.shaders.values()} == {"SPIRV-ASM"}
     check_content(script, tmp_path)
-    command = run_arguments([str(case), "--check", "--amber", str(path)])
+    command = program_command("spirloom-run", [str(case), "--check", "--amber", str(path)])
     subprocess.run(command, check=True)
     script = read(path)
     assert {format for format, _, _ in script.shaders.values()} == {"SPIRV-HEX"}

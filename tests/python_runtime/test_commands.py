@@ -12,6 +12,7 @@ import pytest
 import spirloom
 from spirloom import cli, doctor, installation, programs
 from spirloom.commands import list_ops
+from spirloom.errors import ImportFailure
 
 
 def test_doctor(runtime: spirloom.Runtime, capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,24 +96,34 @@ def test_a_relative_cache_directory_is_ignored(
     assert doctor.examine()["cache"]["directory"] == str(tmp_path / ".cache/spirloom")
 
 
-def test_run_becomes_spirloom_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also with options that argparse would interpret."""
-    became: list[list[str]] = []
-    monkeypatch.setattr(os, "execv", lambda _, command: became.append(command))
-    monkeypatch.setattr(programs, "find_run", lambda: (tmp_path / "spirloom-run", []))
-    cli.main(["run", "--help"])
-    cli.main(["run", "net.slg", "--input", "x=x.npy", "-v"])
-    program = str(tmp_path / "spirloom-run")
-    assert became == [[program, "--help"], [program, "net.slg", "--input", "x=x.npy", "-v"]]
+@pytest.fixture
+def native(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The directory of programs of a wheel."""
+    for name in ("spirloom-run", "spirloom-llm", "spirloom-ops"):
+        (tmp_path / f"{name}{programs.SUFFIX}").touch()
+    monkeypatch.setattr(programs, "NATIVE", tmp_path)
+    return tmp_path
 
 
-def test_the_wheels_kernels_come_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_wheels_kernels_come_last(native: Path) -> None:
     """--library accepts all following arguments; --no-builtin excludes the wheel's kernels."""
-    kernels = ["--library", "shaders_all.slpack"]
-    monkeypatch.setattr(programs, "find_run", lambda: (tmp_path / "run", kernels))
-    assert programs.run_arguments(["a.slg"])[1:] == ["a.slg", "--no-builtin", *kernels]
-    own = ["a.slg", "--no-builtin", "--library", "own.slpack"]
-    assert programs.run_arguments(own)[1:] == own
+    kernels = ["--library", str(native / "shaders_all.slpack")]
+    for name in ("spirloom-run", "spirloom-llm"):
+        assert programs.command(name, ["a.slg"])[1:] == ["a.slg", "--no-builtin", *kernels]
+        own = ["a.slg", "--no-builtin", "--library", "own.slpack"]
+        assert programs.command(name, own)[1:] == own
+    assert programs.command("spirloom-ops", ["--json"])[1:] == ["--json", *kernels]
+    for own in (["--library", "own.slpack"], ["--library=own.slpack"]):
+        assert programs.command("spirloom-ops", own)[1:] == own
+
+
+def test_a_program_that_was_not_built(native: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(programs, "find", lambda: None)
+    with pytest.raises(ImportFailure, match="spirloom-x was not found. Build it with"):
+        programs.find_program("spirloom-x")
+    monkeypatch.setattr(programs, "is_wheel", lambda: True)
+    with pytest.raises(ImportFailure, match="This wheel was built without it"):
+        programs.find_program("spirloom-x")
 
 
 @pytest.mark.parametrize("wheel", [True, False])

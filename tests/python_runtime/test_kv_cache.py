@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -172,12 +173,14 @@ def test_run_chooses_the_dtype(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A model directory that is imported on first use."""
-    pytest.importorskip("tokenizers")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    became: list[list[str]] = []
+    monkeypatch.setattr(os, "execv", lambda _, command: became.append(command))
     write_model_directory(tmp_path / "tiny", "llama3", 96)
     command = ["run", str(tmp_path / "tiny"), "-p", "The quick fox", "--tokens", "3"]
     assert main([*command, "--kv-cache", "int8"]) == 0
     (made,) = (tmp_path / "cache").rglob("*.slg")
+    assert became[0][1:] == [str(made), "-p", "The quick fox", "--tokens", "3"]
     cache = kv_cache_of(graph_reader.load(made), own_library())
     assert cache is not None and cache.name == "int8"
     with pytest.raises(SystemExit):

@@ -89,7 +89,7 @@ def record(arguments: Sequence[str]) -> int:
     from spirloom.debug.replay import save
     from spirloom.terminal import Progress, shown
 
-    options = _record_parser().parse_args(arguments)
+    options = record_parser().parse_args(arguments)
     with Progress(str(options.model)) as progress:
         comparer = compare_model.comparer_of(options, progress)
         progress("running")
@@ -111,7 +111,8 @@ def record(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _record_parser() -> argparse.ArgumentParser:
+def record_parser() -> argparse.ArgumentParser:
+    """The parser of the arguments of `spirloom run`."""
     parser = argparse.ArgumentParser(
         prog="spirloom run",
         description="Runs a model once and records the run in one file.",

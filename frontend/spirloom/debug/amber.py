@@ -12,7 +12,7 @@ from pathlib import Path
 
 from spirloom.debug.device_values import DeviceOptions
 from spirloom.errors import ImportFailure
-from spirloom.programs import run_arguments
+from spirloom.programs import command
 
 _SECONDS = 600
 _MODULE = re.compile(r"SPIRV-HEX (TARGET_ENV \S+\n)([0-9a-f\s]*)\nEND\n")
@@ -32,7 +32,7 @@ def write_script(case: Path, options: DeviceOptions, path: Path) -> None:
     for kernel in options.kernels:
         arguments += ["--kernel", kernel]
     done = subprocess.run(
-        run_arguments(arguments), capture_output=True, encoding="utf-8", check=False,
+        command("spirloom-run", arguments), capture_output=True, encoding="utf-8", check=False,
         timeout=_SECONDS,
     )  # fmt: skip
     if done.returncode != 0:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spirloom import child_python
-from spirloom.programs import run_arguments
+from spirloom.programs import command
 
 _SECONDS = 600  # per part
 
@@ -58,12 +58,12 @@ def parts_of(
         Part("model.txt", "nodes of the graph, types, names and source lines, without values",
              (*spirloom, "inspect", name, "--nodes")),
         Part("plan.txt", "dispatches, kernels and memory",
-             run_arguments([name, "--random", "--plan", *device])),
+             command("spirloom-run", [name, "--random", "--plan", *device])),
         Part("profile.txt", "GPU time of each dispatch",
-             run_arguments([name, "--random", "--warmup", "1", "--repeat", "3", "--profile",
-                            *device])),
+             command("spirloom-run", [name, "--random", "--warmup", "1", "--repeat", "3",
+                                      "--profile", *device])),
         Part("validation.txt", "messages of the Vulkan validation layers, if installed",
-             run_arguments([name, "--random", "--validation", *device])),
+             command("spirloom-run", [name, "--random", "--validation", *device])),
         Part("compare.txt", "each node compared with the reference of its operator",
              (*spirloom, "compare", name, "--with", "reference", "--layers", *given)),
         Part("verify.json", "verdicts about the kernels of the model on the device",
