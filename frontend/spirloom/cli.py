@@ -38,8 +38,8 @@ COMMANDS = (
     "spirloom.commands.completion",
 )
 
-# Modules that only some commands require.
-OPTIONAL = ("onnx", "torch", "yaml", "jinja2", "starlette", "uvicorn", "argcomplete")
+# Modules that only some commands require: those that are required together.
+OPTIONAL = (("onnx",), ("torch",), ("jinja2", "yaml"), ("starlette", "uvicorn"), ("argcomplete",))
 
 EXAMPLES = """\
 examples:
@@ -85,18 +85,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"spirloom: error: {error}", file=sys.stderr)
         return 1
     except ModuleNotFoundError as error:
-        if error.name not in OPTIONAL:
+        together = next((each for each in OPTIONAL if error.name in each), None)
+        if together is None:
             raise
-        print(f"spirloom: error: {_remedy(error.name)}", file=sys.stderr)
+        print(
+            f"spirloom: error: This requires the Python module '{error.name}', which "
+            f"{sys.executable} does not have. {how_to_install(*together)}",
+            file=sys.stderr,
+        )
         return 1
     return code
-
-
-def _remedy(module: str) -> str:
-    return (
-        f"This requires the Python module '{module}', which {sys.executable} does not have. "
-        f"{how_to_install(module)}"
-    )
 
 
 class _Parser(argparse.ArgumentParser):

@@ -127,12 +127,16 @@ def test_a_program_that_was_not_built(native: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("wheel", [True, False])
-@pytest.mark.parametrize("module", cli.OPTIONAL)
+@pytest.mark.parametrize("module", [module for each in cli.OPTIONAL for module in each])
 def test_a_missing_module(
     module: str, wheel: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    package = {"yaml": "pyyaml"}.get(module, module)
-    remedy = f"apt-get install python3-{module} (Debian), or pip install {package}."
+    others = {"yaml": "jinja2", "uvicorn": "starlette"}  # required together
+    together = [others[module], module] if module in others else [module]
+    together += [last for last, first in others.items() if first == module]
+    pip = f"pip install {' '.join(together)}.".replace("yaml", "pyyaml")
+    debian = " ".join(f"python3-{each}" for each in together)
+    remedy = f"apt-get install {debian} (Debian), or {pip}"
 
     def fail(_: object) -> int:
         raise ModuleNotFoundError(f"No module named '{module}'", name=module)
@@ -142,7 +146,7 @@ def test_a_missing_module(
     assert cli.main(["ops"]) == 1
     output = capsys.readouterr().err
     assert f"requires the Python module '{module}'" in output
-    assert output.endswith(f" Install it: {f'pip install {package}.' if wheel else remedy}\n")
+    assert output.endswith(f" Install it: {pip if wheel else remedy}\n")
 
 
 def test_modules_that_debian_lacks() -> None:

@@ -22,23 +22,23 @@ COMMANDS: dict[str, tuple[tuple[str, int, str], ...]] = {
     "extract": (("NET.pt2 -o d", 1, "is not an ExecuTorch program"),),
     "partition": (("NET.pt2", 0, "on the device"),),
     "ops": (("", 0, "aten.relu(x)"),),
-    "cases": (("--spec-dir s --template-dir t --out x.slcases", 1, "pip install jinja2."),),
+    "cases": (("--spec-dir s --template-dir t --out x.slcases", 1, "pip install"),),
     "new-op": (("squared --like relu", 1, "pip install"),),
     "op": (
-        ("explain aten.mm --shapes 'a: [8,8], b: [8,8]'", 1, "pip install pyyaml."),
+        ("explain aten.mm --shapes 'a: [8,8], b: [8,8]'", 1, "pip install jinja2 pyyaml."),
         ("show relu_f32_buffer --stats", 1, "pip install"),
     ),
     "run": (
         ("NET.slg --random", 0, "float32 ["),
         ("NET.pt2 --random", 0, "NET.pt2 was imported for this run."),
-        ("story.slg -p Once --tokens 3", 0, "Once"),
+        ("story.slg -p Once --tokens 3", 0, ". I am"),
         ("--help", 0, "--prompt"),
         ("NET.slg --random --record x.slreplay", 0, "x.slreplay: "),
     ),
-    "serve": (("story.slg", 1, "pip install starlette."),),
-    "compare": (("NET.slg --with reference --random", 0, "equal"),),
+    "serve": (("story.slg", 1, "pip install starlette uvicorn."),),
+    "compare": (("NET.slg --with reference --random", 0, "0 above the tolerance"),),
     "bisect": (("NET.slg --random", 0, ""),),
-    "verify": (("--op relu", 0, ""),),
+    "verify": (("--op relu", 1, "pip install jinja2 pyyaml."),),
     "replay": (("NET.slreplay --compare", 0, ""),),
     "profile": (("show NET.slprof", 0, "aten.convolution"),),
     "report": (("NET.slg -o x.html", 1, "pip install igraph."),),
@@ -48,8 +48,8 @@ COMMANDS: dict[str, tuple[tuple[str, int, str], ...]] = {
 }
 
 PROGRAMS = (
-    ("spirloom-run NET.slg --random --repeat 2 --profile-out NET.slprof", "NET.slprof"),
-    ("spirloom-llm story.slg --prompt Once --tokens 3", "Once"),
+    ("spirloom-run NET.slg --random --repeat 2 --profile-out x.slprof", "of 2 runs"),
+    ("spirloom-llm story.slg --prompt Once --tokens 3", ". I am"),
     ("spirloom-ops --op aten.mm", "mm_tiled"),
 )
 

@@ -63,4 +63,7 @@ def _is_action(word: str) -> bool:
 def _is_source(word: str) -> bool:
     from spirloom.llm.import_cache import is_source
 
-    return not word.startswith("-") and is_source(Path(word))
+    path = Path(word)
+    if word.startswith("-") or (path.is_dir() and not (path / "config.json").exists()):
+        return False  # an option, or the directory of its outputs
+    return is_source(path)
