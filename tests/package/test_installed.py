@@ -64,7 +64,8 @@ def documented_builds() -> dict[str, list[str]]:
         lines = [line.strip() for line in page.read_text(encoding="utf-8").splitlines()]
         for i, line in enumerate(lines):
             if line.startswith("cmake -S examples/minimal"):
-                found[page.stem] = [line, *([lines[i + 1]] if lines[i + 1] else [])]
+                build = lines[i + 1].partition(" && ")[0]  # what follows is not CMake's
+                found[page.stem] = [line, *([build] if build else [])]
     return found
 
 

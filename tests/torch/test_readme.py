@@ -1,0 +1,21 @@
+"""The Python lines of README.md run as printed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+README = Path(__file__).resolve().parents[2] / "README.md"
+
+
+def test_the_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (block,) = re.findall(r"^```python\n(.*?)^```$", README.read_text(), re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    exec(block, names)
+    module, x, y = (names[name] for name in ("module", "x", "y"))
+    assert isinstance(module, torch.nn.Module)
+    torch.testing.assert_close(torch.as_tensor(y), module(x), rtol=1e-5, atol=1e-5)
