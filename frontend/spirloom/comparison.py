@@ -213,6 +213,9 @@ def _random(info: TensorInfo, random: np.random.Generator) -> Array:
         return random.standard_normal(info.shape).astype(info.dtype)
     if info.dtype.kind == "b":
         return random.integers(0, 2, info.shape).astype(info.dtype)
-    low = max(info.min, min(_MIN, info.max))
-    high = min(info.max, max(_MAX, info.min))
+    ends = np.iinfo(info.dtype)
+    least = ends.min if info.min is None else info.min
+    greatest = ends.max if info.max is None else info.max
+    low = max(least, min(_MIN, greatest))
+    high = min(greatest, max(_MAX, least))
     return random.integers(low, high, info.shape, info.dtype, endpoint=True)

@@ -132,7 +132,7 @@ def test_models_are_imported_on_first_use(
     assert imported(copy) != first
     with pytest.raises(InvalidArgument, match="whose context is set when it is imported"):
         spirloom.LLM(path, runtime=runtime, context=16)
-    assert "has no tokenizer" in spirloom_run(tmp_path, source, "-p", "w1", code=2)
+    assert "no attachment 'tokenizer.json'" in spirloom_run(tmp_path, source, "-p", "w1", code=2)
 
 
 @pytest.mark.parametrize("can_pad", [True, False])

@@ -1,5 +1,5 @@
-"""README.md: its spec and C++ lines are the repository's, its commands run as printed, and its links
-resolve. Its Python lines run in tests/torch/test_readme.py.
+"""README.md: its spec and C++ lines are the repository's, its commands run as printed, and its
+links resolve. Its Python lines run in tests/torch/test_readme.py.
 """
 
 from __future__ import annotations

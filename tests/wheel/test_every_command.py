@@ -15,7 +15,7 @@ from tests.wheel.test_wheel import ARCHIVE, ROOT, call
 
 STORY = ROOT / "examples/story/story.slg"
 
-# For each command: arguments, exit code, and text of the output. NET is a graph file with one input.
+# For each command: arguments, exit code, and text of the output. NET has one input.
 COMMANDS: dict[str, tuple[tuple[str, int, str], ...]] = {
     "import": (("NET.pt2", 0, "NET.slg: "), ("NET.onnx", 1, "pip install onnx.")),
     "inspect": (("NET.slg --nodes", 0, "aten.convolution"),),

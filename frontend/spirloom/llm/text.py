@@ -37,7 +37,7 @@ class TextMetadata:
         if self.chat is None:
             raise Unsupported(
                 "The graph file has no chat template: the model has none, or one that cannot be "
-                "converted. Use generate() with a plain prompt."
+                "converted. Use a plain prompt: LLM.generate(), or /v1/completions of a server."
             )
         if not messages:
             raise InvalidArgument("The conversation has no messages.")
@@ -106,8 +106,8 @@ def read_tokenizer(path: Path) -> Tokenizer:
     InvalidFile."""
     try:
         data = path.read_bytes()
-    except FileNotFoundError as error:
-        raise FileMissing(f"There is no {path}.") from error
+    except FileNotFoundError:
+        raise FileMissing(f"There is no {path}.") from None
     except OSError as error:
         raise InvalidFile(f"Cannot read {path}: {error.strerror}.") from error
     return parse_tokenizer(data, str(path))
@@ -117,12 +117,12 @@ def parse_tokenizer(data: bytes, name: str) -> Tokenizer:
     """Parses a tokenizer.json; messages call it `name`. Raises Unavailable, InvalidFile."""
     try:
         import tokenizers
-    except ImportError as error:
+    except ImportError:
         raise Unavailable(
             f"Reading {name} requires the Python module 'tokenizers'. "
             f"{how_to_install('tokenizers')} Otherwise pass an object with encode() and decode() "
             "as tokenizer=."
-        ) from error
+        ) from None
     try:
         return _Library(tokenizers.Tokenizer.from_str(data.decode()))
     except Exception as error:  # the package's errors have no common type

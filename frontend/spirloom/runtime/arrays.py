@@ -19,8 +19,6 @@ from spirloom.runtime.tensors import TensorInfo
 
 Array = npt.NDArray[Any]
 
-_UNBOUNDED = (-(2**63), 2**63 - 1)
-
 
 def is_torch(value: object) -> bool:
     """Whether the value is a torch tensor. Does not import torch."""
@@ -48,7 +46,7 @@ def to_array(value: object, info: TensorInfo) -> Array:
     array = value if type(value) is np.ndarray else _array_of(value, info)
     if array.dtype != info.dtype:
         array = _converted(array, info, isinstance(value, int | float | list))
-    if (info.min, info.max) != _UNBOUNDED and not info.dtype.names:
+    if (info.min, info.max) != (None, None) and not info.dtype.names:
         _check_bounds(array, info)
     return array if array.flags.c_contiguous else array.copy(order="C")
 
@@ -136,8 +134,10 @@ def _rounded(array: Array, info: TensorInfo) -> Array:
 def _check_bounds(array: Array, info: TensorInfo) -> None:
     if array.dtype.kind == "b":
         return
-    valid = (array >= info.min) & (array <= info.max)  # NaN is invalid
-    bounds = f"is not between {info.min} and {info.max}, the bounds that the model was "
+    low = -np.inf if info.min is None else info.min
+    high = np.inf if info.max is None else info.max
+    valid = (array >= low) & (array <= high)  # NaN is invalid
+    bounds = f"is not between {low} and {high}, the bounds that the model was "
     _check_all(array, ~valid, info, bounds + "imported with (spirloom import --range).")
 
 

@@ -36,6 +36,10 @@ def dtype_of(library: Native, value: int) -> np.dtype[Any]:
     return np.dtype([(name, f"u{library.function('dtype_size')(value)}")])
 
 
+# The bounds of the C API where there are none.
+_LEAST, _GREATEST = -(2**63), 2**63 - 1
+
+
 @dataclass(frozen=True, slots=True)
 class TensorInfo:
     """An input, an output or a state."""
@@ -45,8 +49,9 @@ class TensorInfo:
     shape: tuple[int, ...]  # after loading the maximum shape; later that of the last resize
     dims: tuple[str, ...]  # size expressions: "batch", "3", "2*height"; "?": known after a resize
     nbytes: int
-    min: int  # inclusive bounds of an input's values, as set at import
-    max: int
+    # Inclusive bounds of an input's values, as set at import. None: unbounded.
+    min: int | None
+    max: int | None
 
     def __str__(self) -> str:
         return f"{self.name}: {self.dtype}[{', '.join(self.dims)}]"
@@ -87,8 +92,8 @@ def read_tensors(library: Native, model: Handle, kind: str) -> tuple[TensorInfo,
                 shape=_sizes(info.shape, info.rank),
                 dims=texts(info.dims, info.rank),
                 nbytes=info.size,
-                min=info.min,
-                max=info.max,
+                min=None if info.min == _LEAST else info.min,
+                max=None if info.max == _GREATEST else info.max,
             )
         )
     return tuple(tensors)

@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import ExitStack, aclosing
+from pathlib import Path
 from typing import Any, TypeVar
 
 from starlette.applications import Starlette
@@ -15,7 +16,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -34,6 +35,9 @@ from spirloom.serve.responses import (
 )
 from spirloom.serve.validation import Fields, RequestError, parse, quoted, request_errors
 
+_PAGE = Path(__file__).resolve().parent / "page"
+# Nothing from other servers, and no inline scripts.
+_POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 _MAX_BODY = 8 << 20
 _BODY_SECONDS = 60
 
@@ -156,9 +160,14 @@ def make_app(llm: LLM, queue: RequestQueue, name: str, key: str | None = None) -
         Route("/models", service.models),
         Route("/models/{name:path}", service.one_model),
     ]
+    page = [Route(f"/{name}", _page, methods=["GET"]) for name in ("", "style.css", "script.js")]
     guards = [] if key is None else [Middleware(ApiKeyMiddleware, key=key)]
     app = Starlette(
-        routes=[Route("/health", service.health), Mount("/v1", routes=routes, middleware=guards)],
+        routes=[
+            *page,
+            Route("/health", service.health),
+            Mount("/v1", routes=routes, middleware=guards),
+        ],
         middleware=[Middleware(OriginForm)],
         exception_handlers={
             RequestError: _error_response,
@@ -285,6 +294,12 @@ class _Service:
             "owned_by": "spirloom",
             "context_length": self._llm.context,
         }
+
+
+async def _page(request: Request) -> Response:
+    """The page at `/`, which calls the API: it needs no key, and contains no data."""
+    path = _PAGE / (request.url.path.strip("/") or "index.html")
+    return FileResponse(path, headers={"Content-Security-Policy": _POLICY})
 
 
 def _server_error(error: SpirloomError) -> RequestError:
