@@ -21,7 +21,9 @@ DIST = ROOT / "build/dist"
 SUITES = ("torch", "python_runtime", "fusion", "frontend", "llm", "pretrained", "oracles")
 
 # Tests, the files that they read, and the programs of the build that they run.
-COPIED = ("README.md", "docs", "examples", "llm/model", "runtime/include", "tests", "pyproject.toml")
+COPIED = (
+    "README.md", "docs", "examples", "llm/model", "runtime/include", "tests", "pyproject.toml",
+)  # fmt: skip
 PROGRAMS = ("spirloom-llm", "spirloom-shaderc")
 
 _IMPORT = re.compile(r"^(\s*)(from|import) (codegen|spec_model|op_specs)\b", re.MULTILINE)
