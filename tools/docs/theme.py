@@ -1,18 +1,20 @@
 """Completes the Furo theme as Debian 12 packages it.
 
-Debian ships Furo's sources in part unbuilt: furo.js imports another file that is no module, and
-furo.css lacks the rules for readers whose system asks for dark colors. A complete theme is left as
-it is.
+Debian ships Furo's sources in part unbuilt: furo.js imports another file that is no module, furo.css
+lacks the rules for readers whose system asks for dark colors, and imports normalize.css from a path
+of Debian's web server. A complete theme, as Debian 13 has it, is left as it is.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 from sphinx.application import Sphinx
 
 _IMPORT = 'import Gumshoe from "./gumshoe-patched.js";\n'
+_NORMALIZE = Path("/usr/share/javascript/normalize.css/normalize.css")
 _DARK = re.compile(r'body\[data-theme="dark"\] \{([^}]*)\}')
 
 
@@ -21,6 +23,7 @@ def complete(app: Sphinx, exception: Exception | None) -> None:
     static = Path(app.outdir) / "_static"
     if exception is None and app.builder.format == "html":
         _bundle(static / "scripts")
+        _ship_normalize(static / "styles" / "furo.css")
         _follow_the_system(static / "styles" / "furo.css")
 
 
@@ -30,6 +33,15 @@ def _bundle(scripts: Path) -> None:
     if text.startswith(_IMPORT):
         part = (scripts / "gumshoe-patched.js").read_text(encoding="utf-8")
         script.write_text(part + text.removeprefix(_IMPORT), encoding="utf-8")
+
+
+def _ship_normalize(style: Path) -> None:
+    """Copies normalize.css next to furo.css. Package: node-normalize.css, on which furo depends."""
+    text = style.read_text(encoding="utf-8")
+    absolute = "@import url(/javascript/normalize.css/normalize.css);"
+    if absolute in text:
+        shutil.copyfile(_NORMALIZE, style.parent / "normalize.css")
+        style.write_text(text.replace(absolute, "@import url(normalize.css);"), encoding="utf-8")
 
 
 def _follow_the_system(style: Path) -> None:
