@@ -341,18 +341,22 @@ def draw_calls(results: Results) -> str:
 
 def draw_peers(results: Results) -> str:
     """A chart of the throughput relative to PyTorch and llama.cpp."""
-    rows = []
+    networks: dict[str, dict[int, float]] = {}
     for name, found in sorted(results["networks"].items()):
         peer = network_peers(results).get(name)
         if peer is not None and "error" not in found:
-            rows.append(Bars(name, {0: peer / found["gpu_seconds"]}))
+            network, batch, dtype = name.rsplit("-", 2)
+            bars = networks.setdefault(f"{network}, batch {batch}", {})
+            bars[0 if dtype == "f16" else 1] = peer / found["gpu_seconds"]
+    rows = [Bars(label, values) for label, values in networks.items()]
     for name, found in results["language"].items():
         for phase in ("prefill", "decode"):
             theirs = found.get("llama_cpp", {}).get(phase, {})
             ours = found.get("spirloom", {}).get(phase, {})
             rows += [
-                Bars(f"{name} {phase} {length}", {1: ours[length] / rate})
+                Bars(f"{name} {phase} {length}", {2: ours[length] / rate})
                 for length, rate in theirs.items()
             ]
-    title = f"{results['peaks']['device']}: throughput relative to other programs (1: equal)"
-    return chart(title, ("PyTorch, CUDA graph", "llama.cpp, Vulkan"), rows, "×")
+    title = f"{results['peaks']['device']}: speed relative to other programs"
+    series = ("PyTorch, f16", "PyTorch, f32", "llama.cpp")
+    return chart(title, series, rows, "×", equal=1.0)

@@ -123,8 +123,19 @@ def test_charts_escape_names() -> None:
     root = ElementTree.fromstring(drawn)
     bars = root.findall("{http://www.w3.org/2000/svg}rect")
     assert len(bars) == 2 + 3  # legend and values
-    assert max(float(bar.get("width", "0")) for bar in bars) == 400
+    assert max(float(bar.get("width", "0")) for bar in bars) == 320
     assert chart("none", ("x",), [], "%").startswith("<svg")
+
+
+def test_charts_mark_losses() -> None:
+    rows = [Bars("a", {0: 0.5}), Bars("b", {0: 2.0})]
+    root = ElementTree.fromstring(chart("t", ("x",), rows, "×", equal=1.0))
+    space = "{http://www.w3.org/2000/svg}"
+    assert {line.get("x1") for line in root.findall(f"{space}line")} == {"160.0"}
+    _, loss, gain = root.findall(f"{space}rect")  # after the legend
+    assert (loss.get("fill-opacity"), gain.get("fill-opacity")) == ("0.4", None)
+    texts = [each.text for each in root.findall(f"{space}text")]
+    assert "0.50 × slower" in texts and "2.00 ×" in texts
 
 
 def test_a_language_model_is_compared_with_its_peer() -> None:

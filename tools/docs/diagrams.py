@@ -1,13 +1,16 @@
-"""Diagrams: Graphviz's SVG that follows the colors of the page, and the overview diagram."""
+"""Diagrams and charts: SVG in the page, which site.css colors; and the overview diagram."""
 
 from __future__ import annotations
 
 import re
 import subprocess
+from html import escape
 from pathlib import Path
+from typing import Any
 
 from docutils import nodes
 from sphinx.ext.graphviz import render_dot
+from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxTranslator
 
 from tools.docs.page import ROOT, write_if_changed
@@ -33,6 +36,25 @@ def visit_graphviz(self: SphinxTranslator, node: nodes.Element) -> None:
         svg = svg.replace("<svg ", f'<svg role="img" aria-label="{alt}" ', 1)
         self.body.append(f'<div class="graphviz">{svg}</div>\n')
     raise nodes.SkipNode
+
+
+class Charts(SphinxTransform):  # type: ignore[misc]
+    """Replaces images of a page that are SVG files by the SVG itself, before images are copied."""
+
+    default_priority = 1
+
+    def apply(self, **kwargs: Any) -> None:
+        page = Path(self.env.doc2path(self.env.docname))
+        for image in list(self.document.findall(nodes.image)):
+            file = page.parent / image["uri"]
+            if file.suffix == ".svg" and file.is_file():
+                svg = inline_svg(file.read_text(encoding="utf-8"))
+                label = escape(image.get("alt") or "chart")
+                svg = svg.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
+                raw = nodes.raw("", f'<div class="chart">{svg}</div>', format="html")
+                # A block may not be in a paragraph.
+                alone = isinstance(image.parent, nodes.paragraph) and len(image.parent) == 1
+                (image.parent if alone else image).replace_self(raw)
 
 
 def inline_svg(text: str) -> str:
