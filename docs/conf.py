@@ -62,9 +62,17 @@ copybutton_prompt_is_regexp = True
 html_theme = "furo"
 html_title = "Spirloom"
 html_static_path = ["_static"]
+templates_path = ["_templates"]
 html_css_files = ["site.css"]
+html_search_scorer = str(ROOT / "docs/search_scorer.js")
 html_show_sphinx = False
 html_copy_source = False
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html", "sidebar/search.html", "sidebar/scroll-start.html",
+        "sidebar/navigation.html", "repository.html", "sidebar/scroll-end.html",
+    ]
+}  # fmt: skip
 html_theme_options = {
     "sidebar_hide_name": False,
     "light_css_variables": {"color-brand-primary": "#1f5fa8", "color-brand-content": "#1f5fa8"},

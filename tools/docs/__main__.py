@@ -28,10 +28,18 @@ def arguments() -> argparse.Namespace:
         "--serve", action="store_true", help="serve the site on localhost and rebuild on changes"
     )
     parser.add_argument("--port", type=int, default=8000, help="of --serve (default: 8000)")
+    parser.add_argument(
+        "--repository", metavar="URL", default="",
+        help="address of the repository on the web (as GitHub and GitLab serve it), to which pages "
+             "link (default: no links)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--branch", default="main", help="to whose files pages link (default: main)"
+    )
     return parser.parse_args()
 
 
-def build() -> int:
+def build(settings: list[str]) -> int:
     """One build of all pages: only a page that is read again repeats its warnings.
 
     Returns the exit code of Sphinx: 1 for any warning.
@@ -39,7 +47,7 @@ def build() -> int:
     shutil.rmtree(OUT / "html", ignore_errors=True)
     command = [
         sys.executable, "-m", "sphinx", "-E", "-W", "--keep-going", "-q", "-j", "auto",
-        "-b", "html", "-d", str(OUT / "doctrees"), str(DOCS), str(OUT / "html"),
+        "-b", "html", "-d", str(OUT / "doctrees"), *settings, str(DOCS), str(OUT / "html"),
     ]  # fmt: skip
     start = time.monotonic()
     code = subprocess.run(command, cwd=ROOT, env=_environment(), check=False).returncode
@@ -49,9 +57,9 @@ def build() -> int:
     return code
 
 
-def serve(port: int) -> int:
+def serve(port: int, settings: list[str]) -> int:
     """Serves the site until Ctrl-C; warnings are printed, not errors."""
-    command = ["sphinx-autobuild", "--port", str(port), "-d", OUT / "doctrees"]
+    command = ["sphinx-autobuild", "--port", str(port), "-d", OUT / "doctrees", *settings]
     for directory in WATCHED:
         command += ["--watch", ROOT / directory]
     command += ["--ignore", "*/__pycache__/*", "--ignore", "*.pyc"]
@@ -73,7 +81,9 @@ def _environment() -> dict[str, str]:
 def main() -> int:
     options = arguments()
     OUT.mkdir(parents=True, exist_ok=True)
-    return serve(options.port) if options.serve else build()
+    settings = ["-D", f"repository_url={options.repository}"]
+    settings += ["-D", f"repository_branch={options.branch}"]
+    return serve(options.port, settings) if options.serve else build(settings)
 
 
 if __name__ == "__main__":

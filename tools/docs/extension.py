@@ -23,12 +23,15 @@ from tools.docs import (
     environment,
     headers,
     messages,
+    operator_pages,
     programs,
+    repository,
+    search,
     shader_statistics,
     template_library,
     theme,
 )
-from tools.docs.diagrams import visit_graphviz
+from tools.docs.diagrams import Charts, visit_graphviz
 from tools.docs.page import ROOT
 
 OUT = ROOT / "build" / "docs"
@@ -83,10 +86,17 @@ class RepositoryLinks(SphinxTransform):  # type: ignore[misc]
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx calls this."""
     app.connect("builder-inited", generate)
+    app.connect("builder-inited", operator_pages.write_pages)
+    app.connect("source-read", operator_pages.replace_source)
+    # Furo makes the sidebar in its own handler, of priority 500.
+    app.connect("html-page-context", operator_pages.open_sidebar, priority=400)
     app.connect("build-finished", theme.complete)
     app.connect("build-finished", shader_statistics.write_table)
     app.connect("autodoc-process-docstring", docstrings.process)
+    repository.setup(app)
     app.add_transform(RepositoryLinks)
+    app.add_transform(search.Keywords)
+    app.add_transform(Charts)
     app.setup_extension("sphinx.ext.graphviz")
     app.add_node(graphviz, override=True, html=(visit_graphviz, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

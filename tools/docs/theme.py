@@ -1,8 +1,8 @@
 """Completes the Furo theme as Debian 12 packages it.
 
-Debian ships Furo's sources in part unbuilt: furo.js imports another file that is no module, furo.css
-lacks the rules for readers whose system asks for dark colors, and imports normalize.css from a path
-of Debian's web server. A complete theme, as Debian 13 has it, is left as it is.
+Debian ships Furo's sources in part unbuilt: furo.js imports another file that is no module;
+furo.css lacks the rules for readers whose system asks for dark colors, and imports normalize.css
+from a path of Debian's web server. What is complete, as furo.css of Debian 13, is left as it is.
 """
 
 from __future__ import annotations
