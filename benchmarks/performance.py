@@ -21,11 +21,20 @@ INTRODUCTION = """\
 # Performance
 
 This page has the figures of a **software device** (llvmpipe, two CPU cores), which every change is
-measured on. Figures of real GPUs: [GPU performance](gpus.md) and the
-[roofline of all operators](roofline.md).
+measured on. The other pages:
+
+| page | content |
+|---|---|
+| [GPU performance](gpus.md) | kernels, networks and language models on real GPUs |
+| [Roofline of all operators](roofline.md) | time that each call loses to its lower bound |
+| [Kernels](kernels.md) | throughput of each template relative to the peak |
+| [ExecuTorch](executorch.md) | programs of ExecuTorch with each backend |
+| [Sizes](sizes.md) | bytes of the runtime, programs and shader libraries |
+| [Imports](imports.md) | time and memory of importing models |
+| [Shader toolchain](toolchain.md) | time to compile the shaders |
 
 ```{toctree}
-:maxdepth: 1
+:hidden:
 
 gpus
 roofline
