@@ -7,9 +7,12 @@ import json
 import re
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
+from tools.docs import repository
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -46,6 +49,32 @@ def test_every_page_is_in_the_site(site: Path) -> None:
         if not (site / page.relative_to(DOCS).with_suffix(".html")).exists()
     ]
     assert not missing
+
+
+@pytest.mark.parametrize(
+    "section", ["tutorials", "how-to", "reference", "explanation", "performance"]
+)
+def test_the_index_of_a_section_has_a_line_for_each_page(section: str) -> None:
+    text = (DOCS / section / "index.md").read_text(encoding="utf-8")
+    before, _, tree = text.partition("```{toctree}")
+    pages = [line for line in tree.partition("```")[0].splitlines() if re.match(r"\w", line)]
+    listed = re.findall(r"^\| \[[^\]]+\]\(([\w-]+)\.md\)", before, re.MULTILINE)
+    assert listed == pages
+
+
+def test_pages_link_to_the_repository_if_the_build_has_its_address() -> None:
+    def context_of(page: str, url: str, **context: str) -> dict[str, Any]:
+        config = SimpleNamespace(repository_url=url, repository_branch="main")
+        repository.add_links(SimpleNamespace(config=config), page, "page.html", context, None)
+        return context
+
+    url, suffix = "https://h/o/n", ".md"
+    assert context_of("a/b", "", page_source_suffix=suffix)["repository_url"] == ""
+    for page, source in (("a/b", "a/b"), ("reference/operators/aten.relu", "reference/operators")):
+        context = context_of(page, f"{url}/", page_source_suffix=suffix)
+        assert context["repository_url"] == url
+        assert context["page_source_url"] == f"{url}/blob/main/docs/{source}.md"
+    assert "page_source_url" not in context_of("search", url)
 
 
 def test_the_page_of_shader_statistics_embeds_the_tables_at_hand(site: Path) -> None:
