@@ -19,10 +19,10 @@ from typing import Any
 from benchmarks import contexts, kernels, language, load, memory, networks, toolchain
 from benchmarks.context import ROOT, BenchmarkFailed, Context, run
 from benchmarks.gpu import page as gpu_page
+from benchmarks.gpu import readme
 from benchmarks.gpu.bench import PARTS
 from benchmarks.gpu.bundle import make_bundle
 from benchmarks.gpu.networks import NETWORKS
-from benchmarks.gpu.readme import updated
 from benchmarks.machine import BUSY_THRESHOLD, Usage, describe, others_now
 from benchmarks.peers import ncnn_model
 from benchmarks.performance import files, read_results
@@ -191,7 +191,9 @@ def main() -> int:
     gpu = gpu_page.read_results(folder)
     pages = files(read_results(folder)) | gpu_page.files(gpu)
     if arguments.out == ROOT:
-        pages["README.md"] = updated((ROOT / "README.md").read_text(encoding="utf-8"), gpu)
+        pages["README.md"] = readme.updated((ROOT / "README.md").read_text(encoding="utf-8"), gpu)
+        if gpu:
+            pages[readme.CHART] = readme.draw(readme.newest(gpu))
         models = (ROOT / document.PAGE).read_text(encoding="utf-8")
         pages[document.PAGE] = document.updated(models, {})
     pages |= roofline_page.files(roofline_page.read_results(folder))

@@ -34,7 +34,8 @@ def chart(
     `equal`: the value at which both compared programs are equally fast. A line marks it, and bars
     below it are pale and labeled as slower.
     """
-    maximum = max((v for row in rows for v in row.values.values()), default=1.0) or 1.0
+    values = [value for row in rows for value in row.values.values()]
+    maximum = max((*values, equal or 0.0)) or 1.0
     used = sorted({i for row in rows for i in row.values})
     y = 0
     parts = []

@@ -126,6 +126,10 @@ PEAKS = (
 )
 
 
+# The series of charts beside other programs.
+PEERS = ("PyTorch, f16", "PyTorch, f32", "llama.cpp")
+
+
 def read_results(folder: Path) -> dict[str, Results]:
     """The stored results of bench.py, by name. Raises BenchmarkFailed if a file lacks a part that
     the page requires."""
@@ -358,5 +362,4 @@ def draw_peers(results: Results) -> str:
                 for length, rate in theirs.items()
             ]
     title = f"{results['peaks']['device']}: speed relative to other programs"
-    series = ("PyTorch, f16", "PyTorch, f32", "llama.cpp")
-    return chart(title, series, rows, "×", equal=1.0)
+    return chart(title, PEERS, rows, "×", equal=1.0)

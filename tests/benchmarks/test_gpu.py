@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -28,7 +29,7 @@ from benchmarks.gpu.gguf_model import tensors, write
 from benchmarks.gpu.language import LANGUAGE_MODELS, LLAMA_1B, LLAMA_8B, LanguageModel
 from benchmarks.gpu.networks import Network
 from benchmarks.gpu.page import files, label, read_results, share
-from benchmarks.gpu.readme import BEGIN, END, updated
+from benchmarks.gpu.readme import BEGIN, END, draw, updated
 from benchmarks.gpu.weights import with_synthetic_weights
 from spec_model import SpecError
 
@@ -300,8 +301,12 @@ def test_the_readme_has_the_newest_figures(results: dict[str, Any]) -> None:
     found = updated(text, {"a": results, "b": newest})
     assert found.startswith(f"before\n{BEGIN}") and found.endswith(f"{END}after\n")
     assert "old" not in found and "2999-01-01" in found
-    assert "| mobilenet_v2 | 2.00 | 1.00 | 0.50× |" in found
-    assert "| tiny Q4_0 | decode at 256 tokens |" in found
+    assert "Slower than PyTorch: mobilenet_v2 f32 0.50×." in found
+    chart = draw({**newest, "language": {}})
+    assert ">0.50 × slower<" in chart
+    (line,) = re.findall(r'<line x1="([\d.]+)"', chart)
+    (bar,) = re.findall(r'<rect x="0" y="\d+" width="([\d.]+)" height="\d+" [^>]*opacity', chart)
+    assert float(line) == 2 * float(bar), "equal speed is twice as far as half the speed"
     with pytest.raises(ValueError, match="has no lines"):
         updated("without marks", {"a": results})
 

@@ -29,6 +29,7 @@ COMMITTED = {
     "README.md": readme.updated(
         (ROOT / "README.md").read_text(encoding="utf-8"), page_gpu.read_results(RESULTS)
     ),
+    readme.CHART: readme.draw(readme.newest(page_gpu.read_results(RESULTS))),
     document.PAGE: document.updated((ROOT / document.PAGE).read_text(encoding="utf-8"), {}),
 }
 
