@@ -12,11 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
-from typing import Any
-
-from sphinx.application import Sphinx
+from typing import TYPE_CHECKING, Any
 
 from tools.docs.page import ROOT, table, write_if_changed
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 SOURCE = ROOT / "docs/reference/operators.md"
 INDEX = "reference/operators"  # the document of the index; pages are below it

@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from sphinx.application import Sphinx
+from typing import TYPE_CHECKING, Any
 
 from tools.docs import operator_pages
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 
 def add_links(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
