@@ -69,8 +69,8 @@ html_show_sphinx = False
 html_copy_source = False
 html_sidebars = {
     "**": [
-        "sidebar/brand.html", "sidebar/search.html", "sidebar/scroll-start.html",
-        "sidebar/navigation.html", "repository.html", "sidebar/scroll-end.html",
+        "sidebar/brand.html", "sidebar/search.html", "repository.html",
+        "sidebar/scroll-start.html", "sidebar/navigation.html", "sidebar/scroll-end.html",
     ]
 }  # fmt: skip
 html_theme_options = {
