@@ -1,8 +1,8 @@
 """Runs a Markdown page: writes its files, executes its commands, and checks their output.
 
 The info string of a fenced block defines its type. `sh`: commands. `sh fails`: commands, the last
-of which must fail. `LANGUAGE PATH`: the content of a file. `text` after commands: lines that the
-commands print in this order, possibly with other lines between them.
+of which must fail. `LANGUAGE PATH`: the content of a file. `text` after commands: what they print,
+in which a line `…` stands for any lines.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+ANY = "…"
 _FENCE = re.compile(r"^```(?P<info>[^\n]+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -71,8 +72,10 @@ def _execute(text: str, directory: Path, environment: Mapping[str, str], fails: 
 
 
 def _expect_lines(text: str, printed: str) -> None:
-    position = 0
-    for line in text.splitlines():
-        found = printed.find(line, position)
-        assert found >= 0, f"The output lacks '{line}', or has it in another order:\n{printed}"
-        position = found + len(line)
+    """Lines end where gtest prints the time that a test took."""
+    lines = [re.sub(r" \(\d+ ms\)$", "", line) for line in printed.splitlines()]
+    parts = [re.escape(line) for line in text.splitlines()]
+    pattern = r"\n".join(parts).replace(rf"{re.escape(ANY)}\n", r"(?:.*\n)*?").replace(
+        rf"\n{re.escape(ANY)}", r"(?:\n.*)*?"
+    )
+    assert re.fullmatch(pattern, "\n".join(lines)), f"Expected:\n{text}\nPrinted:\n{printed}"

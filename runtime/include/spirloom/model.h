@@ -31,6 +31,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -256,6 +257,10 @@ class SPIRLOOM_API Model {
   // shapes that the graph does not accept (the message contains the bounds), with kBusy during a
   // run, and like Load().
   Status Resize(std::span<const Shape> shapes);
+  // E.g. Resize({{1, 3, 224, 224}}).
+  Status Resize(std::initializer_list<Shape> shapes) {
+    return Resize(std::span<const Shape>(shapes.begin(), shapes.size()));
+  }
   // As above, and sets the values of all integer inputs, in the order of int_inputs(). Each set of
   // values is prepared and cached like a set of shapes.
   Status Resize(std::span<const Shape> shapes, std::span<const int64_t> ints);

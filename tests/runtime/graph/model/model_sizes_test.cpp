@@ -72,7 +72,7 @@ void WriteFile(const std::string& path, std::span<const std::byte> bytes) {
 }
 
 Status ResizeTo(Model& model, int64_t batch) {
-  return model.Resize(std::vector<Shape>{{batch, 6}});
+  return model.Resize({{batch, 6}});
 }
 
 #ifndef _WIN32
@@ -220,7 +220,7 @@ TEST_F(ModelTest, SizesShareMemoryWeightsAndPipelines) {
     const uint64_t weights = model->stats().constant_bytes;
     const uint64_t first_pipelines = Counters().pipelines;
     const auto resize = [&](int64_t batch) {
-      const Status status = model->Resize(std::vector<Shape>{{batch, 6}});
+      const Status status = model->Resize({{batch, 6}});
       ASSERT_TRUE(status.ok()) << status.message();
       ASSERT_TRUE(model->Run().ok());
     };
