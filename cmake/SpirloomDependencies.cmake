@@ -1,20 +1,22 @@
-# Third-party libraries, all from the distribution. A missing library is an error that names its
-# Debian package.
+# Third-party libraries: from the distribution or, with SPIRLOOM_FETCH_DEPENDENCIES, built from source
+# archives. A missing library is an error that names its Debian package.
 #
 # Targets: Threads::Threads; headers Vulkan::Headers xxHash::xxhash
 # flatbuffers::flatbuffers nlohmann_json::nlohmann_json CLI11::CLI11; for the shader compiler
 # SPIRV-Headers::SPIRV-Headers SPIRV-Tools-opt glslang::glslang (and its parts);
 # for tests GTest::gtest GTest::gmock benchmark::benchmark. SPIRLOOM_FLATC is the program flatc.
 include_guard(GLOBAL)
-if(MINGW AND CMAKE_HOST_SYSTEM_NAME STREQUAL "Linux")
-  include("${CMAKE_CURRENT_LIST_DIR}/SpirloomMingwDependencies.cmake")
+# Headers of the build host have the version of its flatc, so that they are not fetched.
+if(SPIRLOOM_HOST_HEADERS)
+  include("${CMAKE_CURRENT_LIST_DIR}/SpirloomHostHeaders.cmake")
+elseif(SPIRLOOM_FETCH_DEPENDENCIES)
+  include("${CMAKE_CURRENT_LIST_DIR}/SpirloomFetchedTools.cmake")
+endif()
+if(SPIRLOOM_FETCH_DEPENDENCIES)
+  include("${CMAKE_CURRENT_LIST_DIR}/SpirloomFetchedLibraries.cmake")
 endif()
 include("${CMAKE_CURRENT_LIST_DIR}/SpirloomRuntimeDependencies.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/SpirloomVersions.cmake")
-
-if(SPIRLOOM_HOST_HEADERS)
-  include("${CMAKE_CURRENT_LIST_DIR}/SpirloomAndroidDependencies.cmake")
-endif()
 
 # Searches for header files, not packages, so that cross builds can use the headers of the build
 # host.
@@ -32,9 +34,11 @@ endif()
 if(NOT TARGET CLI11::CLI11)
   spirloom_find(CLI11 libcli11-dev CLI11::CLI11)
 endif()
-find_program(SPIRLOOM_FLATC flatc)
-mark_as_advanced(SPIRLOOM_FLATC)
-spirloom_require(SPIRLOOM_FLATC flatc flatbuffers-compiler)
+if(NOT TARGET flatc)
+  find_program(SPIRLOOM_FLATC flatc)
+  mark_as_advanced(SPIRLOOM_FLATC)
+  spirloom_require(SPIRLOOM_FLATC flatc flatbuffers-compiler)
+endif()
 if(NOT SPIRLOOM_SHADERC)
   spirloom_find(SPIRV-Headers spirv-headers SPIRV-Headers::SPIRV-Headers)
   if(NOT TARGET SPIRV-Tools-opt)

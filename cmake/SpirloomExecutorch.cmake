@@ -13,9 +13,13 @@ function(spirloom_unpack_executorch result)
   set(package "${directory}/executorch/share/cmake")
   if(NOT EXISTS "${package}")
     message(STATUS "Fetching ExecuTorch ${SPIRLOOM_EXECUTORCH_VERSION} from PyPI")
+    set(platform "")
+    if(CMAKE_CROSSCOMPILING)
+      set(platform --platform "manylinux_2_28_${CMAKE_SYSTEM_PROCESSOR}")
+    endif()
     execute_process(
       COMMAND "${Python_EXECUTABLE}" -m pip download --quiet --no-deps --only-binary=:all:
-              --dest "${directory}" "executorch==${SPIRLOOM_EXECUTORCH_VERSION}"
+              ${platform} --dest "${directory}" "executorch==${SPIRLOOM_EXECUTORCH_VERSION}"
       RESULT_VARIABLE status)
     file(GLOB wheel "${directory}/executorch-*.whl")
     if(status EQUAL 0 AND wheel)
@@ -29,11 +33,11 @@ function(spirloom_unpack_executorch result)
   set(${result} "${package}" PARENT_SCOPE)
 endfunction()
 
-if(SPIRLOOM_WHEEL AND NOT SPIRLOOM_EXECUTORCH AND Python_EXECUTABLE AND NOT CMAKE_CROSSCOMPILING)
+if(SPIRLOOM_WHEEL AND NOT SPIRLOOM_EXECUTORCH AND Python_EXECUTABLE AND NOT WIN32)
   execute_process(
     COMMAND "${Python_EXECUTABLE}" -c "import sysconfig; print(sysconfig.get_path('platlib'))"
     OUTPUT_VARIABLE site OUTPUT_STRIP_TRAILING_WHITESPACE)
-  if(NOT executorch_DIR)
+  if(NOT executorch_DIR AND NOT CMAKE_CROSSCOMPILING)
     set(executorch_DIR "${site}/executorch/share/cmake")
   endif()
   if(NOT EXISTS "${executorch_DIR}/executorch-config.cmake")

@@ -52,13 +52,16 @@ endif()
 option(SPIRLOOM_BUILD_JAVA "Build the package org.spirloom for Java and Android (requires a JDK)"
   ${spirloom_java})
 
-# Android's NDK has its own C library, whose headers those of the build host would hide.
+# Android's NDK and MinGW have their own C library, whose headers those of the build host would hide.
 set(spirloom_host_headers OFF)
-if(ANDROID)
+if(ANDROID OR (MINGW AND CMAKE_HOST_SYSTEM_NAME STREQUAL "Linux"))
   set(spirloom_host_headers ON)
 endif()
 option(SPIRLOOM_HOST_HEADERS "Use only the required headers of the build host, for cross-compiling"
   ${spirloom_host_headers})
+option(SPIRLOOM_FETCH_DEPENDENCIES
+  "Build third-party libraries from source archives of Debian (cmake/archives.csv), not from packages"
+  OFF)
 
 option(SPIRLOOM_WHEEL "Define the target spirloom_wheel, which pip install . builds" OFF)
 

@@ -20,7 +20,7 @@ spirloom_add_shader_library(spirloom_wheel_shaders PACK_ONLY COMPRESS LIBRARY sp
 function(spirloom_link_statically target archive)
   find_library(SPIRLOOM_STATIC_${archive} ${archive})
   mark_as_advanced(SPIRLOOM_STATIC_${archive})
-  if(SPIRLOOM_STATIC_${archive} AND NOT CMAKE_CROSSCOMPILING)
+  if(SPIRLOOM_STATIC_${archive} AND NOT SPIRLOOM_FETCH_DEPENDENCIES AND NOT CMAKE_CROSSCOMPILING)
     set_target_properties(${target} PROPERTIES
       INTERFACE_LINK_LIBRARIES "${SPIRLOOM_STATIC_${archive}}")
   endif()

@@ -1,8 +1,10 @@
-"""Builds the wheel (`./dev wheel`), with a platform tag for the oldest supported glibc or, with
---windows, for 64-bit Windows by cross-compilation.
+"""Builds the wheel (`./dev wheel`), with a platform tag for the oldest supported glibc. With
+--manylinux, Zig's compiler builds for glibc 2.28, of x86-64 or 64-bit ARM; with --windows, MinGW-w64
+builds for 64-bit Windows.
 
 The glibc version is the maximum version of the glibc symbols that the binaries import. Binaries may
-link only libraries that every distribution with this glibc contains.
+link only libraries that every distribution with this glibc contains. auditwheel checks both
+independently, of wheels for glibc 2.28.
 """
 
 import argparse
@@ -14,15 +16,19 @@ import sysconfig
 import tempfile
 import venv
 import zipfile
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ENVIRONMENT = ROOT / "build/wheel-env"
 REQUIRED = ("scikit-build-core==0.11.6", "jinja2==3.1.6", "pyyaml==6.0.3", "wheel==0.45.1")
+MANYLINUX_REQUIRED = (*REQUIRED, "ziglang==0.15.2", "auditwheel==6.8.2")
+MACHINES = ("x86_64", "aarch64")
 MAX_BYTES = 10 << 20
 
 # The members of a wheel have one time, so that equal builds make equal wheels.
 REPRODUCIBLE = {"SOURCE_DATE_EPOCH": "315532800"} | os.environ
+
+GLIBC = (2, 28)  # of --manylinux
 
 # Libraries that manylinux wheels may link: glibc and libgcc. The ExecuTorch backend also links the
 # library of ExecuTorch's wheel.
@@ -37,39 +43,73 @@ class WheelError(Exception):
     """The wheel cannot be built."""
 
 
-def prepare() -> Path:
-    """The Python of an environment with the build dependencies, which is reused by later builds."""
-    python = ENVIRONMENT / "bin/python3"
-    stamp = ENVIRONMENT / "installed.txt"
-    if not stamp.exists() or stamp.read_text(encoding="utf-8") != repr(REQUIRED):
-        venv.EnvBuilder(clear=True, with_pip=True).create(ENVIRONMENT)
-        command = [str(python), "-m", "pip", "install", "--quiet", *REQUIRED]
-        if subprocess.run(command, check=False).returncode != 0:
-            raise WheelError(f"pip cannot install {', '.join(REQUIRED)}. Check access to PyPI.")
-        stamp.write_text(repr(REQUIRED), encoding="utf-8")
-    return python
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The platform of a wheel, and what its build requires."""
+
+    name: str  # of the build directories
+    tag: str  # of wheels: manylinux or a platform
+    required: tuple[str, ...] = REQUIRED
+    settings: dict[str, str] = field(default_factory=dict)
 
 
-def windows_settings() -> dict[str, str]:
-    """The settings of a build for Windows, which uses the shader compiler of the release build."""
+def host_machine() -> str:
+    """The machine of this Python, e.g. x86_64."""
+    return sysconfig.get_platform().rpartition("-")[2].replace("-", "_")
+
+
+def cross_settings(name: str, toolchain: str) -> dict[str, str]:
+    """The settings of a build that uses the shader compiler of the release build, and source
+    archives of the libraries that programs link.
+    """
     compiler = ROOT / "build/release/bin/spirloom-shaderc"
     if not compiler.exists():
         raise WheelError(f"{compiler} does not exist. Run `./dev build` first.")
     return {
-        "build-dir": "build/wheel-windows",
-        "cmake.define.CMAKE_TOOLCHAIN_FILE": f"{ROOT}/cmake/toolchains/x86_64-w64-mingw32.cmake",
+        "build-dir": f"build/{name}",
+        "cmake.define.CMAKE_TOOLCHAIN_FILE": f"{ROOT}/cmake/toolchains/{toolchain}.cmake",
         "cmake.define.SPIRLOOM_SHADERC": str(compiler),
         "cmake.define.SPIRLOOM_FETCH_DEPENDENCIES": "ON",
         "cmake.define.SPIRLOOM_ZSTD": "ON",
     }
 
 
-def build(python: Path, directory: Path, windows: bool) -> Path:
-    """Builds in build/wheel or build/wheel-windows, with the shader cache of the release build, and
-    returns the wheel.
-    """
+def windows() -> Target:
+    """64-bit Windows."""
+    settings = cross_settings("wheel-windows", "x86_64-w64-mingw32")
+    return Target("wheel-windows", "win_amd64", settings=settings)
+
+
+def manylinux(machine: str) -> Target:
+    """Linux with glibc 2.28 and newer."""
+    name = f"wheel-manylinux-{machine}"
+    site = ROOT / f"build/{name}-env/lib/python{sys.version_info[0]}.{sys.version_info[1]}"
+    settings = cross_settings(name, "manylinux") | {
+        "cmake.define.SPIRLOOM_ZIG": str(site / "site-packages/ziglang/zig"),
+        "cmake.define.SPIRLOOM_MACHINE": machine,
+        "cmake.define.SPIRLOOM_HOST_HEADERS": "ON",
+    }
+    return Target(name, f"manylinux_2_28_{machine}", MANYLINUX_REQUIRED, settings)
+
+
+def prepare(target: Target) -> Path:
+    """The Python of an environment with the build dependencies, which is reused by later builds."""
+    environment = ROOT / f"build/{target.name}-env"
+    python = environment / "bin/python3"
+    stamp = environment / "installed.txt"
+    if not stamp.exists() or stamp.read_text(encoding="utf-8") != repr(target.required):
+        venv.EnvBuilder(clear=True, with_pip=True).create(environment)
+        command = [str(python), "-m", "pip", "install", "--quiet", *target.required]
+        if subprocess.run(command, check=False).returncode != 0:
+            raise WheelError(f"pip cannot install {', '.join(target.required)}. Check access to PyPI.")
+        stamp.write_text(repr(target.required), encoding="utf-8")
+    return python
+
+
+def build(python: Path, directory: Path, target: Target) -> Path:
+    """Builds with the shader cache of the release build, and returns the wheel."""
     command = [str(python), "-m", "pip", "wheel", str(ROOT), "--no-deps", "--no-build-isolation"]
-    settings = windows_settings() if windows else {}
+    settings = dict(target.settings)
     cache = ROOT / "build/release/shader-cache"
     if cache.exists():
         settings["cmake.define.SPIRLOOM_SHADER_CACHE"] = str(cache)
@@ -117,28 +157,49 @@ def check_dlls(binary: Path) -> None:
         raise WheelError(f"{binary.name} needs {', '.join(sorted(foreign))}, not part of Windows.")
 
 
-def platform_tag(found: list[Path], windows: bool) -> str:
-    """The platform tag, e.g. manylinux_2_34_x86_64."""
-    if windows:
+def platform_tag(found: list[Path], target: Target) -> str:
+    """The platform tag, e.g. manylinux_2_34_x86_64. Raises WheelError if the binaries require more
+    than the target's tag promises.
+    """
+    if target.tag == "win_amd64":
         for binary in found:
             check_dlls(binary)
-        return "win_amd64"
-    major, minor = max(map(needed_glibc, found))
-    machine = sysconfig.get_platform().rpartition("-")[2].replace("-", "_")
-    return f"manylinux_{major}_{minor}_{machine}"
+        return target.tag
+    glibc = max(map(needed_glibc, found))
+    if target.tag == "manylinux":
+        return f"manylinux_{glibc[0]}_{glibc[1]}_{host_machine()}"
+    if glibc > GLIBC:
+        worst = ", ".join(binary.name for binary in found if needed_glibc(binary) > GLIBC)
+        raise WheelError(f"{worst}: glibc {glibc[0]}.{glibc[1]} is required; expected 2.28 or older.")
+    return target.tag
 
 
-def name_for_platform(python: Path, wheel: Path, target: Path, windows: bool) -> Path:
-    """Writes the tag into the wheel and moves the wheel to the target directory."""
+def audit(python: Path, wheel: Path, tag: str) -> None:
+    """Raises WheelError unless auditwheel finds that the wheel's binaries conform to the tag."""
+    ignored = [argument for name in EXECUTORCH for argument in ("--exclude", name)]
+    command = [str(python), "-m", "auditwheel", "show", *ignored, str(wheel)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    output = " ".join((done.stdout + done.stderr).split())
+    if f'consistent with the following platform tag: "{tag}"' not in output:
+        raise WheelError(f"auditwheel does not accept {wheel.name} as {tag}: {output}")
+
+
+def name_for_platform(python: Path, wheel: Path, directory: Path, target: Target) -> Path:
+    """Writes the tag into the wheel and moves the wheel to the directory. Of other wheels there, it
+    removes those for the same machine.
+    """
     with tempfile.TemporaryDirectory() as scratch:
-        tag = platform_tag(binaries(wheel, Path(scratch)), windows)
+        tag = platform_tag(binaries(wheel, Path(scratch)), target)
     command = [str(python), "-m", "wheel", "tags", "--remove", "--platform-tag", tag, str(wheel)]
     subprocess.run(command, env=REPRODUCIBLE, check=True, stdout=subprocess.DEVNULL)
     tagged = next(wheel.parent.glob("*.whl"))
-    target.mkdir(parents=True, exist_ok=True)
-    for previous in target.glob(f"spirloom-*-{'win' if windows else 'manylinux'}*.whl"):
+    if target.required == MANYLINUX_REQUIRED:
+        audit(python, tagged, tag)
+    directory.mkdir(parents=True, exist_ok=True)
+    machine = re.sub(r"manylinux_\d+_\d+_", "", tag)
+    for previous in directory.glob(f"spirloom-*{machine}.whl"):
         previous.unlink()
-    moved = target / tagged.name
+    moved = directory / tagged.name
     moved.write_bytes(tagged.read_bytes())
     return moved
 
@@ -148,14 +209,25 @@ def main() -> int:
     parser.add_argument(
         "--out", type=Path, default=ROOT / "dist", help="output directory (default: dist)"
     )
-    parser.add_argument("--windows", action="store_true", help="for 64-bit Windows, by MinGW-w64")
+    platform = parser.add_mutually_exclusive_group()
+    platform.add_argument("--windows", action="store_true", help="for 64-bit Windows, by MinGW-w64")
+    platform.add_argument(
+        "--manylinux", nargs="?", const=host_machine(), choices=MACHINES, metavar="MACHINE",
+        help="for Linux with glibc 2.28 and newer, by Zig's compiler; MACHINE is "
+        f"{' or '.join(MACHINES)} (default: this machine's)",
+    )  # fmt: skip
     arguments = parser.parse_args()
-    windows: bool = arguments.windows
     try:
-        python = prepare()
+        if arguments.windows:
+            target = windows()
+        elif arguments.manylinux:
+            target = manylinux(arguments.manylinux)
+        else:
+            target = Target("wheel", "manylinux")
+        python = prepare(target)
         with tempfile.TemporaryDirectory() as scratch:
-            built = build(python, Path(scratch), windows)
-            wheel = name_for_platform(python, built, arguments.out, windows)
+            built = build(python, Path(scratch), target)
+            wheel = name_for_platform(python, built, arguments.out, target)
     except WheelError as error:
         print(f"wheel: {error}", file=sys.stderr)
         return 1

@@ -1,6 +1,6 @@
-# Third-party headers for builds with Android's NDK: those of the build host. They are linked into a
-# directory of the build, because the directory that contains them, /usr/include, also contains the C
-# library of the host. Includes in SpirloomDependencies.cmake find the targets that exist.
+# Third-party headers of the build host, for cross-compiling (SPIRLOOM_HOST_HEADERS). They are linked
+# into a directory of the build, because the directory that contains them, /usr/include, also contains
+# the C library of the host. Includes in SpirloomDependencies.cmake find the targets that exist.
 include_guard(GLOBAL)
 include("${CMAKE_CURRENT_LIST_DIR}/SpirloomFind.cmake")
 
