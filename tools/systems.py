@@ -127,12 +127,19 @@ def _copy(source: Path, target: Path) -> None:
 
 
 @contextmanager
-def made_system(suite: str) -> Iterator[Path]:
-    """A copy of the bare root with a clone of HEAD in CLONE, removed at the end."""
+def copied_base(suite: str) -> Iterator[Path]:
+    """A copy of the bare root, removed at the end."""
     base = make_base(suite)
     with tempfile.TemporaryDirectory(dir=BASES, ignore_cleanup_errors=True) as name:
         root = Path(name) / "root"
         subprocess.run(["cp", "-a", str(base), str(root)], check=True)
+        yield root
+
+
+@contextmanager
+def made_system(suite: str) -> Iterator[Path]:
+    """A copy of the bare root with a clone of HEAD in CLONE, removed at the end."""
+    with copied_base(suite) as root:
         clone = [
             "git",
             "clone",
@@ -145,10 +152,10 @@ def made_system(suite: str) -> Iterator[Path]:
         yield root
 
 
-def run(root: Path, commands: str) -> int:
-    """The exit code of commands of bash in the clone of a system. The mounts end with it."""
+def run(root: Path, commands: str, directory: str = CLONE) -> int:
+    """The exit code of commands of bash in a directory of a system. The mounts end with it."""
     environment = [f"{name}={value}" for name, value in _ENVIRONMENT.items()]
-    inside = f"cd /{CLONE} && set -euo pipefail\n{commands}"
+    inside = f"cd /{directory} && set -euo pipefail\n{commands}"
     chroot = ["chroot", str(root), "/usr/bin/env", "-i", *environment, "bash", "-c", inside]
     script = (
         f"mount -t proc proc {shlex.quote(str(root / 'proc'))}\n"

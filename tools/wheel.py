@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 REQUIRED = ("scikit-build-core==0.11.6", "jinja2==3.1.6", "pyyaml==6.0.3", "wheel==0.45.1")
-MANYLINUX_REQUIRED = (*REQUIRED, "ziglang==0.15.2", "auditwheel==6.8.2")
+MANYLINUX_REQUIRED = (*REQUIRED, "ziglang==0.17.1", "auditwheel==6.8.2")
 MACHINES = ("x86_64", "aarch64")
 MAX_BYTES = 10 << 20
 

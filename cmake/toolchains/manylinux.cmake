@@ -16,8 +16,10 @@ foreach(program IN ITEMS ar ranlib)
   set(script "${CMAKE_BINARY_DIR}/zig-${program}")
   file(CONFIGURE OUTPUT "${script}" CONTENT "#!/bin/sh\nexec '@SPIRLOOM_ZIG@' @program@ \"$@\"\n" @ONLY)
   file(CHMOD "${script}" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
-  string(TOUPPER "CMAKE_${program}" variable)
-  set(${variable} "${script}" CACHE FILEPATH "" FORCE)
+  string(TOUPPER "${program}" variable)
+  foreach(prefix IN ITEMS CMAKE CMAKE_C_COMPILER CMAKE_CXX_COMPILER)  # the latter for archives of LTO
+    set(${prefix}_${variable} "${script}" CACHE FILEPATH "" FORCE)
+  endforeach()
 endforeach()
 # Packages of the build host require its C library.
 set(CMAKE_FIND_ROOT_PATH "${CMAKE_BINARY_DIR}")

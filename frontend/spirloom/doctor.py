@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from spec_model.cache_directory import cache_directory
 from spec_model.driver_quirks import DRIVER_QUIRKS
 from spirloom import __version__
+from spirloom.driver_faults import find_faults
 from spirloom.errors import SpirloomError
 
 if TYPE_CHECKING:
@@ -36,7 +37,9 @@ Report = dict[str, Any]
 
 
 def examine() -> Report:
-    """Collects the report. `problems` lists what prevents models from running."""
+    """Collects the report. `problems` lists what prevents models from running, `warnings` what hides
+    a GPU while another device, such as the CPU, runs them.
+    """
     report: Report = {
         "spirloom": {"version": __version__, "package": str(Path(__file__).parent)},
         "python": {"version": platform.python_version(), "modules": _modules()},
@@ -48,18 +51,28 @@ def examine() -> Report:
         "operators": 0,
         "cache": _cache(),
         "problems": [],
+        "warnings": [],
     }
     for step in (_find_library, _find_devices, _find_operators):
         try:
             step(report)
         except SpirloomError as error:
-            report["problems"].append(str(error))
+            if str(error) not in report["problems"]:
+                report["problems"].append(str(error))
     windows = os.name == "nt"
+    if not windows:
+        usable = any(device["usable"] for device in report["devices"])
+        report["warnings" if usable else "problems"] += find_faults(report["vulkan"]["drivers"])
     if not report["vulkan"]["loader"]:
         remedy = "install the GPU driver" if windows else "apt-get install libvulkan1"
         report["problems"].append(f"No Vulkan loader was found: {remedy}")
     elif not report["vulkan"]["drivers"] and not report["devices"]:
-        other = "" if windows else " or mesa-vulkan-drivers (apt-get)"
+        other = (
+            ""
+            if windows
+            else " or mesa-vulkan-drivers (apt-get); in a container, in its image, which the host's "
+            "driver does not replace"
+        )
         report["problems"].append(f"No Vulkan driver was found: install the GPU driver{other}")
     return report
 
@@ -197,17 +210,24 @@ def to_text(report: Report) -> str:
     if library:
         lines += [
             f"Library     {library['version']}, {library['path']}",
-            f"Shaders     {library['shaders']}, {library['shader_bytes']} bytes",
+            f"Shaders     {library['shaders']}, {_count(library['shader_bytes'], 'byte')}",
         ]
     lines += [line for i, device in enumerate(report["devices"]) for line in _device(i, device)]
     if report["operators"]:
         lines.append(f"Operators   {report['operators']}, on {report['chosen_device']}")
     lines.append(
-        f"Cache       {cache['directory']}, {cache['files']} files, {cache['bytes']} bytes"
+        f"Cache       {cache['directory']}, {_count(cache['files'], 'file')}, "
+        f"{_count(cache['bytes'], 'byte')}"
     )
     lines += [f"{name}={value}" for name, value in report["environment"].items()]
+    lines += [f"WARNING     {warning}" for warning in report["warnings"]]
     lines += [f"PROBLEM     {problem}" for problem in report["problems"]]
     return "\n".join(lines)
+
+
+def _count(number: int | None, noun: str) -> str:
+    """A number of things, e.g. "1 file"; "no files" without a number."""
+    return f"no {noun}s" if number is None else f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _versions(modules: dict[str, str | None]) -> str:
