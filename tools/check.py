@@ -1,6 +1,6 @@
 """Implements `./dev check`: format, lint, types, generated files, Clang, modules with the newest
 spirv-val, all tests, operator cases and faults, mutants, sanitizers, fuzzing, oldest and newest
-PyTorch, pretrained models, real networks, all ExecuTorch tests, bare systems.
+PyTorch, pretrained models, real networks, all ExecuTorch tests, bare systems, wheels, the container.
 
 Runs all steps, or those on the command line (`./dev check format lint`), also after a failure. The
 exit code is 1 if a step failed.
@@ -20,7 +20,8 @@ from spec_model.output_errors import handle_output_errors
 ROOT = Path(__file__).resolve().parent.parent
 # mypy reads the types of the libraries.
 CHECKERS = {"ruff": "0.8.4", "clang-format": "14.0.6", "mypy": "2.4.1", "numpy": "2.3.5",
-            "pytest": "9.2.0", "hypothesis": "6.170.17", "jinja2": "3.1.6"}  # fmt: skip
+            "pytest": "9.2.0", "hypothesis": "6.170.17", "jinja2": "3.1.6",
+            "check-jsonschema": "0.39.0"}  # fmt: skip
 CHECKER_ENVIRONMENT = ROOT / ".venv-check"
 
 
@@ -63,9 +64,14 @@ def check_format() -> bool:
 
 
 def check_lint() -> bool:
-    """Lint and format of Python (ruff)."""
+    """Lint and format of Python (ruff); workflows conform to GitHub's schema."""
     ruff = checker("ruff")
-    return all([run(ruff, "check", "--quiet", "."), run(ruff, "format", "--check", "--quiet", ".")])
+    schema = ("--quiet", "--builtin-schema", "vendor.github-workflows")
+    return all([
+        run(ruff, "check", "--quiet", "."),
+        run(ruff, "format", "--check", "--quiet", "."),
+        run(checker("check-jsonschema"), *schema, *tracked(".github/workflows/*.yml")),
+    ])  # fmt: skip
 
 
 def check_types() -> bool:
@@ -198,8 +204,20 @@ def check_executorch() -> bool:
 
 
 def check_systems() -> bool:
-    """Packages, demo, unit tests and wheel on bare Debian 12, 13 and testing."""
+    """The source distribution, packages, demo, unit tests and wheel on bare Debian 12, 13 and testing."""
     return run("./dev", "test-systems")
+
+
+def check_wheels() -> bool:
+    """The wheels for glibc 2.28 on Debian 11, 12 and 13, and on 64-bit ARM."""
+    machines = ("x86_64", "aarch64")
+    built = [run("./dev", "wheel", "--manylinux", machine) for machine in machines]
+    return all(built) and run("./dev", "test-wheels")
+
+
+def check_container() -> bool:
+    """The container image, with the wheel of the step before."""
+    return run("./dev", "test-container")
 
 
 STEPS: dict[str, Callable[[], bool]] = {
@@ -226,6 +244,8 @@ STEPS: dict[str, Callable[[], bool]] = {
     "fuzz": check_fuzz,  # the oracles use the environment of the PyTorch tests
     "executorch": check_executorch,
     "systems": check_systems,
+    "wheels": check_wheels,
+    "container": check_container,
 }
 
 

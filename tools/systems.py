@@ -1,7 +1,8 @@
 """Implements `./dev test-systems`: what a new user does, on bare Debian systems.
 
 For each system, a root directory with git only gets a clone of the committed HEAD, and runs the
-stages: the packages, the demo, tests, and the wheel in a virtual environment. With --turn, the
+stages: the source distribution by pip without development packages, the packages, the demo, tests,
+and the wheel in a virtual environment. With --turn, the
 system and the shorter stages that CI runs for this commit. Needs root and debootstrap. Debian's
 packages come from where this machine gets them.
 """
@@ -30,6 +31,31 @@ CLONE = "srv/spirloom"  # in a system's root
 # By name: the suite of Debian.
 SYSTEMS = {"debian12": "bookworm", "debian13": "trixie", "testing": "testing"}
 
+# A user with a compiler but without development packages.
+_SOURCE = """
+install="apt-get -q install -y --no-install-recommends"
+apt-get -q update >/dev/null
+$install g++ python3 python3-venv >/dev/null
+python3 -m venv /tmp/source
+pip="/tmp/source/bin/pip --quiet --disable-pip-version-check"
+$pip install build
+/tmp/source/bin/python -m build --sdist --outdir /tmp/sdist >/dev/null
+if tar -tf /tmp/sdist/*.tar.gz | grep -E '^[^/]*/(build|dist|[.]venv)'; then
+  echo "The source distribution contains build products." >&2
+  exit 1
+fi
+if $pip install /tmp/sdist/*.tar.gz >/tmp/refused.log 2>&1; then
+  echo "Development packages are installed." >&2
+  exit 1
+fi
+grep -o 'config-settings=cmake.define.SPIRLOOM_FETCH_DEPENDENCIES=ON' /tmp/refused.log
+$pip install --config-settings=cmake.define.SPIRLOOM_FETCH_DEPENDENCIES=ON "$(echo /tmp/sdist/*.tar.gz)[onnx]"
+$install libvulkan1 mesa-vulkan-drivers >/dev/null
+cp -r tests/wheel/scenario.py examples/digits /tmp
+cd /tmp && source/bin/spirloom doctor
+source/bin/python scenario.py digits digits.slg
+source/bin/spirloom-run digits.slg --random
+"""
 _WHEEL = """
 ./dev wheel
 python3 -m venv /tmp/venv
@@ -38,6 +64,7 @@ cd /tmp && venv/bin/spirloom doctor
 """
 # By name: the commands of each, in a clone.
 STAGES = {
+    "source": _SOURCE,
     "packages": "./dev packages test",
     "demo": "./dev demo",
     "test": "./dev test -L unit",
@@ -46,6 +73,7 @@ STAGES = {
 # For --turn: without the packages of tests, most of the build, and the wheel.
 _PROGRAMS = "compiler_test graph_test"
 TURN_STAGES = {
+    "source": _SOURCE,
     "packages": "./dev packages build",
     "demo": "./dev demo",
     "test": f"""

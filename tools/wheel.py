@@ -122,6 +122,16 @@ def build(python: Path, directory: Path, target: Target) -> Path:
     return next(directory.glob("*.whl"))
 
 
+def build_sdist(python: Path, directory: Path) -> Path:
+    """Writes the source distribution, which contains the files that git does not ignore."""
+    program = "import sys; from scikit_build_core.build import build_sdist; build_sdist(sys.argv[1])"
+    command = [str(python), "-c", program, str(directory)]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=False)
+    if done.returncode != 0:
+        raise WheelError("scikit-build-core cannot write the source distribution.")
+    return next(directory.glob("*.tar.gz"))
+
+
 def binaries(wheel: Path, directory: Path) -> list[Path]:
     """Extracts the ELF and PE files of the wheel to the directory."""
     found = []
@@ -216,8 +226,12 @@ def main() -> int:
         help="for Linux with glibc 2.28 and newer, by Zig's compiler; MACHINE is "
         f"{' or '.join(MACHINES)} (default: this machine's)",
     )  # fmt: skip
+    platform.add_argument("--sdist", action="store_true", help="the source distribution")
     arguments = parser.parse_args()
     try:
+        if arguments.sdist:
+            print(build_sdist(prepare(Target("wheel", "")), arguments.out.resolve()))
+            return 0
         if arguments.windows:
             target = windows()
         elif arguments.manylinux:
