@@ -11,7 +11,7 @@ function(spirloom_require found name package)
   if(NOT ${found})
     set(fetch "")
     if(DEFINED SPIRLOOM_FETCH_DEPENDENCIES AND NOT SPIRLOOM_FETCH_DEPENDENCIES AND NOT SPIRLOOM_TESTS)
-      set(fetch "\nWithout packages, from source archives: -DSPIRLOOM_FETCH_DEPENDENCIES=ON; with pip: "
+      set(fetch "\nWithout packages, from source archives: -DSPIRLOOM_FETCH_DEPENDENCIES=ON or, by pip: "
                 "pip install --config-settings=cmake.define.SPIRLOOM_FETCH_DEPENDENCIES=ON")
     endif()
     message(FATAL_ERROR "${name} was not found. On Debian and Ubuntu: apt-get install ${package}\n"

@@ -86,7 +86,7 @@ def test_what_is_not_found_names_the_switch(tmp_path: Path, settings: str, named
     message = script(tmp_path, text)
     assert "zstd.h was not found. On Debian and Ubuntu: apt-get install libzstd-dev" in message
     remedy = (
-        "Without packages, from source archives: -DSPIRLOOM_FETCH_DEPENDENCIES=ON; with pip: pip "
+        "Without packages, from source archives: -DSPIRLOOM_FETCH_DEPENDENCIES=ON or, by pip: pip "
         "install --config-settings=cmake.define.SPIRLOOM_FETCH_DEPENDENCIES=ON"
     )
     assert (remedy in message) == named
