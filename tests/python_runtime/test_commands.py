@@ -67,7 +67,31 @@ def test_doctor_without_drivers(tmp_path: Path) -> None:
     nothing = str(tmp_path / "none.json")
     output = failing_doctor(VK_DRIVER_FILES=nothing, VK_ICD_FILENAMES=nothing)
     assert "PROBLEM     No Vulkan driver was found: install the GPU driver or" in output
+    assert f"PROBLEM     VK_DRIVER_FILES names '{nothing}', which does not exist" in output
     assert f"VK_DRIVER_FILES={nothing}" in output
+    problems = [line for line in output.splitlines() if line.startswith("PROBLEM")]
+    assert len(set(problems)) == len(problems) == 3  # with that of the library
+
+
+def test_doctor_with_a_driver_whose_library_is_missing(tmp_path: Path) -> None:
+    manifest = tmp_path / "nvidia_icd.json"
+    content = {"library_path": "libGLX_nvidia_none.so.0", "api_version": "1.3.0"}
+    manifest.write_text(json.dumps({"file_format_version": "1.0.0", "ICD": content}))
+    drivers = {"VK_DRIVER_FILES": str(manifest), "VK_ICD_FILENAMES": str(manifest)}
+    output = failing_doctor(**drivers, container="podman", NVIDIA_DRIVER_CAPABILITIES="compute")
+    assert f"PROBLEM     The driver manifest '{manifest}' names libGLX_nvidia_none.so.0, " in output
+    assert "is 'compute', without 'graphics'. Start the container with " in output
+
+
+def test_a_gpu_that_is_hidden_is_a_warning(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """While another device runs models."""
+    monkeypatch.setattr(doctor, "find_faults", lambda drivers: ["/dev/dri is absent."])
+    assert cli.main(["doctor"]) == 0
+    output = capsys.readouterr().out
+    assert "WARNING     /dev/dri is absent." in output
+    assert "PROBLEM" not in output
 
 
 def test_doctor_without_the_library(tmp_path: Path) -> None:
@@ -84,6 +108,8 @@ def test_doctor_counts_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         "files": 1,
         "bytes": 5,
     }
+    report = doctor.to_text(doctor.examine())
+    assert f"Cache       {tmp_path}/spirloom, 1 file, 5 bytes\n" in report
 
 
 def test_a_relative_cache_directory_is_ignored(
