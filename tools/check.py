@@ -1,6 +1,7 @@
 """Implements `./dev check`: format, lint, types, generated files, Clang, modules with the newest
 spirv-val, all tests, operator cases and faults, mutants, sanitizers, fuzzing, oldest and newest
-PyTorch, pretrained models, real networks, all ExecuTorch tests, bare systems, wheels, the container.
+PyTorch, pretrained models, real networks, all ExecuTorch tests, bare systems, wheels, the
+container image.
 
 Runs all steps, or those on the command line (`./dev check format lint`), also after a failure. The
 exit code is 1 if a step failed.
@@ -204,7 +205,7 @@ def check_executorch() -> bool:
 
 
 def check_systems() -> bool:
-    """The source distribution, packages, demo, unit tests and wheel on bare Debian 12, 13 and testing."""
+    """Source distribution, packages, demo, unit tests and wheel on bare Debian systems."""
     return run("./dev", "test-systems")
 
 

@@ -1,9 +1,9 @@
 """Implements `./dev test-container`: builds the image of Containerfile and requests a chat reply.
 
-Needs root, buildah, debootstrap, and the wheel of `./dev wheel --manylinux`. The base image is a root
-directory of tools/systems.py, so that no registry of images is required. Commands run with buildah's
-isolation `chroot` and the network of this machine, which works without control groups: other engines
-run the same image, but are not tested.
+Needs root, buildah, debootstrap, and the wheel of `./dev wheel --manylinux`. The base image is a
+root directory of tools/systems.py, so that no registry of images is required. Commands run with
+buildah's isolation `chroot` and the network of this machine, which works without control groups.
+Other engines are not tested.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def make_models(directory: Path) -> None:
 
 
 def try_image(models: Path) -> None:
-    """Raises SystemsError unless doctor finds no problem and the default command replies to a chat."""
+    """Raises SystemsError unless doctor finds no problem and the image replies to a chat."""
     storage = ["--root", str(BASES / "images"), "--runroot", str(BASES / "images-run")]
     with container(IMAGE) as name:
         options = ["--isolation", "chroot", "--network", "host", "--volume", f"{models}:/models:ro"]

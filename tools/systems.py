@@ -2,9 +2,9 @@
 
 For each system, a root directory with git only gets a clone of the committed HEAD, and runs the
 stages: the source distribution by pip without development packages, the packages, the demo, tests,
-and the wheel in a virtual environment. With --turn, the
-system and the shorter stages that CI runs for this commit. Needs root and debootstrap. Debian's
-packages come from where this machine gets them.
+and the wheel in a virtual environment. With --turn, the system and the shorter stages that CI runs
+for this commit. Needs root and debootstrap. Debian's packages come from where this machine gets
+them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ if $pip install /tmp/sdist/*.tar.gz >/tmp/refused.log 2>&1; then
   exit 1
 fi
 grep -o 'config-settings=cmake.define.SPIRLOOM_FETCH_DEPENDENCIES=ON' /tmp/refused.log
-$pip install --config-settings=cmake.define.SPIRLOOM_FETCH_DEPENDENCIES=ON "$(echo /tmp/sdist/*.tar.gz)[onnx]"
+switch=cmake.define.SPIRLOOM_FETCH_DEPENDENCIES=ON
+$pip install --config-settings=$switch "$(echo /tmp/sdist/*.tar.gz)[onnx]"
 $install libvulkan1 mesa-vulkan-drivers >/dev/null
 cp -r tests/wheel/scenario.py examples/digits /tmp
 cd /tmp && source/bin/spirloom doctor

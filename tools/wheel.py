@@ -1,6 +1,6 @@
 """Builds the wheel (`./dev wheel`), with a platform tag for the oldest supported glibc. With
---manylinux, Zig's compiler builds for glibc 2.28, of x86-64 or 64-bit ARM; with --windows, MinGW-w64
-builds for 64-bit Windows.
+--manylinux, Zig's compiler builds for glibc 2.28, of x86-64 or 64-bit ARM; with --windows,
+MinGW-w64 builds for 64-bit Windows.
 
 The glibc version is the maximum version of the glibc symbols that the binaries import. Binaries may
 link only libraries that every distribution with this glibc contains. auditwheel checks both
@@ -101,7 +101,9 @@ def prepare(target: Target) -> Path:
         venv.EnvBuilder(clear=True, with_pip=True).create(environment)
         command = [str(python), "-m", "pip", "install", "--quiet", *target.required]
         if subprocess.run(command, check=False).returncode != 0:
-            raise WheelError(f"pip cannot install {', '.join(target.required)}. Check access to PyPI.")
+            raise WheelError(
+                f"pip cannot install {', '.join(target.required)}. Check access to PyPI."
+            )
         stamp.write_text(repr(target.required), encoding="utf-8")
     return python
 
@@ -124,7 +126,9 @@ def build(python: Path, directory: Path, target: Target) -> Path:
 
 def build_sdist(python: Path, directory: Path) -> Path:
     """Writes the source distribution, which contains the files that git does not ignore."""
-    program = "import sys; from scikit_build_core.build import build_sdist; build_sdist(sys.argv[1])"
+    program = (
+        "import sys; from scikit_build_core.build import build_sdist; build_sdist(sys.argv[1])"
+    )
     command = [str(python), "-c", program, str(directory)]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=False)
     if done.returncode != 0:
@@ -180,7 +184,9 @@ def platform_tag(found: list[Path], target: Target) -> str:
         return f"manylinux_{glibc[0]}_{glibc[1]}_{host_machine()}"
     if glibc > GLIBC:
         worst = ", ".join(binary.name for binary in found if needed_glibc(binary) > GLIBC)
-        raise WheelError(f"{worst}: glibc {glibc[0]}.{glibc[1]} is required; expected 2.28 or older.")
+        raise WheelError(
+            f"{worst}: glibc {glibc[0]}.{glibc[1]} is required; expected 2.28 or older."
+        )
     return target.tag
 
 

@@ -1,10 +1,10 @@
 """Implements `./dev test-wheels`: the wheel for glibc 2.28 on systems of other ages and machines.
 
 Each system is a root directory with the wheel, its requirements and a Vulkan driver for the CPU. It
-imports the digits network from ONNX and compares it with PyTorch (tests/wheel/scenario.py), and runs
-spirloom-run and spirloom-llm. Needs root and debootstrap. Debian 11 has no Python 3.11, so that it is
-compiled there from the source archive of Debian 12; its Mesa has no Vulkan 1.1, so that Chromium's
-SwiftShader runs the network. 64-bit ARM runs under qemu-user, from unpacked packages.
+imports the digits network from ONNX and compares it with PyTorch (tests/wheel/scenario.py), and
+runs spirloom-run and spirloom-llm. Needs root and debootstrap. Debian 11 has no Python 3.11, so
+that it is compiled there from the source archive of Debian 12; its Mesa has no Vulkan 1.1, so that
+Chromium's SwiftShader runs the network. 64-bit ARM runs under qemu-user, from unpacked packages.
 """
 
 from __future__ import annotations
@@ -23,7 +23,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.systems import (
-    BASES, ROOT, MissingRightsError, SystemsError, copied_base, mirror, require_mounts, run,
+    BASES,
+    ROOT,
+    MissingRightsError,
+    SystemsError,
+    copied_base,
+    mirror,
+    require_mounts,
+    run,
 )  # fmt: skip
 
 SHARED = "srv/wheel"  # in a system's root: the wheel and the files that it reads
@@ -44,14 +51,16 @@ _DEBIAN = f"""
 python3 -m venv /srv/venv
 """
 _COMPILED_PYTHON = f"""
-{_INSTALL} gcc make libc6-dev zlib1g-dev libssl-dev libffi-dev libbz2-dev libvulkan1 chromium >/dev/null
+{_INSTALL} gcc make libc6-dev zlib1g-dev libssl-dev libffi-dev libbz2-dev >/dev/null
+apt-get -q install -y --no-install-recommends libvulkan1 chromium >/dev/null
 mkdir /tmp/python && tar -xf /srv/wheel/python.tar.gz -C /tmp/python --strip-components 1
 cd /tmp/python
 ./configure --quiet >/dev/null
 make -j2 --quiet >/tmp/python.log 2>&1 || {{ tail -n 5 /tmp/python.log; exit 1; }}
 make install >/dev/null 2>&1
 python3.11 -m venv /srv/venv
-export VK_DRIVER_FILES=/usr/lib/chromium/vk_swiftshader_icd.json VK_ICD_FILENAMES=/usr/lib/chromium/vk_swiftshader_icd.json
+export VK_ICD_FILENAMES=/usr/lib/chromium/vk_swiftshader_icd.json
+export VK_DRIVER_FILES=$VK_ICD_FILENAMES
 """
 
 
@@ -152,7 +161,11 @@ def try_emulated(system: System, wheel: Path) -> bool:
         kernels = ["--no-builtin", "--library", native / "shaders_all.slpack"]
         scenario = [python, shared / "scenario.py", shared / "digits", graph]
         story = [native / "spirloom-llm", shared / "story.slg", "--prompt", "Once", "--tokens", "8"]
-        commands = [scenario, [native / "spirloom-run", graph, "--random", *kernels], [*story, *kernels]]
+        commands = [
+            scenario,
+            [native / "spirloom-run", graph, "--random", *kernels],
+            [*story, *kernels],
+        ]
         for command in commands:
             started = ["qemu-aarch64", "-L", str(root), *map(str, command)]
             if subprocess.run(started, env=environment, check=False).returncode != 0:

@@ -37,8 +37,8 @@ Report = dict[str, Any]
 
 
 def examine() -> Report:
-    """Collects the report. `problems` lists what prevents models from running, `warnings` what hides
-    a GPU while another device, such as the CPU, runs them.
+    """Collects the report. `problems` lists what prevents models from running, `warnings` what
+    hides a GPU while another device, such as the CPU, runs them.
     """
     report: Report = {
         "spirloom": {"version": __version__, "package": str(Path(__file__).parent)},
@@ -70,8 +70,8 @@ def examine() -> Report:
         other = (
             ""
             if windows
-            else " or mesa-vulkan-drivers (apt-get); in a container, in its image, which the host's "
-            "driver does not replace"
+            else " or mesa-vulkan-drivers (apt-get); for a container in its image: the driver of "
+            "the host is not visible there"
         )
         report["problems"].append(f"No Vulkan driver was found: install the GPU driver{other}")
     return report

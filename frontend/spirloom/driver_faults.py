@@ -1,5 +1,6 @@
-"""Faults of a machine or container that hide Vulkan drivers or GPUs: manifests that name missing files
-or libraries, NVIDIA's driver without its part for graphics, device files that are absent or forbidden.
+"""Faults of a machine or container that hide Vulkan drivers or GPUs: manifests that name missing
+files or libraries, NVIDIA's driver without its part for graphics, device files that are absent or
+forbidden.
 
 Each fault is a message with its remedy. Linux only: on Windows the registry names the drivers.
 """
@@ -74,13 +75,13 @@ def _variables(machine: Machine) -> Iterator[str]:
     for path in machine.environment[name].split(os.pathsep):
         if not Path(path).exists():
             yield (
-                f"{name} names '{path}', which does not exist: no driver is loaded from there, nor "
-                f"from the default directories. Unset {name}, or set it to an existing manifest."
+                f"{name} names '{path}', which does not exist: no driver is loaded from there, "
+                f"nor from the default directories. Unset {name}, or set it to an existing manifest."
             )
 
 
 def library_of(manifest: str) -> str:
-    """The library that a driver manifest names, as the dynamic linker opens it; "" if unreadable."""
+    """The library that a driver manifest names, as the dynamic linker opens it; "" without one."""
     try:
         library = json.loads(Path(manifest).read_text(encoding="utf-8"))["ICD"]["library_path"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -91,10 +92,13 @@ def library_of(manifest: str) -> str:
 
 
 def _library(manifest: str, machine: Machine) -> Iterator[str]:
-    """A manifest whose library the loader cannot open. It skips those of other architectures too."""
+    """A manifest whose library cannot be opened. The loader skips those of other architectures."""
     library = library_of(manifest)
     if not library:
-        yield f"The driver manifest '{manifest}' names no library (ICD.library_path). Install the driver again."
+        yield (
+            f"The driver manifest '{manifest}' names no library (ICD.library_path). Install the "
+            "driver again."
+        )
         return
     error = machine.opens(library)
     if not error or "ELF class" in error:
@@ -114,7 +118,9 @@ def _library(manifest: str, machine: Machine) -> Iterator[str]:
 def _nvidia_remedy(machine: Machine) -> str:
     capabilities = machine.environment.get(CAPABILITIES)
     if not (machine.in_container() or capabilities):
-        return "Install the driver's libraries for Vulkan (Debian: apt-get install nvidia-vulkan-icd)."
+        return (
+            "Install the driver's libraries for Vulkan (Debian: apt-get install nvidia-vulkan-icd)."
+        )
     shown = capabilities or f"unset, i.e. '{DEFAULT_CAPABILITIES}'"
     if WITH_VULKAN & set(re.split(r"[,\s]+", capabilities or DEFAULT_CAPABILITIES)):
         return (
@@ -129,7 +135,10 @@ def _nvidia(manifests: Sequence[str], machine: Machine) -> Iterator[str]:
     """A GPU of NVIDIA without its Vulkan driver."""
     device = next(filter(machine.exists, ("/dev/nvidiactl", "/dev/nvidia0")), None)
     if device and not any("nvidia" in library_of(manifest).lower() for manifest in manifests):
-        yield f"{device} exists, but no manifest of NVIDIA's Vulkan driver does. {_nvidia_remedy(machine)}"
+        yield (
+            f"{device} exists, but no manifest of NVIDIA's Vulkan driver does. "
+            + _nvidia_remedy(machine)
+        )
 
 
 def _device_files(machine: Machine) -> Iterator[str]:
@@ -148,8 +157,8 @@ def _device_files(machine: Machine) -> Iterator[str]:
         elif not machine.permits(path):
             group = path.stat().st_gid
             yield (
-                f"/dev/dri/{node.name} exists, but this user may not read and write it; its group is "
-                f"{group}. "
+                f"/dev/dri/{node.name} exists, but this user may not read and write it; its group "
+                f"is {group}. "
                 + (f"Start the container with `--group-add {group}`." if machine.in_container()
                    else "Add the user to its group (usermod -aG render USER) and log in again.")
             )  # fmt: skip

@@ -40,8 +40,8 @@ def test_a_variable_that_names_a_missing_manifest(tmp_path: Path, name: str) -> 
     existing = manifest(tmp_path, "liba.so")
     (fault,) = find_faults([], machine(tmp_path, **{name: f"{existing}:{tmp_path}/none.json"}))
     assert fault == (
-        f"{name} names '{tmp_path}/none.json', which does not exist: no driver is loaded from there, "
-        f"nor from the default directories. Unset {name}, or set it to an existing manifest."
+        f"{name} names '{tmp_path}/none.json', which does not exist: no driver is loaded from "
+        f"there, nor from the default directories. Unset {name}, or set it to an existing manifest."
     )
 
 
@@ -93,8 +93,8 @@ def test_nvidia_without_graphics(tmp_path: Path, capabilities: str | None, shown
     found = machine(tmp_path, MISSING, **variables)
     path = manifest(tmp_path, "libGLX_nvidia.so.0")
     assert find_faults([path], found) == [
-        f"The driver manifest '{path}' names libGLX_nvidia.so.0, which cannot be opened ({MISSING}). "
-        f"{remedy}"
+        f"The driver manifest '{path}' names libGLX_nvidia.so.0, which cannot be opened "
+        f"({MISSING}). {remedy}"
     ]
     other = machine(tmp_path, **variables)
     assert find_faults([manifest(tmp_path, "libvulkan_lvp.so", "lvp.json")], other) == [

@@ -73,9 +73,11 @@ def test_an_archive_without_a_row_is_an_error(tmp_path: Path) -> None:
     ("settings", "named"),
     [
         ("set(SPIRLOOM_FETCH_DEPENDENCIES OFF)", True),
-        ("set(SPIRLOOM_FETCH_DEPENDENCIES ON)", False),  # no archive has it
-        ("set(SPIRLOOM_FETCH_DEPENDENCIES OFF)\nset(SPIRLOOM_TESTS ON)", False),  # nor those of tests
-        ("", False),  # an installed package has no such option
+        # No archive has it; nor have the archives what tests require, nor is there such an option
+        # in an installed package.
+        ("set(SPIRLOOM_FETCH_DEPENDENCIES ON)", False),
+        ("set(SPIRLOOM_FETCH_DEPENDENCIES OFF)\nset(SPIRLOOM_TESTS ON)", False),
+        ("", False),
     ],
 )
 def test_what_is_not_found_names_the_switch(tmp_path: Path, settings: str, named: bool) -> None:

@@ -43,7 +43,9 @@ def test_a_newer_glibc_than_promised(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_other_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
     found = binary(monkeypatch, libraries=("libc.so.6", "libstdc++.so.6", "libzstd.so.1"))
-    message = r"libspirloom\.so links libstdc\+\+\.so\.6, libzstd\.so\.1, which is not part of glibc"
+    message = (
+        r"libspirloom\.so links libstdc\+\+\.so\.6, libzstd\.so\.1, which is not part of glibc"
+    )
     with pytest.raises(wheel.WheelError, match=message):
         wheel.platform_tag([found], OLD)
 
