@@ -76,7 +76,8 @@ def _variables(machine: Machine) -> Iterator[str]:
         if not Path(path).exists():
             yield (
                 f"{name} names '{path}', which does not exist: no driver is loaded from there, "
-                f"nor from the default directories. Unset {name}, or set it to an existing manifest."
+                f"nor from the default directories. Unset {name}, or set it to an existing "
+                "manifest."
             )
 
 
