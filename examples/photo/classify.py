@@ -1,0 +1,50 @@
+"""Classifies a photo: python examples/photo/classify.py photo.slg PHOTO
+
+Prints the five most probable classes and draws the photo if the output is a terminal. The names of
+the classes are in labels.txt, next to the model.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import spirloom
+from PIL import Image, ImageOps
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from examples.terminal import draw_bars, show  # noqa: E402
+
+SHOWN = 5
+CROP = 224 / 256  # of the shorter side, as in the evaluation of the network
+
+
+def read_photo(path: Path) -> Image.Image:
+    """The photo, upright."""
+    return ImageOps.exif_transpose(Image.open(path)).convert("RGB")
+
+
+def center(photo: Image.Image, size: int) -> npt.NDArray[np.uint8]:
+    """The center of the photo, uint8 [1, size, size, 3]."""
+    side = round(min(photo.size) * CROP)
+    left, top = (photo.width - side) // 2, (photo.height - side) // 2
+    box = (left, top, left + side, top + side)
+    return np.asarray(photo.resize((size, size), Image.Resampling.BICUBIC, box))[None]
+
+
+def classify(model_path: Path, photo: Image.Image) -> list[tuple[str, float]]:
+    """The most probable classes with their probabilities."""
+    model = spirloom.load(model_path)
+    names = model_path.with_name("labels.txt").read_text(encoding="utf-8").splitlines()
+    (probabilities,) = model(center(photo, model.inputs[0].shape[1]))
+    best = np.argsort(-probabilities[0], kind="stable")[:SHOWN]
+    return [(names[i], float(probabilities[0, i])) for i in best]
+
+
+if __name__ == "__main__":
+    image = read_photo(Path(sys.argv[2]))
+    show(image)
+    print("\n".join(draw_bars(classify(Path(sys.argv[1]), image))))
