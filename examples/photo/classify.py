@@ -1,11 +1,8 @@
-"""Classifies a photo: python examples/photo/classify.py photo.slg PHOTO
-
-Prints the five most probable classes and draws the photo if the output is a terminal. The names of
-the classes are in labels.txt, next to the model.
-"""
+"""Classifies a photo: prints the five most probable classes, below the photo in a terminal."""
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -44,7 +41,16 @@ def classify(model_path: Path, photo: Image.Image) -> list[tuple[str, float]]:
     return [(names[i], float(probabilities[0, i])) for i in best]
 
 
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("model", type=Path, help="photo.slg of export.py, next to labels.txt")
+    parser.add_argument("photo", type=Path)
+    arguments = parser.parse_args()
+    photo = read_photo(arguments.photo)
+    classes = classify(arguments.model, photo)
+    show(photo)
+    print("\n".join(draw_bars(classes)))
+
+
 if __name__ == "__main__":
-    image = read_photo(Path(sys.argv[2]))
-    show(image)
-    print("\n".join(draw_bars(classify(Path(sys.argv[1]), image))))
+    main()

