@@ -93,18 +93,22 @@ def add_painting(page: Image.Image, kernels: Path) -> None:
         panel.write(8 + indent, BELOW + 14 + 27 * row, text, 13, INK)
 
 
+def compose(model: Path, kernels: Path) -> Image.Image:
+    """The page with its three cards."""
+    page = Image.new("RGB", SIZE, PAGE)
+    add_photo(page, model)
+    add_text(page)
+    add_painting(page, kernels)
+    return page.quantize(COLORS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("model", type=Path, help="photo.slg")
     parser.add_argument("kernels", type=Path, help="shaders.slpack")
     parser.add_argument("output", type=Path)
     arguments = parser.parse_args()
-    page = Image.new("RGB", SIZE, PAGE)
-    add_photo(page, arguments.model)
-    add_text(page)
-    add_painting(page, arguments.kernels)
-    small = page.quantize(COLORS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
-    small.save(arguments.output, optimize=True)
+    compose(arguments.model, arguments.kernels).save(arguments.output, optimize=True)
 
 
 if __name__ == "__main__":

@@ -39,15 +39,19 @@ def labels() -> list[str]:
     return [names[str(i)].partition(",")[0] for i in range(len(names))]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("directory", type=Path, help="for photo.slg and labels.txt")
-    directory = parser.parse_args().directory
+def write(directory: Path) -> None:
+    """Writes photo.slg and labels.txt."""
     directory.mkdir(parents=True, exist_ok=True)
     image = torch.zeros(1, SIZE, SIZE, 3, dtype=torch.uint8)
     spirloom.torch.export(Classifier().eval(), (image,), output=directory / "photo.slg")
     text = "".join(f"{name}\n" for name in labels())
     (directory / "labels.txt").write_text(text, encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("directory", type=Path, help="for photo.slg and labels.txt")
+    write(parser.parse_args().directory)
 
 
 if __name__ == "__main__":

@@ -127,10 +127,64 @@ def test_language_model_example(prefix: Path, tmp_path: Path) -> None:
     assert len(read) > 32
 
 
+STB = Path("/usr/include/stb/stb_image.h")
+
+
+@pytest.mark.skipif(not STB.exists(), reason="libstb-dev is not installed")
+@pytest.mark.parametrize("generator", ["Ninja", "Unix Makefiles"])
+def test_photo_example(
+    generator: str, prefix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a model that returns the shares of the colors in the center of an image."""
+    monkeypatch.setenv("CMAKE_GENERATOR", generator)
+    nodes = [
+        helper.make_node("Cast", ["image"], ["x"], to=TensorProto.FLOAT),
+        helper.make_node("ReduceSum", ["x", "hw"], ["sums"], keepdims=0),
+        helper.make_node("ReduceSum", ["sums", "c"], ["total"], keepdims=1),
+        helper.make_node("Div", ["sums", "total"], ["shares"]),
+    ]
+    graph = helper.make_graph(
+        nodes, "colors",
+        [helper.make_tensor_value_info("image", TensorProto.UINT8, [1, 16, 16, 3])],
+        [helper.make_tensor_value_info("shares", TensorProto.FLOAT, [1, 3])],
+        [numpy_helper.from_array(np.array([1, 2]), "hw"),
+         numpy_helper.from_array(np.array([1]), "c")],
+    )  # fmt: skip
+    opset = [helper.make_opsetid("", 16)]
+    onnx.save(helper.make_model(graph, opset_imports=opset), tmp_path / "colors.onnx")
+    model = tmp_path / "colors.slg"
+    run(prefix / "bin/spirloom", "import", tmp_path / "colors.onnx", "-o", model)
+    (tmp_path / "labels.txt").write_text("red\ngreen\nblue\n")
+    pixels = np.zeros((64, 96, 3), np.uint8)
+    pixels[:, :10] = 255  # outside the center
+    pixels[:, 10:] = (160, 40, 0)
+    header = f"P6 {pixels.shape[1]} {pixels.shape[0]} 255\n"
+    (tmp_path / "photo.ppm").write_bytes(header.encode() + pixels.tobytes())
+    directory = tmp_path / "build"
+    run("cmake", "-S", ROOT / "examples/photo", "-B", directory, f"-DCMAKE_PREFIX_PATH={prefix}",
+        f"-DPHOTO_MODEL={model}")  # fmt: skip
+    run("cmake", "--build", directory)
+    bars = [f"{'█' * 26}{' ' * 6}", f"{'█' * 6}{' ' * 26}", " " * 32]
+    shares = zip(("red  ", "green", "blue "), bars, ("80.0", "20.0", " 0.0"), strict=True)
+    expected = "".join(f"{name}  {bar}  {share} %\n" for name, bar, share in shares)
+    program = directory / "spirloom_photo"
+    assert run(program, model, tmp_path / "photo.ppm") == expected
+    (tmp_path / "labels.txt").write_text("red\n")
+    failed = subprocess.run([program, model, tmp_path / "photo.ppm"], capture_output=True, text=True)
+    assert failed.returncode == 1
+    assert failed.stderr == f"{tmp_path / 'labels.txt'} has 1 lines; expected 3.\n"
+
+
+def test_operator_example(prefix: Path, tmp_path: Path) -> None:
+    build(ROOT / "examples/operator", tmp_path, prefix)
+    pack = tmp_path / "art/shaders.slpack"
+    assert "art.kuwahara" in run(prefix / "bin/spirloom-ops", "--library", pack)
+
+
 def test_every_example_is_built_against_the_package() -> None:
     """Here, or with ExecuTorch in tests/executorch/test_example.py."""
     projects = {path.parent.name for path in (ROOT / "examples").glob("*/CMakeLists.txt")}
-    assert projects == {"minimal", "c", "llm", "executorch"}
+    assert projects == {"minimal", "c", "llm", "executorch", "operator", "photo"}
 
 
 def test_c_program_with_the_shared_library(prefix: Path, model: Path, tmp_path: Path) -> None:
