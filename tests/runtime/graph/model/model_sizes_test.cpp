@@ -71,9 +71,7 @@ void WriteFile(const std::string& path, std::span<const std::byte> bytes) {
              static_cast<std::streamsize>(bytes.size()));
 }
 
-Status ResizeTo(Model& model, int64_t batch) {
-  return model.Resize({{batch, 6}});
-}
+Status ResizeTo(Model& model, int64_t batch) { return model.Resize({{batch, 6}}); }
 
 #ifndef _WIN32
 TEST_F(ModelTest, AFileThatIsWrittenWhileItIsInUseIsAnError) {
