@@ -3,7 +3,10 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <utility>
+
+#include "tools/common/help_formatter.h"
 
 namespace spirloom::llm {
 namespace {
@@ -59,6 +62,7 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
   CLI::App app("Run a language model from a Spirloom graph file on a Vulkan device.");
   app.allow_windows_style_options(false);  // the same on every platform: /file is a path
   app.footer(kFooter);
+  app.formatter(std::make_shared<tools::HelpFormatter>());
   app.add_option("model", options.model, "Graph file (.slg)")->option_text("FILE")->required();
   const CLI::Option* has_prompt =
       app.add_option("-p,--prompt", prompt, "Text to complete; with --chat the user message")

@@ -83,7 +83,9 @@ def test_a_file_of_devices(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("no_such", "--shapes", "x: [1]"), "Operator 'no_such' has no spec."),
+        (("no_such", "--shapes", "x: [1]"), "Operator 'no_such' has no spec. `spirloom ops`"),
+        (("conv2d", "--shapes", "x: [1]"), "Kernels of this name belong to aten.convolution"),
+        (("sofmax", "--shapes", "x: [1]"), "Did you mean 'softmax'?"),
         (("relu", "--shapes", "y: [1]"), "Key 'y' is unknown in a test case"),
         (("relu", "--shapes", "x: [1"), "--shapes: Malformed YAML while parsing a flow sequence"),
         (("relu", "--shapes", "x: [1]", "--dtype", "f99"), "'f99' is not a valid DType."),

@@ -75,7 +75,9 @@ def _expect_lines(text: str, printed: str) -> None:
     """Lines end where gtest prints the time that a test took."""
     lines = [re.sub(r" \(\d+ ms\)$", "", line) for line in printed.splitlines()]
     parts = [re.escape(line) for line in text.splitlines()]
-    pattern = r"\n".join(parts).replace(rf"{re.escape(ANY)}\n", r"(?:.*\n)*?").replace(
-        rf"\n{re.escape(ANY)}", r"(?:\n.*)*?"
+    pattern = (
+        r"\n".join(parts)
+        .replace(rf"{re.escape(ANY)}\n", r"(?:.*\n)*?")
+        .replace(rf"\n{re.escape(ANY)}", r"(?:\n.*)*?")
     )
     assert re.fullmatch(pattern, "\n".join(lines)), f"Expected:\n{text}\nPrinted:\n{printed}"

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string_view>
 
+#include "tools/common/help_formatter.h"
 #include "tools/spirloom-run/plan_passes.h"
 
 namespace spirloom::run {
@@ -69,15 +70,6 @@ int RaceOrders(int64_t orders) {
   return static_cast<int>(orders);
 }
 
-// Prints flags without the value that they have by default, `{4}`.
-class HelpFormatter : public CLI::Formatter {
- public:
-  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
-    const std::string name = CLI::Formatter::make_option_name(option, is_positional);
-    return name.substr(0, name.find('{'));
-  }
-};
-
 void AddLibraryOptions(CLI::App& app, Options& options) {
   app.add_option("--library", options.libraries,
                  "Additional shader library (.slpack); repeat for more")
@@ -131,7 +123,7 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
   CLI::App app("Runs a Spirloom graph file on a Vulkan device.");
   app.allow_windows_style_options(false);  // the same on every platform: /file is a path
   app.footer(kFooter);
-  app.formatter(std::make_shared<HelpFormatter>());
+  app.formatter(std::make_shared<tools::HelpFormatter>());
   app.add_option("model", options.model, "Graph file (.slg)")->option_text("FILE");
   app.add_option("--method", options.method,
                  "Method of the file, e.g. prefill or decode (default: the first)")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
@@ -52,8 +53,19 @@ def _find(name: str) -> Op:
     ops = builtin_operators().ops
     found = ops.get(name) or next((op for op in ops.values() if op.short_name == name), None)
     if found is None:
-        raise ImportFailure(f"Operator '{name}' has no spec. `spirloom ops` lists all operators.")
+        raise ImportFailure(f"Operator '{name}' has no spec. {_hint(name, list(ops.values()))}")
     return found
+
+
+def _hint(name: str, ops: Sequence[Op]) -> str:
+    """The operators whose kernels have the name, or the operator with a similar one."""
+    owners = [op.name for op in ops if any(k.name.startswith(name) for k in op.kernels)]
+    if owners:
+        return f"Kernels of this name belong to {' and '.join(owners[:3])}."
+    near = get_close_matches(name, [word for op in ops for word in (op.short_name, op.name)], n=1)
+    if near:
+        return f"Did you mean '{near[0]}'?"
+    return "`spirloom ops` lists all operators."
 
 
 def _parse(op: Op, arguments: str) -> TestCase:

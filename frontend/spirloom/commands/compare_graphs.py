@@ -88,7 +88,10 @@ def run(arguments: argparse.Namespace) -> int:
             raise ImportFailure("--with is for one model. Omit B.slg, or --with.")
         return compare_model.run(arguments)
     if arguments.other is None:
-        raise ImportFailure("Expected two graphs, or one model and --with ORACLE.")
+        raise ImportFailure(
+            "Expected two graph files, or one model and what to compare it with: "
+            f"--with {', '.join(compare_model.ORACLES)}."
+        )
     found = compare(
         arguments.model,
         arguments.other,
