@@ -25,13 +25,6 @@ PANEL, GAP, TOP, BELOW = 284, 12, 40, 244  # width, margin, and the rows of a pi
 PAGE, CARD, INK, FAINT, BAR = "#e8ebef", "#ffffff", "#20242a", "#5c6670", "#c0472b"
 COLORS = 80  # in the file, for its size
 
-Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
-
-
-def font(size: int) -> Font:
-    """The font of Pillow, 10.1 or newer."""
-    return ImageFont.load_default(size)
-
 
 class Panel:
     """A card with a title, a picture of the card's width, and lines of text."""
@@ -52,7 +45,8 @@ class Panel:
     def write(self, x: int, y: int, text: str, size: int, color: str, anchor: str = "lm") -> None:
         """Text in the card, `x` from its left side or, with the anchor "rm", from its right."""
         at = self.left + (x if anchor[0] == "l" else PANEL - x)
-        self.pen.text((at, y), text, fill=color, font=font(size), anchor=anchor)
+        font = ImageFont.load_default(size)  # of Pillow 10.1 or newer
+        self.pen.text((at, y), text, fill=color, font=font, anchor=anchor)
 
 
 def add_photo(page: Image.Image, model: Path) -> None:

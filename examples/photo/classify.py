@@ -13,7 +13,7 @@ from PIL import Image, ImageOps
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from examples.terminal import draw_bars, show  # noqa: E402
+from examples.terminal import draw_bars, show
 
 SHOWN = 5
 CROP = 224 / 256  # of the shorter side, as in the evaluation of the network

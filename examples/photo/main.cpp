@@ -42,8 +42,7 @@ bool Resize(const stbi_uc* from, int side, int stride, unsigned char* to, int si
 #else
   return stbir_resize_uint8_generic(from, side, side, stride, to, size, size, 0, /*channels=*/3,
                                     STBIR_ALPHA_CHANNEL_NONE, 0, STBIR_EDGE_CLAMP,
-                                    STBIR_FILTER_CATMULLROM, STBIR_COLORSPACE_LINEAR,
-                                    nullptr) != 0;
+                                    STBIR_FILTER_CATMULLROM, STBIR_COLORSPACE_LINEAR, nullptr) != 0;
 #endif
 }
 
@@ -114,10 +113,10 @@ Status Classify(const char* model_path, const char* photo_path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Status status =
-      argc == 3 ? Classify(argv[1], argv[2])
-                : Status(StatusCode::kInvalidArgument,
-                         "Expected two arguments, the model (photo.slg) and a photo.");
+  const Status status = argc == 3
+                            ? Classify(argv[1], argv[2])
+                            : Status(StatusCode::kInvalidArgument,
+                                     "Expected two arguments, the model (photo.slg) and a photo.");
   if (!status.ok()) std::fprintf(stderr, "%s\n", status.message().c_str());
   return status.ok() ? 0 : 1;
 }

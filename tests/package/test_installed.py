@@ -170,9 +170,8 @@ def test_photo_example(
     program = directory / "spirloom_photo"
     assert run(program, model, tmp_path / "photo.ppm") == expected
     (tmp_path / "labels.txt").write_text("red\n")
-    failed = subprocess.run(
-        [program, model, tmp_path / "photo.ppm"], capture_output=True, text=True
-    )
+    command = [program, model, tmp_path / "photo.ppm"]
+    failed = subprocess.run(command, capture_output=True, text=True)
     assert failed.returncode == 1
     assert failed.stderr == f"{tmp_path / 'labels.txt'} has 1 lines; expected 3.\n"
 
