@@ -161,7 +161,7 @@ def try_emulated(system: System, wheel: Path) -> bool:
         kernels = ["--no-builtin", "--library", native / "shaders_all.slpack"]
         scenario = [python, shared / "scenario.py", shared / "digits", graph]
         story = [native / "spirloom-llm", shared / "story.slg", "--prompt", "Once", "--tokens", "8"]
-        commands = [
+        commands: list[list[object]] = [
             scenario,
             [native / "spirloom-run", graph, "--random", *kernels],
             [*story, *kernels],
