@@ -47,10 +47,14 @@ class WheelError(Exception):
 class Target:
     """The platform of a wheel, and what its build requires."""
 
-    name: str  # of the build directories
+    name: str  # of the build directory
     tag: str  # of wheels: manylinux or a platform
+    environment: str = "wheel-env"  # with the packages of `required`
     required: tuple[str, ...] = REQUIRED
     settings: dict[str, str] = field(default_factory=dict)
+
+
+HOST = Target("wheel", "manylinux")  # systems with this system's glibc or a newer one
 
 
 def host_machine() -> str:
@@ -83,18 +87,19 @@ def windows() -> Target:
 def manylinux(machine: str) -> Target:
     """Linux with glibc 2.28 and newer."""
     name = f"wheel-manylinux-{machine}"
-    site = ROOT / f"build/{name}-env/lib/python{sys.version_info[0]}.{sys.version_info[1]}"
+    environment = "wheel-manylinux-env"
+    site = ROOT / f"build/{environment}/lib/python{sys.version_info[0]}.{sys.version_info[1]}"
     settings = cross_settings(name, "manylinux") | {
         "cmake.define.SPIRLOOM_ZIG": str(site / "site-packages/ziglang/zig"),
         "cmake.define.SPIRLOOM_MACHINE": machine,
         "cmake.define.SPIRLOOM_HOST_HEADERS": "ON",
     }
-    return Target(name, f"manylinux_2_28_{machine}", MANYLINUX_REQUIRED, settings)
+    return Target(name, f"manylinux_2_28_{machine}", environment, MANYLINUX_REQUIRED, settings)
 
 
-def prepare(target: Target) -> Path:
+def prepare(target: Target = HOST) -> Path:
     """The Python of an environment with the build dependencies, which is reused by later builds."""
-    environment = ROOT / f"build/{target.name}-env"
+    environment = ROOT / "build" / target.environment
     python = environment / "bin/python3"
     stamp = environment / "installed.txt"
     if not stamp.exists() or stamp.read_text(encoding="utf-8") != repr(target.required):
@@ -252,14 +257,14 @@ def main() -> int:
     arguments = parser.parse_args()
     try:
         if arguments.sdist:
-            print(build_sdist(prepare(Target("wheel", "")), arguments.out.resolve()))
+            print(build_sdist(prepare(), arguments.out.resolve()))
             return 0
         if arguments.windows:
             target = windows()
         elif arguments.manylinux:
             target = manylinux(arguments.manylinux)
         else:
-            target = Target("wheel", "manylinux")
+            target = HOST
         python = prepare(target)
         with tempfile.TemporaryDirectory() as scratch:
             built = build(python, Path(scratch), target)
