@@ -155,9 +155,8 @@ def test_photo_example(
     model = tmp_path / "colors.slg"
     run(prefix / "bin/spirloom", "import", tmp_path / "colors.onnx", "-o", model)
     (tmp_path / "labels.txt").write_text("red\ngreen\nblue\n")
-    pixels = np.zeros((64, 96, 3), np.uint8)
-    pixels[:, :10] = 255  # outside the center
-    pixels[:, 10:] = (160, 40, 0)
+    pixels = np.full((64, 96, 3), 255, np.uint8)
+    pixels[4:60, 20:76] = (160, 40, 0)  # the center: 224 / 256 of the shorter side
     header = f"P6 {pixels.shape[1]} {pixels.shape[0]} 255\n"
     (tmp_path / "photo.ppm").write_bytes(header.encode() + pixels.tobytes())
     directory = tmp_path / "build"

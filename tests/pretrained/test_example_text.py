@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from tests.example_commands import MODELS, documented, run_documented
 README = Path(__file__).resolve().parents[2] / "examples/text/README.md"
 TEXTS = ["Corner Cafe", "Espresso", "2.40", "Apple pie", "3.80", "Lemonade", "3.10"]
 TEXTS += ["Total 9.30 EUR", "THANK YOU"]
+LINE = re.compile(r"^ *([\d.]+) %  (.+)$", re.MULTILINE)  # score and text
 
 
 def with_onnx_runtime(path: Path, shape: tuple[int, ...]) -> read.Network:
@@ -37,10 +39,10 @@ def test_boxes_and_texts_are_those_of_onnx_runtime(monkeypatch: pytest.MonkeyPat
 def test_documented_commands(tmp_path: Path) -> None:
     names = ("build/receipt.png", "build/boxes.png")
     outputs = run_documented(README, {name: tmp_path / Path(name).name for name in names})
-    lines = [line.strip() for line in list(outputs.values())[-1].splitlines()]
-    assert [line.split("  ", 1)[1] for line in lines] == TEXTS
-    printed = [line.strip() for line in documented(README).splitlines()]
-    assert [line for line in printed if line.split("  ")[-1] in TEXTS] == lines
+    printed, wanted = LINE.findall(list(outputs.values())[-1]), LINE.findall(documented(README))
+    assert [text for _, text in printed] == [text for _, text in wanted] == TEXTS
+    scores = [float(score) for score, _ in wanted]
+    np.testing.assert_allclose([float(score) for score, _ in printed], scores, atol=0.3)
     receipt, boxes = (np.asarray(Image.open(tmp_path / Path(name).name)) for name in names)
     changed = (receipt != boxes).any(axis=2)
     assert 1000 < changed.sum() < 10_000  # the outlines of nine boxes
