@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -137,3 +138,19 @@ def test_the_program_is_deterministic() -> None:
 
 def test_the_file_is_small() -> None:
     assert MODEL.stat().st_size < 2e6
+
+
+def test_the_documented_text() -> None:
+    """That of the README. Sampling depends on the device's rounding."""
+    device = spirloom.Runtime().device.name
+    if "llvmpipe" not in device:
+        pytest.skip(f"The text of the README is llvmpipe's; the device is {device}.")
+    readme = (ROOT / "examples/story/README.md").read_text(encoding="utf-8")
+    lines = [line[4:] for line in readme.splitlines() if line.startswith("    ")]
+    (command,) = (line for line in lines if "generate.py" in line)
+    arguments = shlex.split(command)[1:]
+    printed = subprocess.run(
+        [sys.executable, ROOT / arguments[0], *arguments[1:]],
+        capture_output=True, text=True, check=True,
+    ).stdout.partition("\n\n")[0].splitlines()  # fmt: skip
+    assert printed == lines[1 : 1 + len(printed)] and len(printed) == 4
