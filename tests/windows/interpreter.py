@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.windows.conftest import ROOT, TIMEOUT_S, WINE
-from tools.wheel import Target, prepare
+from tools.wheel import prepare
 
 # The interpreter, what the wheel requires, and what installs it. Wine 8 lacks functions for complex
 # numbers that NumPy 2 uses (ucrtbase.dll, crealf).
@@ -79,7 +79,7 @@ def download() -> None:
     if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
         return
     shutil.rmtree(DOWNLOADS, ignore_errors=True)
-    command = [str(prepare(Target("wheel", ""))), "-m", "pip", "download", "--quiet", "--no-deps"]
+    command = [str(prepare()), "-m", "pip", "download", "--quiet", "--no-deps"]
     command += [
         f"--dest={DOWNLOADS}",
         "--platform=win_amd64",
