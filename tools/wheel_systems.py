@@ -34,6 +34,7 @@ from tools.systems import (
 )  # fmt: skip
 
 SHARED = "srv/wheel"  # in a system's root: the wheel and the files that it reads
+Words = list[str | Path]  # of a command
 _INSTALL = "apt-get -q update >/dev/null; apt-get -q install -y --no-install-recommends"
 
 PYTHON = "p/python3.11/python3.11_3.11.2.orig.tar.gz"
@@ -158,12 +159,20 @@ def try_emulated(system: System, wheel: Path) -> bool:
         }  # fmt: skip
         graph = root / "srv/digits.slg"
         native = site / "spirloom/_native"
-        kernels: list[str | Path] = ["--no-builtin", "--library", native / "shaders_all.slpack"]
-        story = ["--prompt", "Once", "--tokens", "8"]
-        commands: list[list[str | Path]] = [
-            [python, shared / "scenario.py", shared / "digits", graph],
+        kernels: Words = ["--no-builtin", "--library", native / "shaders_all.slpack"]
+        scenario: Words = [python, shared / "scenario.py", shared / "digits", graph]
+        story: Words = [
+            native / "spirloom-llm",
+            shared / "story.slg",
+            "--prompt",
+            "Once",
+            "--tokens",
+            "8",
+        ]
+        commands: list[Words] = [
+            scenario,
             [native / "spirloom-run", graph, "--random", *kernels],
-            [native / "spirloom-llm", shared / "story.slg", *story, *kernels],
+            [*story, *kernels],
         ]
         for command in commands:
             started = ["qemu-aarch64", "-L", str(root), *map(str, command)]

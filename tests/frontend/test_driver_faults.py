@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from spirloom.driver_faults import Machine, find_faults, library_of, load_error
 
 
-def machine(root: Path, error: str = "", permitted: bool = True, **environment: str) -> Machine:
-    """A machine whose dynamic linker reports the error, if any, for every library."""
-    return having(root, environment, error, permitted)
-
-
-def having(
-    root: Path, environment: dict[str, str], error: str = "", permitted: bool = True
+def machine(
+    root: Path, *errors: str, permitted: bool = True, environment: Mapping[str, str] | None = None
 ) -> Machine:
-    """The same with a dictionary of environment variables."""
-    return Machine(root, environment, opens=lambda _: error, permits=lambda _: permitted)
+    """A machine whose dynamic linker reports the error, if any, for every library."""
+    error = errors[0] if errors else ""
+    return Machine(root, environment or {}, opens=lambda _: error, permits=lambda _: permitted)
 
 
 def manifest(directory: Path, library: str, name: str = "icd.json") -> str:
@@ -44,7 +41,9 @@ def test_a_working_machine(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"])
 def test_a_variable_that_names_a_missing_manifest(tmp_path: Path, name: str) -> None:
     existing = manifest(tmp_path, "liba.so")
-    (fault,) = find_faults([], having(tmp_path, {name: f"{existing}:{tmp_path}/none.json"}))
+    (fault,) = find_faults(
+        [], machine(tmp_path, environment={name: f"{existing}:{tmp_path}/none.json"})
+    )
     assert fault == (
         f"{name} names '{tmp_path}/none.json', which does not exist: no driver is loaded from "
         f"there, nor from the default directories. Unset {name}, or set it to an existing manifest."
@@ -54,7 +53,7 @@ def test_a_variable_that_names_a_missing_manifest(tmp_path: Path, name: str) -> 
 def test_only_the_variable_that_the_loader_reads(tmp_path: Path) -> None:
     existing = manifest(tmp_path, "liba.so")
     variables = {"VK_DRIVER_FILES": existing, "VK_ICD_FILENAMES": "/none.json"}
-    assert find_faults([existing], having(tmp_path, variables)) == []
+    assert find_faults([existing], machine(tmp_path, environment=variables)) == []
 
 
 def test_a_library_that_is_missing(tmp_path: Path) -> None:
@@ -96,13 +95,13 @@ def test_nvidia_without_graphics(tmp_path: Path, capabilities: str | None, shown
     touch(tmp_path, "dev/nvidiactl")
     variables = {"NVIDIA_DRIVER_CAPABILITIES": capabilities} if capabilities else {}
     remedy = f"{shown} Start the container with `-e NVIDIA_DRIVER_CAPABILITIES=all`."
-    found = having(tmp_path, variables, MISSING)
+    found = machine(tmp_path, MISSING, environment=variables)
     path = manifest(tmp_path, "libGLX_nvidia.so.0")
     assert find_faults([path], found) == [
         f"The driver manifest '{path}' names libGLX_nvidia.so.0, which cannot be opened "
         f"({MISSING}). {remedy}"
     ]
-    other = having(tmp_path, variables)
+    other = machine(tmp_path, environment=variables)
     assert find_faults([manifest(tmp_path, "libvulkan_lvp.so", "lvp.json")], other) == [
         f"/dev/nvidiactl exists, but no manifest of NVIDIA's Vulkan driver does. {remedy}"
     ]
@@ -112,7 +111,9 @@ def test_nvidia_without_graphics(tmp_path: Path, capabilities: str | None, shown
 def test_nvidia_with_graphics(tmp_path: Path, capabilities: str) -> None:
     touch(tmp_path, ".dockerenv")
     touch(tmp_path, "dev/nvidia0")
-    (fault,) = find_faults([], machine(tmp_path, NVIDIA_DRIVER_CAPABILITIES=capabilities))
+    (fault,) = find_faults(
+        [], machine(tmp_path, environment={"NVIDIA_DRIVER_CAPABILITIES": capabilities})
+    )
     assert f"is '{capabilities}', which includes Vulkan: check that the host has" in fault
 
 
@@ -131,7 +132,7 @@ def test_nvidia_outside_of_containers(tmp_path: Path) -> None:
 )
 def test_a_gpu_without_device_file(tmp_path: Path, container: str, remedy: str) -> None:
     touch(tmp_path, "sys/class/drm/renderD129/device/vendor", "0x8086\n")
-    (fault,) = find_faults([], machine(tmp_path, container=container))
+    (fault,) = find_faults([], machine(tmp_path, environment={"container": container}))
     assert fault == (
         f"The machine has a GPU (renderD129), but /dev/dri/renderD129 does not exist. {remedy}"
     )
@@ -147,7 +148,9 @@ def test_a_device_file_without_permission(tmp_path: Path, container: str) -> Non
     touch(tmp_path, "sys/class/drm/renderD128/device/vendor", "0x1002\n")
     touch(tmp_path, "dev/dri/renderD128")
     group = (tmp_path / "dev/dri/renderD128").stat().st_gid
-    (fault,) = find_faults([], machine(tmp_path, permitted=False, container=container))
+    (fault,) = find_faults(
+        [], machine(tmp_path, permitted=False, environment={"container": container})
+    )
     remedy = (
         f"Start the container with `--group-add {group}`."
         if container
