@@ -1,7 +1,9 @@
-"""Draws docs/_static/examples.png: a classified photo, a picture with its text, and a painting.
+r"""Draws docs/_static/examples.png: a classified photo, a picture with its text, and a painting.
 
-Requires the model of examples/photo, the models of examples/text, and the kernels of
-examples/operator.
+After the commands of the README files of photo, text and operator:
+
+    python examples/composite.py build/photo/photo.slg build/operator/art/shaders.slpack \
+        docs/_static/examples.png
 """
 
 from __future__ import annotations
