@@ -182,7 +182,12 @@ def test_the_tests_have_the_groups_build_docs_and_test(tmp_path: Path) -> None:
 
 
 def test_a_system_without_a_package_of_a_group_has_no_command(tmp_path: Path) -> None:
-    done = make_system(tmp_path, release=None).run("packages", "torch", "--for", "arch")
+    system = make_system(tmp_path, release=None)
+    table = system.root / "cmake/packages.csv"
+    lines = table.read_text(encoding="utf-8").splitlines(keepends=True)
+    kept = [line for line in lines if not line.startswith("libstb-dev,")]  # which Arch has
+    table.write_text("".join(kept), encoding="utf-8")
+    done = system.run("packages", "torch", "--for", "arch")
     assert (done.returncode, done.stdout) == (0, "")
     assert "is known for ONNX's backend suite" in done.stderr
 
