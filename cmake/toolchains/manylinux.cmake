@@ -8,9 +8,11 @@ set(CMAKE_SYSTEM_PROCESSOR "${SPIRLOOM_MACHINE}")
 set(CMAKE_C_COMPILER "${SPIRLOOM_ZIG}" cc)
 set(CMAKE_CXX_COMPILER "${SPIRLOOM_ZIG}" c++)
 set(CMAKE_ASM_COMPILER "${SPIRLOOM_ZIG}" cc)
-foreach(language IN ITEMS C CXX ASM)
+foreach(language IN ITEMS C CXX)
   set(CMAKE_${language}_COMPILER_TARGET "${SPIRLOOM_MACHINE}-linux-gnu.2.28")
 endforeach()
+# CMake passes the target only to compilers of C and C++.
+set(CMAKE_ASM_FLAGS_INIT "--target=${SPIRLOOM_MACHINE}-linux-gnu.2.28")
 # CMake accepts no arguments of these programs.
 foreach(program IN ITEMS ar ranlib)
   set(script "${CMAKE_BINARY_DIR}/zig-${program}")
