@@ -211,7 +211,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "frontend/spirloom/commands": (ANY,),
     # Development tools and clients.
-    "tools": ("spec_model/**", "codegen/**", "tests/**"),
+    "tools": ("spec_model/**", "codegen/**", "frontend/spirloom", "tests/**"),
     "tools/device_cases": ("benchmarks/**",),
     "tools/docs": ("frontend/spirloom", "frontend/spirloom/report", "codegen/**"),
     "tools/template_coverage": ("tools", "spec_model/**", "codegen/**"),

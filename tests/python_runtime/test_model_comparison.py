@@ -215,7 +215,7 @@ def test_dynamic_sizes_and_states(
     ("arguments", "message"),
     [
         (("--with", "torch"), "--with torch is for archives of torch.export.save"),
-        ((), "Expected two graphs, or one model and --with ORACLE."),
+        ((), "Expected two graph files, or one model and what to compare it with: --with "),
         (("b.slg", "--with", "reference"), "--with is for one model."),
         (("--with", "reference", "--size", "n=3", "--method", "f"), ""),
         (("--with", "reference", "--input", "z=1"), "There is no input 'z'."),

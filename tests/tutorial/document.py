@@ -2,7 +2,7 @@
 
 The info string of a fenced block defines its type. `sh`: commands. `sh fails`: commands, the last
 of which must fail. `LANGUAGE PATH`: the content of a file. `text` after commands: what they print,
-in which a line `…` stands for any lines.
+in which a line `…` stands for any lines. `text parts`: parts of it, in this order.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ def run(page: Path, heading: str, directory: Path, environment: Mapping[str, str
                 printed = _execute(block.text, directory, environment, fails=True)
             case ("text",):
                 _expect_lines(block.text, printed)
+            case ("text", "parts"):
+                _expect_parts(block.text, printed)
             case (_, path):
                 (directory / path).parent.mkdir(parents=True, exist_ok=True)
                 (directory / path).write_text(block.text, encoding="utf-8")
@@ -69,6 +71,14 @@ def _execute(text: str, directory: Path, environment: Mapping[str, str], fails: 
         printed += done.stdout
         assert (done.returncode != 0) == may_fail, f"{command}: {done.returncode}\n{done.stdout}"
     return printed
+
+
+def _expect_parts(text: str, printed: str) -> None:
+    position = 0
+    for line in text.splitlines():
+        found = printed.find(line, position)
+        assert found >= 0, f"The output lacks '{line}', or has it in another order:\n{printed}"
+        position = found + len(line)
 
 
 def _expect_lines(text: str, printed: str) -> None:
