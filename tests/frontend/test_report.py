@@ -225,8 +225,5 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 def test_without_igraph(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "igraph", None)  # type: ignore[arg-type,misc]
-    with pytest.raises(
-        ImportFailure,
-        match=re.escape("apt-get install python3-igraph (Debian), or pip install igraph."),
-    ):
+    with pytest.raises(ImportFailure, match=r"Install it: .*pip install igraph\."):
         lay_out(1, [])

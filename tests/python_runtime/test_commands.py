@@ -145,6 +145,7 @@ def test_the_wheels_kernels_come_last(native: Path) -> None:
 
 def test_a_program_that_was_not_built(native: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(programs, "find", lambda: None)
+    monkeypatch.setattr(programs, "is_wheel", lambda: False)
     with pytest.raises(ImportFailure, match="spirloom-x was not found. Build it with"):
         programs.find_program("spirloom-x")
     monkeypatch.setattr(programs, "is_wheel", lambda: True)

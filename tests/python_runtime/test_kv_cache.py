@@ -180,7 +180,7 @@ def test_run_chooses_the_dtype(
     command = ["run", str(tmp_path / "tiny"), "-p", "The quick fox", "--tokens", "3"]
     assert main([*command, "--kv-cache", "int8"]) == 0
     (made,) = (tmp_path / "cache").rglob("*.slg")
-    assert became[0][1:] == [str(made), "-p", "The quick fox", "--tokens", "3"]
+    assert became[0][1:6] == [str(made), "-p", "The quick fox", "--tokens", "3"]
     cache = kv_cache_of(graph_reader.load(made), own_library())
     assert cache is not None and cache.name == "int8"
     with pytest.raises(SystemExit):

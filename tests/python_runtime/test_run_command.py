@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from spirloom import cli
-from spirloom.programs import find_program
+from spirloom.programs import command, find_program
 
 from tests.python_runtime.conftest import relu_graph, spirloom_run
 
@@ -39,15 +39,13 @@ def became(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 def test_graph_files_replace_the_process(became: list[list[str]]) -> None:
     """Also with options that argparse would interpret."""
     cli.main(["run", "net.slg", "--input", "x=x.npy", "-v"])
-    program = str(find_program("spirloom-run"))
-    assert became == [[program, "net.slg", "--input", "x=x.npy", "-v"]]
+    assert became == [command("spirloom-run", ["net.slg", "--input", "x=x.npy", "-v"])]
 
 
 def test_prompts_are_for_spirloom_llm(became: list[list[str]]) -> None:
-    program = str(find_program("spirloom-llm"))
     for prompt in (["-p", "Once"], ["--prompt=Once"], ["--chat"], ["--tokenize"]):
         cli.main(["run", "a.slg", *prompt])
-        assert became.pop() == [program, "a.slg", *prompt]
+        assert became.pop() == command("spirloom-llm", ["a.slg", *prompt])
 
 
 def test_text(tmp_path: Path) -> None:
@@ -83,8 +81,8 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
         text = capsys.readouterr().out
         assert text.startswith("usage: spirloom run NET.slg")
     for name in ("spirloom-run", "spirloom-llm"):
-        command = [str(find_program(name)), "--help"]
-        native = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
+        words = [str(find_program(name)), "--help"]
+        native = subprocess.run(words, capture_output=True, encoding="utf-8", check=True).stdout
         options = set(re.findall(r"^  (?:-\w,)?(--[\w-]+)", native, re.MULTILINE))
         assert len(options) > 10
         assert options - {"--help"} - set(re.findall(r"--[\w-]+", text)) == set()
@@ -93,11 +91,12 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_help_without_the_programs(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("spirloom.programs.find", lambda: None)
+    monkeypatch.setattr("spirloom.programs.NATIVE", tmp_path)
     assert cli.main(["run", "--help"]) == 0
-    assert "spirloom-run was not found. Build it" in capsys.readouterr().out
+    assert "spirloom-run was not found." in capsys.readouterr().out
 
 
 def test_the_kind_is_that_of_the_content(tmp_path: Path) -> None:
