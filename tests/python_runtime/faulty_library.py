@@ -15,8 +15,9 @@ from pathlib import Path
 
 from codegen.generate import generate
 from codegen.output import Request
-from spec_model.templates import BUILTIN_SPECS, BUILTIN_TEMPLATES, ROOT
+from spec_model.templates import BUILTIN_SPECS, BUILTIN_TEMPLATES
 
+ROOT = Path(__file__).resolve().parents[2]  # with the wheel, the copy of the tests
 SHADERC = os.environ.get("SPIRLOOM_SHADERC", str(ROOT / "build/release/bin/spirloom-shaderc"))
 OP = "aten.native_layer_norm"
 _SPEC, _TEMPLATE = "normalization/layer_norm.yaml", "layer_norm.glsl.j2"
