@@ -67,4 +67,6 @@ else()
 endif()
 install(FILES "$<TARGET_PROPERTY:spirloom_wheel_shaders,SPIRLOOM_PACK>" DESTINATION ${native}
   COMPONENT wheel RENAME shaders_all.slpack)
-install(TARGETS ${programs} RUNTIME DESTINATION ${native} COMPONENT wheel)
+foreach(program IN LISTS programs)  # not TARGETS, which pip strips: that writes a time into PE files
+  install(PROGRAMS "$<TARGET_FILE:${program}>" DESTINATION ${native} COMPONENT wheel)
+endforeach()
