@@ -21,7 +21,8 @@ from tools.wheel import prepare
 
 # The interpreter, what the wheel requires, and what installs it. Wine 8 lacks functions for complex
 # numbers that NumPy 2 uses (ucrtbase.dll, crealf).
-PACKAGES = ("argcomplete==3.7.2", "panda3d==1.10.16", "numpy==1.26.4", "flatbuffers==25.12.19", "jinja2==3.1.6",
+PACKAGES = ("argcomplete==3.7.2", "panda3d==1.10.16",
+            "numpy==1.26.4", "flatbuffers==25.12.19", "jinja2==3.1.6",
             "markupsafe==3.0.3", "pyyaml==6.0.3", "hypothesis==6.148.7",
             "sortedcontainers==2.4.0", "pip==25.3")  # fmt: skip
 DOWNLOADS = ROOT / "build/windows-packages"
