@@ -71,10 +71,10 @@ STAGES = {
     "test": "./dev test -L unit",
     "wheel": _WHEEL,
 }
-# For --turn: without the packages of tests, most of the build, and the wheel.
+# For --turn: without the source distribution, which compiles glslang and SPIRV-Tools, the packages
+# of tests, most of the build, and the wheel.
 _PROGRAMS = "compiler_test graph_test"
 TURN_STAGES = {
-    "source": _SOURCE,
     "packages": "./dev packages build",
     "demo": "./dev demo",
     "test": f"""

@@ -103,3 +103,10 @@ def test_the_kind_is_that_of_the_content(tmp_path: Path) -> None:
     """A graph file runs whatever its name is."""
     (tmp_path / "net.bin").write_bytes(relu_graph())
     assert "'y': float32 [5]" in spirloom_run(tmp_path, "net.bin", "--random")
+
+
+def test_an_existing_directory_of_outputs_is_not_a_model(tmp_path: Path) -> None:
+    (tmp_path / "net.slg").write_bytes(relu_graph())
+    (tmp_path / "out").mkdir()
+    spirloom_run(tmp_path, "--output-dir", "out", "net.slg", "--random")
+    assert np.load(tmp_path / "out/y.npy").shape == (5,)

@@ -24,7 +24,7 @@ from tools.wheel import prepare
 PACKAGES = ("argcomplete==3.7.2", "panda3d==1.10.16",
             "numpy==1.26.4", "flatbuffers==25.12.19", "jinja2==3.1.6",
             "markupsafe==3.0.3", "pyyaml==6.0.3", "hypothesis==6.148.7",
-            "sortedcontainers==2.4.0", "pip==25.3")  # fmt: skip
+            "sortedcontainers==2.4.0", "zstandard==0.25.0", "pip==25.3")  # fmt: skip
 DOWNLOADS = ROOT / "build/windows-packages"
 VERSION = "{}{}".format(*sys.version_info[:2])
 

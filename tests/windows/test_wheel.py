@@ -22,7 +22,7 @@ from tests.windows.conftest import ROOT, WINE, Digits, Windows
 from tests.windows.test_library import exports_of
 
 LOGIT_TOLERANCE = 1e-4
-BINARIES = ("spirloom.dll", "spirloom-run.exe")
+BINARIES = ("spirloom.dll", "spirloom-run.exe", "spirloom-llm.exe", "spirloom-ops.exe")
 
 
 @pytest.fixture(scope="module")

@@ -62,7 +62,8 @@ def _program_options(name: str) -> str:
     except (ImportFailure, OSError, subprocess.CalledProcessError) as error:
         return f"  {error}\n"
     found = re.search(r"^(?:Options|OPTIONS):\n(.*?)\n\n", done.stdout, re.MULTILINE | re.DOTALL)
-    assert found, done.stdout
+    if found is None:  # a layout of another release of CLI11
+        return done.stdout
     lines = [line for line in found[1].splitlines() if not line.startswith("  -h,")]
     return "".join(map(_wrapped, lines))
 
@@ -70,9 +71,8 @@ def _program_options(name: str) -> str:
 def _wrapped(line: str) -> str:
     """An option as CLI11 lists it, in at most 100 columns."""
     indent = " " * 30
-    found = re.match(r"(  -\S.*?)(?: {2,}|$)(.*)|( +)(\S.*)", line)
-    assert found, line
-    names, text = found[1] or "", found[2] or found[4] or ""
+    found = re.match(r"(  -\S.*?)(?: {2,}|$)(.*)", line)
+    names, text = found.groups() if found else ("", line.strip())
     first = names.ljust(30) if len(names) < 30 else f"{names}\n{indent}"
     if not text:
         return textwrap.fill(names, 100, subsequent_indent=indent) + "\n"
