@@ -1,4 +1,4 @@
-r"""Draws docs/_static/examples.png: a classified photo, a picture with its text, and a painting.
+r"""Draws docs/_static/examples.png: a classified photo, an image with its text, and a painting.
 
 After the commands of the README files of photo, text and operator:
 
@@ -23,25 +23,25 @@ from examples.text.draw import draw  # noqa: E402
 from examples.text.read import draw_boxes, read  # noqa: E402
 
 SIZE = (900, 400)
-PANEL, GAP, TOP, BELOW = 284, 12, 40, 244  # width, margin, and the rows of a picture and its text
+PANEL, GAP, TOP, BELOW = 284, 12, 40, 244  # width, margin, and the rows of an image and its text
 PAGE, CARD, INK, FAINT, BAR = "#e8ebef", "#ffffff", "#20242a", "#5c6670", "#c0472b"
 COLORS = 80  # in the file, for its size
 
 
 class Panel:
-    """A card with a title, a picture of the card's width, and lines of text."""
+    """A card with a title, an image of the card's width, and lines of text."""
 
-    def __init__(self, page: Image.Image, index: int, title: str, picture: Image.Image) -> None:
+    def __init__(self, page: Image.Image, index: int, title: str, image: Image.Image) -> None:
         self.pen = ImageDraw.Draw(page)
         self.left = GAP + index * (PANEL + GAP)
         card = (self.left, GAP, self.left + PANEL, SIZE[1] - GAP)
         self.pen.rounded_rectangle(card, 6, CARD)
         self.write(8, GAP + 14, title, 15, INK)
         height = BELOW - TOP - 8
-        scale = max(PANEL / picture.width, height / picture.height)
-        size = (round(picture.width * scale), round(picture.height * scale))
+        scale = max(PANEL / image.width, height / image.height)
+        size = (round(image.width * scale), round(image.height * scale))
         x, y = (size[0] - PANEL) // 2, (size[1] - height) // 2
-        scaled = picture.resize(size, Image.Resampling.LANCZOS)
+        scaled = image.resize(size, Image.Resampling.LANCZOS)
         page.paste(scaled.crop((x, y, x + PANEL, y + height)), (self.left, TOP))
 
     def write(self, x: int, y: int, text: str, size: int, color: str, anchor: str = "lm") -> None:
@@ -63,9 +63,9 @@ def add_photo(page: Image.Image, model: Path) -> None:
 
 
 def add_text(page: Image.Image) -> None:
-    picture = draw()
-    lines = read(picture)
-    panel = Panel(page, 1, "ONNX: text found and read", draw_boxes(picture, lines))
+    image = draw()
+    lines = read(image)
+    panel = Panel(page, 1, "ONNX: text found and read", draw_boxes(image, lines))
     half = (len(lines) + 1) // 2
     for i, line in enumerate(lines):
         x, y = (8, 146)[i // half], BELOW + 14 + 27 * (i % half)
@@ -74,7 +74,7 @@ def add_text(page: Image.Image) -> None:
 
 
 def add_painting(page: Image.Image, kernels: Path) -> None:
-    """The right half of the picture is painted."""
+    """The right half of the image is painted."""
     photo = read_photo(HERE / "photo/coffee.jpg")
     painting, _ = paint(photo, kernels)
     half = photo.width // 2

@@ -1,11 +1,13 @@
-"""Draws images and bars in a terminal."""
+"""Draws images and bars in a terminal. Only images require Pillow."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from PIL import Image
+if TYPE_CHECKING:
+    from PIL import Image
 
 UPPER_HALF = "▀"
 EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -22,8 +24,10 @@ def prints(characters: str) -> bool:
 
 def draw_image(image: Image.Image, columns: int = 64) -> str:
     """The image in 24-bit color; a character shows two pixels, one above the other."""
+    from PIL.Image import Resampling
+
     rows = max(1, round(image.height * columns / image.width / 2))
-    small = image.convert("RGB").resize((columns, 2 * rows), Image.Resampling.BICUBIC)
+    small = image.convert("RGB").resize((columns, 2 * rows), Resampling.BICUBIC)
     lines = []
     for y in range(0, 2 * rows, 2):
         line = ""
@@ -43,11 +47,11 @@ def show(image: Image.Image, columns: int = 64) -> None:
 def draw_bars(shares: Sequence[tuple[str, float]], width: int = 32) -> list[str]:
     """A line per name and share (0 to 1): `espresso  ███████▌   94.2 %`."""
     room = max(len(name) for name, _ in shares)
-    return [f"{name:<{room}}  {_bar(share, width)} {share:6.1%}".replace("%", " %")
+    return [f"{name:<{room}}  {bar(share, width)} {share:6.1%}".replace("%", " %")
             for name, share in shares]  # fmt: skip
 
 
-def _bar(share: float, width: int) -> str:
+def bar(share: float, width: int) -> str:
     """A bar with a resolution of an eighth of a character, or of a character in ASCII."""
     if not prints(EIGHTHS):
         return f"{'#' * round(share * width):<{width}}"

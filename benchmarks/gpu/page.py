@@ -126,7 +126,7 @@ PEAKS = (
 )
 
 
-# The series of charts beside other programs.
+# The other programs of charts, in the order of their colors.
 PEERS = ("PyTorch, f16", "PyTorch, f32", "llama.cpp")
 
 

@@ -1,5 +1,5 @@
-"""README.md's section on performance: one chart of the newest results of a GPU beside other
-programs, and where Spirloom is slower.
+"""README.md's section on performance: one chart of the newest results of a GPU relative to
+other programs, and where Spirloom is slower.
 """
 
 from __future__ import annotations

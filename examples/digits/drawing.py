@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+
+from examples.terminal import bar, prints
 
 BRIGHTEST = 16
 BLOCKS = " ░▒▓█"
@@ -16,11 +17,7 @@ GAP = "   "
 
 def shades() -> str:
     """Returns block characters if the terminal's encoding supports them, else ASCII characters."""
-    try:
-        BLOCKS.encode(sys.stdout.encoding or "ascii")
-    except UnicodeEncodeError:
-        return ASCII
-    return BLOCKS
+    return BLOCKS if prints(BLOCKS) else ASCII
 
 
 def draw(pixels: npt.NDArray[np.uint8]) -> list[str]:
@@ -34,12 +31,10 @@ def draw_bars(probabilities: npt.NDArray[np.float64], count: int, width: int) ->
     """The most probable classes, each as a line with a bar: `3 ██████▌    93 %`."""
     chosen = np.argsort(-probabilities, kind="stable")[:count]
     room = width - len("0  100 %")
-    full = "█" if shades() == BLOCKS else "#"
     lines = []
     for label in chosen:
         share = float(probabilities[label])
-        bar = full * round(share * room)
-        lines.append(f"{label} {bar:<{room}} {share:4.0%}".replace("%", " %"))
+        lines.append(f"{label} {bar(share, room)} {share:4.0%}".replace("%", " %"))
     return lines
 
 

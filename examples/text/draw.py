@@ -1,4 +1,4 @@
-"""Draws a picture with text, a receipt: python examples/text/draw.py receipt.png"""
+"""Draws an image with text, a receipt: python examples/text/draw.py receipt.png"""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Color = tuple[int, int, int]
 
 def draw() -> Image.Image:
     """The receipt on a table."""
-    picture = Image.new("RGB", SIZE, TABLE)
-    pen = ImageDraw.Draw(picture)
+    image = Image.new("RGB", SIZE, TABLE)
+    pen = ImageDraw.Draw(image)
     pen.rectangle((60, 16, 420, 336), PAPER)
 
     def write(x: int, y: int, text: str, size: int, anchor: str, color: Color = INK) -> None:
@@ -31,7 +31,7 @@ def draw() -> Image.Image:
     pen.line((90, 232, 390, 232), INK, 2)
     write(390, 258, TOTAL, 26, "rm")
     write(240, 306, "THANK YOU", 24, "mm", STAMP)
-    return picture
+    return image
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Finds and reads the text in a picture.
+"""Finds and reads the text in an image.
 
-Prints the lines with their scores and writes the picture with a box around each. The models are
+Prints the lines with their scores and writes the image with a box around each. The models are
 PaddleOCR's, from the package rapidocr; only its files are used.
 """
 
@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from examples.terminal import show
 
 DETECTION, RECOGNITION = "PP-OCRv6_det_small.onnx", "PP-OCRv6_rec_small.onnx"
-MAX_SIDE = 960  # larger pictures are scaled
+MAX_SIDE = 960  # larger images are scaled
 HEIGHT = 48  # of a line for the recognition
 TEXT, BOX = 0.3, 0.5  # minimum score of a pixel, and mean score of a box
 MARGIN = 1.6  # how far a box is expanded: the detection finds the core of a line
@@ -56,9 +56,9 @@ def load(path: Path, shape: tuple[int, ...]) -> Network:
     return spirloom.onnx.load(path, shapes={"x": shape})
 
 
-def planes(picture: Image.Image) -> FloatArray:
+def planes(image: Image.Image) -> FloatArray:
     """The channels from -1 to 1 in the order of PaddleOCR: blue, green, red."""
-    values = np.asarray(picture, np.float32)[..., ::-1] / 127.5 - 1
+    values = np.asarray(image, np.float32)[..., ::-1] / 127.5 - 1
     return np.ascontiguousarray(values.transpose(2, 0, 1)[None])
 
 
@@ -76,25 +76,25 @@ def regions(mask: npt.NDArray[np.bool_]) -> Iterator[Box]:
         yield min(columns), min(rows), max(columns) + 1, max(rows) + 1
 
 
-def detect(picture: Image.Image, load: Load) -> list[Box]:
-    """The boxes of the lines, from top to bottom. The network halves the picture five times."""
-    scale = min(1, MAX_SIDE / max(picture.size))
-    width, height = (max(32, 32 * round(side * scale / 32)) for side in picture.size)
+def detect(image: Image.Image, load: Load) -> list[Box]:
+    """The boxes of the lines, from top to bottom. The network halves the image five times."""
+    scale = min(1, MAX_SIDE / max(image.size))
+    width, height = (max(32, 32 * round(side * scale / 32)) for side in image.size)
     network = load(model_path(DETECTION), (1, 3, height, width))
-    ((scores,),) = network(planes(picture.resize((width, height))))[0]
+    ((scores,),) = network(planes(image.resize((width, height))))[0]
     boxes = []
     for left, top, right, bottom in regions(scores > TEXT):
         if min(right - left, bottom - top) < 3 or scores[top:bottom, left:right].mean() < BOX:
             continue
         w, h = right - left, bottom - top
         margin = w * h * MARGIN / (2 * (w + h))
-        x, y = picture.width / width, picture.height / height
+        x, y = image.width / width, image.height / height
         boxes.append(
             (
                 max(0, round((left - margin) * x)),
                 max(0, round((top - margin) * y)),
-                min(picture.width, round((right + margin) * x)),
-                min(picture.height, round((bottom + margin) * y)),
+                min(image.width, round((right + margin) * x)),
+                min(image.height, round((bottom + margin) * y)),
             )
         )
     return sorted(boxes, key=lambda box: ((box[1] + box[3]) // 32, box[0]))
@@ -109,11 +109,11 @@ def characters(path: Path) -> list[str]:
     return ["", *text.split("\n"), " "]
 
 
-def recognize(picture: Image.Image, boxes: Sequence[Box], load: Load) -> list[Line]:
+def recognize(image: Image.Image, boxes: Sequence[Box], load: Load) -> list[Line]:
     """The text in the boxes, which are a batch of lines with the width of the widest."""
     if not boxes:
         return []
-    crops = [picture.crop(box) for box in boxes]
+    crops = [image.crop(box) for box in boxes]
     lines = [crop.resize((max(8, HEIGHT * crop.width // crop.height), HEIGHT)) for crop in crops]
     batch = np.zeros((len(lines), 3, HEIGHT, max(line.width for line in lines)), np.float32)
     for row, line in zip(batch, lines, strict=True):
@@ -132,14 +132,14 @@ def text_of(scores: FloatArray, names: Sequence[str]) -> tuple[str, float]:
     return "".join(names[best[t]] for t in kept), mean
 
 
-def read(picture: Image.Image, load: Load = load) -> list[Line]:
-    """All lines of a picture."""
-    return recognize(picture, detect(picture, load), load)
+def read(image: Image.Image, load: Load = load) -> list[Line]:
+    """All lines of an image."""
+    return recognize(image, detect(image, load), load)
 
 
-def draw_boxes(picture: Image.Image, lines: Sequence[Line]) -> Image.Image:
-    """The picture with a box around each line."""
-    drawn = picture.copy()
+def draw_boxes(image: Image.Image, lines: Sequence[Line]) -> Image.Image:
+    """The image with a box around each line."""
+    drawn = image.copy()
     for line in lines:
         ImageDraw.Draw(drawn).rectangle(line.box, outline=(0, 150, 90), width=2)
     return drawn
@@ -147,12 +147,12 @@ def draw_boxes(picture: Image.Image, lines: Sequence[Line]) -> Image.Image:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("picture", type=Path)
-    parser.add_argument("boxes", type=Path, help="the picture to write")
+    parser.add_argument("image", type=Path)
+    parser.add_argument("boxes", type=Path, help="the image to write")
     arguments = parser.parse_args()
-    picture = Image.open(arguments.picture).convert("RGB")
-    lines = read(picture)
-    drawn = draw_boxes(picture, lines)
+    image = Image.open(arguments.image).convert("RGB")
+    lines = read(image)
+    drawn = draw_boxes(image, lines)
     drawn.save(arguments.boxes)
     show(drawn)
     for line in lines:

@@ -1,5 +1,5 @@
 """examples/operator: its commands; the operator on the device, in PyTorch and in NumPy; and the
-picture of all examples.
+image of all examples.
 """
 
 from __future__ import annotations

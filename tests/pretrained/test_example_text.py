@@ -27,8 +27,8 @@ def with_onnx_runtime(path: Path, shape: tuple[int, ...]) -> read.Network:
 
 def test_boxes_and_texts_are_those_of_onnx_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(MODELS)
-    picture = draw.draw()
-    found, expected = read.read(picture), read.read(picture, with_onnx_runtime)
+    image = draw.draw()
+    found, expected = read.read(image), read.read(image, with_onnx_runtime)
     assert [line.text for line in found] == [line.text for line in expected] == TEXTS
     boxes = np.array([line.box for line in expected])
     assert np.abs(np.array([line.box for line in found]) - boxes).max() <= 1
