@@ -4,7 +4,6 @@ include_guard(GLOBAL)
 
 if(SPIRLOOM_TESTS)
   enable_testing()
-  include(GoogleTest)
   set(SPIRLOOM_TEST_ENVIRONMENT "${PROJECT_BINARY_DIR}/test_environment.cmake")
   file(CONFIGURE OUTPUT "${SPIRLOOM_TEST_ENVIRONMENT}" @ONLY CONTENT [[
 set(ENV{XDG_CACHE_HOME} "@PROJECT_BINARY_DIR@/test-cache")

@@ -39,5 +39,15 @@ def denominator(path: str) -> int:
 
 
 def part(items: Sequence[T], count: int) -> list[T]:
-    """One in `count` of the items, or all; `count` successive seeds select each once."""
+    """One in `count` of the items, or all; `count` successive seeds select each once. For tests
+    that always run.
+    """
     return list(items) if runs_all() else list(items[seed() % count :: count])
+
+
+def varied(items: Sequence[T], count: int) -> list[T]:
+    """One in `count` of the items, or all, independently of samples and of turns of suites. For
+    parameters within such tests.
+    """
+    digits = seed() // DIGITS_OF_SAMPLES**2
+    return list(items) if runs_all() else list(items[digits % count :: count])

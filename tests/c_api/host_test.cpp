@@ -35,7 +35,7 @@ class CHostTest : public ::testing::Test {
   OwnedRuntime runtime_;
 };
 
-Outcome RunOnce(const OwnedModel& model) {
+Outcome RunOnBoundMemory(const OwnedModel& model) {
   return Call(spirloom_model_run, model.get(), nullptr, size_t{0}, nullptr, size_t{0});
 }
 
@@ -71,7 +71,7 @@ TEST_F(CHostTest, RunsOnTheApplicationsMemory) {
             "");
   for (const float value : {1.0f, 4.0f}) {
     std::fill_n(x.floats(), 6, value);
-    ASSERT_EQ(RunOnce(model).message, "");
+    ASSERT_EQ(RunOnBoundMemory(model).message, "");
     EXPECT_THAT(std::span(y.floats(), 3), ElementsAre(value + 2, value + 4, value + 6));
   }
   EXPECT_THAT(bind_x(0, x.floats() + 1, Pages::kSize).message, HasSubstr("must be multiples of"));
@@ -82,7 +82,7 @@ TEST_F(CHostTest, RunsOnTheApplicationsMemory) {
   spirloom_bytes own = {};
   ASSERT_EQ(Call(spirloom_model_input_bytes, model.get(), size_t{0}, &own).message, "");
   std::fill_n(static_cast<float*>(own.data), 6, 10.0f);
-  ASSERT_EQ(RunOnce(model).message, "");
+  ASSERT_EQ(RunOnBoundMemory(model).message, "");
   EXPECT_THAT(std::span(y.floats(), 3), ElementsAre(12, 14, 16));
 }
 
@@ -105,7 +105,7 @@ TEST_F(CHostTest, VulkanAllocatesWithTheApplicationsAllocator) {
   {
     const OwnedModel model = LoadModel(runtime_, SmallGraph());
     EXPECT_GT(allocator.calls, before);
-    EXPECT_EQ(RunOnce(model).message, "");
+    EXPECT_EQ(RunOnBoundMemory(model).message, "");
   }
   runtime_.reset();  // before the allocator
 }
@@ -144,7 +144,7 @@ TEST_F(CHostTest, WorksOnTheApplicationsThreads) {
   spirloom_bytes x = {};
   ASSERT_EQ(Call(spirloom_model_input_bytes, model.get(), size_t{0}, &x).message, "");
   std::fill_n(static_cast<float*>(x.data), 6, 1.0f);
-  ASSERT_EQ(RunOnce(model).message, "");
+  ASSERT_EQ(RunOnBoundMemory(model).message, "");
   spirloom_const_bytes y = {};
   ASSERT_EQ(Call(spirloom_model_output_bytes, model.get(), size_t{0}, &y).message, "");
   EXPECT_THAT(std::span(static_cast<const float*>(y.data), 3), ElementsAre(3, 5, 7));

@@ -15,7 +15,7 @@ namespace {
 using pack::BindingType;
 using testing::ElementsAre;
 
-constexpr BindingType kBuffer = BindingType::kStorageBuffer;
+constexpr BindingType kBufferType = BindingType::kStorageBuffer;
 
 class TexelReads : public testing::Test {
  protected:
@@ -29,10 +29,10 @@ class TexelReads : public testing::Test {
     for (const GlslError& error : compiled.errors) ADD_FAILURE() << error.where << error.message;
     module_ = ValueOf(Optimize(compiled.words, Target::kVulkan11));
     const std::vector<uint32_t> before = module_;
-    auto bindings = pack::ReadAsTexels(module_, std::vector<BindingType>(2, kBuffer));
+    auto bindings = pack::ReadAsTexels(module_, std::vector<BindingType>(2, kBufferType));
     const Status valid = Validate(module_, Target::kVulkan11);
     EXPECT_TRUE(valid.ok()) << valid.message();
-    EXPECT_EQ(module_ == before, bindings[0] == kBuffer);
+    EXPECT_EQ(module_ == before, bindings[0] == kBufferType);
     return bindings;
   }
 
@@ -43,19 +43,19 @@ class TexelReads : public testing::Test {
 TEST_F(TexelReads, Scalars) {
   EXPECT_THAT(Rewrite("readonly buffer x_block { float x_data[]; }",
                       "y_data[i] = vec4(x_data[i] * SCALE + x_data[i + 1]);"),
-              ElementsAre(BindingType::kTexelsF32, kBuffer));
+              ElementsAre(BindingType::kTexelsF32, kBufferType));
   EXPECT_THAT(
       Rewrite("readonly buffer x_block { int x_data[]; }", "y_data[i] = vec4(x_data[i]) * SCALE;"),
-      ElementsAre(BindingType::kTexelsI32, kBuffer));
+      ElementsAre(BindingType::kTexelsI32, kBufferType));
 }
 
 TEST_F(TexelReads, Vectors) {
   EXPECT_THAT(Rewrite("readonly buffer x_block { vec4 x_data[]; }",
                       "y_data[i] = x_data[i] * SCALE + x_data[i + 1].y + x_data[i][sizes[0]];"),
-              ElementsAre(BindingType::kTexelsF32Vec4, kBuffer));
+              ElementsAre(BindingType::kTexelsF32Vec4, kBufferType));
   EXPECT_THAT(Rewrite("readonly buffer x_block { ivec4 x_data[]; }",
                       "y_data[i] = vec4(x_data[i]) * SCALE;"),
-              ElementsAre(BindingType::kTexelsI32Vec4, kBuffer));
+              ElementsAre(BindingType::kTexelsI32Vec4, kBufferType));
 }
 
 TEST_F(TexelReads, ShaderReadsAnImage) {
@@ -69,22 +69,22 @@ TEST_F(TexelReads, ShaderReadsAnImage) {
 TEST_F(TexelReads, WrittenBuffersAreKept) {
   EXPECT_THAT(Rewrite("buffer x_block { float x_data[]; }",
                       "y_data[i] = vec4(x_data[i] * SCALE); x_data[i] = 0.0;"),
-              ElementsAre(kBuffer, kBuffer));
+              ElementsAre(kBufferType, kBufferType));
 }
 
 TEST_F(TexelReads, OtherTypesAndUsesAreKept) {
   EXPECT_THAT(
       Rewrite("readonly buffer x_block { uint x_data[]; }", "y_data[i] = vec4(x_data[i]) * SCALE;"),
-      ElementsAre(kBuffer, kBuffer));
+      ElementsAre(kBufferType, kBufferType));
   EXPECT_THAT(
       Rewrite("readonly buffer x_block { vec2 x_data[]; }", "y_data[i] = x_data[i].xyxy * SCALE;"),
-      ElementsAre(kBuffer, kBuffer));
+      ElementsAre(kBufferType, kBufferType));
   EXPECT_THAT(Rewrite("readonly buffer x_block { float x_data[]; }",
                       "y_data[i] = vec4(x_data[i] * SCALE + float(x_data.length()));"),
-              ElementsAre(kBuffer, kBuffer));
+              ElementsAre(kBufferType, kBufferType));
   EXPECT_THAT(Rewrite("buffer x_block { int x_data[]; }",
                       "y_data[i] = vec4(atomicAdd(x_data[0], 1)) * SCALE;"),
-              ElementsAre(kBuffer, kBuffer));
+              ElementsAre(kBufferType, kBufferType));
 }
 
 TEST_F(TexelReads, BindingsWithTwoViewsAreKept) {
@@ -92,7 +92,7 @@ TEST_F(TexelReads, BindingsWithTwoViewsAreKept) {
                       "layout(set = 0, binding = 0, std430) readonly buffer vec4_block "
                       "{ vec4 x_vec4[]; }",
                       "y_data[i] = x_vec4[i] * SCALE + x_data[i];"),
-              ElementsAre(kBuffer, kBuffer));
+              ElementsAre(kBufferType, kBufferType));
 }
 
 TEST_F(TexelReads, InvalidModulesAreKept) {
@@ -101,8 +101,8 @@ TEST_F(TexelReads, InvalidModulesAreKept) {
   for (size_t size = 0; size < module_.size(); ++size) {
     std::vector<uint32_t> cut(module_.begin(), module_.begin() + static_cast<ptrdiff_t>(size));
     const std::vector<uint32_t> before = cut;
-    EXPECT_THAT(pack::ReadAsTexels(cut, std::vector<BindingType>(2, kBuffer)),
-                ElementsAre(kBuffer, kBuffer));
+    EXPECT_THAT(pack::ReadAsTexels(cut, std::vector<BindingType>(2, kBufferType)),
+                ElementsAre(kBufferType, kBufferType));
     EXPECT_EQ(cut, before);
   }
 }

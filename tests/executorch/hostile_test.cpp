@@ -17,13 +17,15 @@ using testing::HasSubstr;
 
 constexpr std::array kExtremes = {INT64_MIN, INT64_MIN + 1, int64_t{-1}, int64_t{0}, INT64_MAX};
 
-Result<Lowered> LowerOf(ProgramBuilder& builder) {
+Result<Lowered> LowerOnce(ProgramBuilder& builder) {
   SPIRLOOM_TRY_ASSIGN(const Program program, builder.Read());
   static const NameTable names = AllNames();
   return Lower(program, names);
 }
 
-std::string ErrorOf(ProgramBuilder& builder) { return LowerOf(builder).status().message(); }
+std::string LoweringErrorOf(ProgramBuilder& builder) {
+  return LowerOnce(builder).status().message();
+}
 
 TEST(HostileProgram, ArithmeticWithExtremeInts) {
   for (const char* name : {"add", "sub", "mul", "floordiv"}) {
@@ -34,7 +36,7 @@ TEST(HostileProgram, ArithmeticWithExtremeInts) {
         builder.AddCall(name, {n, int_arg, builder.AddInt(result)});
         builder.AddCall(name, {int_arg, n, builder.AddSymInt()});
         builder.graph.inputs = {static_cast<uint32_t>(n)};
-        EXPECT_FALSE(LowerOf(builder).ok());  // the result of the first call is no symbolic int
+        EXPECT_FALSE(LowerOnce(builder).ok());  // the result of the first call is no symbolic int
       }
     }
   }
@@ -46,7 +48,7 @@ TEST(HostileProgram, SplitsBeyondTheRangeOfInts) {
   const int32_t parts = builder.AddList({builder.AddTensor({2}), builder.AddTensor({2})});
   builder.AddCall("aten.split_with_sizes_copy", {x, builder.AddInts({INT64_MAX, 1}), parts});
   builder.graph.inputs = {static_cast<uint32_t>(x)};
-  EXPECT_THAT(ErrorOf(builder), HasSubstr("its size (1) is not a size"));
+  EXPECT_THAT(LoweringErrorOf(builder), HasSubstr("its size (1) is not a size"));
 }
 
 TEST(HostileProgram, ArangeWithAnExtremeStep) {
@@ -54,13 +56,13 @@ TEST(HostileProgram, ArangeWithAnExtremeStep) {
   const int32_t n = builder.AddSymInt(), y = builder.AddTensor({4});
   builder.AddCall("aten.arange.start_step", {n, builder.AddInt(4), builder.AddDouble(1e300), y});
   builder.graph.inputs = {static_cast<uint32_t>(n)};
-  EXPECT_THAT(ErrorOf(builder), HasSubstr("expected a positive integer step"));
+  EXPECT_THAT(LoweringErrorOf(builder), HasSubstr("expected a positive integer step"));
 }
 
 TEST(HostileProgram, EmptyTensorsOfHugeSizes) {
   ProgramBuilder builder;
   builder.AddTensor({0, UINT32_MAX, UINT32_MAX});
-  EXPECT_THAT(ErrorOf(builder), HasSubstr("has more than 2147483647 elements"));
+  EXPECT_THAT(LoweringErrorOf(builder), HasSubstr("has more than 2147483647 elements"));
 }
 
 // Constants that a program does not contain have one budget.
@@ -74,7 +76,7 @@ TEST(HostileProgram, GridsBeyondTheBudget) {
       builder.AddCall("et_vk.grid_priors", {x, builder.AddInt(8), builder.AddDouble(0.5), y});
       builder.graph.outputs.push_back(static_cast<uint32_t>(y));
     }
-    return ErrorOf(builder);
+    return LoweringErrorOf(builder);
   };
   EXPECT_EQ(grids(8, 512), "");
   EXPECT_THAT(grids(9, 512), HasSubstr("have 16777216 + 2097152 bytes"));
@@ -91,7 +93,7 @@ TEST(HostileProgram, TablesOfManyCallsAreShared) {
     const int32_t y = builder.AddTensor({1 << 20});
     builder.AddCall("aten.arange.start_step", {builder.AddInt(0), n, builder.AddInt(1), y});
   }
-  Result<Lowered> lowered = LowerOf(builder);
+  Result<Lowered> lowered = LowerOnce(builder);
   ASSERT_TRUE(lowered.ok()) << lowered.status().message();
   size_t bytes = 0;
   for (const auto& buffer : lowered->graph.buffers) bytes += buffer.size();

@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string ErrorOf(ProgramBuilder& builder, const std::vector<std::byte>& constants = {}) {
+std::string ReadingErrorOf(ProgramBuilder& builder, const std::vector<std::byte>& constants = {}) {
   return builder.Read(constants).status().message();
 }
 
@@ -30,7 +30,7 @@ TEST(Program, Reads) {
 TEST(Program, RejectsAnotherVersion) {
   ProgramBuilder builder;
   builder.graph.version = "1";
-  EXPECT_THAT(ErrorOf(builder), HasSubstr("Version '1' of the delegate's graph differs"));
+  EXPECT_THAT(ReadingErrorOf(builder), HasSubstr("Version '1' of the delegate's graph differs"));
 }
 
 TEST(Program, RejectsMalformedGraphs) {
@@ -48,23 +48,23 @@ TEST(Program, RejectsMalformedGraphs) {
 TEST(Program, RejectsValueIndicesOutOfRange) {
   ProgramBuilder builder;
   builder.AddCall("aten.relu", {0, 1});
-  EXPECT_THAT(ErrorOf(builder), HasSubstr("Value index (0) is out of range of 0 values."));
+  EXPECT_THAT(ReadingErrorOf(builder), HasSubstr("Value index (0) is out of range of 0 values."));
   ProgramBuilder negative;
   negative.AddTensor({});
   negative.AddCall("aten.relu", {-1, 0});
-  EXPECT_THAT(ErrorOf(negative), HasSubstr("Value index (-1) is out of range of 1 values."));
+  EXPECT_THAT(ReadingErrorOf(negative), HasSubstr("Value index (-1) is out of range of 1 values."));
 }
 
 TEST(Program, RejectsCallsWithoutAResult) {
   ProgramBuilder builder;
   builder.AddCall("aten.relu", {});
-  EXPECT_THAT(ErrorOf(builder), HasSubstr("The call of 'aten.relu' has no result."));
+  EXPECT_THAT(ReadingErrorOf(builder), HasSubstr("The call of 'aten.relu' has no result."));
 }
 
 TEST(Program, RejectsNestedLists) {
   ProgramBuilder builder;
   builder.AddList({0});
-  EXPECT_THAT(ErrorOf(builder), HasSubstr("A list of values contains value 0, a list."));
+  EXPECT_THAT(ReadingErrorOf(builder), HasSubstr("A list of values contains value 0, a list."));
 }
 
 TEST(Program, RejectsConstantsOutOfRange) {
@@ -73,21 +73,22 @@ TEST(Program, RejectsConstantsOutOfRange) {
   builder.AddTensor({2}, vk::ElementType::F32, 0);
   const std::vector<std::byte> bytes(12);
   EXPECT_TRUE(builder.Read(bytes).ok());
-  EXPECT_THAT(ErrorOf(builder, std::vector<std::byte>(11)), HasSubstr("exceeds the constant data"));
+  EXPECT_THAT(ReadingErrorOf(builder, std::vector<std::byte>(11)),
+              HasSubstr("exceeds the constant data"));
 }
 
 TEST(Program, RejectsConstantsThatAreTooShort) {
   ProgramBuilder builder;
   builder.AddConstant(0, 8);
   builder.AddTensor({3}, vk::ElementType::F32, 0);
-  EXPECT_THAT(ErrorOf(builder, std::vector<std::byte>(8)),
+  EXPECT_THAT(ReadingErrorOf(builder, std::vector<std::byte>(8)),
               HasSubstr("Constant 0 has 8 bytes; its tensor of float32[3] requires 12."));
 }
 
 TEST(Program, ReadsNamedConstants) {
   ProgramBuilder builder;
   builder.AddConstant(UINT64_MAX, 4, "weights");
-  EXPECT_THAT(ErrorOf(builder), HasSubstr("The program has no data named 'weights'."));
+  EXPECT_THAT(ReadingErrorOf(builder), HasSubstr("The program has no data named 'weights'."));
   builder.named.resize(4);
   EXPECT_TRUE(builder.Read().ok());
 }
@@ -95,20 +96,20 @@ TEST(Program, ReadsNamedConstants) {
 TEST(Program, RejectsTensorsBeyondTheLimits) {
   ProgramBuilder large;
   large.AddTensor({65536, 65536, 65536});
-  EXPECT_THAT(ErrorOf(large), HasSubstr("has more than 2147483647 elements"));
+  EXPECT_THAT(ReadingErrorOf(large), HasSubstr("has more than 2147483647 elements"));
   ProgramBuilder deep;
   deep.AddTensor({1, 1, 1, 1, 1, 1, 1, 1, 1});
-  EXPECT_THAT(ErrorOf(deep), HasSubstr("A tensor has 9 dims; the maximum is 8."));
+  EXPECT_THAT(ReadingErrorOf(deep), HasSubstr("A tensor has 9 dims; the maximum is 8."));
   ProgramBuilder odd;
   odd.AddTensor({1}, static_cast<vk::ElementType>(9));
-  EXPECT_THAT(ErrorOf(odd), HasSubstr("Element type (9) is not one of 0 to 7."));
+  EXPECT_THAT(ReadingErrorOf(odd), HasSubstr("Element type (9) is not one of 0 to 7."));
 }
 
 TEST(Program, RejectsConstantIntInputs) {
   ProgramBuilder builder;
   builder.AddInt(3);
   builder.graph.inputs = {0};
-  EXPECT_THAT(ErrorOf(builder), HasSubstr("is neither a tensor nor a symbolic int"));
+  EXPECT_THAT(ReadingErrorOf(builder), HasSubstr("is neither a tensor nor a symbolic int"));
 }
 
 }  // namespace

@@ -8,17 +8,18 @@
 namespace spirloom::faults {
 namespace {
 
-thread_local bool armed = false;
-thread_local uint64_t calls = 0;
+thread_local bool is_armed = false;
+thread_local uint64_t allocation_calls = 0;
 thread_local uint64_t first_failing = 0;
-thread_local uint64_t failing = 0;
-thread_local uint64_t failed = 0;
+thread_local uint64_t failing_allocations = 0;
+thread_local uint64_t failed_allocations = 0;
 
 bool MustFail() {
-  if (!armed || Faults().in_driver()) return false;
-  ++calls;
-  if (calls < first_failing || calls - first_failing >= failing) return false;
-  ++failed;
+  if (!is_armed || Faults().in_driver()) return false;
+  ++allocation_calls;
+  if (allocation_calls < first_failing) return false;
+  if (allocation_calls - first_failing >= failing_allocations) return false;
+  ++failed_allocations;
   return true;
 }
 
@@ -36,16 +37,16 @@ void* AllocateOrThrow(size_t size, size_t alignment) {
 }  // namespace
 
 void FailAllocations(uint64_t first, uint64_t count) {
-  calls = 0;
+  allocation_calls = 0;
   first_failing = first;
-  failing = count;
-  failed = 0;
-  armed = true;
+  failing_allocations = count;
+  failed_allocations = 0;
+  is_armed = true;
 }
 
 uint64_t StopFailingAllocations() {
-  armed = false;
-  return failed;
+  is_armed = false;
+  return failed_allocations;
 }
 
 }  // namespace spirloom::faults

@@ -19,7 +19,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr uint64_t kMiB = 1 << 20;
-constexpr uint64_t kPlenty = 1024 * kMiB;
+constexpr uint64_t kEnough = 1024 * kMiB;
 constexpr uint64_t kElements = 5 * kMiB;  // 20 MiB of float32
 
 class HeapsTest : public testing::Test {
@@ -77,10 +77,10 @@ std::vector<std::byte> WideGraph() {
 TEST_F(HeapsTest, UsesAnotherHeapIfOneIsFull) {
   for (const Use& use : {Use{.name = "buffers"}, Use{.name = "staged", .staged = true},
                          Use{.name = "textures", .storage = Storage::kTexture3D}}) {
-    ASSERT_NO_FATAL_FAILURE(Restart(kPlenty, 0));
+    ASSERT_NO_FATAL_FAILURE(Restart(kEnough, 0));
     const Result<std::vector<float>> expected = UseModel(*runtime_, use);
     ASSERT_TRUE(expected.ok()) << use.name << ": " << expected.status().message();
-    ASSERT_NO_FATAL_FAILURE(Restart(0, kPlenty));
+    ASSERT_NO_FATAL_FAILURE(Restart(0, kEnough));
     const Result<std::vector<float>> found = UseModel(*runtime_, use);
     ASSERT_TRUE(found.ok()) << use.name << ": " << found.status().message();
     EXPECT_EQ(*found, *expected);
@@ -136,7 +136,7 @@ TEST_F(HeapsTest, WithoutABudgetAllocationsCountOnce) {
 // VK_KHR_global_priority.
 TEST_F(HeapsTest, PriorityOfTheQueue) {
   for (const bool supported : {false, true}) {
-    Faults().emulate_extensions(supported ? kPlenty : 0, 0);
+    Faults().emulate_extensions(supported ? kEnough : 0, 0);
     for (const Priority priority : {Priority::kDefault, Priority::kLow, Priority::kHigh}) {
       int warnings = 0;
       RuntimeOptions options;

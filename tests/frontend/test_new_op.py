@@ -19,6 +19,7 @@ from codegen.render import Renderer
 from spec_model import Library, Op, TestCase, load_library
 from spec_model.templates import BUILTIN_SPECS, BUILTIN_TEMPLATES
 from tests.frontend import reference_run
+from tests.sample import varied
 
 OPS = reference_run.OPS
 
@@ -38,7 +39,7 @@ def files_of(folder: Path) -> list[str]:
     return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
 
 
-@pytest.mark.parametrize("name", OPS)
+@pytest.mark.parametrize("name", varied(list(OPS), 4))
 def test_a_copy_of_each_operator_is_valid_alone(name: str, tmp_path: Path) -> None:
     """In an empty directory, with a template of its own or not: its shaders render, its kernel
     computes all of its cases, and its tests expect what those of the operator do.

@@ -11,6 +11,9 @@
 
 namespace spirloom::fuzz {
 
+// Of TensorT::sizes: the size follows from the operator.
+inline constexpr uint32_t kInferredEntry = UINT32_MAX;
+
 struct GraphFile {
   schema::GraphT graph;
   std::vector<std::byte> constants;  // the constant section

@@ -13,8 +13,6 @@ namespace {
 
 using schema::ArgKind;
 
-constexpr uint32_t kInferredEntry = UINT32_MAX;  // of TensorT::sizes
-
 template <typename List>
 void EraseAt(List& list, size_t i) {
   list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));

@@ -16,7 +16,6 @@
 namespace spirloom::fuzz {
 namespace {
 
-constexpr uint32_t kInferredEntry = UINT32_MAX;
 constexpr uint64_t kMaxElements = INT32_MAX;
 
 graph::Arg ArgOf(const schema::ArgT& source) {

@@ -218,3 +218,12 @@ def test_changed_files_are_those_since_the_base(
     monkeypatch.setenv(changes.VARIABLE, "nosuch")
     with pytest.raises(SystemExit, match="'nosuch' is not a revision"):
         changes.base_revision()
+
+
+def test_variants_in_texture2d_have_the_cases_of_texture3d() -> None:
+    variants = {"add_f32_buffer", "add_f32_texture3d", "add_f32_texture2d", "only_f16_texture2d"}
+    assert changes.without_twins(variants) == [
+        "add_f32_buffer",
+        "add_f32_texture3d",
+        "only_f16_texture2d",
+    ]

@@ -13,6 +13,7 @@ from spec_model.library import Library
 from tests.network.driver import TOLERANCE, StepFailed, Tools, call, run_network
 from tests.network.export import Exported
 from tests.network.test_networks import BOTH
+from tests.sample import varied
 from tests.selective.conftest import ROOT, SELECTED, Models
 from tests.selective.project_build import SelectedBuild, pack_bytes
 from tests.selective.small_model import save_unary
@@ -62,7 +63,7 @@ def test_modules_are_those_of_the_full_library(
 
 
 @pytest.mark.parametrize(("name", "dtype"), SELECTED)
-@pytest.mark.parametrize("storage", BOTH)
+@pytest.mark.parametrize("storage", varied(BOTH, len(BOTH)))
 def test_network_results_are_bit_identical(
     selected: SelectedBuild, binary_dir: Path, models: Models, exported: dict[str, Exported],
     name: str, dtype: str, storage: str, tmp_path: Path,

@@ -25,7 +25,7 @@ Status ErrorOf(const FileGraph& file) { return ParseGraph(file.Write()).status()
 void ExpectError(const FileGraph& file, const std::string& message, StatusCode code) {
   const Status status = ErrorOf(file);
   EXPECT_EQ(status.code(), code);
-  EXPECT_THAT(status.message(), testing::HasSubstr(message));
+  EXPECT_THAT(status.message(), ::testing::HasSubstr(message));
 }
 
 }  // namespace spirloom::graph

@@ -26,13 +26,13 @@ class PipelineCacheTest : public testing::DeviceTest {
     auto cache = PipelineCache::Create(device(), directory);
     ASSERT_TRUE(cache.ok()) << cache.status().message();
     LayoutCache layouts(device());
-    constexpr std::array kBindings = {pack::BindingType::kStorageBuffer,
-                                      pack::BindingType::kStorageBuffer};
+    constexpr std::array kTwoBuffers = {pack::BindingType::kStorageBuffer,
+                                        pack::BindingType::kStorageBuffer};
     const auto spirv = testing::ScaleShader();
     const auto pipeline = ComputePipeline::Create(device(), layouts, cache->handle(),
                                                   {.name = "scale",
                                                    .module = pack::StoredModule::Raw(spirv),
-                                                   .bindings = kBindings,
+                                                   .bindings = kTwoBuffers,
                                                    .push_bytes = 4,
                                                    .workgroup = {8, 1, 1},
                                                    .constants = {1}});

@@ -23,15 +23,15 @@ namespace {
 using graph::FileGraph;
 using graph::TensorArg;
 
-constexpr uint64_t kSide = 16;  // a constant of 1 KiB
+constexpr uint64_t kConstantSide = 16;  // a constant of 1 KiB
 
 // y = relu(a) + b + x; relu(a) + b is a constant subexpression.
 FileGraph SumOfConstants() {
-  const std::vector<uint64_t> shape = {kSide, kSide};
+  const std::vector<uint64_t> shape = {kConstantSide, kConstantSide};
   FileGraph file;
   const uint32_t x = AddInput(file, "x", shape);
-  const uint32_t a = file.AddConstant("a", shape, 0, Floats(kSide * kSide, 1));
-  const uint32_t b = file.AddConstant("b", shape, 0, Floats(kSide * kSide, 2));
+  const uint32_t a = file.AddConstant("a", shape, 0, Floats(kConstantSide * kConstantSide, 1));
+  const uint32_t b = file.AddConstant("b", shape, 0, Floats(kConstantSide * kConstantSide, 2));
   const uint32_t relu = AddNode(file, "aten.relu", {TensorArg(a)}, shape);
   const uint32_t sum = AddNode(file, "aten.add.Tensor", AddArgs(relu, b), shape);
   file.outputs = {AddNode(file, "aten.add.Tensor", AddArgs(sum, x), shape)};
@@ -135,14 +135,14 @@ TEST_F(ModelTest, OnlyRemainingImagesAreInitialized) {
 // reuses the memory of the batch before.
 TEST_F(ModelTest, BatchesOfConstantsOverlap) {
   constexpr uint32_t kTerms = 9;
-  const std::vector<uint64_t> shape = {kSide, kSide};
+  const std::vector<uint64_t> shape = {kConstantSide, kConstantSide};
   FileGraph file;
   const uint32_t x = AddInput(file, "x", shape);
-  uint32_t sum = file.AddConstant("c0", shape, 0, Floats(kSide * kSide, 1));
+  uint32_t sum = file.AddConstant("c0", shape, 0, Floats(kConstantSide * kConstantSide, 1));
   for (uint32_t i = 1; i < kTerms; ++i) {
     const float value = static_cast<float>(1U << i);
-    const uint32_t term =
-        file.AddConstant("c" + std::to_string(i), shape, 0, Floats(kSide * kSide, value));
+    const uint32_t term = file.AddConstant("c" + std::to_string(i), shape, 0,
+                                           Floats(kConstantSide * kConstantSide, value));
     sum = AddNode(file, "aten.add.Tensor", AddArgs(sum, term), shape);
   }
   file.outputs = {AddNode(file, "aten.add.Tensor", AddArgs(sum, x), shape)};
@@ -150,41 +150,42 @@ TEST_F(ModelTest, BatchesOfConstantsOverlap) {
   const uint64_t submits = runtime_->state()->device->counters().submits;
   uploaded.Upload(/*host_maps_constants=*/true, /*batch_bytes=*/1024);
   EXPECT_EQ(runtime_->state()->device->counters().submits, submits + kTerms - 1);
-  EXPECT_EQ(uploaded.Read(kSide * kSide),
-            std::vector<float>(kSide * kSide, static_cast<float>((1U << kTerms) - 1)));
+  EXPECT_EQ(
+      uploaded.Read(kConstantSide * kConstantSide),
+      std::vector<float>(kConstantSide * kConstantSide, static_cast<float>((1U << kTerms) - 1)));
 }
 
 // y = x + c, with a constant of 3 MiB and 5 elements.
-constexpr uint64_t kCount = (3 << 20) / sizeof(float) + 5;
+constexpr uint64_t kConstantCount = (3 << 20) / sizeof(float) + 5;
 FileGraph LargeConstant(const std::vector<float>& values) {
   FileGraph file;
-  const uint32_t x = AddInput(file, "x", {kCount});
-  const uint32_t c = file.AddConstant("c", {kCount}, 0, values);
-  file.outputs = {AddNode(file, "aten.add.Tensor", AddArgs(x, c), {kCount})};
+  const uint32_t x = AddInput(file, "x", {kConstantCount});
+  const uint32_t c = file.AddConstant("c", {kConstantCount}, 0, values);
+  file.outputs = {AddNode(file, "aten.add.Tensor", AddArgs(x, c), {kConstantCount})};
   return file;
 }
 
 // A constant of several chunks, each copied by another thread, and of several staging buffers.
 TEST_F(ModelTest, LargeConstantsAreCopiedByThreads) {
-  std::vector<float> values(kCount);
+  std::vector<float> values(kConstantCount);
   std::iota(values.begin(), values.end(), 0.0F);
   const FileGraph file = LargeConstant(values);
   for (const bool is_mapped : {true, false}) {
     Uploaded uploaded(*runtime_->state(), file, Storage::kBuffer);
     uploaded.Upload(is_mapped, /*batch_bytes=*/(1 << 20) + 48);
-    EXPECT_EQ(uploaded.Read(kCount), values) << (is_mapped ? "mapped" : "staged");
+    EXPECT_EQ(uploaded.Read(kConstantCount), values) << (is_mapped ? "mapped" : "staged");
   }
 }
 
 // Staging buffers take what the limit leaves beside the constants, and count as device memory.
 TEST_F(ModelTest, StagingBuffersAreWithinTheLimit) {
-  std::vector<float> values(kCount);
+  std::vector<float> values(kConstantCount);
   std::iota(values.begin(), values.end(), 0.0F);
   const FileGraph file = LargeConstant(values);
-  constexpr uint64_t kBytes = kCount * sizeof(float);
+  constexpr uint64_t kBytes = kConstantCount * sizeof(float);
   Uploaded uploaded(*runtime_->state(), file, Storage::kBuffer, kBytes + (200 << 10));
   uploaded.Upload(/*host_maps_constants=*/false, /*batch_bytes=*/1 << 20);
-  EXPECT_EQ(uploaded.Read(kCount), values);
+  EXPECT_EQ(uploaded.Read(kConstantCount), values);
   Uploaded too_small(*runtime_->state(), file, Storage::kBuffer, kBytes + (70 << 10));
   const Status status =
       too_small.TryUpload(/*host_maps_constants=*/false, /*batch_bytes=*/1 << 20).status();

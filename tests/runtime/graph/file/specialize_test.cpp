@@ -9,6 +9,7 @@
 
 #include "runtime/graph/file/graph_loader.h"
 #include "tests/support/graph_file_builder.h"
+#include "tests/support/small_graph.h"
 #include "tests/value_of.h"
 
 namespace spirloom::graph {
@@ -42,8 +43,6 @@ Graph Parsed(const FileGraph& file) {
   bytes = file.Write();
   return ValueOf(ParseGraph(bytes));
 }
-
-std::string ErrorOf(const FileGraph& file) { return ParseGraph(file.Write()).status().message(); }
 
 TEST(Sizes, AreSolvedAndSpecialized) {
   const Graph graph = Parsed(ViewGraph());
@@ -182,7 +181,7 @@ TEST(Numbers, OfDamagedFilesAreRefused) {
   const auto error = [](auto change) {
     FileGraph file = NumberGraph();
     change(file);
-    return ErrorOf(file);
+    return ErrorOf(file).message();
   };
   EXPECT_THAT(error([](FileGraph& f) { f.numbers[0].op = static_cast<NumberOp>(17); }),
               HasSubstr("Operation 17 of a number is unknown."));
@@ -228,55 +227,55 @@ TEST(Sizes, OfMinimaAndMaximaAreNested) {
 TEST(Sizes, OfInvalidExpressionsAreErrors) {
   FileGraph file = BoundedGraph();
   file.sizes[6].terms[0].sizes = {6};
-  EXPECT_THAT(ErrorOf(file),
+  EXPECT_THAT(ErrorOf(file).message(),
               HasSubstr("Size index (6) is not less than 6, the index of the expression."));
   file = BoundedGraph();
   file.sizes[4].terms.clear();
-  EXPECT_THAT(ErrorOf(file), HasSubstr("A minimum or maximum has no terms."));
+  EXPECT_THAT(ErrorOf(file).message(), HasSubstr("A minimum or maximum has no terms."));
   file = BoundedGraph();
   file.sizes[4].op = static_cast<SizeOp>(3);
-  EXPECT_THAT(ErrorOf(file), HasSubstr("Operation 3 of a size is unknown."));
+  EXPECT_THAT(ErrorOf(file).message(), HasSubstr("Operation 3 of a size is unknown."));
   file = BoundedGraph();
   file.sizes[7].terms[0].sizes = {4, 4, 4, 4, 4};
-  EXPECT_THAT(ErrorOf(file), HasSubstr("Number of sizes of a term (5) exceeds 4."));
+  EXPECT_THAT(ErrorOf(file).message(), HasSubstr("Number of sizes of a term (5) exceeds 4."));
   file = BoundedGraph();
   for (uint32_t i = 8; i < 14; ++i) file.sizes.push_back({{{1, {}, {i - 1}}}, 1});
-  EXPECT_THAT(ErrorOf(file), HasSubstr("Number of nested sizes (9) exceeds 8."));
+  EXPECT_THAT(ErrorOf(file).message(), HasSubstr("Number of nested sizes (9) exceeds 8."));
 }
 
 TEST(Sizes, OfInvalidFilesAreErrors) {
   FileGraph file = ViewGraph();
   file.symbols[1].name = "batch";
-  EXPECT_THAT(ErrorOf(file), HasSubstr("Name 'batch' is used by two symbols."));
+  EXPECT_THAT(ErrorOf(file).message(), HasSubstr("Name 'batch' is used by two symbols."));
   file = ViewGraph();
   file.symbols[0].min = 5;
-  EXPECT_THAT(ErrorOf(file),
+  EXPECT_THAT(ErrorOf(file).message(),
               HasSubstr("Symbol 'batch' has the bounds 5 and 4; expected 0 <= min <= max"));
   file = ViewGraph();
   file.symbols[0].max = int64_t{1} << 31;
-  EXPECT_THAT(ErrorOf(file), HasSubstr("expected 0 <= min <= max <= 2147483647."));
+  EXPECT_THAT(ErrorOf(file).message(), HasSubstr("expected 0 <= min <= max <= 2147483647."));
   file = ViewGraph();
   file.sizes[2].terms[0].symbols = {0, 2};
-  EXPECT_THAT(ErrorOf(file), HasSubstr("Symbol index (2) is out of range of 2 symbols."));
+  EXPECT_THAT(ErrorOf(file).message(), HasSubstr("Symbol index (2) is out of range of 2 symbols."));
   file = ViewGraph();
   file.sizes[2].divisor = 0;
-  EXPECT_THAT(ErrorOf(file), HasSubstr("Divisor (0) is less than 1."));
+  EXPECT_THAT(ErrorOf(file).message(), HasSubstr("Divisor (0) is less than 1."));
   file = ViewGraph();
   file.sizes[2].terms[0].factor = INT64_MAX;
-  EXPECT_THAT(ErrorOf(file), HasSubstr("overflows int64."));
+  EXPECT_THAT(ErrorOf(file).message(), HasSubstr("overflows int64."));
   file = ViewGraph();
   file.tensors[0].sizes = {1, 9, 0};
-  EXPECT_THAT(ErrorOf(file), HasSubstr("Size index (9) is out of range of 4 sizes."));
+  EXPECT_THAT(ErrorOf(file).message(), HasSubstr("Size index (9) is out of range of 4 sizes."));
   file = ViewGraph();
   file.tensors[0].sizes = {1, 2};
-  EXPECT_THAT(ErrorOf(file), HasSubstr("Number of sizes is 2; expected 3."));
+  EXPECT_THAT(ErrorOf(file).message(), HasSubstr("Number of sizes is 2; expected 3."));
   file = ViewGraph();
   file.nodes[0].args[1].sizes = {1, 0};
-  EXPECT_THAT(ErrorOf(file), HasSubstr("Value 0 is 40; expected 4, the value of its size "
-                                       "expression at the maximum of all symbols."));
+  EXPECT_THAT(ErrorOf(file).message(), HasSubstr("Value 0 is 40; expected 4, the value of its size "
+                                                 "expression at the maximum of all symbols."));
   file = ViewGraph();
   file.tensors[0].sizes = {0, 2, 0};
-  EXPECT_THAT(ErrorOf(file),
+  EXPECT_THAT(ErrorOf(file).message(),
               HasSubstr("Symbol 'batch' is not determined by an input dimension or an integer "
                         "input."));
 }
@@ -334,7 +333,7 @@ TEST(IntInputs, OfDamagedFilesAreRefused) {
   const auto error = [](IntInput input) {
     FileGraph file = IntGraph();
     file.int_inputs = {{"count", 1, 1}, std::move(input)};
-    return ErrorOf(file);
+    return ErrorOf(file).message();
   };
   EXPECT_THAT(error({"", 1, 1}), HasSubstr("The integer input has no name."));
   EXPECT_THAT(error({"k", 2, 1}), HasSubstr("Symbol index (2) is out of range of 2 symbols."));
@@ -344,7 +343,7 @@ TEST(IntInputs, OfDamagedFilesAreRefused) {
               HasSubstr("Name 'x' is used by an integer input and by another input or state."));
   FileGraph file = IntGraph();
   file.int_inputs.assign(65, {"k", 1, 1});
-  EXPECT_THAT(ErrorOf(file), HasSubstr("Number of integer inputs (65) exceeds 64."));
+  EXPECT_THAT(ErrorOf(file).message(), HasSubstr("Number of integer inputs (65) exceeds 64."));
 }
 
 }  // namespace

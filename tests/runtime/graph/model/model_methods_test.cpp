@@ -14,33 +14,33 @@ using graph::TensorArg;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr uint64_t kWidth = 64;
+constexpr uint64_t kColumns = 64;
 
 // total += the sum of the rows of x w^T, with `rows` rows; y = relu(total). The constant w is twice
 // the identity.
 FileGraph Method(const std::string& name, uint64_t rows, bool with_constants) {
   FileGraph file;
   file.method = name;
-  const uint32_t x = AddInput(file, "x", {rows, kWidth});
+  const uint32_t x = AddInput(file, "x", {rows, kColumns});
   uint32_t w = 0;
   if (with_constants) {
-    Floats values(kWidth * kWidth);
-    for (size_t i = 0; i < kWidth; ++i) values[i * kWidth + i] = 2;
-    w = file.AddConstant<float>("w", {kWidth, kWidth}, 0, values);
+    Floats values(kColumns * kColumns);
+    for (size_t i = 0; i < kColumns; ++i) values[i * kColumns + i] = 2;
+    w = file.AddConstant<float>("w", {kColumns, kColumns}, 0, values);
     file.constants_digest.emplace();
   } else {
-    w = file.AddTensor("w", {kWidth, kWidth});
+    w = file.AddTensor("w", {kColumns, kColumns});
     file.tensors[w].constant = 0;
   }
-  const uint32_t total = file.AddTensor("total", {1, kWidth});
+  const uint32_t total = file.AddTensor("total", {1, kColumns});
   file.states.push_back({total, total});
   const uint32_t product =
-      AddNode(file, "aten.linear", LinearArgs(x, w, NoneArg()), {rows, kWidth});
+      AddNode(file, "aten.linear", LinearArgs(x, w, NoneArg()), {rows, kColumns});
   const uint32_t sum =
       AddNode(file, "aten.sum.dim_IntList",
-              {TensorArg(product), graph::IntsArg({0}), graph::BoolArg(true)}, {1, kWidth});
-  file.states[0].update = AddNode(file, "aten.add.Tensor", AddArgs(total, sum), {1, kWidth});
-  file.outputs = {AddNode(file, "aten.relu", {TensorArg(file.states[0].update)}, {1, kWidth})};
+              {TensorArg(product), graph::IntsArg({0}), graph::BoolArg(true)}, {1, kColumns});
+  file.states[0].update = AddNode(file, "aten.add.Tensor", AddArgs(total, sum), {1, kColumns});
+  file.outputs = {AddNode(file, "aten.relu", {TensorArg(file.states[0].update)}, {1, kColumns})};
   return file;
 }
 
@@ -119,9 +119,9 @@ TEST_F(MethodsTest, RunsOfBothAreExecutedInOrder) {
   const FileGraph file = TwoMethods();
   Model many = ValueOf(LoadMethod(file));
   Model one = ValueOf(Sharing(many, "one"));
-  const Floats x(2 * kWidth, 1);
+  const Floats x(2 * kColumns, 1);
   const std::vector<std::span<const std::byte>> two_rows{std::as_bytes(std::span(x))};
-  const std::vector<std::span<const std::byte>> one_row{two_rows[0].first(4 * kWidth)};
+  const std::vector<std::span<const std::byte>> one_row{two_rows[0].first(4 * kColumns)};
   for (int i = 0; i < 3; ++i) {
     PendingRun first = ValueOf(many.Submit(two_rows));
     PendingRun second = ValueOf(one.Submit(one_row));
@@ -130,7 +130,7 @@ TEST_F(MethodsTest, RunsOfBothAreExecutedInOrder) {
     EXPECT_THAT(one.ResetStates().message(), HasSubstr("shares the states is in flight"));
     ASSERT_TRUE(first.Wait().ok());
   }
-  Floats total(kWidth);
+  Floats total(kColumns);
   ASSERT_TRUE(one.ReadState(0, std::as_writable_bytes(std::span(total))).ok());
   EXPECT_EQ(total[0], 18);
 }
@@ -147,7 +147,7 @@ TEST_F(MethodsTest, UnknownMethodsAreListed) {
 
 TEST_F(MethodsTest, StatesOfAnotherTypeAreSeparate) {
   FileGraph file = TwoMethods();
-  file.methods[0].tensors[2].shape = {kWidth};
+  file.methods[0].tensors[2].shape = {kColumns};
   file.methods[0].states[0].update = file.methods[0].states[0].tensor;
   Model many = ValueOf(LoadMethod(file));
   Model one = ValueOf(Sharing(many, "one"));

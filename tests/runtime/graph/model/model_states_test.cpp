@@ -27,7 +27,7 @@ uint32_t AddState(FileGraph& file, const std::string& name, std::vector<uint64_t
 }
 
 // total += x, initially [10, 20, 30]; y = 2 total.
-FileGraph Accumulator() {
+FileGraph RunningSum() {
   FileGraph file;
   const uint32_t x = AddInput(file, "x", {3});
   file.AddConstant<float>("start", {3}, 0, {10, 20, 30});
@@ -39,7 +39,7 @@ FileGraph Accumulator() {
 }
 
 // h' = relu(w h + x), before' = h, and a window of the last three x; y = before + x.
-FileGraph Recurrent() {
+FileGraph RecurrentLayer() {
   FileGraph file;
   const uint32_t x = AddInput(file, "x", {1, 2});
   const uint32_t h = AddState(file, "h", {1, 2});
@@ -71,7 +71,7 @@ Status SetState(Model& model, size_t i, const Floats& values) {
 
 TEST_F(ModelTest, StatesPersistBetweenRuns) {
   for (Storage storage : kStorages) {
-    Model model = ValueOf(Load(Accumulator(), storage));
+    Model model = ValueOf(Load(RunningSum(), storage));
     ASSERT_EQ(model.states().size(), 1u);
     EXPECT_EQ(model.states()[0].name, "total");
     EXPECT_EQ(model.states()[0].shape, (Shape{3}));
@@ -87,7 +87,7 @@ TEST_F(ModelTest, StatesPersistBetweenRuns) {
 
 TEST_F(ModelTest, StatesOfSeveralKinds) {
   for (Storage storage : kStorages) {
-    Model model = ValueOf(Load(Recurrent(), storage));
+    Model model = ValueOf(Load(RecurrentLayer(), storage));
     Floats h{0, 0}, before{0, 0}, window(6);
     for (int run = 0; run < 5; ++run) {
       const auto n = static_cast<float>(run);
@@ -105,7 +105,7 @@ TEST_F(ModelTest, StatesOfSeveralKinds) {
 }
 
 TEST_F(ModelTest, StatesAreReadAndWritten) {
-  Model one = ValueOf(Load(Accumulator())), two = ValueOf(Load(Accumulator()));
+  Model one = ValueOf(Load(RunningSum())), two = ValueOf(Load(RunningSum()));
   ASSERT_TRUE(RunModel(one, {{1, 1, 1}}).ok());
   EXPECT_THAT(StateOf(two, 0), ElementsAre(10, 20, 30));  // separate
   ASSERT_TRUE(SetState(two, 0, StateOf(one, 0)).ok());
@@ -117,7 +117,7 @@ TEST_F(ModelTest, StatesAreReadAndWritten) {
 }
 
 TEST_F(ModelTest, StatesWaitForRunsInFlight) {
-  Model one = ValueOf(Load(Accumulator())), two = ValueOf(Load(Accumulator()));
+  Model one = ValueOf(Load(RunningSum())), two = ValueOf(Load(RunningSum()));
   const Floats x{1, 1, 1};
   const std::vector<std::span<const std::byte>> inputs{std::as_bytes(std::span(x))};
   for (int run = 0; run < 3; ++run) {
@@ -222,7 +222,7 @@ TEST_F(ModelTest, RejectsAnUpdateOfDynamicSize) {
 }
 
 TEST_F(ModelTest, PartsOfStates) {
-  const Model model = ValueOf(Load(Accumulator()));
+  const Model model = ValueOf(Load(RunningSum()));
   float last = 0;
   const auto bytes = std::as_writable_bytes(std::span(&last, 1));
   ASSERT_TRUE(model.ReadState(0, 8, bytes).ok());
@@ -235,7 +235,7 @@ TEST_F(ModelTest, PartsOfStates) {
 }
 
 TEST_F(ModelTest, StatesInUnmappedMemory) {
-  for (const auto& file : {Accumulator(), Recurrent()}) {
+  for (const auto& file : {RunningSum(), RecurrentLayer()}) {
     const std::vector<std::byte> bytes = file.Write();
     const auto state = ValueOf(LoadContext(*runtime_, bytes, internal::HostAccess::kStaged));
     Floats start(state->compiled().state_infos[0].size / 4), values(start.size());

@@ -36,7 +36,7 @@ FileGraph Matmuls(int layers) {
 }
 
 // A state x = x w^T.
-FileGraph Recurrent() {
+FileGraph RepeatedMatmul() {
   FileGraph file = Matmuls(1);
   file.states = {{file.inputs[0], file.outputs[0]}};
   file.inputs.clear();
@@ -128,7 +128,7 @@ TEST_F(ModelTimesTest, CopiesOfInputsAreNotIncluded) {
 TEST_F(ModelTimesTest, RepeatedRunsReportTheTimeOfTheLastRun) {
   ModelOptions options;
   options.profile = true;
-  Model model = ValueOf(Model::LoadFromMemory(*runtime_, Recurrent().Write(), options));
+  Model model = ValueOf(Model::LoadFromMemory(*runtime_, RepeatedMatmul().Write(), options));
   ASSERT_TRUE(ValueOf(model.SubmitRepeated(20)).Wait().ok());
   const std::vector<DispatchProfile> profile = ValueOf(model.Profile());
   ASSERT_FALSE(profile.empty());
