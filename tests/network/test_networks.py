@@ -14,8 +14,8 @@ from tests.sample import varied
 BOTH = ("buffer", "texture3d")
 ALL = (*BOTH, "texture2d")
 
-# (network, batch, dtype, storages). A commit tests one of the storages; their operators' cases
-# compare them. Large networks, which take seconds per run on a CPU device, run in fewer combinations.
+# (network, batch, dtype, storages). A commit tests one of the storages. Large networks, which take
+# seconds per run on a CPU device, run in fewer combinations.
 SMALL = ("mobilenet_v2", "resnet18", "squeezenet1_1", TRANSFORMER)
 RUNS = [
     *((name, batch, dtype, ALL) for name, batch, dtype in product(SMALL, (1, 3), ("f32", "f16"))),
