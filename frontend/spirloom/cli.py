@@ -39,7 +39,13 @@ COMMANDS = (
 )
 
 # Modules that only some commands require: those that are required together.
-OPTIONAL = (("onnx",), ("torch",), ("jinja2", "yaml"), ("starlette", "uvicorn"), ("argcomplete",))
+OPTIONAL = (
+    ("onnx",),
+    ("torch",),
+    ("jinja2", "yaml"),
+    ("starlette", "uvicorn", "tokenizers"),
+    ("argcomplete",),
+)
 
 EXAMPLES = """\
 examples:

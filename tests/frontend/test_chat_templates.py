@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import pytest
 from spirloom.errors import ImportFailure
 from spirloom.family.chat_template import chat_pieces, expand
@@ -118,3 +121,22 @@ def test_templates_without_system_messages() -> None:
 def test_other_templates_are_refused(template: str, message: str) -> None:
     with pytest.raises(ImportFailure, match=message):
         chat_pieces(template, TOKENS)
+
+
+def test_without_jinja2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "jinja2.py").write_text("raise ModuleNotFoundError('none', name='jinja2')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ImportFailure) as caught:
+        chat_pieces(CHATML, TOKENS)
+    assert str(caught.value) == (
+        "rendering it requires the Python module 'jinja2'. Install it (pip install jinja2), and "
+        "import the model again"
+    )
+
+
+@pytest.mark.parametrize("extra", ["llm", "serve"])
+def test_extras_of_language_models_render_templates(extra: str) -> None:
+    """A model that is imported without Jinja has no chat."""
+    project = Path(__file__).resolve().parents[2] / "pyproject.toml"
+    extras = tomllib.loads(project.read_text())["project"]["optional-dependencies"]
+    assert "jinja2" in extras[extra]

@@ -88,6 +88,16 @@ def test_the_cache_key_is_of_all_parts(
         assert len(seen) == count
 
 
+def test_the_cache_key_is_of_the_chat_template(
+    parts: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model that was imported without Jinja is imported again with it."""
+    monkeypatch.setenv(variable(), str(tmp_path))
+    rendered = import_cache.imported(parts[0], 8)
+    monkeypatch.setattr(import_cache, "find_spec", lambda _: None)
+    assert import_cache.imported(parts[0], 8) != rendered
+
+
 def test_missing_parts(parts: list[Path]) -> None:
     for part in parts[1:]:
         part.unlink()

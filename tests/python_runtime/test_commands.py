@@ -153,17 +153,23 @@ def test_a_program_that_was_not_built(native: Path, monkeypatch: pytest.MonkeyPa
         programs.find_program("spirloom-x")
 
 
+SERVER = ["starlette", "uvicorn", "tokenizers"]
+
+
 @pytest.mark.parametrize("wheel", [True, False])
 @pytest.mark.parametrize("module", [module for each in cli.OPTIONAL for module in each])
 def test_a_missing_module(
     module: str, wheel: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    others = {"yaml": "jinja2", "uvicorn": "starlette"}  # required together
-    together = [others[module], module] if module in others else [module]
-    together += [last for last, first in others.items() if first == module]
+    together = {
+        "jinja2": ["jinja2", "yaml"],
+        "yaml": ["jinja2", "yaml"],
+        **dict.fromkeys(SERVER, SERVER),
+    }.get(module, [module])
     pip = f"pip install {' '.join(together)}.".replace("yaml", "pyyaml")
     debian = " ".join(f"python3-{each}" for each in together)
-    remedy = f"apt-get install {debian} (Debian), or {pip}"
+    in_debian = "tokenizers" not in together
+    remedy = f"apt-get install {debian} (Debian), or {pip}" if in_debian else pip
 
     def fail(_: object) -> int:
         raise ModuleNotFoundError(f"No module named '{module}'", name=module)

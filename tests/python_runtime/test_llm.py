@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import random
+import sys
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
@@ -19,8 +20,8 @@ from spirloom.gguf import import_gguf
 from spirloom.llm import Sampling, language_model
 from spirloom.llm.import_cache import imported
 from spirloom.llm.prefill_chunks import Chunk, PrefillLimits, next_chunk
-from spirloom.llm.text import StreamDecoder
-from spirloom.runtime import FileMissing, InvalidArgument, InvalidFile, Unsupported
+from spirloom.llm.text import StreamDecoder, parse_tokenizer
+from spirloom.runtime import FileMissing, InvalidArgument, InvalidFile, Unavailable, Unsupported
 
 from tests.frontend.gguf_writer import SIZES, file_bytes, tiny_metadata, tiny_tensors
 from tests.python_runtime.conftest import relu_graph, spirloom_run
@@ -394,3 +395,12 @@ def test_text_is_emitted_in_complete_characters() -> None:
     assert streamed.finish() == ""
     streamed.add("é".encode()[0])
     assert streamed.finish() == "�", "an incomplete character is emitted at the end"
+
+
+def test_without_the_package_tokenizers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with pytest.raises(Unavailable) as caught:
+        parse_tokenizer(b"{}", "The tokenizer.json in net.slg")
+    assert str(caught.value).startswith(
+        "The tokenizer.json in net.slg requires the Python module 'tokenizers'. Install it: "
+    )

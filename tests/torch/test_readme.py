@@ -13,6 +13,7 @@ import torch
 README = Path(__file__).resolve().parents[2] / "README.md"
 
 
+@pytest.mark.filterwarnings("error:Spirloom supports inference only")
 def test_the_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (block,) = re.findall(r"^```python\n(.*?)^```$", README.read_text(), re.MULTILINE | re.DOTALL)
     monkeypatch.chdir(tmp_path)

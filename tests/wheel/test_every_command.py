@@ -35,7 +35,7 @@ COMMANDS: dict[str, tuple[tuple[str, int, str], ...]] = {
         ("--help", 0, "--prompt"),
         ("NET.slg --random --record x.slreplay", 0, "x.slreplay: "),
     ),
-    "serve": (("story.slg", 1, "pip install starlette uvicorn."),),
+    "serve": (("story.slg", 1, "pip install starlette uvicorn tokenizers."),),
     "compare": (("NET.slg --with reference --random", 0, "0 above the tolerance"),),
     "bisect": (("NET.slg --random", 0, ""),),
     "verify": (("--op relu", 1, "pip install jinja2 pyyaml."),),

@@ -209,7 +209,10 @@ def _serve() -> None:
         except MemoryError:
             answer = {"error": f"rendering it requires {_LIMITS}"}
         except ImportError as error:
-            answer = {"error": f"rendering it requires the package {error.name}"}
+            answer = {
+                "error": f"rendering it requires the Python module '{error.name}'. Install it (pip "
+                f"install {error.name}), and import the model again"
+            }
         sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n")
         sys.stdout.buffer.flush()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,7 +56,8 @@ def imported(model: Path, context: int | None = None, kv_cache: str | None = Non
             kv_cache=kv_cache,
         )
 
-    return _written(model, f"{context} {kv_cache}", methods)
+    chat = "" if find_spec("jinja2") else " without chat template"
+    return _written(model, f"{context} {kv_cache}{chat}", methods)
 
 
 def with_kv_cache(model: Path, kv_cache: str) -> Path:

@@ -119,7 +119,7 @@ def parse_tokenizer(data: bytes, name: str) -> Tokenizer:
         import tokenizers
     except ImportError:
         raise Unavailable(
-            f"Reading {name} requires the Python module 'tokenizers'. "
+            f"{name} requires the Python module 'tokenizers'. "
             f"{how_to_install('tokenizers')} Otherwise pass an object with encode() and decode() "
             "as tokenizer=."
         ) from None
