@@ -1,7 +1,7 @@
 """Profile files (.slprof): the dispatches of a model, and their times in all recorded runs.
 
-The format is JSON (docs/reference/file-formats.md, Profile). spirloom-run --profile-out and
-Profile.save() write it. Readers check every member: a file may come from anywhere.
+The format is JSON (page 'File formats' of the documentation, Profile). spirloom-run --profile-out
+and Profile.save() write it. Readers check every member: a file may come from anywhere.
 """
 
 from __future__ import annotations

@@ -154,7 +154,8 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
       ->allow_extra_args(false);
   CLI::Option* check = app.add_flag(
       "--check", options.check,
-      "Run the test cases in the file (docs/reference/file-formats.md) and compare the outputs: "
+      "Run the test cases in the file (page 'File formats' of the documentation) and compare the "
+      "outputs: "
       "|y - expected| <= ATOL + RTOL * |expected|. Exit code 1: an output failed");
   app.add_option("--rtol", options.rtol, "Relative tolerance of --check (default: by dtype)")
       ->option_text("RTOL")

@@ -91,7 +91,8 @@ def add_import_options(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--fp16",
         action="store_true",
-        help="compute in float16, except where values may leave its range (docs/how-to/fp16.md)",
+        help="compute in float16, except where values may leave its range (page 'Use fp16' of the "
+        "documentation)",
     )
     parser.add_argument(
         "--keep-float32",

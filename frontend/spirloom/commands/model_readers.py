@@ -41,7 +41,7 @@ def add_language_options(parser: argparse._ActionsContainer) -> None:
         "--kv-cache",
         choices=KV_CACHE_DTYPES,
         help="dtype of a language model's KV cache (default: that of activations; "
-        "docs/how-to/kv-cache.md)",
+        "accuracy: page 'Use a KV cache' of the documentation)",
     )
     parser.add_argument(
         "--max-prefill",

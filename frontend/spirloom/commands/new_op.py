@@ -27,7 +27,7 @@ examples:
   spirloom new-op custom.snake --like celu --spec-dir ops --template-dir kernels
   spirloom new-op custom.snake --like relu --arg 'slope: float = 0.5' --arg 'steps: int = 2'
 
-docs/tutorials/first-operator.md is a complete example.
+The page 'Add an operator' of the documentation is a complete example.
 """
 INSIDE = """\
 Then:
@@ -37,7 +37,7 @@ Then:
 """
 OUTSIDE = """\
 Then build and run the test program of spirloom_add_op_tests() with --gtest_filter='Op.{stem}_*'
-(CMakeLists.txt: docs/tutorials/first-operator.md).
+(CMakeLists.txt: page 'Add an operator' of the documentation).
 """
 
 

@@ -14,7 +14,7 @@ examples:
 EXPLAIN = """\
 Prints the kernels that the runtime considers for a call, in order: the conditions of each with the
 values of their names, and the kernel that is taken. It runs the runtime's own selection, for a
-device of this machine or a described one (docs/how-to/tune.md).
+device of this machine or a described one (page 'Tune kernel selection' of the documentation).
 """
 
 

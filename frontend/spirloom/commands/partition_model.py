@@ -33,7 +33,8 @@ examples:
   on the host
     NonMaxSuppression, /head/nms: its output size depends on the data; …
 
-spirloom.onnx.load("detector.onnx") in Python runs such a model: see docs/how-to/partition.md.
+spirloom.onnx.load("detector.onnx") in Python runs such a model: page 'Partition a model between
+device and host' of the documentation.
 """
 
 

@@ -31,7 +31,7 @@ def add_parser(commands: Any) -> None:
         description="Serves a language model at /v1/chat/completions, /v1/completions, "
         "/v1/models and /health, one request at a time. Requires starlette, uvicorn and "
         "tokenizers: pip install starlette uvicorn tokenizers. Supported parts of the OpenAI API: "
-        "docs/how-to/serve.md.",
+        "page 'Serve a language model over HTTP' of the documentation.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

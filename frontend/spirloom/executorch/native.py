@@ -67,7 +67,8 @@ def library_path() -> Path:
     paths = "".join(f"\n - {path}" for path in candidates())
     raise NotInstalled(
         f"{_NAME} was not found. Build it with -DSPIRLOOM_EXECUTORCH=ON "
-        f"(docs/tutorials/executorch.md), or set {LIBRARY_VARIABLE} to its path. Searched:{paths}"
+        f"(page 'Run an ExecuTorch program' of the documentation), or set {LIBRARY_VARIABLE} to "
+        f"its path. Searched:{paths}"
     )
 
 

@@ -1,6 +1,6 @@
 """Text generation with language models (.slg files with `prefill` and `decode`).
 
-See docs/tutorials/language-model.md.
+See the page 'Run a language model' of the documentation.
 """
 
 from __future__ import annotations

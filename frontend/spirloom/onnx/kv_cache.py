@@ -100,7 +100,7 @@ def state_lines(graph: Graph) -> list[str]:
 _ATTENTION = "aten.scaled_dot_product_attention"
 _REMEDY = (
     "If the mask is an input that masks no position, replace it with a constant that broadcasts: "
-    "--constant-input MASK=FILE.npy (docs/how-to/kv-cache.md)"
+    "--constant-input MASK=FILE.npy (page 'Use a KV cache' of the documentation)"
 )
 _LENGTH = 2  # the dimension of positions in [batch, head, position, size]
 

@@ -1,5 +1,5 @@
 """The rules by which --fp16 keeps computations in float32: the roles of operators, by their traits,
-and the limits of constants. docs/how-to/fp16.md describes them.
+and the limits of constants. The page 'Use fp16' describes them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Runs models (.slg): Python over the C API through ctypes. Requires only NumPy.
 
-See docs/how-to/run-from-python.md.
+See the page 'Run models from Python' of the documentation.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def compile(
     args, kwargs    example arguments
     dynamic_shapes  as of torch.export; other shapes are exported on first use
     ranges          bounds of int64 inputs, by name
-    fp16            compute in float16, except where docs/how-to/fp16.md describes
+    fp16            compute in float16, except where values may leave its range
     keep_float32    patterns of the names of nodes that stay float32 with fp16
     assume_int32    whether all results of int64 operators fit in int32
     runtime         default: the runtime of spirloom.load()

@@ -13,7 +13,7 @@ jlong LoadLanguageModel(JNIEnv* env, jclass, jlong, jbyteArray) {
   return Guarded(env, [&]() -> Result<jlong> {
     return Error(StatusCode::kUnsupported,
                  "The native library was built without language models. Build it with PCRE2 and "
-                 "utf8proc (docs/how-to/android-and-java.md).");
+                 "utf8proc (page 'Run models from Java and on Android' of the documentation).");
   });
 }
 

@@ -17,7 +17,7 @@ class NoOperator(Unsupported):
         """`saved`: the program is an archive, which may contain operators that PyTorch can
         decompose; programs in process are decomposed."""
         if target.startswith("aten."):
-            message = "there is no operator for it (docs/reference/pytorch-operators.md)"
+            message = "there is no operator for it (page 'PyTorch import' of the documentation)"
             if not saved:
                 message += "; spirloom.torch.compile leaves it to PyTorch"
             else:
