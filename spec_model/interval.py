@@ -22,7 +22,11 @@ class Interval:
     integral: bool = True
 
     def __str__(self) -> str:
-        return f"{self.low}..{self.high}"
+        """Example: 0..255. Bounds of integers have no fraction, also after arithmetic in floats."""
+        return f"{self._end(self.low)}..{self._end(self.high)}"
+
+    def _end(self, value: float) -> float:
+        return int(value) if self.integral and isfinite(value) else value
 
     def within(self, other: Interval) -> bool:
         """Whether the other interval contains all of these values."""

@@ -97,6 +97,6 @@ def reason_against(name: str, ours: DType, values: ValueRange) -> str:
     return (
         f"'{name}' is {values.dtype} and {known}, but its replacement {ours.long_name} represents "
         f"{exact_interval(values.dtype)}. Set smaller bounds of the model's inputs with "
-        "--range NAME=LOW..HIGH, or assume that all values fit with --assume-int32 "
-        "(assume_int32=True in Python)"
+        "--range NAME=LOW..HIGH (ranges= in Python), or assume that all values fit with "
+        "--assume-int32 (assume_int32=True in Python)"
     )

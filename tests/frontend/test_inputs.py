@@ -36,7 +36,9 @@ def test_shape_is_set(library: OpLibrary, tmp_path: Path) -> None:
         (("n", "m"), Shapes(), "leaves input dimensions open. Set them with --dim n=N --dim m=N."),
         ((None, 3), Shapes(), "Set them with --dim x.0=N. MIN..MAX instead of N"),
         (("?", -1), Shapes(), "Set them with --dim x.0=N --dim x.1=N."),
+        (("n", "m"), Shapes(), "fixed sizes: dims={'n': N, 'm': N}."),
         (None, Shapes(), "Set them with --shape x=N,N,…"),
+        (None, Shapes(), "fixed sizes: shapes={'x': (N, N, …)}."),
         (
             ("n", 3),
             Shapes(dims={"n": 2}, inputs={"x": (2, 3)}),

@@ -131,3 +131,10 @@ def test_integers_and_reals_are_distinguished() -> None:
     assert of_array(np.array([], np.int64)) == Interval(0, 0)
     assert of_type(np.dtype(np.int8)) == Interval(-128, 127)
     assert of_type(np.dtype(np.float32)) == EVERYTHING
+
+
+def test_the_text_of_an_interval() -> None:
+    assert str(Interval(-128, 127)) == "-128..127"
+    assert str(Interval(-2147483648.0, 2147483648.0)) == "-2147483648..2147483648"
+    assert str(Interval(-0.5, 2.0, integral=False)) == "-0.5..2.0"
+    assert str(EVERYTHING) == "-inf..inf"

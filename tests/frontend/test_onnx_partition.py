@@ -250,3 +250,13 @@ def test_sparse_initializers_are_constants(tmp_path: Path, library: OpLibrary) -
     sparse.dims.append(4)
     found = partitioned(made, tmp_path, library)
     assert [s.placement for s in found.plan.segments] == [Placement.DEVICE]
+
+
+@pytest.mark.parametrize("size", [(1, 8), "1..8"])
+def test_sizes_are_fixed(size: object, tmp_path: Path) -> None:
+    from spirloom.onnx import load
+
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model([node("Relu", "x")], {"x": ("batch", 3)}).SerializeToString())
+    with pytest.raises(ImportFailure, match=r"^dims\['batch'\] is .*1.*8.*; expected one size"):
+        load(path, dims={"batch": size})  # type: ignore[dict-item]

@@ -292,16 +292,26 @@ def _check_dims(
             f"--dim {unused[0]} has no effect: --shape sets all dimensions of its inputs. Use "
             "--dim for each dimension instead."
         )
-    flags = [
-        f"--dim {name}=N" for name, open_ in named.items() if open_ and name not in shapes.dims
-    ]
-    flags += [f"--shape {name}=N,N,…" for name in dict.fromkeys(shapeless)]
-    if flags:
+    sizes = [name for name, open_ in named.items() if open_ and name not in shapes.dims]
+    shapeless = list(dict.fromkeys(shapeless))
+    if sizes or shapeless:
+        flags = [f"--dim {name}=N" for name in sizes]
+        flags += [f"--shape {name}=N,N,…" for name in shapeless]
         raise ImportFailure(
             f"{path} leaves input dimensions open. Set them with {' '.join(flags)}. MIN..MAX "
             "instead of N keeps a dimension dynamic; --dim NAME=OTHER makes two equal, and "
-            "--dim NAME=32*OTHER one a multiple."
+            f"--dim NAME=32*OTHER one a multiple. {_in_python(sizes, shapeless)}."
         )
+
+
+def _in_python(sizes: list[str], shapeless: list[str]) -> str:
+    """The arguments of spirloom.onnx.load() for open dimensions and inputs without a shape."""
+    arguments = []
+    if sizes:
+        arguments.append(f"dims={{{', '.join(f'{name!r}: N' for name in sizes)}}}")
+    if shapeless:
+        arguments.append(f"shapes={{{', '.join(f'{name!r}: (N, N, …)' for name in shapeless)}}}")
+    return f"In spirloom.onnx.load(), which requires fixed sizes: {', '.join(arguments)}"
 
 
 def _shape(info: ValueInfoProto, shapes: Shapes) -> tuple[int, ...]:

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 from onnx import ModelProto
 
 from spec_model.interval import Interval
 from spirloom import graph_file
+from spirloom.errors import ImportFailure
 from spirloom.ir import Array, Graph
 from spirloom.onnx.dtypes import array_of
 from spirloom.onnx.importer import read
@@ -61,7 +63,8 @@ def load(
     save; the host runs the others.
 
     dims, shapes, ranges, fixed, fp16, keep_float32, float64_as_float32, spec_dirs
-             the options of `spirloom import`. `ranges` also accepts outputs of nodes on the host
+             the options of `spirloom import`; `dims` are fixed sizes: {"batch": 8}. `ranges` also
+             accepts outputs of nodes on the host
     ignore_stated_shapes, assume_int32
              further options of `spirloom import`
     storage  the storage of tensors on the device, as for spirloom.load()
@@ -78,6 +81,7 @@ def load(
     sizes = {name: tuple(shape) for name, shape in (shapes or {}).items()}
     intervals = {name: Interval(*bounds) for name, bounds in (ranges or {}).items()}
     library = OpLibrary.with_dirs([Path(directory) for directory in spec_dirs])
+    _check_sizes(dims or {})
     given = Shapes(dims or {}, sizes, intervals, ignore_stated_shapes, assume_int32=assume_int32)
     model, given = read(path, given, fixed, float64_as_float32)
     options = Options(
@@ -95,6 +99,16 @@ def load(
 
     partitioned = partition_model(path, model, options, make)
     return _assembled(path, partitioned, host_of(host))
+
+
+def _check_sizes(dims: Mapping[str, object]) -> None:
+    for name, size in dims.items():
+        if not isinstance(size, int | np.integer):
+            raise ImportFailure(
+                f"dims[{name!r}] is {size!r}; expected one size: a model is partitioned for fixed "
+                f"sizes. `spirloom import --dim {name}=MIN..MAX` writes a graph file with a "
+                "dynamic size, for spirloom.load()."
+            )
 
 
 def _assembled(path: Path, partitioned: Partitioned[Model], host: Host) -> PartitionedModel:
