@@ -34,11 +34,11 @@ def open_regular(path: Path) -> IO[bytes]:
 
 def writable(path: Path) -> Path:
     """The file that `replaced(path)` replaces, links resolved. OSError if it exists and is not a
-    regular file or is not writable."""
+    regular file or is not writable, and if its directory is not writable."""
     try:
         found = path.stat()
     except FileNotFoundError:
-        return path.resolve()
+        return _in_writable_directory(path)
     if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if not stat.S_ISREG(found.st_mode):
@@ -47,7 +47,16 @@ def writable(path: Path) -> Path:
         raise OSError(errno.EINVAL, "standard output is redirected to it", str(path))
     if not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    return path.resolve()
+    return _in_writable_directory(path)
+
+
+def _in_writable_directory(path: Path) -> Path:
+    target = path.resolve()
+    directory = target.parent
+    if directory.is_dir() and not os.access(directory, os.W_OK | os.X_OK):
+        reason = f"the directory {directory} is not writable"
+        raise PermissionError(errno.EACCES, reason, str(path))
+    return target
 
 
 def _is_standard_output(found: os.stat_result) -> bool:

@@ -46,6 +46,15 @@ def attachments_of(methods: Sequence[Graph]) -> dict[str, bytes]:
     return found
 
 
+def attach(methods: Sequence[Graph], attachments: Mapping[str, bytes]) -> None:
+    """Adds attachments of the user to a file. Raises ImportFailure for a name that the file has."""
+    taken = attachments.keys() & attachments_of(methods).keys()
+    if taken:
+        raise ImportFailure(f"The file already has the attachment {min(taken)!r}. Rename yours.")
+    check_attachments({**attachments_of(methods), **attachments})
+    methods[0].attachments.update(attachments)
+
+
 def check_attachments(attachments: Mapping[str, bytes]) -> None:
     """Raises ImportFailure for too many or too large attachments, and for invalid names."""
     if len(attachments) > MAX_ATTACHMENTS:

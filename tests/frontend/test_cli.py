@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from spirloom import __version__
+from spirloom import __version__, graph_reader
 from spirloom.cli import main
 
 from tests.frontend.models import model, node, random
@@ -352,6 +352,7 @@ def test_other_formats_are_named(
         ("", "is a directory. -o requires a file name."),
         ("gone/m.slg", "/gone/m.slg: the directory "),
         ("m.onnx", "-o is the model itself"),
+        ("other.onnx", "other.onnx exists and is not a graph file, so it is not replaced."),
     ],
 )
 def test_invalid_outputs(
@@ -359,10 +360,70 @@ def test_invalid_outputs(
 ) -> None:
     path = Path(saved(small_network(), tmp_path))
     before = path.read_bytes()
+    (tmp_path / "other.onnx").write_bytes(before)
     arguments = ("import", str(path), "-o", str(tmp_path / output), "--dim", "batch=1")
     code, _, err = run(capsys, *arguments)
     assert code == 1 and message in err
-    assert path.read_bytes() == before
+    assert path.read_bytes() == (tmp_path / "other.onnx").read_bytes() == before
+
+
+def test_attachments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, output = saved(small_network(), tmp_path), tmp_path / "m.slg"
+    classes = tmp_path / "classes=1.txt"
+    classes.write_bytes(b"cat\ndog\n")
+    arguments = ("import", path, "-o", str(output), "--dim", "batch=1", "--attach")
+    assert run(capsys, *arguments, f"classes.txt={classes}")[0] == 0
+    assert graph_reader.load(output).attachments["classes.txt"] == b"cat\ndog\n"
+    for text, message in (
+        ("classes.txt", "--attach must be NAME=FILE, not 'classes.txt'."),
+        (f"a={tmp_path}/no", f"Cannot read {tmp_path}/no: No such file or directory."),
+        (f"{'a' * 256}={classes}", "The name of an attachment must have 1 to 255 bytes"),
+    ):
+        code, _, err = run(capsys, *arguments, text)
+        assert code == 1 and message in err
+
+
+@pytest.mark.parametrize(("output", "before"), [("m.slg", b"a text"), ("m", b"")])
+def test_replaced_outputs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], output: str, before: bytes
+) -> None:
+    """Damaged graph files, empty files, and graph files of any name."""
+    path = Path(saved(small_network(), tmp_path))
+    (tmp_path / output).write_bytes(before)
+    arguments = ("import", str(path), "-o", str(tmp_path / output), "--dim", "batch=1")
+    for _ in range(2):
+        assert run(capsys, *arguments)[0] == 0
+    assert (tmp_path / output).read_bytes()[8:12] == b"SLG1"
+
+
+def test_a_directory_without_write_permission_is_found_before_the_import(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = Path(saved(small_network(), tmp_path))
+    path.write_bytes(b"no model")
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path) != tmp_path)
+    code, _, err = run(capsys, "import", str(path), "-o", str(tmp_path / "m.slg"))
+    reason = f"the directory {tmp_path} is not writable"
+    assert code == 1
+    assert err == f"spirloom: error: Cannot write {tmp_path / 'm.slg'}: {reason}.\n"
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (("--context", "5"), "--context is for language models: GGUF files and Hugging Face dir"),
+        (("--max-prefill", "5"), "--max-prefill is for language models"),
+        (("--fit",), "--fit is for language models"),
+        (("--method", "f"), "--method is for ExecuTorch programs (.pte and .bpte)."),
+    ],
+)
+def test_options_of_other_formats(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: tuple[str, ...], message: str
+) -> None:
+    path = saved(small_network(), tmp_path)
+    output = str(tmp_path / "m.slg")
+    code, _, err = run(capsys, "import", path, "-o", output, "--dim", "batch=1", *option)
+    assert code == 1 and message in err
 
 
 def test_inspecting_an_onnx_model_names_the_import(

@@ -60,7 +60,8 @@ def test_a_model_is_imported(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.array([[-1, 2], [3, -4]], np.float32))
     options = ["--dim", "rows=1..8", "--input", "x=x.npy", "--output-dir", "out", "--fp16"]
     output = spirloom_run(tmp_path, *options, "net.onnx")
-    assert "net.onnx was imported for this run. To keep the graph: spirloom import" in output
+    kept = "To keep the graph: spirloom import net.onnx --dim rows=1..8 --fp16\n"
+    assert f"net.onnx was imported for this run. {kept}" in output
     assert np.load(tmp_path / "out/y.npy").tolist() == [[0, 2], [3, 0]]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["net.onnx", "out", "x.npy"]
 

@@ -458,3 +458,14 @@ def test_booleans_of_an_archive_are_zero_or_one(tmp_path: Path) -> None:
         graph_file.to_bytes(build(read_archive(each), LIBRARY, Options())) for each in (path, other)
     )
     assert equal == changed
+
+
+def test_attachments(tmp_path: Path) -> None:
+    module, x, path = torch.nn.ReLU(), torch.ones(2), tmp_path / "net.slg"
+    export(module, (x,), output=path, attachments={"classes.txt": b"cat"})
+    assert graph_reader.load(path).attachments == {"classes.txt": b"cat"}
+    methods = {"a": ((x,), None), "b": ((x,), None)}
+    path.write_bytes(export_methods(module, methods, attachments={"classes.txt": b"dog"}))
+    assert graph_reader.load_methods(path)[0].attachments == {"classes.txt": b"dog"}
+    with pytest.raises(ImportFailure, match="The name of an attachment must have 1 to 255 bytes"):
+        export(module, (x,), attachments={"": b""})

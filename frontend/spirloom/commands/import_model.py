@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spec_model.files import writable
+from spec_model.files import open_regular, writable
 from spirloom.commands.model_options import add_model_options, check_options, quantization_of
 from spirloom.commands.model_readers import (
     Request,
@@ -16,9 +16,10 @@ from spirloom.commands.model_readers import (
     import_graph_file,
     import_language_model,
     import_onnx,
+    import_program,
     reader_of,
 )
-from spirloom.errors import ImportFailure, writing
+from spirloom.errors import ImportFailure, reading, writing
 
 if TYPE_CHECKING:
     from spirloom.ir import Graph
@@ -71,6 +72,14 @@ def add_parser(commands: Any) -> None:
         "--external-data",
         action="store_true",
         help="store the constants in a separate file, MODEL.slg.data",
+    )
+    parser.add_argument(
+        "--attach",
+        action="append",
+        default=[],
+        metavar="NAME=FILE",
+        help="also store the content of a file, such as class names, under this name: "
+        "model.attachments in Python",
     )
     parser.add_argument(
         "--check-import",
@@ -178,6 +187,7 @@ def run(arguments: argparse.Namespace) -> int:
         model = arguments.model.absolute()
         arguments.output = Path(f"{model.name if model.is_dir() else model.stem}.slg")
     _check_files(arguments.model, arguments.output)
+    attachments = _attachments(arguments.attach)
     library = OpLibrary.with_dirs(arguments.spec_dir)
     watched = Progress(str(arguments.model))
     with ExitStack() as stack:
@@ -186,6 +196,7 @@ def run(arguments: argparse.Namespace) -> int:
         stack.enter_context(rare_collections())
         check = stack.enter_context(checking_imports(progress)) if arguments.check_import else None
         graphs = import_graphs(arguments, library, progress)
+        graph_file.attach(graphs, attachments)
         graph_file.save(graphs, arguments.output, arguments.external_data, progress)
     for graph in graphs:
         method = f" {graph.name}:" if graph.name else ""
@@ -230,6 +241,15 @@ def import_graphs(arguments: argparse.Namespace, library: OpLibrary, report: Rep
             "--kv-cache is for language models: GGUF files, Hugging Face directories, and their "
             "graph files. The states of other models have the dtypes of their graph."
         )
+    if read is not import_language_model:
+        for option in ("context", "max_prefill", "fit"):
+            if getattr(arguments, option) is not None:
+                raise ImportFailure(
+                    f"--{option.replace('_', '-')} is for language models: GGUF files and Hugging "
+                    "Face directories."
+                )
+    if arguments.method is not None and read is not import_program:
+        raise ImportFailure("--method is for ExecuTorch programs (.pte and .bpte).")
     graphs = read(Request(arguments, library, skipped, storage, report))
     return graphs if isinstance(graphs, list) else [graphs]
 
@@ -246,6 +266,32 @@ def _check_files(model: Path, output: Path) -> None:
         writable(output)
     if output.exists() and model.exists() and output.samefile(model):
         raise ImportFailure(f"-o is the model itself, {model}. Use another file name.")
+    if _is_foreign(output):
+        raise ImportFailure(
+            f"{output} exists and is not a graph file, so it is not replaced. Remove it, or use "
+            "another file name."
+        )
+
+
+def _attachments(texts: Sequence[str]) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    for text in texts:
+        name, _, file = text.partition("=")
+        if not name or not file:
+            raise ImportFailure(f"--attach must be NAME=FILE, not '{text}'.")
+        with reading(Path(file)), open_regular(Path(file)) as stream:
+            found[name] = stream.read()
+    return found
+
+
+def _is_foreign(output: Path) -> bool:
+    """Whether a file with content exists that no import wrote, by its name and content."""
+    from spec_model.graph_file import IDENTIFIER
+    from spirloom.mapped_file import starts_with
+
+    if output.suffix == ".slg" or not output.is_file() or output.stat().st_size == 0:
+        return False
+    return not starts_with(output, IDENTIFIER, 8)
 
 
 def _skipped(names: Sequence[str]) -> Sequence[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -87,9 +88,18 @@ def _import_and_run(model: Path, words: Sequence[str]) -> int:
         with Progress(str(model)) as progress, rare_collections():
             library = OpLibrary.with_dirs(options.spec_dir)
             graph_file.save(import_graphs(options, library, progress), path, report=progress)
-        print(
-            f"{model} was imported for this run. To keep the graph: spirloom import {model}",
-            file=sys.stderr,
-        )
+        kept = shlex.join(["spirloom", "import", str(model), *_without(words, others)])
+        print(f"{model} was imported for this run. To keep the graph: {kept}", file=sys.stderr)
         sys.stderr.flush()
         return subprocess.call(programs.command("spirloom-run", [str(path), *others]))
+
+
+def _without(words: Sequence[str], others: Sequence[str]) -> list[str]:
+    """The words that are not among the others, which are some of them in order."""
+    found, rest = [], list(others)
+    for word in words:
+        if rest and word == rest[0]:
+            rest.pop(0)
+        else:
+            found.append(word)
+    return found

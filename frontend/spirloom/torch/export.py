@@ -29,6 +29,7 @@ class MethodOptions(TypedDict, total=False):
     spec_dirs: Sequence[str | Path]
     strip: bool
     assume_int32: bool
+    attachments: Mapping[str, bytes] | None
 
 
 class ExportOptions(MethodOptions, total=False):
@@ -81,6 +82,7 @@ def export(
     quantize: str = "",
     assume_int32: bool = False,
     float64_as_float32: bool = False,
+    attachments: Mapping[str, bytes] | None = None,
 ) -> bytes | None:
     """The graph file (.slg) of a module called with these arguments. With `output`, it is written
     to this file, weights directly from the module's memory, and nothing is returned.
@@ -92,6 +94,8 @@ def export(
     `quantize`: a weight format as of `spirloom import --quantize`, "int4:32" or "bf16".
     `assume_int32`: results of int64 operators fit in int32, also where `ranges` do not prove it.
     `float64_as_float32`: float64 values are rounded to float32.
+    `attachments`: named bytes that the file also contains, such as class names; `attachments` of
+    the loaded model returns them.
     Raises ImportFailure, which lists all nodes that cannot be imported.
     """
     from spirloom.torch.options import Options
@@ -104,7 +108,7 @@ def export(
         dims or {}, ranges or {}, fp16, strip, quantize, keep_float32, assume_int32
     )
     options = replace(options, float64_as_float32=float64_as_float32)
-    return _written([graph_of(program, library, options)], output)
+    return _written([graph_of(program, library, options)], output, attachments)
 
 
 def decompose(exported: Any, library: OpLibrary | None = None) -> Any:
@@ -212,6 +216,7 @@ def export_methods(
     spec_dirs: Sequence[str | Path] = (),
     strip: bool = False,
     assume_int32: bool = False,
+    attachments: Mapping[str, bytes] | None = None,
 ) -> bytes | None:
     """The graph file of several methods of a module, with shared weights and states.
 
@@ -229,13 +234,16 @@ def export_methods(
     graphs = graphs_of(
         programs, library, dims or {}, ranges or {}, fp16, strip, keep_float32, assume_int32
     )
-    return _written(graphs, output)
+    return _written(graphs, output, attachments)
 
 
-def _written(methods: Sequence[Graph], output: str | Path | None) -> bytes | None:
+def _written(
+    methods: Sequence[Graph], output: str | Path | None, attachments: Mapping[str, bytes] | None
+) -> bytes | None:
     """The file's bytes; None if it is written to `output`."""
     from spirloom import graph_file
 
+    graph_file.attach(methods, attachments or {})
     if output is None:
         return graph_file.to_bytes(*methods)
     graph_file.save(methods, Path(output))
