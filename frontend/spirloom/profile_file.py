@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spec_model.files import open_regular
+from spec_model.files import open_regular, write_atomically
 from spirloom.errors import ImportFailure, reading, writing
 from spirloom.json_values import Json
 
@@ -294,7 +294,7 @@ def add_runs(path: Path, new: Mapping[str, Any]) -> None:
     if path.exists():
         written = _accumulated(path, read_json(path), new)
     with writing(path):
-        path.write_text(json.dumps(written) + "\n", encoding="utf-8")
+        write_atomically(path, f"{json.dumps(written)}\n".encode())
 
 
 _IDENTITY = ("node", "op", "variant", "grid", "workgroup")

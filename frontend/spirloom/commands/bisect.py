@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spirloom.commands import compare_model
+from spirloom.commands.output_files import refuse_input
 
 if TYPE_CHECKING:
     from spirloom.debug.bisection import Experiment, Finding, Setting, Variation
@@ -80,6 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     from spirloom.debug.bisection import Bisection
     from spirloom.terminal import Progress
 
+    refuse_input("-o", arguments.output, arguments.model)
     with Progress(str(arguments.model)) as progress:
         found = Bisection(_setting(arguments, progress), progress).run()
         if found.reproducer is not None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from spirloom.commands import compare_model
+from spirloom.commands.output_files import refuse_input
 from spirloom.errors import ImportFailure
 
 EPILOG = """\
@@ -76,6 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.model is not None and not arguments.model.exists():
         raise ImportFailure(f"Cannot read {arguments.model}: No such file or directory.")
+    refuse_input("-o", arguments.output, arguments.model)
     inputs = [text for value in arguments.input for text in ("--input", value)]
     inputs += ["--random"] if arguments.random else []
     device = ["--device", arguments.device] if arguments.device is not None else []

@@ -42,6 +42,7 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes the files. Prints a summary of each."""
+    from spec_model.files import write_atomically
     from spirloom.inspect import summary
     from spirloom.ops import OpLibrary
     from spirloom.pte.extract import delegates_of
@@ -55,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.output.mkdir(parents=True, exist_ok=True)
         for delegate in found:
             path = arguments.output / f"{_bare(delegate.method)}.{delegate.index}.slg"
-            path.write_bytes(delegate.data)
+            write_atomically(path, delegate.data)
             print(f"{path}: {summary(delegate.graph)}")
     return 0
 

@@ -77,6 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _write_page(arguments: argparse.Namespace) -> int:
+    from spec_model.files import write_atomically
     from spirloom.commands.op_show import load
     from spirloom.errors import writing
     from spirloom.report.catalog import catalog_data
@@ -86,6 +87,6 @@ def _write_page(arguments: argparse.Namespace) -> int:
     data = catalog_data(load((), ()), arguments.op, arguments.pack, arguments.statistics)
     text = catalog_page_of(data).encode("utf-8")
     with writing(arguments.html):
-        arguments.html.write_bytes(text)
+        write_atomically(arguments.html, text)
     print(f"{arguments.html}: {len(data['ops'])} operators, {bytes_text(len(text))}")
     return 0

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from spirloom.commands.output_files import refuse_input
+
 DESCRIPTION = """\
 Reads profiles (.slprof), which record each dispatch of a model: times over many runs, the reason
 for its kernel, bytes and operations, a timeline of the last run, and the memory plan.
@@ -202,22 +204,25 @@ def _diff(arguments: argparse.Namespace) -> int:
 
 
 def _export(arguments: argparse.Namespace) -> int:
+    from spec_model.files import write_atomically
     from spirloom.errors import writing
     from spirloom.profile_file import read_profile
     from spirloom.profiling import export
 
     targets = [
-        (arguments.perfetto, export.trace_text),
-        (arguments.chrome, export.trace_text),
-        (arguments.csv, export.csv_text),
+        ("--perfetto", arguments.perfetto, export.trace_text),
+        ("--chrome", arguments.chrome, export.trace_text),
+        ("--csv", arguments.csv, export.csv_text),
     ]
-    if not any(file for file, _ in targets):
+    if not any(file for _, file, _ in targets):
         arguments.usage("one of --perfetto, --chrome and --csv is required")
+    for option, file, _ in targets:
+        refuse_input(option, Path(file or "-"), arguments.profile)
     profile = read_profile(arguments.profile)
-    for file, write in targets:
+    for _, file, write in targets:
         if file == "-":
             sys.stdout.write(write(profile))
         elif file:
             with writing(Path(file)):
-                Path(file).write_text(write(profile), encoding="utf-8")
+                write_atomically(Path(file), write(profile).encode())
     return 0

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spirloom.commands import compare_model
+from spirloom.commands.output_files import refuse_input
 
 if TYPE_CHECKING:
     from spirloom.debug.device_values import DeviceOptions
@@ -90,6 +91,7 @@ def record(arguments: Sequence[str]) -> int:
     from spirloom.terminal import Progress, shown
 
     options = record_parser().parse_args(arguments)
+    refuse_input("--record", options.record, options.model)
     with Progress(str(options.model)) as progress:
         comparer = compare_model.comparer_of(options, progress)
         progress("running")

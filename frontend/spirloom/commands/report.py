@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from spirloom.commands.output_files import refuse_input
+
 EPILOG = """\
 The page is one file that needs no network and no server. Tabs:
   Graph      zoom, search, modules that open with a double click; colored by time, error, operator,
@@ -64,6 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Writes the page."""
     from spirloom.report.write import Sources, write_report
 
+    for source in (arguments.model, arguments.profile, arguments.errors, arguments.partition):
+        refuse_input("-o", arguments.output, source)
     size = write_report(
         arguments.model,
         arguments.output,

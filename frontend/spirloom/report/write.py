@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from spec_model.files import write_atomically
 from spirloom import graph_reader
 from spirloom.errors import ImportFailure, writing
 from spirloom.ir import Graph
@@ -31,7 +32,7 @@ def write_report(model: Path, output: Path, sources: Sources) -> int:
     text = page_of(report_data(model, sources))
     encoded = text.encode("utf-8", errors="replace")
     with writing(output):
-        output.write_bytes(encoded)
+        write_atomically(output, encoded)
     return len(encoded)
 
 
