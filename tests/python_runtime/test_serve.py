@@ -15,6 +15,7 @@ from contextlib import aclosing
 from typing import Any
 
 import pytest
+from spirloom.commands.serve import greeting
 from spirloom.llm import Sampling
 from spirloom.runtime import DeviceLost
 from spirloom.serve import request_queue
@@ -32,6 +33,14 @@ def completion(**fields: Any) -> Any:
 
 def chat(*messages: Any, **fields: Any) -> Any:
     return read_chat(parse(json.dumps({"messages": messages, **fields}).encode()))
+
+
+def test_the_greeting_names_the_page_and_a_command() -> None:
+    line = greeting("net", "http://127.0.0.1:8080", "device", False)
+    assert "at http://127.0.0.1:8080/v1 (page: http://127.0.0.1:8080/, Ctrl-C ends it): " in line
+    assert "Authorization" not in line
+    line = greeting("net", "http://127.0.0.1:8080", "device", True)
+    assert " -H 'Authorization: Bearer KEY' -d '{" in line
 
 
 def test_defaults_are_those_of_openai() -> None:

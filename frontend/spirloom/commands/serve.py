@@ -106,7 +106,8 @@ def run(arguments: argparse.Namespace) -> int:
         llm.encode("")  # fails now if the tokenizer cannot be read
         name, queue = arguments.name or arguments.model.stem, RequestQueue()
         app = make_app(llm, queue, name, arguments.api_key)
-        print(_greeting(name, f"{address(listening)}/v1", runtime.device.name), flush=True)
+        has_key = arguments.api_key is not None
+        print(greeting(name, address(listening), runtime.device.name, has_key), flush=True)
         try:
             run_server(app, listening, queue.shut_down, access_log=arguments.access_log)
         finally:
@@ -114,9 +115,11 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _greeting(name: str, url: str, device: str) -> str:
+def greeting(name: str, url: str, device: str, has_key: bool) -> str:
+    """The line with the addresses of the API and of the page, and a command to try."""
     body = '{"prompt": "Once upon a time", "stream": true}'
+    key = " -H 'Authorization: Bearer KEY'" if has_key else ""
     return (
-        f"Serving {name} on {device} at {url} (Ctrl-C ends it): "
-        f"curl -N {url}/completions -H 'Content-Type: application/json' -d '{body}'"
+        f"Serving {name} on {device} at {url}/v1 (page: {url}/, Ctrl-C ends it): "
+        f"curl -N {url}/v1/completions -H 'Content-Type: application/json'{key} -d '{body}'"
     )
