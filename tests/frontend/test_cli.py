@@ -346,6 +346,19 @@ def test_other_formats_are_named(
     assert code == 1 and message in err and err.count("\n") == 1
 
 
+def test_other_formats_are_named_without_the_package_onnx(tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(b'\x07\0\0\0\0\0\0\0{"a":1}')
+    code = "import sys; sys.modules['onnx'] = None; from spirloom.cli import main; sys.exit(main())"
+    words = [sys.executable, "-c", code, "import", str(path)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        words, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "is not an ONNX model. It is a safetensors file. Import the directory" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("output", "message"),
     [

@@ -48,6 +48,20 @@ def test_prompts_are_for_spirloom_llm(became: list[list[str]]) -> None:
         assert became.pop() == command("spirloom-llm", ["a.slg", *prompt])
 
 
+def test_a_language_model_alone_chats(became: list[list[str]], tmp_path: Path) -> None:
+    story = str(STORY)
+    cli.main(["run", story])
+    assert became.pop() == command("spirloom-llm", [story, "--chat"])
+    cli.main(["run", story, "--random"])
+    assert became.pop() == command("spirloom-run", [story, "--random"])
+    other, damaged = tmp_path / "net.slg", tmp_path / "damaged.slg"
+    other.write_bytes(relu_graph())
+    damaged.write_bytes(relu_graph()[:-50])
+    for path in (str(other), str(damaged), "absent.slg"):
+        cli.main(["run", path])
+        assert became.pop() == command("spirloom-run", [path])
+
+
 def test_text(tmp_path: Path) -> None:
     output = spirloom_run(tmp_path, STORY, "-p", "Once upon", "--tokens", "4")
     assert len(output.split()) >= 2

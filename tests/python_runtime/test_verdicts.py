@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from spirloom.errors import ImportFailure
+from spirloom.ir import Graph
 from spirloom.verify import verdicts
 from spirloom.verify.verdicts import Finding, Verdict, format_findings, parse
 
@@ -74,3 +75,5 @@ def test_patterns_select_kernels() -> None:
     assert {name.split("_")[0] for name in selected("re?u_f32_*")} == {"relu"}
     with pytest.raises(ImportFailure, match="No kernel of the library matches nothing"):
         selected("nothing")
+    with pytest.raises(ImportFailure, match="No kernel of the model's operators matches relu"):
+        select(library, digests, ["relu"], Graph([]))

@@ -29,7 +29,10 @@ def test_conditions_have_values(capsys: pytest.CaptureFixture[str]) -> None:
     assert "cores = 132, row_count = 197, tiles_128x128 = 48" in text
     assert "  linear_coopmat_64x64: taken\n" in text
     assert "not considered after it: linear_coopmat_32x32, " in text
-    assert "Dispatch: linear_coopmat_64x64_f16_buffer, 192 workgroups of 128x1x1" in text
+    page = Path(__file__).resolve().parents[2] / "docs/how-to/tune.md"
+    dispatches = [line for line in text.splitlines() if line.startswith("Dispatch: ")]
+    assert dispatches[-1] == "Dispatch: linear_coopmat_64x64_f16_buffer, 192 workgroups of 128x1x1"
+    assert "\n".join(dispatches) in page.read_text(encoding="utf-8")
 
 
 def test_devices_lack_capabilities(capsys: pytest.CaptureFixture[str]) -> None:

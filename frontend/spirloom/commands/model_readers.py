@@ -185,6 +185,7 @@ def reader_of(model: Path) -> Reader:
 
 def import_onnx(request: Request) -> Graph:
     """Imports an ONNX model."""
+    _refuse_other_formats(request.arguments.model)
     from spirloom.onnx.importer import import_model
     from spirloom.onnx.kv_cache import make_states, preallocate_caches, refuse_growing, state_pairs
     from spirloom.passes import optimize, optimize_sizes
@@ -234,6 +235,18 @@ def import_onnx(request: Request) -> Graph:
         return made
     graph = preallocate_caches(made, growing, library)
     return optimize_sizes(graph, library, request.skipped)
+
+
+def _refuse_other_formats(path: Path) -> None:
+    """Raises ImportFailure for a known format that is not ONNX, also without the package onnx."""
+    from spec_model.file_kinds import MAX_BYTES, advice
+    from spec_model.files import open_regular
+    from spirloom.errors import ImportFailure, reading
+
+    with reading(path), open_regular(path) as stream:
+        known = advice(stream.read(MAX_BYTES), "an ONNX model")
+    if known:
+        raise ImportFailure(f"{path} is not an ONNX model.{known}")
 
 
 def import_archive(request: Request) -> Graph:

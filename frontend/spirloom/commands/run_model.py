@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
         from spirloom.commands.replay import record
 
         return record(words)
-    if generates_text(words):
+    if generates_text(words) or (len(words) == 1 and _is_language_model(Path(words[0]))):
         generate(words)
         return 0
     model = next((word for word in words if _is_imported(word)), None)
@@ -56,6 +56,21 @@ def run(arguments: argparse.Namespace) -> int:
         return _import_and_run(Path(model), [word for word in words if word is not model])
     programs.become("spirloom-run", words)
     return 0
+
+
+def _is_language_model(path: Path) -> bool:
+    """Whether a path is the graph file of a language model. Without further arguments, its only
+    use is a chat: its tensors are tokens."""
+    from spirloom.errors import ImportFailure
+    from spirloom.family.text_metadata import TEXT_METADATA
+    from spirloom.graph_reader import load_methods
+
+    if path.suffix != ".slg" or not path.is_file():
+        return False
+    try:
+        return TEXT_METADATA in load_methods(path)[0].attachments
+    except ImportFailure:
+        return False
 
 
 def _is_imported(word: str) -> bool:

@@ -52,7 +52,8 @@ def select(
                 continue
             found.setdefault(op.name, []).append(variant)
     if patterns and not found:
-        raise ImportFailure(f"No kernel of the library matches {' or '.join(patterns)}.")
+        where = "the library" if graph is None else "the model's operators"
+        raise ImportFailure(f"No kernel of {where} matches {' or '.join(patterns)}.")
     return found
 
 
