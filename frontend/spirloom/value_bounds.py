@@ -89,7 +89,8 @@ def reason_against(name: str, ours: DType, values: ValueRange) -> str:
     if values.dtype.kind == "f":
         return (
             f"'{name}' is {values.dtype} and would be computed in {ours.long_name}, with different "
-            "results. Accept the rounding with --float64-as-float32"
+            "results. Accept the rounding with --float64-as-float32 (float64_as_float32=True in "
+            "Python)"
         )
     known = "has no known bounds"
     if values.bounds != EVERYTHING:

@@ -132,7 +132,8 @@ def test_bounds_of_host_outputs(tmp_path: Path, library: OpLibrary) -> None:
     found = partitioned(case.model(), tmp_path, library, ["ArgMax"])
     assert reasons(found)["Add_y"] == (
         "it reads 'i' of dtype int64 from ArgMax on the host, and its uses imply no bounds. "
-        "Set them with --range i=LOW..HIGH or --assume-int32"
+        "Set them with --range i=LOW..HIGH or --assume-int32 (in Python ranges= or "
+        "assume_int32=True)"
     )
     shapes = Shapes(ranges={"i": Interval(0, 31)})
     found = partitioned(case.model(), tmp_path, library, ["ArgMax"], shapes)

@@ -84,7 +84,8 @@ def input_range(
             return ValueRange(dtype, EVERYTHING)
         raise ImportFailure(
             f"{what}, which is not supported and cannot be narrowed exactly. "
-            "Accept rounding to float32 with --float64-as-float32, or export it in float32."
+            "Accept rounding to float32 with --float64-as-float32 (float64_as_float32=True in "
+            "Python), or export it in float32."
         )
     own = interval.of_type(dtype)
     limits = exact_interval(dtype) if is_wide(dtype) else own
@@ -104,7 +105,7 @@ def input_range(
             f"{what}, which is not supported and cannot be narrowed exactly: its uses imply no "
             f"bounds. Set them with --range {info.name}=LOW..HIGH, or export an int32 input. "
             f"--assume-int32 accepts all of int32, and --constant-input {info.name}=VALUE makes it "
-            f"a constant.{_size_remedy(info)}"
+            f"a constant.{_size_remedy(info)} In Python: ranges=, assume_int32=True, fixed=."
         )
     return ValueRange(dtype, Interval(max(i.low for i in found), min(i.high for i in found)))
 

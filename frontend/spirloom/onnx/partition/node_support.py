@@ -257,7 +257,8 @@ class SupportImporter(Importer):
                 return f"it reads '{name}' of the unsupported dtype {dtype}"
             return (
                 f"it reads '{name}' of dtype {dtype} from {producer} on the host, and its uses "
-                f"imply no bounds. Set them with --range {name}=LOW..HIGH or --assume-int32"
+                f"imply no bounds. Set them with --range {name}=LOW..HIGH or --assume-int32 (in "
+                "Python ranges= or assume_int32=True)"
             )
         self._narrowing.declare(tensor, values)
         self._values[name] = tensor
