@@ -21,7 +21,7 @@ CASE_PLAN = changes.ROOT / "build/release/case_plan.txt"  # read by op_tests.cpp
 CHANGED_VARIANTS = 400
 # One in so many of the other variants runs: if the compiler changed or the base cannot be built,
 # and otherwise.
-WITH_COMPILER, OTHERS = 4, 10
+WITH_COMPILER, OTHERS = 5, 20
 
 
 def main() -> int:

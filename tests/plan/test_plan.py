@@ -60,13 +60,13 @@ def test_a_kernel_runs_the_generator_and_the_compilers_of_vendors() -> None:
 
 def test_an_importer_runs_the_front_end_and_the_wheel() -> None:
     planned = plan("frontend/spirloom/onnx/ops/reductions.py")
-    assert {"frontend.pytest", "network.pytorch", "onnx_suite.[0-9]*"} <= in_full(planned)
+    assert {"frontend.pytest", "network.pytorch", "onnx_suite.cases.*"} <= in_full(planned)
     assert [stage.split()[0] for stage in planned.stages] == ["test-torch"]
     assert not {"package.cross_*", "faults", "codegen.pytest"} & in_full(planned)
     assert not changes.may_change_shaders(["frontend/spirloom/onnx/ops/reductions.py"])
 
 
-def test_a_change_of_everything_runs_half() -> None:
+def test_a_change_of_everything_runs_a_part() -> None:
     files = ("runtime/base/status.h", "frontend/spirloom/ir.py", "spec_model/op.py",
              "op_specs/CMakeLists.txt", "benchmarks/size.py", "docs/index.md", "CMakeLists.txt",
              "compiler/CMakeLists.txt", "tools/vendors/__main__.py")  # fmt: skip
