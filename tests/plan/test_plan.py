@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from itertools import chain
 from pathlib import Path
 
@@ -43,7 +44,7 @@ def test_a_page_of_the_docs_runs_no_device_suite_in_full() -> None:
 
 def test_a_header_of_the_runtime_runs_all_that_contains_the_runtime() -> None:
     planned = plan("runtime/base/status.h")
-    assert {"package.cross_*", "package.*shared*", "python_runtime.pytest", "faults",
+    assert {"package.cross_armhf", "package.*shared*", "python_runtime.pytest", "faults",
             "size.recorded", "tools.cli", "fault_layer.pytest"} <= in_full(planned)  # fmt: skip
     commands = {stage.split()[0] for stage in planned.stages}
     assert commands == {"test-drivers", "test-windows", "test-executorch"}
@@ -54,7 +55,7 @@ def test_a_kernel_runs_the_generator_and_the_compilers_of_vendors() -> None:
     planned = plan("templates/glsl/softmax/softmax.glsl", "op_specs/softmax.yaml")
     assert {"codegen.pytest", "tools.vendors", "reference.torch"} <= in_full(planned)
     assert planned.stages == ("test-vendors --only backports", "check modules")
-    assert "package.cross_*" not in in_full(planned)
+    assert "package.cross_armhf" not in in_full(planned)
     assert changes.may_change_shaders(["templates/glsl/softmax/softmax.glsl"])
 
 
@@ -62,7 +63,7 @@ def test_an_importer_runs_the_front_end_and_the_wheel() -> None:
     planned = plan("frontend/spirloom/onnx/ops/reductions.py")
     assert {"frontend.pytest", "network.pytorch", "onnx_suite.cases.*"} <= in_full(planned)
     assert [stage.split()[0] for stage in planned.stages] == ["test-torch"]
-    assert not {"package.cross_*", "faults", "codegen.pytest"} & in_full(planned)
+    assert not {"package.cross_armhf", "faults", "codegen.pytest"} & in_full(planned)
     assert not changes.may_change_shaders(["frontend/spirloom/onnx/ops/reductions.py"])
 
 
@@ -72,8 +73,8 @@ def test_a_change_of_everything_runs_a_part() -> None:
              "compiler/CMakeLists.txt", "tools/vendors/__main__.py")  # fmt: skip
     planned = plan(*files)
     assert set(planned.samples.values()) == {SUITES.many}
-    both = [set(plan(*files, seed=seed).left_out) for seed in seeds(SUITES.many)]
-    assert both[0] and both[1] and not both[0] & both[1]
+    left_out = Counter(chain(*(plan(*files, seed=seed).left_out for seed in seeds(SUITES.many))))
+    assert left_out == {s.name: SUITES.many - 1 for s in SUITES.tests if s.turns}, "one turn each"
     stages = [plan(*files, seed=seed).stages for seed in seeds(SUITES.many_stages)]
     assert sorted(chain(*stages)) == sorted(stage.name for stage in SUITES.stages)
     assert max(map(len, stages)) - min(map(len, stages)) <= 1

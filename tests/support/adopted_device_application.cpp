@@ -14,10 +14,10 @@ VKAPI_ATTR VkBool32 VKAPI_CALL OnMessage(VkDebugUtilsMessageSeverityFlagBitsEXT,
                                          const VkDebugUtilsMessengerCallbackDataEXT* data,
                                          void* user) {
   // A thread of the layer (1.3.239) missed a signal and waited for 10 s: seen for a semaphore and a
-  // fence, with other processes on all cores. It says so, with this spelling.
-  constexpr std::string_view kLateLayer = "This is most likley a validation bug.";
+  // fence, with other processes on all cores. It says so, in two spellings.
   const std::string_view message = data->pMessage;
-  if (message.find(kLateLayer) == std::string_view::npos) {
+  if (message.find("This is most likely a validation bug.") == std::string_view::npos &&
+      message.find("This is most likley a validation bug.") == std::string_view::npos) {
     static_cast<std::vector<std::string>*>(user)->emplace_back(message);
   }
   return VK_FALSE;
