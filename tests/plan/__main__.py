@@ -41,7 +41,8 @@ def main() -> int:
         return 0
     print(f"Base: {base or 'none'}, {len(files)} files changed; seed {seed()}.")
     print("\n".join(description(plan)))
-    found = changes.changed_variants(base) if base and changes.may_change_shaders(files) else []
+    may_change = changes.may_change_shaders(files)
+    found = changes.changed_variants(base, files) if base and may_change else []
     variants = found or []
     is_compiled_anew = found is None or any(file.startswith("compiler/") for file in files)
     others = WITH_COMPILER if is_compiled_anew else OTHERS

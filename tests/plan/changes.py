@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Set
+from collections.abc import Collection, Set
 from pathlib import Path
 
 from codegen.shader_pack import InvalidInputError
+from spec_model import load_library
 from tools.shader_diff.changes import changes
 from tools.shader_diff.sides import Modules, modules_of, read_modules
 
@@ -52,9 +53,10 @@ def may_change_shaders(files: list[str]) -> bool:
     return any(file.startswith(_SHADERS) for file in files)
 
 
-def changed_variants(base: str) -> list[str] | None:
+def changed_variants(base: str, files: Collection[str]) -> list[str] | None:
     """The variants whose SPIR-V differs from that of the base, which is generated and compiled, or
-    that the base does not have. None, with a message, if the base's cannot be made."""
+    that the base does not have, and those that one of the files specifies. None, with a message, if
+    the base's cannot be made."""
     try:
         old: Modules = modules_of(base)
     except InvalidInputError as error:
@@ -62,7 +64,23 @@ def changed_variants(base: str) -> list[str] | None:
         return None
     new = read_modules(PACK)
     differing = {name for change in changes(old, new) for name in change.variants}
-    return without_twins(differing | (new.keys() - old.keys()))
+    return without_twins(differing | (new.keys() - old.keys()) | specified_by(files))
+
+
+def specified_by(files: Collection[str]) -> set[str]:
+    """The variants of the specs, templates' specs and references among the files: these also have
+    what is not in SPIR-V, such as grids, conditions and cases."""
+    names = {Path(file).name for file in files}
+    found = set()
+    for op in load_library([ROOT / "op_specs"], [ROOT / "templates/glsl"], ROOT).ops.values():
+        shared = {op.position.file, *(str(file.relative_to(ROOT)) for file in op.reference.files)}
+        for kernel in op.kernels:
+            operands = {operand.position.file for operand in kernel.operands}
+            specs = shared | operands | {member.position.file for member in kernel.push}
+            of_template = f"{kernel.template.removesuffix('.glsl.j2')}.yaml"
+            if of_template in names or not specs.isdisjoint(files):
+                found |= {variant.id for variant in op.variants if variant.kernel is kernel}
+    return found
 
 
 def without_twins(variants: Set[str]) -> list[str]:

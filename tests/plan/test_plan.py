@@ -228,3 +228,19 @@ def test_variants_in_texture2d_have_the_cases_of_texture3d() -> None:
         "add_f32_texture3d",
         "only_f16_texture2d",
     ]
+
+
+@pytest.mark.parametrize(
+    ("file", "variant"),
+    [
+        ("op_specs/convolution/conv_transpose2d.yaml", "conv_transpose2d_direct_f32_buffer"),
+        ("op_specs/convolution/convolution_nd.py", "conv_transpose2d_direct_f32_buffer"),
+        ("templates/glsl/normalization/softmax.yaml", "softmax_f32_buffer"),
+    ],
+    ids=["spec", "reference", "template"],
+)
+def test_what_specifies_a_kernel_runs_its_cases(file: str, variant: str) -> None:
+    assert (ROOT / file).is_file()
+    found = changes.specified_by([file])
+    assert variant in found
+    assert "relu_f32_buffer" not in found
