@@ -78,6 +78,22 @@ def test_a_text_is_continued(browser: Chrome) -> None:
         assert "has no chat template" in error and "/v1/completions" in error
 
 
+def test_an_answer_is_not_html(browser: Chrome) -> None:
+    """The server's answer is replaced by one in two events that together are an element."""
+    pieces = ["<img id=evil src=x> &lt; <b", " id=evil>bold</b>"]
+    with serving(MODEL) as server:
+        open_page(browser, server)
+        Select(browser.find_element(By.ID, "mode")).select_by_value("text")
+        browser.execute_script(  # type: ignore[no-untyped-call]
+            """window.fetch = async () => new Response(arguments[0].map((text) =>
+                 `data: ${JSON.stringify({ choices: [{ text }] })}\n\n`).join(""));""",
+            pieces,
+        )
+        ask(browser, "Hello")
+        assert texts(browser, "assistant") == ["".join(pieces)]
+        assert not browser.find_elements(By.ID, "evil")
+
+
 def test_a_chat(browser: Chrome, tmp_path: Path) -> None:
     """The second answer depends on the first message."""
     model = tmp_path / "tiny"
