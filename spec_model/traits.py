@@ -55,7 +55,7 @@ _MEANINGS = {
     Trait.REDUCES: "reduces dimensions, usually to few elements",
     Trait.ACCUMULATES: "adds up products of two inputs in f32: GEMM and convolution",
     Trait.KEEPS_RANGE: "the output has about the range and precision of the inputs",
-    Trait.BOUNDED: "the output fits f16 for all finite inputs, poles aside",
+    Trait.BOUNDED: "the output fits f16 for all finite inputs",
     Trait.MAY_OVERFLOW: "the output may exceed the range of f16 for inputs that fit it",
     Trait.INVERTS: "divides by the input: the output is large where the input is small",
     Trait.COMPRESSES: "the output fits f16 for all f32 inputs, but small differences in it matter",
