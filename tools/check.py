@@ -102,9 +102,9 @@ def check_cases() -> bool:
     shards = os.cpu_count() or 1
     program = ROOT / "build" / "release" / "bin" / "op_tests"
     command = [str(program), "--gtest_brief=1", "--gtest_filter=Op.*:Guarded.*"]
-    settings = os.environ | {"GALLIVM_PERF": "nopt", "GTEST_TOTAL_SHARDS": str(shards)}
+    settings = os.environ | {"GALLIVM_PERF": "nopt", "SPIRLOOM_VARIANT_SHARDS": str(shards)}
     running = [
-        subprocess.Popen(command, cwd=ROOT, env=settings | {"GTEST_SHARD_INDEX": str(shard)})
+        subprocess.Popen(command, cwd=ROOT, env=settings | {"SPIRLOOM_VARIANT_SHARD": str(shard)})
         for shard in range(shards)
     ]
     results = [process.wait() for process in running]

@@ -149,14 +149,17 @@ class CaseSelection {
     const uint64_t seed = Setting("SPIRLOOM_SAMPLE_SEED", 0);
     const CasePlan plan(seed);
     const Part others = {plan.others, seed};
+    const uint64_t shards = std::max<uint64_t>(Setting("SPIRLOOM_VARIANT_SHARDS", 1), 1);
+    const Part shard = {shards, Setting("SPIRLOOM_VARIANT_SHARD", seed)};
     // Digits of the seed that are not the variant's.
     seed_ = seed / others.count;
     changed_ = {plan.changed_parts, seed_};
     plain_ = PartOf("CASE", seed_);
     guarded_ = PartOf("GUARDED", seed_);
-    for (uint64_t index = 0; auto& [name, variant] : variants_) {
+    for (uint64_t index = 0, selected = 0; auto& [name, variant] : variants_) {
       variant.changed = plan.changed.contains(std::string(name));
-      variant.selected = variant.changed || others.Has(index++);
+      const bool in_sample = variant.changed || others.Has(index++);
+      variant.selected = in_sample && shard.Has(selected++);
     }
     if (others.count + plain_.count + guarded_.count > 3) {
       std::cout << "SPIRLOOM_SAMPLE_SEED=" << seed << " selects the cases of "
@@ -235,8 +238,9 @@ std::string FirstReasonToSkip(const ::testing::UnitTest& tests) {
 int RunSelected() {
   const int failed = RUN_ALL_TESTS();
   const ::testing::UnitTest& tests = *::testing::UnitTest::GetInstance();
-  if (failed != 0 || GTEST_FLAG_GET(list_tests) || std::getenv("GTEST_TOTAL_SHARDS") != nullptr ||
-      tests.successful_test_count() > 0) {
+  const bool is_shard = std::getenv("GTEST_TOTAL_SHARDS") != nullptr ||
+                        std::getenv("SPIRLOOM_VARIANT_SHARDS") != nullptr;
+  if (failed != 0 || GTEST_FLAG_GET(list_tests) || is_shard || tests.successful_test_count() > 0) {
     return failed;
   }
   if (tests.skipped_test_count() > 0) {

@@ -191,6 +191,11 @@ def test_operator_cases_follow_the_plan(build_dir: Path, tmp_path: Path) -> None
     assert listed("7 1 10\n", 7, **sample, SPIRLOOM_SAMPLE="all") == everything
     found = [listed(f"{seed} 1 10\n", seed, **sample) for seed in range(10)]
     assert set().union(*found) == everything.keys(), "ten successive seeds run every variant"
+    shards = [{"SPIRLOOM_VARIANT_SHARDS": "4", "SPIRLOOM_VARIANT_SHARD": str(i)} for i in range(4)]
+    parts = [listed("7 1 10\n", 7, **sample, **shard) for shard in shards]
+    whole = listed("7 1 10\n", 7, **sample)
+    assert sum(map(len, parts)) == len(whole) == len(set().union(*parts)), "variants are not split"
+    assert min(map(len, parts)) > len(whole) / 5
 
 
 def test_changed_files_are_those_since_the_base(

@@ -26,7 +26,7 @@ def program(directory: Path, output: str) -> Path:
     path = directory / "op_tests"
     path.write_text(
         "#!/bin/sh\n"
-        'if [ "$GTEST_SHARD_INDEX" = 0 ]; then\n'
+        'if [ "$SPIRLOOM_VARIANT_SHARD" = 0 ]; then\n'
         f"cat <<'END'\n{output}END\n"
         "else echo '[==========] 0 tests from 1 test suite ran.'; fi\nexit 1\n",
         encoding="utf-8",
@@ -43,11 +43,17 @@ def test_cases_of_all_processes_are_counted(tmp_path: Path) -> None:
 
 
 def test_parts_are_disjoint_and_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """GoogleTest runs the tests whose number is the index modulo the total."""
+    """Of variants, and of the tests of other programs, those whose number is the index modulo the
+    total run.
+    """
     path = tmp_path / "op_tests"
+    own, of_googletest = (
+        f"${name}_SHARD{index}/${name}{count}_SHARDS"
+        for name, index, count in (("SPIRLOOM_VARIANT", "", ""), ("GTEST", "_INDEX", "_TOTAL"))
+    )
     path.write_text(
         "#!/bin/sh\n"
-        f'echo "$GTEST_SHARD_INDEX/$GTEST_TOTAL_SHARDS/$SPIRLOOM_CASE_SHARDS" >> {tmp_path}/ran\n'
+        f'echo "{own}/$SPIRLOOM_CASE_SHARDS|{of_googletest}" >> {tmp_path}/ran\n'
         "echo '[==========] 1 test from 1 test suite ran.'\necho '[  PASSED  ] 1 test.'\n",
         encoding="utf-8",
     )
@@ -59,8 +65,8 @@ def test_parts_are_disjoint_and_complete(tmp_path: Path, monkeypatch: pytest.Mon
         assert outcome.passed == 2
         run_tests(path, tmp_path / "icd.json", part.count, index=part.index)
     ran = (tmp_path / "ran").read_text(encoding="utf-8").split()
-    assert sorted(each for each in ran if each.endswith("/1")) == [f"{i}/6/1" for i in range(6)]
-    assert [each for each in ran if not each.endswith("/1")] == ["0/3/", "1/3/", "2/3/"]
+    assert sorted(each for each in ran if each.endswith("|/")) == [f"{i}/6/1|/" for i in range(6)]
+    assert [each for each in ran if not each.endswith("|/")] == ["//|0/3", "//|1/3", "//|2/3"]
 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "2", "a/b"])

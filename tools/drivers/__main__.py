@@ -25,8 +25,8 @@ _SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """A driver; `find` returns its description for the loader. A day selects one in `part` of each
-    variant's cases and of the tests of models, and one in `variants` of the variants.
+    """A driver; `find` returns its description for the loader. A commit selects one in `part` of
+    each variant's cases and of the tests of models, and one in `variants` of the variants.
     """
 
     name: str
@@ -75,7 +75,7 @@ def part_of(text: str) -> Part:
 
 
 def run(driver: Driver, program: Path, part: Part | None) -> bool:
-    """Runs the tests on a driver, by default those of today. Returns whether they pass, known
+    """Runs the tests on a driver, by default those of the commit. Returns whether they pass, known
     failures apart.
 
     Raises DriverError and CrashError.

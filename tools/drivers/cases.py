@@ -51,7 +51,7 @@ def run_cases(
     processes = os.cpu_count() or 1
     environment = with_driver(driver) | {
         "SPIRLOOM_CASE_SHARDS": str(part),
-        "GTEST_TOTAL_SHARDS": str(processes * variants),
+        "SPIRLOOM_VARIANT_SHARDS": str(processes * variants),
         "GALLIVM_PERF": "nopt",
     }
     index = seed() % variants if index is None else index
@@ -59,7 +59,7 @@ def run_cases(
     running = [
         subprocess.Popen(
             [program, "--gtest_brief=1", "--gtest_filter=Op.*"],
-            env=environment | {"GTEST_SHARD_INDEX": str(first + shard)},
+            env=environment | {"SPIRLOOM_VARIANT_SHARD": str(first + shard)},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
