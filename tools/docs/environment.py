@@ -93,6 +93,15 @@ TESTS = (
         "`./dev test` sets.",
     ),
     Variable(
+        "SPIRLOOM_VARIANT_SHARDS",
+        "Operator cases: one in so many variants runs, each with all of its cases.",
+    ),
+    Variable(
+        "SPIRLOOM_VARIANT_SHARD",
+        "Operator cases: the index of this part of the variants. The default follows from "
+        "`SPIRLOOM_SAMPLE_SEED`.",
+    ),
+    Variable(
         "SPIRLOOM_CASE_PLAN",
         "Operator cases: the file with the variants that a change alters (`tests/plan`).",
     ),
