@@ -118,6 +118,13 @@ Part PartOf(const std::string& name, uint64_t seed) {
   return {std::max<uint64_t>(Setting("SPIRLOOM_" + name + "_SHARDS", 1), 1), seed};
 }
 
+// The part of the variants of this process: of the index SPIRLOOM_VARIANT_SHARD, or a sample.
+Part VariantShard(uint64_t seed) {
+  if (std::getenv("SPIRLOOM_VARIANT_SHARD") == nullptr) return PartOf("VARIANT", seed);
+  return {std::max<uint64_t>(Setting("SPIRLOOM_VARIANT_SHARDS", 1), 1),
+          Setting("SPIRLOOM_VARIANT_SHARD", 0)};
+}
+
 // What the file SPIRLOOM_CASE_PLAN states, if it is for the same SPIRLOOM_SAMPLE_SEED (tests/plan):
 // a line `SEED CHANGED_PARTS OTHERS`, then the names of changed variants.
 struct CasePlan {
@@ -149,10 +156,9 @@ class CaseSelection {
     const uint64_t seed = Setting("SPIRLOOM_SAMPLE_SEED", 0);
     const CasePlan plan(seed);
     const Part others = {plan.others, seed};
-    const uint64_t shards = std::max<uint64_t>(Setting("SPIRLOOM_VARIANT_SHARDS", 1), 1);
-    const Part shard = {shards, Setting("SPIRLOOM_VARIANT_SHARD", seed)};
-    // Digits of the seed that are not the variant's.
-    seed_ = seed / others.count;
+    // Each choice by digits of the seed of its own, so that each combination has its turn.
+    const Part shard = VariantShard(seed / others.count);
+    seed_ = seed / others.count / shard.count;
     changed_ = {plan.changed_parts, seed_};
     plain_ = PartOf("CASE", seed_);
     guarded_ = PartOf("GUARDED", seed_);

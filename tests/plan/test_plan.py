@@ -162,7 +162,7 @@ def test_suites_name_tests(build_dir: Path) -> None:
 
 def test_operator_cases_follow_the_plan(build_dir: Path, tmp_path: Path) -> None:
     def listed(plan: str, seed: int, **settings: str) -> dict[str, list[str]]:
-        """The cases by variant, each with its suite."""
+        """The tests by variant, such as Op.relu_f32_buffer/2x3."""
         file = tmp_path / "case_plan.txt"
         file.write_text(plan)
         variables = {"SPIRLOOM_CASE_PLAN": str(file), "SPIRLOOM_SAMPLE_SEED": str(seed)}
@@ -174,7 +174,7 @@ def test_operator_cases_follow_the_plan(build_dir: Path, tmp_path: Path) -> None
         suite = ""
         for line in text.splitlines():
             if line.startswith("  "):
-                found.setdefault(line.split("/")[0].strip(), []).append(suite)
+                found.setdefault(line.split("/")[0].strip(), []).append(suite + line.strip())
             elif line.endswith("."):
                 suite = line
         found.pop("EveryVariantHasACase", None)
@@ -196,6 +196,10 @@ def test_operator_cases_follow_the_plan(build_dir: Path, tmp_path: Path) -> None
     whole = listed("7 1 10\n", 7, **sample)
     assert sum(map(len, parts)) == len(whole) == len(set().union(*parts)), "variants are not split"
     assert min(map(len, parts)) > len(whole) / 5
+    halves = {"SPIRLOOM_VARIANT_SHARDS": "2", "SPIRLOOM_CASE_SHARDS": "2"}
+    ran = {case for seed in range(4) for cases in listed("", seed, **halves).values()
+           for case in cases if case.startswith("Op.")}  # fmt: skip
+    assert ran == {case for cases in everything.values() for case in cases if case.startswith("Op.")}
 
 
 def test_changed_files_are_those_since_the_base(
