@@ -1,4 +1,4 @@
-"""Every option that the documentation names exists."""
+"""Every option that the documentation names exists in some program or command."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ OF_OTHERS = {
     "containers": {"gpus", "group-add"},
     "exportable libraries of Android": {"abi"},
     "Fossilize": {"enable-pipeline-stats"},
-    "git": {"inplace"},
     "mypy": {"strict"},
     "pip": {"config-settings", "index-url"},
+    "rsync": {"inplace"},
     "vulkaninfo": {"summary"},
-    # of the executor_runner and of etdump tools
-    "ExecuTorch": {"backend_option", "data_path", "etdump_path", "inputs", "method_name",
-                   "model_path", "num_executions", "output_file", "print_all_output"},
+    "ExecuTorch's runner": {"backend_option", "data_path", "etdump_path", "inputs", "method_name",
+                            "model_path", "num_executions", "output_file", "print_all_output"},
 }  # fmt: skip
 _OPTION = re.compile(r"(?<![\w-])--(?P<name>[a-z][\w-]*)")
 _DEFINED = re.compile(r"[\"'`,!(\[|]\s?--(?P<name>[a-z][\w-]*)")

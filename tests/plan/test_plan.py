@@ -197,9 +197,9 @@ def test_operator_cases_follow_the_plan(build_dir: Path, tmp_path: Path) -> None
     assert sum(map(len, parts)) == len(whole) == len(set().union(*parts)), "variants are not split"
     assert min(map(len, parts)) > len(whole) / 5
     halves = {"SPIRLOOM_VARIANT_SHARDS": "2", "SPIRLOOM_CASE_SHARDS": "2"}
-    ran = {case for seed in range(4) for cases in listed("", seed, **halves).values()
-           for case in cases if case.startswith("Op.")}  # fmt: skip
-    assert ran == {case for cases in everything.values() for case in cases if case.startswith("Op.")}
+    ran = set(chain(*(chain(*listed("", seed, **halves).values()) for seed in range(4))))
+    plain = {case for case in chain(*everything.values()) if case.startswith("Op.")}
+    assert plain <= ran, "each combination of a variant and a case has its turn"
 
 
 def test_changed_files_are_those_since_the_base(
