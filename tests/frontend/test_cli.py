@@ -364,7 +364,7 @@ def test_other_formats_are_named_without_the_package_onnx(tmp_path: Path) -> Non
     [
         ("", "is a directory. -o requires a file name."),
         ("gone/m.slg", "/gone/m.slg: the directory "),
-        ("m.onnx", "-o is the model itself"),
+        ("m.onnx", "-o is the input itself"),
         ("other.onnx", "other.onnx exists and is not a graph file, so it is not replaced."),
     ],
 )

@@ -19,6 +19,7 @@ from spirloom.commands.model_readers import (
     import_program,
     reader_of,
 )
+from spirloom.commands.output_files import refuse_input
 from spirloom.errors import ImportFailure, reading, writing
 
 if TYPE_CHECKING:
@@ -264,8 +265,7 @@ def _check_files(model: Path, output: Path) -> None:
         raise ImportFailure(f"Cannot write {output}: the directory {output.parent} does not exist.")
     with writing(output):
         writable(output)
-    if output.exists() and model.exists() and output.samefile(model):
-        raise ImportFailure(f"-o is the model itself, {model}. Use another file name.")
+    refuse_input("-o", output, model)
     if _is_foreign(output):
         raise ImportFailure(
             f"{output} exists and is not a graph file, so it is not replaced. Remove it, or use "

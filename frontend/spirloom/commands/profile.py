@@ -217,7 +217,8 @@ def _export(arguments: argparse.Namespace) -> int:
     if not any(file for _, file, _ in targets):
         arguments.usage("one of --perfetto, --chrome and --csv is required")
     for option, file, _ in targets:
-        refuse_input(option, Path(file or "-"), arguments.profile)
+        if file is not None:
+            refuse_input(option, Path(file), arguments.profile)
     profile = read_profile(arguments.profile)
     for _, file, write in targets:
         if file == "-":
