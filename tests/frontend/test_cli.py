@@ -10,12 +10,12 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
 from onnx import TensorProto, helper
-from spirloom import __version__, graph_reader
+from spirloom import __version__
 from spirloom.cli import main
 
+from tests.frontend.command_line import run, saved, small_network
 from tests.frontend.models import model, node, random
 
 GOLDEN = """\
@@ -31,37 +31,6 @@ nodes       5
   aten.max_pool2d      1
   aten.view            1
 """
-
-
-def small_network() -> onnx.ModelProto:
-    nodes = [
-        node("Conv", "x w0", "a", pads=[1, 1, 1, 1]),
-        node("Relu", "a", "r"),
-        node("Conv", "r w1", "b"),
-        node("Add", "b r", "s"),
-        node("MaxPool", "s", "p", kernel_shape=[8, 8]),
-        node("Flatten", "p", "f"),
-        node("Gemm", "f w2 b2"),
-    ]
-    constants = {
-        "w0": random(5, 3, 3, 3),
-        "w1": random(5, 5, 1, 1),
-        "w2": random(5, 4),
-        "b2": random(4),
-    }
-    return model(nodes, {"x": ("batch", 3, 8, 8)}, constants)
-
-
-def saved(made: onnx.ModelProto, folder: Path) -> str:
-    path = folder / "m.onnx"
-    path.write_bytes(made.SerializeToString())
-    return str(path)
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = main(arguments)
-    out, err = capsys.readouterr()
-    return code, out, err
 
 
 def test_import_and_inspect(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -357,68 +326,6 @@ def test_other_formats_are_named_without_the_package_onnx(tmp_path: Path) -> Non
     )
     assert done.returncode == 1
     assert "is not an ONNX model. It is a safetensors file. Import the directory" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("output", "message"),
-    [
-        ("", "is a directory. -o requires a file name."),
-        ("gone/m.slg", "/gone/m.slg: the directory "),
-        ("m.onnx", "-o is the input itself"),
-        ("other.onnx", "other.onnx exists and is not a graph file, so it is not replaced."),
-    ],
-)
-def test_invalid_outputs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], output: str, message: str
-) -> None:
-    path = Path(saved(small_network(), tmp_path))
-    before = path.read_bytes()
-    (tmp_path / "other.onnx").write_bytes(before)
-    arguments = ("import", str(path), "-o", str(tmp_path / output), "--dim", "batch=1")
-    code, _, err = run(capsys, *arguments)
-    assert code == 1 and message in err
-    assert path.read_bytes() == (tmp_path / "other.onnx").read_bytes() == before
-
-
-def test_attachments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path, output = saved(small_network(), tmp_path), tmp_path / "m.slg"
-    classes = tmp_path / "classes=1.txt"
-    classes.write_bytes(b"cat\ndog\n")
-    arguments = ("import", path, "-o", str(output), "--dim", "batch=1", "--attach")
-    assert run(capsys, *arguments, f"classes.txt={classes}")[0] == 0
-    assert graph_reader.load(output).attachments["classes.txt"] == b"cat\ndog\n"
-    for text, message in (
-        ("classes.txt", "--attach must be NAME=FILE, not 'classes.txt'."),
-        (f"a={tmp_path}/no", f"Cannot read {tmp_path}/no: No such file or directory."),
-        (f"{'a' * 256}={classes}", "The name of an attachment must have 1 to 255 bytes"),
-    ):
-        code, _, err = run(capsys, *arguments, text)
-        assert code == 1 and message in err
-
-
-@pytest.mark.parametrize(("output", "before"), [("m.slg", b"a text"), ("m", b"")])
-def test_replaced_outputs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], output: str, before: bytes
-) -> None:
-    """Damaged graph files, empty files, and graph files of any name."""
-    path = Path(saved(small_network(), tmp_path))
-    (tmp_path / output).write_bytes(before)
-    arguments = ("import", str(path), "-o", str(tmp_path / output), "--dim", "batch=1")
-    for _ in range(2):
-        assert run(capsys, *arguments)[0] == 0
-    assert (tmp_path / output).read_bytes()[8:12] == b"SLG1"
-
-
-def test_a_directory_without_write_permission_is_found_before_the_import(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = Path(saved(small_network(), tmp_path))
-    path.write_bytes(b"no model")
-    monkeypatch.setattr(os, "access", lambda path, _: Path(path) != tmp_path)
-    code, _, err = run(capsys, "import", str(path), "-o", str(tmp_path / "m.slg"))
-    reason = f"the directory {tmp_path} is not writable"
-    assert code == 1
-    assert err == f"spirloom: error: Cannot write {tmp_path / 'm.slg'}: {reason}.\n"
 
 
 @pytest.mark.parametrize(

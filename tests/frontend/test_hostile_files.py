@@ -18,8 +18,9 @@ from spirloom.builder import Builder
 from spirloom.ir import DType, Graph
 from spirloom.ops import OWN_SPECS, OWN_TEMPLATES, OpError, OpLibrary
 
+from tests.frontend.command_line import run, saved, small_network
 from tests.frontend.models import model, node, random
-from tests.frontend.test_cli import external, run, saved, small_network
+from tests.frontend.test_cli import external
 from tests.llm.model_directory import write_model_directory
 
 

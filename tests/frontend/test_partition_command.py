@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.frontend.command_line import run, saved, small_network
 from tests.frontend.partition_models import NON_ZERO, UNIQUE
-from tests.frontend.test_cli import run, saved, small_network
 
 FULL = """\
 segment  where   nodes     in   out  operators
