@@ -152,7 +152,7 @@ def check_mutants() -> bool:
 
 def check_clang() -> bool:
     """Build with Clang and warnings as errors."""
-    return run("./dev", "build", "clang")
+    return run("./dev", "build", "clang", "all", "spirloom_tests_on_demand")
 
 
 def check_sanitizers() -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 import subprocess
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,7 +18,7 @@ from tests.sample import DIGITS_OF_SAMPLES
 
 SUITES = Path(__file__).with_name("suites.yaml")
 ROOT = Path(__file__).resolve().parents[2]
-_KEYS = {"tests", "sample", "turns", "variants"}
+_KEYS = {"tests", "sample", "turns", "seconds"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Suite:
     files: frozenset[str]  # that match, and what these include and import
     sample: str | None  # a directory
     turns: int  # 0: always runs
-    index: int  # in its list
+    seconds: int  # about, on two cores; of suites with turns, and stages
 
     def touched(self, files: Iterable[str]) -> str | None:
         """The first of the files that the tests depend on. A file that was removed matches."""
@@ -37,10 +38,6 @@ class Suite:
 
     def _matches(self, file: str) -> bool:
         return any(_expression(pattern).fullmatch(file) for pattern in self.patterns)
-
-    def has_turn(self, seed: int, turns: int) -> bool:
-        """Whether it is this commit's turn, of so many: neighbors have different ones."""
-        return self.index % turns == seed // DIGITS_OF_SAMPLES % turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +76,28 @@ class Plan:
 def read_suites(path: Path = SUITES) -> Suites:
     """Reads suites.yaml."""
     data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    tests = tuple(_suite(i, *item) for i, item in enumerate(data["tests"].items()))
-    stages = tuple(_suite(i, row.pop("command"), row) for i, row in enumerate(data["stages"]))
+    tests = tuple(_suite(name, row) for name, row in data["tests"].items())
+    stages = tuple(_suite(row.pop("command"), row) for row in data["stages"])
     return Suites(
         data["sample_of_untouched"], data["sample_of_many"], data["stages_of_many"], tests, stages
     )
+
+
+def in_turn(suites: Sequence[Suite], turns: Sequence[int], seed: int) -> set[str]:
+    """The suites whose turn it is, each for one commit in so many. All commits take about the same
+    time: the longest suites are assigned to turns first, each to the one that is shortest so far.
+    """
+    period = math.lcm(*turns)
+    seconds = [0] * period
+    found = set()
+    rows = zip(suites, turns, strict=True)
+    for suite, count in sorted(rows, key=lambda row: (-row[0].seconds, row[0].name)):
+        turn = min(range(count), key=lambda t: (max(seconds[t::count]), sum(seconds[t::count])))
+        for i in range(turn, period, count):
+            seconds[i] += suite.seconds
+        if turn == seed // DIGITS_OF_SAMPLES % count:
+            found.add(suite.name)
+    return found
 
 
 def make_plan(suites: Suites, files: Iterable[str], seed: int) -> Plan:
@@ -101,16 +115,16 @@ def make_plan(suites: Suites, files: Iterable[str], seed: int) -> Plan:
     of_touched, of_stages = (suites.many, suites.many_stages) if is_of_many else (1, 1)
     samples = {suite.sample: suites.denominator for suite in untouched if suite.sample}
     samples |= {suite.sample: of_touched for suite in touched if suite.sample}
-    in_turn = [(suite, suite.turns) for suite in untouched] + [(s, of_touched) for s in touched]
-    left_out = [
-        suite.name for suite, turns in in_turn if suite.turns and not suite.has_turn(seed, turns)
-    ]
+    with_turns = [suite for suite in suites.tests if suite.turns]
+    turns = [of_touched if suite.name in reasons else suite.turns for suite in with_turns]
+    running = in_turn(with_turns, turns, seed)
     stages = [suite for suite in suites.stages if suite.name in reasons]
+    running_stages = in_turn(stages, [of_stages] * len(stages), seed)
     return Plan(
         reasons=reasons,
         samples={name: count for name, count in sorted(samples.items()) if count > 1},
-        left_out=tuple(left_out),
-        stages=tuple(stage.name for stage in stages if stage.has_turn(seed, of_stages)),
+        left_out=tuple(suite.name for suite in with_turns if suite.name not in running),
+        stages=tuple(stage.name for stage in stages if stage.name in running_stages),
     )
 
 
@@ -151,17 +165,20 @@ def _uses() -> Mapping[str, tuple[str, ...]]:
     return {file: tuple(targets) for file, targets in found.items()}
 
 
-def _suite(index: int, name: str, row: dict[str, object]) -> Suite:
+def _suite(name: str, row: dict[str, object]) -> Suite:
     unknown = row.keys() - _KEYS
     if unknown:
         raise ValueError(f"{SUITES.name}: {name}: unknown key '{min(unknown)}'")
-    patterns, sample, turns = row.get("tests", []), row.get("sample"), row.get("turns", 0)
+    patterns, sample = row.get("tests", []), row.get("sample")
+    turns, seconds = row.get("turns", 0), row.get("seconds", 0)
     assert isinstance(patterns, list)
     assert sample is None or isinstance(sample, str)
-    assert isinstance(turns, int)
+    assert isinstance(turns, int) and isinstance(seconds, int)
+    if turns and not seconds:
+        raise ValueError(f"{SUITES.name}: {name}: 'turns' requires 'seconds'")
     own = [f"{sample}/**"] if sample else []
     patterns = (*patterns, *own)
-    return Suite(name, patterns, files_used(patterns), sample, turns, index)
+    return Suite(name, patterns, files_used(patterns), sample, turns, seconds)
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import math
 import os
 import re
 import subprocess
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.plan import changes
-from tests.plan.plan import Plan, Suite, files_used, make_plan, read_suites
+from tests.plan.plan import Plan, Suite, files_used, in_turn, make_plan, read_suites
 from tests.sample import DIGITS_OF_SAMPLES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,7 +45,7 @@ def test_a_page_of_the_docs_runs_no_device_suite_in_full() -> None:
 
 def test_a_header_of_the_runtime_runs_all_that_contains_the_runtime() -> None:
     planned = plan("runtime/base/status.h")
-    assert {"package.cross_armhf", "package.*shared*", "python_runtime.pytest", "faults",
+    assert {"package.cross_armhf", "package.*shared*", "python_runtime.pytest", "faults*",
             "size.recorded", "tools.cli", "fault_layer.pytest"} <= in_full(planned)  # fmt: skip
     commands = {stage.split()[0] for stage in planned.stages}
     assert commands == {"test-drivers", "test-windows", "test-executorch"}
@@ -63,7 +64,7 @@ def test_an_importer_runs_the_front_end_and_the_wheel() -> None:
     planned = plan("frontend/spirloom/onnx/ops/reductions.py")
     assert {"frontend.pytest", "network.pytorch", "onnx_suite.cases.*"} <= in_full(planned)
     assert [stage.split()[0] for stage in planned.stages] == ["test-torch"]
-    assert not {"package.cross_armhf", "faults", "codegen.pytest"} & in_full(planned)
+    assert not {"package.cross_armhf", "faults*", "codegen.pytest"} & in_full(planned)
     assert not changes.may_change_shaders(["frontend/spirloom/onnx/ops/reductions.py"])
 
 
@@ -92,6 +93,15 @@ def test_every_test_has_its_turn(suite: Suite) -> None:
     name, turns = suite.name, suite.turns
     left_out = [name in plan("SECURITY.md", seed=seed).left_out for seed in seeds(turns)]
     assert left_out.count(False) == (turns if name in plan("SECURITY.md").reasons else 1)
+
+
+def test_turns_take_about_the_same_time() -> None:
+    turns = [suite.turns for suite in TURNS]
+    times = []
+    for seed in seeds(math.lcm(*turns)):
+        names = in_turn(TURNS, turns, seed)
+        times.append(sum(suite.seconds for suite in TURNS if suite.name in names))
+    assert max(times) < 1.25 * min(times)
 
 
 def test_files_include_what_the_compiler_read(build_dir: Path) -> None:
