@@ -28,6 +28,24 @@ TEST_F(CModelTest, RunsAfterItsRuntimeIsDestroyed) {
   EXPECT_THAT(y, ElementsAre(2, 0, 6, 0, 10, 0));
 }
 
+// Destroying gives back all that loading took, also for a model of several sizes that ran.
+TEST_F(CModelTest, DestroyedModelLeavesNoDeviceMemory) {
+  const auto in_use = [this] {
+    spirloom_memory_stats memory = SPIRLOOM_INIT(spirloom_memory_stats);
+    EXPECT_EQ(Call(spirloom_runtime_memory, runtime_.get(), &memory).message, "");
+    return memory.in_use;
+  };
+  const uint64_t before = in_use();
+  for (const bool dynamic : {false, true}) {
+    OwnedModel model = Load(Twice(1 << 16, dynamic));
+    Floats y(3 << 16);
+    EXPECT_EQ(RunOnce(model.get(), Floats(3 << 16, 1), y).message, "");
+    EXPECT_GT(in_use(), before);
+    model.reset();
+    EXPECT_EQ(in_use(), before);
+  }
+}
+
 // A model at byte 67 of a file, as an asset of an Android package. The descriptor is closed before
 // the model resizes, which reads the file again.
 TEST_F(CModelTest, LoadsFromADescriptor) {
