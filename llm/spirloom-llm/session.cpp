@@ -63,7 +63,7 @@ class Session {
     if (!config_.chat) {
       return Error(StatusCode::kUnsupported,
                    "The graph file has no chat format: the model has no chat template, or one that "
-                   "does not append messages in order. Use --prompt without --chat.");
+                   "cannot be represented, which the import reports. Use --prompt without --chat.");
     }
     SPIRLOOM_TRY_ASSIGN(std::string text, config_.chat->Prologue(options_.system));
     if (options_.prompt) return ReplyTo(text, *options_.prompt);

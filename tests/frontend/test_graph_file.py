@@ -474,3 +474,18 @@ def test_equal_constants_are_stored_once(tmp_path: Path) -> None:
         assert given.data is not None and found.data is not None
         np.testing.assert_array_equal(found.data, given.data)
     assert path.stat().st_size < 3 * first.nbytes
+
+
+def test_a_source_tree_without_a_build_names_the_remedy() -> None:
+    hide = "import sys; sys.meta_path.insert(0, type('Hidden', (), {'find_spec': find})())"
+    find = (
+        "def find(self, name, *rest):\n"
+        "    if name.startswith('spirloom_schema'):\n"
+        "        raise ModuleNotFoundError(f'No module named {name!r}', name=name)\n"
+    )
+    code = f"{find}{hide}\nimport spirloom.graph_file"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1] == (
+        "ModuleNotFoundError: No module named 'spirloom_schema': a build generates it from "
+        "schema/graph.fbs. Run ./dev build and use .venv/bin/python, or install the wheel."
+    )

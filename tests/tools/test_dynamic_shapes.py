@@ -91,6 +91,18 @@ def test_invalid_shapes_are_rejected(
     assert message in done.stderr
 
 
+def test_messages_name_the_type_of_the_file_and_the_sizes_of_the_model(
+    spirloom_run: Program, directory: Path
+) -> None:
+    model = directory / "images_dynamic.slg"
+    np.save(directory / "x.npy", np.zeros((1, 3, 9, 16), dtype=np.int64))
+    done = spirloom_run(model, "--input", f"x={directory / 'x.npy'}")
+    assert "contains int64 [1, 3, 9, 16]; input 'x' requires float32 [" in done.stderr
+    for arguments in ((), ("--input", f"z={directory / 'x.npy'}")):
+        done = spirloom_run(model, *arguments)
+        assert "The model's inputs are:\n  'x' float32 [batch, 3, height, 16]" in done.stderr
+
+
 def test_sizes_of_random_inputs(spirloom_run: Program, directory: Path) -> None:
     """The option may precede the file."""
     model = directory / "images_dynamic.slg"

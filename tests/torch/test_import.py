@@ -17,6 +17,7 @@ from spirloom.errors import ImportFailure
 from spirloom.inspect import to_text
 from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
+from spirloom.runtime import WrongType
 from spirloom.torch import decompose, export, export_methods, program_of
 from spirloom.torch.archive import is_archive
 from spirloom.torch.archived_program import read_archive
@@ -469,3 +470,11 @@ def test_attachments(tmp_path: Path) -> None:
     assert graph_reader.load_methods(path)[0].attachments == {"classes.txt": b"dog"}
     with pytest.raises(ImportFailure, match="The name of an attachment must have 1 to 255 bytes"):
         export(module, (x,), attachments={"": b""})
+
+
+def test_a_tensor_of_another_type_is_refused_in_words_of_torch() -> None:
+    graph = graph_of(Block(), torch.ones(2, 4))
+    model = spirloom.load(graph_file.to_bytes(graph))
+    remedy = r"the tensor has dtype int64. Convert it: tensor\.to\(torch\.float32\)"
+    with pytest.raises(WrongType, match=remedy):
+        model(torch.ones(2, 4, dtype=torch.int64))

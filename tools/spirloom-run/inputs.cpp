@@ -20,10 +20,16 @@ std::string Describe(DType dtype, const Shape& shape) {
   return std::string(LongName(dtype)) + " " + ToString(shape);
 }
 
+std::string DescribeFile(const Array& array) {
+  if (array.converted_from.empty()) return Describe(array.dtype, array.shape);
+  return std::string(array.converted_from) + " " + ToString(array.shape);
+}
+
 std::string ListOf(std::span<const TensorInfo> inputs) {
   std::string text;
   for (const TensorInfo& input : inputs) {
-    text += "\n  " + Quote(input.name) + " " + Describe(input.dtype, input.shape);
+    text += "\n  " + Quote(input.name) + " " + std::string(LongName(input.dtype)) + " [" +
+            Join(input.dims, ", ") + "]";
   }
   return text.empty() ? " The model has no inputs." : " The model's inputs are:" + text;
 }
@@ -34,9 +40,9 @@ Status CheckArray(const TensorInfo& expected, const NamedFile& file, const Array
     return CheckBounds(array, expected.min, expected.max)
         .While("reading " + file.path + " for input " + Quote(expected.name));
   }
-  return Invalid("File '" + file.path + "' contains " + Describe(array.dtype, array.shape) +
-                 "; input " + Quote(expected.name) + " requires " +
-                 Describe(expected.dtype, expected.shape) + ".");
+  return Invalid("File '" + file.path + "' contains " + DescribeFile(array) + "; input " +
+                 Quote(expected.name) + " requires " + Describe(expected.dtype, expected.shape) +
+                 ".");
 }
 
 Array RandomArray(const TensorInfo& input, std::mt19937_64& generator) {

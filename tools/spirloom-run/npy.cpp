@@ -25,6 +25,7 @@ constexpr size_t kMaxRankRead = 32;  // limit of NumPy
 struct TypeName {
   DType dtype;
   std::optional<WideType> wide = std::nullopt;  // the type in the file, if it differs from dtype
+  std::string_view wide_name = {};
 };
 
 struct WideName {
@@ -33,12 +34,14 @@ struct WideName {
 };
 
 // The types that are narrowed.
-constexpr std::array<WideName, 6> kWideTypes{{{"<i8", {DType::kI32, WideType::kInt64}},
-                                              {"<u8", {DType::kI32, WideType::kUint64}},
-                                              {"<u4", {DType::kI32, WideType::kUint32}},
-                                              {"<i2", {DType::kI32, WideType::kInt16}},
-                                              {"<u2", {DType::kI32, WideType::kUint16}},
-                                              {"<f8", {DType::kF32, WideType::kFloat64}}}};
+constexpr std::array<WideName, 6> kWideTypes{{
+    {"<i8", {DType::kI32, WideType::kInt64, "int64"}},
+    {"<u8", {DType::kI32, WideType::kUint64, "uint64"}},
+    {"<u4", {DType::kI32, WideType::kUint32, "uint32"}},
+    {"<i2", {DType::kI32, WideType::kInt16, "int16"}},
+    {"<u2", {DType::kI32, WideType::kUint16, "uint16"}},
+    {"<f8", {DType::kF32, WideType::kFloat64, "float64"}},
+}};
 
 Status InvalidNpy(std::string message) {
   return Status(StatusCode::kInvalidFile, std::move(message));
@@ -253,6 +256,7 @@ Result<Array> ParseNpy(std::span<const std::byte> file) {
   }
   if (type.wide) {
     SPIRLOOM_TRY_ASSIGN(array.bytes, Narrowed(data, *type.wide));
+    array.converted_from = type.wide_name;
   } else {
     array.bytes.assign(data.begin(), data.end());
   }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "spirloom/status.h"
@@ -17,6 +18,7 @@ struct Array {
   DType dtype = DType::kF32;
   Shape shape;
   std::vector<std::byte> bytes;
+  std::string_view converted_from = {};  // the file's element type, if it differs from dtype
 };
 
 // Parses an untrusted .npy file, format versions 1 to 3. Other integer types are converted to

@@ -45,7 +45,7 @@ def to_array(value: object, info: TensorInfo) -> Array:
     """
     array = value if type(value) is np.ndarray else _array_of(value, info)
     if array.dtype != info.dtype:
-        array = _converted(array, info, isinstance(value, int | float | list))
+        array = _converted(array, info, value)
     if (info.min, info.max) != (None, None) and not info.dtype.names:
         _check_bounds(array, info)
     return array if array.flags.c_contiguous else array.copy(order="C")
@@ -79,8 +79,10 @@ def _shared(tensor: Any, info: TensorInfo) -> Array:
     return array
 
 
-def _converted(array: Array, info: TensorInfo, is_literal: bool) -> Array:
-    """Converts to the input's dtype. Python int literals are accepted for float inputs."""
+def _converted(array: Array, info: TensorInfo, value: object) -> Array:
+    """Converts an array made of `value` to the input's dtype. Python int literals are accepted for
+    float inputs."""
+    is_literal = isinstance(value, int | float | list)
     kind, expected = array.dtype.kind, info.dtype.kind
     if expected in "iu" and kind in "iu":
         return _narrowed(array, info)
@@ -95,9 +97,12 @@ def _converted(array: Array, info: TensorInfo, is_literal: bool) -> Array:
             f"Input '{info.name}' requires an array of {info.dtype}; the value has dtype "
             f"{array.dtype}, which is not numeric."
         )
+    what, convert = "array", f"array.astype('{info.dtype}')"
+    if is_torch(value):
+        what, convert = "tensor", f"tensor.to(torch.{info.dtype})"
     raise WrongType(
-        f"Input '{info.name}' has dtype {info.dtype}; the array has dtype {array.dtype}. "
-        f"Convert it: array.astype('{info.dtype}')."
+        f"Input '{info.name}' has dtype {info.dtype}; the {what} has dtype {array.dtype}. "
+        f"Convert it: {convert}."
     )
 
 

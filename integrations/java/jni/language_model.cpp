@@ -48,7 +48,7 @@ Result<std::vector<int32_t>> ChatTokens(const Session& session, const std::strin
   if (!session.config.chat) {
     return Error(StatusCode::kUnsupported,
                  "The graph file has no chat format: the model has no chat template, or one that "
-                 "does not append messages in order. Generate without chat.");
+                 "cannot be represented, which the import reports. Generate without chat.");
   }
   const llm::ChatFormatter& chat = *session.config.chat;
   std::string text = chat.assistant.suffix;

@@ -1,5 +1,6 @@
 #include "runtime/graph/file/graph.h"
 
+#include "runtime/base/error.h"
 #include "runtime/base/text.h"
 
 namespace spirloom::graph {
@@ -40,6 +41,17 @@ std::string DescribeNode(const Node& node, size_t index) {
   op = op.substr(1, op.size() - 2);
   return Format("node {} ({}{})", index, (node.name.empty() ? "" : Concat(Quoted{node.name}, ", ")),
                 op);
+}
+
+Status UnknownMethod(std::string_view requested, std::span<const std::string> known) {
+  if (known.size() == 1 && known[0].empty()) {
+    return Error(StatusCode::kNotFound, "The file has no method {}, only one without a name.",
+                 Quoted{requested});
+  }
+  std::vector<std::string> quoted;
+  for (const std::string& method : known) quoted.push_back(Quote(method));
+  return Error(StatusCode::kNotFound, "The file has no method {}. Methods: {}.", Quoted{requested},
+               Join(quoted, ", "));
 }
 
 }  // namespace spirloom::graph

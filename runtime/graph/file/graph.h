@@ -13,6 +13,7 @@
 #include "runtime/base/text.h"
 #include "runtime/graph/file/number_expr.h"
 #include "runtime/graph/file/size_expr.h"
+#include "spirloom/status.h"
 #include "spirloom/types.h"
 
 namespace spirloom::graph {
@@ -101,6 +102,9 @@ using spirloom::Quote;
 std::string DescribeTensor(const Tensor& tensor, size_t index);
 std::string DescribeTensor(const Graph& graph, size_t index);
 std::string DescribeNode(const Node& node, size_t index);
+
+// kNotFound, for a file of the methods `known` without `requested`.
+Status UnknownMethod(std::string_view requested, std::span<const std::string> known);
 
 }  // namespace spirloom::graph
 

@@ -154,7 +154,6 @@ Status FindMethod(const schema::Graph& root, std::string_view requested, ReadBud
     return InvalidFile("Number of methods ({}) exceeds {}.", others + 1, kMaxMethods);
   }
   found = requested.empty() ? &root : nullptr;
-  std::string known;
   for (size_t i = 0; i <= others; ++i) {
     const schema::Graph& method =
         i == 0 ? root : *root.methods()->Get(static_cast<flatbuffers::uoffset_t>(i - 1));
@@ -171,12 +170,10 @@ Status FindMethod(const schema::Graph& root, std::string_view requested, ReadBud
                          Quoted{name});
     }
     if (!requested.empty() && name == requested) found = &method;
-    known += (i == 0 ? "" : ", ") + Quote(name);
     names.push_back(std::move(name));
   }
   if (found != nullptr) return Status();
-  return Error(StatusCode::kNotFound, "The file has no method {}. Methods: {}.", Quoted{requested},
-               known);
+  return UnknownMethod(requested, names);
 }
 
 Result<std::vector<Attachment>> ReadAttachments(const schema::Graph& root, ReadBudget& budget) {

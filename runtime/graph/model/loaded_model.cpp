@@ -250,10 +250,7 @@ Result<std::shared_ptr<Method>> LoadedModel::FindMethod(const std::string& name)
     if (method != nullptr && method->name() == name) return method;
   }
   if (std::ranges::find(method_names, name) == method_names.end()) {
-    std::vector<std::string> known;
-    for (const std::string& method : method_names) known.push_back(Quote(method));
-    return Error(StatusCode::kNotFound, "The file has no method {}. Methods: {}.", Quoted{name},
-                 Join(known, ", "));
+    return graph::UnknownMethod(name, method_names);
   }
   SPIRLOOM_TRY_ASSIGN(std::unique_ptr<const graph::Graph> graph, weights->ParseMethod(name));
   return AddMethod(std::move(graph));

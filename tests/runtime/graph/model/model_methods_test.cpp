@@ -142,7 +142,7 @@ TEST_F(MethodsTest, UnknownMethodsAreListed) {
   EXPECT_EQ(status.message(), "The file has no method 'two'. Methods: 'many', 'one'.");
   const Model relu = ValueOf(Load(SmallGraph()));
   EXPECT_EQ(relu.CreateContext({.method = "two"}).status().message(),
-            "The file has no method 'two'. Methods: ''.");
+            "The file has no method 'two', only one without a name.");
 }
 
 TEST_F(MethodsTest, StatesOfAnotherTypeAreSeparate) {
