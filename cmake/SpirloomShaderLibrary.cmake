@@ -102,6 +102,9 @@ function(spirloom_add_shader_library name)
     COMMENT "Generating shaders of ${arg_LIBRARY}"
     VERBATIM)
 
+  # Without this target, Ninja would generate only after the shader compiler is built.
+  add_custom_target(${name}_manifest DEPENDS "${out}/manifest.json")
+
   set(shader_cache "${SPIRLOOM_SHADER_CACHE}")
   if(NOT shader_cache)
     set(shader_cache "${PROJECT_BINARY_DIR}/shader-cache")
@@ -117,6 +120,7 @@ function(spirloom_add_shader_library name)
   if(arg_PACK_ONLY)
     add_custom_target(${name} ALL DEPENDS "${out}/shaders.slpack")
     set_target_properties(${name} PROPERTIES SPIRLOOM_PACK "${out}/shaders.slpack")
+    add_dependencies(${name} ${name}_manifest)
     return()
   endif()
   set(SPIRLOOM_FUNCTION "${arg_FUNCTION}")
@@ -131,6 +135,7 @@ function(spirloom_add_shader_library name)
   target_link_libraries(${name}
     PUBLIC spirloom::runtime PRIVATE $<TARGET_NAME_IF_EXISTS:spirloom_warnings>)
   spirloom_export_api(${name})
+  add_dependencies(${name} ${name}_manifest)
 endfunction()
 
 # Sets the properties of a library that spirloom_add_op_tests() reads.

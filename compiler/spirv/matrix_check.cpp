@@ -105,9 +105,9 @@ class Divider {
 };
 
 // Checks the matrix instructions of a converted module.
-class Checker {
+class MatrixChecker {
  public:
-  Checker(const SpirvIndex& index, const Parts& parts) : index_(index), parts_(parts) {}
+  MatrixChecker(const SpirvIndex& index, const Parts& parts) : index_(index), parts_(parts) {}
 
   // Returns the violated rule, or an empty text.
   std::string_view Violation(const Instruction& in) {
@@ -261,7 +261,7 @@ Status CheckConvertedMatrices(std::span<const uint32_t> before, std::span<const 
     return Violated("capability and extension of the matrices do not match");
   }
   if (from.matrix.size() != to.matrix.size()) return Violated("a matrix instruction is missing");
-  Checker checker(*new_index, to);
+  MatrixChecker checker(*new_index, to);
   for (size_t i = 0; i < to.matrix.size(); ++i) {
     const std::string where =
         "instruction " + std::to_string(i) + " (opcode " + std::to_string(to.matrix[i].opcode);

@@ -98,8 +98,9 @@ spvtools::MessageConsumer CollectErrors(std::string& text) {
       };
 }
 
-Result<std::vector<uint32_t>> Run(std::span<const Pass> passes, std::span<const uint32_t> words,
-                                  Target target, bool keep_lines) {
+Result<std::vector<uint32_t>> RunPasses(std::span<const Pass> passes,
+                                        std::span<const uint32_t> words, Target target,
+                                        bool keep_lines) {
   // An Optimizer does nothing on its second run, so each module has its own.
   spvtools::Optimizer optimizer(SpirvToolsEnvironment(target));
   std::string errors;
@@ -122,7 +123,7 @@ Result<std::vector<uint32_t>> Run(std::span<const Pass> passes, std::span<const 
   return optimized;
 }
 
-// Runs the passes as Run() does, for a module with matrices and without their extension. Sets
+// Runs the passes as RunPasses() does, for a module with matrices and without their extension. Sets
 // `lost` if dead-code elimination removes writes to shared memory that the module reads.
 Result<std::vector<uint32_t>> RunChecked(std::span<const Pass> passes,
                                          std::span<const uint32_t> words, Target target,
@@ -132,7 +133,7 @@ Result<std::vector<uint32_t>> RunChecked(std::span<const Pass> passes,
     const auto next = std::ranges::find(passes, kDeadCode, &Pass::flag);
     const auto count = static_cast<size_t>(std::max<ptrdiff_t>(next - passes.begin(), 1));
     SPIRLOOM_TRY_ASSIGN(std::vector<uint32_t> result,
-                        Run(passes.first(count), module, target, keep_lines));
+                        RunPasses(passes.first(count), module, target, keep_lines));
     lost = lost || (next == passes.begin() && LosesSharedWrites(module, result));
     module = std::move(result);
     passes = passes.subspan(count);
@@ -144,7 +145,7 @@ Result<std::vector<uint32_t>> RunChecked(std::span<const Pass> passes,
 Result<std::vector<uint32_t>> RunAll(std::span<const uint32_t> words, Target target,
                                      bool keep_lines, bool* lost = nullptr) {
   const auto run = [&](std::span<const Pass> passes, std::span<const uint32_t> module) {
-    return lost == nullptr ? Run(passes, module, target, keep_lines)
+    return lost == nullptr ? RunPasses(passes, module, target, keep_lines)
                            : RunChecked(passes, module, target, keep_lines, *lost);
   };
   Result<std::vector<uint32_t>> module = run(kPasses, DivisionsAsInstructions(words));
