@@ -64,6 +64,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "runtime/graph/record": _GRAPH,
     "runtime/graph/constants": (*_GRAPH, "runtime/graph/record"),
     "runtime/graph/model": (*_GRAPH, "runtime/graph/record", "runtime/graph/constants"),
+    "runtime/eager": (*_GRAPH, "runtime/graph/record"),
     "runtime/c": (*_BASE, *_TABLES),
     # Language models.
     "llm/tokenizer": _BASE,
@@ -133,6 +134,8 @@ MODULES: dict[str, tuple[str, ...]] = {
         f"{_DELEGATE}/names",
         f"{_DELEGATE}/lower",
     ),
+    # PyTorch's device, over the C API.
+    "integrations/torch": _PUBLIC,
     # Imported memory.
     "integrations/external_memory/include/spirloom": _PUBLIC,
     "integrations/external_memory": (*_PUBLIC, "integrations/external_memory/include/spirloom"),
@@ -185,7 +188,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     "frontend/spirloom/onnx/constant_folding": _ONNX,
     "frontend/spirloom/onnx/ops": _ONNX,
     "frontend/spirloom/onnx/partition": (*_ONNX, *_SEGMENTS),
-    "frontend/spirloom/torch": (*_TORCH, *_SEGMENTS),
+    "frontend/spirloom/torch": (*_TORCH, *_SEGMENTS, "frontend/spirloom/torch_device"),
+    "frontend/spirloom/torch_device": ("frontend/spirloom", "frontend/spirloom/runtime"),
     "frontend/spirloom/torch/rules": _TORCH,
     "frontend/spirloom/pte": _TORCH,
     "frontend/spirloom/executorch": (*_TORCH, *_SEGMENTS),

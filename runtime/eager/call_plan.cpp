@@ -1,0 +1,257 @@
+#include "runtime/eager/call_plan.h"
+
+#include <algorithm>
+#include <cassert>
+#include <deque>
+#include <utility>
+
+#include "runtime/base/error.h"
+#include "runtime/graph/file/graph.h"
+#include "runtime/graph/file/tensor_size.h"
+#include "runtime/graph/plan/call_lowering.h"
+#include "runtime/graph/plan/compile.h"
+#include "runtime/graph/plan/op_call.h"
+#include "runtime/graph/record/traits_of_device.h"
+
+namespace spirloom::eager {
+namespace {
+
+using graph::Arg;
+using graph::ArgKind;
+using graph::PlanTensor;
+using Kind = StreamArgument::Kind;
+using Source = TensorPlace::Source;
+
+constexpr size_t kMaxPlans = 10'000;
+
+// Appends the bytes of a value to a key.
+template <typename T>
+void Append(std::string& key, const T& value) {
+  key.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+void AppendInts(std::string& key, const std::vector<int64_t>& values) {
+  Append(key, values.size());
+  for (const int64_t value : values) Append(key, value);
+}
+
+void AppendArgument(std::string& key, const StreamArgument& argument) {
+  Append(key, argument.kind);
+  switch (argument.kind) {
+    case Kind::kNone:
+      break;
+    case Kind::kTensor:
+    case Kind::kTensorList:
+      Append(key, argument.tensors.size());
+      for (const StreamTensor& tensor : argument.tensors) {
+        Append(key, tensor.dtype);
+        AppendInts(key, tensor.shape);
+      }
+      break;
+    case Kind::kInt:
+    case Kind::kBool:
+      Append(key, argument.i);
+      break;
+    case Kind::kFloat:
+      Append(key, argument.f);
+      break;
+    case Kind::kInts:
+      AppendInts(key, argument.ints);
+      break;
+    case Kind::kString:
+      Append(key, argument.s.size());
+      key += argument.s;
+      break;
+  }
+}
+
+ArgKind KindOf(Kind kind) {
+  constexpr ArgKind kKinds[] = {ArgKind::kNone, ArgKind::kTensor, ArgKind::kTensorList,
+                                ArgKind::kInt,  ArgKind::kFloat,  ArgKind::kBool,
+                                ArgKind::kInts, ArgKind::kString};
+  return kKinds[static_cast<size_t>(kind)];
+}
+
+// Builds the plan of a call in steps; each step uses the results of earlier ones.
+class CallCompiler {
+ public:
+  CallCompiler(internal::RuntimeState& runtime, graph::PipelinePool& pool, const ops::OpEntry& op,
+               std::span<const StreamArgument> arguments)
+      : runtime_(runtime),
+        pool_(pool),
+        op_(op),
+        arguments_(arguments),
+        traits_(graph::TraitsOf(*runtime.device)) {}
+
+  Result<std::unique_ptr<const CallPlan>> Compile() {
+    SPIRLOOM_TRY(MakeInputs());
+    SPIRLOOM_TRY(MakeOutputs());
+    SPIRLOOM_TRY(SelectKernels());
+    SPIRLOOM_TRY(SetPlaces());
+    for (const graph::Dispatch& dispatch : plan_->list.dispatches)
+      plan_->estimated_ns += dispatch.estimated_ns;
+    return std::unique_ptr<const CallPlan>(std::move(plan_));
+  }
+
+ private:
+  // Adds a graph tensor and returns its index.
+  Result<uint32_t> AddTensor(const ops::TensorDesc& desc) {
+    graph::Tensor tensor;
+    tensor.dtype = desc.dtype;
+    tensor.shape.assign(desc.shape.begin(), desc.shape.end());
+    SPIRLOOM_TRY_ASSIGN(tensor.size, graph::DenseSize(desc));
+    graph_.tensors.push_back(std::move(tensor));
+    return static_cast<uint32_t>(graph_.tensors.size() - 1);
+  }
+
+  Status AddInput(const StreamTensor& given, Arg& arg) {
+    if (given.shape.size() > kMaxRank) {
+      return Error(StatusCode::kUnsupported, "A tensor has {} dimensions; expected at most {}.",
+                   given.shape.size(), kMaxRank);
+    }
+    ops::TensorDesc desc;
+    desc.dtype = given.dtype;
+    desc.shape = ops::Ints(std::span<const int64_t>(given.shape));
+    SPIRLOOM_TRY_ASSIGN(const uint32_t tensor, AddTensor(desc));
+    graph_.inputs.push_back(tensor);
+    arg.tensors.push_back(tensor);
+    // For inference, before the plan exists.
+    inferred_.emplace_back().desc = desc;
+    return {};
+  }
+
+  Status MakeInputs() {
+    node_.op = op_.op->name;
+    node_.name = op_.op->short_name;
+    for (const StreamArgument& argument : arguments_) {
+      Arg arg;
+      arg.kind = KindOf(argument.kind);
+      for (const StreamTensor& tensor : argument.tensors) SPIRLOOM_TRY(AddInput(tensor, arg));
+      if (argument.kind == Kind::kInt || argument.kind == Kind::kBool) arg.ints = {argument.i};
+      if (argument.kind == Kind::kInts) arg.ints = argument.ints;
+      arg.sizes.assign(arg.ints.size(), graph::kFixedSize);
+      arg.f = argument.f;
+      arg.s = argument.s;
+      node_.args.push_back(std::move(arg));
+    }
+    return graph::CheckArgs(*op_.op, node_.args);
+  }
+
+  Status MakeOutputs() {
+    graph::OpCall call(op_, graph::CompleteArgs(*op_.op, node_.args), {}, inferred_,
+                       traits_.properties);
+    SPIRLOOM_TRY_ASSIGN(const std::vector<ops::TensorDesc> descs, graph::CallLowering::Infer(call));
+    plan_ = std::make_unique<CallPlan>();
+    for (const ops::TensorDesc& desc : descs) {
+      SPIRLOOM_TRY_ASSIGN(const uint32_t tensor, AddTensor(desc));
+      const graph::Tensor& added = graph_.tensors[tensor];
+      plan_->outputs.push_back({added.dtype, added.shape, added.size});
+      node_.outputs.push_back(tensor);
+    }
+    graph_.outputs = node_.outputs;
+    graph_.nodes.push_back(std::move(node_));
+    return {};
+  }
+
+  // Plans and creates the pipelines until the driver compiles the selected kernels: others are
+  // quarantined.
+  Status SelectKernels() {
+    for (;;) {
+      traits_.quarantined = runtime_.quarantine.variants();
+      const graph::CompileOptions options{.tuned = runtime_.tuning->kernels()};
+      SPIRLOOM_TRY_ASSIGN(plan_->plan, graph::Compile(graph_, runtime_.index, traits_, options));
+      SPIRLOOM_TRY_ASSIGN(plan_->list, graph::BuildDispatches(plan_->plan, traits_));
+      std::string failed;
+      const uint64_t before = runtime_.device->counters().pipelines;
+      auto created = pool_.Get(*runtime_.device, *runtime_.layouts,
+                               runtime_.pipeline_cache->handle(), plan_->list.pipelines, &failed);
+      if (created.ok()) {
+        plan_->pipelines = std::move(*created);
+        if (runtime_.device->counters().pipelines != before) runtime_.SavePipelineCache();
+        return {};
+      }
+      if (failed.empty() || !runtime_.replaces_failed_kernels) return std::move(created).status();
+      runtime_.device->host().Log(LogLevel::kWarning,
+                                  "The driver fails to compile {}. Another kernel is selected if "
+                                  "there is one. {}",
+                                  failed, created.status().message());
+      runtime_.quarantine.Add(failed);
+    }
+  }
+
+  Status SetPlaces() {
+    const graph::Plan& plan = plan_->plan;
+    std::vector<TensorPlace> roots(plan.tensors.size());
+    for (uint32_t i = 0; i < plan.tensors.size(); ++i) {
+      const PlanTensor& tensor = plan.tensors[i];
+      if (IsTexture(tensor.storage())) {
+        return Error(StatusCode::kUnsupported,
+                     "The kernel of {} requires textures, which calls without a model lack.",
+                     op_.op->name);
+      }
+      if (tensor.alias_of != graph::kNoTensor || tensor.size == 0) continue;
+      if (tensor.input >= 0) {
+        roots[i] = {.source = Source::kInput, .index = static_cast<uint32_t>(tensor.input)};
+      } else if (tensor.output >= 0) {
+        roots[i] = {.source = Source::kOutput, .index = static_cast<uint32_t>(tensor.output)};
+      } else {
+        roots[i] = {.source = Source::kScratch,
+                    .index = static_cast<uint32_t>(plan_->scratch.size())};
+        plan_->scratch.push_back(tensor.buffer_size());
+      }
+    }
+    for (uint32_t i = 0; i < plan.tensors.size(); ++i) {
+      TensorPlace place = roots[plan.Root(i)];
+      place.offset = plan.tensors[i].alias_offset;
+      place.size = place.source == Source::kNone ? 0 : plan.tensors[i].buffer_size();
+      plan_->places.push_back(place);
+    }
+    return {};
+  }
+
+  internal::RuntimeState& runtime_;
+  graph::PipelinePool& pool_;
+  const ops::OpEntry& op_;
+  const std::span<const StreamArgument> arguments_;
+  graph::DeviceTraits traits_;
+  graph::Graph graph_;
+  graph::Node node_;
+  std::deque<PlanTensor> inferred_;
+  std::unique_ptr<CallPlan> plan_;
+};
+
+}  // namespace
+
+Result<const CallPlan*> CallPlans::Find(size_t op, std::span<const StreamArgument> arguments) {
+  key_.clear();
+  Append(key_, op);
+  for (const StreamArgument& argument : arguments) AppendArgument(key_, argument);
+  if (const auto found = entries_.find(key_); found != entries_.end()) {
+    if (found->second.plan == nullptr) return Status(found->second.status);
+    return found->second.plan.get();
+  }
+  const std::vector<ops::OpEntry>& ops = runtime_.index.ops();
+  if (op >= ops.size()) {
+    return Error(StatusCode::kInvalidArgument,
+                 "The index of the operator is {}; the runtime has {} operators.", op, ops.size());
+  }
+  auto compiled = CallCompiler(runtime_, pipelines_, ops[op], arguments).Compile();
+  Entry entry;
+  if (compiled.ok()) {
+    entry.plan = std::move(*compiled);
+  } else {
+    entry.status = While(std::move(compiled).status(), "calling {}", ops[op].op->name);
+    const StatusCode code = entry.status.code();
+    // The graph is not a file.
+    if (code == StatusCode::kInvalidFile)
+      entry.status = Status(StatusCode::kInvalidArgument, entry.status.message());
+    if (code == StatusCode::kOutOfMemory || code == StatusCode::kDeviceLost)
+      return std::move(entry.status);
+  }
+  if (entries_.size() >= kMaxPlans) entries_.clear();
+  const Entry& kept = entries_.emplace(key_, std::move(entry)).first->second;
+  if (kept.plan == nullptr) return Status(kept.status);
+  return kept.plan.get();
+}
+
+}  // namespace spirloom::eager
