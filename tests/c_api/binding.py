@@ -12,6 +12,7 @@ from tests.c_api.header import Field, Header
 TYPES: dict[str, Any] = {
     "void": None,
     "bool": ctypes.c_bool,
+    "double": ctypes.c_double,
     "size_t": ctypes.c_size_t,
     "int32_t": ctypes.c_int32,
     "int64_t": ctypes.c_int64,

@@ -12,7 +12,7 @@ INCLUDE = ROOT / "runtime/include"
 HEADERS = ("spirloom/spirloom.h", "spirloom/spirloom_vulkan.h")
 PARTS = tuple(
     f"spirloom/c/{name}.h"
-    for name in ("base", "library", "device", "runtime", "model", "run", "profile")
+    for name in ("base", "library", "device", "runtime", "stream", "model", "run", "profile")
 )
 
 

@@ -24,7 +24,7 @@ C_HEADERS = (
     EXECUTORCH / "spirloom/executorch.h",
 )
 _CPP_NAMES = (
-    "runtime", "model", "pending_run", "status", "types", "library", "log", "vulkan",
+    "runtime", "model", "pending_run", "stream", "status", "types", "library", "log", "vulkan",
 )  # fmt: skip
 CPP_HEADERS = (
     *(INCLUDE / "spirloom" / f"{name}.h" for name in _CPP_NAMES),
@@ -36,7 +36,7 @@ CPP_HEADERS = (
 PARTS = {
     INCLUDE / "spirloom/spirloom.h": tuple(
         INCLUDE / "spirloom/c" / f"{name}.h"
-        for name in ("base", "library", "device", "runtime", "model", "run", "profile")
+        for name in ("base", "library", "device", "runtime", "stream", "model", "run", "profile")
     )
 }
 

@@ -33,6 +33,7 @@
 // - variant: a compiled kernel for one dtype and one storage, e.g. "add_f32_buffer".
 // - method: one of several functions in a graph file over the same constants and states, e.g.
 //   "prefill" and "decode".
+// - stream: device memory and operations on it, without models.
 // - state: a tensor that persists between runs, e.g. a KV cache.
 // - symbol: a dynamic dimension of the inputs, e.g. "batch", with a minimum and a maximum, or the
 //   value of an integer input.
@@ -60,10 +61,11 @@
 // append members. SPIRLOOM_INIT(type) is a zeroed struct with its size; zero or NULL is the default
 // of every member. Functions fill an output struct up to its size. An input struct may be of a
 // later version if the members that this library does not know are zero, else SPIRLOOM_UNSUPPORTED.
-// spirloom_bytes, spirloom_const_bytes and spirloom_shape have no size and will never change.
+// spirloom_bytes, spirloom_const_bytes, spirloom_shape and those that say so have no size and will
+// never change.
 //
-// Thread safety: runtimes, libraries, device lists, profiles and errors may be used by several
-// threads at once. A model and its pending runs together allow one call at a time; different models
+// Thread safety: runtimes, libraries, device lists, streams, profiles and errors may be used by
+// several threads at once. A model and its pending runs together allow one call at a time; different models
 // are independent. No object may be used while it is being destroyed
 // (docs/explanation/threading.md).
 #ifndef SPIRLOOM_SPIRLOOM_H_
@@ -76,5 +78,6 @@
 #include "spirloom/c/profile.h"
 #include "spirloom/c/run.h"
 #include "spirloom/c/runtime.h"
+#include "spirloom/c/stream.h"
 
 #endif  // SPIRLOOM_SPIRLOOM_H_
