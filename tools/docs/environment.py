@@ -51,6 +51,11 @@ RUNTIME = (
         "build tree.",
     ),
     Variable(
+        "SPIRLOOM_STRICT",
+        "PyTorch's device `vulkan`: `1` makes a call of an operator without a Vulkan kernel an "
+        "error that names the operator and the dtype. Otherwise the call runs on the CPU.",
+    ),
+    Variable(
         "SPIRLOOM_SHADER_LIBRARIES",
         "ExecuTorch: paths of the shader libraries (`.slpack`) of custom operators, separated by "
         "colons, which the delegates use in addition to the backend's own.",
