@@ -38,6 +38,17 @@ std::string DeviceName() {
 // The tensor as C++ code makes it that names PyTorch's older device type; for tests.
 at::Tensor ToVulkanType(const at::Tensor& tensor) { return tensor.to(at::kVulkan); }
 
+// PyTorch's thread for backward passes on this device releases objects of Python after backward()
+// has returned. If Python ends meanwhile, the thread cannot take the interpreter's lock, and the
+// process aborts. The thread takes the tasks of this pass, which has no such objects, after that.
+void FinishBackward() {
+  if (!IsOpen() || IsForked()) return;
+  const at::AutoGradMode enabled(true);
+  const auto options = at::TensorOptions().dtype(at::kFloat).device(kDeviceType);
+  at::Tensor leaf = at::empty({1}, options).zero_().set_requires_grad(true);
+  at::alias(leaf).backward();
+}
+
 TORCH_LIBRARY(spirloom_vulkan, m) {
   m.def("set_shaders(str path) -> ()", [](const std::string& path) { SetShaders(path); });
   m.def("is_available() -> bool", [] { return IsAvailable(); });
@@ -46,6 +57,7 @@ TORCH_LIBRARY(spirloom_vulkan, m) {
   m.def("device_name() -> str", DeviceName);
   m.def("synchronize() -> ()",
         [] { c10::impl::getDeviceGuardImpl(kDeviceType)->synchronizeDevice(0); });
+  m.def("finish_backward() -> ()", FinishBackward);
   m.def("default_generator() -> Generator?", [] { return DefaultGenerator(); });
   m.def("cpu_calls() -> (str[], int[], str[])", CpuCallLists);
   m.def("reset_cpu_calls() -> ()", [] { ResetCallsOnCpu(); });

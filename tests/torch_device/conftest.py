@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import warnings
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,6 +29,11 @@ def _is_built() -> bool:
 collect_ignore_glob = [] if _is_built() else ["test_*.py"]
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    # Each operator on the CPU is named once per process (test_processes.py).
+    config.addinivalue_line("filterwarnings", "ignore:.* runs on the CPU:UserWarning")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def device() -> None:
     """Registers the device, and skips all tests without one."""
@@ -39,8 +43,6 @@ def device() -> None:
     register()
     if not torch.vulkan.is_available():
         pytest.skip("No Vulkan device is available.")
-    # Each operator on the CPU is named once per process: test_cpu_calls.py tests it.
-    warnings.filterwarnings("ignore", message=".* runs on the CPU: ")
     torch.set_num_threads(1)
 
 

@@ -262,4 +262,5 @@ def finish() -> None:
     """Waits for the device and for PyTorch's backward threads; called when Python ends."""
     if not is_initialized() or _is_in_bad_fork():
         return
+    _functions.finish_backward()
     synchronize()
