@@ -132,7 +132,7 @@ at::Tensor& Fill(at::Tensor& self, const at::Scalar& value) {
   const BelowAutograd guard;
   if (self.numel() == 0) return self;
   const at::Tensor element =
-      at::empty({1}, at::TensorOptions().dtype(self.dtype()).device(at::kCPU)).fill_(value);
+      at::empty({}, at::TensorOptions().dtype(self.dtype()).device(at::kCPU)).fill_(value);
   const FillPattern pattern = PatternOf(element);
   if (pattern.size > 0 && self.is_non_overlapping_and_dense() && !self.is_conj() &&
       !self.is_neg()) {

@@ -134,6 +134,8 @@ def test_fills_keep_the_elements_around_a_view(dtype: torch.dtype, value: int) -
             x[begin : begin + size].fill_(value)
             y[begin : begin + size].fill_(value)
             equal(y, x)
+    full = torch.full((), value, dtype=dtype)
+    equal(torch.full((), value, dtype=dtype, device=D), full)
     y.view(4, 4)[:, 1].zero_()
     x.view(4, 4)[:, 1].zero_()
     y.view(4, 4)[2].fill_(torch.tensor(5))
