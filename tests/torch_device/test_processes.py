@@ -87,8 +87,7 @@ def test_workers_of_a_data_loader(run_script: Script) -> None:
 
 def test_the_host_cannot_read_device_memory(run_script: Script) -> None:
     done = run_script(
-        "import ctypes\n"
-        "ctypes.string_at(torch.ones(2, device='vulkan').data_ptr(), 4)\n"
+        "import ctypes\n" "ctypes.string_at(torch.ones(2, device='vulkan').data_ptr(), 4)\n"
     )
     assert done.returncode == -11  # SIGSEGV, instead of other data
 

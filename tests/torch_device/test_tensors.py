@@ -30,10 +30,12 @@ def test_the_device_has_the_name_vulkan() -> None:
 
 @pytest.mark.parametrize(
     "dtype",
-    [torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int64, torch.int32]
-    + [torch.int16, torch.int8, torch.uint8, torch.bool, torch.complex64],
+    [
+        torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int64, torch.int32,
+        torch.int16, torch.int8, torch.uint8, torch.bool, torch.complex64,
+    ],
     ids=str,
-)
+)  # fmt: skip
 def test_copies_keep_every_dtype(dtype: torch.dtype) -> None:
     x = torch.tensor([[0, 1, 2], [3, 4, 5]]).to(dtype)
     y = x.to(D)

@@ -37,7 +37,12 @@ def both(function: Callable[..., Any], *tensors: Any) -> None:
 
 
 def test_linear_layers() -> None:
-    both(lambda x, w, b: F.relu(F.linear(x, w, b)), torch.randn(4, 3), torch.randn(5, 3), torch.randn(5))  # noqa: E501
+    both(
+        lambda x, w, b: F.relu(F.linear(x, w, b)),
+        torch.randn(4, 3),
+        torch.randn(5, 3),
+        torch.randn(5),
+    )
 
 
 def test_convolutions() -> None:
@@ -71,10 +76,17 @@ def test_normalizations() -> None:
 def test_attention_embedding_and_losses() -> None:
     q, k, v = (torch.randn(1, 2, 4, 8) for _ in range(3))
     both(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), q, k, v)
-    both(lambda i, w: F.embedding(i, w, padding_idx=0), torch.tensor([[1, 2], [2, 0]]), torch.randn(4, 3))  # noqa: E501
+    both(
+        lambda i, w: F.embedding(i, w, padding_idx=0),
+        torch.tensor([[1, 2], [2, 0]]),
+        torch.randn(4, 3),
+    )
     both(lambda x, t: F.cross_entropy(x, t), torch.randn(2, 3), torch.tensor([1, 0]))
     both(lambda x: F.max_pool2d(x, 2), torch.randn(1, 2, 6, 6))
-    both(lambda x: F.grid_sample(x, torch.zeros(1, 2, 2, 2, device=x.device), align_corners=False), torch.randn(1, 2, 3, 3))  # noqa: E501
+    both(
+        lambda x: F.grid_sample(x, torch.zeros(1, 2, 2, 2, device=x.device), align_corners=False),
+        torch.randn(1, 2, 3, 3),
+    )
 
 
 @pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])

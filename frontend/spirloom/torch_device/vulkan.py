@@ -51,7 +51,7 @@ def set_device(device: Any) -> None:
     torch.accelerator.set_device_index(_index(device))
 
 
-class device:  # noqa: N801 # PyTorch requires the name
+class device:  # the name that PyTorch requires
     """A context in which the device is the current one."""
 
     def __init__(self, device: Any = None) -> None:

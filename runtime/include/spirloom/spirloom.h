@@ -65,8 +65,8 @@
 // never change.
 //
 // Thread safety: runtimes, libraries, device lists, streams, profiles and errors may be used by
-// several threads at once. A model and its pending runs together allow one call at a time; different models
-// are independent. No object may be used while it is being destroyed
+// several threads at once. A model and its pending runs together allow one call at a time;
+// different models are independent. No object may be used while it is being destroyed
 // (docs/explanation/threading.md).
 #ifndef SPIRLOOM_SPIRLOOM_H_
 #define SPIRLOOM_SPIRLOOM_H_
