@@ -26,6 +26,14 @@ void SetStat(StatArray& to, const uint64_t (&from)[4]) {
   all.freed = static_cast<int64_t>(from[SPIRLOOM_STREAM_DECREASED]);
 }
 
+// Also called while the process ends, and in forked processes, where the memory is the parent's.
+void DeleteBlock(void* address) {
+  if (address == nullptr || IsForked()) return;
+  spirloom_error* error = nullptr;
+  spirloom_stream_free(OpenStream(), address, &error);
+  spirloom_error_destroy(error);
+}
+
 class Allocator final : public c10::DeviceAllocator {
  public:
   c10::DataPtr allocate(size_t size) override {
@@ -33,10 +41,10 @@ class Allocator final : public c10::DeviceAllocator {
     if (size == 0) return {nullptr, device};
     void* address = nullptr;
     Call(spirloom_stream_allocate, OpenStream(), size, &address);
-    return {address, address, &Delete, device};
+    return {address, address, &DeleteBlock, device};
   }
 
-  c10::DeleterFnPtr raw_deleter() const override { return &Delete; }
+  c10::DeleterFnPtr raw_deleter() const override { return &DeleteBlock; }
 
   void copy_data(void* target, const void* source, size_t size) const override {
     Call(spirloom_stream_copy, OpenStream(), target, source, size);
@@ -87,15 +95,6 @@ class Allocator final : public c10::DeviceAllocator {
     spirloom_device_info info = SPIRLOOM_INIT(spirloom_device_info);
     Call(spirloom_runtime_device, OpenRuntime(), &info);
     return {stats.free, info.device_memory};
-  }
-
- private:
-  // Also called while the process ends, and in forked processes, where the memory is the parent's.
-  static void Delete(void* address) {
-    if (address == nullptr || IsForked()) return;
-    spirloom_error* error = nullptr;
-    spirloom_stream_free(OpenStream(), address, &error);
-    spirloom_error_destroy(error);
   }
 };
 
@@ -152,6 +151,10 @@ const bool allocator_registered = [] {
 c10::Allocator* DeviceMemory() {
   (void)allocator_registered;
   return &TheAllocator();
+}
+
+c10::DataPtr OwnBlock(void* address) {
+  return {address, address, &DeleteBlock, c10::Device(kDeviceType, 0)};
 }
 
 c10::Allocator* PinnedMemory() {

@@ -8,6 +8,9 @@ namespace spirloom::pytorch {
 // The allocator of device memory: blocks of the device's stream. Never destroyed.
 c10::Allocator* DeviceMemory();
 
+// A reference to a block of the device's stream, which it frees.
+c10::DataPtr OwnBlock(void* address);
+
 // The allocator of host memory for transfers (pinned memory), aligned to pages. Vulkan transfers
 // from other host memory work the same; PyTorch requires the property of tensors.
 c10::Allocator* PinnedMemory();

@@ -105,20 +105,14 @@ std::string NameOf(const c10::FunctionSchema& schema) {
   return name;
 }
 
-void RunOnCpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-  const c10::FunctionSchema& schema = op.schema();
-  const size_t first = stack->size() - schema.arguments().size();
-  CountOnCpu(NameOf(schema), TypeOfArguments(*stack, first), "it has no Vulkan kernel");
-  CpuGenerators generators(schema, *stack, first);
-  // A view would be a copy: an error is better.
-  at::native::cpu_fallback(op, stack, /*error_on_views=*/true);
-  generators.Update();
+void Fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  RunOnCpu(op, stack, "it has no Vulkan kernel");
 }
 
 using torch::CppFunction;
 
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
-  m.fallback(CppFunction::makeFromBoxedFunction<&RunOnCpu>());
+  m.fallback(CppFunction::makeFromBoxedFunction<&Fallback>());
 }
 
 // Operators with a kernel for all devices that requires more kernels of a device, or that reads
@@ -138,13 +132,23 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
            "_grid_sampler_2d_cpu_fallback_backward",
            "_saturate_weight_to_fp16",
        }) {
-    m.impl(name, CppFunction::makeFromBoxedFunction<&RunOnCpu>());
+    m.impl(name, CppFunction::makeFromBoxedFunction<&Fallback>());
   }
 }
 
 }  // namespace
 
-void CountOnCpu(const std::string& name, c10::ScalarType type, const char* reason) {
+void RunOnCpu(const c10::OperatorHandle& op, torch::jit::Stack* stack, const std::string& reason) {
+  const c10::FunctionSchema& schema = op.schema();
+  const size_t first = stack->size() - schema.arguments().size();
+  CountOnCpu(NameOf(schema), TypeOfArguments(*stack, first), reason);
+  CpuGenerators generators(schema, *stack, first);
+  // A view would be a copy: an error is better.
+  at::native::cpu_fallback(op, stack, /*error_on_views=*/true);
+  generators.Update();
+}
+
+void CountOnCpu(const std::string& name, c10::ScalarType type, const std::string& reason) {
   TORCH_CHECK_NOT_IMPLEMENTED(!IsStrict(), name, " (", c10::toString(type),
                               ") would run on the CPU: ", reason,
                               ". Unset SPIRLOOM_STRICT to permit it.");

@@ -2,6 +2,7 @@
 #ifndef SPIRLOOM_INTEGRATIONS_TORCH_FALLBACK_H_
 #define SPIRLOOM_INTEGRATIONS_TORCH_FALLBACK_H_
 
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/ScalarType.h>
 
 #include <cstdint>
@@ -20,7 +21,10 @@ struct CpuCalls {
 // Counts a call that runs on the CPU, and warns at the first one of the operator. With
 // SPIRLOOM_STRICT=1, raises NotImplementedError with the operator, the dtype and the reason
 // instead.
-void CountOnCpu(const std::string& name, c10::ScalarType type, const char* reason);
+void CountOnCpu(const std::string& name, c10::ScalarType type, const std::string& reason);
+
+// Runs a call on the CPU, with its arguments on the stack, and counts it.
+void RunOnCpu(const c10::OperatorHandle& op, torch::jit::Stack* stack, const std::string& reason);
 
 // The counted operators, sorted by name.
 std::vector<CpuCalls> CallsOnCpu();
