@@ -72,6 +72,10 @@ int Find(const c10::Argument& argument, size_t position, const std::vector<SpecA
 
 }  // namespace
 
+bool ChangesNothing(const std::string& name, const c10::IValue& value) {
+  return name == "half_to_float" && value.isBool() && !value.toBool();
+}
+
 std::optional<Binding> Bind(const c10::FunctionSchema& schema, const OperatorRow& row) {
   const std::optional<CallForm> form = FormOf(schema);
   if (!form) return std::nullopt;

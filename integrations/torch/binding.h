@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "integrations/torch/operator_table.h"
@@ -26,6 +27,9 @@ struct Binding {
   CallForm form = CallForm::kFunctional;
   std::vector<int> arguments;
 };
+
+// Whether an argument that specs do not have has no effect with this value.
+bool ChangesNothing(const std::string& name, const c10::IValue& value);
 
 // Binds by name, otherwise positional arguments by position, as importers do. None if an argument
 // has another type than the spec's, or if the results are of another kind.

@@ -30,6 +30,17 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> ConvolutionBackward(
                                   padding, dilation, transposed, output_padding, groups, mask);
 }
 
+// Gradients of the input, the weight and the bias of linear().
+std::tuple<at::Tensor, at::Tensor, at::Tensor> LinearBackward(const at::Tensor& input,
+                                                              const at::Tensor& gradient,
+                                                              const at::Tensor& weight,
+                                                              std::array<bool, 3> mask) {
+  const at::Tensor rows = gradient.reshape({-1, weight.size(0)});
+  const at::Tensor inputs = input.reshape({-1, weight.size(1)});
+  return {mask[0] ? rows.mm(weight).view(input.sizes()) : at::Tensor(),
+          mask[1] ? rows.t().mm(inputs) : at::Tensor(), mask[2] ? rows.sum(0) : at::Tensor()};
+}
+
 at::Tensor AddBias(const at::Tensor& gates, const OptionalTensor& bias) {
   return bias && bias->defined() ? gates.add(*bias) : gates;
 }
@@ -103,6 +114,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> GruCellBa
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("convolution_overrideable", Convolution);
   m.impl("convolution_backward_overrideable", ConvolutionBackward);
+  m.impl("linear_backward", LinearBackward);
   m.impl("_thnn_fused_lstm_cell", LstmCell);
   m.impl("_thnn_fused_lstm_cell_backward_impl", LstmCellBackward);
   m.impl("_thnn_fused_gru_cell", GruCell);

@@ -6,9 +6,14 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <torch/library.h>
 
+#include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <optional>
+#include <vector>
 
 #include "integrations/torch/device.h"
+#include "integrations/torch/device_copy.h"
 #include "integrations/torch/fallback.h"
 
 namespace spirloom::pytorch {
@@ -61,15 +66,41 @@ void WriteBytes(const at::Tensor& to, const void* source) {
   Call(spirloom_stream_write, OpenStream(), to.mutable_data_ptr(), source, BytesOf(to));
 }
 
+void CopyBytes(const at::Tensor& to, const at::Tensor& from) {
+  Call(spirloom_stream_copy, OpenStream(), to.mutable_data_ptr(), from.const_data_ptr(),
+       BytesOf(to));
+}
+
+// The order of dimensions in which the elements of a dense tensor are in memory.
+std::vector<int64_t> OrderInMemory(const at::Tensor& tensor) {
+  std::vector<int64_t> order(static_cast<size_t>(tensor.dim()));
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(
+      order, [&](int64_t a, int64_t b) { return tensor.stride(a) > tensor.stride(b); });
+  return order;
+}
+
+// A copy with the dtype and the layout of a dense tensor, or none if no kernel makes it.
+std::optional<at::Tensor> ConvertOnDevice(const at::Tensor& from, const at::Tensor& to) {
+  const bool has_bits = from.is_conj() || from.is_neg() || to.is_conj() || to.is_neg();
+  if (has_bits || !to.is_non_overlapping_and_dense()) return std::nullopt;
+  std::optional<at::Tensor> converted = from.permute(OrderInMemory(to));
+  if (!converted->is_contiguous()) converted = MakeContiguous(*converted);
+  if (converted && from.scalar_type() != to.scalar_type())
+    converted = CastTo(*converted, to.scalar_type());
+  return converted;
+}
+
 void CopyOnDevice(const at::Tensor& to, const at::Tensor& from) {
   if (HaveSameLayout(to, from)) {
-    Call(spirloom_stream_copy, OpenStream(), to.mutable_data_ptr(), from.const_data_ptr(),
-         BytesOf(to));
-    return;
+    CopyBytes(to, from);
+  } else if (const std::optional<at::Tensor> converted = ConvertOnDevice(from, to)) {
+    CopyBytes(to, *converted);
+  } else {
+    CountOnCpu("aten::copy_", from.scalar_type(),
+               "copies to strided views and between most dtypes have no Vulkan kernel");
+    FromHost(to, ToHost(from));
   }
-  CountOnCpu("aten::copy_", from.scalar_type(),
-             "copies between other strides or dtypes have no Vulkan kernel");
-  FromHost(to, ToHost(from));
 }
 
 at::Tensor& Copy(at::Tensor& self, const at::Tensor& source, bool /*non_blocking*/) {

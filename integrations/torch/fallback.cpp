@@ -119,7 +119,6 @@ TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
 // memory as the CPU does, are registered by name: the fallback alone would not be reached.
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   for (const char* name : {
-           "convolution",
            "convolution_backward",
            "native_batch_norm",
            "native_batch_norm_backward",

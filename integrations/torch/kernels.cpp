@@ -6,7 +6,6 @@
 #include <ATen/native/Resize.h>
 #include <torch/library.h>
 
-#include <atomic>
 #include <map>
 #include <memory>
 #include <set>
@@ -15,26 +14,13 @@
 
 #include "integrations/torch/binding.h"
 #include "integrations/torch/device.h"
+#include "integrations/torch/device_copy.h"
 #include "integrations/torch/fallback.h"
 #include "integrations/torch/operator_call.h"
 #include "integrations/torch/operator_table.h"
 
 namespace spirloom::pytorch {
 namespace {
-
-// The index of an operator of the runtime by its name, or none. Opens the device.
-std::optional<size_t> FindOperator(const std::string& name) {
-  static const std::map<std::string, size_t> indices = [] {
-    std::map<std::string, size_t> found;
-    const spirloom_runtime* runtime = OpenRuntime();
-    for (size_t i = 0; i < spirloom_runtime_operator_count(runtime); ++i)
-      found.emplace(spirloom_runtime_operator(runtime, i), i);
-    return found;
-  }();
-  const auto found = indices.find(name);
-  if (found == indices.end()) return std::nullopt;
-  return found->second;
-}
 
 // The kernel of one overload.
 class TableKernel final : public c10::OperatorKernel {
@@ -75,7 +61,7 @@ class TableKernel final : public c10::OperatorKernel {
 
   // Copies the result to the tensor of an in-place or `out` call. Returns why it cannot.
   const char* Store(const at::Tensor& result, const at::Tensor& target) const {
-    if (target.device().type() != kDeviceType) return "its result is on another device";
+    CheckOnDevice(target);
     if (target.scalar_type() != result.scalar_type()) return "its result has another dtype";
     if (binding_.form == CallForm::kOut) {
       at::native::resize_output(target, result.sizes());
@@ -130,8 +116,12 @@ class Registrar {
 
  private:
   void Register(const c10::OperatorHandle& op, const std::shared_ptr<const OperatorRow>& row) {
-    // PyTorch decomposes it, and computes its gradients by those of its parts.
-    if (op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd)) return;
+    // PyTorch decomposes it, and computes its gradients by those of its parts. Exceptions have a
+    // formula of their own for the gradient.
+    const bool has_formula = row->aten == "aten::linear";
+    if (!has_formula && op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd)) {
+      return;
+    }
     std::optional<Binding> binding = Bind(op.schema(), *row);
     if (!binding || !registered_.insert(op.operator_name()).second) return;
     std::string name = op.schema().name().substr(std::string_view("aten::").size());

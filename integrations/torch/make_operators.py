@@ -1,7 +1,8 @@
 """Writes the table of the operators that PyTorch's device computes (operators.inc), from the specs.
 
-An operator is in the table if PyTorch has it under the same name, if its spec has a trait of TRAITS,
-and if its results have the dtypes that PyTorch's have for floating-point tensors.
+An operator is in the table if its name is PyTorch's, and if its results have the dtypes that
+PyTorch's have for floating-point tensors. The library registers those whose arguments it can bind
+to the schema of the running version of PyTorch.
 """
 
 from __future__ import annotations
@@ -26,9 +27,8 @@ from spec_model.traits import Trait  # noqa: E402
 HERE = Path(__file__).resolve().parent
 PREFIX = "aten."
 
-TRAITS = (Trait.ELEMENTWISE,)
-# PyTorch's results have int64 where ours have int32.
-EXCLUDED = (Trait.RETURNS_INDICES,)
+# PyTorch's results have int64 where ours have int32; conversions are copies (device_copy.cpp).
+EXCLUDED = (Trait.RETURNS_INDICES, Trait.CASTS)
 
 _TYPES = {
     ArgType.TENSOR: "Tensor",
@@ -90,8 +90,7 @@ def _argument(arg: Arg) -> Argument:
 def rows(ops: Iterator[Op]) -> Iterator[Row]:
     """The rows of the operators, one for each name of PyTorch's."""
     for op in ops:
-        has = [trait for trait in TRAITS if trait in op.traits]
-        if not has or any(trait in op.traits for trait in EXCLUDED):
+        if any(trait in op.traits for trait in EXCLUDED):
             continue
         if any(arg.default_of is not None or arg.name == "dtype" for arg in op.args):
             continue

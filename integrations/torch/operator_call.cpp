@@ -1,60 +1,34 @@
 #include "integrations/torch/operator_call.h"
 
 #include <ATen/ATen.h>
-#include <ATen/EmptyTensor.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "integrations/torch/allocator.h"
 #include "integrations/torch/copy.h"
 #include "integrations/torch/device.h"
+#include "integrations/torch/device_copy.h"
 
 namespace spirloom::pytorch {
 namespace {
 
-constexpr size_t kMaxRank = 8;
-
-// The dtypes of calls; empty for others.
-std::optional<spirloom_dtype> DTypeOf(c10::ScalarType type) {
-  switch (type) {
-    case c10::ScalarType::Float:
-      return SPIRLOOM_F32;
-    case c10::ScalarType::Half:
-      return SPIRLOOM_F16;
-    case c10::ScalarType::BFloat16:
-      return SPIRLOOM_BF16;
-    case c10::ScalarType::Bool:
-      return SPIRLOOM_B8;
-    default:
-      return std::nullopt;
-  }
-}
-
-std::optional<c10::ScalarType> TypeOf(spirloom_dtype dtype) {
-  for (const c10::ScalarType type : {c10::ScalarType::Float, c10::ScalarType::Half,
-                                     c10::ScalarType::BFloat16, c10::ScalarType::Bool}) {
-    if (DTypeOf(type) == dtype) return type;
-  }
-  return std::nullopt;
+// The dtypes of calls.
+bool IsCallType(c10::ScalarType type) {
+  return type == c10::ScalarType::Float || type == c10::ScalarType::Half ||
+         type == c10::ScalarType::BFloat16 || type == c10::ScalarType::Bool;
 }
 
 // A tensor of one element on the CPU is a number, as in PyTorch's own calls of devices.
 bool IsNumber(const at::Tensor& tensor) { return tensor.is_cpu() && tensor.dim() == 0; }
 
-// A tensor over the block of a result.
-at::Tensor WrapResult(const spirloom_device_tensor& result, c10::ScalarType type) {
-  const at::IntArrayRef sizes(result.sizes, result.rank);
-  const size_t bytes = at::detail::computeStorageNbytesContiguous(sizes, c10::elementSize(type));
-  c10::Storage storage(c10::Storage::use_byte_size_t(), bytes, OwnBlock(result.address),
-                       DeviceMemory(), /*resizable=*/true);
-  at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(
-      std::move(storage), c10::DispatchKeySet(kDispatchKey), c10::scalarTypeToTypeMeta(type));
-  tensor.unsafeGetTensorImpl()->set_sizes_contiguous(sizes);
-  return tensor;
-}
-
 }  // namespace
+
+void CheckOnDevice(const at::Tensor& tensor) {
+  TORCH_CHECK(tensor.device().type() == kDeviceType,
+              "Expected all tensors to be on the same device, but found at least two devices, "
+              "vulkan:0 and ",
+              tensor.device(), ".");
+}
 
 bool OperatorCall::Fail(std::string reason) {
   reason_ = std::move(reason);
@@ -62,11 +36,8 @@ bool OperatorCall::Fail(std::string reason) {
 }
 
 bool OperatorCall::CheckTensor(const at::Tensor& tensor) {
-  if (tensor.device().type() != kDeviceType) return Fail("a tensor is on another device");
-  if (!DTypeOf(tensor.scalar_type())) return Fail("kernels of its dtype do not exist");
-  if (!tensor.is_contiguous() || tensor.is_conj() || tensor.is_neg()) {
-    return Fail("a tensor is not contiguous");
-  }
+  CheckOnDevice(tensor);
+  if (!IsCallType(tensor.scalar_type())) return Fail("kernels of its dtype do not exist");
   if (static_cast<size_t>(tensor.dim()) > kMaxRank) {
     return Fail("a tensor has more than 8 dimensions");
   }
@@ -97,25 +68,40 @@ bool OperatorCall::FindType(c10::ArrayRef<c10::IValue> values) {
   return true;
 }
 
-spirloom_device_tensor& OperatorCall::AddTensor(const at::Tensor& tensor) {
-  spirloom_device_tensor& added = tensors_.emplace_back();
+bool OperatorCall::AddTensor(const at::Tensor& given, std::vector<spirloom_device_tensor>& to) {
+  at::Tensor tensor = given;
+  if (!given.is_contiguous()) {
+    std::optional<at::Tensor> dense = MakeContiguous(given);
+    if (!dense) return Fail("a tensor is not contiguous, and no kernel copies it");
+    tensor = *std::move(dense);
+  }
+  kept_.push_back(tensor);
+  spirloom_device_tensor& added = to.emplace_back();
   added.address = const_cast<void*>(tensor.const_data_ptr());  // kernels only read arguments
   added.dtype = *DTypeOf(tensor.scalar_type());
   added.rank = static_cast<size_t>(tensor.dim());
   std::ranges::copy(tensor.sizes(), added.sizes);
-  return added;
+  return true;
+}
+
+bool OperatorCall::AddTensors(spirloom_argument& argument, c10::ArrayRef<at::Tensor> tensors) {
+  std::vector<spirloom_device_tensor>& list = tensors_.emplace_back();
+  for (const at::Tensor& tensor : tensors) {
+    if (!tensor.defined() || IsNumber(tensor)) return Fail("a list has an element without memory");
+    if (!AddTensor(tensor, list)) return false;
+  }
+  argument.count = list.size();
+  argument.tensors = list.data();
+  return true;
 }
 
 bool OperatorCall::SetNumber(spirloom_argument& argument, const at::Scalar& value) {
   if (value.isComplex()) return Fail("kernels of complex numbers do not exist");
   const auto options = at::TensorOptions().dtype(type_).device(kDeviceType);
-  at::Tensor number = at::empty({}, options);
+  const at::Tensor number = at::empty({}, options);
   FromHost(number, at::scalar_tensor(value, at::TensorOptions().dtype(type_).device(at::kCPU)));
   argument.kind = SPIRLOOM_ARGUMENT_TENSOR;
-  argument.count = 1;
-  argument.tensors = &AddTensor(number);
-  scalars_.push_back(std::move(number));
-  return true;
+  return AddTensors(argument, number);
 }
 
 bool OperatorCall::SetTensor(spirloom_argument& argument, const c10::IValue& value) {
@@ -130,9 +116,7 @@ bool OperatorCall::SetTensor(spirloom_argument& argument, const c10::IValue& val
     return SetNumber(argument, tensor.item());
   }
   argument.kind = SPIRLOOM_ARGUMENT_TENSOR;
-  argument.count = 1;
-  argument.tensors = &AddTensor(tensor);
-  return true;
+  return AddTensors(argument, tensor);
 }
 
 bool OperatorCall::SetDefault(size_t index) {
@@ -170,7 +154,8 @@ bool OperatorCall::Set(size_t index, const c10::IValue& value) {
       return SetTensor(argument, value);
     case SpecType::kTensorList: {
       argument.kind = SPIRLOOM_ARGUMENT_TENSOR_LIST;
-      return Fail("calls with lists of tensors are not supported");
+      const std::vector<at::Tensor> list = value.toTensorVector();
+      return AddTensors(argument, list);
     }
     case SpecType::kInt:
       argument.kind = SPIRLOOM_ARGUMENT_INT;
@@ -216,7 +201,7 @@ bool OperatorCall::SetArguments(const c10::FunctionSchema& schema, const Binding
     }
     const c10::Argument& argument = schema.arguments()[i];
     const bool is_default = argument.default_value() && *argument.default_value() == values[i];
-    if (!values[i].isNone() && !is_default) {
+    if (!values[i].isNone() && !is_default && !ChangesNothing(argument.name(), values[i])) {
       return Fail("its kernels have no argument '" + argument.name() + "'");
     }
   }
@@ -238,12 +223,13 @@ std::optional<at::Tensor> OperatorCall::Run(size_t op) {
   }
   if (status != SPIRLOOM_OK) Raise(error);
   const std::optional<c10::ScalarType> type = TypeOf(result.dtype);
-  if (!type) {
+  if (!type || !IsCallType(*type)) {
+    // Integers are int64 in PyTorch.
     Call(spirloom_stream_free, OpenStream(), result.address);
-    Fail("its result has a dtype that PyTorch's has not");
+    Fail("kernels of the dtype of its result do not exist");
     return std::nullopt;
   }
-  return WrapResult(result, *type);
+  return WrapResult(result, *type, at::IntArrayRef(result.sizes, result.rank));
 }
 
 }  // namespace spirloom::pytorch

@@ -16,6 +16,9 @@
 
 namespace spirloom::pytorch {
 
+// Raises RuntimeError unless the tensor is on the device, as PyTorch does for its own devices.
+void CheckOnDevice(const at::Tensor& tensor);
+
 // Converts arguments and runs one call. Holds references to the row.
 class OperatorCall {
  public:
@@ -42,17 +45,19 @@ class OperatorCall {
   bool SetDefault(size_t index);
   bool SetTensor(spirloom_argument& argument, const c10::IValue& value);
   bool SetNumber(spirloom_argument& argument, const at::Scalar& value);
-  spirloom_device_tensor& AddTensor(const at::Tensor& tensor);
+  // Adds a tensor, or a contiguous copy of it.
+  bool AddTensor(const at::Tensor& given, std::vector<spirloom_device_tensor>& to);
+  bool AddTensors(spirloom_argument& argument, c10::ArrayRef<at::Tensor> tensors);
 
   const OperatorRow& row_;
   std::vector<spirloom_argument> arguments_;
   c10::ScalarType type_ = c10::ScalarType::Undefined;
   bool has_dimensions_ = false;  // a tensor of `type_` has at least one dimension
   // What the arguments refer to.
-  std::deque<spirloom_device_tensor> tensors_;
+  std::deque<std::vector<spirloom_device_tensor>> tensors_;
   std::deque<std::vector<int64_t>> lists_;
   std::deque<std::string> texts_;
-  std::vector<at::Tensor> scalars_;  // tensors of the device for numbers
+  std::vector<at::Tensor> kept_;
   std::string reason_;
 };
 
