@@ -95,7 +95,8 @@ std::optional<Binding> Bind(const c10::FunctionSchema& schema, const OperatorRow
   }
   for (size_t i = 0; i < bound.size(); ++i) {
     const SpecArgument& spec = row.arguments[i];
-    if (!bound[i] && !spec.has_default && !spec.optional) return std::nullopt;
+    const bool is_required = !spec.has_default && !spec.optional && spec.default_of < 0;
+    if (!bound[i] && is_required) return std::nullopt;
   }
   return binding;
 }

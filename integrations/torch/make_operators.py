@@ -53,6 +53,7 @@ class Argument:
     float: str
     ints: str
     text: str
+    default_of: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ def _number(value: float) -> str:
     return repr(float(value))
 
 
-def _argument(arg: Arg) -> Argument:
+def _argument(arg: Arg, args: tuple[Arg, ...]) -> Argument:
     value = arg.default
     is_int = isinstance(value, int) and arg.type in (ArgType.INT, ArgType.BOOL)
     ints = value if isinstance(value, tuple) else (int(value),) if is_int else ()  # type: ignore[call-overload]
@@ -84,6 +85,7 @@ def _argument(arg: Arg) -> Argument:
         _number(value) if isinstance(value, int | float) and not isinstance(value, bool) else "0",
         ", ".join(str(each) for each in ints),
         value if isinstance(value, str) else "",
+        next((i for i, other in enumerate(args) if other.name == arg.default_of), -1),
     )
 
 
@@ -92,9 +94,9 @@ def rows(ops: Iterator[Op]) -> Iterator[Row]:
     for op in ops:
         if any(trait in op.traits for trait in EXCLUDED):
             continue
-        if any(arg.default_of is not None or arg.name == "dtype" for arg in op.args):
+        if any(arg.name == "dtype" for arg in op.args):
             continue
-        args = tuple(map(_argument, op.args))
+        args = tuple(_argument(arg, op.args) for arg in op.args)
         for name in (op.name, *op.overloads):
             if name.startswith(PREFIX):
                 yield Row(name.removeprefix(PREFIX), op.name, args)

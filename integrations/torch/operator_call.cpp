@@ -21,6 +21,12 @@ bool IsCallType(c10::ScalarType type) {
 // A tensor of one element on the CPU is a number, as in PyTorch's own calls of devices.
 bool IsNumber(const at::Tensor& tensor) { return tensor.is_cpu() && tensor.dim() == 0; }
 
+// Whether a value stands for the default.
+bool IsAbsent(const c10::IValue& value, const SpecArgument& spec) {
+  if (value.isNone() || (value.isTensor() && !value.toTensor().defined())) return true;
+  return spec.default_of >= 0 && value.isIntList() && value.toIntVector().empty();
+}
+
 }  // namespace
 
 void CheckOnDevice(const at::Tensor& tensor) {
@@ -127,6 +133,10 @@ bool OperatorCall::SetDefault(size_t index) {
     argument.kind = SPIRLOOM_ARGUMENT_NONE;
     return true;
   }
+  if (spec.default_of >= 0) {
+    argument = arguments_[static_cast<size_t>(spec.default_of)];
+    return true;
+  }
   if (!spec.has_default) return Fail("its kernels require the argument '" + spec.name + "'");
   if (spec.type == SpecType::kFloat) {
     argument.kind = SPIRLOOM_ARGUMENT_FLOAT;
@@ -146,7 +156,6 @@ bool OperatorCall::SetDefault(size_t index) {
 }
 
 bool OperatorCall::Set(size_t index, const c10::IValue& value) {
-  if (value.isNone() || (value.isTensor() && !value.toTensor().defined())) return SetDefault(index);
   spirloom_argument& argument = arguments_[index];
   argument = {};
   switch (row_.arguments[index].type) {
@@ -191,12 +200,13 @@ bool OperatorCall::Set(size_t index, const c10::IValue& value) {
 bool OperatorCall::SetArguments(const c10::FunctionSchema& schema, const Binding& binding,
                                 c10::ArrayRef<c10::IValue> values) {
   if (!FindType(values.slice(0, binding.arguments.size()))) return false;
-  for (size_t i = 0; i < row_.arguments.size(); ++i) {
-    if (row_.arguments[i].has_default || row_.arguments[i].optional) SetDefault(i);
-  }
+  std::vector<bool> is_set(row_.arguments.size(), false);
   for (size_t i = 0; i < binding.arguments.size(); ++i) {
     if (binding.arguments[i] != Binding::kUnbound) {
-      if (!Set(static_cast<size_t>(binding.arguments[i]), values[i])) return false;
+      const auto index = static_cast<size_t>(binding.arguments[i]);
+      if (IsAbsent(values[i], row_.arguments[index])) continue;
+      if (!Set(index, values[i])) return false;
+      is_set[index] = true;
       continue;
     }
     const c10::Argument& argument = schema.arguments()[i];
@@ -204,6 +214,9 @@ bool OperatorCall::SetArguments(const c10::FunctionSchema& schema, const Binding
     if (!values[i].isNone() && !is_default && !ChangesNothing(argument.name(), values[i])) {
       return Fail("its kernels have no argument '" + argument.name() + "'");
     }
+  }
+  for (size_t i = 0; i < is_set.size(); ++i) {
+    if (!is_set[i] && !SetDefault(i)) return false;
   }
   return true;
 }

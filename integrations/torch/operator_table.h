@@ -20,6 +20,7 @@ struct SpecArgument {
   double f;
   std::vector<int64_t> ints;
   std::string s;
+  int default_of;  // the earlier argument whose value is the default; -1: none
 };
 
 struct OperatorRow {
