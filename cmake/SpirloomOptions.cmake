@@ -41,12 +41,7 @@ option(SPIRLOOM_DEV_TEMPLATES "Compile templates at run time (spirloom::dev)" ${
 option(SPIRLOOM_EXECUTORCH "Build spirloom::executorch, ExecuTorch's Vulkan backend" OFF)
 
 # Example: -DSPIRLOOM_TORCH_PYTHONS="env-2.13/bin/python3;env-2.15/bin/python3".
-set(spirloom_torch_pythons "")
-if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CROSSCOMPILING AND NOT SPIRLOOM_WHEEL
-   AND EXISTS "${PROJECT_SOURCE_DIR}/.venv-torch/bin/python3")
-  set(spirloom_torch_pythons "${PROJECT_SOURCE_DIR}/.venv-torch/bin/python3")
-endif()
-set(SPIRLOOM_TORCH_PYTHONS "${spirloom_torch_pythons}" CACHE STRING
+set(SPIRLOOM_TORCH_PYTHONS "" CACHE STRING
   "Python interpreters with PyTorch, one for each minor version for which to build PyTorch's device vulkan")
 
 # Programs that use the JDK are tested if it is installed.

@@ -16,7 +16,7 @@ import sysconfig
 import tempfile
 import venv
 import zipfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -35,6 +35,9 @@ GLIBC = (2, 28)  # of --manylinux
 COMMON = re.compile(r"(libc|libm|libdl|libpthread|librt|libgcc_s|ld-linux[-\w]*)\.so\.\d+")
 
 EXECUTORCH = ("libexecutorch.so",)
+
+# Libraries of the process that has loaded PyTorch, or of the wheel, for PyTorch's device.
+TORCH = ("libtorch_cpu.so", "libc10.so", "libstdc++.so.6", "libspirloom.so.1")
 
 WINDOWS = {"kernel32.dll", "msvcrt.dll", "psapi.dll", "shell32.dll"}
 
@@ -55,6 +58,15 @@ class Target:
 
 
 HOST = Target("wheel", "manylinux")  # systems with this system's glibc or a newer one
+
+
+def host(pythons: list[Path] | None) -> Target:
+    """This system, with PyTorch's device for the versions of these interpreters."""
+    default = ROOT / ".venv-torch/bin/python3"
+    if pythons is None:
+        pythons = [default] if default.exists() else []
+    listed = ";".join(str(python.absolute()) for python in pythons)
+    return replace(HOST, settings={"cmake.define.SPIRLOOM_TORCH_PYTHONS": listed})
 
 
 def host_machine() -> str:
@@ -160,7 +172,11 @@ def objdump(option: str, binary: Path, program: str = "objdump") -> str:
 def needed_glibc(binary: Path) -> tuple[int, int]:
     """The glibc version that the file requires. Raises WheelError if it links other libraries."""
     linked = re.findall(r"NEEDED\s+(\S+)", objdump("-p", binary))
-    known = EXECUTORCH if binary.name == "libspirloom_executorch.so" else ()
+    known: tuple[str, ...] = ()
+    if binary.name.startswith("libspirloom_torch_"):
+        known = TORCH
+    elif binary.name == "libspirloom_executorch.so":
+        known = EXECUTORCH
     foreign = [name for name in linked if not COMMON.fullmatch(name) and name not in known]
     if foreign:
         raise WheelError(f"{binary.name} links {', '.join(foreign)}, which is not part of glibc.")
@@ -242,6 +258,11 @@ def main() -> int:
         help="for Linux with glibc 2.28 and newer, by Zig's compiler; MACHINE is "
         f"{' or '.join(MACHINES)} (default: this machine's)",
     )  # fmt: skip
+    parser.add_argument(
+        "--torch", action="append", type=Path, metavar="PYTHON",
+        help="an interpreter with PyTorch, for whose version the wheel contains PyTorch's device; "
+        "repeatable (default: that of .venv-torch, if it exists)",
+    )  # fmt: skip
     platform.add_argument("--sdist", action="store_true", help="the source distribution")
     arguments = parser.parse_args()
     try:
@@ -253,7 +274,7 @@ def main() -> int:
         elif arguments.manylinux:
             target = manylinux(arguments.manylinux)
         else:
-            target = HOST
+            target = host(arguments.torch)
         python = prepare(target)
         with tempfile.TemporaryDirectory() as scratch:
             built = build(python, Path(scratch), target)

@@ -18,7 +18,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "build/dist"
-SUITES = ("torch", "python_runtime", "fusion", "frontend", "llm", "pretrained", "oracles")
+SUITES = (
+    "torch", "torch_device", "python_runtime", "fusion", "frontend", "llm", "pretrained", "oracles",
+)  # fmt: skip
 
 # Tests, the files that they read, and the programs of the build that they run.
 COPIED = (

@@ -75,8 +75,11 @@ def _number(value: float) -> str:
 
 def _argument(arg: Arg, args: tuple[Arg, ...]) -> Argument:
     value = arg.default
-    is_int = isinstance(value, int) and arg.type in (ArgType.INT, ArgType.BOOL)
-    ints = value if isinstance(value, tuple) else (int(value),) if is_int else ()  # type: ignore[call-overload]
+    ints: tuple[object, ...] = ()
+    if isinstance(value, tuple):
+        ints = value
+    elif isinstance(value, int) and arg.type in (ArgType.INT, ArgType.BOOL):
+        ints = (int(value),)
     return Argument(
         arg.name,
         _TYPES[arg.type],

@@ -116,7 +116,9 @@ def test_calls_on_the_cpu_are_counted_and_named_once(run_script: Script) -> None
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "CpuCalls(count=3, reason='it has no Vulkan kernel')\n"
-    assert len(re.findall(r"aten::special_bessel_j0.out \(Float\) runs on the CPU", done.stderr)) == 1
+    assert (
+        len(re.findall(r"aten::special_bessel_j0.out \(Float\) runs on the CPU", done.stderr)) == 1
+    )
 
 
 def test_a_version_without_a_build_is_named(
