@@ -104,6 +104,8 @@ class Registrar {
                                  dot == std::string::npos ? "" : row.aten.substr(dot + 1));
     const auto op = c10::Dispatcher::singleton().findSchema(name);
     if (!op) return;  // of another version of PyTorch
+    // A view: its in-place overload changes the strides of its argument, and writes no elements.
+    if (!Bind(op->schema(), row)) return;
     const auto shared = std::make_shared<const OperatorRow>(row);
     Register(*op, shared);
     for (const std::string& other : {name.name, name.name + "_"}) {

@@ -1,5 +1,5 @@
-"""Every operator of PyTorch's own test suite on the device, forward and backward in float32,
-compared with the CPU.
+"""Every operator of PyTorch's own test suite on the device, compared with the CPU: forward and
+backward in float32, with strided tensors, in place, and forward in float16.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ def _name(op: Any) -> str:
     return f"{op.name}.{op.variant_test_name}" if op.variant_test_name else str(op.name)
 
 
+# Operators that round in float16 in other places than the CPU does.
+HALF_TOLERANCE = {"rtol": 2e-2, "atol": 2e-2}
+
 OPERATORS = [op for op in op_db if torch.float32 in op.dtypes and "jiterator" not in op.name]
 
 
@@ -59,6 +62,18 @@ def moved(value: Any, device: str) -> Any:
     if isinstance(value, torch.device) or value == "cpu":
         return torch.device(device)
     return value
+
+
+def moved_with_strides(sample: Any) -> Any:
+    """The sample on the device, with the strides of its tensors."""
+
+    def move(tensor: Any) -> Any:
+        if tensor.layout != torch.strided:
+            return tensor.to(D)
+        like = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=D)
+        return tensor.to(D) if 0 in tensor.stride() else like.copy_(tensor)
+
+    return sample.transform(lambda value: move(value) if isinstance(value, torch.Tensor) else value)
 
 
 def results(op: Any, sample: Any, device: str, backward: bool) -> list[Any]:
@@ -90,3 +105,76 @@ def test_an_operator_equals_the_cpu(op: Any) -> None:
             assert (own.dtype, own.shape) == (other.dtype, other.shape)
             if _name(op) not in UNINITIALIZED:
                 torch.testing.assert_close(own.cpu(), other, rtol=1e-3, atol=1e-4, equal_nan=True)
+
+
+def compare(actual: list[Any], expected: list[Any], **tolerance: float) -> None:
+    assert len(actual) == len(expected)
+    for own, other in zip(actual, expected, strict=True):
+        assert own.device.type == D or not other.numel()
+        assert (own.dtype, own.shape) == (other.dtype, other.shape)
+        torch.testing.assert_close(own.cpu(), other, equal_nan=True, **tolerance)
+
+
+def skip_unless_comparable(op: Any) -> None:
+    if reason := UNSUPPORTED.get(_name(op)):
+        pytest.xfail(reason)
+    if _name(op) in UNINITIALIZED:
+        pytest.skip("Its results are uninitialized memory.")
+
+
+# Their results depend on the memory between the elements, or on the order of drawn numbers.
+OF_MEMORY = {"as_strided", "as_strided_copy", "as_strided_scatter", "normal.in_place"}
+
+
+@pytest.mark.parametrize("op", [o for o in OPERATORS if _name(o) not in OF_MEMORY], ids=_name)
+def test_an_operator_takes_strided_tensors(op: Any) -> None:
+    skip_unless_comparable(op)
+    for sample in islice(op.sample_inputs("cpu", torch.float32), 2):
+        strided = sample.noncontiguous()
+        try:
+            expected = results(op, strided, "cpu", backward=False)
+        except RuntimeError:
+            continue  # such a tensor is invalid
+        actual = results(op, moved_with_strides(strided), D, backward=False)
+        compare(actual, expected, rtol=1e-3, atol=1e-4)
+
+
+IN_PLACE = [op for op in OPERATORS if op.inplace_variant is not None]
+
+
+@pytest.mark.parametrize("op", IN_PLACE, ids=_name)
+def test_an_operator_computes_in_place(op: Any) -> None:
+    """In a view, around which nothing changes."""
+    skip_unless_comparable(op)
+    for sample in islice(op.sample_inputs("cpu", torch.float32), 2):
+        if sample.broadcasts_input or not isinstance(sample.input, torch.Tensor):
+            continue
+        outcomes = []
+        for device in ("cpu", D):
+            given, args, keywords = moved((sample.input, sample.args, sample.kwargs), device)
+            storage = torch.full((given.numel() + 10,), 7, dtype=given.dtype, device=device)
+            view = storage[3 : 3 + given.numel()].view(given.shape).copy_(given)
+            torch.manual_seed(0)
+            try:
+                op.inplace_variant(view, *args, **keywords)
+            except RuntimeError as error:
+                outcomes.append(str(error).splitlines()[0])
+                continue
+            outcomes.append([storage])
+        expected, actual = outcomes
+        if isinstance(expected, list) and isinstance(actual, list):
+            compare(actual, expected, rtol=1e-3, atol=1e-4)
+        else:
+            assert isinstance(expected, str) == isinstance(actual, str), outcomes
+
+
+HALF = [op for op in OPERATORS if torch.float16 in op.dtypes]
+
+
+@pytest.mark.parametrize("op", HALF, ids=_name)
+def test_an_operator_computes_in_float16(op: Any) -> None:
+    skip_unless_comparable(op)
+    for sample in islice(op.sample_inputs("cpu", torch.float16), 2):
+        expected = results(op, sample, "cpu", backward=False)
+        actual = results(op, sample, D, backward=False)
+        compare(actual, expected, **HALF_TOLERANCE)
