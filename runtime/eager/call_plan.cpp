@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <deque>
+#include <optional>
 #include <utility>
 
 #include "runtime/base/error.h"
@@ -76,11 +77,12 @@ ArgKind KindOf(Kind kind) {
 class CallCompiler {
  public:
   CallCompiler(internal::RuntimeState& runtime, graph::PipelinePool& pool, const ops::OpEntry& op,
-               std::span<const StreamArgument> arguments)
+               std::span<const StreamArgument> arguments, const std::vector<bool>& run_time_scalars)
       : runtime_(runtime),
         pool_(pool),
         op_(op),
         arguments_(arguments),
+        run_time_scalars_(run_time_scalars),
         traits_(graph::TraitsOf(*runtime.device)) {}
 
   Result<std::unique_ptr<const CallPlan>> Compile() {
@@ -90,6 +92,16 @@ class CallCompiler {
     SPIRLOOM_TRY(SetPlaces());
     for (const graph::Dispatch& dispatch : plan_->list.dispatches)
       plan_->estimated_ns += dispatch.estimated_ns;
+    for (const graph::PlanNode& node : plan_->plan.nodes) {
+      const bool is_call = node.op != nullptr && node.op->op == op_.op;
+      std::optional<std::vector<PushedScalar>> pushed(std::in_place);
+      if (is_call) {
+        pushed =
+            PushedScalarsOf(*node.kernel, ops::KeyDType(node.variant.row->key), run_time_scalars_);
+      }
+      plan_->serves_all_scalars = plan_->serves_all_scalars && pushed.has_value();
+      plan_->pushed_scalars.push_back(pushed.value_or(std::vector<PushedScalar>()));
+    }
     return std::unique_ptr<const CallPlan>(std::move(plan_));
   }
 
@@ -213,6 +225,7 @@ class CallCompiler {
   graph::PipelinePool& pool_;
   const ops::OpEntry& op_;
   const std::span<const StreamArgument> arguments_;
+  const std::vector<bool>& run_time_scalars_;
   graph::DeviceTraits traits_;
   graph::Graph graph_;
   graph::Node node_;
@@ -222,20 +235,40 @@ class CallCompiler {
 
 }  // namespace
 
+const std::vector<bool>& CallPlans::RunTimeScalarsOf(size_t op) {
+  const auto found = run_time_scalars_.find(op);
+  if (found != run_time_scalars_.end()) return found->second;
+  return run_time_scalars_.emplace(op, FindRunTimeScalars(*runtime_.index.ops()[op].op))
+      .first->second;
+}
+
 Result<const CallPlan*> CallPlans::Find(size_t op, std::span<const StreamArgument> arguments) {
-  key_.clear();
-  Append(key_, op);
-  for (const StreamArgument& argument : arguments) AppendArgument(key_, argument);
-  if (const auto found = entries_.find(key_); found != entries_.end()) {
-    if (found->second.plan == nullptr) return Status(found->second.status);
-    return found->second.plan.get();
-  }
   const std::vector<ops::OpEntry>& ops = runtime_.index.ops();
   if (op >= ops.size()) {
     return Error(StatusCode::kInvalidArgument,
                  "The index of the operator is {}; the runtime has {} operators.", op, ops.size());
   }
-  auto compiled = CallCompiler(runtime_, pipelines_, ops[op], arguments).Compile();
+  const std::vector<bool>& run_time_scalars = RunTimeScalarsOf(op);
+  key_.clear();
+  Append(key_, op);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const bool is_float = arguments[i].kind == Kind::kFloat;
+    if (is_float && i < run_time_scalars.size() && run_time_scalars[i]) {
+      Append(key_, Kind::kFloat);
+    } else {
+      AppendArgument(key_, arguments[i]);
+    }
+  }
+  if (const auto found = entries_.find(key_); found != entries_.end()) {
+    if (found->second.plan == nullptr) return Status(found->second.status);
+    return found->second.plan.get();
+  }
+  auto compiled =
+      CallCompiler(runtime_, pipelines_, ops[op], arguments, run_time_scalars).Compile();
+  if (compiled.ok() && !(*compiled)->serves_all_scalars) {
+    single_ = std::move(*compiled);
+    return single_.get();
+  }
   Entry entry;
   if (compiled.ok()) {
     entry.plan = std::move(*compiled);

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/eager/run_time_scalars.h"
 #include "runtime/graph/plan/plan.h"
 #include "runtime/graph/record/dispatch.h"
 #include "runtime/graph/record/pipeline_pool.h"
@@ -43,11 +44,13 @@ struct CallPlan {
   std::vector<ResultType> outputs;
   std::vector<uint64_t> scratch;    // sizes of blocks for intermediate results
   std::vector<TensorPlace> places;  // by tensor of the plan
-  uint64_t estimated_ns = 0;        // of all dispatches
+  std::vector<std::vector<PushedScalar>> pushed_scalars;  // by node of the plan
+  bool serves_all_scalars = true;  // false: only the values that it was compiled for
+  uint64_t estimated_ns = 0;       // of all dispatches
 };
 
 // The plans of a stream by what they depend on: the operator, and dtypes, shapes and values of the
-// arguments. Failures are kept as well. Not thread-safe.
+// arguments other than run-time scalars. Failures are kept as well. Not thread-safe.
 class CallPlans {
  public:
   explicit CallPlans(internal::RuntimeState& runtime) : runtime_(runtime) {}
@@ -62,10 +65,14 @@ class CallPlans {
     Status status;
   };
 
+  const std::vector<bool>& RunTimeScalarsOf(size_t op);
+
   internal::RuntimeState& runtime_;
   graph::PipelinePool pipelines_;
   std::unordered_map<std::string, Entry> entries_;
-  std::string key_;  // of the current call
+  std::unordered_map<size_t, std::vector<bool>> run_time_scalars_;  // by operator
+  std::unique_ptr<const CallPlan> single_;  // the last plan that serves one value
+  std::string key_;                         // of the current call
 };
 
 }  // namespace spirloom::eager

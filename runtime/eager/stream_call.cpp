@@ -1,5 +1,6 @@
 // Calls of operators on a stream.
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "runtime/base/error.h"
@@ -90,7 +91,8 @@ class StreamState::CallMemory {
 };
 
 Status StreamState::RecordDispatch(const CallPlan& plan, const graph::Dispatch& dispatch,
-                                   const CallMemory& memory) {
+                                   const CallMemory& memory,
+                                   std::span<const StreamArgument> arguments) {
   if (dispatch.pipeline == graph::kBufferCopy) {
     const Range source = memory.RangeOf(dispatch.tensors[0]);
     const Range target = memory.RangeOf(dispatch.tensors[1]);
@@ -116,7 +118,12 @@ Status StreamState::RecordDispatch(const CallPlan& plan, const graph::Dispatch& 
   SPIRLOOM_TRY_ASSIGN(vulkan::CommandBuffer * commands, Begin(uses_));
   commands->BindPipeline(pipeline);
   commands->BindDescriptorSet(pipeline.layout(), set);
-  commands->PushConstants(pipeline.layout(), dispatch.push);
+  push_.assign(dispatch.push.begin(), dispatch.push.end());
+  for (const eager::PushedScalar& scalar : plan.pushed_scalars[dispatch.node]) {
+    const uint32_t bits = ops::Eval::FloatBits(arguments[scalar.argument].f);
+    std::memcpy(&push_[scalar.offset], &bits, sizeof(bits));
+  }
+  commands->PushConstants(pipeline.layout(), push_);
   commands->Dispatch({}, dispatch.groups);
   return {};
 }
@@ -134,7 +141,7 @@ Result<std::vector<StreamTensor>> StreamState::Call(size_t op,
   }
   SPIRLOOM_TRY(memory.AllocateResults());
   for (const graph::Dispatch& dispatch : plan->list.dispatches) {
-    SPIRLOOM_TRY(RecordDispatch(*plan, dispatch, memory));
+    SPIRLOOM_TRY(RecordDispatch(*plan, dispatch, memory, arguments));
   }
   const uint64_t budget = runtime_->device->host().max_submission_ns;
   expected_ns_ += plan->estimated_ns;

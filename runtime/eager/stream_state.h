@@ -87,7 +87,7 @@ class StreamState {
   Status FillRange(const Range& target, const uint8_t (&pattern)[4]);
   Result<eager::Block*> AllocateBlock(uint64_t size);
   Status RecordDispatch(const eager::CallPlan& plan, const graph::Dispatch& dispatch,
-                        const CallMemory& memory);
+                        const CallMemory& memory, std::span<const StreamArgument> arguments);
 
   const std::shared_ptr<RuntimeState> runtime_;
   const StreamAccess access_;
@@ -104,6 +104,7 @@ class StreamState {
   eager::Block* unused_ = nullptr;  // bound for absent and empty tensors
   std::vector<Use> uses_;           // of the current dispatch
   std::vector<eager::BufferPart> parts_;
+  std::vector<std::byte> push_;
   uint64_t expected_ns_ = 0;  // time of the calls since the last submission for their time
   uint64_t retries_ = 0;
   uint64_t out_of_memory_ = 0;

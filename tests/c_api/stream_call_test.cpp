@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <string_view>
@@ -187,6 +188,24 @@ TEST_F(CStreamCallTest, TakesTensorsAtAnyOffset) {
     const Floats values = Read(sum);
     for (size_t i = 0; i < 100; ++i) {
       ASSERT_EQ(values[i], 2 * static_cast<float>(offset + i + 1)) << offset;
+    }
+  }
+}
+
+// Values that only push constants depend on share a plan, and others have plans of their own.
+TEST_F(CStreamCallTest, TakesOtherNumbers) {
+  const Tensor x = MakeTensor({4});
+  for (const double alpha : {1.0, 2.0, -0.5, 0.0}) {
+    Tensor sum{};
+    ASSERT_EQ(CallOp("aten.add.Tensor", AddOf(x, x, alpha), &sum).message, "");
+    const auto factor = static_cast<float>(1 + alpha);
+    EXPECT_EQ(Read(sum), (Floats{factor, 2 * factor, 3 * factor, 4 * factor}));
+    Tensor power{};
+    ASSERT_EQ(CallOp("aten.pow.Tensor_Scalar", {TensorOf(x), FloatOf(alpha + 1)}, &power).message,
+              "");
+    const Floats powers = Read(power);
+    for (size_t i = 0; i < 4; ++i) {
+      EXPECT_NEAR(powers[i], std::pow(static_cast<float>(i + 1), factor), 1e-4);
     }
   }
 }
