@@ -105,10 +105,6 @@ std::string NameOf(const c10::FunctionSchema& schema) {
   return name;
 }
 
-void Fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-  RunOnCpu(op, stack, "it has no Vulkan kernel");
-}
-
 using torch::CppFunction;
 
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
@@ -124,8 +120,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
            "native_batch_norm_backward",
            "native_group_norm",
            "native_group_norm_backward",
-           "native_layer_norm",
-           "native_layer_norm_backward",
            "embedding_dense_backward",
            "_grid_sampler_2d_cpu_fallback",
            "_grid_sampler_2d_cpu_fallback_backward",
@@ -145,6 +139,10 @@ void RunOnCpu(const c10::OperatorHandle& op, torch::jit::Stack* stack, const std
   // A view would be a copy: an error is better.
   at::native::cpu_fallback(op, stack, /*error_on_views=*/true);
   generators.Update();
+}
+
+void Fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  RunOnCpu(op, stack, "it has no Vulkan kernel");
 }
 
 void CountOnCpu(const std::string& name, c10::ScalarType type, const std::string& reason) {

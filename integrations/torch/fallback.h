@@ -26,6 +26,9 @@ void CountOnCpu(const std::string& name, c10::ScalarType type, const std::string
 // Runs a call on the CPU, with its arguments on the stack, and counts it.
 void RunOnCpu(const c10::OperatorHandle& op, torch::jit::Stack* stack, const std::string& reason);
 
+// RunOnCpu() of an operator without a Vulkan kernel.
+void Fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+
 // The counted operators, sorted by name.
 std::vector<CpuCalls> CallsOnCpu();
 // Sets the counts to zero.
