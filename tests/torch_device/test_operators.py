@@ -149,7 +149,7 @@ def test_an_operator_computes_in_place(op: Any) -> None:
     for sample in islice(op.sample_inputs("cpu", torch.float32), 2):
         if sample.broadcasts_input or not isinstance(sample.input, torch.Tensor):
             continue
-        outcomes = []
+        outcomes: list[str | list[Any]] = []
         for device in ("cpu", D):
             given, args, keywords = moved((sample.input, sample.args, sample.kwargs), device)
             storage = torch.full((given.numel() + 10,), 7, dtype=given.dtype, device=device)
