@@ -68,7 +68,7 @@ TEST_F(CStateTest, StatesPersistBetweenRuns) {
   spirloom_context_options options = SPIRLOOM_INIT(spirloom_context_options);
   options.method = "none";
   EXPECT_THAT(Call(spirloom_context_create, model.get(), &options, &created).message,
-              HasSubstr("The file has no method 'none'."));
+              HasSubstr("The file has no method 'none', only one without a name."));
   EXPECT_EQ(created, nullptr);
   ASSERT_EQ(Call(spirloom_context_create, model.get(), nullptr, &created).message, "");
   const OwnedModel separate(created);

@@ -136,6 +136,20 @@ def test_a_version_without_a_build_is_named(
     )
 
 
+def test_a_library_that_cannot_be_loaded_does_not_prevent_the_import_of_torch(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    damaged = tmp_path / f"libspirloom_torch_{library.minor_version(torch.__version__)}.so"
+    damaged.write_text("not a library")
+    monkeypatch.setattr(library, "directories", lambda: (tmp_path,))
+    monkeypatch.setattr(registration, "_registered", False)
+    monkeypatch.setattr(torch._C, "_get_privateuse1_backend_name", lambda: registration._UNUSED)
+    monkeypatch.setattr(torch.utils, "rename_privateuse1_backend", lambda name: None)
+    with pytest.raises(OSError, match="file too short|invalid ELF header"):
+        registration.register()
+    registration.autoload()  # no error
+
+
 def test_another_package_with_a_device_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registration, "_registered", False)
     taken = SimpleNamespace(_get_privateuse1_backend_name=lambda: "npu")

@@ -6,7 +6,6 @@ import atexit
 import logging
 import threading
 
-from spirloom.errors import SpirloomError
 from spirloom.runtime.errors import Unsupported
 from spirloom.torch_device import library
 
@@ -31,7 +30,7 @@ def autoload() -> None:
     """
     try:
         register()
-    except SpirloomError as error:
+    except Exception as error:  # the loader's too: a damaged file, another build of PyTorch
         LOGGER.info("The device 'vulkan' is not registered with PyTorch: %s", error)
 
 
