@@ -235,6 +235,10 @@ class CallCompiler {
 
 }  // namespace
 
+bool CallPlans::is_full() const { return entries_.size() >= kMaxPlans; }
+
+void CallPlans::Clear() { entries_.clear(); }
+
 const std::vector<bool>& CallPlans::RunTimeScalarsOf(size_t op) {
   const auto found = run_time_scalars_.find(op);
   if (found != run_time_scalars_.end()) return found->second;
@@ -242,49 +246,68 @@ const std::vector<bool>& CallPlans::RunTimeScalarsOf(size_t op) {
       .first->second;
 }
 
-Result<const CallPlan*> CallPlans::Find(size_t op, std::span<const StreamArgument> arguments) {
-  const std::vector<ops::OpEntry>& ops = runtime_.index.ops();
-  if (op >= ops.size()) {
-    return Error(StatusCode::kInvalidArgument,
-                 "The index of the operator is {}; the runtime has {} operators.", op, ops.size());
-  }
+void CallPlans::SetKey(size_t op, std::span<const StreamArgument> arguments, bool is_exact) {
   const std::vector<bool>& run_time_scalars = RunTimeScalarsOf(op);
   key_.clear();
   Append(key_, op);
+  Append(key_, is_exact);
   for (size_t i = 0; i < arguments.size(); ++i) {
-    const bool is_float = arguments[i].kind == Kind::kFloat;
-    if (is_float && i < run_time_scalars.size() && run_time_scalars[i]) {
+    const bool is_scalar = arguments[i].kind == Kind::kFloat && i < run_time_scalars.size() &&
+                           run_time_scalars[i] && !is_exact;
+    if (is_scalar) {
       Append(key_, Kind::kFloat);
     } else {
       AppendArgument(key_, arguments[i]);
     }
   }
-  if (const auto found = entries_.find(key_); found != entries_.end()) {
-    if (found->second.plan == nullptr) return Status(found->second.status);
-    return found->second.plan.get();
-  }
+}
+
+Result<const CallPlans::Entry*> CallPlans::Add(size_t op,
+                                               std::span<const StreamArgument> arguments) {
+  const ops::OpEntry& entry = runtime_.index.ops()[op];
   auto compiled =
-      CallCompiler(runtime_, pipelines_, ops[op], arguments, run_time_scalars).Compile();
-  if (compiled.ok() && !(*compiled)->serves_all_scalars) {
-    single_ = std::move(*compiled);
-    return single_.get();
-  }
-  Entry entry;
+      CallCompiler(runtime_, pipelines_, entry, arguments, RunTimeScalarsOf(op)).Compile();
+  Entry added;
   if (compiled.ok()) {
-    entry.plan = std::move(*compiled);
+    added.plan = std::move(*compiled);
+    if (!added.plan->serves_all_scalars) {
+      entries_[key_].is_exact = true;
+      SetKey(op, arguments, /*is_exact=*/true);
+    }
   } else {
-    entry.status = While(std::move(compiled).status(), "calling {}", ops[op].op->name);
-    const StatusCode code = entry.status.code();
+    added.status = While(std::move(compiled).status(), "calling {}", entry.op->name);
+    const StatusCode code = added.status.code();
+    if (code == StatusCode::kOutOfMemory || code == StatusCode::kDeviceLost)
+      return std::move(added.status);
     // The graph is not a file.
     if (code == StatusCode::kInvalidFile)
-      entry.status = Status(StatusCode::kInvalidArgument, entry.status.message());
-    if (code == StatusCode::kOutOfMemory || code == StatusCode::kDeviceLost)
-      return std::move(entry.status);
+      added.status = Status(StatusCode::kInvalidArgument, added.status.message());
   }
-  if (entries_.size() >= kMaxPlans) entries_.clear();
-  const Entry& kept = entries_.emplace(key_, std::move(entry)).first->second;
-  if (kept.plan == nullptr) return Status(kept.status);
-  return kept.plan.get();
+  Entry& kept = entries_[key_];
+  kept = std::move(added);
+  return &kept;
+}
+
+Result<const CallPlan*> CallPlans::Find(size_t op, std::span<const StreamArgument> arguments) {
+  const size_t count = runtime_.index.ops().size();
+  if (op >= count) {
+    return Error(StatusCode::kInvalidArgument,
+                 "The index of the operator is {}; the runtime has {} operators.", op, count);
+  }
+  SetKey(op, arguments, /*is_exact=*/false);
+  auto found = entries_.find(key_);
+  if (found != entries_.end() && found->second.is_exact) {
+    SetKey(op, arguments, /*is_exact=*/true);
+    found = entries_.find(key_);
+  }
+  const Entry* entry = nullptr;
+  if (found != entries_.end()) {
+    entry = &found->second;
+  } else {
+    SPIRLOOM_TRY_ASSIGN(entry, Add(op, arguments));
+  }
+  if (entry->plan == nullptr) return Status(entry->status);
+  return entry->plan.get();
 }
 
 }  // namespace spirloom::eager

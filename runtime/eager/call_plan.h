@@ -55,24 +55,34 @@ class CallPlans {
  public:
   explicit CallPlans(internal::RuntimeState& runtime) : runtime_(runtime) {}
 
-  // The plan of a call; valid until the next call of Find(). Fails with kNotFound or kUnsupported
-  // if no kernel supports the call, kInvalidArgument if arguments do not match the operator.
+  // The plan of a call; valid until Clear(). Fails with kNotFound or kUnsupported if no kernel
+  // supports the call, kInvalidArgument if arguments do not match the operator.
   Result<const CallPlan*> Find(size_t op, std::span<const StreamArgument> arguments);
+
+  // Whether there are so many plans that Clear() should be called.
+  bool is_full() const;
+  // Destroys all plans. The device must have finished with their pipelines.
+  void Clear();
 
  private:
   struct Entry {
-    std::unique_ptr<const CallPlan> plan;  // null: `status` is the failure
-    Status status;
+    std::unique_ptr<const CallPlan> plan;
+    Status status;  // the failure if there is no plan
+    // Plans serve one value of the run-time scalars, and are found by keys with the values.
+    bool is_exact = false;
   };
 
   const std::vector<bool>& RunTimeScalarsOf(size_t op);
+  // Sets key_ to that of the call, with the values of run-time scalars if `is_exact`.
+  void SetKey(size_t op, std::span<const StreamArgument> arguments, bool is_exact);
+  // The entry of a call that has none.
+  Result<const Entry*> Add(size_t op, std::span<const StreamArgument> arguments);
 
   internal::RuntimeState& runtime_;
   graph::PipelinePool pipelines_;
   std::unordered_map<std::string, Entry> entries_;
   std::unordered_map<size_t, std::vector<bool>> run_time_scalars_;  // by operator
-  std::unique_ptr<const CallPlan> single_;  // the last plan that serves one value
-  std::string key_;                         // of the current call
+  std::string key_;                                                 // of the current call
 };
 
 }  // namespace spirloom::eager

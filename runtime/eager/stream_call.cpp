@@ -131,6 +131,10 @@ Status StreamState::RecordDispatch(const CallPlan& plan, const graph::Dispatch& 
 Result<std::vector<StreamTensor>> StreamState::Call(size_t op,
                                                     std::span<const StreamArgument> arguments) {
   const std::scoped_lock lock(mutex_);
+  if (plans_.is_full()) {
+    SPIRLOOM_TRY(ring_.Wait(UINT64_MAX));
+    plans_.Clear();
+  }
   SPIRLOOM_TRY_ASSIGN(const CallPlan* plan, plans_.Find(op, arguments));
   if (unused_ == nullptr) {
     SPIRLOOM_TRY_ASSIGN(unused_, AllocateBlock(eager::kBlockAlignment));

@@ -210,6 +210,24 @@ TEST_F(CStreamCallTest, TakesOtherNumbers) {
   }
 }
 
+// Integers are pushed in another form than floats.
+TEST_F(CStreamCallTest, TakesOtherNumbersOfIntegers) {
+  Tensor x = MakeTensor({4});
+  x.dtype = SPIRLOOM_I32;
+  const std::vector<int32_t> given = {1, 2, 3, 4};
+  const void* source = given.data();
+  ASSERT_EQ(Call(spirloom_stream_write, stream_.get(), x.address, source, size_t{16}).message, "");
+  for (const int32_t alpha : {0, 3, -2, 3, 0}) {
+    Tensor sum{};
+    ASSERT_EQ(CallOp("aten.add.Tensor", AddOf(x, x, alpha), &sum).message, "");
+    std::vector<int32_t> values(4);
+    void* target = values.data();
+    const void* from = sum.address;
+    ASSERT_EQ(Call(spirloom_stream_read, stream_.get(), target, from, size_t{16}).message, "");
+    for (size_t i = 0; i < 4; ++i) EXPECT_EQ(values[i], given[i] * (1 + alpha)) << alpha;
+  }
+}
+
 TEST_F(CStreamCallTest, TakesLists) {
   const std::vector<Tensor> parts = {MakeTensor({1, 2}), MakeTensor({2, 2}), MakeTensor({1, 2})};
   Tensor joined{};
