@@ -145,7 +145,7 @@ def test_a_library_that_cannot_be_loaded_does_not_prevent_the_import_of_torch(
     monkeypatch.setattr(registration, "_registered", False)
     monkeypatch.setattr(torch._C, "_get_privateuse1_backend_name", lambda: registration._UNUSED)
     monkeypatch.setattr(torch.utils, "rename_privateuse1_backend", lambda name: None)
-    with pytest.raises(OSError, match="file too short|invalid ELF header"):
+    with pytest.raises(OSError, match=re.escape(str(damaged))):  # all versions name the file
         registration.register()
     registration.autoload()  # no error
 
