@@ -41,9 +41,9 @@ uintptr_t AddressOf(const void* pointer) { return reinterpret_cast<uintptr_t>(po
 
 size_t Allocator::BinOf(uint64_t size) {
   const uint64_t units = size / kBlockAlignment;
-  if (units < 4) return units;
+  if (units < 4) return static_cast<size_t>(units);
   const auto log = static_cast<size_t>(std::bit_width(units)) - 1;
-  return 4 * (log - 1) + (units >> (log - 2) & 3);
+  return 4 * (log - 1) + static_cast<size_t>(units >> (log - 2) & 3);
 }
 
 void Allocator::InsertFree(Block& block) {
@@ -92,7 +92,7 @@ Result<Block*> Allocator::AddSegment(uint64_t size, bool is_small) {
                  "StreamOptions::memory_limit ({} bytes).",
                  bytes, in_use, limit_);
   }
-  SPIRLOOM_TRY_ASSIGN(AddressRange addresses, AddressRange::Reserve(bytes));
+  SPIRLOOM_TRY_ASSIGN(AddressRange addresses, AddressRange::Reserve(static_cast<size_t>(bytes)));
   SPIRLOOM_TRY_ASSIGN(vulkan::Buffer buffer, vulkan::Buffer::Create(device_, bytes, use_));
   const uintptr_t address = AddressOf(addresses.begin());
   auto segment = std::make_unique<Segment>(Segment{

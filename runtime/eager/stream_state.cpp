@@ -83,7 +83,8 @@ Result<StreamBlock> StreamState::Find(const void* address) {
   if (block == nullptr) {
     return Error(StatusCode::kNotFound, "The address is not in a block of this stream.");
   }
-  return StreamBlock{block->segment->addresses.begin() + block->offset, block->size};
+  return StreamBlock{block->segment->addresses.begin() + block->offset,
+                     static_cast<size_t>(block->size)};
 }
 
 Result<StreamState::Range> StreamState::FindRange(const char* what, const void* address,
@@ -133,7 +134,7 @@ Status StreamState::WriteStaged(const Range& target, const std::byte* source) {
   for (uint64_t done = 0; done < target.size;) {
     const Range part = target.Part(done, std::min(target.size - done, eager::kMaxStagedBytes));
     SPIRLOOM_TRY_ASSIGN(const eager::StagedBytes staged, upload_.Take(part.size));
-    std::memcpy(staged.host, source + done, part.size);
+    std::memcpy(staged.host, source + done, static_cast<size_t>(part.size));
     const Use use[] = {{part.block, /*reads=*/false, /*writes=*/true}};
     SPIRLOOM_TRY_ASSIGN(vulkan::CommandBuffer * commands, Begin(use));
     commands->CopyBuffer(staged.buffer, staged.offset, part.buffer(), part.buffer_offset(),
@@ -148,7 +149,7 @@ Status StreamState::WriteAny(const Range& target, const std::byte* source) {
     const uint64_t last = std::max(target.block->last_read, target.block->last_write);
     if (last > ring_.last_completed()) SPIRLOOM_TRY(ring_.Poll());
     if (last <= ring_.last_completed()) {
-      std::memcpy(target.host(), source, target.size);
+      std::memcpy(target.host(), source, static_cast<size_t>(target.size));
       return {};
     }
   }
@@ -171,7 +172,7 @@ Status StreamState::ReadStaged(std::byte* target, const Range& source) {
     commands->CopyBuffer(part.buffer(), part.buffer_offset(), staged.buffer, staged.offset,
                          part.size);
     SPIRLOOM_TRY(ring_.Wait(ring_.last_recorded()));
-    std::memcpy(target + done, staged.host, part.size);
+    std::memcpy(target + done, staged.host, static_cast<size_t>(part.size));
     done += part.size;
   }
   return {};
