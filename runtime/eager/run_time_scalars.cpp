@@ -20,7 +20,8 @@ Reference ReferenceTo(size_t argument) {
 
 // Whether the formula may refer to the argument. Other data may have the same bytes.
 bool Mentions(Formula formula, const Reference& reference) {
-  return !std::ranges::search(formula, reference).empty();
+  return std::search(formula.begin(), formula.end(), reference.begin(), reference.end()) !=
+         formula.end();
 }
 
 bool IsReference(Formula formula, const Reference& reference) {
@@ -61,8 +62,8 @@ bool IsNumber(const ops::PushInfo& push, const Reference& reference) {
   const std::array<std::byte, 4> then = {std::byte{3},  // bytes of the branch
                                          static_cast<std::byte>(ops::Opcode::kFloatBits),
                                          reference[0], reference[1]};
-  const auto found = std::ranges::search(value, then);
-  return !found.empty() && !Mentions({value.begin(), found.begin()}, reference);
+  const auto found = std::search(value.begin(), value.end(), then.begin(), then.end());
+  return found != value.end() && !Mentions({value.begin(), found}, reference);
 }
 
 bool IsScalarOf(const ops::PushInfo& push, const Reference& reference) {
