@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -19,6 +20,12 @@
 
 namespace spirloom::testing {
 namespace {
+
+// Whether the layer of tests/limits_layer reduces the number of storage buffers.
+bool HasFewBuffers() {
+  const char* limits = std::getenv("SPIRLOOM_TEST_LIMITS");
+  return limits != nullptr && std::strstr(limits, "StorageBuffers") != nullptr;
+}
 
 struct Runners {
   const CaseRunner& plain;
@@ -41,6 +48,10 @@ class CaseTest : public ::testing::Test {
         status.message().find(" storage buffers, above this device's limit") != std::string::npos;
     if (status.code() == StatusCode::kUnsupported &&
         (case_.variant() == nullptr || exceeds_bindings)) {
+      GTEST_SKIP() << status.message();
+    }
+    // On a device with few storage buffers, a texture kernel replaces one that binds too many.
+    if (HasFewBuffers() && status.message().find(" was not dispatched.") != std::string::npos) {
       GTEST_SKIP() << status.message();
     }
     EXPECT_TRUE(status.ok()) << case_.op()->string_view() << ": " << status.message();
