@@ -1,5 +1,6 @@
 # spirloom_add_shader_library(): builds a library of compiled shaders from operator specs.
 include_guard(GLOBAL)
+cmake_policy(VERSION 3.25)  # also in scripts
 include("${CMAKE_CURRENT_LIST_DIR}/SpirloomEmbed.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/SpirloomExports.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/SpirloomSelection.cmake")
