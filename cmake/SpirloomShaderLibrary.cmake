@@ -41,7 +41,7 @@ function(spirloom_add_shader_library name)
     message(FATAL_ERROR "spirloom_add_shader_library(${name}): unexpected arguments: "
                         "${arg_UNPARSED_ARGUMENTS}")
   endif()
-  # Without selectors, the library contains all operators: a list that turned out empty must not.
+  # Without selectors, the library contains all operators: an empty list is an error.
   foreach(selector IN ITEMS OPS OPS_YAML MODELS DTYPES STORAGES)
     if(selector IN_LIST arg_KEYWORDS_MISSING_VALUES OR (DEFINED arg_${selector} AND NOT arg_${selector}))
       message(FATAL_ERROR "spirloom_add_shader_library(${name}): ${selector} is empty. Name what to "

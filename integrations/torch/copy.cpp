@@ -128,7 +128,7 @@ at::Tensor CopyFrom(const at::Tensor& self, const at::Tensor& target, bool non_b
   return target;
 }
 
-// Results of in-place calls on the CPU return by it to their views, whose strides must stay.
+// Copies the results of in-place calls on the CPU to the device. Views keep their strides.
 at::Tensor CopyFromAndResize(const at::Tensor& self, const at::Tensor& target) {
   if (target.sizes() != self.sizes()) target.resize_(self.sizes());
   return CopyFrom(self, target, /*non_blocking=*/false);

@@ -138,7 +138,7 @@ std::optional<at::Tensor> MakeContiguous(const at::Tensor& tensor) {
 }
 
 std::optional<at::Tensor> CastTo(const at::Tensor& tensor, c10::ScalarType type) {
-  // Other conversions round or wrap in ways in which PyTorch's devices differ.
+  // PyTorch's devices differ in how other conversions round or wrap.
   if (!at::isFloatingType(type)) return std::nullopt;
   const auto* const from = std::ranges::find(kDTypes, tensor.scalar_type(), &DTypePair::type);
   const auto* const to = std::ranges::find(kDTypes, type, &DTypePair::type);

@@ -49,8 +49,8 @@ struct CallPlan {
   uint64_t estimated_ns = 0;       // of all dispatches
 };
 
-// The plans of a stream by what they depend on: the operator, and dtypes, shapes and values of the
-// arguments other than run-time scalars. Failures are kept as well. Not thread-safe.
+// The plans of a stream by key: the operator, and dtypes, shapes and values of the arguments other
+// than run-time scalars. Failures are kept as well. Not thread-safe.
 class CallPlans {
  public:
   explicit CallPlans(internal::RuntimeState& runtime) : runtime_(runtime) {}

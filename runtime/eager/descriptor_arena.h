@@ -34,7 +34,8 @@ class DescriptorArena {
                                std::span<const BufferPart> parts);
 
  private:
-  // A pool with what it has left, and the last command that uses a set of it.
+  // A pool, the numbers of descriptors that it can still allocate, and the last command that uses
+  // one of its sets.
   struct Chunk {
     vulkan::DescriptorPool pool;
     vulkan::DescriptorCounts left;

@@ -144,10 +144,12 @@ def test_a_library_that_cannot_be_loaded_does_not_prevent_the_import_of_torch(
     monkeypatch.setattr(library, "directories", lambda: (tmp_path,))
     monkeypatch.setattr(registration, "_registered", False)
     monkeypatch.setattr(torch._C, "_get_privateuse1_backend_name", lambda: registration._UNUSED)
-    monkeypatch.setattr(torch.utils, "rename_privateuse1_backend", lambda name: None)
+    renamed: list[str] = []
+    monkeypatch.setattr(torch.utils, "rename_privateuse1_backend", renamed.append)
     with pytest.raises(OSError, match=re.escape(str(damaged))):  # all versions name the file
         registration.register()
     registration.autoload()  # no error
+    assert not renamed
 
 
 def test_another_package_with_a_device_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

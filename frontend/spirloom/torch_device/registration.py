@@ -62,8 +62,8 @@ def _register() -> None:
         )
     path = library.path_for(torch.__version__)
     files = native().files  # opens libspirloom, to which the loader then links the library
+    torch.ops.load_library(path)  # first: if it fails, another package may have the device
     torch.utils.rename_privateuse1_backend(NAME)
-    torch.ops.load_library(path)
     if files.shaders.exists():
         torch.ops.spirloom_vulkan.set_shaders(str(files.shaders))
     torch._register_device_module(NAME, vulkan)
