@@ -163,6 +163,14 @@ def as_strided(
     return y
 
 
+def strided_store(x: Array, src: Array, stride: list[int], storage_offset: int) -> Array:
+    """x with src[p] at x.flat[storage_offset + sum(p * stride)]"""
+    y = x.copy()
+    for p in np.ndindex(*src.shape):
+        y.flat[storage_offset + sum(i * s for i, s in zip(p, stride, strict=True))] = src[p]
+    return y
+
+
 def expand(x: Array, size: list[int]) -> Array:
     """Broadcasts dims of size 1; -1 keeps the size of a dim."""
     first = len(size) - x.ndim

@@ -61,3 +61,14 @@ def sample_token(
         noisy = scaled + gumbel_noise(len(scaled), int(position[0]) + row, int(seed[0]))
         tokens.append(np.where(mask, noisy, -np.inf).argmax())
     return np.array(tokens, np.int64).reshape(len(scores))
+
+
+def random_uniform(state: Array, size: list[int]) -> Array:
+    """Uniform numbers in [0, 1), of the upper 24 bits of each word."""
+    count = int(np.prod(size, dtype=np.int64))
+    words = (state & _WORD).astype(np.uint64)
+    counter = np.zeros((-(-count // 4), 4), np.uint64)
+    counter[:, 0] = np.arange(len(counter))
+    counter[:, 2:] = words[2:]
+    drawn = philox(counter, (int(words[0]), int(words[1]))).reshape(-1)[:count]
+    return np.asarray((drawn >> np.uint64(8)).astype(np.float64) * 2.0**-24).reshape(size)

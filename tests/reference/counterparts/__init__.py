@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.reference.counterparts import (
     indexing,
+    int64,
     kv_cache,
     layers,
     pointwise,
@@ -17,6 +18,7 @@ COUNTERPARTS = (
     | reductions.COUNTERPARTS
     | layers.COUNTERPARTS
     | indexing.COUNTERPARTS
+    | int64.COUNTERPARTS
     | resampling.COUNTERPARTS
     | quantized.COUNTERPARTS
     | kv_cache.COUNTERPARTS
@@ -43,6 +45,7 @@ NO_COUNTERPART = {
     "spirloom.pack_recurrent_weight": "a weight layout of Spirloom's kernels",
     "spirloom.pack_row_tiles": "a weight layout of Spirloom's kernels",
     "spirloom.pack_stored_floats": "a weight layout of Spirloom's kernels",
+    "spirloom.random_uniform": "a generator of its own; test_sampling.py has known values",
     "spirloom.rnn_layer": "as spirloom.gru_layer",
     "spirloom.winograd_input": "a step of the Winograd convolution, which is compared end to end",
     "spirloom.winograd_gemm": "as spirloom.winograd_input",

@@ -114,6 +114,9 @@ COUNTERPARTS: dict[str, Callable[..., Any]] = {
         torch.scatter_reduce(x, dim, index, src, reduce, include_self=include_self)
     ),
     "aten.squeeze.dims": each(torch.squeeze),
+    "spirloom.strided_store": lambda x, src, stride, offset: torch.as_strided_scatter(
+        x, src, src.shape, stride, offset
+    ),
     "spirloom.gather_nd": _gather_nd,
     "spirloom.last_points": _last_points,
     "spirloom.scatter_blocks": lambda *args: sorted_runs(_point_targets(*args), 1024),
