@@ -1,44 +1,12 @@
-// Gradients and layer normalization, composed of operators that Vulkan kernels compute. Their specs
-// have fewer results than PyTorch requires, or do not exist.
-//
-// Each function computes float32 tensors of the device. Others run on the CPU.
-#include <ATen/ATen.h>
-#include <ATen/Operators.h>
-#include <ATen/native/CPUFallback.h>
+// Gradients of activations, composed of operators that Vulkan kernels compute.
 #include <torch/library.h>
 
-#include <array>
-#include <initializer_list>
 #include <numbers>
-#include <optional>
-#include <tuple>
-#include <vector>
 
-#include "integrations/torch/device.h"
-#include "integrations/torch/fallback.h"
+#include "integrations/torch/composition.h"
 
 namespace spirloom::pytorch {
 namespace {
-
-using MaybeTensor = std::optional<at::Tensor>;
-using Three = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
-
-bool AreComputed(std::initializer_list<at::Tensor> tensors) {
-  for (const at::Tensor& tensor : tensors) {
-    if (!tensor.defined()) continue;
-    const bool is_computed = tensor.device().type() == kDeviceType &&
-                             tensor.scalar_type() == at::kFloat && tensor.numel() > 0;
-    if (!is_computed) return false;
-  }
-  return true;
-}
-
-at::Tensor Value(const MaybeTensor& tensor) { return tensor.value_or(at::Tensor()); }
-
-template <typename Op, typename... Arguments>
-auto OnCpu(const Arguments&... arguments) {
-  return at::native::call_fallback_fn<&Fallback, Op>::call(arguments...);
-}
 
 at::Tensor ThresholdBackward(const at::Tensor& gradient, const at::Tensor& self,
                              const at::Scalar& threshold) {
@@ -49,12 +17,30 @@ at::Tensor ThresholdBackward(const at::Tensor& gradient, const at::Tensor& self,
 
 at::Tensor TanhBackward(const at::Tensor& gradient, const at::Tensor& output) {
   if (!AreComputed({gradient, output})) return OnCpu<ATEN_OP(tanh_backward)>(gradient, output);
-  return gradient * (1 - output * output);
+  const at::Tensor y = Wide(output);
+  return As(Wide(gradient) * (1 - y * y), gradient);
 }
 
 at::Tensor SigmoidBackward(const at::Tensor& gradient, const at::Tensor& output) {
   if (!AreComputed({gradient, output})) return OnCpu<ATEN_OP(sigmoid_backward)>(gradient, output);
-  return gradient * (output * (1 - output));
+  const at::Tensor y = Wide(output);
+  return As(Wide(gradient) * (y * (1 - y)), gradient);
+}
+
+// The derivative of gelu().
+at::Tensor GeluSlope(const at::Tensor& x, bool is_tanh) {
+  constexpr double kHalfSqrt2 = std::numbers::sqrt2 / 2;
+  if (!is_tanh) {
+    const at::Tensor distribution = (x * kHalfSqrt2).erf() * 0.5 + 0.5;
+    const at::Tensor density = (x * x * -0.5).exp() * (kHalfSqrt2 * std::numbers::inv_sqrtpi);
+    return distribution + x * density;
+  }
+  constexpr double kCubic = 0.044715;
+  constexpr double kScale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+  const at::Tensor square = x * x;
+  const at::Tensor tanh = (x * (square * kCubic + 1) * kScale).tanh();
+  const at::Tensor slope = (square * (3 * kCubic) + 1) * kScale;
+  return (tanh + 1) * 0.5 + x * 0.5 * (1 - tanh * tanh) * slope;
 }
 
 at::Tensor GeluBackward(const at::Tensor& gradient, const at::Tensor& x,
@@ -62,94 +48,108 @@ at::Tensor GeluBackward(const at::Tensor& gradient, const at::Tensor& x,
   if (!AreComputed({gradient, x})) {
     return OnCpu<ATEN_OP(gelu_backward)>(gradient, x, approximate);
   }
-  constexpr double kHalfSqrt2 = std::numbers::sqrt2 / 2;
-  if (approximate != "tanh") {
-    const at::Tensor distribution = (x * kHalfSqrt2).erf() * 0.5 + 0.5;
-    const at::Tensor density = (x * x * -0.5).exp() * (kHalfSqrt2 * std::numbers::inv_sqrtpi);
-    return gradient * (distribution + x * density);
+  return As(Wide(gradient) * GeluSlope(Wide(x), approximate == "tanh"), gradient);
+}
+
+at::Tensor HardswishBackward(const at::Tensor& gradient, const at::Tensor& self) {
+  if (!AreComputed({gradient, self})) return OnCpu<ATEN_OP(hardswish_backward)>(gradient, self);
+  const at::Tensor x = Wide(self);
+  const at::Tensor wide = Wide(gradient);
+  const at::Tensor inner = at::where(x.le(3), wide * (x / 3 + 0.5), wide);
+  return As(at::where(x.lt(-3), 0.0, inner), gradient);
+}
+
+at::Tensor HardsigmoidBackward(const at::Tensor& gradient, const at::Tensor& self) {
+  if (!AreComputed({gradient, self})) return OnCpu<ATEN_OP(hardsigmoid_backward)>(gradient, self);
+  const at::Tensor is_inside = self.gt(-3).logical_and(self.lt(3));
+  return As(at::where(is_inside, Wide(gradient) / 6, 0.0), gradient);
+}
+
+at::Tensor HardtanhBackward(const at::Tensor& gradient, const at::Tensor& self,
+                            const at::Scalar& min, const at::Scalar& max) {
+  if (!AreComputed({gradient, self}))
+    return OnCpu<ATEN_OP(hardtanh_backward)>(gradient, self, min, max);
+  return at::where(self.le(min).logical_or(self.ge(max)), 0.0, gradient);
+}
+
+at::Tensor LeakyReluBackward(const at::Tensor& gradient, const at::Tensor& self,
+                             const at::Scalar& slope, bool is_result) {
+  if (!AreComputed({gradient, self}))
+    return OnCpu<ATEN_OP(leaky_relu_backward)>(gradient, self, slope, is_result);
+  return at::where(self.gt(0), gradient, gradient * slope);
+}
+
+at::Tensor EluBackward(const at::Tensor& gradient, const at::Scalar& alpha, const at::Scalar& scale,
+                       const at::Scalar& input_scale, bool is_result, const at::Tensor& self) {
+  if (!AreComputed({gradient, self})) {
+    return OnCpu<ATEN_OP(elu_backward)>(gradient, alpha, scale, input_scale, is_result, self);
   }
-  constexpr double kCubic = 0.044715;
-  constexpr double kScale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
-  const at::Tensor square = x * x;
-  const at::Tensor tanh = (x * (square * kCubic + 1) * kScale).tanh();
-  const at::Tensor slope = (square * (3 * kCubic) + 1) * kScale;
-  return gradient * ((tanh + 1) * 0.5 + x * 0.5 * (1 - tanh * tanh) * slope);
+  const at::Tensor x = Wide(self);
+  const at::Scalar outer = scale.toDouble() * input_scale.toDouble();
+  const at::Tensor below = is_result
+                               ? (x + alpha.toDouble() * scale.toDouble()) * input_scale
+                               : (x * input_scale).exp() * (outer.toDouble() * alpha.toDouble());
+  return As(Wide(gradient) * at::where(x.le(0), below, scale), gradient);
+}
+
+at::Tensor SoftplusBackward(const at::Tensor& gradient, const at::Tensor& self,
+                            const at::Scalar& beta, const at::Scalar& threshold) {
+  if (!AreComputed({gradient, self}))
+    return OnCpu<ATEN_OP(softplus_backward)>(gradient, self, beta, threshold);
+  const at::Tensor scaled = Wide(self) * beta;
+  const at::Tensor wide = Wide(gradient);
+  return As(at::where(scaled.gt(threshold), wide, wide * scaled.sigmoid()), gradient);
+}
+
+// The result, and a buffer that only the CPU's kernel of the gradient reads.
+TwoTensors LogSigmoid(const at::Tensor& self) {
+  if (!AreComputed({self})) return OnCpu<ATEN_OP(log_sigmoid_forward)>(self);
+  const at::Tensor x = Wide(self);
+  const at::Tensor y = x.clamp_max(0) - x.abs().neg().exp().log1p();
+  return {As(y, self), at::empty({0}, self.options())};
+}
+
+at::Tensor LogSigmoidBackward(const at::Tensor& gradient, const at::Tensor& self,
+                              const at::Tensor& buffer) {
+  if (!AreComputed({gradient, self}))
+    return OnCpu<ATEN_OP(log_sigmoid_backward)>(gradient, self, buffer);
+  return As(Wide(gradient) * Wide(self).neg().sigmoid(), gradient);
+}
+
+at::Tensor GluBackward(const at::Tensor& gradient, const at::Tensor& self, int64_t dim) {
+  if (!AreComputed({gradient, self})) return OnCpu<ATEN_OP(glu_backward)>(gradient, self, dim);
+  const std::vector<at::Tensor> halves = Wide(self).chunk(2, dim);
+  const at::Tensor gate = halves[1].sigmoid();
+  const at::Tensor first = Wide(gradient) * gate;
+  return As(at::cat({first, first * halves[0] * (1 - gate)}, dim), gradient);
+}
+
+TwoTensors PreluBackward(const at::Tensor& gradient, const at::Tensor& self,
+                         const at::Tensor& weight) {
+  if (!AreComputed({gradient, self, weight}))
+    return OnCpu<ATEN_OP(_prelu_kernel_backward)>(gradient, self, weight);
+  const at::Tensor is_positive = self.gt(0);
+  return {at::where(is_positive, gradient, gradient * weight),
+          at::where(is_positive, 0.0, gradient * self)};
 }
 
 at::Tensor SoftmaxBackward(const at::Tensor& gradient, const at::Tensor& output, int64_t dim,
                            at::ScalarType type) {
-  if (!AreComputed({gradient, output}) || type != at::kFloat) {
+  if (!AreComputed({gradient, output})) {
     return OnCpu<ATEN_OP(_softmax_backward_data)>(gradient, output, dim, type);
   }
-  const at::Tensor product = gradient * output;
-  return product - output * product.sum(dim, /*keepdim=*/true);
+  const at::Tensor y = Wide(output);
+  const at::Tensor product = Wide(gradient) * y;
+  return (product - y * product.sum(dim, /*keepdim=*/true)).to(type);
 }
 
 at::Tensor LogSoftmaxBackward(const at::Tensor& gradient, const at::Tensor& output, int64_t dim,
                               at::ScalarType type) {
-  if (!AreComputed({gradient, output}) || type != at::kFloat) {
+  if (!AreComputed({gradient, output})) {
     return OnCpu<ATEN_OP(_log_softmax_backward_data)>(gradient, output, dim, type);
   }
-  return gradient - output.exp() * gradient.sum(dim, /*keepdim=*/true);
-}
-
-// The last `count` dimensions of a tensor, or those before.
-std::vector<int64_t> LastDimensions(const at::Tensor& tensor, size_t count) {
-  std::vector<int64_t> dims(count);
-  for (size_t i = 0; i < count; ++i) dims[i] = tensor.dim() - static_cast<int64_t>(i) - 1;
-  return dims;
-}
-
-std::vector<int64_t> FirstDimensions(const at::Tensor& tensor, size_t last) {
-  std::vector<int64_t> dims(static_cast<size_t>(tensor.dim()) - last);
-  for (size_t i = 0; i < dims.size(); ++i) dims[i] = static_cast<int64_t>(i);
-  return dims;
-}
-
-// The result, the mean and the reciprocal of the standard deviation.
-Three LayerNorm(const at::Tensor& x, at::IntArrayRef normalized, const MaybeTensor& weight,
-                const MaybeTensor& bias, double eps) {
-  if (!AreComputed({x, Value(weight), Value(bias)})) {
-    return OnCpu<ATEN_OP(native_layer_norm)>(x, normalized, weight, bias, eps);
-  }
-  TORCH_CHECK(static_cast<size_t>(x.dim()) >= normalized.size() &&
-                  x.sizes().slice(static_cast<size_t>(x.dim()) - normalized.size()) == normalized,
-              "Given normalized_shape=", normalized, ", expected input with shape [*, ", normalized,
-              "], but got input of size", x.sizes());
-  const std::vector<int64_t> dims = LastDimensions(x, normalized.size());
-  const at::Tensor mean = x.mean(dims, /*keepdim=*/true);
-  const at::Tensor centered = x - mean;
-  const at::Tensor rstd = ((centered * centered).mean(dims, /*keepdim=*/true) + eps).rsqrt();
-  at::Tensor result = centered * rstd;
-  if (Value(weight).defined()) result = result * *weight;
-  if (Value(bias).defined()) result = result + *bias;
-  return {result, mean, rstd};
-}
-
-// Gradients of the input, the weight and the bias.
-Three LayerNormBackward(const at::Tensor& gradient, const at::Tensor& x, at::IntArrayRef normalized,
-                        const at::Tensor& mean, const at::Tensor& rstd, const MaybeTensor& weight,
-                        const MaybeTensor& bias, std::array<bool, 3> mask) {
-  if (!AreComputed({gradient, x, mean, rstd, Value(weight)})) {
-    return OnCpu<ATEN_OP(native_layer_norm_backward)>(gradient, x, normalized, mean, rstd, weight,
-                                                      bias, mask);
-  }
-  const std::vector<int64_t> last = LastDimensions(x, normalized.size());
-  const std::vector<int64_t> first = FirstDimensions(x, normalized.size());
-  const at::Tensor scaled = (x - mean) * rstd;
-  const auto summed = [&](const at::Tensor& tensor) {
-    return first.empty() ? tensor : tensor.sum(first);
-  };
-  Three gradients;
-  if (mask[0]) {
-    const at::Tensor weighted = Value(weight).defined() ? gradient * *weight : gradient;
-    const at::Tensor along = (weighted * scaled).mean(last, /*keepdim=*/true);
-    std::get<0>(gradients) =
-        (weighted - weighted.mean(last, /*keepdim=*/true) - scaled * along) * rstd;
-  }
-  if (mask[1]) std::get<1>(gradients) = summed(gradient * scaled);
-  if (mask[2]) std::get<2>(gradients) = summed(gradient);
-  return gradients;
+  const at::Tensor wide = Wide(gradient);
+  return (wide - Wide(output).exp() * wide.sum(dim, /*keepdim=*/true)).to(type);
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
@@ -157,10 +157,18 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("tanh_backward", TanhBackward);
   m.impl("sigmoid_backward", SigmoidBackward);
   m.impl("gelu_backward", GeluBackward);
+  m.impl("hardswish_backward", HardswishBackward);
+  m.impl("hardsigmoid_backward", HardsigmoidBackward);
+  m.impl("hardtanh_backward", HardtanhBackward);
+  m.impl("leaky_relu_backward", LeakyReluBackward);
+  m.impl("elu_backward", EluBackward);
+  m.impl("softplus_backward", SoftplusBackward);
+  m.impl("log_sigmoid_forward", LogSigmoid);
+  m.impl("log_sigmoid_backward", LogSigmoidBackward);
+  m.impl("glu_backward", GluBackward);
+  m.impl("_prelu_kernel_backward", PreluBackward);
   m.impl("_softmax_backward_data", SoftmaxBackward);
   m.impl("_log_softmax_backward_data", LogSoftmaxBackward);
-  m.impl("native_layer_norm", LayerNorm);
-  m.impl("native_layer_norm_backward", LayerNormBackward);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Copies and fills. The device copies bytes; elements that change their dtype or their order pass
-// through the host.
+// Copies and fills. The device copies bytes, and converts dtypes and the order of elements. What no
+// kernel converts passes through the host.
 #include "integrations/torch/copy.h"
 
 #include <ATen/ATen.h>
@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "integrations/torch/conversions.h"
 #include "integrations/torch/device.h"
 #include "integrations/torch/device_copy.h"
 #include "integrations/torch/fallback.h"
@@ -23,14 +24,6 @@ namespace {
 using BelowAutograd = at::AutoDispatchBelowADInplaceOrView;
 
 bool IsOnDevice(const at::Tensor& tensor) { return tensor.device().type() == kDeviceType; }
-
-// The number of elements of the storage from the first to the last one of the tensor.
-int64_t SpanOf(const at::Tensor& tensor) {
-  if (tensor.numel() == 0) return 0;
-  int64_t last = 0;
-  for (int64_t i = 0; i < tensor.dim(); ++i) last += (tensor.size(i) - 1) * tensor.stride(i);
-  return last + 1;
-}
 
 size_t BytesOf(const at::Tensor& tensor) {
   return static_cast<size_t>(SpanOf(tensor)) * tensor.itemsize();
@@ -80,25 +73,32 @@ std::vector<int64_t> OrderInMemory(const at::Tensor& tensor) {
   return order;
 }
 
-// A copy with the dtype and the layout of a dense tensor, or none if no kernel makes it.
-std::optional<at::Tensor> ConvertOnDevice(const at::Tensor& from, const at::Tensor& to) {
-  const bool has_bits = from.is_conj() || from.is_neg() || to.is_conj() || to.is_neg();
-  if (has_bits || !to.is_non_overlapping_and_dense()) return std::nullopt;
-  std::optional<at::Tensor> converted = from.permute(OrderInMemory(to));
-  if (!converted->is_contiguous()) converted = MakeContiguous(*converted);
-  if (converted && from.scalar_type() != to.scalar_type())
-    converted = CastTo(*converted, to.scalar_type());
-  return converted;
+// A row-major copy with the dtype of `to`, or none if no kernel makes it.
+std::optional<at::Tensor> Convert(const at::Tensor& from, c10::ScalarType type) {
+  std::optional<at::Tensor> converted = from;
+  if (!from.is_contiguous()) converted = MakeContiguous(from);
+  return converted ? CastTo(*converted, type) : converted;
+}
+
+// Whether kernels have copied the elements.
+bool CopyElements(const at::Tensor& to, const at::Tensor& from) {
+  if (from.is_conj() || from.is_neg() || to.is_conj() || to.is_neg()) return false;
+  if (!to.is_non_overlapping_and_dense()) {
+    const std::optional<at::Tensor> converted = Convert(from, to.scalar_type());
+    return converted && StoreStrided(to, *converted);
+  }
+  const std::optional<at::Tensor> converted =
+      Convert(from.permute(OrderInMemory(to)), to.scalar_type());
+  if (converted) CopyBytes(to, *converted);
+  return converted.has_value();
 }
 
 void CopyOnDevice(const at::Tensor& to, const at::Tensor& from) {
   if (HaveSameLayout(to, from)) {
     CopyBytes(to, from);
-  } else if (const std::optional<at::Tensor> converted = ConvertOnDevice(from, to)) {
-    CopyBytes(to, *converted);
-  } else {
+  } else if (!CopyElements(to, from)) {
     CountOnCpu("aten::copy_", from.scalar_type(),
-               "copies to strided views and between most dtypes have no Vulkan kernel");
+               "no Vulkan kernel converts between these dtypes or layouts");
     FromHost(to, ToHost(from));
   }
 }
@@ -171,9 +171,9 @@ at::Tensor& Fill(at::Tensor& self, const at::Scalar& value) {
          pattern.size);
     return self;
   }
-  CountOnCpu("aten::fill_.Scalar", self.scalar_type(),
-             "fills of strided tensors and of 8-byte values have no Vulkan kernel");
-  FromHost(self, element.expand(self.sizes()));
+  const at::Tensor value_on_device = at::empty({}, self.options());
+  FromHost(value_on_device, element);
+  CopyOnDevice(self, value_on_device.expand(self.sizes()));
   return self;
 }
 

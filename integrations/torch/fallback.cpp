@@ -1,6 +1,5 @@
 #include "integrations/torch/fallback.h"
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/native/CPUFallback.h>
 #include <c10/util/Exception.h>
@@ -12,8 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "integrations/torch/device.h"
-#include "integrations/torch/generator.h"
+#include "integrations/torch/cpu_generators.h"
 
 namespace spirloom::pytorch {
 namespace {
@@ -51,54 +49,6 @@ c10::ScalarType TypeOfArguments(const torch::jit::Stack& stack, size_t first) {
   return c10::ScalarType::Undefined;
 }
 
-// CPU kernels refuse a generator of another device, and take their default one if none is given.
-// Replaces both by a CPU generator with the state of this device's.
-class CpuGenerators {
- public:
-  CpuGenerators(const c10::FunctionSchema& schema, torch::jit::Stack& stack, size_t first) {
-    for (size_t i = 0; i < schema.arguments().size(); ++i) {
-      c10::IValue& value = stack[first + i];
-      if (value.isGenerator()) {
-        if (value.toGenerator().device().type() == kDeviceType) {
-          Replace(value, value.toGenerator());
-        }
-      } else if (value.isNone() && IsOptionalGenerator(*schema.arguments()[i].type())) {
-        Replace(value, DefaultGenerator());
-      }
-    }
-  }
-  CpuGenerators(const CpuGenerators&) = delete;
-  CpuGenerators& operator=(const CpuGenerators&) = delete;
-
-  // Stores the states after the call.
-  void Update() {
-    for (Pair& each : pairs_) each.own.set_state(each.cpu.get_state());
-  }
-
- private:
-  // Other threads draw from the generator before or after the call.
-  struct Pair {
-    at::Generator own;
-    at::Generator cpu;
-    std::unique_lock<std::mutex> lock;
-  };
-
-  static bool IsOptionalGenerator(const c10::Type& type) {
-    return type.kind() == c10::TypeKind::OptionalType &&
-           type.containedType(0)->kind() == c10::TypeKind::GeneratorType;
-  }
-
-  void Replace(c10::IValue& value, at::Generator own) {
-    at::Generator cpu = at::make_generator<at::CPUGeneratorImpl>();
-    std::unique_lock<std::mutex> lock(own.mutex());
-    cpu.set_state(own.get_state());
-    value = cpu;
-    pairs_.push_back({std::move(own), std::move(cpu), std::move(lock)});
-  }
-
-  std::vector<Pair> pairs_;
-};
-
 std::string NameOf(const c10::FunctionSchema& schema) {
   std::string name = schema.name();
   if (!schema.overload_name().empty()) name += '.' + schema.overload_name();
@@ -115,12 +65,6 @@ TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
 // memory as the CPU does, are registered by name: the fallback alone would not be reached.
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   for (const char* name : {
-           "convolution_backward",
-           "native_batch_norm",
-           "native_batch_norm_backward",
-           "native_group_norm",
-           "native_group_norm_backward",
-           "embedding_dense_backward",
            "_grid_sampler_2d_cpu_fallback",
            "_grid_sampler_2d_cpu_fallback_backward",
            "_saturate_weight_to_fp16",

@@ -34,6 +34,15 @@ def _name(op: Any) -> str:
     return f"{op.name}.{op.variant_test_name}" if op.variant_test_name else str(op.name)
 
 
+# The device draws dropout's masks itself.
+DROPOUT = {
+    "nn.functional.dropout", "nn.functional.multi_head_attention_forward",
+    "nn.functional.scaled_dot_product_attention",
+}  # fmt: skip
+# Operators whose results on the CPU differ in float16: sorts there are not stable, and sums are not
+# in float32.
+OTHER_IN_HALF = {"sort", "argsort", "nn.functional.conv_transpose3d"}
+
 # Operators that round in float16 in other places than the CPU does.
 HALF_TOLERANCE = {"rtol": 2e-2, "atol": 2e-2}
 
@@ -90,6 +99,14 @@ def results(op: Any, sample: Any, device: str, backward: bool) -> list[Any]:
     return [each.detach() for each in found] + gradients
 
 
+def is_random(op: Any, sample: Any) -> bool:
+    """Whether the sample drops elements."""
+    if _name(op) not in DROPOUT:
+        return False
+    sizes = [each for each in (*sample.args, *sample.kwargs.values()) if isinstance(each, float)]
+    return _name(op) == "nn.functional.dropout" or any(0 < each < 1 for each in sizes)
+
+
 @pytest.mark.parametrize("op", OPERATORS, ids=_name)
 def test_an_operator_equals_the_cpu(op: Any) -> None:
     if reason := UNSUPPORTED.get(_name(op)):
@@ -97,6 +114,8 @@ def test_an_operator_equals_the_cpu(op: Any) -> None:
     backward = bool(op.supports_autograd)
     samples = op.sample_inputs("cpu", torch.float32, requires_grad=backward)
     for sample in islice(samples, SAMPLES):
+        if is_random(op, sample):
+            continue
         expected = results(op, sample, "cpu", backward)
         actual = results(op, sample, D, backward)
         assert len(actual) == len(expected)
@@ -130,6 +149,8 @@ OF_MEMORY = {"as_strided", "as_strided_copy", "as_strided_scatter", "normal.in_p
 def test_an_operator_takes_strided_tensors(op: Any) -> None:
     skip_unless_comparable(op)
     for sample in islice(op.sample_inputs("cpu", torch.float32), 2):
+        if is_random(op, sample):
+            continue
         strided = sample.noncontiguous()
         try:
             expected = results(op, strided, "cpu", backward=False)
@@ -147,6 +168,8 @@ def test_an_operator_computes_in_place(op: Any) -> None:
     """In a view, around which nothing changes."""
     skip_unless_comparable(op)
     for sample in islice(op.sample_inputs("cpu", torch.float32), 2):
+        if is_random(op, sample):
+            continue
         if sample.broadcasts_input or not isinstance(sample.input, torch.Tensor):
             continue
         outcomes: list[str | list[Any]] = []
@@ -171,10 +194,12 @@ def test_an_operator_computes_in_place(op: Any) -> None:
 HALF = [op for op in OPERATORS if torch.float16 in op.dtypes]
 
 
-@pytest.mark.parametrize("op", HALF, ids=_name)
+@pytest.mark.parametrize("op", [op for op in HALF if _name(op) not in OTHER_IN_HALF], ids=_name)
 def test_an_operator_computes_in_float16(op: Any) -> None:
     skip_unless_comparable(op)
     for sample in islice(op.sample_inputs("cpu", torch.float16), 2):
+        if is_random(op, sample):
+            continue
         expected = results(op, sample, "cpu", backward=False)
         actual = results(op, sample, D, backward=False)
         compare(actual, expected, **HALF_TOLERANCE)

@@ -4,6 +4,9 @@ packages only if the name is new to it: tensors already have `is_vulkan`, of its
 
 from __future__ import annotations
 
+import threading
+from collections import defaultdict
+from collections.abc import Callable
 from typing import Any
 
 DLPACK_EXTENSION = 12  # kDLExtDev
@@ -33,3 +36,37 @@ def add_methods() -> None:
     torch.nn.Module.vulkan = to_vulkan
     # PyTorch's own compares the name of the device with "privateuseone".
     torch.Tensor.__dlpack_device__ = dlpack_device_of
+    torch.nn.Module._apply = _keeping_shared_parameters(torch.nn.Module._apply)
+
+
+def _shared_parameters(module: Any) -> list[list[tuple[Any, str]]]:
+    """For each parameter of several modules (tied weights), these modules and its names."""
+    owners: dict[int, list[tuple[Any, str]]] = defaultdict(list)
+    for each in module.modules():
+        for name, parameter in each._parameters.items():
+            if parameter is not None:
+                owners[id(parameter)].append((each, name))
+    return [places for places in owners.values() if len(places) > 1]
+
+
+def _keeping_shared_parameters(apply: Callable[..., Any]) -> Callable[..., Any]:
+    """Module._apply(), which to() calls, with one parameter where there was one. For devices of
+    packages, PyTorch makes a new parameter for each module, and training would update one of them.
+    """
+    state = threading.local()
+
+    def apply_to(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        if getattr(state, "is_inner", False):  # called for a submodule
+            return apply(self, *arguments, **keywords)
+        shared = _shared_parameters(self)
+        state.is_inner = True
+        try:
+            result = apply(self, *arguments, **keywords)
+        finally:
+            state.is_inner = False
+        for (first, name), *others in shared:
+            for module, other in others:
+                module._parameters[other] = first._parameters[name]
+        return result
+
+    return apply_to
