@@ -3,11 +3,19 @@
 #include <c10/util/Exception.h>
 
 #include <atomic>
+#include <cerrno>
+#include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <thread>
 
 #ifndef _WIN32
 #include <pthread.h>
+#include <signal.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #endif
 
 namespace spirloom::pytorch {
@@ -46,6 +54,38 @@ void RegisterFork() {
   }();
   (void)registered;
 #endif
+}
+
+#ifndef _WIN32
+// Waits for a child process and returns its status; none if it does not end in time, or if other
+// code has waited for it.
+std::optional<int> WaitForChild(pid_t child) {
+  constexpr auto kMaxWait = std::chrono::seconds(20);
+  const auto begin = std::chrono::steady_clock::now();
+  for (;;) {
+    int status = 0;
+    const pid_t ended = waitpid(child, &status, WNOHANG);
+    if (ended == child) return status;
+    if (ended < 0 && errno != EINTR) return std::nullopt;
+    if (std::chrono::steady_clock::now() - begin > kMaxWait) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  kill(child, SIGKILL);
+  (void)waitpid(child, nullptr, 0);
+  return std::nullopt;
+}
+#endif
+
+// Whether the machine has a device. A child process opens the drivers: they cannot be used in
+// processes that are forked from one that has opened them, such as those of data loaders.
+bool HasDevice() {
+#ifndef _WIN32
+  const pid_t child = fork();
+  if (child == 0) _exit(spirloom_is_available() ? 0 : 1);
+  const std::optional<int> status = child > 0 ? WaitForChild(child) : std::nullopt;
+  if (status) return WIFEXITED(*status) && WEXITSTATUS(*status) == 0;
+#endif
+  return spirloom_is_available();
 }
 
 const Opened* Open() {
@@ -97,7 +137,8 @@ void SetShaders(const std::string& path) {
 }
 
 bool IsAvailable() noexcept {
-  static const bool available = spirloom_is_available();
+  if (IsOpen()) return true;
+  static const bool available = HasDevice();
   return available;
 }
 

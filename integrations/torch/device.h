@@ -29,7 +29,8 @@ void Call(Function function, Arguments... arguments) {
 // Sets the shader library (.slpack) of the device, before it is opened.
 void SetShaders(const std::string& path);
 
-// Whether the machine has a Vulkan device. Does not open it. The answer of the first call is kept.
+// Whether the machine has a Vulkan device. A short-lived child process asks the drivers, so that
+// processes that are forked later can open the device. The answer of the first call is kept.
 bool IsAvailable() noexcept;
 // Whether this process has opened the device.
 bool IsOpen() noexcept;

@@ -56,6 +56,20 @@ os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
 
+def test_asking_for_a_device_does_not_load_its_driver(run_script: Script) -> None:
+    """Some drivers cannot be used in a process forked from one that has loaded them."""
+    done = run_script(
+        "assert torch.vulkan.is_available() and torch.is_vulkan_available()\n"
+        "assert torch.accelerator.device_count() == torch.vulkan.device_count() == 1\n"
+        "assert 'libvulkan' not in open('/proc/self/maps').read()\n"
+    )
+    assert done.returncode == 0, done.stderr
+    ask = "assert torch.vulkan.is_available()"
+    use = "assert torch.ones(2, device='vulkan').sum().item() == 2"
+    done = run_script(FORK.format(before=ask, action=use))
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_forked_process_refuses_an_open_device(run_script: Script) -> None:
     use = "x = torch.ones(2, device='vulkan')"
     done = run_script(FORK.format(before=use, action=f"del x; {use}"))
