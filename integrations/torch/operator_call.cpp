@@ -327,7 +327,10 @@ bool OperatorCall::SetArguments(const c10::FunctionSchema& schema, const Binding
     }
     const c10::Argument& argument = schema.arguments()[i];
     const bool is_default = argument.default_value() && *argument.default_value() == values[i];
-    if (!values[i].isNone() && !is_default && !ChangesNothing(argument.name(), values[i])) {
+    const bool is_own_dtype = argument.name() == "dtype" && values[i].isInt() && !narrow_ &&
+                              c10::isFloatingType(type_) && values[i].toScalarType() == type_;
+    if (!values[i].isNone() && !is_default && !is_own_dtype &&
+        !ChangesNothing(argument.name(), values[i])) {
       return Fail("its kernels have no argument '" + argument.name() + "'");
     }
   }

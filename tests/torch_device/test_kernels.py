@@ -45,6 +45,7 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "slices": lambda x, y: x[1:, ::2] * y[:-1, 1::2],
     "reductions": lambda x, y: x.sum(0) + y.mean(0) + x.amax(0) + y.var(0),
     "sum": lambda x, y: x.sum() + y.max(),
+    "dtypes": lambda x, y: x.sum(0, dtype=torch.float32) + y.mean(0, dtype=x.dtype),
     "softmax": lambda x, y: F.softmax(x, -1) + F.log_softmax(y, 0),
     "matmul": lambda x, y: x @ y.t(),
     "linear": lambda x, y: F.linear(x, y, y[:, 0]),
