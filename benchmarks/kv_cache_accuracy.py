@@ -21,7 +21,7 @@ import spirloom
 from spirloom import graph_file
 from spirloom.kv_cache import FORMATS, KvCache, kv_cache_of, read_with_kv_cache
 from spirloom.llm import Sampling
-from spirloom.ops import own_library
+from spirloom.op_library import own_library
 
 from examples.story.generate import BEGINNING, MODEL, read_tokenizer
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from spirloom import graph_file
 from spirloom.builder import Builder
 from spirloom.ir import DType, Graph, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 INPUTS = ("a", "b")
 

@@ -11,7 +11,7 @@ from spirloom import graph_file
 from spirloom.builder import Builder
 from spirloom.graph_reader import load
 from spirloom.ir import DType, Graph, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from benchmarks.context import Context
 from benchmarks.networks import Files, run_spirloom

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from spirloom.graph_reader import load
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from benchmarks import matmul_network
 from benchmarks.calls import TABLES, write_calls

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import prod
 
 from spirloom.ir import ArgValue, Graph, Node, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 # GEMM and GEMV operators → their first operand.
 _MATMULS = {"aten.mm": "a", "aten.bmm": "a", "aten.matmul": "a", "aten.addmm": "a",

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 PACK_MAGIC = b"SLPK"
-PACK_VERSION = 9
-READABLE_VERSIONS = (8, PACK_VERSION)  # with the same tables of variants and modules
+PACK_VERSION = 10
+READABLE_VERSIONS = (8, 9, PACK_VERSION)  # with the same tables of variants and modules
 _HEADER = struct.Struct("<4s I Q Q 8I 8x")
 # Offset of the name, index of the module, minor version of Vulkan.
 _VARIANT = struct.Struct("<16x I I 26x B 13x")

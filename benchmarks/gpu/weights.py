@@ -7,7 +7,7 @@ from math import prod, sqrt
 import numpy as np
 from spirloom.casegen.values import widened
 from spirloom.ir import DType, Graph, Node, Tensor, constant
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes.rewrite import COPY
 
 _QUANTIZE = "spirloom.quantize"

@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from spirloom.ir import ArgValue, Node, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from benchmarks.roofline.call import position_in
 from benchmarks.work import moved_bytes, multiply_adds

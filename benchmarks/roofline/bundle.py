@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from spirloom.casegen.case_pack import Case, to_bytes
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 import benchmarks.gpu
 from benchmarks.context import ROOT, BenchmarkFailed

@@ -15,7 +15,7 @@ from math import prod
 from spirloom.casegen.call_graph import call_graph, run_in
 from spirloom.casegen.runs import Run
 from spirloom.ir import Node
-from spirloom.ops import OpError, OpLibrary
+from spirloom.op_library import OpError, OpLibrary
 
 from benchmarks.calls import ROOT, library
 from benchmarks.roofline.call import RecordedCall, record

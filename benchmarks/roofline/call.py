@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 from spirloom.ir import ArgValue, DType, Graph, Node, State, Tensor
 from spirloom.number_expr import SymFloat
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from benchmarks.roofline.typical_values import typical_values
 from spec_model.interval import Interval

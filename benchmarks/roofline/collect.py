@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from spirloom.ir import Graph
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from benchmarks.context import ROOT
 from benchmarks.roofline.call import CALLS, calls_in, merged, read_calls

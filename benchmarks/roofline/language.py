@@ -11,7 +11,7 @@ from typing import Any
 from spirloom.family import RearrangedSource, Weights, make_methods
 from spirloom.hf.config import read_config
 from spirloom.ir import DType
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from benchmarks.roofline.call import RecordedCall, calls_in, merged
 from benchmarks.roofline.synthetic import LLAMA_1B, MAX_BINDING, PROMPT, Repeating

@@ -10,7 +10,7 @@ from typing import Any
 from spirloom import graph_file
 from spirloom.described_devices import read_devices
 from spirloom.kernel_selection import Selection, select
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from benchmarks.roofline.bound import Work, bound, work_of
 from benchmarks.roofline.call import RecordedCall

@@ -7,9 +7,10 @@ length.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterator, Sequence
 
-from codegen.registry.encoding import Formulas, many, text, varint
+from codegen.registry.encoding import Formulas, many, text, varint, zigzag
 from spec_model.expr.types import Expr, Kind, Literal
 from spec_model.library import Library
 from spec_model.load.axes import dtype_expression
@@ -42,6 +43,7 @@ _ARG_TYPES = {
     ArgType.STR: 6,
 }
 _LET, _CHECK = 0, 1
+_NO_DEFAULT, _DEFAULT_VALUE, _DEFAULT_ARGUMENT = 0, 1, 2  # the values of ops::ArgDefault::Kind
 
 
 def registry_bytes(library: Library, name: str, *, overrides: bool) -> bytes:
@@ -59,7 +61,7 @@ def op_bytes(op: Op) -> bytes:
             text(op.name),
             text(op.short_name),
             varint(0 if op.view_of is None else op.view_of + 1),
-            many(_arg(arg) for arg in op.args),
+            many(_arg(arg, op.args) for arg in op.args),
             *(formulas.code(_dtype(op, arg)) for arg in op.args),
             many(formulas.code(let.value) for let in lets),
             many(_step(step, formulas) for step in op.steps),
@@ -83,10 +85,29 @@ def _kernels(op: Op) -> Iterator[Kernel]:
             yield dataclasses.replace(kernel, operands=(), push=(), constants=())
 
 
-def _arg(arg: Arg) -> bytes:
+def _arg(arg: Arg, args: Sequence[Arg]) -> bytes:
     length = 0 if arg.length is None else arg.length + 1
     values = (_ARG_TYPES[arg.type], arg.optional, length)
-    return text(arg.name) + b"".join(map(varint, values))
+    return text(arg.name) + b"".join(map(varint, values)) + _default(arg, args)
+
+
+def _default(arg: Arg, args: Sequence[Arg]) -> bytes:
+    """ops::ArgDefault."""
+    if arg.default_of is not None:
+        index = next(other.index for other in args if other.name == arg.default_of)
+        return varint(_DEFAULT_ARGUMENT) + varint(index)
+    match arg.default:
+        case None:
+            return varint(_NO_DEFAULT)
+        case tuple(ints):
+            value = many(zigzag(int(item)) for item in ints)  # type: ignore[arg-type]
+        case str(chars):
+            value = text(chars)
+        case number if arg.type in (ArgType.FLOAT, ArgType.NUMBER):
+            value = struct.pack("<d", number)
+        case integer:
+            value = zigzag(int(integer))  # type: ignore[arg-type]
+    return varint(_DEFAULT_VALUE) + value
 
 
 def _dtype(op: Op, arg: Arg) -> Expr | None:

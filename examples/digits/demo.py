@@ -165,8 +165,7 @@ def demonstrate(models: Path) -> bool:
     data = HeldOut(*(np.load(HERE / f"{name}.npy") for name in ("images", "labels", "logits")))
     files = {precision: models / f"digits_{precision}.slg" for precision in ("f32", "f16")}
     outcomes = [
-        measure(files[precision], precision, storage, data)
-        for precision, storage in CONFIGURATIONS
+        measure(files[precision], precision, storage, data) for precision, storage in CONFIGURATIONS
     ]
     device = spirloom.Runtime().device.name
     pytorch = (data.logits.argmax(axis=1) == data.labels).mean()

@@ -7,8 +7,9 @@
     y, = model(x)
 
 `import spirloom` loads only this file. The runtime (`spirloom.runtime`, which requires NumPy) is
-imported on first use of one of its names, and so are the modules `spirloom.onnx`, `spirloom.torch`
-and `spirloom.executorch`, whose functions require the packages of these names.
+imported on first use of one of its names, and so are the modules `spirloom.ops`, the operators as
+functions of tensors, and `spirloom.onnx`, `spirloom.torch` and `spirloom.executorch`, whose
+functions require the packages of these names.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from spirloom import executorch as executorch
     from spirloom import onnx as onnx
+    from spirloom import ops as ops
     from spirloom import torch as torch
+    from spirloom.eager import Tensor
     from spirloom.errors import SpirloomError, Status
     from spirloom.llm import LLM
     from spirloom.runtime import (
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
         is_available,
         load,
         operator_names,
+        tensor,
     )
 
 __version__ = "0.1.0"
@@ -46,22 +50,29 @@ __all__ = [
     "Runtime",
     "SpirloomError",
     "Status",
+    "Tensor",
     "devices",
     "is_available",
     "load",
     "operator_names",
+    "tensor",
 ]
 
 # Not in __all__: `from spirloom import *` does not replace the packages of these names.
-_IMPORTERS = ("executorch", "onnx", "torch")
-_MODULES = {"SpirloomError": "spirloom.errors", "Status": "spirloom.errors", "LLM": "spirloom.llm"}
+_SUBMODULES = ("executorch", "onnx", "ops", "torch")
+_MODULES = {
+    "SpirloomError": "spirloom.errors",
+    "Status": "spirloom.errors",
+    "LLM": "spirloom.llm",
+    "Tensor": "spirloom.eager",
+}
 
 
 def __getattr__(name: str) -> Any:
     """Imports a public name or a submodule on first use."""
     import importlib
 
-    if name in _IMPORTERS:
+    if name in _SUBMODULES:
         return importlib.import_module(f"spirloom.{name}")
     if name not in __all__:
         raise AttributeError(f"module 'spirloom' has no attribute '{name}'")
@@ -72,4 +83,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     special = [name for name in globals() if name.startswith("__")]
-    return sorted([*special, *__all__, *_IMPORTERS])
+    return sorted([*special, *__all__, *_SUBMODULES])

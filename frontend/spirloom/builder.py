@@ -10,7 +10,7 @@ import numpy as np
 from spirloom.ir import ArgValue, Array, DType, Graph, Node, Tensor, constant, is_possible
 from spirloom.leading_parts import keeps_leading_parts
 from spirloom.number_expr import Number, from_expr, number_of
-from spirloom.ops import OpError, OpLibrary
+from spirloom.op_library import OpError, OpLibrary
 from spirloom.sizes import SymInt, is_symbolic, maximum_shape, upper_shape
 from spirloom.value_bounds import narrowed
 

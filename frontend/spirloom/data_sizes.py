@@ -18,7 +18,7 @@ import numpy as np
 from spec_model.traits import Trait
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, Graph, Node, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 SIZE_OF_DATA = "its output size depends on the data; shapes must be known at import"
 ATTACHMENT = "spirloom.output_sizes"  # JSON: output → [axis, output with the size]

@@ -9,7 +9,7 @@ from math import prod
 
 from spirloom.builder import Builder
 from spirloom.ir import DType, Tensor
-from spirloom.ops import OpError
+from spirloom.op_library import OpError
 
 # A label is a letter, or "...N" for a dimension of an ellipsis, where N counts from its right end.
 Labels = tuple[str, ...]

@@ -8,7 +8,7 @@ from typing import Any
 
 from spirloom.ir import Graph, IntInput, Tensor
 from spirloom.kv_cache import kv_cache_of
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.sizes import Varying
 from spirloom.terminal import bytes_text, shown
 

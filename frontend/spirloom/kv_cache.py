@@ -11,7 +11,7 @@ from typing import cast
 
 from spirloom.errors import ImportFailure
 from spirloom.ir import DType, Graph, Node, State, Tensor
-from spirloom.ops import OpError, OpLibrary, own_library
+from spirloom.op_library import OpError, OpLibrary, own_library
 
 # Columns that share an fp32 scale in caches of int8 and int4.
 GROUP = 64

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from spec_model.traits import Trait
 from spirloom.ir import DType, Graph, Node, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.sizes import SymInt, is_symbolic
 
 

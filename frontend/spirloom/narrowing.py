@@ -14,8 +14,8 @@ from spec_model.traits import Trait
 from spirloom.builder import Builder
 from spirloom.errors import Unsupported
 from spirloom.ir import DType, Node, Tensor
+from spirloom.op_library import OpLibrary
 from spirloom.operator_bounds import bounds_of
-from spirloom.ops import OpLibrary
 from spirloom.value_bounds import (
     ValueRange,
     exact_interval,

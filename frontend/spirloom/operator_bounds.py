@@ -10,7 +10,7 @@ from spec_model.interval import EVERYTHING, Interval
 from spec_model.output_bounds import bounded_args, output_bounds
 from spirloom.ir import Tensor
 from spirloom.number_expr import SymFloat
-from spirloom.ops import OpLibrary, argument_type
+from spirloom.op_library import OpLibrary, argument_type
 
 
 def bounds_of(

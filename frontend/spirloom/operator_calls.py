@@ -11,7 +11,7 @@ from spec_model.expr.types import TensorType
 from spec_model.graph_file import Call, calls_in
 from spec_model.spec import ArgType
 from spirloom.ir import Graph, Node
-from spirloom.ops import OpError, OpLibrary, argument_type
+from spirloom.op_library import OpError, OpLibrary, argument_type
 from spirloom.passes import optimize
 from spirloom.terminal import silent
 from spirloom.torch.values import is_value

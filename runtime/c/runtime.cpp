@@ -85,11 +85,12 @@ spirloom_status spirloom_runtime_device(const spirloom_runtime* runtime, spirloo
 }
 
 size_t spirloom_runtime_operator_count(const spirloom_runtime* runtime) {
-  return runtime == nullptr ? 0 : runtime->operators.size();
+  return runtime == nullptr ? 0 : runtime->signatures.size();
 }
 
 const char* spirloom_runtime_operator(const spirloom_runtime* runtime, size_t i) {
-  return i < spirloom_runtime_operator_count(runtime) ? runtime->operators[i].c_str() : nullptr;
+  return i < spirloom_runtime_operator_count(runtime) ? runtime->signatures[i].name.c_str()
+                                                      : nullptr;
 }
 
 uint64_t spirloom_runtime_validation_message_count(const spirloom_runtime* runtime) {

@@ -91,7 +91,37 @@ ArgInfo OpReader::ReadArg() {
   arg.length = static_cast<int32_t>(in_.Below(kMaxInts + 2)) - 1;
   if (arg.optional && arg.type != ArgType::kTensor)
     Fail("Argument '{}' is optional; it must be a tensor.", arg.name);
+  ReadDefault(arg);
   return arg;
+}
+
+void OpReader::ReadDefault(ArgInfo& arg) {
+  ArgDefault& value = arg.default_value;
+  value.kind = static_cast<ArgDefault::Kind>(in_.Below(kArgDefaultKindCount));
+  if (value.kind == ArgDefault::Kind::kNone) return;
+  if (value.kind == ArgDefault::Kind::kArgument) {
+    value.argument = static_cast<uint32_t>(in_.Below(kMaxItems));
+    if (value.argument < op_.args.size() && op_.args[value.argument].type == arg.type) return;
+    return Fail("The default of argument '{}' is not an earlier argument of its type.", arg.name);
+  }
+  switch (arg.type) {
+    case ArgType::kTensor:
+    case ArgType::kTensorList:
+      return Fail("The tensor '{}' has a default.", arg.name);
+    case ArgType::kInt:
+    case ArgType::kBool:
+      value.i = in_.Zigzag();
+      break;
+    case ArgType::kFloat:
+      value.f = in_.Float();
+      break;
+    case ArgType::kInts:
+      ReadMany(value.ints, kMaxInts, "default values", &OpReader::ReadInt);
+      break;
+    case ArgType::kString:
+      value.s = in_.Text().data();
+      break;
+  }
 }
 
 LetInfo OpReader::ReadLet() {

@@ -29,6 +29,8 @@ class OpReader {
   };
 
   ArgInfo ReadArg();
+  void ReadDefault(ArgInfo& arg);
+  int64_t ReadInt() { return in_.Zigzag(); }
   LetInfo ReadLet();
   StepInfo ReadStep();
   OutputInfo ReadOutput();

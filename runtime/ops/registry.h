@@ -17,12 +17,29 @@ namespace spirloom::ops {
 // The values of the enumerations are part of the pack format.
 enum class ArgType : uint8_t { kTensor, kTensorList, kInt, kFloat, kBool, kInts, kString };
 
+// What an argument is in calls that do not give it. Graph files contain all arguments.
+struct ArgDefault {
+  enum class Kind : uint8_t {
+    kNone,      // calls must give it
+    kValue,     // the member for the argument's type
+    kArgument,  // that of `argument`, an earlier argument of the same type
+  };
+  Kind kind{};
+  uint32_t argument = 0;
+  int64_t i = 0;  // int, bool
+  double f = 0;
+  std::vector<int64_t> ints = {};
+  const char* s = "";
+};
+inline constexpr size_t kArgDefaultKindCount = 3;
+
 struct ArgInfo {
   const char* name = "";
   ArgType type{};
-  bool optional = false;  // a tensor that may be absent
-  int32_t length = -1;    // required length of a list of ints; -1: any
-  Formula dtype;          // required dtype of a tensor; empty: any
+  bool optional = false;          // a tensor that may be absent
+  int32_t length = -1;            // required length of a list of ints; -1: any
+  ArgDefault default_value = {};  // none for tensors
+  Formula dtype;                  // required dtype of a tensor; empty: any
 };
 
 // A named expression that formulas share. Uses args and earlier lets.

@@ -14,7 +14,7 @@
 namespace spirloom::pack {
 
 inline constexpr uint32_t kPackMagic = 0x4b504c53;  // "SLPK"
-inline constexpr uint32_t kPackVersion = 9;
+inline constexpr uint32_t kPackVersion = 10;
 inline constexpr uint32_t kPackAlignment = 64;
 inline constexpr uint32_t kMaxBindings = 16;
 inline constexpr uint32_t kMaxConstants = 12;

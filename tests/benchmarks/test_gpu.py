@@ -19,7 +19,7 @@ import pytest
 from spirloom import graph_file
 from spirloom.graph_reader import load
 from spirloom.ir import DType, Graph, Node, Tensor, constant
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from benchmarks.calls import library
 from benchmarks.context import BenchmarkFailed

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import yaml
 from spirloom.ir import DType, Graph, Node, Tensor, constant
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from benchmarks.roofline import compare
 from benchmarks.roofline.bound import bound, limit, rates_of, work_of

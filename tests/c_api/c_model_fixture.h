@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "tests/c_api/set_up.h"
 
@@ -46,6 +47,15 @@ class CModelTest : public ::testing::Test {
 
   OwnedModel Load(const graph::FileGraph& graph, const spirloom_model_options* options = nullptr) {
     return LoadModel(runtime_, graph, options);
+  }
+
+  // The index of an operator; SIZE_MAX, and a failure, if there is none of this name.
+  size_t FindOp(std::string_view name) const {
+    for (size_t i = 0; i < spirloom_runtime_operator_count(runtime_.get()); ++i) {
+      if (spirloom_runtime_operator(runtime_.get(), i) == name) return i;
+    }
+    ADD_FAILURE() << name;
+    return SIZE_MAX;
   }
 
   OwnedRuntime runtime_;

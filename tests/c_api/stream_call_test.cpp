@@ -69,14 +69,6 @@ class CStreamCallTest : public CModelTest {
     CModelTest::TearDown();
   }
 
-  size_t FindOp(std::string_view name) const {
-    for (size_t i = 0; i < spirloom_runtime_operator_count(runtime_.get()); ++i) {
-      if (spirloom_runtime_operator(runtime_.get(), i) == name) return i;
-    }
-    ADD_FAILURE() << name;
-    return SIZE_MAX;
-  }
-
   // A tensor with the values 1, 2, 3, …
   Tensor MakeTensor(const std::vector<int64_t>& sizes) {
     Tensor tensor{};

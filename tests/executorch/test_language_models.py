@@ -11,7 +11,7 @@ import spirloom
 import torch
 from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401  registers llama::*
 from spirloom import graph_file
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.pte.file import ProgramFile
 from spirloom.pte.importer import import_method
 from spirloom.torch.options import Options

@@ -16,7 +16,7 @@ from spirloom.cli import main
 from spirloom.errors import ImportFailure
 from spirloom.executorch import SpirloomPartitioner
 from spirloom.ir import Graph
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.pte.file import ProgramFile
 from spirloom.pte.importer import import_method
 from spirloom.selective import read_model_calls

@@ -17,7 +17,7 @@ from spirloom import graph_file
 from spirloom.cli import main
 from spirloom.errors import ImportFailure
 from spirloom.ir import Graph
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.pte.file import ProgramFile
 from spirloom.pte.importer import import_method
 from spirloom.torch.options import Options

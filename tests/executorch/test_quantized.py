@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.pte.file import ProgramFile
 from spirloom.pte.importer import import_method
 from spirloom.torch.options import Options

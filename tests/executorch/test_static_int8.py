@@ -16,7 +16,7 @@ from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (
 )
 from spirloom import graph_file
 from spirloom.ir import Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.pte.file import ProgramFile
 from spirloom.pte.importer import import_method
 from spirloom.torch.options import Options

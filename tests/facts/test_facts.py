@@ -15,7 +15,7 @@ import pytest
 from spirloom.cli import main
 from spirloom.facts.checks import FACTS, Fact
 from spirloom.facts.search import contradiction, facts_of
-from spirloom.ops import OWN_SPECS, OWN_TEMPLATES, OpLibrary
+from spirloom.op_library import OWN_SPECS, OWN_TEMPLATES, OpLibrary
 
 from spec_model import Op, load_library
 from spec_model.interval import Interval, quotient, remainder

@@ -12,7 +12,7 @@ from spirloom.builder import Builder
 from spirloom.ir import Array, DType, Graph, Tensor
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import finish, optimize
 
 from codegen.select.select import Selectors, select

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from spirloom.casegen.values import widened
 from spirloom.ir import ArgValue, Array, Graph, Tensor
-from spirloom.ops import OWN_SPECS, OWN_TEMPLATES
+from spirloom.op_library import OWN_SPECS, OWN_TEMPLATES
 
 from spec_model import load_library
 from spec_model.stored_float import encoded, float_format

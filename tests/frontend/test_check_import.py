@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 from spirloom.cli import main
 from spirloom.ir import Graph
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import OPTIMIZATIONS
 
 from spec_model.interval import Interval

@@ -7,7 +7,7 @@ import pytest
 from spirloom.builder import Builder
 from spirloom.errors import ImportFailure
 from spirloom.ir import DType, Graph, State, Tensor, constant
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.symbolic.computed import compute_the_same
 from spirloom.symbolic.minimum import check_minimum
 

@@ -13,7 +13,7 @@ from onnx import ModelProto
 from spirloom.ir import ArgValue, Array, DType, Graph, Node, Storage, Tensor
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import optimize, optimize_sizes
 from spirloom.passes.data_movement import fold_copies
 from spirloom.passes.movement import Movement

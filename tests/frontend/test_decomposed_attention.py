@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from spirloom.builder import Builder
 from spirloom.ir import Array, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from tests.frontend.models import ops
 from tests.frontend.test_transformer_passes import ATTENTION, optimized

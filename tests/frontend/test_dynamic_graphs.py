@@ -16,7 +16,7 @@ from spirloom.ir import Array, Graph
 from spirloom.number_expr import SymFloat
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import optimize, optimize_sizes
 from spirloom.sizes import SizeExpr, Symbol, Varying
 from spirloom.symbolic.open_graph import open_graph

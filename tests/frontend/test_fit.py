@@ -10,7 +10,7 @@ from spirloom.errors import ImportFailure
 from spirloom.family.fit import constant_bytes, fitting, peak_bytes, required_bytes
 from spirloom.gguf import import_gguf
 from spirloom.ir import DType, Graph, Node, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from tests.frontend.test_gguf import saved
 

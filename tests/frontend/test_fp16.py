@@ -14,7 +14,7 @@ from spirloom.errors import ImportFailure
 from spirloom.ir import Array, DType, Graph
 from spirloom.onnx.partition.load import load
 from spirloom.onnx.partition.partitioner import Options, partition_model
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.partition import Costs
 from spirloom.passes.fp16 import float32_lines, float32_patterns, to_fp16
 from spirloom.passes.fp16_rules import Reason

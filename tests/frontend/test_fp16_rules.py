@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 from spirloom.ir import Array, DType, Tensor, constant
-from spirloom.ops import OpError, OpLibrary
+from spirloom.op_library import OpError, OpLibrary
 from spirloom.passes.fp16 import _rounded
 from spirloom.passes.fp16_rules import (
     LARGEST,

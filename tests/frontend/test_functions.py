@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx import FunctionProto, NodeProto, helper
 from spirloom.errors import ImportFailure
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from tests.frontend.models import compute, imported, model, node, ops, random
 

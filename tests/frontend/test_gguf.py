@@ -18,7 +18,7 @@ from spirloom.gguf import import_gguf
 from spirloom.gguf.file import GgufFile
 from spirloom.hf import import_directory
 from spirloom.ir import Array, Graph
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes.weight_quantization import Quantization
 
 from tests.frontend.gguf_writer import (

@@ -12,7 +12,7 @@ from spirloom.errors import ImportFailure
 from spirloom.gguf import import_gguf
 from spirloom.gguf.model import GgufModel
 from spirloom.llm import import_cache
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from spec_model.cache_directory import variable
 from tests.frontend.gguf_writer import file_bytes, tiny_metadata, tiny_tensors

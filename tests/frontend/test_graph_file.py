@@ -19,7 +19,7 @@ from spirloom import constants_file, graph_file, graph_reader, inspect
 from spirloom.errors import ImportFailure
 from spirloom.ir import DType, Graph, Node, State, Storage, Tensor, constant
 from spirloom.number_expr import NumberExpr, NumberOp, SymFloat
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.sizes import SizeExpr, Symbol, Varying
 from spirloom_schema import Graph as schema
 from spirloom_schema.FormatVersion import FormatVersion

@@ -16,7 +16,7 @@ import pytest
 from onnx import TensorProto, helper
 from spirloom.builder import Builder
 from spirloom.ir import DType, Graph
-from spirloom.ops import OWN_SPECS, OWN_TEMPLATES, OpError, OpLibrary
+from spirloom.op_library import OWN_SPECS, OWN_TEMPLATES, OpError, OpLibrary
 
 from tests.frontend.command_line import run, saved, small_network
 from tests.frontend.models import model, node, random

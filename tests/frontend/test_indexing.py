@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnx import TensorProto
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from tests.frontend.models import compute, imported, model, node, random
 

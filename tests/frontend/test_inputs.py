@@ -11,7 +11,7 @@ from spirloom.errors import ImportFailure
 from spirloom.ir import Array, DType, Graph
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from tests.frontend.models import Shape, imported, model, node
 

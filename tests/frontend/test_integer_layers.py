@@ -11,7 +11,7 @@ from onnx import NodeProto, TensorProto
 from spirloom.ir import Array, Graph
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import optimize
 
 from tests.frontend.models import compute, imported, model, node, ops, random

@@ -14,7 +14,7 @@ from onnx import ModelProto
 from spirloom.errors import ImportFailure
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.terminal import Progress
 
 from tests.frontend.models import compute, imported, model, node, random

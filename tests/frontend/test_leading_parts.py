@@ -11,7 +11,7 @@ from spirloom.builder import Builder
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, DType, Graph, Tensor
 from spirloom.leading_parts import keeps_leading_parts
-from spirloom.ops import OpError, OpLibrary
+from spirloom.op_library import OpError, OpLibrary
 from spirloom.sizes import Symbol, SymInt
 
 from spec_model.symbolic import Guards, SizeError, at_sizes, general, sym

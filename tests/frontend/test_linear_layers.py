@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from spirloom.builder import Builder
 from spirloom.ir import DType, Graph, State, Tensor, constant
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import optimize
 from spirloom.passes.cleanup import merge_equal_calls
 from spirloom.passes.linear_layers import LINEAR, SLICE, merge_linear_layers, split_linear_layers

@@ -19,7 +19,7 @@ from spirloom.ir import MAX_ELEMENTS
 from spirloom.mapped_file import array_in, mapped, part_of, starts_with
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.pte.file import ProgramFile, ordered_array
 from spirloom.pte.importer import import_method
 from spirloom.torch.archived_program import read_archive

@@ -9,7 +9,7 @@ import pytest
 from onnx import ModelProto, TensorProto, helper
 from spirloom.errors import ImportFailure
 from spirloom.onnx.inputs import Shapes
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from tests.frontend.models import imported, model, node, random
 

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 from onnx.defs import OpSchema, SchemaError
 from spirloom.errors import ImportFailure
 from spirloom.onnx.registry import CONVERTERS
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from tests.frontend.models import imported, model, node, ops
 

@@ -23,7 +23,7 @@ from spirloom.onnx.partition.partitioner import (
     partition_model,
     with_embedded_data,
 )
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.partition import Costs, Placement
 
 from spec_model.interval import Interval

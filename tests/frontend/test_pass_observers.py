@@ -9,7 +9,7 @@ import pytest
 from spirloom.builder import Builder
 from spirloom.cli import main
 from spirloom.ir import DType, Graph, Node, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import OPTIMIZATIONS, optimize, register_pass
 from spirloom.passes.observers import InvalidGraph, dumping, verify
 from spirloom.sizes import Varying, expression

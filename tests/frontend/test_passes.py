@@ -9,7 +9,7 @@ import pytest
 from onnx import ModelProto, NodeProto, TensorProto
 from spirloom.builder import Builder
 from spirloom.ir import Array, DType, Graph, Node, Tensor, constant
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import finish, optimize
 from spirloom.passes.cleanup import merge_constants, simplify_views
 from spirloom.passes.large_weights import split_weights

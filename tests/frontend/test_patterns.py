@@ -12,7 +12,7 @@ import pytest
 from spirloom.builder import Builder
 from spirloom.cli import main
 from spirloom.ir import DType, Graph, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import OPTIMIZATIONS, optimize, register_pass
 from spirloom.passes.observers import observing, verify
 from spirloom.passes.patterns import InvalidPattern, Match, Rewrite, Rewrites

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from spirloom.builder import Builder
 from spirloom.ir import DType, Graph, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes.permutations import move_row_permutations
 
 from tests.frontend import reference_run

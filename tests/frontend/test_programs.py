@@ -14,7 +14,7 @@ from spirloom import graph_reader
 from spirloom.cli import main
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array, Graph
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.pte.describe import describe, to_text
 from spirloom.pte.file import ProgramFile, cases_of, differences, is_program
 from spirloom.pte.importer import import_method

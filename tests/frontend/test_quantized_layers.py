@@ -10,7 +10,7 @@ from onnx import NodeProto
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array
 from spirloom.onnx.dtypes import onnx_type
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from tests.frontend.models import compute, imported, model, node
 

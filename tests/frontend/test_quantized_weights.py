@@ -9,7 +9,7 @@ import pytest
 from onnx import ModelProto, NodeProto, helper
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from tests.frontend.models import compute, imported, model, node, ops, random
 

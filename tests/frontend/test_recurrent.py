@@ -13,7 +13,7 @@ from spirloom.errors import ImportFailure
 from spirloom.ir import Graph
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import optimize
 from torch import nn
 

@@ -17,7 +17,7 @@ import pytest
 from spirloom import cli, graph_file
 from spirloom.errors import ImportFailure
 from spirloom.ir import DType, Graph, Node, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.profile_file import add_runs, read_profile
 from spirloom.report.layout import lay_out
 from spirloom.report.model_data import dispatches_of_nodes

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from spirloom.builder import Builder
 from spirloom.ir import Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from tests.frontend.models import ops, random
 from tests.frontend.test_transformer_passes import ROTARY, optimized

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from spirloom import graph_file
 from spirloom.ir import DType, Graph, Node, Storage, Tensor, constant
+from spirloom.op_library import OpLibrary
 from spirloom.operator_calls import calls
-from spirloom.ops import OpLibrary
 from spirloom.passes.fp16 import to_fp16
 from spirloom.selective import read_model_calls
 from spirloom.sizes import SizeExpr, SizeOp, Symbol, Varying

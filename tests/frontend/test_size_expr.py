@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from spirloom import graph_file, graph_reader
 from spirloom.ir import DType, Graph, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.sizes import Varying
 from spirloom.symbolic.size_reader import SizeReader
 

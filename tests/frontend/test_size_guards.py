@@ -12,7 +12,7 @@ from onnx import NodeProto, TensorProto, helper
 from spirloom import graph_file, graph_reader, inspect
 from spirloom.errors import ImportFailure
 from spirloom.onnx.size_arrays import Condition, compare
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.sizes import Symbol
 
 from spec_model.symbolic import Guard, at_sizes, size_of, sym

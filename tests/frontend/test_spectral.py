@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from spirloom.ir import Array
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from tests.frontend.models import compute, imported, model, node, random
 

@@ -13,7 +13,7 @@ from spirloom.builder import Builder
 from spirloom.ir import Graph, State, Tensor
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import optimize, optimize_sizes
 from spirloom.passes.attention.strided import STRIDED, stride_attention
 from spirloom.sizes import Symbol

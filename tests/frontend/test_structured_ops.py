@@ -11,7 +11,7 @@ import pytest
 import torch
 from onnx import NodeProto, TensorProto, helper
 from spirloom.ir import Array
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from tests.frontend import reference_run
 from tests.frontend.models import compute, imported, model, node, ops, random

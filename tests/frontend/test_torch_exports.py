@@ -12,7 +12,7 @@ import torch
 from spirloom.ir import Graph
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import optimize
 from torch import nn
 from torch.nn import functional

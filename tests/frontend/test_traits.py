@@ -15,7 +15,7 @@ from spirloom.cli import main
 from spirloom.facts.calls import Call, distinct_runs
 from spirloom.facts.checks import not_elementwise
 from spirloom.ir import DType, Graph, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes.permutations import move_permutations
 
 from spec_model import SpecError

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from spirloom.builder import Builder
 from spirloom.ir import DType, Graph, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import optimize
 
 from tests.frontend import reference_run

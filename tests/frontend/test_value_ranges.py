@@ -12,7 +12,7 @@ from spirloom.builder import Builder
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, DType, Graph, Tensor, constant
 from spirloom.narrowing import Narrowing
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.value_bounds import (
     ValueRange,
     exact_interval,

@@ -13,7 +13,7 @@ from spirloom.builder import Builder
 from spirloom.cli import main
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array, DType, Graph, Tensor, constant
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import optimize
 from spirloom.passes.large_weights import split_weights
 from spirloom.passes.weight_quantization import Quantization, quantize_weights

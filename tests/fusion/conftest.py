@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 ROOT = Path(__file__).resolve().parents[2]
 

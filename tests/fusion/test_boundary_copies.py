@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from spirloom.builder import Builder
 from spirloom.ir import DType, Graph, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import finish
 
 from tests.fusion.device import Device, distance

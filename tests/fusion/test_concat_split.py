@@ -9,7 +9,7 @@ import pytest
 import torch
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import optimize
 from torch import Tensor, nn
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from spirloom.builder import Builder
 from spirloom.ir import DType, Graph, Tensor, constant
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import optimize
 from torch.nn.functional import conv1d
 

@@ -10,7 +10,7 @@ import torch
 from spirloom.ir import Array, Graph
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import OPTIMIZATIONS, optimize
 
 from tests.fusion.device import Device, distance

@@ -16,7 +16,7 @@ from spirloom.errors import ImportFailure
 from spirloom.gguf import import_gguf
 from spirloom.gguf.blocks import BLOCKS
 from spirloom.gguf.config import ARCHITECTURES
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from tests.frontend.gguf_writer import F16, F32, Q4_0, Q8_0, file_bytes, tiny_metadata, tiny_tensors
 from tests.fuzz.campaign import Target, exit_with

@@ -18,7 +18,7 @@ from spirloom.errors import ImportFailure
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
 from spirloom.onnx.shape_inference import ModelInference
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import optimize
 
 from tests.fuzz.campaign import Target, exit_with

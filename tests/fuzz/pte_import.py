@@ -13,7 +13,7 @@ from pathlib import Path
 
 from spirloom import graph_file, graph_reader
 from spirloom.errors import ImportFailure
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.pte.describe import to_text
 from spirloom.pte.file import ProgramFile, cases_of
 from spirloom.pte.importer import import_method

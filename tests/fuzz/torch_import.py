@@ -16,7 +16,7 @@ from pathlib import Path
 
 from spirloom import graph_file, graph_reader
 from spirloom.errors import ImportFailure
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.torch.archived_program import read_archive
 from spirloom.torch.build import build
 from spirloom.torch.options import Options

@@ -10,7 +10,7 @@ import numpy as np
 from spirloom import graph_file, graph_reader
 from spirloom.cli import main
 from spirloom.ir import DType, Graph, IntInput, Node, State, Tensor, constant
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.sizes import SizeExpr, Symbol, Varying
 
 from examples.story.generate import MODEL, read_tokenizer

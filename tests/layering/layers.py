@@ -152,6 +152,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "frontend/spirloom": (
         *_TORCH,
         "codegen/**",
+        "frontend/spirloom/eager",
         "frontend/spirloom/executorch",
         "frontend/spirloom/llm",
         "frontend/spirloom/onnx",
@@ -159,7 +160,8 @@ MODULES: dict[str, tuple[str, ...]] = {
         "frontend/spirloom/runtime",
         "frontend/spirloom/verify",
     ),
-    "frontend/spirloom/runtime": ("frontend/spirloom",),
+    "frontend/spirloom/runtime": ("frontend/spirloom", "frontend/spirloom/eager"),
+    "frontend/spirloom/eager": ("frontend/spirloom/runtime",),
     "frontend/spirloom/symbolic": _CORE,
     "frontend/spirloom/layers": _CORE,  # what several importers build
     "frontend/spirloom/passes": (

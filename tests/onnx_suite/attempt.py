@@ -14,7 +14,7 @@ from spirloom.ir import Array, Graph
 from spirloom.onnx.dtypes import type_name
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import optimize
 
 from tests.onnx_suite.suite import SuiteCase, only_tensors

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from spirloom.casegen import case_pack
 from spirloom.errors import ImportFailure
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from spec_model.files import replaced
 from tests.onnx_suite.operators import operators_text

@@ -11,7 +11,7 @@ import numpy as np
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 OPSET = 21
 

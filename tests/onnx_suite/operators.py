@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from tests.onnx_suite.more_models import more_operators
 from tests.onnx_suite.outcome import Outcome

@@ -11,7 +11,7 @@ import numpy as np
 from spirloom import graph_file
 from spirloom.casegen.case_pack import Case, NamedArray
 from spirloom.ir import Array, DType, Graph, Storage
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from spec_model.spec import Tolerance
 from spec_model.stored_float import encoded, float_format

@@ -13,7 +13,7 @@ from spirloom.ir import Array
 from spirloom.onnx.constant_folding.registry import EVALUATORS
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from tests.onnx_suite.attempt import reject_other_values
 from tests.onnx_suite.outcome import DISPUTED, TOLERANCE

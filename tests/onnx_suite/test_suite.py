@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from onnx import ModelProto, TensorProto, helper
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from tests.onnx_suite.attempt import Imported, Rejected, attempt, reject_other_values
 from tests.onnx_suite.check import differences

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from spirloom.ir import Array
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 LIBRARY = OpLibrary()
 

@@ -11,7 +11,7 @@ import numpy as np
 from spirloom import graph_file, graph_reader
 from spirloom.builder import Builder
 from spirloom.ir import DType, Graph, Tensor, constant
-from spirloom.ops import OpError
+from spirloom.op_library import OpError
 from spirloom.passes import finish, optimize
 
 from tests.frontend import reference_run

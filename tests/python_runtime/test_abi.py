@@ -16,7 +16,9 @@ from tests.c_api.header import Field, Header, read_header
 SCALARS = {
     "void": None,
     "bool": ctypes.c_bool,
+    "double": ctypes.c_double,
     "size_t": ctypes.c_size_t,
+    "int32_t": ctypes.c_int32,
     "int64_t": ctypes.c_int64,
     "uint32_t": ctypes.c_uint32,
     "uint64_t": ctypes.c_uint64,
@@ -33,6 +35,8 @@ def foreign(header: Header, ctype: str) -> Any:
         return ctypes.c_char_p
     if ctype.endswith(("*", ")")):
         return ctypes.c_void_p
+    if ctype in {struct.name for struct in header.structs}:
+        return next(kind for kind in STRUCTS if c_name(kind) == ctype)
     return ctypes.c_int if ctype in {enum.name for enum in header.enums} else SCALARS[ctype]
 
 
@@ -74,6 +78,7 @@ def test_const_bytes_have_the_layout_of_bytes(header: Header) -> None:
     [
         ("spirloom_status", "SPIRLOOM_", Status),
         ("spirloom_storage", "SPIRLOOM_STORAGE_", abi.Storage),
+        ("spirloom_argument_kind", "SPIRLOOM_ARGUMENT_", abi.ArgumentKind),
     ],
 )
 def test_enums(header: Header, name: str, prefix: str, numbers: Any) -> None:

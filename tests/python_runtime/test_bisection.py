@@ -16,7 +16,7 @@ from spirloom.cli import main
 from spirloom.debug.cases import BundledCase, add_case, cases_of
 from spirloom.errors import ImportFailure
 from spirloom.ir import DType, Graph, Node, Tensor, constant
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import OPTIMIZATIONS
 
 from tests.python_runtime.amber_script import check_modules, read

@@ -20,7 +20,7 @@ from spirloom.inspect import to_text
 from spirloom.kv_cache import FORMATS, kv_cache_of, read_with_kv_cache, set_kv_cache
 from spirloom.llm import LLM
 from spirloom.llm.import_cache import with_kv_cache
-from spirloom.ops import own_library
+from spirloom.op_library import own_library
 
 from examples.story.generate import BEGINNING, MODEL, read_tokenizer
 from examples.story.tokenizer import Tokenizer

@@ -12,7 +12,7 @@ import pytest
 from spirloom import graph_file
 from spirloom.builder import Builder
 from spirloom.ir import Array, DType, Graph, Tensor, constant
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import finish
 from spirloom.quantized_weights import QuantizedMatrix
 from spirloom.sizes import Symbol

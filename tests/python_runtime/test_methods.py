@@ -11,7 +11,7 @@ import spirloom
 from spirloom import graph_file, inspect
 from spirloom.graph_reader import load_methods
 from spirloom.ir import DType, Graph, Node, State, Tensor, constant
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.runtime import NotFound
 
 LIBRARY = OpLibrary()

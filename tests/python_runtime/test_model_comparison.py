@@ -23,7 +23,7 @@ from spirloom.debug.metrics import measure
 from spirloom.debug.model_comparison import Comparer
 from spirloom.debug.oracles import Oracle
 from spirloom.ir import DType, Graph, Node, Tensor, constant
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import OPTIMIZATIONS
 from spirloom.sizes import SizeExpr, Symbol, Varying
 

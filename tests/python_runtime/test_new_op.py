@@ -18,7 +18,7 @@ from spirloom.casegen.runs import Run, runs_of
 from spirloom.ir import Array
 from spirloom.new_op.scaffold import scaffold, write
 from spirloom.new_op.target import find_target
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.runtime.errors import Unsupported
 from spirloom.runtime.native import find
 

@@ -9,7 +9,7 @@ import pytest
 import spirloom
 from spirloom import graph_file
 from spirloom.ir import DType, Graph, Node, State, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.runtime import Busy, InvalidArgument, WrongType
 
 START = np.array([1, 2, 3], np.float32)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spirloom.ops import OWN_SPECS, OWN_TEMPLATES
+from spirloom.op_library import OWN_SPECS, OWN_TEMPLATES
 
 from spec_model import load_library
 

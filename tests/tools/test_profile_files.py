@@ -17,7 +17,7 @@ import pytest
 from spirloom import cli, graph_file
 from spirloom.errors import ImportFailure
 from spirloom.ir import DType, Graph, Node, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.profile_file import percentile, read_profile
 from spirloom.profiling import tables
 

@@ -13,7 +13,7 @@ from spirloom import graph_file
 from spirloom.builder import Builder
 from spirloom.comparison import compare
 from spirloom.ir import Array, DType, Graph, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.runtime import WrongType
 from spirloom.torch.build import build
 from spirloom.torch.export import decompose, program_of

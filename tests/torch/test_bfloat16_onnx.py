@@ -14,7 +14,7 @@ from spirloom import Runtime, graph_file
 from spirloom.ir import DType, Graph
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import optimize
 
 BF16, F32 = TensorProto.BFLOAT16, TensorProto.FLOAT

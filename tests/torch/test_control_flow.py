@@ -11,7 +11,7 @@ import spirloom.torch
 import torch
 from spirloom import graph_file
 from spirloom.errors import ImportFailure
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.torch.archived_program import read_archive
 from spirloom.torch.build import build
 from spirloom.torch.options import Options

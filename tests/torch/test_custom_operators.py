@@ -11,7 +11,7 @@ import torch
 from spirloom.errors import ImportFailure
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.torch import decompose, program_of
 from spirloom.torch.build import build
 from spirloom.torch.options import Options

@@ -13,7 +13,7 @@ from onnx import TensorProto, helper
 from spirloom import Runtime, graph_file
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import optimize
 
 X = np.concatenate([

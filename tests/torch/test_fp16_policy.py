@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.torch import export
 from spirloom.torch.export import decompose, exported_of, graph_of, program_of
 from spirloom.torch.options import Options

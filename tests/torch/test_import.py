@@ -16,7 +16,7 @@ from spirloom import graph_file, graph_reader
 from spirloom.errors import ImportFailure
 from spirloom.inspect import to_text
 from spirloom.ir import Graph
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.runtime import WrongType
 from spirloom.torch import decompose, export, export_methods, program_of
 from spirloom.torch.archive import is_archive

@@ -15,7 +15,7 @@ import torch
 from spirloom import graph_file, graph_reader, inspect
 from spirloom.errors import ImportFailure
 from spirloom.ir import IntInput
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.runtime import InvalidArgument, WrongType
 from spirloom.torch.archived_program import read_archive
 from spirloom.torch.build import build

@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file  # type: ignore[import]
 from spirloom import graph_file
 from spirloom.errors import ImportFailure
 from spirloom.hf import import_directory
-from spirloom.ops import own_library
+from spirloom.op_library import own_library
 from spirloom.passes.weight_quantization import Quantization
 
 from op_specs.sampling import sampling

@@ -12,7 +12,7 @@ import pytest
 import spirloom
 import torch
 from spirloom import graph_file
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import optimize
 from spirloom.torch.archived_program import read_archive
 from spirloom.torch.build import build

@@ -12,7 +12,7 @@ import spirloom
 from onnx import NodeProto, TensorProto, helper
 from spirloom.cli import main
 from spirloom.errors import ImportFailure
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.sizes import Symbol
 
 from tests.frontend import models

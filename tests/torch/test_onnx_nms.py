@@ -17,7 +17,7 @@ from spirloom.ir import Array
 from spirloom.onnx.dtypes import onnx_type
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import optimize
 
 from tests import sample

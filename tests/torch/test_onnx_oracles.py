@@ -15,7 +15,7 @@ from onnx.backend.test.case.test_case import TestCase
 from spirloom.ir import Array
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from tests.frontend import reference_run
 from tests.frontend.models import random

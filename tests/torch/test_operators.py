@@ -12,7 +12,7 @@ import torch
 from spirloom import graph_file
 from spirloom.errors import ImportFailure
 from spirloom.ir import Graph
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import optimize
 from spirloom.torch.export import decompose, program_of
 from spirloom.torch.importer import import_program

@@ -9,7 +9,7 @@ import pytest
 import spirloom
 import torch
 from spirloom import graph_file
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.torch.build import build
 from spirloom.torch.export import decompose, program_of
 from spirloom.torch.options import Options

@@ -11,7 +11,7 @@ import pytest
 import spirloom
 import torch
 from spirloom import graph_file
-from spirloom.ops import OWN_TEMPLATES, OpLibrary
+from spirloom.op_library import OWN_TEMPLATES, OpLibrary
 from spirloom.runtime import Runtime
 from spirloom.torch import decompose, program_of
 from spirloom.torch.archived_program import read_archive

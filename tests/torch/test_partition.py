@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.partition import Placement, Plan, partition
 from spirloom.torch.export import decompose
 from spirloom.torch.fx_program import TracedGraph, read_traced

@@ -13,7 +13,7 @@ import torch
 import transformers as hf
 from spirloom import graph_file
 from spirloom.ir import Graph
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import optimize
 from spirloom.torch.build import build
 from spirloom.torch.export import decompose, program_of

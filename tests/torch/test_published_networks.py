@@ -12,7 +12,7 @@ from importlib import import_module
 
 import pytest
 import torch
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.torch.build import build
 from spirloom.torch.export import decompose, program_of
 from spirloom.torch.options import Options

@@ -19,7 +19,7 @@ from spirloom import graph_file
 from spirloom.ir import Graph
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import optimize
 from spirloom.torch.build import build
 from spirloom.torch.export import decompose, program_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.torch.rules import RENAMES, RULES
 
 LIBRARY = OpLibrary()

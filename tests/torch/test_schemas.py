@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from spirloom.ops import OWN_SPECS, OWN_TEMPLATES
+from spirloom.op_library import OWN_SPECS, OWN_TEMPLATES
 from spirloom.torch.argument_binding import arg_for, changes_nothing
 
 from spec_model import Arg, ArgType, Op, load_library

@@ -13,7 +13,7 @@ import torch
 from spirloom import graph_file, graph_reader
 from spirloom.errors import ImportFailure
 from spirloom.ir import Graph
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.torch import decompose, program_of
 from spirloom.torch.archived_program import read_archive
 from spirloom.torch.build import build

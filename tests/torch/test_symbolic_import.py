@@ -12,7 +12,7 @@ import spirloom
 import torch
 from spirloom import graph_file
 from spirloom.ir import Graph
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.symbolic.specialize import specialize
 from spirloom.torch.build import build
 from spirloom.torch.export import decompose, program_of

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from spirloom import graph_file
 from spirloom.ir import DType, Graph, Node, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 from tools.function_errors import arguments
 from tools.function_errors.arguments import Floats

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from spirloom.builder import Builder
 from spirloom.casegen.runs import Run, case_name, run_of
 from spirloom.ir import DType, Graph, Node, Tensor
-from spirloom.ops import own_library
+from spirloom.op_library import own_library
 
 from benchmarks.gpu.calls import graph_of
 from benchmarks.gpu.weights import with_synthetic_weights

@@ -113,7 +113,7 @@ def _setting(arguments: argparse.Namespace, report: Report) -> Setting:
     from spirloom.debug.inputs import at_sizes
     from spirloom.debug.model_comparison import default_oracle
     from spirloom.debug.oracles import Oracle
-    from spirloom.ops import OpLibrary
+    from spirloom.op_library import OpLibrary
 
     comparer = compare_model.comparer_of(arguments, report)
     library = OpLibrary.with_dirs(arguments.spec_dir)

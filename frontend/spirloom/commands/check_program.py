@@ -20,7 +20,7 @@ most ATOL + RTOL · |expected|. Exit code 1: an output failed.
 def check(arguments: Sequence[str]) -> int:
     """Runs all cases of a method, and prints the error of each output."""
     from spirloom import graph_file, load
-    from spirloom.ops import OpLibrary
+    from spirloom.op_library import OpLibrary
     from spirloom.pte.file import ProgramFile, cases_of, differences
     from spirloom.pte.importer import import_method
     from spirloom.pte.method import method_of

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from spirloom.debug.metrics import Measured
     from spirloom.debug.model_comparison import Cause, Comparer, ModelComparison, Row
     from spirloom.ir import Graph
-    from spirloom.ops import OpLibrary
+    from spirloom.op_library import OpLibrary
     from spirloom.terminal import Report
 
 ORACLES = ("onnxruntime", "torch", "reference", "cpu-kernels")
@@ -181,7 +181,7 @@ def comparer_of(arguments: argparse.Namespace, report: Report) -> Comparer:
     from spirloom.commands.model_options import arrays_of
     from spirloom.debug.inputs import at_sizes, complete_inputs
     from spirloom.debug.model_comparison import Comparer
-    from spirloom.ops import OpLibrary
+    from spirloom.op_library import OpLibrary
 
     library = OpLibrary.with_dirs(arguments.spec_dir)
     given = arrays_of(arguments.input)

@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Writes the files. Prints a summary of each."""
     from spec_model.files import write_atomically
     from spirloom.inspect import summary
-    from spirloom.ops import OpLibrary
+    from spirloom.op_library import OpLibrary
     from spirloom.pte.extract import delegates_of
     from spirloom.pte.file import ProgramFile
 

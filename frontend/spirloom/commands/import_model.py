@@ -24,7 +24,7 @@ from spirloom.errors import ImportFailure, reading, writing
 
 if TYPE_CHECKING:
     from spirloom.ir import Graph
-    from spirloom.ops import OpLibrary
+    from spirloom.op_library import OpLibrary
     from spirloom.terminal import Report
 
 EPILOG = """\
@@ -177,7 +177,7 @@ def run(arguments: argparse.Namespace) -> int:
     from spirloom.garbage import rare_collections
     from spirloom.inspect import summary
     from spirloom.onnx.kv_cache import state_lines
-    from spirloom.ops import OpLibrary
+    from spirloom.op_library import OpLibrary
     from spirloom.passes.fp16 import float32_lines
     from spirloom.passes.observers import dumping
     from spirloom.symbolic.import_check import checking_imports

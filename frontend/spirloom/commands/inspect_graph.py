@@ -57,7 +57,7 @@ def _program(arguments: argparse.Namespace) -> int:
 
 def _graph(arguments: argparse.Namespace) -> int:
     from spirloom import graph_reader, inspect
-    from spirloom.ops import OpLibrary
+    from spirloom.op_library import OpLibrary
 
     graphs = graph_reader.load_methods(arguments.graph, arguments.check)
     library = OpLibrary()

@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _write_page(arguments)
     if arguments.op:
         arguments.usage("operators are named with --html only; `spirloom op show OP` prints one")
-    from spirloom.ops import OpLibrary
+    from spirloom.op_library import OpLibrary
 
     library = OpLibrary()
     if arguments.onnx:

@@ -20,7 +20,7 @@ from spirloom.commands.model_options import (
 if TYPE_CHECKING:
     from spirloom.family import LanguageOptions
     from spirloom.ir import Graph, Storage
-    from spirloom.ops import OpLibrary
+    from spirloom.op_library import OpLibrary
     from spirloom.terminal import Report
     from spirloom.torch.options import Options
 

@@ -17,7 +17,7 @@ from spirloom.commands.model_options import (
 from spirloom.errors import ImportFailure
 
 if TYPE_CHECKING:
-    from spirloom.ops import OpLibrary
+    from spirloom.op_library import OpLibrary
     from spirloom.partition import Report
 
 EPILOG = """\
@@ -59,7 +59,7 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the report."""
-    from spirloom.ops import OpLibrary
+    from spirloom.op_library import OpLibrary
     from spirloom.partition.report import summary, to_text
     from spirloom.torch.archive import is_archive
 

@@ -89,7 +89,7 @@ def _import_and_run(model: Path, words: Sequence[str]) -> int:
     )
     from spirloom.errors import ImportFailure
     from spirloom.garbage import rare_collections
-    from spirloom.ops import OpLibrary
+    from spirloom.op_library import OpLibrary
     from spirloom.terminal import Progress
 
     parser = argparse.ArgumentParser(prog="spirloom run", add_help=False, allow_abbrev=False)

@@ -112,7 +112,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _verify(arguments: argparse.Namespace, progress: Report) -> VerifyReport:
     from spirloom.commands.op_show import load
-    from spirloom.ops import OpLibrary
+    from spirloom.op_library import OpLibrary
     from spirloom.runtime.native import native
     from spirloom.verify.selection import digests_of, select
 

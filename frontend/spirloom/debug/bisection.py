@@ -23,7 +23,7 @@ from spirloom.debug.model_comparison import Comparer, ModelComparison, Row
 from spirloom.debug.oracles import Oracle
 from spirloom.errors import SpirloomError
 from spirloom.ir import Array, Graph, Node, Storage, Tensor
-from spirloom.ops import OpError, OpLibrary
+from spirloom.op_library import OpError, OpLibrary
 from spirloom.passes import OPTIMIZATIONS
 from spirloom.terminal import Report, silent
 

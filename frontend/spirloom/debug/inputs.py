@@ -9,7 +9,7 @@ import numpy as np
 from spec_model.stored_float import encoded, float_format
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array, DType, Graph, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.sizes import Varying
 from spirloom.symbolic.specialize import specialize
 from spirloom.terminal import shown

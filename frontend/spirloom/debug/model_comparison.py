@@ -21,7 +21,7 @@ from spirloom.debug.oracles import (
 )
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Array, DType, Graph, Node, Tensor
-from spirloom.ops import OpError, OpLibrary
+from spirloom.op_library import OpError, OpLibrary
 from spirloom.terminal import Report, silent
 
 if TYPE_CHECKING:

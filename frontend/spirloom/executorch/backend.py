@@ -19,7 +19,7 @@ from spirloom.errors import ImportFailure, SpirloomError
 from spirloom.executorch.edge import read_edge
 from spirloom.executorch.options import CompileOptions
 from spirloom.ir import Graph
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.sizes import Symbol
 from spirloom.torch.build import build, symbols_of
 from spirloom.torch.exported_program import calls_in

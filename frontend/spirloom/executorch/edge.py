@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from spirloom.ir import Array
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.torch.archived_program import operator_name
 from spirloom.torch.exported_program import (
     WEIGHTS,

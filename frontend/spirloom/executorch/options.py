@@ -12,7 +12,7 @@ from typing import Any
 
 from spec_model.interval import Interval
 from spirloom.ir import Storage
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.partition import Costs
 from spirloom.torch.options import Options
 

@@ -18,7 +18,7 @@ from spirloom.executorch.backend import SpirloomBackend, graph_of, tag_states
 from spirloom.executorch.borders import Borders
 from spirloom.executorch.edge import edge_operator_name, part_of, read_edge
 from spirloom.executorch.options import CompileOptions
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.partition import Network, Placement, Plan, Segment
 from spirloom.torch.build import symbols_of
 from spirloom.torch.exported_program import calls_in, is_part, is_sym_int, size_of

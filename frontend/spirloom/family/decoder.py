@@ -15,7 +15,7 @@ from spirloom.family.config import GELU_TANH, SILU, Config
 from spirloom.family.rope import RotaryEmbedding
 from spirloom.family.weights import Matrix, Weights
 from spirloom.ir import DType, Graph, State, Tensor
-from spirloom.ops import OpError, OpLibrary
+from spirloom.op_library import OpError, OpLibrary
 from spirloom.quantized_weights import embedding_arguments
 
 # The activations of spirloom.gated_linear.

@@ -12,7 +12,7 @@ from spirloom.family.decoder import Step
 from spirloom.family.weights import RearrangedSource, Weights, WeightSource
 from spirloom.ir import DType, Graph
 from spirloom.kv_cache import set_kv_cache
-from spirloom.ops import OpError, OpLibrary
+from spirloom.op_library import OpError, OpLibrary
 from spirloom.passes import finish
 from spirloom.passes.large_weights import LARGEST_WEIGHT
 from spirloom.passes.weight_quantization import Quantization

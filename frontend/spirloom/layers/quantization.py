@@ -9,7 +9,7 @@ import numpy as np
 from spirloom.builder import Builder
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, DType, Node, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 DEQUANTIZE, QUANTIZE = "spirloom.dequantize", "spirloom.quantize"
 CHOOSE_QPARAMS = "spirloom.choose_qparams"

@@ -34,7 +34,7 @@ from spirloom.onnx.size_arrays import Known, KnownLifter, LeadingPart, SizeArray
 from spirloom.onnx.stated_shapes import StatedShapes
 from spirloom.onnx.unread_attributes import refuse_unread
 from spirloom.onnx.values import UnknownValue, ValueOrList, Values
-from spirloom.ops import OpError, OpLibrary
+from spirloom.op_library import OpError, OpLibrary
 from spirloom.sizes import SymInt
 from spirloom.terminal import Report, silent
 from spirloom.value_bounds import ValueRange, narrowed

@@ -13,7 +13,7 @@ from spirloom.builder import Builder
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Array, DType, Graph, Node, State, Tensor
 from spirloom.number_expr import SymFloat
-from spirloom.ops import OpError, OpLibrary
+from spirloom.op_library import OpError, OpLibrary
 from spirloom.passes.cleanup import VIEW
 from spirloom.sizes import SizeExpr, Varying
 from spirloom.symbolic.specialize import specialize

@@ -13,7 +13,7 @@ from spirloom.data_sizes import SIZE_OF_DATA
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.reader import DEFAULT_DOMAINS, RUNTIME_DOMAIN
 from spirloom.onnx.size_arrays import Known
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.registration import registers
 
 Converter = Callable[[NodeContext], Known | Sequence[Known]]

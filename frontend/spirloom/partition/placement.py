@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from spirloom.ir import Node
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.partition.network import Network, Placement, Units
 
 # Matrix products: each element of the result accumulates one product per column of the first

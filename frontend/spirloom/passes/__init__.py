@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 
 from spec_model.symbolic import Guards, general, note
 from spirloom.ir import Graph
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes.activation_patterns import fuse_gated_activations, fuse_gelu, fuse_patterns
 from spirloom.passes.attention.decomposed import fuse_attention, simplify_attention
 from spirloom.passes.attention.rotary_embedding import fuse_rotary

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes.patterns import Match, Rewrite, Rewrites
 
 _CLAMPS = ("aten.clamp", "aten.hardtanh")

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from spec_model.traits import Trait
 from spirloom.equal_constants import EqualConstants
 from spirloom.ir import Graph, Node, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes.rewrite import replace_tensors
 
 

@@ -6,7 +6,7 @@ from typing import TypeGuard, cast
 
 from spec_model.traits import Trait
 from spirloom.ir import Graph, Node, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes.data_movement import VIEW, are_known, call
 from spirloom.passes.rewrite import Matcher
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spirloom.ir import ArgValue, Graph, Node, Tensor
-from spirloom.ops import OpError, OpLibrary
+from spirloom.op_library import OpError, OpLibrary
 from spirloom.passes.movement import Movement
 from spirloom.passes.rewrite import Matcher, fused_name, replace_nodes
 from spirloom.sizes import Varying, graph_int, inferred_size, proven, symbolic_int

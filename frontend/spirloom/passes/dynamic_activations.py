@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spirloom.ir import DType, Graph, Node, Tensor
 from spirloom.layers.quantization import CHOOSE_QPARAMS, DEQUANTIZE, QUANT_RANGES, QUANTIZE
-from spirloom.ops import OpError, OpLibrary
+from spirloom.op_library import OpError, OpLibrary
 from spirloom.passes.rewrite import Matcher
 
 # Weight-only layers, and the variant that also quantizes the activations to int8.

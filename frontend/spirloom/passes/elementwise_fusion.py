@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from spec_model.activations import Activation
 from spirloom.ir import ArgValue, DType, Graph, Node, Tensor
-from spirloom.ops import OpError, OpLibrary
+from spirloom.op_library import OpError, OpLibrary
 from spirloom.passes.rewrite import Matcher, fused_name, replace_nodes
 
 CHAIN = "spirloom.fused_elementwise"

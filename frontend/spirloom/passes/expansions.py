@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spec_model.traits import Trait
 from spirloom.ir import Graph, Node, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes.cleanup import remove_dead_nodes
 from spirloom.passes.data_movement import are_known
 from spirloom.passes.rewrite import Matcher

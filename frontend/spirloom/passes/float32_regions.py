@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 
 from spec_model.traits import Trait
 from spirloom.ir import DType, Graph, Node, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes.elementwise_fusion import CHAIN, Step, chain_steps
 from spirloom.passes.fp16_rules import (
     Reason,

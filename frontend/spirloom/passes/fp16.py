@@ -11,7 +11,7 @@ from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Array, DType, Graph, Node, Tensor, constant
 from spirloom.layers.quantization import DEQUANTIZE
 from spirloom.mapped_file import release_pages
-from spirloom.ops import OpError, OpLibrary
+from spirloom.op_library import OpError, OpLibrary
 from spirloom.passes.float32_regions import float32_regions, matches
 from spirloom.passes.fp16_rules import SATURATED, Reason, clamped_number
 from spirloom.passes.rewrite import COPY

@@ -10,7 +10,7 @@ import numpy as np
 
 from spec_model.traits import Trait
 from spirloom.ir import ArgValue, Array, DType, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes.rewrite import ADD, DIV, MUL, SQUARE, SUB
 
 LARGEST = float(np.finfo(np.float16).max)

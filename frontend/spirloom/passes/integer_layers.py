@@ -7,7 +7,7 @@ from math import inf, prod
 from spec_model.activations import Activation
 from spirloom.ir import ArgValue, Graph, Node, Tensor
 from spirloom.layers.quantization import QUANTIZE
-from spirloom.ops import OpError, OpLibrary
+from spirloom.op_library import OpError, OpLibrary
 from spirloom.passes.cleanup import remove_dead_nodes
 from spirloom.passes.integer_operands import Centres, Operands, QuantizedTensor
 from spirloom.passes.rewrite import ADD, CLAMPS, Matcher, fused_name, limits

@@ -9,7 +9,7 @@ import numpy as np
 
 from spirloom.ir import ArgValue, DType, Node, Tensor, constant
 from spirloom.layers.quantization import DEQUANTIZE, QUANT_RANGES, QUANTIZE, constant_operands
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes.rewrite import COPY, Matcher
 from spirloom.quantized_weights import Filters, filters_of
 

@@ -7,7 +7,7 @@ from math import ceil
 
 from spirloom.builder import Builder
 from spirloom.ir import ArgValue, DType, Graph, Node, Tensor, constant
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes.layer_fusion import split_residual
 from spirloom.passes.weight_quantization import QUANTIZED_LINEARS
 from spirloom.quantized_weights import rows_of

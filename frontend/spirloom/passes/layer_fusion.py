@@ -8,7 +8,7 @@ import numpy as np
 
 from spec_model.activations import ACTIVATION_OF_OP, Activation
 from spirloom.ir import ArgValue, Array, DType, Graph, Node, Tensor, constant
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes.cleanup import remove_dead_nodes
 from spirloom.passes.rewrite import ADD, Matcher, fused, limits, replace_nodes
 from spirloom.passes.weight_quantization import QUANTIZED_LINEARS

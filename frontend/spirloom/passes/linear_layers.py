@@ -13,7 +13,7 @@ import numpy as np
 from spec_model.traits import Trait
 from spirloom.deferred import Deferred, concatenated
 from spirloom.ir import ArgValue, Graph, Node, Tensor, constant
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes.attention.strided import SIZES, STRIDED, Shapes
 from spirloom.passes.data_movement import Moves, call, ints
 from spirloom.passes.large_weights import LARGEST_WEIGHT

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spirloom.ir import ArgValue, DType, Tensor, constant
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes.patterns import Match, Rewrite, Rewrites
 
 _LARGEST = np.finfo(np.float16).max

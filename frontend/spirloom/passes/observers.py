@@ -11,7 +11,7 @@ from spec_model.symbolic import known, size_of
 from spec_model.symbolic.expr import at_maximum
 from spirloom.errors import writing
 from spirloom.ir import ArgValue, DType, Graph, Node, Tensor
-from spirloom.ops import OpError, OpLibrary
+from spirloom.op_library import OpError, OpLibrary
 from spirloom.sizes import SymInt, Varying
 
 # Receives the name of a pass, and the graph after it.

@@ -9,7 +9,7 @@ import numpy as np
 
 from spec_model.traits import Trait
 from spirloom.ir import Graph, Node, Tensor, constant
-from spirloom.ops import OpError, OpLibrary
+from spirloom.op_library import OpError, OpLibrary
 from spirloom.passes.cleanup import PERMUTE, VIEW, remove_dead_nodes, simplify_views
 from spirloom.passes.data_movement import Moves, call, joined
 from spirloom.passes.movement import Movement

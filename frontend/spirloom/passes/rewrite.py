@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import isclose, prod
 
 from spirloom.ir import ArgValue, DType, Graph, Node, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 
 ADD, COPY = "aten.add.Tensor", "aten._to_copy"
 # Operators that limit elements to a range, and the names of their bounds.

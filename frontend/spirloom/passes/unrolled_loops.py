@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from spec_model.traits import Trait
 from spirloom.ir import ArgValue, Graph, Node, Tensor
-from spirloom.ops import OpError, OpLibrary
+from spirloom.op_library import OpError, OpLibrary
 from spirloom.passes.cleanup import PERMUTE, VIEW, remove_dead_nodes
 from spirloom.passes.data_movement import are_known, call
 from spirloom.passes.rewrite import ADD, MUL, Matcher, replace_nodes

@@ -13,7 +13,7 @@ from spec_model.stored_float import float_format
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array, DType, Graph, Node, Tensor
 from spirloom.layers.quantization import DEQUANTIZE, constant_operands
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes.cleanup import remove_dead_nodes
 from spirloom.passes.dynamic_activations import fuse_dynamic_activations
 from spirloom.passes.rewrite import COPY, Matcher

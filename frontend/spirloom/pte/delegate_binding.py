@@ -12,7 +12,7 @@ import numpy as np
 from spec_model.spec import DTypeOf, Exactly, ExecutorchMapping, ShapeOf
 from spirloom.errors import Unsupported
 from spirloom.ir import Tensor
-from spirloom.ops import OpLibrary, own_library
+from spirloom.op_library import OpLibrary, own_library
 from spirloom.pte.kernel_calls import by_target
 from spirloom.torch.context import CallContext
 from spirloom.torch.rules import RULES as TORCH_RULES

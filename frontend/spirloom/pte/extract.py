@@ -9,7 +9,7 @@ from spec_model.flatbuffer import MalformedBuffer, Row
 from spirloom import graph_file
 from spirloom.errors import ImportFailure, Unsupported
 from spirloom.ir import Graph
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.pte.delegate import DelegateReader
 from spirloom.pte.file import ProgramFile
 from spirloom.pte.graph_delegate import graph_of

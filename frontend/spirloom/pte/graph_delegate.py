@@ -13,7 +13,7 @@ from spirloom.errors import ImportFailure, Unsupported
 from spirloom.ir import ArgValue as GraphValue
 from spirloom.ir import Array, Graph, Node, Tensor
 from spirloom.number_expr import SymFloat
-from spirloom.ops import OpError, OpLibrary
+from spirloom.op_library import OpError, OpLibrary
 from spirloom.pte.kernel_calls import GraphCall, ProgramDraft
 from spirloom.symbolic.specialize import specialize
 from spirloom.torch.program import Argument, ArgValue, Call, Ref, TensorMeta

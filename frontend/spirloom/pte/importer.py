@@ -8,7 +8,7 @@ from contextlib import suppress
 from spirloom import __version__
 from spirloom.errors import Unsupported
 from spirloom.ir import Graph, Storage, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.pte.delegate_binding import RULES as OWN_RULES
 from spirloom.pte.delegate_binding import (
     BoundCall,

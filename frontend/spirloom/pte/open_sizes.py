@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from spec_model.flatbuffer import NOTHING, MalformedBuffer, Member, Row
 from spirloom.errors import ImportFailure, Unsupported
 from spirloom.ir import Graph, Tensor
-from spirloom.ops import OpError, OpLibrary
+from spirloom.op_library import OpError, OpLibrary
 from spirloom.pte.file import ProgramFile
 from spirloom.pte.graph_delegate import graph_of
 from spirloom.pte.method import SPIRLOOM, instructions

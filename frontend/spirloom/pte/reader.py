@@ -11,7 +11,7 @@ from math import prod
 
 from spec_model.flatbuffer import NOTHING, MalformedBuffer, Member, Row
 from spirloom.errors import ImportFailure, Unsupported
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.pte.delegate import DelegateReader, check_count
 from spirloom.pte.file import ProgramFile
 from spirloom.pte.graph_delegate import GraphInliner

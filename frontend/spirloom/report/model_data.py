@@ -11,7 +11,7 @@ from typing import Any
 from spirloom.errors import ImportFailure, reading
 from spirloom.inspect import plan_memory
 from spirloom.ir import Graph, Node, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.profile_file import ProfileFile
 from spirloom.profiling import tables
 from spirloom.report.modules import module_parts

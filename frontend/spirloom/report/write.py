@@ -10,7 +10,7 @@ from spec_model.files import write_atomically
 from spirloom import graph_reader
 from spirloom.errors import ImportFailure, writing
 from spirloom.ir import Graph
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.profile_file import ProfileFile, read_profile
 from spirloom.report import kernels, model_data
 from spirloom.report.page import page_of

@@ -5,7 +5,7 @@ See the page 'Run models from Python' of the documentation.
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from spirloom.runtime.arrays import page_aligned
 from spirloom.runtime.device import Device, devices, is_available
@@ -29,6 +29,11 @@ from spirloom.runtime.pool import Pool
 from spirloom.runtime.profile import LoadStats, Profile, ProfileRow
 from spirloom.runtime.runtime import File, LoadOptions, Runtime, default_runtime
 from spirloom.runtime.tensors import IntInput, Symbol, TensorInfo
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from spirloom.eager.tensor import Tensor
 
 __all__ = [
     "Busy",
@@ -62,6 +67,7 @@ __all__ = [
     "load",
     "operator_names",
     "page_aligned",
+    "tensor",
 ]
 
 
@@ -71,6 +77,11 @@ def load(file: File, runtime: Runtime | None = None, **options: Unpack[LoadOptio
     `file` and the options are those of Runtime.load().
     """
     return (runtime or default_runtime()).load(file, **options)
+
+
+def tensor(data: object, dtype: npt.DTypeLike = None, runtime: Runtime | None = None) -> Tensor:
+    """A tensor in device memory, for `spirloom.ops`; see Runtime.tensor()."""
+    return (runtime or default_runtime()).tensor(data, dtype)
 
 
 def operator_names() -> list[str]:

@@ -19,6 +19,7 @@ Pointer = ctypes.c_void_p  # opaque objects, caller-owned memory, functions
 Size = ctypes.c_size_t
 Int = ctypes.c_int64
 Nanoseconds = ctypes.c_uint64
+Int32 = ctypes.c_int32
 Count32 = ctypes.c_uint32
 Count64 = ctypes.c_uint64
 Enum = ctypes.c_int
@@ -44,6 +45,19 @@ class Priority(IntEnum):
     HIGH = 2
 
 
+class ArgumentKind(IntEnum):
+    """spirloom_argument_kind."""
+
+    NONE = 0
+    TENSOR = 1
+    TENSOR_LIST = 2
+    INT = 3
+    FLOAT = 4
+    BOOL = 5
+    INTS = 6
+    STRING = 7
+
+
 class Bytes(ctypes.Structure):
     """spirloom_bytes, and spirloom_const_bytes, which has the same layout."""
 
@@ -56,6 +70,33 @@ class Shape(ctypes.Structure):
     """spirloom_shape."""
 
     _fields_ = (("sizes", Pointer), ("rank", Size))
+
+
+MAX_RANK = 8
+
+
+class DeviceTensor(ctypes.Structure):
+    """spirloom_device_tensor."""
+
+    _fields_ = (("address", Pointer), ("dtype", Enum), ("rank", Size), ("sizes", Int * MAX_RANK))
+    address: int | None
+    dtype: int
+    rank: int
+    sizes: ctypes.Array[Int]
+
+
+class Argument(ctypes.Structure):
+    """spirloom_argument."""
+
+    _fields_ = (
+        ("kind", Enum),
+        ("count", Size),
+        ("tensors", Pointer),
+        ("ints", Pointer),
+        ("i", Int),
+        ("f", ctypes.c_double),
+        ("s", Text),
+    )
 
 
 def c_text(text: str | bytes | os.PathLike[str], what: str) -> bytes:
@@ -286,6 +327,31 @@ class DispatchInfo(Sized):
     )
 
 
+class Signature(Sized):
+    """spirloom_signature."""
+
+    _fields_ = (
+        ("struct_size", Size),
+        ("name", Text),
+        ("short_name", Text),
+        ("argument_count", Size),
+        ("result_count", Size),
+    )
+
+
+class SignatureArgument(Sized):
+    """spirloom_signature_argument."""
+
+    _fields_ = (
+        ("struct_size", Size),
+        ("name", Text),
+        ("kind", Enum),
+        ("is_optional", Bool),
+        ("default_of", Int32),
+        ("default_value", Argument),
+    )
+
+
 STATUS = "status"
 
 FUNCTIONS: Mapping[str, tuple[Any, tuple[Any, ...]]] = {
@@ -312,6 +378,8 @@ FUNCTIONS: Mapping[str, tuple[Any, tuple[Any, ...]]] = {
     "runtime_operator": (Text, (Pointer, Size)),
     "runtime_validation_message_count": (Count64, (Pointer,)),
     "runtime_memory": (STATUS, (Pointer, Pointer)),
+    "runtime_signature": (STATUS, (Pointer, Size, Pointer)),
+    "runtime_signature_argument": (STATUS, (Pointer, Size, Size, Pointer)),
     "kernel_autotuner": (Pointer, ()),
     "model_load": (STATUS, (Pointer, Text, Pointer, Pointer)),
     "model_load_from_borrowed_memory": (STATUS, (Pointer, Pointer, Size, Pointer, Pointer)),
@@ -355,6 +423,14 @@ FUNCTIONS: Mapping[str, tuple[Any, tuple[Any, ...]]] = {
     "profile_count": (Size, (Pointer,)),
     "profile_get": (STATUS, (Pointer, Size, Pointer)),
     "model_gpu_time": (STATUS, (Pointer, Pointer)),
+    "stream_create": (STATUS, (Pointer, Pointer, Pointer)),
+    "stream_destroy": (None, (Pointer,)),
+    "stream_allocate": (STATUS, (Pointer, Size, Pointer)),
+    "stream_free": (STATUS, (Pointer, Pointer)),
+    "stream_write": (STATUS, (Pointer, Pointer, Pointer, Size)),
+    "stream_read": (STATUS, (Pointer, Pointer, Pointer, Size)),
+    "stream_call": (STATUS, (Pointer, Size, Pointer, Size, Pointer, Size)),
+    "stream_wait": (STATUS, (Pointer, Count64)),
 }
 
 

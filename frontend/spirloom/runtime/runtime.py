@@ -17,6 +17,11 @@ from spirloom.runtime.interruptible import interruptible
 from spirloom.runtime.native import Handle, Native, native
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from spirloom.eager.operators import Operators
+    from spirloom.eager.stream import Stream
+    from spirloom.eager.tensor import Tensor
     from spirloom.runtime.model import Model
 
 
@@ -145,6 +150,9 @@ class Runtime:
         InvalidFile for libraries.
         """
         self._native = native()
+        self._lock = threading.Lock()
+        self._own_stream: Stream | None = None
+        self._operators: Operators | None = None
         packs = [*(libraries or ()), *overrides]
         given = [*_libraries(self._native, libraries), *overrides]
         opened = [_open(self._native, path) for path in given]
@@ -215,6 +223,41 @@ class Runtime:
         handle = self._alive()
         return int(self._native.function("runtime_validation_message_count")(handle.value))
 
+    def tensor(self, data: object, dtype: npt.DTypeLike = None) -> Tensor:
+        """A tensor in device memory with the elements of an array, a torch tensor, a number or
+        nested lists.
+
+        dtype    a dtype of kernels, such as "float16"; None: that of `data`, where int64 becomes
+                 int32, and float64 float32
+
+        Raises WrongType for another dtype, InvalidArgument for an element out of its range,
+        OutOfMemory.
+        """
+        from spirloom.eager.tensor import make_tensor
+
+        return make_tensor(self, self._stream(), data, dtype)
+
+    @property
+    def ops(self) -> Operators:
+        """The operators of the runtime's libraries, as functions of tensors: `runtime.ops.add`."""
+        stream = self._stream()
+        with self._lock:
+            if self._operators is None:
+                from spirloom.eager.operators import Operators
+
+                self._operators = Operators(self, self._native, self._alive(), stream)
+            return self._operators
+
+    def _stream(self) -> Stream:
+        """The stream of tensors, made at their first use."""
+        handle = self._alive()
+        with self._lock:
+            if self._own_stream is None:
+                from spirloom.eager.stream import Stream
+
+                self._own_stream = Stream(self._native, handle)
+            return self._own_stream
+
     def operator_names(self) -> list[str]:
         """The names of the libraries' operators, sorted: "aten.add.Tensor"."""
         handle = self._alive()
@@ -226,8 +269,9 @@ class Runtime:
         return f"<spirloom.Runtime {where}>"
 
     def close(self) -> None:
-        """Releases the device. Loaded models keep it alive."""
+        """Releases the device. Loaded models and tensors keep it alive."""
         self._handle = None
+        self._own_stream = self._operators = None
 
     def __enter__(self) -> Self:
         return self

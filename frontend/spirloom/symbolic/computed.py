@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 
 from spirloom.ir import ArgValue, Array, DType, Graph, Tensor
-from spirloom.ops import OpError, OpLibrary
+from spirloom.op_library import OpError, OpLibrary
 
 log = logging.getLogger("spirloom")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from spirloom.errors import ImportFailure
 from spirloom.ir import Graph
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.sizes import Symbol
 from spirloom.symbolic.computed import Incomparable, difference
 from spirloom.symbolic.specialize import sizes_text, specialize

@@ -11,7 +11,7 @@ import numpy as np
 from spec_model.traits import Trait
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Graph, Node, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.symbolic.computed import compute_the_same
 from spirloom.symbolic.specialize import Sizes, sizes_text
 

@@ -14,7 +14,7 @@ from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Graph
 from spirloom.leading_parts import slice_constants
 from spirloom.number_expr import SymFloat, stored
-from spirloom.ops import OpError, OpLibrary
+from spirloom.op_library import OpError, OpLibrary
 from spirloom.sizes import Symbol, SymInt, Varying, expression
 from spirloom.symbolic.import_check import Make, check_import
 from spirloom.symbolic.minimum import check_minimum

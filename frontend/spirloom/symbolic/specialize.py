@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Graph, Node, State, Tensor
 from spirloom.number_expr import SymFloat
-from spirloom.ops import OpError, OpLibrary
+from spirloom.op_library import OpError, OpLibrary
 from spirloom.sizes import at, inferred_size, is_symbolic
 
 Sizes = Mapping[str, int]

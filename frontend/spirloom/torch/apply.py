@@ -16,7 +16,7 @@ from spirloom.errors import Unsupported
 from spirloom.ir import Array, DType, Tensor
 from spirloom.narrowing import Narrowing
 from spirloom.number_expr import SymFloat, number_of, truncated
-from spirloom.ops import OpError, OpLibrary
+from spirloom.op_library import OpError, OpLibrary
 from spirloom.sizes import SymInt, is_symbolic
 from spirloom.torch.values import Item, is_value, promoted
 from spirloom.value_bounds import ValueRange, exact_interval, narrow_type

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from spirloom.errors import ImportFailure
 from spirloom.ir import Graph, Storage
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes import optimize, optimize_sizes
 from spirloom.passes.fp16 import log_float32
 from spirloom.sizes import Symbol

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.torch.export import exported_of
 from spirloom.torch.options import Options
 

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch._dynamo.backends.common import aot_autograd
 
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.partition import Report
 from spirloom.torch.compiled import reset_warning, wants_gradients, warn_once
 from spirloom.torch.export import decompositions as export_decompositions

@@ -12,7 +12,7 @@ from typing import Any, TypedDict, Unpack, overload
 
 from spirloom.errors import ImportFailure
 from spirloom.ir import Graph
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.torch.dim_names import named_by_dims
 from spirloom.torch.in_place import updates_of
 from spirloom.torch.options import Options

@@ -22,7 +22,7 @@ from spirloom.errors import (
 from spirloom.ir import DType, Graph, IntInput, Node, Tensor
 from spirloom.narrowing import Narrowing
 from spirloom.number_expr import SymFloat
-from spirloom.ops import OpError, OpLibrary
+from spirloom.op_library import OpError, OpLibrary
 from spirloom.sizes import SymInt
 from spirloom.terminal import Report, silent
 from spirloom.torch.apply import Applier

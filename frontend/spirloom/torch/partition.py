@@ -10,7 +10,7 @@ import numpy as np
 from spec_model.interval import Interval, of_type
 from spirloom.errors import NodesUnsupported, SpirloomError
 from spirloom.ir import Array, Graph
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.partition import (
     Costs,
     Network,

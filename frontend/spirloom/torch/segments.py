@@ -14,7 +14,7 @@ from spec_model.symbolic import size_of
 from spirloom import graph_file
 from spirloom.errors import NodesUnsupported, SpirloomError
 from spirloom.ir import Graph
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.partition import Costs, Network, Plan, Report, Segment, report
 from spirloom.passes import optimize_sizes
 from spirloom.runtime import Model, Runtime, default_runtime

@@ -15,7 +15,7 @@ import numpy as np
 from spec_model.interval import Interval
 from spirloom.errors import ImportFailure, Unsupported
 from spirloom.ir import Graph, Node, Tensor, is_possible
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.partition import work_of
 from spirloom.sizes import is_symbolic
 from spirloom.terminal import in_bytes

@@ -100,6 +100,29 @@ struct StreamArgument {
   std::string s = {};
 };
 
+// An argument in the signature of an operator.
+struct OperatorArgument {
+  std::string name;
+  StreamArgument::Kind kind = StreamArgument::Kind::kNone;  // kTensor to kString
+  bool is_optional = false;                                 // a tensor that may be absent (kNone)
+  // What it is in calls of the operator's users that do not give it. Stream::Call() takes all
+  // arguments. kNone: the users must give it.
+  StreamArgument default_value = {};
+  // Index of the earlier argument whose value is the default instead; -1: none.
+  int32_t default_of = -1;
+};
+
+// The signature of an operator, as its spec declares it.
+struct OperatorSignature {
+  std::string name;        // "aten.add.Tensor"
+  std::string short_name;  // "add"; unique within a library
+  std::vector<OperatorArgument> arguments;
+  size_t result_count = 0;
+};
+
+// The signatures of the runtime's operators, in the order of Runtime::operator_names().
+SPIRLOOM_API std::vector<OperatorSignature> SignaturesOf(const Runtime& runtime);
+
 namespace internal {
 class StreamState;
 }

@@ -31,7 +31,7 @@ from spirloom.onnx.partition.partitioner import (
     partition_model,
     with_embedded_data,
 )
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.partition import Costs, Placement, Segment
 from spirloom.passes.fp16 import float32_patterns
 from spirloom.runtime import Model, Runtime, default_runtime

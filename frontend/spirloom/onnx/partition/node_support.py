@@ -26,7 +26,7 @@ from spirloom.onnx.partition.value_types import (
 from spirloom.onnx.reader import DEFAULT_DOMAINS, opset_version
 from spirloom.onnx.shape_inference import NodeInference, Types
 from spirloom.onnx.values import ValueOrList
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.value_bounds import ValueRange, is_wide, narrow_type
 
 

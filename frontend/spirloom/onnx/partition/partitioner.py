@@ -22,7 +22,7 @@ from spirloom.onnx.inputs import Shapes, own_inputs
 from spirloom.onnx.partition.node_support import NodeSupport, key_of, support_of
 from spirloom.onnx.partition.value_types import dtype_of, sizes_of
 from spirloom.onnx.registry import converter_name
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.partition import (
     Costs,
     Network,

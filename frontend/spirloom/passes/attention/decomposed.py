@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spirloom.ir import Array, DType, Graph, Node, Tensor
-from spirloom.ops import OpError, OpLibrary
+from spirloom.op_library import OpError, OpLibrary
 from spirloom.passes.cleanup import VIEW, remove_dead_nodes
 from spirloom.passes.rewrite import ADD, DIV, MUL, Matcher, fused_name, scalar, split_scalar
 from spirloom.sizes import maximum_shape

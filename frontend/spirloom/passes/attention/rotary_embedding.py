@@ -9,7 +9,7 @@ import numpy as np
 
 from spec_model.traits import Trait
 from spirloom.ir import Array, Graph, Node, Tensor, constant
-from spirloom.ops import OpError, OpLibrary
+from spirloom.op_library import OpError, OpLibrary
 from spirloom.passes.attention.rotary_pairs import CAT, SLICE, UNSQUEEZE, Pairs, joined, pairs_of
 from spirloom.passes.cleanup import VIEW, remove_dead_nodes
 from spirloom.passes.rewrite import ADD, MUL, NEG, SUB, Matcher, fused_name

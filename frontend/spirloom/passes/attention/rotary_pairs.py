@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from spirloom.ir import ArgValue, Node, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes.cleanup import VIEW
 from spirloom.passes.rewrite import Matcher
 

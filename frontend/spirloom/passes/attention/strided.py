@@ -10,7 +10,7 @@ from itertools import permutations
 from math import prod
 
 from spirloom.ir import ArgValue, Graph, Node, Tensor
-from spirloom.ops import OpError, OpLibrary
+from spirloom.op_library import OpError, OpLibrary
 from spirloom.passes.attention.decomposed import ATTENTION
 from spirloom.passes.cleanup import VIEW, remove_dead_nodes
 from spirloom.passes.data_movement import Moves, are_known, call, joined

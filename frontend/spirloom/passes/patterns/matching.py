@@ -8,7 +8,7 @@ from itertools import combinations
 from math import isclose
 
 from spirloom.ir import ArgValue, DType, Node, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.passes.patterns.expressions import (
     Call,
     Expression,

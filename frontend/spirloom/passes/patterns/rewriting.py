@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from spirloom.ir import ArgValue, Graph, Node, Tensor
-from spirloom.ops import OpError, OpLibrary
+from spirloom.op_library import OpError, OpLibrary
 from spirloom.passes.cleanup import remove_dead_nodes
 from spirloom.passes.patterns.expressions import (
     Call,

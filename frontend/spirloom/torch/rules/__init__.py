@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from spirloom.ops import OpLibrary
+from spirloom.op_library import OpLibrary
 from spirloom.torch.rules.creation import random
 from spirloom.torch.rules.elementwise import RENAMES, Rename
 from spirloom.torch.rules.registry import RULES

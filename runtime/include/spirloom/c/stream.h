@@ -169,6 +169,37 @@ typedef struct spirloom_argument {
   const char* s;
 } spirloom_argument;
 
+// The signature of an operator, as its spec declares it. Texts are valid while the runtime exists.
+typedef struct spirloom_signature {
+  size_t struct_size;
+  const char* name;        // "aten.add.Tensor"
+  const char* short_name;  // "add"
+  size_t argument_count;
+  size_t result_count;
+} spirloom_signature;
+
+// An argument in a signature.
+typedef struct spirloom_signature_argument {
+  size_t struct_size;
+  const char* name;
+  spirloom_argument_kind kind;  // SPIRLOOM_ARGUMENT_TENSOR to SPIRLOOM_ARGUMENT_STRING
+  bool is_optional;             // a tensor that may be absent (SPIRLOOM_ARGUMENT_NONE)
+  // Index of the earlier argument whose value is the default; -1: none.
+  int32_t default_of;
+  // What it is in calls of users that do not give it; spirloom_stream_call() takes all arguments.
+  // SPIRLOOM_ARGUMENT_NONE: they must give it. `ints` and `s` are valid while the runtime exists.
+  spirloom_argument default_value;
+} spirloom_signature_argument;
+
+// Fills `signature` with that of operator `op`, an index of spirloom_runtime_operator().
+SPIRLOOM_C_API spirloom_status spirloom_runtime_signature(const spirloom_runtime* runtime,
+                                                          size_t op, spirloom_signature* signature,
+                                                          spirloom_error** error);
+// Fills `argument` with argument `i` of that signature.
+SPIRLOOM_C_API spirloom_status
+spirloom_runtime_signature_argument(const spirloom_runtime* runtime, size_t op, size_t i,
+                                    spirloom_signature_argument* argument, spirloom_error** error);
+
 // Calls operator `op`, an index of spirloom_runtime_operator(), with all arguments of its spec in
 // their order. Stores its `result_count` results in blocks of their own, which the caller frees;
 // another number is SPIRLOOM_INVALID_ARGUMENT. Returns when the dispatches are recorded. The
