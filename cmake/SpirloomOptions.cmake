@@ -44,7 +44,10 @@ option(SPIRLOOM_EXECUTORCH "Build spirloom::executorch, ExecuTorch's Vulkan back
 set(SPIRLOOM_TORCH_PYTHONS "" CACHE STRING
   "Python interpreters with PyTorch, one for each minor version for which to build PyTorch's device vulkan")
 
-# Programs that use the JDK are tested if it is installed.
+# Programs that use the JDK are tested if it is installed. AUTO is not replaced in the cache: a JDK may
+# be installed later.
+set(SPIRLOOM_BUILD_JAVA AUTO CACHE STRING
+  "Build the package org.spirloom for Java and Android (requires a JDK): ON, OFF, or AUTO, if possible")
 set(spirloom_java OFF)
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CROSSCOMPILING AND NOT WIN32 AND NOT BUILD_SHARED_LIBS
    AND NOT SPIRLOOM_WHEEL)
@@ -53,8 +56,9 @@ if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CROSSCOMPILING AND NOT WIN32 AND NOT BUILD
     set(spirloom_java ON)
   endif()
 endif()
-option(SPIRLOOM_BUILD_JAVA "Build the package org.spirloom for Java and Android (requires a JDK)"
-  ${spirloom_java})
+if(SPIRLOOM_BUILD_JAVA STREQUAL "AUTO")
+  set(SPIRLOOM_BUILD_JAVA ${spirloom_java})
+endif()
 
 # Android's NDK and MinGW have their own C library, whose headers those of the build host would hide.
 set(spirloom_host_headers OFF)
