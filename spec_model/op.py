@@ -158,7 +158,13 @@ class Op:
         self, variant: Variant, args: Mapping[str, object], outputs: Sequence[TensorType] = ()
     ) -> bool:
         """Whether a variant of this op can compute the call, even if it is not preferred."""
-        values, stored = self._stored(self.values(args), variant.storage, outputs)
+        return self.computes_values(variant, self.values(args), outputs)
+
+    def computes_values(
+        self, variant: Variant, values: Environment, outputs: Sequence[TensorType] = ()
+    ) -> bool:
+        """As computes(), for the result of values(), which several variants can share."""
+        values, stored = self._stored(values, variant.storage, outputs)
         kernel = variant.kernel
         if kernel.when is not None and not _evaluate(kernel.when, values, kernel.position):
             return False

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from spirloom.casegen import case_pack
 from spirloom.casegen.case_pack import Case
-from spirloom.casegen.make import cases_of
-from spirloom.casegen.runs import UniqueNames
+from spirloom.casegen.make import case_of, cases_of
+from spirloom.casegen.runs import UniqueNames, runs_of
 from spirloom.ir import DType, Storage
 from spirloom_schema.CasePack import CasePack
 
 from spec_model import SpecError, load_library
 from spec_model.spec import Tolerance
+from spec_model.templates import BUILTIN_SPECS, BUILTIN_TEMPLATES
 
 SPEC = """\
 # y = 2 a
@@ -109,6 +110,7 @@ def test_storages_share_arrays_and_dtypes_share_values(tmp_path: Path) -> None:
     cases = {case.variant: case for case in make(tmp_path, "{a: [50]}")}
     single = cases["double_f32_buffer"].inputs[0]
     assert cases["double_f32_texture3d"].inputs[0] is single
+    assert cases["double_f32_texture3d"].graph is cases["double_f32_buffer"].graph
     float16 = cases["double_f16_buffer"].inputs[0]
     np.testing.assert_allclose(float16.data, single.data, atol=1e-3)
 
@@ -189,3 +191,27 @@ def test_packs_are_reproducible_and_aligned(tmp_path: Path) -> None:
         assert packed.find(case.graph) % 64 == 0
         data = read.Inputs(0).DataAsNumpy() if case.inputs[0].data.size else np.array([], np.uint8)
         assert data.tobytes() == case.inputs[0].data.tobytes()
+
+
+# Kernels that pack constants, that bind tensors in their own storage, and views.
+SHARED = ("aten.convolution", "aten.linear", "spirloom.copy", "aten.view", "aten.mm")
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_shared_graphs_equal_those_of_each_run(name: str) -> None:
+    op = load_library([BUILTIN_SPECS], [BUILTIN_TEMPLATES]).ops[name]
+    runs = list(runs_of(op))[::5]
+    cases = {case.id: case for case in cases_of(op)}
+    for run in runs:
+        alone, shared = case_of(run), cases[run.id]
+        assert alone.graph == shared.graph, run.id
+        assert [x.name for x in alone.inputs] == [x.name for x in shared.inputs]
+
+
+def test_equal_graphs_are_stored_once(tmp_path: Path) -> None:
+    (case, *_) = make(tmp_path, "{a: [2, 3]}")
+    once, twice = case_pack.to_bytes([case]), case_pack.to_bytes([case, case])
+    assert len(twice) - len(once) < len(case.graph)
+    pack = CasePack.GetRootAs(twice, case_pack.SIZE_PREFIX)
+    graphs = [pack.Cases(i).GraphAsNumpy().tobytes() for i in range(2)]
+    assert graphs == [case.graph, case.graph]

@@ -50,10 +50,10 @@ class Case:
 def to_bytes(cases: Iterable[Case]) -> bytes:
     """A pack, padded so that another may follow in the same file.
 
-    Equal arrays (by identity) are stored once.
+    Equal arrays (by identity) and equal graphs are stored once.
     """
     builder = flatbuffers.Builder(1 << 20)
-    stored: dict[int, int] = {}
+    stored: dict[int | bytes, int] = {}
     offsets = [_case(builder, case, stored) for case in cases]
     vector = _offsets(builder, offsets)
     fb_pack.Start(builder)
@@ -64,11 +64,11 @@ def to_bytes(cases: Iterable[Case]) -> bytes:
     return packed + bytes(-len(packed) % ALIGNMENT)
 
 
-def _case(builder: flatbuffers.Builder, case: Case, stored: dict[int, int]) -> int:
+def _case(builder: flatbuffers.Builder, case: Case, stored: dict[int | bytes, int]) -> int:
     inputs = _offsets(builder, [_tensor(builder, array, stored) for array in case.inputs])
     expected = _offsets(builder, [_tensor(builder, array, stored) for array in case.expected])
     tolerances = _tolerances(builder, case.tolerances)
-    graph = _blob(builder, case.graph)
+    graph = stored[case.graph] = stored.get(case.graph) or _blob(builder, case.graph)
     id_, op = builder.CreateString(case.id), builder.CreateString(case.op)
     variant = None if case.variant is None else builder.CreateString(case.variant)
     kernel = None if case.kernel is None else builder.CreateString(case.kernel)
@@ -90,7 +90,7 @@ def _case(builder: flatbuffers.Builder, case: Case, stored: dict[int, int]) -> i
     return int(fb_case.End(builder))
 
 
-def _tensor(builder: flatbuffers.Builder, array: NamedArray, stored: dict[int, int]) -> int:
+def _tensor(builder: flatbuffers.Builder, array: NamedArray, stored: dict[int | bytes, int]) -> int:
     if id(array) in stored:
         return stored[id(array)]
     data = _blob(builder, array.data.tobytes())

@@ -76,14 +76,20 @@ def _constants(run: Run, arg: Arg) -> list[bool]:
     return [packed if item.constant is None else item.constant for item in items]
 
 
-def _staged(run: Run, tensor: Tensor, graph: Graph) -> Tensor:
-    """The tensor, copied to a texture if the runtime would otherwise not use the variant.
+def _stages(run: Run) -> bool:
+    """Whether tensors must be copied to textures, because the runtime would otherwise not use the
+    variant.
 
     Graph inputs are buffers. A view of a buffer is an alias, and a kernel that binds its input in
     any storage would read the buffer.
     """
     unused = _binds_own_storage(run) or run.op.view_of is not None
-    if run.variant.storage is Storage.BUFFER or 0 in tensor.shape or not unused:
+    return run.variant.storage is not Storage.BUFFER and unused
+
+
+def _staged(run: Run, tensor: Tensor, graph: Graph) -> Tensor:
+    """The tensor, or its copy in a texture."""
+    if 0 in tensor.shape or not _stages(run):
         return tensor
     staged = Tensor(f"{tensor.name}_texture", tensor.dtype, tensor.shape)
     staged.storage = run.variant.storage
@@ -91,25 +97,54 @@ def _staged(run: Run, tensor: Tensor, graph: Graph) -> Tensor:
     return staged
 
 
+@dataclass(frozen=True, slots=True)
+class CaseFile:
+    """A graph file of one node, and the values of its inputs."""
+
+    graph: bytes
+    inputs: tuple[NamedArray, ...]
+
+
 def cases_of(op: Op) -> Iterator[Case]:
-    """All cases of an op. Runs of one case with equal dtypes share their arrays.
+    """All cases of an op. Runs of one case with equal dtypes share their arrays, and their graphs
+    unless the variants need different ones.
 
     Raises SpecError at the line of the test or of the reference.
     """
     arrays: dict[tuple[object, ...], Arrays] = {}
+    files: dict[tuple[object, ...], CaseFile] = {}
     outputs = UniformOutputs()
     for run in runs_of(op):
         key = (run.case, *run.dtypes.items(), *(output.dtype for output in run.outputs))
         if key not in arrays:
             arrays[key] = _arrays(run)
         outputs.add(run, arrays[key])
-        yield _make_case(run, arrays[key])
+        of_graph = (*key, *_differences(run))
+        if of_graph not in files:
+            files[of_graph] = _file(run, arrays[key])
+        yield _make_case(run, arrays[key], files[of_graph])
     outputs.check()
 
 
 def case_of(run: Run) -> Case:
     """The case of one run. Raises SpecError at the line of the test or of the reference."""
-    return _make_case(run, _arrays(run))
+    arrays = _arrays(run)
+    return _make_case(run, arrays, _file(run, arrays))
+
+
+def _differences(run: Run) -> Iterator[object]:
+    """What build_graph() uses of the variant."""
+    for arg in run.op.args:
+        if arg.type.is_tensor and run.test.args[arg.name] is not None:
+            yield tuple(_constants(run, arg))
+    for output in run.outputs:
+        yield _storage(run, output.storage)
+    yield _stages(run) and run.variant.storage
+
+
+def _file(run: Run, arrays: Arrays) -> CaseFile:
+    built = build_graph(run, arrays)
+    return CaseFile(graph_file.to_bytes(built.graph), built.inputs)
 
 
 def _arrays(run: Run) -> Arrays:
@@ -124,16 +159,15 @@ def _arrays(run: Run) -> Arrays:
         ) from error
 
 
-def _make_case(run: Run, arrays: Arrays) -> Case:
-    built = build_graph(run, arrays)
+def _make_case(run: Run, arrays: Arrays, file: CaseFile) -> Case:
     return Case(
         id=run.id,
         op=run.op.name,
         variant=run.variant.id,
         kernel=run.variant.kernel.name,
         storage=run.variant.storage,
-        graph=graph_file.to_bytes(built.graph),
-        inputs=built.inputs,
+        graph=file.graph,
+        inputs=file.inputs,
         expected=arrays.expected,
         tolerances=tuple(run.op.tolerance[output.dtype] for output in run.outputs),
         unfinished=arrays.unfinished,

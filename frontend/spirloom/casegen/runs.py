@@ -9,7 +9,7 @@ from math import prod
 from typing import cast
 
 from spec_model import Arg, Op, SpecError
-from spec_model.expr.types import Apply, EvalError, Expr, Kind, TensorType, Variable
+from spec_model.expr.types import Apply, EvalError, Expr, Kind, TensorType, Value, Variable
 from spec_model.spec import CaseValue, Check, TensorCase, TestCase, Variant
 from spec_model.vocabulary import DType, Storage
 
@@ -180,8 +180,9 @@ def runs_of(op: Op) -> Iterator[Run]:
 
 
 def _runs(op: Op, name: str, test: TestCase) -> list[Run]:
+    known: _Known = {}
     try:
-        runs = [run_of(op, name, test, variant) for variant in op.variants]
+        runs = [run_of(op, name, test, variant, known) for variant in op.variants]
     except EvalError as error:
         location = "" if error.at is None else f" (The formula is at {error.at}.)"
         message = f"This is not a valid call of {op.name}: {error}{location}"
@@ -193,8 +194,15 @@ def _is_of_other_dtypes(op: Op, test: TestCase) -> bool:
     return test.dtypes is not None and test.dtypes.isdisjoint(v.dtype for v in op.variants)
 
 
-def run_of(op: Op, name: str, test: TestCase, variant: Variant) -> Run | None:
-    """The case for one variant. None if the variant does not support it."""
+# The values of Op.values() by storage, and dtypes of tensors.
+_Known = dict[tuple[object, ...], dict[str, Value]]
+
+
+def run_of(
+    op: Op, name: str, test: TestCase, variant: Variant, known: _Known | None = None
+) -> Run | None:
+    """The case for one variant. None if the variant does not support it. `known` is shared by the
+    variants of a case."""
     if test.dtypes is not None and variant.dtype not in test.dtypes:
         return None
     if test.storages is not None and variant.storage not in test.storages:
@@ -206,8 +214,13 @@ def run_of(op: Op, name: str, test: TestCase, variant: Variant) -> Run | None:
         arg.name: _typed(test.args[arg.name], dtypes.get(arg.name), variant.storage)
         for arg in op.args
     }
-    outputs = tuple(_output_types(op, variant, op.infer(args)))
-    if not op.computes(variant, args, outputs):
+    known = {} if known is None else known
+    key = (variant.storage, *dtypes.values())
+    if key not in known:
+        known[key] = op.values(args)
+    inferred = [cast(TensorType, known[key][output.name]) for output in op.outputs]
+    outputs = tuple(_output_types(op, variant, inferred))
+    if not op.computes_values(variant, known[key], outputs):
         return None
     tensors = [*_tensors(args), *outputs]
     if not all(_fits(tensor) for tensor in tensors) or _falls_back(tensors, outputs):
