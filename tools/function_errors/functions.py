@@ -84,7 +84,7 @@ FUNCTIONS = (
     Function("aten.elu", oracle=lambda x: torch.where(x > 0, x, torch.expm1(x.clamp(max=0)))),
     Function("aten.selu", oracle=_selu),
     Function("aten.digamma", f32=16, f16=2, absolute=True, because=_CANCELS),
-    Function("aten.lgamma", f32=40, f16=2, absolute=True, because=_CANCELS),
+    Function("aten.lgamma", f32=12, f16=2, absolute=True, because=_CANCELS),
     Function("aten.erf", f32=8, because=_FIT),
     Function("aten.erfc", f32=12, because=_FIT),
     Function("aten.gelu", f32=8, absolute=True, because=f"{_FIT}, and 1 + erf(x) is near 0"),
