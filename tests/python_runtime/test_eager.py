@@ -150,6 +150,12 @@ def test_tensors(runtime: spirloom.Runtime) -> None:
         (["a"], None, WrongType, "expected a tensor, an array or numbers"),
         ([[1], [2, 3]], None, WrongType, "no array of numbers"),
         (None, None, WrongType, "'tensor' is None"),
+        (
+            np.zeros((1,) * 9),
+            None,
+            InvalidArgument,
+            "9 dimensions; the maximum is 8",
+        ),
         ([1], "float64", WrongType, "those of kernels are: float32, float16"),
     ],
 )
@@ -158,6 +164,17 @@ def test_values_that_are_no_tensors(
 ) -> None:
     with pytest.raises(error, match=message):
         runtime.tensor(value, dtype)
+
+
+def test_a_reshape_beyond_the_maximum_rank(runtime: spirloom.Runtime) -> None:
+    with pytest.raises(InvalidArgument, match="9 dimensions"):
+        runtime.tensor([1.0]).reshape(*[1] * 9)
+
+
+def test_synchronize(runtime: spirloom.Runtime) -> None:
+    x = runtime.tensor(A) + 1
+    runtime.synchronize()
+    assert np.array_equal(x.numpy(), A + 1)
 
 
 def test_nan_and_infinity_are_values(runtime: spirloom.Runtime) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from spirloom.errors import SpirloomError
 from spirloom.runtime import abi
 from spirloom.runtime.native import Handle, Native
 from spirloom.runtime.tensors import dtype_of
@@ -36,16 +38,10 @@ class Stream:
         self._native = library
         self._handle = library.make("stream_create", "stream_destroy", runtime.value, None)
         self._handle.keeps = runtime
-        self._codes: dict[np.dtype[Any], int] = {}
-        while (name := library.function("dtype_name")(len(self._codes))) != b"unknown":
-            self._codes[dtype_of(library, len(self._codes))] = len(self._codes)
-            assert name
-        self._dtypes = list(self._codes)
-
-    @property
-    def dtypes(self) -> list[np.dtype[Any]]:
-        """The dtypes of tensors."""
-        return self._dtypes
+        self.dtypes: list[np.dtype[Any]] = []
+        """The dtypes of tensors, by their value in the C API."""
+        while library.text("dtype_name", len(self.dtypes)) != "unknown":
+            self.dtypes.append(dtype_of(library, len(self.dtypes)))
 
     def upload(self, array: Array) -> Block:
         """A block with the elements of a C-contiguous array."""
@@ -66,17 +62,15 @@ class Stream:
 
     def free(self, address: int | None) -> None:
         """Frees a block; later commands may reuse its memory at once."""
-        try:
+        with suppress(SpirloomError):  # a lost device, or a forked process: nothing to free
             self._native.call("stream_free", self._alive(), address)
-        except Exception:  # a lost device, or a forked process: nothing to free
-            return
 
     def device_tensor(
         self, address: int | None, dtype: np.dtype[Any], shape: Sequence[int]
     ) -> abi.DeviceTensor:
         """The description of a tensor for call()."""
         sizes = (abi.Int * abi.MAX_RANK)(*shape)
-        return abi.DeviceTensor(address, self._codes[dtype], len(shape), sizes)
+        return abi.DeviceTensor(address, self.dtypes.index(dtype), len(shape), sizes)
 
     def call(
         self, op: int, arguments: Sequence[abi.Argument], results: int
@@ -86,7 +80,7 @@ class Stream:
         made = (abi.DeviceTensor * results)()
         self._native.call("stream_call", self._alive(), op, given, len(arguments), made, results)
         return [
-            (Block(self, each.address), self._dtypes[each.dtype], tuple(each.sizes[: each.rank]))
+            (Block(self, each.address), self.dtypes[each.dtype], tuple(each.sizes[: each.rank]))
             for each in made
         ]
 

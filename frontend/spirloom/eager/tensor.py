@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spirloom.eager.stream import Block, Stream
+from spirloom.runtime.abi import MAX_RANK
 from spirloom.runtime.arrays import Array
 from spirloom.runtime.errors import InvalidArgument, WrongType
 
@@ -80,6 +81,7 @@ class Tensor:
         sizes = shape
         if shape.count(-1) == 1 and known and self.size % known == 0:
             sizes = tuple(self.size // known if size == -1 else size for size in shape)
+        _check_rank(sizes, "reshape()")
         if min(sizes, default=0) < 0 or prod(sizes) != self.size:
             raise InvalidArgument(
                 f"A tensor of shape {list(self.shape)} cannot have the shape {list(shape)}."
@@ -154,9 +156,15 @@ def make_tensor(
     """A tensor with the elements of `value`, converted to `dtype`; None: the dtype of kernels that
     corresponds to its own. `name` is used in messages."""
     array = _numbers(value, name)
+    _check_rank(array.shape, name)
     expected = _dtype(stream, array, dtype, name)
     array = _converted(array, expected, name)
     return Tensor(runtime, stream, stream.upload(array), expected, array.shape)
+
+
+def _check_rank(shape: tuple[int, ...], name: str) -> None:
+    if len(shape) > MAX_RANK:
+        raise InvalidArgument(f"'{name}' has {len(shape)} dimensions; the maximum is {MAX_RANK}.")
 
 
 def _numbers(value: object, name: str) -> Array:

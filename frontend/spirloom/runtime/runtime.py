@@ -248,6 +248,10 @@ class Runtime:
                 self._operators = Operators(self, self._native, self._alive(), stream)
             return self._operators
 
+    def synchronize(self) -> None:
+        """Waits for all calls of operators."""
+        self._stream().synchronize()
+
     def _stream(self) -> Stream:
         """The stream of tensors, made at their first use."""
         handle = self._alive()
