@@ -117,6 +117,12 @@ def test_spirloom_run(bare: Path, graph: Path, tmp_path: Path) -> None:
         (tmp_path / "out/logits.npy").unlink()
 
 
+def test_operators_without_a_model(bare: Path, tmp_path: Path) -> None:
+    """With NumPy only."""
+    program = "import spirloom; print(spirloom.ops.sum(spirloom.tensor([[1, 2], [3, 4]]) + 1))"
+    assert call(tmp_path, bare / "python3", "-c", program) == "tensor(14, dtype=int32)\n"
+
+
 def test_the_commands(bare: Path, importing: Path, graph: Path, tmp_path: Path) -> None:
     assert "aten.relu(x)" in call(tmp_path, bare / "spirloom", "ops")
     assert "logits" in call(tmp_path, importing / "spirloom", "inspect", graph)
