@@ -45,9 +45,12 @@ std::string Packed(const PackedKernel& kernel) {
 std::string Packed(const PackedOp& op) {
   std::string text = Text(op.name) + Text(op.short_name) + Integer(op.view_of);
   text += Integer(op.args.size());
-  for (const std::string& arg : op.args) text += Text(arg) + std::string(3, '\0');  // any rank
-  text += std::string(op.args.size(), '\0');                                        // any dtype
-  text += std::string(2, '\0');  // no lets, no steps
+  for (size_t i = 0; i < op.args.size(); ++i) {
+    text += Text(op.args[i]) + std::string(3, '\0');  // any rank
+    text += i < op.defaults.size() ? op.defaults[i] : std::string(1, '\0');
+  }
+  text += std::string(op.args.size(), '\0');  // any dtype
+  text += std::string(2, '\0');               // no lets, no steps
   text += Integer(op.outputs);
   for (size_t i = 0; i < op.outputs; ++i) {
     text += std::string("\2\x0a\0\2\0\0", 6);  // shape [], dtype f32

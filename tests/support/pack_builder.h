@@ -57,7 +57,8 @@ struct PackedKernel {
 };
 struct PackedOp {
   std::string name;
-  std::vector<std::string> args = {};  // tensors
+  std::vector<std::string> args = {};      // tensors
+  std::vector<std::string> defaults = {};  // of arguments, in the format of the registry
   std::vector<PackedKernel> kernels = {};
   size_t outputs = 1;
   uint8_t view_of = 0;                // 1 + the index of the argument; 0: no view

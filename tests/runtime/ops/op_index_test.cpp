@@ -14,6 +14,7 @@ namespace {
 using ::spirloom::testing::MakePack;
 using ::spirloom::testing::PackBytes;
 using ::spirloom::testing::RegistryOf;
+using ::spirloom::testing::RegistryOfOps;
 using ::testing::HasSubstr;
 
 class OpIndexTest : public ::testing::Test {
@@ -133,6 +134,23 @@ TEST_F(OpIndexTest, ReportsTheLibraryOfADamagedPack) {
   const Status status = OpIndex::Create(libraries).status();
   EXPECT_EQ(status.code(), StatusCode::kInvalidFile);
   EXPECT_THAT(status.message(), HasSubstr("While opening the shader library 'second'."));
+}
+
+// Numbers of ArgDefault::Kind, then an index of an argument or a value.
+TEST(ArgDefaults, AreEarlierArgumentsOrValuesOfTheirType) {
+  const auto open = [](const std::vector<std::string>& defaults) {
+    PackBytes pack = MakePack(
+        {}, RegistryOfOps("own", {{.name = "own.op", .args = {"a", "b"}, .defaults = defaults}}));
+    ShaderLibrary library{"own", pack.bytes()};
+    const std::array<const ShaderLibrary*, 1> libraries = {&library};
+    return OpIndex::Create(libraries).status().message();
+  };
+  EXPECT_EQ(open({std::string(1, '\0'), "\2" + std::string(1, '\0')}), "");  // b: a
+  EXPECT_THAT(open({"\2" + std::string(1, '\0')}),
+              HasSubstr("The default of argument 'a' is not an earlier argument of its type."));
+  EXPECT_THAT(open({std::string(1, '\0'), "\2\1"}), HasSubstr("The default of argument 'b'"));
+  EXPECT_THAT(open({"\1"}), HasSubstr("The tensor 'a' has a default."));
+  EXPECT_THAT(open({"\3"}), HasSubstr("out of range"));
 }
 
 TEST(DescribeKey, DescribesDTypeStorageAndAxes) {
