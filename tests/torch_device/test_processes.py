@@ -26,6 +26,24 @@ def test_the_device_is_opened_at_its_first_use(run_script: Script) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize(("built_for", "devices", "found"), [
+    (None, 0, None), ("cuda", 0, None), ("cuda", 1, "cuda"), ("xpu", 2, "xpu"),
+])  # fmt: skip
+def test_an_accelerator_of_pytorch_is_kept(
+    built_for: str | None, devices: int, found: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PyTorch cannot compute gradients on two accelerators in one process."""
+    own = None if built_for is None else torch.device(built_for)
+    module = SimpleNamespace(device_count=lambda: devices)
+    monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: own)
+    monkeypatch.setattr(torch, "get_device_module", lambda device: module)
+    assert registration.accelerator() == found
+    registered = []
+    monkeypatch.setattr(registration, "register", lambda: registered.append(True))
+    registration.autoload()
+    assert bool(registered) == (found is None)
+
+
 def test_a_script_may_end_after_backward(run_script: Script) -> None:
     for _ in range(3):
         done = run_script(

@@ -25,17 +25,39 @@ def is_registered() -> bool:
 
 
 def autoload() -> None:
-    """Registers the device if PyTorch's version has a build. The entry point of the group
-    `torch.backends`, which PyTorch calls at the end of `import torch`: it must not fail.
+    """Registers the device if PyTorch's version has a build, and no accelerator of its own on this
+    machine. The entry point of the group `torch.backends`, which PyTorch calls at the end of
+    `import torch`: it must not fail.
+
+    A process has one accelerator, and a device of a package precedes PyTorch's own: with both,
+    backward() on CUDA fails.
     """
     try:
+        if other := accelerator():
+            LOGGER.info(
+                "The device 'vulkan' is not registered with PyTorch, whose accelerator here is "
+                "'%s'. For 'vulkan' instead, call spirloom.torch_device.register().", other
+            )  # fmt: skip
+            return
         register()
     except Exception as error:  # the loader's too: a damaged file, another build of PyTorch
         LOGGER.info("The device 'vulkan' is not registered with PyTorch: %s", error)
 
 
+def accelerator() -> str | None:
+    """The accelerator that PyTorch itself can use on this machine, such as "cuda". Does not open
+    it."""
+    import torch
+
+    own = torch.accelerator.current_accelerator()  # that PyTorch was built for
+    if own is None or torch.get_device_module(own).device_count() == 0:
+        return None
+    return str(own.type)
+
+
 def register() -> None:
-    """Makes torch.device("vulkan") and torch.vulkan; does nothing if they exist.
+    """Makes torch.device("vulkan") and torch.vulkan; does nothing if they exist. In this process,
+    gradients on other accelerators can then not be computed (autoload()).
 
     Raises Unsupported if PyTorch's version has no build, or if another package has a device in
     this process; Unavailable without libspirloom.
