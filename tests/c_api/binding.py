@@ -36,14 +36,12 @@ class Binding:
         self._library = ctypes.CDLL(str(library))
         self._enums = {enum.name for enum in header.enums}
         self.values = {key: n for enum in header.enums for key, n in enum.values.items()}
-        self._structs = {
-            struct.name: type(
-                struct.name,
-                (ctypes.Structure,),
-                {"_fields_": [(field.name, self._type_of(field)) for field in struct.fields]},
+        self._structs: dict[str, Any] = {}
+        for struct in header.structs:  # members may be structs that the header declares before
+            fields = [(field.name, self._type_of(field)) for field in struct.fields]
+            self._structs[struct.name] = type(
+                struct.name, (ctypes.Structure,), {"_fields_": fields}
             )
-            for struct in header.structs
-        }
         for function in header.functions:
             foreign = getattr(self._library, function.name)
             foreign.restype = self._type(function.result)
@@ -54,6 +52,8 @@ class Binding:
             return ctypes.c_char_p
         if name.endswith(("*", ")")) or name.startswith(("Vk", "PFN_")):
             return ctypes.c_void_p
+        if name in self._structs:
+            return self._structs[name]
         return ctypes.c_int if name in self._enums else TYPES[name]
 
     def _type_of(self, field: Field) -> Any:

@@ -161,7 +161,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "frontend/spirloom/verify",
     ),
     "frontend/spirloom/runtime": ("frontend/spirloom", "frontend/spirloom/eager"),
-    "frontend/spirloom/eager": ("frontend/spirloom/runtime",),
+    "frontend/spirloom/eager": ("frontend/spirloom", "frontend/spirloom/runtime"),
     "frontend/spirloom/symbolic": _CORE,
     "frontend/spirloom/layers": _CORE,  # what several importers build
     "frontend/spirloom/passes": (

@@ -87,7 +87,9 @@ TEST(ShaderPack, ReadsPacksOfTheCompiler) {
 TEST(ShaderPack, RejectsInvalidHeaders) {
   ExpectRejected([](PackBytes& p) { p.header().magic = 1; },
                  "do not begin with the magic number of a shader pack");
-  ExpectRejected([](PackBytes& p) { p.header().version = 10; }, "version 10; this build reads 9",
+  const std::string later = std::to_string(kPackVersion + 1);
+  ExpectRejected([](PackBytes& p) { p.header().version = kPackVersion + 1; },
+                 "version " + later + "; this build reads " + std::to_string(kPackVersion),
                  StatusCode::kUnsupported);
   ExpectRejected([](PackBytes& p) { p.header().size -= 4; }, "header contains the size");
   ExpectRejected([](PackBytes& p) { p.header().variants_offset += 8; },
