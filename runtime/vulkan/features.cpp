@@ -191,10 +191,14 @@ void FeatureChain::DisableUnrequested() {
   storage8_.storagePushConstant8 = VK_FALSE;
   float16_int8_.shaderFloat16 = kept(float16_int8_.shaderFloat16, Capability::kShaderFloat16);
   float16_int8_.shaderInt8 = kept(float16_int8_.shaderInt8, Capability::kShaderInt8);
-  memory_model_.vulkanMemoryModelDeviceScope = VK_FALSE;
   memory_model_.vulkanMemoryModelAvailabilityVisibilityChains = VK_FALSE;
   cooperative_matrix_.cooperativeMatrixRobustBufferAccess = VK_FALSE;
   bfloat16_.shaderBFloat16DotProduct = VK_FALSE;
+  // With the memory model enabled, the atomics of all kernels need the scope of the device, too.
+  if ((Capabilities() & pack::CapabilityBit(Capability::kCooperativeMatrix)) == 0) {
+    memory_model_.vulkanMemoryModel = VK_FALSE;
+    memory_model_.vulkanMemoryModelDeviceScope = VK_FALSE;
+  }
 }
 
 uint64_t FeatureChain::Capabilities() const {
@@ -209,9 +213,10 @@ uint64_t FeatureChain::Capabilities() const {
   add(core_.features.shaderInt16, Capability::kShaderInt16);
   add(core_.features.shaderInt64, Capability::kShaderInt64);
   add(integer_dot_.shaderIntegerDotProduct, Capability::kIntegerDotProduct);
-  const VkBool32 matrices = cooperative_matrix_.cooperativeMatrix &
-                            memory_model_.vulkanMemoryModel & subgroup_size_.subgroupSizeControl &
-                            subgroup_size_.computeFullSubgroups;
+  const VkBool32 matrices =
+      cooperative_matrix_.cooperativeMatrix & memory_model_.vulkanMemoryModel &
+      memory_model_.vulkanMemoryModelDeviceScope & subgroup_size_.subgroupSizeControl &
+      subgroup_size_.computeFullSubgroups;
   add(matrices, Capability::kCooperativeMatrix);
   add(matrices & bfloat16_.shaderBFloat16Type & bfloat16_.shaderBFloat16CooperativeMatrix,
       Capability::kBFloat16Matrix);

@@ -148,9 +148,10 @@ TEST(FeatureChain, BFloat16MatricesRequireCooperativeMatrices) {
   EXPECT_FALSE(links(bfloat16, kMatrices | kBFloat16));
 }
 
-// A driver that supports all features of matrices, except cooperative matrices if disabled.
+// A driver that supports all features of matrices, except those that are set to VK_FALSE.
 struct MatrixDriver {
   static inline VkBool32 cooperative = VK_TRUE;
+  static inline VkBool32 device_scope = VK_TRUE;
 
   static void VKAPI_PTR Support(VkPhysicalDevice, VkPhysicalDeviceFeatures2* chain) {
     for (auto* next = static_cast<VkBaseOutStructure*>(chain->pNext); next; next = next->pNext) {
@@ -164,10 +165,12 @@ struct MatrixDriver {
         case 1000506000:
           reinterpret_cast<CooperativeMatrixFeatures*>(next)->cooperativeMatrix = cooperative;
           break;
-        case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES:
-          reinterpret_cast<VkPhysicalDeviceVulkanMemoryModelFeatures*>(next)->vulkanMemoryModel =
-              VK_TRUE;
+        case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES: {
+          auto* features = reinterpret_cast<VkPhysicalDeviceVulkanMemoryModelFeatures*>(next);
+          features->vulkanMemoryModel = VK_TRUE;
+          features->vulkanMemoryModelDeviceScope = device_scope;
           break;
+        }
         case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES: {
           auto* features = reinterpret_cast<VkPhysicalDeviceSubgroupSizeControlFeatures*>(next);
           features->subgroupSizeControl = features->computeFullSubgroups = VK_TRUE;
@@ -199,6 +202,26 @@ TEST(FeatureChain, BFloat16MatricesAreCooperativeMatrices) {
   MatrixDriver::cooperative = VK_FALSE;
   EXPECT_EQ(MatrixFeatures().Capabilities(), 0U);
   MatrixDriver::cooperative = VK_TRUE;
+}
+
+// With the memory model, atomics need the feature vulkanMemoryModelDeviceScope.
+TEST(FeatureChain, TheMemoryModelIsEnabledForMatricesAndWithDeviceScope) {
+  const auto enabled = [] {
+    MatrixFeatures features;
+    auto* next = static_cast<const VkBaseOutStructure*>(features.head()->pNext);
+    while (next->sType != VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES)
+      next = next->pNext;
+    const auto* model = reinterpret_cast<const VkPhysicalDeviceVulkanMemoryModelFeatures*>(next);
+    EXPECT_EQ(model->vulkanMemoryModel, model->vulkanMemoryModelDeviceScope);
+    EXPECT_EQ(features.Capabilities(), model->vulkanMemoryModel == VK_TRUE ? kBothMatrices : 0U);
+    return model->vulkanMemoryModel;
+  };
+  EXPECT_EQ(enabled(), VK_TRUE);
+  for (VkBool32* feature : {&MatrixDriver::cooperative, &MatrixDriver::device_scope}) {
+    *feature = VK_FALSE;
+    EXPECT_EQ(enabled(), VK_FALSE);
+    *feature = VK_TRUE;
+  }
 }
 
 TEST(FeatureChain, EnablesBFloat16MatricesWithoutDotProducts) {
