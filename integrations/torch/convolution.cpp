@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "integrations/torch/composition.h"
+#include "integrations/torch/reductions.h"
 #include "integrations/torch/runtime_call.h"
 
 namespace spirloom::pytorch {
@@ -78,7 +79,7 @@ ThreeTensors Gradients2d(const at::Tensor& gradient, const at::Tensor& input,
     std::get<1>(gradients) = transposed ? WindowProducts(input, gradient, window, groups)
                                         : WindowProducts(gradient, input, window, groups);
   }
-  if (mask[2]) std::get<2>(gradients) = gradient.sum(at::IntArrayRef{0, 2, 3});
+  if (mask[2]) std::get<2>(gradients) = SumOver(gradient, {0, 2, 3}, /*keepdim=*/false);
   return gradients;
 }
 
