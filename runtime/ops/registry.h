@@ -17,7 +17,7 @@ namespace spirloom::ops {
 // The values of the enumerations are part of the pack format.
 enum class ArgType : uint8_t { kTensor, kTensorList, kInt, kFloat, kBool, kInts, kString };
 
-// What an argument is in calls that do not give it. Graph files contain all arguments.
+// The value of an argument that a call omits. Graph files contain all arguments.
 struct ArgDefault {
   enum class Kind : uint8_t {
     kNone,      // calls must give it

@@ -191,6 +191,8 @@ def test_nan_and_infinity_are_values(runtime: spirloom.Runtime) -> None:
         (lambda ops: ops.softmax(A, axis=1), WrongType, "no argument 'axis'"),
         (lambda ops: ops.softmax(A, x=A), WrongType, "'x' is given twice"),
         (lambda ops: ops.softmax(A, dim=1.5), WrongType, r"'dim' is a float \(1.5\)"),
+        (lambda ops: ops.softmax(A, 2**64 + 1), InvalidArgument, "out of the range of int64"),
+        (lambda ops: ops.sum(A, [2**64]), InvalidArgument, "out of the range of int64"),
         (lambda ops: ops.softmax("A", 1), WrongType, "'x' is 'A'"),
         (lambda ops: ops.softmax(None, 1), WrongType, "'x' is None"),
         (lambda ops: ops.cat(3, 1), WrongType, "'tensors' is a int"),

@@ -13,9 +13,9 @@ import numpy as np
 
 from spirloom.eager.signatures import Argument, Signature, read_signatures
 from spirloom.eager.stream import Stream
-from spirloom.eager.tensor import Tensor, as_tensor
+from spirloom.eager.tensor import Tensor, as_tensor, narrowed
 from spirloom.runtime import abi
-from spirloom.runtime.errors import NotFound, WrongType
+from spirloom.runtime.errors import InvalidArgument, NotFound, WrongType
 from spirloom.runtime.native import Handle, Native
 
 if TYPE_CHECKING:
@@ -142,13 +142,13 @@ class _Call:
             if kind == "tensors":
                 return self._tensors(abi.ArgumentKind.TENSOR_LIST, argument, list(value))
             if kind == "int":
-                return abi.Argument(kind=abi.ArgumentKind.INT, i=operator.index(value))
+                return abi.Argument(kind=abi.ArgumentKind.INT, i=_int64(value, argument.name))
             if kind == "bool":
                 return abi.Argument(kind=abi.ArgumentKind.BOOL, i=operator.index(bool(value)))
             if kind == "float":
                 return abi.Argument(kind=abi.ArgumentKind.FLOAT, f=float(value))
             if kind == "ints":
-                return self._ints(value)
+                return self._ints(value, argument.name)
             if isinstance(value, str):
                 text = abi.c_text(value, f"argument '{argument.name}'")
                 return abi.Argument(kind=abi.ArgumentKind.STRING, s=text)
@@ -173,8 +173,9 @@ class _Call:
         self._keeps += [tensors, array]
         return abi.Argument(kind=kind, count=len(tensors), tensors=ctypes.addressof(array))
 
-    def _ints(self, value: Any) -> abi.Argument:
-        numbers = [value] if isinstance(value, int) else [operator.index(each) for each in value]
+    def _ints(self, value: Any, name: str) -> abi.Argument:
+        given = [value] if isinstance(value, int) else value
+        numbers = [_int64(each, name) for each in given]
         array = (abi.Int * len(numbers))(*numbers)
         self._keeps.append(array)
         return abi.Argument(
@@ -184,6 +185,14 @@ class _Call:
 
 def _missing(name: str) -> str:
     return f"The runtime's libraries have no operator '{name}'."
+
+
+def _int64(value: Any, name: str) -> int:
+    """The value as an int64, which ctypes would truncate."""
+    number = operator.index(value)
+    if not -(2**63) <= number < 2**63:
+        raise InvalidArgument(f"The argument '{name}' ({number}) is out of the range of int64.")
+    return number
 
 
 def _is_plain(error: Exception) -> bool:
@@ -197,9 +206,7 @@ def _dtype_of_numbers(values: Sequence[Any]) -> np.dtype[Any] | None:
         if isinstance(value, Tensor):
             return value.dtype
         if isinstance(value, np.ndarray):
-            return {"float64": np.dtype(np.float32), "int64": np.dtype(np.int32)}.get(
-                value.dtype.name, value.dtype
-            )
+            return narrowed(value.dtype)
     return None
 
 

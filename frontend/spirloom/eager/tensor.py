@@ -150,6 +150,11 @@ class Tensor:
         return operators[name](*arguments)
 
 
+def narrowed(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of kernels for elements of a dtype of NumPy."""
+    return np.dtype(_NARROWED.get(dtype.name, dtype))
+
+
 def make_tensor(
     runtime: Runtime, stream: Stream, value: object, dtype: npt.DTypeLike, name: str = "tensor"
 ) -> Tensor:
@@ -186,8 +191,7 @@ def _numbers(value: object, name: str) -> Array:
 
 
 def _dtype(stream: Stream, array: Array, given: npt.DTypeLike, name: str) -> np.dtype[Any]:
-    own = array.dtype
-    found = np.dtype(_NARROWED.get(own.name, own) if given is None else given)
+    found = narrowed(array.dtype) if given is None else np.dtype(given)
     if found not in stream.dtypes:
         known = ", ".join(each.names[0] if each.names else each.name for each in stream.dtypes)
         raise WrongType(f"'{name}' has the dtype {found}; those of kernels are: {known}.")

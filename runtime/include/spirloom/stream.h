@@ -105,8 +105,8 @@ struct OperatorArgument {
   std::string name;
   StreamArgument::Kind kind = StreamArgument::Kind::kNone;  // kTensor to kString
   bool is_optional = false;                                 // a tensor that may be absent (kNone)
-  // What it is in calls of the operator's users that do not give it. Stream::Call() takes all
-  // arguments. kNone: the users must give it.
+  // The value where a call of the operator omits the argument; kNone: it is required.
+  // Stream::Call() takes all arguments: its callers insert the defaults.
   StreamArgument default_value = {};
   // Index of the earlier argument whose value is the default instead; -1: none.
   int32_t default_of = -1;

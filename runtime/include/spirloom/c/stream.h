@@ -186,8 +186,9 @@ typedef struct spirloom_signature_argument {
   bool is_optional;             // a tensor that may be absent (SPIRLOOM_ARGUMENT_NONE)
   // Index of the earlier argument whose value is the default; -1: none.
   int32_t default_of;
-  // What it is in calls of users that do not give it; spirloom_stream_call() takes all arguments.
-  // SPIRLOOM_ARGUMENT_NONE: they must give it. `ints` and `s` are valid while the runtime exists.
+  // The value where a call of the operator omits the argument; SPIRLOOM_ARGUMENT_NONE: it is
+  // required. spirloom_stream_call() takes all arguments: its callers insert the defaults. `ints`
+  // and `s` are valid while the runtime exists.
   spirloom_argument default_value;
 } spirloom_signature_argument;
 
