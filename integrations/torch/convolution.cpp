@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "integrations/torch/composition.h"
-#include "integrations/torch/reductions.h"
 #include "integrations/torch/runtime_call.h"
 
 namespace spirloom::pytorch {
@@ -79,7 +78,7 @@ ThreeTensors Gradients2d(const at::Tensor& gradient, const at::Tensor& input,
     std::get<1>(gradients) = transposed ? WindowProducts(input, gradient, window, groups)
                                         : WindowProducts(gradient, input, window, groups);
   }
-  if (mask[2]) std::get<2>(gradients) = SumOver(gradient, {0, 2, 3}, /*keepdim=*/false);
+  if (mask[2]) std::get<2>(gradients) = gradient.sum({0, 2, 3});
   return gradients;
 }
 

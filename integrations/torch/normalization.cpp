@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "integrations/torch/composition.h"
-#include "integrations/torch/reductions.h"
 
 namespace spirloom::pytorch {
 namespace {
@@ -21,19 +20,24 @@ std::vector<int64_t> Dimensions(int64_t first, int64_t end) {
   return dims;
 }
 
+// The sum over dimensions; without dimensions, the tensor, where sum() would add all elements.
+at::Tensor SumOf(const at::Tensor& x, const std::vector<int64_t>& dims) {
+  return dims.empty() ? x : x.sum(dims);
+}
+
 // x normalized to mean 0 and variance 1 over dimensions, the mean, and 1 / sqrt(var + eps).
 ThreeTensors Normalize(const at::Tensor& x, const std::vector<int64_t>& dims, double eps) {
-  const at::Tensor mean = MeanOver(x, dims, /*keepdim=*/true);
+  const at::Tensor mean = x.mean(dims, /*keepdim=*/true);
   const at::Tensor centered = x - mean;
-  const at::Tensor rstd = (MeanOver(centered * centered, dims, /*keepdim=*/true) + eps).rsqrt();
+  const at::Tensor rstd = ((centered * centered).mean(dims, /*keepdim=*/true) + eps).rsqrt();
   return {centered * rstd, mean, rstd};
 }
 
 // The gradient of x, where `scaled` is the normalized x, and `gradient` that of `scaled`.
 at::Tensor NormalizeBackward(const at::Tensor& gradient, const at::Tensor& scaled,
                              const at::Tensor& rstd, const std::vector<int64_t>& dims) {
-  const at::Tensor along = MeanOver(gradient * scaled, dims, /*keepdim=*/true);
-  return (gradient - MeanOver(gradient, dims, /*keepdim=*/true) - scaled * along) * rstd;
+  const at::Tensor along = (gradient * scaled).mean(dims, /*keepdim=*/true);
+  return (gradient - gradient.mean(dims, /*keepdim=*/true) - scaled * along) * rstd;
 }
 
 at::Tensor Affine(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
@@ -77,9 +81,8 @@ ThreeTensors LayerNormBackward(const at::Tensor& gradient, const at::Tensor& sel
     std::get<0>(gradients) =
         As(NormalizeBackward(weighted, scaled, scale, Dimensions(first, self.dim())), self);
   }
-  if (mask[1])
-    std::get<1>(gradients) = As(SumOver(wide * scaled, outer, /*keepdim=*/false), gradient);
-  if (mask[2]) std::get<2>(gradients) = As(SumOver(wide, outer, /*keepdim=*/false), gradient);
+  if (mask[1]) std::get<1>(gradients) = As(SumOf(wide * scaled, outer), gradient);
+  if (mask[2]) std::get<2>(gradients) = As(SumOf(wide, outer), gradient);
   return gradients;
 }
 
@@ -166,8 +169,8 @@ ThreeTensors BatchNormBackward(const at::Tensor& gradient, const at::Tensor& sel
         As(training ? NormalizeBackward(weighted, scaled, rstd, dims) : weighted * rstd, self);
   }
   const at::Tensor& like = ValueOf(weight).defined() ? *weight : wide;
-  if (mask[1]) std::get<1>(gradients) = As(SumOver(wide * scaled, dims, /*keepdim=*/false), like);
-  if (mask[2]) std::get<2>(gradients) = As(SumOver(wide, dims, /*keepdim=*/false), like);
+  if (mask[1]) std::get<1>(gradients) = As(SumOf(wide * scaled, dims), like);
+  if (mask[2]) std::get<2>(gradients) = As(SumOf(wide, dims), like);
   return gradients;
 }
 
@@ -211,10 +214,8 @@ ThreeTensors GroupNormBackward(const at::Tensor& gradient, const at::Tensor& sel
         As(NormalizeBackward(weighted, scaled, scale, {2}).reshape(x.sizes()), self);
   }
   const std::vector<int64_t> dims = AllButChannels(x);
-  if (mask[1])
-    std::get<1>(gradients) =
-        As(SumOver(wide * scaled.reshape(x.sizes()), dims, /*keepdim=*/false), gradient);
-  if (mask[2]) std::get<2>(gradients) = As(SumOver(wide, dims, /*keepdim=*/false), gradient);
+  if (mask[1]) std::get<1>(gradients) = As(SumOf(wide * scaled.reshape(x.sizes()), dims), gradient);
+  if (mask[2]) std::get<2>(gradients) = As(SumOf(wide, dims), gradient);
   return gradients;
 }
 
