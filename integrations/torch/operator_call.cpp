@@ -10,6 +10,7 @@
 #include "integrations/torch/copy.h"
 #include "integrations/torch/device.h"
 #include "integrations/torch/device_copy.h"
+#include "integrations/torch/numbers.h"
 #include "integrations/torch/runtime_call.h"
 
 namespace spirloom::pytorch {
@@ -167,9 +168,7 @@ bool OperatorCall::AddTensors(spirloom_argument& argument, c10::ArrayRef<at::Ten
 
 bool OperatorCall::SetNumber(spirloom_argument& argument, const at::Scalar& value) {
   if (value.isComplex()) return Fail("kernels of complex numbers do not exist");
-  const auto options = at::TensorOptions().dtype(type_).device(kDeviceType);
-  const at::Tensor number = at::empty({}, options);
-  FromHost(number, at::scalar_tensor(value, at::TensorOptions().dtype(type_).device(at::kCPU)));
+  const at::Tensor number = NumberOnDevice(value, type_);
   argument.kind = SPIRLOOM_ARGUMENT_TENSOR;
   return AddTensors(argument, number);
 }
