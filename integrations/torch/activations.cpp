@@ -1,7 +1,9 @@
 // Gradients of activations, composed of operators that Vulkan kernels compute.
 #include <torch/library.h>
 
+#include <limits>
 #include <numbers>
+#include <optional>
 
 #include "integrations/torch/composition.h"
 
@@ -133,6 +135,18 @@ TwoTensors PreluBackward(const at::Tensor& gradient, const at::Tensor& self,
           at::where(is_positive, 0.0, gradient * self)};
 }
 
+// 1 / (x * (1 - x)) within (eps, 1 - eps). Without eps, NaN outside of [0, 1], and -inf at -0.
+at::Tensor LogitBackward(const at::Tensor& gradient, const at::Tensor& self,
+                         std::optional<double> eps) {
+  if (!AreComputed({gradient, self})) return OnCpu<ATEN_OP(logit_backward)>(gradient, self, eps);
+  const at::Tensor x = Wide(self);
+  const at::Tensor inside = Wide(gradient) / (x * (1 - x));
+  const double low = eps.value_or(0);
+  const double outside = eps ? 0 : std::numeric_limits<double>::quiet_NaN();
+  const at::Tensor is_outside = x.lt(low).logical_or(x.gt(1 - low));
+  return As(at::where(is_outside, outside, inside), gradient);
+}
+
 at::Tensor SoftmaxBackward(const at::Tensor& gradient, const at::Tensor& output, int64_t dim,
                            at::ScalarType type) {
   if (!AreComputed({gradient, output})) {
@@ -140,7 +154,7 @@ at::Tensor SoftmaxBackward(const at::Tensor& gradient, const at::Tensor& output,
   }
   const at::Tensor y = Wide(output);
   const at::Tensor product = Wide(gradient) * y;
-  return (product - y * product.sum(dim, /*keepdim=*/true)).to(type);
+  return ((Wide(gradient) - product.sum(dim, /*keepdim=*/true)) * y).to(type);
 }
 
 at::Tensor LogSoftmaxBackward(const at::Tensor& gradient, const at::Tensor& output, int64_t dim,
@@ -166,6 +180,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("log_sigmoid_forward", LogSigmoid);
   m.impl("log_sigmoid_backward", LogSigmoidBackward);
   m.impl("glu_backward", GluBackward);
+  m.impl("logit_backward", LogitBackward);
   m.impl("_prelu_kernel_backward", PreluBackward);
   m.impl("_softmax_backward_data", SoftmaxBackward);
   m.impl("_log_softmax_backward_data", LogSoftmaxBackward);

@@ -1,17 +1,25 @@
 #include "integrations/torch/fallback.h"
 
+#include <ATen/ATen.h>
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/native/CPUFallback.h>
+#include <ATen/native/Resize.h>
 #include <c10/util/Exception.h>
 #include <torch/library.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "integrations/torch/cpu_generators.h"
+#include "integrations/torch/device.h"
 
 namespace spirloom::pytorch {
 namespace {
@@ -55,6 +63,56 @@ std::string NameOf(const c10::FunctionSchema& schema) {
   return name;
 }
 
+// Whether `functional` has the arguments of `out` without its results.
+bool IsFunctionalOf(const c10::FunctionSchema& functional, const c10::FunctionSchema& out) {
+  const size_t results = out.returns().size();
+  const size_t count = functional.arguments().size();
+  if (functional.is_mutable() || functional.returns().size() != results) return false;
+  if (out.arguments().size() != count + results) return false;
+  for (size_t i = 0; i < count; ++i) {
+    if (functional.arguments()[i].name() != out.arguments()[i].name()) return false;
+    if (*functional.arguments()[i].type() != *out.arguments()[i].type()) return false;
+  }
+  return std::ranges::all_of(c10::ArrayRef(out.arguments()).slice(count),
+                             [](const c10::Argument& argument) { return argument.is_out(); });
+}
+
+// The overload that returns the results which `op` writes to its last arguments, if the device has
+// a kernel of it: "glu_backward" for "glu_backward.grad_input", "mode.dim" for "mode.dim_out".
+std::optional<c10::OperatorHandle> FunctionalOf(const c10::OperatorHandle& op) {
+  const c10::FunctionSchema& schema = op.schema();
+  if (schema.arguments().empty() || !schema.arguments().back().is_out()) return std::nullopt;
+  constexpr std::string_view kSuffix = "_out";
+  std::string overload = schema.overload_name();
+  const bool has_suffix = overload.ends_with(kSuffix);
+  overload.resize(has_suffix ? overload.size() - kSuffix.size() : 0);
+  const auto found = c10::Dispatcher::singleton().findSchema({schema.name(), overload});
+  if (!found || !found->hasKernelForDispatchKey(kDispatchKey)) return std::nullopt;
+  if (!IsFunctionalOf(found->schema(), schema)) return std::nullopt;
+  return found;
+}
+
+// Calls `functional`, and copies its results to the last arguments on the stack, which are left as
+// the results.
+void StoreResults(const c10::OperatorHandle& functional, torch::jit::Stack& stack) {
+  const at::AutoDispatchBelowADInplaceOrView guard;
+  const size_t count = functional.schema().returns().size();
+  std::vector<at::Tensor> targets(count);
+  for (size_t i = count; i > 0; --i) targets[i - 1] = torch::jit::pop(stack).toTensor();
+  functional.callBoxed(stack);
+  const std::vector<c10::IValue> results(stack.end() - static_cast<ptrdiff_t>(count), stack.end());
+  torch::jit::drop(stack, count);
+  for (size_t i = 0; i < count; ++i) {
+    const at::Tensor& result = results[i].toTensor();
+    TORCH_CHECK(c10::canCast(result.scalar_type(), targets[i].scalar_type()), "result type ",
+                result.scalar_type(), " can't be cast to the desired output type ",
+                targets[i].scalar_type());
+    at::native::resize_output(targets[i], result.sizes());
+    targets[i].copy_(result);
+    stack.emplace_back(targets[i]);
+  }
+}
+
 using torch::CppFunction;
 
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
@@ -67,7 +125,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   for (const char* name : {
            "_grid_sampler_2d_cpu_fallback",
            "_grid_sampler_2d_cpu_fallback_backward",
-           "_saturate_weight_to_fp16",
        }) {
     m.impl(name, CppFunction::makeFromBoxedFunction<&Fallback>());
   }
@@ -86,7 +143,11 @@ void RunOnCpu(const c10::OperatorHandle& op, torch::jit::Stack* stack, const std
 }
 
 void Fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-  RunOnCpu(op, stack, "it has no Vulkan kernel");
+  if (const auto functional = FunctionalOf(op)) {
+    StoreResults(*functional, *stack);
+  } else {
+    RunOnCpu(op, stack, "it has no Vulkan kernel");
+  }
 }
 
 void CountOnCpu(const std::string& name, c10::ScalarType type, const std::string& reason) {

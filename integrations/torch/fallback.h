@@ -26,7 +26,8 @@ void CountOnCpu(const std::string& name, c10::ScalarType type, const std::string
 // Runs a call on the CPU, with its arguments on the stack, and counts it.
 void RunOnCpu(const c10::OperatorHandle& op, torch::jit::Stack* stack, const std::string& reason);
 
-// RunOnCpu() of an operator without a Vulkan kernel.
+// RunOnCpu() of an operator without a Vulkan kernel. An `out` overload of an operator that has one
+// copies the results of that.
 void Fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
 // The counted operators, sorted by name.

@@ -1,6 +1,7 @@
 // The hooks of PyTorch's accelerators, and the random generator.
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
 
 #include "integrations/torch/allocator.h"
 #include "integrations/torch/device.h"

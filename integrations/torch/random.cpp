@@ -73,7 +73,7 @@ TwoTensors Dropout(const at::Tensor& self, double p, std::optional<bool> trainin
 at::Tensor DropoutBackward(const at::Tensor& gradient, const at::Tensor& mask, double scale) {
   if (!AreComputed({gradient}))
     return OnCpu<ATEN_OP(native_dropout_backward)>(gradient, mask, scale);
-  return at::where(mask, gradient * scale, 0.0);
+  return gradient * mask * scale;  // 0 * NaN is NaN
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
