@@ -115,3 +115,10 @@ def test_out_overloads_copy_results_of_the_device() -> None:
     expected = torch.native_batch_norm(x, None, None, *arguments)
     for target, each in zip(targets, expected, strict=True):
         close(target, each)
+
+
+def test_a_kernel_for_all_devices_does_not_read_device_memory() -> None:
+    x = torch.linspace(-1, 1, 12)
+    actual = aten.choose_qparams_optimized(x.to(D), 12, 5, 0.5, 8)
+    for each, expected in zip(actual, aten.choose_qparams_optimized(x, 12, 5, 0.5, 8), strict=True):
+        close(each, expected)
