@@ -125,6 +125,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   for (const char* name : {
            "_grid_sampler_2d_cpu_fallback",
            "_grid_sampler_2d_cpu_fallback_backward",
+           "_rowwise_prune",
            "choose_qparams_optimized",
        }) {
     m.impl(name, CppFunction::makeFromBoxedFunction<&Fallback>());

@@ -122,3 +122,8 @@ def test_a_kernel_for_all_devices_does_not_read_device_memory() -> None:
     actual = aten.choose_qparams_optimized(x.to(D), 12, 5, 0.5, 8)
     for each, expected in zip(actual, aten.choose_qparams_optimized(x, 12, 5, 0.5, 8), strict=True):
         close(each, expected)
+    weights = torch.randn(4, 3)
+    mask = torch.tensor([True, False, True, True])
+    pruned = aten._rowwise_prune(weights.to(D), mask.to(D), torch.int32)
+    for each, expected in zip(pruned, aten._rowwise_prune(weights, mask, torch.int32), strict=True):
+        close(each, expected)
