@@ -8,15 +8,16 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 import yaml
 
 from tools.mutation import python_mutants
-from tools.mutation.trials import Trials, own_caches
+from tools.mutation.trials import own_caches, survives
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = Path(__file__).with_name("modules.yaml")
@@ -72,18 +73,21 @@ def main() -> int:
     arguments = parser.parse_args()
     chosen = [m for m in modules() if not arguments.module or m.path in arguments.module]
     cpp = [module for module in chosen if module.is_cpp]
-    trials = Trials()
-    with own_caches():
-        passed = [_measure_python(m, trials, arguments) for m in chosen if not m.is_cpp]
+    # Libraries of the parent, and its threads, are not in the processes that fork.
+    processes = ProcessPoolExecutor(arguments.jobs, mp_context=get_context("spawn"))
+    with own_caches(), processes as pool:
+        passed = [_measure_python(m, pool, arguments) for m in chosen if not m.is_cpp]
     if cpp:
         passed += _measure_cpp(cpp, arguments)
     return int(not all(passed))
 
 
-def _measure_python(module: Module, trials: Trials, arguments: argparse.Namespace) -> bool:
+def _measure_python(
+    module: Module, pool: ProcessPoolExecutor, arguments: argparse.Namespace
+) -> bool:
     def survive(mutants: Sequence[python_mutants.Mutant]) -> Iterator[bool]:
-        for mutant in mutants:
-            yield trials.finder(module.name, mutant.source, module.tests) is None
+        tried = functools.partial(survives, module.name, module.tests)
+        return pool.map(tried, [mutant.source for mutant in mutants])
 
     return _measure(module, python_mutants.mutants_of(ROOT / module.path), survive, arguments)
 
@@ -98,10 +102,8 @@ def _measure_cpp(cpp: list[Module], arguments: argparse.Namespace) -> Iterator[b
             if not cpp_program.passes(module.program, module.tests):
                 sys.exit(f"{module.path}: the tests fail without a mutant.")
             timeout = 10 + 10 * (time.monotonic() - start)
-            survives = functools.partial(
-                cpp_program.survives, module.program, module.tests, timeout
-            )
-            survive = functools.partial(pool.map, survives)
+            tried = functools.partial(cpp_program.survives, module.program, module.tests, timeout)
+            survive = functools.partial(pool.map, tried)
             yield _measure(module, found[module.path], survive, arguments)
 
 
@@ -118,9 +120,9 @@ def _measure(
         count = min(arguments.sample, len(chosen))
         chosen = random.Random(arguments.seed).sample(chosen, count)
     survivors = []
-    for i, (mutant, survives) in enumerate(zip(chosen, survive(chosen), strict=True)):
+    for i, (mutant, survived) in enumerate(zip(chosen, survive(chosen), strict=True)):
         print(f"\r{module.path}: {i} of {len(chosen)}", end="", file=sys.stderr, flush=True)
-        if survives:
+        if survived:
             survivors.append(mutant)
     print("\r", end="", file=sys.stderr)
     killed = len(chosen) - len(survivors)

@@ -57,8 +57,11 @@ def _text(node: ast.AST) -> str:
 
 def _code(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
     """The nodes below one, with their parents, without annotations, the parts of messages, and
-    what changes no result: limits of effort and of caches, `slots`, and `strict` of zip()."""
-    if isinstance(node, ast.keyword) and node.arg in ("maxsize", "slots", "strict"):
+    what changes no result: limits of effort and of caches, `slots` and `frozen` of dataclasses,
+    `strict` of zip(), and imports for annotations."""
+    if isinstance(node, ast.keyword) and node.arg in ("frozen", "maxsize", "slots", "strict"):
+        return
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
         return
     if isinstance(node, ast.Assign | ast.Compare) and _LIMIT.search(ast.unparse(node)):
         return

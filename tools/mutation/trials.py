@@ -7,6 +7,7 @@ tests that found most mutants run first.
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import importlib.abc
 import importlib.util
@@ -110,6 +111,17 @@ class Trials:
         if status == 0:
             return None
         return failed or f"{stage} ended with status {status}"
+
+
+@functools.cache
+def _of_this_process() -> Trials:
+    return Trials()
+
+
+def survives(module: str, stages: Sequence[str], source: str) -> bool:
+    """Whether all tests pass with another source of a module. For a process that starts none of
+    its own and has threads of none: it forks."""
+    return _of_this_process().finder(module, source, stages) is None
 
 
 def _children_seconds() -> float:
