@@ -7,6 +7,7 @@ import pytest
 from spec_model import Library, load_library
 from tools.drivers import nvk
 from tools.drivers.swiftshader import DriverError
+from tools.vendors.__main__ import check_spills
 from tools.vendors.families import (
     COMPILERS,
     Driver,
@@ -136,7 +137,7 @@ def test_the_environment_of_a_family(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     program.chmod(0o755)
-    family = Family("adreno630", "Adreno 6xx", "FD_GPU_ID", "630", "turnip")
+    family = Family("adreno630", "Adreno 6xx", "FD_GPU_ID", ("630",), "turnip")
     compiled = compile_variants(program, family, Driver(Path("icd.json")))
     assert compiled.driver == "A, turnip 630 icd.json"
 
@@ -190,7 +191,7 @@ def test_the_table_of_nvidia(library: Library) -> None:
 
 
 def test_the_table_of_another_driver(library: Library) -> None:
-    family = Family("adreno630", "Adreno 6xx", "FD_GPU_ID", "630", "turnip")
+    family = Family("adreno630", "Adreno 6xx", "FD_GPU_ID", ("630",), "turnip")
     names = ["Max Waves Per Core", "Instruction Count", "Registers used", "STP Count", "LDP Count",
              "Estimated cycles stalled on SS", "Estimated cycles stalled on SY"]  # fmt: skip
     heading = "\t".join(["op", "kernel", "variant", "failure", *names])
@@ -211,3 +212,37 @@ def test_the_table_of_another_driver(library: Library) -> None:
 def test_known_kernels_exist(library: Library) -> None:
     kernels = {kernel.name for op in library.ops.values() for kernel in op.kernels}
     assert {name for known in KNOWN.values() for name in known} - kernels == set()
+
+
+def test_known_spills_are_those_of_a_version(library: Library) -> None:
+    """A kernel that spills is reported unless it is known to with this version; without a table of
+    the version, none is."""
+    navi31 = next(family for family in COMPILERS[0].families if family.name == "navi31")
+
+    def problems(version: str, kernel: str, op: str) -> list[str]:
+        text = output(row(kernel, f"{kernel}_f16_buffer", 256, 9, op))
+        return check_spills(library, {navi31: parse(text.replace("Mesa 1.2", f"Mesa {version}"))})
+
+    matrices = "scaled_dot_product_attention_coopmat_d128", "aten.scaled_dot_product_attention"
+    gemv = "linear_gemv_m8", "aten.linear"
+    assert any(f"{matrices[0]}_f16_buffer: 9 spilled" in t for t in problems("22.3.6", *matrices))
+    assert not any(matrices[0] in each for each in problems("25.0.7", *matrices))
+    reported = "\n".join(problems("25.0.7", *gemv))
+    assert f"{gemv[0]}_f16_buffer: 9 spilled" in reported
+    assert f"'{matrices[0]}' does not spill" in reported
+    assert problems("31.0", *gemv) == []
+
+
+def test_the_name_of_a_family_depends_on_the_version(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    rows = output(row("mm_a", "mm_a_f32_buffer", 24))
+    program.write_text(
+        '#!/bin/sh\n[ "$RADV_FORCE_FAMILY" = old ] || { echo "Unknown family" >&2; exit 1; }\n'
+        f"cat <<'END'\n{rows}END\n"
+    )
+    program.chmod(0o755)
+    driver = Driver(Path("icd.json"))
+    both = Family("new", "", values=("new", "old"))
+    assert compile_variants(program, both, driver).statistics
+    with pytest.raises(VendorError, match="Unknown family"):
+        compile_variants(program, Family("new", ""), driver)

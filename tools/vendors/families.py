@@ -25,14 +25,15 @@ class VendorError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A family of GPUs: its name, its architecture, the variable that selects it in Mesa and its
-    value there, its driver in Mesa (a key of table.COLUMNS), and device properties.
+    """A family of GPUs: its name, its architecture, the variable that selects it in Mesa, the
+    values by which versions of Mesa know it (default: the name), its driver in Mesa (a key of
+    table.COLUMNS), and device properties.
     """
 
     name: str
     architecture: str
     variable: str = "RADV_FORCE_FAMILY"
-    value: str = ""  # empty: the name
+    values: tuple[str, ...] = ()
     driver: str = "radv"
     registers: int = 256
     integrated: bool | None = None  # None: some of its GPUs are
@@ -44,9 +45,9 @@ class Family:
         return {"is_cpu": False, "registers": self.registers, **known}
 
     @property
-    def environment(self) -> dict[str, str]:
-        """The variable."""
-        return {self.variable: self.value or self.name}
+    def environments(self) -> list[dict[str, str]]:
+        """The variable, with each of its values."""
+        return [{self.variable: value} for value in self.values or (self.name,)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ def _intel(name: str, architecture: str) -> Family:
 
 
 def _nvidia(name: str, architecture: str, chipset: str) -> Family:
-    return Family(name, architecture, "NOUVEAU_CHIPSET", chipset, "nvk", integrated=False)
+    return Family(name, architecture, "NOUVEAU_CHIPSET", (chipset,), "nvk", integrated=False)
 
 
 def _nvk() -> Driver:
@@ -120,9 +121,10 @@ def _nvk() -> Driver:
 
 
 def _adreno(model: str, architecture: str) -> Family:
-    return Family(f"adreno{model}", architecture, "FD_GPU_ID", model, "turnip", integrated=True)
+    return Family(f"adreno{model}", architecture, "FD_GPU_ID", (model,), "turnip", integrated=True)
 
 
+_NAVI31 = Family("navi31", "RDNA 3, Radeon RX 7900", values=("navi31", "gfx1100"))  # Mesa 22.3
 COMPILERS = (
     Compiler(
         "installed",
@@ -130,13 +132,13 @@ COMPILERS = (
             Family("polaris10", "GCN 4, Radeon RX 480"),
             Family("vega10", "GCN 5, Radeon RX Vega"),
             Family("navi21", "RDNA 2, Radeon RX 6800"),
-            Family("gfx1100", "RDNA 3, Radeon RX 7900"),
+            _NAVI31,
         ),
         installed_driver,
     ),
     Compiler(
         "backports",
-        (Family("gfx1200", "RDNA 4, Radeon RX 9060"),),
+        (_NAVI31, Family("gfx1200", "RDNA 4, Radeon RX 9060")),
         lambda: Driver(mesa.find_or_download(ROOT / "build" / "drivers" / "mesa", "radeon")),
     ),
     Compiler(
@@ -168,7 +170,7 @@ COMPILERS = (
                 "g610",
                 "Valhall, Mali-G610",
                 "PAN_GPU_ID",
-                "a867",
+                ("a867",),
                 "panvk",
                 registers=_registers("mali_registers"),
                 integrated=True,
@@ -199,10 +201,6 @@ def compile_variants(
 
     Raises VendorError if the driver refuses one.
     """
-    environment = with_driver(driver.description) | family.environment
-    environment["MESA_SHADER_CACHE_DISABLE"] = "true"
-    if driver.preload:
-        environment["LD_PRELOAD"] = driver.preload
     command: list[str | Path] = [*driver.command, program]
     if pack is not None:
         command += ["--library", pack]
@@ -211,10 +209,17 @@ def compile_variants(
             names.write("".join(f"{name}\n" for name in variants))
             names.flush()
             command += ["--variants", names.name]
-        ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if ran.returncode != 0:
-        raise VendorError(f"{family.name}: {ran.stderr.strip()}")
-    return parse(ran.stdout)
+        for selected in family.environments:
+            environment = with_driver(driver.description) | selected
+            environment["MESA_SHADER_CACHE_DISABLE"] = "true"
+            if driver.preload:
+                environment["LD_PRELOAD"] = driver.preload
+            ran = subprocess.run(command, env=environment, capture_output=True, text=True)
+            if ran.returncode == 0:
+                return parse(ran.stdout)
+            if "Unknown family" not in ran.stderr:
+                break
+    raise VendorError(f"{family.name}: {ran.stderr.strip()}")
 
 
 def compile_all(

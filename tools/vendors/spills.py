@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from spec_model import Kernel, Library
@@ -9,8 +10,11 @@ from spec_model.expr.partial import known_value
 from tools.vendors.families import Compiled, Family
 from tools.vendors.table import values_of
 
+# The versions of Mesa for which KNOWN is complete.
+KNOWN_MESA = (22, 25)
 # Kernels that spill, by family, each with the reason why it stays as it is.
 _LIMIT = "Mesa 22.3 uses at most 132 registers on RDNA 3, where RDNA 2 fits them without spills"
+_RDNA_3 = "both halves of a subgroup keep the operands of matrices (Mesa 25; 22.3 has no matrices)"
 _ADRENO_6XX = "an invocation of Adreno 6xx has at most 48 registers of 4 values; 7xx fits it"
 _INTEL = "a thread has 128 registers, which 8 invocations share"
 _INTEL_512 = "in workgroups of 512, 16 invocations share a thread and its registers"
@@ -63,21 +67,30 @@ _NVIDIA_KERNELS = {
     "strided_attention_blocked_d256": _NVIDIA,
     "tan": _NVIDIA_ARRAY,
 }
+_NAVI31_MESA_22 = {
+    "cached_attention_tiled_d128": _LIMIT,
+    "linear_gemv_m8": _LIMIT,
+    "scaled_dot_product_attention_blocked_d128": _LIMIT,
+    "scaled_dot_product_attention_blocked_d256": _LIMIT,
+    "scaled_dot_product_attention_tiled_d128": _LIMIT,
+    "scaled_dot_product_attention_tiled_d256": _LIMIT,
+    "scaled_dot_product_attention_tiled_d512": _LIMIT,
+    "strided_attention_blocked_d128": _LIMIT,
+    "strided_attention_blocked_d256": _LIMIT,
+    "strided_attention_tiled_d128": _LIMIT,
+    "strided_attention_tiled_d256": _LIMIT,
+    "strided_attention_tiled_d512": _LIMIT,
+}
+_NAVI31 = {
+    "cached_attention_coopmat_d128": _RDNA_3,
+    "cached_attention_stored_coopmat_d128": _RDNA_3,
+    "scaled_dot_product_attention_coopmat_d128": _RDNA_3,
+    "scaled_dot_product_attention_coopmat_d48": _RDNA_3,
+    "strided_attention_coopmat_d128": _RDNA_3,
+    "strided_attention_coopmat_d48": _RDNA_3,
+}
 KNOWN: Mapping[str, Mapping[str, str]] = {
-    "gfx1100": {
-        "cached_attention_tiled_d128": _LIMIT,
-        "linear_gemv_m8": _LIMIT,
-        "scaled_dot_product_attention_blocked_d128": _LIMIT,
-        "scaled_dot_product_attention_blocked_d256": _LIMIT,
-        "scaled_dot_product_attention_tiled_d128": _LIMIT,
-        "scaled_dot_product_attention_tiled_d256": _LIMIT,
-        "scaled_dot_product_attention_tiled_d512": _LIMIT,
-        "strided_attention_blocked_d128": _LIMIT,
-        "strided_attention_blocked_d256": _LIMIT,
-        "strided_attention_tiled_d128": _LIMIT,
-        "strided_attention_tiled_d256": _LIMIT,
-        "strided_attention_tiled_d512": _LIMIT,
-    },
+    "navi31": _NAVI31,
     "adreno630": {
         "bmm_tiled_scalar_64x64": _ADRENO_6XX,
         "conv1d_direct": _ADRENO_6XX,
@@ -107,6 +120,17 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
     "lnl": _INTEL_KERNELS,
     "ga102": _NVIDIA_KERNELS,
 }
+
+
+def known_spills(family: Family, driver: str) -> Mapping[str, str] | None:
+    """The kernels that spill with a driver (Compiled.driver), each with the reason; None if its
+    version of Mesa is in no table."""
+    version = re.search(r"Mesa (\d+)", driver)
+    if version is not None and int(version[1]) not in KNOWN_MESA:
+        return None
+    if version is not None and version[1] == "22" and family.name == "navi31":
+        return _NAVI31_MESA_22
+    return KNOWN.get(family.name, {})
 
 
 def is_preferable(kernel: Kernel, family: Family) -> bool:
