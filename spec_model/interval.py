@@ -53,8 +53,7 @@ class Interval:
         return corners(_product, self, other, self.integral and other.integral)
 
     def __abs__(self) -> Interval:
-        low = 0 if self.low <= 0 <= self.high else min(abs(self.low), abs(self.high))
-        return Interval(low, max(abs(self.low), abs(self.high)), self.integral)
+        return Interval(max(self.low, -self.high, 0), max(-self.low, self.high), self.integral)
 
     def floored(self) -> Interval:
         """Its values, rounded down."""
@@ -69,6 +68,9 @@ class Interval:
         first, last = (min(max(end, low), high) for end in (self.low, self.high))
         return Interval(first, last, self.integral)
 
+
+# Limits of effort for powers.
+_MAX_BASE, _MAX_EXPONENT = 1 << 31, 64
 
 EVERYTHING = Interval(-inf, inf, integral=False)
 
@@ -203,8 +205,8 @@ def remainder(a: Interval, b: Interval, like_dividend: bool) -> Interval:
 
 def power(base: Interval, exponent: Interval) -> Interval:
     """A power of small integers."""
-    small = abs(base).high < 1 << 31 and exponent.low >= 0 and exponent.high < 64
-    if not (base.integral and exponent.integral and small):
+    small = abs(base).high < _MAX_BASE and exponent.high < _MAX_EXPONENT
+    if not (base.integral and exponent.integral and small) or exponent.low < 0:
         return EVERYTHING
     high = max(abs(base).high, 1) ** exponent.high
     return Interval(0 if base.low >= 0 else -high, high)
@@ -246,13 +248,11 @@ def minimum(*x: Interval) -> Interval:
 
 def bits(a: Interval, b: Interval) -> Interval:
     """Bitwise and, or, xor: the results fit in the bits of the wider operand."""
-    if not (a.integral and b.integral):
+    ends = (a.low, a.high, b.low, b.high)
+    if not (a.integral and b.integral and all(map(isfinite, ends))):
         return EVERYTHING
-    largest = max(abs(a).high, abs(b).high)
-    if largest == inf:
-        return EVERYTHING
-    power = 1 << int(largest).bit_length()
-    return Interval(0 if min(a.low, b.low) >= 0 else -power, power - 1)
+    power = 1 << max(int(max(end, -end - 1)).bit_length() for end in ends)
+    return Interval(-power if min(ends) < 0 else 0, power - 1)
 
 
 def indices_of(size: int) -> Interval:

@@ -54,8 +54,7 @@ def _from_begin(args: Mapping[str, object]) -> bool:
 
 def _adds_ones(x: object, size: object) -> bool:
     """Whether a view only adds or removes dimensions of size 1."""
-    if not isinstance(x, Tensor) or not isinstance(size, Sequence):
-        return False
+    assert isinstance(x, Tensor) and isinstance(size, Sequence)
     before, after = ([n for n in shape if isinstance(n, SymInt) or n != 1]
                      for shape in (x.shape, size))  # fmt: skip
     return before == after

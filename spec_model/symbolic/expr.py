@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import gcd, prod
 
-MAX_TERMS, MAX_DEGREE = 256, 16
-_MAX_TEXT = 10_000
+# Limits of effort.
+_MAX_TERMS, _MAX_DEGREE, _MAX_TEXT = 256, 16, 10_000
+_MAX_STEPS = 64  # of a division of polynomials, and terms of its dividend
 
 
 class SizeError(Exception):
@@ -215,13 +216,13 @@ class Size:
         return Size(result)
 
     def __mul__(self, other: Size | int) -> Size:
-        """The product. Raises SizeError for more than MAX_TERMS terms or MAX_DEGREE factors."""
+        """The product. Raises SizeError for more than 256 terms or 16 factors."""
         result: dict[Product, int] = {}
         for a, x in self._terms.items():
             for b, y in _size(other).terms.items():
                 product = tuple(sorted(a + b, key=_text))
                 result[product] = result.get(product, 0) + x * y
-                if len(product) > MAX_DEGREE or len(result) > MAX_TERMS:
+                if len(product) > _MAX_DEGREE or len(result) > _MAX_TERMS:
                     raise SizeError("a product of sizes has too many terms")
         return Size(result)
 
@@ -256,15 +257,10 @@ def quotient(a: Size, b: Size) -> Size:
         a, b = -a, -b
     divided = _divided(a, b)
     whole, rest = _split(a, b) if divided is None else (divided, Size.of(0))
+    if rest.constant == 0 or (rest.constant is not None and b.constant is not None):
+        return whole  # a constant rest is less than a constant b
     if b.constant is not None:
         rest, b = _nested(rest, b.constant)
-        if rest.constant is None:
-            more, rest = _split(rest, b)
-            whole = whole + more
-    if b.constant is not None and rest.constant is not None:
-        return whole + rest.constant // b.constant
-    if rest.constant == 0:
-        return whole
     common = _common(rest, b)
     if common:
         return whole + quotient(_shorter(rest, common), _shorter(b, common))
@@ -280,7 +276,7 @@ def remainder(a: Size, b: Size) -> Size:
         return Size.of(0)
     _, rest = _split(a, b)
     if b.constant is not None and rest.constant is not None:
-        return Size.of(rest.constant % b.constant)
+        return rest
     scale = gcd(*rest.terms.values(), *b.terms.values())
     return Size.of(Remainder(_reduced(rest, scale), _reduced(b, scale))) * scale
 
@@ -339,12 +335,12 @@ def _without(product: Product, divisor: Product) -> Product | None:
 
 
 def _divided(a: Size, b: Size) -> Size | None:
-    """The exact quotient of polynomials. None if there is a remainder."""
-    if not b.terms or len(a.terms) > 64:
+    """The exact quotient of polynomials, where b is not 0. None if there is a remainder."""
+    if len(a.terms) > _MAX_STEPS:
         return None
     leading, by = next(iter(b.terms.items()))
     found, rest = Size.of(0), a
-    for _ in range(64):
+    for _ in range(_MAX_STEPS):
         if not rest.terms:
             return found
         product, factor = next(iter(rest.terms.items()))
@@ -360,7 +356,7 @@ def division(a: Size, b: Size) -> tuple[Size, Size]:
     """(q, r) with a = q b + r, where no term of r is a multiple of the leading term of b."""
     leading, by = next(iter(b.terms.items()))
     whole, rest = Size.of(0), a
-    for _ in range(64):
+    for _ in range(_MAX_STEPS):
         step = next(_steps(rest, leading, by), None)
         if step is None:
             break

@@ -28,7 +28,7 @@ def _any(b: Interval) -> bool:
 
 def _divisor(b: Interval) -> bool:
     """Division by 0 has no result."""
-    return not b.low <= 0 <= b.high
+    return b != Interval(0, 0)
 
 
 def _distance(b: Interval) -> bool:
@@ -63,16 +63,72 @@ def _integers(x: Interval) -> Integers:
 def test_results_of_two_integers_are_bounded(name: str) -> None:
     bounds, operator, accepts, exact = BINARY[name]
     for a, b in product(INTERVALS, filter(accepts, INTERVALS)):
-        values = operator(_integers(a)[:, None], _integers(b)[None, :])
+        second = _integers(b)
+        if accepts is _divisor:
+            second = second[second != 0]
+        values = operator(_integers(a)[:, None], second[None, :])
         found, true = bounds(a, b), Interval(values.min().item(), values.max().item())
-        assert true.within(found), (a, b)
+        assert found.low <= true.low and true.high <= found.high and found.integral, (a, b)
         if exact or (name in ("truncated", "floored") and b.low > 0):
             assert found == true, (a, b)
 
 
+@pytest.mark.parametrize("name", ["fmod", "remainder"])
+def test_remainders_are_less_than_the_divisor(name: str) -> None:
+    """And than the operand whose sign they have."""
+    bounds, _, accepts, _ = BINARY[name]
+    for a, b in product(INTERVALS, filter(accepts, INTERVALS)):
+        signed, found = _integers(a if name == "fmod" else b), bounds(a, b)
+        limit = np.abs(_integers(b)).max() - 1
+        assert max(-limit, min(signed.min(), 0)) <= found.low, (a, b)
+        assert found.high <= min(limit, max(signed.max(), 0)), (a, b)
+
+
+def test_powers_are_at_most_the_largest_magnitude() -> None:
+    for a, b in product(INTERVALS, filter(_distance, INTERVALS)):
+        largest = max(1, np.abs(np.power(_integers(a)[:, None], _integers(b)[None, :])).max())
+        found = interval.power(a, b)
+        assert (0 if a.low >= 0 else -largest) <= found.low and found.high <= largest, (a, b)
+
+
+@pytest.mark.parametrize("operator", [np.bitwise_and, np.bitwise_or, np.bitwise_xor])
+def test_bits_are_those_of_the_wider_operand(operator: Callable[..., Integers]) -> None:
+    for a, b in product(INTERVALS, INTERVALS):
+        values, found = operator(_integers(a)[:, None], _integers(b)[None, :]), interval.bits(a, b)
+        assert found.low <= values.min() and values.max() <= found.high and found.integral
+        formats = [Interval(0, 2**k - 1) for k in range(6)]  # without a sign, else with one
+        signed = [Interval(-(2**k), 2**k - 1) for k in range(6)]
+        lows, highs = zip((a.low, a.high), (b.low, b.high), strict=True)
+        fits = (each for each in (*formats, *signed)
+                if each.low <= min(lows) and max(highs) <= each.high)  # fmt: skip
+        assert found == next(fits), (a, b)
+
+
+def test_what_arithmetic_of_integers_does_not_bound() -> None:
+    half, some, large = Interval(0.5, 2.5, integral=False), Interval(1, 3), Interval(0, 1e300)
+    operations: list[Callable[[Interval, Interval], Interval]] = [
+        interval.power, interval.bits,
+        *(partial(interval.quotient, floors=floors) for floors in (False, True)),
+        *(partial(interval.remainder, like_dividend=like) for like in (False, True)),
+    ]  # fmt: skip
+    for operation in operations:
+        assert operation(half, some) == operation(some, half) == EVERYTHING
+        assert operation(some, some) != EVERYTHING
+    assert interval.power(some, Interval(-1, 2)) == EVERYTHING
+    assert interval.power(large, some) == interval.power(some, large) == EVERYTHING
+    for end in (-inf, inf):
+        unbounded = Interval(min(end, 0), max(end, 0))
+        assert interval.bits(unbounded, some) == interval.bits(some, unbounded) == EVERYTHING
+    for left in (False, True):
+        assert interval.shifted(some, Interval(0, 63), left) != EVERYTHING
+        for by in (Interval(0, 64), Interval(-1, 2), half):
+            assert interval.shifted(some, by, left) == EVERYTHING
+
+
 def test_division_by_unbounded_divisors() -> None:
     for floors, low in ((False, 0), (True, -1)):
-        assert interval.quotient(Interval(5, 7), Interval(2, inf), floors) == Interval(0, 3)
+        for first in (0, 5):
+            assert interval.quotient(Interval(first, 7), Interval(2, inf), floors) == Interval(0, 3)
         assert interval.quotient(Interval(-7, -7), Interval(8, inf), floors) == Interval(low, low)
 
 
@@ -107,11 +163,32 @@ def test_results_of_one_number_are_bounded(name: str) -> None:
         assert found.low >= min(values) - 1 and found.high <= max(values) + 1, x  # not too wide
 
 
-def test_unions_and_absolute_values() -> None:
-    assert Interval(-3, 1) | Interval(4, 6) == Interval(-3, 6)
+def _contains(x: Interval, y: Interval) -> bool:
+    """Whether all halves and integers of y are values of x."""
+    values = [set(np.arange(i.low, i.high + 0.5, 1 if i.integral else 0.5)) for i in (x, y)]
+    return values[0] >= values[1]
+
+
+def test_containment_and_unions() -> None:
+    each = [Interval(i.low, i.high, kind) for i in INTERVALS for kind in (False, True)
+            if kind or i.low < i.high]  # fmt: skip
+    for a, b in product(each, each):
+        assert a.within(b) == _contains(b, a), (a, b)
+        union = a | b
+        assert _contains(union, a) and _contains(union, b)
+        assert {union.low, union.high} <= {a.low, a.high, b.low, b.high}
+        assert union.integral == (a.integral and b.integral)
+    parts = [Interval(-3, 1), Interval(4, 6), Interval(-1, 2.5, integral=False)]
+    assert interval.hull(parts) == Interval(-3, 6, integral=False)
+
+
+def test_clamped_and_absolute_values() -> None:
     assert abs(Interval(-3, 1)) == Interval(0, 3)
     assert abs(Interval(-5, -2)) == Interval(2, 5)
     assert Interval(-9, 9).clamped(low=0, high=4) == Interval(0, 4)
+    assert Interval(-9, 9).clamped(low=0) == Interval(0, 9)
+    assert Interval(-9, 9).clamped(high=4) == Interval(-9, 4)
+    assert Interval(-9, -7).clamped(low=0) == Interval(0, 0)
     assert Interval(-1.5, 2.5, integral=False).floored() == Interval(-2, 2)
 
 
@@ -128,9 +205,15 @@ def test_integers_and_reals_are_distinguished() -> None:
     assert of_array(np.array([0.5, 2.0])) == Interval(0.5, 2, integral=False)
     assert of_array(np.array([1.0, np.nan])) == EVERYTHING
     assert of_array(np.array([1.0, np.inf])) == EVERYTHING
+    assert of_array(np.array([1.0, -np.inf])) == EVERYTHING
+    assert of_array(np.array([False, True])) == Interval(0, 1)
+    assert of_array(np.array([1j])) == EVERYTHING
     assert of_array(np.array([], np.int64)) == Interval(0, 0)
-    assert of_type(np.dtype(np.int8)) == Interval(-128, 127)
     assert of_type(np.dtype(np.float32)) == EVERYTHING
+    assert of_type(np.dtype(bool)) == Interval(0, 1)
+    for dtype in (np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64):
+        limits = np.iinfo(dtype)
+        assert of_type(np.dtype(dtype)) == Interval(int(limits.min), int(limits.max))
 
 
 def test_the_text_of_an_interval() -> None:
@@ -138,3 +221,49 @@ def test_the_text_of_an_interval() -> None:
     assert str(Interval(-2147483648.0, 2147483648.0)) == "-2147483648..2147483648"
     assert str(Interval(-0.5, 2.0, integral=False)) == "-0.5..2.0"
     assert str(EVERYTHING) == "-inf..inf"
+
+
+@pytest.mark.parametrize("integral", list(product([False, True], repeat=2)))
+def test_from_the_first_value_to_the_last(integral: tuple[bool, bool]) -> None:
+    low, high = Interval(1, 3, integral[0]), Interval(5, 9, integral[1])
+    assert interval.between(low, high) == Interval(1, 9, all(integral))
+    assert interval.between(high, low) == Interval(5, 5, all(integral))
+    assert interval.reals(low, high) == Interval(1, 9, integral=False)
+    assert interval.reals(high, low) == Interval(5, 5, integral=False)
+
+
+def _floats(dtype: str) -> NDArray[np.floating]:
+    """Finite floats in ascending order: all of 16 bits, others around many magnitudes."""
+    if dtype == "f16":
+        every = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+        return np.unique(every[np.isfinite(every)])
+    largest = np.finfo(np.float32).max
+    some = np.geomspace(1e-45, largest, 500).astype(np.float32)
+    near = np.concatenate([some, np.nextafter(some, np.float32(0))])
+    return np.unique(np.concatenate([-near, [0], near, [largest, -largest]]).astype(np.float32))
+
+
+@pytest.mark.parametrize("dtype", ["f16", "f32"])
+def test_ends_are_rounded_outward(dtype: str) -> None:
+    """To the floats next to them, of which NumPy knows the neighbours."""
+    floats = _floats(dtype)
+    up = np.nextafter(floats[:-1], floats.dtype.type(np.inf)).astype(np.float64)
+    for low, high in zip(floats.astype(np.float64)[:-1].tolist(), up.tolist(), strict=True):
+        for value in ((low + high) / 2, low + (high - low) / 64, high - (high - low) / 64):
+            found = interval.stored(Interval(value, value, integral=False), dtype)
+            assert found == Interval(low, high, integral=False)
+        exact = Interval(low, low, integral=False)
+        assert interval.stored(exact, dtype) == exact
+    largest = float(floats[-1])
+    beyond = interval.stored(Interval(-2 * largest, 2 * largest), dtype)
+    assert beyond == Interval(-inf, inf)
+    assert interval.stored(Interval(2 * largest, inf), dtype) == Interval(largest, inf)
+    assert interval.stored(Interval(-inf, -2 * largest), dtype) == Interval(-inf, -largest)
+    assert interval.stored(Interval(-3, 1 << 30), "i32") == Interval(-3, 1 << 30)
+
+
+def test_indices() -> None:
+    for size in range(4):
+        assert _integers(interval.indices_of(size)).tolist() == list(range(max(size, 1)))
+    assert interval.exactly(2) == Interval(2, 2)
+    assert interval.exactly(2.5) == Interval(2.5, 2.5, integral=False)

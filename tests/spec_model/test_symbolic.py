@@ -147,6 +147,9 @@ BIG, OTHER = sym(Symbol("n", 1, 1 << 20)), sym(Symbol("m", 1, 1 << 20))
         (minimum(BIG + 3, OTHER + 5, BIG + 4), minimum(OTHER + 5, BIG + 3)),
         (3 * BIG % 3, 0),
         ((BIG + 4) % 2, BIG % 2),
+        ((2 * BIG + 2 * OTHER) * BIG // (2 * BIG + 2 * OTHER), BIG),
+        ((BIG * OTHER + 2 * OTHER) // (BIG * OTHER), 1 + 2 // BIG),
+        (minimum(minimum(BIG, OTHER), 5), minimum(BIG, 5, OTHER)),
     ],
 )
 def test_canonical_form(a: int, b: int) -> None:
@@ -195,7 +198,34 @@ def test_proof_by_bounds(difference: int, relation: str) -> None:
     assert known(size_of(difference), relation) is True
 
 
+NESTED: list[Callable[[int, int], int]] = [
+    lambda n, m: n // (2 * m),
+    lambda n, m: (3 * n) // (2 * m),
+    lambda n, m: n % (3 * m),
+    lambda n, m: 50 // (n // 2 + 1),
+    lambda n, m: 50 % (n % 3 + 1),
+    lambda n, m: (7 * n) // minimum(n + 1, m),
+    lambda n, m: 50 // (n * m),
+    lambda n, m: minimum(2 * minimum(n, m), 5),
+    lambda n, m: maximum(3 * maximum(n, m), 13),
+    lambda n, m: minimum(n * minimum(n, m), m + 4),
+    lambda n, m: maximum(-minimum(n, m), minimum(n, m) - 5),
+]
+
+
+@pytest.mark.parametrize("number", range(len(NESTED)))
+def test_the_text_of_nested_parts(number: int) -> None:
+    """It is Python with the same values."""
+    with strict():
+        result = NESTED[number](sym(N), sym(M))
+    values = [NESTED[number](point["n"], point["m"]) for point in POINTS]
+    assert [eval(str(result), dict(point)) for point in POINTS] == values
+    assert [at_sizes(result, point) for point in POINTS] == values
+
+
 def test_text() -> None:
+    assert str(BIG + OTHER) == str(OTHER + BIG) and str(3 + BIG) == str(BIG + 3) == "n + 3"
+    assert str(BIG // (2 * OTHER)) == "(n//(2*m))" and str(BIG // OTHER) == "(n//m)"
     assert str(2 * BIG * OTHER - BIG + 3) == "2*m*n - n + 3"
     assert str((BIG + 1) // 2 * 3) == "3*((n + 1)//2)"
     assert f"{maximum(BIG, 3)!r} {minimum(BIG, OTHER):>10}" == "max(3, n)  min(m, n)"

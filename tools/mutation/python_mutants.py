@@ -56,22 +56,27 @@ def _text(node: ast.AST) -> str:
 
 
 def _code(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
-    """The nodes below one, with their parents, without annotations, the parts of messages, and
-    what changes no result: limits of effort and of caches, `slots` and `frozen` of dataclasses,
-    `strict` of zip(), and imports for annotations."""
-    if isinstance(node, ast.keyword) and node.arg in ("frozen", "maxsize", "slots", "strict"):
-        return
-    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-        return
-    if isinstance(node, ast.Assign | ast.Compare) and _LIMIT.search(ast.unparse(node)):
-        return
+    """The nodes below one, with their parents, without annotations and the parts of messages."""
     for name, field in ast.iter_fields(node):
         if name in ("annotation", "returns") or isinstance(node, ast.Raise | ast.JoinedStr):
             continue
         for child in field if isinstance(field, list) else [field]:
-            if isinstance(child, ast.AST):
+            if isinstance(child, ast.AST) and not _changes_no_result(child):
                 yield child, node
                 yield from _code(child)
+
+
+def _changes_no_result(node: ast.AST) -> bool:
+    """Whether a node is a limit of effort (_MAX_…) or of a cache, `slots` or `frozen` of a
+    dataclass, `strict` of zip(), or imports for annotations."""
+    match node:
+        case ast.keyword(arg="frozen" | "maxsize" | "slots" | "strict"):
+            return True
+        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+            return True
+        case ast.Assign() | ast.Compare() | ast.Call():
+            return _LIMIT.search(ast.unparse(node)) is not None
+    return False
 
 
 def _changes(node: ast.AST) -> Iterator[tuple[str, object]]:
