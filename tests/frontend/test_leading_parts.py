@@ -139,7 +139,8 @@ def test_what_is_kept(library: OpLibrary) -> None:
     ]  # fmt: skip
     changed: list[tuple[str, dict[str, Any]]] = [
         ("aten.cat", {"tensors": (x, fixed), "dim": 0}),
-        ("aten.cat", {"tensors": (fixed, x, fixed), "dim": 0}), ("aten.flip", {"x": x, "dims": (0,)}),
+        ("aten.cat", {"tensors": (fixed, x, fixed), "dim": 0}),
+        ("aten.flip", {"x": x, "dims": (0,)}),
         ("aten.slice.Tensor", {**cut, "start": n}), ("aten.slice.Tensor", {**cut, "start": -1}),
         ("aten.slice.Tensor", {**cut, "end": -1}), ("aten.slice.Tensor", {**cut, "step": n}),
         ("aten.view", {"x": x, "size": (3, n)}), ("aten.view", {"x": x, "size": (3 * n,)}),
