@@ -8,6 +8,7 @@ from math import prod
 
 import numpy as np
 
+from spec_model.spec import Arg, ArgType
 from spec_model.traits import Trait
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Graph, Node, Tensor
@@ -15,7 +16,7 @@ from spirloom.op_library import OpLibrary
 from spirloom.symbolic.computed import compute_the_same
 from spirloom.symbolic.specialize import Sizes, sizes_text
 
-_SMALL = 16  # elements of a constant that is compared
+_MAX_COMPARED = 16  # elements of a constant; others may be read from a file at each access
 
 
 def check_minimum(
@@ -50,7 +51,7 @@ def check_minimum(
 def _other_calls(smallest: Graph, formulas: Graph, library: OpLibrary) -> str:
     """The first call that differs before the passes; empty if there is none."""
     for node, other in zip_longest(_computing(smallest, library), _computing(formulas, library)):
-        if node is None or other is None or not _same(node, other):
+        if node is None or other is None or not _same(node, other, library):
             return f"{_text(node)} takes the place of {_text(other)}"
     return ""
 
@@ -114,9 +115,8 @@ def _rearranges(node: Node, library: OpLibrary) -> bool:
     """Whether a node only rearranges, repeats or casts elements: at sizes of 1 and 2, an importer
     and the passes omit, merge and move such nodes."""
     casts = all(library.has_trait(node.op, t) for t in (Trait.CASTS, Trait.ELEMENTWISE))
-    if casts or library.has_trait(node.op, Trait.MOVES_DATA):
-        return True
-    return any(kernel.concat_offset is not None for kernel in library.spec(node.op).kernels)
+    joins = any(kernel.concat_offset is not None for kernel in library.spec(node.op).kernels)
+    return casts or joins or library.has_trait(node.op, Trait.MOVES_DATA)
 
 
 def _keeps_size(node: Node) -> bool:
@@ -125,24 +125,30 @@ def _keeps_size(node: Node) -> bool:
     return resizes and next(node.inputs()).shape == node.outputs[0].shape
 
 
-def _same(a: Node, b: Node) -> bool:
+def _same(a: Node, b: Node, library: OpLibrary) -> bool:
     """Whether two nodes compute the same, apart from sizes and layout of their tensors."""
-    return a.op == b.op and all(map(_same_arg, a.args, b.args))
+    return a.op == b.op and all(map(_same_arg, library.spec(a.op).args, a.args, b.args))
 
 
-def _same_arg(a: ArgValue, b: ArgValue) -> bool:
-    if isinstance(a, Tensor) and isinstance(b, Tensor):
-        return a.dtype is b.dtype and _same_values(a, b)
-    if isinstance(a, tuple) and isinstance(b, tuple):
-        return all(map(_same_arg, a, b))
-    if isinstance(a, bool) or isinstance(b, bool):
-        return a == b
-    return (isinstance(a, int) and isinstance(b, int)) or a == b
+def _same_arg(arg: Arg, a: ArgValue, b: ArgValue) -> bool:
+    if arg.type in (ArgType.INT, ArgType.INTS):
+        return True  # sizes and dimensions
+    ones, others = (value if isinstance(value, tuple) else (value,) for value in (a, b))
+    return len(ones) == len(others) and all(map(_same_item, ones, others))
+
+
+def _same_item(a: ArgValue, b: ArgValue) -> bool:
+    match a, b:
+        case Tensor() as one, Tensor() as other:
+            return one.dtype is other.dtype and _same_values(one, other)
+    return a == b
 
 
 def _same_values(a: Tensor, b: Tensor) -> bool:
     """Whether the elements of a small constant occur in that of larger sizes."""
-    if not (a.is_constant and b.is_constant) or max(prod(a.shape), prod(b.shape)) > _SMALL:
+    if not (a.is_constant and b.is_constant) or max(prod(a.shape), prod(b.shape)) > _MAX_COMPARED:
         return True
-    assert a.data is not None and b.data is not None
-    return bool(np.isin(a.data, b.data).all()) or bool(np.isnan(a.data).any())
+    values, others = a.data, b.data
+    assert values is not None
+    assert others is not None
+    return bool((np.isin(values, others) | (values != values)).all())  # NaN differs from itself
