@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -110,11 +111,11 @@ class Narrowing:
         name: str = "",
     ) -> tuple[Tensor, ...]:
         """Derives the value ranges of a call's results. Raises Unsupported if a result may not be
-        exact in its device type. `dtypes` are the types in the model, None if it does not state
-        one; `name` is for messages."""
+        exact in its device type. `dtypes` are the types of the first results in the model, None if
+        it does not state one; `name` is for messages."""
         found = bounds_of(self._library, op, args, self._bounds, len(results))
-        for i, (tensor, bounds) in enumerate(zip(results, found, strict=True)):
-            dtype = dtypes[i] if i < len(dtypes) else None
+        stated = chain(dtypes, repeat(None))
+        for tensor, bounds, dtype in zip(results, found, stated, strict=False):
             if dtype is None:
                 dtype = self._like(op, args, tensor.dtype)
             values = known_of(tensor.dtype, dtype, bounds)
@@ -138,17 +139,16 @@ class Narrowing:
         """Whether a call only copies floats, which float32 then represents."""
         if op == "aten._to_copy":
             source = args["x"]
-            return isinstance(source, Tensor) and self.dtype_of(source).kind == "f"
+            assert isinstance(source, Tensor)
+            return self.dtype_of(source).kind == "f"
         return self._library.has_trait(op, Trait.EXACT, args)
 
     def _like(self, op: str, args: Mapping[str, object], ours: DType) -> np.dtype[Any]:
         """The type of a result that the model does not state: the widest of the arguments', of
         those first that have the operator's dtype. A constant is not wider than other arguments."""
-        own = self._library.value_tensors(op, args) if self._library.has(op) else []
-        every = (item for value in args.values()
-                 for item in (value if isinstance(value, tuple) else (value,)))  # fmt: skip
-        for tensors in (own, every):
-            types = [self.dtype_of(t) for t in tensors if isinstance(t, Tensor) and t.dtype is ours]
+        for values in (self._library.value_tensors(op, args), args.values()):
+            tensors = [value for value in values if isinstance(value, Tensor)]
+            types = [self.dtype_of(tensor) for tensor in tensors if tensor.dtype is ours]
             if types:
                 return next(filter(is_wide, types), types[0])
         return np.dtype(np.int64) if ours is DType.I32 else ours.numpy

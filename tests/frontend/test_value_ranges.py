@@ -176,6 +176,68 @@ def test_lists_of_tensors(library: OpLibrary) -> None:
     assert narrowing.range_of(outputs[0]) == ValueRange(INT64, Interval(-7, 5))
 
 
+# A call, the types of its arguments in the model, and that of its result.
+UNSTATED: list[tuple[str, dict[str, Any], dict[str, np.dtype[Any]], np.dtype[Any]]] = [
+    ("aten.index_select", {"dim": 0}, {"x": INT32, "index": INT64}, INT32),
+    ("aten.index_select", {"dim": 0}, {"x": INT64, "index": INT32}, INT64),
+    ("aten.add.Tensor", {}, {"a": INT32, "b": INT64}, INT64),
+    ("aten._to_copy", {"dtype": "i32"}, {"x": INT64}, INT64),
+    ("aten._to_copy", {"dtype": "i32"}, {"x": INT32}, INT32),
+    ("aten._to_copy", {"dtype": "i32"}, {"x": FLOAT32}, INT64),
+    ("aten._to_copy", {"dtype": "f32"}, {"x": INT32}, FLOAT32),
+    ("aten.argmax", {}, {"x": FLOAT32}, INT64),
+    ("aten.eq.Tensor", {}, {"a": INT64, "b": INT64}, np.dtype(bool)),
+]
+
+
+@pytest.mark.parametrize(("op", "options", "types", "expected"), UNSTATED)
+def test_types_that_the_model_does_not_state(
+    op: str,
+    options: dict[str, Any],
+    types: dict[str, np.dtype[Any]],
+    expected: np.dtype[Any],
+    library: OpLibrary,
+) -> None:
+    """The widest of the tensors with the operator's dtype; for indices, PyTorch's type."""
+    narrowing = Narrowing(library)
+    args = {name: Tensor(name, narrow_type(dtype), (2,)) for name, dtype in types.items()}
+    for name, dtype in types.items():
+        narrowing.declare(args[name], ValueRange(dtype, Interval(0, 1)))
+    for dtypes in ([], [None]):
+        outputs = Builder(library, Graph([])).emit_all(op, **args, **options)
+        narrowing.follow(op, {**args, **options}, outputs, dtypes)
+        assert narrowing.dtype_of(outputs[0]) == expected
+
+
+@pytest.mark.parametrize("rounded", [False, True])
+@pytest.mark.parametrize(
+    ("op", "options", "type_", "high", "exact"),
+    [
+        ("aten._to_copy", {"dtype": "f32"}, FLOAT32, np.inf, True),
+        ("aten._to_copy", {"dtype": "f32"}, FLOAT64, np.inf, True),
+        ("aten._to_copy", {"dtype": "f32"}, INT64, 1 << 24, True),
+        ("aten._to_copy", {"dtype": "f32"}, INT64, (1 << 24) + 1, False),
+        ("aten.flip", {"dims": (0,)}, FLOAT64, np.inf, True),
+        ("aten.exp", {}, FLOAT64, np.inf, False),
+    ],
+)
+def test_float64_results(
+    op: str, options: dict[str, Any], type_: np.dtype[Any], high: float, exact: bool,
+    rounded: bool, library: OpLibrary,
+) -> None:  # fmt: skip
+    """Copies of floats are exact, others where the rounding is accepted."""
+    narrowing = Narrowing(library, float64_as_float32=rounded)
+    x = Tensor("x", narrow_type(type_), (2,))
+    narrowing.declare(x, ValueRange(type_, Interval(0, high, type_.kind != "f")))
+    outputs = Builder(library, Graph([])).emit_all(op, x=x, **options)
+    if exact or rounded:
+        narrowing.follow(op, {"x": x, **options}, outputs, [FLOAT64])
+        assert narrowing.dtype_of(outputs[0]) == FLOAT64
+    else:
+        with pytest.raises(Unsupported, match="'y' is float64 and would be computed in float32"):
+            narrowing.follow(op, {"x": x, **options}, outputs, [FLOAT64], "y")
+
+
 def test_calls_before_their_results_are_declared(library: OpLibrary) -> None:
     """The ranges follow from those of the arguments: 64-bit integers remain wide where a call only
     selects elements, others are those of a device, which wraps."""
