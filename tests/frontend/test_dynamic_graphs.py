@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,18 +12,15 @@ from onnx import NodeProto
 from spirloom import graph_file, graph_reader
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array, Graph
-from spirloom.number_expr import SymFloat
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
 from spirloom.op_library import OpLibrary
 from spirloom.passes import optimize, optimize_sizes
 from spirloom.sizes import SizeExpr, Symbol, Varying
 from spirloom.symbolic.open_graph import open_graph
-from spirloom.symbolic.size_reader import SizeReader
 from spirloom.symbolic.specialize import specialize
 
 from codegen.select.select import Selectors, select
-from spec_model.flatbuffer import MalformedBuffer, Row
 from tests.frontend import dynamic_models, models, reference_run
 from tests.frontend.models import node
 
@@ -156,65 +152,6 @@ def test_different_graphs(library: OpLibrary, tmp_path: Path) -> None:
     )  # fmt: skip
     with pytest.raises(ImportFailure, match=r"cannot vary in size|has .* nodes"):
         varying(path, library, [BATCH])
-
-
-def root(**changes: Any) -> Row:
-    """The root table of a file with the symbol n and the size 2 n, with some fields replaced."""
-    term = {"factor": 2, "symbols": (changes.get("index", 0),), "sizes": changes.get("sizes", ())}
-    size = {
-        "terms": changes.get("terms", [term]),
-        "divisor": changes.get("divisor", 1),
-        "op": changes.get("op", 0),
-    }
-    bounds = {"min": changes.get("min", 1), "max": 4}
-    symbols = [{"name": name, **bounds} for name in changes.get("names", ["n"])]
-    leaf = {"op": 1, "value": 0.0, "size": 0, "operands": ()}
-    number = {"op": 2, "value": 0.0, "size": 0, "operands": (0,), **changes.get("number", {})}
-    return {"symbols": symbols, "sizes": [size], "numbers": [leaf, number]}
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"min": 5}, r"symbol 0 \('n'\) has the bounds 5 and 4"),
-        ({"min": -1}, r"symbol 0 \('n'\) has the bounds -1 and 4"),
-        ({"names": [""]}, "symbol 0"),
-        ({"names": ["n", "n"]}, "two of its symbols have one name"),
-        ({"index": 1}, r"size 0 multiplies the symbols \[1\]"),
-        ({"divisor": 0}, "size 0 is divided by 0"),
-        ({"sizes": (0,)}, r"size 0 multiplies the sizes \[0\]"),
-        ({"op": 3}, "size 0 has the operation 3"),
-        ({"op": 1, "terms": []}, "size 0 has the operation 1, 0 terms"),
-        ({"number": {"op": 17}}, "number 1 has the operation 17"),
-        ({"number": {"operands": (1,)}}, r"number 1 \(SQRT\) has the operands \[1\]"),
-        ({"number": {"operands": ()}}, r"number 1 \(SQRT\) has the operands \[\]"),
-        ({"number": {"op": 1, "size": 1, "operands": ()}}, "number 1 has the size 1"),
-    ],
-)
-def test_damaged_symbols(changes: dict[str, object], message: str) -> None:
-    with pytest.raises(MalformedBuffer, match=message):
-        SizeReader(root(**changes))
-
-
-def test_damaged_sizes() -> None:
-    reader = SizeReader(root())
-    (size,) = reader.varying((8,), [1], "t")
-    assert (str(size), size) == ("2*n", 8)
-    for ints, entries in (((8,), [2]), ((8,), [1, 0]), ((7,), [1]), ((8,), [(1 << 32) - 1])):
-        with pytest.raises(MalformedBuffer, match=r"^t has "):
-            reader.varying(ints, entries, "t")
-    (dim,) = reader.varying((8,), [(1 << 32) - 1], "t", may_be_inferred=True)
-    assert str(dim) == "?"
-
-
-def test_damaged_numbers() -> None:
-    reader = SizeReader(root())
-    found = reader.number(8**0.5, 2, "t")
-    assert isinstance(found, SymFloat) and str(found) == "sqrt(2*n)"
-    assert found.expr.at({"n": 2}) == 2.0 and reader.number(0.5, 0, "t") == 0.5
-    for value, entry in ((8**0.5, 3), (2.83, 2)):
-        with pytest.raises(MalformedBuffer, match=r"^t has "):
-            reader.number(value, entry, "t")
 
 
 def test_selections_serve_every_size(library: OpLibrary, tmp_path: Path) -> None:

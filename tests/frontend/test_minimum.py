@@ -44,7 +44,9 @@ def by_number(op: str, step: float, size: int = 1) -> Make:
 
     def make(build: Builder, x: Tensor) -> Tensor:
         number = build.emit("aten.full", size=(size,), fill_value=2.0)
-        more = build.emit("aten.add.Tensor", a=number, b=constant("c", np.float32([step])))
+        more = build.emit(
+            "aten.add.Tensor", a=number, b=constant("c", np.array([step], np.float32))
+        )
         return build.emit(f"aten.{op}.Tensor", a=x, b=build.emit("aten.neg", x=more))
 
     return make

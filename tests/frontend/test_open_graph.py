@@ -70,10 +70,15 @@ def test_graphs_with_and_without_symbols(library: OpLibrary) -> None:
     assert graph.symbols == (N,) and list(map(str, graph.inputs[0].shape)) == ["n", "3"]
 
 
+def other_at(library: OpLibrary, size: int) -> Make:
+    """A call of another operator at one size. An equality that only some sizes satisfy is false for
+    a symbolic size."""
+    return unary(library, lambda sizes: "abs" if sizes["n"] == size else "relu")
+
+
 def test_the_minimum_is_compared(library: OpLibrary) -> None:
-    """An equality that only some sizes satisfy is false for a symbolic size."""
     for size, accepted in ((1, False), (2, True), (5, True), (9, True)):
-        plain = unary(library, lambda s, at=size: "abs" if s["n"] == at else "relu")
+        plain = other_at(library, size)
         if accepted:
             assert opened(library, plain, [N]).nodes[0].op == "aten.relu"
         else:
@@ -83,7 +88,7 @@ def test_the_minimum_is_compared(library: OpLibrary) -> None:
 
 def test_other_sizes_are_compared(library: OpLibrary) -> None:
     for size, accepted in ((1, True), (2, False), (9, True)):
-        plain = unary(library, lambda s, at=size: "abs" if s["n"] == at else "relu")
+        plain = other_at(library, size)
         if accepted:
             opened(library, plain, [N], n=2)
         else:

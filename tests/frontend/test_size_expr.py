@@ -7,15 +7,12 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import pytest
 from spirloom import graph_file, graph_reader
 from spirloom.ir import DType, Graph, Tensor
 from spirloom.op_library import OpLibrary
 from spirloom.sizes import Varying
-from spirloom.symbolic.size_reader import SizeReader
 
-from spec_model.flatbuffer import MalformedBuffer
-from spec_model.size_expr import MAX_DEPTH, SizeExpr, SizeOp, expression, size_from
+from spec_model.size_expr import SizeExpr, SizeOp, expression, size_from
 from spec_model.symbolic import Symbol, at_sizes, maximum, minimum, size_of, sym
 from spec_model.symbolic.expr import at_maximum
 from tests import formulas
@@ -137,14 +134,3 @@ def test_files_contain_nested_expressions(library: OpLibrary, tmp_path: Path) ->
     (read,) = graph_reader.load(path).inputs
     assert list(map(str, read.shape)) == list(map(str, shape))
     assert isinstance(read.shape[1], Varying) and read.shape[1].expr == found
-
-
-def test_deeply_nested_files_are_errors() -> None:
-    term = {"factor": 1, "symbols": (0,), "sizes": ()}
-    sizes = [{"terms": [term], "divisor": 1, "op": 0}]
-    for index in range(MAX_DEPTH):
-        nested = {"factor": 1, "symbols": (), "sizes": (index,) * 4}
-        sizes.append({"terms": [nested], "divisor": 1, "op": 0})
-    symbols = [{"name": "n", "min": 1, "max": 2}]
-    with pytest.raises(MalformedBuffer, match=r"size 6 has \d+ terms, nested 7 deep"):
-        SizeReader({"symbols": symbols, "sizes": sizes, "numbers": []})

@@ -53,7 +53,7 @@ class SizeReader(GraphSizes):
             raise MalformedBuffer(f"number {index} has the operation {entry['op']}")
         op = NumberOp(entry["op"])
         operands = entry["operands"]
-        if len(operands) != op.operands or max(operands, default=-1) >= index:
+        if len(operands) != op.operands or any(operand >= index for operand in operands):
             raise MalformedBuffer(f"number {index} ({op.name}) has the operands {list(operands)}")
         parts = tuple(self._numbers[operand] for operand in operands)
         count = 1 + sum(part.count for part in parts)

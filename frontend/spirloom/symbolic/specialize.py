@@ -67,7 +67,8 @@ class _Specializer:
     def _tensor(self, tensor: Tensor) -> Tensor:
         if tensor not in self._tensors:
             shape, values = self._ints(tensor.shape), tensor.values
-            if is_symbolic(tensor.shape) and tensor.data is not None:
+            if tensor.is_constant and is_symbolic(tensor.shape):
+                assert tensor.data is not None
                 values = tensor.data[tuple(map(slice, shape))]  # a leading part
             self._tensors[tensor] = Tensor(
                 tensor.name, tensor.dtype, shape, values, tensor.storage, tensor.bounds
@@ -99,13 +100,9 @@ class _Specializer:
             return self._tensor(arg)
         if isinstance(arg, SymFloat):
             return arg.expr.at(self._sizes)
-        if isinstance(arg, bool) or not isinstance(arg, int | tuple):
-            return arg
-        if isinstance(arg, int):
-            return at(arg, self._sizes)
-        if arg and isinstance(arg[0], Tensor):
-            return tuple(self._tensor(item) for item in arg if isinstance(item, Tensor))
-        return self._ints(tuple(item for item in arg if isinstance(item, int)))
+        if isinstance(arg, tuple):
+            return tuple(self._arg(item) for item in arg)  # type: ignore[return-value]
+        return at(arg, self._sizes) if isinstance(arg, int) else arg
 
     def _place(self, node: Node, reason: str) -> str:
         return f"at {sizes_text(self._sizes)}, node '{node.name}': {reason.removesuffix('.')}"
