@@ -110,9 +110,9 @@ def test_fp16_in_one_of_the_graphs(swapped: bool, library: OpLibrary) -> None:
 def test_lists_of_tensors(library: OpLibrary) -> None:
     def joined(*parts: float) -> Make:
         def make(build: Builder, x: Tensor) -> Tensor:
-            scaled = [build.emit("aten.mul.Tensor", a=x, b=constant("c", np.array([part], np.float32)))
-                      for part in parts]  # fmt: skip
-            return build.emit("aten.cat", tensors=tuple(scaled), dim=0)
+            factors = [constant("c", np.array([part], np.float32)) for part in parts]
+            scaled = tuple(build.emit("aten.mul.Tensor", a=x, b=factor) for factor in factors)
+            return build.emit("aten.cat", tensors=scaled, dim=0)
 
         return make
 
