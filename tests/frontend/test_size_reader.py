@@ -57,6 +57,13 @@ def test_damaged_symbols(changes: dict[str, object], message: str) -> None:
         SizeReader(root(**changes))
 
 
+def test_sizes_by_entry() -> None:
+    """The sizes are 2 n and 3 n; the entry 0 is that of a fixed size."""
+    both = root()["sizes"] + root(factor=3)["sizes"]
+    found = SizeReader({**root(), "sizes": both}).varying((12, 5, 8), [2, 0, 1], "t")
+    assert list(map(str, found)) == ["3*n", "5", "2*n"]
+
+
 def test_damaged_sizes() -> None:
     reader = SizeReader(root())
     (size,) = reader.varying((8,), [1], "t")
@@ -109,8 +116,9 @@ def of_operations(count: int) -> list[Row]:
 def test_the_most_operations() -> None:
     for count in (1, 2, 3, 7, MAX_OPERATIONS - 1, MAX_OPERATIONS):
         SizeReader({**root(), "numbers": of_operations(count)})
-    numbers = of_operations(MAX_OPERATIONS + 1)
-    with pytest.raises(MalformedBuffer, match=f"number {len(numbers) - 1} has 201 operations"):
+    count = MAX_OPERATIONS + 1
+    numbers = of_operations(count)
+    with pytest.raises(MalformedBuffer, match=f"number {len(numbers) - 1} has {count} operations"):
         SizeReader({**root(), "numbers": numbers})
 
 
