@@ -309,3 +309,23 @@ def test_compressed_members_of_program_archives(
     assert "bytes; the maximum is" in failure(weight=bytes(4 << 20))
     padded = members[program_json] + b" " * (4 << 20)
     assert f"model.json has {len(padded)} bytes; the maximum is" in failure(program=padded)
+
+
+@pytest.mark.parametrize("implementation", ["default", "python"])
+def test_names_that_are_not_utf_8(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, implementation: str
+) -> None:
+    """Protocol Buffers in Python refuse them, other implementations do not."""
+    if implementation != "default":
+        monkeypatch.setenv("PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION", implementation)
+    made = model([helper.make_node("Relu", ["x"], ["y"], name="NAME")], {"x": (2,)})
+    damaged = made.SerializeToString().replace(b"NAME", b"N\xff\xffE")
+    (tmp_path / "m.onnx").write_bytes(damaged)
+    ran = subprocess.run(
+        [sys.executable, "-m", "spirloom", "import", "m.onnx", "-o", "m.slg"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 1
+    assert "m.onnx is not a valid ONNX model: a name is not UTF-8." in ran.stderr

@@ -17,6 +17,7 @@ from spirloom.onnx.external_constants import externalized
 from spirloom.onnx.external_data import is_external, items_of, load_external, messages
 
 _KIND = "an ONNX model"
+_NO_TEXT = "{} is not a valid ONNX model: a name is not UTF-8."
 MIN_OPSET = 1
 MAX_OPSET = 26
 DEFAULT_DOMAINS = ("", "ai.onnx")
@@ -45,6 +46,10 @@ def read_model(path: Path) -> ModelProto:
         damaged = bool(found)  # some errors are only warnings
     except DecodeError:
         damaged = True
+    except UnicodeDecodeError:  # by Protocol Buffers in Python
+        if not advice(content, _KIND):
+            raise ImportFailure(_NO_TEXT.format(path)) from None
+        damaged = True
     if damaged:
         hint = advice(content, _KIND)
         truncated = "" if hint else ", or it is truncated"
@@ -52,7 +57,7 @@ def read_model(path: Path) -> ModelProto:
     if not model.HasField("graph"):
         raise ImportFailure(f"{path} is not {_KIND}: it has no graph.{advice(content, _KIND)}")
     if not all(map(_text_is_valid, messages(model))):
-        raise ImportFailure(f"{path} is not a valid ONNX model: a name is not UTF-8.")
+        raise ImportFailure(_NO_TEXT.format(path))
     opset = opset_version(model)
     if not MIN_OPSET <= opset <= MAX_OPSET:
         raise ImportFailure(
