@@ -9,6 +9,7 @@
 #include "compiler/checks/loops.h"
 #include "compiler/checks/reflect.h"
 #include "compiler/checks/uniformity.h"
+#include "compiler/driver/member_sources.h"
 #include "compiler/glsl/glsl_to_spirv.h"
 #include "compiler/spirv/bfloat16_operands.h"
 #include "compiler/spirv/cooperative_matrix.h"
@@ -154,6 +155,7 @@ Result<std::vector<uint32_t>> WithSource(const Variant& variant, std::string_vie
   GlslResult parsed = Parse(variant, glsl, DebugInfo::kSource);
   if (!ComputesOutsideFunctions(parsed.words)) {
     GlslResult scoped = Parse(variant, glsl, DebugInfo::kShader);
+    scoped.words = WithMemberSources(scoped.words, glsl);
     if (scoped.errors.empty() && Validate(scoped.words, variant.target).ok())
       parsed = std::move(scoped);
   }

@@ -5,6 +5,7 @@
 #include <spirv/unified1/spirv.hpp>
 #include <string_view>
 
+#include "compiler/spirv/debug_info.h"
 #include "compiler/spirv/spirv_walker.h"
 
 namespace spirloom::compiler {
@@ -12,13 +13,7 @@ namespace {
 
 constexpr uint32_t kGlslVersion = 450;
 
-// NonSemantic.Shader.DebugInfo.100: OpExtInst %void %result %set DebugSource %file [%text]
-constexpr std::string_view kDebugInfo = "NonSemantic.Shader.DebugInfo.100";
-constexpr uint32_t kDebugSource = 35;
-constexpr size_t kSetWord = 3;
-constexpr size_t kInstructionWord = 4;
-constexpr size_t kFileWord = 5;
-constexpr size_t kWordsWithoutText = 6;
+constexpr size_t kWordsWithoutText = debug_info::kFirstOperand + 1;
 
 // Texts are cut to what an instruction holds: its length has 16 bits, and OpString no continuation.
 constexpr size_t kMaxOperands = 4;  // before the text, including the first word
@@ -44,8 +39,8 @@ class TextAdder {
 
  private:
   void Note(const Instruction& instruction) {
-    if (instruction.opcode == spv::OpExtInstImport && instruction.String(2) == kDebugInfo)
-      debug_info_ = instruction.Word(1);
+    if (instruction.opcode == spv::OpExtInstImport && instruction.String(2) == debug_info::kSet)
+      set_ = instruction.Word(1);
     if (instruction.opcode == spv::OpSource && instruction.words.size() > 4)
       with_text_.push_back(instruction.Word(3));
   }
@@ -58,7 +53,7 @@ class TextAdder {
       if (source != sources_.end())
         AddText(instruction.Word(1), std::string_view(source->second).substr(0, kMaxTextBytes));
     } else if (IsDebugSourceWithoutText(instruction)) {
-      const auto text = texts_.find(instruction.Word(kFileWord));
+      const auto text = texts_.find(instruction.Word(debug_info::kFirstOperand));
       if (text == texts_.end()) return;
       result_.push_back(text->second);
       result_[first] += 1U << 16;
@@ -66,7 +61,7 @@ class TextAdder {
   }
 
   void AddText(uint32_t file, std::string_view text) {
-    if (debug_info_ != 0) {
+    if (set_ != 0) {
       const uint32_t id = result_[pack::spirv::kIdBound]++;
       AppendInstruction(result_, spv::OpString, {id}, text);
       texts_[file] = id;
@@ -77,16 +72,16 @@ class TextAdder {
   }
 
   bool IsDebugSourceWithoutText(const Instruction& instruction) const {
-    return instruction.opcode == spv::OpExtInst && debug_info_ != 0 &&
-           instruction.Word(kSetWord) == debug_info_ &&
-           instruction.Word(kInstructionWord) == kDebugSource &&
+    return instruction.opcode == spv::OpExtInst && set_ != 0 &&
+           instruction.Word(debug_info::kSetWord) == set_ &&
+           instruction.Word(debug_info::kInstructionWord) == debug_info::kSource &&
            instruction.words.size() == kWordsWithoutText;
   }
 
   std::span<const uint32_t> module_;
   const SourceFiles& sources_;
   std::vector<uint32_t> result_;
-  uint32_t debug_info_ = 0;             // the imported instruction set
+  uint32_t set_ = 0;                    // the imported instruction set
   std::vector<uint32_t> with_text_;     // files of an OpSource with a text
   std::map<uint32_t, uint32_t> texts_;  // OpString of a file to OpString of its text
 };

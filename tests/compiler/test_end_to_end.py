@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+PRELUDE = ROOT / "templates/glsl/lib/prelude.glsl.j2"
 SHADERC = os.environ.get("SPIRLOOM_SHADERC", str(ROOT / "build/release/bin/spirloom-shaderc"))
 
 SPEC = """\
@@ -182,6 +183,15 @@ def test_debug_shaders(tmp_path: Path) -> None:
     assert re.search(rf"DebugLine {source[1]} %uint_{line} ", text)
     assert 'OpString "main"' in text and " DebugFunction " in text and " DebugScope " in text
     assert " DebugLocalVariable " in text
+    (line,) = (i for i, words in enumerate(PRELUDE.read_text().splitlines(), 1)
+               if words.strip().startswith("{{ member.type }} {{ member.name }}"))  # fmt: skip
+    file = re.search(r'(%\w+) = OpString "templates/glsl/lib/prelude.glsl.j2"', text)
+    assert file is not None
+    prelude = re.search(rf"(%\w+) = OpExtInst %void %\w+ DebugSource {file[1]} ", text)
+    name = re.search(r'(%\w+) = OpString "factor"', text)
+    assert prelude is not None and name is not None
+    member = rf"DebugTypeMember {name[1]} %\w+ {prelude[1]} %uint_{line} "
+    assert re.search(member, text)  # in the file that declares it
     plain = build(tmp_path, TEMPLATE, "--extract", tmp_path / "plain")
     assert plain.returncode == 0
     module = (tmp_path / "plain/scale_f32_buffer.spv").read_bytes()

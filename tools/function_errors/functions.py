@@ -98,7 +98,11 @@ FUNCTIONS = (
         oracle=lambda x: torch.where(x > 20, x, -torch.nn.functional.logsigmoid(-x)),
     ),
     *(Function("aten.pow.Tensor_Scalar", options=(exponent,)) for exponent in _POWERS),
-    Function("aten.pow.Tensor_Scalar", options=(0.5,), oracle=_numpy(lambda x: np.power(x, 0.5))),
+    Function(
+        "aten.pow.Tensor_Scalar",
+        options=(0.5,),
+        oracle=_numpy(lambda x: np.power(x, np.full_like(x, 0.5))),
+    ),
     *(Function(f"aten.{name}", 2) for name in _BINARY.split()),
     *(Function(f"aten.{name}.Tensor", 2) for name in _BINARY_TENSORS.split()),
     Function("aten.sub.Tensor", 2),
