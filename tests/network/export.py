@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from torch import nn
 
 from tests.network.networks import make_torchvision
 from tests.network.transformer import make_transformer
+from tests.onnx_export import export_traced
 
 OPSET = 16
 LARGEST_BATCH = 3
@@ -55,17 +55,15 @@ def write_network(name: str, folder: Path) -> None:
     network, inputs = make_network(name)
     with torch.no_grad():
         logits = network(*inputs.values())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        torch.onnx.export(
-            network,
-            tuple(value[:2] for value in inputs.values()),
-            str(folder / "model.onnx"),
-            opset_version=OPSET,
-            input_names=list(inputs),
-            output_names=["logits"],
-            dynamic_axes={name: {0: "batch"} for name in (*inputs, "logits")},
-        )
+    export_traced(
+        network,
+        tuple(value[:2] for value in inputs.values()),
+        folder / "model.onnx",
+        opset_version=OPSET,
+        input_names=list(inputs),
+        output_names=["logits"],
+        dynamic_axes={name: {0: "batch"} for name in (*inputs, "logits")},
+    )
     np.savez(folder / "inputs.npz", **{name: value.numpy() for name, value in inputs.items()})
     np.save(folder / "logits.npy", logits.numpy())
 
