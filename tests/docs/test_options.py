@@ -18,6 +18,7 @@ OF_OTHERS = {
     "containers": {"gpus", "group-add"},
     "exportable libraries of Android": {"abi"},
     "Fossilize": {"enable-pipeline-stats"},
+    "java": {"enable-native-access"},
     "mypy": {"strict"},
     "pip": {"config-settings", "index-url"},
     "rsync": {"inplace"},
