@@ -64,6 +64,10 @@ def _selu(x: torch.Tensor) -> torch.Tensor:
     return 1.0507009873554805 * torch.where(x > 0, x, negative)
 
 
+def _i0(x: torch.Tensor) -> torch.Tensor:
+    return torch.where(x.isinf(), math.inf, torch.special.i0(x))
+
+
 _EXACT = "abs ceil floor frac neg relu round sign trunc hardtanh"
 _DEFAULT = (
     "acos acosh asin asinh atan atanh cos cosh deg2rad erfinv exp exp2 expm1 hardsigmoid hardswish "
@@ -88,6 +92,7 @@ FUNCTIONS = (
     Function("aten.erf", f32=8, because=_FIT),
     Function("aten.erfc", f32=12, because=_FIT),
     Function("aten.gelu", f32=8, absolute=True, because=f"{_FIT}, and 1 + erf(x) is near 0"),
+    Function("aten.i0", f32=160, because=_EXPONENT, oracle=_i0),
     Function("aten.logit", oracle=lambda x: torch.where((x < 0) | (x > 1), math.nan, x.logit())),
     Function("aten.mish", f32=6, because="it has two divisions"),
     Function("aten.sigmoid", f32=100, because=_EXPONENT),
