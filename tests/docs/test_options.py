@@ -22,6 +22,7 @@ OF_OTHERS = {
     "mypy": {"strict"},
     "pip": {"config-settings", "index-url"},
     "rsync": {"inplace"},
+    "torchcts": {"level", "non-interactive", "template"},
     "vulkaninfo": {"summary"},
     "ExecuTorch's runner": {"backend_option", "data_path", "etdump_path", "inputs", "method_name",
                             "model_path", "num_executions", "output_file", "print_all_output"},
