@@ -33,6 +33,7 @@ _SCATTER = "sorted points of scatters, which the runtime inserts"
 _QUANTIZED = "imported from torchao in tests/torch/test_quantized.py"
 _STATIC = "imported from torchao in tests/torch/test_static_int8.py"
 _FLOAT8 = "imported from torch.float8 weights in tests/torch/test_float8.py"
+_DEVICE = "called by PyTorch's device: tests/torch_device"
 _FAMILY = "part of language models: tests/torch/test_language_models.py"
 UNREACHED = {
     "spirloom.add_i8": _STATIC,
@@ -100,7 +101,10 @@ UNREACHED = {
     "spirloom.topk_parts_refined": _PARTIAL,
     "spirloom.winograd_input": _STEP,
     "spirloom.winograd_gemm": _STEP,
+    "spirloom.random_uniform": _DEVICE,
+    "spirloom.strided_store": _DEVICE,
     "spirloom.winograd_weight": _STEP,
+    **{name: _DEVICE for name in LIBRARY.ops if name.startswith("spirloom.int64_")},
 }
 
 

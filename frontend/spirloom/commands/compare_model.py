@@ -141,14 +141,18 @@ def read_graph(arguments: argparse.Namespace, library: OpLibrary, report: Report
     """The method of the model: read from a graph file, or imported."""
     from spirloom import graph_reader
     from spirloom.commands.import_model import check_import_options, import_graphs
+    from spirloom.commands.model_readers import import_language_model, reader_of
 
     if not arguments.model.exists():
         raise ImportFailure(f"Cannot read {arguments.model}: No such file or directory.")
     if is_graph_file(arguments.model):
         graphs = graph_reader.load_methods(arguments.model)
     else:
-        check_import_options(arguments)
-        graphs = import_graphs(arguments, library, report)
+        options = argparse.Namespace(**vars(arguments))
+        if reader_of(arguments.model) is import_language_model:
+            options.method = None  # all are imported, and one is compared
+        check_import_options(options)
+        graphs = import_graphs(options, library, report)
     wanted = arguments.method or ""
     for graph in graphs:
         if graph.name == wanted or len(graphs) == 1 or not wanted:
