@@ -1,5 +1,5 @@
-"""Random graphs in fp16 compute what they compute in float32: values that only intermediate results
-of a formula have, beyond the range of fp16 or below its precision, stay in float32."""
+"""Random graphs have the same results in fp16 as in float32: intermediate results beyond the range
+of fp16, or below its smallest value, stay in float32."""
 
 from __future__ import annotations
 

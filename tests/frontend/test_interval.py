@@ -164,7 +164,7 @@ def test_results_of_one_number_are_bounded(name: str) -> None:
 
 
 def _contains(x: Interval, y: Interval) -> bool:
-    """Whether all halves and integers of y are values of x."""
+    """Whether x contains all multiples of 1/2, or integers, that y contains."""
     values = [set(np.arange(i.low, i.high + 0.5, 1 if i.integral else 0.5)) for i in (x, y)]
     return values[0] >= values[1]
 

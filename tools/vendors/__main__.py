@@ -36,7 +36,7 @@ TABLES = ROOT / "build" / "vendors"
 
 def check_spills(library: Library, compiled: Mapping[Family, Compiled]) -> list[str]:
     """A message for each kernel that spills and is not known to, and for one that is known to and
-    does not. None for versions of Mesa that are in no table: other compilers spill other kernels.
+    does not. No message for versions of Mesa in no table: other compilers spill other kernels.
     """
     problems = []
     for family, each in compiled.items():

@@ -14,7 +14,7 @@ from tools.vendors.table import values_of
 KNOWN_MESA = (22, 25)
 # Kernels that spill, by family, each with the reason why it stays as it is.
 _LIMIT = "Mesa 22.3 uses at most 132 registers on RDNA 3, where RDNA 2 fits them without spills"
-_RDNA_3 = "both halves of a subgroup keep the operands of matrices (Mesa 25; 22.3 has no matrices)"
+_RDNA_3 = "lanes 0 to 15 and 16 to 31 both hold the operands of matrices (Mesa 25; 22.3 has none)"
 _ADRENO_6XX = "an invocation of Adreno 6xx has at most 48 registers of 4 values; 7xx fits it"
 _INTEL = "a thread has 128 registers, which 8 invocations share"
 _INTEL_512 = "in workgroups of 512, 16 invocations share a thread and its registers"
