@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from spirloom import torch as torch
     from spirloom.eager import Tensor
     from spirloom.errors import SpirloomError, Status
+    from spirloom.formats.convert import convert
     from spirloom.llm import LLM
     from spirloom.runtime import (
         Device,
@@ -51,6 +52,7 @@ __all__ = [
     "SpirloomError",
     "Status",
     "Tensor",
+    "convert",
     "devices",
     "is_available",
     "load",
@@ -65,6 +67,7 @@ _MODULES = {
     "Status": "spirloom.errors",
     "LLM": "spirloom.llm",
     "Tensor": "spirloom.eager",
+    "convert": "spirloom.formats.convert",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
@@ -104,3 +104,14 @@ class NodesUnsupported(ImportFailure):
         lines = [message, *(f"  {problem}" for problem in problems), remedy]
         super().__init__(*filter(None, lines))
         self.problems = problems
+
+
+def check_known(names: Iterable[str], known: Sequence[str], text: str) -> None:
+    """Raises ImportFailure for a name that is not known, with the nearest one. `text` is the
+    message up to the suggestion, with {} for the name."""
+    from difflib import get_close_matches
+
+    for name in names:
+        if name not in known:
+            near = get_close_matches(name, known, 1) or known
+            raise ImportFailure(f"{text.format(name)} Did you mean {', '.join(near)}?")

@@ -22,7 +22,7 @@ def find_program(name: str) -> Path:
     if packaged.exists():
         return packaged
     files = find()
-    above = [] if files is None else list(files.library.parents)
+    above = [] if files is None else list(files.library.absolute().parents)
     for program in (directory / "bin" / (name + SUFFIX) for directory in above[:4]):
         if program.exists():
             return program

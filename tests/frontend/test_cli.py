@@ -331,10 +331,12 @@ def test_other_formats_are_named_without_the_package_onnx(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        (("--context", "5"), "--context is for language models: GGUF files and Hugging Face dir"),
+        (("--context", "5"), "--context is for language models (GGUF files and Hugging Face dir"),
         (("--max-prefill", "5"), "--max-prefill is for language models"),
         (("--fit",), "--fit is for language models"),
-        (("--method", "f"), "--method is for ExecuTorch programs (.pte and .bpte)."),
+        (("--method", "f"), "--method is for ExecuTorch programs (.pte and .bpte), not"),
+        (("--strip",), "--strip is for exported programs (.pt2), not for ONNX models."),
+        (("--max-binding", "256"), "--max-binding is for language models"),
     ],
 )
 def test_options_of_other_formats(

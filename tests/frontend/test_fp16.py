@@ -242,7 +242,7 @@ def test_keep_float32_is_not_for_language_models(
 ) -> None:
     command = ["import", str(tmp_path), "-o", str(tmp_path / "x.slg"), "--fp16"]
     assert main([*command, "--keep-float32", "*"]) == 1
-    assert "--keep-float32 is for ONNX models and exported programs" in capsys.readouterr().err
+    assert "--keep-float32 is for ONNX models, exported programs" in capsys.readouterr().err
 
 
 def test_the_report_names_reasons() -> None:

@@ -154,6 +154,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "codegen/**",
         "frontend/spirloom/eager",
         "frontend/spirloom/executorch",
+        "frontend/spirloom/formats",
         "frontend/spirloom/llm",
         "frontend/spirloom/onnx",
         "frontend/spirloom/pte",
@@ -214,6 +215,15 @@ MODULES: dict[str, tuple[str, ...]] = {
         "frontend/spirloom/commands",
         "frontend/spirloom/debug",
         "frontend/spirloom/runtime",
+    ),
+    "frontend/spirloom/formats": (
+        *_FAMILY,
+        *_ONNX,
+        "frontend/spirloom/gguf",
+        "frontend/spirloom/hf",
+        "frontend/spirloom/pte",
+        "frontend/spirloom/runtime",
+        "frontend/spirloom/torch",
     ),
     "frontend/spirloom/commands": (ANY,),
     # Development tools and clients.

@@ -69,8 +69,9 @@ def test_doctor_without_drivers(tmp_path: Path) -> None:
     assert "PROBLEM     No Vulkan driver was found: install the GPU driver or" in output
     assert f"PROBLEM     VK_DRIVER_FILES names '{nothing}', which does not exist" in output
     assert f"VK_DRIVER_FILES={nothing}" in output
+    # These, that of the library, and on machines with a GPU others.
     problems = [line for line in output.splitlines() if line.startswith("PROBLEM")]
-    assert len(set(problems)) == len(problems) == 3  # with that of the library
+    assert len(set(problems)) == len(problems) >= 3
 
 
 def test_doctor_with_a_driver_whose_library_is_missing(tmp_path: Path) -> None:

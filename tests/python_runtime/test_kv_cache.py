@@ -14,8 +14,8 @@ import pytest
 import spirloom
 from spirloom import graph_file, graph_reader
 from spirloom.cli import main
-from spirloom.commands.model_readers import KV_CACHE_DTYPES
 from spirloom.errors import ImportFailure
+from spirloom.formats.options import KV_CACHE_DTYPES
 from spirloom.inspect import to_text
 from spirloom.kv_cache import FORMATS, kv_cache_of, read_with_kv_cache, set_kv_cache
 from spirloom.llm import LLM

@@ -98,7 +98,7 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("spirloom-run", "spirloom-llm"):
         words = [str(find_program(name)), "--help"]
         native = subprocess.run(words, capture_output=True, encoding="utf-8", check=True).stdout
-        options = set(re.findall(r"^  (?:-\w,)?(--[\w-]+)", native, re.MULTILINE))
+        options = set(re.findall(r"^ +(?:-\w, *)?(--[\w-]+)", native, re.MULTILINE))
         assert len(options) > 10
         assert options - {"--help"} - set(re.findall(r"--[\w-]+", text)) == set()
     assert {"--context", "--kv-cache", "--record"} <= set(re.findall(r"--[\w-]+", text))

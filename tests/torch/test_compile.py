@@ -39,6 +39,14 @@ def test_partitioned_networks(compiled: Compile, name: str) -> None:
     check(run(*other), module(*other))
 
 
+def test_unknown_options_are_refused() -> None:
+    run = torch.compile(nn.Linear(4, 4), backend="spirloom", options={"fp_16": True})
+    with pytest.raises(
+        Exception, match="Unknown option 'fp_16' of torch.compile. Did you mean fp16"
+    ):
+        run(torch.ones(1, 4))
+
+
 @pytest.mark.parametrize(
     "read",
     [

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spirloom.commands import compare_model
-from spirloom.commands.output_files import refuse_input
+from spirloom.formats.output_files import refuse_input
 
 if TYPE_CHECKING:
     from spirloom.debug.bisection import Experiment, Finding, Setting, Variation
@@ -113,6 +113,8 @@ def _setting(arguments: argparse.Namespace, report: Report) -> Setting:
     from spirloom.debug.inputs import at_sizes
     from spirloom.debug.model_comparison import default_oracle
     from spirloom.debug.oracles import Oracle
+    from spirloom.formats.options import Format
+    from spirloom.formats.readers import format_of
     from spirloom.op_library import OpLibrary
 
     comparer = compare_model.comparer_of(arguments, report)
@@ -139,6 +141,7 @@ def _setting(arguments: argparse.Namespace, report: Report) -> Setting:
         options=compare_model.device_options(arguments),
         oracle=default_oracle(arguments.model) if oracle is None else Oracle(oracle),
         reimport=None if compare_model.is_graph_file(arguments.model) else reimport,
+        has_passes=format_of(arguments.model) is not Format.LANGUAGE_MODEL,
         is_narrowed=arguments.fp16 or arguments.quantize is not None,
         tolerance=arguments.tolerance,
     )

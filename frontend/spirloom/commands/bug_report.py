@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from spirloom.commands import compare_model
-from spirloom.commands.output_files import refuse_input
 from spirloom.errors import ImportFailure
+from spirloom.formats.output_files import refuse_input
 
 EPILOG = """\
 examples:

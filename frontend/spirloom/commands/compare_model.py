@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -140,19 +141,20 @@ def device_options(arguments: argparse.Namespace) -> DeviceOptions:
 def read_graph(arguments: argparse.Namespace, library: OpLibrary, report: Report) -> Graph:
     """The method of the model: read from a graph file, or imported."""
     from spirloom import graph_reader
-    from spirloom.commands.import_model import check_import_options, import_graphs
-    from spirloom.commands.model_readers import import_language_model, reader_of
+    from spirloom.commands.import_model import checked_options, import_graphs
+    from spirloom.formats.options import Format
+    from spirloom.formats.readers import format_of
 
     if not arguments.model.exists():
         raise ImportFailure(f"Cannot read {arguments.model}: No such file or directory.")
     if is_graph_file(arguments.model):
         graphs = graph_reader.load_methods(arguments.model)
     else:
-        options = argparse.Namespace(**vars(arguments))
-        if reader_of(arguments.model) is import_language_model:
-            options.method = None  # all are imported, and one is compared
-        check_import_options(options)
-        graphs = import_graphs(options, library, report)
+        options = checked_options(arguments)
+        if format_of(arguments.model) is Format.LANGUAGE_MODEL:
+            # All methods are imported, and one is compared. The storage is that of the run.
+            options = replace(options, method=None, storage="auto")
+        graphs = import_graphs(arguments.model, options, library, report)
     wanted = arguments.method or ""
     for graph in graphs:
         if graph.name == wanted or len(graphs) == 1 or not wanted:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from spirloom.commands.model_readers import KV_CACHE_DTYPES
+from spirloom.formats.options import KV_CACHE_DTYPES
 
 # Options of spirloom-llm, one of which it requires.
 _ACTIONS = ("-p", "--prompt", "--chat", "--tokenize")

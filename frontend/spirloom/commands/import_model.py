@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spec_model.files import open_regular, writable
-from spirloom.commands.model_options import add_model_options, check_options, quantization_of
-from spirloom.commands.model_readers import (
-    Request,
-    add_language_options,
-    import_graph_file,
-    import_language_model,
-    import_onnx,
-    import_program,
-    reader_of,
-)
-from spirloom.commands.output_files import refuse_input
-from spirloom.errors import ImportFailure, reading, writing
+from spec_model.files import open_regular
+from spirloom.commands.model_options import add_language_options, add_model_options, options_of
+from spirloom.errors import ImportFailure, reading
+from spirloom.formats.output_files import check_output
 
 if TYPE_CHECKING:
+    from spirloom.formats.options import ImportOptions
     from spirloom.ir import Graph
     from spirloom.op_library import OpLibrary
     from spirloom.terminal import Report
@@ -183,11 +176,11 @@ def run(arguments: argparse.Namespace) -> int:
     from spirloom.symbolic.import_check import checking_imports
     from spirloom.terminal import Progress
 
-    check_import_options(arguments)
+    options = checked_options(arguments)
     if arguments.output is None:
         model = arguments.model.absolute()
         arguments.output = Path(f"{model.name if model.is_dir() else model.stem}.slg")
-    _check_files(arguments.model, arguments.output)
+    check_output("-o", arguments.model, arguments.output)
     attachments = _attachments(arguments.attach)
     library = OpLibrary.with_dirs(arguments.spec_dir)
     watched = Progress(str(arguments.model))
@@ -196,7 +189,7 @@ def run(arguments: argparse.Namespace) -> int:
         stack.enter_context(dumping(arguments.dump_passes))
         stack.enter_context(rare_collections())
         check = stack.enter_context(checking_imports(progress)) if arguments.check_import else None
-        graphs = import_graphs(arguments, library, progress)
+        graphs = import_graphs(arguments.model, options, library, progress)
         graph_file.attach(graphs, attachments)
         graph_file.save(graphs, arguments.output, arguments.external_data, progress)
     for graph in graphs:
@@ -211,66 +204,30 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def check_import_options(arguments: argparse.Namespace) -> None:
-    """Raises ImportFailure for invalid options of add_import_options(), before a file is read."""
-    check_options(arguments)
-    quantization_of(arguments)
-    if arguments.passes:
+def checked_options(arguments: argparse.Namespace) -> ImportOptions:
+    """The options of add_import_options(). Raises ImportFailure for invalid ones, before a file is
+    read.
+    """
+    options = options_of(arguments)
+    if options.passes:
         from spirloom.passes.files import add_passes_of
 
-        for path in arguments.passes:
-            add_passes_of(path)
-    _skipped(arguments.skip_pass)
+        for path in options.passes:
+            add_passes_of(Path(path))
+    options.check()
+    return options
 
 
-def import_graphs(arguments: argparse.Namespace, library: OpLibrary, report: Report) -> list[Graph]:
-    """The methods of the model `arguments.model`, imported with the options of
-    add_import_options().
-    """
-    from spirloom.ir import Storage
-    from spirloom.passes import OPTIMIZATIONS
+def import_graphs(
+    model: Path, options: ImportOptions, library: OpLibrary, report: Report
+) -> list[Graph]:
+    """The methods of a model. Remarks go to stderr."""
+    from spirloom.formats.readers import Request, read_model
 
-    skipped = OPTIMIZATIONS if arguments.no_optimize else _skipped(arguments.skip_pass)
-    storage = None if arguments.storage == "auto" else Storage(arguments.storage)
-    read = reader_of(arguments.model)
-    if arguments.state and read is not import_onnx:
-        raise ImportFailure(
-            "--state is for ONNX models. Other formats declare their mutable buffers."
-        )
-    if arguments.kv_cache and read not in (import_graph_file, import_language_model):
-        raise ImportFailure(
-            "--kv-cache is for language models: GGUF files, Hugging Face directories, and their "
-            "graph files. The states of other models have the dtypes of their graph."
-        )
-    if read is not import_language_model:
-        for option in ("context", "max_prefill", "fit"):
-            if getattr(arguments, option) is not None:
-                raise ImportFailure(
-                    f"--{option.replace('_', '-')} is for language models: GGUF files and Hugging "
-                    "Face directories."
-                )
-    if arguments.method is not None and read is not import_program:
-        raise ImportFailure("--method is for ExecuTorch programs (.pte and .bpte).")
-    graphs = read(Request(arguments, library, skipped, storage, report))
-    return graphs if isinstance(graphs, list) else [graphs]
+    def log(line: str) -> None:
+        print(f"{model}: {line}", file=sys.stderr)
 
-
-def _check_files(model: Path, output: Path) -> None:
-    """Raises ImportFailure, before the import, if the output cannot be written or is the model."""
-    if not model.exists():
-        raise ImportFailure(f"Cannot read {model}: No such file or directory.")
-    if output.is_dir():
-        raise ImportFailure(f"{output} is a directory. -o requires a file name.")
-    if not output.parent.is_dir():
-        raise ImportFailure(f"Cannot write {output}: the directory {output.parent} does not exist.")
-    with writing(output):
-        writable(output)
-    refuse_input("-o", output, model)
-    if _is_foreign(output):
-        raise ImportFailure(
-            f"{output} exists and is not a graph file, so it is not replaced. Remove it, or use "
-            "another file name."
-        )
+    return read_model(Request(model, options, library, report, log))
 
 
 def _attachments(texts: Sequence[str]) -> dict[str, bytes]:
@@ -282,23 +239,3 @@ def _attachments(texts: Sequence[str]) -> dict[str, bytes]:
         with reading(Path(file)), open_regular(Path(file)) as stream:
             found[name] = stream.read()
     return found
-
-
-def _is_foreign(output: Path) -> bool:
-    """Whether a file with content exists that no import wrote, by its name and content."""
-    from spec_model.graph_file import IDENTIFIER
-    from spirloom.mapped_file import starts_with
-
-    if output.suffix == ".slg" or not output.is_file() or output.stat().st_size == 0:
-        return False
-    return not starts_with(output, IDENTIFIER, 8)
-
-
-def _skipped(names: Sequence[str]) -> Sequence[str]:
-    from spirloom.passes import OPTIMIZATIONS
-
-    for name in names:
-        if name not in OPTIMIZATIONS:
-            known = ", ".join(OPTIMIZATIONS)
-            raise ImportFailure(f"--skip-pass {name}: unknown pass. The passes are: {known}.")
-    return names

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spec_model.files import open_regular
 from spirloom.errors import ImportFailure
+from spirloom.formats.options import FLAGS, KV_CACHE_DTYPES, ImportOptions, is_multiple
 
 if TYPE_CHECKING:
-    from spec_model.interval import Interval
     from spirloom.ir import Array
-    from spirloom.onnx.inputs import Shapes
-    from spirloom.passes.weight_quantization import Quantization
-    from spirloom.sizes import Symbol
-    from spirloom.torch.options import Options
-
-# The name of a dimension, or a multiple of it.
-_MULTIPLE = re.compile(r"(?:([0-9]+)\*)?((?!.*\.\.)[^\W\d].*)")
 
 
 def add_model_options(parser: argparse._ActionsContainer) -> None:
@@ -84,111 +77,94 @@ def add_model_options(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def check_options(arguments: argparse.Namespace) -> None:
-    """Raises ImportFailure for malformed options, before any file is read."""
-    if arguments.keep_float32 and not arguments.fp16:
-        raise ImportFailure("--keep-float32 requires --fp16.")
-    _dims(arguments)
-    _ranges(arguments)
-    _inputs(arguments)
-    symbols_of(arguments)
-
-
-def archive_options(arguments: argparse.Namespace) -> Options:
-    """The options for exported programs."""
-    from spirloom.torch.options import Options
-
-    if arguments.shape:
-        raise ImportFailure(
-            "--shape is for ONNX models. An exported program has the sizes of its export, except "
-            "for dynamic dimensions, which --dim sets."
-        )
-    for name in _ties(arguments):
-        raise ImportFailure(
-            f"--dim {name}: dimensions that equal or are multiples of others are for ONNX models. "
-            "torch.export has them in dynamic_shapes."
-        )
-    return Options(
-        sizes=_dims(arguments),
-        symbols={symbol.name: symbol for symbol in symbols_of(arguments)},
-        ranges=_ranges(arguments),
-        float64_as_float32=arguments.float64_as_float32,
-        assume_int32=arguments.assume_int32,
-        constants_limit=max(arguments.constants_limit, 0) << 20,
-        fixed=arrays_of(arguments.constant_input),
+def add_language_options(parser: argparse._ActionsContainer) -> None:
+    """Adds the options of language models."""
+    parser.add_argument(
+        "--context",
+        type=int,
+        metavar="TOKENS",
+        help="rows of a language model's KV cache (default: the training context)",
+    )
+    parser.add_argument(
+        "--kv-cache",
+        choices=KV_CACHE_DTYPES,
+        help="dtype of a language model's KV cache (default: that of activations; "
+        "accuracy: page 'Use a KV cache' of the documentation)",
+    )
+    parser.add_argument(
+        "--max-prefill",
+        type=int,
+        metavar="TOKENS",
+        help="maximum tokens of one prefill run of a language model (default: 512)",
+    )
+    parser.add_argument(
+        "--fit",
+        nargs="?",
+        type=_memory_size,
+        const=0,
+        metavar="SIZE",
+        help="choose the largest context of a language model, up to --context, and the prefill "
+        "size for SIZE bytes of device memory, e.g. 6G (default: what is free on the device)",
+    )
+    parser.add_argument(
+        "--max-binding",
+        type=int,
+        metavar="MIB",
+        default=128,
+        help="maximum size of one weight buffer of a language model; larger matrices are split "
+        "(default: 128, which every device supports; most GPUs support 4095)",
     )
 
 
-def shapes_of(arguments: argparse.Namespace) -> Shapes:
-    """The options for inputs of an ONNX model: sizes, shapes, bounds."""
-    from spirloom.onnx.inputs import Shapes
-
-    return Shapes(
-        _dims(arguments),
-        _inputs(arguments),
-        _ranges(arguments),
-        arguments.ignore_stated_shapes,
-        _ties(arguments),
-        arguments.assume_int32,
-    )
+def _memory_size(text: str) -> int:
+    """Bytes, with an optional binary unit: 512M, 6G."""
+    units = {"K": 10, "M": 20, "G": 30, "T": 40}
+    number = text.rstrip("KMGT")
+    shift = units.get(text.removeprefix(number), 0)
+    if not number.isdecimal() or int(number) == 0 or len(text) - len(number) > 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a size such as 512M or 6G")
+    return int(number) << shift
 
 
-def quantization_of(arguments: argparse.Namespace) -> Quantization | None:
-    """The weight quantization, if any."""
-    from spirloom.passes.weight_quantization import Quantization
-
-    if arguments.quantize_skip and arguments.quantize is None:
-        raise ImportFailure("--quantize-skip requires --quantize.")
-    if arguments.quantize is None:
-        return None
-    return Quantization.of(arguments.quantize, arguments.quantize_skip)
-
-
-def _dims(arguments: argparse.Namespace) -> dict[str, int]:
-    dims = {
-        name: _sizes(text, "--dim")
-        for name, text in map(_pair, arguments.dim)
-        if ".." not in text and not _MULTIPLE.fullmatch(text)
+def options_of(arguments: argparse.Namespace) -> ImportOptions:
+    """The options of an import. Raises ImportFailure for malformed ones."""
+    given = vars(arguments)
+    names = {field: flag.replace("-", "_") for field, flag in FLAGS.items()}
+    values: dict[str, Any] = {
+        each.name: given[name]
+        for each in fields(ImportOptions)
+        if (name := names.get(each.name, each.name)) in given
     }
-    for name, sizes in dims.items():
-        if len(sizes) != 1:
-            raise ImportFailure(f"--dim {name} must be one size, not {len(sizes)}.")
-    return {name: sizes[0] for name, sizes in dims.items()}
-
-
-def _ties(arguments: argparse.Namespace) -> dict[str, tuple[int, str]]:
-    """For a dimension that equals or is a multiple of another one, the factor and the other one."""
-    ties: dict[str, tuple[int, str]] = {}
+    dims = values["dims"] = dict[str, Any]()
     for name, text in map(_pair, arguments.dim):
-        if found := _MULTIPLE.fullmatch(text):
-            ties[name] = int(found[1] or 1), found[2]
-            if ties[name][0] < 1:
-                raise ImportFailure(f"--dim {name}={text}: the factor must be at least 1.")
-    return ties
+        if name in dims:
+            raise ImportFailure(f"--dim {name} is given twice.")
+        dims.update([_dim(name, text)])
+    values["shapes"] = {name: _sizes(text, "--shape") for name, text in map(_pair, arguments.shape)}
+    values["ranges"] = {name: _range(text) for name, text in map(_pair, arguments.range)}
+    values["fixed"] = arrays_of(arguments.constant_input)
+    values["constants_limit"] = max(arguments.constants_limit, 0) << 20
+    if "no_optimize" in given:
+        values["optimize"] = not arguments.no_optimize
+    if "max_binding" in given:
+        values["max_binding"] = arguments.max_binding << 20
+    return ImportOptions(**values)
 
 
-def _inputs(arguments: argparse.Namespace) -> dict[str, tuple[int, ...]]:
-    return {name: _sizes(text, "--shape") for name, text in map(_pair, arguments.shape)}
-
-
-def _ranges(arguments: argparse.Namespace) -> dict[str, Interval]:
-    return {name: _range(text) for name, text in map(_pair, arguments.range)}
-
-
-def symbols_of(arguments: argparse.Namespace) -> list[Symbol]:
-    """The symbolic dimensions with their bounds."""
-    from spirloom.sizes import Symbol
-
-    symbols: dict[str, Symbol] = {}
-    for name, text in map(_pair, arguments.dim):
-        if ".." not in text:
-            continue
+def _dim(name: str, text: str) -> tuple[str, int | tuple[int, int] | str]:
+    """A size, bounds, or another dimension."""
+    if ".." in text:
         low, _, high = text.partition("..")
         ends = [int(end) for end in (low, high) if end.isdecimal()]
         if len(ends) != 2 or not 0 <= ends[0] < ends[1]:
             raise ImportFailure(f"--dim {name} must be MIN..MAX with 0 <= MIN < MAX, not '{text}'.")
-        symbols[name] = Symbol(name, ends[0], ends[1])
-    return list(symbols.values())
+        return name, (ends[0], ends[1])
+    if is_multiple(text):
+        return name, text
+    sizes = _sizes(text, "--dim")
+    if len(sizes) != 1:
+        raise ImportFailure(f"--dim {name} must be one size, not {len(sizes)}.")
+    return name, sizes[0]
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -198,15 +174,13 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _range(text: str) -> Interval:
-    from spec_model.interval import Interval
-
+def _range(text: str) -> tuple[int, int]:
     low, dots, high = text.partition("..")
     try:
-        found = Interval(int(low), int(high))
+        found = int(low), int(high)
     except ValueError:
         found = None
-    if found is None or not dots or found.low > found.high:
+    if found is None or not dots or found[0] > found[1]:
         raise ImportFailure(f"--range must be two integers, LOW..HIGH, not '{text}'.")
     return found
 

@@ -7,14 +7,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spirloom.commands.model_options import (
-    add_model_options,
-    archive_options,
-    arrays_of,
-    shapes_of,
-    symbols_of,
-)
+from spirloom.commands.model_options import add_model_options, options_of
 from spirloom.errors import ImportFailure
+from spirloom.formats.options import Format
+from spirloom.formats.readers import arrays_of, program_options, shapes_of
 
 if TYPE_CHECKING:
     from spirloom.op_library import OpLibrary
@@ -79,15 +75,15 @@ def _of_onnx(arguments: argparse.Namespace, library: OpLibrary) -> Report:
     from spirloom.onnx.importer import read
     from spirloom.onnx.partition.partitioner import Options, partition_model
 
-    for symbol in symbols_of(arguments):
+    chosen = options_of(arguments)
+    for symbol in chosen.symbols():
         raise ImportFailure(
             f"--dim {symbol.name} must be one size: an ONNX model is partitioned for fixed sizes. "
             f"Use --dim {symbol.name}={symbol.max}."
         )
-    shapes, fixed = shapes_of(arguments).with_dims({}), arrays_of(arguments.constant_input)
-    limit = max(arguments.constants_limit, 0) << 20
-    model, shapes = read(arguments.model, shapes, fixed, arguments.float64_as_float32)
-    options = Options(library, shapes, constants_limit=limit)
+    shapes, fixed = shapes_of(chosen).with_dims({}), arrays_of(chosen)
+    model, shapes = read(arguments.model, shapes, fixed, chosen.float64_as_float32)
+    options = Options(library, shapes, constants_limit=chosen.constants_limit)
     return partition_model(arguments.model, model, options, lambda graph: None).report
 
 
@@ -95,5 +91,7 @@ def _of_archive(arguments: argparse.Namespace, library: OpLibrary) -> Report:
     from spirloom.torch.archived_program import read_archive
     from spirloom.torch.partition import report_of
 
-    options = archive_options(arguments)  # checked before reading a large file
+    chosen = options_of(arguments)  # checked before reading a large file
+    chosen.refuse_unread(Format.ARCHIVE)
+    options = program_options(chosen)
     return report_of(read_archive(arguments.model), library, options)

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from spirloom.commands.output_files import refuse_input
+from spirloom.formats.output_files import refuse_input
 
 DESCRIPTION = """\
 Reads profiles (.slprof), which record each dispatch of a model: times over many runs, the reason

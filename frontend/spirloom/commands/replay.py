@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spirloom.commands import compare_model
-from spirloom.commands.output_files import refuse_input
+from spirloom.formats.output_files import refuse_input
 
 if TYPE_CHECKING:
     from spirloom.debug.device_values import DeviceOptions

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from spirloom.commands.output_files import refuse_input
+from spirloom.formats.output_files import refuse_input
 
 EPILOG = """\
 The page is one file that needs no network and no server. Tabs:

@@ -84,7 +84,7 @@ def _import_and_run(model: Path, words: Sequence[str]) -> int:
     from spirloom import graph_file, programs
     from spirloom.commands.import_model import (
         add_import_options,
-        check_import_options,
+        checked_options,
         import_graphs,
     )
     from spirloom.errors import ImportFailure
@@ -94,15 +94,16 @@ def _import_and_run(model: Path, words: Sequence[str]) -> int:
 
     parser = argparse.ArgumentParser(prog="spirloom run", add_help=False, allow_abbrev=False)
     add_import_options(parser)
-    options, others = parser.parse_known_args(words, argparse.Namespace(model=model))
+    arguments, others = parser.parse_known_args(words)
     if not model.exists():
         raise ImportFailure(f"Cannot read {model}: No such file or directory.")
-    check_import_options(options)
+    options = checked_options(arguments)
     with tempfile.TemporaryDirectory(prefix="spirloom-") as scratch:
         path = Path(scratch) / f"{model.stem}.slg"
         with Progress(str(model)) as progress, rare_collections():
-            library = OpLibrary.with_dirs(options.spec_dir)
-            graph_file.save(import_graphs(options, library, progress), path, report=progress)
+            library = OpLibrary.with_dirs(arguments.spec_dir)
+            graphs = import_graphs(model, options, library, progress)
+            graph_file.save(graphs, path, report=progress)
         kept = shlex.join(["spirloom", "import", str(model), *_without(words, others)])
         print(f"{model} was imported for this run. To keep the graph: {kept}", file=sys.stderr)
         sys.stderr.flush()

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from spirloom.commands.model_readers import KV_CACHE_DTYPES
+from spirloom.formats.options import KV_CACHE_DTYPES
 
 KEY_VARIABLE = "SPIRLOOM_API_KEY"
 

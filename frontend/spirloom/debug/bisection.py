@@ -52,6 +52,7 @@ class Setting:
     oracle: Oracle
     reimport: Import | None = None
     is_narrowed: bool = False  # imported with fp16 or quantization
+    has_passes: bool = True  # language models are built without them
     tolerance: float | None = None
 
 
@@ -143,7 +144,8 @@ class Bisection:
             return
         if self._setting.is_narrowed:
             self._try("in float32", options, partial(reimport, Variation(exact=True)))
-        self._try("without passes", options, partial(reimport, Variation(all_passes=False)))
+        if self._setting.has_passes:
+            self._try("without passes", options, partial(reimport, Variation(all_passes=False)))
 
     def _is_right(self, name: str) -> bool:
         return any(e.name == name and e.is_right for e in self._experiments)
@@ -215,8 +217,9 @@ class Bisection:
                 "right, and skipping a single one does not suffice."
             )
             return Finding("pass", text, found, self._experiments, reproducer)
+        without = ", and the result is wrong without passes" if setting.has_passes else ""
         text = (
-            f"The kernels agree with their references, and the result is wrong without passes: the "
+            f"The kernels agree with their references{without}: the "
             f"import of {first.node.name} ({first.node.op}) differs from {setting.oracle}."
         )
         return Finding("import", text, found, self._experiments, reproducer)

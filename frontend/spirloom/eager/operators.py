@@ -143,9 +143,9 @@ class _Call:
                 return self._tensors(abi.ArgumentKind.TENSOR_LIST, argument, list(value))
             if kind == "int":
                 return abi.Argument(kind=abi.ArgumentKind.INT, i=_int64(value, argument.name))
-            if kind == "bool":
+            if kind == "bool" and not isinstance(value, str | bytes):
                 return abi.Argument(kind=abi.ArgumentKind.BOOL, i=operator.index(bool(value)))
-            if kind == "float":
+            if kind == "float" and not isinstance(value, str | bytes):
                 return abi.Argument(kind=abi.ArgumentKind.FLOAT, f=float(value))
             if kind == "ints":
                 return self._ints(value, argument.name)

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch._dynamo.backends.common import aot_autograd
 
+from spirloom.errors import check_known
 from spirloom.op_library import OpLibrary
 from spirloom.partition import Report
 from spirloom.torch.compiled import reset_warning, wants_gradients, warn_once
@@ -24,17 +25,20 @@ from spirloom.torch.traced_module import TracedModule
 
 __all__ = ["reports", "spirloom"]
 
+_OPTIONS = ("assume_int32", "fp16", "keep_float32", "ranges")
+
 
 def spirloom(module: Any, inputs: Sequence[Any], **keywords: Any) -> Callable[..., Any]:
     """Compiles a graph of Dynamo. Graphs that require gradients run in torch.
 
     `options=` of torch.compile may have `fp16`, `keep_float32`, `assume_int32`, and `ranges` of
-    int64 inputs by name.
+    int64 inputs by name. Raises ImportFailure for others.
     """
+    chosen = keywords.get("options") or {}
+    check_known(chosen, _OPTIONS, "Unknown option '{}' of torch.compile.")
     if wants_gradients([*inputs, *module.parameters()]):
         warn_once()
         return module.forward  # type: ignore[no-any-return]
-    chosen = keywords.get("options") or {}
     settings = CompileSettings(
         library=_library(),
         options=Options.of(
