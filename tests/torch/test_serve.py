@@ -26,6 +26,7 @@ import spirloom
 import uvicorn
 from spirloom.cli import main
 from spirloom.runtime import DeviceLost
+from spirloom.serve import request_queue
 from spirloom.serve import server as server_module
 from spirloom.serve.app import make_app, max_body
 from spirloom.serve.request_queue import RequestQueue
@@ -356,6 +357,30 @@ def test_a_request_head_must_arrive_in_time(monkeypatch: pytest.MonkeyPatch) -> 
             connection.settimeout(30)
             assert connection.recv(1) == b"", "closed"
         assert status_of(f"http://localhost:{port}/health", None)[0] == 200
+
+
+def first_letter(client: openai.OpenAI) -> str:
+    pieces = client.completions.create(model="letters", prompt="a", stream=True)
+    with pieces:
+        return str(next(iter(pieces)).choices[0].text)
+
+
+def test_slow_bodies_are_not_queued() -> None:
+    with served(Letters()) as client, ExitStack() as slow:
+        address = ("localhost", client.base_url.port)
+        head = b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"
+        for _ in range(request_queue.MAX_WAITING + 6):
+            slow.enter_context(socket.create_connection(address)).sendall(head)
+        assert first_letter(client) == "a"
+
+
+def test_bytes_of_arriving_bodies_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_queue, "MAX_ARRIVING", 1000)
+    with served(Letters()) as client:
+        text = "a" * 2000
+        with pytest.raises(openai.InternalServerError, match="1000 bytes are already arriving"):
+            client.completions.create(model="letters", prompt=text, max_tokens=1)
+        assert first_letter(client) == "a"
 
 
 def test_connections_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:

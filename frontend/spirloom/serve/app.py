@@ -53,14 +53,16 @@ def max_body(llm: LLM) -> int:
     return min(_MAX_BODY, (64 << 10) + 6 * text + 8 * MAX_PROMPTS * llm.context)
 
 
-async def read_body(request: Request, limit: int) -> bytes:
-    """Reads the request body. Raises RequestError if it exceeds `limit` bytes, or _BODY_SECONDS."""
+async def read_body(request: Request, limit: int, arrived: Callable[[int], None]) -> bytes:
+    """Reads the request body. `arrived` receives the bytes of each part that is kept. Raises
+    RequestError if the body exceeds `limit` bytes, or _BODY_SECONDS."""
     body, size = bytearray(), 0
     try:
         async with asyncio.timeout(_BODY_SECONDS):
             async for chunk in request.stream():
                 size += len(chunk)
                 if size <= limit:
+                    arrived(len(chunk))
                     body += chunk
                 elif size > 2 * _MAX_BODY:  # a client that still sends misses the response
                     break
@@ -212,9 +214,10 @@ class _Service:
     async def _answer(
         self, request: Request, form: ResponseFormat, prepare: Callable[[Fields], Prepared]
     ) -> Response:
+        with self._queue.arriving() as arrived:
+            body = await read_body(request, self._max_body, arrived)
         with ExitStack() as resources:
             resources.enter_context(self._queue.admitted())
-            body = await read_body(request, self._max_body)
             options, replies = await self._queue.prepare(lambda: prepare(parse(body)))
             answer = Answer(form, self._name, options.include_usage)
             if options.stream:

@@ -13,6 +13,7 @@ from spirloom.runtime.errors import DeviceLost
 from spirloom.serve.validation import RequestError
 
 MAX_WAITING = 64
+MAX_ARRIVING = 256 << 20  # bytes of all request bodies that are still arriving
 
 T = TypeVar("T")
 
@@ -24,9 +25,32 @@ class RequestQueue:
         self._thread = ThreadPoolExecutor(1, "spirloom-serve")
         self._preparation = ThreadPoolExecutor(1, "spirloom-prepare")
         self._admitted = 0
+        self._arriving = 0
         self._shutting_down = Event()
         self.failure: str | None = None
         """The error after which all requests fail, such as a lost device."""
+
+    @contextmanager
+    def arriving(self) -> Iterator[Callable[[int], None]]:
+        """Counts the bytes of a request body while it arrives: the result adds some. It raises
+        RequestError if all bodies have more than MAX_ARRIVING bytes."""
+        size = 0
+
+        def add(count: int) -> None:
+            nonlocal size
+            if self._arriving + count > MAX_ARRIVING:
+                raise RequestError(
+                    f"Requests of {MAX_ARRIVING} bytes are already arriving. Try again later.",
+                    code="queue_full",
+                    status=503,
+                )
+            self._arriving += count
+            size += count
+
+        try:
+            yield add
+        finally:
+            self._arriving -= size
 
     @contextmanager
     def admitted(self) -> Iterator[None]:
