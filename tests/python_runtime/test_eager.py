@@ -195,6 +195,8 @@ def test_nan_and_infinity_are_values(runtime: spirloom.Runtime) -> None:
         (lambda ops: ops.sum(A, [2**64]), InvalidArgument, "out of the range of int64"),
         (lambda ops: ops.softmax("A", 1), WrongType, "'x' is 'A'"),
         (lambda ops: ops.softmax(None, 1), WrongType, "'x' is None"),
+        (lambda ops: ops.leaky_relu(A, "3"), InvalidArgument, "negative_slope .* expected float"),
+        (lambda ops: ops.sum(A, 1, "no"), InvalidArgument, "keepdim .* kind string; expected bool"),
         (lambda ops: ops.cat(3, 1), WrongType, "'tensors' is a int"),
         (lambda ops: ops.sum(A, ["a"]), WrongType, "'dim' is a list"),
         (lambda ops: ops.softmax(A, 2), InvalidArgument, r"Dim \(2\) is out of range of rank 2"),

@@ -26,6 +26,8 @@ class Function:
     absolute: bool = False
     oracle: Oracle | None = None  # None: PyTorch's operator of this name
     because: str = ""  # of guarantees above the defaults
+    # An intermediate result; where it is subnormal, devices may replace it and the result by zero.
+    intermediate: Oracle | None = None
 
     @property
     def short(self) -> str:
@@ -75,7 +77,7 @@ _DEFAULT = (
     "tanh"
 )
 _BINARY = "atan2 hypot maximum minimum"
-_BINARY_TENSORS = "add mul div fmod remainder copysign xlogy"
+_BINARY_TENSORS = "add mul div fmod copysign xlogy"
 _POWERS = (2.0, 3.0, -1.0, 1.5, 10.0, 2.375, 1e6)
 _CANCELS = "the sum of two terms is near 0"
 _EXPONENT = "the exponential is the device's, whose error grows with |x|: 64 ulp at -80"
@@ -110,6 +112,7 @@ FUNCTIONS = (
     ),
     *(Function(f"aten.{name}", 2) for name in _BINARY.split()),
     *(Function(f"aten.{name}.Tensor", 2) for name in _BINARY_TENSORS.split()),
+    Function("aten.remainder.Tensor", 2, intermediate=torch.fmod),
     Function("aten.sub.Tensor", 2),
     Function("aten.pow.Tensor_Tensor", 2),
     Function("aten.logaddexp", 2, absolute=True, oracle=_numpy(np.logaddexp), because=_CANCELS),

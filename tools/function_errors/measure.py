@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,6 +75,9 @@ def measure(runtime: spirloom.Runtime, function: Function, dtype: str) -> Worst:
         flushed = np.fmin(np.fmax(largest, 1), 128)
         scale = np.fmax(np.abs(exact), np.fmax(largest, 1)) if function.absolute else exact
         errors = np.minimum(errors, ulps(computed, exact, scale, flushed))
+    if function.intermediate is not None:
+        intermediate = function.intermediate(*_doubles(args)).numpy()
+        errors[(np.abs(intermediate) < np.finfo(computed.dtype).tiny) & (computed == 0)] = 0
     worst = int(np.argmax(errors))
     exact = _exact(function, tuple(each[worst : worst + 1] for each in args))
     at = tuple(float(each[worst]) for each in args)
@@ -111,9 +115,12 @@ def ulps(computed: Floats, exact: Doubles, scale: Doubles, flushed: Doubles) -> 
 
 
 def _exact(function: Function, args: tuple[Floats, ...]) -> Doubles:
-    tensors = (torch.from_numpy(each.astype(np.float64)) for each in args)
-    result: Doubles = function.exact(*tensors).numpy()
+    result: Doubles = function.exact(*_doubles(args)).numpy()
     return result
+
+
+def _doubles(args: tuple[Floats, ...]) -> Iterator[torch.Tensor]:
+    return (torch.from_numpy(each.astype(np.float64)) for each in args)
 
 
 def _flushed(x: Floats) -> Floats:
