@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import cores
-
 ROOT = Path(__file__).resolve().parent.parent
 MATMULS = ("matmul_512", "matmul_1024")
 NETWORKS = ("squeezenet1_1", "mobilenet_v2", "resnet18", "efficientnet_b0",
@@ -55,9 +53,9 @@ class Timing:
         """The minimum of two measurements, per clock."""
         return Timing(min(self.wall, other.wall), min(self.cpu, other.cpu))
 
-    def rate(self, work: float) -> Rate:
-        """Work per second; `cpu` is scaled to all cores."""
-        return Rate(work / self.wall, work / self.cpu * cores())
+    def rate(self, work: float, cores: int) -> Rate:
+        """Work per second; `cpu` is scaled to all cores of the machine that was measured."""
+        return Rate(work / self.wall, work / self.cpu * cores)
 
 
 @dataclass(frozen=True, slots=True)

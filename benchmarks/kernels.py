@@ -10,6 +10,7 @@ from typing import Any
 
 from benchmarks.calls import TABLES, Call, write_calls
 from benchmarks.context import Context, Rate, Timing, run
+from benchmarks.machine import cores
 from benchmarks.work import VECTOR_BYTES
 
 PROBES = ("multiply_add", "load", "stream")
@@ -26,27 +27,34 @@ class Timed:
 @dataclass(frozen=True, slots=True)
 class Peaks:
     """Device peaks per second: floating-point operations, vec4 loads from a cached buffer, and
-    bytes of a sequential copy (read plus written)."""
+    bytes of a sequential copy (read plus written); and the CPU cores to which rates by CPU time are
+    scaled."""
 
     operations: Rate
     loads: Rate
     bytes: Rate
+    cores: int
 
     @classmethod
     def of(cls, timed: Iterable[Timed]) -> Peaks:
         """The peaks measured by the probes among the calls."""
         probes = {each.call.family: each for each in timed if each.call.family in PROBES}
         arithmetic, load, stream = (probes[name] for name in PROBES)
+        count = cores()
         return cls(
-            arithmetic.time.rate(2 * arithmetic.call.multiply_adds),
-            load.time.rate(load.call.bytes / VECTOR_BYTES),
-            stream.time.rate(stream.call.bytes),
+            arithmetic.time.rate(2 * arithmetic.call.multiply_adds, count),
+            load.time.rate(load.call.bytes / VECTOR_BYTES, count),
+            stream.time.rate(stream.call.bytes, count),
+            count,
         )
 
     @classmethod
-    def from_json(cls, found: Mapping[str, Mapping[str, float]]) -> Peaks:
+    def from_json(cls, found: Mapping[str, Any]) -> Peaks:
         """The inverse of asdict()."""
-        return cls(*(Rate(**found[name]) for name in ("operations", "loads", "bytes")))
+        operations, loads, sizes = (
+            Rate(**found[name]) for name in ("operations", "loads", "bytes")
+        )
+        return cls(operations, loads, sizes, found["cores"])
 
 
 def time_calls(context: Context, pack: Path, calls: Sequence[Call]) -> dict[str, Timing]:

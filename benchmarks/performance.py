@@ -105,8 +105,9 @@ def draw_networks(results: Results) -> str:
     rows = []
     for network in results["networks"]:
         found = network_times(network)
+        work = 2 * network["multiply_adds"]
         rates = {
-            i: found[program].rate(2 * network["multiply_adds"]).of(peaks.operations).wall * 100
+            i: found[program].rate(work, peaks.cores).of(peaks.operations).wall * 100
             for i, program in enumerate(("spirloom", "ncnn"))
             if program in found
         }

@@ -63,9 +63,9 @@ against the copy bandwidth. A call whose tensors stay in a cache can exceed that
 def share_of_peak(each: Timed, peaks: Peaks) -> tuple[Rate, Rate, str]:
     """The throughput of a call, its fraction of the applicable peak, and the unit."""
     if each.call.multiply_adds:
-        rate = each.time.rate(2 * each.call.multiply_adds)
+        rate = each.time.rate(2 * each.call.multiply_adds, peaks.cores)
         return rate, rate.of(peaks.operations), "GFLOP/s"
-    rate = each.time.rate(each.call.bytes)
+    rate = each.time.rate(each.call.bytes, peaks.cores)
     return rate, rate.of(peaks.bytes), "GB/s"
 
 
@@ -128,7 +128,7 @@ def network_row(network: Results, peaks: Peaks) -> tuple[str, ...]:
     """The cells of a network."""
     found = network_times(network)
     ours, torch, ncnn = found["spirloom"], found.get("torch"), found.get("ncnn")
-    rate = ours.rate(2 * network["multiply_adds"])
+    rate = ours.rate(2 * network["multiply_adds"], peaks.cores)
     share = rate.of(peaks.operations)
     ratios = ("", "")
     if ncnn is not None:

@@ -18,9 +18,8 @@ def test_the_minimum_is_taken_per_clock() -> None:
     assert [each.time for each in min_times(rounds, [CALL])] == [Timing(2, 5)]
 
 
-def test_rates_are_work_per_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchmarks.context.cores", lambda: 2)
-    rate = Timing(wall=4, cpu=5).rate(20)
+def test_rates_are_work_per_second() -> None:
+    rate = Timing(wall=4, cpu=5).rate(20, cores=2)
     assert rate == Rate(wall=5, cpu=8)
     assert rate.of(Rate(wall=10, cpu=32)) == Rate(wall=0.5, cpu=0.25)
 

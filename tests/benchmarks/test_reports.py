@@ -91,9 +91,8 @@ def test_a_busy_machine_is_reported() -> None:
     assert "The machine was busy" in conditions("load", results(0.2))
 
 
-def test_a_network_is_compared_with_peak_and_peers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchmarks.context.cores", lambda: 2)
-    peaks = Peaks(Rate(100e9, 100e9), Rate(1, 1), Rate(1, 1))
+def test_a_network_is_compared_with_peak_and_peers() -> None:
+    peaks = Peaks(Rate(100e9, 100e9), Rate(1, 1), Rate(1, 1), cores=2)
     network = {
         "name": "net",
         "multiply_adds": 500_000_000,

@@ -84,9 +84,14 @@ def test_a_compile_error_is_reported(tmp_path: Path) -> None:
     assert rows["tile=[64, 64, 32]"]["error"] < 1e-2
 
 
-def test_a_version_that_spills_is_not_timed(tmp_path: Path) -> None:
+def test_a_version_that_spills_is_not_timed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """128x128 outputs of 64 invocations: 256 accumulators each."""
-    code, printed, rows = run(make(tmp_path, request(params={"quads": [1, 4]}), CALL))
+    made = make(tmp_path, request(params={"quads": [1, 4]}), CALL)
+    if "Mesa 26 compiles only for AMD GPUs that are present" in capsys.readouterr().err:
+        pytest.skip("Mesa 26 has no compiler for absent GPUs")
+    code, printed, rows = run(made)
     assert code == 0
     row = rows["quads=4"]
     assert row["remark"].startswith("spills on RDNA 2, Radeon RX 6800: ")
