@@ -1,17 +1,20 @@
 """The statistics of vendors' compilers: their table, its differences, and kernels that spill."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from spec_model import Library, load_library
 from tools.drivers import nvk
+from tools.drivers.mesa import missing_libraries
 from tools.drivers.swiftshader import DriverError
 from tools.vendors.__main__ import check_spills
 from tools.vendors.families import (
     COMPILERS,
     Driver,
     Family,
+    MissingCompilerError,
     VendorError,
     compile_variants,
     parse,
@@ -126,6 +129,28 @@ def test_a_family_that_the_driver_lacks_is_an_error(tmp_path: Path) -> None:
     program.chmod(0o755)
     with pytest.raises(VendorError, match="gfx9999: error: No device matches"):
         compile_variants(program, Family("gfx9999", "none"), Driver(tmp_path / "icd.json"))
+
+
+def test_a_driver_without_absent_gpus(tmp_path: Path) -> None:
+    """Mesa 26 has no variable for them."""
+    program = tmp_path / "program"
+    program.write_text(
+        "#!/bin/sh\necho 'radv: RADV_FORCE_FAMILY=<family> has been removed.' >&2\nexit 1\n",
+        encoding="utf-8",
+    )
+    program.chmod(0o755)
+    with pytest.raises(MissingCompilerError, match="navi21: Mesa 26 compiles only for AMD GPUs"):
+        compile_variants(program, Family("navi21", "RDNA 2"), Driver(tmp_path / "icd.json"))
+
+
+def test_missing_libraries_are_named(tmp_path: Path) -> None:
+    needed, driver = tmp_path / "libneeded.so", tmp_path / "libdriver.so"
+    command = ["cc", "-shared", "-Wl,--no-as-needed,-rpath,$ORIGIN", "-x", "c", "/dev/null"]
+    subprocess.run([*command, "-o", needed, "-Wl,-soname,libneeded.so"], check=True)
+    subprocess.run([*command, "-o", driver, f"-L{tmp_path}", "-lneeded"], check=True)
+    assert missing_libraries(driver) == []
+    needed.unlink()
+    assert missing_libraries(driver) == ["libneeded.so"]
 
 
 def test_the_environment_of_a_family(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 from tools.drivers.debian_packages import unpack_packages
+from tools.drivers.swiftshader import DriverError
 
 PACKAGE = "mesa-vulkan-drivers"
 VERSION = "25.0.7-2~bpo12+1"
@@ -31,7 +32,18 @@ def find_or_download(directory: Path, driver: str) -> Path:
     description = directory / f"{driver}_icd.json"
     if not description.exists():
         _unpack(directory)
+    library = directory / json.loads(description.read_text(encoding="utf-8"))["ICD"]["library_path"]
+    if missing := missing_libraries(library):
+        raise DriverError(
+            f"Mesa {VERSION} needs {', '.join(missing)}, which this system lacks. Use Debian 12."
+        )
     return description
+
+
+def missing_libraries(library: Path) -> list[str]:
+    """The libraries that a shared library needs and the dynamic linker does not find."""
+    listed = subprocess.run(["ldd", library], capture_output=True, text=True, check=True).stdout
+    return [line.split()[0] for line in listed.splitlines() if line.endswith("=> not found")]
 
 
 def installed_version() -> str:

@@ -24,6 +24,7 @@ from tools.vendors.families import (
     Compiled,
     Compiler,
     Family,
+    MissingCompilerError,
     VendorError,
     compile_all,
 )
@@ -32,6 +33,7 @@ from tools.vendors.spills import known_spills, spilling
 from tools.vendors.table import table
 
 TABLES = ROOT / "build" / "vendors"
+SKIPPED = 77  # the exit code if no compiler is available
 
 
 def check_spills(library: Library, compiled: Mapping[Family, Compiled]) -> list[str]:
@@ -113,17 +115,24 @@ def main() -> int:
     arguments = parser.parse_args()
     library = load_library([ROOT / "op_specs"], [ROOT / "templates" / "glsl"])
     problems: list[str] = []
+    missing = 0
     try:
         for compiler in (each for each in COMPILERS if each.name in arguments.only):
-            if arguments.ops:
-                problems += show(library, compiler, arguments.ops)
-            else:
-                problems += check(library, compiler)
+            try:
+                if arguments.ops:
+                    problems += show(library, compiler, arguments.ops)
+                else:
+                    problems += check(library, compiler)
+            except MissingCompilerError as error:
+                print(f"{compiler.name}: skipped: {error}", file=sys.stderr)
+                missing += 1
     except (VendorError, DriverError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     for problem in problems:
         print(problem, file=sys.stderr)
+    if missing == len(arguments.only):
+        return SKIPPED
     return 1 if problems else 0
 
 

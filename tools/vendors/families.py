@@ -23,6 +23,10 @@ class VendorError(Exception):
     """A compiler is missing, or it refuses a variant. The message contains the remedy."""
 
 
+class MissingCompilerError(VendorError):
+    """The installed driver compiles only for GPUs that are present."""
+
+
 @dataclass(frozen=True, slots=True)
 class Family:
     """A family of GPUs: its name, its architecture, the variable that selects it in Mesa, the
@@ -219,6 +223,11 @@ def compile_variants(
                 return parse(ran.stdout)
             if "Unknown family" not in ran.stderr:
                 break
+    if f"{family.variable}=<family> has been removed" in ran.stderr:  # Mesa 26
+        raise MissingCompilerError(
+            f"{family.name}: Mesa 26 compiles only for AMD GPUs that are present. Use Mesa 25 or "
+            "older: Debian 12 or 13"
+        )
     raise VendorError(f"{family.name}: {ran.stderr.strip()}")
 
 
