@@ -5,12 +5,17 @@ of all, one test in N runs. N successive seeds run all tests.
 from __future__ import annotations
 
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.sample import SEED, denominator, runs_all, seed
+
+# The checker of ONNX 1.20 in Debian crashes if PyTorch was imported before it.
+with suppress(ImportError):
+    import onnx.checker  # noqa: F401
 
 ROOT = Path(__file__).resolve().parents[1]
 _SAMPLED = pytest.StashKey[bool]()

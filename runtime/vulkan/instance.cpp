@@ -159,7 +159,8 @@ VkBool32 Instance::OnMessage(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
     if (id == nullptr || std::strstr(id, "DEBUG-PRINTF") == nullptr) return VK_FALSE;
   }
   // The features that the layers enable for debugPrintfEXT().
-  for (const char* change : {"Internal Warning: Forcing ", "Internal Warning: Adding "})
+  for (const char* change : {"Internal Warning: Forcing ", "Internal Warning: Adding ",
+                             "Warning that validation is adjusting settings"})
     if (std::strstr(data->pMessage, change) != nullptr) return VK_FALSE;
   if (!info) instance.messages_.fetch_add(1);
   const char* source = info ? "debug printf: " : "vulkan validation: ";
