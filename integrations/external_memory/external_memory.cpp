@@ -73,11 +73,10 @@ class Importer {
     ImportedBuffer imported(device);
     imported.size_ = from.size;
     SPIRLOOM_TRY(CreateBuffer(device, from, imported.buffer_));
-    SPIRLOOM_TRY_ASSIGN(
-        const auto requirements,
-        Find<PFN_vkGetBufferMemoryRequirements>(device, "vkGetBufferMemoryRequirements", kCore));
-    VkMemoryRequirements needs{};
-    requirements(device.device, imported.buffer_, &needs);
+    // Handles of some types and devices are those of memory for one buffer.
+    bool dedicated = false;
+    SPIRLOOM_TRY_ASSIGN(const VkMemoryRequirements needs,
+                        RequirementsOf(device, imported.buffer_, dedicated));
     const uint32_t types = needs.memoryTypeBits & from.memory_types;
     if (types == 0 || needs.size > from.size) {
       return Error(StatusCode::kUnsupported,
@@ -85,10 +84,14 @@ class Importer {
                     Text(from.memory_types), " cannot back a buffer, which requires ",
                     Text(needs.size), " bytes and memory types ", Text(needs.memoryTypeBits), "."});
     }
+    VkMemoryDedicatedAllocateInfo buffer{};
+    buffer.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO;
+    buffer.pNext = from.next;
+    buffer.buffer = imported.buffer_;
     VkMemoryAllocateInfo allocation{};
     allocation.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
-    allocation.pNext = from.next;
-    allocation.allocationSize = from.size;
+    allocation.pNext = dedicated ? &buffer : from.next;
+    allocation.allocationSize = dedicated && from.type != kHardwareBuffer ? needs.size : from.size;
     allocation.memoryTypeIndex = static_cast<uint32_t>(std::countr_zero(types));
     SPIRLOOM_TRY_ASSIGN(const auto allocate,
                         Find<PFN_vkAllocateMemory>(device, "vkAllocateMemory", kCore));
@@ -119,6 +122,24 @@ class Importer {
                         Find<PFN_vkCreateBuffer>(device, "vkCreateBuffer", kCore));
     return ToStatus(create(device.device, &info, /*pAllocator=*/nullptr, &buffer),
                     "vkCreateBuffer");
+  }
+
+  // Sets `dedicated` to whether the buffer requires an allocation of its own.
+  static Result<VkMemoryRequirements> RequirementsOf(const ExternalMemoryDevice& device,
+                                                     VkBuffer buffer, bool& dedicated) {
+    SPIRLOOM_TRY_ASSIGN(const auto get, Find<PFN_vkGetBufferMemoryRequirements2>(
+                                            device, "vkGetBufferMemoryRequirements2", kCore));
+    VkBufferMemoryRequirementsInfo2 info{};
+    info.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_REQUIREMENTS_INFO_2;
+    info.buffer = buffer;
+    VkMemoryDedicatedRequirements own{};
+    own.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS;
+    VkMemoryRequirements2 needs{};
+    needs.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2;
+    needs.pNext = &own;
+    get(device.device, &info, &needs);
+    dedicated = own.requiresDedicatedAllocation == VK_TRUE;
+    return needs.memoryRequirements;
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -13,11 +14,13 @@
 namespace spirloom {
 
 // Owns a read-only mapping of a whole file, unmapped by the destructor. Changes of the file show in
-// the mapping; if it is truncated, reading the lost part raises SIGBUS.
+// the mapping; if it is truncated, reading the lost part raises SIGBUS. On Windows, nobody can open
+// the file for writing until then; it can be renamed and removed.
 class MappedFile {
  public:
   // Maps the regular file at `path`. Fails with kNotFound if it does not exist, kPermission if it
-  // is not readable, kInvalidFile if it is not a regular file. An empty file has an empty span.
+  // is not readable or, on Windows, open for writing, kInvalidFile if it is not a regular file. An
+  // empty file has an empty span.
   static Result<MappedFile> Open(const std::string& path);
 
   MappedFile(MappedFile&& other) noexcept;
@@ -30,7 +33,7 @@ class MappedFile {
 
   // Fails with kInvalidFile if the mapped file is still at its path and was written since Open(),
   // by its size and time of modification. Another file at the path is no change. Always OK on
-  // Windows, which does not tell the time of the last write through a handle that is still open.
+  // Windows, where a mapped file cannot be written.
   Status CheckUnchanged() const;
 
   // Releases the physical memory of a part of a mapped file (MADV_DONTNEED). Later accesses read
@@ -49,13 +52,19 @@ class MappedFile {
     int64_t modified;
   };
 
-  MappedFile(const std::byte* data, size_t size, std::string path, Identity identity)
-      : data_(data), size_(size), path_(std::move(path)), identity_(identity) {}
+  MappedFile(const std::byte* data, size_t size, std::string path, Identity identity,
+             std::shared_ptr<void> handle = nullptr)
+      : data_(data),
+        size_(size),
+        path_(std::move(path)),
+        identity_(identity),
+        handle_(std::move(handle)) {}
 
   const std::byte* data_ = nullptr;
   size_t size_ = 0;
   std::string path_;
   Identity identity_{};
+  std::shared_ptr<void> handle_;  // Windows: of the open file
 };
 
 }  // namespace spirloom

@@ -161,13 +161,15 @@ MappedFile::MappedFile(MappedFile&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)),
       path_(std::move(other.path_)),
-      identity_(other.identity_) {}
+      identity_(other.identity_),
+      handle_(std::move(other.handle_)) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   std::swap(path_, other.path_);
   std::swap(identity_, other.identity_);
+  std::swap(handle_, other.handle_);
   return *this;
 }
 

@@ -1,4 +1,5 @@
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 #include "runtime/base/error.h"
@@ -35,11 +36,11 @@ Status ReadError(const std::string& path, DWORD error) {
 }  // namespace
 
 Result<MappedFile> MappedFile::Open(const std::string& path) {
-  // FILE_FLAG_BACKUP_SEMANTICS opens directories too, for the message below.
-  const WindowsHandle file(CreateFileW(ToWindowsPath(path).c_str(), GENERIC_READ,
-                                       FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
-                                       nullptr, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS,
-                                       nullptr));
+  // No FILE_SHARE_WRITE: weights are read from the mapping again later. FILE_FLAG_BACKUP_SEMANTICS
+  // opens directories too, for the message below.
+  WindowsHandle file(CreateFileW(ToWindowsPath(path).c_str(), GENERIC_READ,
+                                 FILE_SHARE_READ | FILE_SHARE_DELETE, nullptr, OPEN_EXISTING,
+                                 FILE_FLAG_BACKUP_SEMANTICS, nullptr));
   if (!file) return ReadError(path, GetLastError());
   BY_HANDLE_FILE_INFORMATION info{};
   if (GetFileType(file.get()) != FILE_TYPE_DISK ||
@@ -53,10 +54,11 @@ Result<MappedFile> MappedFile::Open(const std::string& path) {
   const WindowsHandle mapping(
       CreateFileMappingW(file.get(), nullptr, PAGE_READONLY, 0, 0, nullptr));
   if (!mapping) return ReadError(path, GetLastError());
-  // The view keeps the mapping and the file open.
+  // The view keeps the mapping open, but only the handle keeps others from writing.
   const void* data = MapViewOfFile(mapping.get(), FILE_MAP_READ, 0, 0, 0);
   if (data == nullptr) return ReadError(path, GetLastError());
-  return MappedFile(static_cast<const std::byte*>(data), static_cast<size_t>(size), path, {});
+  return MappedFile(static_cast<const std::byte*>(data), static_cast<size_t>(size), path, {},
+                    std::make_shared<WindowsHandle>(std::move(file)));
 }
 
 Status MappedFile::CheckUnchanged() const { return Status(); }
@@ -79,13 +81,15 @@ MappedFile::MappedFile(MappedFile&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)),
       path_(std::move(other.path_)),
-      identity_(other.identity_) {}
+      identity_(other.identity_),
+      handle_(std::move(other.handle_)) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   std::swap(path_, other.path_);
   std::swap(identity_, other.identity_);
+  std::swap(handle_, other.handle_);
   return *this;
 }
 

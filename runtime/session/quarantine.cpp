@@ -13,6 +13,7 @@ constexpr std::string_view kVerdictsHeading = "spirloom verdicts 1";
 constexpr std::string_view kDriver = "driver ";
 constexpr std::string_view kEnd = "end";
 constexpr std::string_view kNoDigest = "0000000000000000";  // of kDispatchBase
+constexpr std::string_view kAnyDigest;                      // less than all others
 constexpr size_t kMaxBytes = 8 << 20;
 constexpr size_t kMaxNames = 200;  // bytes of the names in the log message
 
@@ -52,7 +53,7 @@ Result<std::string> Quarantine::AddVerdicts(std::string_view text, std::string_v
   }
   std::string names;
   if (verified.substr(kDriver.size()) != driver) return names;
-  bool is_complete = true;
+  std::set<Verdict> bad;
   for (std::string_view line = Take(rest, '\n'); line != kEnd; line = Take(rest, '\n')) {
     const std::string_view name = Take(line, '\t');
     const std::string_view digest = Take(line, '\t');
@@ -62,39 +63,50 @@ Result<std::string> Quarantine::AddVerdicts(std::string_view text, std::string_v
     }
     if (verdict == "ok") continue;
     if (name == kDispatchBase) divides_dispatches_ = false;
-    if (!Add(name, digest)) continue;
-    is_complete = names.size() < kMaxNames;
-    if (is_complete) names += Concat(names.empty() ? "" : ", ", name);
+    bad.insert({name, digest});
   }
-  if (!is_complete) names += " and more";
+  for (const std::string_view name : Add(bad)) {
+    if (names.size() >= kMaxNames) return names + " and more";
+    names += Concat(names.empty() ? "" : ", ", name);
+  }
   return names;
 }
 
-void Quarantine::Add(std::string_view name) { Add(name, /*digest=*/""); }
+void Quarantine::Add(std::string_view name) { Add({{name, kAnyDigest}}); }
 
-bool Quarantine::Add(std::string_view name, std::string_view digest) {
+std::set<std::string_view> Quarantine::Add(const std::set<Verdict>& bad) {
+  std::set<std::string_view> added;
+  if (bad.empty()) return added;
   const std::scoped_lock lock(mutex_);
-  const size_t before = variants_.size();
   for (const ops::LoadedLibrary& library : index_.libraries()) {
     const pack::ShaderPack& pack = library.pack;
     for (const pack::VariantRow& row : pack.variants()) {
-      if (pack.Name(row) != name) continue;
-      const bool is_same_module = digest.empty() || digest == DigestOf(pack, row);
-      if (is_same_module && !Contains(variants_, row)) variants_.push_back(&row);
+      const std::string_view name = pack.Name(row);
+      const auto first = bad.lower_bound({name, ""});
+      if (first == bad.end() || first->first != name) continue;
+      const bool is_bad = first->second == kAnyDigest || bad.contains({name, DigestOf(pack, row)});
+      if (!is_bad || Contains(variants_, row)) continue;
+      variants_.push_back(&row);
+      added.insert(name);
     }
   }
-  return variants_.size() > before;
+  return added;
 }
 
 std::vector<std::string> Quarantine::WithoutVerdict(std::string_view text, std::string_view driver,
                                                     const VariantRows& variants,
                                                     bool divided) const {
+  std::set<Verdict> verified;
   const bool is_about_driver =
       text.starts_with(Format("{}\n{}{}\n", kVerdictsHeading, kDriver, driver));
+  while (is_about_driver && !text.empty()) {
+    std::string_view line = Take(text, '\n');
+    const std::string_view name = Take(line, '\t');
+    verified.insert({name, Take(line, '\t')});
+  }
   std::vector<std::string> names;
   const auto check = [&](std::string_view name, std::string_view digest) {
-    const std::string line = Format("\n{}\t{}\t", name, digest);
-    if (!is_about_driver || text.find(line) == text.npos) names.emplace_back(name);
+    if (!verified.contains({name, digest})) names.emplace_back(name);
   };
   if (divided) check(kDispatchBase, kNoDigest);
   for (const ops::LoadedLibrary& library : index_.libraries()) {

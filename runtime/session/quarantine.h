@@ -5,8 +5,10 @@
 
 #include <atomic>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/base/host.h"
@@ -53,9 +55,11 @@ class Quarantine {
   bool divides_dispatches() const { return divides_dispatches_; }
 
  private:
-  // Adds the variants with this name, and with a module of this digest unless it is empty. Returns
-  // whether there are any that are not in the quarantine yet.
-  bool Add(std::string_view name, std::string_view digest);
+  using Verdict = std::pair<std::string_view, std::string_view>;  // a name, a module's digest
+
+  // Adds the variants with these names and modules; with any module if the digest is empty. Returns
+  // the names of those that were not in the quarantine yet.
+  std::set<std::string_view> Add(const std::set<Verdict>& bad);
 
   const ops::OpIndex& index_;
   mutable std::mutex mutex_;

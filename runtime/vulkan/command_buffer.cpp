@@ -5,29 +5,38 @@
 namespace spirloom::vulkan {
 
 Result<CommandBuffer> CommandBuffer::Create(const Device& device) {
+  SPIRLOOM_TRY_ASSIGN(std::vector<CommandBuffer> buffers, Create(device, 1));
+  return std::move(buffers.front());
+}
+
+Result<std::vector<CommandBuffer>> CommandBuffer::Create(const Device& device, size_t count) {
+  std::vector<CommandBuffer> buffers;
+  if (count == 0) return buffers;
   VkCommandPoolCreateInfo pool_info{};
   pool_info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
   pool_info.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
   pool_info.queueFamilyIndex = device.queue_family();
-  VkCommandPool pool = VK_NULL_HANDLE;
+  VkCommandPool handle = VK_NULL_HANDLE;
   SPIRLOOM_TRY(ToStatus(
-      device.fn().vkCreateCommandPool(device.handle(), &pool_info, device.allocator(), &pool),
+      device.fn().vkCreateCommandPool(device.handle(), &pool_info, device.allocator(), &handle),
       "vkCreateCommandPool"));
-  CommandBuffer buffer;
-  buffer.pool_ = {device, pool};
+  const auto pool = std::make_shared<const Pool>(device, handle);
   VkCommandBufferAllocateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
-  info.commandPool = pool;
+  info.commandPool = handle;
   info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
-  info.commandBufferCount = 1;
+  info.commandBufferCount = static_cast<uint32_t>(count);
+  std::vector<VkCommandBuffer> handles(count);
   SPIRLOOM_TRY(
-      ToStatus(device.fn().vkAllocateCommandBuffers(device.handle(), &info, &buffer.handle_),
+      ToStatus(device.fn().vkAllocateCommandBuffers(device.handle(), &info, handles.data()),
                "vkAllocateCommandBuffers"));
-  return buffer;
+  buffers.reserve(count);
+  for (const VkCommandBuffer buffer : handles) buffers.push_back(CommandBuffer(pool, buffer));
+  return buffers;
 }
 
 Status CommandBuffer::Begin(VkCommandBufferUsageFlags usage) {
-  pool_.device().counters().recordings.fetch_add(1);
+  pool_->device().counters().recordings.fetch_add(1);
   VkCommandBufferBeginInfo info{};
   info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
   info.flags = usage;

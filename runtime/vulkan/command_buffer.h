@@ -4,8 +4,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "runtime/vulkan/buffer.h"
 #include "runtime/vulkan/device.h"
@@ -14,12 +17,15 @@
 
 namespace spirloom::vulkan {
 
-// A primary command buffer with its own pool, so that several threads can record different command
-// buffers. It may be submitted repeatedly, but not concurrently; the objects it uses must outlive
-// its last execution.
+// A primary command buffer. Command buffers of one pool must be recorded and destroyed by one
+// thread at a time. It may be submitted repeatedly, but not concurrently; the objects it uses must
+// outlive its last execution.
 class CommandBuffer {
  public:
+  // Creates a command buffer with a pool of its own.
   static Result<CommandBuffer> Create(const Device& device);
+  // Creates `count` command buffers of one pool, which lives as long as any of them.
+  static Result<std::vector<CommandBuffer>> Create(const Device& device, size_t count);
 
   // Restarts recording.
   Status Begin(VkCommandBufferUsageFlags usage = 0);
@@ -45,17 +51,20 @@ class CommandBuffer {
   void WriteTimestamp(const TimestampPool& pool, uint32_t query, VkPipelineStageFlagBits stage);
 
   // Open and close a labeled range, as Device::BeginLabel() does.
-  void BeginLabel(const std::string& label) { pool_.device().BeginLabel(handle_, label); }
-  void EndLabel() { pool_.device().EndLabel(handle_); }
+  void BeginLabel(const std::string& label) { pool_->device().BeginLabel(handle_, label); }
+  void EndLabel() { pool_->device().EndLabel(handle_); }
 
   VkCommandBuffer handle() const { return handle_; }
 
  private:
-  CommandBuffer() = default;
-  const DeviceFunctions& fn() const { return pool_.device().fn(); }
+  using Pool = DeviceHandle<VkCommandPool, &DeviceFunctions::vkDestroyCommandPool>;
 
-  DeviceHandle<VkCommandPool, &DeviceFunctions::vkDestroyCommandPool> pool_;
-  VkCommandBuffer handle_ = VK_NULL_HANDLE;
+  CommandBuffer(std::shared_ptr<const Pool> pool, VkCommandBuffer handle)
+      : pool_(std::move(pool)), handle_(handle) {}
+  const DeviceFunctions& fn() const { return pool_->device().fn(); }
+
+  std::shared_ptr<const Pool> pool_;
+  VkCommandBuffer handle_;
 };
 
 }  // namespace spirloom::vulkan

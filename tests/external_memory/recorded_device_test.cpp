@@ -26,6 +26,8 @@ struct Recorded {
   VkDeviceSize allocation_size = 0;
   uint32_t memory_type = 99;
   int fd = -1;
+  bool is_dedicated = false;
+  VkBuffer own_buffer = VK_NULL_HANDLE;
   AHardwareBuffer* hardware_buffer = nullptr;
   int buffers = 0;   // alive
   int memories = 0;  // alive
@@ -42,20 +44,26 @@ VkResult CreateBuffer(VkDevice, const VkBufferCreateInfo* info, const VkAllocati
   return VK_SUCCESS;
 }
 void DestroyBuffer(VkDevice, VkBuffer, const VkAllocationCallbacks*) { --recorded.buffers; }
-void Requirements(VkDevice, VkBuffer, VkMemoryRequirements* needs) {
-  *needs = {.size = 4096, .alignment = 64, .memoryTypeBits = 0b1010};
+void Requirements(VkDevice, const VkBufferMemoryRequirementsInfo2*, VkMemoryRequirements2* needs) {
+  needs->memoryRequirements = {.size = 4096, .alignment = 64, .memoryTypeBits = 0b1010};
+  static_cast<VkMemoryDedicatedRequirements*>(needs->pNext)->requiresDedicatedAllocation =
+      recorded.is_dedicated ? VK_TRUE : VK_FALSE;
 }
 VkResult Allocate(VkDevice, const VkMemoryAllocateInfo* info, const VkAllocationCallbacks*,
                   VkDeviceMemory* memory) {
   if (recorded.allocate_result != VK_SUCCESS) return recorded.allocate_result;
   recorded.allocation_size = info->allocationSize;
   recorded.memory_type = info->memoryTypeIndex;
-  const auto* base = static_cast<const VkBaseInStructure*>(info->pNext);
-  if (base->sType == VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR) {
-    recorded.fd = static_cast<const VkImportMemoryFdInfoKHR*>(info->pNext)->fd;
+  const auto* next = static_cast<const VkBaseInStructure*>(info->pNext);
+  if (next->sType == VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO) {
+    recorded.own_buffer = reinterpret_cast<const VkMemoryDedicatedAllocateInfo*>(next)->buffer;
+    next = next->pNext;
+  }
+  if (next->sType == VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR) {
+    recorded.fd = reinterpret_cast<const VkImportMemoryFdInfoKHR*>(next)->fd;
   } else {
     recorded.hardware_buffer =
-        static_cast<const VkImportAndroidHardwareBufferInfoANDROID*>(info->pNext)->buffer;
+        reinterpret_cast<const VkImportAndroidHardwareBufferInfoANDROID*>(next)->buffer;
   }
   ++recorded.memories;
   *memory = reinterpret_cast<VkDeviceMemory>(uintptr_t{2});
@@ -85,7 +93,7 @@ PFN_vkVoidFunction Find(VkDevice, const char* name) {
   const std::pair<std::string_view, PFN_vkVoidFunction> functions[] = {
       {"vkCreateBuffer", reinterpret_cast<PFN_vkVoidFunction>(CreateBuffer)},
       {"vkDestroyBuffer", reinterpret_cast<PFN_vkVoidFunction>(DestroyBuffer)},
-      {"vkGetBufferMemoryRequirements", reinterpret_cast<PFN_vkVoidFunction>(Requirements)},
+      {"vkGetBufferMemoryRequirements2", reinterpret_cast<PFN_vkVoidFunction>(Requirements)},
       {"vkAllocateMemory", reinterpret_cast<PFN_vkVoidFunction>(Allocate)},
       {"vkFreeMemory", reinterpret_cast<PFN_vkVoidFunction>(Free)},
       {"vkBindBufferMemory", reinterpret_cast<PFN_vkVoidFunction>(Bind)},
@@ -137,6 +145,16 @@ TEST_F(RecordedDeviceTest, ImportsADmaBuf) {
   EXPECT_EQ(recorded.memory_type, 3u);  // of both the memory and the buffer
   EXPECT_EQ(moved.range().size, 4096u);
   EXPECT_EQ(moved.range().buffer, moved.buffer());
+}
+
+TEST_F(RecordedDeviceTest, MemoryOfOneBufferIsAllocatedForIt) {
+  EXPECT_TRUE(ImportDmaBuf(device_, NewFile(), 8192).ok());
+  EXPECT_EQ(recorded.own_buffer, VkBuffer{VK_NULL_HANDLE});
+  EXPECT_EQ(recorded.allocation_size, 8192u);
+  recorded.is_dedicated = true;
+  EXPECT_TRUE(ImportDmaBuf(device_, NewFile(), 8192).ok());
+  EXPECT_EQ(recorded.own_buffer, reinterpret_cast<VkBuffer>(uintptr_t{1}));
+  EXPECT_EQ(recorded.allocation_size, 4096u);  // that of the buffer
 }
 
 TEST_F(RecordedDeviceTest, ImportsAHardwareBuffer) {

@@ -46,7 +46,8 @@ ContextMemory::ContextMemory(const vulkan::Device& device,
                              std::shared_ptr<graph::MemoryBudget> used_budget, bool is_additional)
     : budget(std::move(used_budget)),
       additional(is_additional),
-      activations(device, MemoryUse::kDevice, budget) {
+      activations(device, MemoryUse::kDevice, budget),
+      transfers(device, budget) {
   if (additional) budget->AddContext();
 }
 

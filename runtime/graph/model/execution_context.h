@@ -17,6 +17,7 @@
 #include "runtime/graph/memory/tensor_store.h"
 #include "runtime/graph/model/compiled_graph.h"
 #include "runtime/graph/model/loaded_model.h"
+#include "runtime/graph/model/state_transfers.h"
 #include "runtime/graph/record/recorder.h"
 #include "runtime/session/runtime_state.h"
 #include "runtime/vulkan/command_buffer.h"
@@ -125,6 +126,7 @@ struct ContextMemory {
     std::weak_ptr<graph::TensorResource> resource;
   };
   std::vector<State> states;
+  StateTransfers transfers;
   size_t in_flight = 0;  // runs in flight, of all contexts
 };
 

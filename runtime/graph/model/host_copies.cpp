@@ -107,9 +107,8 @@ void AddCopy(vulkan::CommandBuffer& commands, const Interface& side, const Part&
 // previous run, and before the dispatches; Recorder::Finish() precedes the copies of outputs, which
 // only the host reads. So copies of one context overlap with the dispatches and copies of others.
 // Bound buffers may be written by earlier submissions of the application, and read by later ones.
-Result<vulkan::CommandBuffer> RecordPiece(const vulkan::Device& device, const Interface& side,
-                                          const Copies& copies, size_t piece) {
-  SPIRLOOM_TRY_ASSIGN(vulkan::CommandBuffer commands, vulkan::CommandBuffer::Create(device));
+Status RecordPiece(const Interface& side, const Copies& copies, size_t piece,
+                   vulkan::CommandBuffer& commands) {
   SPIRLOOM_TRY(commands.Begin());
   const bool bound = side.HasBindings();
   if (bound) {
@@ -130,17 +129,17 @@ Result<vulkan::CommandBuffer> RecordPiece(const vulkan::Device& device, const In
   }
   Synchronize(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, stages,
               accesses);
-  SPIRLOOM_TRY(commands.End());
-  return commands;
+  return commands.End();
 }
 
 Status RecordSide(const vulkan::Device& device, const Interface& side, uint64_t min_bytes,
                   Copies& copies) {
   SPIRLOOM_TRY(CheckBindings(side));
   copies = Cut(side, min_bytes);
-  for (size_t piece = 0; side.NeedsCopies() && piece < copies.pieces; ++piece) {
-    SPIRLOOM_TRY_ASSIGN(vulkan::CommandBuffer commands, RecordPiece(device, side, copies, piece));
-    copies.commands.push_back(std::move(commands));
+  if (!side.NeedsCopies()) return Status();
+  SPIRLOOM_TRY_ASSIGN(copies.commands, vulkan::CommandBuffer::Create(device, copies.pieces));
+  for (size_t piece = 0; piece < copies.pieces; ++piece) {
+    SPIRLOOM_TRY(RecordPiece(side, copies, piece, copies.commands[piece]));
   }
   return Status();
 }

@@ -42,10 +42,8 @@ class CommandRecorder {
       SPIRLOOM_TRY_ASSIGN(result.finished, vulkan::Buffer::Create(device, sizeof(uint32_t),
                                                                   vulkan::MemoryUse::kReadback));
     }
-    for (size_t i = 0; i < result.segments.size(); ++i) {
-      SPIRLOOM_TRY_ASSIGN(vulkan::CommandBuffer commands, vulkan::CommandBuffer::Create(device));
-      result.commands.push_back(std::move(commands));
-    }
+    SPIRLOOM_TRY_ASSIGN(result.commands,
+                        vulkan::CommandBuffer::Create(device, result.segments.size()));
     const graph::RecorderResources resources{
         graph_.structure(), *recording_.store,
         [this](uint32_t index) -> const vulkan::ComputePipeline& { return graph_.Pipeline(index); },

@@ -1,7 +1,6 @@
 #include "runtime/graph/model/states.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -9,104 +8,17 @@
 
 #include "runtime/base/error.h"
 #include "runtime/graph/file/tensor_size.h"
-#include "runtime/vulkan/command_buffer.h"
+#include "runtime/vulkan/buffer.h"
 
 namespace spirloom::internal {
 namespace {
 
 using vulkan::Buffer;
-using vulkan::CommandBuffer;
 using vulkan::MemoryUse;
 
 // States up to this size in bytes are host-visible, so that the host reads them between runs (e.g.
 // a token) without a staging copy and a submission.
 constexpr uint64_t kMaxMappedStateBytes = uint64_t{64} << 10;
-
-// Maximum size in bytes of the staging buffer.
-constexpr size_t kPieceBytes = size_t{64} << 20;
-
-// Records commands by `record`, submits them and waits. Runs end with a barrier, so the commands
-// see their writes. The barrier here makes the writes visible to later runs and to the host.
-template <typename Record>
-Status OnDevice(const vulkan::Device& device, const Record& record) {
-  SPIRLOOM_TRY_ASSIGN(CommandBuffer commands, CommandBuffer::Create(device));
-  SPIRLOOM_TRY(commands.Begin());
-  record(commands);
-  VkMemoryBarrier barrier{};
-  barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
-  barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
-  barrier.dstAccessMask =
-      VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_HOST_READ_BIT;
-  commands.Barrier(VK_PIPELINE_STAGE_TRANSFER_BIT,
-                   VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT, {&barrier, 1},
-                   /*buffers=*/{}, /*images=*/{});
-  SPIRLOOM_TRY(commands.End());
-  return device.SubmitAndWait(commands.handle());
-}
-
-// Fills the buffers with zeros, those that the host cannot map in one submission.
-Status FillWithZeros(const vulkan::Device& device, std::span<const Buffer* const> buffers) {
-  std::vector<const Buffer*> unmapped;
-  for (const Buffer* buffer : buffers) {
-    if (buffer->mapped() != nullptr) {
-      std::memset(buffer->mapped(), 0, static_cast<size_t>(buffer->size()));
-    } else {
-      unmapped.push_back(buffer);
-    }
-  }
-  if (unmapped.empty()) return Status();
-  return OnDevice(device, [&](const CommandBuffer& commands) {
-    for (const Buffer* buffer : unmapped) {
-      device.fn().vkCmdFillBuffer(commands.handle(), buffer->handle(), buffer->offset(),
-                                  buffer->size(), /*data=*/0);
-    }
-  });
-}
-
-// Calls copy(staging buffer, offset, size) for each piece of `total` bytes.
-template <typename Copy>
-Status InPieces(const vulkan::Device& device, MemoryUse use, size_t total, const Copy& copy) {
-  SPIRLOOM_TRY_ASSIGN(const Buffer staging,
-                      Buffer::Create(device, std::min(total, kPieceBytes), use));
-  for (size_t done = 0; done < total; done += kPieceBytes) {
-    SPIRLOOM_TRY(copy(staging, done, std::min(total - done, kPieceBytes)));
-  }
-  return Status();
-}
-
-Status Upload(const Buffer& buffer, std::span<const std::byte> bytes) {
-  if (buffer.mapped() != nullptr) {
-    std::memcpy(buffer.mapped(), bytes.data(), bytes.size());
-    return Status();
-  }
-  const vulkan::Device& device = buffer.device();
-  return InPieces(device, MemoryUse::kUpload, bytes.size(),
-                  [&](const Buffer& staging, size_t offset, size_t size) {
-                    std::memcpy(staging.mapped(), bytes.data() + offset, size);
-                    return OnDevice(device, [&](CommandBuffer& commands) {
-                      commands.CopyBuffer(staging.handle(), staging.offset(), buffer.handle(),
-                                          buffer.offset() + offset, size);
-                    });
-                  });
-}
-
-// Copies the bytes of `buffer` from `start` on.
-Status Download(const Buffer& buffer, size_t start, std::span<std::byte> bytes) {
-  if (buffer.mapped() != nullptr) {
-    std::memcpy(bytes.data(), static_cast<const std::byte*>(buffer.mapped()) + start, bytes.size());
-    return Status();
-  }
-  const vulkan::Device& device = buffer.device();
-  return InPieces(device, MemoryUse::kReadback, bytes.size(),
-                  [&](const Buffer& staging, size_t offset, size_t size) {
-                    SPIRLOOM_TRY(OnDevice(device, [&](CommandBuffer& commands) {
-                      commands.CopyBuffer(buffer.handle(), buffer.offset() + start + offset,
-                                          staging.handle(), staging.offset(), size);
-                    }));
-                    std::memcpy(bytes.data() + offset, staging.mapped(), size);
-                    return Status();
-                  });
-}
 
 // Checks that state i can be accessed, and returns its description.
 Result<const TensorInfo*> FindInfo(const ExecutionContext& context, size_t i) {
@@ -155,10 +67,10 @@ Status Initialize(const ExecutionContext& context, const graph::Plan& plan,
     if (initial.empty()) {
       zeros.push_back(&*resource->buffer);
     } else {
-      SPIRLOOM_TRY(Upload(*resource->buffer, initial));
+      SPIRLOOM_TRY(context.memory->transfers.Upload(initial, *resource->buffer));
     }
   }
-  return FillWithZeros(context.device(), zeros);
+  return context.memory->transfers.FillWithZeros(zeros);
 }
 
 }  // namespace
@@ -204,7 +116,8 @@ Status ResetStates(const ExecutionContext& context) {
 
 Status ReadState(const ExecutionContext& context, size_t i, std::span<std::byte> bytes) {
   SPIRLOOM_TRY_ASSIGN(const auto resource, Find(context, i, bytes.size()));
-  return resource == nullptr ? Status() : Download(*resource->buffer, /*start=*/0, bytes);
+  if (resource == nullptr) return Status();
+  return context.memory->transfers.Download(*resource->buffer, /*offset=*/0, bytes);
 }
 
 Status ReadState(const ExecutionContext& context, size_t i, size_t offset,
@@ -216,12 +129,13 @@ Status ReadState(const ExecutionContext& context, size_t i, size_t offset,
                  offset, Quoted{info->name}, info->size);
   }
   if (bytes.empty()) return Status();
-  return Download(*ResourceOf(context, i)->buffer, offset, bytes);
+  return context.memory->transfers.Download(*ResourceOf(context, i)->buffer, offset, bytes);
 }
 
 Status WriteState(const ExecutionContext& context, size_t i, std::span<const std::byte> bytes) {
   SPIRLOOM_TRY_ASSIGN(const auto resource, Find(context, i, bytes.size()));
-  return resource == nullptr ? Status() : Upload(*resource->buffer, bytes);
+  return resource == nullptr ? Status()
+                             : context.memory->transfers.Upload(bytes, *resource->buffer);
 }
 
 }  // namespace spirloom::internal

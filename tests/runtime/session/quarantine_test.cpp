@@ -45,7 +45,7 @@ TEST_F(VerdictTextTest, BadVerdictsAreAdded) {
                            VerdictLine(index_, "relu_f16_buffer", "ok") +
                            VerdictLine(index_, "exp_f32_buffer", "hangs") + "end\n";
   EXPECT_THAT(quarantine_.variants(), IsEmpty());
-  EXPECT_EQ(ValueOf(Add(text)), "relu_f32_buffer, exp_f32_buffer");
+  EXPECT_EQ(ValueOf(Add(text)), "exp_f32_buffer, relu_f32_buffer");
   EXPECT_EQ(quarantine_.variants().size(), 2U);
   quarantine_.Add("relu_f16_buffer");
   EXPECT_EQ(quarantine_.variants().size(), 3U);

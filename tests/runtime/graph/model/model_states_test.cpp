@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <utility>
 
 #include "runtime/graph/model/states.h"
@@ -263,6 +264,44 @@ TEST_F(ModelTest, StatesInUnmappedMemory) {
     ASSERT_TRUE(read(values).ok());
     EXPECT_EQ(values, start);
   }
+}
+
+// The host reads and writes a state above 64 KiB by staging buffers, which the memory limit covers.
+TEST_F(ModelTest, LargeStatesInUnmappedMemory) {
+  constexpr uint64_t kCount = 50'000, kKiB = 1024;
+  FileGraph file;
+  const uint32_t x = AddInput(file, "x", {1});
+  const uint32_t total = AddState(file, "total", {kCount});
+  file.states[0].update = AddNode(file, "aten.add.Tensor", AddArgs(total, x), {kCount});
+  const std::vector<std::byte> bytes = file.Write();
+  const auto load = [&](uint64_t limit) {
+    ModelOptions options;
+    options.max_device_bytes = limit;
+    return LoadContext(*runtime_, bytes, internal::HostAccess::kStaged, options);
+  };
+  uint64_t limit = 4 * kCount;  // as little as loads, and no staging buffer above 64 KiB
+  while (!load(limit).ok()) limit += 16 * kKiB;
+  const auto context = ValueOf(load(limit + 64 * kKiB));
+  const vulkan::Device& device = context->device();
+  Floats written(kCount), read(kCount);
+  std::iota(written.begin(), written.end(), 1.0F);
+  ASSERT_TRUE(internal::WriteState(*context, 0, std::as_bytes(std::span(written))).ok());
+  const auto all = std::as_writable_bytes(std::span(read));
+  ASSERT_TRUE(internal::ReadState(*context, 0, all).ok());
+  EXPECT_EQ(read, written);
+  for (const size_t i : {size_t{0}, size_t{17'000}, size_t{kCount - 1}}) {
+    float value = 0;
+    const auto part = std::as_writable_bytes(std::span(&value, 1));
+    const uint64_t submits = device.counters().submits.load();
+    ASSERT_TRUE(internal::ReadState(*context, 0, i * sizeof(float), part).ok());
+    EXPECT_EQ(device.counters().submits.load(), submits + 1);
+    EXPECT_EQ(value, written[i]);
+  }
+  ASSERT_TRUE(internal::ResetStates(*context).ok());
+  ASSERT_TRUE(internal::ReadState(*context, 0, all).ok());
+  EXPECT_EQ(read, Floats(kCount));
+  EXPECT_THAT(internal::ReadState(*ValueOf(load(limit)), 0, all).message(),
+              HasSubstr("exceeds the limit"));
 }
 
 TEST_F(ModelTest, EmptyAndScalarStates) {
